@@ -1,0 +1,56 @@
+# demo and test set up everything they need in .venv; nothing else is installed anywhere.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+CORES ?= 2
+INSTALLED := $(VENV)/installed
+SMK := $(BIN)/snakemake --cores $(CORES)
+
+.PHONY: help environment demo test lint format docs lock clean
+
+help:  ## Show the targets.
+	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 16
+
+environment: $(INSTALLED)  ## Create .venv from the lock, with the library in editable form.
+
+$(INSTALLED): requirements.lock pyproject.toml
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || { echo "error: $(PYTHON) is older than 3.11; run make PYTHON=python3.12 (or newer)"; exit 1; }
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	touch $@
+
+demo: $(INSTALLED)  ## Run the whole workflow on the embedded default, in minutes.
+	$(SMK) --quiet rules --configfile config/demo.yaml -- all
+	@echo
+	@echo "Done. Open results/demo/report.html in a browser."
+	@echo "Figures: results/demo/figures/   tables: results/demo/tables/   claims: results/demo/claims.md"
+	@echo "Tokenizers for AutoTokenizer.from_pretrained: results/demo/vocab/en/sage and its neighbours"
+
+test: lint  ## Run lint, format checks and all tests.
+	$(BIN)/python -m pytest
+
+lint: $(INSTALLED)  ## Check style and formats; change nothing.
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/snakefmt --check Snakefile workflow
+	$(BIN)/snakemake --lint
+	$(BIN)/snakemake --lint --configfile config/demo.yaml
+
+format: $(INSTALLED)  ## Format all code.
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+	$(BIN)/snakefmt Snakefile workflow
+
+docs: $(INSTALLED)  ## Write config/README.md from the schema.
+	$(BIN)/python -m sagevocab.config_reference workflow/schemas/config.schema.yaml config/README.md
+
+lock:  ## Resolve requirements.lock anew from the ranges in pyproject.toml (needs uv).
+	uv pip compile --quiet --universal --python-version 3.11 --extra workflow --extra dev \
+	  --constraint requirements.in --no-header --no-emit-index-url --no-annotate pyproject.toml \
+	  | grep -vE '^(nvidia-|cuda-|triton|torch==)' > requirements.lock
+	grep '^torch==' requirements.in >> requirements.lock
+
+clean:  ## Remove the environment; results stay.
+	rm -rf $(VENV)

@@ -1,0 +1,82 @@
+"""Reproduction of "Incorporating Context into Subword Vocabularies" (SaGe, EACL 2023).
+
+    snakemake --cores 2 all                                        the paper's settings
+    snakemake --cores 2 --configfile config/demo.yaml all          small, in minutes, no network
+    snakemake --cores 2 --configfile config/demo.yaml figure_fertility
+
+Every table and figure is a target of its own name. README.md maps them to the paper.
+"""
+
+import os
+import sys
+
+from snakemake.utils import min_version, validate
+
+min_version("9.20")
+
+
+configfile: "config.yaml"
+
+
+validate(config, "workflow/schemas/config.schema.yaml")
+
+
+# `script:` runs under Snakemake's own Python; this makes `shell:` agree with it.
+shell.prefix(f"export PATH={os.path.dirname(sys.executable)}:$PATH; ")
+
+
+report: "workflow/report/workflow.rst"
+
+
+include: "workflow/rules/common.smk"
+include: "workflow/rules/retrieve.smk"
+include: "workflow/rules/corpus.smk"
+include: "workflow/rules/vocabulary.smk"
+include: "workflow/rules/intrinsic.smk"
+include: "workflow/rules/pretrain.smk"
+include: "workflow/rules/finetune.smk"
+include: "workflow/rules/paper.smk"
+
+
+rule all:
+    """Every table, every figure, the claims and the report page."""
+    default_target: True
+    input:
+        result("report.html"),
+        result("claims.json"),
+        artefacts(FIGURES + TABLES),
+        targets_of("models"),
+
+
+rule retrieve:
+    """Everything that comes from outside, and nothing more: run it where there is a network."""
+    input:
+        targets_of("retrieved"),
+
+
+rule vocabularies:
+    """Every tokenizer of every language as a folder that `AutoTokenizer` loads."""
+    input:
+        targets_of("vocabularies"),
+
+
+rule intrinsic:
+    """What can be measured without a language model (paper, Section 4)."""
+    input:
+        targets_of("analysis"),
+        artefacts(INTRINSIC_FIGURES + INTRINSIC_TABLES),
+
+
+rule downstream:
+    """Language models and their scores (paper, Section 5)."""
+    input:
+        targets_of("models"),
+        targets_of("scores"),
+        artefacts(DOWNSTREAM_TABLES),
+
+
+rule paper:
+    """The tables, figures and claims, without the report page."""
+    input:
+        result("claims.json"),
+        artefacts(FIGURES + TABLES),

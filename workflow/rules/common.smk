@@ -1,0 +1,214 @@
+"""Names, paths and settings that every rule file shares: the only place for helper functions.
+
+Values reach a rule through its `params:`, so that a change of one configuration key reruns its
+consumers and nothing else; scripts never see the configuration itself.
+"""
+
+import re
+from pathlib import Path
+
+import sagevocab
+from sagevocab.provenance import source_digest
+from snakemake.exceptions import WorkflowError
+
+CHECKOUT = Path(workflow.basedir).resolve()
+CHECKOUT = CHECKOUT.parent if CHECKOUT.name == "workflow" else CHECKOUT
+
+if Path(sagevocab.__file__).resolve().parent != CHECKOUT / "workflow/scripts/sagevocab":
+    raise WorkflowError(
+        f"sagevocab is imported from {Path(sagevocab.__file__).parent}, not from this checkout; "
+        "run `make environment` here, or `pip install --editable .`"
+    )
+
+
+def setting(section, name):
+    """The stanza of a language, domain, tokenizer or task.
+
+    Checked here because a schema can't say that a name in one list needs a stanza in another.
+    """
+    if name not in config[section]:
+        raise WorkflowError(
+            f"config key {section}: no stanza for {name!r}; add `{section}: {{{name}: ...}}` "
+            f"or take the name out of the list (there are: {', '.join(sorted(config[section]))})"
+        )
+    return config[section][name]
+
+
+RUN = config["run"]
+LANGUAGES = config["languages"]
+DOMAINS = [
+    name for name in config["domains"] if setting("domain_settings", name)["language"] in LANGUAGES
+]
+TASKS = [
+    name for name in config["tasks"] if setting("task_settings", name)["language"] in LANGUAGES
+]
+TOKENIZERS = config["tokenizers"]
+LM_TOKENIZERS = config["lm"]["tokenizers"] if config["lm"]["enabled"] else []
+SEEDS = config["lm"]["finetune"]["seeds"]
+# The tokenizers that the paper's figures and tables compare, in their order.
+PAPER_TOKENIZERS = [name for name in ("bpe", "sage", "sage_released") if name in TOKENIZERS]
+
+
+def result(path):
+    """Path of an artefact of this run."""
+    return f"results/{RUN}/{path}"
+
+
+def state(path):
+    """Folder for the resumable progress of a job: outside its outputs, which a failure deletes."""
+    return f"results/{RUN}/.state/{path}"
+
+
+def library_digest(module):
+    """Digest of the library's sources that a rule depends on, for its `params: code=`."""
+    return f"{module}:{source_digest(module)}"
+
+
+def memory(megabytes):
+    """Memory that doubles with every attempt of a job, in MB."""
+    return lambda wildcards, attempt: megabytes * 2 ** (attempt - 1)
+
+
+def tokenizers_of_method(*methods):
+    """Names of the run's tokenizers that are built by one of `methods`."""
+    return [name for name in TOKENIZERS if setting("tokenizer_settings", name)["method"] in methods]
+
+
+def corpora_of(language):
+    """Texts a language's tokenizers are measured on: its training corpus, then its domains."""
+    own = [name for name in DOMAINS if setting("domain_settings", name)["language"] == language]
+    return ["train", *own]
+
+
+def tasks_of(language):
+    """Evaluation tasks in a language."""
+    return [name for name in TASKS if setting("task_settings", name)["language"] == language]
+
+
+def any_of(names):
+    """A wildcard constraint for `names`; one that matches nothing if there are none."""
+    return "|".join(map(re.escape, names)) or "(?!)"
+
+
+# --- groups of artefacts, for the targets in the Snakefile
+
+# The domain texts that the paper shows; each has its own figures. Others are measured all the same.
+PAPER_DOMAINS = [name for name in ("quora", "legal", "reviews") if name in DOMAINS]
+
+INTRINSIC_FIGURES = [
+    "figure_lengths",
+    "figure_fertility",
+    "figure_exponence",
+    "figure_ratio",
+    *(f"figure_fertility_{name}" for name in PAPER_DOMAINS),
+    *(f"figure_ratio_{name}" for name in PAPER_DOMAINS),
+]
+INTRINSIC_TABLES = [
+    "table_examples",
+    "table_retokenization",
+    "table_frequencies",
+    "table_hyperparameters_vocabulary",
+]
+SEQUENCE_TASKS = [name for name in TASKS if setting("task_settings", name)["kind"] == "sequence"]
+TOKEN_TASKS = [name for name in TASKS if setting("task_settings", name)["kind"] == "tokens"]
+DOWNSTREAM_TABLES = [
+    *(["table_sequence"] if LM_TOKENIZERS and SEQUENCE_TASKS else []),
+    *(["table_ner"] if LM_TOKENIZERS and TOKEN_TASKS else []),
+    *(["table_hyperparameters_pretraining"] if LM_TOKENIZERS else []),
+    *(["table_hyperparameters_finetuning"] if LM_TOKENIZERS else []),
+]
+FIGURES = INTRINSIC_FIGURES
+TABLES = [*INTRINSIC_TABLES, *DOWNSTREAM_TABLES, "table_costs"]
+
+FIGURE_FORMATS = ("pdf", "png")
+TABLE_FORMATS = ("tex", "csv", "md")
+
+
+def artefacts(names):
+    """Files of the paper's figures and tables by their target names."""
+    figures = [name for name in names if name.startswith("figure_")]
+    tables = [name for name in names if name.startswith("table_")]
+    return [
+        *(result(f"figures/{name}.{form}") for name in figures for form in FIGURE_FORMATS),
+        *(result(f"tables/{name}.{form}") for name in tables for form in TABLE_FORMATS),
+    ]
+
+
+def targets_of(group):
+    """Files of a group of the run's artefacts: retrieved, vocabularies, analysis, models, scores."""
+    return {
+        "retrieved": retrieved_files,
+        "vocabularies": vocabulary_files,
+        "analysis": analysis_files,
+        "models": model_files,
+        "scores": score_files,
+    }[group]()
+
+
+def retrieved_files():
+    """What the run takes from outside; a source with a `path:` is used where it is."""
+    corpora = [
+        result(f"retrieved/corpora/{lang}")
+        for lang in LANGUAGES
+        if is_retrieved(setting("language_settings", lang)["source"])
+    ]
+    domains = [
+        result(f"retrieved/domains/{name}")
+        for name in DOMAINS
+        if is_retrieved(setting("domain_settings", name)["source"])
+    ]
+    tasks = [
+        result(f"retrieved/tasks/{task}/{split}")
+        for task in (TASKS if LM_TOKENIZERS else [])
+        for split in ("train", "validation")
+        if is_retrieved(setting("task_settings", task)["source"][split])
+    ]
+    return [*corpora, *domains, *tasks]
+
+
+def is_retrieved(source):
+    """Whether a source is fetched or generated, as opposed to a local file."""
+    return not source.get("path")
+
+
+def vocabulary_files():
+    """The folder of every tokenizer, by its first file."""
+    return expand(result("vocab/{lang}/{tok}/tokenizer.json"), lang=LANGUAGES, tok=TOKENIZERS)
+
+
+def analysis_files():
+    """The measurements of every tokenizer on every text of its language."""
+    return [
+        result(f"analysis/{lang}/{corpus}/{tok}/summary.json")
+        for lang in LANGUAGES
+        for corpus in corpora_of(lang)
+        for tok in TOKENIZERS
+    ]
+
+
+def model_files():
+    """The language model of every language and tokenizer in `lm.tokenizers`."""
+    return expand(
+        result("models/{lang}/{tok}/model.safetensors"), lang=LANGUAGES, tok=LM_TOKENIZERS
+    )
+
+
+def score_files():
+    """The score of every task, tokenizer and fine-tuning seed."""
+    return [
+        result(f"scores/{lang}/{tok}/{task}/{seed}.json")
+        for lang in LANGUAGES
+        for tok in LM_TOKENIZERS
+        for task in tasks_of(lang)
+        for seed in SEEDS
+    ]
+
+
+wildcard_constraints:
+    lang=any_of(LANGUAGES),
+    tok=any_of(TOKENIZERS),
+    domain=any_of(DOMAINS),
+    corpus=any_of(["train", *DOMAINS]),
+    task=any_of(TASKS),
+    split="train|validation",
+    seed="[0-9]+",

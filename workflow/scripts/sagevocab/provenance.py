@@ -1,0 +1,227 @@
+"""What made an artefact: code, settings, inputs, versions; and the frame every rule's adapter runs in."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import importlib.metadata
+import logging
+import os
+import platform
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from pathlib import Path
+from typing import Any, TextIO
+
+from sagevocab.errors import UserError
+from sagevocab.state import file_digest, write_json
+
+log = logging.getLogger(__name__)
+
+PACKAGE = Path(__file__).parent
+# The packages whose versions can change an artefact's bytes.
+RECORDED_PACKAGES = (
+    "gensim",
+    "matplotlib",
+    "mwparserfromhell",
+    "numba",
+    "numpy",
+    "pandas",
+    "pyarrow",
+    "scikit-learn",
+    "scipy",
+    "sentencepiece",
+    "seqeval",
+    "snakemake",
+    "tokenizers",
+    "torch",
+    "transformers",
+)
+# Parameters that say how a job runs, not what it makes.
+_UNRECORDED_PARAMS = ("code", "state_dir", "artefact")
+
+
+@functools.cache
+def source_digest(module: str) -> str:
+    """SHA-256 over the source of `sagevocab.<module>` and all of sagevocab that it imports.
+
+    Snakemake reruns a rule when this digest, kept in its `params`, changes; it does not see an
+    edit of an imported module by itself. Data files beside a package count with the package.
+    """
+    digest = hashlib.sha256()
+    for path in sorted(_sources(f"sagevocab.{module}")):
+        digest.update(path.relative_to(PACKAGE).as_posix().encode())
+        digest.update(path.read_bytes())
+    return digest.hexdigest()
+
+
+def _sources(module: str) -> set[Path]:
+    """Files of `module`, of its parent packages and of what they import inside sagevocab."""
+    found: set[Path] = set()
+    waiting = [_module_file(module)]
+    if waiting[0] is None:
+        raise UserError(f"library_digest: sagevocab has no module {module!r}")
+    while waiting:
+        path = waiting.pop()
+        if path is None or path in found:
+            continue
+        found.add(path)
+        if path.suffix != ".py":
+            continue
+        if path.name == "__init__.py":
+            found.update(_data_files(path.parent))
+        else:
+            waiting.append(path.parent / "__init__.py")
+        waiting.extend(_module_file(name) for name in _imports(path))
+    return found
+
+
+def _data_files(folder: Path) -> Iterator[Path]:
+    """Package data of `folder` (word lists, templates); the code of sibling modules is not data."""
+    for path in folder.iterdir():
+        if path.is_file() and path.suffix not in (".py", ".pyc", ".nbi", ".nbc"):
+            yield path
+        elif path.is_dir() and not (path / "__init__.py").exists() and path.name != "__pycache__":
+            yield from _data_files(path)
+
+
+def _imports(path: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+        if isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            yield node.module
+            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+
+
+def _module_file(name: str) -> Path | None:
+    parts = name.split(".")
+    if parts[0] != PACKAGE.name:
+        return None
+    base = PACKAGE.joinpath(*parts[1:])
+    candidates = (base.with_suffix(".py"), base / "__init__.py")
+    return next((path for path in candidates if path.is_file()), None)
+
+
+@contextmanager
+def job(snakemake: Any) -> Iterator[None]:
+    """Frame of a rule's adapter: log to the rule's log, check the code, leave a provenance record.
+
+    A `UserError` becomes one line on the log and on the terminal, and exit code 1. `snakemake` is
+    the object Snakemake hands to a script; only its attributes are used.
+
+    Raises:
+        SystemExit: with code 1, after a user's mistake.
+    """
+    started = time.time()
+    with Path(snakemake.log[0]).open("w", encoding="utf-8", buffering=1) as file:
+        _log_to(file)
+        try:
+            with redirect_stdout(file), redirect_stderr(file):
+                _check_code(snakemake)
+                yield
+                _record(snakemake, started)
+        except UserError as error:
+            _tell(file, f"{snakemake.rule}: {error}")
+            raise SystemExit(1) from error
+        except MemoryError as error:
+            _tell(file, f"{snakemake.rule}: out of memory; raise it with --set-resources")
+            raise SystemExit(1) from error
+        except Exception:
+            log.exception("%s failed", snakemake.rule)
+            raise
+
+
+def _tell(file: TextIO, line: str) -> None:
+    for stream in (file, sys.stderr):
+        print(f"error: {line}", file=stream, flush=True)
+
+
+def _log_to(file: TextIO) -> None:
+    handlers: list[logging.Handler] = [logging.StreamHandler(file)]
+    logging.basicConfig(
+        level=logging.INFO,
+        format="%(asctime)s %(name)s: %(message)s",
+        datefmt="%H:%M:%S",
+        handlers=handlers,
+        force=True,
+    )
+
+
+def _check_code(snakemake: Any) -> None:
+    expected = snakemake.params.get("code")
+    if expected is None:
+        return
+    module, digest = expected.split(":")
+    if source_digest(module) != digest:
+        raise UserError(
+            f"{PACKAGE}: this sagevocab is not the one beside the Snakefile, or it was edited "
+            "while the workflow ran; uninstall the other copy (pip uninstall sagevocab), install "
+            "this checkout (make environment) and run again"
+        )
+
+
+def _record(snakemake: Any, started: float) -> None:
+    record = {
+        "rule": snakemake.rule,
+        "wildcards": dict(snakemake.wildcards.items()),
+        "config": {k: v for k, v in snakemake.params.items() if k not in _UNRECORDED_PARAMS},
+        "code": snakemake.params.get("code"),
+        "git_commit": git_commit(),
+        "inputs": {path: file_digest(path) for path in _input_files(snakemake)},
+        "packages": package_versions(),
+        "python": platform.python_version(),
+        # The only fields that may differ between equal runs.
+        "run": {
+            "host": platform.node(),
+            "threads": snakemake.threads,
+            "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
+            "seconds": round(time.time() - started, 3),
+        },
+    }
+    for path in _record_paths(snakemake):
+        write_json(path, record)
+
+
+def _input_files(snakemake: Any) -> list[str]:
+    return sorted({str(path) for path in snakemake.input if os.path.isfile(path)})
+
+
+def _record_paths(snakemake: Any) -> set[Path]:
+    """One record an artefact: beside the folder named by `params.artefact`, else by file stem."""
+    folder = snakemake.params.get("artefact")
+    names = [Path(folder)] if folder else [_stem(Path(path)) for path in snakemake.output]
+    return {name.with_name(f"{name.name}.provenance.json") for name in names}
+
+
+def _stem(path: Path) -> Path:
+    return path.with_name(path.name.split(".")[0]) if path.suffix in _FORMATS else path
+
+
+# Formats of one artefact that share one record; other names may hold dots that mean something.
+_FORMATS = (".pdf", ".png", ".tex", ".csv", ".md", ".json", ".html", ".parquet")
+
+
+def package_versions() -> dict[str, str]:
+    """Versions of the installed packages that can change an artefact."""
+    versions = {}
+    for name in RECORDED_PACKAGES:
+        try:
+            versions[name] = importlib.metadata.version(name)
+        except importlib.metadata.PackageNotFoundError:
+            continue
+    return versions
+
+
+def git_commit() -> str | None:
+    """Commit of the checkout that holds this library, with `-dirty` for uncommitted edits."""
+    command = ["git", "-C", str(PACKAGE), "describe", "--always", "--dirty", "--abbrev=40"]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return answer.stdout.strip()

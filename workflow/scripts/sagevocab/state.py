@@ -1,0 +1,168 @@
+"""Files that appear whole or not at all, and progress that survives a kill."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import logging
+import os
+import shutil
+import zipfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sagevocab.errors import UserError
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+log = logging.getLogger(__name__)
+
+_BLOCK = 1 << 20
+
+
+@contextmanager
+def atomic_path(path: str | Path) -> Iterator[Path]:
+    """Yield a temporary path beside `path`; rename it to `path` on success, remove it on error.
+
+    The temporary name keeps the suffix, because writers choose their format by it.
+    """
+    path = Path(path)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.stem}.{os.getpid()}.partial{path.suffix}")
+    try:
+        yield temporary
+        _flush_to_disk(temporary)
+        temporary.replace(path)
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+def _flush_to_disk(path: Path) -> None:
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def write_text(path: str | Path, text: str) -> None:
+    """Write `text` as UTF-8, whole or not at all."""
+    with atomic_path(path) as temporary:
+        temporary.write_text(text, encoding="utf-8", newline="\n")
+
+
+def write_json(path: str | Path, value: Any) -> None:
+    """Write `value` as JSON with sorted keys, so that equal values are equal bytes."""
+    text = json.dumps(value, indent=2, sort_keys=True, ensure_ascii=False, default=_plain)
+    write_text(path, text + "\n")
+
+
+def _plain(value: Any) -> Any:
+    """Turn what JSON does not know (NumPy scalars and arrays, paths) into what it does."""
+    if isinstance(value, np.generic):
+        return value.item()
+    if isinstance(value, np.ndarray):
+        return value.tolist()
+    if isinstance(value, Path):
+        return value.as_posix()
+    raise TypeError(f"{type(value).__name__} has no JSON form")
+
+
+def write_parquet(path: str | Path, frame: pd.DataFrame) -> None:
+    """Write `frame` without its index, whole or not at all."""
+    with atomic_path(path) as temporary:
+        frame.to_parquet(temporary, index=False, compression="zstd")
+
+
+def write_npz(path: str | Path, **arrays: np.ndarray) -> None:
+    """Write named arrays (no objects, so no pickle), whole or not at all."""
+    with atomic_path(path) as temporary, temporary.open("wb") as file:
+        np.savez(file, **arrays)
+
+
+def read_npz(path: str | Path) -> dict[str, np.ndarray]:
+    """Read what `write_npz` wrote.
+
+    Raises:
+        UserError: the file is missing, damaged or holds pickled objects.
+    """
+    try:
+        with np.load(path, allow_pickle=False) as archive:
+            return {name: archive[name] for name in archive.files}
+    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
+        raise UserError(f"{path}: cannot be read ({error}); delete it and run again") from error
+
+
+def file_digest(path: str | Path) -> str:
+    """SHA-256 of a file's bytes, in hex."""
+    digest = hashlib.sha256()
+    with Path(path).open("rb") as file:
+        while block := file.read(_BLOCK):
+            digest.update(block)
+    return digest.hexdigest()
+
+
+def fingerprint(*parts: Any) -> str:
+    """SHA-256 over `parts`: paths count by content, bytes as they are, the rest as JSON."""
+    digest = hashlib.sha256()
+    for part in parts:
+        digest.update(_part_digest(part))
+    return digest.hexdigest()
+
+
+def _part_digest(part: Any) -> bytes:
+    if isinstance(part, Path):
+        data = file_digest(part).encode()
+    elif isinstance(part, bytes):
+        data = part
+    else:
+        data = json.dumps(part, sort_keys=True, default=_plain).encode()
+    return hashlib.sha256(data).digest()
+
+
+class ResumableState:
+    """Named sets of arrays in a folder outside every rule's outputs.
+
+    The folder belongs to one fingerprint (inputs, settings, code). Opened with another one it is
+    emptied: progress made under other circumstances is never resumed. Without a folder nothing is
+    kept and `load` finds nothing.
+    """
+
+    def __init__(self, folder: str | Path | None, fingerprint: str) -> None:
+        """Open `folder` for `fingerprint`, emptying it if it belongs to another one."""
+        self._folder = Path(folder) if folder is not None else None
+        if self._folder is not None:
+            self._claim(self._folder, fingerprint)
+
+    @staticmethod
+    def _claim(folder: Path, fingerprint: str) -> None:
+        mark = folder / "fingerprint"
+        if mark.exists() and mark.read_text(encoding="utf-8") == fingerprint:
+            return
+        if folder.exists():
+            log.info("%s: progress of other inputs, settings or code is discarded", folder)
+            shutil.rmtree(folder)
+        write_text(mark, fingerprint)
+
+    @property
+    def folder(self) -> Path | None:
+        """Where files of one's own may be kept beside the arrays; None if nothing is kept."""
+        return self._folder
+
+    def load(self, name: str) -> dict[str, np.ndarray] | None:
+        """Return the arrays last saved under `name`, or None."""
+        if self._folder is None or not (self._folder / f"{name}.npz").exists():
+            return None
+        return read_npz(self._folder / f"{name}.npz")
+
+    def save(self, name: str, **arrays: np.ndarray) -> None:
+        """Keep `arrays` under `name`, replacing what was there in one step."""
+        if self._folder is not None:
+            write_npz(self._folder / f"{name}.npz", **arrays)
+
+    def clear(self) -> None:
+        """Remove the folder: the work is done and its outputs are written."""
+        if self._folder is not None:
+            shutil.rmtree(self._folder, ignore_errors=True)
