@@ -1,0 +1,194 @@
+"""Segmenters: how a word becomes pieces of a finished vocabulary.
+
+A segmenter works inside one word (`▁` and all) and gives piece numbers, positions in its list of
+pieces; a character that no piece covers is one UNCOVERED (-1), the exported `[UNK]`.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sagevocab.errors import UserError
+from sagevocab.vocab.decoding import (
+    UNCOVERED,
+    Decoder,
+    GreedyDecoder,
+    MergeDecoder,
+    build_merges,
+    build_trie,
+)
+from sagevocab.vocab.pieces import FIRST_PIECE_ID, UNKNOWN_ID, WORD_START, read_pieces
+from sagevocab.vocab.words import Normalizer, split_words
+
+__all__ = [
+    "UNCOVERED",
+    "GreedySegmenter",
+    "HubSegmenter",
+    "MergeSegmenter",
+    "Segmenter",
+    "encode",
+    "load_segmenter",
+]
+
+
+class Segmenter(ABC):
+    """A tokenizer's way with a single word.
+
+    pieces: the vocabulary, without special tokens, in id order.
+    """
+
+    pieces: list[str]
+
+    @abstractmethod
+    def segment_words(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Segment many words: int32 piece numbers one after another, int64[words + 1] offsets."""
+
+    def segment(self, word: str) -> list[int]:
+        """Segment one word into piece numbers."""
+        return self.segment_words([word])[0].tolist()
+
+
+class GreedySegmenter(Segmenter):
+    """Longest match from the left, single characters as the floor (paper, Section 3).
+
+    Where not even one character matches, that character is UNCOVERED.
+    """
+
+    def __init__(self, pieces: Sequence[str]) -> None:
+        """Prepare to match `pieces`."""
+        self.pieces = list(pieces)
+        self._trie = build_trie(self.pieces)
+        self._alive = np.ones(len(self.pieces), dtype=bool)
+
+    def segment_words(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Segment many words: int32 piece numbers one after another, int64[words + 1] offsets."""
+        return GreedyDecoder(words, self._trie).segment(self._alive)
+
+
+class MergeSegmenter(Segmenter):
+    """Byte-pair merges by rank with the full list; then pieces not in the vocabulary fall apart.
+
+    A piece falls apart into the two it was merged from in that word, and these in turn, as with
+    sentencepiece's `set_vocabulary`.
+    """
+
+    def __init__(
+        self, pieces: Sequence[str], merges: Sequence[tuple[str, str]], full_pieces: Sequence[str]
+    ) -> None:
+        """Prepare to merge.
+
+        pieces: the vocabulary. merges: by rank. full_pieces: all that `merges` read or make.
+
+        Raises:
+            ValueError: `full_pieces` lacks one of `pieces` or a part of a merge.
+        """
+        self.pieces = list(pieces)
+        numbers = {piece: number for number, piece in enumerate(self.pieces)}
+        self._merges = build_merges(full_pieces, merges)
+        # One place more than there are pieces, so that UNCOVERED (-1) stays what it is.
+        kept = [numbers.pop(piece, UNCOVERED) for piece in full_pieces]
+        if numbers:
+            raise ValueError(f"the merges' vocabulary lacks the piece {next(iter(numbers))!r}")
+        self._numbers = np.array([*kept, UNCOVERED], dtype=np.int32)
+
+    def segment_words(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Segment many words: int32 piece numbers one after another, int64[words + 1] offsets."""
+        decoder: Decoder = MergeDecoder(words, self._merges)
+        ids, offsets = decoder.segment(self._numbers[:-1] != UNCOVERED)
+        return self._numbers[ids], offsets
+
+
+class HubSegmenter(Segmenter):
+    """A Hugging Face tokenizer, word by word.
+
+    Of our own folders only the pre-tokenizer's splits inside a word and the model are used: words
+    come normalised and with their `▁`. An external tokenizer sees each word after a space, and
+    normalises and splits it as it likes.
+    """
+
+    def __init__(self, folder: Path, pieces: Sequence[str], *, external: bool) -> None:
+        """Load `tokenizer.json` of `folder`."""
+        from tokenizers import Tokenizer
+
+        text = (folder / "tokenizer.json").read_text(encoding="utf-8")
+        self._tokenizer = Tokenizer.from_str(text if external else _inside_words(text))
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+        self._space = " " if external else WORD_START
+        self.pieces = list(pieces)
+        self._numbers = self._piece_numbers()
+
+    def _piece_numbers(self) -> np.ndarray:
+        ids = self._tokenizer.get_vocab(with_added_tokens=True)
+        numbers = np.full(max(ids.values()) + 1, UNCOVERED, dtype=np.int32)
+        for number, piece in enumerate(self.pieces):
+            if piece in ids:
+                numbers[ids[piece]] = number
+        return numbers
+
+    def segment_words(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Segment many words: int32 piece numbers one after another, int64[words + 1] offsets."""
+        texts = [word.replace(WORD_START, self._space) for word in words]
+        encodings = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+        offsets = np.zeros(len(words) + 1, dtype=np.int64)
+        np.cumsum([len(encoding) for encoding in encodings], out=offsets[1:])
+        ids = np.empty(offsets[-1], dtype=np.int64)
+        for number, encoding in enumerate(encodings):
+            ids[offsets[number] : offsets[number + 1]] = encoding.ids
+        return self._numbers[ids], offsets
+
+
+def _inside_words(tokenizer: str) -> str:
+    """Drop from a `tokenizer.json` what makes words out of text and finds special tokens in it."""
+    spec: dict[str, Any] = json.loads(tokenizer)
+    steps = (spec["pre_tokenizer"] or {}).get("pretokenizers", [spec["pre_tokenizer"]])
+    steps = [step for step in steps if step and step["type"] != "Metaspace"]
+    spec["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": steps} if steps else None
+    spec.update(normalizer=None, post_processor=None, added_tokens=[])
+    return json.dumps(spec)
+
+
+def encode(
+    text: str, segmenter: Segmenter, normalizer: Normalizer, max_word_chars: int = 256
+) -> list[int]:
+    """Turn text into Hugging Face ids: those of the exported folder, without special tokens."""
+    words = split_words(normalizer(text), max_word_chars)
+    if not words:
+        return []
+    numbers, _ = segmenter.segment_words(words)
+    return np.where(numbers == UNCOVERED, UNKNOWN_ID, numbers + FIRST_PIECE_ID).tolist()
+
+
+def load_segmenter(folder: str | Path) -> Segmenter:
+    """Load the segmenter of a vocabulary folder, as `tokenizer_config.json` describes it.
+
+    Raises:
+        UserError: the folder is not one that this project wrote.
+    """
+    folder = Path(folder)
+    method = read_description(folder)["method"]
+    pieces = read_pieces(folder / "pieces.txt")
+    if method == "greedy":
+        return GreedySegmenter(pieces)
+    return HubSegmenter(folder, pieces, external=method == "external")
+
+
+def read_description(folder: str | Path) -> dict[str, Any]:
+    """Return the entry `sagevocab` of `tokenizer_config.json`: method, normalization, ...
+
+    Raises:
+        UserError: there is no such file or entry.
+    """
+    path = Path(folder) / "tokenizer_config.json"
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))["sagevocab"]
+    except (OSError, ValueError, KeyError) as error:
+        raise UserError(
+            f"{path}: does not describe a vocabulary of this project; build or import it first"
+        ) from error

@@ -1,0 +1,147 @@
+"""A corpus as word types: what a segmenter that never crosses a space has to know of it.
+
+A line is normalised, split at spaces, and each word gets `▁` before it. Words are independent of
+each other for every segmenter here, so a corpus is its list of word types and, line by line, the
+sequence of their numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+
+import numpy as np
+import sentencepiece
+from sentencepiece import sentencepiece_model_pb2
+from tokenizers import Regex
+from tokenizers import normalizers as hub
+
+from sagevocab.errors import UserError
+from sagevocab.state import read_npz, write_npz
+from sagevocab.vocab.pieces import WORD_START
+
+NORMALIZATIONS = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity")
+
+
+class Normalizer:
+    """One of sentencepiece's normalisations, done by `tokenizers` as the exported tokenizers do it.
+
+    sentencepiece's own precompiled character map; then a literal `▁` is a space (as sentencepiece
+    and `Metaspace` read it), runs of spaces are one space, and white space at the ends is dropped.
+    Other white space that the map left is an ordinary character: only U+0020 splits words.
+    """
+
+    def __init__(self, rule: str = "nmt_nfkc") -> None:
+        """Make the normaliser of sentencepiece's `rule`.
+
+        Raises:
+            UserError: sentencepiece has no such rule.
+        """
+        if rule not in NORMALIZATIONS:
+            names = ", ".join(NORMALIZATIONS)
+            raise UserError(f"vocabulary.normalization: {rule!r} is unknown; choose one of {names}")
+        self.rule = rule
+        self.backend = _hub_normalizer(character_map(rule))
+
+    def __call__(self, line: str) -> str:
+        """Return `line` normalised."""
+        return self.backend.normalize_str(line)
+
+
+def character_map(rule: str) -> bytes:
+    """Return sentencepiece's precompiled character map for `rule`; empty for `identity`."""
+    normalizer = sentencepiece.SentencePieceNormalizer(rule_name=rule)
+    model = sentencepiece_model_pb2.ModelProto()
+    model.ParseFromString(normalizer.serialized_model_proto())
+    return model.normalizer_spec.precompiled_charsmap
+
+
+def _hub_normalizer(charsmap: bytes) -> hub.Normalizer:
+    spaces = [hub.Replace(WORD_START, " "), hub.Replace(Regex(" {2,}"), " "), hub.Strip()]
+    return hub.Sequence(([hub.Precompiled(charsmap)] if charsmap else []) + spaces)
+
+
+def split_words(line: str, max_word_chars: int = 256) -> list[str]:
+    """Split a normalised line into words, each opened by `▁`.
+
+    A word of more than `max_word_chars` characters (`▁` counts) is cut into pieces of that length,
+    of which only the first has the `▁`: a greedy matcher is quadratic in the length of a word.
+    """
+    words = [WORD_START + word for word in line.split(" ") if word]
+    if all(len(word) <= max_word_chars for word in words):
+        return words
+    return [
+        word[start : start + max_word_chars]
+        for word in words
+        for start in range(0, len(word), max_word_chars)
+    ]
+
+
+@dataclass(frozen=True)
+class WordCorpus:
+    """Lines of text as word types.
+
+    types: the distinct words, in order of first appearance.
+    tokens: int32[words], for each word of the corpus the number of its type.
+    line_offsets: int64[lines + 1], where each line begins in `tokens`; no line is empty.
+    """
+
+    types: list[str]
+    tokens: np.ndarray
+    line_offsets: np.ndarray
+
+    @classmethod
+    def from_lines(
+        cls, lines: Iterable[str], normalizer: Normalizer, max_word_chars: int = 256
+    ) -> WordCorpus:
+        """Read `lines` once, one at a time; lines without a word are dropped."""
+        numbers: dict[str, int] = {}
+        blocks: list[np.ndarray] = []
+        lengths: list[int] = []
+        for line in lines:
+            words = split_words(normalizer(line), max_word_chars)
+            if words:
+                block = [numbers.setdefault(word, len(numbers)) for word in words]
+                blocks.append(np.array(block, dtype=np.int32))
+                lengths.append(len(block))
+        offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
+        np.cumsum(lengths, out=offsets[1:])
+        tokens = np.concatenate(blocks) if blocks else np.zeros(0, dtype=np.int32)
+        return cls(list(numbers), tokens, offsets)
+
+    @property
+    def n_lines(self) -> int:
+        """Number of lines."""
+        return len(self.line_offsets) - 1
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """int64[types]: how often each type occurs."""
+        return np.bincount(self.tokens, minlength=len(self.types)).astype(np.int64)
+
+    def save(self, path: str | Path) -> None:
+        """Write the corpus as npz: the types joined as UTF-8, their ends in bytes, the arrays."""
+        encoded = [word.encode("utf-8") for word in self.types]
+        write_npz(
+            path,
+            text=np.frombuffer(b"".join(encoded), dtype=np.uint8),
+            type_ends=np.cumsum([len(word) for word in encoded], dtype=np.int64),
+            tokens=self.tokens,
+            line_offsets=self.line_offsets,
+        )
+
+    @classmethod
+    def load(cls, path: str | Path) -> WordCorpus:
+        """Read what `save` wrote.
+
+        Raises:
+            UserError: the file is missing, damaged or no word corpus.
+        """
+        arrays = read_npz(path)
+        if not {"text", "type_ends", "tokens", "line_offsets"} <= arrays.keys():
+            raise UserError(f"{path}: is not a word corpus; delete it and run again")
+        text, ends = arrays["text"].tobytes(), arrays["type_ends"].tolist()
+        types = [text[a:b].decode("utf-8") for a, b in zip([0, *ends], ends, strict=False)]
+        return cls(types, arrays["tokens"], arrays["line_offsets"])
