@@ -10,7 +10,9 @@ Every table and figure is a target of its own name. README.md maps them to the p
 import os
 import sys
 
-from snakemake.utils import min_version, validate
+from sagevocab.config import check_config
+from sagevocab.errors import UserError
+from snakemake.utils import min_version
 
 min_version("9.20")
 
@@ -18,7 +20,10 @@ min_version("9.20")
 configfile: "config.yaml"
 
 
-validate(config, "workflow/schemas/config.schema.yaml")
+try:
+    check_config(config, workflow.source_path("workflow/schemas/config.schema.yaml"))
+except UserError as error:
+    sys.exit(f"error: {error}")
 
 
 # `script:` runs under Snakemake's own Python; this makes `shell:` agree with it.

@@ -36,9 +36,7 @@ def config_reference(schema_path: Path) -> str:
     return HEADER.format(description=schema["description"]) + "\n".join(rows) + "\n"
 
 
-def _keys(
-    node: dict[str, Any], schema: dict[str, Any], prefix: str = ""
-) -> Iterator[tuple[str, dict]]:
+def _keys(node: dict[str, Any], schema: dict[str, Any], prefix: str = "") -> Iterator[Row]:
     for name, child in node.get("properties", {}).items():
         yield from _key(f"{prefix}{name}", child, schema)
     stanza = node.get("additionalProperties")
@@ -46,7 +44,7 @@ def _keys(
         yield from _keys(_resolve(stanza, schema), schema, f"{prefix}NAME.")
 
 
-def _key(key: str, node: dict[str, Any], schema: dict[str, Any]) -> Iterator[tuple[str, dict]]:
+def _key(key: str, node: dict[str, Any], schema: dict[str, Any]) -> Iterator[Row]:
     node = _resolve(node, schema)
     yield key, node
     yield from _keys(node, schema, f"{key}.")

@@ -1,4 +1,4 @@
-"""What made an artefact: code, settings, inputs, versions; and the frame every rule's adapter runs in."""
+"""What made an artefact: code, settings, inputs, versions; and the frame of every adapter."""
 
 from __future__ import annotations
 

@@ -1,0 +1,94 @@
+"""What is refused in a configuration, and in which words."""
+
+from __future__ import annotations
+
+import copy
+from pathlib import Path
+
+import pytest
+import yaml
+
+from sagevocab.config import check_config
+from sagevocab.config_reference import config_reference
+from sagevocab.errors import UserError
+
+ROOT = Path(__file__).parents[2]
+SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
+
+
+def merged(base: dict, override: dict) -> dict:
+    """Deep merge, as Snakemake does with `--configfile`."""
+    result = dict(base)
+    for key, value in override.items():
+        both = isinstance(value, dict) and isinstance(result.get(key), dict)
+        result[key] = merged(result[key], value) if both else value
+    return result
+
+
+@pytest.fixture
+def paper() -> dict:
+    return yaml.safe_load((ROOT / "config.yaml").read_text())
+
+
+@pytest.mark.parametrize("override", ["", "config/demo.yaml"])
+def test_shipped_configurations_are_valid(paper: dict, override: str) -> None:
+    extra = yaml.safe_load((ROOT / override).read_text()) if override else {}
+    check_config(merged(paper, extra), SCHEMA)
+
+
+def test_defaults_are_filled_in_without_being_shared(paper: dict) -> None:
+    del paper["lm"], paper["word2vec"]
+    paper["lm"] = {"pretrain": {"steps": 1}}
+    check_config(paper, SCHEMA)
+    assert paper["word2vec"]["negative"] == 15
+    assert paper["lm"]["finetune"]["seeds"] == [1, 2, 3]
+    paper["lm"]["finetune"]["seeds"].append(4)
+    again: dict = {**copy.deepcopy(paper), "lm": {"pretrain": {"steps": 1}}}
+    check_config(again, SCHEMA)
+    assert again["lm"]["finetune"]["seeds"] == [1, 2, 3]
+
+
+WRONG = [
+    ({"seeds": 3}, "config key seeds: unknown; did you mean seed?"),
+    ({"sage": {"prunebatch": 3}}, "config key sage.prunebatch: unknown; did you mean prune_batch"),
+    ({"vocabulary": {"final_size": "many"}}, "config key vocabulary.final_size"),
+    ({"vocabulary": {"initial_size": 100}}, "config key vocabulary.initial_size: 100 is below"),
+    ({"languages": ["de"]}, "config key languages: 'de' has no stanza in language_settings"),
+    ({"lm": {"tokenizers": ["mine"]}}, "config key lm.tokenizers: 'mine' is not in tokenizers"),
+    ({"lm": {"pretrain": {"steps": 10}}}, "exactly one of hours, steps, tokens"),
+    ({"lm": {"pretrain": {"micro_batch": 31}}}, "config key lm.pretrain.micro_batch: 31 does not"),
+    ({"lm": {"pretrain": {"heads": 7}}}, "config key lm.pretrain.heads: 7 does not divide"),
+    (
+        {"language_settings": {"en": {"source": {"path": "no/such.bz2"}}}},
+        "config key language_settings.en.source.path: there is no file no/such.bz2",
+    ),
+    (
+        {"language_settings": {"tr": {"source": {"generator": "turkish"}}}},
+        "config key language_settings.tr.source.rows: missing",
+    ),
+    (
+        {"tokenizers": ["x"], "tokenizer_settings": {"x": {"method": "external"}}},
+        "config key tokenizer_settings.x.path: missing",
+    ),
+    (
+        {"tokenizer_settings": {"sage": {"decoder": "viterbi"}}},
+        "config key tokenizer_settings.sage.decoder",
+    ),
+]
+
+
+@pytest.mark.parametrize(("override", "words"), WRONG)
+def test_a_mistake_is_one_line_with_the_key(paper: dict, override: dict, words: str) -> None:
+    with pytest.raises(UserError) as caught:
+        check_config(merged(paper, override), SCHEMA)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_the_reference_page_is_fresh() -> None:
+    assert (ROOT / "config/README.md").read_text() == config_reference(SCHEMA), "run make docs"
+
+
+def test_every_key_is_described() -> None:
+    rows = [row for row in config_reference(SCHEMA).splitlines() if row.startswith("| `")]
+    assert [row for row in rows if row.endswith("|  |")] == []

@@ -1,0 +1,120 @@
+"""The frame of a rule's adapter, and the digests that make rules run again."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from types import SimpleNamespace
+
+import pytest
+
+from sagevocab import provenance
+from sagevocab.errors import UserError
+from sagevocab.provenance import job, source_digest
+
+
+class Params(SimpleNamespace):
+    """As Snakemake's: attributes, and a mapping."""
+
+    def get(self, name: str, default: object = None) -> object:
+        return getattr(self, name, default)
+
+    def items(self):  # noqa: ANN201
+        return vars(self).items()
+
+
+def rule(tmp_path: Path, **params: object) -> SimpleNamespace:
+    (tmp_path / "in.txt").write_text("input")
+    return SimpleNamespace(
+        rule="figure_x",
+        log=[str(tmp_path / "x.log")],
+        params=Params(**params),
+        input=[str(tmp_path / "in.txt")],
+        output=[str(tmp_path / "figure_x.pdf"), str(tmp_path / "figure_x.png")],
+        wildcards=Params(lang="en"),
+        threads=1,
+    )
+
+
+def test_success_leaves_one_record_an_artefact(tmp_path: Path) -> None:
+    digest = f"state:{source_digest('state')}"
+    with job(rule(tmp_path, code=digest, seed=3, state_dir="elsewhere")):
+        print("to the log")
+    record = json.loads((tmp_path / "figure_x.provenance.json").read_text())
+    assert record["config"] == {"seed": 3}
+    assert record["wildcards"] == {"lang": "en"}
+    assert list(record["inputs"].values()) == [provenance.file_digest(tmp_path / "in.txt")]
+    assert "to the log" in (tmp_path / "x.log").read_text()
+
+
+def test_a_folder_has_its_record_beside_it(tmp_path: Path) -> None:
+    with job(rule(tmp_path, artefact=str(tmp_path / "sage"))):
+        pass
+    assert (tmp_path / "sage.provenance.json").exists()
+
+
+def test_equal_runs_differ_only_in_the_run_field(tmp_path: Path) -> None:
+    records = []
+    for _ in range(2):
+        with job(rule(tmp_path, seed=3)):
+            pass
+        records.append(json.loads((tmp_path / "figure_x.provenance.json").read_text()))
+    assert {**records[0], "run": 0} == {**records[1], "run": 0}
+
+
+def test_a_users_mistake_is_one_line_and_no_record(tmp_path: Path, capsys) -> None:
+    with pytest.raises(SystemExit) as caught, job(rule(tmp_path)):
+        raise UserError("corpus.txt:3: not UTF-8;\n convert it")
+    assert caught.value.code == 1
+    assert capsys.readouterr().err == "error: figure_x: corpus.txt:3: not UTF-8; convert it\n"
+    assert "error: figure_x: corpus.txt:3" in (tmp_path / "x.log").read_text()
+    assert not (tmp_path / "figure_x.provenance.json").exists()
+
+
+def test_another_library_than_the_digested_one_stops_the_rule(tmp_path: Path, capsys) -> None:
+    with pytest.raises(SystemExit), job(rule(tmp_path, code="state:0123")):
+        raise AssertionError("the adapter must not run")
+    assert "not the one beside the Snakefile" in capsys.readouterr().err
+
+
+def test_the_log_keeps_the_traceback_of_a_defect(tmp_path: Path) -> None:
+    with pytest.raises(ZeroDivisionError), job(rule(tmp_path)):
+        1 / 0  # noqa: B018
+    assert "ZeroDivisionError" in (tmp_path / "x.log").read_text()
+
+
+def test_a_digest_covers_what_a_module_imports(tmp_path: Path, monkeypatch) -> None:
+    package = tmp_path / "sagevocab"
+    (package / "low").mkdir(parents=True)
+    files = {
+        "__init__.py": "",
+        "low/__init__.py": "",
+        "low/base.py": "X = 1\n",
+        "low/words.txt": "a\n",
+        "top.py": "from sagevocab.low import base\n",
+        "other.py": "",
+    }
+    for name, text in files.items():
+        (package / name).write_text(text)
+    monkeypatch.setattr(provenance, "PACKAGE", package)
+
+    def digest() -> str:
+        source_digest.cache_clear()
+        return source_digest("top")
+
+    try:
+        first = digest()
+        (package / "other.py").write_text("unrelated = 1\n")
+        assert digest() == first
+        (package / "low/base.py").write_text("X = 2\n")
+        second = digest()
+        assert second != first
+        (package / "low/words.txt").write_text("b\n")
+        assert digest() != second
+    finally:
+        source_digest.cache_clear()
+
+
+def test_an_unknown_module_has_no_digest() -> None:
+    with pytest.raises(UserError, match="no module 'sagevocab.nowhere'"):
+        source_digest("nowhere")

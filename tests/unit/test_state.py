@@ -1,0 +1,86 @@
+"""Atomic files and resumable state."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sagevocab.errors import UserError
+from sagevocab.state import (
+    ResumableState,
+    atomic_path,
+    fingerprint,
+    read_npz,
+    write_json,
+    write_npz,
+    write_parquet,
+)
+
+
+def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path) -> None:
+    path = tmp_path / "out.txt"
+    path.write_text("old")
+    with pytest.raises(RuntimeError), atomic_path(path) as temporary:
+        temporary.write_text("half")
+        raise RuntimeError
+    assert path.read_text() == "old"
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def test_temporary_files_keep_the_suffix(tmp_path: Path) -> None:
+    with atomic_path(tmp_path / "deep" / "figure.pdf") as temporary:
+        assert temporary.suffix == ".pdf"
+        temporary.write_bytes(b"x")
+    assert (tmp_path / "deep" / "figure.pdf").read_bytes() == b"x"
+
+
+def test_equal_values_are_equal_bytes(tmp_path: Path) -> None:
+    frame = pd.DataFrame({"piece": ["a", "b"], "count": [1, 2]})
+    for name in ("one", "two"):
+        write_npz(tmp_path / f"{name}.npz", a=np.arange(3), b=np.zeros((2, 2)))
+        write_parquet(tmp_path / f"{name}.parquet", frame)
+    write_json(tmp_path / "one.json", {"b": np.float64(1.5), "a": Path("x/y")})
+    write_json(tmp_path / "two.json", {"a": Path("x/y"), "b": 1.5})
+    for suffix in ("npz", "parquet", "json"):
+        one, two = (tmp_path / f"{name}.{suffix}" for name in ("one", "two"))
+        assert one.read_bytes() == two.read_bytes()
+
+
+def test_a_damaged_archive_is_the_users_business(tmp_path: Path) -> None:
+    path = tmp_path / "a.npz"
+    write_npz(path, a=np.arange(1000))
+    path.write_bytes(path.read_bytes()[:200])
+    with pytest.raises(UserError, match="a.npz: cannot be read"):
+        read_npz(path)
+
+
+def test_pickled_objects_are_refused(tmp_path: Path) -> None:
+    np.savez(tmp_path / "a.npz", a=np.array([{}], dtype=object))
+    with pytest.raises(UserError):
+        read_npz(tmp_path / "a.npz")
+
+
+def test_state_of_another_fingerprint_is_never_resumed(tmp_path: Path) -> None:
+    folder = tmp_path / "state"
+    ResumableState(folder, "one").save("batch", step=np.array(7))
+    assert ResumableState(folder, "one").load("batch")["step"] == 7
+    assert ResumableState(folder, "two").load("batch") is None
+    assert ResumableState(folder, "one").load("batch") is None
+
+
+def test_state_without_a_folder_keeps_nothing() -> None:
+    state = ResumableState(None, "one")
+    state.save("batch", step=np.array(7))
+    assert state.load("batch") is None
+    state.clear()
+
+
+def test_fingerprints_see_contents_not_names(tmp_path: Path) -> None:
+    (tmp_path / "a").write_text("same")
+    (tmp_path / "b").write_text("same")
+    assert fingerprint(tmp_path / "a", {"k": 1}) == fingerprint(tmp_path / "b", {"k": 1})
+    assert fingerprint({"k": 1}) != fingerprint({"k": 2})
+    assert fingerprint("ab", "c") != fingerprint("a", "bc")

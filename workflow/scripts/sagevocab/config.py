@@ -1,0 +1,200 @@
+"""The configuration: its schema's defaults, and what a schema cannot say about it."""
+
+from __future__ import annotations
+
+import difflib
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import yaml
+from jsonschema import Draft202012Validator, ValidationError, validators
+from jsonschema.exceptions import best_match
+
+from sagevocab.errors import UserError
+
+BUDGETS = ("hours", "steps", "tokens")
+SOURCE_KINDS = ("path", "generator", "package", "dataset")
+# Lists of names, the section that holds their stanzas.
+STANZAS = {
+    "languages": "language_settings",
+    "domains": "domain_settings",
+    "tokenizers": "tokenizer_settings",
+    "tasks": "task_settings",
+}
+
+
+def check_config(config: dict[str, Any], schema_path: Path) -> None:
+    """Fill in the schema's defaults and refuse what can't be run.
+
+    Raises:
+        UserError: one line that names the key, what is wrong with it and what would be right.
+    """
+    schema = yaml.safe_load(Path(schema_path).read_text(encoding="utf-8"))
+    error = best_match(_DefaultsValidator(schema).iter_errors(config))
+    if error is not None:
+        raise UserError(_one_line(error))
+    for problem in _problems(config):
+        raise UserError(problem)
+
+
+def _set_defaults(validator: Any, properties: dict, instance: Any, schema: dict) -> Iterator:
+    if isinstance(instance, dict):
+        for name, node in properties.items():
+            if "default" in node:
+                instance.setdefault(name, _copy(node["default"]))
+    yield from Draft202012Validator.VALIDATORS["properties"](
+        validator, properties, instance, schema
+    )
+
+
+def _copy(default: Any) -> Any:
+    """A default must not be shared by the stanzas that it fills."""
+    return default.copy() if isinstance(default, dict | list) else default
+
+
+_DefaultsValidator = validators.extend(Draft202012Validator, {"properties": _set_defaults})
+
+
+def _one_line(error: ValidationError) -> str:
+    key = ".".join(str(part) for part in error.absolute_path)
+    if error.validator == "additionalProperties":
+        return _unknown_key(error, key)
+    where = f"config key {key}" if key else "config"
+    return f"{where}: {_reason(error)}; config/README.md lists every key"
+
+
+def _reason(error: ValidationError) -> str:
+    if error.validator == "anyOf" and "source" in str(error.absolute_path):
+        return f"none of {', '.join(SOURCE_KINDS)} is given"
+    described = error.schema.get("description") if isinstance(error.schema, dict) else None
+    return f"{error.message} ({described})" if described else error.message
+
+
+def _unknown_key(error: ValidationError, parent: str) -> str:
+    known = list(error.schema["properties"])
+    name = next(name for name in error.instance if name not in known)
+    close = difflib.get_close_matches(str(name), known, n=1)
+    advice = f"did you mean {close[0]}?" if close else f"known there: {', '.join(known)}"
+    return f"config key {f'{parent}.{name}' if parent else name}: unknown; {advice}"
+
+
+def _problems(config: dict[str, Any]) -> Iterator[str]:
+    yield from _missing_stanzas(config)
+    yield from _vocabulary_problems(config)
+    yield from _tokenizer_problems(config)
+    yield from _language_problems(config)
+    yield from _source_problems(config)
+    yield from _task_problems(config)
+    if config["lm"]["enabled"]:
+        yield from _model_problems(config["lm"], config["tokenizers"])
+
+
+def _missing_stanzas(config: dict[str, Any]) -> Iterator[str]:
+    for names, section in STANZAS.items():
+        for name in config[names]:
+            if name not in config[section]:
+                have = ", ".join(sorted(config[section])) or "none"
+                yield (
+                    f"config key {names}: {name!r} has no stanza in {section} (there: {have}); "
+                    f"add one or take the name out of the list"
+                )
+
+
+def _vocabulary_problems(config: dict[str, Any]) -> Iterator[str]:
+    sizes = config["vocabulary"]
+    if sizes["initial_size"] < sizes["final_size"]:
+        yield (
+            f"config key vocabulary.initial_size: {sizes['initial_size']} is below "
+            f"vocabulary.final_size ({sizes['final_size']}); SaGe prunes from the one to the other"
+        )
+
+
+def _tokenizer_problems(config: dict[str, Any]) -> Iterator[str]:
+    methods = {"external": "path", "sage": "preset"}
+    for name in config["tokenizers"]:
+        stanza = config["tokenizer_settings"][name]
+        needed = methods.get(stanza["method"])
+        if needed and not stanza.get(needed):
+            yield (
+                f"config key tokenizer_settings.{name}.{needed}: missing; "
+                f"method {stanza['method']} needs it"
+            )
+    own = [n for n in config["tokenizers"] if config["tokenizer_settings"][n]["method"] == "bpe"]
+    if own and own != ["bpe"]:
+        yield "config key tokenizers: the tokenizer of method bpe is named bpe, and there is one"
+
+
+def _language_problems(config: dict[str, Any]) -> Iterator[str]:
+    for section in ("domain_settings", "task_settings"):
+        for name, stanza in config[section].items():
+            if stanza["language"] not in config["language_settings"]:
+                yield (
+                    f"config key {section}.{name}.language: no stanza "
+                    f"language_settings.{stanza['language']}"
+                )
+    for name in config["domains"]:
+        if name == "train" or name in config["languages"]:
+            yield f"config key domains: {name!r} is the name of a training corpus; choose another"
+
+
+def _sources(config: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for names in ("languages", "domains"):
+        for name in config[names]:
+            section = STANZAS[names]
+            yield f"{section}.{name}.source", config[section][name]["source"]
+    for name in config["tasks"] if config["lm"]["enabled"] else []:
+        for split, source in config["task_settings"][name]["source"].items():
+            yield f"task_settings.{name}.source.{split}", source
+
+
+def _source_problems(config: dict[str, Any]) -> Iterator[str]:
+    for key, source in _sources(config):
+        kind = next((kind for kind in SOURCE_KINDS if source.get(kind)), None)
+        if kind is None:
+            yield f"config key {key}: none of {', '.join(SOURCE_KINDS)} is given"
+        elif kind == "path" and not Path(source["path"]).is_file():
+            yield (
+                f"config key {key}.path: there is no file {source['path']}; "
+                "paths are relative to the working directory"
+            )
+        elif kind == "generator" and not source.get("rows"):
+            yield f"config key {key}.rows: missing; a generator needs the number of rows to make"
+
+
+def _task_problems(config: dict[str, Any]) -> Iterator[str]:
+    needed = {"sequence": ("text", "label"), "tokens": ("tokens", "tags")}
+    for name in config["tasks"]:
+        stanza = config["task_settings"][name]
+        for column in needed[stanza["kind"]]:
+            if column not in stanza["columns"]:
+                yield (
+                    f"config key task_settings.{name}.columns.{column}: missing; "
+                    f"a task of kind {stanza['kind']} needs it"
+                )
+
+
+def _model_problems(lm: dict[str, Any], tokenizers: list[str]) -> Iterator[str]:
+    for name in lm["tokenizers"]:
+        if name not in tokenizers:
+            yield (
+                f"config key lm.tokenizers: {name!r} is not in tokenizers; "
+                "add it there or take it out here"
+            )
+    pretrain = lm["pretrain"]
+    given = [name for name in BUDGETS if pretrain[name] is not None]
+    if len(given) != 1:
+        yield (
+            f"config key lm.pretrain: exactly one of {', '.join(BUDGETS)} is the budget, here "
+            f"{' and '.join(given) or 'none'}; set the others to null"
+        )
+    if pretrain["hidden"] % pretrain["heads"]:
+        yield (
+            f"config key lm.pretrain.heads: {pretrain['heads']} does not divide hidden "
+            f"({pretrain['hidden']})"
+        )
+    if pretrain["batch"] % pretrain["micro_batch"]:
+        yield (
+            f"config key lm.pretrain.micro_batch: {pretrain['micro_batch']} does not divide batch "
+            f"({pretrain['batch']})"
+        )
