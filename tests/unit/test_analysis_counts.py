@@ -1,0 +1,124 @@
+"""Counts of a corpus small enough to count by hand, and the files they are read from."""
+
+from __future__ import annotations
+
+import pandas as pd
+import pytest
+
+from sagevocab.analysis import counts
+from sagevocab.errors import UserError
+from sagevocab.state import write_parquet
+from sagevocab.vocab.segment import GreedySegmenter
+from sagevocab.vocab.words import Normalizer, WordCorpus
+
+PIECES = ["▁", "a", "b", "▁ab", "c", "unused"]
+# ▁ab | ▁ab c | ▁ b UNK   and   ▁ a
+LINES = ["ab abc bß", "a"]
+
+
+@pytest.fixture
+def corpus() -> WordCorpus:
+    return WordCorpus.from_lines(LINES, Normalizer("identity"))
+
+
+@pytest.fixture
+def counted(corpus: WordCorpus) -> counts.Counts:
+    return counts.count_corpus(corpus, GreedySegmenter(PIECES), windows=[2, 1])
+
+
+def test_frequencies_of_every_piece_in_id_order(counted):
+    assert counted.frequencies["piece"].tolist() == PIECES
+    assert counted.frequencies["count"].tolist() == [2, 1, 1, 2, 1, 0]
+    assert counted.unknown == 1
+
+
+def test_unknown_characters_count_in_fertility_and_in_lines(counted):
+    assert dict(counted.fertility.itertuples(index=False)) == {1: 1, 2: 2, 3: 1}
+    assert counted.lines.to_dict("list") == {"words": [3, 1], "tokens": [6, 2]}
+
+
+def test_neighbours_stay_in_the_line_and_unknown_is_none(counted):
+    # line 1: ▁ab ▁ab c ▁ b UNK; line 2: ▁ a
+    wide = counted.neighbours[counted.neighbours["window"] == 2].set_index("piece")["distinct"]
+    assert wide.to_dict() == {
+        "▁": 4,  # ▁ab c b, and a in line 2
+        "a": 1,
+        "b": 2,  # ▁ c, not UNK
+        "▁ab": 3,  # itself, c, ▁
+        "c": 3,
+        "unused": 0,
+    }
+    near = counted.neighbours[counted.neighbours["window"] == 1].set_index("piece")["distinct"]
+    assert near.to_dict() == {"▁": 3, "a": 1, "b": 1, "▁ab": 2, "c": 2, "unused": 0}
+
+
+def test_neighbours_carry_the_frequency(counted):
+    assert counted.neighbours["count"].tolist() == [2, 1, 1, 2, 1, 0] * 2
+    assert counted.neighbours["window"].tolist() == [2] * 6 + [1] * 6
+
+
+def test_unknown_character_holds_a_position():
+    corpus = WordCorpus.from_lines(["aßb"], Normalizer("identity"))
+    frame = counts.count_corpus(corpus, GreedySegmenter(["▁", "a", "b"]), [1]).neighbours
+    assert frame["distinct"].tolist() == [1, 1, 0]
+
+
+def test_rank_and_ratio(counted):
+    ranked = counts.rank_neighbours(counted.neighbours, 2)
+    assert ranked.index.tolist() == ["▁", "▁ab", "c", "b", "a", "unused"]
+    assert ranked.tolist() == [4, 3, 3, 2, 1, 0]
+    ratio = counts.neighbour_ratio(counted.neighbours, 2)
+    assert ratio.to_dict() == {"▁": 2.0, "a": 1.0, "b": 2.0, "▁ab": 1.5, "c": 3.0}
+
+
+def test_chunks_hold_whole_lines(monkeypatch):
+    monkeypatch.setattr(counts, "CHUNK_TOKENS", 5)
+    spans = counts._chunk_lines(pd.Series([3, 3, 20, 1, 1]).to_numpy())
+    assert [span[0] for span in spans[1:]] == [span[1] for span in spans[:-1]]
+    assert (spans[0][0], spans[-1][1]) == (0, 5)
+    assert len(spans) > 2
+
+
+def test_empty_corpus_counts_nothing():
+    corpus = WordCorpus.from_lines([], Normalizer("identity"))
+    counted = counts.count_corpus(corpus, GreedySegmenter(PIECES))
+    assert counted.frequencies["count"].sum() == 0
+    assert counted.neighbours["distinct"].sum() == 0
+    assert counted.fertility.empty
+    assert counted.lines.empty
+
+
+def test_files_are_read_back_as_they_were_counted(tmp_path, counted):
+    for name in ("frequencies", "fertility", "neighbours", "lines"):
+        write_parquet(tmp_path / f"{name}.parquet", getattr(counted, name))
+    frequencies = counts.read_frequencies(tmp_path / "frequencies.parquet")
+    assert frequencies["▁ab"] == 2
+    assert frequencies.index.tolist() == PIECES
+    fertility = counts.read_fertility(tmp_path / "fertility.parquet")
+    assert fertility.to_dict() == {1: 1, 2: 2, 3: 1}
+    neighbours = counts.read_neighbours(tmp_path / "neighbours.parquet")
+    pd.testing.assert_frame_equal(neighbours, counted.neighbours, check_dtype=False)
+    lines = counts.read_lines(tmp_path / "lines.parquet")
+    assert lines["tokens"].tolist() == [6, 2]
+
+
+def test_equal_counts_are_equal_bytes(tmp_path, corpus):
+    for name in ("one", "two"):
+        counted = counts.count_corpus(corpus, GreedySegmenter(PIECES), threads=2)
+        write_parquet(tmp_path / name, counted.neighbours)
+    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
+
+
+def test_damaged_file_is_told_in_one_line(tmp_path):
+    path = tmp_path / "fertility.parquet"
+    path.write_bytes(b"PAR1 no parquet")
+    with pytest.raises(UserError, match=r"fertility\.parquet: cannot be read"):
+        counts.read_fertility(path)
+
+
+def test_missing_file_and_missing_column_are_told(tmp_path):
+    with pytest.raises(UserError, match="lines.parquet: cannot be read"):
+        counts.read_lines(tmp_path / "lines.parquet")
+    write_parquet(tmp_path / "some.parquet", pd.DataFrame({"piece": ["a"]}))
+    with pytest.raises(UserError, match="column count is missing"):
+        counts.read_frequencies(tmp_path / "some.parquet")

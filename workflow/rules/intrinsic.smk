@@ -1,0 +1,44 @@
+# Intrinsic measurements (paper, Section 4).
+#
+# In:    corpus/{lang}.{corpus}.words.npz, a text as word types; the training corpus or a domain
+#        vocab/{lang}/{tok}/, a tokenizer
+# Out:   analysis/{lang}/{corpus}/{tok}/
+#            frequencies.parquet   how often each piece occurs
+#            fertility.parquet     words by their number of subwords
+#            neighbours.parquet    distinct pieces within each window of each piece
+#            lines.parquet         words and tokens of each line, for tests paired over lines
+#            summary.json          fertility, compression, entropy and the other measures of peers
+# Steps: segment each word type once, then count over the sequence of types
+
+
+rule count_pieces:
+    """Frequencies, fertility and distinct neighbours of one tokenizer on one text."""
+    input:
+        words=result("corpus/{lang}.{corpus}.words.npz"),
+        pieces=result("vocab/{lang}/{tok}/pieces.txt"),
+        tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
+        settings=result("vocab/{lang}/{tok}/tokenizer_config.json"),
+    output:
+        frequencies=result("analysis/{lang}/{corpus}/{tok}/frequencies.parquet"),
+        fertility=result("analysis/{lang}/{corpus}/{tok}/fertility.parquet"),
+        neighbours=result("analysis/{lang}/{corpus}/{tok}/neighbours.parquet"),
+        lines=result("analysis/{lang}/{corpus}/{tok}/lines.parquet"),
+        summary=result("analysis/{lang}/{corpus}/{tok}/summary.json"),
+    log:
+        result("logs/count_pieces/{lang}.{corpus}.{tok}.log"),
+    benchmark:
+        result("benchmarks/count_pieces/{lang}.{corpus}.{tok}.tsv")
+    conda:
+        "../../envs/analyse.yaml"
+    threads: 2
+    resources:
+        mem_mb=memory(4000),
+        runtime=60,
+    params:
+        windows=config["analysis"]["windows"],
+        efficiency_lines=config["analysis"]["efficiency_lines"],
+        seed=config["seed"],
+        artefact=result("analysis/{lang}/{corpus}/{tok}"),
+        code=library_digest("analysis.summary"),
+    script:
+        "../scripts/count_pieces.py"

@@ -1,0 +1,1 @@
+"""A tokenizer and a corpus become measurements."""

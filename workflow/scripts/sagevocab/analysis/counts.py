@@ -1,0 +1,343 @@
+"""Count pieces, subwords per word and distinct neighbours of a segmented corpus.
+
+These are the measurements behind the paper's Section 4: token frequency, subword fertility and
+contextual exponence. Everything follows from the segmentation of each word type and the sequence
+of type ids, so no more than a chunk of the token sequence ever stands in memory.
+
+An uncovered character (UNK) holds a position of its line and counts among the subwords of its
+word, but it is no piece: it has no frequency, no neighbours, and is nobody's neighbour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numba
+import numpy as np
+import pandas as pd
+
+from sagevocab.errors import UserError
+
+if TYPE_CHECKING:
+    from sagevocab.vocab.segment import Segmenter
+    from sagevocab.vocab.words import WordCorpus
+
+CHUNK_TOKENS = 1 << 22
+NEIGHBOUR_BYTES = 1 << 30
+WORD_BITS = 64
+
+
+@dataclass(frozen=True)
+class Counts:
+    """What one segmenter makes of one corpus.
+
+    frequencies: piece, count; every piece of the vocabulary, in id order.
+    fertility: subwords, words; corpus words (occurrences) by their number of subwords, 1 to the
+        largest seen.
+    neighbours: piece, window, distinct, count; the number of distinct pieces within `window`
+        positions on either side in the same line, and the piece's frequency.
+    lines: words, tokens; one row per line of the corpus, in its order.
+    unknown: tokens that are uncovered characters.
+    """
+
+    frequencies: pd.DataFrame
+    fertility: pd.DataFrame
+    neighbours: pd.DataFrame
+    lines: pd.DataFrame
+    unknown: int
+
+
+@dataclass(frozen=True)
+class SegmentedCorpus:
+    """A corpus as the segmentation of its word types and the sequence of their ids.
+
+    flat: int32, piece ids of all types one after another, -1 for UNK.
+    offsets: int64, type `t` is `flat[offsets[t]:offsets[t + 1]]`.
+    types: int32, the corpus as type ids; line_offsets: int64, its lines.
+    vocabulary_size: number of pieces.
+    """
+
+    flat: np.ndarray
+    offsets: np.ndarray
+    types: np.ndarray
+    line_offsets: np.ndarray
+    vocabulary_size: int
+
+    @property
+    def lengths(self) -> np.ndarray:
+        """Return the number of subwords of every type, int64."""
+        return np.diff(self.offsets)
+
+    @property
+    def type_counts(self) -> np.ndarray:
+        """Return the number of occurrences of every type, int64."""
+        return np.bincount(self.types, minlength=len(self.offsets) - 1)
+
+
+def segment_corpus(corpus: WordCorpus, segmenter: Segmenter) -> SegmentedCorpus:
+    """Segment every word type of a corpus once."""
+    flat, offsets = segmenter.segment_words(corpus.types)
+    return SegmentedCorpus(
+        flat=np.ascontiguousarray(flat, dtype=np.int32),
+        offsets=np.ascontiguousarray(offsets, dtype=np.int64),
+        types=np.ascontiguousarray(corpus.tokens, dtype=np.int32),
+        line_offsets=np.ascontiguousarray(corpus.line_offsets, dtype=np.int64),
+        vocabulary_size=len(segmenter.pieces),
+    )
+
+
+def count_corpus(
+    corpus: WordCorpus,
+    segmenter: Segmenter,
+    windows: Sequence[int] = (5, 2),
+    *,
+    threads: int = 1,
+) -> Counts:
+    """Count frequencies, fertility, distinct neighbours and line lengths of a corpus.
+
+    The result is the same for any number of threads.
+    Source: paper, Section 4, "Token Frequency", "Subword Fertility", "Contextual Exponence".
+    """
+    segmented = segment_corpus(corpus, segmenter)
+    frequencies, unknown = count_pieces(segmented)
+    tokens = count_line_tokens(segmented)
+    distinct = count_neighbours(segmented, windows, tokens, threads=threads)
+    pieces = pd.Index(segmenter.pieces, dtype=object)
+    return Counts(
+        frequencies=pd.DataFrame({"piece": pieces, "count": frequencies}),
+        fertility=count_fertility(segmented),
+        neighbours=_neighbour_frame(pieces, frequencies, windows, distinct),
+        lines=pd.DataFrame(
+            {
+                "words": np.diff(segmented.line_offsets).astype(np.int32),
+                "tokens": tokens.astype(np.int32),
+            }
+        ),
+        unknown=unknown,
+    )
+
+
+def count_pieces(corpus: SegmentedCorpus) -> tuple[np.ndarray, int]:
+    """Return the frequency of every piece (int64, id order) and the number of UNK tokens."""
+    occurrences = np.repeat(corpus.type_counts, corpus.lengths)
+    totals = np.zeros(corpus.vocabulary_size + 1, dtype=np.int64)
+    np.add.at(totals, corpus.flat + 1, occurrences)
+    return totals[1:], int(totals[0])
+
+
+def count_fertility(corpus: SegmentedCorpus) -> pd.DataFrame:
+    """Return corpus words (occurrences) by their number of subwords, 1 to the largest seen.
+
+    An external tokenizer may make nothing of a word; then there is a row for 0 subwords too.
+    """
+    totals = np.zeros(int(corpus.lengths.max(initial=0)) + 1, dtype=np.int64)
+    np.add.at(totals, corpus.lengths, corpus.type_counts)
+    first = 0 if totals[0] else 1
+    return pd.DataFrame({"subwords": np.arange(first, len(totals)), "words": totals[first:]})
+
+
+def count_line_tokens(corpus: SegmentedCorpus) -> np.ndarray:
+    """Return the number of tokens of every line, int64."""
+    return _sum_by_line(corpus.lengths, corpus.types, corpus.line_offsets)
+
+
+def count_neighbours(
+    corpus: SegmentedCorpus,
+    windows: Sequence[int],
+    line_tokens: np.ndarray,
+    *,
+    threads: int = 1,
+    budget: int = NEIGHBOUR_BYTES,
+) -> np.ndarray:
+    """Count the distinct pieces within each window of every piece: int64 (windows, pieces).
+
+    The relation "stands within the window of" is a V x V bit matrix per window. Its rows are
+    dealt out to blocks, each filled by one thread alone, so threads never meet and no order
+    matters. Rows that do not fit into `budget` bytes together are filled in several rounds over
+    the corpus.
+    """
+    size, radii = corpus.vocabulary_size, np.asarray(windows, dtype=np.int64)
+    distinct = np.zeros((len(radii), size), dtype=np.int64)
+    blocks, per_round = _plan_blocks(size, len(radii), threads, budget)
+    chunks = _chunk_lines(line_tokens)
+    with ThreadPoolExecutor(max_workers=threads) as pool:
+        for first in range(0, blocks, per_round):
+            members = range(first, min(first + per_round, blocks))
+            matrices = _fill_blocks(corpus, radii, line_tokens, chunks, blocks, members, pool)
+            for block, bits in zip(members, matrices, strict=True):
+                rows = distinct[:, block::blocks]
+                rows[:] = np.bitwise_count(bits).sum(axis=2, dtype=np.int64)[:, : rows.shape[1]]
+    return distinct
+
+
+def read_frequencies(path: Path | str) -> pd.Series:
+    """Return the count of every piece, indexed by piece, in id order."""
+    frame = _read_columns(path, ["piece", "count"])
+    return frame.set_index("piece")["count"]
+
+
+def read_fertility(path: Path | str) -> pd.Series:
+    """Return corpus words (occurrences), indexed by their number of subwords (1, 2, ...)."""
+    frame = _read_columns(path, ["subwords", "words"])
+    return frame.set_index("subwords")["words"]
+
+
+def read_neighbours(path: Path | str) -> pd.DataFrame:
+    """Return piece, window, distinct, count: one row per window and piece."""
+    return _read_columns(path, ["piece", "window", "distinct", "count"])
+
+
+def read_lines(path: Path | str) -> pd.DataFrame:
+    """Return words, tokens: one row per line of the corpus, the same lines for each tokenizer."""
+    return _read_columns(path, ["words", "tokens"])
+
+
+def rank_neighbours(neighbours: pd.DataFrame, window: int) -> pd.Series:
+    """Return the distinct neighbours of every piece within `window`, from high to low.
+
+    Ties stand in id order. Source: paper, Section 4, "Contextual Exponence", the ranked chart.
+    """
+    rows = neighbours[neighbours["window"] == window]
+    return rows.set_index("piece")["distinct"].sort_values(ascending=False, kind="stable")
+
+
+def neighbour_ratio(neighbours: pd.DataFrame, window: int) -> pd.Series:
+    """Return distinct neighbours / frequency of every piece that occurs, indexed by piece.
+
+    Source: paper, Section 4, "Contextual Exponence", the normalized analysis.
+    """
+    rows = neighbours[(neighbours["window"] == window) & (neighbours["count"] > 0)]
+    rows = rows.set_index("piece")
+    return (rows["distinct"] / rows["count"]).rename("ratio")
+
+
+def _read_columns(path: Path | str, columns: list[str]) -> pd.DataFrame:
+    try:
+        frame = pd.read_parquet(path)
+    except (OSError, ValueError) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(f"{path}: cannot be read as parquet ({reason}); make it again") from error
+    missing = [column for column in columns if column not in frame]
+    if missing:
+        raise UserError(f"{path}: column {', '.join(missing)} is missing; make the file again")
+    return frame[columns]
+
+
+def _neighbour_frame(
+    pieces: pd.Index, frequencies: np.ndarray, windows: Sequence[int], distinct: np.ndarray
+) -> pd.DataFrame:
+    columns = {
+        "piece": np.tile(pieces, len(windows)),
+        "window": np.repeat(np.asarray(windows, dtype=np.int32), len(pieces)),
+        "distinct": distinct.reshape(-1),
+        "count": np.tile(frequencies, len(windows)),
+    }
+    return pd.DataFrame(columns)
+
+
+def _plan_blocks(size: int, windows: int, threads: int, budget: int) -> tuple[int, int]:
+    """Return the number of row blocks, a power of two, and how many are filled per round."""
+    row_bytes = windows * _row_words(size) * WORD_BITS // 8
+    blocks = 1
+    while blocks < 2 * threads or (blocks < size and row_bytes * _rows(size, blocks) > budget):
+        blocks *= 2
+    block_bytes = max(1, row_bytes * _rows(size, blocks))
+    return blocks, max(1, min(blocks, budget // block_bytes))
+
+
+def _rows(size: int, blocks: int) -> int:
+    return -(-size // blocks)
+
+
+def _row_words(size: int) -> int:
+    return -(-size // WORD_BITS)
+
+
+def _chunk_lines(line_tokens: np.ndarray) -> list[tuple[int, int]]:
+    """Return (first, past last) line of chunks of whole lines, about CHUNK_TOKENS tokens each."""
+    ends = np.cumsum(line_tokens)
+    total = int(ends[-1]) if len(ends) else 0
+    marks = np.searchsorted(ends, np.arange(CHUNK_TOKENS, total, CHUNK_TOKENS)) + 1
+    bounds = np.unique(np.concatenate([[0], marks, [len(ends)]]))
+    return list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
+
+
+def _fill_blocks(
+    corpus: SegmentedCorpus,
+    radii: np.ndarray,
+    line_tokens: np.ndarray,
+    chunks: list[tuple[int, int]],
+    blocks: int,
+    members: range,
+    pool: ThreadPoolExecutor,
+) -> list[np.ndarray]:
+    size = corpus.vocabulary_size
+    shape = (len(radii), _rows(size, blocks), _row_words(size))
+    matrices = [np.zeros(shape, dtype=np.uint64) for _ in members]
+    for tokens, offsets in _expand_chunks(corpus, line_tokens, chunks):
+        jobs = [
+            pool.submit(_mark_neighbours, tokens, offsets, radii, block, blocks, bits)
+            for block, bits in zip(members, matrices, strict=True)
+        ]
+        for job in jobs:
+            job.result()
+    return matrices
+
+
+def _expand_chunks(
+    corpus: SegmentedCorpus, line_tokens: np.ndarray, chunks: list[tuple[int, int]]
+) -> Iterator[tuple[np.ndarray, np.ndarray]]:
+    """Yield the piece ids of a chunk of lines and the offsets of its lines."""
+    for first, last in chunks:
+        offsets = np.concatenate([[0], np.cumsum(line_tokens[first:last])]).astype(np.int64)
+        tokens = np.empty(offsets[-1], dtype=np.int32)
+        span = corpus.types[corpus.line_offsets[first] : corpus.line_offsets[last]]
+        _expand(span, corpus.flat, corpus.offsets, tokens)
+        yield tokens, offsets
+
+
+@numba.njit(cache=True, nogil=True)
+def _sum_by_line(lengths, types, line_offsets):
+    sums = np.zeros(len(line_offsets) - 1, dtype=np.int64)
+    for line in range(len(sums)):
+        for position in range(line_offsets[line], line_offsets[line + 1]):
+            sums[line] += lengths[types[position]]
+    return sums
+
+
+@numba.njit(cache=True, nogil=True)
+def _expand(types, flat, offsets, tokens):
+    end = 0
+    for kind in types:
+        for position in range(offsets[kind], offsets[kind + 1]):
+            tokens[end] = flat[position]
+            end += 1
+
+
+@numba.njit(cache=True, nogil=True)
+def _mark_neighbours(tokens, line_offsets, radii, block, blocks, bits):
+    """Set bits[window, piece // blocks, neighbour] for the pieces of one block."""
+    shift = 0
+    while 1 << shift < blocks:
+        shift += 1
+    for line in range(len(line_offsets) - 1):
+        start, stop = line_offsets[line], line_offsets[line + 1]
+        for position in range(start, stop):
+            piece = tokens[position]
+            if piece >= 0 and piece & (blocks - 1) == block:
+                for window in range(len(radii)):
+                    low = max(start, position - radii[window])
+                    high = min(stop, position + radii[window] + 1)
+                    _mark_window(tokens, position, low, high, bits[window, piece >> shift])
+
+
+@numba.njit(cache=True, nogil=True, inline="always")
+def _mark_window(tokens, position, low, high, row):
+    for other in range(low, high):
+        neighbour = tokens[other]
+        if other != position and neighbour >= 0:
+            row[neighbour >> 6] |= np.uint64(1) << np.uint64(neighbour & 63)

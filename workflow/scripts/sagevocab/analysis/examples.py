@@ -1,0 +1,337 @@
+"""Find the paper's two kinds of example sentence in a corpus, by rule and not by hand.
+
+Table 1: a piece that one vocabulary keeps and the other lacks, in distinct contexts. Table 2: an
+ablation outside a target's window that changes a token inside it. Both searches are
+deterministic: the same lines and vocabularies give the same sentences.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from itertools import islice, pairwise
+
+from sagevocab.vocab.pieces import WORD_START, is_single_character
+from sagevocab.vocab.segment import Segmenter
+from sagevocab.vocab.words import Normalizer, split_words
+
+UNKNOWN = "[UNK]"
+FEWEST_WORDS, MOST_WORDS = 6, 16
+MOST_CHARACTERS = 110
+MOST_LINES = 100_000
+MOST_ABLATIONS = 50
+
+
+@dataclass(frozen=True)
+class Example:
+    """A sentence under two tokenizers; changed: the tokens of the words that hold the piece."""
+
+    sentence: str
+    piece: str
+    bpe_tokens: list[str]
+    sage_tokens: list[str]
+    bpe_changed: list[bool]
+    sage_changed: list[bool]
+
+
+@dataclass(frozen=True)
+class Retokenization:
+    """A sentence before and after the ablation of one piece, seen from one target token.
+
+    target_before, target_after: position of the same target in `before` and `after`.
+    window_before, window_after: half-open span of positions around it, the target included.
+    changed_before, changed_after: the tokens of re-segmented words.
+    words: the words whose segmentation changed, without `▁`.
+    """
+
+    sentence: str
+    piece: str
+    window: int
+    target_before: int
+    target_after: int
+    before: list[str]
+    after: list[str]
+    window_before: tuple[int, int]
+    window_after: tuple[int, int]
+    changed_before: list[bool]
+    changed_after: list[bool]
+    words: list[str]
+
+
+def tokenize_words(words: Sequence[str], segmenter: Segmenter) -> list[list[str]]:
+    """Return the tokens of each word; an uncovered character is `[UNK]`."""
+    ids, offsets = segmenter.segment_words(words)
+    tokens = [UNKNOWN if piece < 0 else segmenter.pieces[piece] for piece in ids.tolist()]
+    return [tokens[start:stop] for start, stop in pairwise(offsets.tolist())]
+
+
+def segment_sentence(
+    sentence: str,
+    normalizer: Normalizer,
+    bpe: Segmenter,
+    sage: Segmenter,
+    piece: str,
+    *,
+    max_word_chars: int = 256,
+) -> Example:
+    """Segment a given sentence (one of the paper's) with both tokenizers.
+
+    Marked are the tokens of the words whose BPE segmentation holds `piece`, or, where none does,
+    of the words that hold it as a string: with another vocabulary the paper's piece may not occur.
+    """
+    words = split_words(normalizer(sentence), max_word_chars)
+    tokens = tokenize_words(words, bpe)
+    marked = [piece in parts for parts in tokens]
+    if not any(marked):
+        marked = [piece in word for word in words]
+    return _example(sentence, piece, marked, tokens, tokenize_words(words, sage))
+
+
+def find_examples(
+    lines: Iterable[str],
+    normalizer: Normalizer,
+    bpe: Segmenter,
+    sage: Segmenter,
+    count: int = 3,
+    *,
+    max_word_chars: int = 256,
+    limit: int = MOST_LINES,
+) -> list[Example]:
+    """Find sentences with a piece that BPE keeps and SaGe lacks, each in another context.
+
+    A context is the pair of tokens around the piece in a word. Chosen is the piece with the most
+    distinct contexts in short sentences, then its `count` most frequent contexts with distinct
+    left tokens, each by its shortest sentence. Fewer are returned if the first `limit` lines have
+    no more. Source: paper, Table 1.
+    """
+    dropped = _dropped_pieces(bpe.pieces, sage.pieces)
+    found = _collect_contexts(
+        _short_sentences(lines, normalizer, max_word_chars, limit), bpe, dropped
+    )
+    if not found:
+        return []
+    piece = min(found, key=lambda name: (-len(found[name].sentences), name))
+    sentences = _varied_sentences(found[piece], count)
+    return [
+        segment_sentence(s, normalizer, bpe, sage, piece, max_word_chars=max_word_chars)
+        for s in sentences
+    ]
+
+
+def find_retokenization(
+    lines: Iterable[str],
+    normalizer: Normalizer,
+    segmenter_factory: Callable[[Sequence[str]], Segmenter],
+    pieces: Sequence[str],
+    ablated: Sequence[str],
+    window: int = 2,
+    *,
+    max_word_chars: int = 256,
+    limit: int = MOST_LINES,
+) -> Retokenization | None:
+    """Find a sentence in which an ablation outside a target's window changes a token within it.
+
+    pieces: the vocabulary before; ablated: pieces to try, in this order (SaGe's, as it pruned
+    them), one at a time. Among the first MOST_ABLATIONS of them that open a longer segmentation,
+    the shortest sentence wins. None if there is none. Source: paper, Table 2.
+    """
+    sentences = list(_short_sentences(lines, normalizer, max_word_chars, limit))
+    before = segmenter_factory(pieces)
+    holders = _words_led_by(_word_types(sentences), before, set(ablated))
+    best: Retokenization | None = None
+    for piece in [piece for piece in ablated if piece in holders][:MOST_ABLATIONS]:
+        after = segmenter_factory([other for other in pieces if other != piece])
+        affected = {word for word in holders[piece] if _end_changes(word, before, after)}
+        found = (
+            compare_ablation(sentence, words, before, after, piece, window)
+            for sentence, words in _shorter(sentences, affected, best)
+        )
+        best = next(filter(None, found), best)
+    return best
+
+
+def compare_ablation(
+    sentence: str,
+    words: Sequence[str],
+    before: Segmenter,
+    after: Segmenter,
+    piece: str,
+    window: int = 2,
+) -> Retokenization | None:
+    """Return the first target whose window lacks `piece` yet changes with its ablation.
+
+    words: the sentence's words with `▁`. Only targets with a full window on both sides, in words
+    that keep their segmentation, are considered. None if there is no such target.
+    """
+    old, new = tokenize_words(words, before), tokenize_words(words, after)
+    changed = [left != right for left, right in zip(old, new, strict=True)]
+    flat_old, flat_new = _flatten(old), _flatten(new)
+    for target_old, target_new in _kept_targets(old, new):
+        spans = _span(target_old, window), _span(target_new, window)
+        if not _context_changes(flat_old, flat_new, spans, piece):
+            continue
+        return Retokenization(
+            sentence=sentence,
+            piece=piece,
+            window=window,
+            target_before=target_old,
+            target_after=target_new,
+            before=flat_old,
+            after=flat_new,
+            window_before=spans[0],
+            window_after=spans[1],
+            changed_before=_mark(old, changed),
+            changed_after=_mark(new, changed),
+            words=[w.removeprefix(WORD_START) for w, c in zip(words, changed, strict=True) if c],
+        )
+    return None
+
+
+@dataclass
+class _Contexts:
+    """Contexts of one piece: how often each was seen, and the shortest sentence of each."""
+
+    counts: Counter = field(default_factory=Counter)
+    sentences: dict[tuple[str, str], str] = field(default_factory=dict)
+
+    def add(self, context: tuple[str, str], sentence: str) -> None:
+        self.counts[context] += 1
+        known = self.sentences.setdefault(context, sentence)
+        if len(sentence) < len(known):
+            self.sentences[context] = sentence
+
+
+def _example(
+    sentence: str, piece: str, marked: list[bool], bpe: list[list[str]], sage: list[list[str]]
+) -> Example:
+    return Example(
+        sentence=sentence,
+        piece=piece,
+        bpe_tokens=_flatten(bpe),
+        sage_tokens=_flatten(sage),
+        bpe_changed=_mark(bpe, marked),
+        sage_changed=_mark(sage, marked),
+    )
+
+
+def _mark(words: list[list[str]], marked: list[bool]) -> list[bool]:
+    return [mark for tokens, mark in zip(words, marked, strict=True) for _ in tokens]
+
+
+def _dropped_pieces(bpe: Iterable[str], sage: Iterable[str]) -> set[str]:
+    """Return BPE's own pieces within words: `isalpha` leaves `▁` out, as in the paper's table."""
+    kept = set(sage)
+    return {
+        piece
+        for piece in bpe
+        if piece not in kept and piece.isalpha() and not is_single_character(piece)
+    }
+
+
+def _short_sentences(
+    lines: Iterable[str], normalizer: Normalizer, max_word_chars: int, limit: int
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield (sentence, words) of lines that fit a table and look like a sentence."""
+    for line in islice(lines, limit):
+        sentence = line.strip()
+        if len(sentence) > MOST_CHARACTERS or not sentence.endswith((".", "?", "!")):
+            continue
+        words = split_words(normalizer(sentence), max_word_chars)
+        if FEWEST_WORDS <= len(words) <= MOST_WORDS:
+            yield sentence, words
+
+
+def _collect_contexts(
+    sentences: Iterable[tuple[str, list[str]]], bpe: Segmenter, dropped: set[str]
+) -> dict[str, _Contexts]:
+    found: dict[str, _Contexts] = {}
+    cache: dict[str, list[tuple[str, tuple[str, str]]]] = {}
+    for sentence, words in sentences:
+        for word in words:
+            if word not in cache:
+                cache[word] = list(_contexts_in(word, bpe, dropped))
+            for piece, context in cache[word]:
+                found.setdefault(piece, _Contexts()).add(context, sentence)
+    return found
+
+
+def _contexts_in(
+    word: str, bpe: Segmenter, dropped: set[str]
+) -> Iterator[tuple[str, tuple[str, str]]]:
+    tokens = ["", *tokenize_words([word], bpe)[0], ""]
+    for left, piece, right in zip(tokens, tokens[1:], tokens[2:], strict=False):
+        if piece in dropped:
+            yield piece, (left, right)
+
+
+def _varied_sentences(contexts: _Contexts, count: int) -> list[str]:
+    """Return sentences of the most frequent contexts, no left token and no sentence twice."""
+    chosen: dict[str, str] = {}
+    order = sorted(contexts.counts, key=lambda context: (-contexts.counts[context], context))
+    for context in order:
+        sentence = contexts.sentences[context]
+        if context[0] not in chosen and sentence not in chosen.values():
+            chosen[context[0]] = sentence
+    return list(chosen.values())[:count]
+
+
+def _word_types(sentences: Iterable[tuple[str, list[str]]]) -> list[str]:
+    return list(dict.fromkeys(word for _, words in sentences for word in words))
+
+
+def _words_led_by(
+    words: Sequence[str], segmenter: Segmenter, wanted: set[str]
+) -> dict[str, list[str]]:
+    """Return, by piece, the words in which it stands before other tokens of the word."""
+    holders: dict[str, list[str]] = {}
+    for word, tokens in zip(words, tokenize_words(words, segmenter), strict=True):
+        for piece in set(tokens[:-1]) & wanted - set(tokens[-1:]):
+            holders.setdefault(piece, []).append(word)
+    return holders
+
+
+def _end_changes(word: str, before: Segmenter, after: Segmenter) -> bool:
+    old, new = (tokenize_words([word], segmenter)[0] for segmenter in (before, after))
+    return old[-1:] != new[-1:]
+
+
+def _shorter(
+    sentences: Sequence[tuple[str, list[str]]], affected: set[str], best: Retokenization | None
+) -> Iterator[tuple[str, list[str]]]:
+    """Yield sentences with an affected word, each shorter than the last and than `best`."""
+    if not affected:
+        return
+    candidates = [item for item in sentences if not affected.isdisjoint(item[1])]
+    longest = float("inf") if best is None else len(best.sentence)
+    for sentence, words in sorted(candidates, key=lambda item: (len(item[0]), item[0])):
+        if len(sentence) < longest:
+            yield sentence, words
+
+
+def _kept_targets(old: list[list[str]], new: list[list[str]]) -> Iterator[tuple[int, int]]:
+    """Yield the positions, before and after, of the tokens of words that stayed the same."""
+    start_old = start_new = 0
+    for before, after in zip(old, new, strict=True):
+        if before == after:
+            yield from ((start_old + step, start_new + step) for step in range(len(before)))
+        start_old += len(before)
+        start_new += len(after)
+
+
+def _flatten(words: list[list[str]]) -> list[str]:
+    return [token for tokens in words for token in tokens]
+
+
+def _span(target: int, window: int) -> tuple[int, int]:
+    return target - window, target + window + 1
+
+
+def _context_changes(
+    old: list[str], new: list[str], spans: tuple[tuple[int, int], tuple[int, int]], piece: str
+) -> bool:
+    (first_old, last_old), (first_new, last_new) = spans
+    if min(first_old, first_new) < 0 or last_old > len(old) or last_new > len(new):
+        return False
+    before, after = old[first_old:last_old], new[first_new:last_new]
+    return piece not in before and before != after
