@@ -140,6 +140,14 @@ def build_trie(pieces: Sequence[str]) -> Trie:
     return Trie(edges, ends[:nodes])
 
 
+def list_within(words: Sequence[str], trie: Trie) -> tuple[np.ndarray, np.ndarray]:
+    """List the distinct pieces that stand in each word as strings, tokens or not.
+
+    Returns int64[words + 1], where a word's pieces begin, and these, int32.
+    """
+    return _list_within(*code_points(words), trie)
+
+
 def build_merges(pieces: Sequence[str], merges: Sequence[tuple[str, str]]) -> Merges:
     """Number `merges` by the order of `pieces`, the full vocabulary.
 
@@ -250,6 +258,31 @@ def _greedy_ablations(codes, offsets, trie, alive, owners, pieces):
         at = _greedy_word(span, trie, alive, pieces[k], ids, at)
         ends[k + 1] = at
     return ends, ids[:at].copy()
+
+
+@njit(cache=True, nogil=True)
+def _list_within(codes, offsets, trie):
+    first = np.zeros(len(offsets), np.int64)
+    pieces = np.empty(len(codes), np.int32)
+    seen = np.full(len(trie.ends), -1, np.int64)  # by node: a node is a string
+    n = 0
+    for word in range(len(offsets) - 1):
+        for start in range(offsets[word], offsets[word + 1]):
+            node = 0
+            for at in range(start, offsets[word + 1]):
+                key = np.int64(node) << _CODE_BITS | codes[at]
+                slot = _slot(trie.edges.keys, key)
+                if trie.edges.keys[slot] == -1:
+                    break
+                node = trie.edges.values[slot]
+                if trie.ends[node] >= 0 and seen[node] != word:
+                    seen[node] = word
+                    if n == len(pieces):
+                        pieces = np.concatenate((pieces, np.empty_like(pieces)))
+                    pieces[n] = trie.ends[node]
+                    n += 1
+        first[word + 1] = n
+    return first, pieces[:n].copy()
 
 
 @njit(cache=True, nogil=True)

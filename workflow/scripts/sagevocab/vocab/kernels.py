@@ -1,0 +1,322 @@
+"""Equation 1 and its ablations over lines of tokens, compiled. To be read against the paper.
+
+    L(V, C) = - sum over lines, targets i, contexts j with 0 < |i - j| <= W of
+              log sigma(E_T[x_i] . E_C[x_j])
+
+Each unordered pair of positions counts from both sides, so a line is a sum over pairs i < j of
+`pair_loss`. Taking a piece away re-segments every word that holds it. A pair changes only if its
+span meets such a word: further pairs keep their tokens and their distance. So the ablation loss of
+a line is the sum of `pairs_meeting` after, minus the same before, over the changed words. A span
+that meets two of them is counted with the first.
+
+Sums run in a fixed order in float64, and each caller hands over whole lines: results depend on
+neither threads nor machine load.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numba import njit
+
+
+class Scores(NamedTuple):
+    """What `pair_loss` reads: a table of pairs, or the embeddings where that would be too large.
+
+    table: float64[V (V + 1) / 2], the lower triangle by rows, or empty: then pairs are computed.
+    target, context: float64[V, d], E_T and E_C.
+    """
+
+    table: np.ndarray
+    target: np.ndarray
+    context: np.ndarray
+
+
+class Lines(NamedTuple):
+    """A stretch of the corpus: `types` int32[words], `offsets` int64[lines + 1] into it.
+
+    number: the number of the first of these lines in the corpus.
+    """
+
+    types: np.ndarray
+    offsets: np.ndarray
+    number: int
+
+
+class Sample(NamedTuple):
+    """Which lines count for a piece: those whose hash under its key is not above its limit."""
+
+    keys: np.ndarray
+    limits: np.ndarray
+
+
+@njit(cache=True, nogil=True)
+def negative_log_sigmoid(x):
+    """Return -log sigma(x), without overflow."""
+    return max(-x, 0.0) + np.log1p(np.exp(-abs(x)))
+
+
+@njit(cache=True, nogil=True)
+def pair_loss(scores, x, y):
+    """Return the loss of the pieces x and y within a window: x as target of y and y of x."""
+    low, high = min(x, y), max(x, y)
+    if low < 0:  # an uncovered character holds its position and takes part in no pair
+        return 0.0
+    if len(scores.table):
+        return scores.table[high * (high + 1) // 2 + low]
+    there = back = 0.0
+    for k in range(scores.target.shape[1]):
+        there += scores.target[high, k] * scores.context[low, k]
+        back += scores.context[high, k] * scores.target[low, k]
+    return negative_log_sigmoid(there) + negative_log_sigmoid(back)
+
+
+@njit(cache=True, nogil=True)
+def pairs_meeting(tokens, first, start, stop, end, window, scores):
+    """Sum the pairs of tokens[first:end] whose span meets the word tokens[start:stop]."""
+    loss = 0.0
+    for i in range(max(first, start - window), stop):
+        for j in range(max(start, i + 1), min(end, i + window + 1)):
+            loss += pair_loss(scores, tokens[i], tokens[j])
+    return loss
+
+
+@njit(cache=True, nogil=True)
+def ablation_loss(line, starts, words, variants, following, item, ablations, window, scores, new):
+    """Return L without a piece minus L with it, over one line.
+
+    line: its tokens; word w is line[starts[w] : starts[w + 1]].
+    item: the first word that holds the piece; `words`, `variants` (its tokens without the piece)
+    and `following` (the next such item, or -1) are by item. new: scratch.
+    """
+    loss = 0.0
+    end = starts[-1]
+    counted = 0  # pairs that begin before it met the changed word before
+    while item >= 0:
+        start, stop = starts[words[item]], starts[words[item] + 1]
+        first = max(counted, start - window)
+        loss -= pairs_meeting(line, first, start, stop, end, window, scores)
+
+        new_start = start - first
+        new[:new_start] = line[first:start]
+        a, b = ablations.offsets[variants[item]], ablations.offsets[variants[item] + 1]
+        new_stop = new_start + b - a
+        new[new_start:new_stop] = ablations.ids[a:b]
+        item = following[item]
+        new_end = write_right(line, starts, stop, words, variants, following, item,
+                              ablations, new, new_stop, new_stop + window)  # fmt: skip
+        loss += pairs_meeting(new, 0, new_start, new_stop, new_end, window, scores)
+        counted = stop
+    return loss
+
+
+@njit(cache=True, nogil=True)
+def write_right(line, starts, at, words, variants, following, item, ablations, new, n, room):
+    """Write to new[n:room] what follows position `at`, without the piece; return where it ends."""
+    while n < room and at < starts[-1]:
+        if item < 0 or at < starts[words[item]]:
+            new[n] = line[at]
+            n, at = n + 1, at + 1
+        else:
+            a, b = ablations.offsets[variants[item]], ablations.offsets[variants[item] + 1]
+            for piece in ablations.ids[a : min(b, a + room - n)]:
+                new[n] = piece
+                n += 1
+            at = starts[words[item] + 1]
+            item = following[item]
+    return n
+
+
+@njit(cache=True, nogil=True)
+def ablate_lines(lines, tokens, ablations, scores, window, sample):
+    """Sum, for every piece of `ablations`, its ablation loss over the lines that count for it.
+
+    Returns, by piece: loss float64, its occurrences, the lines that hold it, and the lines that
+    count for it and open with it (any piece of `tokens`), int64.
+    """
+    n_pieces = len(sample.keys)
+    loss, occurrences = np.zeros(n_pieces), np.zeros(n_pieces, np.int64)
+    holding, opening = np.zeros(n_pieces, np.int64), np.zeros(n_pieces, np.int64)
+    longest, most_words = longest_line(lines, tokens)
+    line, starts = np.empty(longest, np.int32), np.empty(most_words + 1, np.int64)
+    words, variants = np.empty(longest, np.int64), np.empty(longest, np.int64)
+    following = np.empty(longest, np.int64)
+    new = np.empty(2 * window + longest_variant(ablations), np.int32)
+    head = np.full(n_pieces, -1, np.int64)  # the first item of each piece in the line
+    for number in range(len(lines.offsets) - 1):
+        types = lines.types[lines.offsets[number] : lines.offsets[number + 1]]
+        write_line(types, tokens, line, starts)
+        if line[0] >= 0 and counts(sample, line[0], lines.number + number):
+            opening[line[0]] += 1
+        items = list_items(types, ablations, words, variants, following, head)
+        for item in range(items):
+            piece = ablations.pieces[variants[item]]
+            for at in range(starts[words[item]], starts[words[item] + 1]):
+                occurrences[piece] += line[at] == piece
+            if head[piece] < 0:
+                continue  # done with an earlier item
+            holding[piece] += 1
+            if counts(sample, piece, lines.number + number):
+                loss[piece] += ablation_loss(
+                    line, starts[: len(types) + 1], words, variants, following, head[piece],
+                    ablations, window, scores, new
+                )  # fmt: skip
+            head[piece] = -1
+    return loss, occurrences, holding, opening
+
+
+@njit(cache=True, nogil=True)
+def list_items(types, ablations, words, variants, following, head):
+    """List (word, variant) for each piece of interest in each word of a line; return how many.
+
+    The items of a piece are chained from left to right, from `head[piece]` along `following`.
+    """
+    n = 0
+    for word in range(len(types) - 1, -1, -1):
+        for variant in range(ablations.first[types[word]], ablations.first[types[word] + 1]):
+            piece = ablations.pieces[variant]
+            words[n], variants[n], following[n] = word, variant, head[piece]
+            head[piece] = n
+            n += 1
+    return n
+
+
+@njit(cache=True, nogil=True)
+def total_loss(lines, tokens, scores, window):
+    """Return L(V, C), Equation 1, over `lines`."""
+    longest, most_words = longest_line(lines, tokens)
+    line, starts = np.empty(longest, np.int32), np.empty(most_words + 1, np.int64)
+    loss = 0.0
+    for number in range(len(lines.offsets) - 1):
+        types = lines.types[lines.offsets[number] : lines.offsets[number + 1]]
+        n = write_line(types, tokens, line, starts)
+        loss += pairs_meeting(line, 0, 0, n, n, window, scores)
+    return loss
+
+
+@njit(cache=True, nogil=True)
+def write_line(types, tokens, line, starts):
+    """Write the tokens of a line's words, and where each word starts; return their number."""
+    n = 0
+    for word in range(len(types)):
+        starts[word] = n
+        for at in range(tokens.offsets[types[word]], tokens.offsets[types[word] + 1]):
+            line[n] = tokens.ids[at]
+            n += 1
+    starts[len(types)] = n
+    return n
+
+
+@njit(cache=True, nogil=True)
+def longest_line(lines, tokens):
+    """Return the most tokens and the most words that any of `lines` has."""
+    most = words = 0
+    for number in range(len(lines.offsets) - 1):
+        n = 0
+        for at in range(lines.offsets[number], lines.offsets[number + 1]):
+            n += tokens.offsets[lines.types[at] + 1] - tokens.offsets[lines.types[at]]
+        most, words = max(most, n), max(words, lines.offsets[number + 1] - lines.offsets[number])
+    return most, words
+
+
+@njit(cache=True, nogil=True)
+def longest_variant(ablations):
+    """Return the most tokens that a word without a piece has."""
+    most = 0
+    for k in range(len(ablations.pieces)):
+        most = max(most, ablations.offsets[k + 1] - ablations.offsets[k])
+    return most
+
+
+@njit(cache=True, nogil=True)
+def line_hash(key, line):
+    """Mix a piece's key and a line's number (splitmix64's finaliser: no two lines collide)."""
+    x = key ^ np.uint64(line)
+    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return x ^ (x >> np.uint64(31))
+
+
+@njit(cache=True, nogil=True)
+def counts(sample, piece, line):
+    """Tell whether a line counts for a piece."""
+    return line_hash(sample.keys[piece], line) <= sample.limits[piece]
+
+
+@njit(cache=True, nogil=True)
+def fill_table(target, context, target_columns, context_columns, first, last, table):
+    """Fill rows first:last of `Scores.table`.
+
+    The inner loops run over a row's pairs, not over dimensions: each pair's dot product is summed
+    in the order of `pair_loss`, and the row is still computed many pairs at a time.
+    """
+    for high in range(first, last):
+        there, back = np.zeros(high + 1), np.zeros(high + 1)
+        for k in range(target.shape[1]):
+            for low in range(high + 1):
+                there[low] += target[high, k] * context_columns[k, low]
+                back[low] += context[high, k] * target_columns[k, low]
+        row = high * (high + 1) // 2
+        for low in range(high + 1):
+            table[row + low] = negative_log_sigmoid(there[low]) + negative_log_sigmoid(back[low])
+
+
+@njit(cache=True, nogil=True)
+def distinct_pieces(types, first, pieces, number, seen, found):
+    """List in `found` the distinct pieces of a line's word types; return how many.
+
+    Type t lists pieces[first[t] : first[t + 1]]. seen: by piece, the last line it was found in.
+    """
+    n = 0
+    for word in types:
+        for piece in pieces[first[word] : first[word + 1]]:
+            if seen[piece] != number:
+                seen[piece] = number
+                found[n] = piece
+                n += 1
+    return n
+
+
+@njit(cache=True, nogil=True)
+def count_lines(lines, first, pieces, n_pieces):
+    """Count, for every piece, the lines with a word type that lists it (as `distinct_pieces`)."""
+    holding = np.zeros(n_pieces, np.int64)
+    seen, found = np.full(n_pieces, -1, np.int64), np.empty(n_pieces, np.int64)
+    for number in range(len(lines.offsets) - 1):
+        types = lines.types[lines.offsets[number] : lines.offsets[number + 1]]
+        for k in range(distinct_pieces(types, first, pieces, number, seen, found)):
+            holding[found[k]] += 1
+    return holding
+
+
+@njit(cache=True, nogil=True)
+def sample_limits(lines, first, pieces, holding, keys, n):
+    """Return, for every piece, the n-th lowest hash among the lines `count_lines` counted.
+
+    A piece of at most n such lines has the highest limit there is: all its lines count. Each piece
+    collects 2 n hashes, drops the higher half, and goes on.
+    """
+    limits = np.full(len(keys), np.uint64(0xFFFFFFFFFFFFFFFF))
+    room = np.where(holding > n, np.minimum(holding, 2 * n), 0)
+    ends = np.cumsum(room)
+    hashes, held = np.empty(ends[-1], np.uint64), np.zeros(len(keys), np.int64)
+    seen, found = np.full(len(keys), -1, np.int64), np.empty(len(keys), np.int64)
+    for number in range(len(lines.offsets) - 1):
+        types = lines.types[lines.offsets[number] : lines.offsets[number + 1]]
+        for k in range(distinct_pieces(types, first, pieces, number, seen, found)):
+            piece = found[k]
+            if room[piece] == 0:
+                continue
+            begin = ends[piece] - room[piece]
+            if held[piece] == room[piece]:
+                hashes[begin : ends[piece]].sort()
+                held[piece] = n
+            hashes[begin + held[piece]] = line_hash(keys[piece], lines.number + number)
+            held[piece] += 1
+    for piece in np.flatnonzero(room):
+        begin = ends[piece] - room[piece]
+        bucket = hashes[begin : begin + held[piece]]
+        bucket.sort()
+        limits[piece] = bucket[n - 1]
+    return limits
