@@ -133,12 +133,13 @@ def find_retokenization(
     """Find a sentence in which an ablation outside a target's window changes a token within it.
 
     pieces: the vocabulary before; ablated: pieces to try, in this order (SaGe's, as it pruned
-    them), one at a time. Among the first MOST_ABLATIONS of them that open a longer segmentation,
-    the shortest sentence wins. None if there is none. Source: paper, Table 2.
+    them), one at a time. Among the first MOST_ABLATIONS of them that stand before another token of
+    a word (of letters alone, for the reader's sake), the shortest sentence wins. None if there is
+    none. Source: paper, Table 2.
     """
     sentences = list(_short_sentences(lines, normalizer, max_word_chars, limit))
     before = segmenter_factory(pieces)
-    holders = _words_led_by(_word_types(sentences), before, set(ablated))
+    holders = _words_led_by(_plain_words(sentences), before, set(ablated))
     best: Retokenization | None = None
     for piece in [piece for piece in ablated if piece in holders][:MOST_ABLATIONS]:
         after = segmenter_factory([other for other in pieces if other != piece])
@@ -276,8 +277,10 @@ def _varied_sentences(contexts: _Contexts, count: int) -> list[str]:
     return list(chosen.values())[:count]
 
 
-def _word_types(sentences: Iterable[tuple[str, list[str]]]) -> list[str]:
-    return list(dict.fromkeys(word for _, words in sentences for word in words))
+def _plain_words(sentences: Iterable[tuple[str, list[str]]]) -> list[str]:
+    """Return the word types that are letters alone, in order of appearance."""
+    types = dict.fromkeys(word for _, words in sentences for word in words)
+    return [word for word in types if word.removeprefix(WORD_START).isalpha()]
 
 
 def _words_led_by(

@@ -1,0 +1,164 @@
+"""Example sentences: the paper's own two tables as worked examples, and the searches' rules."""
+
+from __future__ import annotations
+
+import pytest
+
+from sagevocab.analysis import examples
+from sagevocab.vocab.segment import GreedySegmenter
+from sagevocab.vocab.words import Normalizer, split_words
+
+NORMALIZER = Normalizer("nmt_nfkc")
+
+
+def tokens(text: str) -> list[str]:
+    return text.split()
+
+
+LETTERS = list("▁.,abcdefghijklmnopqrstuvwxyzSTRHDM")
+
+# Paper, Table 2.
+FRAGMENT = "use of an include directive is when referring to"
+FRAGMENT_PIECES = [
+    *LETTERS,
+    *tokens("▁use ▁of ▁an ▁includ ▁inc de ▁direct ive ▁is ▁when ▁ref er ing ▁to"),
+]
+# Paper, Table 1: with these pieces BPE has `og` and SaGe has not.
+SENTENCES = [
+    "This gene is a pseudogene in humans and most other primates.",
+    "The Stooges work for Miracle Detective Agency, they say.",
+    "He has some dialogues and songs for some films.",
+]
+COMMON = tokens("▁This ▁gene ▁is ▁a ▁in ▁humans ▁and ▁most ▁other ▁The ▁work ▁for ▁songs ▁some")
+BPE_PIECES = [*LETTERS, *COMMON, *tokens("▁pseud og ene ▁St ▁dial ues es")]
+SAGE_PIECES = [*LETTERS, *COMMON, *tokens("▁pseud ogene ▁St ▁dial ogues es")]
+
+
+@pytest.fixture
+def bpe() -> GreedySegmenter:
+    return GreedySegmenter(BPE_PIECES)
+
+
+@pytest.fixture
+def sage() -> GreedySegmenter:
+    return GreedySegmenter(SAGE_PIECES)
+
+
+def ablate(piece: str) -> GreedySegmenter:
+    return GreedySegmenter([other for other in FRAGMENT_PIECES if other != piece])
+
+
+def test_the_papers_retokenization():
+    found = examples.compare_ablation(
+        FRAGMENT,
+        split_words(FRAGMENT),
+        GreedySegmenter(FRAGMENT_PIECES),
+        ablate("▁includ"),
+        "▁includ",
+        window=2,
+    )
+    assert found.before == tokens("▁use ▁of ▁an ▁includ e ▁direct ive ▁is ▁when ▁ref er r ing ▁to")
+    assert found.after == tokens("▁use ▁of ▁an ▁inc l u de ▁direct ive ▁is ▁when ▁ref er r ing ▁to")
+    assert found.words == ["include"]
+    assert found.before[found.target_before] == "ive"
+    assert found.after[found.target_after] == "ive"
+    assert found.before[slice(*found.window_before)] == ["e", "▁direct", "ive", "▁is", "▁when"]
+    assert found.after[slice(*found.window_after)] == ["de", "▁direct", "ive", "▁is", "▁when"]
+    changed = [t for t, mark in zip(found.before, found.changed_before, strict=True) if mark]
+    assert changed == ["▁includ", "e"]
+    changed = [t for t, mark in zip(found.after, found.changed_after, strict=True) if mark]
+    assert changed == ["▁inc", "l", "u", "de"]
+
+
+def test_an_ablation_that_leaves_the_end_of_the_word_alone_is_no_example():
+    pieces = [*FRAGMENT_PIECES, "▁cons", "ider"]
+    words = split_words("they may consider it of use")
+    without = GreedySegmenter([piece for piece in pieces if piece != "▁cons"])
+    found = examples.compare_ablation(
+        "", words, GreedySegmenter(pieces), without, "▁cons", window=1
+    )
+    assert found is None
+
+
+def test_a_piece_inside_the_window_is_no_example():
+    found = examples.compare_ablation(
+        FRAGMENT,
+        split_words(FRAGMENT),
+        GreedySegmenter(FRAGMENT_PIECES),
+        ablate("▁includ"),
+        "▁includ",
+        window=3,
+    )
+    assert found is not None
+    assert "▁includ" not in found.before[slice(*found.window_before)]
+    assert found.before[found.target_before] == "▁is"
+
+
+def test_find_retokenization_takes_the_shortest_sentence_with_one():
+    short = "use of an include directive is when used."
+    lines = [
+        "nothing in here is of any use to us.",
+        f"{FRAGMENT} them.",
+        short,
+        "too short include is.",
+    ]
+    found = examples.find_retokenization(
+        lines, NORMALIZER, GreedySegmenter, FRAGMENT_PIECES, ["▁of", "▁includ"]
+    )
+    assert found.sentence == short
+    assert found.piece == "▁includ"
+    assert found.window == 2
+
+
+def test_find_retokenization_finds_nothing_where_nothing_is():
+    lines = ["use of an is when to be or not."]
+    found = examples.find_retokenization(
+        lines, NORMALIZER, GreedySegmenter, FRAGMENT_PIECES, ["▁of", "▁is"]
+    )
+    assert found is None
+
+
+def test_the_papers_sentences_mark_the_words_of_the_piece(bpe, sage):
+    example = examples.segment_sentence(SENTENCES[0], NORMALIZER, bpe, sage, "og")
+    marked = [t for t, mark in zip(example.bpe_tokens, example.bpe_changed, strict=True) if mark]
+    assert marked == ["▁pseud", "og", "ene"]
+    marked = [t for t, mark in zip(example.sage_tokens, example.sage_changed, strict=True) if mark]
+    assert marked == ["▁pseud", "ogene"]
+    assert "".join(example.bpe_tokens) == "".join(example.sage_tokens)
+
+
+def test_a_sentence_whose_piece_bpe_lacks_is_marked_by_the_string(sage):
+    example = examples.segment_sentence(SENTENCES[1], NORMALIZER, sage, sage, "og")
+    marked = [t for t, mark in zip(example.bpe_tokens, example.bpe_changed, strict=True) if mark]
+    assert "".join(marked) == "▁Stooges"
+
+
+def test_unknown_characters_are_shown_as_such(bpe, sage):
+    example = examples.segment_sentence("This is a ß.", NORMALIZER, bpe, sage, "og")
+    assert example.bpe_tokens == ["▁This", "▁is", "▁a", "▁", "[UNK]", "."]
+    assert not any(example.bpe_changed)
+
+
+def test_find_examples_takes_one_sentence_per_context(bpe, sage):
+    longer = "This is a pseudogene in most humans and most other songs in primates."
+    found = examples.find_examples([longer, *SENTENCES], NORMALIZER, bpe, sage, count=3)
+    assert {example.piece for example in found} == {"og"}
+    assert sorted(example.sentence for example in found) == sorted(SENTENCES)
+    # The context of the pseudogene was met twice, so it comes first.
+    assert found[0].sentence == SENTENCES[0]
+
+
+def test_find_examples_is_deterministic_and_limited(bpe, sage):
+    first = examples.find_examples(SENTENCES, NORMALIZER, bpe, sage, count=2)
+    assert first == examples.find_examples(iter(SENTENCES), NORMALIZER, bpe, sage, count=2)
+    assert len(first) == 2
+    assert len(examples.find_examples(SENTENCES, NORMALIZER, bpe, sage, limit=1)) == 1
+
+
+def test_find_examples_finds_nothing_between_equal_vocabularies(bpe):
+    assert examples.find_examples(SENTENCES, NORMALIZER, bpe, bpe) == []
+
+
+def test_lines_that_do_not_fit_a_table_are_passed_over(bpe, sage):
+    lines = ["a pseudogene", "The " + "very " * 30 + "pseudogene.", "pseudogene " * 8]
+    assert examples.find_examples(lines, NORMALIZER, bpe, sage) == []
