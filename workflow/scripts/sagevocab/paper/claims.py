@@ -1,0 +1,273 @@
+"""Every statement of the paper beside what a run measures, with a verdict.
+
+The statements are data (`paper_values.yaml`), the rules of the verdicts are in `verdicts`, and the
+measurements in the modules `measures_*`. A claim is taken for each SaGe tokenizer of the run and
+each language that the paper's statement covers: one record each.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from sagevocab.errors import UserError
+from sagevocab.paper import measures_corpus, measures_downstream, measures_vocabulary
+from sagevocab.paper.evidence import BASELINE, TRAIN, Case, Run
+from sagevocab.paper.verdicts import (
+    NOT_MEASURABLE,
+    VERDICTS,
+    Measurement,
+    NotMeasurableError,
+    verdict_of,
+)
+from sagevocab.state import write_json, write_text
+
+log = logging.getLogger(__name__)
+
+MEASURES = {
+    **measures_vocabulary.MEASURES,
+    **measures_corpus.MEASURES,
+    **measures_downstream.MEASURES,
+}
+# Times are set against the paper's only from this share of its lines and pieces on.
+PAPER_LINES = 750_000
+PAPER_PIECES = 16_000
+COMPARABLE = 2 / 3
+
+
+def build_claims(run: Run, *, values: Path | str, json: Path | str, md: Path | str) -> None:
+    """Measure every claim of `values` (`paper_values.yaml`) on a run; write both forms.
+
+    json: a list of records: id, where, statement, kind, paper, ours, low, high, verdict, reason,
+    corpus, text, language, tokenizer, preset, seed, synthetic (a generator made the text), timing
+    (the number comes from clocks, so it differs between equal runs).
+
+    Raises:
+        UserError: `values` names a measure or a rule that does not exist, or an artefact that the
+            run's settings promise is missing or damaged.
+    """
+    records = assess_claims(run, read_claims(values))
+    write_json(json, records)
+    write_text(md, claims_markdown(records))
+    log.info("claims: %s", dict(Counter(record["verdict"] for record in records)))
+
+
+def read_claims(path: Path | str) -> dict[str, Any]:
+    """Read `paper_values.yaml`, its claims written out one by one.
+
+    Raises:
+        UserError: the file is no such file, or a claim names an unknown measure or id twice.
+    """
+    try:
+        values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+        values["claims"] = [single for claim in values["claims"] for single in _repeated(claim)]
+    except (OSError, ValueError, TypeError, KeyError, yaml.YAMLError) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(f"{path}: cannot be read as the paper's values ({reason})") from error
+    for claim in values["claims"]:
+        _check(claim, path)
+        claim["paper"] = _printed(claim["paper"], values)
+    twice = [name for name, n in Counter(c["id"] for c in values["claims"]).items() if n > 1]
+    if twice:
+        raise UserError(f"{path}: claim {twice[0]} stands there twice; rename one")
+    return values
+
+
+def _repeated(claim: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for entry in claim.get("repeat", [{}]):
+        single = {key: value for key, value in claim.items() if key != "repeat"}
+        single = _filled(single, entry) if entry else single
+        overridden = {key: entry[key] for key in ("corpus", "languages") if key in entry}
+        yield {**single, **overridden}
+
+
+def _filled(value: Any, entry: Mapping[str, Any]) -> Any:
+    """Fill {braces} in the strings of a claim; a string that is one brace becomes the value."""
+    if isinstance(value, Mapping):
+        return {key: _filled(item, entry) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_filled(item, entry) for item in value]
+    if not isinstance(value, str):
+        return value
+    name = value[1:-1]
+    if value == f"{{{name}}}" and name in entry:
+        return entry[name]
+    return value.format_map(entry)
+
+
+def _check(claim: Mapping[str, Any], path: Path | str) -> None:
+    needed = {"id", "where", "statement", "kind", "paper", "tokenizers"}
+    missing = sorted(needed - set(claim))
+    if missing:
+        raise UserError(f"{path}: claim {claim.get('id')}: key {missing[0]} is missing; add it")
+    if "unmeasured" not in claim and claim.get("measure") not in MEASURES:
+        names = ", ".join(sorted(MEASURES))
+        raise UserError(
+            f"{path}: claim {claim['id']}: measure {claim.get('measure')!r} is none of {names}"
+        )
+
+
+def _printed(paper: Any, values: Mapping[str, Any]) -> Any:
+    if not isinstance(paper, Mapping):
+        return paper
+    keys = [int(key) if key.isdigit() else key for key in paper["from"].split(".")]
+    return reduce(lambda place, key: place[key], keys, values)
+
+
+def assess_claims(run: Run, values: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the records of all claims, in the paper's order."""
+    return [
+        assess(claim, case) for claim in values["claims"] for case in _cases(claim, run, values)
+    ]
+
+
+def _cases(claim: Mapping[str, Any], run: Run, values: Mapping[str, Any]) -> Iterator[Case]:
+    sage = run.sage_tokenizers or ["sage"]
+    tokenizers = {"sage": sage, "bpe": [BASELINE], "each": [BASELINE, *sage]}[claim["tokenizers"]]
+    for language in claim.get("languages", [None]):
+        for tokenizer in tokenizers:
+            yield Case(run, language, claim.get("corpus", TRAIN), tokenizer, values)
+
+
+def assess(claim: Mapping[str, Any], case: Case) -> dict[str, Any]:
+    """Measure one claim on one case and return its record."""
+    log.info("%s: %s %s", claim["id"], case.language or "", case.tokenizer)
+    measured, reason = None, claim.get("unmeasured")
+    verdict = NOT_MEASURABLE
+    if reason is None:
+        try:
+            measured = MEASURES[claim["measure"]](case, **claim.get("arguments", {}))
+            verdict = verdict_of(claim, measured)
+            reason = _objection(claim, case)
+        except NotMeasurableError as error:
+            reason = str(error)
+    return {
+        **{key: claim[key] for key in ("id", "where", "statement", "kind", "paper")},
+        **_numbers(measured),
+        "verdict": NOT_MEASURABLE if reason else verdict,
+        "reason": reason,
+        "corpus": case.corpus,
+        "text": case.text,
+        "language": case.language,
+        "tokenizer": case.tokenizer,
+        "preset": case.run.tokenizers.get(case.tokenizer),
+        "seed": case.run.seed,
+        "synthetic": case.synthetic,
+        "timing": bool(claim.get("timing", False)),
+    }
+
+
+def _objection(claim: Mapping[str, Any], case: Case) -> str | None:
+    """Say why a number, though measured, can't be set against the paper's."""
+    if claim.get("real_text") and case.synthetic:
+        return "a property of the paper's data, and here a generator made the text"
+    if claim.get("paper_scale"):
+        lines = len(case.lines(BASELINE))
+        if min(lines / PAPER_LINES, case.run.final_size / PAPER_PIECES) < COMPARABLE:
+            return (
+                f"time grows with the text and the vocabulary: here {lines:,} lines and "
+                f"{case.run.final_size:,} pieces, there {PAPER_LINES:,} and {PAPER_PIECES:,}"
+            )
+    return None
+
+
+def _numbers(measured: Measurement | None) -> dict[str, Any]:
+    if measured is None:
+        return {"ours": None, "low": None, "high": None}
+    numbers = {"ours": measured.ours, "low": measured.low, "high": measured.high}
+    return {key: None if _is_nan(value) else value for key, value in numbers.items()}
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+# --- claims.md
+
+
+def claims_markdown(records: Sequence[Mapping[str, Any]]) -> str:
+    """Return the claims as Markdown: counts on top, then a table for each verdict."""
+    lines = ["# The paper's claims, and what this run says of them", ""]
+    lines += [
+        "Ours with its 95 % interval. *Synthetic*: a generator made the text behind the number. "
+        "*Timed*: measured by a clock, so it differs between equal runs.",
+        "",
+    ]
+    lines += _count_table(records)
+    for verdict in VERDICTS:
+        chosen = [record for record in records if record["verdict"] == verdict]
+        lines += ["", f"## {verdict.capitalize()} ({len(chosen)})", ""]
+        lines += _claim_table(chosen) if chosen else ["None."]
+    return "\n".join(lines) + "\n"
+
+
+def count_verdicts(records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+    """Return verdict -> {real, synthetic}: the number of records, by the origin of their text."""
+    counts = {verdict: {"real": 0, "synthetic": 0} for verdict in VERDICTS}
+    for record in records:
+        counts[record["verdict"]]["synthetic" if record["synthetic"] else "real"] += 1
+    return counts
+
+
+def _count_table(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    rows = ["| verdict | on real text | on synthetic text |", "| --- | ---: | ---: |"]
+    for verdict, count in count_verdicts(records).items():
+        rows.append(f"| {verdict} | {count['real']} | {count['synthetic']} |")
+    return rows
+
+
+def _claim_table(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    heads = ["claim", "where", "statement", "paper", "ours", "tokenizer", "preset", "text", "notes"]
+    rows = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
+    for record in records:
+        cells = [
+            record["id"],
+            record["where"],
+            record["statement"],
+            show_value(record["paper"]),
+            show_ours(record),
+            record["tokenizer"],
+            record["preset"] or "",
+            record["text"],
+            show_notes(record),
+        ]
+        rows.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
+    return rows
+
+
+def show_value(value: Any) -> str:
+    """Return a number as it is read best: three significant digits, whole thousands."""
+    if value is None:
+        return "–"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Sequence):
+        return " to ".join(show_value(number) for number in value)
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.3g}".replace("-", "\N{MINUS SIGN}")
+
+
+def show_ours(record: Mapping[str, Any]) -> str:
+    """Return the measured value with its interval."""
+    shown = show_value(record["ours"])
+    if record["low"] is None or record["high"] is None:
+        return shown
+    return f"{shown} [{show_value(record['low'])}, {show_value(record['high'])}]"
+
+
+def show_notes(record: Mapping[str, Any]) -> str:
+    """Return the reason of a verdict and the marks that belong to a record."""
+    marks = [
+        record["reason"] or "",
+        "synthetic" if record["synthetic"] else "",
+        "timed" if record["timing"] else "",
+    ]
+    return "; ".join(mark for mark in marks if mark)

@@ -1,0 +1,173 @@
+"""What a run is and where its measurements stand: all that the claims know of the files.
+
+Whether an artefact should exist follows from the run's settings alone. What the settings leave out
+is `NotMeasurableError`, with the configuration key that would bring it; what they include and the
+disk lacks is an error.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from sagevocab.analysis import counts
+from sagevocab.errors import UserError
+from sagevocab.paper.verdicts import NotMeasurableError
+from sagevocab.vocab.pieces import read_pieces
+
+BASELINE = "bpe"
+TRAIN = "train"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run's settings, as far as claims need them, and its folder of artefacts.
+
+    folder: `results/{run}`. domains, tasks: name -> language.
+    tokenizers: name -> preset of a SaGe tokenizer, or None.
+    lm_tokenizers: those with language models; empty if models are off. seeds: of fine-tuning.
+    synthetic: names of the languages, domains and tasks whose text was made by a generator.
+    names: language, domain or task -> what it is called. final_size: pieces asked for.
+    benchmarks: rule -> path of its benchmark, with {lang} and {tok} in it.
+    """
+
+    folder: Path
+    languages: Sequence[str]
+    domains: Mapping[str, str]
+    tasks: Mapping[str, str]
+    tokenizers: Mapping[str, str | None]
+    lm_tokenizers: Sequence[str]
+    seeds: Sequence[int]
+    seed: int
+    final_size: int
+    synthetic: Collection[str] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+    benchmarks: Mapping[str, str] = field(default_factory=dict)
+
+    @property
+    def sage_tokenizers(self) -> list[str]:
+        """Names of the tokenizers that SaGe made, in the run's order."""
+        return [name for name, preset in self.tokenizers.items() if preset is not None]
+
+
+@dataclass(frozen=True)
+class Case:
+    """One claim's subject: a tokenizer of a run, in one language, on one corpus.
+
+    corpus: `train`, a domain, or the name of a task.
+    """
+
+    run: Run
+    language: str | None
+    corpus: str
+    tokenizer: str
+    values: Mapping[str, Any]
+
+    @property
+    def synthetic(self) -> bool:
+        """Whether a generator made any of the text behind the measurement."""
+        names = {self.language, self.corpus} if self.language else set(self.run.tasks)
+        return bool(names & set(self.run.synthetic))
+
+    @property
+    def text(self) -> str:
+        """What the text behind the measurement is called."""
+        language = self.run.names.get(self.language or "", self.language or "all languages")
+        if self.corpus == TRAIN:
+            return f"{language}, training corpus"
+        return f"{language}, {self.run.names.get(self.corpus, self.corpus)}"
+
+    def pieces(self, tokenizer: str | None = None) -> list[str]:
+        """Return the vocabulary of `tokenizer`, by default the case's own."""
+        return list(_pieces(self._vocabulary(tokenizer or self.tokenizer) / "pieces.txt"))
+
+    def initial_pieces(self) -> list[str]:
+        """Return the vocabulary that SaGe starts from."""
+        self._require_language()
+        folder = self.run.folder / "vocab" / str(self.language) / "bpe_initial"
+        return list(_pieces(folder / "pieces.txt"))
+
+    def frequencies(self, tokenizer: str) -> pd.Series:
+        """Return the count of every piece in the corpus."""
+        return _frequencies(self._analysis(tokenizer) / "frequencies.parquet")
+
+    def fertility(self, tokenizer: str, corpus: str | None = None) -> pd.Series:
+        """Return corpus words by their number of subwords."""
+        return _fertility(self._analysis(tokenizer, corpus) / "fertility.parquet")
+
+    def neighbours(self, tokenizer: str, corpus: str | None = None) -> pd.DataFrame:
+        """Return distinct neighbours by piece and window."""
+        return _neighbours(self._analysis(tokenizer, corpus) / "neighbours.parquet")
+
+    def lines(self, tokenizer: str) -> pd.DataFrame:
+        """Return words and tokens of every line of the corpus."""
+        return counts.read_lines(self._analysis(tokenizer) / "lines.parquet")
+
+    def scores(self, tokenizer: str, task: str) -> list[float]:
+        """Return the scores of a task, one a seed, in the order of the run's seeds."""
+        self._require_model(tokenizer, task)
+        folder = self.run.folder / "scores" / self.run.tasks[task] / tokenizer / task
+        return [_score(folder / f"{seed}.json") for seed in self.run.seeds]
+
+    def seconds(self, rule: str, tokenizer: str) -> float:
+        """Return the wall-clock seconds of a rule, from its benchmark."""
+        self._require_language()
+        self._require_tokenizer(tokenizer)
+        if rule not in self.run.benchmarks:
+            raise NotMeasurableError(f"the run keeps no benchmark of {rule}")
+        path = Path(self.run.benchmarks[rule].format(lang=self.language, tok=tokenizer))
+        if not path.exists():
+            raise NotMeasurableError(f"no benchmark of {rule}: its result was not made by this run")
+        return float(pd.read_csv(path, sep="\t")["s"].mean())
+
+    def _vocabulary(self, tokenizer: str) -> Path:
+        self._require_language()
+        self._require_tokenizer(tokenizer)
+        return self.run.folder / "vocab" / str(self.language) / tokenizer
+
+    def _analysis(self, tokenizer: str, corpus: str | None = None) -> Path:
+        self._require_language()
+        self._require_tokenizer(tokenizer)
+        corpus = corpus or self.corpus
+        if corpus != TRAIN and corpus not in self.run.domains:
+            raise NotMeasurableError(f"config key domains has no {corpus}")
+        return self.run.folder / "analysis" / str(self.language) / corpus / tokenizer
+
+    def _require_language(self) -> None:
+        if self.language not in self.run.languages:
+            raise NotMeasurableError(f"config key languages has no {self.language}")
+
+    def _require_tokenizer(self, tokenizer: str) -> None:
+        if tokenizer not in self.run.tokenizers:
+            raise NotMeasurableError(f"config key tokenizers has no {tokenizer}")
+
+    def _require_model(self, tokenizer: str, task: str) -> None:
+        if not self.run.lm_tokenizers:
+            raise NotMeasurableError("config key lm.enabled is false: the run has no models")
+        if tokenizer not in self.run.lm_tokenizers:
+            raise NotMeasurableError(f"config key lm.tokenizers has no {tokenizer}")
+        if task not in self.run.tasks:
+            raise NotMeasurableError(f"config key tasks (of the run's languages) has no {task}")
+
+
+@functools.lru_cache(maxsize=32)
+def _pieces(path: Path) -> tuple[str, ...]:
+    return tuple(read_pieces(path))
+
+
+_frequencies = functools.lru_cache(maxsize=32)(counts.read_frequencies)
+_fertility = functools.lru_cache(maxsize=32)(counts.read_fertility)
+_neighbours = functools.lru_cache(maxsize=32)(counts.read_neighbours)
+
+
+def _score(path: Path) -> float:
+    try:
+        return float(json.loads(path.read_text(encoding="utf-8"))["value"])
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{path}: holds no score ({error}); delete it and run again") from error
