@@ -167,10 +167,10 @@ def count_neighbours(
     with ThreadPoolExecutor(max_workers=threads) as pool:
         for first in range(0, blocks, per_round):
             members = range(first, min(first + per_round, blocks))
-            matrices = _fill_blocks(corpus, radii, line_tokens, chunks, blocks, members, pool)
-            for block, bits in zip(members, matrices, strict=True):
-                rows = distinct[:, block::blocks]
-                rows[:] = np.bitwise_count(bits).sum(axis=2, dtype=np.int64)[:, : rows.shape[1]]
+            counted = _count_blocks(corpus, radii, line_tokens, chunks, blocks, members, pool)
+            for block, rows in zip(members, counted, strict=True):
+                mine = distinct[:, block::blocks]
+                mine[:] = rows[:, : mine.shape[1]]
     return distinct
 
 
@@ -240,10 +240,14 @@ def _neighbour_frame(
 
 
 def _plan_blocks(size: int, windows: int, threads: int, budget: int) -> tuple[int, int]:
-    """Return the number of row blocks, a power of two, and how many are filled per round."""
+    """Return the number of row blocks, a power of two, and how many are filled per round.
+
+    A round has a block for each thread, as far as `budget` bytes allow blocks of a row or more.
+    """
     row_bytes = windows * _row_words(size) * WORD_BITS // 8
+    share = budget // threads
     blocks = 1
-    while blocks < 2 * threads or (blocks < size and row_bytes * _rows(size, blocks) > budget):
+    while blocks < 2 * threads or (blocks < size and row_bytes * _rows(size, blocks) > share):
         blocks *= 2
     block_bytes = max(1, row_bytes * _rows(size, blocks))
     return blocks, max(1, min(blocks, budget // block_bytes))
@@ -266,7 +270,7 @@ def _chunk_lines(line_tokens: np.ndarray) -> list[tuple[int, int]]:
     return list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
 
 
-def _fill_blocks(
+def _count_blocks(
     corpus: SegmentedCorpus,
     radii: np.ndarray,
     line_tokens: np.ndarray,
@@ -275,6 +279,7 @@ def _fill_blocks(
     members: range,
     pool: ThreadPoolExecutor,
 ) -> list[np.ndarray]:
+    """Fill the rows of the blocks `members` over the corpus; return their bits, counted."""
     size = corpus.vocabulary_size
     shape = (len(radii), _rows(size, blocks), _row_words(size))
     matrices = [np.zeros(shape, dtype=np.uint64) for _ in members]
@@ -285,7 +290,7 @@ def _fill_blocks(
         ]
         for job in jobs:
             job.result()
-    return matrices
+    return [np.bitwise_count(bits).sum(axis=2, dtype=np.int64) for bits in matrices]
 
 
 def _expand_chunks(
