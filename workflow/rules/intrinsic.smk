@@ -30,7 +30,7 @@ rule count_pieces:
         result("benchmarks/count_pieces/{lang}.{corpus}.{tok}.tsv")
     conda:
         "../../envs/analyse.yaml"
-    threads: 2
+    threads: 1
     resources:
         mem_mb=memory(4000),
         runtime=60,

@@ -10,6 +10,7 @@ word, but it is no piece: it has no frequency, no neighbours, and is nobody's ne
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
@@ -25,6 +26,8 @@ from sagevocab.errors import UserError
 if TYPE_CHECKING:
     from sagevocab.vocab.segment import Segmenter
     from sagevocab.vocab.words import WordCorpus
+
+log = logging.getLogger(__name__)
 
 CHUNK_TOKENS = 1 << 22
 NEIGHBOUR_BYTES = 1 << 30
@@ -105,6 +108,7 @@ def count_corpus(
     segmented = segment_corpus(corpus, segmenter)
     frequencies, unknown = count_pieces(segmented)
     tokens = count_line_tokens(segmented)
+    log.info("%d words are %d tokens, %d unknown", len(corpus.tokens), tokens.sum(), unknown)
     distinct = count_neighbours(segmented, windows, tokens, threads=threads)
     pieces = pd.Index(segmenter.pieces, dtype=object)
     return Counts(
