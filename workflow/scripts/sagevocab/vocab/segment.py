@@ -125,11 +125,12 @@ class HubSegmenter(Segmenter):
         self._numbers = self._piece_numbers()
 
     def _piece_numbers(self) -> np.ndarray:
-        ids = self._tokenizer.get_vocab(with_added_tokens=True)
-        numbers = np.full(max(ids.values()) + 1, UNCOVERED, dtype=np.int32)
-        for number, piece in enumerate(self.pieces):
-            if piece in ids:
-                numbers[ids[piece]] = number
+        """Return int32[ids]: in every folder of this project pieces follow the special tokens.
+
+        By number, not by name: a foreign tokenizer's own notation may differ from `pieces.txt`.
+        """
+        numbers = np.arange(-FIRST_PIECE_ID, len(self.pieces), dtype=np.int32)
+        numbers[:FIRST_PIECE_ID] = UNCOVERED
         return numbers
 
     def segment_words(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:

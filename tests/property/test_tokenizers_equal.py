@@ -1,0 +1,347 @@
+"""Hugging Face ids are the library's ids, for every kind of vocabulary and any text."""
+
+from __future__ import annotations
+
+import functools
+import json
+from pathlib import Path
+
+import pytest
+import sentencepiece
+from gensim.test.utils import datapath
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
+from transformers import AutoTokenizer
+
+from sagevocab.data.corpus import write_lines
+from sagevocab.vocab.bpe import (
+    TrainingSettings,
+    merges_of_model,
+    pieces_of_model,
+    read_model,
+    scores_of_model,
+    train_bpe,
+    train_unigram,
+    train_wordpiece,
+)
+from sagevocab.vocab.export import (
+    Card,
+    WordSettings,
+    export_greedy,
+    export_merges,
+    export_unigram,
+)
+from sagevocab.vocab.external import import_external
+from sagevocab.vocab.pieces import SPECIAL_TOKENS, is_single_character, read_pieces
+from sagevocab.vocab.segment import encode, load_segmenter
+from sagevocab.vocab.words import NORMALIZATIONS, Normalizer, WordCorpus, split_words
+
+SIZE = 700
+CARD = Card(language="en", language_name="English", method="test")
+WORDS = WordSettings()
+OWN = ["bpe", "sage", "merges", "unigram", "wordpiece", "list", "model", "model_unigram"]
+FOREIGN = ["bert", "gpt2", "t5"]
+
+
+def real_lines() -> list[str]:
+    text = Path(datapath("lee_background.cor")).read_text(encoding="utf-8")
+    return [line for line in text.split("\n") if line.strip()]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory) -> dict[str, Path]:
+    """A folder of each kind, made by the code under test from real text."""
+    root = tmp_path_factory.mktemp("vocabularies")
+    lines = root / "lines.txt.zst"
+    write_lines(lines, real_lines()[:120])
+    train_bpe(lines, SIZE, root / "bpe.model", TrainingSettings(), "size")
+    train_unigram(lines, SIZE, root / "unigram.model", TrainingSettings(), "size")
+    bpe, unigram = read_model(root / "bpe.model"), read_model(root / "unigram.model")
+    pieces = pieces_of_model(bpe)
+    corpus = WordCorpus.from_lines(real_lines()[:120], Normalizer())
+    wordpiece = train_wordpiece(corpus, SIZE, 0.9995, "size")
+    pruned = [p for n, p in enumerate(pieces) if is_single_character(p) or n % 3]
+    export_greedy(root / "bpe", pieces, WORDS, CARD)
+    export_greedy(root / "sage", pruned, WORDS, CARD)
+    export_merges(root / "merges", pieces, merges_of_model(bpe), WORDS, CARD)
+    export_unigram(
+        root / "unigram", pieces_of_model(unigram), scores_of_model(unigram), WORDS, CARD
+    )
+    export_greedy(root / "wordpiece", wordpiece, WORDS, CARD)
+    (root / "list.txt").write_text("\n".join(["<unk>", *pieces[::2], ""]), encoding="utf-8")
+    import_external(root / "list.txt", root / "list", WORDS, CARD, "path")
+    import_external(root / "bpe.model", root / "model", WORDS, CARD, "path")
+    import_external(root / "unigram.model", root / "model_unigram", WORDS, CARD, "path")
+    for name, make in (("bert", bert), ("gpt2", gpt2), ("t5", t5)):
+        make(real_lines()[:120]).save(str(root / f"{name}.json"))
+        import_external(root / f"{name}.json", root / name, WORDS, CARD, "path")
+    return {name: root / name for name in [*OWN, *FOREIGN]}
+
+
+def bert(lines: list[str]) -> Tokenizer:
+    """An uncased BERT tokenizer; its special tokens have other ids than ours."""
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    specials = ["[unused0]", "[UNK]", "[CLS]", "[SEP]", "[PAD]", "[MASK]"]
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=SIZE, special_tokens=specials, show_progress=False
+    )
+    tokenizer.train_from_iterator(lines, trainer)
+    return tokenizer
+
+
+def gpt2(lines: list[str]) -> Tokenizer:
+    """A byte-level BPE tokenizer, as GPT-2's: no unknown token, no space before the first word."""
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    trainer = trainers.BpeTrainer(
+        vocab_size=SIZE,
+        special_tokens=["<|endoftext|>"],
+        show_progress=False,
+        initial_alphabet=pre_tokenizers.ByteLevel.alphabet(),
+    )
+    tokenizer.train_from_iterator(lines, trainer)
+    return tokenizer
+
+
+def t5(lines: list[str]) -> Tokenizer:
+    """A UnigramLM tokenizer in the manner of T5."""
+    tokenizer = Tokenizer(models.Unigram())
+    tokenizer.normalizer = normalizers.NFKC()
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(prepend_scheme="first")
+    tokenizer.decoder = decoders.Metaspace()
+    trainer = trainers.UnigramTrainer(
+        vocab_size=SIZE,
+        special_tokens=["<pad>", "</s>", "<unk>"],
+        unk_token="<unk>",
+        show_progress=False,
+    )
+    tokenizer.train_from_iterator(lines, trainer)
+    return tokenizer
+
+
+@functools.cache
+def hub(folder: Path):
+    return AutoTokenizer.from_pretrained(folder)
+
+
+@functools.cache
+def library(folder: Path):
+    return load_segmenter(folder)
+
+
+@functools.cache
+def normalizer(rule: str = "nmt_nfkc") -> Normalizer:
+    return Normalizer(rule)
+
+
+def hub_ids(folder: Path, text: str) -> list[int]:
+    return hub(folder)(text, add_special_tokens=False)["input_ids"]
+
+
+def library_ids(folder: Path, text: str) -> list[int]:
+    own = folder.name in OWN  # a foreign tokenizer does not cut long words
+    return encode(text, library(folder), normalizer(), WORDS.max_word_chars if own else 10**6)
+
+
+def spells_no_special(text: str) -> bool:
+    normal = normalizer()(text)
+    return not any(token in text or token in normal for token in SPECIAL_TOKENS)
+
+
+ANYTHING = st.text(st.characters(codec="utf-8"), max_size=60)
+WORDLIKE = st.text(
+    "aeinorst▁ \t\n\r\u00a0\u3000\u0301éÉßﬁ☃ğıİ.,-'\"0123…«中文👩\u200d💻", max_size=80
+)
+LONG = st.builds(
+    lambda unit, count, tail: (unit * count)[:count] + tail,
+    st.text("aest中☃\u0301", min_size=1, max_size=5),
+    st.sampled_from([199, 200, 254, 255, 256, 257, 511, 1000]),
+    WORDLIKE,
+)
+REAL = st.sampled_from(real_lines())
+TEXTS = st.one_of(ANYTHING, WORDLIKE, LONG, REAL).filter(spells_no_special)
+
+CASES = [
+    "",
+    " ",
+    "\t\n",
+    "▁",
+    "▁▁ a▁b",
+    "☃",
+    "☃☃ the☃n ☃the",
+    "a" * 200,
+    "the" * 400 + " and",
+    "e\u0301 \u0301a cafe\u0301",
+    "👩\u200d💻👨\u200d👩\u200d👧 ok",
+    "no\u00a0break\u3000wide\u2028line",
+    "\x00a\x01b\x7fc\u0085d",
+    "tab\tand\nnewline\r\nend ",
+    "\ufeffbom \u200bzero",
+    "中文字符 mixed文字",
+    "ﬁne ① Ⅳ ½ ㍿",
+]
+relaxed = settings(
+    max_examples=120,
+    deadline=None,
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
+@pytest.mark.parametrize("name", [*OWN, *FOREIGN])
+@pytest.mark.parametrize("text", CASES)
+def test_known_hard_texts(folders, name, text):
+    text = text if name in OWN else normalizer()(text)
+    assert hub_ids(folders[name], text) == library_ids(folders[name], text)
+
+
+@pytest.mark.parametrize("name", OWN)
+@relaxed
+@given(text=TEXTS)
+def test_any_text(folders, name, text):
+    assert hub_ids(folders[name], text) == library_ids(folders[name], text)
+
+
+@pytest.mark.parametrize("name", FOREIGN)
+@relaxed
+@given(text=st.one_of(WORDLIKE, REAL).filter(spells_no_special))
+def test_foreign_tokenizers_on_normalised_text(folders, name, text):
+    normal = normalizer()(text)
+    assert hub_ids(folders[name], normal) == library_ids(folders[name], normal)
+
+
+@pytest.mark.parametrize("name", [*OWN, *FOREIGN])
+def test_saving_and_loading_changes_nothing(folders, name, tmp_path):
+    first = hub(folders[name])
+    first.save_pretrained(tmp_path)
+    second = AutoTokenizer.from_pretrained(tmp_path)
+    lines = real_lines()[:40]
+    assert second(lines)["input_ids"] == first(lines)["input_ids"]
+    written = json.loads((tmp_path / "tokenizer_config.json").read_text(encoding="utf-8"))
+    original = json.loads((folders[name] / "tokenizer_config.json").read_text(encoding="utf-8"))
+    assert written["sagevocab"] == original["sagevocab"]
+
+
+# --- against matchers that know nothing of the library
+
+
+def naive_greedy(text: str, pieces: list[str]) -> list[int]:
+    """Longest match from the left, written as plainly as it can be."""
+    numbers = {piece: number for number, piece in enumerate(pieces)}
+    ids = []
+    for word in split_words(normalizer()(text), WORDS.max_word_chars):
+        position = 0
+        while position < len(word):
+            for end in range(len(word), position, -1):
+                if word[position:end] in numbers:
+                    ids.append(5 + numbers[word[position:end]])
+                    position = end
+                    break
+            else:
+                ids.append(1)
+                position += 1
+    return ids
+
+
+@pytest.mark.parametrize("name", ["bpe", "sage", "wordpiece", "list"])
+@relaxed
+@given(text=TEXTS)
+def test_greedy_is_the_naive_matcher(folders, name, text):
+    pieces = read_pieces(folders[name] / "pieces.txt")
+    assert hub_ids(folders[name], text) == naive_greedy(text, pieces)
+
+
+def one_unknown(ids: list[int]) -> list[int]:
+    """Fold runs of [UNK], as sentencepiece does."""
+    return [one for one, before in zip(ids, [None, *ids], strict=False) if (one, before) != (1, 1)]
+
+
+@pytest.mark.parametrize(("name", "model"), [("merges", "bpe"), ("unigram", "unigram")])
+def test_sentencepiece_gives_the_same_on_real_lines(folders, name, model):
+    path = folders[name].parent / f"{model}.model"
+    processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    lines = real_lines()
+    ours = [
+        one_unknown(ids) for ids in hub(folders[name])(lines, add_special_tokens=False)["input_ids"]
+    ]
+    theirs = [[1 if n == 0 else n + 2 for n in ids] for ids in processor.encode(lines)]
+    assert ours == theirs
+
+
+def test_merges_and_greedy_differ(folders):
+    """Else the tests above could not tell the two methods from each other."""
+    lines = real_lines()
+    bpe = hub(folders["bpe"])(lines, add_special_tokens=False)["input_ids"]
+    merges = hub(folders["merges"])(lines, add_special_tokens=False)["input_ids"]
+    assert sum(one != other for one, other in zip(bpe, merges, strict=True)) > len(lines) / 4
+
+
+# --- every normalisation; special tokens
+
+
+@pytest.fixture(scope="module")
+def tiny(tmp_path_factory) -> dict[str, Path]:
+    root = tmp_path_factory.mktemp("normalizations")
+    for rule in NORMALIZATIONS:
+        export_greedy(root / rule, ["▁", "a", "b", "▁a", "ab", "\t"], WordSettings(rule, 16), CARD)
+    return {rule: root / rule for rule in NORMALIZATIONS}
+
+
+@pytest.mark.parametrize("rule", NORMALIZATIONS)
+@relaxed
+@given(text=st.one_of(ANYTHING, st.text("aAb \t\n\u0085\u00a0\u2028▁\u0301", max_size=40)))
+def test_every_normalization(tiny, rule, text):
+    ids = encode(text, library(tiny[rule]), normalizer(rule), 16)
+    assert hub_ids(tiny[rule], text) == ids
+
+
+def tokens(folder: Path, text: str) -> list[str]:
+    return hub(folder).convert_ids_to_tokens(hub_ids(folder, text))
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_mask_leaves_nothing_behind(folders, name):
+    folder = folders[name]
+    masked = tokens(folder, "the [MASK] of [MASK]")
+    left, right = tokens(folder, "the"), tokens(folder, "of")
+    assert masked == [*left, "[MASK]", *right, "[MASK]"]
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_mask_stands_for_part_of_a_word(folders, name):
+    folder = folders[name]
+    end = tokens(folder, "[MASK]ing of")
+    assert end[0] == "[MASK]"
+    assert "".join(end[1:]) == "ing▁of"
+    start = tokens(folder, "st[MASK] of")
+    assert "".join(start) == "▁st[MASK]▁of"
+
+
+@pytest.mark.parametrize("name", [*OWN, *FOREIGN])
+def test_special_tokens_are_berts(folders, name):
+    tokenizer = hub(folders[name])
+    assert tokenizer.convert_tokens_to_ids(list(SPECIAL_TOKENS)) == [0, 1, 2, 3, 4]
+    one, other = (hub_ids(folders[name], text) for text in ("the", "of and"))
+    pair = tokenizer("the", "of and")
+    assert pair["input_ids"] == [2, *one, 3, *other, 3]
+    assert pair["token_type_ids"] == [0] * (len(one) + 2) + [1] * (len(other) + 1)
+    assert tokenizer.mask_token_id == 4
+    assert tokenizer.pad_token_id == 0
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_words_given_one_by_one_are_words(folders, name):
+    words = ["the", "bushfires", "of", "New", "South", "Wales"]
+    split = hub(folders[name])(words, is_split_into_words=True, add_special_tokens=False)
+    assert split["input_ids"] == hub_ids(folders[name], " ".join(words))
+    assert sorted(set(split.word_ids())) == list(range(len(words)))
+
+
+@pytest.mark.parametrize("name", OWN)
+def test_covered_text_survives_decoding(folders, name):
+    text = "Hundreds of people have been forced to leave their homes."
+    assert hub(folders[name]).decode(hub_ids(folders[name], text)) == text

@@ -1,0 +1,333 @@
+"""Baseline vocabularies: sentencepiece's BPE and UnigramLM, Hugging Face's WordPiece.
+
+Sizes count pieces without special tokens. The results depend on the lines and the settings alone,
+not on the number of cores.
+"""
+
+from __future__ import annotations
+
+import io
+import logging
+import re
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import sentencepiece
+from google.protobuf.message import DecodeError
+from sentencepiece import sentencepiece_model_pb2
+
+from sagevocab.data.corpus import read_lines
+from sagevocab.errors import UserError
+from sagevocab.state import atomic_path
+from sagevocab.vocab.pieces import WORD_START
+from sagevocab.vocab.words import WordCorpus
+
+log = logging.getLogger(__name__)
+
+SENTENCEPIECE_SPECIALS = 3  # <unk>, <s> and </s>, which sentencepiece counts into its size
+MAX_SKIPPED_SHARE = 0.01
+# sentencepiece marks unknown text with it and leaves out every line that has it.
+RESERVED_CHARACTER = "\u2585"
+# UnigramLM adds up its threads' sums, so that their number changes the scores: sentencepiece's
+# default, whatever machine this is.
+THREADS = 16
+_ERRORS_ONLY = 2
+_WORDS_A_TEXT = 1000
+
+
+@dataclass(frozen=True)
+class TrainingSettings:
+    """What sentencepiece is told beside the size; the defaults are its own.
+
+    character_coverage: share of the corpus' characters that become pieces.
+    max_piece_length: in characters.
+    max_sentence_length: in bytes; longer lines are not trained on.
+    normalization: name of the normalisation rule.
+    """
+
+    character_coverage: float = 0.9995
+    max_piece_length: int = 16
+    max_sentence_length: int = 4192
+    normalization: str = "nmt_nfkc"
+
+
+def train_bpe(
+    lines_path: str | Path, size: int, model_path: str | Path, settings: TrainingSettings, key: str
+) -> None:
+    """Train byte-pair encoding on the lines of a file and write the sentencepiece model.
+
+    size: number of pieces without special tokens. key: the configuration key that `size` is from.
+
+    Raises:
+        UserError: the lines allow no vocabulary of this size, or too many of them are too long.
+    """
+    _train("bpe", lines_path, size, model_path, settings, key)
+
+
+def train_unigram(
+    lines_path: str | Path, size: int, model_path: str | Path, settings: TrainingSettings, key: str
+) -> None:
+    """Train UnigramLM on the lines of a file and write the sentencepiece model; as `train_bpe`."""
+    _train("unigram", lines_path, size, model_path, settings, key)
+
+
+def _train(
+    model_type: str,
+    lines_path: str | Path,
+    size: int,
+    model_path: str | Path,
+    settings: TrainingSettings,
+    key: str,
+) -> None:
+    lines = TrainableLines(lines_path, settings.max_sentence_length)
+    buffer = io.BytesIO()
+    try:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(lines),
+            model_writer=buffer,
+            model_type=model_type,
+            vocab_size=size + SENTENCEPIECE_SPECIALS,
+            hard_vocab_limit=True,
+            character_coverage=settings.character_coverage,
+            max_sentencepiece_length=settings.max_piece_length,
+            max_sentence_length=settings.max_sentence_length,
+            normalization_rule_name=settings.normalization,
+            num_threads=THREADS,
+            minloglevel=_ERRORS_ONLY,
+        )
+    except RuntimeError as error:
+        lines.check()
+        raise _explained(error, size, lines_path, key) from error
+    lines.check()
+    model = _parsed(buffer.getvalue(), model_path)
+    if len(pieces_of_model(model)) != size:
+        raise _too_large(size, len(pieces_of_model(model)), lines_path, key)
+    with atomic_path(model_path) as temporary:
+        temporary.write_bytes(buffer.getvalue())
+
+
+class TrainableLines:
+    """The lines of a file that sentencepiece trains on, and a count of those it would pass over.
+
+    sentencepiece skips long lines, and lines with the character it reserves, without a word. Here
+    they are counted. An error while reading ends the lines; `check` raises it, because it must not
+    travel through sentencepiece.
+    """
+
+    def __init__(self, path: str | Path, max_bytes: int) -> None:
+        """Prepare to read `path`."""
+        self.path = path
+        self.max_bytes = max_bytes
+        self.total = self.too_long = self.reserved = 0
+        self._error: Exception | None = None
+
+    def __iter__(self) -> Iterator[str]:
+        """Yield the lines that can be trained on."""
+        try:
+            yield from filter(self._counted, read_lines(self.path))
+        except Exception as error:  # kept for check()
+            self._error = error
+
+    def _counted(self, line: str) -> bool:
+        too_long = len(line.encode("utf-8")) > self.max_bytes
+        reserved = RESERVED_CHARACTER in line
+        self.total += 1
+        self.too_long += too_long
+        self.reserved += reserved and not too_long
+        return not (too_long or reserved)
+
+    def check(self) -> None:
+        """Raise what stopped the reading; log what was skipped.
+
+        Raises:
+            UserError: there are no lines, or too many of them cannot be trained on.
+        """
+        if self._error is not None:
+            raise self._error
+        if not self.total:
+            raise UserError(f"{self.path}: has no lines; give the language a source with text")
+        log.info(
+            "%s: %d lines, %d left out as longer than %d bytes, %d for holding U+2585",
+            *(self.path, self.total, self.too_long, self.max_bytes, self.reserved),
+        )
+        if self.too_long > MAX_SKIPPED_SHARE * self.total:
+            raise UserError(
+                f"vocabulary.max_sentence_length: {self.too_long} of the {self.total} lines of "
+                f"{self.path} are longer than {self.max_bytes} bytes and would not be trained on; "
+                "raise it, or cut the lines into sentences"
+            )
+
+
+def _explained(error: RuntimeError, size: int, path: str | Path, key: str) -> UserError:
+    """Say in the configuration's terms what sentencepiece says in its own."""
+    message = str(error)
+    if match := re.search(r"value <= (\d+)", message):
+        return _too_large(size, int(match[1]) - SENTENCEPIECE_SPECIALS, path, key)
+    if match := re.search(r"required_chars\. \d+ vs (\d+)", message):
+        return _too_small(size, int(match[1]) - SENTENCEPIECE_SPECIALS, path, key)
+    if "sentences_.empty()" in message:
+        return UserError(f"{path}: has no line with text; give the language a source with text")
+    return UserError(f"{path}: sentencepiece cannot train on it: {message}")
+
+
+def _too_large(size: int, largest: int, path: str | Path, key: str) -> UserError:
+    return UserError(
+        f"{key}: {path} yields no {size} pieces; the largest possible size is {largest}: "
+        "set it to that or less, or train on more text"
+    )
+
+
+def _too_small(size: int, least: int, path: str | Path, key: str) -> UserError:
+    return UserError(
+        f"{key}: {size} pieces are too few for the characters of {path}, which take {least}; "
+        "set it to more than that, or lower vocabulary.character_coverage"
+    )
+
+
+# --- what a sentencepiece model holds
+
+Model = sentencepiece_model_pb2.ModelProto
+
+
+def read_model(path: str | Path) -> Model:
+    """Read a sentencepiece model.
+
+    Raises:
+        UserError: the file is missing or holds no such model.
+    """
+    try:
+        return _parsed(Path(path).read_bytes(), path)
+    except OSError as error:
+        raise UserError(
+            f"{path}: cannot be read ({error.strerror}); name a sentencepiece .model file"
+        ) from error
+
+
+def _parsed(data: bytes, path: str | Path) -> Model:
+    model = Model()
+    try:
+        model.ParseFromString(data)
+    except DecodeError as error:
+        raise UserError(f"{path}: is no sentencepiece model; name a .model file") from error
+    if not model.pieces:
+        raise UserError(f"{path}: is no sentencepiece model; name a .model file")
+    return model
+
+
+def _own_pieces(model: Model) -> list[Model.SentencePiece]:
+    specials = (Model.SentencePiece.UNKNOWN, Model.SentencePiece.CONTROL)
+    return [piece for piece in model.pieces if piece.type not in specials]
+
+
+def pieces_of_model(model: Model) -> list[str]:
+    """Return the pieces in id order, without special tokens."""
+    return [piece.piece for piece in _own_pieces(model)]
+
+
+def scores_of_model(model: Model) -> list[float]:
+    """Return the scores of `pieces_of_model`: log probabilities, or minus the rank of a merge."""
+    return [piece.score for piece in _own_pieces(model)]
+
+
+def merges_of_model(model: Model) -> list[tuple[str, str]]:
+    """Return the byte-pair merges by rank.
+
+    sentencepiece merges two neighbours whenever their concatenation is a piece, the best-ranked
+    piece first: so every way to cut a piece into two pieces is a merge of that piece's rank.
+    """
+    scores = dict(zip(pieces_of_model(model), scores_of_model(model), strict=True))
+    ranked = sorted(scores, key=lambda piece: -scores[piece])
+    return [
+        (piece[:cut], piece[cut:])
+        for piece in ranked
+        for cut in range(1, len(piece))
+        if piece[:cut] in scores and piece[cut:] in scores
+    ]
+
+
+# --- WordPiece
+
+
+def train_wordpiece(
+    corpus: WordCorpus, size: int, character_coverage: float, key: str
+) -> list[str]:
+    """Train WordPiece as `tokenizers` does for BERT and return its pieces in `▁` notation.
+
+    A character that begins a word and the same one inside a word are different symbols, as in BERT:
+    BERT's `ing` is `▁ing` here and its `##ing` is `ing`. So that no covered word is unknown, every
+    covered character is a piece for the inside of words, and so is `▁`. Words with a character
+    beyond `character_coverage` are not trained on.
+
+    Raises:
+        UserError: the corpus allows no vocabulary of this size.
+    """
+    words, counts = _whole_words(corpus)
+    alphabet = _alphabet(words, counts, character_coverage)
+    covered = set(alphabet)
+    known = [number for number, word in enumerate(words) if covered.issuperset(word)]
+    initial = {words[number][0] for number in known}
+    characters = [WORD_START]
+    for character in alphabet:
+        characters += [WORD_START + character] * (character in initial) + [character]
+    if len(characters) > size:
+        raise _too_small(size, len(characters), "the training corpus", key)
+    repeats = np.repeat(known, counts[known])
+    merged = _merge_words(words, repeats, alphabet, size - len(characters))
+    pieces = characters + [piece for piece in merged if piece not in set(characters)]
+    if len(pieces) < size:
+        raise _too_large(size, len(pieces), "the training corpus", key)
+    return pieces
+
+
+def _whole_words(corpus: WordCorpus) -> tuple[list[str], np.ndarray]:
+    """Return the word types without their `▁`, and their counts; no rest of an overlong word."""
+    whole = [i for i, word in enumerate(corpus.types) if word[0] == WORD_START and len(word) > 1]
+    return [corpus.types[i][1:] for i in whole], corpus.counts[whole]
+
+
+def _alphabet(words: Sequence[str], counts: np.ndarray, coverage: float) -> list[str]:
+    """Return the fewest characters that make up `coverage` of the text, frequent ones first."""
+    frequency: Counter[str] = Counter()
+    for word, count in zip(words, counts.tolist(), strict=True):
+        for character in word:
+            frequency[character] += count
+    ranked = sorted(frequency, key=lambda character: (-frequency[character], character))
+    shares = np.cumsum([frequency[character] for character in ranked]) / max(frequency.total(), 1)
+    return ranked[: int(np.searchsorted(shares, coverage - 1e-12)) + 1]
+
+
+def _merge_words(
+    words: Sequence[str], repeats: np.ndarray, alphabet: Sequence[str], merges: int
+) -> list[str]:
+    """Run the WordPiece trainer over words and return its pieces, `merges` of them merged.
+
+    The trainer breaks ties by the numbers of its symbols, which it gives in the order of a hash
+    table, different in each process. Symbols handed over as special tokens are numbered first, in
+    the order given: with all of them the result is always the same.
+    """
+    from tokenizers import Tokenizer, models, pre_tokenizers, trainers
+
+    # Words are free of `▁`, so that as a prefix it marks the inside of words without ambiguity.
+    symbols = [form for character in alphabet for form in (character, WORD_START + character)]
+    trainer = trainers.WordPieceTrainer(
+        vocab_size=len(symbols) + merges,
+        special_tokens=symbols,
+        continuing_subword_prefix=WORD_START,
+        min_frequency=1,
+        show_progress=False,
+    )
+    tokenizer = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Split(" ", "removed")
+    tokenizer.train_from_iterator(_texts(words, repeats), trainer)
+    vocabulary = tokenizer.get_vocab(with_added_tokens=False)
+    ordered = sorted(vocabulary, key=vocabulary.__getitem__)
+    return [token[1:] if token.startswith(WORD_START) else WORD_START + token for token in ordered]
+
+
+def _texts(words: Sequence[str], tokens: Iterable[int]) -> Iterator[str]:
+    tokens = np.asarray(tokens)
+    for start in range(0, len(tokens), _WORDS_A_TEXT):
+        yield " ".join([words[i] for i in tokens[start : start + _WORDS_A_TEXT].tolist()])

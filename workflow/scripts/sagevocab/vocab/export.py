@@ -1,0 +1,176 @@
+"""Vocabularies as Hugging Face folders that `AutoTokenizer.from_pretrained` loads.
+
+A folder holds `tokenizer.json`, `tokenizer_config.json` (with an entry `sagevocab` that says how
+this library segments with it), `pieces.txt` and a model card, `README.md`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING, Any
+
+from sagevocab.state import write_json, write_text
+from sagevocab.vocab.hub import greedy_tokenizer, merge_tokenizer, unigram_tokenizer
+from sagevocab.vocab.pieces import FIRST_PIECE_ID, SPECIAL_TOKENS, write_pieces
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+MODEL_MAX_LENGTH = 512  # BERT's
+
+
+@dataclass(frozen=True)
+class Card:
+    """What a model card tells beside the vocabulary itself.
+
+    language: code. language_name: in words. method: in words. source: the `source` stanza that the
+    training corpus came from; None if the vocabulary was not trained here. settings: what else
+    made it, by name.
+    """
+
+    language: str
+    language_name: str
+    method: str
+    source: Mapping[str, Any] | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
+class WordSettings:
+    """How text becomes words. normalization: sentencepiece's rule. max_word_chars: `▁` included."""
+
+    normalization: str = "nmt_nfkc"
+    max_word_chars: int = 256
+
+
+def export_greedy(
+    folder: str | Path, pieces: Sequence[str], words: WordSettings, card: Card
+) -> None:
+    """Write a vocabulary that is segmented by greedy longest match (paper, Section 3).
+
+    Every character of a piece, and `▁`, must be a piece.
+    """
+    tokenizer = greedy_tokenizer(pieces, words.normalization, words.max_word_chars)
+    write_folder(folder, tokenizer, pieces, "greedy", words, card)
+
+
+def export_merges(
+    folder: str | Path,
+    pieces: Sequence[str],
+    merges: Sequence[tuple[str, str]],
+    words: WordSettings,
+    card: Card,
+) -> None:
+    """Write a vocabulary that is segmented by its byte-pair merges, given by rank."""
+    tokenizer = merge_tokenizer(pieces, merges, words.normalization, words.max_word_chars)
+    write_folder(folder, tokenizer, pieces, "merges", words, card)
+
+
+def export_unigram(
+    folder: str | Path,
+    pieces: Sequence[str],
+    scores: Sequence[float],
+    words: WordSettings,
+    card: Card,
+) -> None:
+    """Write a vocabulary that is segmented into its likeliest pieces, given log probabilities."""
+    tokenizer = unigram_tokenizer(pieces, scores, words.normalization, words.max_word_chars)
+    write_folder(folder, tokenizer, pieces, "unigram", words, card)
+
+
+def write_folder(
+    folder: str | Path,
+    tokenizer: Tokenizer,
+    pieces: Sequence[str],
+    method: str,
+    words: WordSettings | None,
+    card: Card,
+) -> None:
+    """Write a tokenizer whose ids 0 to 4 are the special tokens and whose pieces follow.
+
+    method: how `segment.load_segmenter` is to segment. words: None for a foreign tokenizer, which
+    normalises and splits as it likes.
+    """
+    folder = Path(folder)
+    write_pieces(folder / "pieces.txt", pieces)
+    write_text(folder / "tokenizer.json", tokenizer.to_str(pretty=True))
+    write_json(folder / "tokenizer_config.json", _configuration(method, words))
+    write_text(folder / "README.md", model_card(card, pieces))
+
+
+def _configuration(method: str, words: WordSettings | None) -> dict[str, Any]:
+    roles = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
+    return {
+        **dict(zip(roles, SPECIAL_TOKENS, strict=True)),
+        "tokenizer_class": "PreTrainedTokenizerFast",
+        "model_input_names": ["input_ids", "token_type_ids", "attention_mask"],
+        "model_max_length": MODEL_MAX_LENGTH,
+        "clean_up_tokenization_spaces": False,
+        "sagevocab": {
+            "method": method,
+            "normalization": words.normalization if words else None,
+            "max_word_chars": words.max_word_chars if words else None,
+        },
+    }
+
+
+def model_card(card: Card, pieces: Sequence[str]) -> str:
+    """Return the README of a vocabulary's folder, with the front matter that model hubs read."""
+    corpus, synthetic = describe_source(card.source)
+    rows = {
+        "Language": f"{card.language_name} (`{card.language}`)",
+        "Method": card.method,
+        "Pieces": f"{len(pieces):,}, ids from {FIRST_PIECE_ID}",
+        "Special tokens": ", ".join(f"`{token}`" for token in SPECIAL_TOKENS) + ", ids from 0",
+        "Training corpus": corpus,
+        **{name: str(value) for name, value in card.settings.items()},
+    }
+    table = "\n".join(f"| {name} | {value} |" for name, value in rows.items())
+    warning = (
+        "\n**Synthetic**: made from generated text. It shows that the pipeline runs and says "
+        "nothing about the language.\n"
+        if synthetic
+        else ""
+    )
+    return f"""---
+language: {card.language}
+library_name: transformers
+tags: [tokenizer, subword{", synthetic" if synthetic else ""}]
+---
+
+# {card.language_name} subword vocabulary: {card.method}
+{warning}
+| | |
+|---|---|
+{table}
+
+```python
+from transformers import AutoTokenizer
+
+tokenizer = AutoTokenizer.from_pretrained("path/to/this/folder")
+tokenizer.tokenize("...")
+```
+
+`▁` marks the start of a word; no piece crosses a space. `pieces.txt` lists the pieces in id order,
+without the special tokens. A character without a piece becomes one `[UNK]`.
+"""
+
+
+def describe_source(source: Mapping[str, Any] | None) -> tuple[str, bool]:
+    """Say in words where a corpus came from, and whether it is synthetic.
+
+    source: a `source` stanza of the configuration; of its keys the first that is set counts.
+    """
+    if source is None:
+        return "not trained here", False
+    if source.get("path"):
+        return f"the file `{PurePosixPath(source['path']).name}`", False
+    if source.get("generator"):
+        return f"synthetic text of the generator `{source['generator']}`", True
+    if source.get("package"):
+        package, _, path = source["package"].partition(":")
+        name = PurePosixPath(path).name
+        return f"`{name}`, a file that the Python package `{package}` ships", False
+    return f"the data set `{source['dataset']}`", False
