@@ -1,0 +1,124 @@
+"""A checkout of its own for tests that run real rules, and a small configuration for it."""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+import yaml
+
+ROOT = Path(__file__).parents[2]
+COPIED = ("Snakefile", "config.yaml", "config", "workflow", "profiles", "envs", "pyproject.toml")
+
+Run = subprocess.CompletedProcess
+
+
+def copy_checkout(folder: Path) -> Path:
+    """Copy the workflow, with its byte code: compiled kernels stay valid, times being kept."""
+    for name in COPIED:
+        source = ROOT / name
+        if source.is_dir():
+            shutil.copytree(source, folder / name)
+        else:
+            shutil.copy2(source, folder / name)
+    return folder
+
+
+def run_snakemake(
+    checkout: Path, arguments: Sequence[str], environment: Mapping[str, str], timeout: float = 300
+) -> Run:
+    """Run snakemake in `checkout` with the library of that checkout."""
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(checkout / "workflow/scripts"),
+        "XDG_CACHE_HOME": str(checkout / ".cache"),
+        **environment,
+    }
+    command = [sys.executable, "-m", "snakemake", "--cores", "2", *arguments]
+    return subprocess.run(
+        command, cwd=checkout, env=environment, capture_output=True, text=True, timeout=timeout
+    )
+
+
+def lee_corpus() -> list[str]:
+    """Lines of the news corpus that gensim ships."""
+    spec = importlib.util.find_spec("gensim")
+    assert spec is not None and spec.origin is not None
+    path = Path(spec.origin).parent / "test/test_data/lee_background.cor"
+    return path.read_text(encoding="utf-8").splitlines()
+
+
+@pytest.fixture(scope="session")
+def tiny_config() -> dict:
+    """One language from a local file, one domain, two tasks: every stage, in about a minute."""
+    return {
+        "run": "tiny",
+        "languages": ["en"],
+        "language_settings": {
+            "en": {"lines": 1000, "heldout_lines": 100, "source": {"path": "text.txt"}}
+        },
+        "domains": ["quora"],
+        "domain_settings": {"quora": {"source": {"generator": "quora", "rows": 300}}},
+        "tokenizers": ["bpe", "sage", "sage_released"],
+        "vocabulary": {"initial_size": 1250, "final_size": 1000},
+        "sage": {"prune_batch": 25, "candidates": 100, "rerank_every": 2, "retrain_every": 2},
+        "word2vec": {"dimension": 16, "epochs": 1},
+        "analysis": {"efficiency_lines": 500},
+        "tasks": ["sst2", "ner_en"],
+        "task_settings": {
+            "sst2": {"source": _generated("sst2")},
+            "ner_en": {"source": _generated("ner_en")},
+        },
+        "lm": {
+            "gpus": 0,
+            "tokenizers": ["bpe", "sage"],
+            "pretrain": {
+                "layers": 1,
+                "hidden": 32,
+                "heads": 2,
+                "intermediate": 64,
+                "sequence_length": 32,
+                "batch": 8,
+                "micro_batch": 8,
+                "hours": None,
+                "steps": 10,
+                "validation_every": 0.5,
+            },
+            "finetune": {"seeds": [1], "epochs": 1, "max_sequence_length": 32},
+        },
+    }
+
+
+def _generated(task: str) -> dict:
+    return {
+        "train": {"generator": task, "rows": 64},
+        "validation": {"generator": task, "rows": 32},
+    }
+
+
+@pytest.fixture(scope="session")
+def tiny(tmp_path_factory, tiny_config: dict) -> Callable[..., Run]:
+    """Run snakemake on the tiny configuration, in a checkout that the session shares."""
+    checkout = copy_checkout(tmp_path_factory.mktemp("checkout"))
+    sentences = [line for text in lee_corpus() for line in text.split(". ")]
+    (checkout / "text.txt").write_text("\n".join(sentences) + "\n", encoding="utf-8")
+    (checkout / "tiny.yaml").write_text(yaml.safe_dump(tiny_config), encoding="utf-8")
+
+    def run(
+        *arguments: str,
+        config: Sequence[str] = ("tiny.yaml",),
+        extra: Sequence[str] = (),
+        environment: Mapping[str, str] | None = None,
+    ) -> Run:
+        files = [*config, *extra]
+        flags = ["--configfile", *files] if files else []
+        return run_snakemake(checkout, [*flags, "--", *arguments], environment or {})
+
+    run.checkout = checkout
+    return run

@@ -1,0 +1,139 @@
+"""How a run fails: one line that names the file, the line or the key, and nothing half-written."""
+
+from __future__ import annotations
+
+import bz2
+import json
+import re
+import subprocess
+import time
+from pathlib import Path
+
+import pytest
+import yaml
+
+EMPTY_DUMP = b"""<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/" version="0.10" xml:lang="en">
+  <page><title>Talk:A</title><ns>1</ns><id>1</id>
+  <revision><id>1</id><text>Talk is not an article.</text></revision></page>
+</mediawiki>
+"""
+GOOD_LINES = "".join(f"The quick brown fox number {n} jumps over the dog.\n" for n in range(300))
+
+
+def english(**source: object) -> dict:
+    return {"language_settings": {"en": {"source": source, "heldout_lines": 10}}}
+
+
+def sst2(**source: object) -> dict:
+    return {"task_settings": {"sst2": {"source": {"train": source}}}}
+
+
+# name of the test, files to write, override of the tiny configuration, target, words of the line.
+CASES = {
+    "truncated_bz2": (
+        {"dump.bz2": bz2.compress(EMPTY_DUMP * 2000)[:-40]},
+        english(path="dump.bz2", format="mediawiki"),
+        "results/tiny/corpus/en.txt.zst",
+        ["dump.bz2", "truncated"],
+    ),
+    "dump_without_articles": (
+        {"dump.bz2": bz2.compress(EMPTY_DUMP)},
+        english(path="dump.bz2", format="mediawiki"),
+        "results/tiny/corpus/en.txt.zst",
+        ["dump.bz2", "article"],
+    ),
+    "bad_utf8": (
+        {"bad.txt": GOOD_LINES.encode() + b"caf\xe9 au lait is served here\n"},
+        english(path="bad.txt", format="text"),
+        "results/tiny/corpus/en.txt.zst",
+        ["bad.txt:301", "UTF-8"],
+    ),
+    "empty_corpus": (
+        {"empty.txt": b"\n\n"},
+        english(path="empty.txt", format="text"),
+        "results/tiny/corpus/en.txt.zst",
+        ["empty.txt"],
+    ),
+    "too_few_pieces": (
+        {"few.txt": GOOD_LINES.encode()},
+        english(path="few.txt", format="text"),
+        "results/tiny/vocab/en/bpe_initial/pieces.txt",
+        ["vocabulary.initial_size"],
+    ),
+    "fewer_pieces_than_characters": (
+        {
+            "cjk.txt": "".join(
+                f"{chr(0x4E00 + n)} {chr(0x5E00 + n)} is here now\n" for n in range(900)
+            ).encode()
+        },
+        english(path="cjk.txt", format="text")
+        | {"vocabulary": {"final_size": 40, "initial_size": 50, "character_coverage": 1.0}},
+        "results/tiny/vocab/en/bpe_initial/pieces.txt",
+        ["vocabulary."],
+    ),
+    "no_label_column": (
+        {"task.jsonl": json.dumps({"sentence": "good", "idx": 1}).encode() + b"\n"},
+        sst2(path="task.jsonl", format="jsonl"),
+        "results/tiny/tasks/sst2/train.parquet",
+        ["task.jsonl", "label"],
+    ),
+}
+
+
+def error_lines(run: subprocess.CompletedProcess) -> list[str]:
+    """Lines of our own, without those that Snakemake repeats from the log of the failed job."""
+    return sorted(
+        {line.strip() for line in run.stderr.splitlines() if line.strip().startswith("error:")}
+    )
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_a_bad_input_is_one_line_and_no_output(case: str, tiny, tmp_path: Path) -> None:
+    files, override, target, words = CASES[case]
+    for name, content in files.items():
+        (tiny.checkout / name).write_bytes(content)
+    path = tiny.checkout / f"{case}.yaml"
+    path.write_text(yaml.safe_dump({**override, "run": case}), encoding="utf-8")
+    target = target.replace("results/tiny", f"results/{case}")
+    run = tiny(target, extra=(path.name,))
+    lines = error_lines(run)
+    assert run.returncode != 0
+    assert len(lines) == 1, run.stderr[-3000:]
+    assert [word for word in words if word not in lines[0]] == [], lines
+    assert not (tiny.checkout / target).exists()
+
+
+def test_a_wrong_key_is_one_line(tiny) -> None:
+    (tiny.checkout / "wrong.yaml").write_text("sage: {batch: 3}\n")
+    run = tiny("all", extra=("wrong.yaml",))
+    assert run.returncode != 0
+    assert error_lines(run) == ["error: config key sage.batch: unknown; did you mean prune_batch?"]
+    assert "Traceback" not in run.stderr
+
+
+def test_the_paper_plans_everything_in_seconds(tiny) -> None:
+    started = time.monotonic()
+    run = tiny("-n", "--quiet", "rules", "all", config=())
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert time.monotonic() - started < 60
+    jobs = dict(re.findall(r"^([a-z_0-9]+)\s+(\d+)$", run.stdout + run.stderr, re.MULTILINE))
+    assert jobs["build_sage"] == "4"  # two languages, two readings
+    assert jobs["finetune_model"] == "90"  # ten tasks, three tokenizers, three seeds
+
+
+def test_without_a_network_the_url_and_the_way_around_are_named(tiny) -> None:
+    nowhere = {name: "http://127.0.0.1:9" for name in ("http_proxy", "https_proxy")}
+    run = tiny("results/paper/retrieved/corpora/en", config=(), environment=nowhere)
+    assert run.returncode != 0
+    lines = error_lines(run)
+    assert len(lines) == 1, run.stderr[-3000:]
+    assert "https://" in lines[0]
+    assert "language_settings.en.source.path" in lines[0]
+
+
+def test_another_installed_copy_of_the_library_is_refused(tiny, tmp_path: Path) -> None:
+    copy = tmp_path / "elsewhere"
+    subprocess.run(["cp", "-r", str(tiny.checkout / "workflow/scripts"), str(copy)], check=True)
+    run = tiny("-n", "all", environment={"PYTHONPATH": str(copy)})
+    assert run.returncode != 0
+    assert "not from this checkout" in run.stdout + run.stderr

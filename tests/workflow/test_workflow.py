@@ -1,0 +1,115 @@
+"""The whole workflow on a tiny configuration: what runs, what runs again, what is found."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+RESULTS = Path("results/tiny")
+
+
+@pytest.fixture(scope="module")
+def finished(tiny):
+    """The tiny run, after `all`."""
+    run = tiny("all")
+    assert run.returncode == 0, run.stderr[-3000:]
+    return tiny
+
+
+def test_all_makes_the_whole_contract(finished) -> None:
+    results = finished.checkout / RESULTS
+    expected = [
+        "corpus/en.txt.zst",
+        "corpus/en.heldout.txt.zst",
+        "vocab/en/bpe_initial/pieces.txt",
+        "vocab/en/sage/tokenizer.json",
+        "vocab/en/sage/ablations.parquet",
+        "vocab/en/sage_released/embeddings.npz",
+        "analysis/en/train/sage/frequencies.parquet",
+        "analysis/en/quora/bpe/neighbours.parquet",
+        "models/en/sage/model.safetensors",
+        "scores/en/bpe/ner_en/1.json",
+        "figures/figure_fertility.pdf",
+        "figures/figure_ratio_quora.png",
+        "tables/table_sequence.tex",
+        "claims.json",
+        "claims.md",
+        "report.html",
+    ]
+    assert [path for path in expected if not (results / path).exists()] == []
+
+
+def test_every_artefact_has_a_record(finished) -> None:
+    results = finished.checkout / RESULTS
+    record = json.loads((results / "figures/figure_lengths.provenance.json").read_text())
+    assert record["rule"] == "figure_lengths"
+    assert record["inputs"]
+    assert (results / "vocab/en/sage.provenance.json").exists()
+    assert (results / "models/en/sage.provenance.json").exists()
+
+
+def test_the_final_size_is_exact(finished) -> None:
+    vocab = finished.checkout / RESULTS / "vocab/en"
+    for name in ("bpe", "sage", "sage_released"):
+        assert len((vocab / name / "pieces.txt").read_text().splitlines()) == 1000
+    ablations = pd.read_parquet(vocab / "sage/ablations.parquet")
+    initial = (vocab / "bpe_initial/pieces.txt").read_text().splitlines()
+    final = (vocab / "sage/pieces.txt").read_text().splitlines()
+    assert len(initial) == 1250
+    assert set(initial) - set(final) == set(ablations["piece"])
+    assert ablations["order"].is_monotonic_increasing
+
+
+def test_a_second_all_finds_nothing_to_do(finished) -> None:
+    assert "Nothing to be done" in finished("all").stderr
+
+
+def planned(run) -> set[str]:
+    """Rules of the job table that a dry run prints."""
+    table = run.stdout + run.stderr
+    return set(re.findall(r"^([a-z_0-9]+)\s+\d+$", table, re.MULTILINE)) - {"total"}
+
+
+def test_an_edit_in_the_library_reruns_what_depends_on_it(finished) -> None:
+    module = finished.checkout / "workflow/scripts/sagevocab/paper/figures.py"
+    before = module.read_text()
+    try:
+        module.write_text(before + "\n# edited\n")
+        rules = planned(finished("-n", "all"))
+    finally:
+        module.write_text(before)
+    assert "figure_fertility" in rules
+    assert not rules & {"build_sage", "count_pieces", "pretrain_model", "table_sequence"}
+
+
+def test_an_edit_in_the_ablation_reruns_the_vocabulary(finished) -> None:
+    module = finished.checkout / "workflow/scripts/sagevocab/vocab/ablation.py"
+    before = module.read_text()
+    try:
+        module.write_text(before + "\n# edited\n")
+        rules = planned(finished("-n", "all"))
+    finally:
+        module.write_text(before)
+    assert {"build_sage", "figure_fertility", "pretrain_model"} <= rules
+    assert not rules & {"train_bpe", "extract_corpus", "sample_corpus"}
+
+
+def test_one_target_is_regenerated_alone_by_name_and_by_path(finished) -> None:
+    figure = finished.checkout / RESULTS / "figures/figure_fertility.pdf"
+    original = figure.read_bytes()
+    for target in ("figure_fertility", f"{RESULTS}/figures/figure_fertility.pdf"):
+        figure.unlink()
+        assert planned(finished("-n", target)) == {"figure_fertility"}
+    assert finished("figure_fertility").returncode == 0
+    assert figure.read_bytes() == original
+
+
+def test_a_changed_key_reruns_only_its_consumers(finished) -> None:
+    (finished.checkout / "top50.yaml").write_text("analysis: {top_neighbours: 50}\n")
+    run = finished("-n", "all", extra=("top50.yaml",))
+    assert planned(run) >= {"figure_exponence"}
+    assert not planned(run) & {"build_sage", "pretrain_model", "figure_fertility"}
