@@ -4,6 +4,7 @@ Values reach a rule through its `params:`, so that a change of one configuration
 consumers and nothing else; scripts never see the configuration itself.
 """
 
+import os
 import re
 from pathlib import Path
 
@@ -212,3 +213,133 @@ wildcard_constraints:
     task=any_of(TASKS),
     split="train|validation",
     seed="[0-9]+",
+
+
+# --- paper
+
+
+def resource_file(name):
+    """Path of a file of workflow/resources, from the working directory."""
+    return os.path.relpath(CHECKOUT / "workflow/resources" / name)
+
+
+def is_synthetic(*sources):
+    """Whether a generator makes the text of one of these sources (a `path:` wins over it)."""
+    return any(source.get("generator") and not source.get("path") for source in sources)
+
+
+def synthetic_language(lang):
+    """Whether a language's training corpus is synthetic, and with it all that is trained on it."""
+    return is_synthetic(setting("language_settings", lang)["source"])
+
+
+def synthetic_domain(name):
+    """Whether a domain text, or the corpus of the tokenizers measured on it, is synthetic."""
+    stanza = setting("domain_settings", name)
+    return is_synthetic(stanza["source"]) or synthetic_language(stanza["language"])
+
+
+def synthetic_task(name):
+    """Whether a task's examples, or the corpus of the models evaluated on it, are synthetic."""
+    stanza = setting("task_settings", name)
+    return is_synthetic(*stanza["source"].values()) or synthetic_language(stanza["language"])
+
+
+def language_titles(languages):
+    """Names of languages as panels and rows show them, synthetic text called so."""
+    names = {lang: setting("language_settings", lang)["name"] for lang in languages}
+    return [f"{name} (synthetic)" if synthetic_language(lang) else name for lang, name in names.items()]
+
+
+def domain_title(name):
+    """Name of a domain text as a panel shows it, synthetic text called so."""
+    title = setting("domain_settings", name)["name"]
+    return f"{title} (synthetic)" if synthetic_domain(name) else title
+
+
+def labels_of(tokenizers):
+    """Names of tokenizers in figures and tables."""
+    return [setting("tokenizer_settings", name).get("label", name) for name in tokenizers]
+
+
+def task_columns(tasks):
+    """Tasks as the columns of a score table."""
+    stanzas = {name: setting("task_settings", name) for name in tasks}
+    return [
+        {
+            "name": name,
+            "label": stanza.get("label", name),
+            "metric": stanza["metric"],
+            "synthetic": synthetic_task(name),
+        }
+        for name, stanza in stanzas.items()
+    ]
+
+
+def score_files_of(tasks):
+    """Scores of some tasks, of every tokenizer with a model and every seed."""
+    return [
+        result(f"scores/{setting('task_settings', task)['language']}/{tok}/{task}/{seed}.json")
+        for tok in LM_TOKENIZERS
+        for task in tasks
+        for seed in SEEDS
+    ]
+
+
+def sage_settings():
+    """Settings of the SaGe tokenizers that figures and tables show: preset and overrides."""
+    return {
+        name: {key: value for key, value in setting("tokenizer_settings", name).items() if key != "label"}
+        for name in PAPER_TOKENIZERS
+        if setting("tokenizer_settings", name)["method"] == "sage"
+    }
+
+
+# --- paper: claims and report
+
+
+def report_file(name):
+    """Path of a file of workflow/report, from the working directory."""
+    return os.path.relpath(CHECKOUT / "workflow/report" / name)
+
+
+def preset_title(name):
+    """Reading of the method that a SaGe tokenizer stands for, with overrides; None for others."""
+    stanza = setting("tokenizer_settings", name)
+    if stanza["method"] != "sage":
+        return None
+    preset = stanza.get("preset", "algorithm-1")
+    plain = ("label", "method", "preset")
+    changed = [f"{key}: {value}" for key, value in sorted(stanza.items()) if key not in plain]
+    return f"{preset} ({', '.join(changed)})" if changed else preset
+
+
+def synthetic_names():
+    """Languages, domains and tasks of the run with text that a generator made."""
+    return [
+        *filter(synthetic_language, LANGUAGES),
+        *filter(synthetic_domain, DOMAINS),
+        *filter(synthetic_task, TASKS),
+    ]
+
+
+def text_names():
+    """What the run's languages, domains and tasks are called."""
+    return {
+        **{name: setting("language_settings", name)["name"] for name in LANGUAGES},
+        **{name: setting("domain_settings", name)["name"] for name in DOMAINS},
+        **{name: setting("task_settings", name).get("label", name) for name in TASKS},
+    }
+
+
+def report_settings():
+    """The part of the configuration that the report page shows."""
+    shown = ("seed", "corpus", "vocabulary", "sage", "word2vec", "analysis", "lm")
+    used = {
+        "language_settings": LANGUAGES,
+        "domain_settings": DOMAINS,
+        "tokenizer_settings": TOKENIZERS,
+        "task_settings": TASKS if LM_TOKENIZERS else [],
+    }
+    stanzas = {key: {name: config[key][name] for name in names} for key, names in used.items()}
+    return {**{key: config[key] for key in shown if key in config}, **stanzas}

@@ -1,0 +1,194 @@
+"""The figures: panels, shares and ranks drawn right, files whole and of stable bytes."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import matplotlib
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from sagevocab.errors import UserError
+from sagevocab.paper import figures, style
+from sagevocab.paper.panels import by_panel, of_language
+
+STYLE = Path(figures.__file__).parents[3] / "resources" / "style.mplstyle"
+LABELS = ["BPE", "SaGe", "SaGe 1.0"]
+TITLES = ["English", "Turkish (synthetic)"]
+
+
+@pytest.fixture
+def drawn(monkeypatch):
+    """Keep every figure that is saved, by the suffix of its file."""
+    kept: dict[str, Figure] = {}
+    save = Figure.savefig
+
+    def keep(figure, path, **options):
+        kept[Path(path).suffix] = figure
+        save(figure, path, **options)
+
+    monkeypatch.setattr(Figure, "savefig", keep)
+    return kept
+
+
+def files(folder: Path) -> dict[str, Path]:
+    return {"pdf": folder / "figure.pdf", "png": folder / "figure.png", "style": STYLE}
+
+
+def same_for_all(measure):
+    return {title: dict.fromkeys(LABELS, measure) for title in TITLES}
+
+
+def neighbours(distinct, count, window=5) -> pd.DataFrame:
+    pieces = [f"p{number}" for number in range(len(distinct))]
+    return pd.DataFrame({"piece": pieces, "window": window, "distinct": distinct, "count": count})
+
+
+def bars(axes) -> dict[str, list[float]]:
+    """Heights of the bars by the colour of their tokenizer."""
+    heights: dict[str, list[float]] = {}
+    for bar in axes.patches:
+        colour = matplotlib.colors.to_hex(bar.get_facecolor()).upper()
+        heights.setdefault(colour, []).append(bar.get_height())
+    return heights
+
+
+def test_fertility_is_a_share_and_long_words_share_a_bar(tmp_path, drawn):
+    bpe = pd.Series([50, 30, 10, 5, 3, 1, 0.5, 0.25, 0.25], index=range(1, 10)) * 400
+    sage = pd.Series([1, 3], index=[1, 12])
+    figures.figure_fertility({"English": {"BPE": bpe, "SaGe": sage}}, **files(tmp_path))
+    whole, tail = drawn[".pdf"].axes
+    blue, vermillion = (style.tokenizer_styles(LABELS)[name].colour for name in ("BPE", "SaGe"))
+    assert bars(whole)[blue] == pytest.approx([50, 30, 10, 5, 3, 1, 0.5, 0.5])
+    assert bars(whole)[vermillion] == pytest.approx([25, 0, 0, 0, 0, 0, 0, 75])
+    assert bars(tail)[blue] == pytest.approx([5, 3, 1, 0.5, 0.5])
+    assert [text.get_text() for text in tail.get_xticklabels()] == ["4", "5", "6", "7", "≥8"]
+
+
+def test_lengths_are_aligned_when_a_vocabulary_lacks_one(tmp_path, drawn):
+    panel = {"BPE": pd.Series([3, 2], index=[1, 2]), "SaGe": pd.Series([1, 4], index=[0, 4])}
+    figures.figure_lengths({"English": panel}, **files(tmp_path))
+    (axes,) = drawn[".pdf"].axes
+    assert list(bars(axes).values()) == [[3, 2, 0, 0], [0, 0, 0, 4]]
+
+
+def test_exponence_ranks_the_top_of_its_own_window(tmp_path, drawn):
+    frame = pd.concat([neighbours([3, 9, 7, 1], [9] * 4), neighbours([2, 2, 4, 1], [9] * 4, 2)])
+    panels = {"Turkish": {"BPE": frame, "SaGe": frame}}
+    figures.figure_exponence(panels, windows=[5, 2], top=3, **files(tmp_path))
+    wide, narrow = drawn[".pdf"].axes
+    assert list(wide.lines[0].get_ydata()) == [9, 7, 3]
+    assert list(narrow.lines[0].get_ydata()) == [4, 2, 2]
+    assert wide.get_title() == "Turkish, window 5"
+    assert wide.get_yscale() == "log"
+    assert wide.lines[0].get_linestyle() != wide.lines[1].get_linestyle()
+
+
+def test_ratio_leaves_out_pieces_never_seen_and_fills_100_percent(tmp_path, drawn):
+    frame = neighbours([10, 20, 5, 0], [1, 10, 10, 0])
+    figures.figure_ratio({"English": {"BPE": frame}}, window=5, **files(tmp_path))
+    (axes,) = drawn[".pdf"].axes
+    (heights,) = bars(axes).values()
+    assert len(heights) == figures.RATIO_BINS
+    assert sum(heights) == pytest.approx(100)
+    assert heights[-1] == pytest.approx(100 / 3)  # 10 of 1: the largest ratio there is
+    assert [text.get_text() for text in axes.texts] == ["median 2.00"]
+
+
+def test_a_column_per_tokenizer_and_a_row_per_language(tmp_path, drawn):
+    panels = same_for_all(neighbours([10, 20, 5], [3, 10, 10]))
+    figures.figure_ratio(panels, window=5, **files(tmp_path))
+    titles = [axes.get_title(loc="left") for axes in drawn[".png"].axes]
+    row = ["{}\nBPE", "\nSaGe", "\nSaGe 1.0"]
+    assert titles == [text.format(title) for title in TITLES for text in row]
+
+
+@pytest.mark.parametrize("domain", ["quora", "legal", "reviews"])
+@pytest.mark.parametrize("kind", ["fertility", "ratio"])
+def test_domain_figures_are_drawn_as_the_corpus_figures(monkeypatch, kind, domain):
+    calls = []
+    monkeypatch.setattr(
+        figures, f"figure_{kind}", lambda *given, **named: calls.append((given, named))
+    )
+    options = {"pdf": "a.pdf", "png": "a.png", "style": STYLE}
+    options |= {"window": 5} if kind == "ratio" else {}
+    getattr(figures, f"figure_{kind}_{domain}")({"Text": {}}, **options)
+    assert calls == [(({"Text": {}},), options)]
+
+
+def test_equal_data_give_equal_bytes_without_dates_or_versions(tmp_path):
+    panels = same_for_all(pd.Series([5, 3, 2], index=[1, 2, 3]))
+    for name in ("first", "second"):
+        figures.figure_lengths(panels, **files(tmp_path / name))
+    for name in ("figure.pdf", "figure.png"):
+        first, second = ((tmp_path / folder / name).read_bytes() for folder in ("first", "second"))
+        assert first == second
+        assert b"CreationDate" not in first
+        assert b"matplotlib" not in first.lower()
+
+
+def test_the_style_file_is_used_and_leaves_no_trace(tmp_path, drawn):
+    before = dict(matplotlib.rcParams)
+    figures.figure_lengths(same_for_all(pd.Series([1], index=[1])), **files(tmp_path))
+    assert drawn[".pdf"].get_layout_engine() is not None
+    assert dict(matplotlib.rcParams) == before
+
+
+def test_no_text_overlaps_or_leaves_the_page(tmp_path, drawn):
+    titles = ["News (Lee corpus, in the place of legal text) (synthetic)", "Turkish (synthetic)"]
+    rng = np.random.default_rng(1)
+    count = rng.integers(1, 400, 300)
+    frame = neighbours(np.minimum(count * rng.integers(1, 11, 300), 290), count)
+    panels = {title: dict.fromkeys(LABELS, frame) for title in titles}
+    figures.figure_ratio(panels, window=5, **files(tmp_path))
+    boxes = list(drawn_texts(drawn[".pdf"]))
+    page = drawn[".pdf"].bbox
+    for index, (text, box) in enumerate(boxes):
+        assert page.x0 <= box.x0 and box.x1 <= page.x1, text
+        clashes = [other for other, place in boxes[index + 1 :] if box.overlaps(place)]
+        assert not clashes, (text, clashes)
+
+
+def drawn_texts(figure):
+    """Yield every line of text of a figure and its box; a tick outside its axis is not drawn."""
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        ticks = [
+            tick.label1
+            for axis in (axes.xaxis, axes.yaxis)
+            for tick in axis.get_major_ticks()
+            if min(axis.get_view_interval()) <= tick.get_loc() <= max(axis.get_view_interval())
+        ]
+        for text in [*ticks, *axes.texts, axes.xaxis.label, axes.yaxis.label, axes._left_title]:
+            if text.get_visible() and text.get_text().strip() and text.get_text()[0] != "\n":
+                yield text.get_text(), text.get_window_extent()
+
+
+def test_styles_stay_apart_in_grey_and_follow_the_order():
+    styles = list(style.tokenizer_styles("abcdef").values())
+    for attribute in ("colour", "hatch", "line"):
+        assert len({str(getattr(one, attribute)) for one in styles}) == 6
+    assert style.tokenizer_styles("ab")["b"] == styles[1]
+    with pytest.raises(UserError, match="config key tokenizers: .* got 7"):
+        style.tokenizer_styles("abcdefg")
+
+
+def test_panels_are_read_row_by_row():
+    read = by_panel(["en", "tr"], ["BPE", "SaGe"], ["1", "2", "3", "4"], int)
+    assert read == {"en": {"BPE": 1, "SaGe": 2}, "tr": {"BPE": 3, "SaGe": 4}}
+    with pytest.raises(ValueError, match="3 files for 2 panels"):
+        by_panel(["en", "tr"], ["BPE", "SaGe"], ["1", "2", "3"], int)
+
+
+@pytest.mark.parametrize(("titles", "labels"), [(["a", "a"], ["x"]), (["a"], ["x", "x"])])
+def test_two_panels_of_one_name_are_refused(titles, labels):
+    with pytest.raises(UserError, match="is used twice"):
+        by_panel(titles, labels, ["1", "2"], int)
+
+
+def test_printed_values_belong_to_one_language():
+    printed = {"language": "en", "piece": "og"}
+    assert of_language(printed, ["tr", "en"], ["Turkish", "English"]) == {"English": printed}
+    assert of_language(printed, ["tr"], ["Turkish"]) == {}

@@ -1,0 +1,302 @@
+"""The tables: the right numbers in all three forms, the paper's beside ours."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from sagevocab.errors import UserError
+from sagevocab.paper import formats, tables, tables_examples, tables_settings
+from sagevocab.paper.formats import Segmentation
+
+RESOURCES = Path(tables.__file__).parents[3] / "resources"
+VALUES = tables.read_paper_values(RESOURCES / "paper_values.yaml")
+FORMS = ("tex", "csv", "md")
+
+
+@pytest.fixture
+def outputs(tmp_path):
+    return {form: tmp_path / f"table.{form}" for form in FORMS}
+
+
+def text_of(outputs, form) -> str:
+    return outputs[form].read_text(encoding="utf-8")
+
+
+def rows_of(outputs) -> list[dict[str, str]]:
+    with outputs["csv"].open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def markdown_rows(outputs) -> list[list[str]]:
+    """Cells of the table's body."""
+    lines = [line for line in text_of(outputs, "md").splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
+
+
+# --- the three forms
+
+
+def test_latex_escapes_what_latex_would_read():
+    assert formats.latex("▁a_b & 50% {x} #1 $ ~ ^ \\") == (
+        r"\_a\_b \& 50\% \{x\} \#1 \$ \textasciitilde{} \textasciicircum{} \textbackslash{}"
+    )
+
+
+def test_markdown_escapes_emphasis_but_not_names():
+    assert formats.markdown("max_seq_length *a* | _b_ <i> `c`") == (
+        r"max_seq_length \*a\* \| \_b\_ \<i\> \`c\`"
+    )
+
+
+def test_neighbouring_tokens_in_bold_share_their_marks():
+    cell = Segmentation(("▁a", "b", "c", "d_"), frozenset({1, 2}))
+    assert formats.latex(cell) == r"\_a \textbf{b c} d\_"
+    assert formats.markdown(cell) == r"▁a **b c** d\_"
+    assert formats.markdown(Segmentation(("a", "b"), frozenset({0, 1}))) == "**a b**"
+
+
+def test_a_table_has_booktabs_rules_and_one_line_a_row(outputs):
+    shown = pd.DataFrame({("Task", ""): ["a", "b", "c"], ("Score", "F1"): ["1", "2", "3 ± 1"]})
+    formats.write_table(shown, shown, align="lr", note="100%", blocks=[2], **outputs)
+    tex = text_of(outputs, "tex").splitlines()
+    assert tex[:3] == ["% 100%", r"\begin{tabular}{lr}", r"\toprule"]
+    assert tex[3:6] == [r"Task & Score \\", r" & F1 \\", r"\midrule"]
+    assert tex[6:] == [
+        r"a & 1 \\",
+        r"b & 2 \\",
+        r"\midrule",
+        r"c & 3 $\pm$ 1 \\",
+        r"\bottomrule",
+        r"\end{tabular}",
+    ]
+    assert text_of(outputs, "md").splitlines()[0] == "| Task | Score (F1) |"
+
+
+# --- frequencies
+
+
+def test_frequencies_rank_the_differences_and_mark_the_papers_pieces(outputs):
+    bpe = pd.Series({"es": 90, "the": 500, "og": 30, "a": 10})
+    sage = pd.Series({"es": 20, "the": 490, "e": 80, "s": 40, "a": 10})
+    printed = {"English": {"language": "en", "sage": ["e", "ist"], "bpe": ["es", "ic"]}}
+    panels = {"English": {"BPE": bpe, "SaGe": sage}}
+    tables.table_frequencies(panels, paper_pieces=printed, top=2, **outputs)
+    rows = {(row["listed"], row["direction"], row["rank"]): row for row in rows_of(outputs)}
+    assert [rows["rank", "more", rank]["piece"] for rank in "12"] == ["e", "s"]
+    assert [rows["rank", "less", rank]["piece"] for rank in "12"] == ["es", "og"]
+    first = rows["rank", "less", "1"]
+    assert (first["tokens"], first["baseline_tokens"], first["difference"]) == ("20", "90", "-70")
+    assert rows["paper", "more", "2"]["piece"] == "ist"
+    assert rows["paper", "more", "2"]["difference"] == "0"
+    body = markdown_rows(outputs)
+    assert body[0] == ["English", "SaGe", "1", r"e\*", "80", "+80", r"es\*", "20", "-70"]
+    assert body[1][3] == "s"
+    assert [row[2] for row in body] == ["1", "2", "paper", "paper"]
+
+
+def test_every_sage_tokenizer_is_compared_with_bpe(outputs):
+    one = pd.Series({"a": 1})
+    panels = {name: {"BPE": one, "SaGe": one * 2, "SaGe 1.0": one * 3} for name in ("en", "tr")}
+    tables.table_frequencies(panels, paper_pieces={}, top=1, **outputs)
+    more = [row for row in rows_of(outputs) if row["direction"] == "more"]
+    found = [(row["language"], row["tokenizer"], row["difference"]) for row in more]
+    assert found == [
+        (name, *pair) for name in ("en", "tr") for pair in (("SaGe", "1"), ("SaGe 1.0", "2"))
+    ]
+    assert text_of(outputs, "tex").count(r"\midrule") == 4
+
+
+# --- scores
+
+TASKS = [
+    {"name": "mrpc", "label": "MRPC", "metric": "f1", "synthetic": False},
+    {"name": "mnli", "label": "MNLI", "metric": "accuracy", "synthetic": True},
+]
+
+
+def score(task, tokenizer, seed, value):
+    return {"task": task, "tokenizer": tokenizer, "seed": seed, "value": value}
+
+
+def test_scores_are_means_with_spread_beside_the_papers(outputs):
+    scores = [
+        score("mrpc", "bpe", 1, 0.78),
+        score("mrpc", "bpe", 2, 0.80),
+        score("mnli", "bpe", 1, 0.5),
+        score("mnli", "bpe", 2, 0.5),
+        score("mnli", "other", 1, 0.1),
+    ]
+    paper = VALUES["tables"]["table_sequence"]
+    tables.table_sequence(scores, tasks=TASKS, labels={"bpe": "BPE"}, paper=paper, **outputs)
+    assert markdown_rows(outputs) == [
+        ["BPE", ".7900 ± .0141", "50.00 ± 0.00"],
+        ["BPE (paper)", ".7918", "62.76"],
+        ["sage (paper)", ".8004", "64.00"],
+    ]
+    header = text_of(outputs, "md").splitlines()[0]
+    assert header == "|  | MRPC (F1) | MNLI (Acc. %, synthetic) |"
+    row = rows_of(outputs)[0]
+    assert float(row["mean"]) == pytest.approx(0.79)
+    assert (row["seeds"], row["paper"]) == ("2", "0.7918")
+
+
+def test_one_seed_has_no_spread_and_a_metric_may_be_negative_or_undefined(outputs):
+    tasks = [{"name": "cola", "label": "CoLA", "metric": "matthews", "synthetic": False}]
+    given = [score("cola", "bpe", 1, -0.0123), score("cola", "sage", 1, float("nan"))]
+    labels = {"bpe": "BPE", "sage": "SaGe"}
+    tables.table_ner(given, tasks=tasks, labels=labels, paper={}, **outputs)
+    assert markdown_rows(outputs) == [["BPE", "-.0123"], ["SaGe", "–"]]
+
+
+def test_a_missing_score_is_named(outputs):
+    with pytest.raises(UserError, match="scores/bpe/mnli: none"):
+        tables.table_sequence(
+            [score("mrpc", "bpe", 1, 0.5)], tasks=TASKS, labels={"bpe": "BPE"}, paper={}, **outputs
+        )
+    assert not any(path.exists() for path in outputs.values())
+
+
+def test_a_damaged_score_file_is_named(tmp_path):
+    path = tmp_path / "1.json"
+    path.write_text(json.dumps({"task": "mrpc"}), encoding="utf-8")
+    with pytest.raises(UserError, match=r"1\.json: holds no score"):
+        tables.read_scores([path])
+    path.write_text(json.dumps({**score("mrpc", "bpe", 1, 0.5), "examples": 3}), encoding="utf-8")
+    assert tables.read_scores([path]) == [score("mrpc", "bpe", 1, 0.5)]
+
+
+# --- hyperparameters
+
+PAPER_ROWS = VALUES["hyperparameters"]
+
+
+def test_settings_stand_beside_the_papers_and_then_our_own(outputs):
+    settings = {
+        "vocabulary": {"final_size": 4000, "initial_size": 20000, "normalization": "nmt_nfkc"},
+        "sage": {"window": 5},
+        "word2vec": {"shrink_windows": True},
+    }
+    paper = PAPER_ROWS["table_hyperparameters_vocabulary"]
+    tables_settings.table_hyperparameters_vocabulary(settings, paper=paper, **outputs)
+    rows = {row["setting"]: row for row in rows_of(outputs)}
+    assert list(rows)[: len(paper)] == [row["key"] for row in paper]
+    assert (rows["Final Vocab Size"]["run"], rows["Final Vocab Size"]["paper"]) == ("4000", "16K")
+    assert rows["SaGe window size"]["key"] == "sage.window"
+    assert list(rows)[len(paper) :] == ["normalization", "shrink_windows"]
+    assert (rows["shrink_windows"]["run"], rows["shrink_windows"]["paper"]) == ("true", "")
+
+
+@pytest.mark.parametrize("name", ["pretraining", "finetuning"])
+def test_every_appendix_row_appears_once_in_the_papers_order(outputs, name):
+    paper = PAPER_ROWS[f"table_hyperparameters_{name}"]
+    write = getattr(tables_settings, f"table_hyperparameters_{name}")
+    write({"lm": {}}, paper=paper, **outputs)
+    assert [row["setting"] for row in rows_of(outputs)] == [row["key"] for row in paper]
+    assert all(row["paper"] for row in rows_of(outputs))
+
+
+def test_the_papers_configuration_has_every_key_that_the_tables_name():
+    config = yaml.safe_load((RESOURCES.parents[1] / "config.yaml").read_text(encoding="utf-8"))
+    keys = dict(tables_settings.flat_settings(config))
+    rows = [row for table in PAPER_ROWS.values() for row in table if "config" in row]
+    for row in rows:
+        assert keys[row["config"]] == row["value"], row["key"]
+
+
+# --- segmented sentences
+
+
+def test_printed_sentences_mark_the_word_that_the_paper_marks():
+    for sentence in VALUES["examples"]["sentences"]:
+        for name in ("bpe", "sage"):
+            cell = tables_examples.printed_segmentation(sentence[name], sentence["bold"])
+            marked = "".join(cell.tokens[index] for index in sorted(cell.marked))
+            assert marked == f"▁{sentence['bold']}"
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    path = tmp_path / "lines.txt"
+    lines = [
+        "The dialogues of the old film were very long.",
+        "The pseudogene is a part of the long story.",
+        "The stooges were a part of the long film.",
+    ]
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    return path, lines
+
+
+def vocabulary(lines, *pieces):
+    characters = {character for line in lines for character in line if character != " "}
+    singles = sorted(characters) + ["▁"] + sorted(f"▁{character}" for character in characters)
+    whole = ["▁The", "▁the", "▁of", "▁were", "▁long", "▁film", "▁part"]
+    return [*singles, *whole, *pieces]
+
+
+def test_examples_hold_a_piece_that_only_bpe_keeps(corpus, outputs):
+    path, lines = corpus
+    shared = ("ue", "▁dial", "▁pseud", "▁sto", "en")
+    bpe = tables_examples.GreedySegmenter(vocabulary(lines, *shared, "og"))
+    sage = tables_examples.GreedySegmenter(vocabulary(lines, *shared))
+    panel = {"BPE": bpe, "SaGe": sage, "SaGe 1.0": sage}
+    printed = {"English": VALUES["examples"]}
+    words = tables_examples.WordRule()
+    tables_examples.table_examples(
+        {"English": path}, {"English": panel}, words=words, paper=printed, **outputs
+    )
+    rows = rows_of(outputs)
+    found = [row for row in rows if row["source"].startswith("corpus")]
+    assert {row["piece"] for row in found} == {"og"}
+    assert {row["source"] for row in found} == {"corpus, SaGe", "corpus, SaGe 1.0"}
+    for row in found:
+        assert ("og" in row["changed"].split()) == (row["tokenizer"] == "BPE")
+    printed_rows = [row for row in rows if row["source"] == "paper"]
+    names = ["BPE", "SaGe", "SaGe 1.0", "BPE (paper)", "SaGe (paper)"]
+    assert [row["tokenizer"] for row in printed_rows] == names * 3
+    assert printed_rows[3]["changed"] == "▁dial og ues"
+    assert "**▁dial og ues**" in text_of(outputs, "md")
+    assert r"\textbf{\_dial og ues}" in text_of(outputs, "tex")
+
+
+def test_the_papers_ablation_is_bracketed_as_printed():
+    rows = list(tables_examples._printed_rows("English", VALUES["retokenization"]))
+    assert str(rows[0].segmentation) == (
+        "▁use ▁of ▁an ▁includ [ e ▁direct ive ▁is ▁when ] ▁ref er r ing ▁to"
+    )
+    assert formats.markdown(rows[1].segmentation) == (
+        r"▁use ▁of ▁an **▁inc l u** \[ **de** ▁direct ive ▁is ▁when \] ▁ref er r ing ▁to"
+    )
+
+
+def test_an_ablation_is_found_in_the_corpus_or_said_to_be_absent(tmp_path, outputs):
+    lines = ["We use an include directive when we are here."]
+    path = tmp_path / "lines.txt"
+    path.write_text(f"{lines[0]}\n", encoding="utf-8")
+    pieces = [*vocabulary(lines), "▁includ", "▁inc", "de", "▁direct", "ive", "▁when", "▁are"]
+    initial = tmp_path / "pieces.txt"
+    initial.write_text("".join(f"{piece}\n" for piece in pieces), encoding="utf-8")
+    ablations = {}
+    for label, pruned in {"SaGe": "▁includ", "SaGe 1.0": "▁are"}.items():
+        ablations[label] = tmp_path / f"{label}.parquet"
+        pd.DataFrame({"piece": [pruned]}).to_parquet(ablations[label])
+    tables_examples.table_retokenization(
+        {"English": path},
+        {"English": initial},
+        {"English": ablations},
+        window=2,
+        words=tables_examples.WordRule(),
+        paper={},
+        **outputs,
+    )
+    whole, without, absent = rows_of(outputs)
+    assert (whole["ablated"], whole["vocabulary"]) == ("▁includ", "whole")
+    assert without["vocabulary"] == "without ▁includ"
+    assert "[ e ▁direct" in whole["segmentation"]
+    assert "[ de ▁direct" in without["segmentation"]
+    assert absent["segmentation"] == "no such sentence in the corpus"

@@ -1,0 +1,186 @@
+# The paper's tables of segmentations, frequencies and scores, and the costs of the run.
+#
+# In:    corpora, vocabularies, measurements and scores; workflow/resources/paper_values.yaml
+# Out:   tables/NAME.tex, .csv (bare numbers) and .md
+# Steps: read, compare BPE with each SaGe tokenizer, set the paper's values beside ours
+
+
+rule table_examples:
+    """Sentences with a piece that BPE keeps and SaGe drops (paper, Table 1)."""
+    input:
+        lines=expand(result("corpus/{lang}.txt.zst"), lang=LANGUAGES),
+        pieces=expand(
+            result("vocab/{lang}/{tok}/pieces.txt"),
+            lang=LANGUAGES,
+            tok=PAPER_TOKENIZERS,
+        ),
+        paper=resource_file("paper_values.yaml"),
+    output:
+        tex=result("tables/table_examples.tex"),
+        csv=result("tables/table_examples.csv"),
+        md=report(
+            result("tables/table_examples.md"),
+            caption="../report/table_examples.rst",
+            category="Tables",
+        ),
+    log:
+        result("logs/table_examples.log"),
+    benchmark:
+        result("benchmarks/table_examples.tsv")
+    conda:
+        "../../envs/paper.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(2000),
+        runtime=30,
+    params:
+        languages=LANGUAGES,
+        titles=language_titles(LANGUAGES),
+        labels=labels_of(PAPER_TOKENIZERS),
+        normalization=config["vocabulary"]["normalization"],
+        max_word_chars=config["vocabulary"]["max_word_chars"],
+        code=library_digest("paper.tables_examples"),
+    script:
+        "../scripts/table_examples.py"
+
+
+rule table_retokenization:
+    """An ablation that reaches into a distant window (paper, Table 2)."""
+    input:
+        lines=expand(result("corpus/{lang}.txt.zst"), lang=LANGUAGES),
+        initial=expand(result("vocab/{lang}/bpe_initial/pieces.txt"), lang=LANGUAGES),
+        ablations=expand(
+            result("vocab/{lang}/{tok}/ablations.parquet"),
+            lang=LANGUAGES,
+            tok=[name for name in PAPER_TOKENIZERS if name != "bpe"],
+        ),
+        paper=resource_file("paper_values.yaml"),
+    output:
+        tex=result("tables/table_retokenization.tex"),
+        csv=result("tables/table_retokenization.csv"),
+        md=report(
+            result("tables/table_retokenization.md"),
+            caption="../report/table_retokenization.rst",
+            category="Tables",
+        ),
+    log:
+        result("logs/table_retokenization.log"),
+    benchmark:
+        result("benchmarks/table_retokenization.tsv")
+    conda:
+        "../../envs/paper.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(2000),
+        runtime=30,
+    params:
+        languages=LANGUAGES,
+        titles=language_titles(LANGUAGES),
+        labels=labels_of([name for name in PAPER_TOKENIZERS if name != "bpe"]),
+        window=2,
+        normalization=config["vocabulary"]["normalization"],
+        max_word_chars=config["vocabulary"]["max_word_chars"],
+        code=library_digest("paper.tables_examples"),
+    script:
+        "../scripts/table_retokenization.py"
+
+
+rule table_frequencies:
+    """Pieces whose frequency differs most (paper, Section 4, "Token Frequency")."""
+    input:
+        frequencies=expand(
+            result("analysis/{lang}/train/{tok}/frequencies.parquet"),
+            lang=LANGUAGES,
+            tok=PAPER_TOKENIZERS,
+        ),
+        paper=resource_file("paper_values.yaml"),
+    output:
+        tex=result("tables/table_frequencies.tex"),
+        csv=result("tables/table_frequencies.csv"),
+        md=report(
+            result("tables/table_frequencies.md"),
+            caption="../report/table_frequencies.rst",
+            category="Tables",
+        ),
+    log:
+        result("logs/table_frequencies.log"),
+    benchmark:
+        result("benchmarks/table_frequencies.tsv")
+    conda:
+        "../../envs/paper.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(2000),
+        runtime=30,
+    params:
+        languages=LANGUAGES,
+        titles=language_titles(LANGUAGES),
+        labels=labels_of(PAPER_TOKENIZERS),
+        top=10,
+        code=library_digest("paper.tables"),
+    script:
+        "../scripts/table_frequencies.py"
+
+
+rule table_sequence:
+    """Scores of the sequence-level tasks (paper, Section 5)."""
+    input:
+        scores=score_files_of(SEQUENCE_TASKS),
+        paper=resource_file("paper_values.yaml"),
+    output:
+        tex=result("tables/table_sequence.tex"),
+        csv=result("tables/table_sequence.csv"),
+        md=report(
+            result("tables/table_sequence.md"),
+            caption="../report/table_sequence.rst",
+            category="Tables",
+        ),
+    log:
+        result("logs/table_sequence.log"),
+    benchmark:
+        result("benchmarks/table_sequence.tsv")
+    conda:
+        "../../envs/paper.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(2000),
+        runtime=30,
+    params:
+        tasks=task_columns(SEQUENCE_TASKS),
+        tokenizers=LM_TOKENIZERS,
+        labels=labels_of(LM_TOKENIZERS),
+        code=library_digest("paper.tables"),
+    script:
+        "../scripts/table_sequence.py"
+
+
+rule table_ner:
+    """Scores of named entity recognition (paper, Section 5)."""
+    input:
+        scores=score_files_of(TOKEN_TASKS),
+        paper=resource_file("paper_values.yaml"),
+    output:
+        tex=result("tables/table_ner.tex"),
+        csv=result("tables/table_ner.csv"),
+        md=report(
+            result("tables/table_ner.md"),
+            caption="../report/table_ner.rst",
+            category="Tables",
+        ),
+    log:
+        result("logs/table_ner.log"),
+    benchmark:
+        result("benchmarks/table_ner.tsv")
+    conda:
+        "../../envs/paper.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(2000),
+        runtime=30,
+    params:
+        tasks=task_columns(TOKEN_TASKS),
+        tokenizers=LM_TOKENIZERS,
+        labels=labels_of(LM_TOKENIZERS),
+        code=library_digest("paper.tables"),
+    script:
+        "../scripts/table_ner.py"

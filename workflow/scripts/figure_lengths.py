@@ -1,0 +1,18 @@
+"""Adapter of rule figure_lengths."""
+
+from sagevocab.analysis.vocabulary import length_histogram
+from sagevocab.paper.figures import figure_lengths
+from sagevocab.paper.panels import by_panel
+from sagevocab.provenance import job
+from sagevocab.vocab.pieces import read_pieces
+
+
+def read_lengths(path):
+    """Pieces of a vocabulary by their length."""
+    return length_histogram(read_pieces(path))
+
+
+with job(snakemake):
+    inputs, outputs, params = snakemake.input, snakemake.output, snakemake.params
+    panels = by_panel(params.titles, params.labels, inputs.pieces, read_lengths)
+    figure_lengths(panels, pdf=outputs.pdf, png=outputs.png, style=inputs.style)

@@ -1,0 +1,1 @@
+"""Measurements become the paper's figures, tables and claims, beside the numbers it printed."""

@@ -1,0 +1,215 @@
+"""The paper's figures (Section 4), one function a figure, named as the target that makes it.
+
+Every function takes panels, {panel title: {tokenizer label: measurement}}, and writes one figure
+as pdf and png. Tokenizers keep the order of the first panel and with it their colour.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+
+from sagevocab.analysis.counts import neighbour_ratio, rank_neighbours
+from sagevocab.paper.style import (
+    TokenizerStyle,
+    bar_legend,
+    curve_legend,
+    drawing,
+    grouped_bars,
+    plain_log_scale,
+    tokenizer_styles,
+)
+
+Files = str | Path
+MOST_SUBWORDS = 8  # words of this many subwords or more share the last bar
+FIRST_OF_TAIL = 4  # from here on a second panel has a scale of its own
+RATIO_BINS = 40
+
+
+def figure_lengths(
+    panels: Mapping[str, Mapping[str, pd.Series]],
+    *,
+    pdf: Files,
+    png: Files,
+    style: Files | None = None,
+) -> None:
+    """Draw how many pieces of a vocabulary have each length: one panel a language.
+
+    panels: pieces (int) indexed by length in characters, the word-start mark not counted.
+    Source: paper, Section 4, "Token Length".
+    """
+    styles = _styles(panels)
+    longest = max(counts.index.max() for panel in panels.values() for counts in panel.values())
+    lengths = np.arange(1, longest + 1)
+    with drawing((len(panels), 1), height=1.9, pdf=pdf, png=png, style=style) as (figure, grid):
+        for axes, (title, panel) in zip(grid[:, 0], panels.items(), strict=True):
+            pieces = {k: counts.reindex(lengths, fill_value=0) for k, counts in panel.items()}
+            grouped_bars(axes, {k: v.to_numpy() for k, v in pieces.items()}, styles)
+            axes.set_xticks(np.arange(len(lengths)), [str(length) for length in lengths])
+            axes.set(title=title, ylabel="Pieces")
+        grid[-1, 0].set_xlabel("Length of the piece (characters)")
+        bar_legend(figure, styles)
+
+
+def figure_fertility(
+    panels: Mapping[str, Mapping[str, pd.Series]],
+    *,
+    pdf: Files,
+    png: Files,
+    style: Files | None = None,
+) -> None:
+    """Draw the share of corpus words by their number of subwords: one row a language.
+
+    The right panel repeats the words of many subwords on a scale of their own.
+    panels: corpus words (int) indexed by subwords per word (1, 2, ...).
+    Source: paper, Section 4, "Subword Fertility".
+    """
+    styles = _styles(panels)
+    widths = {"width_ratios": (MOST_SUBWORDS, MOST_SUBWORDS - FIRST_OF_TAIL + 1.5)}
+    with drawing(
+        (len(panels), 2), height=1.9, pdf=pdf, png=png, style=style, gridspec_kw=widths
+    ) as (figure, grid):
+        for (whole, tail), (title, panel) in zip(grid, panels.items(), strict=True):
+            shares = {label: _fertility_shares(words) for label, words in panel.items()}
+            _draw_shares(whole, shares, styles, first=1)
+            _draw_shares(tail, shares, styles, first=FIRST_OF_TAIL)
+            whole.set(title=title, ylabel="Corpus words (%)")
+            tail.set_title(f"{FIRST_OF_TAIL} or more, enlarged", fontweight="normal")
+        for axes in grid[-1]:
+            axes.set_xlabel("Subwords per word")
+        bar_legend(figure, styles)
+
+
+def _fertility_shares(words: pd.Series) -> np.ndarray:
+    """Percent of corpus words of 1, 2, ..., MOST_SUBWORDS (or more) subwords."""
+    bins = np.clip(words.index.to_numpy(), 1, MOST_SUBWORDS)
+    counts = np.bincount(bins, weights=words.to_numpy(), minlength=MOST_SUBWORDS + 1)[1:]
+    return 100 * counts / counts.sum()
+
+
+def _draw_shares(
+    axes: Axes,
+    shares: Mapping[str, np.ndarray],
+    styles: dict[str, TokenizerStyle],
+    *,
+    first: int,
+) -> None:
+    grouped_bars(axes, {label: values[first - 1 :] for label, values in shares.items()}, styles)
+    names = [str(number) for number in range(first, MOST_SUBWORDS)] + [f"≥{MOST_SUBWORDS}"]
+    axes.set_xticks(np.arange(len(names)), names)
+
+
+def figure_exponence(
+    panels: Mapping[str, Mapping[str, pd.DataFrame]],
+    *,
+    windows: Sequence[int],
+    top: int,
+    pdf: Files,
+    png: Files,
+    style: Files | None = None,
+) -> None:
+    """Draw distinct neighbours of the `top` pieces, ranked: rows are languages, columns windows.
+
+    panels: frames of piece, window, distinct, count.
+    Source: paper, Section 4, "Contextual Exponence".
+    """
+    styles = _styles(panels)
+    shape = (len(panels), len(windows))
+    with drawing(shape, height=2.0, pdf=pdf, png=png, style=style, sharex=True) as (figure, grid):
+        for row, (title, panel) in zip(grid, panels.items(), strict=True):
+            for axes, window in zip(row, windows, strict=True):
+                for label, neighbours in panel.items():
+                    ranked = rank_neighbours(neighbours, window).head(top)
+                    axes.plot(np.arange(1, len(ranked) + 1), ranked, **styles[label].curve)
+                axes.set(title=f"{title}, window {window}", xlim=(0, top + 1))
+                plain_log_scale(axes)
+            row[0].set_ylabel("Distinct neighbours")
+        for axes in grid[-1]:
+            axes.set_xlabel("Rank of the piece")
+        curve_legend(figure, styles)
+
+
+def figure_ratio(
+    panels: Mapping[str, Mapping[str, pd.DataFrame]],
+    *,
+    window: int,
+    pdf: Files,
+    png: Files,
+    style: Files | None = None,
+) -> None:
+    """Draw how neighbours / frequency spreads over the pieces.
+
+    A row is a language, a column a tokenizer. A piece never seen has no ratio and is left out. An
+    occurrence has at most 2 * window neighbours, so the ratio ends there.
+    panels: frames of piece, window, distinct, count.
+    Source: paper, Section 4, "Contextual Exponence".
+    """
+    styles = _styles(panels)
+    shape = (len(panels), len(styles))
+    with drawing(shape, height=1.75, pdf=pdf, png=png, style=style, sharex=True, sharey="row") as (
+        figure,
+        grid,
+    ):
+        for row, (title, panel) in zip(grid, panels.items(), strict=True):
+            for axes, (label, neighbours) in zip(row, panel.items(), strict=True):
+                _draw_ratios(axes, neighbour_ratio(neighbours, window), window, styles[label])
+                # The row's title stands over its first column and may run on above the others.
+                axes.set_title(f"{title if axes is row[0] else ''}\n{label}", loc="left")
+            row[0].set_ylabel("Pieces (%)")
+            row[0].set_ylim(top=1.2 * row[0].get_ylim()[1])
+        figure.supxlabel(f"Distinct neighbours / frequency (window {window})", fontsize="medium")
+
+
+def _draw_ratios(axes: Axes, ratios: pd.Series, window: int, style: TokenizerStyle) -> None:
+    edges = np.linspace(0, 2 * window, RATIO_BINS + 1)
+    weights = np.full(len(ratios), 100 / max(len(ratios), 1))
+    heights, _ = np.histogram(ratios, bins=edges, weights=weights)
+    axes.bar(edges[:-1], heights, np.diff(edges), align="edge", **style.bar)
+    axes.set_xlim(0, 2 * window)
+    median = ratios.median()
+    axes.axvline(median, color="black", linewidth=0.9, linestyle=":")
+    axes.text(0.98, 0.97, f"median {median:.2f}", transform=axes.transAxes, ha="right", va="top")
+
+
+def figure_fertility_quora(panels: Mapping, *, pdf: Files, png: Files, **style: Files) -> None:
+    """Draw `figure_fertility` of the Quora questions (paper, Section 4.1)."""
+    figure_fertility(panels, pdf=pdf, png=png, **style)
+
+
+def figure_fertility_legal(panels: Mapping, *, pdf: Files, png: Files, **style: Files) -> None:
+    """Draw `figure_fertility` of the congress bills (paper, Section 4.1)."""
+    figure_fertility(panels, pdf=pdf, png=png, **style)
+
+
+def figure_fertility_reviews(panels: Mapping, *, pdf: Files, png: Files, **style: Files) -> None:
+    """Draw `figure_fertility` of the Turkish reviews (paper, Section 4.1)."""
+    figure_fertility(panels, pdf=pdf, png=png, **style)
+
+
+def figure_ratio_quora(
+    panels: Mapping, *, window: int, pdf: Files, png: Files, **style: Files
+) -> None:
+    """Draw `figure_ratio` of the Quora questions (paper, Section 4.1)."""
+    figure_ratio(panels, window=window, pdf=pdf, png=png, **style)
+
+
+def figure_ratio_legal(
+    panels: Mapping, *, window: int, pdf: Files, png: Files, **style: Files
+) -> None:
+    """Draw `figure_ratio` of the congress bills (paper, Section 4.1)."""
+    figure_ratio(panels, window=window, pdf=pdf, png=png, **style)
+
+
+def figure_ratio_reviews(
+    panels: Mapping, *, window: int, pdf: Files, png: Files, **style: Files
+) -> None:
+    """Draw `figure_ratio` of the Turkish reviews (paper, Section 4.1)."""
+    figure_ratio(panels, window=window, pdf=pdf, png=png, **style)
+
+
+def _styles(panels: Mapping[str, Mapping]) -> dict[str, TokenizerStyle]:
+    return tokenizer_styles(next(iter(panels.values())))

@@ -1,0 +1,45 @@
+"""Files that a rule lists row by row become the nested panels that a figure draws."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+from sagevocab.errors import UserError
+
+T = TypeVar("T")
+
+
+def by_panel(
+    titles: Sequence[str],
+    labels: Sequence[str],
+    paths: Sequence[str | Path],
+    read: Callable[[str | Path], T],
+) -> dict[str, dict[str, T]]:
+    """Read `paths`, listed title by title and label by label, as {title: {label: content}}.
+
+    Raises:
+        UserError: two languages or domains share a name, or two tokenizers a label.
+    """
+    _require_distinct("name of languages or domains", titles)
+    _require_distinct("label of tokenizers", labels)
+    if len(paths) != len(titles) * len(labels):
+        raise ValueError(f"{len(paths)} files for {len(titles)} panels of {len(labels)} tokenizers")
+    rest = iter(paths)
+    return {title: {label: read(next(rest)) for label in labels} for title in titles}
+
+
+def of_language(
+    printed: Mapping[str, Any], languages: Sequence[str], titles: Sequence[str]
+) -> dict[str, Mapping[str, Any]]:
+    """Return {title: printed} for the language that the paper printed it of; {} without it."""
+    by_code = dict(zip(languages, titles, strict=True))
+    title = by_code.get(printed["language"])
+    return {title: printed} if title is not None else {}
+
+
+def _require_distinct(what: str, names: Sequence[str]) -> None:
+    twice = sorted({name for name in names if names.count(name) > 1})
+    if twice:
+        raise UserError(f"config key {what}: {twice[0]!r} is used twice; give each one its own")

@@ -1,0 +1,132 @@
+"""One look for every figure: a colour, hatch and line per tokenizer, and files of stable bytes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+
+import matplotlib
+import matplotlib.style
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
+
+from sagevocab.errors import UserError
+from sagevocab.state import atomic_path
+
+TEXT_WIDTH = 6.3  # inches, the text block of the ACL style
+
+# Okabe and Ito's colours, which stay apart under every common colour blindness. Hatch and line
+# style repeat the distinction for a print in grey.
+_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
+_HATCHES = ("", "/////", ".....", "xxxxx", "-----", "|||||")
+_LINES = (
+    "-",
+    (0, (4, 1.5)),
+    (0, (1, 1.2)),
+    (0, (6, 1, 1, 1)),
+    (0, (3, 1, 1, 1, 1, 1)),
+    (0, (8, 2)),
+)
+
+
+@dataclass(frozen=True)
+class TokenizerStyle:
+    """How one tokenizer is drawn, in every figure."""
+
+    colour: str
+    hatch: str
+    line: str | tuple
+
+    @property
+    def bar(self) -> dict:
+        """Keyword arguments of a bar."""
+        return {"facecolor": self.colour, "hatch": self.hatch, "edgecolor": "white", "linewidth": 0}
+
+    @property
+    def curve(self) -> dict:
+        """Keyword arguments of a line."""
+        return {"color": self.colour, "linestyle": self.line}
+
+
+def tokenizer_styles(labels: Iterable[str]) -> dict[str, TokenizerStyle]:
+    """Style of each label: the order of the tokenizers decides, and it is the same in all figures.
+
+    Raises:
+        UserError: more tokenizers than a reader can tell apart.
+    """
+    labels = list(labels)
+    if len(labels) > len(_COLOURS):
+        raise UserError(
+            f"config key tokenizers: a figure tells {len(_COLOURS)} tokenizers apart, "
+            f"got {len(labels)}; list fewer"
+        )
+    styles = map(TokenizerStyle, _COLOURS, _HATCHES, _LINES)
+    return dict(zip(labels, styles, strict=False))
+
+
+@contextmanager
+def drawing(
+    shape: tuple[int, int],
+    *,
+    height: float,
+    pdf: str | Path,
+    png: str | Path,
+    style: str | Path | None,
+    **grid: object,
+) -> Iterator[tuple[Figure, np.ndarray]]:
+    """Yield a figure and its axes (rows x columns); write both files when the block ends well.
+
+    height: inches of one row. grid: further arguments of `Figure.subplots`.
+    """
+    rows, columns = shape
+    with ExitStack() as stack:
+        stack.enter_context(matplotlib.rc_context())
+        if style is not None:
+            stack.enter_context(matplotlib.style.context(str(style)))
+        figure = Figure(figsize=(TEXT_WIDTH, 0.35 + height * rows))
+        yield figure, figure.subplots(rows, columns, squeeze=False, **grid)
+        _save(figure, pdf, {"CreationDate": None, "Creator": None, "Producer": None})
+        _save(figure, png, {"Software": None})
+
+
+def _save(figure: Figure, path: str | Path, metadata: dict[str, None]) -> None:
+    with atomic_path(path) as temporary:
+        figure.savefig(temporary, metadata=metadata)
+
+
+def bar_legend(figure: Figure, styles: dict[str, TokenizerStyle]) -> None:
+    """Put one legend of bars above all panels."""
+    handles = [Patch(label=label, **style.bar) for label, style in styles.items()]
+    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
+
+
+def curve_legend(figure: Figure, styles: dict[str, TokenizerStyle]) -> None:
+    """Put one legend of lines above all panels."""
+    handles = [Line2D([], [], label=label, **style.curve) for label, style in styles.items()]
+    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
+
+
+def grouped_bars(
+    axes: Axes, heights: dict[str, np.ndarray], styles: dict[str, TokenizerStyle]
+) -> None:
+    """Draw one group of bars a position (0, 1, ...), one bar a label; arrays of equal length."""
+    width = 0.84 / len(heights)
+    for index, (label, values) in enumerate(heights.items()):
+        shift = (index - (len(heights) - 1) / 2) * width
+        axes.bar(np.arange(len(values)) + shift, values, width, **styles[label].bar)
+
+
+def plain_log_scale(axes: Axes) -> None:
+    """Make the y axis logarithmic with round ticks written in full; more of them if it is short."""
+    axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    steps = (1, 2, 5) if high > 10 * low else (1, 1.5, 2, 3, 4, 6, 8)
+    axes.yaxis.set_major_locator(LogLocator(subs=steps))
+    axes.yaxis.set_minor_locator(NullLocator())
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))

@@ -1,0 +1,17 @@
+"""Adapter of rule table_examples."""
+
+from sagevocab.paper.panels import by_panel, of_language
+from sagevocab.paper.tables import read_paper_values
+from sagevocab.paper.tables_examples import WordRule, read_greedy, table_examples
+from sagevocab.provenance import job
+
+with job(snakemake):
+    inputs, params = snakemake.input, snakemake.params
+    printed = read_paper_values(inputs.paper)["examples"]
+    table_examples(
+        dict(zip(params.titles, inputs.lines, strict=True)),
+        by_panel(params.titles, params.labels, inputs.pieces, read_greedy),
+        words=WordRule(params.normalization, params.max_word_chars),
+        paper=of_language(printed, params.languages, params.titles),
+        **snakemake.output,
+    )

@@ -1,0 +1,14 @@
+"""Adapter of rule table_ner."""
+
+from sagevocab.paper.tables import read_paper_values, read_scores, table_ner
+from sagevocab.provenance import job
+
+with job(snakemake):
+    params = snakemake.params
+    table_ner(
+        read_scores(snakemake.input.scores),
+        tasks=params.tasks,
+        labels=dict(zip(params.tokenizers, params.labels, strict=True)),
+        paper=read_paper_values(snakemake.input.paper)["tables"]["table_ner"],
+        **snakemake.output,
+    )

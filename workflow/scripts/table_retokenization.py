@@ -1,0 +1,19 @@
+"""Adapter of rule table_retokenization."""
+
+from sagevocab.paper.panels import by_panel, of_language
+from sagevocab.paper.tables import read_paper_values
+from sagevocab.paper.tables_examples import WordRule, table_retokenization
+from sagevocab.provenance import job
+
+with job(snakemake):
+    inputs, params = snakemake.input, snakemake.params
+    printed = read_paper_values(inputs.paper)["retokenization"]
+    table_retokenization(
+        dict(zip(params.titles, inputs.lines, strict=True)),
+        dict(zip(params.titles, inputs.initial, strict=True)),
+        by_panel(params.titles, params.labels, inputs.ablations, str),
+        window=params.window,
+        words=WordRule(params.normalization, params.max_word_chars),
+        paper=of_language(printed, params.languages, params.titles),
+        **snakemake.output,
+    )
