@@ -9,6 +9,8 @@ import re
 from pathlib import Path
 
 import sagevocab
+from sagevocab.data.catalogue import load_catalogue, resolve_source
+from sagevocab.errors import UserError
 from sagevocab.provenance import source_digest
 from snakemake.exceptions import WorkflowError
 
@@ -248,7 +250,9 @@ def synthetic_task(name):
 def language_titles(languages):
     """Names of languages as panels and rows show them, synthetic text called so."""
     names = {lang: setting("language_settings", lang)["name"] for lang in languages}
-    return [f"{name} (synthetic)" if synthetic_language(lang) else name for lang, name in names.items()]
+    return [
+        f"{name} (synthetic)" if synthetic_language(lang) else name for lang, name in names.items()
+    ]
 
 
 def domain_title(name):
@@ -289,10 +293,20 @@ def score_files_of(tasks):
 def sage_settings():
     """Settings of the SaGe tokenizers that figures and tables show: preset and overrides."""
     return {
-        name: {key: value for key, value in setting("tokenizer_settings", name).items() if key != "label"}
+        name: {
+            key: value
+            for key, value in setting("tokenizer_settings", name).items()
+            if key != "label"
+        }
         for name in PAPER_TOKENIZERS
         if setting("tokenizer_settings", name)["method"] == "sage"
     }
+
+
+def stage_rules():
+    """Names of the rules read so far that make no figure or table, in the order of the stages."""
+    names = (rule.name for rule in workflow.rules)
+    return [name for name in names if not name.startswith(("figure_", "table_"))]
 
 
 # --- paper: claims and report
@@ -343,3 +357,58 @@ def report_settings():
     }
     stanzas = {key: {name: config[key][name] for name in names} for key, names in used.items()}
     return {**{key: config[key] for key in shown if key in config}, **stanzas}
+
+
+# --- sources
+
+CATALOGUE = load_catalogue(CHECKOUT / "workflow/resources/datasets.yaml")
+
+
+def resolved_source(section, name, split=None):
+    """Where a corpus, a domain text or a task's split comes from, in one dict."""
+    source, key = setting(section, name)["source"], f"{section}.{name}.source"
+    if split is not None:
+        source, key = source[split], f"{key}.{split}"
+    try:
+        resolved = resolve_source(source, CATALOGUE, key=key, split=split)
+    except UserError as error:
+        raise WorkflowError(f"config key {error}") from error
+    if resolved["kind"] == "path" and not Path(resolved["name"]).is_file():
+        raise WorkflowError(f"config key {key}.path: there is no file {resolved['name']!r}")
+    return resolved
+
+
+def source_form(section, name, split=None):
+    """Of a source, what reading it depends on."""
+    resolved = resolved_source(section, name, split)
+    return {field: resolved[field] for field in ("key", "format", "column", "sentences")}
+
+
+def source_input(section, name, retrieved, split=None):
+    """Input files of a source: a local file itself, else what a retrieve rule made of it."""
+    source = resolved_source(section, name, split)
+    if source["kind"] == "path":
+        return [source["name"]]
+    return [result(retrieved), result(f"{retrieved}.source.json")]
+
+
+def is_dump(section, name):
+    """Whether a source may be a dump, whose extraction is worth many cores."""
+    return resolved_source(section, name)["format"] == "mediawiki"
+
+
+def corpus_lines(wildcards):
+    """The lines of a text that tokenizers are measured on."""
+    if wildcards.corpus == "train":
+        return result(f"corpus/{wildcards.lang}.txt.zst")
+    return result(f"corpus/domains/{wildcards.corpus}.txt.zst")
+
+
+# A source that can't be is reported now, not hours later when its rule is reached.
+for name in LANGUAGES:
+    resolved_source("language_settings", name)
+for name in DOMAINS:
+    resolved_source("domain_settings", name)
+for name in TASKS if LM_TOKENIZERS else ():
+    for split in ("train", "validation"):
+        resolved_source("task_settings", name, split)

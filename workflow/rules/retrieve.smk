@@ -1,0 +1,82 @@
+# Everything that comes from outside: the only rules that need a network.
+#
+# In:    a `source` of the configuration: a data set of workflow/resources/datasets.yaml, a file of an
+#        installed package, or a generator of synthetic text. One with a `path:` is used where it is
+# Out:   retrieved/corpora/{lang}            as it came, compressed or not
+#        retrieved/domains/{domain}
+#        retrieved/tasks/{task}/{split}
+#        ....source.json                     what it is: format, licence, URL, size and digest seen
+# Steps: look among the finished downloads, else fetch from the first mirror that answers, going on
+#        where a cut download ended; check size and digest; link or copy to its place
+
+
+rule retrieve_corpus:
+    """The raw text of a language: a Wikipedia dump in the paper (Section 4)."""
+    output:
+        raw=result("retrieved/corpora/{lang}"),
+        description=result("retrieved/corpora/{lang}.source.json"),
+    log:
+        result("logs/retrieve_corpus/{lang}.log"),
+    benchmark:
+        result("benchmarks/retrieve_corpus/{lang}.tsv")
+    conda:
+        "../../envs/corpus.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(4000),
+        runtime=1440,
+    params:
+        source=lambda wildcards: resolved_source("language_settings", wildcards.lang),
+        seed=config["seed"],
+        cache_dir=config["download_dir"],
+        code=library_digest("data.sources"),
+    script:
+        "../scripts/retrieve_corpus.py"
+
+
+rule retrieve_domain:
+    """A text of another domain (Section 4, "Robustness to Domain Change")."""
+    output:
+        raw=result("retrieved/domains/{domain}"),
+        description=result("retrieved/domains/{domain}.source.json"),
+    log:
+        result("logs/retrieve_domain/{domain}.log"),
+    benchmark:
+        result("benchmarks/retrieve_domain/{domain}.tsv")
+    conda:
+        "../../envs/corpus.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(4000),
+        runtime=240,
+    params:
+        source=lambda wildcards: resolved_source("domain_settings", wildcards.domain),
+        seed=config["seed"],
+        cache_dir=config["download_dir"],
+        code=library_digest("data.sources"),
+    script:
+        "../scripts/retrieve_domain.py"
+
+
+rule retrieve_task:
+    """The raw rows of one split of an evaluation task (Section 5)."""
+    output:
+        raw=result("retrieved/tasks/{task}/{split}"),
+        description=result("retrieved/tasks/{task}/{split}.source.json"),
+    log:
+        result("logs/retrieve_task/{task}.{split}.log"),
+    benchmark:
+        result("benchmarks/retrieve_task/{task}.{split}.tsv")
+    conda:
+        "../../envs/corpus.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(4000),
+        runtime=240,
+    params:
+        source=lambda wildcards: resolved_source("task_settings", wildcards.task, wildcards.split),
+        seed=config["seed"],
+        cache_dir=config["download_dir"],
+        code=library_digest("data.sources"),
+    script:
+        "../scripts/retrieve_task.py"

@@ -1,0 +1,13 @@
+"""Adapter of rule index_words."""
+
+from sagevocab.data.corpus import read_lines
+from sagevocab.provenance import job
+from sagevocab.vocab.words import Normalizer, WordCorpus
+
+with job(snakemake):
+    corpus = WordCorpus.from_lines(
+        read_lines(snakemake.input.lines),
+        Normalizer(snakemake.params.normalization),
+        snakemake.params.max_word_chars,
+    )
+    corpus.save(snakemake.output.words)

@@ -1,0 +1,13 @@
+"""Adapter of rule retrieve_task."""
+
+from sagevocab.data.sources import retrieve
+from sagevocab.provenance import job
+
+with job(snakemake):
+    retrieve(
+        snakemake.params.source,
+        snakemake.output.raw,
+        snakemake.output.description,
+        cache_dir=snakemake.params.cache_dir,
+        seed=snakemake.params.seed,
+    )

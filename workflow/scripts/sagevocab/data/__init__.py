@@ -1,0 +1,1 @@
+"""Bytes on the network and on disk become clean lines and rows."""

@@ -1,0 +1,349 @@
+"""Lines of text: read from any compression, cut into sentences, cleaned, sampled, written.
+
+A corpus is a UTF-8 file of lines, one sentence or one short text each. Everything here works on
+streams: memory does not grow with the corpus, but for eight bytes a line when lines are sampled.
+"""
+
+from __future__ import annotations
+
+import bz2
+import gzip
+import hashlib
+import io
+import itertools
+import logging
+import lzma
+import re
+from array import array
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO, TextIO
+
+import numpy as np
+import zstandard
+
+from sagevocab.errors import UserError
+from sagevocab.state import atomic_path
+
+log = logging.getLogger(__name__)
+
+_BLOCK = 1 << 17
+_LINES_A_BLOCK = 4096
+_ZSTD_LEVEL = 9
+_BYTE_ORDER_MARK = "\ufeff"
+
+# --- reading and writing
+
+
+class _ZstdStream(io.RawIOBase):
+    """Decompressed bytes of a .zst file of one or more frames; a file cut short is an EOFError.
+
+    `zstandard`'s own stream reader takes the end of a truncated file for the end of the text.
+    """
+
+    def __init__(self, path: str | Path) -> None:
+        self._file = Path(path).open("rb")  # noqa: SIM115 - closed by close()
+        self._frame = zstandard.ZstdDecompressor().decompressobj()
+        self._inside = False
+        self._waiting = b""
+        self._ready = b""
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer) -> int:
+        while not self._ready:
+            block = self._waiting or self._file.read(_BLOCK)
+            self._waiting = b""
+            if not block:
+                return self._end()
+            self._ready = self._decompress(block)
+        taken = self._ready[: len(buffer)]
+        buffer[: len(taken)] = taken
+        self._ready = self._ready[len(taken) :]
+        return len(taken)
+
+    def _decompress(self, block: bytes) -> bytes:
+        text = self._frame.decompress(block)
+        self._inside = not self._frame.eof
+        if self._frame.eof:
+            self._waiting = self._frame.unused_data
+            self._frame = zstandard.ZstdDecompressor().decompressobj()
+        return text
+
+    def _end(self) -> int:
+        if self._inside:
+            raise EOFError("compressed file ended before the end of its last frame")
+        return 0
+
+    def close(self) -> None:
+        self._file.close()
+        super().close()
+
+
+_COMPRESSIONS = {
+    b"BZh": bz2.open,
+    b"\x1f\x8b": gzip.open,
+    b"\xfd7zXZ\x00": lzma.open,
+    b"\x28\xb5\x2f\xfd": lambda path: io.BufferedReader(_ZstdStream(path), _BLOCK),
+}
+# What decompressors raise on damaged or truncated data.
+DAMAGE = (EOFError, OSError, lzma.LZMAError, zstandard.ZstdError)
+
+
+def open_bytes(path: str | Path) -> BinaryIO:
+    """Open a file for reading bytes, decompressed (gz, bz2, xz, zst) by what it starts with.
+
+    Raises:
+        UserError: there is no such file.
+    """
+    try:
+        with Path(path).open("rb") as file:
+            start = file.read(6)
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror}); check the path") from error
+    for magic, opener in _COMPRESSIONS.items():
+        if start.startswith(magic):
+            return opener(path)
+    return Path(path).open("rb")
+
+
+def open_text(path: str | Path) -> TextIO:
+    """Open a UTF-8 file for reading text, decompressed like `open_bytes`."""
+    return io.TextIOWrapper(open_bytes(path), encoding="utf-8", newline="")
+
+
+def damaged(path: str | Path, error: Exception) -> UserError:
+    """The error for a file whose decompression failed."""
+    kind = "truncated" if isinstance(error, EOFError) else "damaged"
+    return UserError(f"{path}: the compressed file is {kind} ({error}); fetch or copy it again")
+
+
+def read_lines(path: str | Path) -> Iterator[str]:
+    r"""Yield the lines of a UTF-8 file, plain or compressed, without their line ends.
+
+    Only \n and \r\n end a line: other Unicode line separators belong to the text.
+
+    Raises:
+        UserError: bad UTF-8 or a NUL character (with the line's number), truncated compression.
+    """
+    number = 0
+    with open_bytes(path) as file:
+        try:
+            for number, raw in enumerate(file, start=1):
+                line = raw.rstrip(b"\r\n").decode("utf-8")
+                if "\0" in line:
+                    raise UserError(f"{path}:{number}: holds a NUL character; is it a text file?")
+                yield line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line
+        except UnicodeDecodeError as error:
+            raise UserError(
+                f"{path}:{number}: is not UTF-8 (byte 0x{error.object[error.start]:02x} at "
+                f"position {error.start + 1}); convert it, for example with iconv"
+            ) from error
+        except DAMAGE as error:
+            raise damaged(path, error) from error
+
+
+def write_lines(path: str | Path, lines: Iterable[str]) -> int:
+    """Write lines as zstd-compressed UTF-8, whole or not at all; return how many.
+
+    Equal lines give equal bytes: one frame, fixed level, no date.
+    """
+    compressor = zstandard.ZstdCompressor(level=_ZSTD_LEVEL)
+    with (
+        atomic_path(path) as temporary,
+        temporary.open("wb") as file,
+        compressor.stream_writer(file, closefd=False) as stream,
+    ):
+        return sum(_write_block(stream, block) for block in _blocks(lines))
+
+
+def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
+    rest = iter(lines)
+    while block := list(itertools.islice(rest, _LINES_A_BLOCK)):
+        yield block
+
+
+def _write_block(stream: BinaryIO, lines: list[str]) -> int:
+    data = "".join(f"{line}\n" for line in lines).encode("utf-8")
+    if data.count(b"\n") != len(lines):
+        raise ValueError("a line of a corpus holds a line end")
+    stream.write(data)
+    return len(lines)
+
+
+# --- sentences
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# Words before a full stop that does not end a sentence, English and Turkish; lower case.
+ABBREVIATIONS = _words(
+    """
+    mr mrs ms dr prof st sr jr rev hon gen col lt sgt capt cmdr adm gov rep pres mt ft vs cf ca
+    approx eg ie e.g i.e al fig figs vol vols pp ed eds trans viz op cit dept univ jan feb mar
+    apr jun jul aug sep sept oct nov dec b d c r fl sn doç yrd ord av op uzm alb yzb tğm bnb org
+    arş gör öğr hz bkz örn çev haz ör mah cad apt blv tel faks müh ecz vet bşk gnl krş m.ö m.s ö
+    """
+)
+# Not an end before a number only: "No. 5", "p. 12".
+_NUMBERED = _words("no nos p s n nr sec ch art par chap str md mad")
+_END = re.compile(r"""([.!?…]+)(["'”’»)\]]*)\s+(?=["'“‘«(\[¿¡]*(\S))""")
+_LAST_WORD = re.compile(r"[\w.'’-]*$")
+_ORDINAL = re.compile(r"(\d{1,2}|[IVXLCDM]+)$")
+# Languages that write ordinal numbers with a full stop: "2. Dünya Savaşı", "14. Juli".
+_ORDINAL_LANGUAGES = _words("tr az de da nb nn no fi et hu cs sk sl hr sr bs pl lv is")
+
+
+def split_sentences(text: str, language: str = "") -> list[str]:
+    """Cut a paragraph after an end mark that a space and a capital or digit follow.
+
+    Quotes and brackets may stand between. Full stops after initials and known abbreviations end no
+    sentence; nor does one after a one- or two-digit or Roman number in a language that writes
+    ordinals so ("II. Mehmed"). Joined by single spaces, the sentences are the paragraph.
+    """
+    sentences, start = [], 0
+    ordinals = language in _ORDINAL_LANGUAGES
+    for match in _END.finditer(text):
+        if _ends_sentence(text, match, ordinals):
+            sentences.append(text[start : match.end(2)])
+            start = match.end()
+    sentences.append(text[start:])
+    return [sentence for sentence in sentences if sentence.strip()]
+
+
+def _ends_sentence(text: str, match: re.Match, ordinals: bool) -> bool:
+    following = match[3]
+    if not (following.isupper() or following.istitle() or following.isdigit()):
+        return False
+    if match[1] != "." or match[2]:
+        return True
+    word = _LAST_WORD.search(text, max(0, match.start() - 40), match.start())[0].lstrip("'’-")
+    if word.lower() in ABBREVIATIONS or (ordinals and _ORDINAL.match(word)):
+        return False
+    if following.isdigit() and word.lower() in _NUMBERED:
+        return False
+    return not _is_initial(word)
+
+
+def _is_initial(word: str) -> bool:
+    """Whether a word is an initial or a row of them: "J", "J.R", "U.S"."""
+    last = word.rpartition(".")[2]
+    return len(last) == 1 and last.isupper() and last != "I"
+
+
+# --- cleaning
+
+# Invisible characters that split a word for a tokenizer and not for a reader.
+_INVISIBLE = dict.fromkeys([0xAD, 0x200B, 0x200E, 0x200F, 0x2060, 0xFEFF, *range(0x202A, 0x202F)])
+_MARKUP = re.compile(
+    r"\ufffc|\{\{|\}\}|\[\[|\]\]|\{\||\||</?[a-zA-Z]|'''|==|&[a-z]+;|__[A-Z]+__|\\[a-z]+"
+)
+_STARTED = re.compile(r"[^\W_]|[\"'“‘«(\[¿¡—–$€£#+-]")
+_FINISHED = re.compile(r"""[.!?…]["'”’»)\]]*$""")
+
+
+def clean_line(line: str) -> str:
+    """Strip a line, make every run of white space one space, drop invisible characters."""
+    return " ".join(line.translate(_INVISIBLE).split())
+
+
+def is_clean_sentence(sentence: str, min_words: int) -> bool:
+    """Whether extraction left a whole sentence: long enough, ended, without remains of markup."""
+    return (
+        sentence.count(" ") + 1 >= min_words
+        and _STARTED.match(sentence) is not None
+        and _FINISHED.search(sentence) is not None
+        and _MARKUP.search(sentence) is None
+    )
+
+
+# --- sampling
+
+
+def sample_corpus(
+    source: str | Path,
+    train: str | Path,
+    heldout: str | Path | None,
+    *,
+    lines: int | None,
+    heldout_lines: int = 0,
+    seed: int,
+    key: str,
+) -> tuple[int, int]:
+    """Write a seeded sample of distinct lines, and others held out from it; return both counts.
+
+    lines: how many to train on; None for all that are not held out.
+    key: configuration key of the corpus, for the message.
+
+    Raises:
+        UserError: the corpus has fewer distinct lines than asked for.
+    """
+    digests = array("Q", map(_digest, read_lines(source)))
+    first = first_occurrences(np.frombuffer(digests, dtype=np.uint64))
+    _check_enough(source, len(first), lines, heldout_lines, key)
+    chosen, kept_out = choose_lines(first, lines, heldout_lines, seed)
+    log.info(
+        "%s: %d lines, %d distinct, %d sampled, %d held out",
+        *(source, len(digests), len(first), len(chosen), len(kept_out)),
+    )
+    write_lines(train, _lines_at(source, chosen))
+    if heldout is not None:
+        write_lines(heldout, _lines_at(source, kept_out))
+    return len(chosen), len(kept_out)
+
+
+def _digest(line: str) -> int:
+    # 64 bits: among 10^8 lines the chance that two different ones look equal is 3 in 10,000.
+    return int.from_bytes(hashlib.blake2b(line.encode("utf-8"), digest_size=8).digest(), "little")
+
+
+def first_occurrences(digests: np.ndarray) -> np.ndarray:
+    """Positions of each distinct value's first occurrence, ascending."""
+    return np.sort(np.unique(digests, return_index=True)[1])
+
+
+def _check_enough(source, distinct: int, lines: int | None, heldout: int, key: str) -> None:
+    wanted = (1 if lines is None else lines) + heldout
+    if distinct == 0:
+        raise UserError(f"{source}: holds no lines; check the source of {key}")
+    if distinct < wanted:
+        raise UserError(
+            f"{key}: {source} has {distinct} distinct lines, fewer than the {wanted} asked for "
+            "(lines + heldout_lines); lower them, or set `lines: null` for all"
+        )
+
+
+def choose_lines(
+    candidates: np.ndarray, count: int | None, heldout: int, seed: int
+) -> tuple[np.ndarray, np.ndarray]:
+    """Draw `heldout` and then `count` (None: all the rest) of `candidates`; both ascending.
+
+    The held-out lines depend on the seed and the corpus only, not on `count`.
+    """
+    order = np.random.default_rng(seed).permutation(len(candidates))
+    end = None if count is None else heldout + count
+    return np.sort(candidates[order[heldout:end]]), np.sort(candidates[order[:heldout]])
+
+
+def sample_lines(
+    lines: Iterable[str], count: int | None, heldout: int, seed: int
+) -> tuple[list[str], list[str]]:
+    """Sample distinct lines in memory, as `sample_corpus` does with files."""
+    distinct = list(dict.fromkeys(lines))
+    chosen, kept_out = choose_lines(np.arange(len(distinct)), count, heldout, seed)
+    return [distinct[i] for i in chosen], [distinct[i] for i in kept_out]
+
+
+def _lines_at(path: str | Path, positions: np.ndarray) -> Iterator[str]:
+    """Lines of a file at ascending positions, counted from 0."""
+    wanted = iter(positions.tolist())
+    following = next(wanted, None)
+    for position, line in enumerate(read_lines(path)):
+        if following is None:
+            return
+        if position == following:
+            yield line
+            following = next(wanted, None)

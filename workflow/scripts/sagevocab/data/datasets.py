@@ -1,0 +1,378 @@
+"""Tables and labelled rows: read from what they come in, brought to one form.
+
+Sequence tasks become `text`, `text_pair` (where there is one) and `label` (class number, or float
+for a regression); token tasks become `tokens` and `tags` in IOB2, whatever scheme they came in.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from sagevocab.data.corpus import DAMAGE, damaged, open_bytes, open_text, read_lines
+from sagevocab.errors import UserError
+from sagevocab.state import write_parquet
+
+log = logging.getLogger(__name__)
+
+_SUFFIXES = {".parquet": "parquet", ".csv": "csv", ".tsv": "tsv", ".conll": "conll"}
+_DIALECTS = {"csv": "excel", "tsv": "excel-tab"}
+
+# --- reading
+
+
+def read_rows(path: str | Path, format: str | None = None) -> pd.DataFrame:
+    """Read a table: parquet, jsonl, csv, tsv or conll; all but parquet plain or compressed.
+
+    CoNLL: one token a line, blank lines between sentences; the first column becomes `tokens`, the
+    last `ner_tags`, both lists. Without `format` it is told by content and name.
+
+    Raises:
+        UserError: unreadable or empty.
+    """
+    form = format or sniff_format(path)
+    if form == "parquet":
+        frame = _parquet(path).read().to_pandas()
+    elif form == "conll":
+        frame = pd.DataFrame(_conll_sentences(path), columns=["tokens", "ner_tags"])
+    else:
+        frame = pd.DataFrame(_records(path, form))
+    if frame.empty:
+        raise UserError(f"{path}: holds no rows; check the file and `format` ({form})")
+    return frame
+
+
+def sniff_format(path: str | Path) -> str:
+    """Format of a table by its first bytes and its name."""
+    with open_bytes(path) as file:
+        try:
+            start = file.read(64)
+        except DAMAGE as error:
+            raise damaged(path, error) from error
+    if start.startswith(b"PAR1"):
+        return "parquet"
+    if start.lstrip(b"\xef\xbb\xbf \n").startswith(b"{"):
+        return "jsonl"
+    suffixes = [suffix for suffix in Path(path).suffixes if suffix in _SUFFIXES]
+    if suffixes:
+        return _SUFFIXES[suffixes[-1]]
+    raise UserError(f"{path}: cannot tell its format; set `format` in its source")
+
+
+def read_column(path: str | Path, format: str, column: str | None) -> Iterator[str]:
+    """Yield the texts of one column, one row at a time; of a text file, its lines.
+
+    Raises:
+        UserError: unreadable, no such column, or a value that is no text.
+    """
+    if format == "text":
+        yield from read_lines(path)
+        return
+    if not column:
+        raise UserError(f"{path}: `column` is not set; a {format} source needs it")
+    for number, value in enumerate(_column_values(path, format, column), start=1):
+        if value is None:
+            continue
+        if not isinstance(value, str):
+            raise UserError(
+                f"{path}: column {column!r}, row {number}: is {type(value).__name__}, not text; "
+                "choose another `column`"
+            )
+        yield value
+
+
+def _column_values(path: str | Path, format: str, column: str) -> Iterator[Any]:
+    if format == "parquet":
+        table = _parquet(path)
+        _require_column(path, column, table.schema_arrow.names)
+        for batch in table.iter_batches(columns=[column]):
+            yield from batch.column(0).to_pylist()
+        return
+    if format not in ("jsonl", *_DIALECTS):
+        raise UserError(f"{path}: a {format} source has no column of text; check `format`")
+    for record in _records(path, format):
+        _require_column(path, column, record)
+        yield record[column]
+
+
+def _require_column(path: str | Path, column: str, present: Iterable[str]) -> None:
+    if column not in present:
+        raise UserError(
+            f"{path}: has no column {column!r}; its columns are {', '.join(map(str, present))}; "
+            "name the right one in `column` or `columns`"
+        )
+
+
+def _parquet(path: str | Path) -> pq.ParquetFile:
+    try:
+        return pq.ParquetFile(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        problem = str(error).splitlines()[0]
+        raise UserError(f"{path}: cannot be read as parquet ({problem}); check `format`") from error
+
+
+def _records(path: str | Path, format: str) -> Iterator[dict[str, Any]]:
+    return _json_records(path) if format == "jsonl" else _delimited_records(path, format)
+
+
+def _json_records(path: str | Path) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(read_lines(path), start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise UserError(
+                f"{path}:{number}: is not JSON ({error.msg}); check `format`"
+            ) from error
+        if not isinstance(record, dict):
+            raise UserError(f"{path}:{number}: is no JSON object; jsonl has one a line")
+        yield record
+
+
+def _delimited_records(path: str | Path, format: str) -> Iterator[dict[str, str]]:
+    """Rows of a csv or tsv file with a header; quotes mean nothing in a tsv, as in GLUE's."""
+    if format not in _DIALECTS:
+        raise UserError(f"{path}: format {format!r} is not one for tables")
+    quoting = csv.QUOTE_NONE if format == "tsv" else csv.QUOTE_MINIMAL
+    csv.field_size_limit(1 << 30)
+    with open_text(path) as file:
+        reader = csv.DictReader(file, dialect=_DIALECTS[format], quoting=quoting)
+        try:
+            for row in reader:
+                if None in row or None in row.values():
+                    raise UserError(
+                        f"{path}:{reader.line_num}: has not as many fields as the header; "
+                        "check `format` and the quoting"
+                    )
+                yield row
+        except UnicodeDecodeError as error:
+            raise UserError(f"{path}: is not UTF-8 ({error.reason}); convert it") from error
+        except csv.Error as error:
+            raise UserError(f"{path}:{reader.line_num}: {error}; check `format`") from error
+        except DAMAGE as error:
+            raise damaged(path, error) from error
+
+
+def _conll_sentences(path: str | Path) -> Iterator[tuple[list[str], list[str]]]:
+    """Tokens and last-column tags of each sentence; document marks and comments left out."""
+    tokens: list[str] = []
+    tags: list[str] = []
+    for number, line in enumerate(read_lines(path), start=1):
+        fields = line.split("\t") if "\t" in line else line.split()
+        if not line.strip():
+            if tokens:
+                yield tokens, tags
+            tokens, tags = [], []
+        elif _is_conll_token(path, number, fields):
+            tokens.append(fields[0])
+            tags.append(fields[-1].strip())
+    if tokens:
+        yield tokens, tags
+
+
+def _is_conll_token(path: str | Path, number: int, fields: list[str]) -> bool:
+    if fields[0] == "-DOCSTART-" or (fields[0] == "#" and len(fields) != 2):
+        return False
+    if len(fields) < 2:
+        raise UserError(
+            f"{path}:{number}: has one column, CoNLL needs a token and a tag; check `format`"
+        )
+    return True
+
+
+# --- tasks
+
+
+def prepare_task(
+    source: str | Path,
+    output: str | Path,
+    format: str | None,
+    *,
+    kind: str,
+    columns: dict[str, str],
+    labels: Sequence[Any] | None,
+) -> None:
+    """Read one split of a task and write its rows (.parquet) as `normalise_task` makes them."""
+    frame = read_rows(source, format)
+    rows = normalise_task(frame, kind=kind, columns=columns, labels=labels, source=source)
+    log.info("%s: %d rows", source, len(rows))
+    write_parquet(output, rows)
+
+
+def normalise_task(
+    frame: pd.DataFrame,
+    *,
+    kind: str,
+    columns: dict[str, str],
+    labels: Sequence[Any] | None,
+    source: str | Path,
+) -> pd.DataFrame:
+    """Bring a task's rows to the form all later stages read.
+
+    kind: `sequence` or `tokens`.
+    columns: our names (text, text_pair, label; tokens, tags) -> the source's.
+    labels: classes in order; for `sequence`, None makes a regression; for `tokens`, the names of
+        class numbers, or None if tags are names already.
+
+    Raises:
+        UserError: a column that is missing, a label that is unknown, an unlabelled split.
+    """
+    for column in columns.values():
+        _require_column(source, column, list(frame.columns))
+    parts = {ours: frame[theirs].tolist() for ours, theirs in columns.items()}
+    if kind == "tokens":
+        return _token_rows(parts, labels, source, columns)
+    for name in ("text", "text_pair"):
+        if name in parts:
+            _check_texts(parts[name], source, columns[name])
+    where = f"{source}: column {columns['label']!r}"
+    parts["label"] = [
+        _label(value, labels, f"{where}, row {number}")
+        for number, value in enumerate(parts["label"], start=1)
+    ]
+    order = [name for name in ("text", "text_pair", "label") if name in parts]
+    return pd.DataFrame({name: parts[name] for name in order})
+
+
+def _check_texts(texts: list[Any], source: str | Path, column: str) -> None:
+    for number, text in enumerate(texts, start=1):
+        if not isinstance(text, str):
+            raise UserError(
+                f"{source}: column {column!r}, row {number}: {text!r} is not text; "
+                "mend the file or name another column in `columns`"
+            )
+
+
+_NO_LABEL = (
+    "no label; the split is unlabelled (a test set?), choose a labelled one such as validation"
+)
+
+
+def _label(value: Any, labels: Sequence[Any] | None, where: str) -> int | float:
+    """Class number of a label, or its value in a regression."""
+    if value is None or value != value or str(value) in ("-1", "-1.0", "", "-"):
+        raise UserError(f"{where}: {_NO_LABEL}")
+    if labels is None:
+        try:
+            return float(value)
+        except (TypeError, ValueError):
+            raise UserError(
+                f"{where}: {value!r} is no number; set `labels` to the classes"
+            ) from None
+    names = [str(label) for label in labels]
+    if str(value) in names:
+        return names.index(str(value))
+    number = _class_number(value)
+    if number is not None and number < len(names) and not _are_numbers(labels):
+        return number
+    raise UserError(f"{where}: unknown label {value!r}; `labels` has {', '.join(names)}")
+
+
+def _are_numbers(labels: Sequence[Any]) -> bool:
+    return all(_class_number(label) is not None for label in labels)
+
+
+def _class_number(value: Any) -> int | None:
+    """A class number that came as number or text: 1, 1.0, "1"."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return int(number) if number.is_integer() and number >= 0 else None
+
+
+def _token_rows(
+    parts: dict[str, list], names: Sequence[str] | None, source: str | Path, columns: dict[str, str]
+) -> pd.DataFrame:
+    where = f"{source}: column {columns['tags']!r}"
+    tokens = [[str(token) for token in row] for row in parts["tokens"]]
+    tags = [
+        [_tag_name(tag, names, f"{where}, row {number}") for tag in row]
+        for number, row in enumerate(parts["tags"], start=1)
+    ]
+    for number, (row, row_tags) in enumerate(zip(tokens, tags, strict=True), start=1):
+        if len(row) != len(row_tags):
+            raise UserError(
+                f"{where}, row {number}: {len(row_tags)} tags for {len(row)} tokens; mend the file"
+            )
+    kept = [i for i, row in enumerate(tokens) if row]
+    converted = tags_to_iob2([tags[i] for i in kept], where)
+    return pd.DataFrame({"tokens": [tokens[i] for i in kept], "tags": converted})
+
+
+def _tag_name(tag: Any, names: Sequence[str] | None, where: str) -> str:
+    if isinstance(tag, str):
+        if not tag:
+            raise UserError(f"{where}: {_NO_LABEL}")
+        if names is not None and tag not in names:
+            raise UserError(f"{where}: unknown tag {tag!r}; `labels` has {', '.join(names)}")
+        return tag
+    if tag == -1:
+        raise UserError(f"{where}: {_NO_LABEL}")
+    if names is None:
+        raise UserError(f"{where}: tags are class numbers; name the classes in order in `labels`")
+    if not 0 <= tag < len(names):
+        raise UserError(f"{where}: class number {tag} is outside `labels` ({len(names)} names)")
+    return names[tag]
+
+
+# --- tagging schemes
+
+_STARTING = frozenset("BSU")
+_INSIDE = frozenset("IEL")
+_CLOSING = frozenset("SUEL")
+
+
+def tags_to_iob2(sentences: Sequence[Sequence[str]], where: str = "tags") -> list[list[str]]:
+    """Turn tags of any usual scheme into IOB2: B- opens every span, I- goes on with it.
+
+    IOB1, IOB2, IOE, BIOES and BILOU are read by one rule; tags without prefixes (PER, LOC, O) have
+    a span for each run of equal tags. The scheme is that of all sentences together.
+
+    Raises:
+        UserError: some tags have prefixes and some have none.
+    """
+    named = {tag for sentence in sentences for tag in sentence if tag != "O"}
+    prefixed = {tag for tag in named if _has_prefix(tag)}
+    if prefixed and prefixed != named:
+        raise UserError(
+            f"{where}: tags with a prefix ({min(prefixed)}) and without one "
+            f"({min(named - prefixed)}) are mixed; mend the file"
+        )
+    convert = _from_prefixes if prefixed else _from_classes
+    return [convert(sentence) for sentence in sentences]
+
+
+def _has_prefix(tag: str) -> bool:
+    return len(tag) > 2 and tag[1] == "-" and tag[0] in _STARTING | _INSIDE
+
+
+def _from_classes(tags: Sequence[str]) -> list[str]:
+    converted, previous = [], "O"
+    for tag in tags:
+        converted.append(tag if tag == "O" else f"{'I' if tag == previous else 'B'}-{tag}")
+        previous = tag
+    return converted
+
+
+def _from_prefixes(tags: Sequence[str]) -> list[str]:
+    converted, open_class = [], None
+    for tag in tags:
+        prefix, _, name = tag.partition("-")
+        if tag == "O":
+            converted.append(tag)
+            open_class = None
+            continue
+        goes_on = prefix in _INSIDE and open_class == name
+        converted.append(f"{'I' if goes_on else 'B'}-{name}")
+        open_class = None if prefix in _CLOSING else name
+    return converted

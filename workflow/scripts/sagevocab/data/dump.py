@@ -1,0 +1,271 @@
+"""MediaWiki dumps: XML as a stream of articles, wikitext to prose.
+
+Reads export schemas 0.3 to 0.11 (their differences lie outside what is read here), plain or
+compressed, single- or multistream. Templates are not expanded: their text is not in the dump, so a
+sentence may lack what a template would have shown (a converted length, a transcription).
+"""
+
+from __future__ import annotations
+
+import re
+import xml.etree.ElementTree as ET
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import BinaryIO, NamedTuple
+
+import mwparserfromhell
+from mwparserfromhell import nodes
+
+from sagevocab.data.corpus import DAMAGE, damaged, open_bytes
+from sagevocab.errors import UserError
+
+# --- XML
+
+
+class Article(NamedTuple):
+    """A page of the main namespace that is no redirect, in wikitext."""
+
+    title: str
+    text: str
+
+
+# "#REDIRECT [[Target]]" in any language: "#YÖNLENDİRME [[Hedef]]".
+_REDIRECT = re.compile(r"\s*#\s*[^\W\d_]+\s*:?\s*\[\[")
+
+
+def read_articles(path: str | Path) -> Iterator[Article]:
+    """Yield the articles of a dump in its order; memory holds one page at a time.
+
+    Raises:
+        UserError: not a MediaWiki dump, truncated or damaged, or without a single article.
+    """
+    pages = articles = 0
+    with open_bytes(path) as stream:
+        try:
+            for article in _pages(path, stream):
+                pages += 1
+                if article is not None:
+                    articles += 1
+                    yield article
+        except ET.ParseError as error:
+            raise UserError(f"{path}: {_xml_problem(pages, error)}") from error
+        except DAMAGE as error:
+            raise damaged(path, error) from error
+    if not articles:
+        raise UserError(
+            f"{path}: a dump without articles ({pages} pages, all redirects or outside the main "
+            "namespace); a pages-articles dump is needed"
+        )
+
+
+def _xml_problem(pages: int, error: ET.ParseError) -> str:
+    if pages:
+        return f"the XML breaks off after {pages} pages ({error}); fetch or copy it again"
+    return f"is not a MediaWiki XML dump ({error}); check `format` and the file"
+
+
+def _pages(path: str | Path, stream: BinaryIO) -> Iterator[Article | None]:
+    """Yield an article, or None for a page that is none."""
+    other_namespaces: set[str] = set()
+    root = None
+    for event, element in ET.iterparse(stream, events=("start", "end")):
+        if root is None:
+            root = element
+            _check_root(path, root)
+        if event == "start":
+            continue
+        name = _local(element)
+        if name == "namespace" and element.get("key") != "0":
+            other_namespaces.add((element.text or "").casefold())
+        elif name == "page":
+            yield _article(element, other_namespaces)
+            root.clear()
+
+
+def _check_root(path: str | Path, root: ET.Element) -> None:
+    if _local(root) != "mediawiki":
+        raise UserError(
+            f"{path}: is not a MediaWiki XML dump (its root is <{_local(root)}>, not <mediawiki>); "
+            "check `format` and the file"
+        )
+
+
+def _local(element: ET.Element) -> str:
+    """Name of an element without its schema version."""
+    return element.tag.rpartition("}")[2]
+
+
+def _article(page: ET.Element, other_namespaces: set[str]) -> Article | None:
+    parts = {_local(child): child for child in page}  # of several revisions, the last
+    revision = {_local(child): child for child in parts.get("revision", ())}
+    title = _text_of(parts.get("title"))
+    text = _text_of(revision.get("text"))
+    if "redirect" in parts or _REDIRECT.match(text):
+        return None
+    if _text_of(revision.get("model")) not in ("", "wikitext"):
+        return None
+    if not _in_main_namespace(_text_of(parts.get("ns")), title, other_namespaces):
+        return None
+    return Article(title, text)
+
+
+def _text_of(element: ET.Element | None) -> str:
+    return "" if element is None else element.text or ""
+
+
+def _in_main_namespace(number: str, title: str, other_namespaces: set[str]) -> bool:
+    """By <ns>; schemas before 0.6 have none, there by the title's prefix."""
+    if number:
+        return number.strip() == "0"
+    prefix, colon, _ = title.partition(":")
+    return not (colon and prefix.casefold() in other_namespaces)
+
+
+# --- wikitext
+
+
+def _words(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+# A line that holds this mark is dropped: a list item, an indented line.
+_NOT_PROSE = "\x00"
+# Where a template was.
+_HOLE = "\x01"
+# What a hole becomes if readers see a word there: its sentence is not whole.
+MISSING_WORD = "\ufffc"
+_KEPT_TAGS = _words(
+    """
+    b i u s em strong small big sub sup span div p center font tt code cite q abbr bdi
+    nowiki blockquote dfn var section onlyinclude noinclude ins samp kbd
+    """
+)
+_FORMULA_TAGS = _words("math chem ce hiero score timeline syntaxhighlight source")
+_LINE_TAGS = _words("li dd dt hr")
+_BREAKS = _words("br p div center blockquote")
+_MAGIC_WORD = re.compile(r"__[A-ZÇĞİÖŞÜ]{3,}__")
+_NAMESPACE_LINK = re.compile(r"\s*:?[^\W\d_][\w \-]{1,40}:\S")
+_HAS_WORD = re.compile(r"\w")
+
+
+def plain_text(wikitext: str) -> str:
+    """Prose of an article: one paragraph a line, without markup.
+
+    Left out: templates, tables, references, formulas, galleries, comments, headings, list and
+    indented lines, files and categories and other links into a namespace (by any language's name).
+    A template or formula that readers see as a word of a sentence leaves `MISSING_WORD`.
+
+    Raises:
+        mwparserfromhell.parser.ParserError, RecursionError: the page can't be parsed.
+    """
+    code = mwparserfromhell.parse(_MAGIC_WORD.sub("", wikitext), skip_style_tags=False)
+    text = "".join(_rendered(code.nodes))
+    return "\n".join(_paragraphs(text))
+
+
+def _rendered(parts: Iterable[nodes.Node]) -> Iterator[str]:
+    """Visible text of nodes, in one walk (the library's own removal is quadratic)."""
+    for node in parts:
+        render = _RENDERERS.get(type(node))
+        if render is not None:
+            yield from render(node)
+
+
+def _link_text(link: nodes.Wikilink) -> Iterator[str]:
+    """A link's label; nothing for files, categories, other languages and their like.
+
+    A title with a colon and no space after it is taken for one of those, unless it is labelled
+    and its label stands for it: "[[Star Trek: Picard]]" is an article, "[[Dosya:a.jpg]]" is not.
+    """
+    title = str(link.title)
+    if _NAMESPACE_LINK.match(title):
+        return
+    yield from _rendered((link.text if link.text is not None else link.title).nodes)
+
+
+def _tag_text(tag: nodes.Tag) -> Iterator[str]:
+    name = str(tag.tag).strip().lower()
+    if name in _LINE_TAGS:
+        yield _NOT_PROSE
+    if name in _BREAKS:
+        yield " " if name == "br" else "\n\n"
+    if name in _FORMULA_TAGS:
+        yield MISSING_WORD
+    if name in _KEPT_TAGS and tag.contents is not None:
+        yield from _rendered(tag.contents.nodes)
+
+
+# Templates whose text is in the dump: name -> the parameter that readers see.
+_SHOWN_PARAMETER = {"lang": 2, "nowrap": 1, "nobr": 1, "transl": -1, "dil": 2, "small": 1}
+_CONVERSIONS = frozenset(("convert", "cvt"))
+_QUANTITY = re.compile(r"[\d.,/+-]+|to|and|or|by|x|×|-|–|to about")
+
+
+def _template_text(template: nodes.Template) -> Iterator[str]:
+    name = str(template.name).strip().lower()
+    values = [part.value for part in template.params if not part.showkey]
+    parameter = _SHOWN_PARAMETER.get(name)
+    if parameter is not None and len(values) >= abs(parameter):
+        yield from _rendered(values[parameter - 1 if parameter > 0 else parameter].nodes)
+    elif name in _CONVERSIONS:
+        yield _measure([str(value).strip() for value in values])
+    else:
+        yield _HOLE
+
+
+def _measure(values: list[str]) -> str:
+    """The measure as its author gave it: "5 to 10 km" for {{convert|5|to|10|km|mi}}."""
+    count = next((i for i, value in enumerate(values) if not _QUANTITY.fullmatch(value)), None)
+    return " ".join(values[: count + 1]) if count else _HOLE
+
+
+def _external_text(link: nodes.ExternalLink) -> Iterator[str]:
+    """The label of a link to another site; nothing for a bare address."""
+    yield from _rendered(link.title.nodes if link.title is not None else ())
+
+
+# Nodes of other types (comments, template arguments) show nothing.
+_RENDERERS = {
+    nodes.Text: lambda node: (node.value,),
+    nodes.HTMLEntity: lambda node: (node.normalize(),),
+    nodes.Heading: lambda node: ("\n\n",),
+    nodes.Wikilink: _link_text,
+    nodes.ExternalLink: _external_text,
+    nodes.Tag: _tag_text,
+    nodes.Template: _template_text,
+}
+
+_EMPTY_BRACKETS = re.compile(r"[(\[]\s*[,;:/–—-]*\s*[)\]]")
+_AFTER_BRACKET = re.compile(r"([(\[])[\s,;:]+")
+_BEFORE_BRACKET = re.compile(r"[\s,;:]+([)\]])")
+_BEFORE_STOP = re.compile(r"\s+([,.;:!?](?:\s|$))")
+_REPEATED_COMMA = re.compile(r"([,;])(?:\s*[,;])+(?=\s)")
+# A hole inside a sentence, or one that opens it. Holes after a full stop are mostly notes; those
+# after a bracket or comma mostly transcriptions and translations that a sentence can do without.
+_SEEN_HOLE = re.compile(
+    rf"(?<=[^\s.!?…(,;] ){_HOLE}+(?=[\s,.;:)]|$)|(?<!\S){_HOLE}+(?=,|\s[^\W\d_A-ZÇĞİÖŞÜÀ-Þ])"
+)
+
+
+def _paragraphs(text: str) -> Iterator[str]:
+    """Join the lines of each paragraph, as the wiki does; lists, blanks and removals part them."""
+    lines: list[str] = []
+    for line in [*text.split("\n"), ""]:
+        line = _mended(line)
+        if _NOT_PROSE not in line and _HAS_WORD.search(line):
+            lines.append(line)
+        elif lines:
+            yield " ".join(lines)
+            lines = []
+
+
+def _mended(line: str) -> str:
+    """A line without the traces of what was taken out of it: "( ; born 1980)", "word ."."""
+    line = _SEEN_HOLE.sub(MISSING_WORD, line).replace(_HOLE, "")
+    previous = None
+    while line != previous:
+        previous = line
+        line = _EMPTY_BRACKETS.sub("", line)
+        line = _BEFORE_BRACKET.sub(r"\1", _AFTER_BRACKET.sub(r"\1", line))
+        line = _REPEATED_COMMA.sub(r"\1", line)
+    return _BEFORE_STOP.sub(r"\1", line)

@@ -1,0 +1,316 @@
+"""Sources of text become corpora: one clean sentence or text a line, in the source's order.
+
+Parsing wikitext is what costs, so articles are spread over processes and their sentences gathered
+in order: the same bytes whatever the number of processes. A long extraction keeps what it has in a
+state folder and goes on from there.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import itertools
+import logging
+import multiprocessing
+import os
+import threading
+import time
+from collections import deque
+from collections.abc import Iterable, Iterator
+from concurrent.futures import ProcessPoolExecutor
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any, NamedTuple
+
+import numpy as np
+import zstandard
+from mwparserfromhell.parser import ParserError
+
+from sagevocab.data.corpus import (
+    clean_line,
+    is_clean_sentence,
+    sample_corpus,
+    split_sentences,
+    write_lines,
+)
+from sagevocab.data.datasets import read_column
+from sagevocab.data.dump import Article, plain_text, read_articles
+from sagevocab.errors import UserError
+from sagevocab.state import ResumableState, fingerprint
+
+log = logging.getLogger(__name__)
+
+_BATCH_CHARACTERS = 1 << 18
+_EDGE_BYTES = 1 << 20
+_BATCHES_PER_PROCESS = 4
+_ENOUGH_TO_JUDGE = 1000
+SAVE_SECONDS = 60.0
+
+
+@dataclass(frozen=True)
+class ExtractionSettings:
+    """How sentences are taken from a source."""
+
+    language: str = ""  # code, for the rules of sentence ends
+    min_words: int = 3  # shorter sentences of a dump are dropped
+    article_share: float = 1.0  # of a dump's articles, a seeded sample
+    max_failed_share: float = 0.01  # of a dump's articles, that can't be parsed
+    seed: int = 1
+
+
+class _Batch(NamedTuple):
+    """What a number of articles gave."""
+
+    sentences: list[str]
+    articles: int
+    failed: int
+
+
+def extract_lines(
+    source: str | Path,
+    output: str | Path,
+    description: dict[str, Any],
+    settings: ExtractionSettings,
+    *,
+    threads: int = 1,
+    state_dir: str | Path | None = None,
+    code: str = "",
+    save_seconds: float = SAVE_SECONDS,
+) -> int:
+    """Write the source's lines to `output` (.txt.zst) and return their number.
+
+    description: `format`, `column` and `sentences` (whether texts are cut into sentences) of the
+        source; a MediaWiki dump always is.
+    state_dir, code: where the progress on a dump is kept, and which code's progress counts.
+
+    Raises:
+        UserError: the source is damaged, of another format, or has no usable line.
+    """
+    if not description.get("format"):
+        raise UserError(f"{description['key']}.format: is not set; say what {source} is")
+    state = ResumableState(state_dir, _fingerprint(source, settings, code) if state_dir else "")
+    if description["format"] == "mediawiki":
+        lines = _dump_sentences(source, settings, threads, state, save_seconds)
+    else:
+        lines = _column_lines(source, description, settings)
+    count = write_lines(output, _nonempty(lines, source))
+    log.info("%s: %d lines", source, count)
+    state.clear()
+    return count
+
+
+def extract_sample(
+    source: str | Path,
+    output: str | Path,
+    description: dict[str, Any],
+    settings: ExtractionSettings,
+    *,
+    lines: int | None,
+    threads: int = 1,
+) -> int:
+    """Write a seeded sample (None: all) of the source's distinct lines; return their number.
+
+    Raises:
+        UserError: as `extract_lines`, or fewer distinct lines than asked for.
+    """
+    key = description["key"].removesuffix(".source")
+    with TemporaryDirectory(dir=Path(output).parent, prefix=".extract-") as folder:
+        everything = Path(folder) / "lines.txt.zst"
+        extract_lines(source, everything, description, settings, threads=threads)
+        count, _ = sample_corpus(everything, output, None, lines=lines, seed=settings.seed, key=key)
+    return count
+
+
+def _nonempty(lines: Iterator[str], source: str | Path) -> Iterator[str]:
+    first = next(lines, None)
+    if first is None:
+        raise UserError(
+            f"{source}: holds no usable line of text; check the file, `format`, `column`"
+        )
+    yield first
+    yield from lines
+
+
+def _column_lines(source, description: dict[str, Any], settings) -> Iterator[str]:
+    """Lines of a text file or of one column of a table; a text of several lines gives several."""
+    whole = not description.get("sentences")
+    for text in read_column(source, description["format"], description.get("column")):
+        for line in text.split("\n"):
+            parts = [line] if whole else split_sentences(clean_line(line), settings.language)
+            yield from filter(None, map(clean_line, parts))
+
+
+# --- dumps
+
+
+def _dump_sentences(
+    source: str | Path,
+    settings: ExtractionSettings,
+    threads: int,
+    state: ResumableState,
+    save_seconds: float,
+) -> Iterator[str]:
+    """Sentences of a dump: first those of an earlier, unfinished run, then the rest."""
+    progress = _Progress(source, settings, state, save_seconds)
+    for sentences in progress.saved():
+        yield from sentences
+    articles = _chosen(read_articles(source), settings)
+    remaining = itertools.islice(articles, progress.articles, None)
+    for batch in _parsed(_batches(remaining), settings, threads):
+        yield from batch.sentences
+        progress.add(batch)
+    progress.finish()
+
+
+def _chosen(articles: Iterable[Article], settings: ExtractionSettings) -> Iterator[Article]:
+    """A share of the articles, by a hash of seed and title: independent of the dump's order."""
+    limit = settings.article_share * 2**64
+    for article in articles:
+        name = f"{settings.seed}:{article.title}".encode()
+        digest = hashlib.blake2b(name, digest_size=8).digest()
+        if int.from_bytes(digest, "little") < limit:
+            yield article
+
+
+def _batches(articles: Iterable[Article]) -> Iterator[list[Article]]:
+    batch, characters = [], 0
+    for article in articles:
+        batch.append(article)
+        characters += len(article.text)
+        if characters >= _BATCH_CHARACTERS:
+            yield batch
+            batch, characters = [], 0
+    if batch:
+        yield batch
+
+
+def _parsed(
+    batches: Iterable[list[Article]], settings: ExtractionSettings, threads: int
+) -> Iterator[_Batch]:
+    """Parse batches in `threads` processes, yield the results in order."""
+    if threads == 1:
+        yield from (parse_articles(batch, settings) for batch in batches)
+        return
+    # fork: a script run by Snakemake can't be imported a second time by its children.
+    context = multiprocessing.get_context("fork")
+    with ProcessPoolExecutor(threads, context, initializer=_leave_with_parent) as pool:
+        waiting: deque = deque()
+        for batch in batches:
+            waiting.append(pool.submit(parse_articles, batch, settings))
+            if len(waiting) >= threads * _BATCHES_PER_PROCESS:
+                yield waiting.popleft().result()
+        while waiting:
+            yield waiting.popleft().result()
+
+
+def _leave_with_parent() -> None:
+    """End this process when its parent is killed; it would wait for work for ever."""
+
+    def watch() -> None:
+        parent = multiprocessing.parent_process()
+        if parent is not None:
+            parent.join()
+            os._exit(1)
+
+    threading.Thread(target=watch, daemon=True).start()
+
+
+def parse_articles(articles: list[Article], settings: ExtractionSettings) -> _Batch:
+    """Clean sentences of some articles; an article that can't be parsed is counted and left out."""
+    sentences, failed = [], 0
+    for article in articles:
+        try:
+            text = plain_text(article.text)
+        except (ParserError, RecursionError, ValueError) as error:
+            log.warning("article %r left out: %s", article.title, error)
+            failed += 1
+            continue
+        sentences.extend(article_sentences(text, settings))
+    return _Batch(sentences, len(articles), failed)
+
+
+def article_sentences(text: str, settings: ExtractionSettings) -> Iterator[str]:
+    """Sentences of an article's plain text that are whole and long enough."""
+    for paragraph in text.split("\n"):
+        for sentence in split_sentences(clean_line(paragraph), settings.language):
+            if is_clean_sentence(sentence, settings.min_words):
+                yield sentence
+
+
+class _Progress:
+    """Counts articles and failures, and keeps finished sentences in the state folder."""
+
+    def __init__(
+        self, source: str | Path, settings: ExtractionSettings, state: ResumableState, every: float
+    ) -> None:
+        self.articles = self.failed = self.sentences = 0
+        self._source, self._settings, self._state, self._every = source, settings, state, every
+        self._parts = 0
+        self._unsaved: list[str] = []
+        self._last_save = time.monotonic()
+
+    def saved(self) -> Iterator[list[str]]:
+        """Sentences of each saved part; afterwards the counts say where to go on."""
+        while (part := self._state.load(f"part-{self._parts:06d}")) is not None:
+            self._parts += 1
+            self.articles, self.failed = int(part["articles"]), int(part["failed"])
+            text = zstandard.ZstdDecompressor().decompress(part["text"].tobytes())
+            sentences = text.decode("utf-8").splitlines() if text else []
+            self.sentences += len(sentences)
+            yield sentences
+        if self._parts:
+            log.info("%s: resumed after %d articles", self._source, self.articles)
+
+    def add(self, batch: _Batch) -> None:
+        """Count a batch; save it with those before it when it is time."""
+        self.articles += batch.articles
+        self.failed += batch.failed
+        self.sentences += len(batch.sentences)
+        self._unsaved.extend(batch.sentences)
+        if time.monotonic() - self._last_save >= self._every:
+            self._save()
+
+    def _save(self) -> None:
+        text = "\n".join(self._unsaved).encode("utf-8")
+        self._state.save(
+            f"part-{self._parts:06d}",
+            text=np.frombuffer(zstandard.ZstdCompressor().compress(text), dtype=np.uint8),
+            articles=np.int64(self.articles),
+            failed=np.int64(self.failed),
+        )
+        self._parts += 1
+        self._unsaved = []
+        self._last_save = time.monotonic()
+        log.info("%s: %d articles, %d sentences", self._source, self.articles, self.sentences)
+        if self.articles >= _ENOUGH_TO_JUDGE:
+            self._check_failures()
+
+    def finish(self) -> None:
+        """Log the totals; too many failures are an error."""
+        self._check_failures()
+        log.info(
+            "%s: %d articles (%d left out as unreadable), %d sentences",
+            *(self._source, self.articles, self.failed, self.sentences),
+        )
+
+    def _check_failures(self) -> None:
+        if self.failed > self._settings.max_failed_share * self.articles:
+            raise UserError(
+                f"{self._source}: {self.failed} of {self.articles} articles can't be parsed, more "
+                f"than the share of {self._settings.max_failed_share} that is let pass; is the "
+                "dump damaged?"
+            )
+
+
+def _fingerprint(source: str | Path, settings: ExtractionSettings, code: str) -> str:
+    """What saved progress must agree on: the source's size, date and edges, settings, code.
+
+    Reading all of a 20 GB dump only to know it again would take minutes.
+    """
+    path = Path(source)
+    status = path.stat()
+    with path.open("rb") as file:
+        start = file.read(_EDGE_BYTES)
+        file.seek(max(0, status.st_size - _EDGE_BYTES))
+        end = file.read()
+    return fingerprint(status.st_size, status.st_mtime_ns, start, end, asdict(settings), code)

@@ -1,0 +1,181 @@
+"""A resolved source becomes a file: generated, found in a package, or fetched.
+
+Beside the file stands `FILE.source.json`, the source as it was resolved, with the URL that gave it
+and the digest seen; later stages read format and column from it.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import logging
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sagevocab.data.fetch import fetch
+from sagevocab.errors import UserError
+from sagevocab.state import atomic_path, file_digest, write_json, write_parquet
+
+log = logging.getLogger(__name__)
+
+Source = dict[str, Any]
+
+
+def retrieve(
+    source: Source, output: str | Path, description: str | Path, *, cache_dir: str | Path, seed: int
+) -> None:
+    """Bring the data of a resolved source (see `catalogue.resolve_source`) to `output`.
+
+    A source that can't be had gives way to its fallback, another data set, with a warning; the
+    description says which one it was.
+
+    Raises:
+        UserError: neither can be had; the message names URL and configuration key.
+    """
+    output, cache_dir = Path(output), Path(cache_dir)
+    try:
+        origin = _retrieve_one(source, output, cache_dir, seed)
+    except UserError as error:
+        if not source.get("fallback"):
+            raise
+        source = _fallback(source, error)
+        try:
+            origin = _retrieve_one(source, output, cache_dir, seed)
+        except UserError as second:
+            log.warning("%s", second)
+            raise error from second
+    record = source | {"origin": origin, "sha256": file_digest(output)}
+    write_json(description, record | {"bytes": output.stat().st_size})
+
+
+def _fallback(source: Source, error: UserError) -> Source:
+    substitute = source["fallback"]
+    log.warning("%s", error)
+    log.warning(
+        "%s: %s is taken instead of %s", *(source["key"], substitute["name"], source["name"])
+    )
+    kept = {name: source.get(name) for name in ("kind", "key", "split", "rows")}
+    return kept | {"column": None, "sentences": False, "instead_of": source["name"]} | substitute
+
+
+def _retrieve_one(source: Source, output: Path, cache_dir: Path, seed: int) -> str:
+    """Bring one source to `output`; return where it came from."""
+    if source["kind"] == "generator":
+        return _generate(source, output, seed)
+    if source.get("hub"):
+        return _retrieve_hub(source, output, cache_dir, seed)
+    urls = [_package_url(source)] if source.get("package") else source["urls"]
+    fetched = fetch(
+        urls,
+        output,
+        cache_dir=cache_dir,
+        sha256=source.get("sha256"),
+        size=source.get("bytes"),
+        way_out=_way_out(source),
+    )
+    return source.get("package") or fetched.url
+
+
+def _way_out(source: Source) -> str:
+    return f"set `{source['key']}.path` to a local copy"
+
+
+# --- synthetic data
+
+
+def _generate(source: Source, output: Path, seed: int) -> str:
+    rows = source.get("rows")
+    if not rows:
+        raise UserError(f"{source['key']}.rows: a generator needs the number of rows to make")
+    if source["split"] is None:
+        with atomic_path(output) as temporary, temporary.open("w", encoding="utf-8") as file:
+            file.writelines(f"{line}\n" for line in _generated_lines(source, rows, seed))
+    else:
+        from sagevocab.data.synthetic import tasks
+
+        write_parquet(output, tasks.rows(source["name"], source["split"], rows, seed))
+    return f"generator {source['name']}"
+
+
+def _generated_lines(source: Source, rows: int, seed: int) -> Iterator[str]:
+    name = source["name"]
+    if name == "turkish":
+        from sagevocab.data.synthetic import turkish
+
+        return turkish.sentences(rows, seed)
+    from sagevocab.data.synthetic import domains
+
+    generator = getattr(domains, name, None)
+    if not callable(generator):
+        raise UserError(
+            f"{source['key']}.generator: there is no text generator {name!r}; "
+            "there are turkish, quora, legal and reviews"
+        )
+    return generator(rows, seed)
+
+
+# --- files in installed packages
+
+
+def _package_url(source: Source) -> str:
+    """file:// URL of "package:path/in/it", found without importing the package."""
+    package, _, inside = source["package"].partition(":")
+    spec = importlib.util.find_spec(package)
+    if spec is None or not spec.submodule_search_locations:
+        raise UserError(f"{source['key']}.package: {package!r} is not installed; pip install it")
+    path = Path(spec.submodule_search_locations[0]) / inside
+    if not path.is_file():
+        raise UserError(f"{source['key']}.package: {path} does not exist; {_way_out(source)}")
+    return path.as_uri()
+
+
+# --- the Hugging Face hub
+
+
+def _retrieve_hub(source: Source, output: Path, cache_dir: Path, seed: int) -> str:
+    hub = source["hub"]
+    try:
+        rows = _load_hub(hub, cache_dir)
+    # The client raises errors of half a dozen packages, depending on where it notices.
+    except Exception as error:
+        log.info("%s", error, exc_info=True)
+        reason = str(error).strip().split("\n")[0] or type(error).__name__
+        raise UserError(
+            f"{hub_url(hub)}: cannot be fetched ({reason}); {_way_out(source)}"
+        ) from error
+    if source.get("share"):
+        rows = rows.select(share_of_rows(len(rows), source["share"], seed))
+    with atomic_path(output) as temporary:
+        rows.to_parquet(temporary)
+    log.info("%s: %d rows", hub_url(hub), len(rows))
+    return hub_url(hub)
+
+
+def hub_url(hub: dict[str, Any]) -> str:
+    """Page of a hub data set, for people."""
+    import huggingface_hub.constants as constants
+
+    return f"{constants.ENDPOINT}/datasets/{hub['repo']}"
+
+
+def _load_hub(hub: dict[str, Any], cache_dir: Path) -> Any:
+    import datasets
+
+    datasets.disable_progress_bars()
+    return datasets.load_dataset(
+        hub["repo"],
+        hub.get("config"),
+        split=hub.get("split") or "train",
+        revision=hub.get("revision"),
+        data_files=hub.get("data_files"),
+        cache_dir=str(cache_dir / "hub"),
+    )
+
+
+def share_of_rows(count: int, share: list[float], seed: int) -> np.ndarray:
+    """Positions of a part of a seeded shuffle, ascending; adjacent shares never overlap."""
+    order = np.random.default_rng(seed).permutation(count)
+    start, end = (round(count * edge) for edge in share)
+    return np.sort(order[start:end])

@@ -1,0 +1,15 @@
+"""Adapter of rule sample_corpus."""
+
+from sagevocab.data.corpus import sample_corpus
+from sagevocab.provenance import job
+
+with job(snakemake):
+    sample_corpus(
+        snakemake.input.sentences,
+        snakemake.output.train,
+        snakemake.output.heldout,
+        lines=snakemake.params.lines,
+        heldout_lines=snakemake.params.heldout_lines,
+        seed=snakemake.params.seed,
+        key=f"language_settings.{snakemake.wildcards.lang}",
+    )
