@@ -412,3 +412,77 @@ for name in DOMAINS:
 for name in TASKS if LM_TOKENIZERS else ():
     for split in ("train", "validation"):
         resolved_source("task_settings", name, split)
+
+
+# --- vocabulary
+
+
+def bpe_tokenizers():
+    """Tokenizers of method `bpe`; `bpe` itself also where only `bpe_merges` is to be compared."""
+    named = config["tokenizer_settings"].get("bpe", {}).get("method") == "bpe"
+    return sorted({*tokenizers_of_method("bpe"), *(["bpe"] if named else [])})
+
+
+def sentencepiece_settings():
+    """What sentencepiece is told beside the size."""
+    keys = ("character_coverage", "max_piece_length", "max_sentence_length", "normalization")
+    return {key: config["vocabulary"][key] for key in keys}
+
+
+def word_settings():
+    """How text becomes words, in the library and in every exported tokenizer."""
+    return {key: config["vocabulary"][key] for key in ("normalization", "max_word_chars")}
+
+
+def vocabulary_card(method, **settings):
+    """What the model card of a vocabulary trained here says, by language."""
+    return lambda wildcards: {
+        "language": wildcards.lang,
+        "language_name": setting("language_settings", wildcards.lang)["name"],
+        "method": method,
+        "source": setting("language_settings", wildcards.lang)["source"],
+        "settings": settings,
+    }
+
+
+def sage_reading(wildcards):
+    """Which reading of SaGe a tokenizer is: its preset and the keys that override it."""
+    stanza = setting("tokenizer_settings", wildcards.tok)
+    others = ("label", "method", "path")
+    overrides = {key: value for key, value in stanza.items() if key not in others}
+    return {"preset": "algorithm-1", **overrides}
+
+
+def sage_card(wildcards):
+    """What the model card of a SaGe vocabulary says: its reading and the numbers of the ablation."""
+    reading = sage_reading(wildcards)
+    sizes = {"initial_size": config["vocabulary"]["initial_size"], **config["sage"]}
+    method = f"SaGe, preset {reading['preset']}, segmented by greedy longest match"
+    return vocabulary_card(method, **reading, **sizes)(wildcards)
+
+
+def external_path(wildcards):
+    """Where a tokenizer of method `external` lies."""
+    path = setting("tokenizer_settings", wildcards.tok)["path"]
+    return path.replace("{lang}", wildcards.lang)
+
+
+for name in tokenizers_of_method("external"):
+    if not setting("tokenizer_settings", name).get("path"):
+        raise WorkflowError(
+            f"config key tokenizer_settings.{name}.path: is missing; give a Hugging Face folder, "
+            "a sentencepiece .model or a list of pieces"
+        )
+
+
+def external_files(wildcards):
+    """The files of an external tokenizer; none if they are missing, which the job then explains."""
+    path = Path(external_path(wildcards))
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    return [str(file) for file in files if file.is_file()]
+
+
+def external_card(wildcards):
+    """What the model card of an external tokenizer says."""
+    card = vocabulary_card(f"imported from `{Path(external_path(wildcards)).name}`")(wildcards)
+    return {**card, "source": None}

@@ -1,0 +1,19 @@
+"""Adapter of rule train_unigram."""
+
+from sagevocab.provenance import job
+from sagevocab.vocab.bpe import (
+    TrainingSettings,
+    pieces_of_model,
+    read_model,
+    scores_of_model,
+    train_unigram,
+)
+from sagevocab.vocab.export import Card, WordSettings, export_unigram
+
+with job(snakemake):
+    path, params = snakemake.output.model, snakemake.params
+    training, words = TrainingSettings(**params.training), WordSettings(**params.words)
+    train_unigram(snakemake.input.lines, params.size, path, training, "vocabulary.final_size")
+    model = read_model(path)
+    pieces, scores = pieces_of_model(model), scores_of_model(model)
+    export_unigram(params.artefact, pieces, scores, words, Card(**params.card))
