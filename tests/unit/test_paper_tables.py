@@ -11,7 +11,7 @@ import pytest
 import yaml
 
 from sagevocab.errors import UserError
-from sagevocab.paper import formats, tables, tables_examples, tables_settings
+from sagevocab.paper import formats, tables, tables_costs, tables_examples, tables_settings
 from sagevocab.paper.formats import Segmentation
 
 RESOURCES = Path(tables.__file__).parents[3] / "resources"
@@ -120,8 +120,9 @@ TASKS = [
 ]
 
 
-def score(task, tokenizer, seed, value):
-    return {"task": task, "tokenizer": tokenizer, "seed": seed, "value": value}
+def score(task, tokenizer, seed, value, majority=0.5):
+    names = {"task": task, "tokenizer": tokenizer, "seed": seed}
+    return {**names, "value": value, "majority": majority}
 
 
 def test_scores_are_means_with_spread_beside_the_papers(outputs):
@@ -136,6 +137,7 @@ def test_scores_are_means_with_spread_beside_the_papers(outputs):
     tables.table_sequence(scores, tasks=TASKS, labels={"bpe": "BPE"}, paper=paper, **outputs)
     assert markdown_rows(outputs) == [
         ["BPE", ".7900 ± .0141", "50.00 ± 0.00"],
+        ["Most frequent answer", ".5000", "50.00"],
         ["BPE (paper)", ".7918", "62.76"],
         ["sage (paper)", ".8004", "64.00"],
     ]
@@ -148,10 +150,11 @@ def test_scores_are_means_with_spread_beside_the_papers(outputs):
 
 def test_one_seed_has_no_spread_and_a_metric_may_be_negative_or_undefined(outputs):
     tasks = [{"name": "cola", "label": "CoLA", "metric": "matthews", "synthetic": False}]
-    given = [score("cola", "bpe", 1, -0.0123), score("cola", "sage", 1, float("nan"))]
+    given = [score("cola", "bpe", 1, -0.0123, 0), score("cola", "sage", 1, float("nan"), 0)]
     labels = {"bpe": "BPE", "sage": "SaGe"}
     tables.table_ner(given, tasks=tasks, labels=labels, paper={}, **outputs)
-    assert markdown_rows(outputs) == [["BPE", "-.0123"], ["SaGe", "–"]]
+    last = ["Most frequent answer", ".0000"]
+    assert markdown_rows(outputs) == [["BPE", "-.0123"], ["SaGe", "–"], last]
 
 
 def test_a_missing_score_is_named(outputs):
@@ -160,6 +163,11 @@ def test_a_missing_score_is_named(outputs):
             [score("mrpc", "bpe", 1, 0.5)], tasks=TASKS, labels={"bpe": "BPE"}, paper={}, **outputs
         )
     assert not any(path.exists() for path in outputs.values())
+
+
+def test_a_score_table_without_models_names_the_way_out(outputs):
+    with pytest.raises(UserError, match=r"config keys lm\.enabled"):
+        tables.table_sequence([], tasks=TASKS, labels={}, paper={}, **outputs)
 
 
 def test_a_damaged_score_file_is_named(tmp_path):
@@ -300,3 +308,69 @@ def test_an_ablation_is_found_in_the_corpus_or_said_to_be_absent(tmp_path, outpu
     assert "[ e ▁direct" in whole["segmentation"]
     assert "[ de ▁direct" in without["segmentation"]
     assert absent["segmentation"] == "no such sentence in the corpus"
+
+
+# --- costs
+
+
+def benchmark(folder, name, seconds, memory):
+    path = folder / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(f"s\th:m:s\tmax_rss\n{seconds}\t0:00:01\t{memory}\n", encoding="utf-8")
+
+
+@pytest.fixture
+def benchmarks(tmp_path):
+    folder = tmp_path / "benchmarks"
+    benchmark(folder, "train_bpe_initial/en.tsv", 30, 600)
+    benchmark(folder, "train_bpe/en.bpe.tsv", 10, 500)
+    benchmark(folder, "train_embeddings/en.sage.tsv", 60, 700)
+    benchmark(folder, "build_sage/en.sage.tsv", 20, 2500)
+    benchmark(folder, "build_sage/en.sage_released.tsv", 15, "NA")
+    benchmark(folder, "count_pieces/en.train.bpe.tsv", 4, 300)
+    benchmark(folder, "count_pieces/en.train.unigram.tsv", 5, 400)
+    benchmark(folder, "table_ner.tsv", 99, 100)
+    return folder
+
+
+STAGES = [
+    *("train_bpe_initial", "train_bpe", "train_embeddings", "build_sage"),
+    *("count_pieces", "pretrain"),
+]
+COST_NAMES = {
+    "languages": {"en": "English"},
+    "tokenizers": {"bpe": "BPE", "sage": "SaGe", "sage_released": "SaGe 1.0"},
+}
+
+
+def test_costs_add_up_by_stage_and_tokenizer(benchmarks, outputs):
+    tables_costs.table_costs(benchmarks, stages=STAGES, **COST_NAMES, **outputs)
+    rows = {row[0]: row[1:] for row in markdown_rows(outputs)}
+    assert list(rows) == [*STAGES[:-1], "vocabulary, English"]
+    nothing = ["–", "–"]
+    assert rows["train_bpe_initial"] == ["1", *nothing * 3, "30.0 s", "600 MB"]
+    sage = ["20.0 s", "2.5 GB", "15.0 s", "–"]
+    assert rows["build_sage"] == ["2", *nothing, *sage, "35.0 s", "2.5 GB"]
+    assert rows["count_pieces"] == ["2", "4.0 s", "300 MB", *nothing * 2, "9.0 s", "400 MB"]
+
+
+def test_a_vocabulary_costs_all_the_stages_that_make_it(benchmarks, outputs):
+    tables_costs.table_costs(benchmarks, stages=STAGES, **COST_NAMES, **outputs)
+    last = markdown_rows(outputs)[-1]
+    assert last[2:4] == ["10.0 s", "500 MB"]
+    assert last[4:6] == ["110.0 s (11 ×)", "2.5 GB"]
+    assert last[6:8] == ["45.0 s (4.5 ×)", "600 MB"]
+    assert {row["rule"] for row in rows_of(outputs)} == set(STAGES[:-1])
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0.04, "0.0 s"), (119.9, "119.9 s"), (600, "10.0 min"), (9000, "2.5 h")]
+)
+def test_durations_are_told_in_a_fitting_unit(seconds, text):
+    assert tables_costs.format_seconds(seconds) == text
+
+
+def test_a_damaged_benchmark_is_named(tmp_path, outputs):
+    benchmark(tmp_path, "build_sage/en.sage.tsv", "soon", 1)
+    with pytest.raises(UserError, match=r"build_sage/en\.sage\.tsv: no benchmark"):
+        tables_costs.table_costs(tmp_path, stages=STAGES, **COST_NAMES, **outputs)

@@ -440,9 +440,19 @@ def vocabulary_card(method, **settings):
         "language": wildcards.lang,
         "language_name": setting("language_settings", wildcards.lang)["name"],
         "method": method,
-        "source": setting("language_settings", wildcards.lang)["source"],
+        "source": {
+            field: value
+            for field, value in resolved_source("language_settings", wildcards.lang).items()
+            if field in ("kind", "name", "title", "licence")
+        },
         "settings": settings,
     }
+
+
+def corpus_description(wildcards):
+    """What the retrieved corpus of a language really is, for model cards; nothing for a local file."""
+    name = f"retrieved/corpora/{wildcards.lang}"
+    return source_input("language_settings", wildcards.lang, name)[1:]
 
 
 def sage_reading(wildcards):

@@ -184,3 +184,43 @@ rule table_ner:
         code=library_digest("paper.tables"),
     script:
         "../scripts/table_ner.py"
+
+
+rule table_costs:
+    """Time and memory of every stage, SaGe against BPE (paper, "Limitations").
+
+    Its numbers come from clocks: it is the one table that differs between equal runs.
+    """
+    input:
+        vocabularies=targets_of("vocabularies"),
+        analysis=targets_of("analysis"),
+        models=targets_of("models"),
+        scores=targets_of("scores"),
+    output:
+        tex=result("tables/table_costs.tex"),
+        csv=result("tables/table_costs.csv"),
+        md=report(
+            result("tables/table_costs.md"),
+            caption="../report/table_costs.rst",
+            category="Tables",
+        ),
+    log:
+        result("logs/table_costs.log"),
+    benchmark:
+        result("benchmarks/table_costs.tsv")
+    conda:
+        "../../envs/paper.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(2000),
+        runtime=30,
+    params:
+        benchmarks=result("benchmarks"),
+        stages=stage_rules(),
+        languages=LANGUAGES,
+        titles=language_titles(LANGUAGES),
+        tokenizers=PAPER_TOKENIZERS,
+        labels=labels_of(PAPER_TOKENIZERS),
+        code=library_digest("paper.tables_costs"),
+    script:
+        "../scripts/table_costs.py"

@@ -24,6 +24,9 @@ _UNITS = {
 }
 
 
+_SCORE_KEYS = ("task", "tokenizer", "seed", "value", "majority")
+
+
 class Task(TypedDict):
     """An evaluation task as a table's column."""
 
@@ -147,7 +150,8 @@ def table_sequence(
 ) -> None:
     """Write the scores of the sequence-level tasks, mean and spread over the seeds.
 
-    scores: records of task, tokenizer, seed, value (a fraction). labels: tokenizer name -> label.
+    scores: records of task, tokenizer, seed, value and majority (fractions; majority: what the
+    most frequent answer scores). labels: tokenizer name -> label.
     paper: tokenizer name -> task -> value printed (a fraction). Source: paper, Section 5.
     """
     _write_scores(scores, tasks, labels, paper, {"tex": tex, "csv": csv, "md": md})
@@ -177,12 +181,18 @@ def _write_scores(
     paper: Mapping[str, Mapping[str, float]],
     files: Mapping[str, Files],
 ) -> None:
+    if not tasks or not labels:
+        raise UserError(
+            "config keys lm.enabled, lm.tokenizers and tasks: they leave no scores for this table; "
+            "enable the models and list tasks of its kind"
+        )
     data = summarise_scores(scores, tasks, labels, paper)
     ours = [[label, *_our_cells(data, name, tasks)] for name, label in labels.items()]
     printed = [
         [f"{labels.get(name, name)} (paper)", *_paper_cells(values, tasks)]
         for name, values in paper.items()
     ]
+    ours.append(["Most frequent answer", *_majority_cells(data, tasks)])
     header = [("", "", ""), *(_task_header(task) for task in tasks)]
     shown = pd.DataFrame(ours + printed, columns=pd.MultiIndex.from_tuples(header))
     seeds = sorted({int(number) for number in data["seeds"]})
@@ -195,7 +205,7 @@ def _write_scores(
 
 
 def read_scores(paths: Iterable[Files]) -> list[dict]:
-    """Read score files: records of task, tokenizer, seed, value.
+    """Read score files: records of task, tokenizer, seed, value, majority.
 
     Raises:
         UserError: a file is missing or holds no score.
@@ -204,7 +214,7 @@ def read_scores(paths: Iterable[Files]) -> list[dict]:
     for path in paths:
         try:
             score = json.loads(Path(path).read_text(encoding="utf-8"))
-            scores.append({key: score[key] for key in ("task", "tokenizer", "seed", "value")})
+            scores.append({key: score[key] for key in _SCORE_KEYS})
         except (OSError, ValueError, KeyError, TypeError) as error:
             raise UserError(f"{path}: holds no score ({error}); delete it, run again") from error
     return scores
@@ -237,6 +247,7 @@ def summarise_scores(
                     "mean": found["value"].mean(),
                     "sd": found["value"].std(ddof=1),
                     "seeds": found["seed"].nunique(),
+                    "majority": found["majority"].mean(),
                     "paper": paper.get(name, {}).get(task["name"]),
                 }
             )
@@ -256,6 +267,11 @@ def _our_cells(data: pd.DataFrame, tokenizer: str, tasks: Sequence[Task]) -> lis
 def _mean_and_spread(row: pd.Series, metric: str) -> str:
     mean = format_score(row["mean"], metric)
     return mean if pd.isna(row["sd"]) else f"{mean} ± {format_score(row['sd'], metric)}"
+
+
+def _majority_cells(data: pd.DataFrame, tasks: Sequence[Task]) -> list[str]:
+    by_task = data.groupby("task")["majority"].mean()
+    return [format_score(by_task[task["name"]], task["metric"]) for task in tasks]
 
 
 def _paper_cells(values: Mapping[str, float], tasks: Sequence[Task]) -> list[str]:

@@ -42,7 +42,7 @@ def table_hyperparameters_pretraining(
     md: Files,
 ) -> None:
     """Write the settings of pre-training beside the paper's; arguments as for the vocabulary."""
-    _write_settings(settings, paper, _PRETRAINING, {"tex": tex, "csv": csv, "md": md})
+    _write_settings(settings, paper, _pretraining(settings), {"tex": tex, "csv": csv, "md": md})
 
 
 def table_hyperparameters_finetuning(
@@ -60,13 +60,17 @@ def table_hyperparameters_finetuning(
 # What the code does where the paper's appendix has a setting and the configuration has none.
 _PRETRAINING = {
     "layer_norm_type": "pytorch",
-    "model_type": "bert-mlm",
+    "model_type": "roberta-prelayernorm, MLM",
     "encoder_ln_mode": "pre-ln",
-    "lr_schedule": "share of the budget",
     "optimizer_type": "adamw",
     "deepspeed": "no",
 }
-_FINETUNING = {"evaluation_strategy": "at the end"}
+_FINETUNING = {"evaluation_strategy": "after the last update"}
+
+
+def _pretraining(settings: Mapping[str, Any]) -> dict[str, str]:
+    hours = dict(flat_settings(settings)).get("lm.pretrain.hours")
+    return {**_PRETRAINING, "lr_schedule": "steps" if hours is None else "time"}
 
 
 def _write_settings(

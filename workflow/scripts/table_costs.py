@@ -1,0 +1,14 @@
+"""Adapter of rule table_costs."""
+
+from sagevocab.paper.tables_costs import table_costs
+from sagevocab.provenance import job
+
+with job(snakemake):
+    params = snakemake.params
+    table_costs(
+        params.benchmarks,
+        stages=params.stages,
+        languages=dict(zip(params.languages, params.titles, strict=True)),
+        tokenizers=dict(zip(params.tokenizers, params.labels, strict=True)),
+        **snakemake.output,
+    )
