@@ -1,0 +1,45 @@
+# Evaluation of the language models on tasks (paper, Section 5, Tables 4 and 5).
+#
+# In:    models/{lang}/{tok}/, a pretrained model
+#        tasks/{task}/{train,validation}.parquet, clean rows
+# Out:   scores/{lang}/{tok}/{task}/{seed}.json                  metrics, as fractions
+#        scores/{lang}/{tok}/{task}/{seed}.predictions.parquet   a prediction for each row
+# Steps: one job a task, tokenizer and seed: fine-tune, predict the validation split, score
+
+
+rule finetune_model:
+    """One model, fine-tuned and scored on one task with one seed."""
+    input:
+        weights=result("models/{lang}/{tok}/model.safetensors"),
+        configuration=result("models/{lang}/{tok}/config.json"),
+        tokenizer=result("models/{lang}/{tok}/tokenizer.json"),
+        tokenizer_configuration=result("models/{lang}/{tok}/tokenizer_config.json"),
+        train=result("tasks/{task}/train.parquet"),
+        validation=result("tasks/{task}/validation.parquet"),
+    output:
+        scores=result("scores/{lang}/{tok}/{task}/{seed}.json"),
+        predictions=result("scores/{lang}/{tok}/{task}/{seed}.predictions.parquet"),
+    log:
+        result("logs/finetune_model/{lang}.{tok}.{task}.{seed}.log"),
+    benchmark:
+        result("benchmarks/finetune_model/{lang}.{tok}.{task}.{seed}.tsv")
+    conda:
+        "../../envs/models.yaml"
+    threads: 4 if config["lm"]["gpus"] else 1
+    resources:
+        mem_mb=memory(16000 if config["lm"]["gpus"] else 6000),
+        gpu=config["lm"]["gpus"],
+        runtime=1440,
+    params:
+        settings={key: value for key, value in config["lm"]["finetune"].items() if key != "seeds"},
+        task=lambda wildcards: {
+            key: setting("task_settings", wildcards.task)[key]
+            for key in ("kind", "metric", "labels")
+        },
+        precision=config["lm"]["pretrain"]["precision"],
+        checkpoint_minutes=config["lm"]["pretrain"]["checkpoint_minutes"],
+        gpus=config["lm"]["gpus"],
+        state_dir=state("scores/{lang}/{tok}/{task}/{seed}"),
+        code=library_digest("lm.finetune"),
+    script:
+        "../scripts/finetune_model.py"

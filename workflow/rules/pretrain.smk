@@ -1,0 +1,80 @@
+# Masked-language-model pretraining (paper, Section 5 and Appendix A).
+#
+# In:    corpus/{lang}.txt.zst, the lines that the vocabulary was trained on
+#        corpus/{lang}.heldout.txt.zst, lines kept out of all training
+#        vocab/{lang}/{tok}/, a tokenizer
+# Out:   shards/{lang}/{tok}/   the corpus as rows of token ids
+#        models/{lang}/{tok}/   a folder that `AutoModelForMaskedLM` loads, and its training log
+# Steps: encode and pack the corpus once a tokenizer, then train from scratch under the budget
+#
+# A killed training goes on from its last checkpoint when the rule runs again. `lm.gpus: 0` trains
+# on the CPU, with as many threads as `--set-threads pretrain_model=N` says.
+
+
+rule build_shards:
+    """A corpus as memory-mapped rows of one tokenizer's ids."""
+    input:
+        train=result("corpus/{lang}.txt.zst"),
+        heldout=result("corpus/{lang}.heldout.txt.zst"),
+        tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
+        configuration=result("vocab/{lang}/{tok}/tokenizer_config.json"),
+    output:
+        train=result("shards/{lang}/{tok}/train.npy"),
+        heldout=result("shards/{lang}/{tok}/heldout.npy"),
+        index=result("shards/{lang}/{tok}/index.json"),
+    log:
+        result("logs/build_shards/{lang}.{tok}.log"),
+    benchmark:
+        result("benchmarks/build_shards/{lang}.{tok}.tsv")
+    conda:
+        "../../envs/models.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(4000),
+        runtime=120,
+    params:
+        sequence_length=config["lm"]["pretrain"]["sequence_length"],
+        artefact=result("shards/{lang}/{tok}"),
+        code=library_digest("lm.shards"),
+    script:
+        "../scripts/build_shards.py"
+
+
+rule pretrain_model:
+    """A pre-layer-norm BERT, trained from scratch on one language with one tokenizer."""
+    input:
+        shards=result("shards/{lang}/{tok}/index.json"),
+        train=result("shards/{lang}/{tok}/train.npy"),
+        heldout=result("shards/{lang}/{tok}/heldout.npy"),
+        tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
+        configuration=result("vocab/{lang}/{tok}/tokenizer_config.json"),
+    output:
+        weights=result("models/{lang}/{tok}/model.safetensors"),
+        configuration=result("models/{lang}/{tok}/config.json"),
+        tokenizer=result("models/{lang}/{tok}/tokenizer.json"),
+        tokenizer_configuration=result("models/{lang}/{tok}/tokenizer_config.json"),
+        log=result("models/{lang}/{tok}/training_log.parquet"),
+        card=result("models/{lang}/{tok}/README.md"),
+    log:
+        result("logs/pretrain_model/{lang}.{tok}.log"),
+    benchmark:
+        result("benchmarks/pretrain_model/{lang}.{tok}.tsv")
+    conda:
+        "../../envs/models.yaml"
+    threads: 4 if config["lm"]["gpus"] else 1
+    resources:
+        mem_mb=memory(16000 if config["lm"]["gpus"] else 6000),
+        gpu=config["lm"]["gpus"],
+        # A budget in updates or tokens has no known duration: two days, unless a profile says.
+        runtime=120 + int(60 * (config["lm"]["pretrain"]["hours"] or 46)),
+    params:
+        settings=config["lm"]["pretrain"],
+        name=lambda wildcards: f"{wildcards.lang}/{wildcards.tok} ({RUN})",
+        source=lambda wildcards: setting("language_settings", wildcards.lang)["source"],
+        seed=config["seed"],
+        gpus=config["lm"]["gpus"],
+        state_dir=state("models/{lang}/{tok}"),
+        artefact=result("models/{lang}/{tok}"),
+        code=library_digest("lm.pretrain"),
+    script:
+        "../scripts/pretrain_model.py"

@@ -1,0 +1,19 @@
+"""Adapter of rule build_shards."""
+
+import os
+from pathlib import Path
+
+# The tokenizer's threads are chosen when it is first used.
+os.environ["RAYON_NUM_THREADS"] = str(snakemake.threads)
+
+from sagevocab.lm.shards import build_shards
+from sagevocab.provenance import job
+
+with job(snakemake):
+    build_shards(
+        snakemake.input.train,
+        snakemake.input.heldout,
+        Path(snakemake.input.tokenizer).parent,
+        Path(snakemake.output.index).parent,
+        sequence_length=snakemake.params.sequence_length,
+    )

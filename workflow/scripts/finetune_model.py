@@ -1,0 +1,28 @@
+"""Adapter of rule finetune_model."""
+
+from pathlib import Path
+
+from sagevocab.lm.finetune import FinetuneSettings, finetune
+from sagevocab.lm.tasks import Task
+from sagevocab.provenance import job
+
+with job(snakemake):
+    names, task = snakemake.wildcards, snakemake.params.task
+    labels = None if task["labels"] is None else tuple(task["labels"])
+    finetune(
+        Path(snakemake.input.weights).parent,
+        snakemake.input.train,
+        snakemake.input.validation,
+        snakemake.output.scores,
+        snakemake.output.predictions,
+        Task(names.task, task["kind"], task["metric"], labels),
+        FinetuneSettings.from_config(snakemake.params.settings),
+        language=names.lang,
+        tokenizer=names.tok,
+        seed=int(names.seed),
+        precision=snakemake.params.precision,
+        threads=snakemake.threads,
+        gpus=snakemake.params.gpus,
+        state_dir=snakemake.params.state_dir,
+        checkpoint_minutes=snakemake.params.checkpoint_minutes,
+    )

@@ -1,0 +1,20 @@
+"""Adapter of rule pretrain_model."""
+
+from pathlib import Path
+
+from sagevocab.lm.pretrain import PretrainSettings, pretrain
+from sagevocab.provenance import job
+
+with job(snakemake):
+    pretrain(
+        Path(snakemake.input.shards).parent,
+        Path(snakemake.input.tokenizer).parent,
+        Path(snakemake.output.weights).parent,
+        PretrainSettings.from_config(snakemake.params.settings),
+        name=snakemake.params.name,
+        source=snakemake.params.source,
+        seed=snakemake.params.seed,
+        threads=snakemake.threads,
+        gpus=snakemake.params.gpus,
+        state_dir=snakemake.params.state_dir,
+    )

@@ -1,0 +1,418 @@
+"""Fine-tuning of a pretrained model on one task, and its score (paper, Section 5, Appendix A).
+
+Heads are transformers' own. Training follows Hugging Face's fine-tuning scripts, which the paper
+names: AdamW, decay of degree 1 after a warm-up in updates, clipped gradients, no choice of a best
+epoch; the score is that of the last update on the validation split.
+"""
+
+from __future__ import annotations
+
+import logging
+import math
+from dataclasses import asdict, dataclass, fields
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+import transformers
+from safetensors import SafetensorError
+from scipy.special import softmax
+from torch.nn import functional
+from transformers import (
+    AutoModelForSequenceClassification,
+    AutoModelForTokenClassification,
+    PreTrainedModel,
+)
+
+from sagevocab.errors import UserError
+from sagevocab.lm.encoder import TextEncoder, load_encoder
+from sagevocab.lm.masking import IGNORED
+from sagevocab.lm.model import WEIGHTS, longest_input
+from sagevocab.lm.schedule import BudgetSchedule, PolynomialSchedule, Schedule
+from sagevocab.lm.tasks import (
+    OUTSIDE,
+    TRUNCATED,
+    Examples,
+    Task,
+    encode_texts,
+    encode_words,
+    gold_of,
+    most_frequent,
+    read_split,
+    tag_names,
+)
+from sagevocab.lm.training import (
+    DROPOUT,
+    INITIAL_WEIGHTS,
+    REPORT_SECONDS,
+    Checkpoints,
+    Clock,
+    Device,
+    Progress,
+    apply_gradients,
+    choose_device,
+    hours_minutes_seconds,
+    make_optimizer,
+    order_of,
+    out_of_memory,
+    seed_torch,
+)
+from sagevocab.provenance import source_digest
+from sagevocab.state import ResumableState, fingerprint, write_json, write_parquet
+
+log = logging.getLogger(__name__)
+
+
+@dataclass(frozen=True)
+class FinetuneSettings:
+    """The keys of `lm.finetune` but `seeds`; defaults are the paper's (Appendix A).
+
+    An update sees `batch * accumulation` examples. AdamW's other settings are PyTorch's own.
+    """
+
+    epochs: float = 3
+    max_sequence_length: int = 128
+    batch: int = 16
+    eval_batch: int = 16
+    accumulation: int = 1
+    learning_rate: float = 5e-5
+    weight_decay: float = 0.1
+    max_grad_norm: float = 1.0
+    schedule: str = "polynomial"
+    warmup_steps: int = 50
+
+    @classmethod
+    def from_config(cls, section: dict[str, Any]) -> FinetuneSettings:
+        """Read the section `lm.finetune` of a configuration.
+
+        Raises:
+            UserError: a key is unknown.
+        """
+        known = {field.name for field in fields(cls)}
+        for key in section.keys() - {"seeds"} - known:
+            raise UserError(f"lm.finetune.{key}: no such key; known: {', '.join(sorted(known))}")
+        return cls(**{key: value for key, value in section.items() if key in known})
+
+    def updates_per_epoch(self, examples: int) -> int:
+        """Return the updates of one pass over the examples; the last may see fewer of them."""
+        return math.ceil(examples / (self.batch * self.accumulation))
+
+    def learning_rates(self, examples: int) -> Schedule:
+        """Return the schedule for a number of training examples."""
+        updates = math.ceil(self.epochs * self.updates_per_epoch(examples))
+        if self.schedule == "constant":
+            share = self.warmup_steps / updates
+            return BudgetSchedule(self.learning_rate, share, updates, decay=False)
+        end = 1e-7 if self.schedule == "polynomial" else 0.0
+        return PolynomialSchedule(self.learning_rate, self.warmup_steps, updates, end)
+
+
+@dataclass(frozen=True)
+class Split:
+    """Rows of a task, what is right in each (see `gold_of`), and their encoding."""
+
+    rows: pd.DataFrame
+    gold: Any
+    examples: Examples
+
+
+@dataclass(frozen=True)
+class Finetuning:
+    """What an update of one run needs; `tags` are those of a tagging task by number."""
+
+    task: Task
+    settings: FinetuneSettings
+    seed: int
+    encoder: TextEncoder
+    tags: list[str]
+    device: Device
+    model: PreTrainedModel
+    optimizer: torch.optim.AdamW
+
+
+def finetune(
+    model: str | Path,
+    train: str | Path,
+    validation: str | Path,
+    scores: str | Path,
+    predictions: str | Path,
+    task: Task,
+    settings: FinetuneSettings,
+    *,
+    language: str,
+    tokenizer: str,
+    seed: int,
+    precision: str = "auto",
+    threads: int = 1,
+    gpus: int = 0,
+    state_dir: str | Path | None = None,
+    checkpoint_minutes: float = 30.0,
+    checkpoint_updates: int | None = None,
+) -> None:
+    """Fine-tune a model on a task and write its score and its predictions.
+
+    Args:
+        model: folder written by `pretrain`.
+        train: training rows, parquet.
+        validation: rows to score, parquet.
+        scores: JSON to write: the task's metric, all metrics, what the most frequent answer
+            scores, and how many examples there were.
+        predictions: parquet to write, one row an example.
+        task: what is to be learnt.
+        settings: section `lm.finetune`.
+        language: of the model, for the record.
+        tokenizer: of the model, for the record.
+        seed: of the head, order and dropout.
+        precision: as for `pretrain`.
+        threads: threads of the CPU.
+        gpus: 0 for the CPU, 1 for a GPU.
+        state_dir: where checkpoints are kept until the run is done; None keeps none.
+        checkpoint_minutes: minutes between checkpoints.
+        checkpoint_updates: checkpoint after every so many updates too.
+
+    Raises:
+        UserError: an unreadable model, file or row, no device, a loss that is not finite, too
+            little memory.
+    """
+    device = choose_device(gpus, precision, threads)
+    encoder = load_encoder(model)
+    splits, tags = load_splits(train, validation, task, encoder, settings.max_sequence_length)
+    run = _prepare(Path(model), task, settings, seed, encoder, tags, device)
+    schedule = settings.learning_rates(len(splits["train"].rows))
+    mark = _fingerprint(run, Path(model), Path(train), Path(validation))
+    state = ResumableState(state_dir, mark)
+    checkpoints = Checkpoints(state, seconds=checkpoint_minutes * 60, updates=checkpoint_updates)
+    progress = checkpoints.restore(run.model, run.optimizer)
+    _train(run, splits["train"], schedule, progress, checkpoints)
+
+    frame, predicted = predict(run, splits["validation"])
+    record = _record(task, splits, predicted) | {
+        "language": language,
+        "tokenizer": tokenizer,
+        "seed": seed,
+        "updates": progress.updates,
+    }
+    log.info("%s: %s %.4f (most frequent answer %.4f)", *map(record.get, _SUMMARY))
+    write_parquet(predictions, frame)
+    write_json(scores, record)
+    state.clear()
+
+
+_SUMMARY = ("task", "metric", "value", "majority")
+
+
+def load_splits(
+    train: str | Path, validation: str | Path, task: Task, encoder: TextEncoder, longest: int
+) -> tuple[dict[str, Split], list[str]]:
+    """Read and encode both splits; return them by name, and the tags of a tagging task by number.
+
+    Raises:
+        UserError: a file or a row is unusable; names it.
+    """
+    rows = {"train": read_split(train, task), "validation": read_split(validation, task)}
+    tags = tag_names(rows["train"]) if task.is_tagging else []
+    splits = {}
+    for (name, frame), path in zip(rows.items(), (train, validation), strict=True):
+        gold = gold_of(path, frame, task)
+        if task.is_tagging:
+            examples = encode_words(frame, tags, encoder, longest)
+        else:
+            examples = encode_texts(frame, gold, encoder, longest)
+        splits[name] = Split(frame, gold, examples)
+        log.info("%s: %d examples, %d truncated", path, len(frame), examples.truncated)
+    return splits, tags
+
+
+def examples_of(settings: FinetuneSettings, update: int, count: int, seed: int) -> np.ndarray:
+    """Return which of `count` examples an update sees; none is seen twice in an epoch."""
+    epoch, place = divmod(update, settings.updates_per_epoch(count))
+    size = settings.batch * settings.accumulation
+    return order_of(epoch, count, seed)[place * size : (place + 1) * size]
+
+
+def train_on(run: Finetuning, examples: Examples, update: int, rate: float) -> float:
+    """Do one update, `batch` examples at a time; return the mean loss."""
+    chosen = examples_of(run.settings, update, len(examples), run.seed)
+    batches = np.split(chosen, range(run.settings.batch, len(chosen), run.settings.batch))
+    padded = [examples.padded(batch, run.encoder.pad) for batch in batches]
+    targets = max(1, sum(_target_count(run.task, batch["targets"]) for batch in padded))
+    seed_torch(run.seed, DROPOUT, update)
+    run.model.train()
+    run.optimizer.zero_grad(set_to_none=True)
+    total = torch.zeros((), device=run.device.device)
+    try:
+        for batch in padded:
+            loss = _summed_loss(run.task, _logits(run, batch), run.device.put(batch["targets"]))
+            loss = loss / targets
+            loss.backward()
+            total += loss.detach()
+    except torch.OutOfMemoryError as error:
+        raise out_of_memory("lm.finetune.batch") from error
+    apply_gradients(run.model, run.optimizer, rate, run.settings.max_grad_norm)
+    return total.item()
+
+
+@torch.no_grad()
+def predict(run: Finetuning, split: Split) -> tuple[pd.DataFrame, Any]:
+    """Return the predictions of a split: as a table with a row an example, and as `gold_of` does.
+
+    Classes are numbers, with the probability that the model gives to the predicted one. A word
+    that was cut off is tagged "O".
+    """
+    run.model.eval()
+    logits = _all_logits(run, split.examples)
+    table = {"example": np.arange(len(logits))}
+    if run.task.is_tagging:
+        predicted = _tags(run, split.examples, logits)
+        table |= {"tokens": split.rows["tokens"], "tags": split.gold, "predicted": predicted}
+    elif run.task.is_regression:
+        predicted = np.concatenate(logits)
+        table |= {"label": split.gold, "predicted": predicted}
+    else:
+        scores = np.stack(logits)
+        predicted = scores.argmax(axis=1)
+        probability = softmax(scores, axis=1).max(axis=1)
+        table |= {"label": split.gold, "predicted": predicted, "probability": probability}
+    return pd.DataFrame(table), predicted
+
+
+def _train(
+    run: Finetuning,
+    split: Split,
+    schedule: Schedule,
+    progress: Progress,
+    checkpoints: Checkpoints,
+) -> None:
+    clock = Clock(progress.seconds)
+    while (spent := schedule.share(progress.updates, progress.seconds)) < 1:
+        rate = schedule.rate(progress.updates, progress.seconds)
+        loss = train_on(run, split.examples, progress.updates, rate)
+        if not math.isfinite(loss):
+            raise UserError(
+                f"lm.finetune.learning_rate: the loss is {loss} after {progress.updates} updates "
+                f"at a peak rate of {run.settings.learning_rate:g}; set a lower one"
+            )
+        progress.updates += 1
+        progress.seconds = clock.seconds()
+        if clock.is_due("report", REPORT_SECONDS):
+            left = hours_minutes_seconds(progress.seconds * (1 - spent) / max(spent, 1e-9))
+            log.info(
+                "update %d (%.0f %%), loss %.3f, %s left", progress.updates, 100 * spent, loss, left
+            )
+        checkpoints.save_if_due(clock, run.model, run.optimizer, progress)
+    log.info("%d updates in %.1f s", progress.updates, clock.seconds())
+
+
+def _prepare(
+    folder: Path,
+    task: Task,
+    settings: FinetuneSettings,
+    seed: int,
+    encoder: TextEncoder,
+    tags: list[str],
+    device: Device,
+) -> Finetuning:
+    seed_torch(seed, INITIAL_WEIGHTS)
+    model = load_model(folder, task, tags).to(device.device)
+    longest = longest_input(model.config)
+    if settings.max_sequence_length > longest:
+        raise UserError(
+            f"lm.finetune.max_sequence_length: {settings.max_sequence_length}, but {folder} was "
+            f"pretrained on sequences of {longest}; set {longest} or less"
+        )
+    optimizer = make_optimizer(
+        model, learning_rate=settings.learning_rate, weight_decay=settings.weight_decay
+    )
+    return Finetuning(task, settings, seed, encoder, tags, device, model, optimizer)
+
+
+def load_model(folder: Path, task: Task, tags: list[str]) -> PreTrainedModel:
+    """Return the pretrained model with an untrained head for `task`.
+
+    Raises:
+        UserError: the folder holds no model.
+    """
+    transformers.logging.set_verbosity_error()  # that the head is new is no news
+    transformers.logging.disable_progress_bar()
+    sequence_head, token_head = AutoModelForSequenceClassification, AutoModelForTokenClassification
+    head = token_head if task.is_tagging else sequence_head
+    classes = tags if task.is_tagging else task.labels or ("value",)
+    try:
+        return head.from_pretrained(folder, num_labels=len(classes))
+    except (OSError, ValueError, SafetensorError) as error:
+        raise UserError(f"{folder}: is no pretrained model ({error}); pretrain it first") from error
+
+
+def _target_count(task: Task, targets: np.ndarray) -> int:
+    return int((targets != IGNORED).sum()) if task.is_tagging else len(targets)
+
+
+def _logits(run: Finetuning, batch: dict[str, np.ndarray]) -> torch.Tensor:
+    with run.device.autocast():
+        output = run.model(
+            input_ids=run.device.put(batch["ids"]),
+            attention_mask=run.device.put(batch["present"]),
+            token_type_ids=run.device.put(batch["segments"]),
+        )
+    return output.logits.float()
+
+
+def _summed_loss(task: Task, logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
+    if task.is_regression:
+        return functional.mse_loss(logits.squeeze(-1), targets, reduction="sum")
+    flat = logits.flatten(0, -2)
+    return functional.cross_entropy(flat, targets.flatten(), ignore_index=IGNORED, reduction="sum")
+
+
+def _all_logits(run: Finetuning, examples: Examples) -> list[np.ndarray]:
+    """Return the logits of each example; for tagging those of each word's first token.
+
+    Examples of like length go together, which changes nothing but the time.
+    """
+    order = np.argsort([len(ids) for ids in examples.ids], kind="stable")
+    size = run.settings.eval_batch
+    logits: dict[int, np.ndarray] = {}
+    for start in range(0, len(order), size):
+        chosen = order[start : start + size]
+        batch = _logits(run, examples.padded(chosen, run.encoder.pad)).cpu().numpy()
+        for row, example in zip(batch, chosen, strict=True):
+            logits[example] = row[examples.words[example]] if examples.words else row
+    return [logits[example] for example in range(len(order))]
+
+
+def _tags(run: Finetuning, examples: Examples, logits: list[np.ndarray]) -> list[list[str]]:
+    names = np.array(run.tags)
+    return [
+        np.where(words == TRUNCATED, OUTSIDE, names[scores.argmax(axis=1)]).tolist()
+        for words, scores in zip(examples.words, logits, strict=True)
+    ]
+
+
+def _fingerprint(run: Finetuning, model: Path, train: Path, validation: Path) -> str:
+    task, settings = asdict(run.task), asdict(run.settings)
+    code = source_digest("lm.finetune")
+    weights = model / WEIGHTS
+    return fingerprint(
+        task, settings, run.seed, run.encoder.digest, weights, train, validation, code
+    )
+
+
+def _record(task: Task, splits: dict[str, Split], predicted: Any) -> dict[str, Any]:
+    train, validation = splits["train"], splits["validation"]
+    scores = task.scores(validation.gold, predicted)
+    words = [len(row) for row in validation.examples.words] or range(len(validation.rows))
+    majority = task.scores(validation.gold, most_frequent(train.gold, words, task))
+    cut = sum(int((row == TRUNCATED).sum()) for row in validation.examples.words)
+    return {
+        "task": task.name,
+        "metric": task.metric,
+        "value": scores[task.metric],
+        "all_metrics": scores,
+        "majority": majority[task.metric],
+        "examples": len(validation.rows),
+        "train_examples": len(train.rows),
+        "truncated_examples": validation.examples.truncated,
+        "truncated_words": cut,
+    }

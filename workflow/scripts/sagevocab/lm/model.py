@@ -1,0 +1,122 @@
+"""The model that is pretrained: transformers' pre-layer-norm BERT, its loss, its folder.
+
+RobertaPreLayerNorm runs on PyTorch's fused attention; beside the architecture of Izsak et al. 2021
+it has one layer norm more, after the embeddings.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import torch
+from torch.nn import functional
+from transformers.models.roberta_prelayernorm import (
+    RobertaPreLayerNormConfig,
+    RobertaPreLayerNormForMaskedLM,
+)
+from transformers.utils import logging
+
+from sagevocab.lm.encoder import TextEncoder
+from sagevocab.lm.masking import IGNORED
+
+TOKENIZER_FILES = (
+    "tokenizer.json",
+    "tokenizer_config.json",
+    "special_tokens_map.json",
+    "pieces.txt",
+)
+WEIGHTS = "model.safetensors"
+
+
+def build_model(
+    encoder: TextEncoder,
+    *,
+    layers: int,
+    hidden: int,
+    heads: int,
+    intermediate: int,
+    activation: str,
+    dropout: float,
+    attention_dropout: float,
+    sequence_length: int,
+) -> RobertaPreLayerNormForMaskedLM:
+    """Return an untrained model with BERT's two segments and `sequence_length` positions."""
+    config = RobertaPreLayerNormConfig(
+        vocab_size=encoder.size,
+        hidden_size=hidden,
+        num_hidden_layers=layers,
+        num_attention_heads=heads,
+        intermediate_size=intermediate,
+        hidden_act=activation,
+        hidden_dropout_prob=dropout,
+        attention_probs_dropout_prob=attention_dropout,
+        # This class counts positions from the id of [PAD] plus one.
+        max_position_embeddings=sequence_length + encoder.pad + 1,
+        type_vocab_size=2,
+        pad_token_id=encoder.pad,
+        bos_token_id=encoder.cls,
+        eos_token_id=encoder.sep,
+    )
+    return RobertaPreLayerNormForMaskedLM(config)
+
+
+def longest_input(config: RobertaPreLayerNormConfig) -> int:
+    """Return the longest input, in tokens, for which the model has trained positions."""
+    return config.max_position_embeddings - config.pad_token_id - 1
+
+
+def masked_logits(
+    model: RobertaPreLayerNormForMaskedLM,
+    inputs: torch.Tensor,
+    positions: torch.Tensor,
+    present: torch.Tensor | None,
+) -> torch.Tensor:
+    """Return float32[rows * masked, vocabulary] for the masked positions, and no others.
+
+    For a vocabulary of 16,000 pieces the output layer would else cost as much as several of the
+    layers below it.
+
+    Args:
+        model: the model.
+        inputs: int64[rows, length], ids.
+        positions: int64[rows, masked], where to predict.
+        present: bool[rows, length], False on padding; None if there is none.
+    """
+    states = model.base_model(input_ids=inputs, attention_mask=present).last_hidden_state
+    index = positions.unsqueeze(-1).expand(-1, -1, states.shape[-1])
+    return model.lm_head(states.gather(1, index)).flatten(0, 1).float()
+
+
+def summed_loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
+    """Return the loss in nats, summed over the `labels` that are not IGNORED."""
+    return functional.cross_entropy(logits, labels, ignore_index=IGNORED, reduction="sum")
+
+
+@contextmanager
+def model_folder(output: Path) -> Iterator[Path]:
+    """Yield an empty folder; on success its files are moved into `output`, the weights last."""
+    partial = output.with_name(f".{output.name}.{os.getpid()}.partial")
+    shutil.rmtree(partial, ignore_errors=True)
+    partial.mkdir(parents=True)
+    try:
+        yield partial
+        output.mkdir(exist_ok=True)
+        for path in sorted(partial.iterdir(), key=lambda path: (path.name == WEIGHTS, path.name)):
+            path.replace(output / path.name)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+
+
+def save_model(model: RobertaPreLayerNormForMaskedLM, vocabulary: Path, folder: Path) -> None:
+    """Write weights and configuration, and the files of the tokenizer, into `folder`."""
+    logging.disable_progress_bar()
+    model.save_pretrained(folder)
+    # Weights come readable by their owner alone, unlike every other artefact.
+    (folder / WEIGHTS).chmod((folder / "config.json").stat().st_mode)
+    for name in TOKENIZER_FILES:
+        if (vocabulary / name).is_file():
+            shutil.copyfile(vocabulary / name, folder / name)

@@ -1,0 +1,199 @@
+"""Token shards: a corpus as rows of ids that training maps into memory, made once a tokenizer.
+
+The lines of the corpus, in its order, are one stream of tokens, cut into rows of equal length:
+
+    [CLS] t t t t … t [SEP]
+
+Rows start and end anywhere in a line (`▁` still marks where words start), no token is lost, and
+only the last row is filled up with [PAD]. Ids are uint16 where they fit, else uint32.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+from collections.abc import Iterable, Iterator
+from dataclasses import asdict, dataclass, field
+from itertools import islice
+from pathlib import Path
+from typing import BinaryIO
+
+import numpy as np
+
+from sagevocab.data.corpus import read_lines
+from sagevocab.errors import UserError
+from sagevocab.lm.encoder import TextEncoder, load_encoder
+from sagevocab.state import atomic_path, write_json
+
+log = logging.getLogger(__name__)
+
+SPLITS = ("train", "heldout")
+LINES_AT_ONCE = 4096
+REPORT_EVERY = 100 * LINES_AT_ONCE
+
+
+@dataclass
+class ShardCounts:
+    """What a shard holds: lines and their characters, tokens (special ones left out), rows."""
+
+    lines: int = 0
+    characters: int = 0
+    tokens: int = 0
+    unknown: int = 0
+    rows: int = 0
+
+
+@dataclass(frozen=True)
+class Shard:
+    """A shard opened for reading: `rows` is int[counts.rows, sequence_length], memory-mapped."""
+
+    rows: np.ndarray
+    counts: ShardCounts
+    path: Path
+
+
+def build_shards(
+    train: str | Path,
+    heldout: str | Path,
+    vocabulary: str | Path,
+    output: str | Path,
+    *,
+    sequence_length: int,
+) -> None:
+    """Write `train.npy`, `heldout.npy` and `index.json` into the folder `output`.
+
+    Args:
+        train: lines to train on.
+        heldout: lines to validate on; may be empty.
+        vocabulary: folder of the tokenizer.
+        output: folder of the shards.
+        sequence_length: tokens of a row, [CLS] and [SEP] included.
+
+    Raises:
+        UserError: there is no text to train on, or a file can't be read.
+    """
+    encoder, output = load_encoder(vocabulary), Path(output)
+    counts = {}
+    for split, lines in zip(SPLITS, (train, heldout), strict=True):
+        counts[split] = _write_shard(output / f"{split}.npy", lines, encoder, sequence_length)
+    if counts["train"].tokens == 0:
+        raise UserError(f"{train}: holds no text to train on; check the corpus of this language")
+    index = {
+        "sequence_length": sequence_length,
+        "tokenizer": encoder.digest,
+        **{split: asdict(counts[split]) for split in SPLITS},
+    }
+    write_json(output / "index.json", index)
+
+
+def open_shards(folder: str | Path, encoder: TextEncoder) -> dict[str, Shard]:
+    """Open the shards of `folder` by split name.
+
+    Raises:
+        UserError: they are missing, damaged or were made with another tokenizer than `encoder`.
+    """
+    folder = Path(folder)
+    try:
+        index = json.loads((folder / "index.json").read_text(encoding="utf-8"))
+        made_with = index["tokenizer"]
+    except (OSError, ValueError, KeyError) as error:
+        raise UserError(f"{folder / 'index.json'}: no index of shards; build them first") from error
+    if made_with != encoder.digest:
+        raise UserError(
+            f"{folder}: these shards were made with another tokenizer; delete the folder and "
+            "build them with this one"
+        )
+    return {split: _open_shard(folder / f"{split}.npy", index, split) for split in SPLITS}
+
+
+def _open_shard(path: Path, index: dict, split: str) -> Shard:
+    counts = ShardCounts(**index[split])
+    expected = (counts.rows, index["sequence_length"])
+    try:
+        # An empty file can't be mapped.
+        rows = np.load(path, mmap_mode="r" if counts.rows else None, allow_pickle=False)
+    except (OSError, ValueError, EOFError) as error:
+        raise UserError(f"{path}: cannot be read ({error}); build the shards again") from error
+    if rows.shape != expected:
+        raise UserError(f"{path}: is {rows.shape}, not {expected}; build the shards again")
+    return Shard(rows=rows, counts=counts, path=path)
+
+
+def _write_shard(
+    path: Path, lines: str | Path, encoder: TextEncoder, sequence_length: int
+) -> ShardCounts:
+    counts = ShardCounts()
+    dtype = np.uint16 if encoder.size <= np.iinfo(np.uint16).max + 1 else np.uint32
+    with atomic_path(path) as temporary, temporary.open("wb") as file:
+        writer = _RowWriter(file, sequence_length, dtype)
+        for tokens in _token_batches(read_lines(lines), encoder, counts):
+            writer.extend(tokens, encoder)
+        counts.rows = writer.close(encoder)
+    log.info("%s: %s", path, counts)
+    return counts
+
+
+def _token_batches(
+    lines: Iterable[str], encoder: TextEncoder, counts: ShardCounts
+) -> Iterator[np.ndarray]:
+    lines = iter(lines)
+    while batch := list(islice(lines, LINES_AT_ONCE)):
+        ids = [np.asarray(line, dtype=np.int64) for line in encoder.encode(batch)]
+        tokens = np.concatenate(ids)
+        counts.lines += len(batch)
+        counts.characters += sum(map(len, batch))
+        counts.tokens += tokens.size
+        counts.unknown += int((tokens == encoder.unk).sum())
+        if counts.lines % REPORT_EVERY == 0:
+            log.info("%d lines, %d tokens", counts.lines, counts.tokens)
+        yield tokens
+
+
+@dataclass
+class _RowWriter:
+    """Appends rows to a `.npy` file whose number of rows is known only at its end."""
+
+    file: BinaryIO
+    width: int
+    dtype: type
+    rows: int = 0
+    rest: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
+
+    def __post_init__(self) -> None:
+        self._write_header()
+
+    def extend(self, tokens: np.ndarray, encoder: TextEncoder) -> None:
+        """Write the full rows that `tokens` completes; keep what is left over for the next."""
+        stream = np.concatenate([self.rest, tokens])
+        body = self.width - 2
+        full = len(stream) // body
+        self._write_rows(stream[: full * body].reshape(full, body), encoder)
+        self.rest = stream[full * body :]
+
+    def close(self, encoder: TextEncoder) -> int:
+        """Write the last, filled-up row and the true header; return the number of rows."""
+        if len(self.rest):
+            padded = np.full((1, self.width), encoder.pad, dtype=self.dtype)
+            padded[0, : len(self.rest) + 2] = [encoder.cls, *self.rest, encoder.sep]
+            self.file.write(padded.tobytes())
+            self.rows += 1
+        end = self.file.tell()
+        self.file.seek(0)
+        self._write_header()
+        self.file.seek(end)
+        return self.rows
+
+    def _write_rows(self, bodies: np.ndarray, encoder: TextEncoder) -> None:
+        rows = np.empty((len(bodies), self.width), dtype=self.dtype)
+        rows[:, 0], rows[:, 1:-1], rows[:, -1] = encoder.cls, bodies, encoder.sep
+        self.file.write(rows.tobytes())
+        self.rows += len(rows)
+
+    def _write_header(self) -> None:
+        # NumPy pads this header so that the first dimension can grow without moving the data.
+        header = {
+            "descr": np.lib.format.dtype_to_descr(np.dtype(self.dtype)),
+            "fortran_order": False,
+            "shape": (self.rows, self.width),
+        }
+        np.lib.format.write_array_header_1_0(self.file, header)

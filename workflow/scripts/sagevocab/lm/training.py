@@ -1,0 +1,295 @@
+"""What pretraining and fine-tuning share: device, optimiser, order of examples, checkpoints.
+
+Everything random in an update is drawn from a generator seeded by (seed, purpose, update). So an
+update depends on nothing but the weights, the optimiser's moments and its own number, and a run
+that was killed goes on from a checkpoint exactly as it would have without the kill.
+"""
+
+from __future__ import annotations
+
+import functools
+import json
+import logging
+import math
+import os
+import shutil
+import time
+from contextlib import AbstractContextManager, nullcontext
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import numpy as np
+import torch
+from safetensors import SafetensorError
+from safetensors.torch import load_file, save_file
+
+from sagevocab.errors import UserError
+from sagevocab.state import ResumableState, read_npz, write_json, write_npz
+
+log = logging.getLogger(__name__)
+
+KEPT_CHECKPOINTS = 2
+REPORT_SECONDS = 10.0
+
+# Purposes of a random stream; their numbers are part of what makes a run repeatable.
+INITIAL_WEIGHTS, ORDER, DROPOUT, MASKS, HELDOUT_MASKS = range(5)
+
+
+def generator(seed: int, *key: int) -> np.random.Generator:
+    """Return NumPy's generator for `seed` and a purpose, update or epoch in `key`."""
+    return np.random.Generator(np.random.PCG64(np.random.SeedSequence([seed, *key])))
+
+
+def seed_torch(seed: int, *key: int) -> None:
+    """Start torch's generators (dropout, initial weights) anew for `seed` and `key`."""
+    torch.manual_seed(int(generator(seed, *key).integers(2**63)))
+
+
+def examples_of(update: int, size: int, count: int, seed: int) -> np.ndarray:
+    """Return which of `count` examples an update sees: int64[size].
+
+    Examples come in an endless stream of permutations, one an epoch, each drawn from (seed,
+    epoch): a batch may begin in one epoch and end in the next, and nothing is left out.
+    """
+    start = update * size
+    parts = []
+    while size:
+        epoch, offset = divmod(start, count)
+        part = order_of(epoch, count, seed)[offset : offset + size]
+        parts.append(part)
+        start, size = start + len(part), size - len(part)
+    return np.concatenate(parts)
+
+
+@functools.lru_cache(maxsize=2)
+def order_of(epoch: int, count: int, seed: int) -> np.ndarray:
+    """Return the order in which an epoch goes through `count` examples: int64[count]."""
+    return generator(seed, ORDER, epoch).permutation(count)
+
+
+@dataclass(frozen=True)
+class Device:
+    """Where and in what precision a model runs."""
+
+    device: torch.device
+    bf16: bool
+
+    def autocast(self) -> AbstractContextManager:
+        """Return the context for forward passes; weights and moments stay float32."""
+        if not self.bf16:
+            return nullcontext()
+        return torch.autocast(self.device.type, dtype=torch.bfloat16)
+
+    def put(self, array: np.ndarray) -> torch.Tensor:
+        """Copy an array to the device."""
+        return torch.from_numpy(array).to(self.device, non_blocking=True)
+
+
+def choose_device(gpus: int, precision: str, threads: int) -> Device:
+    """Set torch's threads and return the device for `gpus` (0: the CPU) and `precision`.
+
+    Args:
+        gpus: 0 or 1; training on several is not supported.
+        precision: "fp32", "bf16", or "auto": bf16 on a GPU that has it, else fp32.
+        threads: threads of the CPU.
+
+    Raises:
+        UserError: a GPU is asked for and there is none, or more than one is.
+    """
+    torch.set_num_threads(threads)
+    os.environ.setdefault("TOKENIZERS_PARALLELISM", "true" if threads > 1 else "false")
+    if gpus > 1:
+        raise UserError(f"lm.gpus: {gpus}, but a model trains on one GPU; set 1, or 0 for the CPU")
+    if gpus and not torch.cuda.is_available():
+        raise UserError("lm.gpus: 1, but torch sees no GPU; set lm.gpus: 0 to train on the CPU")
+    if not gpus:
+        return Device(torch.device("cpu"), precision == "bf16")
+    torch.set_float32_matmul_precision("high")
+    bf16 = precision == "bf16" or (precision == "auto" and torch.cuda.is_bf16_supported())
+    return Device(torch.device("cuda"), bf16)
+
+
+def make_optimizer(
+    model: torch.nn.Module,
+    *,
+    learning_rate: float,
+    weight_decay: float,
+    betas: tuple[float, float] = (0.9, 0.999),
+    epsilon: float = 1e-8,
+) -> torch.optim.AdamW:
+    """Return AdamW that decays matrices (embeddings too), not biases and layer norms."""
+    parameters = list(model.parameters())
+    groups = [
+        {"params": [p for p in parameters if p.ndim >= 2], "weight_decay": weight_decay},
+        {"params": [p for p in parameters if p.ndim < 2], "weight_decay": 0.0},
+    ]
+    return torch.optim.AdamW(groups, lr=learning_rate, betas=betas, eps=epsilon, fused=True)
+
+
+def apply_gradients(
+    model: torch.nn.Module, optimizer: torch.optim.Optimizer, rate: float, largest_norm: float
+) -> None:
+    """Update the weights with learning rate `rate`; a `largest_norm` of 0 clips nothing."""
+    if largest_norm:
+        torch.nn.utils.clip_grad_norm_(model.parameters(), largest_norm)
+    for group in optimizer.param_groups:
+        group["lr"] = rate
+    optimizer.step()
+
+
+@dataclass
+class Progress:
+    """How far a run is: updates done, seconds of training over all sittings, one log row each."""
+
+    updates: int = 0
+    seconds: float = 0.0
+    log: dict[str, list[float]] = field(default_factory=dict)
+
+    def record(self, **values: float) -> None:
+        """Append one row to the log."""
+        for name, value in values.items():
+            self.log.setdefault(name, []).append(value)
+
+
+class Clock:
+    """Seconds of training, continued from an earlier sitting; says when something is due."""
+
+    def __init__(self, seconds: float) -> None:
+        """Start at `seconds`."""
+        self._started = time.monotonic() - seconds
+        self._last: dict[str, float] = {}
+
+    def seconds(self) -> float:
+        """Return the seconds of training so far."""
+        return time.monotonic() - self._started
+
+    def is_due(self, what: str, every: float) -> bool:
+        """Tell whether `every` seconds have passed since this last was due (or was first asked)."""
+        now = time.monotonic()
+        last = self._last.setdefault(what, now)
+        if now - last < every:
+            return False
+        self._last[what] = now
+        return True
+
+
+class Checkpoints:
+    """The last good states of a run, each a folder that appears whole or not at all.
+
+    Weights and AdamW's moments are safetensors, progress is JSON and npz: nothing is pickled.
+    """
+
+    def __init__(
+        self, state: ResumableState, *, seconds: float = math.inf, updates: int | None = None
+    ) -> None:
+        """Keep them in the folder of `state`, whose fingerprint says whose they are.
+
+        One is due whenever `seconds` have passed, and after every `updates` updates.
+        """
+        self._folder = state.folder
+        self._seconds, self._updates = seconds, updates
+
+    def save_if_due(
+        self,
+        clock: Clock,
+        model: torch.nn.Module,
+        optimizer: torch.optim.AdamW,
+        progress: Progress,
+    ) -> None:
+        """Save a checkpoint if it is time for one."""
+        counted = self._updates and progress.updates % self._updates == 0
+        if clock.is_due("checkpoint", self._seconds) or counted:
+            self.save(model, optimizer, progress)
+
+    def save(
+        self, model: torch.nn.Module, optimizer: torch.optim.AdamW, progress: Progress
+    ) -> None:
+        """Write one checkpoint and remove the oldest beyond the last two."""
+        if self._folder is None:
+            return
+        target = self._folder / f"update-{progress.updates:09d}"
+        partial = self._folder / f".{target.name}.partial"
+        shutil.rmtree(partial, ignore_errors=True)
+        partial.mkdir(parents=True)
+        weights = {name: value.detach() for name, value in model.named_parameters()}
+        _save_tensors(partial / "model.safetensors", weights)
+        _save_tensors(partial / "optimizer.safetensors", _moments(model, optimizer))
+        write_npz(partial / "log.npz", **{name: np.array(v) for name, v in progress.log.items()})
+        write_json(
+            partial / "progress.json", {"updates": progress.updates, "seconds": progress.seconds}
+        )
+        shutil.rmtree(target, ignore_errors=True)
+        partial.rename(target)
+        log.info("checkpoint after %d updates", progress.updates)
+        for old in self._newest_first()[KEPT_CHECKPOINTS:]:
+            shutil.rmtree(old)
+
+    def restore(self, model: torch.nn.Module, optimizer: torch.optim.AdamW) -> Progress:
+        """Load the newest readable checkpoint into model and optimiser; a new run without one."""
+        for folder in self._newest_first():
+            try:
+                weights = load_file(folder / "model.safetensors")
+                moments = load_file(folder / "optimizer.safetensors")
+                progress = _read_progress(folder)
+            except (SafetensorError, UserError, OSError, ValueError, KeyError) as error:
+                log.warning("%s: damaged (%s), trying the one before", folder, error)
+                continue
+            _load_tensors(model, optimizer, weights, moments)
+            log.info("resuming after %d updates", progress.updates)
+            return progress
+        return Progress()
+
+    def _newest_first(self) -> list[Path]:
+        if self._folder is None:
+            return []
+        return sorted(self._folder.glob("update-*"), reverse=True)
+
+
+def _save_tensors(path: Path, tensors: dict[str, torch.Tensor]) -> None:
+    save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, path)
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _moments(model: torch.nn.Module, optimizer: torch.optim.AdamW) -> dict[str, torch.Tensor]:
+    return {
+        f"{key}.{name}": value
+        for name, parameter in model.named_parameters()
+        for key, value in optimizer.state.get(parameter, {}).items()
+    }
+
+
+@torch.no_grad()
+def _load_tensors(
+    model: torch.nn.Module,
+    optimizer: torch.optim.AdamW,
+    weights: dict[str, torch.Tensor],
+    moments: dict[str, torch.Tensor],
+) -> None:
+    for name, parameter in model.named_parameters():
+        parameter.copy_(weights[name])
+        found = {
+            key: moments[f"{key}.{name}"].to(parameter.device)
+            for key in ("step", "exp_avg", "exp_avg_sq")
+            if f"{key}.{name}" in moments
+        }
+        if found:
+            optimizer.state[parameter] = found
+
+
+def _read_progress(folder: Path) -> Progress:
+    record = json.loads((folder / "progress.json").read_text(encoding="utf-8"))
+    arrays = read_npz(folder / "log.npz")
+    rows = {name: values.tolist() for name, values in arrays.items()}
+    return Progress(updates=record["updates"], seconds=record["seconds"], log=rows)
+
+
+def out_of_memory(key: str) -> UserError:
+    """Return the error for a GPU that is too small, naming the configuration `key` to lower."""
+    return UserError(f"{key}: the device has too little memory for it; set a smaller one")
+
+
+def hours_minutes_seconds(seconds: float) -> str:
+    """Write a duration as 1:02:03."""
+    minutes, rest = divmod(round(seconds), 60)
+    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"
