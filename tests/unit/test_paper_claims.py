@@ -94,7 +94,9 @@ def run(tmp_path: Path) -> Run:
                 write_json(root / f"scores/en/{name}/{task}/{seed}.json", {"value": value})
     seconds = {"train_bpe": 10, "train_bpe_initial": 12, "train_embeddings": 60, "build_sage": 48}
     for rule, taken in seconds.items():
-        path = tmp_path / f"{rule}.tsv"
+        tokenizer = "" if rule.startswith("train_bpe") else ".sage"
+        path = tmp_path / f"benchmarks/{rule}/en{tokenizer}.tsv"
+        path.parent.mkdir(parents=True)
         path.write_text(f"s\th:m:s\n{taken}\t0:00:01\n", encoding="utf-8")
     return Run(
         folder=root,
@@ -107,7 +109,7 @@ def run(tmp_path: Path) -> Run:
         seed=1,
         final_size=18,
         names={"en": "English", "quora": "questions"},
-        benchmarks={rule: str(tmp_path / f"{rule}.tsv") for rule in seconds},
+        benchmarks=tmp_path / "benchmarks",
     )
 
 
@@ -384,7 +386,8 @@ def test_table_2_needs_its_piece(tmp_path: Path, run: Run, values: dict):
         ({}, "ratio_lower", "tr", "languages has no tr"),
         ({}, "whole_words_more_legal", "en", "domains has no legal"),
         ({"tokenizers": {"sage": "algorithm-1"}}, "ratio_lower", "en", "tokenizers has no bpe"),
-        ({"benchmarks": {}}, "cost_ratio", "en", "no benchmark of train_bpe_initial"),
+        ({"benchmarks": None}, "cost_ratio", "en", "keeps no benchmarks"),
+        ({"benchmarks": Path("none")}, "cost_ratio", "en", "no benchmark of train_bpe_initial"),
         ({}, "cost_hours", "en", "here 4 lines and 18 pieces, there 750,000 and 16,000"),
         ({}, "loss_ranking_stable", "en", "ablations.parquet"),
         ({"synthetic": ["mrpc"]}, "score_mrpc_sage", "en", "a generator made the text"),

@@ -34,7 +34,7 @@ class Run:
     lm_tokenizers: those with language models; empty if models are off. seeds: of fine-tuning.
     synthetic: names of the languages, domains and tasks whose text was made by a generator.
     names: language, domain or task -> what it is called. final_size: pieces asked for.
-    benchmarks: rule -> path of its benchmark, with {lang} and {tok} in it.
+    benchmarks: folder of {rule}/{language}.tsv and {rule}/{language}.{tokenizer}.tsv.
     """
 
     folder: Path
@@ -48,7 +48,7 @@ class Run:
     final_size: int
     synthetic: Collection[str] = ()
     names: Mapping[str, str] = field(default_factory=dict)
-    benchmarks: Mapping[str, str] = field(default_factory=dict)
+    benchmarks: Path | None = None
 
     @property
     def sage_tokenizers(self) -> list[str]:
@@ -119,10 +119,12 @@ class Case:
         """Return the wall-clock seconds of a rule, from its benchmark."""
         self._require_language()
         self._require_tokenizer(tokenizer)
-        if rule not in self.run.benchmarks:
-            raise NotMeasurableError(f"the run keeps no benchmark of {rule}")
-        path = Path(self.run.benchmarks[rule].format(lang=self.language, tok=tokenizer))
-        if not path.exists():
+        if self.run.benchmarks is None:
+            raise NotMeasurableError("the run keeps no benchmarks")
+        names = (f"{self.language}.{tokenizer}.tsv", f"{self.language}.tsv")
+        paths = [self.run.benchmarks / rule / name for name in names]
+        path = next((path for path in paths if path.exists()), None)
+        if path is None:
             raise NotMeasurableError(f"no benchmark of {rule}: its result was not made by this run")
         return float(pd.read_csv(path, sep="\t")["s"].mean())
 

@@ -1,0 +1,262 @@
+"""The report page: self-contained, honest about small runs, readable without sight or script."""
+
+from __future__ import annotations
+
+import base64
+import json
+import re
+from html.parser import HTMLParser
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from sagevocab.errors import UserError
+from sagevocab.paper import report
+from sagevocab.paper.claims import read_claims
+from sagevocab.paper.markup import inline, read_caption, read_table
+from sagevocab.paper.report import build_report, differences
+
+ROOT = Path(__file__).parents[2]
+VALUES = ROOT / "workflow/resources/paper_values.yaml"
+TEMPLATE = ROOT / "workflow/report/report.html.jinja"
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+VOID = {"meta", "input", "img", "br", "hr", "link"}
+
+
+def _record(name: str, tokenizer: str, verdict: str, **changes) -> dict:
+    record = {
+        "id": name,
+        "where": "Section 4",
+        "statement": f"<b>{name}</b> & others hold.",
+        "kind": "value",
+        "paper": 0.83,
+        "ours": 0.8,
+        "low": 0.75,
+        "high": 0.85,
+        "verdict": verdict,
+        "reason": None,
+        "corpus": "train",
+        "text": "English, training corpus",
+        "language": "en",
+        "tokenizer": tokenizer,
+        "preset": "algorithm-1",
+        "seed": 1,
+        "synthetic": False,
+        "timing": False,
+    }
+    return {**record, **changes}
+
+
+RECORDS = [
+    _record("first", "sage", "reproduced"),
+    _record("first", "sage_released", "not reproduced"),
+    _record("second", "sage", "same direction", synthetic=True, language="tr"),
+    _record(
+        "third",
+        "sage",
+        "not measurable here",
+        where="Table 4",
+        ours=None,
+        low=None,
+        high=None,
+        reason="config key lm.enabled is false",
+    ),
+]
+
+
+def _settings(final_size: int = 4000) -> dict:
+    settings: dict = {"seed": 1, "lm": {"finetune": {"seeds": [1]}}}
+    for row in read_claims(VALUES)["hyperparameters"]["table_hyperparameters_vocabulary"]:
+        place = settings
+        *path, last = row["config"].split(".")
+        for key in path:
+            place = place.setdefault(key, {})
+        place[last] = row["value"]
+    settings["vocabulary"]["final_size"] = final_size
+    return settings
+
+
+def _run(**changes) -> dict:
+    run = {
+        "name": "tiny",
+        "labels": {"bpe": "BPE", "sage": "SaGe", "sage_released": "SaGe 1.0"},
+        "presets": {"bpe": None, "sage": "algorithm-1", "sage_released": "released-1.0"},
+        "names": {"en": "English", "tr": "Turkish"},
+        "synthetic": ["tr"],
+        "models": False,
+        "settings": _settings(),
+    }
+    return {**run, **changes}
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> dict:
+    (tmp_path / "claims.json").write_text(json.dumps(RECORDS), encoding="utf-8")
+    (tmp_path / "figure.png").write_bytes(PIXEL)
+    table = (
+        "| Piece | BPE |\n| --- | --- |\n| \\_og | **▁dial og** ues |\n"
+        "| a \\| b | 3 |\n\nA note < all.\n"
+    )
+    (tmp_path / "table.md").write_text(table, encoding="utf-8")
+    (tmp_path / "caption.rst").write_text(
+        "What *is* shown in ``bpe``. More words\nof it.\n\n.. comment\n", encoding="utf-8"
+    )
+    names = ["figure_lengths", "table_examples", "table_costs", "table_hyperparameters_vocabulary"]
+    return {
+        "title": "SaGe, run tiny",
+        "claims_path": tmp_path / "claims.json",
+        "figures": {names[0]: tmp_path / "figure.png"},
+        "tables": {name: tmp_path / "table.md" for name in names[1:]},
+        "captions": {name: tmp_path / "caption.rst" for name in names},
+        "paper": VALUES,
+        "template": TEMPLATE,
+    }
+
+
+class Page(HTMLParser):
+    """Collects what the tests ask: elements with attributes, text, unclosed elements."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__(convert_charrefs=True)
+        self.elements: list[tuple[str, dict]] = []
+        self.open: list[str] = []
+        self.text = ""
+        self.feed(text)
+
+    def handle_starttag(self, tag, attrs):
+        self.elements.append((tag, dict(attrs)))
+        if tag not in VOID:
+            self.open.append(tag)
+
+    def handle_endtag(self, tag):
+        assert self.open.pop() == tag
+
+    def handle_data(self, data):
+        if not self.open or self.open[-1] not in ("style", "script"):
+            self.text += data
+
+    def all(self, tag: str) -> list[dict]:
+        return [attributes for name, attributes in self.elements if name == tag]
+
+
+@pytest.fixture
+def page(tmp_path: Path, inputs: dict) -> Page:
+    build_report(tmp_path / "report.html", run=_run(), **inputs)
+    return Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+
+
+def test_page_loads_nothing_from_anywhere(tmp_path: Path, inputs: dict, page: Page):
+    assert page.open == []
+    for _, attributes in page.elements:
+        for name in ("src", "href", "srcset", "action", "poster", "data"):
+            value = attributes.get(name)
+            assert value is None or value.startswith(("data:image/png;base64,", "#")), value
+    assert page.all("link") == []
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert not re.search(r"https?://|@import|url\(|fetch\(|XMLHttpRequest", text)
+    policies = [meta["content"] for meta in page.all("meta") if "http-equiv" in meta]
+    assert policies[0].startswith("default-src 'none'; img-src data:")
+
+
+def test_page_says_that_it_is_a_demonstration_and_why(page: Page):
+    assert "not that the paper holds" in page.text
+    assert "Made by a generator, not written by people: Turkish" in page.text
+    assert "settings that the paper states are set otherwise here" in page.text
+    assert re.search(r"vocabulary\.final_size\s*16,000\s*4,000", page.text)
+
+
+def test_the_papers_own_settings_and_text_need_no_banner(tmp_path: Path, inputs: dict):
+    settings = _settings(final_size=16000)
+    settings["lm"]["finetune"]["seeds"] = [1, 2, 3]
+    build_report(tmp_path / "report.html", run=_run(synthetic=[], settings=settings), **inputs)
+    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert page.all("aside") == []
+    assert "A demonstration" not in page.text
+
+
+def test_claims_stand_first_with_both_readings_side_by_side(page: Page):
+    order = [a["id"] for tag, a in page.elements if tag == "section" and "id" in a]
+    assert order == ["claims", "figures", "tables", "costs", "settings", "provenance"]
+    outcomes = [(a["data-tokenizer"], a["data-verdict"]) for a in page.all("li") if len(a) == 2]
+    assert outcomes == [
+        ("sage", "reproduced"),
+        ("sage_released", "not-reproduced"),
+        ("sage", "same-direction"),
+        ("sage", "not-measurable-here"),
+    ]
+    assert "SaGe (algorithm-1)" in page.text and "SaGe 1.0 (released-1.0)" in page.text
+    assert "config key lm.enabled is false" in page.text
+    assert len([a for a in page.all("tr") if a.get("class") == "claim"]) == 3
+
+
+def test_statements_and_cells_are_text_and_not_markup(page: Page):
+    assert "<b>first</b> & others hold." in page.text
+    assert page.all("b") == []
+    assert "a | b" in page.text and "A note < all." in page.text
+    assert len(page.all("strong")) == 3
+
+
+def test_page_can_be_used_without_sight_or_mouse(page: Page):
+    assert page.all("html")[0]["lang"] == "en"
+    assert all(image["alt"] for image in page.all("img"))
+    assert page.all("img")[0]["alt"] == "Lengths: What is shown in bpe."
+    assert {heading["scope"] for heading in page.all("th")} <= {"col", "row", "colgroup"}
+    regions = [a for a in page.all("div") if a.get("class") == "scroll"]
+    assert regions and all(a["tabindex"] == "0" and a["aria-label"] for a in regions)
+    anchors = {a["id"] for _, a in page.elements if "id" in a}
+    assert {a["href"][1:] for a in page.all("a")} <= anchors
+    assert len(anchors) == sum("id" in a for _, a in page.elements)
+
+
+def test_the_filter_appears_only_where_scripts_run(page: Page):
+    assert "hidden" in page.all("form")[0]
+    values = [a["value"] for a in page.all("input") if a.get("name") == "verdict"]
+    assert values == ["reproduced", "same-direction", "not-reproduced", "not-measurable-here"]
+
+
+def test_equal_runs_make_equal_pages(tmp_path: Path, inputs: dict):
+    for name in ("one", "two"):
+        build_report(tmp_path / f"{name}.html", run=_run(), **inputs)
+    assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
+
+
+def test_a_missing_input_is_told_in_one_line_and_leaves_no_page(tmp_path: Path, inputs: dict):
+    inputs["figures"] = {"figure_lengths": tmp_path / "nowhere.png"}
+    with pytest.raises(UserError, match=r"nowhere\.png: cannot be read"):
+        build_report(tmp_path / "report.html", run=_run(), **inputs)
+    assert not (tmp_path / "report.html").exists()
+
+
+def test_a_page_over_the_limit_is_refused(tmp_path: Path, inputs: dict, monkeypatch):
+    monkeypatch.setattr(report, "LARGEST_PAGE", 1000)
+    with pytest.raises(UserError, match="lower resolution"):
+        build_report(tmp_path / "report.html", run=_run(), **inputs)
+
+
+def test_differences_ignore_models_that_a_run_does_not_have():
+    values = read_claims(VALUES)
+    settings = _settings()
+    settings["lm"]["pretrain"] = {"layers": 2}
+    found = {row["key"] for row in differences(_run(settings=settings), values)}
+    assert found == {"vocabulary.final_size", "lm.finetune.seeds"}
+    found = {row["key"] for row in differences(_run(settings=settings, models=True), values)}
+    assert "lm.pretrain.layers" in found
+
+
+def test_a_file_without_a_table_or_caption_is_an_error(tmp_path: Path):
+    empty = tmp_path / "empty.md"
+    empty.write_text(".. only a comment\n", encoding="utf-8")
+    with pytest.raises(UserError, match="holds no table"):
+        read_table(empty)
+    with pytest.raises(UserError, match="holds no caption"):
+        read_caption(empty)
+
+
+@given(st.text(alphabet="ab<>&|*_\\`'\" ▁", max_size=30))
+def test_inline_markup_never_lets_a_tag_through(text: str):
+    html = str(inline(text)).replace("<strong>", "").replace("</strong>", "")
+    assert "<" not in html and ">" not in html

@@ -1,0 +1,16 @@
+"""Adapter of rule build_claims."""
+
+from pathlib import Path
+
+from sagevocab.paper.claims import build_claims
+from sagevocab.paper.evidence import Run
+from sagevocab.provenance import job
+
+with job(snakemake):
+    settings = dict(snakemake.params.run)
+    run = Run(
+        folder=Path(settings.pop("folder")),
+        benchmarks=Path(settings.pop("benchmarks")),
+        **settings,
+    )
+    build_claims(run, values=snakemake.input.paper, **snakemake.output)

@@ -1,0 +1,18 @@
+"""Adapter of rule build_report."""
+
+from sagevocab.paper.report import build_report
+from sagevocab.provenance import job
+
+with job(snakemake):
+    inputs, params = snakemake.input, snakemake.params
+    build_report(
+        snakemake.output.html,
+        title=params.title,
+        run=params.run,
+        claims_path=inputs.claims,
+        figures=dict(zip(params.figures, inputs.figures, strict=True)),
+        tables=dict(zip(params.tables, inputs.tables, strict=True)),
+        captions=dict(zip([*params.figures, *params.tables], inputs.captions, strict=True)),
+        paper=inputs.paper,
+        template=inputs.template,
+    )

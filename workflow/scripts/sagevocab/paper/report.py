@@ -1,0 +1,266 @@
+"""The report: one HTML page with claims, figures, tables, costs and provenance.
+
+It opens from disk without a network: styles, behaviour and images stand inside it, and its
+content security policy forbids it to load anything else. It holds no clock time of its own; only
+the costs, and claims about them, differ between two builds of equal runs.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import yaml
+
+from sagevocab import __version__
+from sagevocab.errors import UserError
+from sagevocab.paper.claims import count_verdicts, show_ours, show_value
+from sagevocab.paper.markup import read_caption, read_table
+from sagevocab.paper.verdicts import VERDICTS
+from sagevocab.provenance import git_commit, package_versions
+from sagevocab.state import write_text
+
+log = logging.getLogger(__name__)
+
+MEGABYTE = 1_000_000
+LARGEST_PAGE = 10 * MEGABYTE
+COSTS = "table_costs"
+SETTINGS = "table_hyperparameters_"
+# What a reader sees before the name of a verdict, so that colour is not the only sign.
+SIGNS = dict(zip(VERDICTS, ("✓", "≈", "✗", "–"), strict=True))
+
+
+def build_report(
+    output: Path | str,
+    *,
+    title: str,
+    run: Mapping[str, Any],
+    claims_path: Path | str,
+    figures: Mapping[str, Path | str],
+    tables: Mapping[str, Path | str],
+    captions: Mapping[str, Path | str],
+    paper: Path | str,
+    template: Path | str,
+) -> None:
+    """Write the page.
+
+    run: name, labels and presets (by tokenizer), names (of texts), synthetic (names of texts),
+    models (whether the run has any), settings (nested as in the configuration).
+    figures: target -> png; tables: target -> Markdown; captions: target -> reStructuredText.
+    paper: `paper_values.yaml`. template: Jinja page; its parts are included from beside it.
+
+    Raises:
+        UserError: an input is missing or damaged, or the page would weigh more than 10 MB.
+    """
+    values = _read_yaml(paper)
+    page = _environment(template).get_template(Path(template).name)
+    text = page.render(
+        title=title,
+        run=run,
+        version=__version__,
+        **_claims(claims_path, run),
+        figures=[_figure(name, path, captions) for name, path in figures.items()],
+        **_tables(tables, captions),
+        differences=list(differences(run, values)),
+        synthetic=[run["names"][name] for name in run["synthetic"]],
+        settings=yaml.safe_dump(_plain(run["settings"]), allow_unicode=True, sort_keys=True),
+        commit=git_commit() or "unknown (no git checkout)",
+        packages=package_versions(),
+        citation=values["paper"],
+    )
+    _require_portable(text, output)
+    write_text(output, text)
+    log.info("%s: %.1f MB", output, len(text.encode()) / MEGABYTE)
+
+
+def _environment(template: Path | str) -> jinja2.Environment:
+    return jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(template).parent),
+        autoescape=jinja2.select_autoescape(("html", "html.jinja")),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+
+
+def _require_portable(text: str, output: Path | str) -> None:
+    size = len(text.encode())
+    if size > LARGEST_PAGE:
+        raise UserError(
+            f"{output}: the page would weigh {size / MEGABYTE:.0f} MB, more than 10; "
+            "draw the figures with a lower resolution (workflow/resources/style.mplstyle)"
+        )
+
+
+def _read_yaml(path: Path | str) -> dict[str, Any]:
+    try:
+        return yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        raise UserError(f"{path}: cannot be read ({str(error).splitlines()[0]})") from error
+
+
+def _plain(value: Any) -> Any:
+    """Return nested settings as plain dictionaries and lists, which YAML can write."""
+    if isinstance(value, Mapping):
+        return {key: _plain(item) for key, item in value.items()}
+    if isinstance(value, Sequence) and not isinstance(value, str):
+        return [_plain(item) for item in value]
+    return value
+
+
+# --- claims
+
+
+def _claims(path: Path | str, run: Mapping[str, Any]) -> dict[str, Any]:
+    try:
+        records = json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: holds no claims ({error}); delete it and run again") from error
+    tokenizers = list(dict.fromkeys(record["tokenizer"] for record in records))
+    return {
+        "verdicts": [{"name": name, "sign": SIGNS[name], "key": _key(name)} for name in VERDICTS],
+        "tokenizers": [{"key": name, "label": tokenizer_title(name, run)} for name in tokenizers],
+        "counts": {
+            name: count_verdicts([r for r in records if r["tokenizer"] == name])
+            for name in tokenizers
+        },
+        "sections": list(_sections(records, run)),
+        "n_claims": len({record["id"] for record in records}),
+        "n_records": len(records),
+    }
+
+
+def tokenizer_title(name: str, run: Mapping[str, Any]) -> str:
+    """Return a tokenizer's label, with its preset if SaGe made it."""
+    label, preset = run["labels"].get(name, name), run["presets"].get(name)
+    return f"{label} ({preset})" if preset else label
+
+
+def _sections(
+    records: Sequence[Mapping[str, Any]], run: Mapping[str, Any]
+) -> Iterator[dict[str, Any]]:
+    """Yield the paper's places with their rows: one for a claim in one language."""
+    for place, members in groupby(records, key=lambda record: record["where"]):
+        rows = [
+            _row(list(group), run)
+            for _, group in groupby(members, key=lambda r: (r["id"], r["language"]))
+        ]
+        yield {"where": place, "rows": rows}
+
+
+def _row(group: Sequence[Mapping[str, Any]], run: Mapping[str, Any]) -> dict[str, Any]:
+    first = group[0]
+    return {
+        "id": first["id"],
+        "statement": first["statement"],
+        "paper": show_value(first["paper"]),
+        "text": first["text"],
+        "synthetic": first["synthetic"],
+        "timing": first["timing"],
+        "outcomes": [
+            {
+                "tokenizer": record["tokenizer"],
+                "label": tokenizer_title(record["tokenizer"], run),
+                "ours": show_ours(record) if record["ours"] is not None else "",
+                "verdict": record["verdict"],
+                "key": _key(record["verdict"]),
+                "sign": SIGNS[record["verdict"]],
+                "reason": record["reason"],
+            }
+            for record in group
+        ],
+    }
+
+
+def _key(verdict: str) -> str:
+    return verdict.replace(" ", "-")
+
+
+# --- figures and tables
+
+
+def _figure(
+    name: str, path: Path | str, captions: Mapping[str, Path | str]
+) -> dict[str, jinja2.utils.markupsafe.Markup | str]:
+    try:
+        image = base64.b64encode(Path(path).read_bytes()).decode("ascii")
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror}); run {name} again") from error
+    caption = read_caption(captions[name])
+    return {
+        "name": name,
+        "image": f"data:image/png;base64,{image}",
+        "alt": f"{_title(name)}: {caption.summary}",
+        "caption": caption.html,
+    }
+
+
+def _tables(
+    tables: Mapping[str, Path | str], captions: Mapping[str, Path | str]
+) -> dict[str, list[dict[str, Any]]]:
+    views = [
+        {
+            "name": name,
+            "title": _title(name),
+            "content": read_table(path),
+            "caption": read_caption(captions[name]).html,
+        }
+        for name, path in tables.items()
+    ]
+    return {
+        "tables": [v for v in views if v["name"] != COSTS and not _shows_settings(v["name"])],
+        "costs": [v for v in views if v["name"] == COSTS],
+        "settings_tables": [v for v in views if _shows_settings(v["name"])],
+    }
+
+
+def _shows_settings(name: str) -> bool:
+    return name.startswith(SETTINGS)
+
+
+def _title(name: str) -> str:
+    """Return a target's name as words: figure_ratio_quora -> Ratio, quora."""
+    first, *rest = name.split("_")[1:]
+    return ", ".join([first.capitalize(), *rest])
+
+
+# --- how far the run is from the paper's
+
+
+def differences(
+    run: Mapping[str, Any], values: Mapping[str, Any]
+) -> Iterator[dict[str, str | bool]]:
+    """Yield the settings that the paper states and this run sets otherwise: key, paper, run."""
+    tables = values["hyperparameters"]
+    stated = [*values["setup"], *tables["table_hyperparameters_vocabulary"]]
+    if run["models"]:
+        stated += tables["table_hyperparameters_pretraining"]
+        stated += tables["table_hyperparameters_finetuning"]
+    for row in stated:
+        found, value = _lookup(run["settings"], row.get("config"))
+        if found and value != row["value"]:
+            shown = "not set" if value is None else show_setting(value)
+            yield {"key": row["config"], "paper": show_setting(row["value"]), "run": shown}
+
+
+def _lookup(settings: Mapping[str, Any], key: str | None) -> tuple[bool, Any]:
+    """Return whether the settings have a dotted key, and its value; a list counts by its length."""
+    place: Any = settings if key else {}
+    for part in (key or "-").split("."):
+        if not isinstance(place, Mapping) or part not in place:
+            return False, None
+        place = place[part]
+    return True, len(place) if isinstance(place, list | tuple) else place
+
+
+def show_setting(value: Any) -> str:
+    """Return a setting as it is read: whole numbers with their thousands set apart."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:g}"
