@@ -463,12 +463,24 @@ def sage_reading(wildcards):
     return {"preset": "algorithm-1", **overrides}
 
 
+def decoder_reading(wildcards):
+    """The part of a reading that decides the decoder."""
+    reading = sage_reading(wildcards)
+    return {key: reading[key] for key in ("preset", "decoder") if key in reading}
+
+
+def sage_parameters(wildcards):
+    """All that decides a SaGe vocabulary, beside its corpus, initial pieces and embeddings."""
+    size = config["vocabulary"]["final_size"]
+    return {"final_size": size, "seed": config["seed"], **config["sage"], **sage_reading(wildcards)}
+
+
 def sage_card(wildcards):
     """What the model card of a SaGe vocabulary says: its reading and the numbers of the ablation."""
-    reading = sage_reading(wildcards)
-    sizes = {"initial_size": config["vocabulary"]["initial_size"], **config["sage"]}
-    method = f"SaGe, preset {reading['preset']}, segmented by greedy longest match"
-    return vocabulary_card(method, **reading, **sizes)(wildcards)
+    settings = sage_parameters(wildcards)
+    method = f"SaGe, preset {settings['preset']}, segmented by greedy longest match"
+    initial_size = config["vocabulary"]["initial_size"]
+    return vocabulary_card(method, initial_size=initial_size, **settings)(wildcards)
 
 
 def external_path(wildcards):

@@ -12,6 +12,7 @@ rule train_bpe_initial:
     """BPE of sentencepiece at the initial size (paper, Section 3, n * V)."""
     input:
         lines=result("corpus/{lang}.txt.zst"),
+        source=corpus_description,
     output:
         pieces=result("vocab/{lang}/bpe_initial/pieces.txt"),
         model=result("vocab/{lang}/bpe_initial/sentencepiece.model"),
@@ -44,6 +45,7 @@ rule train_bpe:
     """BPE of sentencepiece at the final size, segmented by greedy longest match (paper, Section 2)."""
     input:
         lines=result("corpus/{lang}.txt.zst"),
+        source=corpus_description,
     output:
         pieces=result("vocab/{lang}/{tok}/pieces.txt"),
         model=result("vocab/{lang}/{tok}/sentencepiece.model"),
@@ -78,6 +80,7 @@ rule export_bpe_merges:
     """The BPE vocabulary of the final size again, segmented by its merges as sentencepiece does."""
     input:
         model=result("vocab/{lang}/bpe/sentencepiece.model"),
+        source=corpus_description,
     output:
         pieces=result("vocab/{lang}/{tok}/pieces.txt"),
         tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
@@ -109,6 +112,7 @@ rule train_unigram:
     """UnigramLM of sentencepiece at the final size, segmented into its likeliest pieces."""
     input:
         lines=result("corpus/{lang}.txt.zst"),
+        source=corpus_description,
     output:
         pieces=result("vocab/{lang}/{tok}/pieces.txt"),
         model=result("vocab/{lang}/{tok}/sentencepiece.model"),
@@ -143,6 +147,7 @@ rule train_wordpiece:
     """WordPiece of Hugging Face at the final size, in `▁` notation, segmented greedily."""
     input:
         words=result("corpus/{lang}.train.words.npz"),
+        source=corpus_description,
     output:
         pieces=result("vocab/{lang}/{tok}/pieces.txt"),
         tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
@@ -224,13 +229,13 @@ rule train_embeddings:
         mem_mb=memory(8000),
         runtime=480,
     params:
-        reading=sage_reading,
+        reading=decoder_reading,
         word2vec=config["word2vec"],
         seed=config["seed"],
         state_dir=state("embeddings/{lang}/{tok}"),
         artefact=result("embeddings/{lang}/{tok}.npz"),
         merges=library_digest("vocab.bpe"),
-        code=library_digest("vocab.sage"),
+        code=library_digest("vocab.embeddings"),
     script:
         "../scripts/train_embeddings.py"
 
@@ -242,6 +247,7 @@ rule build_sage:
         pieces=result("vocab/{lang}/bpe_initial/pieces.txt"),
         model=result("vocab/{lang}/bpe_initial/sentencepiece.model"),
         embeddings=result("embeddings/{lang}/{tok}.npz"),
+        source=corpus_description,
     output:
         pieces=result("vocab/{lang}/{tok}/pieces.txt"),
         tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
@@ -262,11 +268,8 @@ rule build_sage:
         mem_mb=memory(12000),
         runtime=480,
     params:
-        reading=sage_reading,
-        sage=config["sage"],
-        final_size=config["vocabulary"]["final_size"],
+        sage=sage_parameters,
         word2vec=config["word2vec"],
-        seed=config["seed"],
         words=word_settings(),
         card=sage_card,
         state_dir=state("sage/{lang}/{tok}"),

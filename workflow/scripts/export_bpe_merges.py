@@ -5,10 +5,8 @@ from sagevocab.vocab.bpe import merges_of_model, pieces_of_model, read_model
 from sagevocab.vocab.export import Card, WordSettings, export_merges
 
 with job(snakemake):
-    params = snakemake.params
-    words, card = WordSettings(**params.words), Card(**params.card)
+    params, words = snakemake.params, WordSettings(**snakemake.params.words)
+    card = Card.described(snakemake.input.source, **params.card)
     model = read_model(snakemake.input.model)
     pieces, merges = pieces_of_model(model), merges_of_model(model)
-    export_merges(
-        params.artefact, pieces, merges, WordSettings(**params.words), Card(**params.card)
-    )
+    export_merges(params.artefact, pieces, merges, words, card)

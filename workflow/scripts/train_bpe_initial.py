@@ -5,7 +5,8 @@ from sagevocab.vocab.bpe import TrainingSettings, pieces_of_model, read_model, t
 from sagevocab.vocab.export import Card, WordSettings, export_greedy
 
 with job(snakemake):
-    path, params = snakemake.output.model, snakemake.params
-    training, words = TrainingSettings(**params.training), WordSettings(**params.words)
-    train_bpe(snakemake.input.lines, params.size, path, training, "vocabulary.initial_size")
-    export_greedy(params.artefact, pieces_of_model(read_model(path)), words, Card(**params.card))
+    params, words = snakemake.params, WordSettings(**snakemake.params.words)
+    card = Card.described(snakemake.input.source, **params.card)
+    settings, path = TrainingSettings(**params.training), snakemake.output.model
+    train_bpe(snakemake.input.lines, params.size, path, settings, "vocabulary.initial_size")
+    export_greedy(params.artefact, pieces_of_model(read_model(path)), words, card)

@@ -11,9 +11,10 @@ from sagevocab.vocab.bpe import (
 from sagevocab.vocab.export import Card, WordSettings, export_unigram
 
 with job(snakemake):
-    path, params = snakemake.output.model, snakemake.params
-    training, words = TrainingSettings(**params.training), WordSettings(**params.words)
-    train_unigram(snakemake.input.lines, params.size, path, training, "vocabulary.final_size")
+    params, words = snakemake.params, WordSettings(**snakemake.params.words)
+    card = Card.described(snakemake.input.source, **params.card)
+    settings, path = TrainingSettings(**params.training), snakemake.output.model
+    train_unigram(snakemake.input.lines, params.size, path, settings, "vocabulary.final_size")
     model = read_model(path)
     pieces, scores = pieces_of_model(model), scores_of_model(model)
-    export_unigram(params.artefact, pieces, scores, words, Card(**params.card))
+    export_unigram(params.artefact, pieces, scores, words, card)

@@ -6,7 +6,8 @@ from sagevocab.vocab.export import Card, WordSettings, export_greedy
 from sagevocab.vocab.words import WordCorpus
 
 with job(snakemake):
-    corpus, params = WordCorpus.load(snakemake.input.words), snakemake.params
-    key = "vocabulary.final_size"
+    params, words = snakemake.params, WordSettings(**snakemake.params.words)
+    card = Card.described(snakemake.input.source, **params.card)
+    corpus, key = WordCorpus.load(snakemake.input.words), "vocabulary.final_size"
     pieces = train_wordpiece(corpus, params.size, params.character_coverage, key)
-    export_greedy(params.artefact, pieces, WordSettings(**params.words), Card(**params.card))
+    export_greedy(params.artefact, pieces, words, card)

@@ -168,7 +168,9 @@ def _explained(error: RuntimeError, size: int, path: str | Path, key: str) -> Us
         return _too_large(size, int(match[1]) - SENTENCEPIECE_SPECIALS, path, key)
     if match := re.search(r"required_chars\. \d+ vs (\d+)", message):
         return _too_small(size, int(match[1]) - SENTENCEPIECE_SPECIALS, path, key)
-    if "sentences_.empty()" in message:
+    if "character_coverage()" in message:
+        return UserError("vocabulary.character_coverage: sentencepiece takes 0.98 to 1; change it")
+    if "sentences_.empty()" in message or "all_chars_count" in message:
         return UserError(f"{path}: has no line with text; give the language a source with text")
     return UserError(f"{path}: sentencepiece cannot train on it: {message}")
 
@@ -275,8 +277,7 @@ def train_wordpiece(
     if len(characters) > size:
         raise _too_small(size, len(characters), "the training corpus", key)
     repeats = np.repeat(known, counts[known])
-    merged = _merge_words(words, repeats, alphabet, size - len(characters))
-    pieces = characters + [piece for piece in merged if piece not in set(characters)]
+    pieces = characters + _merge_words(words, repeats, alphabet, size - len(characters))
     if len(pieces) < size:
         raise _too_large(size, len(pieces), "the training corpus", key)
     return pieces
@@ -302,7 +303,7 @@ def _alphabet(words: Sequence[str], counts: np.ndarray, coverage: float) -> list
 def _merge_words(
     words: Sequence[str], repeats: np.ndarray, alphabet: Sequence[str], merges: int
 ) -> list[str]:
-    """Run the WordPiece trainer over words and return its pieces, `merges` of them merged.
+    """Run the WordPiece trainer over words and return what it merged, at most `merges` pieces.
 
     The trainer breaks ties by the numbers of its symbols, which it gives in the order of a hash
     table, different in each process. Symbols handed over as special tokens are numbered first, in
@@ -323,7 +324,7 @@ def _merge_words(
     tokenizer.pre_tokenizer = pre_tokenizers.Split(" ", "removed")
     tokenizer.train_from_iterator(_texts(words, repeats), trainer)
     vocabulary = tokenizer.get_vocab(with_added_tokens=False)
-    ordered = sorted(vocabulary, key=vocabulary.__getitem__)
+    ordered = sorted(vocabulary, key=vocabulary.__getitem__)[len(symbols) :]
     return [token[1:] if token.startswith(WORD_START) else WORD_START + token for token in ordered]
 
 

@@ -6,9 +6,10 @@ this library segments with it), `pieces.txt` and a model card, `README.md`.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path, PurePosixPath
+from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
 from sagevocab.state import write_json, write_text
@@ -25,9 +26,9 @@ MODEL_MAX_LENGTH = 512  # BERT's
 class Card:
     """What a model card tells beside the vocabulary itself.
 
-    language: code. language_name: in words. method: in words. source: the `source` stanza that the
-    training corpus came from; None if the vocabulary was not trained here. settings: what else
-    made it, by name.
+    language: code. language_name, method: in words. source: description of what the training corpus
+    was made of, as `data.catalogue` writes it; None if the vocabulary was not trained here.
+    settings: what else made it, by name.
     """
 
     language: str
@@ -35,6 +36,16 @@ class Card:
     method: str
     source: Mapping[str, Any] | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def described(cls, files: Sequence[str], **fields: Any) -> Card:
+        """Make a card of its fields; the source is as it was retrieved, if there is a file of it.
+
+        files: the description beside a retrieved corpus, or nothing.
+        """
+        for file in files:
+            fields["source"] = json.loads(Path(file).read_text(encoding="utf-8"))
+        return cls(**fields)
 
 
 @dataclass(frozen=True)
@@ -159,18 +170,18 @@ without the special tokens. A character without a piece becomes one `[UNK]`.
 
 
 def describe_source(source: Mapping[str, Any] | None) -> tuple[str, bool]:
-    """Say in words where a corpus came from, and whether it is synthetic.
+    """Say in words what a corpus was made of, and whether it is synthetic.
 
-    source: a `source` stanza of the configuration; of its keys the first that is set counts.
+    source: a resolved source of `data.catalogue`: kind, name, and what its data set is.
     """
     if source is None:
         return "not trained here", False
-    if source.get("path"):
-        return f"the file `{PurePosixPath(source['path']).name}`", False
-    if source.get("generator"):
-        return f"synthetic text of the generator `{source['generator']}`", True
-    if source.get("package"):
-        package, _, path = source["package"].partition(":")
-        name = PurePosixPath(path).name
-        return f"`{name}`, a file that the Python package `{package}` ships", False
-    return f"the data set `{source['dataset']}`", False
+    kind, name = source["kind"], source["name"]
+    if kind == "generator":
+        return f"synthetic text of the generator `{name}`", True
+    if kind == "path":
+        return f"the file `{PurePath(name).name}`", False
+    told = [source.get("title") or f"`{name}`", source.get("licence"), source.get("origin")]
+    if source.get("instead_of"):
+        told.append(f"in the place of `{source['instead_of']}`, which could not be had")
+    return "; ".join(part for part in told if part), False

@@ -1,0 +1,258 @@
+"""Baseline vocabularies: exact sizes, same bytes, mistakes told in one line."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from gensim.test.utils import datapath
+
+import sagevocab
+from sagevocab.data.corpus import write_lines
+from sagevocab.errors import UserError
+from sagevocab.vocab.bpe import (
+    RESERVED_CHARACTER,
+    TrainingSettings,
+    merges_of_model,
+    pieces_of_model,
+    read_model,
+    scores_of_model,
+    train_bpe,
+    train_unigram,
+    train_wordpiece,
+)
+from sagevocab.vocab.pieces import WORD_START
+from sagevocab.vocab.words import Normalizer, WordCorpus
+
+DEFAULTS = TrainingSettings()
+KEY = "vocabulary.initial_size"
+TRAINERS = [train_bpe, train_unigram]
+
+
+def real_lines(count: int = 60) -> list[str]:
+    text = Path(datapath("lee_background.cor")).read_text(encoding="utf-8")
+    return [line for line in text.split("\n") if line.strip()][:count]
+
+
+@pytest.fixture
+def train(tmp_path):
+    """Train on lines and return the model."""
+
+    def run(trainer, lines, size, settings=DEFAULTS):
+        write_lines(tmp_path / "lines.txt.zst", lines)
+        trainer(tmp_path / "lines.txt.zst", size, tmp_path / "a.model", settings, KEY)
+        return read_model(tmp_path / "a.model")
+
+    return run
+
+
+def words_of(lines: list[str]) -> WordCorpus:
+    return WordCorpus.from_lines(lines, Normalizer())
+
+
+@pytest.mark.parametrize("trainer", TRAINERS)
+@pytest.mark.parametrize("size", [200, 301])
+def test_size_counts_pieces_without_special_tokens(train, trainer, size):
+    model = train(trainer, real_lines(), size)
+    pieces = pieces_of_model(model)
+    assert len(pieces) == len(set(pieces)) == len(scores_of_model(model)) == size
+    assert not {"<unk>", "<s>", "</s>"} & set(pieces)
+
+
+def test_first_merge_by_hand(train):
+    """In `ababab`, written twice, `ab` is next to each other 6 times, `ba` 4 times, `▁a` twice."""
+    pieces = pieces_of_model(train(train_bpe, ["ababab", "ababab"], 6))
+    assert pieces[0] == "ab"
+    assert set(pieces) >= {"a", "b", WORD_START}
+
+
+def test_larger_vocabulary_contains_smaller(train):
+    """The claim of Section 4 that a BPE vocabulary is a subset of any larger one."""
+    small = pieces_of_model(train(train_bpe, real_lines(), 200))
+    large = pieces_of_model(train(train_bpe, real_lines(), 300))
+    assert set(small) < set(large)
+
+
+def characters_of(model) -> set[str]:
+    return {piece for piece in pieces_of_model(model) if len(piece) == 1}
+
+
+def test_settings_reach_sentencepiece(train):
+    lines = [*real_lines(5), "ÀÉ"]
+    short = TrainingSettings(max_piece_length=3)
+    assert max(map(len, pieces_of_model(train(train_bpe, lines, 150, short)))) == 3
+    rare = characters_of(train(train_bpe, lines, 150, TrainingSettings(character_coverage=0.98)))
+    every = characters_of(train(train_bpe, lines, 150, TrainingSettings(character_coverage=1.0)))
+    assert rare < every
+    assert {"À", "É"} <= every - rare
+    folding = TrainingSettings(character_coverage=1.0, normalization="nmt_nfkc_cf")
+    folded = characters_of(train(train_bpe, lines, 150, folding))
+    assert {"à", "é"} <= folded
+    assert folded == {character.lower() for character in folded}
+
+
+def test_a_coverage_that_sentencepiece_refuses(train):
+    with pytest.raises(UserError, match=r"^vocabulary\.character_coverage: "):
+        train(train_bpe, real_lines(5), 150, TrainingSettings(character_coverage=0.5))
+
+
+@pytest.mark.parametrize("trainer", TRAINERS)
+def test_training_twice_gives_the_same_bytes(tmp_path, trainer):
+    write_lines(tmp_path / "lines.txt.zst", real_lines())
+    for name in "ab":
+        trainer(tmp_path / "lines.txt.zst", 300, tmp_path / name, DEFAULTS, KEY)
+    assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+# --- merges
+
+
+def test_merges_make_every_longer_piece_of_two(train):
+    model = train(train_bpe, real_lines(), 300)
+    pieces = pieces_of_model(model)
+    merges = merges_of_model(model)
+    known = set(pieces)
+    assert {left + right for left, right in merges} == {p for p in pieces if len(p) > 1}
+    assert all(left in known and right in known for left, right in merges)
+
+
+def test_merges_are_ordered_by_rank(train):
+    model = train(train_bpe, real_lines(), 300)
+    rank = {piece: number for number, piece in enumerate(pieces_of_model(model))}
+    ranks = [rank[left + right] for left, right in merges_of_model(model)]
+    assert ranks == sorted(ranks)
+
+
+# --- mistakes
+
+
+@pytest.mark.parametrize("trainer", TRAINERS)
+def test_too_large_a_size_names_the_largest(train, trainer, tmp_path):
+    with pytest.raises(UserError, match=rf"{KEY}.*largest possible size is (\d+)") as caught:
+        train(trainer, real_lines(3), 100_000)
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "a.model").exists()
+    largest = int(str(caught.value).split("largest possible size is ")[1].split(":")[0])
+    assert len(pieces_of_model(train(trainer, real_lines(3), largest))) == largest
+
+
+@pytest.mark.parametrize("trainer", TRAINERS)
+def test_too_small_a_size_names_the_characters(train, trainer):
+    with pytest.raises(UserError, match=rf"{KEY}: 10 pieces.*which take (\d+)") as caught:
+        train(trainer, real_lines(3), 10)
+    least = int(str(caught.value).split("which take ")[1].split(";")[0])
+    assert "vocabulary.character_coverage" in str(caught.value)
+    assert len(pieces_of_model(train(trainer, real_lines(3), least + 1))) == least + 1
+
+
+@pytest.mark.parametrize("lines", [[], ["", ""], ["   "]])
+@pytest.mark.parametrize("trainer", TRAINERS)
+def test_corpus_without_text(train, trainer, lines, tmp_path):
+    with pytest.raises(UserError, match=r"lines\.txt\.zst: has no"):
+        train(trainer, lines, 100)
+    assert not (tmp_path / "a.model").exists()
+
+
+def test_a_bad_line_is_told_as_such_and_not_as_sentencepiece_sees_it(tmp_path):
+    (tmp_path / "lines.txt").write_bytes(b"good\n\xff bad\n")
+    with pytest.raises(UserError, match=r"lines\.txt:2"):
+        train_bpe(tmp_path / "lines.txt", 10, tmp_path / "a.model", DEFAULTS, KEY)
+    assert list(tmp_path.iterdir()) == [tmp_path / "lines.txt"]
+
+
+def test_many_overlong_lines_are_an_error(train, tmp_path):
+    lines = real_lines(98) + ["é" * 60] * 2
+    short = TrainingSettings(max_sentence_length=100)
+    with pytest.raises(UserError, match=r"vocabulary\.max_sentence_length: \d+ of the 100 lines"):
+        train(train_bpe, lines, 150, short)
+    assert not (tmp_path / "a.model").exists()
+
+
+def test_few_overlong_or_reserved_lines_are_counted(train, caplog):
+    lines = ["the cat sat on the mat"] * 200 + ["é" * 60, f"odd {RESERVED_CHARACTER} line"]
+    caplog.set_level("INFO", logger="sagevocab")
+    model = train(train_bpe, lines, 20, TrainingSettings(max_sentence_length=100))
+    assert "202 lines, 1 left out as longer than 100 bytes, 1 for holding U+2585" in caplog.text
+    assert not {"é", "d", RESERVED_CHARACTER} & set("".join(pieces_of_model(model)))
+
+
+@pytest.mark.parametrize("content", [b"", b"no model", b"\x00\x01\x02"])
+def test_a_file_that_is_no_model(tmp_path, content):
+    (tmp_path / "x.model").write_bytes(content)
+    with pytest.raises(UserError, match=r"x\.model"):
+        read_model(tmp_path / "x.model")
+
+
+def test_a_missing_model(tmp_path):
+    with pytest.raises(UserError, match="cannot be read"):
+        read_model(tmp_path / "x.model")
+
+
+# --- WordPiece
+
+
+def test_wordpiece_by_hand():
+    """`aab` three times and `ba` once: inside words `ab` counts 3 and beats all other pairs but
+    `▁a a`, also 3; ties go to the pair of the symbols numbered first, `▁a` before `a`.
+    """
+    pieces = train_wordpiece(words_of(["aab aab aab ba"]), 7, 1.0, KEY)
+    assert pieces == [WORD_START, "▁a", "a", "▁b", "b", "▁aa", "▁aab"]
+
+
+@pytest.mark.parametrize("size", [300, 401])
+def test_wordpiece_size_is_exact_and_covers_every_character(size):
+    corpus = words_of(real_lines())
+    pieces = train_wordpiece(corpus, size, 1.0, KEY)
+    assert len(pieces) == len(set(pieces)) == size
+    assert set("".join(corpus.types)) <= set(pieces)
+    assert {word[:2] for word in corpus.types} <= set(pieces)
+    assert any(len(piece) > 4 for piece in pieces)
+
+
+def test_wordpiece_leaves_rare_characters_uncovered():
+    corpus = words_of(["ab " * 500 + "ax"])
+    assert "x" in train_wordpiece(corpus, 7, 1.0, KEY)
+    assert "x" not in "".join(train_wordpiece(corpus, 5, 0.999, KEY))
+
+
+def test_wordpiece_with_the_mark_of_bert_in_the_text():
+    """`##` in the corpus is text; a trainer that marks the inside of words by it would mix them."""
+    pieces = train_wordpiece(words_of(["##a a## ###a"] * 3), 9, 1.0, KEY)
+    assert len(set(pieces)) == 9
+    assert set("".join(pieces)) == {"#", "a", WORD_START}
+
+
+@pytest.mark.parametrize(("size", "message"), [(20, "which take"), (10**6, "largest possible")])
+def test_wordpiece_sizes_that_are_impossible(size, message):
+    with pytest.raises(UserError, match=message):
+        train_wordpiece(words_of(real_lines(3)), size, 1.0, KEY)
+
+
+def test_wordpiece_is_the_same_in_every_process():
+    """The trainer's hash tables are seeded anew in each process, and its threads race."""
+    program = (
+        "import sys, json; sys.path.insert(0, sys.argv[1]);"
+        "from sagevocab.vocab.bpe import train_wordpiece;"
+        "from sagevocab.vocab.words import Normalizer, WordCorpus;"
+        "lines = json.load(sys.stdin);"
+        "corpus = WordCorpus.from_lines(lines, Normalizer());"
+        "print(json.dumps(train_wordpiece(corpus, 1500, 0.9995, 'key')))"
+    )
+    library = str(Path(sagevocab.__file__).parents[1])
+    digests = set()
+    for threads in ("1", "4", "4"):
+        run = subprocess.run(
+            [sys.executable, "-c", program, library],
+            input=json.dumps(real_lines()),
+            env={**os.environ, "RAYON_NUM_THREADS": threads},
+            capture_output=True,
+            text=True,
+            check=True,
+        )
+        digests.add(hashlib.sha256(run.stdout.encode()).hexdigest())
+    assert len(digests) == 1

@@ -1,0 +1,26 @@
+"""Adapter of rule build_sage."""
+
+from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings
+from sagevocab.vocab.sage import build_sage, settings_from
+
+from sagevocab.provenance import job
+from sagevocab.state import write_parquet
+from sagevocab.vocab.bpe import merges_of_model, read_model
+from sagevocab.vocab.export import Card, WordSettings, export_greedy
+from sagevocab.vocab.pieces import read_pieces
+from sagevocab.vocab.words import WordCorpus
+
+with job(snakemake):
+    inputs, outputs, params = snakemake.input, snakemake.output, snakemake.params
+    words, card = WordSettings(**params.words), Card.described(inputs.source, **params.card)
+    corpus, pieces = WordCorpus.load(inputs.words), read_pieces(inputs.pieces)
+    merges, embeddings = (
+        merges_of_model(read_model(inputs.model)),
+        Embeddings.load(inputs.embeddings),
+    )
+    sage = settings_from(**params.sage, threads=snakemake.threads)
+    word2vec = Word2VecSettings(**params.word2vec, seed=sage.seed)
+    built = build_sage(corpus, pieces, merges, embeddings, sage, word2vec, params.state_dir)
+    export_greedy(params.artefact, built.pieces, words, card)
+    write_parquet(outputs.ablations, built.ablations)
+    built.embeddings.save(outputs.embeddings)
