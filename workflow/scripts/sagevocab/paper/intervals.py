@@ -63,10 +63,9 @@ def bootstrap_means(
         return Estimate(float("nan"), float("nan"), float("nan"))
     values = np.where(present, table, 0.0)
     rng = np.random.default_rng(seed)
-    shares = np.full(len(values), 1 / len(values))
-    drawn = []
+    size, drawn = len(values), []
     for _ in range(resamples):
-        weights = rng.multinomial(len(values), shares)
+        weights = np.bincount(rng.integers(size, size=size), minlength=size)
         seen = weights @ present
         if seen.all():
             drawn.append(statistic(*((weights @ values) / seen)))

@@ -19,6 +19,7 @@ from sagevocab.errors import UserError
 _CELL_BORDER = re.compile(r"(?<!\\)\|")
 _BOLD = re.compile(r"(?<!\\)\*\*(.+?)(?<!\\)\*\*")
 _ESCAPED = re.compile(r"\\([!-/:-@\[-`{-~])")
+_BACKTICKS = re.compile(r"`([^`]+)`")
 _LITERAL = re.compile(r"``(.+?)``")
 _EMPHASIS = re.compile(r"(?<!\*)\*{1,2}([^*]+?)\*{1,2}(?!\*)")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
@@ -64,6 +65,11 @@ def inline(text: str) -> Markup:
     """Return a line of Markdown as HTML: bold, and characters that a backslash stands before."""
     html = _BOLD.sub(r"<strong>\1</strong>", str(escape(text)))
     return Markup(_ESCAPED.sub(r"\1", html))
+
+
+def literals(text: str) -> Markup:
+    """Return a claim's statement as HTML: what stands between backticks is a literal."""
+    return Markup(_BACKTICKS.sub(r"<code>\1</code>", str(escape(text))))
 
 
 def read_caption(path: Path | str) -> Caption:

@@ -108,7 +108,7 @@ def _within(pieces: list[str], printed: str) -> bool:
 def single_characters_kept(case: Case) -> Measurement:
     """Share of the initial vocabulary's single characters that SaGe keeps."""
     singles = [piece for piece in case.initial_pieces() if is_single_character(piece)]
-    return _share(share_in(singles, case.pieces()))
+    return _census(share_in(singles, case.pieces()))
 
 
 # --- Section 4
@@ -116,7 +116,7 @@ def single_characters_kept(case: Case) -> Measurement:
 
 def subset_of_initial(case: Case) -> Measurement:
     """Share of the final BPE vocabulary in the initial one."""
-    return _share(share_in(case.pieces(BASELINE), case.initial_pieces()))
+    return _census(share_in(case.pieces(BASELINE), case.initial_pieces()))
 
 
 def discarded_in_bpe(case: Case) -> Measurement:
@@ -132,7 +132,7 @@ def bpe_only_substrings(case: Case) -> Measurement:
 
 def chained_share(case: Case) -> Measurement:
     """Share of the pieces of several characters that two other pieces make up."""
-    return _share(_chained(case.pieces()))
+    return _census(_chained(case.pieces()))
 
 
 def unchained_share(case: Case) -> Measurement:
@@ -205,6 +205,11 @@ def dismantled(case: Case, *, piece: str, parts: list[str]) -> Measurement:
         raise NotMeasurableError(f"this run's BPE vocabulary has no `{piece}` to take apart")
     ours = greedy(case.pieces(), piece)
     return Measurement(" ".join(ours), holds=ours == list(parts), agrees=ours != [piece])
+
+
+def _census(share: Share) -> Measurement:
+    # "All pieces" is a fact about one list, not a sample of others: it has no interval.
+    return Measurement(float(share))
 
 
 def _share(share: Share, agrees: bool | None = None) -> Measurement:

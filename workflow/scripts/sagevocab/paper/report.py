@@ -21,7 +21,7 @@ import yaml
 from sagevocab import __version__
 from sagevocab.errors import UserError
 from sagevocab.paper.claims import count_verdicts, show_ours, show_value
-from sagevocab.paper.markup import read_caption, read_table
+from sagevocab.paper.markup import literals, read_caption, read_table
 from sagevocab.paper.verdicts import VERDICTS
 from sagevocab.provenance import git_commit, package_versions
 from sagevocab.state import write_text
@@ -158,7 +158,7 @@ def _row(group: Sequence[Mapping[str, Any]], run: Mapping[str, Any]) -> dict[str
     first = group[0]
     return {
         "id": first["id"],
-        "statement": first["statement"],
+        "statement": literals(first["statement"]),
         "paper": show_value(first["paper"]),
         "text": first["text"],
         "synthetic": first["synthetic"],
