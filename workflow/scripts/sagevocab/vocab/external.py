@@ -260,8 +260,8 @@ def _renumber(model: dict[str, Any], tokens: Sequence[str]) -> None:
 def word_start_notation(tokens: Sequence[str], spec: Mapping[str, Any]) -> list[str]:
     """Write tokens with `▁` at word starts: BERT's `##` and GPT-2's byte letters are translated.
 
-    A token that has no such form (half a character, a newline inside), or whose form another one
-    has, stays as it is.
+    A token that has no such form (more than one space, a newline), or whose form another one has,
+    stays as it is.
 
     spec: the parsed `tokenizer.json`, which tells the token's own notation.
     """
@@ -290,10 +290,11 @@ def _from_bytes(token: str) -> str | None:
     letters = _byte_letters()
     if not letters.keys() >= set(token):
         return None
+    data = bytes(letters[letter] for letter in token)
     try:
-        text = bytes(letters[letter] for letter in token).decode("utf-8")
-    except UnicodeDecodeError:
-        return None
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:  # part of a character: as sentencepiece writes bytes
+        return "".join(f"<0x{byte:02X}>" for byte in data)
     word = text.removeprefix(" ")
     return None if word != word.strip() else WORD_START * text.startswith(" ") + word
 

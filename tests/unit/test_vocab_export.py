@@ -1,0 +1,313 @@
+"""Folders that `AutoTokenizer` loads, model cards, and tokenizers from elsewhere."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import sentencepiece
+from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
+from transformers import AutoTokenizer, MegatronBertConfig
+
+import sagevocab
+from sagevocab.errors import UserError
+from sagevocab.vocab.export import Card, WordSettings, export_greedy, export_merges, export_unigram
+from sagevocab.vocab.external import import_external
+from sagevocab.vocab.hub import greedy_tokenizer
+from sagevocab.vocab.pieces import read_pieces
+from sagevocab.vocab.segment import load_segmenter
+
+PIECES = ["▁", "a", "b", "c", "▁a", "ab", "▁abc", "bc"]
+WORDS = WordSettings()
+CARD = Card(language="en", language_name="English", method="BPE")
+KEY = "tokenizer_settings.mine.path"
+
+
+def files(folder: Path) -> dict[str, bytes]:
+    return {path.name: path.read_bytes() for path in folder.iterdir()}
+
+
+def tokens(folder: Path, text: str) -> list[str]:
+    return AutoTokenizer.from_pretrained(folder).tokenize(text)
+
+
+# --- the folder
+
+
+def test_folder_holds_what_the_contract_says(tmp_path):
+    export_greedy(tmp_path, PIECES, WORDS, CARD)
+    names = {"pieces.txt", "tokenizer.json", "tokenizer_config.json", "README.md"}
+    assert files(tmp_path).keys() == names
+    assert read_pieces(tmp_path / "pieces.txt") == PIECES
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path)
+    assert tokenizer.convert_tokens_to_ids(PIECES) == list(range(5, 5 + len(PIECES)))
+    assert len(tokenizer) == 5 + len(PIECES)
+    assert tokenizer.model_max_length == 512
+
+
+def test_folder_says_how_to_segment(tmp_path):
+    export_greedy(tmp_path, PIECES, WordSettings("nfkc_cf", 99), CARD)
+    config = json.loads((tmp_path / "tokenizer_config.json").read_text(encoding="utf-8"))
+    expected = {"method": "greedy", "normalization": "nfkc_cf", "max_word_chars": 99}
+    assert config["sagevocab"] == expected
+    assert load_segmenter(tmp_path).segment("▁abcab") == [6, 5]
+
+
+def test_methods_segment_differently(tmp_path):
+    """`ab bc`, by hand. Greedy takes the longest from the left. The merge `bc` comes before `ab`.
+    The likeliest pieces are those with the highest sum of scores.
+    """
+    export_greedy(tmp_path / "greedy", PIECES, WORDS, CARD)
+    export_merges(tmp_path / "merges", PIECES, [("b", "c"), ("a", "b"), ("▁", "a")], WORDS, CARD)
+    scores = [-1.0, -1.0, -1.0, -1.0, -5.0, -1.0, -99.0, -9.0]
+    export_unigram(tmp_path / "unigram", PIECES, scores, WORDS, CARD)
+    assert tokens(tmp_path / "greedy", "abc bc") == ["▁abc", "▁", "bc"]
+    assert tokens(tmp_path / "merges", "abc bc") == ["▁a", "bc", "▁", "bc"]
+    assert tokens(tmp_path / "unigram", "abc bc") == ["▁", "ab", "c", "▁", "b", "c"]
+
+
+def test_each_uncovered_character_is_one_unknown(tmp_path):
+    for name, export in {"greedy": export_greedy, "merges": export_merges}.items():
+        extra = [[("a", "b")]] if name == "merges" else []
+        export(tmp_path / name, PIECES, *extra, WORDS, CARD)
+        tokenizer = AutoTokenizer.from_pretrained(tmp_path / name)
+        ids = tokenizer("☃☃bab", add_special_tokens=False)["input_ids"]
+        assert tokenizer.convert_ids_to_tokens(ids) == ["▁", "[UNK]", "[UNK]", "b", "ab"]
+
+
+def test_a_piece_that_is_spelt_like_a_special_token(tmp_path):
+    with pytest.raises(UserError, match=r"'\[MASK\]' is a piece and a special token"):
+        export_greedy(tmp_path / "folder", [*PIECES, *"[MASK]", "[MASK]"], WORDS, CARD)
+    assert not (tmp_path / "folder").exists()
+
+
+def test_greedy_needs_every_character_as_a_piece():
+    with pytest.raises(ValueError, match="'d'"):
+        greedy_tokenizer([*PIECES, "ad"], "nmt_nfkc", 256)
+
+
+def test_words_are_cut_at_max_word_chars(tmp_path):
+    export_greedy(tmp_path, PIECES, WordSettings(max_word_chars=4), CARD)
+    assert tokens(tmp_path, "aabcab") == ["▁a", "ab", "c", "ab"]
+    export_greedy(tmp_path, PIECES, WordSettings(max_word_chars=3), CARD)
+    assert tokens(tmp_path, "aabcab") == ["▁a", "a", "bc", "a", "b"]
+
+
+def test_tokenizer_beside_a_model(tmp_path):
+    """A model folder has a config.json, whose model type must not decide the tokenizer's class."""
+    export_greedy(tmp_path, PIECES, WORDS, CARD)
+    MegatronBertConfig(vocab_size=13).save_pretrained(tmp_path)
+    assert tokens(tmp_path, "abc [MASK] ab") == ["▁abc", "[MASK]", "▁a", "b"]
+
+
+def test_same_bytes_in_every_process(tmp_path):
+    program = (
+        "import sys; sys.path.insert(0, sys.argv[1]);"
+        "from sagevocab.vocab.export import *;"
+        "words, card = WordSettings(), Card('en', 'English', 'BPE', None, {'b': 1, 'a': 2});"
+        "pieces = ['▁', *map(chr, range(97, 123)), 'zy', 'ab', 'qr'];"
+        "export_greedy(sys.argv[2] + '/greedy', pieces, words, card);"
+        "merges = [('z', 'y'), ('a', 'b'), ('q', 'r')];"
+        "export_merges(sys.argv[2] + '/merges', pieces, merges, words, card)"
+    )
+    library = str(Path(sagevocab.__file__).parents[1])
+    seen = set()
+    for name in "abc":
+        folder = tmp_path / name
+        subprocess.run([sys.executable, "-c", program, library, str(folder)], check=True)
+        parts = [files(folder / method) for method in ("greedy", "merges")]
+        seen.add(hashlib.sha256(repr(sorted(map(repr, parts))).encode()).hexdigest())
+    assert len(seen) == 1
+
+
+# --- model cards
+
+
+def card_of(tmp_path: Path, source: dict | None, **settings) -> str:
+    card = Card("tr", "Turkish", "SaGe, preset algorithm-1", source, settings)
+    export_greedy(tmp_path, PIECES, WORDS, card)
+    return (tmp_path / "README.md").read_text(encoding="utf-8")
+
+
+def test_card_tells_language_method_sizes_and_settings(tmp_path):
+    source = {"kind": "dataset", "name": "trwiki", "title": "Turkish Wikipedia", "licence": "CC"}
+    text = card_of(tmp_path, source, initial_size=20000, loss="total")
+    assert text.startswith("---\nlanguage: tr\n")
+    assert "# Turkish subword vocabulary: SaGe, preset algorithm-1" in text
+    for row in (
+        "| Pieces | 8, ids from 5 |",
+        "| Training corpus | Turkish Wikipedia; CC |",
+        "| initial_size | 20000 |",
+        "| loss | total |",
+    ):
+        assert row in text.splitlines()
+    assert "ynthetic" not in text
+
+
+def test_card_of_a_synthetic_corpus_says_so(tmp_path):
+    text = card_of(tmp_path, {"kind": "generator", "name": "turkish"})
+    assert "**Synthetic**" in text
+    assert "tags: [tokenizer, subword, synthetic]" in text
+
+
+def test_card_hides_the_folder_of_a_local_file(tmp_path):
+    text = card_of(tmp_path, {"kind": "path", "name": "/home/me/secret/lines.txt"})
+    assert "`lines.txt`" in text
+    assert "secret" not in text
+
+
+def test_card_is_of_what_was_really_retrieved(tmp_path):
+    record = {"kind": "dataset", "name": "b", "title": "Other dump", "instead_of": "a"}
+    (tmp_path / "x.source.json").write_text(json.dumps(record), encoding="utf-8")
+    fields = {"language": "en", "language_name": "English", "method": "BPE"}
+    fields["source"] = {"kind": "dataset", "name": "a", "title": "First dump"}
+    card = Card.described([str(tmp_path / "x.source.json")], **fields)
+    assert card.source == record
+    text = card_of(tmp_path, card.source)
+    assert "Other dump; in the place of `a`, which could not be had" in text
+    assert Card.described([], **fields).source["title"] == "First dump"
+
+
+# --- tokenizers from elsewhere
+
+
+def test_import_of_a_list(tmp_path):
+    lines = ["<unk>\t0", "<s>\t0", "▁ab\t-1", "b\t-2", "[MASK]", "", "b"]
+    (tmp_path / "pieces.vocab").write_text("\n".join(lines), encoding="utf-8")
+    import_external(tmp_path / "pieces.vocab", tmp_path / "out", WORDS, CARD, KEY)
+    assert read_pieces(tmp_path / "out/pieces.txt") == ["▁ab", "b", "a", "▁"]
+    assert tokens(tmp_path / "out", "abba") == ["▁ab", "b", "a"]
+
+
+@pytest.mark.parametrize(
+    ("content", "message"),
+    [
+        (b"ab\nb\n", "starts with ▁"),
+        ("▁a\na▁b\n".encode(), "crosses a space"),
+        (b"\xff\xfe", "not UTF-8"),
+        (b"", "starts with ▁"),
+    ],
+)
+def test_import_of_a_list_that_is_none(tmp_path, content, message):
+    (tmp_path / "list.txt").write_bytes(content)
+    with pytest.raises(UserError, match=message) as caught:
+        import_external(tmp_path / "list.txt", tmp_path / "out", WORDS, CARD, KEY)
+    assert str(caught.value).startswith(KEY)
+    assert not (tmp_path / "out").exists()
+
+
+def sentencepiece_model(path: Path, **options) -> Path:
+    animals = ["cat", "bat", "rat", "man", "hen", "ant"]
+    lines = [f"the {one} ran on the {other} and sat" for one in animals for other in animals]
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(lines),
+        model_prefix=str(path.with_suffix("")),
+        minloglevel=2,
+        **{"vocab_size": 30, "model_type": "bpe", **options},
+    )
+    return path
+
+
+@pytest.mark.parametrize("rule", ["nmt_nfkc", "identity", "nfkc_cf"])
+def test_import_of_a_model_keeps_its_normalisation(tmp_path, rule):
+    path = sentencepiece_model(tmp_path / "x.model", normalization_rule_name=rule)
+    import_external(path, tmp_path / "out", WordSettings("nfkc", 256), CARD, KEY)
+    config = json.loads((tmp_path / "out/tokenizer_config.json").read_text(encoding="utf-8"))
+    assert config["sagevocab"]["normalization"] == rule
+    own = sentencepiece.SentencePieceProcessor(model_file=str(path))
+    assert tokens(tmp_path / "out", "the cat ran") == own.encode("the cat ran", out_type=str)
+
+
+def test_models_that_cannot_be_imported(tmp_path):
+    rules = tmp_path / "rules.tsv"
+    rules.write_text("61\t62\n", encoding="utf-8")
+    cases = {
+        "word": ({"model_type": "word", "vocab_size": 8}, "neither a BPE nor a UnigramLM"),
+        "byte": ({"byte_fallback": True, "vocab_size": 300}, "falls back to bytes"),
+        "cross": (
+            {"split_by_whitespace": False, "vocab_size": 60},
+            "crosses a space",
+        ),
+        "own": ({"normalization_rule_tsv": str(rules)}, "normalisation of its own"),
+    }
+    for name, (options, message) in cases.items():
+        path = sentencepiece_model(tmp_path / f"{name}.model", **options)
+        with pytest.raises(UserError, match=message) as caught:
+            import_external(path, tmp_path / "out", WORDS, CARD, KEY)
+        assert str(caught.value).startswith(KEY)
+    assert not (tmp_path / "out").exists()
+
+
+def bert_like() -> Tokenizer:
+    vocab = ["[PAD]", "[unused0]", "play", "##ing", "##s", "the", "[UNK]", "[MASK]", "##▁x", "x"]
+    model = models.WordPiece({t: n for n, t in enumerate(vocab)}, unk_token="[UNK]")
+    tokenizer = Tokenizer(model)
+    tokenizer.normalizer = normalizers.BertNormalizer(lowercase=True)
+    tokenizer.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    tokenizer.decoder = decoders.WordPiece()
+    tokenizer.add_special_tokens(["[PAD]", "[UNK]", "[MASK]"])
+    return tokenizer
+
+
+def test_import_of_wordpiece_gives_word_start_notation(tmp_path):
+    bert_like().save(str(tmp_path / "tokenizer.json"))
+    import_external(tmp_path, tmp_path / "out", WORDS, CARD, KEY)
+    pieces = read_pieces(tmp_path / "out/pieces.txt")
+    assert pieces[:4] == ["▁[unused0]", "▁play", "ing", "s"]
+    assert len(set(pieces)) == len(pieces) == 7
+    assert tokens(tmp_path / "out", "The playing  [MASK]") == ["the", "play", "##ing", "[MASK]"]
+    assert load_segmenter(tmp_path / "out").segment("▁playings") == [1, 2, 3]
+
+
+def test_import_of_bytes_gives_word_start_notation(tmp_path):
+    letters = sorted(pre_tokenizers.ByteLevel.alphabet())
+    vocab = [*letters, "Ġt", "Ġthe", "th", "Ã©", "ĠĠ", "<|endoftext|>", "Ċa"]
+    merges = [("Ġ", "t"), ("t", "h"), ("Ã", "©"), ("Ġ", "Ġ"), ("Ċ", "a")]
+    model = models.BPE({token: number for number, token in enumerate(vocab)}, merges)
+    tokenizer = Tokenizer(model)
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.add_special_tokens(["<|endoftext|>"])
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    import_external(tmp_path / "tokenizer.json", tmp_path / "out", WORDS, CARD, KEY)
+    pieces = read_pieces(tmp_path / "out/pieces.txt")
+    assert pieces[len(letters) :] == ["▁t", "▁the", "th", "é", "ĠĠ", "Ċa"]
+    assert pieces[letters.index("Ġ")] == "▁"
+    assert pieces[letters.index("Ã")] == "<0xC3>"
+    assert tokens(tmp_path / "out", "té") == ["Ġt", "Ã©"]
+    assert tokens(tmp_path / "out", "é té") == ["Ġ", "Ã©", "Ġt", "Ã©"]
+
+
+def test_import_keeps_tokens_that_were_added_and_are_not_special(tmp_path):
+    tokenizer = bert_like()
+    tokenizer.add_tokens(["<user>"])
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    import_external(tmp_path, tmp_path / "out", WORDS, CARD, KEY)
+    assert read_pieces(tmp_path / "out/pieces.txt")[-1] == "▁<user>"
+    assert tokens(tmp_path / "out", "play <user> the") == ["play", "<user>", "the"]
+
+
+def test_import_of_an_older_folder(tmp_path):
+    """One with a vocab.txt instead of a tokenizer.json, as BERT was published."""
+    words = ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]", "play", "##ing"]
+    (tmp_path / "vocab.txt").write_text("\n".join(words), encoding="utf-8")
+    config = {"tokenizer_class": "BertTokenizer", "do_lower_case": True}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+    import_external(tmp_path, tmp_path / "out", WORDS, CARD, KEY)
+    assert tokens(tmp_path / "out", "Playing") == ["play", "##ing"]
+    assert read_pieces(tmp_path / "out/pieces.txt") == ["▁play", "ing"]
+
+
+def test_import_of_nothing(tmp_path):
+    (tmp_path / "empty").mkdir()
+    (tmp_path / "bad.json").write_text("{}", encoding="utf-8")
+    (tmp_path / "bad.model").write_bytes(b"\x00\xff")
+    for name in ("missing", "empty", "bad.json", "bad.model"):
+        with pytest.raises(UserError) as caught:
+            import_external(tmp_path / name, tmp_path / "out", WORDS, CARD, KEY)
+        assert name in str(caught.value)
+        assert "\n" not in str(caught.value)
+    assert not (tmp_path / "out").exists()
