@@ -75,15 +75,19 @@ def test_lengths_are_aligned_when_a_vocabulary_lacks_one(tmp_path, drawn):
 
 
 def test_exponence_ranks_the_top_of_its_own_window(tmp_path, drawn):
-    frame = pd.concat([neighbours([3, 9, 7, 1], [9] * 4), neighbours([2, 2, 4, 1], [9] * 4, 2)])
-    panels = {"Turkish": {"BPE": frame, "SaGe": frame}}
+    bpe = pd.concat([neighbours([3, 9, 8, 1], [9] * 4), neighbours([2, 2, 4, 1], [9] * 4, 2)])
+    sage = pd.concat([neighbours([6, 3, 9], [9] * 3), neighbours([4, 2], [9] * 2, 2)])
+    panels = {"Turkish": {"BPE": bpe, "SaGe": sage}}
     figures.figure_exponence(panels, windows=[5, 2], top=3, **files(tmp_path))
-    wide, narrow = drawn[".pdf"].axes
-    assert list(wide.lines[0].get_ydata()) == [9, 7, 3]
+    wide, narrow, wide_strip, narrow_strip = drawn[".pdf"].axes
+    assert list(wide.lines[0].get_ydata()) == [9, 8, 3]
     assert list(narrow.lines[0].get_ydata()) == [4, 2, 2]
     assert wide.get_title() == "Turkish, window 5"
     assert wide.get_yscale() == "log"
     assert wide.lines[0].get_linestyle() != wide.lines[1].get_linestyle()
+    assert list(wide_strip.lines[0].get_ydata()) == [0, 0, 0]
+    assert list(wide_strip.lines[1].get_ydata()) == pytest.approx([0, -25, 0])
+    assert list(narrow_strip.lines[1].get_xdata()) == [1, 2]
 
 
 def test_ratio_leaves_out_pieces_never_seen_and_fills_100_percent(tmp_path, drawn):
@@ -147,8 +151,25 @@ def test_no_text_overlaps_or_leaves_the_page(tmp_path, drawn):
     page = drawn[".pdf"].bbox
     for index, (text, box) in enumerate(boxes):
         assert page.x0 <= box.x0 and box.x1 <= page.x1, text
+        assert not crossed_by_a_median(drawn[".pdf"], text, box), text
         clashes = [other for other, place in boxes[index + 1 :] if box.overlaps(place)]
         assert not clashes, (text, clashes)
+
+
+def crossed_by_a_median(figure, text, box) -> bool:
+    medians = [axes.lines[0].get_window_extent() for axes in figure.axes]
+    return text.startswith("median") and any(box.overlaps(line) for line in medians)
+
+
+@pytest.mark.parametrize("ratio", [5, 6])
+def test_the_median_is_told_beside_its_line(tmp_path, drawn, ratio):
+    frame = neighbours([ratio], [1])
+    figures.figure_ratio({"English": {"BPE": frame}}, window=5, **files(tmp_path))
+    figure = drawn[".pdf"]
+    figure.draw_without_rendering()
+    for axes in figure.axes:
+        (text,) = axes.texts
+        assert not crossed_by_a_median(figure, text.get_text(), text.get_window_extent())
 
 
 def drawn_texts(figure):

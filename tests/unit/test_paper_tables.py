@@ -95,9 +95,10 @@ def test_frequencies_rank_the_differences_and_mark_the_papers_pieces(outputs):
     assert rows["paper", "more", "2"]["piece"] == "ist"
     assert rows["paper", "more", "2"]["difference"] == "0"
     body = markdown_rows(outputs)
-    assert body[0] == ["English", "SaGe", "1", r"e\*", "80", "+80", r"es\*", "20", "-70"]
+    assert body[0] == ["English", "SaGe", "1", r"e\*", "80", "+80", r"es\*", "20", "−70"]
     assert body[1][3] == "s"
     assert [row[2] for row in body] == ["1", "2", "paper", "paper"]
+    assert body[2] == ["", "", "paper", "e", "80", "+80", "es", "20", "−70"]
 
 
 def test_every_sage_tokenizer_is_compared_with_bpe(outputs):
@@ -154,7 +155,7 @@ def test_one_seed_has_no_spread_and_a_metric_may_be_negative_or_undefined(output
     labels = {"bpe": "BPE", "sage": "SaGe"}
     tables.table_ner(given, tasks=tasks, labels=labels, paper={}, **outputs)
     last = ["Most frequent answer", ".0000"]
-    assert markdown_rows(outputs) == [["BPE", "-.0123"], ["SaGe", "–"], last]
+    assert markdown_rows(outputs) == [["BPE", "−.0123"], ["SaGe", "–"], last]
 
 
 def test_a_missing_score_is_named(outputs):
@@ -188,7 +189,8 @@ def test_settings_stand_beside_the_papers_and_then_our_own(outputs):
     settings = {
         "vocabulary": {"final_size": 4000, "initial_size": 20000, "normalization": "nmt_nfkc"},
         "sage": {"window": 5},
-        "word2vec": {"shrink_windows": True},
+        "word2vec": {"shrink_windows": True, "sample": None},
+        "tokenizer_settings": {"sage": {"preset": "algorithm-1"}},
     }
     paper = PAPER_ROWS["table_hyperparameters_vocabulary"]
     tables_settings.table_hyperparameters_vocabulary(settings, paper=paper, **outputs)
@@ -196,7 +198,7 @@ def test_settings_stand_beside_the_papers_and_then_our_own(outputs):
     assert list(rows)[: len(paper)] == [row["key"] for row in paper]
     assert (rows["Final Vocab Size"]["run"], rows["Final Vocab Size"]["paper"]) == ("4000", "16K")
     assert rows["SaGe window size"]["key"] == "sage.window"
-    assert list(rows)[len(paper) :] == ["normalization", "shrink_windows"]
+    assert list(rows)[len(paper) :] == ["normalization", "shrink_windows", "preset of sage"]
     assert (rows["shrink_windows"]["run"], rows["shrink_windows"]["paper"]) == ("true", "")
 
 

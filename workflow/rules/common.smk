@@ -292,14 +292,11 @@ def score_files_of(tasks):
 
 def sage_settings():
     """Settings of the SaGe tokenizers that figures and tables show: preset and overrides."""
+    stanzas = {name: setting("tokenizer_settings", name) for name in PAPER_TOKENIZERS}
     return {
-        name: {
-            key: value
-            for key, value in setting("tokenizer_settings", name).items()
-            if key != "label"
-        }
-        for name in PAPER_TOKENIZERS
-        if setting("tokenizer_settings", name)["method"] == "sage"
+        name: {key: value for key, value in stanza.items() if key not in ("label", "method")}
+        for name, stanza in stanzas.items()
+        if stanza["method"] == "sage"
     }
 
 

@@ -114,23 +114,49 @@ def figure_exponence(
 ) -> None:
     """Draw distinct neighbours of the `top` pieces, ranked: rows are languages, columns windows.
 
-    panels: frames of piece, window, distinct, count.
+    The strip below each panel repeats the curves as differences from the first tokenizer's, rank
+    by rank. panels: frames of piece, window, distinct, count.
     Source: paper, Section 4, "Contextual Exponence".
     """
     styles = _styles(panels)
-    shape = (len(panels), len(windows))
-    with drawing(shape, height=2.0, pdf=pdf, png=png, style=style, sharex=True) as (figure, grid):
-        for row, (title, panel) in zip(grid, panels.items(), strict=True):
-            for axes, window in zip(row, windows, strict=True):
-                for label, neighbours in panel.items():
-                    ranked = rank_neighbours(neighbours, window).head(top)
-                    axes.plot(np.arange(1, len(ranked) + 1), ranked, **styles[label].curve)
+    shape = (2 * len(panels), len(windows))
+    heights = {"height_ratios": [2.2, 1] * len(panels)}
+    with drawing(
+        shape, height=1.35, pdf=pdf, png=png, style=style, sharex=True, gridspec_kw=heights
+    ) as (figure, grid):
+        pairs = zip(grid[::2], grid[1::2], panels.items(), strict=True)
+        for row, strips, (title, panel) in pairs:
+            for axes, strip, window in zip(row, strips, windows, strict=True):
+                ranks = {k: _top_ranks(frame, window, top) for k, frame in panel.items()}
+                _draw_ranks(axes, strip, ranks, styles)
                 axes.set(title=f"{title}, window {window}", xlim=(0, top + 1))
-                plain_log_scale(axes)
             row[0].set_ylabel("Distinct neighbours")
+            strips[0].set_ylabel(f"vs. {next(iter(panel))} (%)")
         for axes in grid[-1]:
             axes.set_xlabel("Rank of the piece")
+        figure.align_ylabels(grid[:, 0])
         curve_legend(figure, styles)
+
+
+def _top_ranks(neighbours: pd.DataFrame, window: int, top: int) -> np.ndarray:
+    return rank_neighbours(neighbours, window).head(top).to_numpy()
+
+
+def _draw_ranks(
+    axes: Axes,
+    strip: Axes,
+    ranks: Mapping[str, np.ndarray],
+    styles: dict[str, TokenizerStyle],
+) -> None:
+    """Draw the counts by rank above, and below in percent of the first tokenizer's."""
+    baseline = next(iter(ranks.values()))
+    for label, counts in ranks.items():
+        axes.plot(np.arange(1, len(counts) + 1), counts, **styles[label].curve)
+        common = min(len(counts), len(baseline))
+        known = np.flatnonzero(baseline[:common] > 0)
+        difference = 100 * (counts[known] / baseline[known] - 1)
+        strip.plot(known + 1, difference, **styles[label].curve)
+    plain_log_scale(axes)
 
 
 def figure_ratio(
@@ -172,7 +198,11 @@ def _draw_ratios(axes: Axes, ratios: pd.Series, window: int, style: TokenizerSty
     axes.set_xlim(0, 2 * window)
     median = ratios.median()
     axes.axvline(median, color="black", linewidth=0.9, linestyle=":")
-    axes.text(0.98, 0.97, f"median {median:.2f}", transform=axes.transAxes, ha="right", va="top")
+    # In the half that the line is not in, on white so that no grid line crosses it.
+    place = {"x": 0.97, "ha": "right"} if median <= window else {"x": 0.03, "ha": "left"}
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
+    text = f"median {median:.2f}"
+    axes.text(s=text, y=0.97, va="top", transform=axes.transAxes, bbox=box, **place)
 
 
 def figure_fertility_quora(panels: Mapping, *, pdf: Files, png: Files, **style: Files) -> None:

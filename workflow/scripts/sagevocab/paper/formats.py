@@ -13,6 +13,7 @@ from sagevocab.state import atomic_path, write_text
 from sagevocab.vocab.pieces import WORD_START
 
 NOTHING = "–"  # a cell that has nothing to say
+MINUS = "−"
 _LATEX = {
     "\\": r"\textbackslash{}",
     "&": r"\&",
@@ -25,6 +26,7 @@ _LATEX = {
     "~": r"\textasciitilde{}",
     "^": r"\textasciicircum{}",
     "±": r"$\pm$",
+    MINUS: "$-$",
     "×": r"$\times$",
     "≥": r"$\geq$",
     NOTHING: "--",

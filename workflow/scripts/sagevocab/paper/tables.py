@@ -12,7 +12,7 @@ import yaml
 
 from sagevocab.analysis.vocabulary import frequency_differences
 from sagevocab.errors import UserError
-from sagevocab.paper.formats import NOTHING, write_table
+from sagevocab.paper.formats import MINUS, NOTHING, write_table
 
 Files = str | Path
 _UNITS = {
@@ -122,7 +122,8 @@ def _frequency_rows(data: pd.DataFrame, baseline: str) -> tuple[pd.DataFrame, li
         for rank, pair in block.groupby("rank", sort=True):
             more, less = (_frequency_cells(pair, side) for side in ("more", "less"))
             name = str(rank) if listed == "rank" else "paper"
-            rows.append([language, tokenizer, name, *more, *less])
+            first = listed == "rank" and rank == 1
+            rows.append([*((language, tokenizer) if first else ("", "")), name, *more, *less])
     sides = [f"More frequent than with {baseline}", f"Less frequent than with {baseline}"]
     header = [("Language", ""), ("Tokenizer", ""), ("Rank", "")]
     header += [(side, part) for side in sides for part in ("piece", "tokens", "difference")]
@@ -134,8 +135,9 @@ def _frequency_cells(pair: pd.DataFrame, side: str) -> list[str]:
     if found.empty:
         return [NOTHING] * 3
     row = found.iloc[0]
-    mark = "*" if row["in_paper"] else ""
-    return [row["piece"] + mark, f"{row['tokens']:,}", f"{row['difference']:+,}"]
+    mark = "*" if row["in_paper"] and row["listed"] == "rank" else ""
+    difference = f"{row['difference']:+,}".replace("-", MINUS)
+    return [row["piece"] + mark, f"{row['tokens']:,}", difference]
 
 
 def table_sequence(
@@ -287,4 +289,5 @@ def format_score(value: float, metric: str) -> str:
         return NOTHING
     if metric == "accuracy":
         return f"{100 * value:.2f}"
-    return f"{value:.4f}".replace("0.", ".", 1) if abs(value) < 1 else f"{value:.4f}"
+    text = f"{value:.4f}".replace("-", MINUS)
+    return text.replace("0.", ".", 1) if abs(value) < 1 else text

@@ -105,8 +105,14 @@ def _rows(
         printed = format_setting(row.get("printed", row["value"]))
         yield _row(row["key"], key, value, printed)
     for key, value in ours.items():
-        if key not in named:
-            yield _row(key.rpartition(".")[2], key, value, None)
+        if key not in named and value is not None:
+            yield _row(_setting_name(key), key, value, None)
+
+
+def _setting_name(key: str) -> str:
+    """Return what a key sets: its last part, and for a tokenizer's own setting whose it is."""
+    *_, owner, setting = ["", *key.split(".")]
+    return f"{setting} of {owner}" if key.startswith("tokenizer_settings.") else setting
 
 
 def _row(setting: str, key: str | None, value: Any, printed: str | None) -> dict[str, str | None]:
