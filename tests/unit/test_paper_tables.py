@@ -113,6 +113,12 @@ def test_every_sage_tokenizer_is_compared_with_bpe(outputs):
     assert text_of(outputs, "tex").count(r"\midrule") == 4
 
 
+def test_a_comparison_needs_two_tokenizers(outputs):
+    panels = {"English": {"BPE": pd.Series({"a": 1})}}
+    with pytest.raises(UserError, match="config key tokenizers"):
+        tables.table_frequencies(panels, paper_pieces={}, top=1, **outputs)
+
+
 # --- scores
 
 TASKS = [

@@ -39,6 +39,18 @@ def of_language(
     return {title: printed} if title is not None else {}
 
 
+def require_comparison(panels: Mapping[str, Mapping[str, Any]]) -> None:
+    """Check that every panel holds BPE and at least one tokenizer to compare it with.
+
+    Raises:
+        UserError: the run has too few tokenizers for a comparison.
+    """
+    if min((len(panel) for panel in panels.values()), default=0) < 2:
+        raise UserError(
+            "config key tokenizers: a comparison needs bpe and sage or sage_released; list them"
+        )
+
+
 def _require_distinct(what: str, names: Sequence[str]) -> None:
     twice = sorted({name for name in names if names.count(name) > 1})
     if twice:

@@ -13,6 +13,7 @@ import yaml
 from sagevocab.analysis.vocabulary import frequency_differences
 from sagevocab.errors import UserError
 from sagevocab.paper.formats import MINUS, NOTHING, write_table
+from sagevocab.paper.panels import require_comparison
 
 Files = str | Path
 _UNITS = {
@@ -63,6 +64,7 @@ def table_frequencies(
     title: {"sage": pieces printed as more frequent in SaGe, "bpe": in BPE}}.
     Source: paper, Section 4, "Token Frequency".
     """
+    require_comparison(panels)
     data = pd.concat(
         _frequency_block(title, panel, label, paper_pieces.get(title, {}), top)
         for title, panel in panels.items()

@@ -19,6 +19,7 @@ from sagevocab.analysis.examples import (
 from sagevocab.data.corpus import read_lines
 from sagevocab.errors import UserError
 from sagevocab.paper.formats import NOTHING, Segmentation, write_table
+from sagevocab.paper.panels import require_comparison
 from sagevocab.vocab.pieces import WORD_START, read_pieces
 from sagevocab.vocab.segment import GreedySegmenter, Segmenter
 from sagevocab.vocab.words import Normalizer
@@ -69,6 +70,7 @@ def table_examples(
     title -> the paper's sentences (`examples` of paper_values.yaml), which are segmented too.
     Source: paper, Table 1.
     """
+    require_comparison(segmenters)
     normalizer = Normalizer(words.normalization)
     rows = []
     for title, lines in corpora.items():
