@@ -239,11 +239,12 @@ _EMPTY_BRACKETS = re.compile(r"[(\[]\s*[,;:/–—-]*\s*[)\]]")
 _AFTER_BRACKET = re.compile(r"([(\[])[\s,;:]+")
 _BEFORE_BRACKET = re.compile(r"[\s,;:]+([)\]])")
 _BEFORE_STOP = re.compile(r"\s+([,.;:!?](?:\s|$))")
+_SPACES = re.compile(r" {2,}")
 _REPEATED_COMMA = re.compile(r"([,;])(?:\s*[,;])+(?=\s)")
 # A hole inside a sentence, or one that opens it. Holes after a full stop are mostly notes; those
 # after a bracket or comma mostly transcriptions and translations that a sentence can do without.
 _SEEN_HOLE = re.compile(
-    rf"(?<=[^\s.!?…(,;] ){_HOLE}+(?=[\s,.;:)]|$)|(?<!\S){_HOLE}+(?=,|\s[^\W\d_A-ZÇĞİÖŞÜÀ-Þ])"
+    rf"(?<=[^\s.!?…(,;{_HOLE}] ){_HOLE}+(?=[\s,.;:)]|$)|(?<!\S){_HOLE}+(?=,|\s[^\W\d_A-ZÇĞİÖŞÜÀ-Þ])"
 )
 
 
@@ -268,4 +269,4 @@ def _mended(line: str) -> str:
         line = _EMPTY_BRACKETS.sub("", line)
         line = _BEFORE_BRACKET.sub(r"\1", _AFTER_BRACKET.sub(r"\1", line))
         line = _REPEATED_COMMA.sub(r"\1", line)
-    return _BEFORE_STOP.sub(r"\1", line)
+    return _SPACES.sub(" ", _BEFORE_STOP.sub(r"\1", line)).strip(" ")

@@ -45,6 +45,8 @@ _EDGE_BYTES = 1 << 20
 _BATCHES_PER_PROCESS = 4
 _ENOUGH_TO_JUDGE = 1000
 SAVE_SECONDS = 60.0
+# What the wikitext parser raises on pages it can't make sense of.
+UNREADABLE = (ParserError, RecursionError, ValueError)
 
 
 @dataclass(frozen=True)
@@ -221,7 +223,7 @@ def parse_articles(articles: list[Article], settings: ExtractionSettings) -> _Ba
     for article in articles:
         try:
             text = plain_text(article.text)
-        except (ParserError, RecursionError, ValueError) as error:
+        except UNREADABLE as error:
             log.warning("article %r left out: %s", article.title, error)
             failed += 1
             continue

@@ -35,7 +35,7 @@ ATTEMPTS = 4  # in a row without one new byte
 BACKOFF_SECONDS = 0.5  # doubled after each such attempt
 LONGEST_WAIT_SECONDS = 60.0  # the most a server's Retry-After is obeyed
 TIMEOUT_SECONDS = (10, 60)  # to connect, between two blocks
-_BLOCK = 1 << 20
+_BLOCK = 1 << 16  # what a cut loses at most
 _HEADERS = {
     "User-Agent": f"sagevocab/{__version__} ({requests.utils.default_user_agent()})",
     "Accept-Encoding": "identity",  # bytes as they are stored: sizes and ranges mean the same
@@ -51,8 +51,16 @@ class Fetched:
     size: int
 
 
+class GoneError(UserError):
+    """Every server answered that it does not have the file: another attempt is no use."""
+
+
 class _UnavailableError(Exception):
     """This URL does not give the file; the next mirror may."""
+
+    def __init__(self, reason: str, *, gone: bool = False) -> None:
+        super().__init__(reason)
+        self.gone = gone
 
 
 class _InterruptedError(Exception):
@@ -80,9 +88,10 @@ def fetch(
     way_out: what a user without that network can do, the end of the error message.
 
     Raises:
+        GoneError: every server answered that it does not have the file.
         UserError: no URL gives a file of that size and digest.
     """
-    failures = []
+    failures: list[_UnavailableError] = []
     for url in urls:
         try:
             found = _local_file(url) if urlsplit(url).scheme == "file" else None
@@ -90,15 +99,16 @@ def fetch(
             digest = _check(source, sha256, size)
         except _UnavailableError as error:
             log.warning("%s: %s", url, error)
-            failures.append(str(error))
+            failures.append(error)
             continue
-        _publish(source, Path(output), may_link=found is None)
+        publish(source, Path(output), may_link=found is None)
         log.info("%s: %d bytes, sha256 %s", url, source.stat().st_size, digest)
         return Fetched(url, digest, source.stat().st_size)
-    raise UserError(f"{urls[0]}: {_summary(failures)}; {way_out}")
+    problem = GoneError if all(error.gone for error in failures) else UserError
+    raise problem(f"{urls[0]}: {_summary(failures)}; {way_out}")
 
 
-def _summary(failures: list[str]) -> str:
+def _summary(failures: list[_UnavailableError]) -> str:
     others = len(failures) - 1
     mirrors = f", nor from {others} mirror{'s' * (others > 1)}" if others else ""
     return f"cannot be fetched ({failures[0]}){mirrors}"
@@ -115,7 +125,8 @@ def _check(path: Path, sha256: str | None, size: int | None) -> str:
     return digest
 
 
-def _publish(source: Path, output: Path, *, may_link: bool) -> None:
+def publish(source: Path, output: Path, *, may_link: bool = True) -> None:
+    """Put a file of the cache to its place, by a hard link where that is possible and allowed."""
     with atomic_path(output) as temporary:
         if not (may_link and _linked(source, temporary)):
             shutil.copyfile(source, temporary)
@@ -164,6 +175,10 @@ def _cached_file(url: str, cache_dir: Path, sha256: str | None, size: int | None
             )
         except ValueError as error:
             raise _UnavailableError(f"does not have the SHA-256 {sha256}") from error
+    if size is not None and _size_of(Path(found)) != size:
+        wrong = _size_of(Path(found))
+        Path(found).unlink()  # the next run shall not take it for the file
+        raise _UnavailableError(f"has {wrong} bytes instead of {size}")
     return Path(found)
 
 
@@ -194,6 +209,18 @@ def _download(url: str, part: Path, size: int | None, *, trusted: bool) -> None:
         pause = max(wait, BACKOFF_SECONDS * 2 ** (failures - 1))
         log.info("%s: %s; next attempt in %.1f s", url, reason, pause)
         time.sleep(pause)
+
+
+def check_connection(url: str, way_out: str) -> None:
+    """Ask a server for a sign of life, once.
+
+    Raises:
+        UserError: it can't be reached.
+    """
+    try:
+        requests.head(url, headers=_HEADERS, timeout=TIMEOUT_SECONDS)
+    except requests.RequestException as error:
+        raise UserError(f"{url}: cannot be fetched ({_reason(error)}); {way_out}") from error
 
 
 def _reason(error: Exception) -> str:
@@ -259,7 +286,7 @@ def _raise_for_status(response: requests.Response) -> None:
     reason = f"HTTP {status} {response.reason}"
     if status in (408, 429) or status >= 500:
         raise _InterruptedError(reason, wait=_retry_after(response))
-    raise _UnavailableError(reason)
+    raise _UnavailableError(reason, gone=status in (404, 410))
 
 
 def _retry_after(response: requests.Response) -> float:

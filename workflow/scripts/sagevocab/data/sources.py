@@ -9,14 +9,18 @@ from __future__ import annotations
 import importlib.util
 import logging
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from sagevocab.data.fetch import fetch
+from sagevocab.data.fetch import Fetched, GoneError, check_connection, fetch, publish
 from sagevocab.errors import UserError
-from sagevocab.state import atomic_path, file_digest, write_json, write_parquet
+from sagevocab.state import atomic_path, file_digest, fingerprint, write_json, write_parquet
+
+if TYPE_CHECKING:
+    import datasets
 
 log = logging.getLogger(__name__)
 
@@ -28,26 +32,23 @@ def retrieve(
 ) -> None:
     """Bring the data of a resolved source (see `catalogue.resolve_source`) to `output`.
 
-    A source that can't be had gives way to its fallback, another data set, with a warning; the
-    description says which one it was.
+    A data set that its servers don't have any more gives way to its fallback, another one, with a
+    warning, and the description says so. A network that fails is no reason to take other data.
 
     Raises:
         UserError: neither can be had; the message names URL and configuration key.
     """
     output, cache_dir = Path(output), Path(cache_dir)
     try:
-        origin = _retrieve_one(source, output, cache_dir, seed)
-    except UserError as error:
+        fetched = _retrieve_one(source, output, cache_dir, seed)
+    except GoneError as error:
         if not source.get("fallback"):
             raise
         source = _fallback(source, error)
-        try:
-            origin = _retrieve_one(source, output, cache_dir, seed)
-        except UserError as second:
-            log.warning("%s", second)
-            raise error from second
-    record = source | {"origin": origin, "sha256": file_digest(output)}
-    write_json(description, record | {"bytes": output.stat().st_size})
+        fetched = _retrieve_one(source, output, cache_dir, seed)
+    record = {name: value for name, value in source.items() if name != "fallback"}
+    seen = {"origin": fetched.url, "sha256": fetched.sha256, "bytes": fetched.size}
+    write_json(description, record | seen)
 
 
 def _fallback(source: Source, error: UserError) -> Source:
@@ -60,22 +61,29 @@ def _fallback(source: Source, error: UserError) -> Source:
     return kept | {"column": None, "sentences": False, "instead_of": source["name"]} | substitute
 
 
-def _retrieve_one(source: Source, output: Path, cache_dir: Path, seed: int) -> str:
-    """Bring one source to `output`; return where it came from."""
+def _retrieve_one(source: Source, output: Path, cache_dir: Path, seed: int) -> Fetched:
+    """Bring one source to `output`; return where it came from and what it is."""
     if source["kind"] == "generator":
-        return _generate(source, output, seed)
-    if source.get("hub"):
-        return _retrieve_hub(source, output, cache_dir, seed)
-    urls = [_package_url(source)] if source.get("package") else source["urls"]
+        origin = _generate(source, output, seed)
+    elif source.get("hub"):
+        origin = _retrieve_hub(source, output, cache_dir, seed)
+    else:
+        return _retrieve_file(source, output, cache_dir)
+    return Fetched(origin, file_digest(output), output.stat().st_size)
+
+
+def _retrieve_file(source: Source, output: Path, cache_dir: Path) -> Fetched:
+    package = source.get("package")
     fetched = fetch(
-        urls,
+        [_package_url(source)] if package else source["urls"],
         output,
         cache_dir=cache_dir,
         sha256=source.get("sha256"),
         size=source.get("bytes"),
         way_out=_way_out(source),
     )
-    return source.get("package") or fetched.url
+    # Where a package is installed is this machine's affair.
+    return replace(fetched, url=package) if package else fetched
 
 
 def _way_out(source: Source) -> str:
@@ -135,22 +143,20 @@ def _package_url(source: Source) -> str:
 
 
 def _retrieve_hub(source: Source, output: Path, cache_dir: Path, seed: int) -> str:
-    hub = source["hub"]
-    try:
-        rows = _load_hub(hub, cache_dir)
-    # The client raises errors of half a dozen packages, depending on where it notices.
-    except Exception as error:
-        log.info("%s", error, exc_info=True)
-        reason = str(error).strip().split("\n")[0] or type(error).__name__
-        raise UserError(
-            f"{hub_url(hub)}: cannot be fetched ({reason}); {_way_out(source)}"
-        ) from error
-    if source.get("share"):
-        rows = rows.select(share_of_rows(len(rows), source["share"], seed))
-    with atomic_path(output) as temporary:
-        rows.to_parquet(temporary)
-    log.info("%s: %d rows", hub_url(hub), len(rows))
-    return hub_url(hub)
+    """Bring rows of a hub data set to `output` as parquet, through a copy in the cache."""
+    hub, url = source["hub"], hub_url(source["hub"])
+    key = fingerprint(url, hub, source.get("share"), seed if source.get("share") else None)
+    cached = cache_dir / f"{key[:16]}-{hub['repo'].replace('/', '-')}.parquet"
+    if not cached.exists():
+        check_connection(url, _way_out(source))
+        rows = _load_hub(hub, cache_dir, _way_out(source))
+        if source.get("share"):
+            rows = rows.select(share_of_rows(len(rows), source["share"], seed))
+        with atomic_path(cached) as temporary:
+            rows.to_parquet(temporary)
+        log.info("%s: %d rows", url, len(rows))
+    publish(cached, output)
+    return url
 
 
 def hub_url(hub: dict[str, Any]) -> str:
@@ -160,18 +166,23 @@ def hub_url(hub: dict[str, Any]) -> str:
     return f"{constants.ENDPOINT}/datasets/{hub['repo']}"
 
 
-def _load_hub(hub: dict[str, Any], cache_dir: Path) -> Any:
+def _load_hub(hub: dict[str, Any], cache_dir: Path, way_out: str) -> datasets.Dataset:
     import datasets
 
     datasets.disable_progress_bars()
-    return datasets.load_dataset(
-        hub["repo"],
-        hub.get("config"),
-        split=hub.get("split") or "train",
-        revision=hub.get("revision"),
-        data_files=hub.get("data_files"),
-        cache_dir=str(cache_dir / "hub"),
-    )
+    try:
+        return datasets.load_dataset(
+            hub["repo"],
+            hub.get("config"),
+            split=hub.get("split") or "train",
+            revision=hub.get("revision"),
+            data_files=hub.get("data_files"),
+            cache_dir=str(cache_dir / "hub"),
+        )
+    # The client raises errors of half a dozen packages, depending on where it notices.
+    except Exception as error:
+        reason = str(error).strip().split("\n")[0] or type(error).__name__
+        raise UserError(f"{hub_url(hub)}: cannot be fetched ({reason}); {way_out}") from error
 
 
 def share_of_rows(count: int, share: list[float], seed: int) -> np.ndarray:

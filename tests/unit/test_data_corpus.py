@@ -1,0 +1,212 @@
+from __future__ import annotations
+
+import bz2
+import gzip
+import lzma
+
+import pytest
+import zstandard
+
+from sagevocab.data.corpus import (
+    clean_line,
+    is_clean_sentence,
+    read_lines,
+    sample_corpus,
+    sample_lines,
+    split_sentences,
+    write_lines,
+)
+from sagevocab.errors import UserError
+
+TEXT = "Birinci satır\nikinci\u2028satır\n\nson"
+LINES = ["Birinci satır", "ikinci\u2028satır", "", "son"]
+COMPRESSORS = {
+    "plain": bytes,
+    "bz2": bz2.compress,
+    "gz": gzip.compress,
+    "xz": lzma.compress,
+    "zst": zstandard.ZstdCompressor().compress,
+}
+
+
+@pytest.mark.parametrize("compression", COMPRESSORS)
+def test_lines_are_read_whatever_the_compression_and_name(tmp_path, compression) -> None:
+    path = tmp_path / "text"
+    path.write_bytes(COMPRESSORS[compression](TEXT.encode()))
+    assert list(read_lines(path)) == LINES
+
+
+@pytest.mark.parametrize("compression", ["bz2", "gz", "xz", "zst"])
+def test_a_truncated_file_is_an_error_and_not_a_shorter_text(tmp_path, compression) -> None:
+    path = tmp_path / "text"
+    whole = COMPRESSORS[compression]("".join(f"line {i * i}\n" for i in range(20000)).encode())
+    path.write_bytes(whole[:-20])
+    with pytest.raises(UserError, match="truncated|damaged") as caught:
+        list(read_lines(path))
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("compression", ["bz2", "gz", "xz", "zst"])
+def test_concatenated_streams_are_one_text(tmp_path, compression) -> None:
+    path = tmp_path / "text"
+    compress = COMPRESSORS[compression]
+    path.write_bytes(compress(b"a\nb\n") + compress(b"c\n"))
+    assert list(read_lines(path)) == ["a", "b", "c"]
+
+
+def test_line_ends_of_windows_and_a_byte_order_mark_are_dropped(tmp_path) -> None:
+    path = tmp_path / "text"
+    path.write_bytes("\ufeffa\r\nb\ufeff\r\n".encode())
+    assert list(read_lines(path)) == ["a", "b\ufeff"]
+
+
+def test_bad_utf8_is_told_with_its_line(tmp_path) -> None:
+    path = tmp_path / "text"
+    path.write_bytes(b"good\ngood\nb\xe7d\n")
+    with pytest.raises(UserError, match=rf"{path}:3: is not UTF-8 \(byte 0xe7 at position 2\)"):
+        list(read_lines(path))
+
+
+def test_a_nul_is_told_with_its_line(tmp_path) -> None:
+    path = tmp_path / "text"
+    path.write_bytes(b"good\nb\0d\n")
+    with pytest.raises(UserError, match=f"{path}:2: holds a NUL"):
+        list(read_lines(path))
+
+
+def test_a_missing_file_is_told(tmp_path) -> None:
+    with pytest.raises(UserError, match="nowhere: cannot be read"):
+        list(read_lines(tmp_path / "nowhere"))
+
+
+def test_equal_lines_are_equal_bytes_and_an_error_leaves_nothing(tmp_path) -> None:
+    lines = [f"satır {i}" for i in range(10000)]
+    assert write_lines(tmp_path / "a.txt.zst", lines) == 10000
+    write_lines(tmp_path / "b.txt.zst", iter(lines))
+    assert (tmp_path / "a.txt.zst").read_bytes() == (tmp_path / "b.txt.zst").read_bytes()
+
+    def broken():
+        yield "a"
+        raise UserError("stop")
+
+    with pytest.raises(UserError, match="stop"):
+        write_lines(tmp_path / "c.txt.zst", broken())
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["a.txt.zst", "b.txt.zst"]
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("One. Two! Three? Four", ["One.", "Two!", "Three?", "Four"]),
+        ('He said "no." Then he left.', ['He said "no."', "Then he left."]),
+        ("It grew (see p. 5). In 1990 it fell.", ["It grew (see p. 5).", "In 1990 it fell."]),
+        ("Dr. Smith met J. R. Smith in the U.S. Army.", None),
+        ("It cost 3.5 million, e.g. for No. 5 and vs. Real.", None),
+        (
+            "It was built in 1990. The rest came later.",
+            ["It was built in 1990.", "The rest came later."],
+        ),
+        ("lower case follows. so no cut.", None),
+        ("What?! \u201cYes\u201d ... And so on.", ["What?!", "\u201cYes\u201d ...", "And so on."]),
+    ],
+)
+def test_english_sentences(text, sentences) -> None:
+    assert split_sentences(text, "en") == (sentences or [text])
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        (
+            "Kenti II. Mehmed aldı. Sonra 5. Ordu geldi.",
+            ["Kenti II. Mehmed aldı.", "Sonra 5. Ordu geldi."],
+        ),
+        (
+            "Prof. Dr. Ali ile Öğr. Gör. Ayşe geldi. Şimdi gitti.",
+            ["Prof. Dr. Ali ile Öğr. Gör. Ayşe geldi.", "Şimdi gitti."],
+        ),
+        ("Savaş 1918. İstanbul", ["Savaş 1918.", "İstanbul"]),
+        ("Oktay (d. 25 Şubat 1935 - ö. 19 Nisan 2015) kimyager.", None),
+    ],
+)
+def test_turkish_sentences(text, sentences) -> None:
+    assert split_sentences(text, "tr") == (sentences or [text])
+
+
+def test_cleaning() -> None:
+    assert clean_line("  a\u00a0b \t c\u00ad\u200bd\u2028e ") == "a b cd e"
+
+
+@pytest.mark.parametrize(
+    ("sentence", "clean"),
+    [
+        ("A whole sentence.", True),
+        ('He said "no".', True),
+        ("Two words.", False),
+        ("No end mark here", False),
+        (", which starts amid things.", False),
+        ("A {{template}} was left.", False),
+        ("A [[link]] was left.", False),
+        ("A cell | was left.", False),
+        ("A <ref>note was left.", False),
+        ("A \ufffc was here.", False),
+    ],
+)
+def test_what_a_clean_sentence_is(sentence, clean) -> None:
+    assert is_clean_sentence(sentence, min_words=3) is clean
+
+
+# --- sampling
+
+
+@pytest.fixture
+def corpus(tmp_path):
+    path = tmp_path / "all.txt.zst"
+    write_lines(path, [f"line {i % 900}" for i in range(1000)])
+    return path
+
+
+def sampled(corpus, tmp_path, **options):
+    train, heldout = tmp_path / "train.txt.zst", tmp_path / "heldout.txt.zst"
+    sample_corpus(corpus, train, heldout, key="language_settings.en", **options)
+    return list(read_lines(train)), list(read_lines(heldout))
+
+
+def test_a_sample_is_distinct_disjoint_and_in_order(corpus, tmp_path) -> None:
+    train, heldout = sampled(corpus, tmp_path, lines=500, heldout_lines=100, seed=1)
+    assert (len(train), len(heldout)) == (500, 100)
+    assert len({*train, *heldout}) == 600
+    for lines in (train, heldout):
+        numbers = [int(line.split()[1]) for line in lines]
+        assert numbers == sorted(numbers)
+    # Not the head: a uniform sample of 900 reaches its ends.
+    assert max(int(line.split()[1]) for line in train) > 850
+
+
+def test_a_sample_is_its_seed(corpus, tmp_path) -> None:
+    once = sampled(corpus, tmp_path, lines=500, heldout_lines=100, seed=1)
+    assert sampled(corpus, tmp_path, lines=500, heldout_lines=100, seed=1) == once
+    assert sampled(corpus, tmp_path, lines=500, heldout_lines=100, seed=2) != once
+
+
+def test_all_lines_and_none_held_out(corpus, tmp_path) -> None:
+    train, heldout = sampled(corpus, tmp_path, lines=None, heldout_lines=0, seed=1)
+    assert train == [f"line {i}" for i in range(900)]
+    assert heldout == []
+
+
+def test_the_held_out_lines_do_not_depend_on_the_sample_size(corpus, tmp_path) -> None:
+    small = sampled(corpus, tmp_path, lines=10, heldout_lines=50, seed=3)[1]
+    assert sampled(corpus, tmp_path, lines=None, heldout_lines=50, seed=3)[1] == small
+
+
+def test_the_file_and_the_memory_form_agree(corpus, tmp_path) -> None:
+    on_disk = sampled(corpus, tmp_path, lines=300, heldout_lines=30, seed=5)
+    assert sample_lines(read_lines(corpus), 300, 30, 5) == on_disk
+
+
+def test_too_few_lines_are_an_error_that_names_the_key(corpus, tmp_path) -> None:
+    with pytest.raises(UserError, match=r"language_settings\.en: .* 900 distinct lines.*901"):
+        sampled(corpus, tmp_path, lines=801, heldout_lines=100, seed=1)
+    assert not (tmp_path / "train.txt.zst").exists()

@@ -1,0 +1,246 @@
+"""Extraction of sentences: what is kept, and that it goes on where a killed run stopped."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from sagevocab.data import extract
+from sagevocab.data.corpus import read_lines
+from sagevocab.data.extract import ExtractionSettings, extract_lines, extract_sample
+from sagevocab.errors import UserError
+
+DUMP = {"format": "mediawiki", "column": None, "sentences": False, "key": "k.source"}
+TEXT = {"format": "text", "column": None, "sentences": False, "key": "k.source"}
+SETTINGS = ExtractionSettings(language="en")
+SCRIPTS = Path(extract.__file__).parents[2]
+
+
+@pytest.fixture
+def dump(tmp_path, monkeypatch) -> Path:
+    """40 articles in some twenty batches."""
+    monkeypatch.setattr(extract, "_BATCH_CHARACTERS", 1000)
+    pages = []
+    for number in range(40):
+        text = "".join(
+            f"Sentence {i} of '''article''' {number} is [[here]]. {{{{x}}}}\n\n* no\n\n"
+            for i in range(10)
+        )
+        pages.append(
+            f"<page><title>P{number}</title><ns>0</ns><revision><text>{text}</text></revision></page>"
+        )
+    path = tmp_path / "dump.xml"
+    path.write_text(f"<mediawiki>{''.join(pages)}</mediawiki>")
+    return path
+
+
+def test_sentences_come_in_the_order_of_the_dump(dump, tmp_path) -> None:
+    count = extract_lines(dump, tmp_path / "a.txt.zst", DUMP, SETTINGS)
+    lines = list(read_lines(tmp_path / "a.txt.zst"))
+    assert count == len(lines) == 40 * 10
+    expected = [f"Sentence {i} of article {n} is here." for n in range(40) for i in range(10)]
+    assert lines == expected
+
+
+def test_the_bytes_do_not_depend_on_the_number_of_processes(dump, tmp_path) -> None:
+    for threads in (1, 2, 3):
+        extract_lines(dump, tmp_path / f"{threads}.txt.zst", DUMP, SETTINGS, threads=threads)
+    one, two, three = ((tmp_path / f"{n}.txt.zst").read_bytes() for n in (1, 2, 3))
+    assert one == two == three
+
+
+def test_a_share_of_the_articles_is_a_seeded_sample(dump, tmp_path) -> None:
+    def articles(**options) -> set[str]:
+        path = tmp_path / "share.txt.zst"
+        extract_lines(dump, path, DUMP, replace(SETTINGS, article_share=0.2, **options))
+        return {line.split()[4] for line in read_lines(path)}
+
+    first = articles(seed=1)
+    assert 2 <= len(first) <= 16
+    assert articles(seed=1) == first
+    assert articles(seed=2) != first
+
+
+def test_an_interrupted_extraction_goes_on(dump, tmp_path, monkeypatch) -> None:
+    whole, output, state = tmp_path / "whole.zst", tmp_path / "out.zst", tmp_path / "state"
+    extract_lines(dump, whole, DUMP, SETTINGS)
+    parse, parsed = extract.parse_articles, []
+
+    def stops(articles, settings):
+        if len(parsed) == 3:
+            raise KeyboardInterrupt
+        parsed.append(len(articles))
+        return parse(articles, settings)
+
+    options = {"state_dir": state, "code": "c", "save_seconds": 0}
+    monkeypatch.setattr(extract, "parse_articles", stops)
+    with pytest.raises(KeyboardInterrupt):
+        extract_lines(dump, output, DUMP, SETTINGS, **options)
+    assert not output.exists()
+
+    resumed = []
+    monkeypatch.setattr(
+        extract, "parse_articles", lambda a, s: resumed.append(len(a)) or parse(a, s)
+    )
+    extract_lines(dump, output, DUMP, SETTINGS, **options)
+    assert sum(parsed) + sum(resumed) == 40
+    assert output.read_bytes() == whole.read_bytes()
+    assert not state.exists()
+
+
+def test_progress_of_other_settings_or_code_is_not_resumed(dump, tmp_path, monkeypatch) -> None:
+    state, seen = tmp_path / "state", []
+    parse = extract.parse_articles
+
+    def stops(articles, settings):
+        if len(seen) == 2:
+            raise KeyboardInterrupt
+        seen.append(1)
+        return parse(articles, settings)
+
+    monkeypatch.setattr(extract, "parse_articles", stops)
+    with pytest.raises(KeyboardInterrupt):
+        extract_lines(dump, tmp_path / "o", DUMP, SETTINGS, state_dir=state, save_seconds=0)
+    counted = []
+    monkeypatch.setattr(
+        extract, "parse_articles", lambda a, s: counted.append(len(a)) or parse(a, s)
+    )
+    other = replace(SETTINGS, min_words=4)
+    extract_lines(dump, tmp_path / "o", DUMP, other, state_dir=state, save_seconds=0)
+    assert sum(counted) == 40
+
+
+SLOW = """
+import sys, time
+from sagevocab.data import extract
+extract._BATCH_CHARACTERS = 1000
+parse = extract.parse_articles
+def slow(articles, settings):
+    time.sleep(0.1)
+    return parse(articles, settings)
+extract.parse_articles = slow
+description = {"format": "mediawiki", "column": None, "sentences": False, "key": "k"}
+extract.extract_lines(sys.argv[1], sys.argv[2], description, extract.ExtractionSettings("en"),
+                      threads=2, state_dir=sys.argv[3], save_seconds=0)
+"""
+
+
+def test_a_killed_process_leaves_no_children_and_loses_little(dump, tmp_path) -> None:
+    whole, output, state = tmp_path / "whole.zst", tmp_path / "out.zst", tmp_path / "state"
+    extract_lines(dump, whole, DUMP, SETTINGS)
+    environment = {**os.environ, "PYTHONPATH": str(SCRIPTS)}
+    command = [sys.executable, "-c", SLOW, str(dump), str(output), str(state)]
+    process = subprocess.Popen(command, env=environment, start_new_session=True)
+    wait_until(lambda: len(list(state.glob("part-*.npz"))) >= 1 or process.poll() is not None)
+    process.send_signal(signal.SIGKILL)
+    assert process.wait() == -signal.SIGKILL
+    wait_until(lambda: not group_alive(process.pid))
+    assert not output.exists()
+    subprocess.run(command, env=environment, check=True)
+    assert output.read_bytes() == whole.read_bytes()
+
+
+def wait_until(condition, seconds: float = 20.0) -> None:
+    deadline = time.monotonic() + seconds
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.02)
+
+
+def group_alive(group: int) -> bool:
+    """Whether a process of the group lives; zombies, which nobody may reap here, don't count."""
+    for status in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            fields = status.read_text().rpartition(")")[2].split()
+        except OSError:
+            continue
+        if int(fields[2]) == group and fields[0] != "Z":
+            return True
+    return False
+
+
+def test_unreadable_articles_are_left_out_until_they_are_too_many(
+    dump, tmp_path, monkeypatch, caplog
+) -> None:
+    plain_text = extract.plain_text
+    monkeypatch.setattr(
+        extract,
+        "plain_text",
+        lambda text: plain_text(text) if "article''' 7 " not in text else 1 / 0,
+    )
+    monkeypatch.setattr(extract, "UNREADABLE", (ZeroDivisionError,))
+    output = tmp_path / "o.zst"
+    lenient = replace(SETTINGS, max_failed_share=0.03)
+    assert extract_lines(dump, output, DUMP, lenient) == 39 * 10
+    assert "'P7' left out" in caplog.text
+    strict = replace(SETTINGS, max_failed_share=0.02)
+    output.unlink()
+    with pytest.raises(UserError, match=r"1 of 40 articles can't be parsed"):
+        extract_lines(dump, output, DUMP, strict)
+    assert not output.exists()
+
+
+# --- other sources
+
+
+def test_lines_of_a_text_are_cleaned(tmp_path) -> None:
+    source = tmp_path / "text"
+    source.write_text("  One   line.  Two sentences. \n\n \t\nOK\n")
+    output = tmp_path / "o.zst"
+    assert extract_lines(source, output, TEXT, SETTINGS) == 2
+    assert list(read_lines(output)) == ["One line. Two sentences.", "OK"]
+
+
+def test_documents_are_cut_into_sentences_on_request(tmp_path) -> None:
+    source = tmp_path / "text"
+    source.write_text("One line. Two sentences.\nThree\n")
+    extract_lines(source, tmp_path / "o.zst", TEXT | {"sentences": True}, SETTINGS)
+    assert list(read_lines(tmp_path / "o.zst")) == ["One line.", "Two sentences.", "Three"]
+
+
+def test_lines_of_a_column(tmp_path) -> None:
+    source = tmp_path / "bills"
+    source.write_text('{"text": "A bill\\n\\n  to do  x\\n"}\n{"text": null}\n{"text": "B"}\n')
+    description = {"format": "jsonl", "column": "text", "sentences": False, "key": "k"}
+    extract_lines(source, tmp_path / "o.zst", description, SETTINGS)
+    assert list(read_lines(tmp_path / "o.zst")) == ["A bill", "to do x", "B"]
+
+
+@pytest.mark.parametrize(
+    ("description", "content", "told"),
+    [
+        (TEXT, "\n  \n", "holds no usable line"),
+        (TEXT | {"format": None}, "x", r"k\.source\.format: is not set"),
+        (TEXT | {"format": "jsonl"}, "{}", "`column` is not set"),
+        (TEXT | {"format": "jsonl", "column": "text"}, '{"txt": "a"}', "no column 'text'.*txt"),
+        (TEXT | {"format": "jsonl", "column": "a"}, '{"a": 5}', "row 1: is int, not text"),
+        (TEXT | {"format": "parquet", "column": "a"}, "nothing", "cannot be read as parquet"),
+        (TEXT | {"format": "csv", "column": "a"}, "a,b\n1\n", ":2: has not as many fields"),
+        (TEXT | {"format": "conll", "column": "a"}, "a O", "has no column of text"),
+    ],
+)
+def test_unusable_sources_are_one_line(tmp_path, description, content, told) -> None:
+    source = tmp_path / "source"
+    source.write_text(content)
+    with pytest.raises(UserError, match=told) as caught:
+        extract_lines(source, tmp_path / "o.zst", description, SETTINGS)
+    assert "\n" not in str(caught.value)
+    assert not (tmp_path / "o.zst").exists()
+
+
+def test_a_sample_of_a_domain_text(tmp_path) -> None:
+    source = tmp_path / "text"
+    source.write_text("".join(f"line {i % 50}\n" for i in range(100)))
+    output = tmp_path / "o.zst"
+    assert extract_sample(source, output, TEXT, SETTINGS, lines=None) == 50
+    assert extract_sample(source, output, TEXT, SETTINGS, lines=20) == 20
+    with pytest.raises(UserError, match="^k: .* 50 distinct lines"):
+        extract_sample(source, output, TEXT, SETTINGS, lines=51)
+    assert sorted(file.name for file in tmp_path.iterdir()) == ["o.zst", "text"]
