@@ -145,7 +145,7 @@ def _delimited_records(path: str | Path, format: str) -> Iterator[dict[str, str]
     quoting = csv.QUOTE_NONE if format == "tsv" else csv.QUOTE_MINIMAL
     csv.field_size_limit(1 << 30)
     with open_text(path) as file:
-        reader = csv.DictReader(file, dialect=_DIALECTS[format], quoting=quoting)
+        reader = csv.DictReader(file, dialect=_DIALECTS[format], quoting=quoting, strict=True)
         try:
             for row in reader:
                 if None in row or None in row.values():
@@ -235,10 +235,7 @@ def normalise_task(
         if name in parts:
             _check_texts(parts[name], source, columns[name])
     where = f"{source}: column {columns['label']!r}"
-    parts["label"] = [
-        _label(value, labels, f"{where}, row {number}")
-        for number, value in enumerate(parts["label"], start=1)
-    ]
+    parts["label"] = _labels(parts["label"], labels, where)
     order = [name for name in ("text", "text_pair", "label") if name in parts]
     return pd.DataFrame({name: parts[name] for name in order})
 
@@ -257,24 +254,44 @@ _NO_LABEL = (
 )
 
 
-def _label(value: Any, labels: Sequence[Any] | None, where: str) -> int | float:
-    """Class number of a label, or its value in a regression."""
-    if value is None or value != value or str(value) in ("-1", "-1.0", "", "-"):
+def _labels(values: list[Any], classes: Sequence[Any] | None, where: str) -> list[int | float]:
+    """Class numbers of labels; without classes, the values of a regression."""
+    numbers: list[int | float] = []
+    for row, value in enumerate(values, start=1):
+        if value is None or value != value or value in ("", "-"):
+            raise UserError(f"{where}, row {row}: {_NO_LABEL}")
+        label = _value(value) if classes is None else _class_of(value, classes)
+        if label is None:
+            known = "numbers" if classes is None else ", ".join(map(str, classes))
+            problem = _NO_LABEL if _is_missing_mark(value) else f"unknown label {value!r}"
+            raise UserError(f"{where}, row {row}: {problem}; `labels` allows {known}")
+        numbers.append(label)
+    if classes is None and all(number == -1 for number in numbers):
         raise UserError(f"{where}: {_NO_LABEL}")
-    if labels is None:
-        try:
-            return float(value)
-        except (TypeError, ValueError):
-            raise UserError(
-                f"{where}: {value!r} is no number; set `labels` to the classes"
-            ) from None
-    names = [str(label) for label in labels]
-    if str(value) in names:
-        return names.index(str(value))
-    number = _class_number(value)
-    if number is not None and number < len(names) and not _are_numbers(labels):
+    return numbers
+
+
+def _is_missing_mark(value: Any) -> bool:
+    """Whether a label is -1, which unlabelled sets have in the place of a class."""
+    return _value(value) == -1
+
+
+def _value(value: Any) -> float | None:
+    try:
+        return float(value)
+    except (TypeError, ValueError):
+        return None
+
+
+def _class_of(value: Any, classes: Sequence[Any]) -> int | None:
+    """Number of a class given by name or, if the names are no numbers, by number."""
+    names, number = [str(name) for name in classes], _class_number(value)
+    for form in (str(value), str(number)):
+        if form in names:
+            return names.index(form)
+    if number is not None and number < len(names) and not _are_numbers(classes):
         return number
-    raise UserError(f"{where}: unknown label {value!r}; `labels` has {', '.join(names)}")
+    return None
 
 
 def _are_numbers(labels: Sequence[Any]) -> bool:
@@ -283,11 +300,8 @@ def _are_numbers(labels: Sequence[Any]) -> bool:
 
 def _class_number(value: Any) -> int | None:
     """A class number that came as number or text: 1, 1.0, "1"."""
-    try:
-        number = float(value)
-    except (TypeError, ValueError):
-        return None
-    return int(number) if number.is_integer() and number >= 0 else None
+    number = _value(value)
+    return int(number) if number is not None and number >= 0 and number.is_integer() else None
 
 
 def _token_rows(

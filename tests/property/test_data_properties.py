@@ -1,0 +1,135 @@
+"""Properties of lines, samples, sentences and tags, on generated input."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import numpy as np
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from sagevocab.data.corpus import (
+    choose_lines,
+    clean_line,
+    first_occurrences,
+    read_lines,
+    split_sentences,
+    write_lines,
+)
+from sagevocab.data.datasets import tags_to_iob2
+from sagevocab.data.dump import plain_text
+
+TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\0"), max_size=40)
+
+
+@given(st.lists(TEXT.filter(lambda line: not line.endswith("\r")), max_size=30))
+@settings(max_examples=60)
+def test_what_is_written_is_read(tmp_path_factory, lines) -> None:
+    path = tmp_path_factory.mktemp("lines") / "a.txt.zst"
+    if lines:
+        lines[0] = lines[0].removeprefix("\ufeff")
+    assert write_lines(path, lines) == len(lines)
+    assert list(read_lines(path)) == lines
+
+
+@given(TEXT)
+def test_cleaning_twice_is_cleaning_once(line) -> None:
+    once = clean_line(line)
+    assert clean_line(once) == once
+    assert "  " not in once and once == once.strip()
+
+
+@given(st.text(st.sampled_from("aB1.!? \"'()IVd"), max_size=60), st.sampled_from(["en", "tr"]))
+def test_sentences_are_the_paragraph_cut_at_spaces(text, language) -> None:
+    paragraph = clean_line(text)
+    assert " ".join(split_sentences(paragraph, language)) == paragraph
+
+
+@given(
+    st.lists(st.integers(0, 50), min_size=1, max_size=200),
+    st.integers(0, 1000),
+    st.data(),
+)
+def test_samples_are_disjoint_ordered_and_of_their_size(values, seed, data) -> None:
+    first = first_occurrences(np.array(values, dtype=np.uint64))
+    assert [values[i] for i in first] == list(dict.fromkeys(values))
+    heldout = data.draw(st.integers(0, len(first)))
+    count = data.draw(st.none() | st.integers(0, len(first) - heldout))
+    train, kept_out = choose_lines(first, count, heldout, seed)
+    assert len(train) == (len(first) - heldout if count is None else count)
+    assert len(kept_out) == heldout
+    assert len({*train, *kept_out}) == len(train) + heldout <= len({*first})
+    assert {*train, *kept_out} <= {*first}
+    for positions in (train, kept_out):
+        assert list(positions) == sorted(positions)
+
+
+# --- tags: spans are drawn, written in a scheme, and must come back as they were
+
+CLASSES = st.sampled_from(["PER", "LOC", "ORG"])
+SPANS = st.lists(st.tuples(st.integers(1, 4), st.none() | CLASSES), min_size=1, max_size=8)
+
+
+def iob2(spans) -> list[str]:
+    tags = []
+    for length, name in spans:
+        tags += ["O"] * length if name is None else [f"B-{name}"] + [f"I-{name}"] * (length - 1)
+    return tags
+
+
+def iob1(spans) -> list[str]:
+    tags, previous = [], None
+    for length, name in spans:
+        if name is None:
+            tags += ["O"] * length
+        else:
+            tags += [f"{'B' if previous == name else 'I'}-{name}"] + [f"I-{name}"] * (length - 1)
+        previous = name
+    return tags
+
+
+def enclosed(spans, single: str, last: str) -> list[str]:
+    tags = []
+    for length, name in spans:
+        if name is None:
+            tags += ["O"] * length
+        elif length == 1:
+            tags.append(f"{single}-{name}")
+        else:
+            tags += [f"B-{name}", *[f"I-{name}"] * (length - 2), f"{last}-{name}"]
+    return tags
+
+
+@given(st.lists(SPANS, min_size=1, max_size=4))
+def test_every_scheme_gives_back_the_same_spans(sentences) -> None:
+    expected = [iob2(spans) for spans in sentences]
+    assert tags_to_iob2(expected) == expected
+    assert tags_to_iob2([iob1(spans) for spans in sentences]) == expected
+    assert tags_to_iob2([enclosed(spans, "S", "E") for spans in sentences]) == expected
+    assert tags_to_iob2([enclosed(spans, "U", "L") for spans in sentences]) == expected
+
+
+@given(st.lists(st.sampled_from(["O", "PER", "LOC"]), max_size=12))
+def test_bare_classes_keep_their_class_and_the_number_of_runs(tags) -> None:
+    converted = tags_to_iob2([tags])[0]
+    assert [tag.split("-")[-1] for tag in converted] == tags
+    runs = [tag for i, tag in enumerate(tags) if tag != "O" and (i == 0 or tags[i - 1] != tag)]
+    opened = [tag.removeprefix("B-") for tag in converted if tag.startswith("B-")]
+    assert Counter(opened) == Counter(runs)
+
+
+WIKITEXT = st.lists(
+    st.sampled_from(
+        ["[[", "]]", "{{", "}}", "|", "'''", "==", "\n", "* ", "{|", "|}", "<ref>", "</ref>"]
+        + ["word", " ", ". ", "File:a.jpg", "<math>", "</math>", "(", ")", ";", "<!--", "-->"]
+    ),
+    max_size=25,
+).map("".join)
+
+
+@given(WIKITEXT)
+@settings(max_examples=150, deadline=None)
+def test_any_wikitext_becomes_lines_without_control_marks(wikitext) -> None:
+    for line in plain_text(wikitext).split("\n"):
+        assert "\x00" not in line and "\x01" not in line
+        assert line == line.strip(" ") and "  " not in line

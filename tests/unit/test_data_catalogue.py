@@ -1,0 +1,152 @@
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from sagevocab.data.catalogue import load_catalogue, resolve_source
+from sagevocab.errors import UserError
+
+REPOSITORY = Path(__file__).parents[2]
+CATALOGUE = REPOSITORY / "workflow/resources/datasets.yaml"
+ENTRY = {"title": "T", "version": "1", "licence": "MIT", "urls": ["https://x.org/a"]}
+
+
+def written(tmp_path, **entry) -> Path:
+    path = tmp_path / "datasets.yaml"
+    fields = {name: value for name, value in (ENTRY | entry).items() if value != "drop"}
+    path.write_text(yaml.safe_dump({"a": fields}))
+    return path
+
+
+def test_the_projects_own_catalogue_has_what_the_papers_config_names() -> None:
+    catalogue = load_catalogue(CATALOGUE)
+    config = yaml.safe_load((REPOSITORY / "config.yaml").read_text())
+    stanzas = [config["language_settings"][name] for name in config["languages"]]
+    stanzas += [config["domain_settings"][name] for name in config["domains"]]
+    for stanza in stanzas:
+        source = resolve_source(stanza["source"], catalogue, key="k")
+        assert source["format"] and (source["format"] != "parquet" or source["column"])
+        assert source["in_paper"]
+    for name in config["tasks"]:
+        for split, source in config["task_settings"][name]["source"].items():
+            resolved = resolve_source(source, catalogue, key="k", split=split)
+            assert resolved.get("hub") or resolved.get("urls")
+
+
+@pytest.mark.parametrize(
+    ("entry", "told"),
+    [
+        ({"licence": "drop"}, "a: field `licence` is missing"),
+        ({"url": "x"}, "unknown field `url`; known are title"),
+        ({"urls": "https://x.org"}, "`urls` must be of type list"),
+        ({"bytes": "5"}, "`bytes` must be of type int"),
+        ({"sha256": "abc"}, "64 hexadecimal digits"),
+        ({"urls": "drop"}, "needs exactly one of urls, hub, package; has \\[\\]"),
+        ({"package": "p:f"}, "needs exactly one of urls, hub, package"),
+        ({"format": "xls"}, "`format` must be one of mediawiki"),
+        ({"urls": "drop", "hub": {"config": "c"}}, "`hub` needs a `repo`"),
+        ({"urls": "drop", "hub": {"repo": "r", "name": "n"}}, "unknown fields: name"),
+        ({"share": [0.5, 0.2]}, "`share` must be"),
+        ({"splits": {"test": {}}}, "`splits` may map"),
+        ({"splits": {"train": {"title": "x"}}}, "a: train: unknown field `title`"),
+        ({"fallback": "b"}, "fallback 'b' is no entry"),
+    ],
+)
+def test_a_wrong_entry_is_one_line(tmp_path, entry, told) -> None:
+    path = written(tmp_path, **entry)
+    with pytest.raises(UserError, match=told) as caught:
+        load_catalogue(path)
+    assert str(caught.value).startswith(f"{path}: a")
+    assert "\n" not in str(caught.value)
+
+
+def test_a_file_that_is_no_yaml_is_one_line(tmp_path) -> None:
+    (tmp_path / "d.yaml").write_text("a: [\nb: }")
+    with pytest.raises(UserError, match="cannot be read as YAML") as caught:
+        load_catalogue(tmp_path / "d.yaml")
+    assert "\n" not in str(caught.value)
+
+
+# --- resolving
+
+
+@pytest.fixture
+def catalogue(tmp_path):
+    entries = {
+        "wiki": ENTRY | {"format": "mediawiki", "fallback": "hub-wiki"},
+        "hub-wiki": {
+            **ENTRY,
+            "urls": None,
+            "hub": {"repo": "w"},
+            "column": "text",
+            "sentences": True,
+        },
+        "task": {
+            **ENTRY,
+            "urls": None,
+            "hub": {"repo": "g", "config": "c"},
+            "splits": {"train": {"hub": {"split": "t"}}, "validation": {"share": [0.9, 1.0]}},
+        },
+        "sample": {**ENTRY, "urls": None, "package": "gensim:x", "format": "text", "bytes": 5},
+    }
+    path = tmp_path / "datasets.yaml"
+    path.write_text(yaml.safe_dump(entries))
+    return load_catalogue(path)
+
+
+def test_the_first_of_path_generator_package_dataset_wins(catalogue) -> None:
+    source = {"dataset": "wiki", "format": "tsv", "column": "c"}
+    assert resolve_source(source, catalogue, key="k")["format"] == "mediawiki"
+    for kind in ("package", "generator", "path"):
+        source[kind] = {"package": "gensim:x", "generator": "turkish", "path": "a"}[kind]
+        assert resolve_source(source, catalogue, key="k")["kind"] == kind
+    local = resolve_source(source, catalogue, key="k")
+    assert (local["format"], local["column"]) == ("tsv", "c")
+    assert "urls" not in local
+
+
+def test_a_generator_knows_its_own_form(catalogue) -> None:
+    source = {"generator": "turkish", "rows": 5, "format": "mediawiki", "column": "x"}
+    assert resolve_source(source, catalogue, key="k")["format"] == "text"
+    assert resolve_source(source, catalogue, key="k", split="train")["format"] == "parquet"
+
+
+def test_a_listed_package_file_is_checked_and_an_unlisted_one_is_not(catalogue) -> None:
+    assert resolve_source({"package": "gensim:x"}, catalogue, key="k")["bytes"] == 5
+    other = resolve_source({"package": "gensim:y", "format": "text"}, catalogue, key="k")
+    assert (other["package"], other["format"]) == ("gensim:y", "text")
+    assert "bytes" not in other
+
+
+def test_splits_lie_over_their_entry(catalogue) -> None:
+    train = resolve_source({"dataset": "task"}, catalogue, key="k", split="train")
+    validation = resolve_source({"dataset": "task"}, catalogue, key="k", split="validation")
+    assert train["hub"] == {"repo": "g", "config": "c", "split": "t"}
+    assert (validation["hub"], validation["share"]) == ({"repo": "g", "config": "c"}, [0.9, 1.0])
+    assert train["format"] == "parquet"
+
+
+def test_a_fallback_is_resolved_with_its_entry(catalogue) -> None:
+    fallback = resolve_source({"dataset": "wiki"}, catalogue, key="k")["fallback"]
+    assert (fallback["name"], fallback["format"], fallback["column"]) == (
+        "hub-wiki",
+        "parquet",
+        "text",
+    )
+
+
+@pytest.mark.parametrize(
+    ("source", "told"),
+    [
+        ({"format": "text"}, "k: names no source; give one of path, generator"),
+        (
+            {"path": None, "dataset": "wikl"},
+            r"k\.dataset: 'wikl' is not in .*there are: hub-wiki.*k\.path",
+        ),
+    ],
+)
+def test_a_source_that_is_none_is_one_line(catalogue, source, told) -> None:
+    with pytest.raises(UserError, match=told):
+        resolve_source(source, catalogue, key="k")

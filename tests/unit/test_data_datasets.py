@@ -1,0 +1,218 @@
+from __future__ import annotations
+
+import gzip
+import lzma
+
+import pandas as pd
+import pytest
+
+from sagevocab.data.datasets import normalise_task, prepare_task, read_rows, tags_to_iob2
+from sagevocab.errors import UserError
+
+PAIR = {"text": "question", "text_pair": "sentence", "label": "label"}
+TOKENS = {"tokens": "tokens", "tags": "ner_tags"}
+JSONL = (
+    '{"question": "a?", "sentence": "b", "label": 1}\n'
+    '{"question": "ç", "sentence": "", "label": 0}\n'
+)
+
+
+def task(frame, **options) -> pd.DataFrame:
+    options = {"kind": "sequence", "columns": PAIR, "labels": [0, 1], "source": "F"} | options
+    return normalise_task(frame, **options)
+
+
+@pytest.mark.parametrize("compress", [bytes, gzip.compress, lzma.compress])
+@pytest.mark.parametrize("form", [None, "jsonl"])
+def test_jsonl_plain_or_compressed_named_or_not(tmp_path, compress, form) -> None:
+    path = tmp_path / "rows"
+    path.write_bytes(compress(JSONL.encode()))
+    rows = task(read_rows(path, form))
+    assert rows.to_dict("list") == {"text": ["a?", "ç"], "text_pair": ["b", ""], "label": [1, 0]}
+    assert rows["label"].dtype == "int64"
+
+
+def test_parquet_csv_and_tsv_agree(tmp_path) -> None:
+    frame = pd.DataFrame(
+        {"question": ['a "quoted" one', "x, y"], "sentence": ["NA", "null"], "label": [1, 0]}
+    )
+    frame.to_parquet(tmp_path / "rows")
+    frame.to_csv(tmp_path / "rows.csv", index=False)
+    (tmp_path / "rows.tsv").write_text(
+        'question\tsentence\tlabel\na "quoted" one\tNA\t1\nx, y\tnull\t0\n'
+    )
+    expected = task(frame)
+    for name in ("rows", "rows.csv", "rows.tsv"):
+        pd.testing.assert_frame_equal(task(read_rows(tmp_path / name)), expected)
+
+
+def test_conll_files(tmp_path) -> None:
+    path = tmp_path / "rows.txt"
+    path.write_text(
+        "-DOCSTART- -X- -X- O\n\nEU NNP B-NP B-ORG\nrejects VBZ B-VP O\n\n\n"
+        "# : : O\nPeter NNP B-NP B-PER\nBlackburn NNP I-NP I-PER\n"
+    )
+    rows = normalise_task(
+        read_rows(path, "conll"), kind="tokens", columns=TOKENS, labels=None, source=path
+    )
+    assert rows["tokens"].tolist() == [["EU", "rejects"], ["Peter", "Blackburn"]]
+    assert rows["tags"].tolist() == [["B-ORG", "O"], ["B-PER", "I-PER"]]
+    (tmp_path / "two.conll").write_text("Ali\tB-PER\ngeldi\tO\n")
+    assert read_rows(tmp_path / "two.conll").to_dict("records") == [
+        {"tokens": ["Ali", "geldi"], "ner_tags": ["B-PER", "O"]}
+    ]
+
+
+@pytest.mark.parametrize(
+    ("values", "labels", "numbers"),
+    [
+        ([0, 1], [0, 1], [0, 1]),
+        (["1", "0"], [0, 1], [1, 0]),
+        (["no", "yes"], ["yes", "no"], [1, 0]),
+        ([1, 0], ["yes", "no"], [1, 0]),
+        ([1.0, 0.0], [0, 1], [1, 0]),
+        ([2.5, "4"], None, [2.5, 4.0]),
+        ([-1, 0.5], None, [-1.0, 0.5]),
+    ],
+)
+def test_labels_become_class_numbers_or_values(values, labels, numbers) -> None:
+    frame = pd.DataFrame({"s": ["a", "b"], "label": pd.Series(values, dtype=object)})
+    rows = task(frame, columns={"text": "s", "label": "label"}, labels=labels)
+    assert rows["label"].tolist() == numbers
+    assert rows["label"].dtype.kind == ("f" if labels is None else "i")
+
+
+@pytest.mark.parametrize(
+    ("frame", "options", "told"),
+    [
+        (
+            {"question": ["a"], "label": [1]},
+            {},
+            "no column 'sentence'; its columns are question, label",
+        ),
+        ({"question": ["a"], "sentence": ["b"], "target": [1]}, {}, "no column 'label'.*target"),
+        (
+            {"question": ["a"], "sentence": ["b"], "label": [-1]},
+            {},
+            "row 1: no label; the split is unlab",
+        ),
+        ({"question": ["a"], "sentence": ["b"], "label": [None]}, {}, "no label"),
+        (
+            {"question": ["a"], "sentence": ["b"], "label": [2]},
+            {},
+            "row 1: unknown label 2.*allows 0, 1",
+        ),
+        (
+            {"question": ["a"], "sentence": ["b"], "label": ["x"]},
+            {"labels": None},
+            "unknown label 'x'; `labels` allows numbers",
+        ),
+        ({"question": ["a"], "sentence": ["b"], "label": [-1]}, {"labels": None}, "unlabelled"),
+        (
+            {"question": ["a"], "sentence": [None], "label": [1]},
+            {},
+            "'sentence', row 1: None is not text",
+        ),
+    ],
+)
+def test_bad_rows_name_file_column_and_way_out(frame, options, told) -> None:
+    with pytest.raises(UserError, match=told) as caught:
+        task(pd.DataFrame(frame), **options)
+    assert str(caught.value).startswith("F: ")
+    assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "told"),
+    [
+        ("a.jsonl", b"", "cannot tell its format"),
+        ("a.csv", b"a,b\n", "holds no rows"),
+        ("a.jsonl", b'{"a": 1}\n{"a": \n', ":2: is not JSON"),
+        ("a.jsonl", b'{"a": 1}\n[1]\n', ":2: is no JSON object"),
+        ("a.csv", b'a,b\n1,"2\n', ": unexpected end of data"),
+        ("a.tsv", b"a\tb\n\xe7\t1\n", "is not UTF-8"),
+        ("a.parquet", b"PAR1 but not really", "cannot be read as parquet"),
+        ("a.conll", b"one two\nthree\n", ":2: has one column"),
+        ("a.conll", b"\n\n", "holds no rows"),
+    ],
+)
+def test_unreadable_tables_are_one_line(tmp_path, name, content, told) -> None:
+    path = tmp_path / name
+    path.write_bytes(content)
+    with pytest.raises(UserError, match=told) as caught:
+        read_rows(path)
+    assert str(path) in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_prepared_task_is_a_parquet_file_and_an_error_leaves_none(tmp_path) -> None:
+    (tmp_path / "rows").write_text(JSONL)
+    output = tmp_path / "out.parquet"
+    with pytest.raises(UserError, match="no column 'premise'"):
+        prepare_task(
+            tmp_path / "rows",
+            output,
+            None,
+            kind="sequence",
+            columns=PAIR | {"text": "premise"},
+            labels=[0, 1],
+        )
+    assert not output.exists()
+    prepare_task(tmp_path / "rows", output, None, kind="sequence", columns=PAIR, labels=[0, 1])
+    assert pd.read_parquet(output)["label"].tolist() == [1, 0]
+
+
+# --- tags
+
+
+@pytest.mark.parametrize(
+    ("scheme", "tags"),
+    [
+        ("IOB2", "O B-PER I-PER B-PER O B-LOC I-ORG"),
+        ("IOB1", "O I-PER I-PER B-PER O I-LOC I-ORG"),
+        ("BIOES", "O B-PER E-PER S-PER O S-LOC S-ORG"),
+        ("BILOU", "O B-PER L-PER U-PER O U-LOC U-ORG"),
+        ("IOE2", "O I-PER E-PER E-PER O E-LOC E-ORG"),
+    ],
+)
+def test_every_scheme_becomes_iob2(scheme, tags) -> None:
+    assert tags_to_iob2([tags.split()]) == [["O", "B-PER", "I-PER", "B-PER", "O", "B-LOC", "B-ORG"]]
+
+
+def test_bare_classes_make_a_span_of_each_run() -> None:
+    assert tags_to_iob2([["O", "PER", "PER", "LOC", "LOC", "O", "LOC"], ["PER"]]) == [
+        ["O", "B-PER", "I-PER", "B-LOC", "I-LOC", "O", "B-LOC"],
+        ["B-PER"],
+    ]
+
+
+def test_mixed_tags_are_an_error() -> None:
+    with pytest.raises(UserError, match=r"with a prefix \(B-PER\) and without one \(LOC\)"):
+        tags_to_iob2([["B-PER"], ["LOC"]], "F")
+
+
+def tokens(frame, labels=None) -> pd.DataFrame:
+    return normalise_task(
+        pd.DataFrame(frame), kind="tokens", columns=TOKENS, labels=labels, source="F"
+    )
+
+
+def test_class_numbers_take_their_names_and_empty_sentences_go() -> None:
+    frame = {"tokens": [["a", "b", "c"], []], "ner_tags": [[0, 1, 2], []]}
+    rows = tokens(frame, ["O", "B-PER", "I-PER"])
+    assert rows["tags"].tolist() == [["O", "B-PER", "I-PER"]]
+
+
+@pytest.mark.parametrize(
+    ("tags", "labels", "told"),
+    [
+        ([[0, 1]], None, "class numbers; name the classes in order in `labels`"),
+        ([[0, 5]], ["O", "PER"], "class number 5 is outside"),
+        ([[-1, -1]], ["O"], "unlabelled"),
+        ([["O"]], None, "row 1: 1 tags for 2 tokens"),
+        ([["O", "MISC"]], ["O", "PER"], "unknown tag 'MISC'"),
+    ],
+)
+def test_bad_tags_are_one_line(tags, labels, told) -> None:
+    with pytest.raises(UserError, match=told):
+        tokens({"tokens": [["a", "b"]], "ner_tags": tags}, labels)
