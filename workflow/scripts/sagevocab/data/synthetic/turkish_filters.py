@@ -15,12 +15,13 @@ from sagevocab.data.synthetic.turkish_morphology import (
     finite,
     noun,
     parse_verb,
+    relational,
     verbal,
     with_case,
 )
 from sagevocab.data.synthetic.turkish_phonology import Stem, attach, capitalize, derive, parse_stem
 
-_DERIVATIONS = ("lI", "sIz", "lIK", "CI", "DAki", "DIr")
+_DERIVATIONS = ("lI", "sIz", "lIK", "CI", "DIr")
 
 
 def read(symbol: str, entry: str) -> Stem | Verb:
@@ -54,6 +55,8 @@ def _noun_form(stem: Stem, name: str) -> Stem:
         return noun(stem, possessor=name)
     if name in CASES:
         return with_case(stem, name)
+    if name == "DAki":
+        return relational(with_case(stem, "loc"))
     if name in _DERIVATIONS:
         return derive(stem, name)
     if name == "dA":  # the clitic "also": a word of its own, never with t
