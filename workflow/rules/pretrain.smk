@@ -70,7 +70,7 @@ rule pretrain_model:
     params:
         settings=config["lm"]["pretrain"],
         name=lambda wildcards: f"{wildcards.lang}/{wildcards.tok} ({RUN})",
-        source=lambda wildcards: setting("language_settings", wildcards.lang)["source"],
+        synthetic=lambda wildcards: synthetic_language(wildcards.lang),
         seed=config["seed"],
         gpus=config["lm"]["gpus"],
         state_dir=state("models/{lang}/{tok}"),

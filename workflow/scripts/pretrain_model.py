@@ -12,7 +12,7 @@ with job(snakemake):
         Path(snakemake.output.weights).parent,
         PretrainSettings.from_config(snakemake.params.settings),
         name=snakemake.params.name,
-        source=snakemake.params.source,
+        synthetic=snakemake.params.synthetic,
         seed=snakemake.params.seed,
         threads=snakemake.threads,
         gpus=snakemake.params.gpus,

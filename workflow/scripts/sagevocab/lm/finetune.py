@@ -254,14 +254,12 @@ def train_on(run: Finetuning, examples: Examples, update: int, rate: float) -> f
     return total.item()
 
 
-@torch.no_grad()
 def predict(run: Finetuning, split: Split) -> tuple[pd.DataFrame, Any]:
     """Return the predictions of a split: as a table with a row an example, and as `gold_of` does.
 
     Classes are numbers, with the probability that the model gives to the predicted one. A word
     that was cut off is tagged "O".
     """
-    run.model.eval()
     logits = _all_logits(run, split.examples)
     table = {"example": np.arange(len(logits))}
     if run.task.is_tagging:
@@ -366,11 +364,13 @@ def _summed_loss(task: Task, logits: torch.Tensor, targets: torch.Tensor) -> tor
     return functional.cross_entropy(flat, targets.flatten(), ignore_index=IGNORED, reduction="sum")
 
 
+@torch.no_grad()
 def _all_logits(run: Finetuning, examples: Examples) -> list[np.ndarray]:
     """Return the logits of each example; for tagging those of each word's first token.
 
     Examples of like length go together, which changes nothing but the time.
     """
+    run.model.eval()
     order = np.argsort([len(ids) for ids in examples.ids], kind="stable")
     size = run.settings.eval_batch
     logits: dict[int, np.ndarray] = {}

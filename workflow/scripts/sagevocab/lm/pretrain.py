@@ -13,7 +13,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -49,7 +49,6 @@ from sagevocab.lm.training import (
 )
 from sagevocab.provenance import source_digest
 from sagevocab.state import ResumableState, fingerprint, write_parquet, write_text
-from sagevocab.vocab.export import describe_source
 
 log = logging.getLogger(__name__)
 
@@ -168,7 +167,7 @@ def pretrain(
     settings: PretrainSettings,
     *,
     name: str,
-    source: Mapping[str, Any] | None = None,
+    synthetic: bool = False,
     seed: int,
     threads: int = 1,
     gpus: int = 0,
@@ -184,7 +183,7 @@ def pretrain(
         output: folder of the model: weights, configuration, tokenizer, training log, card.
         settings: section `lm.pretrain`.
         name: what the card calls the model.
-        source: where the corpus came from, a `source` stanza of the configuration, for the card.
+        synthetic: whether the corpus is generated text, which the card must say.
         seed: of weights, order, masks and dropout.
         threads: threads of the CPU.
         gpus: 0 for the CPU, 1 for a GPU.
@@ -213,7 +212,7 @@ def pretrain(
         save_model(run.model, Path(vocabulary), folder)
         frame = pd.DataFrame(progress.log).astype({"step": "int64"})
         write_parquet(folder / "training_log.parquet", frame)
-        write_text(folder / "README.md", _card(name, source, run, frame))
+        write_text(folder / "README.md", _card(name, synthetic, run, frame))
     state.clear()
 
 
@@ -418,11 +417,8 @@ def _report(progress: Progress, spent: float) -> None:
         log.info("held-out loss %.3f, accuracy %.3f", row["heldout_loss"], row["heldout_accuracy"])
 
 
-def _card(
-    name: str, source: Mapping[str, Any] | None, run: Pretraining, frame: pd.DataFrame
-) -> str:
+def _card(name: str, synthetic: bool, run: Pretraining, frame: pd.DataFrame) -> str:
     settings, last = run.settings, frame.iloc[-1]
-    corpus, synthetic = describe_source(source)
     warning = "\n**Synthetic**: trained on generated text; it says nothing about the language.\n"
     return f"""---
 library_name: transformers
@@ -433,7 +429,8 @@ pipeline_tag: fill-mask
 # {name}
 {warning if synthetic else ""}
 A masked language model, pretrained from scratch with sagevocab: pre-layer-norm BERT
-(RobertaPreLayerNorm) of {settings.layers} layers, {settings.hidden} wide.
+(RobertaPreLayerNorm) of {settings.layers} layers, {settings.hidden} wide. It was trained on the
+corpus that its vocabulary was trained on.
 
     from transformers import AutoModelForMaskedLM, AutoTokenizer
     model = AutoModelForMaskedLM.from_pretrained("path/to/this/folder")
@@ -441,7 +438,6 @@ A masked language model, pretrained from scratch with sagevocab: pre-layer-norm 
 
 | | |
 |---|---|
-| training corpus | {corpus} |
 | updates | {len(frame):,} of {settings.batch:,} sequences of {settings.sequence_length} tokens |
 | passes over the corpus | {last.epoch:.2f} |
 | peak learning rate | {settings.learning_rate:g} |

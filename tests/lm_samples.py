@@ -1,0 +1,61 @@
+"""A tiny vocabulary, corpus and model settings for the tests of `sagevocab.lm`."""
+
+from __future__ import annotations
+
+import random
+import string
+from pathlib import Path
+
+from sagevocab.data.corpus import write_lines
+from sagevocab.lm.shards import build_shards
+from sagevocab.vocab.export import Card, WordSettings, export_greedy
+
+SUBJECTS = ["the cat", "a dog", "the old man", "my sister", "a bird", "the teacher"]
+VERBS = ["sees", "likes", "hears", "follows", "finds", "calls"]
+OBJECTS = ["the house", "a river", "the moon", "some bread", "the road", "a song"]
+LONGER = ["▁the", "▁a", "th", "▁cat", "▁dog", "ee", "er", "▁s", "ouse", "▁f", "in", "on", "▁hear"]
+PIECES = ["▁", *string.ascii_letters, *string.digits, *".,!?-'ığüşöç", *LONGER]
+
+TINY = {
+    "layers": 1,
+    "hidden": 16,
+    "heads": 2,
+    "intermediate": 32,
+    "sequence_length": 16,
+    "batch": 8,
+    "micro_batch": 4,
+    "learning_rate": 5e-3,
+    "steps": 6,
+    "validation_every": 0.5,
+}
+
+
+def sentences(count: int, seed: int = 0) -> list[str]:
+    """Simple sentences; the same for the same seed."""
+    rng = random.Random(seed)
+    parts = (SUBJECTS, VERBS, OBJECTS)
+    return [" ".join(rng.choice(part) for part in parts) + "." for _ in range(count)]
+
+
+def make_vocabulary(
+    folder: Path, pieces: list[str] | None = None, max_word_chars: int = 256
+) -> Path:
+    """A greedy vocabulary in `folder`."""
+    words = WordSettings(max_word_chars=max_word_chars)
+    export_greedy(folder, pieces or PIECES, words, Card("en", "English", "test"))
+    return folder
+
+
+def make_shards(folder: Path, lines: list[str] | None = None, sequence_length: int = 16) -> Path:
+    """Shards of `lines`, with their vocabulary in `folder`/vocabulary."""
+    make_vocabulary(folder / "vocabulary")
+    write_lines(folder / "train.txt.zst", sentences(120) if lines is None else lines)
+    write_lines(folder / "heldout.txt.zst", sentences(20, seed=1))
+    build_shards(
+        folder / "train.txt.zst",
+        folder / "heldout.txt.zst",
+        folder / "vocabulary",
+        folder / "shards",
+        sequence_length=sequence_length,
+    )
+    return folder / "shards"

@@ -1,0 +1,285 @@
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from seqeval.metrics import f1_score as span_f1
+from sklearn.metrics import accuracy_score
+
+from lm_samples import TINY, make_shards
+from sagevocab.errors import UserError
+from sagevocab.lm import finetune as module
+from sagevocab.lm.encoder import load_encoder
+from sagevocab.lm.finetune import FinetuneSettings, examples_of, finetune, load_model, load_splits
+from sagevocab.lm.pretrain import PretrainSettings, pretrain
+from sagevocab.lm.tasks import Task
+from sagevocab.lm.training import choose_device
+
+CLASSES = Task("letters", "sequence", "accuracy", ("no", "yes"))
+PAIRS = Task("pairs", "sequence", "f1", (0, 1))
+VALUES = Task("count", "sequence", "pearson")
+TAGS = Task("names", "tokens", "span_f1")
+QUICK = {
+    "epochs": 4,
+    "max_sequence_length": 16,
+    "batch": 8,
+    "learning_rate": 1e-2,
+    "warmup_steps": 4,
+}
+
+
+@pytest.fixture(scope="module")
+def model(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("model")
+    make_shards(folder)
+    settings = PretrainSettings(**TINY)
+    pretrain(folder / "shards", folder / "vocabulary", folder / "m", settings, name="x", seed=1)
+    return folder / "m"
+
+
+def rows_of(task: Task, count: int, seed: int) -> pd.DataFrame:
+    rng = random.Random(seed)
+    words = [rng.choices(["cat", "the", "dog", "a"], k=4) for _ in range(count)]
+    if task is TAGS:
+        tags = [["B-PER" if word == "cat" else "O" for word in row] for row in words]
+        return pd.DataFrame({"tokens": words, "tags": tags})
+    shares = [row.count("cat") / 4 for row in words]
+    frame = pd.DataFrame({"text": [" ".join(row) for row in words]})
+    frame["label"] = shares if task is VALUES else [int(share > 0) for share in shares]
+    if task is PAIRS:
+        frame["text_pair"], frame["text"] = frame["text"], "the dog"
+    return frame
+
+
+@pytest.fixture(scope="module")
+def splits(tmp_path_factory) -> dict[str, tuple[Path, Path]]:
+    folder = tmp_path_factory.mktemp("tasks")
+    paths = {}
+    for task in (CLASSES, PAIRS, VALUES, TAGS):
+        paths[task.name] = folder / f"{task.name}.train", folder / f"{task.name}.validation"
+        for seed, (path, count) in enumerate(zip(paths[task.name], (160, 60), strict=True)):
+            rows_of(task, count, seed).to_parquet(path)
+    return paths
+
+
+def run(model, splits, task, folder, seed=1, arguments=None, **overrides):
+    settings = FinetuneSettings.from_config(QUICK | overrides)
+    finetune(
+        model,
+        *splits[task.name],
+        folder / "scores.json",
+        folder / "predictions.parquet",
+        task,
+        settings,
+        language="en",
+        tokenizer="bpe",
+        seed=seed,
+        **(arguments or {}),
+    )
+    return json.loads((folder / "scores.json").read_text()), pd.read_parquet(
+        folder / "predictions.parquet"
+    )
+
+
+def test_classes_are_learnt_and_the_score_is_that_of_the_predictions(model, splits, tmp_path):
+    scores, table = run(model, splits, CLASSES, tmp_path)
+    gold = pd.read_parquet(splits["letters"][1]).label
+    assert scores["value"] > scores["majority"] + 0.1
+    assert scores["value"] == accuracy_score(gold, table.predicted)
+    assert scores["majority"] == max(gold.mean(), 1 - gold.mean())
+    assert table.label.tolist() == gold.tolist()
+    assert table.example.tolist() == list(range(60))
+    assert table.probability.between(0.5, 1).all()
+    assert scores.keys() == {
+        *("task", "language", "tokenizer", "seed", "metric", "value", "all_metrics", "majority"),
+        *("examples", "train_examples", "truncated_examples", "truncated_words", "updates"),
+    }
+    assert (scores["task"], scores["language"], scores["tokenizer"]) == ("letters", "en", "bpe")
+    counts = (scores["examples"], scores["train_examples"], scores["updates"], scores["seed"])
+    assert counts == (60, 160, 4 * 20, 1)
+    assert scores["all_metrics"].keys() == {"accuracy", "f1", "matthews"}
+
+
+def test_the_second_text_of_a_pair_is_read(model, splits, tmp_path):
+    scores, _ = run(model, splits, PAIRS, tmp_path)
+    assert scores["all_metrics"]["matthews"] > 0.3
+
+
+def test_values_are_learnt(model, splits, tmp_path):
+    scores, table = run(model, splits, VALUES, tmp_path)
+    gold = pd.read_parquet(splits["count"][1]).label
+    assert scores["value"] == pytest.approx(np.corrcoef(gold, table.predicted)[0, 1], rel=1e-5)
+    assert scores["value"] > 0.3
+    assert scores["majority"] == 0.0
+
+
+def test_tags_are_learnt_word_by_word(model, splits, tmp_path):
+    scores, table = run(model, splits, TAGS, tmp_path)
+    gold = pd.read_parquet(splits["names"][1])
+    lists = {name: [list(row) for row in table[name]] for name in ("tokens", "tags", "predicted")}
+    assert lists["tokens"] == [list(row) for row in gold.tokens]
+    assert lists["tags"] == [list(row) for row in gold.tags]
+    assert scores["value"] == span_f1(lists["tags"], lists["predicted"])
+    assert scores["value"] > 0.9
+    assert scores["majority"] == 0.0
+    assert scores["truncated_words"] == 0
+
+
+def test_truncated_words_are_outside_and_counted(model, splits, tmp_path):
+    # A word is one token, so two words fit between [CLS] and [SEP].
+    scores, table = run(model, splits, TAGS, tmp_path, max_sequence_length=4)
+    assert scores["truncated_words"] == 60 * 2
+    assert scores["truncated_examples"] == 60
+    assert all(row[2:].tolist() == ["O", "O"] for row in table.predicted)
+    assert any("B-PER" in row[:2] for row in table.predicted)
+
+
+def test_equal_seeds_give_equal_bytes_and_others_do_not(model, splits, tmp_path):
+    for name, seed in (("a", 1), ("b", 1), ("c", 2)):
+        run(model, splits, CLASSES, tmp_path / name, seed=seed, epochs=1)
+    first, same, other = (
+        (tmp_path / name / "predictions.parquet").read_bytes() for name in ("a", "b", "c")
+    )
+    assert first == same != other
+    scores = [(tmp_path / name / "scores.json").read_bytes() for name in ("a", "b")]
+    assert scores[0] == scores[1]
+
+
+def test_a_resumed_run_ends_with_the_same_bytes(model, splits, tmp_path, monkeypatch):
+    unbroken = run(model, splits, CLASSES, tmp_path / "unbroken", epochs=1)[1]
+
+    def killed(*arguments):
+        raise KeyboardInterrupt
+
+    arguments = {"state_dir": tmp_path / "state", "checkpoint_updates": 7}
+    monkeypatch.setattr(module, "predict", killed)
+    with pytest.raises(KeyboardInterrupt):
+        run(model, splits, CLASSES, tmp_path / "resumed", arguments=arguments, epochs=1)
+    monkeypatch.undo()
+    assert (tmp_path / "state" / "update-000000014").is_dir()
+    resumed = run(model, splits, CLASSES, tmp_path / "resumed", arguments=arguments, epochs=1)[1]
+    pd.testing.assert_frame_equal(resumed, unbroken, check_exact=True)
+    assert not (tmp_path / "state").exists()
+
+
+def prepared(model, splits, task, **overrides):
+    settings = FinetuneSettings(**(QUICK | overrides))
+    encoder = load_encoder(model)
+    loaded, tags = load_splits(*splits[task.name], task, encoder, settings.max_sequence_length)
+    device = choose_device(0, "auto", 1)
+    return module._prepare(model, task, settings, 1, encoder, tags, device), loaded
+
+
+@pytest.mark.parametrize("task", [CLASSES, VALUES, TAGS], ids=lambda task: task.name)
+def test_padding_changes_no_prediction(model, splits, task):
+    alone, loaded = prepared(model, splits, task, eval_batch=1)
+    together, _ = prepared(model, splits, task, eval_batch=60)
+    for ours, theirs in zip(
+        module._all_logits(alone, loaded["validation"].examples),
+        module._all_logits(together, loaded["validation"].examples),
+        strict=True,
+    ):
+        assert ours == pytest.approx(theirs, abs=1e-5)
+
+
+def test_accumulation_changes_nothing_but_memory(model, splits):
+    losses = []
+    for batch, accumulation in ((16, 1), (4, 4)):
+        sizes = {"batch": batch, "accumulation": accumulation}
+        made, loaded = prepared(model, splits, TAGS, **sizes)
+        for part in made.model.modules():
+            if isinstance(part, torch.nn.Dropout):
+                part.p = 0.0
+        examples = loaded["train"].examples
+        losses.append([module.train_on(made, examples, update, 1e-3) for update in range(3)])
+    assert losses[0] == pytest.approx(losses[1], rel=1e-4)
+
+
+def test_the_loss_is_that_of_transformers(model, splits):
+    for task in (CLASSES, VALUES, TAGS):
+        made, loaded = prepared(model, splits, task)
+        made.model.eval()
+        batch = loaded["train"].examples.padded(range(6), made.encoder.pad)
+        logits = module._logits(made, batch)
+        targets = torch.from_numpy(batch["targets"])
+        count = module._target_count(task, batch["targets"])
+        output = made.model(
+            input_ids=torch.from_numpy(batch["ids"]),
+            attention_mask=torch.from_numpy(batch["present"]),
+            token_type_ids=torch.from_numpy(batch["segments"]),
+            labels=targets,
+        )
+        ours = module._summed_loss(task, logits, targets) / count
+        assert ours.item() == pytest.approx(output.loss.item(), rel=1e-5)
+
+
+def test_an_epoch_shows_every_example_once():
+    settings = FinetuneSettings(batch=4, accumulation=2)
+    assert settings.updates_per_epoch(21) == 3
+    epoch = [examples_of(settings, update, 21, seed=1) for update in range(3)]
+    assert [len(part) for part in epoch] == [8, 8, 5]
+    assert sorted(np.concatenate(epoch)) == list(range(21))
+    again = [examples_of(settings, update, 21, seed=1) for update in range(3, 6)]
+    assert np.concatenate(epoch).tolist() != np.concatenate(again).tolist()
+
+
+@pytest.mark.parametrize(
+    ("schedule", "last"), [("polynomial", 1e-7 + 0.99e-6), ("linear", 1e-6), ("constant", 1e-5)]
+)
+def test_schedules_end_as_they_are_named(schedule, last):
+    settings = FinetuneSettings(
+        epochs=1, batch=1, learning_rate=1e-5, warmup_steps=10, schedule=schedule
+    )
+    rates = settings.learning_rates(20)
+    assert rates.rate(10, 0.0) == pytest.approx(1e-5)
+    assert rates.rate(19, 0.0) == pytest.approx(last)
+    assert rates.share(20, 0.0) == 1
+
+
+def test_the_body_is_the_pretrained_one(model):
+    body = load_model(model, CLASSES, []).base_model
+    again = load_model(model, TAGS, ["O", "B-PER", "I-PER"])
+    assert again.classifier.out_features == 3
+    for ours, theirs in zip(body.parameters(), again.base_model.parameters(), strict=True):
+        assert ours.equal(theirs)
+
+
+def test_longer_inputs_than_pretraining_had_are_refused(model, splits, tmp_path):
+    with pytest.raises(UserError, match=r"^lm\.finetune\.max_sequence_length: 17, but .* of 16"):
+        run(model, splits, CLASSES, tmp_path, max_sequence_length=17)
+
+
+def test_a_folder_without_a_model_is_refused(model, splits, tmp_path):
+    for name in ("tokenizer.json", "tokenizer_config.json", "config.json"):
+        (tmp_path / name).write_bytes((model / name).read_bytes())
+    with pytest.raises(UserError, match="is no pretrained model"):
+        run(tmp_path, splits, CLASSES, tmp_path)
+    (tmp_path / "model.safetensors").write_bytes(b"damaged")
+    with pytest.raises(UserError, match="is no pretrained model"):
+        run(tmp_path, splits, CLASSES, tmp_path)
+
+
+def test_a_label_outside_the_classes_is_named_and_nothing_is_written(model, splits, tmp_path):
+    frame = rows_of(CLASSES, 10, 0)
+    frame.loc[3, "label"] = 2
+    frame.to_parquet(tmp_path / "bad.parquet")
+    paths = {"letters": (splits["letters"][0], tmp_path / "bad.parquet")}
+    with pytest.raises(UserError, match=r"bad\.parquet: row 4: label 2 is not a class number"):
+        run(model, paths, CLASSES, tmp_path)
+    assert not (tmp_path / "scores.json").exists()
+
+
+def test_a_loss_that_is_not_finite_names_the_key(model, splits, tmp_path):
+    with pytest.raises(UserError, match=r"^lm\.finetune\.learning_rate: the loss is (nan|inf)"):
+        run(model, splits, VALUES, tmp_path, learning_rate=1e38, max_grad_norm=0.0)
+
+
+def test_unknown_keys_are_refused():
+    with pytest.raises(UserError, match=r"^lm\.finetune\.epoch: no such key"):
+        FinetuneSettings.from_config({"epoch": 3, "seeds": [1]})
+    assert FinetuneSettings.from_config({"seeds": [1, 2, 3]}) == FinetuneSettings()

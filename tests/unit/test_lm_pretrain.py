@@ -1,0 +1,300 @@
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from transformers import AutoModelForMaskedLM, AutoTokenizer
+
+from lm_samples import PIECES, TINY, make_shards, make_vocabulary
+from sagevocab.errors import UserError
+from sagevocab.lm import pretrain as module
+from sagevocab.lm.encoder import load_encoder
+from sagevocab.lm.masking import IGNORED
+from sagevocab.lm.pretrain import PretrainSettings, pretrain
+from sagevocab.lm.training import choose_device
+
+SCRIPT = """
+import json, sys
+from sagevocab.lm.pretrain import PretrainSettings, pretrain
+pretrain(*sys.argv[1:4], PretrainSettings(**json.loads(sys.argv[4])), name="x", seed=1,
+         state_dir=sys.argv[5], checkpoint_updates=5)
+"""
+
+
+@pytest.fixture(scope="module")
+def corpus(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("corpus")
+    make_shards(folder)
+    return folder
+
+
+def train(corpus: Path, output: Path, seed: int = 1, arguments=None, **overrides) -> Path:
+    settings = PretrainSettings.from_config(TINY | overrides)
+    pretrain(
+        corpus / "shards",
+        corpus / "vocabulary",
+        output,
+        settings,
+        name="English/test",
+        seed=seed,
+        **(arguments or {}),
+    )
+    return output
+
+
+@pytest.fixture(scope="module")
+def model(corpus, tmp_path_factory) -> Path:
+    return train(corpus, tmp_path_factory.mktemp("model") / "en", steps=40)
+
+
+def weights(folder: Path) -> bytes:
+    return (folder / "model.safetensors").read_bytes()
+
+
+def run_of(corpus: Path, **overrides) -> module.Pretraining:
+    settings = PretrainSettings(**(TINY | overrides))
+    encoder = load_encoder(corpus / "vocabulary")
+    train, heldout = module._open(corpus / "shards", encoder, settings)
+    return module._prepare(settings, 1, encoder, train, heldout, choose_device(0, "auto", 1))
+
+
+def test_the_folder_loads_with_the_hub_classes(model):
+    loaded, info = AutoModelForMaskedLM.from_pretrained(model, output_loading_info=True)
+    tokenizer = AutoTokenizer.from_pretrained(model)
+    assert not info["missing_keys"]
+    assert not info["unexpected_keys"]
+    assert type(loaded).__name__ == "RobertaPreLayerNormForMaskedLM"
+    assert loaded.config.vocab_size == len(tokenizer) == len(PIECES) + 5
+    ids = tokenizer("the cat sees a river.", return_tensors="pt")
+    assert torch.isfinite(loaded(**ids).logits).all()
+    assert loaded.config.pad_token_id == tokenizer.pad_token_id
+
+
+def test_it_learns_from_context(tmp_path):
+    # A line is one letter many times over: only its neighbours tell which a masked one was.
+    letters = random.Random(0).choices("bcdgjklm", k=200)
+    make_shards(tmp_path, lines=[letter * 27 for letter in letters])
+    model = train(tmp_path, tmp_path / "m", steps=150, learning_rate=1e-2, hidden=32)
+    loss = pd.read_parquet(model / "training_log.parquet").loss
+    assert loss[0] == pytest.approx(np.log(len(PIECES) + 5), rel=0.05)
+    assert loss[-10:].mean() < 0.7 * np.log(8)
+
+
+def test_every_update_is_logged(model, corpus):
+    log = pd.read_parquet(model / "training_log.parquet")
+    counts = json.loads((corpus / "shards" / "index.json").read_text())["train"]
+    settings = PretrainSettings(**(TINY | {"steps": 40}))
+    rates = [settings.budget_schedule().rate(update, 0.0) for update in range(40)]
+    assert log.step.tolist() == list(range(1, 41))
+    assert log.learning_rate.tolist() == rates
+    assert log.epoch.iloc[-1] == 40 * 8 / counts["rows"]
+    assert log.tokens.iloc[-1] == pytest.approx(40 * 8 / counts["rows"] * counts["tokens"])
+    assert log.characters.iloc[-1] == pytest.approx(40 * 8 / counts["rows"] * counts["characters"])
+    assert log.seconds.is_monotonic_increasing
+    assert np.flatnonzero(log.heldout_loss.notna()).tolist() == [19, 39]
+    speed = 40 * 8 * 16 / log.seconds.iloc[-1]
+    assert log.tokens_per_second.iloc[-1] == pytest.approx(speed)
+
+
+def test_the_card_says_what_was_done(model):
+    card = (model / "README.md").read_text()
+    assert "# English/test\n" in card
+    assert "40 of 8 sequences of 16 tokens" in card
+    assert "ynthetic" not in card
+
+
+def test_a_synthetic_corpus_is_called_so(corpus, tmp_path):
+    model = train(corpus, tmp_path / "m", arguments={"synthetic": True}, steps=1)
+    card = (model / "README.md").read_text()
+    assert "**Synthetic**" in card
+
+
+def test_equal_seeds_give_equal_bytes_and_others_do_not(corpus, tmp_path):
+    first, same = (weights(train(corpus, tmp_path / name)) for name in "ab")
+    assert first == same
+    assert first != weights(train(corpus, tmp_path / "c", seed=2))
+
+
+def test_the_loss_is_that_of_transformers(corpus):
+    run = run_of(corpus, dropout=0.0, attention_dropout=0.0)
+    batch = module.batch_of(run, 0)
+    labels = np.full(batch.inputs.shape, IGNORED)
+    np.put_along_axis(labels, batch.positions, batch.labels, axis=1)
+    theirs = run.model(
+        input_ids=torch.from_numpy(batch.inputs),
+        attention_mask=None if batch.present is None else torch.from_numpy(batch.present),
+        labels=torch.from_numpy(labels),
+    ).loss.item()
+    assert module.train_on(run, 0, 1e-3) == pytest.approx(theirs, rel=1e-6)
+
+
+def test_micro_batches_change_nothing_but_memory(corpus):
+    runs = [run_of(corpus, micro_batch=size, dropout=0.0, attention_dropout=0.0) for size in (8, 2)]
+    losses = [[module.train_on(run, update, 1e-3) for update in range(4)] for run in runs]
+    assert losses[0] == pytest.approx(losses[1], rel=1e-4)
+
+
+def test_dropout_is_drawn_anew_for_each_update_and_repeatably(corpus):
+    run = run_of(corpus, learning_rate=1e-12)
+    losses = {}
+    for update in (0, 1, 0):
+        losses.setdefault(update, []).append(module.train_on(run, update, 0.0))
+    assert losses[0][0] == losses[0][1]
+    without = run_of(corpus, dropout=0.0, attention_dropout=0.0)
+    assert module.train_on(without, 0, 0.0) != losses[0][0]
+
+
+def test_validation_is_repeatable_and_without_dropout(corpus):
+    run = run_of(corpus, validation_batch=3)
+    first = module.validate(run)
+    assert module.validate(run) == first
+    assert module.validate(run_of(corpus, validation_batch=16)) == pytest.approx(first, rel=1e-5)
+
+
+def test_a_killed_run_resumes_to_the_same_bytes(corpus, tmp_path):
+    settings = TINY | {"steps": 300, "checkpoint_minutes": 1e9}
+    output, state = tmp_path / "killed", tmp_path / "state"
+    command = [sys.executable, "-c", SCRIPT, corpus / "shards", corpus / "vocabulary", output]
+    search = os.pathsep.join(path for path in sys.path if path)
+    child = subprocess.Popen(
+        [*map(str, command), json.dumps(settings), str(state)],
+        env=os.environ | {"PYTHONPATH": search},
+    )
+    deadline = time.monotonic() + 120
+    while not list(state.glob("update-*")) and child.poll() is None:
+        assert time.monotonic() < deadline
+        time.sleep(0.002)
+    child.send_signal(signal.SIGKILL)
+    assert child.wait() == -signal.SIGKILL
+    done = max(int(path.name.removeprefix("update-")) for path in state.glob("update-*"))
+    assert 5 <= done < 300
+    assert not output.exists()
+
+    resumed = train(corpus, output, arguments={"state_dir": state}, **settings)
+    unbroken = train(corpus, tmp_path / "unbroken", **settings)
+    assert weights(resumed) == weights(unbroken)
+    logs = [pd.read_parquet(path / "training_log.parquet") for path in (resumed, unbroken)]
+    for column in ("step", "loss", "learning_rate", "heldout_loss"):
+        pd.testing.assert_series_equal(logs[0][column], logs[1][column], check_exact=True)
+    assert logs[0].seconds.is_monotonic_increasing
+    assert not state.exists()
+
+
+def test_a_checkpoint_of_other_settings_is_not_resumed(corpus, tmp_path, caplog, monkeypatch):
+    state = tmp_path / "state"
+
+    def killed(*arguments):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "save_model", killed)
+    arguments = {"state_dir": state, "checkpoint_updates": 2}
+    with pytest.raises(KeyboardInterrupt):
+        train(corpus, tmp_path / "m", arguments=arguments)
+    assert list(state.glob("update-*"))
+    monkeypatch.undo()
+    caplog.set_level("INFO")
+    other = train(corpus, tmp_path / "m", arguments=arguments, learning_rate=1e-4)
+    assert "resuming" not in caplog.text
+    assert weights(other) == weights(train(corpus, tmp_path / "n", learning_rate=1e-4))
+
+
+def test_a_budget_in_hours_ends_in_time_and_is_replayed_from_its_log(corpus, tmp_path):
+    timed = train(corpus, tmp_path / "timed", steps=None, hours=0.0001, validation_every=1.0)
+    log = pd.read_parquet(timed / "training_log.parquet")
+    assert 0.36 <= log.seconds.iloc[-1] < 2
+    peak = int(log.learning_rate.argmax())
+    assert log.learning_rate[: peak + 1].is_monotonic_increasing
+    assert log.learning_rate[peak:].is_monotonic_decreasing
+    assert log.learning_rate.max() <= TINY["learning_rate"]
+    replay = {"replay": timed / "training_log.parquet"}
+    again = train(corpus, tmp_path / "again", arguments=replay, steps=None, hours=0.0001)
+    assert weights(again) == weights(timed)
+
+
+def test_a_budget_in_tokens_is_whole_updates(corpus, tmp_path):
+    # An update is 8 rows of 16 tokens.
+    model = train(corpus, tmp_path / "m", steps=None, tokens=3 * 128 + 1)
+    assert len(pd.read_parquet(model / "training_log.parquet")) == 4
+
+
+def test_bf16_trains(corpus, tmp_path):
+    model = train(corpus, tmp_path / "m", precision="bf16")
+    log = pd.read_parquet(model / "training_log.parquet")
+    assert np.isfinite(log.loss).all()
+    assert AutoModelForMaskedLM.from_pretrained(model).dtype == torch.float32
+    assert weights(model) != weights(train(corpus, tmp_path / "n"))
+
+
+def test_nothing_held_out_is_no_validation(corpus):
+    run = run_of(corpus)
+    run = dataclasses.replace(run, heldout=run.heldout[0:0])
+    assert np.isnan(module.validate(run)).all()
+
+
+def test_a_loss_that_is_not_finite_names_the_key(corpus, tmp_path):
+    with pytest.raises(UserError, match=r"^lm\.pretrain\.learning_rate: the loss is (nan|inf)"):
+        train(corpus, tmp_path / "m", learning_rate=1e38)
+    assert not (tmp_path / "m").exists()
+
+
+def test_too_little_text_for_a_batch_is_an_error(corpus, tmp_path):
+    with pytest.raises(UserError, match=r"train\.npy: \d+ rows are fewer than lm\.pretrain\.batch"):
+        train(corpus, tmp_path / "m", batch=4000)
+
+
+def test_shards_of_another_length_are_an_error(corpus, tmp_path):
+    with pytest.raises(UserError, match=r"rows of 16 tokens, but lm\.pretrain\.sequence_length"):
+        train(corpus, tmp_path / "m", sequence_length=32)
+
+
+def test_shards_of_another_tokenizer_are_an_error(corpus, tmp_path):
+    other = make_vocabulary(tmp_path / "other", PIECES[:-1])
+    with pytest.raises(UserError, match="made with another tokenizer"):
+        pretrain(
+            corpus / "shards", other, tmp_path / "m", PretrainSettings(**TINY), name="x", seed=1
+        )
+
+
+def test_too_little_memory_names_the_key(corpus, monkeypatch):
+    def full(*arguments):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    run = dataclasses.replace(run_of(corpus), logits_of=full)
+    with pytest.raises(UserError, match=r"^lm\.pretrain\.micro_batch: .* too little memory"):
+        module.train_on(run, 0, 1e-3)
+
+
+@pytest.mark.parametrize(
+    ("section", "message"),
+    [
+        ({"hours": 1.0, "steps": 5}, "lm.pretrain.hours, steps, tokens: one of them"),
+        ({"hours": None}, "lm.pretrain.hours, steps, tokens: one of them"),
+        ({"steps": 1, "micro_batch": 33}, "lm.pretrain.micro_batch: 33 does not divide batch"),
+        ({"steps": 1, "heads": 7}, "lm.pretrain.heads: 7 does not divide hidden"),
+        ({"steps": 1, "layer": 2}, "lm.pretrain.layer: no such key"),
+    ],
+)
+def test_settings_that_do_not_fit_are_refused(section, message):
+    with pytest.raises(UserError) as error:
+        PretrainSettings.from_config(section)
+    assert str(error.value).startswith(message)
+
+
+def test_the_papers_settings_are_the_defaults():
+    settings = PretrainSettings(hours=24)
+    model = {"layers": 24, "hidden": 1024, "heads": 16, "intermediate": 4096}
+    update = {"batch": 4032, "micro_batch": 32, "learning_rate": 1e-3, "warmup": 0.06}
+    adam = {"adam_beta1": 0.9, "adam_beta2": 0.98, "adam_epsilon": 1e-6, "weight_decay": 0.01}
+    assert (model | update | adam).items() <= dataclasses.asdict(settings).items()
+    assert settings.gradient_clipping == 0.0

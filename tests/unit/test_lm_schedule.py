@@ -1,0 +1,70 @@
+from __future__ import annotations
+
+import pytest
+import torch
+from transformers import get_linear_schedule_with_warmup, get_polynomial_decay_schedule_with_warmup
+
+from sagevocab.lm.schedule import BudgetSchedule, PolynomialSchedule, ReplaySchedule, crosses
+
+
+def test_the_rate_rises_over_the_warmup_and_falls_to_nothing():
+    schedule = BudgetSchedule(peak=1.0, warmup=0.25, updates=8)
+    # In the middle of each eighth: 1/16, 3/16 | 5/16, ... of the budget.
+    rates = [schedule.rate(update, 0.0) for update in range(8)]
+    assert rates[:2] == pytest.approx([1 / 4, 3 / 4])
+    assert rates[2:] == pytest.approx([11 / 12, 9 / 12, 7 / 12, 5 / 12, 3 / 12, 1 / 12])
+
+
+def test_a_budget_of_time_listens_to_the_clock_alone():
+    schedule = BudgetSchedule(peak=2.0, warmup=0.5, updates=None, seconds=10.0)
+    assert schedule.share(1000, 5.0) == 0.5
+    assert schedule.rate(1000, 2.5) == pytest.approx(1.0)
+    assert schedule.rate(7, 7.5) == pytest.approx(1.0)
+    assert schedule.rate(7, 11.0) == 0.0
+
+
+def test_without_decay_the_rate_stays_at_its_peak():
+    schedule = BudgetSchedule(peak=1.0, warmup=0.5, updates=4, decay=False)
+    assert [schedule.rate(update, 0.0) for update in range(4)] == [0.25, 0.75, 1.0, 1.0]
+
+
+@pytest.mark.parametrize("warmup", [0.0, 1.0])
+def test_extreme_warmups_divide_by_nothing(warmup):
+    schedule = BudgetSchedule(peak=1.0, warmup=warmup, updates=3)
+    rates = [schedule.rate(update, 0.0) for update in range(3)]
+    assert rates == sorted(rates, reverse=warmup == 0.0)
+    assert all(0 < rate < 1 for rate in rates)
+
+
+def test_a_replay_repeats_the_rates():
+    schedule = ReplaySchedule((0.1, 0.3, 0.2))
+    assert [schedule.rate(update, 99.0) for update in range(3)] == [0.1, 0.3, 0.2]
+    assert schedule.share(3, 0.0) == 1
+
+
+@pytest.mark.parametrize("name", ["polynomial", "linear"])
+def test_fine_tuning_rates_are_those_of_hugging_face(name):
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=5e-5)
+    if name == "polynomial":
+        theirs = get_polynomial_decay_schedule_with_warmup(optimizer, 7, 30)
+    else:
+        theirs = get_linear_schedule_with_warmup(optimizer, 7, 30)
+    ours = PolynomialSchedule(5e-5, 7, 30, end=1e-7 if name == "polynomial" else 0.0)
+    for update in range(30):
+        assert ours.rate(update, 0.0) == pytest.approx(theirs.get_last_lr()[0], rel=1e-9)
+        optimizer.step()
+        theirs.step()
+
+
+def test_a_run_shorter_than_its_warmup_only_rises():
+    ours = PolynomialSchedule(1.0, 50, 20)
+    assert [ours.rate(update, 0.0) for update in range(20)] == [n / 50 for n in range(20)]
+
+
+def test_crossing_a_multiple_is_seen_once():
+    shares = [update / 10 for update in range(11)]
+    pairs = list(zip(shares, shares[1:], strict=False))
+    assert [crosses(a, b, 0.3) for a, b in pairs].count(True) == 3
+    assert [crosses(a, b, 0.05) for a, b in pairs] == [True] * 10
+    assert crosses(0.2, 0.3, 0.3)
+    assert not crosses(0.3, 0.4, 0.3)

@@ -1,0 +1,122 @@
+from __future__ import annotations
+
+import json
+import shutil
+
+import numpy as np
+import pytest
+
+from lm_samples import PIECES, make_shards, make_vocabulary, sentences
+from sagevocab.data.corpus import write_lines
+from sagevocab.errors import UserError
+from sagevocab.lm.encoder import load_encoder
+from sagevocab.lm.shards import build_shards, open_shards
+from sagevocab.vocab.segment import encode, load_segmenter
+from sagevocab.vocab.words import Normalizer
+
+
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("shards")
+    make_shards(folder)
+    return folder
+
+
+def test_rows_hold_every_token_of_the_corpus_in_order(folder):
+    segmenter = load_segmenter(folder / "vocabulary")
+    normalizer = Normalizer()
+    stream = [
+        token for line in sentences(120) for token in encode(line, segmenter, normalizer, 256)
+    ]
+    rows = np.load(folder / "shards" / "train.npy", mmap_mode="r")
+
+    assert rows.dtype == np.uint16
+    assert rows.shape == (-(-len(stream) // 14), 16)
+    assert (rows[:, 0] == 2).all()
+    last = [token for token in rows[-1].tolist() if token != 0]
+    assert [*rows[:-1, 1:-1].flatten().tolist(), *last[1:-1]] == stream
+    assert (rows[:-1, -1] == 3).all()
+    assert last[-1] == 3
+    assert rows[-1].tolist() == last + [0] * (16 - len(last))
+
+
+def test_index_counts_lines_characters_and_unknown_tokens(tmp_path):
+    shards = make_shards(tmp_path, lines=["the cat", "ж dog жж"])
+    counts = json.loads((shards / "index.json").read_text())["train"]
+    # ▁the ▁cat | ▁ ж ▁dog ▁ ж ж
+    assert counts == {"lines": 2, "characters": 15, "tokens": 8, "unknown": 3, "rows": 1}
+
+
+def test_text_that_spells_a_special_token_is_text(tmp_path):
+    shards = make_shards(tmp_path, lines=["a [MASK] b [SEP] [CLS] [PAD]"])
+    rows = np.load(shards / "train.npy")
+    assert 4 not in rows
+    assert (rows == 3).sum() == (rows == 2).sum() == len(rows)
+    assert (rows[:-1] != 0).all()
+
+
+def test_equal_input_gives_equal_bytes(folder, tmp_path):
+    again = make_shards(tmp_path)
+    for name in ("train.npy", "heldout.npy", "index.json"):
+        assert (again / name).read_bytes() == (folder / "shards" / name).read_bytes()
+
+
+def test_a_shard_of_another_tokenizer_is_refused(folder, tmp_path):
+    other = make_vocabulary(tmp_path, [*PIECES, "ird"])
+    with pytest.raises(UserError, match=r"shards: these shards were made with another tokenizer"):
+        open_shards(folder / "shards", load_encoder(other))
+
+
+def test_nothing_held_out_is_an_empty_shard(tmp_path):
+    vocabulary = make_vocabulary(tmp_path / "vocabulary")
+    write_lines(tmp_path / "train.txt", ["the cat"])
+    write_lines(tmp_path / "heldout.txt", [])
+    names = [tmp_path / "train.txt", tmp_path / "heldout.txt"]
+    build_shards(*names, vocabulary, tmp_path / "shards", sequence_length=16)
+    shards = open_shards(tmp_path / "shards", load_encoder(vocabulary))
+    assert shards["heldout"].rows.shape == (0, 16)
+    assert shards["train"].rows.shape == (1, 16)
+
+
+def test_an_empty_corpus_is_refused(tmp_path):
+    with pytest.raises(UserError, match=r"train\.txt\.zst: holds no text"):
+        make_shards(tmp_path, lines=[])
+    assert not (tmp_path / "shards" / "index.json").exists()
+
+
+def test_a_cut_shard_is_refused(folder, tmp_path):
+    shutil.copytree(folder / "shards", tmp_path / "shards")
+    data = (tmp_path / "shards" / "train.npy").read_bytes()
+    (tmp_path / "shards" / "train.npy").write_bytes(data[:-100])
+    with pytest.raises(UserError, match=r"train\.npy: cannot be read"):
+        open_shards(tmp_path / "shards", load_encoder(folder / "vocabulary"))
+
+
+def test_missing_shards_are_named(folder, tmp_path):
+    with pytest.raises(UserError, match=r"index\.json: no index of shards"):
+        open_shards(tmp_path, load_encoder(folder / "vocabulary"))
+
+
+def test_a_tokenizer_without_a_mask_token_is_refused(tmp_path):
+    make_vocabulary(tmp_path)
+    path = tmp_path / "tokenizer_config.json"
+    config = json.loads(path.read_text())
+    del config["mask_token"]
+    path.write_text(json.dumps(config))
+    with pytest.raises(UserError, match=r"tokenizer_config\.json: names no mask_token"):
+        load_encoder(tmp_path)
+
+
+def test_what_is_no_tokenizer_is_refused(tmp_path):
+    with pytest.raises(UserError, match=r"tokenizer\.json: is missing"):
+        load_encoder(tmp_path)
+    (tmp_path / "tokenizer.json").write_text("{}")
+    with pytest.raises(UserError, match=r"tokenizer\.json: is not a tokenizer"):
+        load_encoder(tmp_path)
+
+
+def test_encoder_knows_special_from_ordinary_ids(tmp_path):
+    encoder = load_encoder(make_vocabulary(tmp_path))
+    assert (encoder.pad, encoder.unk, encoder.cls, encoder.sep, encoder.mask) == (0, 1, 2, 3, 4)
+    assert encoder.size == len(PIECES) + 5
+    assert np.flatnonzero(~encoder.ordinary).tolist() == [0, 1, 2, 3, 4]

@@ -1,0 +1,158 @@
+from __future__ import annotations
+
+import numpy as np
+import pytest
+import torch
+
+from sagevocab.errors import UserError
+from sagevocab.lm.training import (
+    Checkpoints,
+    Clock,
+    Progress,
+    apply_gradients,
+    choose_device,
+    examples_of,
+    hours_minutes_seconds,
+    make_optimizer,
+    seed_torch,
+)
+from sagevocab.state import ResumableState
+
+
+def small_model() -> torch.nn.Module:
+    seed_torch(3)
+    return torch.nn.Sequential(
+        torch.nn.Embedding(5, 4), torch.nn.Linear(4, 3), torch.nn.LayerNorm(3)
+    )
+
+
+def step(model, optimizer) -> None:
+    optimizer.zero_grad()
+    model(torch.tensor([0, 1, 2, 3, 4])).pow(2).sum().backward()
+    apply_gradients(model, optimizer, 0.01, 0.0)
+
+
+def test_an_epoch_shows_every_example_once():
+    seen = np.concatenate([examples_of(update, 4, 10, seed=1) for update in range(5)])
+    assert sorted(seen[:10]) == sorted(seen[10:]) == list(range(10))
+    assert seen[:10].tolist() != seen[10:].tolist()
+
+
+def test_a_batch_may_be_larger_than_an_epoch():
+    batch = examples_of(1, 25, 10, seed=1)
+    assert len(batch) == 25
+    assert sorted(batch[5:15]) == list(range(10))
+
+
+def test_the_order_is_that_of_the_seed():
+    first, same, other = (examples_of(0, 50, 50, seed) for seed in (1, 1, 2))
+    assert first.tolist() == same.tolist() != other.tolist()
+
+
+def test_matrices_decay_and_nothing_else_does():
+    model = small_model()
+    optimizer = make_optimizer(model, learning_rate=0.1, weight_decay=0.5)
+    before = {name: value.detach().clone() for name, value in model.named_parameters()}
+    for parameter in model.parameters():
+        parameter.grad = torch.zeros_like(parameter)
+    apply_gradients(model, optimizer, 0.1, 0.0)
+    decayed = {name for name, value in model.named_parameters() if not value.equal(before[name])}
+    assert decayed == {"0.weight", "1.weight"}
+    assert model[1].weight.detach().numpy() == pytest.approx(before["1.weight"].numpy() * 0.95)
+
+
+def test_gradients_are_clipped_to_the_norm():
+    model = torch.nn.Linear(2, 1, bias=False)
+    optimizer = make_optimizer(model, learning_rate=1.0, weight_decay=0.0)
+    model.weight.grad = torch.tensor([[3.0, 4.0]])
+    apply_gradients(model, optimizer, 1.0, 1.0)
+    assert model.weight.grad.norm().item() == pytest.approx(1.0, rel=1e-4)
+
+
+def saved(tmp_path, updates: int) -> tuple[torch.nn.Module, Checkpoints]:
+    model = small_model()
+    optimizer = make_optimizer(model, learning_rate=0.01, weight_decay=0.1)
+    checkpoints = Checkpoints(ResumableState(tmp_path, "mine"))
+    progress = Progress()
+    for update in range(1, updates + 1):
+        step(model, optimizer)
+        progress.updates, progress.seconds = update, update * 2.0
+        progress.record(loss=1.0 / update)
+        checkpoints.save(model, optimizer, progress)
+    return model, checkpoints
+
+
+def restored(folder, mark: str = "mine") -> tuple[torch.nn.Module, torch.optim.AdamW, Progress]:
+    model = small_model()
+    optimizer = make_optimizer(model, learning_rate=0.01, weight_decay=0.1)
+    return model, optimizer, Checkpoints(ResumableState(folder, mark)).restore(model, optimizer)
+
+
+def test_a_restored_run_goes_on_with_the_same_bits(tmp_path):
+    saved(tmp_path, 3)
+    model, optimizer, progress = restored(tmp_path)
+    assert (progress.updates, progress.seconds) == (3, 6.0)
+    assert progress.log == {"loss": [1.0, 0.5, 1 / 3]}
+    step(model, optimizer)
+    unbroken, _ = saved(tmp_path / "other", 4)
+    for ours, theirs in zip(model.parameters(), unbroken.parameters(), strict=True):
+        assert ours.equal(theirs)
+
+
+def test_the_last_two_are_kept_and_a_damaged_one_is_passed_over(tmp_path):
+    saved(tmp_path, 4)
+    assert sorted(path.name for path in tmp_path.glob("update-*")) == [
+        "update-000000003",
+        "update-000000004",
+    ]
+    path = tmp_path / "update-000000004" / "optimizer.safetensors"
+    path.write_bytes(path.read_bytes()[:-50])
+    assert restored(tmp_path)[2].updates == 3
+
+
+def test_a_half_written_checkpoint_is_no_checkpoint(tmp_path):
+    saved(tmp_path, 1)
+    (tmp_path / "update-000000001").rename(tmp_path / ".update-000000002.partial")
+    assert restored(tmp_path)[2].updates == 0
+
+
+def test_checkpoints_of_another_run_are_not_resumed(tmp_path):
+    saved(tmp_path, 2)
+    assert restored(tmp_path, "another")[2].updates == 0
+    assert not list(tmp_path.glob("update-*"))
+
+
+def test_nothing_is_pickled(tmp_path):
+    saved(tmp_path, 1)
+    names = {path.name for path in (tmp_path / "update-000000001").iterdir()}
+    assert names == {"model.safetensors", "optimizer.safetensors", "progress.json", "log.npz"}
+
+
+def test_checkpoints_are_due_by_count_and_by_time(tmp_path):
+    model = small_model()
+    optimizer = make_optimizer(model, learning_rate=0.01, weight_decay=0.1)
+    step(model, optimizer)
+    counted = Checkpoints(ResumableState(tmp_path / "counted", "mine"), updates=2)
+    timed = Checkpoints(ResumableState(tmp_path / "timed", "mine"), seconds=0.0)
+    clock = Clock(0.0)
+    for update in (1, 2, 3):
+        for checkpoints in (counted, timed):
+            checkpoints.save_if_due(clock, model, optimizer, Progress(updates=update))
+    assert [path.name[-1] for path in (tmp_path / "counted").glob("update-*")] == ["2"]
+    assert len(list((tmp_path / "timed").glob("update-*"))) == 2
+
+
+def test_the_clock_goes_on_from_an_earlier_sitting():
+    assert Clock(100.0).seconds() == pytest.approx(100.0, abs=1.0)
+
+
+def test_a_gpu_that_is_not_there_is_an_error(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    with pytest.raises(UserError, match=r"lm\.gpus: 1, but torch sees no GPU"):
+        choose_device(1, "auto", 1)
+    with pytest.raises(UserError, match=r"lm\.gpus: 2"):
+        choose_device(2, "auto", 1)
+
+
+def test_durations_read_as_hours():
+    assert [hours_minutes_seconds(s) for s in (0.4, 61, 3723)] == ["0:00:00", "0:01:01", "1:02:03"]
