@@ -381,6 +381,12 @@ def source_form(section, name, split=None):
     return {field: resolved[field] for field in ("key", "format", "column", "sentences")}
 
 
+def generator_code(section, name, split=None):
+    """Digest of the generators, for a source that one of them makes."""
+    kind = resolved_source(section, name, split)["kind"]
+    return library_digest("data.generate") if kind == "generator" else None
+
+
 def source_input(section, name, retrieved, split=None):
     """Input files of a source: a local file itself, else what a retrieve rule made of it."""
     source = resolved_source(section, name, split)

@@ -27,6 +27,7 @@ rule retrieve_corpus:
         runtime=1440,
     params:
         source=lambda wildcards: resolved_source("language_settings", wildcards.lang),
+        generator=lambda wildcards: generator_code("language_settings", wildcards.lang),
         seed=config["seed"],
         cache_dir=config["download_dir"],
         code=library_digest("data.sources"),
@@ -51,6 +52,7 @@ rule retrieve_domain:
         runtime=240,
     params:
         source=lambda wildcards: resolved_source("domain_settings", wildcards.domain),
+        generator=lambda wildcards: generator_code("domain_settings", wildcards.domain),
         seed=config["seed"],
         cache_dir=config["download_dir"],
         code=library_digest("data.sources"),
@@ -75,6 +77,7 @@ rule retrieve_task:
         runtime=240,
     params:
         source=lambda wildcards: resolved_source("task_settings", wildcards.task, wildcards.split),
+        generator=lambda wildcards: generator_code("task_settings", wildcards.task, wildcards.split),
         seed=config["seed"],
         cache_dir=config["download_dir"],
         code=library_digest("data.sources"),

@@ -6,9 +6,9 @@ and the digest seen; later stages read format and column from it.
 
 from __future__ import annotations
 
+import importlib
 import importlib.util
 import logging
-from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +17,7 @@ import numpy as np
 
 from sagevocab.data.fetch import Fetched, GoneError, check_connection, fetch, publish
 from sagevocab.errors import UserError
-from sagevocab.state import atomic_path, file_digest, fingerprint, write_json, write_parquet
+from sagevocab.state import atomic_path, file_digest, fingerprint, write_json
 
 if TYPE_CHECKING:
     import datasets
@@ -64,7 +64,9 @@ def _fallback(source: Source, error: UserError) -> Source:
 def _retrieve_one(source: Source, output: Path, cache_dir: Path, seed: int) -> Fetched:
     """Bring one source to `output`; return where it came from and what it is."""
     if source["kind"] == "generator":
-        origin = _generate(source, output, seed)
+        # By name, so that an edit of a generator is no reason to fetch everything again.
+        generate = importlib.import_module("sagevocab.data.generate").generate
+        origin = generate(source, output, seed)
     elif source.get("hub"):
         origin = _retrieve_hub(source, output, cache_dir, seed)
     else:
@@ -88,40 +90,6 @@ def _retrieve_file(source: Source, output: Path, cache_dir: Path) -> Fetched:
 
 def _way_out(source: Source) -> str:
     return f"set `{source['key']}.path` to a local copy"
-
-
-# --- synthetic data
-
-
-def _generate(source: Source, output: Path, seed: int) -> str:
-    rows = source.get("rows")
-    if not rows:
-        raise UserError(f"{source['key']}.rows: a generator needs the number of rows to make")
-    if source["split"] is None:
-        with atomic_path(output) as temporary, temporary.open("w", encoding="utf-8") as file:
-            file.writelines(f"{line}\n" for line in _generated_lines(source, rows, seed))
-    else:
-        from sagevocab.data.synthetic import tasks
-
-        write_parquet(output, tasks.rows(source["name"], source["split"], rows, seed))
-    return f"generator {source['name']}"
-
-
-def _generated_lines(source: Source, rows: int, seed: int) -> Iterator[str]:
-    name = source["name"]
-    if name == "turkish":
-        from sagevocab.data.synthetic import turkish
-
-        return turkish.sentences(rows, seed)
-    from sagevocab.data.synthetic import domains
-
-    generator = getattr(domains, name, None)
-    if not callable(generator):
-        raise UserError(
-            f"{source['key']}.generator: there is no text generator {name!r}; "
-            "there are turkish, quora, legal and reviews"
-        )
-    return generator(rows, seed)
 
 
 # --- files in installed packages
