@@ -148,10 +148,9 @@ def library_ids(folder: Path, text: str) -> list[int]:
     return encode(text, library(folder), normalizer(), WORDS.max_word_chars if own else 10**6)
 
 
-def spells_no_special(text: str, rule: str = "nmt_nfkc") -> bool:
+def spells_no_special(text: str) -> bool:
     """Text that spells a special token is one to Hugging Face, and words to the library."""
-    normal = normalizer(rule)(text)
-    return not any(token in text or token in normal for token in SPECIAL_TOKENS)
+    return not any(token in text for token in SPECIAL_TOKENS)
 
 
 ANYTHING = st.text(st.characters(codec="utf-8"), max_size=60)
@@ -186,6 +185,7 @@ CASES = [
     "中文字符 mixed文字",
     "ﬁne ① Ⅳ ½ ㍿",
 ]
+SPELT = "the ［MASK］ of a［ＳＥＰ］b [MASK"  # normalised it spells special tokens
 relaxed = settings(
     max_examples=120,
     deadline=None,
@@ -201,6 +201,12 @@ def test_known_hard_texts(folders, name, text):
 
 
 @pytest.mark.parametrize("name", OWN)
+def test_normalised_text_spells_no_special_token(folders, name):
+    assert hub_ids(folders[name], SPELT) == library_ids(folders[name], SPELT)
+    assert not {0, 2, 3, 4} & set(hub_ids(folders[name], SPELT))
+
+
+@pytest.mark.parametrize("name", OWN)
 @relaxed
 @given(text=TEXTS)
 def test_any_text(folders, name, text):
@@ -212,6 +218,7 @@ def test_any_text(folders, name, text):
 @given(text=st.one_of(WORDLIKE, REAL).filter(spells_no_special))
 def test_foreign_tokenizers_on_normalised_text(folders, name, text):
     normal = normalizer()(text)
+    assume(spells_no_special(normal))
     assert hub_ids(folders[name], normal) == library_ids(folders[name], normal)
 
 
@@ -295,9 +302,25 @@ def tiny(tmp_path_factory) -> dict[str, Path]:
 @relaxed
 @given(text=st.one_of(ANYTHING, st.text("aAb \t\n\u0085\u00a0\u2028▁\u0301", max_size=40)))
 def test_every_normalization(tiny, rule, text):
-    assume(spells_no_special(text, rule))
+    assume(spells_no_special(text))
     ids = encode(text, library(tiny[rule]), normalizer(rule), 16)
     assert hub_ids(tiny[rule], text) == ids
+
+
+@pytest.mark.parametrize("name", OWN)
+@pytest.mark.parametrize("text", ["[MASK]", "the [UNK] a[SEP]b[CLS] [[MASK]] [PAD][PAD]"])
+def test_spelt_special_tokens_are_text_on_demand(folders, name, text):
+    tokenizer = hub(folders[name])
+    ids = tokenizer(text, add_special_tokens=False, split_special_tokens=True)["input_ids"]
+    assert ids == library_ids(folders[name], text)
+    assert not {0, 2, 3, 4} & set(ids)
+
+
+def test_the_cut_inside_a_spelt_special_token_spares_pieces(tmp_path):
+    pieces = ["▁", *"[]MASKx", "[M", "MA", "AS", "▁[M", "K]", "x[M"]
+    export_greedy(tmp_path, pieces, WORDS, CARD)
+    for text in ("［MASK］", "x［MASK］x", "xx［ＭＡＳＫ］ MASK]"):
+        assert hub_ids(tmp_path, text) == library_ids(tmp_path, text)
 
 
 def tokens(folder: Path, text: str) -> list[str]:

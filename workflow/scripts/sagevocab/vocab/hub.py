@@ -2,12 +2,14 @@
 
 Every one has the same frame: sentencepiece's normalisation, words opened by `▁`, words cut at
 `max_word_chars`, BERT's special tokens with ids 0 to 4 and its `[CLS] A [SEP] B [SEP]`. Text that
-spells a special token is that special token. What follows one without a space between is the inside
-of a word (`[MASK]ing`), and the space before one leaves nothing behind.
+spells a special token is that special token, unless the caller asks for `split_special_tokens`; to
+the library it is always text. What follows a special token without a space is the inside of a word
+(`[MASK]ing`), and the space before one leaves nothing behind.
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Sequence
 
 from tokenizers import (
@@ -46,7 +48,8 @@ def greedy_tokenizer(pieces: Sequence[str], normalization: str, max_word_chars: 
         continuing_subword_prefix="",
         max_input_chars_per_word=_NO_LIMIT,
     )
-    return _framed(model, normalization, [_chunks(max_word_chars), _uncovered(pieces)])
+    steps = [_chunks(max_word_chars), _uncovered(pieces), _no_special_inside(pieces)]
+    return _framed(model, normalization, steps)
 
 
 def merge_tokenizer(
@@ -138,6 +141,22 @@ def _uncovered(pieces: Iterable[str]) -> pre_tokenizers.PreTokenizer:
     alphabet = sorted(piece for piece in pieces if len(piece) == 1)
     escaped = "".join(f"\\x{{{ord(character):X}}}" for character in alphabet)
     return pre_tokenizers.Split(Regex(f"[^{escaped}]"), "isolated")
+
+
+def _no_special_inside(pieces: Sequence[str]) -> pre_tokenizers.PreTokenizer:
+    """Cut a special token that normalised text spells, lest the model match it like a piece.
+
+    The cut is where no piece reaches over it, so that it changes nothing else.
+    """
+    cuts = [(token, _free_cut(token, pieces)) for token in SPECIAL_TOKENS]
+    heads = [f"{re.escape(token[:cut])}(?={re.escape(token[cut:])})" for token, cut in cuts]
+    return pre_tokenizers.Split(Regex("|".join(heads)), "merged_with_previous")
+
+
+def _free_cut(token: str, pieces: Sequence[str]) -> int:
+    """Return the first place inside `token` that no piece reaches over; 1 if there is none."""
+    pairs = {piece[at : at + 2] for piece in pieces for at in range(len(piece) - 1)}
+    return next((cut for cut in range(1, len(token)) if token[cut - 1 : cut + 1] not in pairs), 1)
 
 
 def _numbered(pieces: Sequence[str]) -> dict[str, int]:
