@@ -14,6 +14,7 @@ from sagevocab.data.synthetic.sampling import distinct, zipf
 from sagevocab.data.synthetic.turkish_filters import read
 from sagevocab.data.synthetic.turkish_filters import transform as inflect
 from sagevocab.data.synthetic.turkish_reviews import turkish_lower
+from sagevocab.errors import UserError
 
 GENERATORS = {"quora": domains.quora, "legal": domains.legal, "reviews": domains.reviews}
 
@@ -115,7 +116,7 @@ def test_zipf_prefers_the_first_items():
 
 def test_distinct_gives_up_when_nothing_new_comes():
     assert list(distinct(iter("aab").__next__, 2)) == ["a", "b"]
-    with pytest.raises(ValueError, match="exhausted after 1 "):
+    with pytest.raises(UserError, match="made 1 different texts, not 2"):
         list(distinct(lambda: "same", 2, patience=10))
 
 

@@ -11,8 +11,10 @@ from sklearn.linear_model import LogisticRegression, Ridge
 from sklearn.metrics import f1_score, matthews_corrcoef
 from sklearn.pipeline import make_pipeline
 
+from sagevocab.data.synthetic import tasks
 from sagevocab.data.synthetic.entities import tag_entities
 from sagevocab.data.synthetic.tasks import TASKS, rows
+from sagevocab.errors import UserError
 
 COLUMNS = {
     "mrpc": ["sentence1", "sentence2", "label", "idx"],
@@ -165,5 +167,11 @@ def test_entities_are_tagged_token_by_token():
 
 @pytest.mark.parametrize("arguments", [("rte", "train"), ("mnli", "test")])
 def test_unknown_tasks_and_splits_are_refused(arguments):
-    with pytest.raises(ValueError, match="unknown"):
+    with pytest.raises(UserError, match="there is no"):
         rows(*arguments, count=1, seed=1)
+
+
+def test_too_many_rows_is_one_line_of_advice(monkeypatch):
+    monkeypatch.setattr(tasks, "_PATIENCE", 0)
+    with pytest.raises(UserError, match=r"^rows: .* made only 0 different rows; ask for fewer$"):
+        rows("cola", "train", 1, seed=1)

@@ -8,6 +8,8 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from itertools import accumulate
 from typing import Generic, TypeVar
 
+from sagevocab.errors import UserError
+
 T = TypeVar("T")
 
 
@@ -33,7 +35,7 @@ def zipf(items: Iterable[T], exponent: float = 0.8, shift: float = 3.0) -> Choic
 def distinct(draw: Callable[[], str], count: int, *, patience: int = 1000) -> Iterator[str]:
     """Yield `count` different texts from a generator function.
 
-    Raises ValueError when `patience` draws in a row bring nothing new.
+    Raises UserError when `patience` draws in a row bring nothing new.
     """
     seen: set[str] = set()
     misses = 0
@@ -42,7 +44,10 @@ def distinct(draw: Callable[[], str], count: int, *, patience: int = 1000) -> It
         if text in seen:
             misses += 1
             if misses == patience:
-                raise ValueError(f"the generator is exhausted after {len(seen)} texts")
+                raise UserError(
+                    f"rows: the generator made {len(seen)} different texts, not {count}; "
+                    "ask for fewer rows"
+                )
             continue
         misses = 0
         seen.add(text)

@@ -21,6 +21,7 @@ from sagevocab.data.synthetic.entities import tag_entities
 from sagevocab.data.synthetic.grammar import Grammar, load_rules
 from sagevocab.data.synthetic.turkish_phonology import capitalize
 from sagevocab.data.synthetic.turkish_reviews import turkish_rules
+from sagevocab.errors import UserError
 
 _NOISE = 0.05
 _PATIENCE = 10_000
@@ -66,12 +67,12 @@ def rows(task: str, split: str, count: int, seed: int) -> pd.DataFrame:
     task: one of TASKS. split: "train" or "validation"; no text occurs in both, for any seeds.
     Returns the columns of the real data set: its text columns, label (int; float 0-5 for stsb) and
     idx; for NER tokens and ner_tags (lists of str, IOB2) and idx.
-    Raises ValueError for an unknown task or split, or when the grammar cannot make so many rows.
+    Raises UserError for an unknown task or split, or when the grammar cannot make so many rows.
     """
     if task not in _TASKS:
-        raise ValueError(f"unknown task {task!r}; known: {', '.join(TASKS)}")
+        raise UserError(f"generator: there is no task {task!r}; there are {', '.join(TASKS)}")
     if split not in SPLITS:
-        raise ValueError(f"unknown split {split!r}; known: {', '.join(SPLITS)}")
+        raise UserError(f"split: there is no split {split!r}; there are {', '.join(SPLITS)}")
     rng = random.Random(f"{task} {split} {seed}")
     if task.startswith("ner"):
         return _tagged_rows(task, split, count, rng)
@@ -141,13 +142,15 @@ class _Fresh:
         self._seen: set[tuple[str, ...]] = set()
 
     def draw(self, make: Callable[[], tuple[str, ...]]) -> tuple[str, ...]:
-        """The first row of `make` that fits; ValueError when none comes."""
+        """The first row of `make` that fits; UserError when none comes."""
         for _ in range(_PATIENCE):
             fields = make()
             if fields not in self._seen and all(map(self._belongs, fields)):
                 self._seen.add(fields)
                 return fields
-        raise ValueError(f"the task's grammar is exhausted after {len(self._seen)} rows")
+        raise UserError(
+            f"rows: the task's generator made only {len(self._seen)} different rows; ask for fewer"
+        )
 
     def _belongs(self, text: str) -> bool:
         return zlib.crc32(text.encode()) & 1 == self._parity

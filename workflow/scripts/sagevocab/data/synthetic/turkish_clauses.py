@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 from sagevocab.data.synthetic.sampling import Choice
 from sagevocab.data.synthetic.turkish_lexicon import Frame
 from sagevocab.data.synthetic.turkish_morphology import Verb, finite, verbal, while_doing
-from sagevocab.data.synthetic.turkish_phonology import Stem
 from sagevocab.data.synthetic.turkish_phrases import HUMAN, NounPhrases, Phrase, join
 
 
@@ -63,6 +62,8 @@ _TOPICS = Choice(
     (30, 14, 14, 14, 10, 7, 6, 5),
 )
 
+# classes whose objects may stand without a case: kitap okudu
+_BARE_OBJECTS = frozenset(("text", "food", "object", "plant", "material"))
 _AGENTS = {"any_person": "person", "group": "group"}
 
 
@@ -183,13 +184,10 @@ class Clauses(NounPhrases):
             return event
         phrase = self.noun_phrase(frame.object)
         indefinite = frame.case == "acc" and phrase.before.endswith("bir") and self.chance(0.6)
-        if frame.case == "acc" and not indefinite and self.chance(0.07):
-            phrase, indefinite = Phrase("", self._thing(frame.object)), frame.object not in HUMAN
+        if frame.case == "acc" and frame.object in _BARE_OBJECTS and self.chance(0.1):
+            phrase, indefinite = Phrase("", self.root(frame.object)), True
         said = phrase.case("nom" if indefinite else frame.case)
         return replace(event, object=said, object_phrase=phrase)
-
-    def _thing(self, kind: str) -> Stem:
-        return self.root("person" if kind == "any_person" else kind)
 
     def _passive(self, frame: Frame) -> Event:
         middle = self._middle(frame)

@@ -52,7 +52,8 @@ class Reviewer:
 
 def _sentence_case(text: str) -> str:
     words = text.split(" ")
-    starts = [0, *(i + 1 for i, word in enumerate(words[:-1]) if word[-1:] in ".!)")]
+    ends = (i for i, word in enumerate(words[:-1]) if word[-1:] in ".!)" and not word[0].isdigit())
+    starts = [0, *(i + 1 for i in ends)]
     for start in starts:
         words[start] = capitalize(words[start])
     return " ".join(words)
