@@ -1,7 +1,7 @@
 """SaGe by brute force: plain loops over whole sentences, to be read against the paper.
 
-Nothing here knows the library. A sentence is a list of words, a token is a piece
-(a string) or None where a character has no piece, embeddings are dicts from piece to list of floats.
+Nothing here knows the library. A sentence is a list of words, a token is a piece (a string), or
+None where a character has no piece, embeddings are dicts from piece to list of floats.
 """
 
 from __future__ import annotations

@@ -158,18 +158,7 @@ class AblationLosses:
         if 8 * entries > self._table_bytes:
             log.info("%d pieces: pair losses are computed as they are met", self._n_pieces)
             entries = 0
-        self._scores = kernels.Scores(np.empty(entries), target, context)
-        if entries:
-            self._fill_table(self._scores)
-
-    def _fill_table(self, scores: kernels.Scores) -> None:
-        columns = [np.ascontiguousarray(matrix.T) for matrix in scores[1:]]
-        # Equal shares of a triangle, not of its rows.
-        bounds = (np.sqrt(np.linspace(0, 1, _PARTS + 1)) * self._n_pieces).astype(np.int64)
-        self._map(
-            lambda part: kernels.fill_table(*scores[1:], *columns, *part, scores.table),
-            list(zip(bounds[:-1], bounds[1:], strict=True)),
-        )
+        self._scores = kernels.Scores(np.zeros(entries), target, context)
 
     def total(self, alive: np.ndarray) -> float:
         """Return L(V, C), Equation 1, for the pieces that are `alive` (bool[pieces])."""

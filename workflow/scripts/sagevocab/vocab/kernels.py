@@ -22,9 +22,10 @@ from numba import njit
 
 
 class Scores(NamedTuple):
-    """What `pair_loss` reads: a table of pairs, or the embeddings where that would be too large.
+    """The embeddings, and a table of the pair losses met so far.
 
-    table: float64[V (V + 1) / 2], the lower triangle by rows, or empty: then pairs are computed.
+    table: float64[V (V + 1) / 2], the lower triangle by rows, 0 where not yet met; or empty, then
+        nothing is kept. Threads share it: whoever writes an entry writes the same bytes.
     target, context: float64[V, d], E_T and E_C.
     """
 
@@ -52,33 +53,37 @@ class Sample(NamedTuple):
 
 
 @njit(cache=True, nogil=True)
-def negative_log_sigmoid(x):
-    """Return -log sigma(x), without overflow."""
-    return max(-x, 0.0) + np.log1p(np.exp(-abs(x)))
-
-
-@njit(cache=True, nogil=True)
-def pair_loss(scores, x, y):
-    """Return the loss of the pieces x and y within a window: x as target of y and y of x."""
-    low, high = min(x, y), max(x, y)
-    if low < 0:  # an uncovered character holds its position and takes part in no pair
-        return 0.0
-    if len(scores.table):
-        return scores.table[high * (high + 1) // 2 + low]
+def pair_loss(target, context, x, y):
+    """Return -log sigma(E_T[x] . E_C[y]) - log sigma(E_T[y] . E_C[x]), without overflow."""
     there = back = 0.0
-    for k in range(scores.target.shape[1]):
-        there += scores.target[high, k] * scores.context[low, k]
-        back += scores.context[high, k] * scores.target[low, k]
-    return negative_log_sigmoid(there) + negative_log_sigmoid(back)
+    for k in range(target.shape[1]):
+        there += target[x, k] * context[y, k]
+        back += context[x, k] * target[y, k]
+    a, b = np.exp(-abs(there)), np.exp(-abs(back))
+    return max(-there, 0.0) + max(-back, 0.0) + np.log1p(a + b + a * b)
 
 
 @njit(cache=True, nogil=True)
 def pairs_meeting(tokens, first, start, stop, end, window, scores):
-    """Sum the pairs of tokens[first:end] whose span meets the word tokens[start:stop]."""
+    """Sum the pairs of tokens[first:end] whose span meets the word tokens[start:stop].
+
+    The table is looked up here and not in a function of its own: for each array that a function
+    is handed, Numba counts references with a lock, which costs several times the look-up.
+    """
+    table, target, context = scores
     loss = 0.0
     for i in range(max(first, start - window), stop):
         for j in range(max(start, i + 1), min(end, i + window + 1)):
-            loss += pair_loss(scores, tokens[i], tokens[j])
+            low, high = min(tokens[i], tokens[j]), max(tokens[i], tokens[j])
+            if low < 0:  # an uncovered character holds its position and takes part in no pair
+                continue
+            at = np.int64(high) * (high + 1) // 2 + low
+            if len(table) == 0:
+                loss += pair_loss(target, context, high, low)
+                continue
+            if table[at] == 0.0:
+                table[at] = pair_loss(target, context, high, low)
+            loss += table[at]
     return loss
 
 
@@ -242,24 +247,6 @@ def line_hash(key, line):
 def counts(sample, piece, line):
     """Tell whether a line counts for a piece."""
     return line_hash(sample.keys[piece], line) <= sample.limits[piece]
-
-
-@njit(cache=True, nogil=True)
-def fill_table(target, context, target_columns, context_columns, first, last, table):
-    """Fill rows first:last of `Scores.table`.
-
-    The inner loops run over a row's pairs, not over dimensions: each pair's dot product is summed
-    in the order of `pair_loss`, and the row is still computed many pairs at a time.
-    """
-    for high in range(first, last):
-        there, back = np.zeros(high + 1), np.zeros(high + 1)
-        for k in range(target.shape[1]):
-            for low in range(high + 1):
-                there[low] += target[high, k] * context_columns[k, low]
-                back[low] += context[high, k] * target_columns[k, low]
-        row = high * (high + 1) // 2
-        for low in range(high + 1):
-            table[row + low] = negative_log_sigmoid(there[low]) + negative_log_sigmoid(back[low])
 
 
 @njit(cache=True, nogil=True)
