@@ -492,14 +492,6 @@ def external_path(wildcards):
     return path.replace("{lang}", wildcards.lang)
 
 
-for name in tokenizers_of_method("external"):
-    if not setting("tokenizer_settings", name).get("path"):
-        raise WorkflowError(
-            f"config key tokenizer_settings.{name}.path: is missing; give a Hugging Face folder, "
-            "a sentencepiece .model or a list of pieces"
-        )
-
-
 def external_files(wildcards):
     """The files of an external tokenizer; none if they are missing, which the job then explains."""
     path = Path(external_path(wildcards))
