@@ -1,0 +1,219 @@
+"""Skip-gram embeddings of pieces: E_T and E_C of Equation 1, trained by gensim's Word2Vec.
+
+The context matrix is gensim's output layer, `syn1neg`. With one worker the same corpus, vocabulary
+and settings give the same bytes, whatever PYTHONHASHSEED is.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sagevocab.errors import UserError
+from sagevocab.state import ResumableState, read_npz, write_npz
+from sagevocab.vocab.segment import UNCOVERED, Segmenter
+from sagevocab.vocab.words import WordCorpus
+
+if TYPE_CHECKING:
+    from gensim.models import Word2Vec
+
+log = logging.getLogger(__name__)
+
+_LONGEST_SENTENCE = 10_000  # tokens; gensim drops without a word what goes beyond
+_UNSEEN = 0.01  # bound of the vectors of pieces that the corpus does not show
+
+
+@dataclass(frozen=True)
+class Word2VecSettings:
+    """Settings of the skip-gram model; those the paper leaves open are gensim's defaults.
+
+    dimension, window, negative: paper, Appendix A. epochs, sample (threshold of the downsampling
+    of frequent pieces), alpha (first learning rate), shrink_windows (draw each window's size from
+    1..window): gensim. workers: threads; more than one is faster and not reproducible.
+    """
+
+    dimension: int = 50
+    window: int = 5
+    negative: int = 15
+    epochs: int = 5
+    sample: float = 1e-3
+    alpha: float = 0.025
+    shrink_windows: bool = True
+    workers: int = 1
+    seed: int = 1
+
+
+@dataclass(frozen=True)
+class Embeddings:
+    """Vectors of pieces. target (E_T) and context (E_C): float32[pieces, dimension]."""
+
+    pieces: list[str]
+    target: np.ndarray
+    context: np.ndarray
+
+    def save(self, path: str | Path) -> None:
+        """Write the embeddings as npz: pieces, target, context."""
+        write_npz(path, **self.arrays())
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return what `save` writes."""
+        names = np.array(self.pieces, dtype=np.str_)
+        return {"pieces": names, "target": self.target, "context": self.context}
+
+    @classmethod
+    def load(cls, path: str | Path) -> Embeddings:
+        """Read what `save` wrote.
+
+        Raises:
+            UserError: the file is missing, damaged or holds no embeddings.
+        """
+        arrays = read_npz(path)
+        if not {"pieces", "target", "context"} <= arrays.keys():
+            raise UserError(f"{path}: holds no embeddings; delete it and run again")
+        return cls(arrays["pieces"].tolist(), arrays["target"], arrays["context"])
+
+
+def train_embeddings(
+    corpus: WordCorpus,
+    segmenter: Segmenter,
+    settings: Word2VecSettings,
+    state: ResumableState | None = None,
+) -> Embeddings:
+    """Train skip-gram embeddings of the segmenter's pieces over the segmented corpus.
+
+    A piece that the corpus does not show gets a seeded uniform(-0.01, 0.01) vector in both
+    matrices. Uncovered characters are left out. With a `state`, a killed training goes on from its
+    last whole epoch.
+
+    Raises:
+        UserError: the corpus shows no piece at all.
+    """
+    sentences = _Sentences(corpus, segmenter)
+    model = _make_model(sentences.frequencies(), len(sentences), settings)
+    _train(model, sentences, settings, state or ResumableState(None, ""))
+
+    shape = (2, len(segmenter.pieces), settings.dimension)
+    matrices = np.random.default_rng(settings.seed).uniform(-_UNSEEN, _UNSEEN, shape)
+    rows = [int(token) for token in model.wv.index_to_key]
+    matrices[:, rows] = model.wv.vectors, model.syn1neg
+    target, context = matrices.astype(np.float32)
+    return Embeddings(list(segmenter.pieces), target, context)
+
+
+class _Sentences:
+    """The corpus as lists of tokens, which are piece numbers in decimal; can be read again."""
+
+    def __init__(self, corpus: WordCorpus, segmenter: Segmenter) -> None:
+        ids, offsets = segmenter.segment_words(corpus.types)
+        self._counts = np.repeat(corpus.counts, np.diff(offsets))
+        self._ids = ids
+        names = [str(number) for number in range(len(segmenter.pieces))]
+        self._words = [
+            [names[number] for number in ids[a:b] if number != UNCOVERED]
+            for a, b in zip(offsets[:-1], offsets[1:], strict=True)
+        ]
+        self._corpus = corpus
+        self._length = sum(1 for _ in self)
+
+    def frequencies(self) -> dict[str, int]:
+        """Count every piece that occurs, in the order of their numbers."""
+        covered = self._ids != UNCOVERED
+        counts = np.bincount(self._ids[covered], self._counts[covered])
+        return {str(number): int(counts[number]) for number in np.flatnonzero(counts)}
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[Sequence[str]]:
+        offsets, words = self._corpus.line_offsets.tolist(), self._words
+        for first, last in zip(offsets[:-1], offsets[1:], strict=True):
+            types = self._corpus.tokens[first:last].tolist()
+            sentence = list(chain.from_iterable(words[number] for number in types))
+            for start in range(0, len(sentence), _LONGEST_SENTENCE):
+                yield sentence[start : start + _LONGEST_SENTENCE]
+
+
+def _make_model(
+    frequencies: dict[str, int], sentences: int, settings: Word2VecSettings
+) -> Word2Vec:
+    from gensim.models import Word2Vec
+
+    if not frequencies:
+        raise UserError("corpus: no piece occurs in it; use the corpus of the vocabulary")
+    model = Word2Vec(
+        sg=1,
+        hs=0,
+        min_count=1,
+        vector_size=settings.dimension,
+        window=settings.window,
+        negative=settings.negative,
+        epochs=settings.epochs,
+        sample=settings.sample,
+        alpha=settings.alpha,
+        shrink_windows=settings.shrink_windows,
+        workers=settings.workers,
+        seed=settings.seed,
+        hashfxn=_hash,
+    )
+    model.build_vocab_from_freq(frequencies, corpus_count=sentences)
+    return model
+
+
+def _hash(text: str) -> int:
+    """Hash like `hash`, but equally in every process."""
+    return zlib.crc32(text.encode("utf-8"))
+
+
+def _train(
+    model: Word2Vec, sentences: _Sentences, settings: Word2VecSettings, state: ResumableState
+) -> None:
+    """Train epoch by epoch; over all of them the learning rate falls linearly, as gensim's does."""
+    done = _restore(model, state)
+    rates = np.linspace(settings.alpha, model.min_alpha, settings.epochs + 1).tolist()
+    began = time.monotonic()
+    for epoch in range(done, settings.epochs):
+        model.train(
+            sentences,
+            total_examples=len(sentences),
+            epochs=1,
+            start_alpha=rates[epoch],
+            end_alpha=rates[epoch + 1],
+        )
+        _keep(model, epoch + 1, state)
+        spent = time.monotonic() - began
+        left = spent / (epoch + 1 - done) * (settings.epochs - epoch - 1)
+        log.info(
+            "word2vec: epoch %d of %d, %.0f s, about %.0f s to go",
+            epoch + 1, settings.epochs, spent, left,
+        )  # fmt: skip
+
+
+def _restore(model: Word2Vec, state: ResumableState) -> int:
+    """Put back what `_keep` kept; return the number of epochs done."""
+    kept = state.load("word2vec")
+    if kept is None:
+        return 0
+    model.wv.vectors[:] = kept["target"]
+    model.syn1neg[:] = kept["context"]
+    model.random.set_state(("MT19937", kept["random"], *kept["position"].tolist(), 0.0))
+    return int(kept["epochs"])
+
+
+def _keep(model: Word2Vec, epochs: int, state: ResumableState) -> None:
+    _, numbers, position, has_gauss, _ = model.random.get_state(legacy=True)
+    state.save(
+        "word2vec",
+        epochs=np.int64(epochs),
+        target=model.wv.vectors,
+        context=model.syn1neg,
+        random=numbers,
+        position=np.array([position, has_gauss]),
+    )

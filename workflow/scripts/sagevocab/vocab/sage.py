@@ -1,0 +1,351 @@
+"""SaGe: prune a large vocabulary by contextual loss (paper, Section 3, Algorithm 2).
+
+Batch by batch, the pieces whose ablation costs least leave the vocabulary. All are ranked every
+`rerank_every` batches; in between only the `candidates` lowest of that ranking are considered.
+
+Between two re-rankings the candidates' losses are updated, as Algorithm 2 says; or, with
+`push_back_line_start`, the ranking is kept, except that candidates which are the first token of a
+line (a line that counts for their loss) go behind all others, each group in the order of the
+ranking. That is what the released SaGe 1.0 comes to: it re-encodes a line with the candidates as
+the whole vocabulary and skips each occurrence whose left context changed by that. Only at the start
+of a line is there no left context to change; the difference found there is large, all others are 0.
+Who is pushed back is found anew for every batch, in the current segmentation.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sagevocab.errors import UserError
+from sagevocab.state import ResumableState
+from sagevocab.vocab.ablation import AblationLosses, Objective, lowest_first, make_decoder
+from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
+from sagevocab.vocab.pieces import is_single_character
+from sagevocab.vocab.segment import GreedySegmenter, MergeSegmenter, Segmenter
+from sagevocab.vocab.words import WordCorpus
+
+log = logging.getLogger(__name__)
+
+CONTEXT_MATRICES = ("own", "shared")
+Trainer = Callable[[WordCorpus, Segmenter, Word2VecSettings], Embeddings]
+
+PRESETS: dict[str, dict[str, Any]] = {
+    # The paper as printed.
+    "algorithm-1": {
+        "decoder": "greedy",
+        "loss": "total",
+        "loss_lines": "all",
+        "context_matrix": "own",
+        "retrain": True,
+        "push_back_line_start": False,
+    },
+    # What the authors' published code, version 1.0, does.
+    "released-1.0": {
+        "decoder": "merges",
+        "loss": "mean_string_lines",
+        "loss_lines": 1000,
+        "context_matrix": "shared",
+        "retrain": False,
+        "push_back_line_start": True,
+    },
+}
+
+
+@dataclass(frozen=True)
+class SageSettings:
+    """Settings of SaGe; defaults are the paper's (Section 3, Appendix A).
+
+    final_size: V, pieces left at the end. prune_batch: k, pieces pruned at a time.
+    candidates: M, size of the bottom set. rerank_every: m, batches from one ranking of all pieces
+    to the next. retrain_every: l, re-rankings from one training of embeddings to the next.
+    window: W of Equation 1. decoder: `greedy` or `merges`. loss, loss_lines, seed: see `Objective`.
+    context_matrix: `own` is Word2Vec's, `shared` takes E_T for E_C too. retrain: train embeddings
+    anew while pruning. push_back_line_start: see above. threads: change no byte of the outcome.
+    """
+
+    final_size: int = 16_000
+    prune_batch: int = 100
+    candidates: int = 1500
+    rerank_every: int = 10
+    retrain_every: int = 4
+    window: int = 5
+    decoder: str = "greedy"
+    loss: str = "total"
+    loss_lines: int | str = "all"
+    context_matrix: str = "own"
+    retrain: bool = True
+    push_back_line_start: bool = False
+    seed: int = 1
+    threads: int = 1
+
+    def __post_init__(self) -> None:
+        """Check the values that do not depend on the vocabulary.
+
+        Raises:
+            UserError: a value is out of bounds or two do not go together.
+        """
+        for key in ("prune_batch", "candidates", "rerank_every", "retrain_every", "threads"):
+            if getattr(self, key) < 1:
+                raise UserError(f"sage.{key}: {getattr(self, key)} is too small; use 1 or more")
+        if self.context_matrix not in CONTEXT_MATRICES:
+            names = ", ".join(CONTEXT_MATRICES)
+            raise UserError(
+                f"sage.context_matrix: {self.context_matrix!r} is unknown; choose one of {names}"
+            )
+        self.objective()
+
+    def objective(self) -> Objective:
+        """Return which `loss_t` these settings mean."""
+        lines = None if self.loss_lines == "all" else self.loss_lines
+        if isinstance(lines, str):
+            raise UserError(f"sage.loss_lines: {lines!r} is neither all nor a number; use one")
+        return Objective(self.window, self.loss, lines, self.seed)
+
+
+def settings_from(preset: str, **overrides: Any) -> SageSettings:
+    """Return the settings of a preset, single keys overridden.
+
+    Raises:
+        UserError: there is no such preset or key, or the values do not go together.
+    """
+    if preset not in PRESETS:
+        raise UserError(f"sage.preset: {preset!r} is unknown; choose one of {', '.join(PRESETS)}")
+    known = {field.name for field in dataclasses.fields(SageSettings)}
+    if unknown := sorted(overrides.keys() - known):
+        raise UserError(f"sage.{unknown[0]}: is no setting; choose from {', '.join(sorted(known))}")
+    return SageSettings(**{**PRESETS[preset], **overrides})
+
+
+@dataclass(frozen=True)
+class SageResult:
+    """A SaGe vocabulary.
+
+    pieces: those left, in their initial order.
+    ablations: one row per pruned piece, in order of pruning: iteration (batch, from 0), order (from
+        0 over all batches), piece, loss (as ranked), occurrences and lines (of the token, when the
+        loss was taken).
+    embeddings: of the last training, for the vocabulary of that time.
+    """
+
+    pieces: list[str]
+    ablations: pd.DataFrame
+    embeddings: Embeddings
+
+
+def build_sage(
+    corpus: WordCorpus,
+    pieces: Sequence[str],
+    merges: Sequence[tuple[str, str]] | None,
+    embeddings: Embeddings,
+    settings: SageSettings,
+    word2vec: Word2VecSettings,
+    state: ResumableState | None = None,
+    *,
+    train: Trainer = train_embeddings,
+) -> SageResult:
+    """Prune `pieces` to `settings.final_size`.
+
+    merges: of the initial vocabulary by rank, for the decoder `merges`. embeddings: of `pieces`,
+    used from batch 0 on. word2vec: for retraining. state: progress is kept there after each batch;
+    a killed run goes on from it to the same bytes. train: makes the embeddings of a retraining.
+
+    Raises:
+        UserError: the corpus, the sizes or the settings do not go together.
+    """
+    _check(corpus, pieces, embeddings, settings)
+    pruning = _Pruning(corpus, pieces, merges, embeddings, settings, state)
+    began, first = time.monotonic(), pruning.iteration
+    while (left := pruning.size - settings.final_size) > 0:
+        if pruning.retraining_is_due():
+            pruning.use_embeddings(train(corpus, pruning.segmenter(), word2vec))
+        pruning.prune(min(settings.prune_batch, left))
+        _log_progress(pruning, settings, time.monotonic() - began, pruning.iteration - first)
+    return pruning.result()
+
+
+def _check(
+    corpus: WordCorpus, pieces: Sequence[str], embeddings: Embeddings, settings: SageSettings
+) -> None:
+    if not corpus.n_lines:
+        raise UserError("corpus: holds no word; use a corpus with text")
+    if embeddings.pieces != list(pieces):
+        raise UserError("embeddings: are of another vocabulary; train them for the initial one")
+    final, singles = settings.final_size, sum(map(is_single_character, pieces))
+    if final < singles:
+        raise UserError(
+            f"vocabulary.final_size: {final} is below the {singles} single characters, which are "
+            "never pruned; raise it or lower vocabulary.character_coverage"
+        )
+    if final > len(pieces):
+        raise UserError(
+            f"vocabulary.final_size: {final} is above the {len(pieces)} initial pieces; lower it or "
+            "raise vocabulary.initial_size"
+        )
+    between = settings.prune_batch * settings.rerank_every
+    needed = min(between, len(pieces) - final)
+    if settings.candidates < needed:
+        raise UserError(
+            f"sage.candidates: {settings.candidates} run out before the next ranking; use {needed} "
+            "or more, or lower sage.prune_batch or sage.rerank_every"
+        )
+
+
+def _log_progress(pruning: _Pruning, settings: SageSettings, spent: float, done: int) -> None:
+    left = -(-(pruning.size - settings.final_size) // settings.prune_batch)
+    log.info(
+        "sage: batch %d done, %d pieces left, %.0f s, about %.0f s to go",
+        pruning.iteration, pruning.size, spent, spent / done * left,
+    )  # fmt: skip
+
+
+class _Pruning:
+    """A vocabulary on its way down. Pieces go by their number in the initial vocabulary."""
+
+    def __init__(
+        self,
+        corpus: WordCorpus,
+        pieces: Sequence[str],
+        merges: Sequence[tuple[str, str]] | None,
+        embeddings: Embeddings,
+        settings: SageSettings,
+        state: ResumableState | None,
+    ) -> None:
+        self._pieces, self._merges, self._settings = list(pieces), merges, settings
+        self._state = state or ResumableState(None, "")
+        decoder = make_decoder(settings.decoder, corpus.types, pieces, merges)
+        self._losses = AblationLosses(
+            corpus, pieces, decoder, settings.objective(), threads=settings.threads
+        )
+        self._alive = np.ones(len(pieces), dtype=bool)
+        self._prunable = np.array([not is_single_character(piece) for piece in pieces])
+        # The last ranking or update: candidates in its order, and all pieces' values in it.
+        self._candidates = np.zeros(0, dtype=np.int64)
+        self._values = {
+            "loss": np.zeros(len(pieces)),
+            "occurrences": np.zeros(len(pieces), dtype=np.int64),
+            "lines": np.zeros(len(pieces), dtype=np.int64),
+        }
+        self._record = self._describe(np.zeros(0, dtype=np.int64), 0)
+        self.iteration = 0
+        self._trained_at = 0
+        self._restore(embeddings)
+
+    @property
+    def size(self) -> int:
+        """Number of pieces left."""
+        return int(self._alive.sum())
+
+    def retraining_is_due(self) -> bool:
+        """Tell whether embeddings are to be trained before the next batch."""
+        period = self._settings.retrain_every * self._settings.rerank_every
+        due = self.iteration % period == 0 and self.iteration != self._trained_at
+        return self._settings.retrain and due
+
+    def segmenter(self) -> Segmenter:
+        """Return the decoder of this run for the pieces left."""
+        left = [self._pieces[number] for number in np.flatnonzero(self._alive)]
+        if self._settings.decoder == "merges":
+            return MergeSegmenter(left, self._merges or (), self._pieces)
+        return GreedySegmenter(left)
+
+    def use_embeddings(self, embeddings: Embeddings) -> None:
+        """Take embeddings trained for the pieces left, and keep them."""
+        self._trained_at = self.iteration
+        self._state.save("embeddings", trained_at=self.iteration, **embeddings.arrays())
+        self._set_embeddings(embeddings)
+
+    def _set_embeddings(self, embeddings: Embeddings) -> None:
+        self._embeddings = embeddings
+        numbers = {piece: number for number, piece in enumerate(self._pieces)}
+        rows = [numbers[piece] for piece in embeddings.pieces]
+        target = np.zeros((len(self._pieces), embeddings.target.shape[1]), dtype=np.float32)
+        context = np.zeros_like(target)
+        target[rows], context[rows] = embeddings.target, embeddings.context
+        shared = self._settings.context_matrix == "shared"
+        self._losses.use_embeddings(target, target if shared else context)
+
+    def prune(self, count: int) -> None:
+        """Rank or update, take the `count` lowest candidates away, and keep the progress."""
+        order = self._rank()
+        pruned = order[:count]
+        rows = self._describe(pruned, self.iteration)
+        self._record = {name: np.append(self._record[name], rows[name]) for name in rows}
+        self._alive[pruned] = False
+        self._candidates = self._candidates[self._alive[self._candidates]]
+        self.iteration += 1
+        self._save()
+
+    def _rank(self) -> np.ndarray:
+        """Return the candidates in the order in which they are to go."""
+        settings = self._settings
+        if self.iteration % settings.rerank_every == 0:
+            self._update(np.flatnonzero(self._alive & self._prunable))
+            self._candidates = self._candidates[: settings.candidates]
+        elif settings.push_back_line_start:
+            opening = self._losses.losses(self._alive, self._mask(self._candidates)).opening
+            return self._candidates[np.argsort(opening[self._candidates] > 0, kind="stable")]
+        else:
+            self._update(self._candidates)
+        return self._candidates
+
+    def _update(self, numbers: np.ndarray) -> None:
+        losses = self._losses.losses(self._alive, self._mask(numbers))
+        self._values = {name: getattr(losses, name) for name in self._values}
+        self._candidates = lowest_first(losses.loss, numbers)
+
+    def _mask(self, numbers: np.ndarray) -> np.ndarray:
+        mask = np.zeros(len(self._pieces), dtype=bool)
+        mask[numbers] = True
+        return mask
+
+    def _describe(self, numbers: np.ndarray, iteration: int) -> dict[str, np.ndarray]:
+        values = {name: values[numbers] for name, values in self._values.items()}
+        return {"iteration": np.full(len(numbers), iteration), "number": numbers, **values}
+
+    def _save(self) -> None:
+        self._state.save(
+            "pruning",
+            iteration=np.int64(self.iteration),
+            candidates=self._candidates,
+            **{f"last_{name}": values for name, values in self._values.items()},
+            **{f"pruned_{name}": values for name, values in self._record.items()},
+        )
+
+    def _restore(self, embeddings: Embeddings) -> None:
+        """Go on from the state's last whole batch; without one, begin with `embeddings`."""
+        if (kept := self._state.load("embeddings")) is not None:
+            self._trained_at = int(kept["trained_at"])
+            names = kept["pieces"].tolist()
+            embeddings = Embeddings(names, kept["target"], kept["context"])
+        if (kept := self._state.load("pruning")) is not None:
+            self.iteration = int(kept["iteration"])
+            self._candidates = kept["candidates"]
+            self._values = {name: kept[f"last_{name}"] for name in self._values}
+            self._record = {name: kept[f"pruned_{name}"] for name in self._record}
+            self._alive[self._record["number"]] = False
+            log.info("sage: goes on after batch %d, %d pieces left", self.iteration, self.size)
+        self._set_embeddings(embeddings)
+
+    def result(self) -> SageResult:
+        """Return the pieces left, the record of the others, and the embeddings last trained."""
+        left = [self._pieces[number] for number in np.flatnonzero(self._alive)]
+        numbers = self._record["number"]
+        ablations = pd.DataFrame(
+            {
+                "iteration": self._record["iteration"],
+                "order": np.arange(len(numbers)),
+                "piece": pd.Series([self._pieces[number] for number in numbers], dtype="str"),
+                "loss": self._record["loss"],
+                "occurrences": self._record["occurrences"],
+                "lines": self._record["lines"],
+            }
+        )
+        return SageResult(left, ablations, self._embeddings)
