@@ -9,6 +9,7 @@ import importlib.metadata
 import logging
 import os
 import platform
+import shutil
 import subprocess
 import sys
 import time
@@ -125,6 +126,7 @@ def job(snakemake: Any) -> Iterator[None]:
                 _check_code(snakemake)
                 yield
                 _record(snakemake, started)
+                _forget_progress(snakemake)
         except UserError as error:
             _tell(file, f"{snakemake.rule}: {error}")
             raise SystemExit(1) from error
@@ -134,6 +136,13 @@ def job(snakemake: Any) -> Iterator[None]:
         except Exception:
             log.exception("%s failed", snakemake.rule)
             raise
+
+
+def _forget_progress(snakemake: Any) -> None:
+    """The outputs are written: what would have resumed the job is not needed any more."""
+    folder = snakemake.params.get("state_dir")
+    if folder:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _tell(file: TextIO, line: str) -> None:

@@ -6,6 +6,7 @@ and settings give the same bytes, whatever PYTHONHASHSEED is.
 
 from __future__ import annotations
 
+import dataclasses
 import logging
 import time
 import zlib
@@ -18,7 +19,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from sagevocab.errors import UserError
-from sagevocab.state import ResumableState, read_npz, write_npz
+from sagevocab.provenance import source_digest
+from sagevocab.state import ResumableState, fingerprint, read_npz, write_npz
 from sagevocab.vocab.segment import UNCOVERED, Segmenter
 from sagevocab.vocab.words import WordCorpus
 
@@ -85,20 +87,21 @@ def train_embeddings(
     corpus: WordCorpus,
     segmenter: Segmenter,
     settings: Word2VecSettings,
-    state: ResumableState | None = None,
+    state_dir: str | Path | None = None,
 ) -> Embeddings:
     """Train skip-gram embeddings of the segmenter's pieces over the segmented corpus.
 
     A piece that the corpus does not show gets a seeded uniform(-0.01, 0.01) vector in both
-    matrices. Uncovered characters are left out. With a `state`, a killed training goes on from its
-    last whole epoch.
+    matrices. Uncovered characters are left out. state_dir: a killed training of the same things
+    goes on from the last whole epoch kept there; the caller removes the folder in the end.
 
     Raises:
         UserError: the corpus shows no piece at all.
     """
     sentences = _Sentences(corpus, segmenter)
     model = _make_model(sentences.frequencies(), len(sentences), settings)
-    _train(model, sentences, settings, state or ResumableState(None, ""))
+    parts = source_digest("vocab.embeddings"), dataclasses.asdict(settings), sentences.digest()
+    _train(model, sentences, settings, ResumableState(state_dir, fingerprint(*parts)))
 
     shape = (2, len(segmenter.pieces), settings.dimension)
     matrices = np.random.default_rng(settings.seed).uniform(-_UNSEEN, _UNSEEN, shape)
@@ -114,7 +117,7 @@ class _Sentences:
     def __init__(self, corpus: WordCorpus, segmenter: Segmenter) -> None:
         ids, offsets = segmenter.segment_words(corpus.types)
         self._counts = np.repeat(corpus.counts, np.diff(offsets))
-        self._ids = ids
+        self._ids, self._offsets = ids, offsets
         names = [str(number) for number in range(len(segmenter.pieces))]
         self._words = [
             [names[number] for number in ids[a:b] if number != UNCOVERED]
@@ -122,6 +125,10 @@ class _Sentences:
         ]
         self._corpus = corpus
         self._length = sum(1 for _ in self)
+
+    def digest(self) -> str:
+        """SHA-256 of the corpus and its segmentation."""
+        return fingerprint(self._corpus.digest(), self._ids.tobytes(), self._offsets.tobytes())
 
     def frequencies(self) -> dict[str, int]:
         """Count every piece that occurs, in the order of their numbers."""

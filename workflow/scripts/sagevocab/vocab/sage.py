@@ -19,13 +19,15 @@ import logging
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from sagevocab.errors import UserError
-from sagevocab.state import ResumableState
+from sagevocab.provenance import source_digest
+from sagevocab.state import ResumableState, fingerprint
 from sagevocab.vocab.ablation import AblationLosses, Objective, lowest_first, make_decoder
 from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
 from sagevocab.vocab.pieces import is_single_character
@@ -35,7 +37,7 @@ from sagevocab.vocab.words import WordCorpus
 log = logging.getLogger(__name__)
 
 CONTEXT_MATRICES = ("own", "shared")
-Trainer = Callable[[WordCorpus, Segmenter, Word2VecSettings], Embeddings]
+Trainer = Callable[[WordCorpus, Segmenter, Word2VecSettings, Path | None], Embeddings]
 
 PRESETS: dict[str, dict[str, Any]] = {
     # The paper as printed.
@@ -147,25 +149,28 @@ def build_sage(
     embeddings: Embeddings,
     settings: SageSettings,
     word2vec: Word2VecSettings,
-    state: ResumableState | None = None,
+    state_dir: str | Path | None = None,
     *,
     train: Trainer = train_embeddings,
 ) -> SageResult:
     """Prune `pieces` to `settings.final_size`.
 
     merges: of the initial vocabulary by rank, for the decoder `merges`. embeddings: of `pieces`,
-    used from batch 0 on. word2vec: for retraining. state: progress is kept there after each batch;
-    a killed run goes on from it to the same bytes. train: makes the embeddings of a retraining.
+    used from batch 0 on. word2vec: for retraining. state_dir: progress is kept there after each
+    batch; a killed run of the same things goes on from it to the same bytes, and the caller removes
+    the folder in the end. train: makes the embeddings of a retraining.
 
     Raises:
         UserError: the corpus, the sizes or the settings do not go together.
     """
     _check(corpus, pieces, embeddings, settings)
+    retraining = Path(state_dir) / "retraining" if state_dir is not None else None
+    state = _state(state_dir, corpus, pieces, merges, embeddings, settings, word2vec)
     pruning = _Pruning(corpus, pieces, merges, embeddings, settings, state)
     began, first = time.monotonic(), pruning.iteration
     while (left := pruning.size - settings.final_size) > 0:
         if pruning.retraining_is_due():
-            pruning.use_embeddings(train(corpus, pruning.segmenter(), word2vec))
+            pruning.use_embeddings(train(corpus, pruning.segmenter(), word2vec, retraining))
         pruning.prune(min(settings.prune_batch, left))
         _log_progress(pruning, settings, time.monotonic() - began, pruning.iteration - first)
     return pruning.result()
@@ -186,8 +191,8 @@ def _check(
         )
     if final > len(pieces):
         raise UserError(
-            f"vocabulary.final_size: {final} is above the {len(pieces)} initial pieces; lower it or "
-            "raise vocabulary.initial_size"
+            f"vocabulary.final_size: {final} is above the {len(pieces)} initial pieces; lower it "
+            "or raise vocabulary.initial_size"
         )
     between = settings.prune_batch * settings.rerank_every
     needed = min(between, len(pieces) - final)
@@ -196,6 +201,31 @@ def _check(
             f"sage.candidates: {settings.candidates} run out before the next ranking; use {needed} "
             "or more, or lower sage.prune_batch or sage.rerank_every"
         )
+
+
+def _state(
+    state_dir: str | Path | None,
+    corpus: WordCorpus,
+    pieces: Sequence[str],
+    merges: Sequence[tuple[str, str]] | None,
+    embeddings: Embeddings,
+    settings: SageSettings,
+    word2vec: Word2VecSettings,
+) -> ResumableState:
+    if state_dir is None:
+        return ResumableState(None, "")
+    return ResumableState(
+        state_dir,
+        fingerprint(
+            source_digest("vocab.sage"),
+            corpus.digest(),
+            list(pieces),
+            merges,
+            embeddings.target.tobytes() + embeddings.context.tobytes(),
+            dataclasses.asdict(dataclasses.replace(settings, threads=1)),
+            dataclasses.asdict(word2vec),
+        ),
+    )
 
 
 def _log_progress(pruning: _Pruning, settings: SageSettings, spent: float, done: int) -> None:
@@ -216,10 +246,10 @@ class _Pruning:
         merges: Sequence[tuple[str, str]] | None,
         embeddings: Embeddings,
         settings: SageSettings,
-        state: ResumableState | None,
+        state: ResumableState,
     ) -> None:
         self._pieces, self._merges, self._settings = list(pieces), merges, settings
-        self._state = state or ResumableState(None, "")
+        self._state = state
         decoder = make_decoder(settings.decoder, corpus.types, pieces, merges)
         self._losses = AblationLosses(
             corpus, pieces, decoder, settings.objective(), threads=settings.threads
