@@ -19,7 +19,7 @@ from tokenizers import Regex
 from tokenizers import normalizers as hub
 
 from sagevocab.errors import UserError
-from sagevocab.state import read_npz, write_npz
+from sagevocab.state import fingerprint, read_npz, write_npz
 from sagevocab.vocab.pieces import WORD_START
 
 NORMALIZATIONS = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity")
@@ -120,6 +120,11 @@ class WordCorpus:
     def counts(self) -> np.ndarray:
         """int64[types]: how often each type occurs."""
         return np.bincount(self.tokens, minlength=len(self.types)).astype(np.int64)
+
+    def digest(self) -> str:
+        """SHA-256 of the corpus, for the fingerprint of work on it."""
+        types = "\n".join(self.types).encode("utf-8")
+        return fingerprint(types, self.tokens.tobytes(), self.line_offsets.tobytes())
 
     def save(self, path: str | Path) -> None:
         """Write the corpus as npz: the types joined as UTF-8, their ends in bytes, the arrays."""
