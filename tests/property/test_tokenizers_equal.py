@@ -34,7 +34,7 @@ from sagevocab.vocab.export import (
 )
 from sagevocab.vocab.external import import_external
 from sagevocab.vocab.pieces import SPECIAL_TOKENS, is_single_character, read_pieces
-from sagevocab.vocab.segment import encode, load_segmenter
+from sagevocab.vocab.segment import MergeSegmenter, encode, load_segmenter
 from sagevocab.vocab.words import NORMALIZATIONS, Normalizer, WordCorpus, split_words
 
 SIZE = 700
@@ -263,6 +263,20 @@ def test_greedy_is_the_naive_matcher(folders, name, text):
     assert hub_ids(folders[name], text) == naive_greedy(text, pieces)
 
 
+@relaxed
+@given(text=TEXTS)
+def test_merges_are_the_librarys_own(folders, text):
+    """The library's compiled merging, which SaGe prunes by, shares nothing with Hugging Face's."""
+    segmenter = merge_segmenter(folders["merges"].parent / "bpe.model")
+    assert hub_ids(folders["merges"], text) == encode(text, segmenter, normalizer())
+
+
+@functools.cache
+def merge_segmenter(model: Path) -> MergeSegmenter:
+    pieces = pieces_of_model(read_model(model))
+    return MergeSegmenter(pieces, merges_of_model(read_model(model)), pieces)
+
+
 def one_unknown(ids: list[int]) -> list[int]:
     """Fold runs of [UNK], as sentencepiece does."""
     return [one for one, before in zip(ids, [None, *ids], strict=False) if (one, before) != (1, 1)]
@@ -316,11 +330,17 @@ def test_spelt_special_tokens_are_text_on_demand(folders, name, text):
     assert not {0, 2, 3, 4} & set(ids)
 
 
-def test_the_cut_inside_a_spelt_special_token_spares_pieces(tmp_path):
-    pieces = ["▁", *"[]MASKx", "[M", "MA", "AS", "▁[M", "K]", "x[M"]
-    export_greedy(tmp_path, pieces, WORDS, CARD)
-    for text in ("［MASK］", "x［MASK］x", "xx［ＭＡＳＫ］ MASK]"):
-        assert hub_ids(tmp_path, text) == library_ids(tmp_path, text)
+BRACKETS = ["▁", *"[]MASKx", "MA", "AS", "K]"]
+
+
+@pytest.mark.parametrize("more", [[], ["[M"], ["▁[M", "x[M"]])
+def test_covered_brackets_spell_no_special_token(tmp_path, more):
+    """Whatever piece reaches over a place inside `[MASK]`, the cut is made at another one."""
+    export_greedy(tmp_path, BRACKETS + more, WORDS, CARD)
+    for text in ("［MASK］", "x［MASK］x", "xx［ＭＡＳＫ］ MASK] ［［MASK］"):
+        ids = hub(tmp_path)(text, add_special_tokens=False)["input_ids"]
+        assert ids == naive_greedy(text, BRACKETS + more)
+        assert min(ids) >= 5
 
 
 def tokens(folder: Path, text: str) -> list[str]:
