@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 
 Token = str | None
 Sentence = Sequence[str]
@@ -80,22 +81,95 @@ def line_losses(
     return losses
 
 
-def holds_string(sentence: Sentence, piece: str) -> bool:
-    return any(piece in word for word in sentence)
-
-
-def read_losses(
-    losses: Sequence[float | None], holding: Sequence[bool], reading: str, chosen: Sequence[bool]
-) -> float:
-    """One number out of the sentences' losses. `holding`: the sentences that have the string."""
-    if reading == "total":
-        return math.fsum(loss for loss in losses if loss is not None)
-    member = [loss is not None for loss in losses] if reading == "mean_piece_lines" else holding
-    counted = [loss or 0.0 for loss, m, c in zip(losses, member, chosen, strict=True) if m and c]
-    return math.fsum(counted) / len(counted) if counted else 0.0
-
-
 def lowest(pieces: Sequence[str], losses: Mapping[str, float], n: int) -> list[str]:
     """The n pieces of lowest loss, equal losses in descending order of position in `pieces`."""
     position = {piece: number for number, piece in enumerate(pieces)}
     return sorted(losses, key=lambda piece: (losses[piece], -position[piece]))[:n]
+
+
+def line_hash(key: int, line: int) -> int:
+    """splitmix64's finaliser over a piece's key and a line's number."""
+    x = key ^ line
+    x = (x ^ (x >> 30)) * 0xBF58476D1CE4E5B9 % 2**64
+    x = (x ^ (x >> 27)) * 0x94D049BB133111EB % 2**64
+    return x ^ (x >> 31)
+
+
+def choose(key: int, member: Sequence[bool], n: int | None) -> list[bool]:
+    """Mark the n member lines of lowest hash; without n, all of them."""
+    lines = sorted((at for at, m in enumerate(member) if m), key=lambda at: line_hash(key, at))
+    return [at in set(lines[:n]) for at in range(len(member))]
+
+
+@dataclass(frozen=True)
+class Reading:
+    """How `loss_t` is read: `reading`, at most `lines` lines each, drawn by the pieces' `keys`."""
+
+    reading: str
+    lines: int | None
+    keys: Mapping[str, int]
+
+    def member(self, piece: str, losses: Sequence[float | None], sentences: Sequence[Sentence]):
+        """The sentences that the mean is over, before the sample."""
+        if self.reading == "mean_string_lines":
+            return [any(piece in word for word in sentence) for sentence in sentences]
+        return [loss is not None for loss in losses]
+
+    def loss(
+        self, piece: str, losses: Sequence[float | None], sentences: Sequence[Sentence]
+    ) -> float:
+        if self.reading == "total":
+            return math.fsum(loss for loss in losses if loss is not None)
+        chosen = choose(self.keys[piece], self.member(piece, losses, sentences), self.lines)
+        counted = [loss or 0.0 for loss, c in zip(losses, chosen, strict=True) if c]
+        return math.fsum(counted) / len(counted) if counted else 0.0
+
+
+def sage(
+    sentences: Sequence[Sentence],
+    pieces: Sequence[str],
+    segment: Segment,
+    train: Callable[[list[str]], tuple[Vectors, Vectors]],
+    reading: Reading,
+    *,
+    final: int, k: int, M: int, m: int, l: int, window: int,  # noqa: E741, N803
+    shared: bool, retrain: bool, push_back: bool,
+) -> tuple[list[str], list[tuple]]:  # fmt: skip
+    """Algorithm 2, line by line; returns the pieces left and (iteration, piece, loss) of others."""
+    left, record, i = list(pieces), [], 0
+    bottom: dict[str, float] = {}
+    while len(left) > final:
+        if i == 0 or (retrain and i % (l * m) == 0):
+            target, context = train(left)
+            context = target if shared else context
+        vocabulary = frozenset(left)
+
+        def losses_of(piece, vocabulary=vocabulary, target=target, context=context):
+            return line_losses(piece, sentences, segment, vocabulary, target, context, window)
+
+        if i % m == 0:
+            considered = [piece for piece in left if len(piece.lstrip("▁")) > 1]
+            losses = {p: reading.loss(p, losses_of(p), sentences) for p in considered}
+            bottom = {p: losses[p] for p in lowest(pieces, losses, M)}
+            order = list(bottom)
+        elif push_back:
+            opens = {p: _opens_a_line(p, losses_of(p), sentences, segment, vocabulary, reading)
+                     for p in bottom}  # fmt: skip
+            order = sorted(bottom, key=lambda piece: opens[piece])  # stable
+        else:
+            bottom = {p: reading.loss(p, losses_of(p), sentences) for p in bottom}
+            order = lowest(pieces, bottom, len(bottom))
+        for piece in order[: min(k, len(left) - final)]:
+            record.append((i, piece, bottom.pop(piece)))
+            left.remove(piece)
+        i += 1
+    return left, record
+
+
+def _opens_a_line(piece, losses, sentences, segment, vocabulary, reading: Reading) -> bool:
+    member = reading.member(piece, losses, sentences)
+    chosen = choose(reading.keys[piece], member, reading.lines)
+    return any(
+        c and tokens_of(sentence, segment, vocabulary)[0] == piece
+        for c, sentence in zip(chosen, sentences, strict=True)
+    )

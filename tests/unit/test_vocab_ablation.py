@@ -1,0 +1,189 @@
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+
+import oracle
+from sagevocab.errors import UserError
+from sagevocab.vocab.ablation import AblationLosses, Objective, lowest_first, make_decoder
+from sagevocab.vocab.words import Normalizer, WordCorpus
+
+
+def corpus_of(*lines: str) -> WordCorpus:
+    return WordCorpus.from_lines(lines, Normalizer())
+
+
+def losses_over(corpus, pieces, objective, target, context, *, decoder="greedy", **options):
+    losses = AblationLosses(
+        corpus, pieces, make_decoder(decoder, corpus.types, pieces), objective, **options
+    )
+    losses.use_embeddings(np.array(target), np.array(context))
+    return losses
+
+
+def all_of(losses, pieces):
+    everything = np.ones(len(pieces), dtype=bool)
+    wanted = np.array([len(piece.lstrip("▁")) > 1 for piece in pieces])
+    return losses.losses(everything, wanted)
+
+
+def test_an_example_worked_by_hand():
+    # One line, one word: ▁ ab, and without ab: ▁ a b. Window 1, so neighbours only.
+    # sigma(-ln 2) = 1/3, sigma(ln 2) = 2/3, sigma(0) = 1/2. With one dimension, E_T . E_C is a
+    # product; only ▁ (target ln 2) and ab (context -1, target 0), a (context 1) are not zero.
+    #   before: ▁ with ab: sigma(ln 2 * -1) -> ln 3;  ab with ▁: sigma(0) -> ln 2
+    #   after:  ▁ with a:  sigma(ln 2 *  1) -> ln 1.5;  a with ▁: ln 2;  a with b and back: 2 ln 2
+    # loss = ln 1.5 + 3 ln 2 - ln 3 - ln 2 = ln(1.5 * 8 / 6) = ln 2
+    pieces = ["▁", "a", "b", "ab"]
+    target, context = [[math.log(2)], [0], [0], [0]], [[0], [1], [0], [-1]]
+    losses = losses_over(corpus_of("ab"), pieces, Objective(window=1), target, context)
+    assert all_of(losses, pieces).loss == pytest.approx([0, 0, 0, math.log(2)], rel=1e-12)
+    assert losses.total(np.ones(4, dtype=bool)) == pytest.approx(math.log(6), rel=1e-12)
+
+
+INCLUDE = "use of an include directive is when referring to"
+BEFORE = "▁use ▁of ▁an ▁includ e ▁direct ive ▁is ▁when ▁ref er r ing ▁to"
+AFTER = "▁use ▁of ▁an ▁inc l u de ▁direct ive ▁is ▁when ▁ref er r ing ▁to"
+TABLE_2 = sorted({*BEFORE.split(), *AFTER.split(), "▁", *INCLUDE.replace(" ", "")})
+
+
+def test_table_2_of_the_paper():
+    """Without _includ, `ive` sees `de` where it saw `e`, though _includ is out of its window."""
+    vocabulary = frozenset(TABLE_2)
+    words = ["▁" + word for word in INCLUDE.split()]
+    assert oracle.tokens_of(words, oracle.greedy, vocabulary) == BEFORE.split()
+    assert oracle.tokens_of(words, oracle.greedy, vocabulary - {"▁includ"}) == AFTER.split()
+
+    rng = np.random.default_rng(2)
+    target, context = rng.normal(size=(2, len(TABLE_2), 4))
+
+    def pair(a: str, b: str) -> float:
+        x, y = TABLE_2.index(a), TABLE_2.index(b)
+        dots = target[x] @ context[y], target[y] @ context[x]
+        return sum(math.log(1 + math.exp(-dot)) for dot in dots)
+
+    # Window 2: the pairs of positions whose span meets the word, written out.
+    lost = "▁of ▁includ, ▁an ▁includ, ▁an e, ▁includ e, ▁includ ▁direct, e ▁direct, e ive"
+    won = (
+        "▁of ▁inc, ▁an ▁inc, ▁an l, ▁inc l, ▁inc u, l u, l de, u de, u ▁direct, de ▁direct, de ive"
+    )
+    by_hand = sum(pair(*both.split()) for both in won.split(", "))
+    by_hand -= sum(pair(*both.split()) for both in lost.split(", "))
+    vectors = [dict(zip(TABLE_2, m.tolist(), strict=True)) for m in (target, context)]
+    by_oracle = oracle.line_losses("▁includ", [words], oracle.greedy, vocabulary, *vectors, 2)[0]
+
+    losses = losses_over(corpus_of(INCLUDE), TABLE_2, Objective(window=2), target, context)
+    ours = all_of(losses, TABLE_2).loss[TABLE_2.index("▁includ")]
+    assert ours == pytest.approx(by_hand, rel=1e-9)
+    assert ours == pytest.approx(by_oracle, rel=1e-9)
+
+
+def test_uncovered_characters_hold_a_position_and_pair_with_nothing():
+    pieces = ["▁", "a", "▁a"]
+    zero = np.zeros((3, 1))
+    # ▁a X a: window 1 finds no pair. Without ▁a: ▁ a X a, one pair more, from both sides 2 ln 2.
+    losses = losses_over(corpus_of("axa"), pieces, Objective(window=1), zero, zero)
+    assert losses.total(np.ones(3, dtype=bool)) == 0
+    pieces_and_ab = ["▁", "a", "b", "▁ab"]
+    zero = np.zeros((4, 1))
+    losses = losses_over(corpus_of("abxa"), pieces_and_ab, Objective(window=1), zero, zero)
+    assert all_of(losses, pieces_and_ab).loss[3] == pytest.approx(4 * math.log(2))
+
+
+@pytest.mark.parametrize(
+    ("reading", "lines"), [("total", None), ("mean_piece_lines", 3), ("mean_string_lines", 3)]
+)
+def test_threads_change_no_byte(reading, lines):
+    rng = np.random.default_rng(0)
+    words = ["".join(rng.choice(list("abc"), rng.integers(1, 6))) for _ in range(30)]
+    corpus = corpus_of(*(" ".join(rng.choice(words, rng.integers(1, 20))) for _ in range(500)))
+    pieces = ["▁", "a", "b", "c", "ab", "bc", "▁a", "abc", "▁ab", "ca", "cab"]
+    target, context = rng.normal(size=(2, len(pieces), 5))
+    outcomes = set()
+    for threads in (1, 2, 4):
+        for table_bytes in (0, 1 << 20):
+            losses = losses_over(
+                corpus, pieces, Objective(3, reading, lines), target, context,
+                threads=threads, table_bytes=table_bytes,
+            )  # fmt: skip
+            ours = all_of(losses, pieces)
+            outcomes.add(b"".join(getattr(ours, name).tobytes() for name in vars(ours)))
+    assert len(outcomes) == 1
+
+
+def test_a_mean_over_strings_counts_lines_without_the_token_as_0():
+    pieces = ["▁", "a", "b", "c", "ab", "bc"]
+    zero = np.zeros((len(pieces), 1))
+    corpus = corpus_of("bc", "abc", "c")  # abc is ab c: the string bc, not the token
+    totals = {
+        reading: all_of(losses_over(corpus, pieces, Objective(1, reading), zero, zero), pieces)
+        for reading in ("total", "mean_piece_lines", "mean_string_lines")
+    }
+    bc = pieces.index("bc")
+    total = totals["total"].loss[bc]
+    assert total == pytest.approx(2 * math.log(2))
+    assert totals["mean_piece_lines"].loss[bc] == pytest.approx(total)
+    assert totals["mean_string_lines"].loss[bc] == pytest.approx(total / 2)
+    assert (totals["total"].occurrences[bc], totals["total"].lines[bc]) == (1, 1)
+
+
+def test_a_piece_without_occurrences_has_loss_0():
+    pieces = ["▁", "a", "b", "ab"]
+    zero = np.zeros((4, 1))
+    for reading in ("total", "mean_piece_lines", "mean_string_lines"):
+        losses = losses_over(corpus_of("a b"), pieces, Objective(1, reading), zero, zero)
+        assert all_of(losses, pieces).loss.tolist() == [0, 0, 0, 0]
+
+
+def test_a_sample_is_seeded_and_no_larger_than_asked():
+    # Lines of different lengths have different losses: the mean tells which line was drawn.
+    lines = [" ".join(["x"] * n + ["ab"] + ["x"] * n) for n in range(30)]
+    pieces = ["▁", "a", "b", "x", "ab", "▁x"]
+    zero = np.zeros((len(pieces), 1))
+
+    def mean(seed: int, n: int | None) -> float:
+        objective = Objective(40, "mean_piece_lines", n, seed)
+        losses = losses_over(corpus_of(*lines), pieces, objective, zero, zero)
+        return all_of(losses, pieces).loss[4]
+
+    assert mean(1, 1) == mean(1, 1)
+    assert len({mean(seed, 1) for seed in range(8)}) > 3
+    assert mean(1, 30) == mean(2, 30) == mean(3, None)
+
+
+def test_ascending_with_ties_to_the_higher_number():
+    loss = np.array([2.0, -1.0, 0.0, 0.0, -0.0, 5.0])
+    assert lowest_first(loss, np.array([0, 2, 3, 4, 1])).tolist() == [1, 4, 3, 2, 0]
+
+
+@pytest.mark.parametrize(
+    ("values", "key"),
+    [
+        ({"reading": "median"}, "sage.loss"),
+        ({"window": 0}, "sage.window"),
+        ({"lines": 1000}, "sage.loss_lines"),
+        ({"reading": "mean_piece_lines", "lines": 0}, "sage.loss_lines"),
+    ],
+)
+def test_a_bad_objective_is_told_by_its_key(values, key):
+    with pytest.raises(UserError, match=f"^{key}: "):
+        Objective(**values)
+
+
+def test_a_bad_decoder_is_told_by_its_key():
+    with pytest.raises(UserError, match=r"^sage\.decoder: 'viterbi'"):
+        make_decoder("viterbi", ["▁a"], ["▁", "a"])
+    with pytest.raises(UserError, match=r"^sage\.decoder: merges needs"):
+        make_decoder("merges", ["▁a"], ["▁", "a"], None)
+
+
+def test_embeddings_come_first():
+    pieces = ["▁", "a"]
+    corpus = corpus_of("a")
+    losses = AblationLosses(
+        corpus, pieces, make_decoder("greedy", corpus.types, pieces), Objective()
+    )
+    with pytest.raises(ValueError, match="use_embeddings"):
+        losses.total(np.ones(2, dtype=bool))

@@ -1,0 +1,165 @@
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import numpy as np
+import pytest
+from gensim.models import Word2Vec
+
+from sagevocab.errors import UserError
+from sagevocab.state import ResumableState
+from sagevocab.vocab import embeddings as module
+from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
+from sagevocab.vocab.segment import GreedySegmenter
+from sagevocab.vocab.words import Normalizer, WordCorpus
+
+PIECES = ["▁", "a", "b", "c", "▁a", "ab", "zz", "z", "▁ab"]
+SETTINGS = Word2VecSettings(dimension=6, window=2, negative=3, epochs=3, sample=0, seed=4)
+
+
+@pytest.fixture
+def corpus() -> WordCorpus:
+    rng = np.random.default_rng(3)
+    words = ["".join(rng.choice(list("abcx"), rng.integers(1, 5))) for _ in range(12)]
+    lines = [" ".join(rng.choice(words, rng.integers(1, 9))) for _ in range(80)]
+    return WordCorpus.from_lines(lines, Normalizer())
+
+
+def train(corpus, settings=SETTINGS, state_dir=None) -> Embeddings:
+    return train_embeddings(corpus, GreedySegmenter(PIECES), settings, state_dir)
+
+
+def as_bytes(embeddings: Embeddings) -> bytes:
+    return embeddings.target.tobytes() + embeddings.context.tobytes()
+
+
+def test_the_matrices_are_in_the_order_of_the_pieces(corpus):
+    ours = train(corpus)
+    assert ours.pieces == PIECES
+    for matrix in (ours.target, ours.context):
+        assert (matrix.shape, matrix.dtype) == ((len(PIECES), 6), np.float32)
+
+
+def test_vectors_are_gensims(corpus):
+    """The same sentences given to gensim as pieces, in one call, give the same two matrices."""
+    segmenter = GreedySegmenter(PIECES)
+    sentences = []
+    for first, last in zip(corpus.line_offsets[:-1], corpus.line_offsets[1:], strict=True):
+        words = [corpus.types[number] for number in corpus.tokens[first:last]]
+        numbers = [number for word in words for number in segmenter.segment(word)]
+        sentences.append([PIECES[number] for number in numbers if number >= 0])
+    counts = {piece: sum(line.count(piece) for line in sentences) for piece in PIECES}
+    theirs = Word2Vec(
+        vector_size=6, window=2, negative=3, epochs=3, sample=0, seed=4, sg=1, min_count=1,
+        workers=1,
+    )  # fmt: skip
+    theirs.build_vocab_from_freq({p: n for p, n in counts.items() if n}, corpus_count=80)
+    theirs.train(sentences, total_examples=len(sentences), epochs=3)
+    ours = train(corpus)
+    for row, piece in enumerate(theirs.wv.index_to_key):
+        number = PIECES.index(piece)
+        np.testing.assert_allclose(ours.target[number], theirs.wv.vectors[row], atol=1e-5)
+        np.testing.assert_allclose(ours.context[number], theirs.syn1neg[row], atol=1e-5)
+
+
+def test_pieces_never_seen_get_small_seeded_vectors_in_both_matrices(corpus):
+    ours, again = train(corpus), train(corpus)
+    other = train(corpus, Word2VecSettings(**{**vars(SETTINGS), "seed": 5}))
+    for piece in ("zz", "z"):
+        number = PIECES.index(piece)
+        for name in ("target", "context"):
+            vector = getattr(ours, name)[number]
+            assert 0 < np.abs(vector).max() <= 0.01
+            assert (vector == getattr(again, name)[number]).all()
+            assert (vector != getattr(other, name)[number]).any()
+    assert np.abs(ours.target[PIECES.index("a")]).max() > 0.01
+
+
+SCRIPT = """
+import sys
+from sagevocab.vocab.embeddings import Word2VecSettings, train_embeddings
+from sagevocab.vocab.segment import GreedySegmenter
+from sagevocab.vocab.words import Normalizer, WordCorpus
+
+def main():
+    corpus = WordCorpus.from_lines(["ab cab b", "c ba ab"] * 20, Normalizer())
+    segmenter = GreedySegmenter(["▁", "a", "b", "c", "ab", "▁b"])
+    made = train_embeddings(corpus, segmenter, Word2VecSettings(dimension=5, epochs=2))
+    return made.target.tobytes() + made.context.tobytes()
+"""
+
+
+def test_another_process_with_another_hash_seed_makes_the_same_bytes():
+    library = str(Path(module.__file__).parents[2])
+    seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
+    environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": library}
+    command = [sys.executable, "-c", SCRIPT + "sys.stdout.buffer.write(main())"]
+    here: dict = {}
+    exec(SCRIPT, here)
+    assert subprocess.check_output(command, env=environment) == here["main"]()
+
+
+def test_a_killed_training_goes_on_to_the_same_bytes(corpus, tmp_path, monkeypatch):
+    whole = train(corpus)
+    keep = module._keep
+
+    def keep_once_and_die(model, epochs, state):
+        keep(model, epochs, state)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(module, "_keep", keep_once_and_die)
+    with pytest.raises(KeyboardInterrupt):
+        train(corpus, state_dir=tmp_path / "state")
+    epochs = []
+    monkeypatch.setattr(
+        module, "_keep", lambda model, n, state: (epochs.append(n), keep(model, n, state))
+    )
+    resumed = train(corpus, state_dir=tmp_path / "state")
+    assert epochs == [2, 3]  # the first was not done again
+    assert as_bytes(resumed) == as_bytes(whole)
+
+
+def test_progress_under_other_settings_is_not_resumed(corpus, tmp_path):
+    train(corpus, Word2VecSettings(**{**vars(SETTINGS), "seed": 9}), tmp_path / "state")
+    assert as_bytes(train(corpus, state_dir=tmp_path / "state")) == as_bytes(train(corpus))
+
+
+def test_lines_longer_than_gensim_takes_are_cut_not_dropped(monkeypatch):
+    monkeypatch.setattr(module, "_LONGEST_SENTENCE", 4)
+    corpus = WordCorpus.from_lines(["a b c a b c a"], Normalizer())
+    sentences = module._Sentences(corpus, GreedySegmenter(["▁", "a", "b", "c", "▁a"]))
+    assert [len(sentence) for sentence in sentences] == [4, 4, 3]
+    assert len(sentences) == 3
+    assert sentences.frequencies() == {"0": 4, "2": 2, "3": 2, "4": 3}
+
+
+def test_embeddings_survive_a_round_trip(corpus, tmp_path):
+    ours = train(corpus)
+    ours.save(tmp_path / "one.npz")
+    ours.save(tmp_path / "two.npz")
+    loaded = Embeddings.load(tmp_path / "one.npz")
+    assert loaded.pieces == PIECES
+    assert as_bytes(loaded) == as_bytes(ours)
+    assert (tmp_path / "one.npz").read_bytes() == (tmp_path / "two.npz").read_bytes()
+
+
+def test_another_npz_holds_no_embeddings(tmp_path):
+    np.savez(tmp_path / "state.npz", target=np.zeros(1))
+    with pytest.raises(UserError, match="holds no embeddings"):
+        Embeddings.load(tmp_path / "state.npz")
+
+
+def test_a_corpus_without_any_piece_is_a_user_error():
+    corpus = WordCorpus.from_lines(["xx y"], Normalizer())
+    with pytest.raises(UserError, match="^corpus: no piece occurs"):
+        train_embeddings(corpus, GreedySegmenter(["a"]), SETTINGS)
+
+
+def test_without_a_folder_nothing_is_kept(corpus, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    train(corpus)
+    assert list(tmp_path.iterdir()) == []
+    assert ResumableState(None, "").load("word2vec") is None

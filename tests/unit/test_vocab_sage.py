@@ -1,0 +1,316 @@
+from __future__ import annotations
+
+import zlib
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import oracle
+from sagevocab.errors import UserError
+from sagevocab.vocab.ablation import sample_keys
+from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings
+from sagevocab.vocab.sage import PRESETS, SageSettings, build_sage, settings_from
+from sagevocab.vocab.segment import MergeSegmenter
+from sagevocab.vocab.words import Normalizer, WordCorpus
+
+MERGES = [
+    ("▁", "a"), ("a", "b"), ("b", "c"), ("c", "a"), ("▁a", "b"), ("ab", "c"), ("▁", "b"),
+    ("ab", "ab"), ("▁b", "c"), ("ca", "b"), ("▁ab", "c"), ("bc", "a"), ("▁", "c"), ("c", "c"),
+    ("▁c", "a"), ("abc", "a"),
+]  # fmt: skip
+PIECES = ["▁", "a", "b", "c", *dict.fromkeys(left + right for left, right in MERGES)]
+SINGLES = sum(len(piece.lstrip("▁")) <= 1 for piece in PIECES)
+
+
+def make_corpus(seed: int = 0, lines: int = 40) -> WordCorpus:
+    rng = np.random.default_rng(seed)
+    words = ["".join(rng.choice(list("abcd"), rng.integers(1, 8), p=[0.4, 0.3, 0.25, 0.05]))
+             for _ in range(25)]  # fmt: skip
+    return WordCorpus.from_lines(
+        [" ".join(rng.choice(words, rng.integers(1, 8))) for _ in range(lines)], Normalizer()
+    )
+
+
+def vectors_for(pieces: list[str], dimension: int = 4) -> Embeddings:
+    """Embeddings that depend on each piece and on how many pieces there are."""
+    rows = []
+    for piece in pieces:
+        rng = np.random.default_rng([zlib.crc32(piece.encode()), len(pieces)])
+        rows.append(rng.normal(size=(2, dimension)))
+    target, context = np.array(rows, dtype=np.float32).transpose(1, 0, 2)
+    return Embeddings(list(pieces), target.copy(), context.copy())
+
+
+class Trainer:
+    """Stands in for Word2Vec and remembers what it was asked to embed."""
+
+    def __init__(self) -> None:
+        self.segmenters = []
+
+    def __call__(self, corpus, segmenter, word2vec, state_dir) -> Embeddings:
+        self.segmenters.append(segmenter)
+        return vectors_for(segmenter.pieces)
+
+
+SMALL = {"final_size": SINGLES + 2, "prune_batch": 2, "candidates": 6, "rerank_every": 2,
+         "retrain_every": 1, "window": 2, "threads": 2}  # fmt: skip
+
+
+def build(settings: SageSettings, corpus=None, train=None, state_dir=None):
+    corpus = corpus or make_corpus()
+    return build_sage(
+        corpus, PIECES, MERGES, vectors_for(PIECES), settings, Word2VecSettings(), state_dir,
+        train=train or Trainer(),
+    )  # fmt: skip
+
+
+def by_oracle(settings: SageSettings, corpus: WordCorpus):
+    sentences = [
+        [corpus.types[number] for number in corpus.tokens[first:last]]
+        for first, last in zip(corpus.line_offsets[:-1], corpus.line_offsets[1:], strict=True)
+    ]
+    segment = oracle.greedy
+    if settings.decoder == "merges":
+        segment = oracle.merges_segmenter(MERGES, frozenset(PIECES))
+
+    def train(pieces):
+        made = vectors_for(pieces)
+        matrices = (made.target, made.context)
+        return tuple(dict(zip(pieces, m.astype(float).tolist(), strict=True)) for m in matrices)
+
+    keys = dict(zip(PIECES, sample_keys(len(PIECES), settings.seed).tolist(), strict=True))
+    lines = None if settings.loss_lines == "all" else settings.loss_lines
+    return oracle.sage(
+        sentences, PIECES, segment, train, oracle.Reading(settings.loss, lines, keys),
+        final=settings.final_size, k=settings.prune_batch, M=settings.candidates,
+        m=settings.rerank_every, l=settings.retrain_every, window=settings.window,
+        shared=settings.context_matrix == "shared", retrain=settings.retrain,
+        push_back=settings.push_back_line_start,
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize("seed", [0, 1])
+@pytest.mark.parametrize(
+    ("preset", "overrides"),
+    [
+        ("algorithm-1", {}),
+        ("algorithm-1", {"rerank_every": 3, "candidates": 6, "prune_batch": 1}),
+        ("algorithm-1", {"decoder": "merges", "loss": "mean_piece_lines", "loss_lines": 2}),
+        ("algorithm-1", {"context_matrix": "shared", "loss": "mean_string_lines"}),
+        ("released-1.0", {}),
+        ("released-1.0", {"loss_lines": 3, "rerank_every": 3}),
+        ("released-1.0", {"retrain": True, "decoder": "greedy", "loss_lines": 5}),
+    ],
+)
+def test_pruning_is_the_oracles(preset, overrides, seed):
+    settings = settings_from(preset, **{**SMALL, **overrides})
+    corpus = make_corpus(seed)
+    left, record = by_oracle(settings, corpus)
+    ours = build(settings, corpus)
+    assert ours.pieces == left
+    assert len(ours.pieces) == settings.final_size
+    assert list(zip(ours.ablations.iteration, ours.ablations.piece, strict=True)) == [
+        (iteration, piece) for iteration, piece, _ in record
+    ]
+    losses = [loss for _, _, loss in record]
+    np.testing.assert_allclose(ours.ablations.loss, losses, rtol=1e-9, atol=1e-12)
+
+
+def test_both_sides_of_the_push_back_occur():
+    """With and without it, the released preset prunes differently here: the rule has an effect."""
+    settings = {**SMALL, "rerank_every": 3, "candidates": 8}
+    with_it = build(settings_from("released-1.0", **settings))
+    without = build(settings_from("released-1.0", **settings, push_back_line_start=False))
+    assert with_it.ablations.piece.tolist() != without.ablations.piece.tolist()
+
+
+def test_the_record_has_a_row_per_pruned_piece():
+    ours = build(settings_from("algorithm-1", **SMALL))
+    record = ours.ablations
+    columns = ["iteration", "order", "piece", "loss", "occurrences", "lines"]
+    assert record.columns.tolist() == columns
+    assert record.order.tolist() == list(range(len(PIECES) - SMALL["final_size"]))
+    assert sorted([*record.piece, *ours.pieces]) == sorted(PIECES)
+    assert all(len(piece.lstrip("▁")) > 1 for piece in record.piece)
+    # At batch 0 the occurrences are those under the whole vocabulary.
+    corpus = make_corpus()
+    words = [corpus.types[number] for number in corpus.tokens]
+    tokens = [token for word in words for token in oracle.greedy(word, frozenset(PIECES))]
+    for row in record[record.iteration == 0].itertuples():
+        assert row.occurrences == tokens.count(row.piece)
+
+
+def test_the_last_batch_is_cut_to_the_final_size():
+    ours = build(settings_from("algorithm-1", **{**SMALL, "final_size": SINGLES + 1}))
+    assert len(ours.pieces) == SINGLES + 1
+    sizes = ours.ablations.groupby("iteration").size().tolist()
+    assert (set(sizes[:-1]), sizes[-1]) == ({2}, (len(PIECES) - SINGLES - 1) % 2 or 2)
+
+
+def test_all_prunable_pieces_can_go():
+    ours = build(settings_from("algorithm-1", **{**SMALL, "final_size": SINGLES}))
+    assert all(len(piece.lstrip("▁")) <= 1 for piece in ours.pieces)
+
+
+def test_nothing_to_prune_is_an_empty_record():
+    ours = build(settings_from("algorithm-1", **{**SMALL, "final_size": len(PIECES)}))
+    assert ours.pieces == PIECES
+    assert len(ours.ablations) == 0
+    assert ours.ablations.dtypes.loss == np.float64
+
+
+def test_embeddings_are_retrained_for_the_pieces_left_every_l_times_m_batches():
+    train = Trainer()
+    ours = build(settings_from("algorithm-1", **SMALL), train=train)
+    # 12 prunable pieces, 10 go, 2 at a time: batches 0..4; training before batches 2 and 4.
+    sizes = [len(segmenter.pieces) for segmenter in train.segmenters]
+    assert sizes == [len(PIECES) - 4, len(PIECES) - 8]
+    assert ours.embeddings.pieces == train.segmenters[-1].pieces
+
+
+def test_the_paper_trains_once():
+    train = Trainer()
+    build(settings_from("algorithm-1", **{**SMALL, "retrain_every": 4}), train=train)
+    assert train.segmenters == []
+
+
+def test_merges_are_retrained_with_merges():
+    train = Trainer()
+    build(settings_from("released-1.0", **SMALL, retrain=True), train=train)
+    assert all(isinstance(segmenter, MergeSegmenter) for segmenter in train.segmenters)
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+def test_threads_change_no_byte(preset):
+    outcomes = []
+    for threads in (1, 2, 4):
+        ours = build(settings_from(preset, **{**SMALL, "threads": threads}))
+        outcomes.append((ours.pieces, ours.ablations))
+    for pieces, ablations in outcomes[1:]:
+        assert pieces == outcomes[0][0]
+        pd.testing.assert_frame_equal(ablations, outcomes[0][1], check_exact=True)
+
+
+class Killed(Exception):  # noqa: N818
+    pass
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("batches", [1, 2, 3, 4])
+def test_a_killed_run_goes_on_to_the_same_bytes(preset, batches, tmp_path, monkeypatch):
+    from sagevocab.vocab import sage
+
+    settings = settings_from(preset, **{**SMALL, "retrain": True})
+    whole = build(settings)
+    done = []
+
+    def die(pruning, *_):
+        done.append(pruning.iteration)
+        if len(done) == batches:
+            raise Killed
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sage, "_log_progress", die)
+        with pytest.raises(Killed):
+            build(settings, state_dir=tmp_path)
+    train = Trainer()
+    resumed = build(settings, train=train, state_dir=tmp_path)
+    assert resumed.pieces == whole.pieces
+    pd.testing.assert_frame_equal(resumed.ablations, whole.ablations, check_exact=True)
+    assert resumed.embeddings.pieces == whole.embeddings.pieces
+    assert resumed.embeddings.target.tobytes() == whole.embeddings.target.tobytes()
+    assert len(train.segmenters) == len([batch for batch in (2, 4) if batch >= batches])
+
+
+def test_a_training_that_was_done_is_not_done_again(tmp_path, monkeypatch):
+    """Killed between a retraining and the end of its batch, a run goes on with what it learned."""
+    from sagevocab.vocab import sage
+
+    settings = settings_from("algorithm-1", **SMALL)
+    prune = sage._Pruning.prune
+
+    def die(pruning, count):
+        if pruning.iteration == 2:
+            raise Killed
+        prune(pruning, count)
+
+    with monkeypatch.context() as patch:
+        patch.setattr(sage._Pruning, "prune", die)
+        with pytest.raises(Killed):
+            build(settings, state_dir=tmp_path)
+    train = Trainer()
+    resumed = build(settings, train=train, state_dir=tmp_path)
+    assert len(train.segmenters) == 1  # before batch 4 only
+    pd.testing.assert_frame_equal(resumed.ablations, build(settings).ablations, check_exact=True)
+
+
+def test_progress_of_another_corpus_is_not_resumed(tmp_path):
+    settings = settings_from("algorithm-1", **SMALL)
+    build(settings, make_corpus(5), state_dir=tmp_path)
+    resumed, fresh = build(settings, state_dir=tmp_path), build(settings)
+    pd.testing.assert_frame_equal(resumed.ablations, fresh.ablations, check_exact=True)
+
+
+def test_presets_are_those_of_the_paper_and_of_the_released_code():
+    paper, released = settings_from("algorithm-1"), settings_from("released-1.0", prune_batch=50)
+    assert (paper.decoder, paper.loss, paper.loss_lines) == ("greedy", "total", "all")
+    assert (paper.context_matrix, paper.retrain, paper.push_back_line_start) == ("own", True, False)
+    assert (paper.final_size, paper.prune_batch, paper.candidates) == (16_000, 100, 1500)
+    assert (paper.rerank_every, paper.retrain_every, paper.window) == (10, 4, 5)
+    assert (released.decoder, released.loss, released.loss_lines) == (
+        "merges", "mean_string_lines", 1000)  # fmt: skip
+    assert (released.context_matrix, released.retrain) == ("shared", False)
+    assert released.push_back_line_start
+    assert released.prune_batch == 50
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        ({"loss_lines": 1000}, "sage.loss_lines: a total is over all lines"),
+        ({"loss": "median"}, "sage.loss: 'median' is unknown"),
+        ({"loss_lines": "some"}, "sage.loss_lines: 'some' is neither"),
+        ({"context_matrix": "both"}, "sage.context_matrix: 'both' is unknown"),
+        ({"prune_batch": 0}, "sage.prune_batch: 0 is too small"),
+        ({"prune_bach": 1}, "sage.prune_bach: is no setting"),
+    ],
+)
+def test_bad_settings_are_told_by_their_key(overrides, message):
+    with pytest.raises(UserError) as error:
+        settings_from("algorithm-1", **overrides)
+    assert str(error.value).startswith(message)
+
+
+def test_an_unknown_preset_is_told():
+    with pytest.raises(UserError, match=r"^sage\.preset: 'algorithm-2' is unknown"):
+        settings_from("algorithm-2")
+
+
+@pytest.mark.parametrize(
+    ("overrides", "message"),
+    [
+        ({"final_size": SINGLES - 1}, "vocabulary.final_size: "),
+        ({"final_size": len(PIECES) + 1}, "vocabulary.final_size: "),
+        ({"candidates": 3}, "sage.candidates: 3 run out before the next ranking; use 4"),
+        ({"decoder": "viterbi"}, "sage.decoder: 'viterbi' is unknown"),
+    ],
+)
+def test_settings_that_do_not_fit_the_vocabulary_are_told(overrides, message):
+    with pytest.raises(UserError) as error:
+        build(settings_from("algorithm-1", **{**SMALL, **overrides}))
+    assert str(error.value).startswith(message)
+
+
+def test_inputs_that_do_not_go_together_are_told():
+    settings = settings_from("algorithm-1", **SMALL)
+    with pytest.raises(UserError, match="^corpus: holds no word"):
+        build(settings, WordCorpus.from_lines([" "], Normalizer()))
+    other = vectors_for(PIECES[::-1])
+    with pytest.raises(UserError, match="^embeddings: are of another vocabulary"):
+        build_sage(make_corpus(), PIECES, MERGES, other, settings, Word2VecSettings())
+    with pytest.raises(UserError, match=r"^sage\.decoder: merges needs"):
+        build_sage(
+            make_corpus(), PIECES, None, vectors_for(PIECES),
+            settings_from("released-1.0", **SMALL), Word2VecSettings(),
+        )  # fmt: skip
