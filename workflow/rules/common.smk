@@ -1,4 +1,4 @@
-"""Names, paths and settings that every rule file shares: the only place for helper functions.
+"""Names, paths and settings that all rule files share, and the only place for helper functions.
 
 Values reach a rule through its `params:`, so that a change of one configuration key reruns its
 consumers and nothing else; scripts never see the configuration itself.
@@ -63,7 +63,7 @@ def state(path):
 
 
 def library_digest(module):
-    """Digest of the library's sources that a rule depends on, for its `params: code=`."""
+    """Digest of a module and all that it imports, for `params` of the rules that use it."""
     return f"{module}:{source_digest(module)}"
 
 
