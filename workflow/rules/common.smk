@@ -1,6 +1,6 @@
 """Names, paths and settings that all rule files share, and the only place for helper functions.
 
-Values reach a rule through its `params:`, so that a change of one configuration key reruns its
+Values travel to the rules as `params:`, so that a change of one configuration key reruns its
 consumers and nothing else; scripts never see the configuration itself.
 """
 
