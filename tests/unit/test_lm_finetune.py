@@ -279,6 +279,18 @@ def test_a_loss_that_is_not_finite_names_the_key(model, splits, tmp_path):
         run(model, splits, VALUES, tmp_path, learning_rate=1e38, max_grad_norm=0.0)
 
 
+def test_too_little_memory_names_the_key(model, splits, monkeypatch):
+    def full(*arguments):
+        raise torch.OutOfMemoryError("CUDA out of memory")
+
+    made, loaded = prepared(model, splits, CLASSES)
+    monkeypatch.setattr(module, "_logits", full)
+    with pytest.raises(UserError, match=r"^lm\.finetune\.batch: too little memory"):
+        module.train_on(made, loaded["train"].examples, 0, 1e-3)
+    with pytest.raises(UserError, match=r"^lm\.finetune\.eval_batch: too little memory"):
+        module.predict(made, loaded["validation"])
+
+
 def test_unknown_keys_are_refused():
     with pytest.raises(UserError, match=r"^lm\.finetune\.epoch: no such key"):
         FinetuneSettings.from_config({"epoch": 3, "seeds": [1]})

@@ -163,7 +163,7 @@ def test_validation_is_repeatable_and_without_dropout(corpus):
 
 
 def test_a_killed_run_resumes_to_the_same_bytes(corpus, tmp_path):
-    settings = TINY | {"steps": 300, "checkpoint_minutes": 1e9}
+    settings = TINY | {"steps": 120, "checkpoint_minutes": 1e9}
     output, state = tmp_path / "killed", tmp_path / "state"
     command = [sys.executable, "-c", SCRIPT, corpus / "shards", corpus / "vocabulary", output]
     search = os.pathsep.join(path for path in sys.path if path)
@@ -178,7 +178,7 @@ def test_a_killed_run_resumes_to_the_same_bytes(corpus, tmp_path):
     child.send_signal(signal.SIGKILL)
     assert child.wait() == -signal.SIGKILL
     done = max(int(path.name.removeprefix("update-")) for path in state.glob("update-*"))
-    assert 5 <= done < 300
+    assert 5 <= done < 120
     assert not output.exists()
 
     resumed = train(corpus, output, arguments={"state_dir": state}, **settings)
@@ -271,7 +271,7 @@ def test_too_little_memory_names_the_key(corpus, monkeypatch):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
     run = dataclasses.replace(run_of(corpus), logits_of=full)
-    with pytest.raises(UserError, match=r"^lm\.pretrain\.micro_batch: .* too little memory"):
+    with pytest.raises(UserError, match=r"^lm\.pretrain\.micro_batch: too little memory"):
         module.train_on(run, 0, 1e-3)
 
 

@@ -3,7 +3,9 @@
 # In:    models/{lang}/{tok}/, a pretrained model
 #        tasks/{task}/{train,validation}.parquet, clean rows
 # Out:   scores/{lang}/{tok}/{task}/{seed}.json                  metrics, as fractions
-#        scores/{lang}/{tok}/{task}/{seed}.predictions.parquet   a prediction for each row
+#        scores/{lang}/{tok}/{task}/{seed}.predictions.parquet   a row an example: example, label,
+#            predicted (classes as numbers, with their probability); for tagging tokens, tags,
+#            predicted, a tag a word
 # Steps: one job a task, tokenizer and seed: fine-tune, predict the validation split, score
 
 

@@ -55,8 +55,8 @@ from sagevocab.lm.training import (
     choose_device,
     hours_minutes_seconds,
     make_optimizer,
+    memory_for,
     order_of,
-    out_of_memory,
     seed_torch,
 )
 from sagevocab.provenance import source_digest
@@ -181,19 +181,14 @@ def finetune(
     splits, tags = load_splits(train, validation, task, encoder, settings.max_sequence_length)
     run = _prepare(Path(model), task, settings, seed, encoder, tags, device)
     schedule = settings.learning_rates(len(splits["train"].rows))
-    mark = _fingerprint(run, Path(model), Path(train), Path(validation))
-    state = ResumableState(state_dir, mark)
+    state = ResumableState(state_dir, _fingerprint(run, model, train, validation))
     checkpoints = Checkpoints(state, seconds=checkpoint_minutes * 60, updates=checkpoint_updates)
     progress = checkpoints.restore(run.model, run.optimizer)
     _train(run, splits["train"], schedule, progress, checkpoints)
 
     frame, predicted = predict(run, splits["validation"])
-    record = _record(task, splits, predicted) | {
-        "language": language,
-        "tokenizer": tokenizer,
-        "seed": seed,
-        "updates": progress.updates,
-    }
+    run_record = {"language": language, "tokenizer": tokenizer, "updates": progress.updates}
+    record = _record(run, splits, predicted) | run_record
     log.info("%s: %s %.4f (most frequent answer %.4f)", *map(record.get, _SUMMARY))
     write_parquet(predictions, frame)
     write_json(scores, record)
@@ -242,14 +237,12 @@ def train_on(run: Finetuning, examples: Examples, update: int, rate: float) -> f
     run.model.train()
     run.optimizer.zero_grad(set_to_none=True)
     total = torch.zeros((), device=run.device.device)
-    try:
+    with memory_for("lm.finetune.batch"):
         for batch in padded:
             loss = _summed_loss(run.task, _logits(run, batch), run.device.put(batch["targets"]))
             loss = loss / targets
             loss.backward()
             total += loss.detach()
-    except torch.OutOfMemoryError as error:
-        raise out_of_memory("lm.finetune.batch") from error
     apply_gradients(run.model, run.optimizer, rate, run.settings.max_grad_norm)
     return total.item()
 
@@ -338,7 +331,7 @@ def load_model(folder: Path, task: Task, tags: list[str]) -> PreTrainedModel:
     head = token_head if task.is_tagging else sequence_head
     classes = tags if task.is_tagging else task.labels or ("value",)
     try:
-        return head.from_pretrained(folder, num_labels=len(classes))
+        return head.from_pretrained(folder, num_labels=len(classes), local_files_only=True)
     except (OSError, ValueError, SafetensorError) as error:
         raise UserError(f"{folder}: is no pretrained model ({error}); pretrain it first") from error
 
@@ -376,7 +369,8 @@ def _all_logits(run: Finetuning, examples: Examples) -> list[np.ndarray]:
     logits: dict[int, np.ndarray] = {}
     for start in range(0, len(order), size):
         chosen = order[start : start + size]
-        batch = _logits(run, examples.padded(chosen, run.encoder.pad)).cpu().numpy()
+        with memory_for("lm.finetune.eval_batch"):
+            batch = _logits(run, examples.padded(chosen, run.encoder.pad)).cpu().numpy()
         for row, example in zip(batch, chosen, strict=True):
             logits[example] = row[examples.words[example]] if examples.words else row
     return [logits[example] for example in range(len(order))]
@@ -390,7 +384,9 @@ def _tags(run: Finetuning, examples: Examples, logits: list[np.ndarray]) -> list
     ]
 
 
-def _fingerprint(run: Finetuning, model: Path, train: Path, validation: Path) -> str:
+def _fingerprint(
+    run: Finetuning, model: str | Path, train: str | Path, validation: str | Path
+) -> str:
     task, settings = asdict(run.task), asdict(run.settings)
     code = source_digest("lm.finetune")
     weights = model / WEIGHTS
@@ -399,14 +395,15 @@ def _fingerprint(run: Finetuning, model: Path, train: Path, validation: Path) ->
     )
 
 
-def _record(task: Task, splits: dict[str, Split], predicted: Any) -> dict[str, Any]:
-    train, validation = splits["train"], splits["validation"]
+def _record(run: Finetuning, splits: dict[str, Split], predicted: Any) -> dict[str, Any]:
+    task, train, validation = run.task, splits["train"], splits["validation"]
     scores = task.scores(validation.gold, predicted)
     words = [len(row) for row in validation.examples.words] or range(len(validation.rows))
     majority = task.scores(validation.gold, most_frequent(train.gold, words, task))
     cut = sum(int((row == TRUNCATED).sum()) for row in validation.examples.words)
     return {
         "task": task.name,
+        "seed": run.seed,
         "metric": task.metric,
         "value": scores[task.metric],
         "all_metrics": scores,

@@ -44,7 +44,7 @@ from sagevocab.lm.training import (
     generator,
     hours_minutes_seconds,
     make_optimizer,
-    out_of_memory,
+    memory_for,
     seed_torch,
 )
 from sagevocab.provenance import source_digest
@@ -256,14 +256,12 @@ def train_on(run: Pretraining, update: int, rate: float) -> float:
     run.model.train()
     run.optimizer.zero_grad(set_to_none=True)
     total = torch.zeros((), device=run.device.device)
-    try:
+    with memory_for("lm.pretrain.micro_batch"):
         for start in range(0, len(batch), size):
             logits, labels = _forward(run, batch[start : start + size])
             loss = summed_loss(logits, labels) / targets
             loss.backward()
             total += loss.detach()
-    except torch.OutOfMemoryError as error:
-        raise out_of_memory("lm.pretrain.micro_batch") from error
     apply_gradients(run.model, run.optimizer, rate, run.settings.gradient_clipping)
     return total.item()
 
@@ -280,10 +278,11 @@ def validate(run: Pretraining) -> tuple[float, float]:
     run.model.eval()
     size = run.settings.validation_batch
     loss, right = 0.0, 0
-    for start in range(0, len(run.heldout), size):
-        logits, labels = _forward(run, run.heldout[start : start + size])
-        loss += summed_loss(logits, labels).item()
-        right += int((logits.argmax(-1) == labels).sum())
+    with memory_for("lm.pretrain.validation_batch"):
+        for start in range(0, len(run.heldout), size):
+            logits, labels = _forward(run, run.heldout[start : start + size])
+            loss += summed_loss(logits, labels).item()
+            right += int((logits.argmax(-1) == labels).sum())
     return loss / targets, right / targets
 
 

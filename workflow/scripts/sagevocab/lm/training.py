@@ -14,7 +14,8 @@ import math
 import os
 import shutil
 import time
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -284,9 +285,17 @@ def _read_progress(folder: Path) -> Progress:
     return Progress(updates=record["updates"], seconds=record["seconds"], log=rows)
 
 
-def out_of_memory(key: str) -> UserError:
-    """Return the error for a GPU that is too small, naming the configuration `key` to lower."""
-    return UserError(f"{key}: the device has too little memory for it; set a smaller one")
+@contextmanager
+def memory_for(key: str) -> Iterator[None]:
+    """Run what needs memory in proportion to the configuration `key`.
+
+    Raises:
+        UserError: the device has too little; names the key to lower.
+    """
+    try:
+        yield
+    except torch.OutOfMemoryError as error:
+        raise UserError(f"{key}: too little memory on the device; set a smaller one") from error
 
 
 def hours_minutes_seconds(seconds: float) -> str:
