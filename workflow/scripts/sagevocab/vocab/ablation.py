@@ -41,7 +41,6 @@ DECODERS = ("greedy", "merges")
 READINGS = ("total", "mean_piece_lines", "mean_string_lines")
 _PARTS = 64  # of the corpus, whatever the number of threads
 _TABLE_BYTES = 4 << 30
-_ALL_LINES = np.uint64(0xFFFFFFFFFFFFFFFF)
 
 
 @dataclass(frozen=True)
@@ -144,7 +143,7 @@ class AblationLosses:
         self._parts = _split(corpus)
         self._scores: kernels.Scores | None = None
         self._rank = self._rank_by_frequency()
-        everything = np.full(self._n_pieces, _ALL_LINES)
+        everything = np.full(self._n_pieces, kernels.HIGHEST)
         keys = sample_keys(self._n_pieces, objective.seed)[np.argsort(self._rank[:-1])]
         self._sample = kernels.Sample(keys, everything)
         if objective.reading == "mean_string_lines":

@@ -330,7 +330,8 @@ def _merge_word(leaves, ranks, merged):
     """
     n = len(leaves)
     piece = np.empty(2 * n, np.int32)
-    piece[:n] = leaves
+    for i in range(n):
+        piece[i] = leaves[i]
     left = np.full(2 * n, -1, np.int32)
     right = np.full(2 * n, -1, np.int32)
     roots = np.arange(n)
@@ -338,23 +339,28 @@ def _merge_word(leaves, ranks, merged):
     for i in range(n - 1):
         rank[i] = _rank(ranks, leaves[i], leaves[i + 1])
     live, nodes = n, n
-    while True:
-        best = -1
-        for i in range(live - 1):
-            if rank[i] >= 0 and (best < 0 or rank[i] < rank[best]):
-                best = i
-        if best < 0:
-            return piece[:nodes], left, right, roots[:live]
+    best = _lowest(rank, live - 1)
+    while best >= 0:
         piece[nodes], left[nodes], right[nodes] = merged[rank[best]], roots[best], roots[best + 1]
         roots[best] = nodes
         nodes += 1
         live -= 1
-        roots[best + 1 : live] = roots[best + 2 : live + 1].copy()
-        rank[best + 1 : live] = rank[best + 2 : live + 1].copy()
-        if best > 0:
-            rank[best - 1] = _rank(ranks, piece[roots[best - 1]], piece[roots[best]])
-        if best < live - 1:
-            rank[best] = _rank(ranks, piece[roots[best]], piece[roots[best + 1]])
+        for i in range(best + 1, live):
+            roots[i], rank[i] = roots[i + 1], rank[i + 1]
+        for i in range(max(best - 1, 0), min(best + 1, live - 1)):  # the new piece's neighbours
+            rank[i] = _rank(ranks, piece[roots[i]], piece[roots[i + 1]])
+        best = _lowest(rank, live - 1)
+    return piece[:nodes], left, right, roots[:live]
+
+
+@njit(cache=True, nogil=True)
+def _lowest(rank, n):
+    """Return where the lowest of the first n ranks is, the leftmost of equal ones; -1: nowhere."""
+    best = -1
+    for i in range(n):
+        if rank[i] >= 0 and (best < 0 or rank[i] < rank[best]):
+            best = i
+    return best
 
 
 @njit(cache=True, nogil=True)

@@ -20,6 +20,8 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+HIGHEST = np.uint64(0xFFFFFFFFFFFFFFFF)  # a limit that every line's hash keeps to
+
 
 class Scores(NamedTuple):
     """The embeddings, and a table of the pair losses met so far.
@@ -103,11 +105,14 @@ def ablation_loss(line, starts, words, variants, following, item, ablations, win
         first = max(counted, start - window)
         loss -= pairs_meeting(line, first, start, stop, end, window, scores)
 
-        new_start = start - first
-        new[:new_start] = line[first:start]
-        a, b = ablations.offsets[variants[item]], ablations.offsets[variants[item] + 1]
-        new_stop = new_start + b - a
-        new[new_start:new_stop] = ablations.ids[a:b]
+        new_start = 0
+        for at in range(first, start):
+            new[new_start] = line[at]
+            new_start += 1
+        new_stop = new_start
+        for at in range(ablations.offsets[variants[item]], ablations.offsets[variants[item] + 1]):
+            new[new_stop] = ablations.ids[at]
+            new_stop += 1
         item = following[item]
         new_end = write_right(line, starts, stop, words, variants, following, item,
                               ablations, new, new_stop, new_stop + window)  # fmt: skip
@@ -281,29 +286,37 @@ def count_lines(lines, first, pieces, n_pieces):
 def sample_limits(lines, first, pieces, holding, keys, n):
     """Return, for every piece, the n-th lowest hash among the lines `count_lines` counted.
 
-    A piece of at most n such lines has the highest limit there is: all its lines count. Each piece
-    collects 2 n hashes, drops the higher half, and goes on.
+    A piece of at most n such lines has the highest limit there is: all its lines count. The others
+    keep their n lowest hashes in a heap each, the highest of them on top.
     """
-    limits = np.full(len(keys), np.uint64(0xFFFFFFFFFFFFFFFF))
-    room = np.where(holding > n, np.minimum(holding, 2 * n), 0)
-    ends = np.cumsum(room)
-    hashes, held = np.empty(ends[-1], np.uint64), np.zeros(len(keys), np.int64)
+    limits = np.full(len(keys), HIGHEST)
+    begin = np.zeros(len(keys) + 1, np.int64)
+    for piece in range(len(keys)):
+        begin[piece + 1] = begin[piece] + n * (holding[piece] > n)
+    heaps = np.full(begin[-1], HIGHEST)
     seen, found = np.full(len(keys), -1, np.int64), np.empty(len(keys), np.int64)
     for number in range(len(lines.offsets) - 1):
         types = lines.types[lines.offsets[number] : lines.offsets[number + 1]]
         for k in range(distinct_pieces(types, first, pieces, number, seen, found)):
             piece = found[k]
-            if room[piece] == 0:
-                continue
-            begin = ends[piece] - room[piece]
-            if held[piece] == room[piece]:
-                hashes[begin : ends[piece]].sort()
-                held[piece] = n
-            hashes[begin + held[piece]] = line_hash(keys[piece], lines.number + number)
-            held[piece] += 1
-    for piece in np.flatnonzero(room):
-        begin = ends[piece] - room[piece]
-        bucket = hashes[begin : begin + held[piece]]
-        bucket.sort()
-        limits[piece] = bucket[n - 1]
+            if holding[piece] > n:
+                heap = heaps[begin[piece] : begin[piece + 1]]
+                replace_highest(heap, line_hash(keys[piece], lines.number + number))
+                limits[piece] = heap[0]
     return limits
+
+
+@njit(cache=True, nogil=True)
+def replace_highest(heap, value):
+    """Put `value` into a heap in place of the highest, unless it is higher still."""
+    if value >= heap[0]:
+        return
+    at, child = 0, 1
+    while child < len(heap):
+        if child + 1 < len(heap) and heap[child + 1] > heap[child]:
+            child += 1
+        if heap[child] <= value:
+            break
+        heap[at] = heap[child]
+        at, child = child, 2 * child + 1
+    heap[at] = value
