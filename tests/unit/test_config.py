@@ -57,6 +57,10 @@ WRONG = [
     ({"lm": {"tokenizers": ["mine"]}}, "config key lm.tokenizers: 'mine' is not in tokenizers"),
     ({"lm": {"pretrain": {"steps": 10}}}, "exactly one of hours, steps, tokens"),
     ({"lm": {"pretrain": {"micro_batch": 31}}}, "config key lm.pretrain.micro_batch: 31 does not"),
+    (
+        {"lm": {"pretrain": {"sequence_length": 64}}},
+        "config key lm.finetune.max_sequence_length: 128 is more than",
+    ),
     ({"lm": {"pretrain": {"heads": 7}}}, "config key lm.pretrain.heads: 7 does not divide"),
     (
         {"language_settings": {"en": {"source": {"path": "no/such.bz2"}}}},

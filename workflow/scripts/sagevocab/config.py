@@ -198,3 +198,9 @@ def _model_problems(lm: dict[str, Any], tokenizers: list[str]) -> Iterator[str]:
             f"config key lm.pretrain.micro_batch: {pretrain['micro_batch']} does not divide batch "
             f"({pretrain['batch']})"
         )
+    longest = lm["finetune"]["max_sequence_length"]
+    if longest > pretrain["sequence_length"]:
+        yield (
+            f"config key lm.finetune.max_sequence_length: {longest} is more than the models learn "
+            f"positions for (lm.pretrain.sequence_length: {pretrain['sequence_length']})"
+        )
