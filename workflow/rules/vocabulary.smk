@@ -241,7 +241,7 @@ rule train_embeddings:
 
 
 rule build_sage:
-    """SaGe: prune the initial vocabulary to the final size (paper, Section 3, Algorithm 1)."""
+    """SaGe: prune the initial vocabulary to the final size (paper, Section 3, Algorithm 3)."""
     input:
         words=result("corpus/{lang}.train.words.npz"),
         pieces=result("vocab/{lang}/bpe_initial/pieces.txt"),
