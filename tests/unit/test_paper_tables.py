@@ -146,10 +146,11 @@ def test_scores_are_means_with_spread_beside_the_papers(outputs):
         ["BPE", ".7900 ± .0141", "50.00 ± 0.00"],
         ["Most frequent answer", ".5000", "50.00"],
         ["BPE (paper)", ".7918", "62.76"],
-        ["sage (paper)", ".8004", "64.00"],
+        ["SaGe (paper)", ".8004", "64.00"],
     ]
     header = text_of(outputs, "md").splitlines()[0]
     assert header == "|  | MRPC (F1) | MNLI (Acc. %, synthetic) |"
+    assert "over 2 fine-tuning seeds" in text_of(outputs, "md")
     row = rows_of(outputs)[0]
     assert float(row["mean"]) == pytest.approx(0.79)
     assert (row["seeds"], row["paper"]) == ("2", "0.7918")
@@ -160,6 +161,7 @@ def test_one_seed_has_no_spread_and_a_metric_may_be_negative_or_undefined(output
     given = [score("cola", "bpe", 1, -0.0123, 0), score("cola", "sage", 1, float("nan"), 0)]
     labels = {"bpe": "BPE", "sage": "SaGe"}
     tables.table_ner(given, tasks=tasks, labels=labels, paper={}, **outputs)
+    assert "One fine-tuning seed" in text_of(outputs, "md")
     last = ["Most frequent answer", ".0000"]
     assert markdown_rows(outputs) == [["BPE", "−.0123"], ["SaGe", "–"], last]
 

@@ -258,6 +258,7 @@ def language_titles(languages):
 def domain_title(name):
     """Name of a domain text as a panel shows it, synthetic text called so."""
     title = setting("domain_settings", name)["name"]
+    title = title[:1].upper() + title[1:]
     return f"{title} (synthetic)" if synthetic_domain(name) else title
 
 

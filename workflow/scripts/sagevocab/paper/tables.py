@@ -25,6 +25,7 @@ _UNITS = {
 }
 
 
+_PAPER_NAMES = {"bpe": "BPE", "sage": "SaGe"}
 _SCORE_KEYS = ("task", "tokenizer", "seed", "value", "majority")
 
 
@@ -193,19 +194,26 @@ def _write_scores(
     data = summarise_scores(scores, tasks, labels, paper)
     ours = [[label, *_our_cells(data, name, tasks)] for name, label in labels.items()]
     printed = [
-        [f"{labels.get(name, name)} (paper)", *_paper_cells(values, tasks)]
+        [f"{_PAPER_NAMES[name]} (paper)", *_paper_cells(values, tasks)]
         for name, values in paper.items()
     ]
     ours.append(["Most frequent answer", *_majority_cells(data, tasks)])
     header = [("", "", ""), *(_task_header(task) for task in tasks)]
     shown = pd.DataFrame(ours + printed, columns=pd.MultiIndex.from_tuples(header))
-    seeds = sorted({int(number) for number in data["seeds"]})
     note = (
-        f"Mean ± standard deviation over {' to '.join(map(str, seeds))} fine-tuning seed(s), "
-        "validation set; the paper gives the mean of three runs on the dev set."
+        f"{_averaging(data['seeds'])}, validation set; the paper gives the mean of three runs on "
+        "the dev set."
     )
     align = "l" + "r" * len(tasks)
     write_table(shown, data, align=align, note=note, blocks=[len(ours)], **files)
+
+
+def _averaging(seeds: pd.Series) -> str:
+    if seeds.max() == 1:
+        return "One fine-tuning seed"
+    fewest, most = seeds.min(), seeds.max()
+    number = most if fewest == most else f"{fewest} to {most}"
+    return f"Mean ± standard deviation over {number} fine-tuning seeds"
 
 
 def read_scores(paths: Iterable[Files]) -> list[dict]:
