@@ -5,12 +5,15 @@
 
 Each unordered pair of positions counts from both sides, so a line is a sum over pairs i < j of
 `pair_loss`. Taking a piece away re-segments every word that holds it. A pair changes only if its
-span meets such a word: further pairs keep their tokens and their distance. So the ablation loss of
-a line is the sum of `pairs_meeting` after, minus the same before, over the changed words. A span
-that meets two of them is counted with the first.
+span meets such a word: all others keep their tokens and their distance. So the ablation loss of a
+line is a sum over its changed words, of the pairs that meet the word afterwards, minus those that
+met it before. A pair that meets two changed words is counted with the first.
 
 Sums run in a fixed order in float64, and each caller hands over whole lines: results depend on
 neither threads nor machine load.
+
+Functions that loop over pairs or tokens call none that takes arrays: for each array that is handed
+on, Numba counts references with a lock, which costs more than the pairs of a word together.
 """
 
 from __future__ import annotations
@@ -21,6 +24,10 @@ import numpy as np
 from numba import njit
 
 HIGHEST = np.uint64(0xFFFFFFFFFFFFFFFF)  # a limit that every line's hash keeps to
+
+# Columns of an item: a word of a line that holds a piece of interest; where the word's tokens
+# without the piece start and stop; the next item of the piece to the right, or -1.
+PIECE, WORD, START, STOP, NEXT = range(5)
 
 
 class Scores(NamedTuple):
@@ -66,75 +73,102 @@ def pair_loss(target, context, x, y):
 
 
 @njit(cache=True, nogil=True)
-def pairs_meeting(tokens, first, start, stop, end, window, scores):
-    """Sum the pairs of tokens[first:end] whose span meets the word tokens[start:stop].
+def sum_spans(tokens, spans, owners, n, window, scores, loss):
+    """Add to the loss of owners[k] the pairs that meet its word after, less those before, k < n.
 
-    The table is looked up here and not in a function of its own: for each array that a function
-    is handed, Numba counts references with a lock, which costs several times the look-up.
+    spans: rows (begin, start, stop, end), 2 k before and 2 k + 1 after: of all pairs within
+    tokens[begin:end], those whose span meets the word tokens[start:stop] count.
     """
     table, target, context = scores
-    loss = 0.0
-    for i in range(max(first, start - window), stop):
-        for j in range(max(start, i + 1), min(end, i + window + 1)):
-            low, high = min(tokens[i], tokens[j]), max(tokens[i], tokens[j])
-            if low < 0:  # an uncovered character holds its position and takes part in no pair
-                continue
-            at = np.int64(high) * (high + 1) // 2 + low
-            if len(table) == 0:
-                loss += pair_loss(target, context, high, low)
-                continue
-            if table[at] == 0.0:
-                table[at] = pair_loss(target, context, high, low)
-            loss += table[at]
-    return loss
+    for k in range(n):
+        difference = 0.0
+        for row in range(2 * k, 2 * k + 2):
+            begin, start, stop, end = spans[row, 0], spans[row, 1], spans[row, 2], spans[row, 3]
+            pairs = 0.0
+            for i in range(max(begin, start - window), stop):
+                x = np.int64(tokens[i])
+                for j in range(max(start, i + 1), min(end, i + window + 1)):
+                    y = np.int64(tokens[j])
+                    low, high = min(x, y), max(x, y)
+                    if low < 0:  # an uncovered character holds its position and is in no pair
+                        continue
+                    at = np.uint64(high * (high + 1) // 2 + low)  # unsigned: not from the end
+                    if len(table) == 0:
+                        pairs += pair_loss(target, context, high, low)
+                        continue
+                    if table[at] == 0.0:
+                        table[at] = pair_loss(target, context, high, low)
+                    pairs += table[at]
+            difference = pairs - difference
+        loss[owners[k]] += difference
 
 
 @njit(cache=True, nogil=True)
-def ablation_loss(line, starts, words, variants, following, item, ablations, window, scores, new):
-    """Return L without a piece minus L with it, over one line.
+def write_spans(tokens, starts, words, items, n_items, head, number, sample, window, spans, owners):
+    """Write the spans of each word that each piece of interest changes; return how many.
 
-    line: its tokens; word w is line[starts[w] : starts[w + 1]].
-    item: the first word that holds the piece; `words`, `variants` (its tokens without the piece)
-    and `following` (the next such item, or -1) are by item. new: scratch.
+    tokens: the line, whose word w starts at starts[w]; then the items' variants, then room, where
+    the tokens around each changed word are written as they are without the piece.
     """
-    loss = 0.0
-    end = starts[-1]
-    counted = 0  # pairs that begin before it met the changed word before
-    while item >= 0:
-        start, stop = starts[words[item]], starts[words[item] + 1]
-        first = max(counted, start - window)
-        loss -= pairs_meeting(line, first, start, stop, end, window, scores)
-
-        new_start = 0
-        for at in range(first, start):
-            new[new_start] = line[at]
-            new_start += 1
-        new_stop = new_start
-        for at in range(ablations.offsets[variants[item]], ablations.offsets[variants[item] + 1]):
-            new[new_stop] = ablations.ids[at]
-            new_stop += 1
-        item = following[item]
-        new_end = write_right(line, starts, stop, words, variants, following, item,
-                              ablations, new, new_stop, new_stop + window)  # fmt: skip
-        loss += pairs_meeting(new, 0, new_start, new_stop, new_end, window, scores)
-        counted = stop
-    return loss
+    keys, limits = sample
+    end, at, n = starts[words], items[n_items - 1, STOP], 0
+    for k in range(n_items):
+        piece = items[k, PIECE]
+        item, head[piece] = head[piece], -1  # so that the piece's further items find it done
+        if line_hash(keys[piece], number) > limits[piece]:
+            continue
+        counted = 0  # a pair that begins before this met the changed word before
+        while item >= 0:
+            word = items[item, WORD]
+            first = max(counted, starts[word] - window)
+            counted = starts[word + 1]
+            spans[2 * n, 0], spans[2 * n, 1] = first, starts[word]
+            spans[2 * n, 2], spans[2 * n, 3] = counted, end
+            spans[2 * n + 1, 0], spans[2 * n + 1, 1] = at, at + starts[word] - first
+            for source in range(first, starts[word]):
+                tokens[at] = tokens[source]
+                at += 1
+            room = at + items[item, STOP] - items[item, START] + window
+            spans[2 * n + 1, 2] = room - window
+            following = item
+            item = items[item, NEXT]
+            while word < words and at < room:  # the word and, to the end of the window, the others
+                a, b = starts[word], starts[word + 1]
+                if following >= 0 and items[following, WORD] == word:
+                    a, b = items[following, START], items[following, STOP]
+                    following = items[following, NEXT]
+                for source in range(a, min(b, a + room - at)):
+                    tokens[at] = tokens[source]
+                    at += 1
+                word += 1
+            spans[2 * n + 1, 3] = at
+            owners[n] = piece
+            n += 1
+    return n
 
 
 @njit(cache=True, nogil=True)
-def write_right(line, starts, at, words, variants, following, item, ablations, new, n, room):
-    """Write to new[n:room] what follows position `at`, without the piece; return where it ends."""
-    while n < room and at < starts[-1]:
-        if item < 0 or at < starts[words[item]]:
-            new[n] = line[at]
-            n, at = n + 1, at + 1
-        else:
-            a, b = ablations.offsets[variants[item]], ablations.offsets[variants[item] + 1]
-            for piece in ablations.ids[a : min(b, a + room - n)]:
-                new[n] = piece
-                n += 1
-            at = starts[words[item] + 1]
-            item = following[item]
+def list_items(types, ablations, tokens, starts, items, head, occurrences, holding):
+    """List the items of a line and write their variants behind its tokens; return how many.
+
+    The items of a piece are chained from left to right, from `head[piece]` on.
+    """
+    first, pieces, offsets, ids = ablations
+    at, n = starts[len(types)], 0
+    for word in range(len(types) - 1, -1, -1):
+        for variant in range(first[types[word]], first[types[word] + 1]):
+            piece = pieces[variant]
+            for source in range(starts[word], starts[word + 1]):
+                occurrences[piece] += tokens[source] == piece
+            holding[piece] += head[piece] < 0
+            items[n, PIECE], items[n, WORD], items[n, NEXT] = piece, word, head[piece]
+            items[n, START] = at
+            for source in range(offsets[variant], offsets[variant + 1]):
+                tokens[at] = ids[source]
+                at += 1
+            items[n, STOP] = at
+            head[piece] = n
+            n += 1
     return n
 
 
@@ -148,71 +182,52 @@ def ablate_lines(lines, tokens, ablations, scores, window, sample):
     n_pieces = len(sample.keys)
     loss, occurrences = np.zeros(n_pieces), np.zeros(n_pieces, np.int64)
     holding, opening = np.zeros(n_pieces, np.int64), np.zeros(n_pieces, np.int64)
+    head = np.full(n_pieces, -1, np.int64)
     longest, most_words = longest_line(lines, tokens)
-    line, starts = np.empty(longest, np.int32), np.empty(most_words + 1, np.int64)
-    words, variants = np.empty(longest, np.int64), np.empty(longest, np.int64)
-    following = np.empty(longest, np.int64)
-    new = np.empty(2 * window + longest_variant(ablations), np.int32)
-    head = np.full(n_pieces, -1, np.int64)  # the first item of each piece in the line
-    for number in range(len(lines.offsets) - 1):
-        types = lines.types[lines.offsets[number] : lines.offsets[number + 1]]
+    starts = np.empty(most_words + 1, np.int64)
+    items, owners = np.empty((longest, 5), np.int64), np.empty(longest, np.int64)
+    spans = np.empty((2 * longest, 4), np.int64)
+    room = longest * (1 + 2 * longest_variant(ablations) + 2 * window)
+    line = np.empty(room, np.int32)
+    for k in range(len(lines.offsets) - 1):
+        number = lines.number + k
+        types = lines.types[lines.offsets[k] : lines.offsets[k + 1]]
         write_line(types, tokens, line, starts)
-        if line[0] >= 0 and counts(sample, line[0], lines.number + number):
-            opening[line[0]] += 1
-        items = list_items(types, ablations, words, variants, following, head)
-        for item in range(items):
-            piece = ablations.pieces[variants[item]]
-            for at in range(starts[words[item]], starts[words[item] + 1]):
-                occurrences[piece] += line[at] == piece
-            if head[piece] < 0:
-                continue  # done with an earlier item
-            holding[piece] += 1
-            if counts(sample, piece, lines.number + number):
-                loss[piece] += ablation_loss(
-                    line, starts[: len(types) + 1], words, variants, following, head[piece],
-                    ablations, window, scores, new
-                )  # fmt: skip
-            head[piece] = -1
+        opener = line[0]
+        if opener >= 0 and line_hash(sample.keys[opener], number) <= sample.limits[opener]:
+            opening[opener] += 1
+        n = list_items(types, ablations, line, starts, items, head, occurrences, holding)
+        if n > 0:
+            words = len(types)
+            n = write_spans(
+                line, starts, words, items, n, head, number, sample, window, spans, owners
+            )
+            sum_spans(line, spans, owners, n, window, scores, loss)
     return loss, occurrences, holding, opening
 
 
 @njit(cache=True, nogil=True)
-def list_items(types, ablations, words, variants, following, head):
-    """List (word, variant) for each piece of interest in each word of a line; return how many.
-
-    The items of a piece are chained from left to right, from `head[piece]` along `following`.
-    """
-    n = 0
-    for word in range(len(types) - 1, -1, -1):
-        for variant in range(ablations.first[types[word]], ablations.first[types[word] + 1]):
-            piece = ablations.pieces[variant]
-            words[n], variants[n], following[n] = word, variant, head[piece]
-            head[piece] = n
-            n += 1
-    return n
-
-
-@njit(cache=True, nogil=True)
 def total_loss(lines, tokens, scores, window):
-    """Return L(V, C), Equation 1, over `lines`."""
+    """Return L(V, C), Equation 1, over `lines`: each is a word that was not there before."""
     longest, most_words = longest_line(lines, tokens)
     line, starts = np.empty(longest, np.int32), np.empty(most_words + 1, np.int64)
-    loss = 0.0
-    for number in range(len(lines.offsets) - 1):
-        types = lines.types[lines.offsets[number] : lines.offsets[number + 1]]
-        n = write_line(types, tokens, line, starts)
-        loss += pairs_meeting(line, 0, 0, n, n, window, scores)
-    return loss
+    loss, owners, spans = np.zeros(1), np.zeros(1, np.int64), np.zeros((2, 4), np.int64)
+    for k in range(len(lines.offsets) - 1):
+        types = lines.types[lines.offsets[k] : lines.offsets[k + 1]]
+        spans[1, 2] = spans[1, 3] = write_line(types, tokens, line, starts)
+        sum_spans(line, spans, owners, 1, window, scores, loss)
+    return loss[0]
 
 
 @njit(cache=True, nogil=True)
 def write_line(types, tokens, line, starts):
     """Write the tokens of a line's words, and where each word starts; return their number."""
+    ids, offsets = tokens
     n = 0
     for word in range(len(types)):
         starts[word] = n
-        for at in range(tokens.offsets[types[word]], tokens.offsets[types[word] + 1]):
-            line[n] = tokens.ids[at]
+        for at in range(offsets[types[word]], offsets[types[word] + 1]):
+            line[n] = ids[at]
             n += 1
     starts[len(types)] = n
     return n
@@ -246,12 +261,6 @@ def line_hash(key, line):
     x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
     x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
     return x ^ (x >> np.uint64(31))
-
-
-@njit(cache=True, nogil=True)
-def counts(sample, piece, line):
-    """Tell whether a line counts for a piece."""
-    return line_hash(sample.keys[piece], line) <= sample.limits[piece]
 
 
 @njit(cache=True, nogil=True)
