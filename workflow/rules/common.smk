@@ -328,10 +328,11 @@ def preset_title(name):
 
 def synthetic_names():
     """Languages, domains and tasks of the run with text that a generator made."""
+    tasks = TASKS if LM_TOKENIZERS else []
     return [
         *filter(synthetic_language, LANGUAGES),
         *filter(synthetic_domain, DOMAINS),
-        *filter(synthetic_task, TASKS),
+        *filter(synthetic_task, tasks),
     ]
 
 

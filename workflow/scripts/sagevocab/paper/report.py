@@ -185,9 +185,7 @@ def _key(verdict: str) -> str:
 # --- figures and tables
 
 
-def _figure(
-    name: str, path: Path | str, captions: Mapping[str, Path | str]
-) -> dict[str, jinja2.utils.markupsafe.Markup | str]:
+def _figure(name: str, path: Path | str, captions: Mapping[str, Path | str]) -> dict[str, Any]:
     try:
         image = base64.b64encode(Path(path).read_bytes()).decode("ascii")
     except OSError as error:
