@@ -135,7 +135,7 @@ def sage(
     final: int, k: int, M: int, m: int, l: int, window: int,  # noqa: E741, N803
     shared: bool, retrain: bool, push_back: bool,
 ) -> tuple[list[str], list[tuple]]:  # fmt: skip
-    """Algorithm 2, line by line; returns the pieces left and (iteration, piece, loss) of others."""
+    """Algorithm 3, line by line; returns the pieces left and (iteration, piece, loss) of others."""
     left, record, i = list(pieces), [], 0
     bottom: dict[str, float] = {}
     while len(left) > final:

@@ -1,6 +1,6 @@
 """Ablation losses: how much Equation 1 grows when one piece leaves the vocabulary.
 
-    loss_t = L(V without t, C) - L(V, C)        (paper, Section 3, Algorithm 2)
+    loss_t = L(V without t, C) - L(V, C)        (paper, Section 3, Algorithm 3)
 
 exactly, for every piece of interest in one pass over the corpus: `kernels` walks the lines,
 `decoding` knows each word type's tokens with and without a piece, and here the work is shared out,

@@ -1,9 +1,9 @@
-"""SaGe: prune a large vocabulary by contextual loss (paper, Section 3, Algorithm 2).
+"""SaGe: prune a large vocabulary by contextual loss (paper, Section 3, Algorithm 3).
 
 Batch by batch, the pieces whose ablation costs least leave the vocabulary. All are ranked every
 `rerank_every` batches; in between only the `candidates` lowest of that ranking are considered.
 
-Between two re-rankings the candidates' losses are updated, as Algorithm 2 says; or, with
+Between two re-rankings the candidates' losses are updated, as Algorithm 3 says; or, with
 `push_back_line_start`, the ranking is kept, except that candidates which are the first token of a
 line (a line that counts for their loss) go behind all others, each group in the order of the
 ranking. That is what the released SaGe 1.0 comes to: it re-encodes a line with the candidates as
