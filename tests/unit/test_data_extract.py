@@ -241,6 +241,6 @@ def test_a_sample_of_a_domain_text(tmp_path) -> None:
     output = tmp_path / "o.zst"
     assert extract_sample(source, output, TEXT, SETTINGS, lines=None) == 50
     assert extract_sample(source, output, TEXT, SETTINGS, lines=20) == 20
-    with pytest.raises(UserError, match="^k: .* 50 distinct lines"):
+    with pytest.raises(UserError, match=r"^k\.lines: .* 50 distinct lines"):
         extract_sample(source, output, TEXT, SETTINGS, lines=51)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["o.zst", "text"]

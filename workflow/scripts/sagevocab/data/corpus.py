@@ -311,8 +311,8 @@ def _check_enough(source, distinct: int, lines: int | None, heldout: int, key: s
         raise UserError(f"{source}: holds no lines; check the source of {key}")
     if distinct < wanted:
         raise UserError(
-            f"{key}: {source} has {distinct} distinct lines, fewer than the {wanted} asked for "
-            "(lines + heldout_lines); lower them, or set `lines: null` for all"
+            f"{key}.lines: the text has {distinct} distinct lines, fewer than the {wanted} asked "
+            "for (lines + heldout_lines); lower them, or set `lines: null` for all"
         )
 
 
