@@ -6,6 +6,10 @@ CORES ?= 2
 INSTALLED := $(VENV)/installed
 SMK := $(BIN)/snakemake --cores $(CORES)
 
+# Byte code is written at the first import, not at installation: most of what is installed is never
+# imported. So a setting that forbids writing it must not reach the commands below.
+export PYTHONDONTWRITEBYTECODE :=
+
 .PHONY: help environment demo test lint format docs lock clean
 
 help:  ## Show the targets.
