@@ -26,7 +26,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 	touch $@
 
 demo: $(INSTALLED)  ## Run the whole workflow on the embedded default, in minutes.
-	$(SMK) --quiet rules --configfile config/demo.yaml -- all
+	$(SMK) --scheduler greedy --quiet rules --configfile config/demo.yaml -- all
 	@echo
 	@echo "Done. Open results/demo/report.html in a browser."
 	@echo "Figures: results/demo/figures/   tables: results/demo/tables/   claims: results/demo/claims.md"
