@@ -207,6 +207,8 @@ def test_the_file_and_the_memory_form_agree(corpus, tmp_path) -> None:
 
 
 def test_too_few_lines_are_an_error_that_names_the_key(corpus, tmp_path) -> None:
-    with pytest.raises(UserError, match=r"language_settings\.en\.lines: .* 900 distinct lines.*901"):
+    with pytest.raises(
+        UserError, match=r"language_settings\.en\.lines: .* 900 distinct lines.*901"
+    ):
         sampled(corpus, tmp_path, lines=801, heldout_lines=100, seed=1)
     assert not (tmp_path / "train.txt.zst").exists()

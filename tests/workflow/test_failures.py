@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-EMPTY_DUMP = b"""<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/" version="0.10" xml:lang="en">
+EMPTY_DUMP = b"""<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/" version="0.10">
   <page><title>Talk:A</title><ns>1</ns><id>1</id>
   <revision><id>1</id><text>Talk is not an article.</text></revision></page>
 </mediawiki>

@@ -1,13 +1,12 @@
 """Adapter of rule build_sage."""
 
-from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings
-from sagevocab.vocab.sage import build_sage, settings_from
-
 from sagevocab.provenance import job
 from sagevocab.state import write_parquet
 from sagevocab.vocab.bpe import merges_of_model, read_model
+from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings
 from sagevocab.vocab.export import Card, WordSettings, export_greedy
 from sagevocab.vocab.pieces import read_pieces
+from sagevocab.vocab.sage import build_sage, settings_from
 from sagevocab.vocab.words import WordCorpus
 
 with job(snakemake):

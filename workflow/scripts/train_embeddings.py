@@ -1,11 +1,10 @@
 """Adapter of rule train_embeddings."""
 
-from sagevocab.vocab.embeddings import Word2VecSettings, train_embeddings
-from sagevocab.vocab.sage import settings_from
-
 from sagevocab.provenance import job
 from sagevocab.vocab.bpe import merges_of_model, read_model
+from sagevocab.vocab.embeddings import Word2VecSettings, train_embeddings
 from sagevocab.vocab.pieces import read_pieces
+from sagevocab.vocab.sage import settings_from
 from sagevocab.vocab.segment import GreedySegmenter, MergeSegmenter
 from sagevocab.vocab.words import WordCorpus
 
