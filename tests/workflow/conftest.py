@@ -40,7 +40,7 @@ def run_snakemake(
         "XDG_CACHE_HOME": str(checkout / ".cache"),
         **environment,
     }
-    command = [sys.executable, "-m", "snakemake", "--cores", "2", *arguments]
+    command = [sys.executable, "-m", "snakemake", "--cores=2", "--scheduler=greedy", *arguments]
     return subprocess.run(
         command, cwd=checkout, env=environment, capture_output=True, text=True, timeout=timeout
     )
@@ -61,7 +61,11 @@ def tiny_config() -> dict:
         "run": "tiny",
         "languages": ["en"],
         "language_settings": {
-            "en": {"lines": 1000, "heldout_lines": 100, "source": {"path": "text.txt"}}
+            "en": {
+                "lines": 1000,
+                "heldout_lines": 100,
+                "source": {"path": "text.txt", "format": "text"},
+            }
         },
         "domains": ["quora"],
         "domain_settings": {"quora": {"source": {"generator": "quora", "rows": 300}}},
@@ -117,8 +121,10 @@ def tiny(tmp_path_factory, tiny_config: dict) -> Callable[..., Run]:
         environment: Mapping[str, str] | None = None,
     ) -> Run:
         files = [*config, *extra]
-        flags = ["--configfile", *files] if files else []
-        return run_snakemake(checkout, [*flags, "--", *arguments], environment or {})
+        flags = [argument for argument in arguments if argument.startswith("-")]
+        targets = [argument for argument in arguments if argument not in flags]
+        flags += ["--configfile", *files] if files else []
+        return run_snakemake(checkout, [*flags, "--", *targets], environment or {})
 
     run.checkout = checkout
     return run

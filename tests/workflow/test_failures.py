@@ -21,7 +21,7 @@ GOOD_LINES = "".join(f"The quick brown fox number {n} jumps over the dog.\n" for
 
 
 def english(**source: object) -> dict:
-    return {"language_settings": {"en": {"source": source, "heldout_lines": 10}}}
+    return {"language_settings": {"en": {"source": source, "lines": None, "heldout_lines": 10}}}
 
 
 def sst2(**source: object) -> dict:
@@ -113,7 +113,7 @@ def test_a_wrong_key_is_one_line(tiny) -> None:
 
 def test_the_paper_plans_everything_in_seconds(tiny) -> None:
     started = time.monotonic()
-    run = tiny("-n", "--quiet", "rules", "all", config=())
+    run = tiny("-n", "all", config=())
     assert run.returncode == 0, run.stderr[-3000:]
     assert time.monotonic() - started < 60
     jobs = dict(re.findall(r"^([a-z_0-9]+)\s+(\d+)$", run.stdout + run.stderr, re.MULTILINE))

@@ -102,7 +102,7 @@ def test_one_target_is_regenerated_alone_by_name_and_by_path(finished) -> None:
     figure = finished.checkout / RESULTS / "figures/figure_fertility.pdf"
     original = figure.read_bytes()
     for target in ("figure_fertility", f"{RESULTS}/figures/figure_fertility.pdf"):
-        figure.unlink()
+        figure.unlink(missing_ok=True)
         assert planned(finished("-n", target)) == {"figure_fertility"}
     assert finished("figure_fertility").returncode == 0
     assert figure.read_bytes() == original
