@@ -1,8 +1,8 @@
 """Reproduction of "Incorporating Context into Subword Vocabularies" (SaGe, EACL 2023).
 
     snakemake --cores 2 all                                        the paper's settings
-    snakemake --cores 2 --configfile config/demo.yaml all          small, in minutes, no network
-    snakemake --cores 2 --configfile config/demo.yaml figure_fertility
+    snakemake --configfile config/demo.yaml --cores 2 all          small, in minutes, no network
+    snakemake --configfile config/demo.yaml --cores 2 figure_fertility
 
 Every table and figure is a target of its own name. README.md maps them to the paper.
 """

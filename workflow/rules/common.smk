@@ -98,7 +98,10 @@ def any_of(names):
 # The domain texts that the paper shows; each has its own figures. Others are measured all the same.
 PAPER_DOMAINS = [name for name in ("quora", "legal", "reviews") if name in DOMAINS]
 
-INTRINSIC_FIGURES = [
+# The paper's figures compare: without BPE and a reading of SaGe there is nothing to draw.
+COMPARED = "bpe" in PAPER_TOKENIZERS and len(PAPER_TOKENIZERS) > 1
+
+COMPARISON_FIGURES = [
     "figure_lengths",
     "figure_fertility",
     "figure_exponence",
@@ -106,10 +109,10 @@ INTRINSIC_FIGURES = [
     *(f"figure_fertility_{name}" for name in PAPER_DOMAINS),
     *(f"figure_ratio_{name}" for name in PAPER_DOMAINS),
 ]
+COMPARISON_TABLES = ["table_examples", "table_retokenization", "table_frequencies"]
+INTRINSIC_FIGURES = COMPARISON_FIGURES if COMPARED else []
 INTRINSIC_TABLES = [
-    "table_examples",
-    "table_retokenization",
-    "table_frequencies",
+    *(COMPARISON_TABLES if COMPARED else []),
     "table_hyperparameters_vocabulary",
 ]
 SEQUENCE_TASKS = [name for name in TASKS if setting("task_settings", name)["kind"] == "sequence"]

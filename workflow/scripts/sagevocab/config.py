@@ -158,6 +158,11 @@ def _source_problems(config: dict[str, Any]) -> Iterator[str]:
                 f"config key {key}.path: there is no file {source['path']}; "
                 "paths are relative to the working directory"
             )
+        elif kind in ("path", "package") and not source.get("format"):
+            yield (
+                f"config key {key}.format: missing; say what the file holds: text, mediawiki, "
+                "jsonl, parquet, csv, tsv or conll"
+            )
         elif kind == "generator" and not source.get("rows"):
             yield f"config key {key}.rows: missing; a generator needs the number of rows to make"
 

@@ -19,7 +19,9 @@ Written from `workflow/schemas/config.schema.yaml` by `make docs`; edit the sche
 
 {description}
 
-    snakemake --cores 2 --configfile config/demo.yaml all
+    snakemake --configfile config/demo.yaml --cores 2 all
+
+Defaults are the schema's, for keys that no file sets. Keys of a stanza stand under `NAME`.
 
 | key | type | default | what |
 |---|---|---|---|

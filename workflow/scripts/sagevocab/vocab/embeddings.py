@@ -211,6 +211,7 @@ def _restore(model: Word2Vec, state: ResumableState) -> int:
     model.wv.vectors[:] = kept["target"]
     model.syn1neg[:] = kept["context"]
     model.random.set_state(("MT19937", kept["random"], *kept["position"].tolist(), 0.0))
+    log.info("word2vec: goes on after epoch %d", kept["epochs"])
     return int(kept["epochs"])
 
 
