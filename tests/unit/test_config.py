@@ -36,6 +36,19 @@ def test_shipped_configurations_are_valid(paper: dict, override: str) -> None:
     check_config(merged(paper, extra), SCHEMA)
 
 
+def leaves(node: object, path: tuple = ()) -> dict:
+    if not isinstance(node, dict):
+        return {path: node}
+    return {k: v for key, child in node.items() for k, v in leaves(child, (*path, key)).items()}
+
+
+def test_the_demo_overrides_only_what_differs(paper: dict) -> None:
+    demo = leaves(yaml.safe_load((ROOT / "config/demo.yaml").read_text()))
+    printed = leaves(paper)
+    missing = object()
+    assert [path for path, value in demo.items() if printed.get(path, missing) == value] == []
+
+
 def test_defaults_are_filled_in_without_being_shared(paper: dict) -> None:
     del paper["lm"], paper["word2vec"]
     paper["lm"] = {"pretrain": {"steps": 1}}
@@ -54,6 +67,15 @@ WRONG = [
     ({"vocabulary": {"final_size": "many"}}, "config key vocabulary.final_size"),
     ({"vocabulary": {"initial_size": 100}}, "config key vocabulary.initial_size: 100 is below"),
     ({"languages": ["de"]}, "config key languages: 'de' has no stanza in language_settings"),
+    ({"sage": {"candidates": 10}}, "config key sage.candidates: 10 is below the 1000 pieces"),
+    (
+        {"tokenizer_settings": {"sage": {"loss_lines": 10}}},
+        "config key tokenizer_settings.sage.loss_lines: a total loss is over all lines",
+    ),
+    (
+        {"tokenizer_settings": {"sage_released": {"loss": "total"}}},
+        "config key tokenizer_settings.sage_released.loss_lines: a total loss is over all lines",
+    ),
     ({"lm": {"tokenizers": ["mine"]}}, "config key lm.tokenizers: 'mine' is not in tokenizers"),
     ({"lm": {"pretrain": {"steps": 10}}}, "exactly one of hours, steps, tokens"),
     ({"lm": {"pretrain": {"micro_batch": 31}}}, "config key lm.pretrain.micro_batch: 31 does not"),

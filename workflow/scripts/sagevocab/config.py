@@ -83,6 +83,7 @@ def _problems(config: dict[str, Any]) -> Iterator[str]:
     yield from _missing_stanzas(config)
     yield from _vocabulary_problems(config)
     yield from _tokenizer_problems(config)
+    yield from _ablation_problems(config)
     yield from _language_problems(config)
     yield from _source_problems(config)
     yield from _task_problems(config)
@@ -108,6 +109,28 @@ def _vocabulary_problems(config: dict[str, Any]) -> Iterator[str]:
             f"config key vocabulary.initial_size: {sizes['initial_size']} is below "
             f"vocabulary.final_size ({sizes['final_size']}); SaGe prunes from the one to the other"
         )
+
+
+def _ablation_problems(config: dict[str, Any]) -> Iterator[str]:
+    """What `sage` would refuse too, but only after hours of Word2Vec."""
+    sage, sizes = config["sage"], config["vocabulary"]
+    pruned = sizes["initial_size"] - sizes["final_size"]
+    needed = min(sage["prune_batch"] * sage["rerank_every"], pruned)
+    if sage["candidates"] < needed:
+        yield (
+            f"config key sage.candidates: {sage['candidates']} is below the {needed} pieces that "
+            "are pruned between two rankings (prune_batch x rerank_every); raise it"
+        )
+    for name in config["tokenizers"]:
+        stanza = config["tokenizer_settings"][name]
+        printed = stanza.get("preset") == "algorithm-1"
+        loss = stanza.get("loss", "total" if printed else None)
+        lines = stanza.get("loss_lines", "all" if printed else None)
+        if loss == "total" and lines != "all":
+            yield (
+                f"config key tokenizer_settings.{name}.loss_lines: a total loss is over all "
+                "lines; set it to all, or choose a mean loss"
+            )
 
 
 def _tokenizer_problems(config: dict[str, Any]) -> Iterator[str]:
