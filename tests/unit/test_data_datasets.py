@@ -216,3 +216,12 @@ def test_class_numbers_take_their_names_and_empty_sentences_go() -> None:
 def test_bad_tags_are_one_line(tags, labels, told) -> None:
     with pytest.raises(UserError, match=told):
         tokens({"tokens": [["a", "b"]], "ner_tags": tags}, labels)
+
+
+@pytest.mark.parametrize("column", ["tokens", "ner_tags"])
+def test_text_where_a_list_of_words_belongs_is_refused(column) -> None:
+    frame = pd.DataFrame({"tokens": [["a", "b"]], "ner_tags": [["O", "O"]]})
+    frame[column] = "a b"
+    columns = {"tokens": "tokens", "tags": "ner_tags"}
+    with pytest.raises(UserError, match=f"column '{column}' holds text, not lists"):
+        normalise_task(frame, kind="tokens", columns=columns, labels=None, source="rows.jsonl")

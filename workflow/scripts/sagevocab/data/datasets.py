@@ -308,6 +308,12 @@ def _token_rows(
     parts: dict[str, list], names: Sequence[str] | None, source: str | Path, columns: dict[str, str]
 ) -> pd.DataFrame:
     where = f"{source}: column {columns['tags']!r}"
+    for name in ("tokens", "tags"):
+        if any(isinstance(row, str) for row in parts[name]):
+            raise UserError(
+                f"{source}: column {columns[name]!r} holds text, not lists; split it into one "
+                "entry a word, or name another column in `columns`"
+            )
     tokens = [[str(token) for token in row] for row in parts["tokens"]]
     tags = [
         [_tag_name(tag, names, f"{where}, row {number}") for tag in row]
