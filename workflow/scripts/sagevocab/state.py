@@ -42,6 +42,30 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
+@contextmanager
+def atomic_folder(path: str | Path, *, replace: bool = False) -> Iterator[Path]:
+    """Yield a temporary folder beside `path`; rename it to `path` on success, remove it on error.
+
+    replace: let it take the place of a folder that is there; else that is an OSError.
+    """
+    path = Path(path).resolve()
+    path.parent.mkdir(parents=True, exist_ok=True)
+    temporary = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    before = path.with_name(f".{path.name}.{os.getpid()}.before")
+    shutil.rmtree(temporary, ignore_errors=True)
+    temporary.mkdir()
+    try:
+        yield temporary
+        if replace and path.is_dir():
+            path.rename(before)
+        temporary.rename(path)
+    finally:
+        shutil.rmtree(temporary, ignore_errors=True)
+        if before.exists() and not path.exists():
+            before.rename(path)
+        shutil.rmtree(before, ignore_errors=True)
+
+
 def _flush_to_disk(path: Path) -> None:
     with path.open("rb") as file:
         os.fsync(file.fileno())

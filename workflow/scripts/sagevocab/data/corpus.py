@@ -41,8 +41,9 @@ class _ZstdStream(io.RawIOBase):
     `zstandard`'s own stream reader takes the end of a truncated file for the end of the text.
     """
 
-    def __init__(self, path: str | Path) -> None:
-        self._file = Path(path).open("rb")  # noqa: SIM115 - closed by close()
+    def __init__(self, file: str | Path | BinaryIO) -> None:
+        named = isinstance(file, str | Path)
+        self._file = Path(file).open("rb") if named else file  # noqa: SIM115 - closed by close()
         self._frame = zstandard.ZstdDecompressor().decompressobj()
         self._inside = False
         self._waiting = b""
@@ -85,7 +86,7 @@ _COMPRESSIONS = {
     b"BZh": bz2.open,
     b"\x1f\x8b": gzip.open,
     b"\xfd7zXZ\x00": lzma.open,
-    b"\x28\xb5\x2f\xfd": lambda path: io.BufferedReader(_ZstdStream(path), _BLOCK),
+    b"\x28\xb5\x2f\xfd": lambda file: io.BufferedReader(_ZstdStream(file), _BLOCK),
 }
 # What decompressors raise on damaged or truncated data.
 DAMAGE = (EOFError, OSError, lzma.LZMAError, zstandard.ZstdError)
@@ -108,6 +109,15 @@ def open_bytes(path: str | Path) -> BinaryIO:
     return Path(path).open("rb")
 
 
+def open_stream(file: io.BufferedReader) -> BinaryIO:
+    """Decompress a stream that cannot be read twice, as `open_bytes` does with a file."""
+    start = file.peek(6)
+    for magic, opener in _COMPRESSIONS.items():
+        if start.startswith(magic):
+            return opener(file)
+    return file
+
+
 def open_text(path: str | Path) -> TextIO:
     """Open a UTF-8 file for reading text, decompressed like `open_bytes`."""
     return io.TextIOWrapper(open_bytes(path), encoding="utf-8", newline="")
@@ -119,29 +129,35 @@ def damaged(path: str | Path, error: Exception) -> UserError:
     return UserError(f"{path}: the compressed file is {kind} ({error}); fetch or copy it again")
 
 
-def read_lines(path: str | Path) -> Iterator[str]:
+def read_lines(path: str | Path, errors: str = "strict") -> Iterator[str]:
     r"""Yield the lines of a UTF-8 file, plain or compressed, without their line ends.
 
-    Only \n and \r\n end a line: other Unicode line separators belong to the text.
+    Only \n and \r\n end a line: other Unicode line separators belong to the text. errors: `replace`
+    puts U+FFFD in the place of what is not UTF-8.
 
     Raises:
         UserError: bad UTF-8 or a NUL character (with the line's number), truncated compression.
     """
-    number = 0
     with open_bytes(path) as file:
-        try:
-            for number, raw in enumerate(file, start=1):
-                line = raw.rstrip(b"\r\n").decode("utf-8")
-                if "\0" in line:
-                    raise UserError(f"{path}:{number}: holds a NUL character; is it a text file?")
-                yield line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line
-        except UnicodeDecodeError as error:
-            raise UserError(
-                f"{path}:{number}: is not UTF-8 (byte 0x{error.object[error.start]:02x} at "
-                f"position {error.start + 1}); convert it, for example with iconv"
-            ) from error
-        except DAMAGE as error:
-            raise damaged(path, error) from error
+        yield from decoded_lines(file, path, errors)
+
+
+def decoded_lines(file: BinaryIO, name: str | Path, errors: str = "strict") -> Iterator[str]:
+    """Yield the lines of an open file as `read_lines` does; `name` is for messages."""
+    number = 0
+    try:
+        for number, raw in enumerate(file, start=1):
+            line = raw.rstrip(b"\r\n").decode("utf-8", errors)
+            if "\0" in line:
+                raise UserError(f"{name}:{number}: holds a NUL character; is it a text file?")
+            yield line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f"{name}:{number}: is not UTF-8 (byte 0x{error.object[error.start]:02x} at "
+            f"position {error.start + 1}); convert it, for example with iconv"
+        ) from error
+    except DAMAGE as error:
+        raise damaged(name, error) from error
 
 
 def write_lines(path: str | Path, lines: Iterable[str]) -> int:

@@ -62,18 +62,18 @@ def import_external(
             "a list of pieces"
         )
     if path.is_dir() or path.suffix == ".json":
-        tokenizer, pieces = adapt_hub_tokenizer(_load_hub(path, key), key)
+        tokenizer, pieces = adapt_hub_tokenizer(load_hub(path, key), key)
         write_folder(folder, tokenizer, pieces, "external", None, card)
     elif path.suffix == ".model":
         _import_model(path, folder, words, card, key)
     else:
-        export_greedy(folder, _listed_pieces(path, key), words, card)
+        export_greedy(folder, listed_pieces(path, key), words, card)
 
 
 # --- a list of pieces
 
 
-def _listed_pieces(path: Path, key: str) -> list[str]:
+def listed_pieces(path: Path, key: str) -> list[str]:
     """Read one piece a line; after a tab may stand a score, as in sentencepiece's .vocab files."""
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
@@ -106,8 +106,8 @@ def _import_model(
     path: Path, folder: str | Path, words: WordSettings, card: Card, key: str
 ) -> None:
     model = read_model(path)
-    _check_model(model, path, key)
-    words = WordSettings(_normalization(model, path, key), words.max_word_chars)
+    check_model(model, path, key)
+    words = WordSettings(normalization_of(model, path, key), words.max_word_chars)
     pieces = pieces_of_model(model)
     if model.trainer_spec.model_type == model.trainer_spec.BPE:
         export_merges(folder, pieces, merges_of_model(model), words, card)
@@ -115,7 +115,8 @@ def _import_model(
         export_unigram(folder, pieces, scores_of_model(model), words, card)
 
 
-def _check_model(model: Model, path: Path, key: str) -> None:
+def check_model(model: Model, path: Path, key: str) -> None:
+    """Refuse a sentencepiece model that cannot be expressed in this project's pieces."""
     kinds = (model.trainer_spec.BPE, model.trainer_spec.UNIGRAM)
     if model.trainer_spec.model_type not in kinds:
         raise UserError(f"{key}: {path} is neither a BPE nor a UnigramLM model; give one of these")
@@ -131,7 +132,7 @@ def _check_model(model: Model, path: Path, key: str) -> None:
         )
 
 
-def _normalization(model: Model, path: Path, key: str) -> str:
+def normalization_of(model: Model, path: Path, key: str) -> str:
     """Return the rule whose character map the model carries."""
     rules = {_map_of(rule): rule for rule in NORMALIZATIONS}
     charsmap = model.normalizer_spec.precompiled_charsmap
@@ -151,7 +152,12 @@ def _map_of(rule: str) -> bytes:
 # --- a Hugging Face tokenizer
 
 
-def _load_hub(path: Path, key: str) -> Tokenizer:
+def load_hub(path: Path, key: str) -> Tokenizer:
+    """Load a Hugging Face folder or `tokenizer.json` as it is; nothing is downloaded.
+
+    Raises:
+        UserError: it is none.
+    """
     from tokenizers import Tokenizer
 
     file = path / "tokenizer.json" if path.is_dir() else path

@@ -1,0 +1,269 @@
+"""The command `sagevocab`: train, encode, compare, export.
+
+Exit codes: 0; 1 after a user's mistake, told in one line; 2 for wrong usage; 130 after Ctrl-C.
+"""
+
+from __future__ import annotations
+
+import argparse
+import logging
+import os
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from sagevocab import __version__
+from sagevocab.errors import UserError
+
+PRESETS = ("algorithm-1", "released-1.0")
+FORMATS = ("table", "csv", "json", "markdown")
+EXPORTS = ("huggingface", "pieces", "vocab")
+_INTERRUPTED, _BROKEN_PIPE = 130, 141
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command and return its exit code; wrong usage exits with 2."""
+    argv = sys.argv[1:] if argv is None else list(argv)
+    arguments = _parser(argv).parse_args(argv)
+    _log_to_standard_error(_log_level(arguments))
+    try:
+        arguments.run(arguments)
+        sys.stdout.flush()
+        return 0
+    except UserError as error:
+        return _fail(str(error))
+    except MemoryError:
+        return _fail("out of memory; give less text or fewer pieces")
+    except BrokenPipeError:
+        # Python flushes standard output once more at its end.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
+    except OSError as error:
+        return _fail(f"{error.filename or 'input or output'}: {error.strerror or error}")
+    except KeyboardInterrupt:
+        print(f"\nsagevocab: interrupted{_way_on(arguments)}", file=sys.stderr)
+        return _INTERRUPTED
+
+
+def _fail(message: str) -> int:
+    from sagevocab.cli_options import in_options
+
+    print(f"sagevocab: error: {in_options(message)}", file=sys.stderr)
+    return 1
+
+
+def _way_on(arguments: argparse.Namespace) -> str:
+    return "; run the same command again to go on" if arguments.run is run_train else ""
+
+
+def _log_to_standard_error(level: int) -> None:
+    """Print records of `level`; the handler too must know it, whatever level a logger is set to."""
+    handler = logging.StreamHandler(sys.stderr)
+    handler.setLevel(level)
+    logging.basicConfig(
+        level=level, format="sagevocab: %(message)s", handlers=[handler], force=True
+    )
+    logging.getLogger("gensim").setLevel(logging.WARNING)
+
+
+def _log_level(arguments: argparse.Namespace) -> int:
+    if getattr(arguments, "quiet", False):
+        return logging.ERROR
+    return logging.INFO if getattr(arguments, "verbose", False) else logging.WARNING
+
+
+# --- usage
+
+
+def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="sagevocab",
+        description="Build SaGe subword vocabularies from your own text, use and compare them.",
+    )
+    parser.add_argument("--version", action="version", version=f"sagevocab {__version__}")
+    commands = parser.add_subparsers(required=True, metavar="COMMAND")
+    _add_train(commands, with_settings="train" in argv)
+    _add_encode(commands)
+    _add_compare(commands)
+    _add_export(commands)
+    return parser
+
+
+def _add_train(commands: argparse._SubParsersAction, with_settings: bool) -> None:
+    parser = commands.add_parser(
+        "train",
+        help="build a vocabulary from text",
+        description="Build a SaGe vocabulary from lines of text, plain or compressed (gz, bz2, "
+        "xz, zst). A training that was stopped goes on when the same command is run again.",
+    )
+    add = parser.add_argument
+    add("files", nargs="*", default=["-"], metavar="FILE", help="text; - or none: standard input")
+    add("-o", "--output", required=True, metavar="DIR", help="new folder of the tokenizer")
+    add("--vocab-size", type=int, default=16_000, metavar="N", help="(default: %(default)s)")
+    add("--initial-size", type=int, metavar="N", help="pieces to prune from (default: a quarter "
+        "more than --vocab-size, as in the paper)")  # fmt: skip
+    add("--initial", default="bpe", metavar="bpe|unigram|PATH", help="what to prune: trained on "
+        "the text, or a list of pieces, a sentencepiece .model, a folder with pieces.txt "
+        "(default: %(default)s)")  # fmt: skip
+    add("--preset", default=PRESETS[0], choices=PRESETS, help="the paper as printed, or the "
+        "program published for it (default: %(default)s)")  # fmt: skip
+    add("--seed", type=int, default=1, metavar="N", help="(default: %(default)s)")
+    add("--threads", type=int, metavar="N", help="change nothing but the time (default: all)")
+    _add_encoding_errors(parser)
+    add("--language", default="und", metavar="CODE", help="for the model card")
+    add("--name", default="Unnamed language", help="of the language, for the model card")
+    add("--state-dir", metavar="DIR", help="keeps progress (default: hidden, beside the output)")
+    add("--force", action="store_true", help="replace a tokenizer in the output folder")
+    loudness = parser.add_mutually_exclusive_group()
+    loudness.add_argument("-q", "--quiet", action="store_true", help="print errors only")
+    loudness.add_argument("-v", "--verbose", action="store_true", help="print the log, no bar")
+    if with_settings:
+        from sagevocab.cli_options import add_settings
+
+        add_settings(parser)
+    parser.set_defaults(run=run_train)
+
+
+def _add_encode(commands: argparse._SubParsersAction) -> None:
+    parser = commands.add_parser(
+        "encode",
+        help="turn lines into pieces or ids",
+        description="Print for each line of text one line of pieces or ids, with spaces between; "
+        "they are those of AutoTokenizer, without special tokens added.",
+    )
+    _add_tokenizer(parser)
+    add = parser.add_argument
+    add("files", nargs="*", default=["-"], metavar="FILE", help="text; - or none: standard input")
+    add("--output", choices=("pieces", "ids"), default="pieces", help="(default: %(default)s)")
+    _add_encoding_errors(parser)
+    parser.set_defaults(run=run_encode)
+
+
+def _add_compare(commands: argparse._SubParsersAction) -> None:
+    parser = commands.add_parser(
+        "compare",
+        help="measure tokenizers on a text",
+        description="Print the intrinsic measures of tokenizers on the same text.",
+    )
+    add = parser.add_argument
+    add("tokenizers", nargs="+", metavar="TOKENIZER", help="folder, .model or list of pieces")
+    add("--text", nargs="+", required=True, metavar="FILE", help="lines of text; - for stdin")
+    add("--format", choices=FORMATS, default=FORMATS[0], help="(default: %(default)s)")
+    _add_words(parser)
+    _add_encoding_errors(parser)
+    parser.set_defaults(run=run_compare)
+
+
+def _add_export(commands: argparse._SubParsersAction) -> None:
+    parser = commands.add_parser(
+        "export",
+        help="write a vocabulary in another form",
+        description="Write a list of pieces, a sentencepiece .model or a tokenizer folder as a "
+        "folder for AutoTokenizer, as pieces.txt or as sentencepiece's .vocab.",
+    )
+    add = parser.add_argument
+    add("vocabulary", metavar="VOCABULARY", help="list of pieces, .model or folder")
+    add("-o", "--output", required=True, metavar="PATH", help="new folder; for pieces and vocab "
+        "a new file")  # fmt: skip
+    add("--format", choices=EXPORTS, default=EXPORTS[0], help="(default: %(default)s)")
+    add("--force", action="store_true", help="replace what is there")
+    _add_words(parser)
+    parser.set_defaults(run=run_export)
+
+
+def _add_tokenizer(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("tokenizer", metavar="TOKENIZER", help="folder, .model or list of pieces")
+
+
+def _add_words(parser: argparse.ArgumentParser) -> None:
+    add = parser.add_argument
+    add("--normalization", default="nmt_nfkc", metavar="NAME", help="(default: %(default)s)")
+    add("--max-word-chars", type=int, default=256, metavar="N", help="(default: %(default)s)")
+
+
+def _add_encoding_errors(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--encoding-errors",
+        choices=("strict", "replace"),
+        default="strict",
+        help="what is not UTF-8 is refused, or read as U+FFFD (default: %(default)s)",
+    )
+
+
+# --- commands
+
+
+def run_train(arguments: argparse.Namespace) -> None:
+    """Do `sagevocab train`."""
+    from sagevocab.cli_options import given_settings
+    from sagevocab.cli_progress import shown_progress
+    from sagevocab.vocab.train import train
+
+    with shown_progress(quiet=arguments.quiet or arguments.verbose) as progress:
+        built = train(
+            _files(arguments.files),
+            vocab_size=arguments.vocab_size,
+            initial_size=arguments.initial_size,
+            initial=arguments.initial,
+            preset=arguments.preset,
+            seed=arguments.seed,
+            threads=arguments.threads,
+            encoding_errors=arguments.encoding_errors,
+            language=arguments.language,
+            name=arguments.name,
+            output=arguments.output,
+            force=arguments.force,
+            state_dir=arguments.state_dir,
+            progress=progress,
+            **given_settings(arguments),
+        )
+    if not arguments.quiet:
+        told = f"{len(built.pieces)} pieces, {len(built.ablations)} pruned"
+        print(f"sagevocab: {arguments.output}: {told}", file=sys.stderr)
+
+
+def run_encode(arguments: argparse.Namespace) -> None:
+    """Do `sagevocab encode`."""
+    from sagevocab.data.texts import lines_of
+    from sagevocab.vocab.encoder import load
+
+    encoder = load(arguments.tokenizer)
+    lines = lines_of(_files(arguments.files), arguments.encoding_errors)
+    as_text = encoder.names if arguments.output == "pieces" else _numerals
+    out = sys.stdout
+    if hasattr(out, "reconfigure"):
+        out.reconfigure(encoding="utf-8", newline="\n")
+    for ids in encoder.encode_lines(lines):
+        out.write(" ".join(as_text(ids)) + "\n")
+
+
+def _numerals(ids: Sequence[int]) -> list[str]:
+    return list(map(str, ids))
+
+
+def run_compare(arguments: argparse.Namespace) -> None:
+    """Do `sagevocab compare`."""
+    from sagevocab.analysis.compare import compare, written
+
+    frame = compare(
+        arguments.tokenizers,
+        _files(arguments.text),
+        normalization=arguments.normalization,
+        max_word_chars=arguments.max_word_chars,
+        encoding_errors=arguments.encoding_errors,
+    )
+    print(written(frame, arguments.format))
+
+
+def run_export(arguments: argparse.Namespace) -> None:
+    """Do `sagevocab export`."""
+    from sagevocab.vocab.convert import convert
+    from sagevocab.vocab.export import WordSettings
+
+    words = WordSettings(arguments.normalization, arguments.max_word_chars)
+    path, output = arguments.vocabulary, arguments.output
+    convert(path, output, arguments.format, words=words, force=arguments.force)
+
+
+def _files(names: Sequence[str]) -> list[Path]:
+    return [Path(name) for name in names]

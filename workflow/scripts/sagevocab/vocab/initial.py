@@ -1,0 +1,156 @@
+"""The vocabulary that SaGe prunes: trained by sentencepiece, or brought along."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from sagevocab.data.corpus import read_lines, write_lines
+from sagevocab.errors import UserError
+from sagevocab.provenance import source_digest
+from sagevocab.state import ResumableState, fingerprint
+from sagevocab.vocab.bpe import (
+    TrainingSettings,
+    merges_of_model,
+    pieces_of_model,
+    read_model,
+    train_bpe,
+    train_unigram,
+)
+from sagevocab.vocab.export import WordSettings
+from sagevocab.vocab.external import check_model, listed_pieces, normalization_of
+from sagevocab.vocab.pieces import read_pieces
+
+log = logging.getLogger(__name__)
+
+TRAINERS = {"bpe": train_bpe, "unigram": train_unigram}
+_KEY = "vocabulary.initial_size"
+_SHORTEST_LINE = 64  # bytes; sentencepiece needs some text in a line
+
+
+@dataclass(frozen=True)
+class InitialVocabulary:
+    """A vocabulary to prune.
+
+    merges: by rank; None where there are none. words: how text becomes words; a sentencepiece model
+    brings its own normalisation.
+    """
+
+    pieces: list[str]
+    merges: list[tuple[str, str]] | None
+    words: WordSettings
+
+
+def train_initial(
+    method: str,
+    lines_path: Path,
+    size: int,
+    settings: TrainingSettings,
+    words: WordSettings,
+    state_dir: Path,
+) -> InitialVocabulary:
+    """Train sentencepiece's BPE or UnigramLM on the lines of a file.
+
+    Lines longer than `settings.max_sentence_length` bytes, which sentencepiece would leave out, are
+    cut there, at a space if there is one. state_dir: the model is kept there and found again.
+
+    Raises:
+        UserError: the lines allow no vocabulary of this size.
+    """
+    code = source_digest("vocab.bpe"), source_digest("vocab.initial")
+    state = ResumableState(state_dir, fingerprint(*code, method, lines_path, size, vars(settings)))
+    model_path = state.folder / "sentencepiece.model"
+    if not model_path.exists():
+        path = _with_short_lines(lines_path, state.folder, settings.max_sentence_length)
+        TRAINERS[method](path, size, model_path, settings, _KEY)
+    model = read_model(model_path)
+    merges = merges_of_model(model) if method == "bpe" else None
+    return InitialVocabulary(pieces_of_model(model), merges, words)
+
+
+def read_initial(path: str | Path, words: WordSettings) -> InitialVocabulary:
+    """Read a vocabulary to prune.
+
+    path: a list of pieces (one a line, `▁` at the start of words), a sentencepiece `.model`, or a
+    folder with a `pieces.txt`; a `sentencepiece.model` of the same pieces there gives the merges.
+
+    Raises:
+        UserError: it is none of these.
+    """
+    path = Path(path)
+    if path.is_dir():
+        return _read_folder(path, words)
+    if not path.exists():
+        raise UserError(
+            f"initial: {path} is neither bpe nor unigram nor a file; give one of these two, a list "
+            "of pieces, a sentencepiece .model or a folder with a pieces.txt"
+        )
+    if path.suffix == ".model":
+        return _read_model(path, words)
+    return InitialVocabulary(listed_pieces(path, "initial"), None, words)
+
+
+def _read_folder(folder: Path, words: WordSettings) -> InitialVocabulary:
+    if not (folder / "pieces.txt").exists():
+        raise UserError(
+            f"initial: {folder} holds no pieces.txt; give a folder with one, a list of pieces or "
+            "a sentencepiece .model"
+        )
+    pieces = listed_pieces(folder / "pieces.txt", "initial")
+    if (folder / "sentencepiece.model").exists():
+        model = _read_model(folder / "sentencepiece.model", words)
+        if model.pieces == read_pieces(folder / "pieces.txt"):
+            return model
+    return InitialVocabulary(pieces, None, words)
+
+
+def _read_model(path: Path, words: WordSettings) -> InitialVocabulary:
+    model = read_model(path)
+    check_model(model, path, "initial")
+    rule = normalization_of(model, path, "initial")
+    if rule != words.normalization:
+        log.warning("%s: text is normalised by %s, as the model does", path, rule)
+    is_bpe = model.trainer_spec.model_type == model.trainer_spec.BPE
+    merges = merges_of_model(model) if is_bpe else None
+    own = WordSettings(rule, words.max_word_chars)
+    return InitialVocabulary(pieces_of_model(model), merges, own)
+
+
+# --- lines that sentencepiece takes
+
+
+def _with_short_lines(path: Path, folder: Path, max_bytes: int) -> Path:
+    """Return `path`, or if it has longer lines a copy in `folder` where these are cut."""
+    too_long = sum(len(line.encode("utf-8")) > max_bytes for line in read_lines(path))
+    if not too_long:
+        return path
+    log.info("%d lines are longer than %d bytes and cut for sentencepiece", too_long, max_bytes)
+    short = folder / path.name
+    write_lines(short, (part for line in read_lines(path) for part in cut_line(line, max_bytes)))
+    return short
+
+
+def cut_line(line: str, max_bytes: int) -> Iterator[str]:
+    """Cut a line into parts of at most `max_bytes` bytes: at spaces, else between characters.
+
+    Raises:
+        UserError: `max_bytes` is too small to cut by.
+    """
+    if max_bytes < _SHORTEST_LINE:
+        raise UserError(
+            f"vocabulary.max_sentence_length: {max_bytes} is too small; "
+            f"use {_SHORTEST_LINE} or more"
+        )
+    data = line.encode("utf-8")
+    start = 0
+    while len(data) - start > max_bytes:
+        end = data.rfind(b" ", start + 1, start + max_bytes + 1)
+        if end < 0:
+            end = start + max_bytes
+            while data[end] & 0xC0 == 0x80:  # inside a character
+                end -= 1
+        yield data[start:end].decode("utf-8")
+        start = end
+    yield data[start:].decode("utf-8")

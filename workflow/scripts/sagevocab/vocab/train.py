@@ -1,0 +1,446 @@
+"""From text to a SaGe tokenizer in one call.
+
+The steps are the workflow's: lines -> initial vocabulary -> words -> embeddings -> pruning.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import logging
+import os
+import platform
+import shutil
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sagevocab.data.corpus import read_lines, write_lines
+from sagevocab.data.texts import Texts, describe_texts, lines_of
+from sagevocab.errors import UserError
+from sagevocab.provenance import package_versions, source_digest
+from sagevocab.state import atomic_folder, fingerprint, write_json, write_parquet
+from sagevocab.vocab.bpe import TrainingSettings
+from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
+from sagevocab.vocab.export import Card, WordSettings, export_greedy
+from sagevocab.vocab.initial import TRAINERS, InitialVocabulary, read_initial, train_initial
+from sagevocab.vocab.pieces import is_single_character
+from sagevocab.vocab.progress import Listener, Progress, listening
+from sagevocab.vocab.sage import SageSettings, build_sage, settings_from
+from sagevocab.vocab.segment import GreedySegmenter, MergeSegmenter, Segmenter
+from sagevocab.vocab.words import NORMALIZATIONS, Normalizer, WordCorpus
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+log = logging.getLogger(__name__)
+
+GROWTH = 1.25  # n: initial size / final size (paper, Section 4)
+_STATES = ("text", "initial", "embeddings", "pruning")
+_MARK = "sagevocab.json"
+
+
+@dataclass(frozen=True)
+class TrainSettings:
+    """All that makes a vocabulary beside the text.
+
+    initial: `bpe`, `unigram` or the path of a vocabulary to prune (see `initial.read_initial`).
+    initial_size: pieces to prune from, where the initial vocabulary is trained here.
+    """
+
+    initial: str
+    initial_size: int
+    sage: SageSettings
+    word2vec: Word2VecSettings
+    sentencepiece: TrainingSettings
+    words: WordSettings
+
+    def __post_init__(self) -> None:
+        """Check what needs no text, so that nobody waits for a refusal.
+
+        Raises:
+            UserError: a value is out of bounds or two do not go together.
+        """
+        final = self.sage.final_size
+        if final < 1:
+            raise UserError(f"vocabulary.final_size: {final} is too small; use 1 or more")
+        if self.initial in TRAINERS and final > self.initial_size:
+            raise UserError(
+                f"vocabulary.final_size: {final} is above vocabulary.initial_size "
+                f"({self.initial_size}); SaGe prunes from the one to the other"
+            )
+        if self.words.normalization not in NORMALIZATIONS:
+            Normalizer(self.words.normalization)
+        if self.words.max_word_chars < 2:
+            raise UserError(
+                f"vocabulary.max_word_chars: {self.words.max_word_chars} leaves no character of a "
+                "word beside its ▁; use 2 or more"
+            )
+        for name in ("dimension", "window", "epochs", "workers"):
+            if getattr(self.word2vec, name) < 1:
+                value = getattr(self.word2vec, name)
+                raise UserError(f"word2vec.{name}: {value} is too small; use 1 or more")
+        if self.initial == "unigram":
+            _check_merges(self.sage, None)
+
+    def described(self) -> dict[str, Any]:
+        """Return the settings for a record; the number of threads is none of them."""
+        record = dataclasses.asdict(self)
+        del record["sage"]["threads"]
+        return record
+
+
+@dataclass(frozen=True)
+class SageVocabulary:
+    """A trained vocabulary.
+
+    pieces: in id order. initial: those it was pruned from. ablations: what was pruned, in order
+    (iteration, order, piece, loss, occurrences, lines). embeddings: of the last training.
+    words: how text becomes words. record: settings, text and code that made it.
+    """
+
+    pieces: list[str]
+    initial: list[str]
+    ablations: pd.DataFrame
+    embeddings: Embeddings
+    words: WordSettings
+    card: Card
+    record: Mapping[str, Any]
+    state_dir: Path | None = field(default=None, repr=False)
+
+    def save(self, folder: str | Path, *, force: bool = False) -> Path:
+        """Write the folder that `AutoTokenizer.from_pretrained` loads, whole or not at all.
+
+        It holds `tokenizer.json`, `tokenizer_config.json`, `pieces.txt`, `ablations.parquet`,
+        `embeddings.npz`, `sagevocab.json` (what made it) and a model card. force: replace a
+        vocabulary that is there. The state folder of the training is removed then.
+
+        Raises:
+            UserError: the folder is there already, or cannot be written.
+        """
+        check_output(folder, force)
+        with disk_errors(folder), atomic_folder(folder, replace=force) as temporary:
+            export_greedy(temporary, self.pieces, self.words, self.card)
+            write_parquet(temporary / "ablations.parquet", self.ablations)
+            self.embeddings.save(temporary / "embeddings.npz")
+            write_json(temporary / _MARK, self.record)
+        _forget(self.state_dir)
+        return Path(folder)
+
+
+def train(
+    texts: Texts,
+    *,
+    vocab_size: int = 16_000,
+    initial_size: int | None = None,
+    initial: str | Path = "bpe",
+    preset: str = "algorithm-1",
+    sage: Mapping[str, Any] | None = None,
+    word2vec: Mapping[str, Any] | None = None,
+    vocabulary: Mapping[str, Any] | None = None,
+    seed: int = 1,
+    threads: int | None = None,
+    encoding_errors: str = "strict",
+    language: str = "und",
+    name: str = "Unnamed language",
+    output: str | Path | None = None,
+    force: bool = False,
+    state_dir: str | Path | None = None,
+    progress: Listener | None = None,
+) -> SageVocabulary:
+    """Train a SaGe vocabulary on text.
+
+    texts: a file of lines (plain, gz, bz2, xz, zst), `-` for standard input, a list of files, or
+        any iterable of lines.
+    vocab_size: pieces in the end, without special tokens. initial_size: pieces to prune from; a
+        quarter more than vocab_size if left out, as in the paper.
+    initial: what to prune: `bpe` or `unigram`, trained on the text by sentencepiece; or the path of
+        a list of pieces, a sentencepiece `.model` or a folder with a `pieces.txt`.
+    preset: `algorithm-1` (the paper as printed) or `released-1.0` (the program published for it).
+    sage, word2vec, vocabulary: single settings by name, those of `SageSettings`,
+        `Word2VecSettings`, and of `TrainingSettings` and `WordSettings` together.
+    threads: cores; those at hand if left out. They change no byte of the outcome.
+    encoding_errors: `strict`, or `replace` to read what is not UTF-8 as U+FFFD.
+    language, name: code and name of the language, for the model card.
+    output, force: save the result there (see `SageVocabulary.save`).
+    state_dir: progress is kept there, and a killed training of the same things goes on from it;
+        beside `output` if left out, and nowhere if there is no output either.
+    progress: called with a `Progress` whenever a stage begins or a part of it is done.
+
+    Raises:
+        UserError: a mistake in the text or the settings, in one line.
+    """
+    overrides = {"final_size": vocab_size, "seed": seed, "threads": threads or _cores()}
+    settings = TrainSettings(
+        initial=os.fspath(initial),
+        initial_size=round(GROWTH * vocab_size) if initial_size is None else initial_size,
+        sage=settings_from(preset, **{**(sage or {}), **overrides}),
+        word2vec=_settings(Word2VecSettings, "word2vec", {**(word2vec or {}), "seed": seed}),
+        **_vocabulary_settings(vocabulary or {}),
+    )
+    if output is not None:
+        check_output(output, force)
+        state_dir = state_dir or default_state_dir(output)
+    card = Card(language, name, "SaGe", _source(texts), _card_settings(preset, settings))
+    place = output or state_dir or tempfile.gettempdir()
+    with disk_errors(place), _workplace(state_dir) as work:
+        result = _train(texts, settings, encoding_errors, card, work, progress or _silent)
+    if output is not None:
+        result.save(output, force=force)
+    return result
+
+
+def default_state_dir(output: str | Path) -> Path:
+    """Return the hidden folder beside `output` that keeps a training's progress."""
+    output = Path(output).resolve()
+    return output.with_name(f".{output.name}.state")
+
+
+def check_output(folder: str | Path, force: bool) -> None:
+    """Refuse a folder that a vocabulary cannot go to.
+
+    Raises:
+        UserError: it is a file; or it is there already, and not forced or not a tokenizer's.
+    """
+    folder = Path(folder)
+    if folder.exists() and not folder.is_dir():
+        raise UserError(f"{folder}: is a file; give the name of a new folder")
+    if not folder.exists() or not any(folder.iterdir()):
+        return
+    if not (folder / "tokenizer_config.json").exists():
+        raise UserError(f"{folder}: holds something else than a tokenizer; give another folder")
+    if not force:
+        raise UserError(f"{folder}: is there already; give another folder, or force to replace it")
+
+
+@contextmanager
+def disk_errors(place: str | Path) -> Iterator[None]:
+    """Tell in one line what keeps `place` from being written (no right, no space, ...)."""
+    try:
+        yield
+    except OSError as error:
+        where = error.filename or place
+        raise UserError(
+            f"{where}: cannot be written ({error.strerror or error}); nothing was written to "
+            f"{place}: make room or give another folder"
+        ) from error
+
+
+# --- the steps
+
+
+def _train(
+    texts: Texts,
+    settings: TrainSettings,
+    errors: str,
+    card: Card,
+    work: _Workplace,
+    progress: Listener,
+) -> SageVocabulary:
+    initial, corpus = _initial_and_corpus(texts, settings, errors, work, progress)
+    sage, word2vec = settings.sage, settings.word2vec
+    progress(Progress("word2vec", 0, word2vec.epochs))
+    with listening(progress, sage.final_size, len(initial.pieces)):
+        segmenter = _segmenter(initial, sage.decoder)
+        embeddings = train_embeddings(corpus, segmenter, word2vec, work.state("embeddings"))
+        progress(Progress("pruning", 0, len(initial.pieces) - sage.final_size))
+        pieces, merges = initial.pieces, initial.merges
+        built = build_sage(
+            corpus, pieces, merges, embeddings, sage, word2vec, work.state("pruning")
+        )
+    return SageVocabulary(
+        pieces=built.pieces,
+        initial=pieces,
+        ablations=built.ablations,
+        embeddings=built.embeddings,
+        words=initial.words,
+        card=card,
+        record=_record(settings, corpus, initial),
+        state_dir=work.kept,
+    )
+
+
+def _initial_and_corpus(
+    texts: Texts, settings: TrainSettings, errors: str, work: _Workplace, progress: Listener
+) -> tuple[InitialVocabulary, WordCorpus]:
+    progress(Progress("reading text"))
+    name = describe_texts(texts)
+    if settings.initial not in TRAINERS:
+        initial = read_initial(settings.initial, settings.words)
+        _check_sizes(initial, settings.sage)
+        return initial, _corpus(lines_of(texts, errors), initial.words, name)
+    staged = work.folder / "text.txt.zst"
+    write_lines(staged, lines_of(texts, errors))
+    corpus = _corpus(read_lines(staged), settings.words, name)
+    progress(Progress("initial vocabulary"))
+    initial = _trained(settings, staged, work, name)
+    _check_sizes(initial, settings.sage)
+    return initial, corpus
+
+
+def _corpus(lines: Iterator[str], words: WordSettings, name: str) -> WordCorpus:
+    normalizer = Normalizer(words.normalization)
+    corpus = WordCorpus.from_lines(lines, normalizer, words.max_word_chars)
+    if not corpus.n_lines:
+        raise UserError(f"{name}: holds no words; give a text with words")
+    log.info(
+        "%s: %d lines, %d words, %d of them distinct",
+        *(name, corpus.n_lines, len(corpus.tokens), len(corpus.types)),
+    )
+    return corpus
+
+
+def _trained(
+    settings: TrainSettings, staged: Path, work: _Workplace, name: str
+) -> InitialVocabulary:
+    """Train the initial vocabulary; in messages the staged copy goes by the text's name."""
+    state = work.state("initial") or work.folder / "initial"
+    sizes = settings.initial_size, settings.sentencepiece
+    try:
+        return train_initial(settings.initial, staged, *sizes, settings.words, state)
+    except UserError as error:
+        message = str(error).replace(str(staged), name).replace(str(state / staged.name), name)
+        raise UserError(message) from error
+
+
+def _segmenter(initial: InitialVocabulary, decoder: str) -> Segmenter:
+    if decoder == "merges":
+        return MergeSegmenter(initial.pieces, initial.merges or (), initial.pieces)
+    return GreedySegmenter(initial.pieces)
+
+
+def _check_sizes(initial: InitialVocabulary, sage: SageSettings) -> None:
+    """Refuse before Word2Vec what pruning would refuse after it."""
+    size, final = len(initial.pieces), sage.final_size
+    singles = sum(map(is_single_character, initial.pieces))
+    if final > size:
+        raise UserError(
+            f"vocabulary.final_size: {final} is above the {size} initial pieces; lower it or give "
+            "a larger initial vocabulary"
+        )
+    if final < singles:
+        raise UserError(
+            f"vocabulary.final_size: {final} is below the {singles} single characters, which are "
+            "never pruned; raise it or lower vocabulary.character_coverage"
+        )
+    needed = min(sage.prune_batch * sage.rerank_every, size - final)
+    if sage.candidates < needed:
+        raise UserError(
+            f"sage.candidates: {sage.candidates} run out before the next ranking; use {needed} or "
+            "more, or lower sage.prune_batch or sage.rerank_every"
+        )
+    _check_merges(sage, initial.merges)
+
+
+def _check_merges(sage: SageSettings, merges: list[tuple[str, str]] | None) -> None:
+    if sage.decoder == "merges" and merges is None:
+        raise UserError(
+            "sage.decoder: merges needs an initial vocabulary with merges, which neither UnigramLM "
+            "nor a list of pieces has; start from bpe or a BPE .model, or use greedy"
+        )
+
+
+def _record(
+    settings: TrainSettings, corpus: WordCorpus, initial: InitialVocabulary
+) -> dict[str, Any]:
+    return {
+        "settings": settings.described(),
+        "words": dataclasses.asdict(initial.words),
+        "text": {
+            "lines": corpus.n_lines,
+            "words": len(corpus.tokens),
+            "distinct_words": len(corpus.types),
+            "digest": corpus.digest(),
+        },
+        "initial": {"pieces": len(initial.pieces), "digest": fingerprint(initial.pieces)},
+        "code": source_digest("vocab.train"),
+        "packages": package_versions(),
+        "python": platform.python_version(),
+    }
+
+
+def _silent(progress: Progress) -> None:
+    pass
+
+
+# --- settings
+
+
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def _settings(kind: type, section: str, values: Mapping[str, Any]) -> Any:
+    known = [one.name for one in dataclasses.fields(kind)]
+    if unknown := sorted(values.keys() - set(known)):
+        raise UserError(f"{section}.{unknown[0]}: is no setting; choose from {', '.join(known)}")
+    return kind(**values)
+
+
+def _vocabulary_settings(values: Mapping[str, Any]) -> dict[str, Any]:
+    """Deal the settings of the section `vocabulary` out; normalisation is of both."""
+    kinds = {"sentencepiece": TrainingSettings, "words": WordSettings}
+    names = {kind: {one.name for one in dataclasses.fields(kind)} for kind in kinds.values()}
+    known = sorted(set().union(*names.values()))
+    if unknown := sorted(values.keys() - set(known)):
+        raise UserError(f"vocabulary.{unknown[0]}: is no setting; choose from {', '.join(known)}")
+    return {
+        part: kind(**{name: values[name] for name in names[kind] & values.keys()})
+        for part, kind in kinds.items()
+    }
+
+
+def _card_settings(preset: str, settings: TrainSettings) -> dict[str, Any]:
+    return {
+        "Preset": f"`{preset}`",
+        "Pruned from": f"`{Path(settings.initial).name}`",
+        "Skip-gram epochs": settings.word2vec.epochs,
+        "Seed": settings.sage.seed,
+    }
+
+
+def _source(texts: Texts) -> dict[str, Any]:
+    return {"kind": "text", "name": "text", "title": describe_texts(texts)}
+
+
+# --- where progress is kept
+
+
+@dataclass(frozen=True)
+class _Workplace:
+    """folder: for files of the moment. kept: where progress is kept; None for nowhere."""
+
+    folder: Path
+    kept: Path | None
+
+    def state(self, name: str) -> Path | None:
+        """Return the folder of a step's progress."""
+        return self.kept / f"sagevocab.{name}" if self.kept else None
+
+
+@contextmanager
+def _workplace(state_dir: str | Path | None) -> Iterator[_Workplace]:
+    if state_dir is None:
+        with tempfile.TemporaryDirectory(prefix="sagevocab-") as folder:
+            yield _Workplace(Path(folder), None)
+        return
+    kept = Path(state_dir).resolve()
+    folder = kept / "sagevocab.text"
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    try:
+        yield _Workplace(folder, kept)
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+def _forget(state_dir: Path | None) -> None:
+    """Remove progress, and its folder if nothing of others is in it."""
+    if state_dir is None or not state_dir.is_dir():
+        return
+    for name in _STATES:
+        shutil.rmtree(state_dir / f"sagevocab.{name}", ignore_errors=True)
+    if not any(state_dir.iterdir()):
+        state_dir.rmdir()
