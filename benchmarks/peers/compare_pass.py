@@ -1,0 +1,157 @@
+"""One pass of ablation losses over all pieces: sage-tokenizer 2.0 beside this library.
+
+    python benchmarks/peers/compare_pass.py --lines FILE --vocabulary pieces.txt --embeddings E.npz
+        [--threads 2] [--peer-lines 10000] [--repeats 3] [--peers .peers]
+
+Both take the same normalised lines, pieces and embeddings (one matrix for both sides), a window of
+2, greedy longest match, the total loss, and as many workers. The passes alternate, and medians are
+compared.
+
+The other program segments the text in each pass, and so that it ends in a minute it gets only the
+first `--peer-lines` lines. The library gets these too, and then all of FILE. What it prepares once
+for any number of passes (the corpus as word types, the decoder) is timed by itself; the table of
+pair losses, which depends on the embeddings, is part of a pass. `ratio` compares the same lines
+(both passes, nothing else), `ratio_with_preparation` adds the preparation to ours, and
+`ratio_per_line` compares a line's share of our pass over all lines.
+
+Prints JSON. The other program looks for finished workers once a second: its seconds are whole ones
+and a bit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import subprocess
+import tempfile
+import time
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from make_environments import FOLDER, python_of
+
+from sagevocab.data.corpus import read_lines
+from sagevocab.state import write_npz, write_text
+from sagevocab.vocab.ablation import AblationLosses, Objective, make_decoder
+from sagevocab.vocab.embeddings import Embeddings
+from sagevocab.vocab.pieces import is_single_character, read_pieces, write_pieces
+from sagevocab.vocab.words import Normalizer, WordCorpus, split_words
+
+WINDOW = 2
+
+
+class OurPass:
+    """A corpus made ready; a call takes all losses once and returns the seconds it took."""
+
+    def __init__(self, lines: Sequence[str], embeddings: Embeddings, threads: int) -> None:
+        """Prepare `lines`; `seconds` says how long that took."""
+        began = time.perf_counter()
+        pieces = embeddings.pieces
+        corpus = WordCorpus.from_lines(lines, Normalizer())
+        decoder = make_decoder("greedy", corpus.types, pieces)
+        self._losses = AblationLosses(corpus, pieces, decoder, Objective(WINDOW), threads=threads)
+        self._target = embeddings.target
+        self._wanted = np.array([not is_single_character(piece) for piece in pieces])
+        self.lines = corpus.n_lines
+        self.seconds = time.perf_counter() - began
+
+    def __call__(self) -> float:
+        """Take the losses of all pieces."""
+        began = time.perf_counter()
+        self._losses.use_embeddings(self._target, self._target)
+        self._losses.losses(np.ones(len(self._wanted), dtype=bool), self._wanted)
+        return time.perf_counter() - began
+
+
+class TheirPass:
+    """The same lines and pieces as files; a call runs sage-tokenizer 2.0 on them once."""
+
+    def __init__(
+        self, lines: Sequence[str], embeddings: Embeddings, threads: int, peers: Path, folder: Path
+    ) -> None:
+        """Write the files into `folder`."""
+        normalizer = Normalizer()
+        words = ("".join(split_words(normalizer(line))) for line in lines)
+        write_text(folder / "words.txt", "".join(f"{line}\n" for line in words if line))
+        write_pieces(folder / "pieces.txt", embeddings.pieces)
+        write_npz(folder / "embeddings.npz", target=embeddings.target)
+        self._output = folder / "losses.json"
+        script = Path(__file__).with_name("run_sage_tokenizer_2.py")
+        self._command = [
+            python_of("sage_tokenizer_2", peers), script, "--workers", str(threads),
+            "--lines", folder / "words.txt", "--pieces", folder / "pieces.txt",
+            "--embeddings", folder / "embeddings.npz", "--output", self._output,
+        ]  # fmt: skip
+
+    def __call__(self) -> float:
+        """Take the losses of all pieces; the start of the program does not count."""
+        subprocess.run(self._command, check=True, stdout=subprocess.DEVNULL)
+        return json.loads(self._output.read_text(encoding="utf-8"))["seconds"][0]
+
+
+def compare(
+    lines: Sequence[str],
+    embeddings: Embeddings,
+    *,
+    threads: int = 2,
+    peer_lines: int = 10_000,
+    repeats: int = 3,
+    peers: Path = FOLDER,
+) -> dict[str, Any]:
+    """Time both programs, see above.
+
+    lines: raw text. Returns seconds (medians), lines, and ratios: theirs over ours.
+    """
+    OurPass(lines[:100], embeddings, threads)()  # compile
+    few, every = (OurPass(part, embeddings, threads) for part in (lines[:peer_lines], lines))
+    with tempfile.TemporaryDirectory() as folder:
+        their_pass = TheirPass(lines[:peer_lines], embeddings, threads, peers, Path(folder))
+        rounds = [(their_pass(), few(), every()) for _ in range(repeats)]
+    theirs, ours, ours_all = map(statistics.median, zip(*rounds, strict=True))
+    return {
+        "window": WINDOW,
+        "workers": threads,
+        "repeats": repeats,
+        "lines": few.lines,
+        "sage_tokenizer_seconds": theirs,
+        "ours_seconds": ours,
+        "ours_preparation_seconds": few.seconds,
+        "ratio": theirs / ours,
+        "ratio_with_preparation": theirs / (ours + few.seconds),
+        "all_lines": every.lines,
+        "ours_all_lines_seconds": ours_all,
+        "ours_all_lines_preparation_seconds": every.seconds,
+        "ratio_per_line": (theirs / few.lines) / (ours_all / every.lines),
+    }
+
+
+def main() -> None:
+    """Read the command line, compare, print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    for option in ("--lines", "--vocabulary", "--embeddings"):
+        parser.add_argument(option, type=Path, required=True)
+    parser.add_argument("--max-lines", type=int, help="read no more of FILE")
+    parser.add_argument("--peers", type=Path, default=FOLDER)
+    for option, default in (("--threads", 2), ("--peer-lines", 10_000), ("--repeats", 3)):
+        parser.add_argument(option, type=int, default=default)
+    arguments = parser.parse_args()
+    embeddings = Embeddings.load(arguments.embeddings)
+    if embeddings.pieces != read_pieces(arguments.vocabulary):
+        parser.error(f"{arguments.embeddings}: is of another vocabulary than --vocabulary")
+    outcome = compare(
+        list(islice(read_lines(arguments.lines), arguments.max_lines)),
+        embeddings,
+        threads=arguments.threads,
+        peer_lines=arguments.peer_lines,
+        repeats=arguments.repeats,
+        peers=arguments.peers,
+    )
+    print(json.dumps(outcome, indent=2))
+
+
+if __name__ == "__main__":
+    main()

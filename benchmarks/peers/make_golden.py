@@ -1,0 +1,163 @@
+"""Make the files in `tests/golden`: what other people's programs do with self-made input.
+
+    python benchmarks/peers/make_golden.py --sage-1 CHECKOUT [--peers .peers] [--output FOLDER]
+
+Needs the environments of `make_environments.py` and a checkout of SaGe 1.0 (see `run_sage_1.py`).
+All text comes from this project's own generator. Each file holds the input beside the outcome, so
+that the tests need nothing else.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import random
+import subprocess
+import tempfile
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from make_environments import FOLDER, python_of
+
+from sagevocab.data.synthetic import turkish
+from sagevocab.state import write_npz, write_text
+from sagevocab.vocab import bpe
+from sagevocab.vocab.pieces import is_single_character, write_pieces
+from sagevocab.vocab.words import Normalizer, split_words
+
+HERE = Path(__file__).parent
+DIMENSION = 6
+ENCODED_SHARES = (0.9, 0.6, 0.3, 0.0)
+PRUNINGS = {
+    # file name: lines, pieces, settings. One ranks before every batch and one only now and then.
+    "sage_1_every_batch": (40, 260, {"final": 160, "prune": 10, "consider": 100, "rerank": 1}),
+    "sage_1": (40, 260, {"final": 160, "prune": 5, "consider": 40, "rerank": 5}),
+}
+
+
+@dataclass(frozen=True)
+class Sample:
+    """Lines, a BPE model trained on them, and made-up embeddings of its pieces."""
+
+    folder: Path
+    lines: list[str]
+    pieces: list[str]
+    target: list[list[float]]
+
+    def inputs(self) -> dict[str, Any]:
+        """Return what a golden file keeps of it."""
+        return {"lines": self.lines, "pieces": self.pieces, "target": self.target}
+
+
+def make_sample(folder: Path, lines: Sequence[str], size: int, seed: int) -> Sample:
+    """Normalise lines, train on them, draw embeddings; write all that a program may read."""
+    normalizer = Normalizer()
+    lines = [normalizer(line) for line in lines]
+    write_text(folder / "lines.txt", "".join(f"{line}\n" for line in lines))
+    words = ["".join(split_words(line)) for line in lines]
+    write_text(folder / "words.txt", "".join(f"{line}\n" for line in words))
+    settings = bpe.TrainingSettings(character_coverage=1.0)
+    bpe.train_bpe(folder / "lines.txt", size, folder / "bpe.model", settings, "size")
+    pieces = bpe.pieces_of_model(bpe.read_model(folder / "bpe.model"))
+    write_pieces(folder / "pieces.txt", pieces)
+    target = np.random.default_rng(seed).normal(scale=0.7, size=(size, DIMENSION)).round(3)
+    write_npz(folder / "embeddings.npz", target=target)
+    return Sample(folder, list(lines), pieces, target.tolist())
+
+
+def run(python: Path, script: str, sample: Sample, **options: Any) -> Any:
+    """Run a peer's script on files of the sample; return the JSON it writes."""
+    output = sample.folder / "output.json"
+    command = [str(python), str(HERE / script), "--output", str(output)]
+    for name, value in options.items():
+        command += [f"--{name}", str(value)]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    return json.loads(output.read_text(encoding="utf-8"))
+
+
+def encodings(folder: Path, peers: Path) -> dict[str, Any]:
+    """Words as sentencepiece 0.1.99 encodes them with ever smaller parts of a vocabulary."""
+    sample = make_sample(folder, list(turkish.sentences(400, seed=11)), 500, seed=11)
+    words = sorted({word for line in sample.lines[:90] for word in line.split(" ")})
+    drawn = random.Random(11)
+    cases = []
+    for share in ENCODED_SHARES:
+        kept = [p for p in sample.pieces if is_single_character(p) or drawn.random() < share]
+        cases.append({"vocabulary": kept, "texts": words})
+    write_text(folder / "cases.json", json.dumps(cases))
+    outcome = run(
+        python_of("sentencepiece_0_1_99", peers), "run_sentencepiece_0_1_99.py", sample,
+        model=folder / "bpe.model", cases=folder / "cases.json",
+    )  # fmt: skip
+    encoded = [[" ".join(pieces) for pieces in case] for case in outcome["encoded"]]
+    return {
+        "sentencepiece": outcome["version"],
+        "pieces": sample.pieces,
+        "words": words,
+        "vocabularies": [case["vocabulary"] for case in cases],
+        "encoded": encoded,
+    }
+
+
+def second_losses(folder: Path, peers: Path) -> dict[str, Any]:
+    """Losses of sage-tokenizer 2.0 at its own window and at 1."""
+    sample = make_sample(folder, list(turkish.sentences(120, seed=12)), 250, seed=12)
+    losses = {}
+    for window in (1, 2):
+        outcome = run(
+            python_of("sage_tokenizer_2", peers), "run_sage_tokenizer_2.py", sample,
+            lines=folder / "words.txt", pieces=folder / "pieces.txt",
+            embeddings=folder / "embeddings.npz", window=window,
+        )  # fmt: skip
+        losses[str(window)] = outcome["losses"]
+    return {**sample.inputs(), "tokens": outcome["tokens"], "losses": losses}
+
+
+def pruning(folder: Path, peers: Path, checkout: Path, name: str) -> dict[str, Any]:
+    """What SaGe 1.0 pruned from a small vocabulary, batch by batch."""
+    n_lines, size, settings = PRUNINGS[name]
+    sample = make_sample(folder, list(turkish.sentences(n_lines, seed=13)), size, seed=13)
+    outcome = run(
+        python_of("sage_1", peers), "run_sage_1.py", sample, checkout=checkout,
+        lines=folder / "lines.txt", model=folder / "bpe.model",
+        embeddings=folder / "embeddings.npz", **settings,
+    )  # fmt: skip
+    return {**sample.inputs(), "settings": settings, **outcome}
+
+
+def write_golden(path: Path, content: dict[str, Any]) -> None:
+    """Write one entry a line: small files whose differences can be read."""
+    entries = [
+        f"{json.dumps(key)}: {json.dumps(value, ensure_ascii=False)}"
+        for key, value in content.items()
+    ]
+    write_text(path, "{\n" + ",\n".join(entries) + "\n}\n")
+
+
+def main() -> None:
+    """Read the command line and make all golden files."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sage-1", type=Path, required=True)
+    parser.add_argument("--peers", type=Path, default=FOLDER)
+    parser.add_argument("--output", type=Path, default=HERE.parents[1] / "tests" / "golden")
+    arguments = parser.parse_args()
+    peers, checkout = arguments.peers, arguments.sage_1
+    makers = {
+        "sentencepiece_0_1_99": lambda folder: encodings(folder, peers),
+        "sage_tokenizer_2": lambda folder: second_losses(folder, peers),
+        **{
+            name: lambda folder, name=name: pruning(folder, peers, checkout, name)
+            for name in PRUNINGS
+        },
+    }
+    for name, make in makers.items():
+        with tempfile.TemporaryDirectory() as folder:
+            write_golden(arguments.output / f"{name}.json", make(Path(folder)))
+        print(arguments.output / f"{name}.json")
+
+
+if __name__ == "__main__":
+    main()
