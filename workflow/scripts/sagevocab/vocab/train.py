@@ -63,27 +63,40 @@ class TrainSettings:
         Raises:
             UserError: a value is out of bounds or two do not go together.
         """
-        final = self.sage.final_size
-        if final < 1:
-            raise UserError(f"vocabulary.final_size: {final} is too small; use 1 or more")
-        if self.initial in TRAINERS and final > self.initial_size:
-            raise UserError(
-                f"vocabulary.final_size: {final} is above vocabulary.initial_size "
-                f"({self.initial_size}); SaGe prunes from the one to the other"
-            )
-        if self.words.normalization not in NORMALIZATIONS:
-            Normalizer(self.words.normalization)
-        if self.words.max_word_chars < 2:
-            raise UserError(
-                f"vocabulary.max_word_chars: {self.words.max_word_chars} leaves no character of a "
-                "word beside its ▁; use 2 or more"
-            )
+        self._check_sizes()
+        self._check_words()
         for name in ("dimension", "window", "epochs", "workers"):
             if getattr(self.word2vec, name) < 1:
                 value = getattr(self.word2vec, name)
                 raise UserError(f"word2vec.{name}: {value} is too small; use 1 or more")
         if self.initial == "unigram":
             _check_merges(self.sage, None)
+
+    def _check_sizes(self) -> None:
+        final = self.sage.final_size
+        if final < 1:
+            raise UserError(f"vocabulary.final_size: {final} is too small; use 1 or more")
+        if self.initial not in TRAINERS:
+            return
+        if final > self.initial_size:
+            raise UserError(
+                f"vocabulary.final_size: {final} is above vocabulary.initial_size "
+                f"({self.initial_size}); SaGe prunes from the one to the other"
+            )
+        _check_candidates(self.sage, self.initial_size)
+
+    def _check_words(self) -> None:
+        if self.words.max_word_chars < 2:
+            raise UserError(
+                f"vocabulary.max_word_chars: {self.words.max_word_chars} leaves no character of a "
+                "word beside its ▁; use 2 or more"
+            )
+        if self.words.normalization not in NORMALIZATIONS:
+            names = ", ".join(NORMALIZATIONS)
+            raise UserError(
+                f"vocabulary.normalization: {self.words.normalization!r} is unknown; choose one "
+                f"of {names}"
+            )
 
     def described(self) -> dict[str, Any]:
         """Return the settings for a record; the number of threads is none of them."""
@@ -223,8 +236,8 @@ def disk_errors(place: str | Path) -> Iterator[None]:
     except OSError as error:
         where = error.filename or place
         raise UserError(
-            f"{where}: cannot be written ({error.strerror or error}); nothing was written to "
-            f"{place}: make room or give another folder"
+            f"{where}: cannot be written ({error.strerror or error}); make room or give another "
+            f"place ({place} is left as it was)"
         ) from error
 
 
@@ -325,13 +338,17 @@ def _check_sizes(initial: InitialVocabulary, sage: SageSettings) -> None:
             f"vocabulary.final_size: {final} is below the {singles} single characters, which are "
             "never pruned; raise it or lower vocabulary.character_coverage"
         )
-    needed = min(sage.prune_batch * sage.rerank_every, size - final)
+    _check_candidates(sage, size)
+    _check_merges(sage, initial.merges)
+
+
+def _check_candidates(sage: SageSettings, size: int) -> None:
+    needed = min(sage.prune_batch * sage.rerank_every, size - sage.final_size)
     if sage.candidates < needed:
         raise UserError(
             f"sage.candidates: {sage.candidates} run out before the next ranking; use {needed} or "
             "more, or lower sage.prune_batch or sage.rerank_every"
         )
-    _check_merges(sage, initial.merges)
 
 
 def _check_merges(sage: SageSettings, merges: list[tuple[str, str]] | None) -> None:
@@ -432,6 +449,10 @@ def _workplace(state_dir: str | Path | None) -> Iterator[_Workplace]:
     folder.mkdir(parents=True)
     try:
         yield _Workplace(folder, kept)
+    except (UserError, OSError):
+        if not (kept / "sagevocab.embeddings").exists():
+            _forget(kept)
+        raise
     finally:
         shutil.rmtree(folder, ignore_errors=True)
 

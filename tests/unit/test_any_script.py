@@ -1,0 +1,123 @@
+"""Any script: what the library segments is what the exported tokenizer segments."""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+
+import pytest
+from transformers import AutoTokenizer
+
+import sagevocab
+from sagevocab.vocab.pieces import UNKNOWN_ID, is_single_character
+from sagevocab.vocab.segment import encode, load_segmenter
+from sagevocab.vocab.train import SageVocabulary
+from sagevocab.vocab.words import Normalizer
+from scripts_text import SENTENCES, WITHOUT_SPACES, lines_in
+
+QUICK = {"epochs": 1, "dimension": 8, "negative": 5}
+SCRIPTS = sorted(SENTENCES)
+
+
+def characters_in(lines: list[str]) -> int:
+    """Count the distinct characters that need a piece."""
+    return len(set("".join(map(Normalizer(), lines))))
+
+
+def trained(
+    lines: list[str],
+    initial: str | Path = "bpe",
+    size: int | None = None,
+    prune: int = 60,
+    **settings,
+) -> SageVocabulary:
+    """Train on lines with every character covered."""
+    size = size or 2 * characters_in(lines) + 120
+    return sagevocab.train(
+        lines,
+        initial=initial,
+        initial_size=size,
+        vocab_size=settings.pop("vocab_size", size - prune),
+        word2vec=QUICK,
+        vocabulary={"character_coverage": 1.0, **settings.pop("vocabulary", {})},
+        threads=1,
+        **settings,
+    )
+
+
+def check_equal_ids(folder: Path, lines: list[str]) -> None:
+    """Compare library, `sagevocab.load` and AutoTokenizer; then decode."""
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    segmenter, normalizer = load_segmenter(folder), Normalizer()
+    expected = [encode(line, segmenter, normalizer) for line in lines]
+    batch = tokenizer(lines, add_special_tokens=False)["input_ids"]
+    encoder = sagevocab.load(folder)
+    assert batch == expected
+    assert list(encoder.encode_lines(lines)) == expected
+    for line, ids in zip(lines, expected, strict=True):
+        if UNKNOWN_ID not in ids:
+            assert tokenizer.decode(ids) == encoder.decode(ids) == normalizer(line)
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_bpe_vocabulary_of_any_script(script: str, tmp_path: Path) -> None:
+    lines = lines_in(script)
+    built = trained(lines)
+    folder = built.save(tmp_path / script)
+    assert len(built.pieces) == len(built.initial) - 60
+    assert set(built.ablations["piece"]) == set(built.initial) - set(built.pieces)
+    assert not any(map(is_single_character, built.ablations["piece"]))
+    check_equal_ids(folder, lines)
+    ids = sagevocab.load(folder).encode_lines(SENTENCES[script])
+    assert not any(UNKNOWN_ID in line for line in ids)
+
+
+@pytest.mark.parametrize("script", ["chinese", "czech", "emoji", "vietnamese"])
+def test_unigram_vocabulary_of_any_script(script: str, tmp_path: Path) -> None:
+    lines = lines_in(script)
+    # UnigramLM finds few pieces in a small text: each has to stand in it often.
+    built = trained(lines, "unigram", size=characters_in(lines) + 16, prune=5)
+    assert len(built.pieces) == len(built.initial) - 5
+    check_equal_ids(built.save(tmp_path / script), lines)
+
+
+@pytest.mark.parametrize("script", ["arabic", "greek", "thai"])
+def test_vocabulary_of_any_script_from_a_file(script: str, tmp_path: Path) -> None:
+    lines = lines_in(script)
+    built = trained(lines)
+    listed = tmp_path / "pieces.txt"
+    listed.write_text("".join(f"{piece}\n" for piece in built.initial), encoding="utf-8")
+    for source in (listed, tmp_path):  # the list itself, and the folder that holds it
+        again = trained(lines, source, vocab_size=len(built.pieces))
+        assert again.pieces == built.pieces
+        assert again.ablations.equals(built.ablations)
+    check_equal_ids(again.save(tmp_path / "out"), lines)
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_merges_can_decode_while_pruning(script: str) -> None:
+    built = trained(lines_in(script), sage={"decoder": "merges"})
+    assert len(built.pieces) == len(built.initial) - 60
+
+
+@pytest.mark.parametrize("script", SCRIPTS)
+def test_other_scripts_are_unknown_and_still_equal(script: str, tmp_path: Path) -> None:
+    folder = trained(lines_in("czech")).save(tmp_path / "czech")
+    check_equal_ids(folder, SENTENCES[script])
+
+
+@pytest.mark.parametrize("script", WITHOUT_SPACES)
+def test_words_of_thousands_of_characters(script: str, tmp_path: Path) -> None:
+    lines = lines_in(script, 600)
+    long = ["".join(lines[start : start + 150]) for start in range(0, 600, 150)]
+    assert min(map(len, long)) > 1500
+    built = trained(long + lines)
+    assert max(map(len, built.pieces)) <= 16
+    folder = built.save(tmp_path / script)
+    check_equal_ids(folder, long)
+    # One word of 200,000 characters takes as long as many short ones: seconds, not hours.
+    huge = "".join(lines * 30)[:200_000]
+    assert len(huge) > 150_000 and " " not in huge
+    began = time.monotonic()
+    check_equal_ids(folder, [huge])
+    assert time.monotonic() - began < 20

@@ -1,0 +1,528 @@
+"""The command `sagevocab`: what it writes, what it refuses and how it goes on."""
+
+from __future__ import annotations
+
+import bz2
+import csv
+import gzip
+import io
+import json
+import lzma
+import os
+import resource
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import zstandard
+from transformers import AutoTokenizer
+
+import sagevocab
+from sagevocab.cli import main
+from sagevocab.cli_options import SECTIONS, in_options
+from sagevocab.vocab.embeddings import Embeddings
+from sagevocab.vocab.pieces import read_pieces
+from sagevocab.vocab.progress import Progress
+from scripts_text import SENTENCES, lines_in
+
+QUICK = ["--word2vec-epochs", "1", "--word2vec-dimension", "8", "--threads", "1"]
+SMALL = ["--initial-size", "250", "--vocab-size", "200", "--character-coverage", "1", *QUICK]
+FILES = ("pieces.txt", "ablations.parquet", "embeddings.npz", "tokenizer.json", "sagevocab.json")
+COMMAND = [sys.executable, "-m", "sagevocab"]
+ENVIRONMENT = {
+    **os.environ,
+    "PYTHONPATH": str(Path(sagevocab.__file__).parents[1]),
+    "OMP_NUM_THREADS": "1",
+}
+
+
+@pytest.fixture(scope="module")
+def text(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    path = tmp_path_factory.mktemp("text") / "czech.txt"
+    path.write_text("".join(f"{line}\n" for line in lines_in("czech", 300)), encoding="utf-8")
+    return path
+
+
+@pytest.fixture(scope="module")
+def built(text: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("built") / "czech"
+    assert main(["train", str(text), "-o", str(folder), *SMALL, "--quiet"]) == 0
+    return folder
+
+
+def digest(folder: Path) -> dict[str, bytes]:
+    return {name: (folder / name).read_bytes() for name in FILES}
+
+
+def refused(capsys: pytest.CaptureFixture, *argv: object) -> str:
+    """Run a command that must fail; return the one line that it prints."""
+    capsys.readouterr()
+    assert main([*map(str, argv), *(["--quiet"] if argv[0] == "train" else [])]) == 1
+    told = capsys.readouterr()
+    assert told.out == ""
+    assert told.err.count("\n") == 1
+    assert told.err.startswith("sagevocab: error: ")
+    return told.err
+
+
+# --- train
+
+
+def test_train_writes_a_tokenizer_and_what_was_pruned(text: Path, built: Path) -> None:
+    pieces = read_pieces(built / "pieces.txt")
+    pruned = pd.read_parquet(built / "ablations.parquet")
+    assert len(pieces) == 200
+    assert len(pruned) == 50
+    assert not set(pruned["piece"]) & set(pieces)
+    assert Embeddings.load(built / "embeddings.npz").target.shape == (250, 8)
+    line = SENTENCES["czech"][0]
+    assert AutoTokenizer.from_pretrained(built).tokenize(line) == sagevocab.load(built).tokenize(
+        line
+    )
+    record = json.loads((built / "sagevocab.json").read_text(encoding="utf-8"))
+    assert record["text"]["lines"] == 300
+    assert record["settings"]["sage"]["final_size"] == 200
+    assert list(built.parent.iterdir()) == [built]  # the progress is gone
+
+
+def test_the_function_and_the_command_are_the_same(text: Path, built: Path) -> None:
+    result = sagevocab.train(
+        text,
+        vocab_size=200,
+        initial_size=250,
+        vocabulary={"character_coverage": 1.0},
+        word2vec={"epochs": 1, "dimension": 8},
+    )
+    assert digest(result.save(built.parent / "again")) == digest(built)
+
+
+@pytest.mark.parametrize("form", ["gz", "bz2", "xz", "zst", "crlf", "lines", "parts"])
+def test_every_form_of_the_text_gives_the_same(
+    form: str, text: Path, built: Path, tmp_path: Path
+) -> None:
+    data = text.read_bytes()
+    packers = {
+        "gz": gzip.compress,
+        "bz2": bz2.compress,
+        "xz": lzma.compress,
+        "zst": zstandard.ZstdCompressor().compress,
+        "crlf": lambda data: data.replace(b"\n", b"\r\n"),
+    }
+    if form in packers:
+        source: object = tmp_path / "text"
+        source.write_bytes(packers[form](data))
+    elif form == "lines":
+        source = iter(data.decode("utf-8").splitlines(keepends=True))
+    else:
+        half = data.index(b"\n", len(data) // 2) + 1
+        source = [str(tmp_path / "a"), str(tmp_path / "b")]
+        Path(source[0]).write_bytes(data[:half])
+        Path(source[1]).write_bytes(data[half:])
+    result = sagevocab.train(
+        source,
+        vocab_size=200,
+        initial_size=250,
+        vocabulary={"character_coverage": 1.0},
+        word2vec={"epochs": 1, "dimension": 8},
+        threads=2,
+    )
+    assert digest(result.save(tmp_path / "out")) == digest(built)
+
+
+def test_standard_input_plain_and_compressed(text: Path, built: Path, tmp_path: Path) -> None:
+    train = [*COMMAND, "train", "-o", str(tmp_path / "out"), *SMALL]
+    done = subprocess.run(
+        train, input=gzip.compress(text.read_bytes()), env=ENVIRONMENT, capture_output=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert done.stdout == b""
+    assert b"\r" not in done.stderr  # no bar where there is no terminal
+    assert len(done.stderr.splitlines()) < 8
+    assert digest(tmp_path / "out") == digest(built)
+    lines = text.read_bytes().splitlines(keepends=True)[:5]
+    encode = [*COMMAND, "encode", str(built), "-", "--output", "ids"]
+    done = subprocess.run(encode, input=b"".join(lines), env=ENVIRONMENT, capture_output=True)
+    expected = [sagevocab.load(built).encode(line.decode()) for line in lines]
+    assert [list(map(int, line.split())) for line in done.stdout.splitlines()] == expected
+
+
+def test_initial_vocabularies_from_elsewhere(text: Path, tmp_path: Path) -> None:
+    out = tmp_path / "unigram"
+    small = ["--initial-size", "90", "--vocab-size", "85", "--character-coverage", "1", *QUICK]
+    assert main(["train", str(text), "-o", str(out), "--initial", "unigram", *small, "-q"]) == 0
+    assert len(read_pieces(out / "pieces.txt")) == 85
+    again = tmp_path / "again"
+    small = ["--vocab-size", "84", *QUICK]
+    assert main(["train", str(text), "-o", str(again), "--initial", str(out), *small, "-q"]) == 0
+    assert len(read_pieces(again / "pieces.txt")) == 84
+
+
+def test_a_model_of_sentencepiece_brings_its_merges(text: Path, built: Path, tmp_path: Path):
+    from sagevocab.vocab.bpe import TrainingSettings, train_bpe
+
+    model = tmp_path / "own.model"
+    train_bpe(text, 250, model, TrainingSettings(character_coverage=1.0), "size")
+    result = sagevocab.train(
+        text, vocab_size=200, initial=model, word2vec={"epochs": 1, "dimension": 8}
+    )
+    assert result.pieces == read_pieces(built / "pieces.txt")
+    released = ["--preset", "released-1.0", "--initial", str(model), "--vocab-size", "240"]
+    out = tmp_path / "released"
+    assert main(["train", str(text), "-o", str(out), *released, *QUICK, "-q"]) == 0
+    assert len(read_pieces(out / "pieces.txt")) == 240
+
+
+def test_progress_is_told(text: Path, tmp_path: Path) -> None:
+    seen: list[Progress] = []
+    sagevocab.train(
+        text,
+        vocab_size=200,
+        initial_size=230,
+        sage={"prune_batch": 10},
+        word2vec={"epochs": 2, "dimension": 8},
+        progress=seen.append,
+    )
+    stages = list(dict.fromkeys(progress.stage for progress in seen))
+    assert stages == ["reading text", "initial vocabulary", "word2vec", "pruning"]
+    points = [(p.stage, p.done, p.total) for p in seen if p.left is not None]
+    assert points == [
+        ("word2vec", 1, 2),
+        ("word2vec", 2, 2),
+        ("pruning", 10, 30),
+        ("pruning", 20, 30),
+        ("pruning", 30, 30),
+    ]
+
+
+def test_every_setting_has_an_option(capsys: pytest.CaptureFixture) -> None:
+    import dataclasses
+
+    with pytest.raises(SystemExit) as end:
+        main(["train", "--help"])
+    assert end.value.code == 0
+    usage = capsys.readouterr().out
+    own = {"final_size": "vocab-size", "seed": "seed", "threads": "threads"}
+    for _, kinds, prefix in SECTIONS.values():
+        for field in (field for kind in kinds for field in dataclasses.fields(kind)):
+            option = own.get(field.name, prefix + field.name.replace("_", "-"))
+            assert f"--{option}" in usage
+
+
+def test_options_reach_the_settings(text: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    given = ["--loss", "mean_piece_lines", "--loss-lines", "20", "--no-retrain", "--window", "2"]
+    given += ["--no-word2vec-shrink-windows", "--word2vec-alpha", "0.05", "--max-word-chars", "40"]
+    assert main(["train", str(text), "-o", str(out), *SMALL, *given, "-q"]) == 0
+    settings = json.loads((out / "sagevocab.json").read_text(encoding="utf-8"))["settings"]
+    sage = {name: settings["sage"][name] for name in ("loss", "loss_lines", "retrain", "window")}
+    assert sage == {"loss": "mean_piece_lines", "loss_lines": 20, "retrain": False, "window": 2}
+    assert settings["word2vec"]["shrink_windows"] is False
+    assert settings["word2vec"]["alpha"] == 0.05
+    assert settings["words"]["max_word_chars"] == 40
+
+
+def test_keys_are_told_as_options() -> None:
+    message = (
+        "vocabulary.final_size: 3 is above vocabulary.initial_size; word2vec.epochs, sage.loss"
+    )
+    assert (
+        in_options(message) == "--vocab-size: 3 is above --initial-size; --word2vec-epochs, --loss"
+    )
+    assert in_options("/a/sage.loss.txt: missing") == "/a/sage.loss.txt: missing"
+
+
+# --- bad input
+
+
+BAD = {
+    "empty": (b"", "holds no words"),
+    "blank": (b"\n  \n\t\n\r\n", "holds no words"),
+    "nul": (b"one two\nthree\0four\n", ":2: holds a NUL character"),
+    "utf8": (b"one\ntwo\nthr\xffee\n", ":3: is not UTF-8 (byte 0xff at position 4)"),
+    "small": (b"a few words only\n", "the largest possible size is"),
+    "cut": (gzip.compress(b"word " * 9999)[:60], "truncated"),
+}
+
+
+@pytest.mark.parametrize("name", BAD)
+def test_bad_text_is_one_line(name: str, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    data, message = BAD[name]
+    path = tmp_path / "bad.txt"
+    path.write_bytes(data)
+    told = refused(capsys, "train", path, "-o", tmp_path / "out", *SMALL)
+    assert message in told
+    assert str(path) in told
+    assert list(tmp_path.iterdir()) == [path]
+
+
+def settings_refused() -> dict[str, tuple[list[str], str]]:
+    return {
+        "above": (["--vocab-size", "300"], "--vocab-size: 300 is above --initial-size (250)"),
+        "zero": (["--vocab-size", "0"], "--vocab-size: 0 is too small"),
+        "alphabet": (["--vocab-size", "30"], "--vocab-size: 30 is below the"),
+        "tiny": (["--initial-size", "20", "--vocab-size", "10"], "--initial-size: 20 pieces"),
+        "coverage": (["--character-coverage", "0.1"], "--character-coverage: sentencepiece takes"),
+        "loss": (["--loss", "odd"], "--loss: 'odd' is unknown"),
+        "candidates": (["--candidates", "5"], "--candidates: 5 run out"),
+        "normalization": (["--normalization", "odd"], "--normalization: 'odd' is unknown"),
+        "word": (["--max-word-chars", "1"], "--max-word-chars: 1 leaves"),
+        "epochs": (["--word2vec-epochs", "0"], "--word2vec-epochs: 0 is too small"),
+        "threads": (["--threads", "-1"], "--threads: -1 is too small"),
+        "merges": (["--initial", "unigram", "--decoder", "merges"], "--decoder: merges needs"),
+        "initial": (["--initial", "nothing"], "--initial: nothing is neither"),
+    }
+
+
+@pytest.mark.parametrize("name", settings_refused())
+def test_settings_that_cannot_work_are_one_line(
+    name: str, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    options, message = settings_refused()[name]
+    told = refused(capsys, "train", text, "-o", tmp_path / "out", *SMALL, *options)
+    assert message in told
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_files_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    out = ["-o", tmp_path / "out", *SMALL]
+    assert "No such file" in refused(capsys, "train", tmp_path / "none.txt", *out)
+    assert "Is a directory" in refused(capsys, "train", tmp_path, *out)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_an_output_that_is_there_is_kept(
+    text: Path, built: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    before = digest(built)
+    assert "is there already" in refused(capsys, "train", text, "-o", built, *SMALL)
+    assert "is a file" in refused(capsys, "train", text, "-o", text, *SMALL)
+    (tmp_path / "letters").write_text("dear")
+    told = refused(capsys, "train", text, "-o", tmp_path, *SMALL, "--force")
+    assert "something else than a tokenizer" in told
+    assert (tmp_path / "letters").read_text() == "dear"
+    assert digest(built) == before
+
+
+def test_force_replaces_a_tokenizer(text: Path, built: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    smaller = [*SMALL, "--vocab-size", "210", "--quiet"]
+    assert main(["train", str(text), "-o", str(out), *smaller]) == 0
+    assert main(["train", str(text), "-o", str(out), *SMALL, "--quiet", "--force"]) == 0
+    assert digest(out) == digest(built)
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_what_is_not_utf8_can_be_replaced(tmp_path: Path) -> None:
+    path = tmp_path / "text"
+    lines = [line.encode("utf-8") for line in lines_in("greek", 200)]
+    path.write_bytes(b"\n".join([*lines, b"\xce\xff"]))
+    out = ["-o", str(tmp_path / "out"), *SMALL, "--quiet"]
+    assert main(["train", str(path), *out]) == 1
+    out += ["--normalization", "identity", "--encoding-errors", "replace"]
+    assert main(["train", str(path), *out]) == 0
+    assert "\ufffd" in "".join(read_pieces(tmp_path / "out" / "pieces.txt"))
+
+
+@pytest.mark.parametrize("spaces", [True, False])
+def test_a_very_long_line_works(spaces: bool, text: Path, built: Path, tmp_path: Path) -> None:
+    joint = " " if spaces else ""
+    line = joint.join(lines_in("czech", 20_000, seed=2)).replace(" ", joint)
+    path = tmp_path / "long"
+    path.write_text(line, encoding="utf-8")
+    assert path.stat().st_size > 600_000
+    began = time.monotonic()
+    assert main(["train", str(path), "-o", str(tmp_path / "out"), *SMALL, "--quiet"]) == 0
+    assert time.monotonic() - began < 60
+    assert len(read_pieces(tmp_path / "out" / "pieces.txt")) == 200
+
+
+@pytest.mark.parametrize("bad", ["full", "parent"])
+def test_a_folder_that_cannot_be_written(bad: str, text: Path, tmp_path: Path) -> None:
+    """A disk without room (here, a bound on the size of files), or a file in the folder's place."""
+    out = tmp_path / "out" if bad == "full" else text / "out"
+    limit = (
+        (lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (9000, 9000))) if bad == "full" else None
+    )
+    command = [*COMMAND, "train", str(text), "-o", str(out), *SMALL, "--quiet"]
+    done = subprocess.run(
+        command, env=ENVIRONMENT, capture_output=True, text=True, preexec_fn=limit
+    )
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "cannot be written (" in done.stderr
+    assert not out.exists()
+
+
+def test_a_full_disk_at_the_end_keeps_the_progress(
+    text: Path, built: Path, tmp_path: Path, capsys: pytest.CaptureFixture, monkeypatch
+) -> None:
+    def full(*_: object) -> None:
+        raise OSError(28, "No space left on device")
+
+    out = tmp_path / "out"
+    with monkeypatch.context() as patched:
+        patched.setattr("sagevocab.vocab.train.write_parquet", full)
+        assert "No space left on device" in refused(capsys, "train", text, "-o", out, *SMALL)
+    assert [path.name for path in tmp_path.iterdir()] == [".out.state"]
+    assert main(["train", str(text), "-o", str(out), *SMALL, "-q"]) == 0
+    assert digest(out) == digest(built)
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_wrong_usage_is_exit_code_2(capsys: pytest.CaptureFixture) -> None:
+    for argv in ([], ["train"], ["encode"], ["train", "-o", "x", "--window", "wide"], ["bake"]):
+        with pytest.raises(SystemExit) as end:
+            main(argv)
+        assert end.value.code == 2
+    assert "--window" in capsys.readouterr().err
+
+
+# --- stopped and run again
+
+
+LONG = ["--initial-size", "250", "--vocab-size", "180", "--character-coverage", "1"]
+LONG += ["--word2vec-epochs", "4", "--prune-batch", "1", "--rerank-every", "5"]
+LONG += ["--retrain-every", "2", "--word2vec-dimension", "8", "--threads", "1", "-v"]
+
+
+@pytest.fixture(scope="module")
+def unbroken(text: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, bytes]:
+    folder = tmp_path_factory.mktemp("unbroken") / "out"
+    assert main(["train", str(text), "-o", str(folder), *LONG]) == 0
+    return digest(folder)
+
+
+@pytest.mark.parametrize(
+    ("signum", "after"),
+    [(signal.SIGINT, "word2vec: epoch 2"), (signal.SIGKILL, "sage: batch 13 done")],
+)
+def test_a_stopped_training_goes_on_to_the_same_bytes(
+    signum: int,
+    after: str,
+    text: Path,
+    unbroken: dict[str, bytes],
+    tmp_path: Path,
+    capsys: pytest.CaptureFixture,
+) -> None:
+    out = tmp_path / "out"
+    train = ["train", str(text), "-o", str(out), *LONG]
+    with subprocess.Popen(
+        [*COMMAND, *train],
+        env=ENVIRONMENT,
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as process:
+        for line in process.stderr:
+            if after in line:
+                process.send_signal(signum)
+                break
+        rest = process.stderr.read()
+    if signum == signal.SIGINT:
+        assert process.returncode == 130
+        assert rest.endswith("sagevocab: interrupted; run the same command again to go on\n")
+        assert "Traceback" not in rest
+    else:
+        assert process.returncode == -signal.SIGKILL
+    assert not out.exists()
+    assert (tmp_path / ".out.state").is_dir()
+    capsys.readouterr()
+    assert main(train) == 0
+    assert "goes on after" in capsys.readouterr().err
+    assert digest(out) == unbroken
+    assert not (tmp_path / ".out.state").exists()
+
+
+# --- encode, compare, export
+
+
+@pytest.mark.parametrize("output", ["pieces", "ids"])
+def test_encode_prints_what_autotokenizer_gives(
+    output: str, built: Path, tmp_path: Path, capsysbinary: pytest.CaptureFixture
+) -> None:
+    lines = [*lines_in("czech", 40), "", *SENTENCES["mixed"], "a [MASK] in [CLS]text", "  x  "]
+    path = tmp_path / "lines"
+    path.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    assert main(["encode", str(built), str(path), "--output", output]) == 0
+    printed = capsysbinary.readouterr().out.decode("utf-8").split("\n")
+    tokenizer = AutoTokenizer.from_pretrained(built)
+    ids = tokenizer(lines, add_special_tokens=False)["input_ids"]
+    names = ids if output == "ids" else map(tokenizer.convert_ids_to_tokens, ids)
+    assert printed == [*(" ".join(map(str, line)) for line in names), ""]
+
+
+def test_encode_into_a_closed_pipe_is_silent(built: Path, tmp_path: Path) -> None:
+    path = tmp_path / "lines"
+    path.write_text("dlouhá řeka\n" * 100_000, encoding="utf-8")
+    with subprocess.Popen(
+        [*COMMAND, "encode", str(built), str(path)],
+        env=ENVIRONMENT,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert process.stdout.readline().startswith("▁".encode())
+        process.stdout.close()
+        assert process.stderr.read() == b""
+    assert process.returncode == 141
+
+
+def test_compare_prints_the_intrinsic_table(
+    text: Path, built: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    listed = tmp_path / "listed.txt"
+    pieces = read_pieces(built / "pieces.txt")
+    short = [piece for piece in pieces if len(piece) < 3]
+    listed.write_text("".join(f"{piece}\n" for piece in short), encoding="utf-8")
+    compare = ["compare", str(built), str(listed), "--text", str(text)]
+    assert main([*compare, "--format", "json"]) == 0
+    first, second = json.loads(capsys.readouterr().out)
+    lines = text.read_text(encoding="utf-8").splitlines()
+    ids = list(sagevocab.load(built).encode_lines(lines))
+    words = sum(len(line.split()) for line in lines)
+    assert first["tokens"] == sum(map(len, ids))
+    assert first["tokens_per_word"] == pytest.approx(first["tokens"] / words)
+    assert first["bytes_per_token"] == pytest.approx(
+        (text.stat().st_size - len(lines)) / first["tokens"]
+    )
+    assert first["pieces_seen"] == len({number for line in ids for number in line})
+    assert second["shared_with_first"] == second["pieces"] == len(short)
+    assert second["tokens"] > first["tokens"]
+    assert main([*compare, "--format", "csv"]) == 0
+    rows = list(csv.DictReader(io.StringIO(capsys.readouterr().out)))
+    assert [row["tokenizer"] for row in rows] == ["czech", "listed.txt"]
+    assert int(rows[0]["tokens"]) == first["tokens"]
+    assert main(compare) == 0
+    table = capsys.readouterr().out
+    assert f"{first['tokens']:,}" in table
+    assert main([*compare, "--format", "markdown"]) == 0
+    assert capsys.readouterr().out.startswith("|  | czech | listed.txt |\n|---|---:|---:|\n")
+
+
+def test_compare_and_encode_refuse_what_is_no_tokenizer(
+    text: Path, built: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    told = refused(capsys, "compare", built, tmp_path / "none", "--text", text)
+    assert "does not exist" in told
+    assert "no Hugging Face tokenizer" in refused(capsys, "encode", tmp_path, text)
+    (tmp_path / "empty").write_bytes(b"")
+    assert "holds no words" in refused(capsys, "compare", built, "--text", tmp_path / "empty")
+
+
+def test_export_there_and_back(built: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
+    listed, scored, folder = tmp_path / "pieces.txt", tmp_path / "s.vocab", tmp_path / "folder"
+    assert main(["export", str(built), "-o", str(listed), "--format", "pieces"]) == 0
+    assert listed.read_bytes() == (built / "pieces.txt").read_bytes()
+    assert main(["export", str(built), "-o", str(scored), "--format", "vocab"]) == 0
+    rows = [line.split("\t") for line in scored.read_text(encoding="utf-8").splitlines()]
+    assert [row[0] for row in rows[:4]] == ["<unk>", "<s>", "</s>", read_pieces(listed)[0]]
+    for source in (listed, scored):
+        assert main(["export", str(source), "-o", str(folder), "--force"]) == 0
+        assert (folder / "tokenizer.json").read_bytes() == (built / "tokenizer.json").read_bytes()
+    assert "is there already" in refused(capsys, "export", listed, "-o", folder)
+    assert "is there already" in refused(
+        capsys, "export", built, "-o", listed, "--format", "pieces"
+    )
