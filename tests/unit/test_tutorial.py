@@ -1,0 +1,60 @@
+"""The tutorial does what it says, block by block."""
+
+from __future__ import annotations
+
+import re
+import shlex
+import sys
+from contextlib import ExitStack, redirect_stdout
+from pathlib import Path
+
+import pandas as pd
+import pytest
+
+from sagevocab.cli import main
+from sagevocab.vocab.pieces import read_pieces
+from scripts_text import lines_in
+
+PAGE = Path(__file__).parents[2] / "docs" / "tutorial.md"
+BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+def run_command(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a line of a console block; `<` and `>` are the last things in it."""
+    prompt, name, *words = shlex.split(line)
+    assert (prompt, name) == ("$", "sagevocab")
+    with ExitStack() as files:
+        while len(words) > 2 and words[-2] in ("<", ">"):
+            *words, sign, path = words
+            file = files.enter_context(open(path, "w" if sign == ">" else "r", encoding="utf-8"))
+            if sign == ">":
+                files.enter_context(redirect_stdout(file))
+            else:
+                monkeypatch.setattr(sys, "stdin", file)
+        assert main(words) == 0
+
+
+def test_every_block_of_the_tutorial_runs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    lines = [line for name in ("czech", "russian", "vietnamese") for line in lines_in(name, 80)]
+    (tmp_path / "corpus.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    names: dict[str, object] = {}
+    blocks = BLOCK.findall(PAGE.read_text(encoding="utf-8"))
+    assert [kind for kind, _ in blocks].count("console") > 3
+    for kind, code in blocks:
+        if kind == "python":
+            exec(compile(code, str(PAGE), "exec"), names)
+        else:
+            for line in code.splitlines():
+                run_command(line, monkeypatch)
+
+    pieces = read_pieces("my-tokenizer/pieces.txt")
+    assert len(pieces) == 400
+    for same in ("my-tokenizer-too/pieces.txt", "my-pieces.txt"):
+        assert read_pieces(same) == pieces
+    assert len(Path("corpus.ids").read_text().splitlines()) == len(lines)
+    assert list(pd.read_csv("compared.csv")["pieces"]) == [400, 400]
+    assert "tokens_per_word" in capsys.readouterr().out
+    assert Path("bpe-tokenizer/tokenizer.json").exists()
