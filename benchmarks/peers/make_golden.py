@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 from make_environments import FOLDER, python_of
+from plain_corpus import plain_lines, plain_pieces, write_model
 
 from sagevocab.data.synthetic import turkish
 from sagevocab.state import write_npz, write_text
@@ -30,12 +31,19 @@ from sagevocab.vocab.words import Normalizer, split_words
 
 HERE = Path(__file__).parent
 DIMENSION = 6
+DIGITS = 6  # of losses
 ENCODED_SHARES = (0.9, 0.6, 0.3, 0.0)
 PRUNINGS = {
     # file name: lines, pieces, settings. One ranks before every batch and one only now and then.
-    "sage_1_every_batch": (40, 260, {"final": 160, "prune": 10, "consider": 100, "rerank": 1}),
-    "sage_1": (40, 260, {"final": 160, "prune": 5, "consider": 40, "rerank": 5}),
+    "sage_1_every_batch": (40, 260, {"final": 200, "prune": 10, "consider": 100, "rerank": 1}),
+    "sage_1": (40, 260, {"final": 200, "prune": 5, "consider": 40, "rerank": 5}),
 }
+PLAIN_PRUNINGS = {
+    # On a plain corpus (see `plain_corpus`), of which the second keeps only a few candidates.
+    "sage_1_plain_every_batch": {"final": 240, "prune": 6, "consider": 60, "rerank": 1},
+    "sage_1_plain": {"final": 214, "prune": 2, "consider": 20, "rerank": 5},
+}
+PLAIN_LINES, PLAIN_WORDS, PLAIN_SEED = 80, 6, 14
 
 
 @dataclass(frozen=True)
@@ -63,9 +71,28 @@ def make_sample(folder: Path, lines: Sequence[str], size: int, seed: int) -> Sam
     bpe.train_bpe(folder / "lines.txt", size, folder / "bpe.model", settings, "size")
     pieces = bpe.pieces_of_model(bpe.read_model(folder / "bpe.model"))
     write_pieces(folder / "pieces.txt", pieces)
-    target = np.random.default_rng(seed).normal(scale=0.7, size=(size, DIMENSION)).round(3)
+    return Sample(folder, list(lines), pieces, draw_embeddings(folder, size, seed, scale=0.7))
+
+
+def draw_embeddings(folder: Path, size: int, seed: int, scale: float) -> list[list[float]]:
+    """Draw and write one vector a piece."""
+    target = np.random.default_rng(seed).normal(scale=scale, size=(size, DIMENSION)).round(3)
     write_npz(folder / "embeddings.npz", target=target)
-    return Sample(folder, list(lines), pieces, target.tolist())
+    return target.tolist()
+
+
+def make_plain_sample(folder: Path) -> Sample:
+    """Make the corpus and the model that `plain_corpus` describes."""
+    words = [word for line in turkish.sentences(600, PLAIN_SEED) for word in line.split(" ")]
+    words = [word for word in words if word.isalpha() and word.islower() and 4 <= len(word) <= 10]
+    trained = make_sample(folder, words, 300, PLAIN_SEED)
+    words = list(dict.fromkeys(trained.lines))
+    pieces = plain_pieces(trained.pieces, words)
+    lines = plain_lines(words, pieces, PLAIN_LINES, PLAIN_WORDS)
+    write_text(folder / "lines.txt", "".join(f"{line}\n" for line in lines))
+    write_model(folder / "bpe.model", folder / "bpe.model", pieces)
+    target = draw_embeddings(folder, len(pieces), PLAIN_SEED, scale=0.3)
+    return Sample(folder, lines, pieces, target)
 
 
 def run(python: Path, script: str, sample: Sample, **options: Any) -> Any:
@@ -78,10 +105,10 @@ def run(python: Path, script: str, sample: Sample, **options: Any) -> Any:
     return json.loads(output.read_text(encoding="utf-8"))
 
 
-def encodings(folder: Path, peers: Path) -> dict[str, Any]:
+def encodings(folder: Path, peers: Path) -> dict[str, dict[str, Any]]:
     """Words as sentencepiece 0.1.99 encodes them with ever smaller parts of a vocabulary."""
     sample = make_sample(folder, list(turkish.sentences(400, seed=11)), 500, seed=11)
-    words = sorted({word for line in sample.lines[:90] for word in line.split(" ")})
+    words = sorted({word for line in sample.lines[:32] for word in line.split(" ")})
     drawn = random.Random(11)
     cases = []
     for share in ENCODED_SHARES:
@@ -93,18 +120,19 @@ def encodings(folder: Path, peers: Path) -> dict[str, Any]:
         model=folder / "bpe.model", cases=folder / "cases.json",
     )  # fmt: skip
     encoded = [[" ".join(pieces) for pieces in case] for case in outcome["encoded"]]
-    return {
+    content = {
         "sentencepiece": outcome["version"],
         "pieces": sample.pieces,
         "words": words,
         "vocabularies": [case["vocabulary"] for case in cases],
         "encoded": encoded,
     }
+    return {"sentencepiece_0_1_99": content}
 
 
-def second_losses(folder: Path, peers: Path) -> dict[str, Any]:
+def second_losses(folder: Path, peers: Path) -> dict[str, dict[str, Any]]:
     """Losses of sage-tokenizer 2.0 at its own window and at 1."""
-    sample = make_sample(folder, list(turkish.sentences(120, seed=12)), 250, seed=12)
+    sample = make_sample(folder, list(turkish.sentences(100, seed=12)), 250, seed=12)
     losses = {}
     for window in (1, 2):
         outcome = run(
@@ -112,20 +140,39 @@ def second_losses(folder: Path, peers: Path) -> dict[str, Any]:
             lines=folder / "words.txt", pieces=folder / "pieces.txt",
             embeddings=folder / "embeddings.npz", window=window,
         )  # fmt: skip
-        losses[str(window)] = outcome["losses"]
-    return {**sample.inputs(), "tokens": outcome["tokens"], "losses": losses}
+        losses[str(window)] = {p: round(v, DIGITS) for p, v in outcome["losses"].items()}
+    content = {**sample.inputs(), "tokens": outcome["tokens"], "losses": losses}
+    return {"sage_tokenizer_2": content}
 
 
-def pruning(folder: Path, peers: Path, checkout: Path, name: str) -> dict[str, Any]:
+def pruning(
+    sample: Sample, settings: dict[str, int], peers: Path, checkout: Path
+) -> dict[str, Any]:
     """What SaGe 1.0 pruned from a small vocabulary, batch by batch."""
-    n_lines, size, settings = PRUNINGS[name]
-    sample = make_sample(folder, list(turkish.sentences(n_lines, seed=13)), size, seed=13)
+    folder = sample.folder
     outcome = run(
         python_of("sage_1", peers), "run_sage_1.py", sample, checkout=checkout,
         lines=folder / "lines.txt", model=folder / "bpe.model",
         embeddings=folder / "embeddings.npz", **settings,
     )  # fmt: skip
+    for batch in outcome["batches"]:
+        losses = batch["losses"]
+        # Nothing else may become 0 by rounding, and no 0 anything else.
+        batch["losses"] = [[piece, round(loss, DIGITS) if loss else 0] for piece, loss in losses]
+        assert all(bool(a[1]) == bool(b[1]) for a, b in zip(losses, batch["losses"], strict=True))
     return {**sample.inputs(), "settings": settings, **outcome}
+
+
+def prunings(folder: Path, peers: Path, checkout: Path) -> dict[str, dict[str, Any]]:
+    """All runs of SaGe 1.0 by the names of their files."""
+    golden = {}
+    for name, (n_lines, size, settings) in PRUNINGS.items():
+        sample = make_sample(folder, list(turkish.sentences(n_lines, seed=13)), size, seed=13)
+        golden[name] = pruning(sample, settings, peers, checkout)
+    sample = make_plain_sample(folder)
+    for name, settings in PLAIN_PRUNINGS.items():
+        golden[name] = pruning(sample, settings, peers, checkout)
+    return golden
 
 
 def write_golden(path: Path, content: dict[str, Any]) -> None:
@@ -144,19 +191,13 @@ def main() -> None:
     parser.add_argument("--peers", type=Path, default=FOLDER)
     parser.add_argument("--output", type=Path, default=HERE.parents[1] / "tests" / "golden")
     arguments = parser.parse_args()
-    peers, checkout = arguments.peers, arguments.sage_1
-    makers = {
-        "sentencepiece_0_1_99": lambda folder: encodings(folder, peers),
-        "sage_tokenizer_2": lambda folder: second_losses(folder, peers),
-        **{
-            name: lambda folder, name=name: pruning(folder, peers, checkout, name)
-            for name in PRUNINGS
-        },
-    }
-    for name, make in makers.items():
+    for make in (encodings, second_losses, prunings):
+        more = [arguments.sage_1] if make is prunings else []
         with tempfile.TemporaryDirectory() as folder:
-            write_golden(arguments.output / f"{name}.json", make(Path(folder)))
-        print(arguments.output / f"{name}.json")
+            golden = make(Path(folder), arguments.peers, *more)
+        for name, content in golden.items():
+            write_golden(arguments.output / f"{name}.json", content)
+            print(arguments.output / f"{name}.json")
 
 
 if __name__ == "__main__":

@@ -23,6 +23,7 @@ differences from the total; and `pruned`, in order.
 
 import argparse
 import importlib
+import importlib.metadata
 import json
 import os
 import pickle
@@ -109,7 +110,9 @@ def main():
         parser.add_argument(option, type=int, default=default)
     arguments = parser.parse_args()
     batches = run(arguments)
-    text = json.dumps({"sentencepiece": sentencepiece.__version__, "batches": batches})
+    text = json.dumps(
+        {"sentencepiece": importlib.metadata.version("sentencepiece"), "batches": batches}
+    )
     Path(arguments.output).write_text(text, encoding="utf-8")
 
 

@@ -80,7 +80,7 @@ def spanning_pairs(piece: str, window: int) -> float:
 @pytest.mark.parametrize("window", [1, 2])
 def test_what_sage_tokenizer_computes_is_understood(window):
     computed = released.sage_tokenizer_losses(LINES, frozenset(PIECES), VECTORS, window)
-    assert computed == pytest.approx(theirs(window), rel=1e-9, abs=1e-9)
+    assert computed == pytest.approx(theirs(window), rel=0, abs=1e-6)
     assert sum(map(len, TOKENS)) == GOLDEN["tokens"]
 
 
@@ -90,7 +90,7 @@ def test_losses_differ_by_the_spanning_pairs_alone(window):
     plain = [piece for piece in golden if is_plain(piece, window)]
     assert len(plain) > 0.85 * len(golden)
     corrected = {piece: golden[piece] + spanning_pairs(piece, window) for piece in plain}
-    assert {piece: loss[piece] for piece in plain} == pytest.approx(corrected, rel=1e-9, abs=1e-9)
+    assert {piece: loss[piece] for piece in plain} == pytest.approx(corrected, rel=0, abs=1e-6)
     assert (window == 1) == all(spanning_pairs(piece, window) == 0 for piece in plain)
 
 
