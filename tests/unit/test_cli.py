@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import bz2
+import contextlib
 import csv
 import gzip
 import io
 import json
 import lzma
 import os
+import pty
+import re
 import resource
 import signal
 import subprocess
@@ -196,6 +199,22 @@ def test_progress_is_told(text: Path, tmp_path: Path) -> None:
         ("pruning", 20, 30),
         ("pruning", 30, 30),
     ]
+
+
+def test_a_terminal_gets_a_bar_with_the_time_to_go(text: Path, tmp_path: Path) -> None:
+    screen, terminal = pty.openpty()
+    train = [*COMMAND, "train", str(text), "-o", str(tmp_path / "out"), *SMALL]
+    done = subprocess.run([*train, "--prune-batch", "10"], env=ENVIRONMENT, stderr=terminal)
+    os.close(terminal)
+    shown = b""
+    with contextlib.suppress(OSError):  # Linux's way to say that a terminal was closed
+        while block := os.read(screen, 65536):
+            shown += block
+    os.close(screen)
+    assert done.returncode == 0
+    told = shown.decode("utf-8")
+    assert re.search(r"pruning +\d+% \|.*10/50 \[00:\d\d, about 00:", told)
+    assert told.splitlines()[-1].endswith("200 pieces, 50 pruned")
 
 
 def test_every_setting_has_an_option(capsys: pytest.CaptureFixture) -> None:

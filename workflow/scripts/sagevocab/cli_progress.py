@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -56,7 +57,12 @@ class _Bar:
             self._stage = progress.stage
             layout = self._FORMAT if progress.total else "{desc:<18} [{elapsed}]"
             self._bar = tqdm(
-                desc=progress.stage, total=progress.total or None, bar_format=layout, leave=False
+                desc=progress.stage,
+                total=progress.total or None,
+                bar_format=layout,
+                leave=False,
+                ncols=shutil.get_terminal_size().columns,
+                nrows=shutil.get_terminal_size().lines,
             )
         self._bar.total = progress.total or None
         self._bar.n = progress.done
