@@ -108,7 +108,7 @@ def run(python: Path, script: str, sample: Sample, **options: Any) -> Any:
 def encodings(folder: Path, peers: Path) -> dict[str, dict[str, Any]]:
     """Words as sentencepiece 0.1.99 encodes them with ever smaller parts of a vocabulary."""
     sample = make_sample(folder, list(turkish.sentences(400, seed=11)), 500, seed=11)
-    words = sorted({word for line in sample.lines[:32] for word in line.split(" ")})
+    words = sorted({word for line in sample.lines[:25] for word in line.split(" ")})
     drawn = random.Random(11)
     cases = []
     for share in ENCODED_SHARES:
