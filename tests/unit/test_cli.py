@@ -405,7 +405,7 @@ def test_wrong_usage_is_exit_code_2(capsys: pytest.CaptureFixture) -> None:
 
 LONG = ["--initial-size", "250", "--vocab-size", "180", "--character-coverage", "1"]
 LONG += ["--word2vec-epochs", "4", "--prune-batch", "1", "--rerank-every", "5"]
-LONG += ["--retrain-every", "2", "--word2vec-dimension", "8", "--threads", "1", "-v"]
+LONG += ["--retrain-every", "6", "--word2vec-dimension", "8", "--threads", "1", "-v"]
 
 
 @pytest.fixture(scope="module")
