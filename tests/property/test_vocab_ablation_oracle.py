@@ -10,7 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
-from sagevocab.vocab.ablation import READINGS, AblationLosses, Objective, make_decoder, sample_keys
+from sagevocab.vocab.ablation import READINGS, AblationLosses, Objective, make_decoder
+from sagevocab.vocab.sampling import sample_keys
 from sagevocab.vocab.words import WordCorpus
 
 SINGLE = ["▁", "a", "b", "c"]  # d occurs in the text and has no piece
@@ -78,8 +79,8 @@ def assert_close(ours: float, theirs: float, scale: float) -> None:
 @pytest.mark.parametrize("shared", [False, True], ids=["own", "shared"])
 @pytest.mark.parametrize("decoder", ["greedy", "merges"])
 @settings(max_examples=60, deadline=None)
-@given(case=cases(), tabulated=st.booleans(), limit=st.sampled_from([None, 1, 2, 3]))
-def test_losses_are_those_of_equation_1(decoder, shared, case, tabulated, limit):
+@given(case=cases(), roomy=st.booleans(), limit=st.sampled_from([None, 1, 2, 3]))
+def test_losses_are_those_of_equation_1(decoder, shared, case, roomy, limit):
     corpus, segment, left = case.corpus(), case.segment(decoder), case.left()
     context = case.target if shared else case.context
     target_of, context_of = case.vectors(case.target), case.vectors(context)
@@ -97,7 +98,7 @@ def test_losses_are_those_of_equation_1(decoder, shared, case, tabulated, limit)
         decoding = make_decoder(decoder, corpus.types, case.pieces, case.merges)
         losses = AblationLosses(
             corpus, case.pieces, decoding, Objective(case.window, name, lines, seed=7),
-            threads=2, table_bytes=1 << 20 if tabulated else 0,
+            threads=2, cache_bytes=1 << 20 if roomy else 8,
         )  # fmt: skip
         losses.use_embeddings(case.target, context)
         ours = losses.losses(case.alive, wanted)
@@ -146,3 +147,32 @@ def test_a_loss_does_not_depend_on_who_else_is_asked_for(case, decoder, data):
     every, few = losses.losses(case.alive, long), losses.losses(case.alive, some)
     assert few.loss[some].tobytes() == every.loss[some].tobytes()
     assert not few.loss[~some].any()
+
+
+@pytest.mark.parametrize("decoder", ["greedy", "merges"])
+@pytest.mark.parametrize("reading", READINGS)
+@settings(max_examples=40, deadline=None)
+@given(case=cases(), data=st.data())
+def test_losses_corrected_as_pieces_leave_are_those_taken_afresh(decoder, reading, case, data):
+    corpus = case.corpus()
+    limit = None if reading == "total" else data.draw(st.sampled_from([None, 1, 2]))
+
+    def fresh() -> AblationLosses:
+        decoding = make_decoder(decoder, corpus.types, case.pieces, case.merges)
+        objective = Objective(case.window, reading, limit)
+        losses = AblationLosses(corpus, case.pieces, decoding, objective, cache_bytes=64)
+        losses.use_embeddings(case.target, case.context)
+        return losses
+
+    kept, alive = fresh(), np.ones(len(case.pieces), dtype=bool)
+    long = np.array([bool(piece.lstrip("▁")[1:]) for piece in case.pieces])
+    wanted = long.copy()
+    while (alive & long).any():
+        corrected, afresh = kept.losses(alive, wanted), fresh().losses(alive, wanted)
+        for name in vars(afresh):
+            assert getattr(corrected, name).tobytes() == getattr(afresh, name).tobytes()
+        leaving = data.draw(st.sets(st.sampled_from(np.flatnonzero(alive & long)), min_size=1))
+        alive[list(leaving)] = False
+        narrower = data.draw(st.booleans())  # later all may be asked for again: taken afresh
+        kept_back = [narrower and data.draw(st.booleans()) for _ in case.pieces]
+        wanted = alive & long & ~np.array(kept_back)

@@ -39,8 +39,8 @@ def test_an_example_worked_by_hand():
     pieces = ["▁", "a", "b", "ab"]
     target, context = [[math.log(2)], [0], [0], [0]], [[0], [1], [0], [-1]]
     losses = losses_over(corpus_of("ab"), pieces, Objective(window=1), target, context)
-    assert all_of(losses, pieces).loss == pytest.approx([0, 0, 0, math.log(2)], rel=1e-12)
-    assert losses.total(np.ones(4, dtype=bool)) == pytest.approx(math.log(6), rel=1e-12)
+    assert all_of(losses, pieces).loss == pytest.approx([0, 0, 0, math.log(2)], rel=1e-11)
+    assert losses.total(np.ones(4, dtype=bool)) == pytest.approx(math.log(6), rel=1e-11)
 
 
 INCLUDE = "use of an include directive is when referring to"
@@ -103,10 +103,10 @@ def test_threads_change_no_byte(reading, lines):
     target, context = rng.normal(size=(2, len(pieces), 5))
     outcomes = set()
     for threads in (1, 2, 4):
-        for table_bytes in (0, 1 << 20):
+        for cache_bytes in (8, 1 << 20):
             losses = losses_over(
                 corpus, pieces, Objective(3, reading, lines), target, context,
-                threads=threads, table_bytes=table_bytes,
+                threads=threads, cache_bytes=cache_bytes,
             )  # fmt: skip
             ours = all_of(losses, pieces)
             outcomes.add(b"".join(getattr(ours, name).tobytes() for name in vars(ours)))

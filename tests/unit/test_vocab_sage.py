@@ -8,9 +8,9 @@ import pytest
 
 import oracle
 from sagevocab.errors import UserError
-from sagevocab.vocab.ablation import sample_keys
 from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings
 from sagevocab.vocab.sage import PRESETS, SageSettings, build_sage, settings_from
+from sagevocab.vocab.sampling import sample_keys
 from sagevocab.vocab.segment import MergeSegmenter
 from sagevocab.vocab.words import Normalizer, WordCorpus
 

@@ -6,41 +6,40 @@ exactly, for every piece of interest in one pass over the corpus: `kernels` walk
 `decoding` knows each word type's tokens with and without a piece, and here the work is shared out,
 summed and read in one of three ways (`READINGS`).
 
-Lines are split into a fixed number of parts and sums are taken in their order, in float64: any
-number of threads gives the same bytes.
+Asked again after pieces have left, it corrects the sums it has, in the lines and types that show a
+piece that is gone; the sums are of whole numbers, so that these are the same as sums taken afresh.
+Any number of threads gives the same bytes for the same reason.
 """
 
 from __future__ import annotations
 
-import logging
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 
 from sagevocab.errors import UserError
 from sagevocab.vocab import kernels
 from sagevocab.vocab.decoding import (
-    UNCOVERED,
-    Ablations,
     Decoder,
     GreedyDecoder,
     MergeDecoder,
-    Segmentation,
     build_merges,
     build_trie,
+    code_points,
     list_within,
+    merge_words,
 )
+from sagevocab.vocab.pairs import Scores, make_scores
+from sagevocab.vocab.sampling import HIGHEST, Sample, count_lines, sample_keys, sample_limits
+from sagevocab.vocab.views import TOKENS, View, follow, make_view, no_tokens
 from sagevocab.vocab.words import WordCorpus
-
-log = logging.getLogger(__name__)
 
 DECODERS = ("greedy", "merges")
 READINGS = ("total", "mean_piece_lines", "mean_string_lines")
-_PARTS = 64  # of the corpus, whatever the number of threads
-_TABLE_BYTES = 4 << 30
+_PARTS = 64  # of the corpus, for threads to share
+_CACHE_BYTES = 2 << 30
 
 
 @dataclass(frozen=True)
@@ -104,12 +103,12 @@ def make_decoder(
         UserError: there is no such decoder, or `merges` are wanted and not given.
     """
     if name == "greedy":
-        return GreedyDecoder(words, build_trie(pieces))
+        return GreedyDecoder(code_points(words), build_trie(pieces))
     if name != "merges":
         raise UserError(f"sage.decoder: {name!r} is unknown; choose one of {', '.join(DECODERS)}")
     if merges is None:
         raise UserError("sage.decoder: merges needs an initial vocabulary with merges; use greedy")
-    return MergeDecoder(words, build_merges(pieces, merges))
+    return MergeDecoder(merge_words(words, build_merges(pieces, merges)))
 
 
 class AblationLosses:
@@ -126,136 +125,155 @@ class AblationLosses:
         objective: Objective,
         *,
         threads: int = 1,
-        table_bytes: int = _TABLE_BYTES,
+        cache_bytes: int = _CACHE_BYTES,
     ) -> None:
         """Prepare the corpus.
 
         decoder: made for `corpus.types` and `pieces`.
-        table_bytes: the most memory that a table of pair losses may take; without it, they are
-            computed whenever they are met, which is some times slower and gives the same bytes.
+        cache_bytes: the most memory that pair losses may take; changes no byte of the outcome.
         """
         self._corpus = corpus
         self._decoder = decoder
         self._objective = objective
         self._threads = threads
         self._n_pieces = len(pieces)
-        self._table_bytes = table_bytes
+        self._cache_bytes = cache_bytes
         self._parts = _split(corpus)
-        self._scores: kernels.Scores | None = None
+        self._scores: Scores | None = None
+        self._last: _Taken | None = None
         self._rank = self._rank_by_frequency()
-        everything = np.full(self._n_pieces, kernels.HIGHEST)
-        keys = sample_keys(self._n_pieces, objective.seed)[np.argsort(self._rank[:-1])]
-        self._sample = kernels.Sample(keys, everything)
+        self._order = np.argsort(self._rank[:-1])
+        keys = sample_keys(self._n_pieces, objective.seed)[self._order]
+        self._sample = Sample(keys, np.full(self._n_pieces, HIGHEST))
         if objective.reading == "mean_string_lines":
             self._string_lines = self._count_string_lines(pieces)
 
     def use_embeddings(self, target: np.ndarray, context: np.ndarray) -> None:
         """Take E_T and E_C (float[pieces, dimensions]) for the passes that follow."""
-        order = np.argsort(self._rank[:-1])
-        target, context = (np.ascontiguousarray(m[order], np.float64) for m in (target, context))
-        entries = self._n_pieces * (self._n_pieces + 1) // 2
-        if 8 * entries > self._table_bytes:
-            log.info("%d pieces: pair losses are computed as they are met", self._n_pieces)
-            entries = 0
-        self._scores = kernels.Scores(np.zeros(entries), target, context)
+        self._scores = self._last = None  # their memory is free before it is taken again
+        self._scores = make_scores(target[self._order], context[self._order], self._cache_bytes)
 
     def total(self, alive: np.ndarray) -> float:
         """Return L(V, C), Equation 1, for the pieces that are `alive` (bool[pieces])."""
-        tokens = self._ranked(self._decoder.segment(alive))
-        window = self._objective.window
-        scores = self._embeddings()
-        return sum(
-            self._map(lambda lines: kernels.total_loss(lines, tokens, scores, window), self._parts)
-        )
+        tokens = make_view(self._decoder, alive, np.zeros_like(alive), self._rank).tokens
+        window, scores = self._objective.window, self._embeddings()
+        with ThreadPoolExecutor(self._threads) as pool:
+            losses = pool.map(
+                lambda lines: kernels.total_loss(lines, tokens, window, scores), self._parts
+            )
+            return sum(losses)
 
     def losses(self, alive: np.ndarray, wanted: np.ndarray) -> Losses:
         """Return the losses of the pieces that are `wanted`, in the vocabulary `alive`.
 
         Both are bool[pieces]. A piece without occurrences has loss 0.
         """
-        segmentation = self._decoder.segment(alive)
-        ablations = self._decoder.ablate(alive, wanted, segmentation)
-        tokens = self._ranked(segmentation)
-        ablations = Ablations(
-            ablations.first,
-            self._rank[ablations.pieces],
-            ablations.offsets,
-            self._rank[ablations.ids],
-        )
-        sample = self._sample_of(ablations)
-        scores, window = self._embeddings(), self._objective.window
-        parts = self._map(
-            lambda lines: kernels.ablate_lines(lines, tokens, ablations, scores, window, sample),
-            self._parts,
-        )
-        sums = [np.add.reduce(part)[self._rank[:-1]] for part in zip(*parts, strict=True)]
-        return self._read(Losses(*sums))
+        last = self._last
+        if last is None or (wanted & ~last.wanted).any() or (alive & ~last.alive).any():
+            view = make_view(self._decoder, alive, wanted, self._rank)
+            before, news = (
+                no_tokens(len(self._corpus.types)),
+                np.full(len(self._corpus.types), TOKENS),
+            )
+            sums = kernels.Sums(*np.zeros((5, self._n_pieces), np.int64))
+        else:
+            before, sums = last.view, last.sums
+            gone = last.alive & ~alive
+            view, news = follow(before, gone, self._decoder, alive, wanted, self._rank)
+        sums = self._correct(sums, news, before, view, wanted)
+        if not self._sampled_by_token():
+            self._last = _Taken(alive.copy(), wanted.copy(), view, sums)
+        return self._read(sums, wanted)
 
-    def _read(self, sums: Losses) -> Losses:
+    def _correct(
+        self, sums: kernels.Sums, news: np.ndarray, before: View, after: View, wanted: np.ndarray
+    ) -> kernels.Sums:
+        """Correct sums from one view to another, the corpus shared out among the threads."""
+        scores, window, sample = self._embeddings(), self._objective.window, self._sample_of(after)
+        by_rank, parts = wanted[self._order], list(self._parts)
+
+        def work(_: int) -> kernels.Sums:
+            mine = kernels.Sums(*np.zeros((5, self._n_pieces), np.int64))
+            while parts:
+                try:
+                    lines = parts.pop()
+                except IndexError:  # another thread took the last one
+                    break
+                kernels.ablate_lines(
+                    lines, news, before, after, by_rank, window, scores, sample, mine
+                )
+            return mine
+
+        with ThreadPoolExecutor(self._threads) as pool:
+            shares = [sums, *pool.map(work, range(self._threads))]
+        return kernels.carried(kernels.Sums(*map(sum, zip(*shares, strict=True))))
+
+    def _read(self, sums: kernels.Sums, wanted: np.ndarray) -> Losses:
+        """Read the sums, which are by rank, as losses of the pieces that are wanted."""
+        loss = (sums.high * 2.0**32 + sums.low) / self._embeddings().one
+        values = (loss, sums.occurrences, sums.lines, sums.opening)
+        loss, occurrences, lines, opening = (
+            np.where(wanted, value[self._rank[:-1]], value.dtype.type(0)) for value in values
+        )
         if self._objective.reading == "total":
-            return sums
-        over = sums.lines
-        if self._objective.reading == "mean_string_lines":
-            over = self._string_lines
+            return Losses(loss, occurrences, lines, opening)
+        over = self._string_lines if self._objective.reading == "mean_string_lines" else lines
         if self._objective.lines is not None:
             over = np.minimum(over, self._objective.lines)
-        return Losses(sums.loss / np.maximum(over, 1), sums.occurrences, sums.lines, sums.opening)
+        return Losses(loss / np.maximum(over, 1), occurrences, lines, opening)
 
     def _rank_by_frequency(self) -> np.ndarray:
-        """Number pieces anew by frequency, so that the pairs most read lie together in the table.
-
-        int32[pieces + 1]: the last entry keeps UNCOVERED (-1) what it is.
-        """
+        """Number pieces anew by frequency: int32[pieces + 1], at -1 the number of UNCOVERED."""
         ids, offsets = self._decoder.segment(np.ones(self._n_pieces, dtype=bool))
         weights = np.repeat(self._corpus.counts, np.diff(offsets))
         counts = np.bincount(ids[ids >= 0], weights[ids >= 0], minlength=self._n_pieces)
-        rank = np.full(self._n_pieces + 1, UNCOVERED, dtype=np.int32)
+        rank = np.full(self._n_pieces + 1, self._n_pieces, dtype=np.int32)
         rank[np.argsort(-counts, kind="stable")] = np.arange(self._n_pieces)
         return rank
-
-    def _ranked(self, tokens: Segmentation) -> Segmentation:
-        return Segmentation(self._rank[tokens.ids], tokens.offsets)
 
     def _count_string_lines(self, pieces: Sequence[str]) -> np.ndarray:
         """Count the lines that hold each piece as a string; draw the sample from them."""
         first, within = list_within(self._corpus.types, build_trie(pieces))
         within = self._rank[within]
-        whole = _whole(self._corpus)
-        holding = kernels.count_lines(whole, first, within, self._n_pieces)
+        holding = count_lines(_whole(self._corpus), first, within, self._n_pieces)
         if self._objective.lines is not None:
             self._sample = self._draw(first, within, holding)
         return holding[self._rank[:-1]]
 
-    def _sample_of(self, ablations: Ablations) -> kernels.Sample:
-        if self._objective.lines is None or self._objective.reading != "mean_piece_lines":
+    def _sampled_by_token(self) -> bool:
+        """Tell whether the lines that count change with the tokens: then sums are taken afresh."""
+        return self._objective.lines is not None and self._objective.reading == "mean_piece_lines"
+
+    def _sample_of(self, view: View) -> Sample:
+        if not self._sampled_by_token():
             return self._sample
-        whole = _whole(self._corpus)
-        holding = kernels.count_lines(whole, ablations.first, ablations.pieces, self._n_pieces)
-        return self._draw(ablations.first, ablations.pieces, holding)
+        first, pieces = view.ablations.first, view.ablations.pieces
+        holding = count_lines(_whole(self._corpus), first, pieces, self._n_pieces)
+        return self._draw(first, pieces, holding)
 
-    def _draw(self, first: np.ndarray, pieces: np.ndarray, holding: np.ndarray) -> kernels.Sample:
+    def _draw(self, first: np.ndarray, pieces: np.ndarray, holding: np.ndarray) -> Sample:
         keys, n = self._sample.keys, self._objective.lines
-        limits = kernels.sample_limits(_whole(self._corpus), first, pieces, holding, keys, n)
-        return kernels.Sample(keys, limits)
+        return Sample(keys, sample_limits(_whole(self._corpus), first, pieces, holding, keys, n))
 
-    def _embeddings(self) -> kernels.Scores:
+    def _embeddings(self) -> Scores:
         if self._scores is None:
             raise ValueError("use_embeddings comes before the first pass")
         return self._scores
 
-    def _map(self, work: Callable[[Any], Any], parts: Sequence[Any]) -> list[Any]:
-        with ThreadPoolExecutor(self._threads) as pool:
-            return list(pool.map(work, parts))
+
+@dataclass(frozen=True)
+class _Taken:
+    """Sums that were taken, of which pieces, and for which vocabulary and view."""
+
+    alive: np.ndarray
+    wanted: np.ndarray
+    view: View
+    sums: kernels.Sums
 
 
 def lowest_first(loss: np.ndarray, pieces: np.ndarray) -> np.ndarray:
     """Order piece numbers by ascending loss (float64[vocabulary]), ties to the higher number."""
     return pieces[np.lexsort((-pieces, loss[pieces]))]
-
-
-def sample_keys(n_pieces: int, seed: int) -> np.ndarray:
-    """Return each piece's key to `kernels.line_hash`, uint64: lines of low hash come first."""
-    return np.random.default_rng(seed).integers(0, 1 << 64, n_pieces, dtype=np.uint64)
 
 
 def _whole(corpus: WordCorpus) -> kernels.Lines:

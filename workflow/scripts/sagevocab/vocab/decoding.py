@@ -30,15 +30,18 @@ class Segmentation(NamedTuple):
 
 
 class Ablations(NamedTuple):
-    """For every word type, and each piece of interest in it, the tokens without that piece.
+    """For every word type, and each piece of interest in it, what changes without that piece.
 
-    first: int64[types + 1], where the alternatives of a type begin.
-    pieces: int32[alternatives], the piece that is taken away.
-    offsets: int64[alternatives + 1] into ids. ids: int32, the tokens without the piece.
+    first: int64[types + 1], where the ablations of a type begin.
+    pieces: int32[ablations], the piece that is taken away.
+    begins, ends: int32[ablations], from where to where the type's tokens change.
+    offsets: int64[ablations + 1] into ids. ids: int32, the tokens that stand there instead.
     """
 
     first: np.ndarray
     pieces: np.ndarray
+    begins: np.ndarray
+    ends: np.ndarray
     offsets: np.ndarray
     ids: np.ndarray
 
@@ -52,6 +55,10 @@ class Decoder(Protocol):
 
     def ablate(self, alive: np.ndarray, wanted: np.ndarray, tokens: Segmentation) -> Ablations:
         """Segment every type without each piece in its `tokens` that is `wanted` (bool[pieces])."""
+        ...
+
+    def only(self, types: np.ndarray) -> Decoder:
+        """Return a decoder for some of the word types (int64, in ascending order)."""
         ...
 
 
@@ -87,10 +94,14 @@ class Merges(NamedTuple):
 class GreedyDecoder:
     """Longest match from the left inside each word (paper, Section 3)."""
 
-    def __init__(self, words: Sequence[str], trie: Trie) -> None:
-        """Prepare the word types for the full vocabulary in `trie`."""
-        self._words = code_points(words)
+    def __init__(self, words: tuple[np.ndarray, np.ndarray], trie: Trie) -> None:
+        """Take the `code_points` of word types, and the full vocabulary."""
+        self._words = words
         self._trie = trie
+
+    def only(self, types: np.ndarray) -> GreedyDecoder:
+        """Return a decoder for some of the word types."""
+        return GreedyDecoder(take_runs(*self._words, types), self._trie)
 
     def segment(self, alive: np.ndarray) -> Segmentation:
         """Segment every type with the pieces that are `alive` (bool[pieces])."""
@@ -99,19 +110,22 @@ class GreedyDecoder:
     def ablate(self, alive: np.ndarray, wanted: np.ndarray, tokens: Segmentation) -> Ablations:
         """Segment every type anew without each piece in its `tokens` that is `wanted`."""
         first, owners, pieces = _list_ablations(tokens.ids, tokens.offsets, wanted)
-        offsets, ids = _greedy_ablations(*self._words, self._trie, alive, owners, pieces)
-        return Ablations(first, pieces, offsets, ids)
+        changes = _greedy_ablations(*self._words, self._trie, alive, owners, pieces, tokens)
+        return Ablations(first, pieces, *changes)
 
 
 class MergeDecoder:
     """Byte-pair merges in rank order; then pieces that are not alive fall apart."""
 
-    def __init__(self, words: Sequence[str], merges: Merges) -> None:
-        """Merge every word type once, with the full list of merges."""
-        codes, offsets = code_points(words)
-        characters = np.append(merges.characters, np.int32(UNCOVERED))
-        leaves = characters[np.minimum(codes, len(merges.characters))]
-        self._trees = _merge_words(leaves, offsets, merges.ranks, merges.merged)
+    def __init__(self, trees: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
+        """Take the `merge_words` of word types."""
+        self._trees = trees
+
+    def only(self, types: np.ndarray) -> MergeDecoder:
+        """Return a decoder for some of the word types."""
+        pieces, sizes, offsets = self._trees
+        pieces, ends = take_runs(pieces, offsets, types)
+        return MergeDecoder((pieces, take_runs(sizes, offsets, types)[0], ends))
 
     def segment(self, alive: np.ndarray) -> Segmentation:
         """Segment every type with the pieces that are `alive` (bool[pieces])."""
@@ -120,8 +134,20 @@ class MergeDecoder:
     def ablate(self, alive: np.ndarray, wanted: np.ndarray, tokens: Segmentation) -> Ablations:
         """Let each piece in a type's `tokens` that is `wanted` fall apart."""
         first, owners, pieces = _list_ablations(tokens.ids, tokens.offsets, wanted)
-        offsets, ids = _unfold_ablations(*self._trees, alive, owners, pieces)
-        return Ablations(first, pieces, offsets, ids)
+        changes = _unfold_ablations(*self._trees, alive, owners, pieces, tokens)
+        return Ablations(first, pieces, *changes)
+
+
+def merge_words(words: Sequence[str], merges: Merges) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Merge every word once, with the full list of merges.
+
+    Returns the forest of each word in preorder: pieces int32 and sizes int32 of its subtrees, and
+    int64[words + 1] offsets.
+    """
+    codes, offsets = code_points(words)
+    characters = np.append(merges.characters, np.int32(UNCOVERED))
+    leaves = characters[np.minimum(codes, len(merges.characters))]
+    return _merge_words(leaves, offsets, merges.ranks, merges.merged)
 
 
 def code_points(strings: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
@@ -246,18 +272,72 @@ def _greedy_words(codes, offsets, trie, alive):
 
 
 @njit(cache=True, nogil=True)
-def _greedy_ablations(codes, offsets, trie, alive, owners, pieces):
-    longest = 0
-    for owner in owners:
-        longest += offsets[owner + 1] - offsets[owner]
-    ids = np.empty(longest, np.int32)
-    ends = np.zeros(len(owners) + 1, np.int64)
-    at = 0
+def _greedy_ablations(codes, offsets, trie, alive, owners, pieces, tokens):
+    changes = _empty_changes(offsets, owners)
+    begins, ends, places, ids = changes
     for k in range(len(owners)):
         span = codes[offsets[owners[k]] : offsets[owners[k] + 1]]
-        at = _greedy_word(span, trie, alive, pieces[k], ids, at)
-        ends[k + 1] = at
-    return ends, ids[:at].copy()
+        at = _greedy_word(span, trie, alive, pieces[k], ids, places[k])
+        _keep_change(k, owners[k], at, tokens, changes)
+    return begins, ends, places, ids[: places[-1]].copy()
+
+
+@njit(cache=True, nogil=True)
+def _empty_changes(offsets, owners):
+    """Make room for `Ablations.begins, ends, offsets, ids`: no word has more tokens than parts."""
+    room = 0
+    for owner in owners:
+        room += offsets[owner + 1] - offsets[owner]
+    begins, ends = np.empty(len(owners), np.int32), np.empty(len(owners), np.int32)
+    return begins, ends, np.zeros(len(owners) + 1, np.int64), np.empty(room, np.int32)
+
+
+@njit(cache=True, nogil=True)
+def _keep_change(k, owner, end, tokens, changes):
+    """Of the tokens of an ablation keep those that differ; they are ids[offsets[k] : end]."""
+    begins, ends, offsets, ids = changes
+    old, begin = tokens.ids[tokens.offsets[owner] : tokens.offsets[owner + 1]], offsets[k]
+    same, length = 0, len(old)
+    while old[same] == ids[begin + same]:
+        same += 1
+    while old[length - 1] == ids[end - 1]:
+        length -= 1
+        end -= 1
+    for at in range(begin, end - same):
+        ids[at] = ids[at + same]
+    begins[k], ends[k], offsets[k + 1] = same, length, end - same
+
+
+@njit(cache=True, nogil=True)
+def take_runs(values, offsets, which):
+    """Return the runs values[offsets[w] : offsets[w + 1]] of `which`, and offsets into them."""
+    ends = np.zeros(len(which) + 1, np.int64)
+    for k in range(len(which)):
+        ends[k + 1] = ends[k] + offsets[which[k] + 1] - offsets[which[k]]
+    taken = np.empty(ends[-1], values.dtype)
+    for k in range(len(which)):
+        taken[ends[k] : ends[k + 1]] = values[offsets[which[k]] : offsets[which[k] + 1]]
+    return taken, ends
+
+
+@njit(cache=True, nogil=True)
+def put_runs(values, offsets, which, new_values, new_offsets):
+    """Put new runs in the place of those of `which` (ascending); return values and offsets."""
+    ends, k = np.zeros(len(offsets), np.int64), 0
+    source = np.full(len(offsets) - 1, -1, np.int64)
+    source[which] = np.arange(len(which))
+    for run in range(len(offsets) - 1):
+        k = source[run]
+        length = offsets[run + 1] - offsets[run] if k < 0 else new_offsets[k + 1] - new_offsets[k]
+        ends[run + 1] = ends[run] + length
+    put = np.empty(ends[-1], values.dtype)
+    for run in range(len(offsets) - 1):
+        k = source[run]
+        if k < 0:
+            put[ends[run] : ends[run + 1]] = values[offsets[run] : offsets[run + 1]]
+        else:
+            put[ends[run] : ends[run + 1]] = new_values[new_offsets[k] : new_offsets[k + 1]]
+    return put, ends
 
 
 @njit(cache=True, nogil=True)
@@ -423,15 +503,11 @@ def _unfold_words(pieces, sizes, offsets, alive):
 
 
 @njit(cache=True, nogil=True)
-def _unfold_ablations(pieces, sizes, offsets, alive, owners, ablated):
-    longest = 0
-    for owner in owners:
-        longest += offsets[owner + 1] - offsets[owner]
-    ids = np.empty(longest, np.int32)
-    ends = np.zeros(len(owners) + 1, np.int64)
-    at = 0
+def _unfold_ablations(pieces, sizes, offsets, alive, owners, ablated, tokens):
+    changes = _empty_changes(offsets, owners)
+    begins, ends, places, ids = changes
     for k in range(len(owners)):
         a, b = offsets[owners[k]], offsets[owners[k] + 1]
-        at = _unfold_word(pieces[a:b], sizes[a:b], alive, ablated[k], ids, at)
-        ends[k + 1] = at
-    return ends, ids[:at].copy()
+        at = _unfold_word(pieces[a:b], sizes[a:b], alive, ablated[k], ids, places[k])
+        _keep_change(k, owners[k], at, tokens, changes)
+    return begins, ends, places, ids[: places[-1]].copy()

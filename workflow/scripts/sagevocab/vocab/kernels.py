@@ -1,19 +1,16 @@
-"""Equation 1 and its ablations over lines of tokens, compiled. To be read against the paper.
+"""Ablation losses over lines of tokens, compiled. To be read against Equation 1 of the paper.
 
     L(V, C) = - sum over lines, targets i, contexts j with 0 < |i - j| <= W of
               log sigma(E_T[x_i] . E_C[x_j])
 
 Each unordered pair of positions counts from both sides, so a line is a sum over pairs i < j of
-`pair_loss`. Taking a piece away re-segments every word that holds it. A pair changes only if its
-span meets such a word: all others keep their tokens and their distance. So the ablation loss of a
-line is a sum over its changed words, of the pairs that meet the word afterwards, minus those that
-met it before. A pair that meets two changed words is counted with the first.
+`pair_loss`. Taking a piece away puts other tokens in some places. A pair changes only if its span
+meets such a place: the ablation loss of a line is the sum, over its places, of the pairs that meet
+the new tokens, less those that met the old ones.
 
-Sums run in a fixed order in float64, and each caller hands over whole lines: results depend on
-neither threads nor machine load.
-
-Functions that loop over pairs or tokens call none that takes arrays: for each array that is handed
-on, Numba counts references with a lock, which costs more than the pairs of a word together.
+`sum_pairs`, `sum_old_pairs` and `sum_new_pairs` are Equation 1; the rest finds the places. Functions
+take a block of lines, which fits the processor's cache: for each array that a compiled function is
+handed, Numba counts references with a lock; line by line, that would cost more than the pairs.
 """
 
 from __future__ import annotations
@@ -23,24 +20,17 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
-HIGHEST = np.uint64(0xFFFFFFFFFFFFFFFF)  # a limit that every line's hash keeps to
+from sagevocab.vocab.pairs import LOSS_BITS, LOSS_MASK, fill, pair_number
+from sagevocab.vocab.sampling import counts_for
+from sagevocab.vocab.views import TOKENS
 
-# Columns of an item: a word of a line that holds a piece of interest; where the word's tokens
-# without the piece start and stop; the next item of the piece to the right, or -1.
-PIECE, WORD, START, STOP, NEXT = range(5)
+_BLOCK = 2048  # words
 
-
-class Scores(NamedTuple):
-    """The embeddings, and a table of the pair losses met so far.
-
-    table: float64[V (V + 1) / 2], the lower triangle by rows, 0 where not yet met; or empty, then
-        nothing is kept. Threads share it: whoever writes an entry writes the same bytes.
-    target, context: float64[V, d], E_T and E_C.
-    """
-
-    table: np.ndarray
-    target: np.ndarray
-    context: np.ndarray
+# Columns of a place: the piece taken away; where its old tokens start and stop in the block, and
+# where their line does; its first item; where, among the new tokens of places, the W tokens of the
+# line before it begin, its own begin and end, and the W tokens behind it end; its loss, in units.
+PIECE, START, STOP, LINE_START, LINE_END, ITEM, BEGIN, FIRST, LAST, END, LOSS = range(11)
+PLACE_COLUMNS = 11
 
 
 class Lines(NamedTuple):
@@ -54,278 +44,367 @@ class Lines(NamedTuple):
     number: int
 
 
-class Sample(NamedTuple):
-    """Which lines count for a piece: those whose hash under its key is not above its limit."""
+class Sums(NamedTuple):
+    """What is summed by piece, int64: the loss is high * 2^32 + low units.
 
-    keys: np.ndarray
-    limits: np.ndarray
-
-
-@njit(cache=True, nogil=True)
-def pair_loss(target, context, x, y):
-    """Return -log sigma(E_T[x] . E_C[y]) - log sigma(E_T[y] . E_C[x]), without overflow."""
-    there = back = 0.0
-    for k in range(target.shape[1]):
-        there += target[x, k] * context[y, k]
-        back += context[x, k] * target[y, k]
-    a, b = np.exp(-abs(there)), np.exp(-abs(back))
-    return max(-there, 0.0) + max(-back, 0.0) + np.log1p(a + b + a * b)
-
-
-@njit(cache=True, nogil=True)
-def sum_spans(tokens, spans, owners, n, window, scores, loss):
-    """Add to the loss of owners[k] the pairs that meet its word after, less those before, k < n.
-
-    spans: rows (begin, start, stop, end), 2 k before and 2 k + 1 after: of all pairs within
-    tokens[begin:end], those whose span meets the word tokens[start:stop] count.
+    occurrences: its tokens. lines: those that hold such a token. opening: lines that count for its
+    loss and begin with it.
     """
-    table, target, context = scores
-    for k in range(n):
-        difference = 0.0
-        for row in range(2 * k, 2 * k + 2):
-            begin, start, stop, end = spans[row, 0], spans[row, 1], spans[row, 2], spans[row, 3]
-            pairs = 0.0
-            for i in range(max(begin, start - window), stop):
-                x = np.int64(tokens[i])
-                for j in range(max(start, i + 1), min(end, i + window + 1)):
-                    y = np.int64(tokens[j])
-                    low, high = min(x, y), max(x, y)
-                    if low < 0:  # an uncovered character holds its position and is in no pair
-                        continue
-                    at = np.uint64(high * (high + 1) // 2 + low)  # unsigned: not from the end
-                    if len(table) == 0:
-                        pairs += pair_loss(target, context, high, low)
-                        continue
-                    if table[at] == 0.0:
-                        table[at] = pair_loss(target, context, high, low)
-                    pairs += table[at]
-            difference = pairs - difference
-        loss[owners[k]] += difference
+
+    high: np.ndarray
+    low: np.ndarray
+    occurrences: np.ndarray
+    lines: np.ndarray
+    opening: np.ndarray
+
+
+class Pairs(NamedTuple):
+    """Pairs of tokens within the window, in a block: losses[i, d - 1] is that of (i, i + d).
+
+    ahead[i], behind[i]: the sums of those whose left, right token stands before i.
+    """
+
+    losses: np.ndarray
+    ahead: np.ndarray
+    behind: np.ndarray
 
 
 @njit(cache=True, nogil=True)
-def write_spans(tokens, starts, words, items, n_items, head, number, sample, window, spans, owners):
-    """Write the spans of each word that each piece of interest changes; return how many.
-
-    tokens: the line, whose word w starts at starts[w]; then the items' variants, then room, where
-    the tokens around each changed word are written as they are without the piece.
-    """
-    keys, limits = sample
-    end, at, n = starts[words], items[n_items - 1, STOP], 0
-    for k in range(n_items):
-        piece = items[k, PIECE]
-        item, head[piece] = head[piece], -1  # so that the piece's further items find it done
-        if line_hash(keys[piece], number) > limits[piece]:
-            continue
-        counted = 0  # a pair that begins before this met the changed word before
-        while item >= 0:
-            word = items[item, WORD]
-            first = max(counted, starts[word] - window)
-            counted = starts[word + 1]
-            spans[2 * n, 0], spans[2 * n, 1] = first, starts[word]
-            spans[2 * n, 2], spans[2 * n, 3] = counted, end
-            spans[2 * n + 1, 0], spans[2 * n + 1, 1] = at, at + starts[word] - first
-            for source in range(first, starts[word]):
-                tokens[at] = tokens[source]
-                at += 1
-            room = at + items[item, STOP] - items[item, START] + window
-            spans[2 * n + 1, 2] = room - window
-            following = item
-            item = items[item, NEXT]
-            while word < words and at < room:  # the word and, to the end of the window, the others
-                a, b = starts[word], starts[word + 1]
-                if following >= 0 and items[following, WORD] == word:
-                    a, b = items[following, START], items[following, STOP]
-                    following = items[following, NEXT]
-                for source in range(a, min(b, a + room - at)):
-                    tokens[at] = tokens[source]
-                    at += 1
-                word += 1
-            spans[2 * n + 1, 3] = at
-            owners[n] = piece
-            n += 1
-    return n
+def sum_pairs(tokens, ends, window, scores):
+    """Look up the pairs of every line; line k is up to ends[k]."""
+    cache, bits = scores.cache, scores.bits
+    inside = (np.uint64(1) << bits) - np.uint64(1)
+    losses = np.empty((len(tokens), window), np.int64)
+    ahead, behind = np.zeros(len(tokens) + 1, np.int64), np.zeros(len(tokens) + 1, np.int64)
+    begin = 0
+    for end in ends:
+        for i in range(begin, end):
+            for j in range(i + 1, min(i + window + 1, end)):
+                pair = pair_number(tokens[i], tokens[j])
+                entry = cache[pair & inside]
+                if entry >> LOSS_BITS != (pair >> bits) + np.uint64(1):
+                    entry = fill(scores, tokens[i], tokens[j])
+                losses[i, j - i - 1] = np.int64(entry & LOSS_MASK)
+                ahead[i + 1] += np.int64(entry & LOSS_MASK)
+                behind[j + 1] += np.int64(entry & LOSS_MASK)
+        begin = end
+    for i in range(len(tokens)):
+        ahead[i + 1] += ahead[i]
+        behind[i + 1] += behind[i]
+    return Pairs(losses, ahead, behind)
 
 
 @njit(cache=True, nogil=True)
-def list_items(types, ablations, tokens, starts, items, head, occurrences, holding):
-    """List the items of a line and write their variants behind its tokens; return how many.
+def sum_old_pairs(places, tokens, window, pairs, scores):
+    """Set each place's loss to what the pairs of old tokens add to it.
 
-    The items of a piece are chained from left to right, from `head[piece]` on.
+    Those that met the old tokens go. Of those, a pair from before the place to behind it comes back
+    if the new tokens leave it in the window: if they are fewer than the old ones, others come in.
     """
-    first, pieces, offsets, ids = ablations
-    at, n = starts[len(types)], 0
-    for word in range(len(types) - 1, -1, -1):
-        for variant in range(first[types[word]], first[types[word] + 1]):
-            piece = pieces[variant]
-            for source in range(starts[word], starts[word + 1]):
-                occurrences[piece] += tokens[source] == piece
-            holding[piece] += head[piece] < 0
-            items[n, PIECE], items[n, WORD], items[n, NEXT] = piece, word, head[piece]
-            items[n, START] = at
-            for source in range(offsets[variant], offsets[variant + 1]):
-                tokens[at] = ids[source]
-                at += 1
-            items[n, STOP] = at
-            head[piece] = n
-            n += 1
-    return n
+    losses, ahead, behind = pairs
+    for place in range(len(places)):
+        start, stop, end = places[place, START], places[place, STOP], places[place, LINE_END]
+        new = places[place, LAST] - places[place, FIRST]
+        reach = window - (new - (stop - start))  # two tokens so far apart will be W apart
+        loss = behind[start] - ahead[stop]
+        for i in range(max(places[place, LINE_START], stop - reach), start):
+            for j in range(stop, min(end, i + reach + 1)):
+                if j - i <= window:
+                    loss += losses[i, j - i - 1]
+                else:
+                    loss += np.int64(fill(scores, tokens[i], tokens[j]) & LOSS_MASK)
+        places[place, LOSS] = loss
 
 
 @njit(cache=True, nogil=True)
-def ablate_lines(lines, tokens, ablations, scores, window, sample):
-    """Sum, for every piece of `ablations`, its ablation loss over the lines that count for it.
+def sum_new_pairs(places, tokens, window, scores):
+    """Add to each place's loss the pairs that meet its new tokens."""
+    cache, bits = scores.cache, scores.bits
+    inside = (np.uint64(1) << bits) - np.uint64(1)
+    for place in range(len(places)):
+        loss, first = places[place, LOSS], places[place, FIRST]
+        for i in range(first, places[place, LAST]):
+            # Left of the place, then right of i: two new tokens pair once, from the left one.
+            skip = i + 1 - first
+            left = max(places[place, BEGIN], min(i - window, first))
+            for at in range(left, min(i + window + 1, places[place, END]) - skip):
+                j = at + skip * (at >= first)
+                pair = pair_number(tokens[i], tokens[j])
+                entry = cache[pair & inside]
+                if entry >> LOSS_BITS != (pair >> bits) + np.uint64(1):
+                    entry = fill(scores, tokens[i], tokens[j])
+                loss += np.int64(entry & LOSS_MASK)
+        places[place, LOSS] = loss
 
-    Returns, by piece: loss float64, its occurrences, the lines that hold it, and the lines that
-    count for it and open with it (any piece of `tokens`), int64.
+
+@njit(cache=True, nogil=True)
+def add_losses(places, sign, high, low):
+    """Add each place's loss, `sign` times, to that of its piece."""
+    for place in range(len(places)):
+        piece = places[place, PIECE]
+        total = low[piece] + sign * places[place, LOSS]
+        high[piece] += total >> 32
+        low[piece] = total & 0xFFFFFFFF
+
+
+@njit(cache=True, nogil=True)
+def ablate_lines(lines, changed, before, after, wanted, window, scores, sample, sums):
+    """Correct `sums` of the pieces that are `wanted`: from those of the view before to those after.
+
+    changed: int8[types], what is new about a type: see `views`. From a view of no tokens and sums
+    of 0, with the tokens of all types new, they are taken afresh.
     """
-    n_pieces = len(sample.keys)
-    loss, occurrences = np.zeros(n_pieces), np.zeros(n_pieces, np.int64)
-    holding, opening = np.zeros(n_pieces, np.int64), np.zeros(n_pieces, np.int64)
-    head = np.full(n_pieces, -1, np.int64)
-    longest, most_words = longest_line(lines, tokens)
-    starts = np.empty(most_words + 1, np.int64)
-    items, owners = np.empty((longest, 5), np.int64), np.empty(longest, np.int64)
-    spans = np.empty((2 * longest, 4), np.int64)
-    room = longest * (1 + 2 * longest_variant(ablations) + 2 * window)
-    line = np.empty(room, np.int32)
-    for k in range(len(lines.offsets) - 1):
-        number = lines.number + k
-        types = lines.types[lines.offsets[k] : lines.offsets[k + 1]]
-        write_line(types, tokens, line, starts)
-        opener = line[0]
-        if opener >= 0 and line_hash(sample.keys[opener], number) <= sample.limits[opener]:
-            opening[opener] += 1
-        n = list_items(types, ablations, line, starts, items, head, occurrences, holding)
-        if n > 0:
-            words = len(types)
-            n = write_spans(
-                line, starts, words, items, n, head, number, sample, window, spans, owners
+    numbers, begin = changed_lines(lines, changed), 0
+    seen = np.full((2, 3, len(wanted)), -1, np.int64)
+    while begin < len(numbers):
+        block, begin = next_block(lines, numbers, begin)
+        old_starts = token_starts(block.types, before.tokens)
+        new_starts = token_starts(block.types, after.tokens)
+        near = np.zeros(len(block.types), np.bool_)
+        find_near(block, changed, old_starts, window, near)
+        find_near(block, changed, new_starts, window, near)
+        sign = -1
+        for view, other, starts in ((before, after, old_starts), (after, before, new_starts)):
+            tokens = write_tokens(block.types, view.tokens, starts)
+            items = list_items(
+                block, near, view.ablations, other.ablations, wanted, seen[max(sign, 0)]
             )
-            sum_spans(line, spans, owners, n, window, scores, loss)
-    return loss, occurrences, holding, opening
+            pieces = view.ablations.pieces
+            count_items(items, pieces, starts, tokens, sign, sums.occurrences, sums.lines)
+            count_openings(block, starts, tokens, sample, sign, sums.opening)
+            places = join_items(block, items, view.ablations, starts, window, sample)
+            new = write_places(places, items, view.ablations, starts, tokens, window)
+            pairs = sum_pairs(tokens, starts[block.ends], window, scores)
+            sum_old_pairs(places, tokens, window, pairs, scores)
+            sum_new_pairs(places, new, window, scores)
+            add_losses(places, sign, sums.high, sums.low)
+            sign = 1
+
+
+def carried(sums: Sums) -> Sums:
+    """Return sums with what their low words hold beyond 32 bits carried to the high ones."""
+    return sums._replace(high=sums.high + (sums.low >> 32), low=sums.low & 0xFFFFFFFF)
 
 
 @njit(cache=True, nogil=True)
-def total_loss(lines, tokens, scores, window):
-    """Return L(V, C), Equation 1, over `lines`: each is a word that was not there before."""
-    longest, most_words = longest_line(lines, tokens)
-    line, starts = np.empty(longest, np.int32), np.empty(most_words + 1, np.int64)
-    loss, owners, spans = np.zeros(1), np.zeros(1, np.int64), np.zeros((2, 4), np.int64)
-    for k in range(len(lines.offsets) - 1):
-        types = lines.types[lines.offsets[k] : lines.offsets[k + 1]]
-        spans[1, 2] = spans[1, 3] = write_line(types, tokens, line, starts)
-        sum_spans(line, spans, owners, 1, window, scores, loss)
-    return loss[0]
+def total_loss(lines, tokens, window, scores):
+    """Return L(V, C), Equation 1, over `lines`."""
+    numbers, begin, loss = np.arange(len(lines.offsets) - 1), 0, 0.0
+    while begin < len(numbers):
+        block, begin = next_block(lines, numbers, begin)
+        starts = token_starts(block.types, tokens)
+        pairs = sum_pairs(
+            write_tokens(block.types, tokens, starts), starts[block.ends], window, scores
+        )
+        loss += pairs.ahead[-1] / scores.one
+    return loss
+
+
+class Block(NamedTuple):
+    """Some lines: types int32[words]; up to which word each goes, and its number in the corpus."""
+
+    types: np.ndarray
+    ends: np.ndarray
+    numbers: np.ndarray
+
+
+# An item is a word of a block and a piece in it: the line, the word, which of the view's ablations,
+# and the piece's next item in the line, or -1.
+LINE, WORD, ABLATION, NEXT = range(4)
 
 
 @njit(cache=True, nogil=True)
-def write_line(types, tokens, line, starts):
-    """Write the tokens of a line's words, and where each word starts; return their number."""
-    ids, offsets = tokens
-    n = 0
-    for word in range(len(types)):
-        starts[word] = n
-        for at in range(offsets[types[word]], offsets[types[word] + 1]):
-            line[n] = ids[at]
-            n += 1
-    starts[len(types)] = n
-    return n
-
-
-@njit(cache=True, nogil=True)
-def longest_line(lines, tokens):
-    """Return the most tokens and the most words that any of `lines` has."""
-    most = words = 0
-    for number in range(len(lines.offsets) - 1):
-        n = 0
-        for at in range(lines.offsets[number], lines.offsets[number + 1]):
-            n += tokens.offsets[lines.types[at] + 1] - tokens.offsets[lines.types[at]]
-        most, words = max(most, n), max(words, lines.offsets[number + 1] - lines.offsets[number])
-    return most, words
-
-
-@njit(cache=True, nogil=True)
-def longest_variant(ablations):
-    """Return the most tokens that a word without a piece has."""
-    most = 0
-    for k in range(len(ablations.pieces)):
-        most = max(most, ablations.offsets[k + 1] - ablations.offsets[k])
-    return most
-
-
-@njit(cache=True, nogil=True)
-def line_hash(key, line):
-    """Mix a piece's key and a line's number (splitmix64's finaliser: no two lines collide)."""
-    x = key ^ np.uint64(line)
-    x = (x ^ (x >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    x = (x ^ (x >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return x ^ (x >> np.uint64(31))
-
-
-@njit(cache=True, nogil=True)
-def distinct_pieces(types, first, pieces, number, seen, found):
-    """List in `found` the distinct pieces of a line's word types; return how many.
-
-    Type t lists pieces[first[t] : first[t + 1]]. seen: by piece, the last line it was found in.
-    """
-    n = 0
-    for word in types:
-        for piece in pieces[first[word] : first[word + 1]]:
-            if seen[piece] != number:
-                seen[piece] = number
-                found[n] = piece
+def changed_lines(lines, changed):
+    """Return which lines hold a changed type."""
+    found, n = np.empty(len(lines.offsets) - 1, np.int64), 0
+    for line in range(len(found)):
+        for at in range(lines.offsets[line], lines.offsets[line + 1]):
+            if changed[lines.types[at]]:
+                found[n] = line
                 n += 1
-    return n
+                break
+    return found[:n]
 
 
 @njit(cache=True, nogil=True)
-def count_lines(lines, first, pieces, n_pieces):
-    """Count, for every piece, the lines with a word type that lists it (as `distinct_pieces`)."""
-    holding = np.zeros(n_pieces, np.int64)
-    seen, found = np.full(n_pieces, -1, np.int64), np.empty(n_pieces, np.int64)
-    for number in range(len(lines.offsets) - 1):
-        types = lines.types[lines.offsets[number] : lines.offsets[number + 1]]
-        for k in range(distinct_pieces(types, first, pieces, number, seen, found)):
-            holding[found[k]] += 1
-    return holding
+def next_block(lines, numbers, begin):
+    """Return the block of the lines from numbers[begin] on, and where the next one begins."""
+    ends, words, stop = np.empty(len(numbers) - begin, np.int64), 0, begin
+    while stop < len(numbers) and (words < _BLOCK or stop == begin):
+        words += lines.offsets[numbers[stop] + 1] - lines.offsets[numbers[stop]]
+        ends[stop - begin] = words
+        stop += 1
+    types, at = np.empty(words, np.int32), 0
+    for line in numbers[begin:stop]:
+        for source in range(lines.offsets[line], lines.offsets[line + 1]):
+            types[at] = lines.types[source]
+            at += 1
+    return Block(types, ends[: stop - begin], lines.number + numbers[begin:stop]), stop
 
 
 @njit(cache=True, nogil=True)
-def sample_limits(lines, first, pieces, holding, keys, n):
-    """Return, for every piece, the n-th lowest hash among the lines `count_lines` counted.
+def token_starts(types, tokens):
+    """Return int64[words + 1]: where the tokens of each word of a block begin."""
+    starts = np.zeros(len(types) + 1, np.int64)
+    for word in range(len(types)):
+        length = tokens.offsets[types[word] + 1] - tokens.offsets[types[word]]
+        starts[word + 1] = starts[word] + length
+    return starts
 
-    A piece of at most n such lines has the highest limit there is: all its lines count. The others
-    keep their n lowest hashes in a heap each, the highest of them on top.
+
+@njit(cache=True, nogil=True)
+def write_tokens(types, tokens, starts):
+    """Return the tokens of a block."""
+    written = np.empty(starts[-1], np.int32)
+    for word in range(len(types)):
+        source = tokens.offsets[types[word]]
+        for at in range(starts[word], starts[word + 1]):
+            written[at] = tokens.ids[source + at - starts[word]]
+    return written
+
+
+@njit(cache=True, nogil=True)
+def find_near(block, changed, starts, window, near):
+    """Mark the words whose ablations may differ: changed ones, and those near other tokens."""
+    begin = 0
+    for end in block.ends:
+        reach = starts[begin]
+        for word in range(begin, end):
+            near[word] |= starts[word] < reach or changed[block.types[word]] > 0
+            if changed[block.types[word]] == TOKENS:
+                reach = starts[word + 1] + window
+        reach = starts[end]
+        for word in range(end - 1, begin - 1, -1):
+            near[word] |= starts[word + 1] > reach
+            if changed[block.types[word]] == TOKENS:
+                reach = starts[word] - window
+        begin = end
+
+
+@njit(cache=True, nogil=True)
+def count_openings(block, starts, tokens, sample, sign, opening):
+    """Count the lines that begin with a piece and count for its loss."""
+    begin = 0
+    for line in range(len(block.ends)):
+        if starts[begin] < starts[block.ends[line]]:
+            piece = tokens[starts[begin]]
+            if piece < len(opening) and counts_for(sample, piece, block.numbers[line]):
+                opening[piece] += sign
+        begin = block.ends[line]
+
+
+@njit(cache=True, nogil=True)
+def list_items(block, near, ablations, other, wanted, seen):
+    """List the items of wanted pieces that have one near a change, in this view or the other.
+
+    From right to left, so that each can name the next one of its piece. seen: by piece, the line it
+    was last marked in; the line it was last listed in; and its last item.
     """
-    limits = np.full(len(keys), HIGHEST)
-    begin = np.zeros(len(keys) + 1, np.int64)
-    for piece in range(len(keys)):
-        begin[piece + 1] = begin[piece] + n * (holding[piece] > n)
-    heaps = np.full(begin[-1], HIGHEST)
-    seen, found = np.full(len(keys), -1, np.int64), np.empty(len(keys), np.int64)
-    for number in range(len(lines.offsets) - 1):
-        types = lines.types[lines.offsets[number] : lines.offsets[number + 1]]
-        for k in range(distinct_pieces(types, first, pieces, number, seen, found)):
-            piece = found[k]
-            if holding[piece] > n:
-                heap = heaps[begin[piece] : begin[piece + 1]]
-                replace_highest(heap, line_hash(keys[piece], lines.number + number))
-                limits[piece] = heap[0]
-    return limits
+    first, pieces = ablations.first, ablations.pieces
+    marked, listed, last = seen[0], seen[1], seen[2]
+    n = 0
+    for kind in block.types:
+        n += first[kind + 1] - first[kind]
+    items, n = np.empty((n, 4), np.int64), 0
+    for line in range(len(block.ends) - 1, -1, -1):
+        begin, end = line_words(block.ends, line)
+        number = block.numbers[line]
+        mark_pieces(block.types, begin, end, near, first, pieces, number, marked)
+        mark_pieces(block.types, begin, end, near, other.first, other.pieces, number, marked)
+        for word in range(end - 1, begin - 1, -1):
+            kind = block.types[word]
+            for ablation in range(first[kind], first[kind + 1]):
+                piece = pieces[ablation]
+                if marked[piece] == number and wanted[piece]:
+                    items[n, LINE], items[n, WORD], items[n, ABLATION] = line, word, ablation
+                    items[n, NEXT] = last[piece] if listed[piece] == number else -1
+                    listed[piece], last[piece] = number, n
+                    n += 1
+    return items[:n]
 
 
 @njit(cache=True, nogil=True)
-def replace_highest(heap, value):
-    """Put `value` into a heap in place of the highest, unless it is higher still."""
-    if value >= heap[0]:
-        return
-    at, child = 0, 1
-    while child < len(heap):
-        if child + 1 < len(heap) and heap[child + 1] > heap[child]:
-            child += 1
-        if heap[child] <= value:
-            break
-        heap[at] = heap[child]
-        at, child = child, 2 * child + 1
-    heap[at] = value
+def line_words(ends, line):
+    """Return where the words of a line begin and end in its block."""
+    return ends[line - 1] if line > 0 else 0, ends[line]
+
+
+@njit(cache=True, nogil=True)
+def mark_pieces(types, begin, end, near, first, pieces, number, marked):
+    """Mark, with the line's number, the pieces of words that are near a change."""
+    for word in range(begin, end):
+        if near[word]:
+            for at in range(first[types[word]], first[types[word] + 1]):
+                marked[pieces[at]] = number
+
+
+@njit(cache=True, nogil=True)
+def count_items(items, pieces, starts, tokens, sign, occurrences, lines):
+    """Count the tokens of the items' pieces, and the lines that hold them."""
+    for item in range(len(items)):
+        piece, word = pieces[items[item, ABLATION]], items[item, WORD]
+        lines[piece] += sign * (items[item, NEXT] < 0)
+        for at in range(starts[word], starts[word + 1]):
+            occurrences[piece] += sign * (tokens[at] == piece)
+
+
+@njit(cache=True, nogil=True)
+def join_items(block, items, ablations, starts, window, sample):
+    """List the places of items, in lines that count for the piece.
+
+    Items of one piece with fewer than W tokens between them share a place, with these tokens in it:
+    so a pair meets one place of its piece at most.
+    """
+    begins, ends = ablations.begins, ablations.ends
+    places, n = np.empty((len(items), PLACE_COLUMNS), np.int64), 0
+    joined = np.zeros(len(items), np.bool_)
+    for item in range(len(items) - 1, -1, -1):
+        line, ablation = items[item, LINE], items[item, ABLATION]
+        piece = ablations.pieces[ablation]
+        if joined[item] or not counts_for(sample, piece, block.numbers[line]):
+            continue
+        first_word, end_word = line_words(block.ends, line)
+        places[n, LINE_START], places[n, LINE_END] = starts[first_word], starts[end_word]
+        start = stop = starts[items[item, WORD]] + begins[ablation]
+        places[n, PIECE], places[n, ITEM], places[n, START] = piece, item, start
+        while item >= 0 and start < stop + window:
+            stop = starts[items[item, WORD]] + ends[items[item, ABLATION]]
+            joined[item], item = True, items[item, NEXT]
+            if item >= 0:
+                start = starts[items[item, WORD]] + begins[items[item, ABLATION]]
+        places[n, STOP] = stop
+        n += 1
+    return places[:n]
+
+
+@njit(cache=True, nogil=True)
+def write_places(places, items, ablations, starts, tokens, window):
+    """Write, for every place, the tokens around it and in it without the piece; return them."""
+    begins, ends = ablations.begins, ablations.ends
+    offsets, ids = ablations.offsets, ablations.ids
+    room = 3 * window * len(items)
+    for item in range(len(items)):
+        room += offsets[items[item, ABLATION] + 1] - offsets[items[item, ABLATION]]
+    new, at = np.empty(room, np.int32), 0
+    for place in range(len(places)):
+        stop, item = places[place, START], places[place, ITEM]
+        places[place, BEGIN] = at
+        for source in range(max(places[place, LINE_START], stop - window), stop):
+            new[at] = tokens[source]
+            at += 1
+        places[place, FIRST] = at
+        while stop < places[place, STOP]:
+            ablation, word_start = items[item, ABLATION], starts[items[item, WORD]]
+            for source in range(stop, word_start + begins[ablation]):
+                new[at] = tokens[source]
+                at += 1
+            for source in range(offsets[ablation], offsets[ablation + 1]):
+                new[at] = ids[source]
+                at += 1
+            stop, item = word_start + ends[ablation], items[item, NEXT]
+        places[place, LAST] = at
+        for source in range(stop, min(places[place, LINE_END], stop + window)):
+            new[at] = tokens[source]
+            at += 1
+        places[place, END] = at
+    return new

@@ -22,6 +22,8 @@ from sagevocab.vocab.decoding import (
     MergeDecoder,
     build_merges,
     build_trie,
+    code_points,
+    merge_words,
 )
 from sagevocab.vocab.pieces import FIRST_PIECE_ID, UNKNOWN_ID, WORD_START, read_pieces
 from sagevocab.vocab.words import Normalizer, split_words
@@ -68,7 +70,7 @@ class GreedySegmenter(Segmenter):
 
     def segment_words(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Segment many words: int32 piece numbers one after another, int64[words + 1] offsets."""
-        return GreedyDecoder(words, self._trie).segment(self._alive)
+        return GreedyDecoder(code_points(words), self._trie).segment(self._alive)
 
 
 class MergeSegmenter(Segmenter):
@@ -99,7 +101,7 @@ class MergeSegmenter(Segmenter):
 
     def segment_words(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Segment many words: int32 piece numbers one after another, int64[words + 1] offsets."""
-        decoder: Decoder = MergeDecoder(words, self._merges)
+        decoder: Decoder = MergeDecoder(merge_words(words, self._merges))
         ids, offsets = decoder.segment(self._numbers[:-1] != UNCOVERED)
         return self._numbers[ids], offsets
 
