@@ -8,9 +8,11 @@ Each unordered pair of positions counts from both sides, so a line is a sum over
 meets such a place: the ablation loss of a line is the sum, over its places, of the pairs that meet
 the new tokens, less those that met the old ones.
 
-`sum_pairs`, `sum_old_pairs` and `sum_new_pairs` are Equation 1; the rest finds the places. Functions
-take a block of lines, which fits the processor's cache: for each array that a compiled function is
-handed, Numba counts references with a lock; line by line, that would cost more than the pairs.
+`sum_pairs`, `sum_old_pairs` and `sum_new_pairs` are Equation 1; the rest finds the places.
+
+Functions take a block of lines, which fits the processor's cache: for each array that a compiled
+function is handed, Numba counts references with a lock; line by line that would cost more than the
+pairs do.
 """
 
 from __future__ import annotations
