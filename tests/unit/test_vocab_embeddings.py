@@ -163,3 +163,11 @@ def test_without_a_folder_nothing_is_kept(corpus, tmp_path, monkeypatch):
     train(corpus)
     assert list(tmp_path.iterdir()) == []
     assert ResumableState(None, "").load("word2vec") is None
+
+
+def test_a_sample_of_lines_is_trained_on_as_a_corpus_of_its_own(corpus):
+    few = Word2VecSettings(**{**vars(SETTINGS), "lines": 20})
+    assert as_bytes(train(corpus, few)) == as_bytes(train(corpus.sample(20, SETTINGS.seed)))
+    assert as_bytes(train(corpus, few)) != as_bytes(train(corpus))
+    with pytest.raises(UserError, match="word2vec.lines"):
+        Word2VecSettings(lines="some")

@@ -92,3 +92,19 @@ def test_another_npz_is_no_word_corpus(tmp_path):
     np.savez(tmp_path / "words.npz", tokens=np.zeros(1))
     with pytest.raises(UserError, match="is not a word corpus"):
         WordCorpus.load(tmp_path / "words.npz")
+
+
+def test_a_sample_keeps_whole_lines_in_their_order():
+    lines = [f"line{number} of text{number % 3}" for number in range(40)]
+    corpus = WordCorpus.from_lines(lines, Normalizer())
+    sample = corpus.sample(7, seed=2)
+    texts = [
+        " ".join(sample.types[number].removeprefix("▁") for number in sample.tokens[a:b])
+        for a, b in zip(sample.line_offsets[:-1], sample.line_offsets[1:], strict=True)
+    ]
+    assert len(texts) == 7
+    assert texts == [line for line in lines if line in texts]
+    assert sample.counts.sum() == len(sample.tokens)
+    assert corpus.sample(7, seed=2).tokens.tobytes() == sample.tokens.tobytes()
+    assert corpus.sample(7, seed=3).tokens.tobytes() != sample.tokens.tobytes()
+    assert corpus.sample(40, seed=2) is corpus

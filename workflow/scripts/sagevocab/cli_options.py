@@ -48,6 +48,7 @@ HELP = {
     "word2vec_alpha": "first learning rate",
     "word2vec_shrink_windows": "draw each window's size from 1 to the window",
     "word2vec_workers": "threads; more than 1 is faster and not reproducible",
+    "word2vec_lines": "train on a sample of at most so many lines, or on all",
     "prune_batch": "k, pieces pruned at a time",
     "candidates": "M, size of the bottom set that is considered between two re-rankings",
     "rerank_every": "m, batches from one ranking of all pieces to the next",

@@ -39,7 +39,8 @@ class Word2VecSettings:
 
     dimension, window, negative: paper, Appendix A. epochs, sample (threshold of the downsampling
     of frequent pieces), alpha (first learning rate), shrink_windows (draw each window's size from
-    1..window): gensim. workers: threads; more than one is faster and not reproducible.
+    1..window): gensim. workers: threads; more than one is faster and not reproducible. lines: train
+    on a seeded sample of at most so many lines, or on all.
     """
 
     dimension: int = 50
@@ -50,7 +51,17 @@ class Word2VecSettings:
     alpha: float = 0.025
     shrink_windows: bool = True
     workers: int = 1
+    lines: int | str = "all"
     seed: int = 1
+
+    def __post_init__(self) -> None:
+        """Check `lines`.
+
+        Raises:
+            UserError: it is neither `all` nor a number above 0.
+        """
+        if self.lines != "all" and (isinstance(self.lines, str) or self.lines < 1):
+            raise UserError(f"word2vec.lines: {self.lines!r} is neither all nor 1 or more; use one")
 
 
 @dataclass(frozen=True)
@@ -91,13 +102,15 @@ def train_embeddings(
 ) -> Embeddings:
     """Train skip-gram embeddings of the segmenter's pieces over the segmented corpus.
 
-    A piece that the corpus does not show gets a seeded uniform(-0.01, 0.01) vector in both
+    A piece that the lines trained on do not show gets a seeded uniform(-0.01, 0.01) vector in both
     matrices. Uncovered characters are left out. state_dir: a killed training of the same things
     goes on from the last whole epoch kept there; the caller removes the folder in the end.
 
     Raises:
         UserError: the corpus shows no piece at all.
     """
+    if settings.lines != "all":
+        corpus = corpus.sample(settings.lines, settings.seed)
     sentences = _Sentences(corpus, segmenter)
     model = _make_model(sentences.frequencies(), len(sentences), settings)
     parts = source_digest("vocab.embeddings"), dataclasses.asdict(settings), sentences.digest()

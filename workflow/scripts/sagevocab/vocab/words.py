@@ -121,6 +121,16 @@ class WordCorpus:
         """int64[types]: how often each type occurs."""
         return np.bincount(self.tokens, minlength=len(self.types)).astype(np.int64)
 
+    def sample(self, lines: int, seed: int) -> WordCorpus:
+        """Return a seeded sample of at most `lines` lines, in their order, with the same types."""
+        if lines >= self.n_lines:
+            return self
+        kept = np.zeros(self.n_lines, dtype=bool)
+        kept[np.random.default_rng(seed).permutation(self.n_lines)[:lines]] = True
+        lengths = np.diff(self.line_offsets)
+        offsets = np.concatenate(([0], np.cumsum(lengths[kept])))
+        return WordCorpus(self.types, self.tokens[np.repeat(kept, lengths)], offsets)
+
     def digest(self) -> str:
         """SHA-256 of the corpus, for the fingerprint of work on it."""
         types = "\n".join(self.types).encode("utf-8")

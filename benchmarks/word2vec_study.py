@@ -1,0 +1,166 @@
+"""What the training of the embeddings costs, and what each saving does to the SaGe vocabulary.
+
+    python benchmarks/word2vec_study.py --text FILE [--lines 750000] [--workers 2] [--work FOLDER]
+
+Each way of training is one row: its time beside that of the reference (all lines, gensim's 5
+epochs), and its SaGe vocabulary beside the reference's: the share of pruned pieces in common, and
+the statistics of the vocabulary that the paper quotes. The yardstick is the row of another seed:
+a saving whose vocabulary is as near to the reference as another seed's costs nothing that could be
+told from chance.
+
+Rows that are in --work already are not trained again. Prints a table, and writes it to --output.
+"""
+
+from __future__ import annotations
+
+import argparse
+import dataclasses
+import time
+from collections.abc import Sequence
+from dataclasses import dataclass
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from sagevocab.analysis.vocabulary import only_in, share_of_length, word_initial_share
+from sagevocab.data.corpus import read_lines
+from sagevocab.state import read_npz, write_npz, write_text
+from sagevocab.vocab.bpe import TrainingSettings, pieces_of_model, read_model, train_bpe
+from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
+from sagevocab.vocab.pieces import read_pieces, write_pieces
+from sagevocab.vocab.sage import build_sage, settings_from
+from sagevocab.vocab.segment import GreedySegmenter
+from sagevocab.vocab.words import Normalizer, WordCorpus
+
+READINGS = {"total": "algorithm-1", "mean": "released-1.0"}
+
+
+@dataclass(frozen=True)
+class Row:
+    """A way of training: the share of the lines, epochs, gensim's threads, and the seed."""
+
+    share: float = 1.0
+    epochs: int = 5
+    workers: int = 2
+    seed: int = 1
+
+    def name(self) -> str:
+        """Name the row in a file name."""
+        return f"share{self.share:g}.epochs{self.epochs}.workers{self.workers}.seed{self.seed}"
+
+
+def rows(workers: int) -> list[Row]:
+    """Return the rows of the study; the first is the reference."""
+    reference = Row(workers=workers)
+    savings = [(1, 1), (0.3, 5), (0.3, 2), (0.3, 1), (0.1, 5)]
+    return [
+        reference,
+        dataclasses.replace(reference, seed=2),
+        *(dataclasses.replace(reference, share=share, epochs=n) for share, n in savings),
+        dataclasses.replace(reference, share=0.1, workers=1),
+    ]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """The text, made ready once: word types, and BPE of the initial and of the final size."""
+
+    corpus: WordCorpus
+    initial: list[str]
+    bpe: list[str]
+    folder: Path
+
+    @classmethod
+    def prepare(cls, text: Path, lines: int, folder: Path) -> Bench:
+        """Read the first `lines` lines of `text` and train BPE, unless the folder has it all."""
+        sample, words = folder / "lines.txt", folder / "words.npz"
+        if not words.exists():
+            chosen = list(islice(read_lines(text), lines))
+            write_text(sample, "".join(f"{line}\n" for line in chosen))
+            for size in (20_000, 16_000):
+                model = folder / f"{size}.model"
+                train_bpe(sample, size, model, TrainingSettings(), "size")
+                write_pieces(folder / f"{size}.txt", pieces_of_model(read_model(model)))
+            WordCorpus.from_lines(chosen, Normalizer()).save(words)
+        initial, bpe = (read_pieces(folder / f"{size}.txt") for size in (20_000, 16_000))
+        return cls(WordCorpus.load(words), initial, bpe, folder)
+
+    def embeddings(self, row: Row) -> tuple[Embeddings, float, float]:
+        """Return a row's embeddings, and the seconds and processor seconds they took."""
+        path = self.folder / f"{row.name()}.npz"
+        if not path.exists():
+            lines = round(row.share * self.corpus.n_lines)
+            settings = Word2VecSettings(
+                epochs=row.epochs, workers=row.workers, seed=row.seed, lines=lines
+            )
+            began, spent = time.perf_counter(), time.process_time()
+            trained = train_embeddings(self.corpus, GreedySegmenter(self.initial), settings)
+            times = [time.perf_counter() - began, time.process_time() - spent]
+            write_npz(path, times=np.array(times), **trained.arrays())
+        kept = read_npz(path)
+        return Embeddings.load(path), *kept["times"].tolist()
+
+    def vocabulary(self, row: Row, reading: str) -> list[str]:
+        """Return a row's SaGe vocabulary of 16,000 pieces, in the greedy decoder."""
+        path = self.folder / f"{row.name()}.{reading}.txt"
+        if not path.exists():
+            embeddings, _, _ = self.embeddings(row)
+            settings = settings_from(READINGS[reading], decoder="greedy", retrain=False, threads=2)
+            word2vec = Word2VecSettings()
+            built = build_sage(self.corpus, self.initial, None, embeddings, settings, word2vec)
+            write_pieces(path, built.pieces)
+        return read_pieces(path)
+
+    def tokens(self, pieces: Sequence[str]) -> int:
+        """Count the corpus's greedy tokens."""
+        _, offsets = GreedySegmenter(pieces).segment_words(self.corpus.types)
+        return int((np.diff(offsets) * self.corpus.counts).sum())
+
+
+def measure(bench: Bench, row: Row, reading: str, reference: Row) -> dict[str, Any]:
+    """Return a row's cost, what its vocabulary shares with the reference's, and its statistics."""
+    pieces = bench.vocabulary(row, reading)
+    pruned = set(bench.initial) - set(pieces)
+    reference_pruned = set(bench.initial) - set(bench.vocabulary(reference, reading))
+    sage_only, bpe_only = only_in(pieces, bench.bpe), only_in(bench.bpe, pieces)
+    _, seconds, processor = bench.embeddings(row)
+    return {
+        "reading": reading,
+        **dataclasses.asdict(row),
+        "seconds": round(seconds),
+        "processor seconds": round(processor),
+        "pruned in common": round(len(pruned & reference_pruned) / len(reference_pruned), 3),
+        "SaGe-only word-initial": round(word_initial_share(sage_only), 3),
+        "BPE-only word-initial": round(word_initial_share(bpe_only), 3),
+        "BPE-only of length 2-3": round(share_of_length(bpe_only, 2, 3), 3),
+        "SaGe-only of length 5 or more": round(share_of_length(sage_only, 5, None), 3),
+        "SaGe / BPE tokens": round(bench.tokens(pieces) / bench.tokens(bench.bpe), 4),
+    }
+
+
+def main() -> None:
+    """Run the study."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--text", type=Path, required=True, help="plain or compressed lines")
+    parser.add_argument("--lines", type=int, default=750_000)
+    parser.add_argument("--workers", type=int, default=2)
+    parser.add_argument("--work", type=Path, default=Path("benchmarks/work/word2vec"))
+    parser.add_argument("--output", type=Path, default=Path("docs/benchmarks/word2vec.md"))
+    options = parser.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
+    bench = Bench.prepare(options.text, options.lines, options.work)
+    ways = rows(options.workers)
+    found = []
+    for row in ways:
+        found += [measure(bench, row, reading, ways[0]) for reading in READINGS]
+        print(pd.DataFrame(found[-2:]).to_string(index=False), flush=True)
+    table = pd.DataFrame(found).to_markdown(index=False)
+    write_text(options.output, table + "\n")
+    print(table)
+
+
+if __name__ == "__main__":
+    main()
