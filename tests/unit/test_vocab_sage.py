@@ -203,15 +203,13 @@ def test_a_killed_run_goes_on_to_the_same_bytes(preset, batches, tmp_path, monke
 
     settings = settings_from(preset, **{**SMALL, "retrain": True})
     whole = build(settings)
-    done = []
 
-    def die(pruning, *_):
-        done.append(pruning.iteration)
-        if len(done) == batches:
+    def die(_progress, iteration, _size):
+        if iteration == batches:
             raise Killed
 
     with monkeypatch.context() as patch:
-        patch.setattr(sage, "_log_progress", die)
+        patch.setattr(sage._Progress, "tell", die)
         with pytest.raises(Killed):
             build(settings, state_dir=tmp_path)
     train = Trainer()
@@ -314,3 +312,16 @@ def test_inputs_that_do_not_go_together_are_told():
             make_corpus(), PIECES, None, vectors_for(PIECES),
             settings_from("released-1.0", **SMALL), Word2VecSettings(),
         )  # fmt: skip
+
+
+def test_the_time_to_go_tells_rankings_from_other_batches(monkeypatch, caplog):
+    from sagevocab.vocab import sage
+
+    clock = iter([0, 10, 11, 12, 25, 26, 26, 26, 26])
+    monkeypatch.setattr(sage.time, "monotonic", lambda: next(clock))
+    progress = sage._Progress(SageSettings(final_size=4, prune_batch=1, rerank_every=3))
+    with caplog.at_level("INFO"):
+        for iteration in range(1, 6):
+            progress.tell(iteration, 10 - iteration)
+    # Of six batches 0 and 3 rank all pieces: 10 s the first, 13 s the second; the others take 1 s.
+    assert [record.args[3] for record in caplog.records] == [50 + 0, 1 + 10 + 2, 10 + 2, 2, 1]

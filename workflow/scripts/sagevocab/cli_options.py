@@ -10,10 +10,11 @@ import typing
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from sagevocab.vocab.ablation import DECODERS, READINGS
 from sagevocab.vocab.bpe import TrainingSettings
 from sagevocab.vocab.embeddings import Word2VecSettings
 from sagevocab.vocab.export import WordSettings
-from sagevocab.vocab.sage import SageSettings
+from sagevocab.vocab.sage import CONTEXT_MATRICES, SageSettings
 
 # Section of the configuration: title, settings, prefix of its options.
 SECTIONS: dict[str, tuple[str, tuple[type, ...], str]] = {
@@ -33,6 +34,11 @@ _OWN = {
 }
 # Words that the library's messages use for arguments of its functions.
 _ARGUMENTS = {"initial": "--initial", "encoding_errors": "--encoding-errors"}
+
+
+def _choices(what: str, values: dict[str, str]) -> str:
+    return f"{what}: " + ". ".join(f"{name} - {told}" for name, told in values.items())
+
 
 HELP = {
     "character_coverage": "share of the text's characters that become pieces",
@@ -54,10 +60,10 @@ HELP = {
     "rerank_every": "m, batches from one ranking of all pieces to the next",
     "retrain_every": "l, re-rankings from one training of embeddings to the next",
     "window": "W of the likelihood, in tokens to each side",
-    "decoder": "greedy (longest match) or merges (of byte-pair encoding)",
-    "loss": "reading of the loss: total, mean_piece_lines or mean_string_lines",
+    "decoder": _choices("how words are segmented while pruning", DECODERS),
+    "loss": _choices("what the loss of a piece is", READINGS),
     "loss_lines": "lines that count for a piece: all, or a number",
-    "context_matrix": "own (Word2Vec's) or shared (the target matrix for both)",
+    "context_matrix": _choices("the context embeddings", CONTEXT_MATRICES),
     "retrain": "train embeddings anew while pruning",
     "push_back_line_start": "between re-rankings, pieces that open a line go last",
 }

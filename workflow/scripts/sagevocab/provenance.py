@@ -159,6 +159,7 @@ def _log_to(file: TextIO) -> None:
         handlers=handlers,
         force=True,
     )
+    logging.getLogger("gensim").setLevel(logging.WARNING)  # it calls every epoch of ours epoch 0
 
 
 def _check_code(snakemake: Any) -> None:

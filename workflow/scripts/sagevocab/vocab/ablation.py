@@ -36,8 +36,26 @@ from sagevocab.vocab.sampling import HIGHEST, Sample, count_lines, sample_keys, 
 from sagevocab.vocab.views import TOKENS, View, follow, make_view, no_tokens
 from sagevocab.vocab.words import WordCorpus
 
-DECODERS = ("greedy", "merges")
-READINGS = ("total", "mean_piece_lines", "mean_string_lines")
+# Ways to segment while pruning, and who does so.
+DECODERS = {
+    "greedy": (
+        "longest match from the left in each word: the paper, Section 3; sage-tokenizer 2.0, over "
+        "bytes"
+    ),
+    "merges": (
+        "byte-pair merges, a pruned piece falling apart into the two it was merged from, and so "
+        "on: SaGe 1.0, by sentencepiece's set_vocabulary"
+    ),
+}
+# Ways to read `loss_t`, and who does so.
+READINGS = {
+    "total": "sum over the corpus: the paper, Algorithm 3; sage-tokenizer 2.0",
+    "mean_piece_lines": "mean over the lines that hold the token: nobody; between the two others",
+    "mean_string_lines": (
+        "mean over the lines that hold the piece as a string, token or not (0 where it is none): "
+        "SaGe 1.0, over a sample of 1000 such lines"
+    ),
+}
 _PARTS = 64  # of the corpus, for threads to share
 _CACHE_BYTES = 2 << 30
 
@@ -47,9 +65,7 @@ class Objective:
     """Which `loss_t` is meant.
 
     window: W of Equation 1, in tokens to each side.
-    reading: `total` over the corpus; `mean_piece_lines`, per line that holds the token;
-        `mean_string_lines`, per line that holds the piece as a string, whether or not as a token
-        (lines where it is no token count 0).
+    reading: one of `READINGS`.
     lines: at most so many lines count for a piece, a seeded sample of the lines that the mean is
         over; None for all. A total is over all.
     seed: of that sample.

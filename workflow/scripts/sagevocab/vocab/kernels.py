@@ -198,8 +198,9 @@ def total_loss(lines, tokens, window, scores):
         pairs = sum_pairs(
             write_tokens(block.types, tokens, starts), starts[block.ends], window, scores
         )
-        loss += pairs.ahead[-1] / scores.one
-    return loss
+        by_token = pairs.ahead[1:] - pairs.ahead[:-1]  # a long block's sum may not fit 64 bits
+        loss += by_token.astype(np.float64).sum()
+    return loss / scores.one
 
 
 class Block(NamedTuple):

@@ -36,7 +36,11 @@ from sagevocab.vocab.words import WordCorpus
 
 log = logging.getLogger(__name__)
 
-CONTEXT_MATRICES = ("own", "shared")
+# Where E_C of Equation 1 comes from, and who does so.
+CONTEXT_MATRICES = {
+    "own": "Word2Vec's output layer: the paper, Section 3",
+    "shared": "E_T again: SaGe 1.0 and sage-tokenizer 2.0",
+}
 Trainer = Callable[[WordCorpus, Segmenter, Word2VecSettings, Path | None], Embeddings]
 
 PRESETS: dict[str, dict[str, Any]] = {
@@ -68,9 +72,9 @@ class SageSettings:
     final_size: V, pieces left at the end. prune_batch: k, pieces pruned at a time.
     candidates: M, size of the bottom set. rerank_every: m, batches from one ranking of all pieces
     to the next. retrain_every: l, re-rankings from one training of embeddings to the next.
-    window: W of Equation 1. decoder: `greedy` or `merges`. loss, loss_lines, seed: see `Objective`.
-    context_matrix: `own` is Word2Vec's, `shared` takes E_T for E_C too. retrain: train embeddings
-    anew while pruning. push_back_line_start: see above. threads: change no byte of the outcome.
+    window: W of Equation 1. decoder: one of `DECODERS`. loss: one of `READINGS`. loss_lines, seed:
+    see `Objective`. context_matrix: one of `CONTEXT_MATRICES`. retrain: train embeddings anew while
+    pruning. push_back_line_start: see above. threads: change no byte of the outcome.
     """
 
     final_size: int = 16_000
@@ -167,12 +171,12 @@ def build_sage(
     retraining = Path(state_dir) / "retraining" if state_dir is not None else None
     state = _state(state_dir, corpus, pieces, merges, embeddings, settings, word2vec)
     pruning = _Pruning(corpus, pieces, merges, embeddings, settings, state)
-    began, first = time.monotonic(), pruning.iteration
+    progress = _Progress(settings)
     while (left := pruning.size - settings.final_size) > 0:
         if pruning.retraining_is_due():
             pruning.use_embeddings(train(corpus, pruning.segmenter(), word2vec, retraining))
         pruning.prune(min(settings.prune_batch, left))
-        _log_progress(pruning, settings, time.monotonic() - began, pruning.iteration - first)
+        progress.tell(pruning.iteration, pruning.size)
     return pruning.result()
 
 
@@ -228,12 +232,30 @@ def _state(
     )
 
 
-def _log_progress(pruning: _Pruning, settings: SageSettings, spent: float, done: int) -> None:
-    left = -(-(pruning.size - settings.final_size) // settings.prune_batch)
-    log.info(
-        "sage: batch %d done, %d pieces left, %.0f s, about %.0f s to go",
-        pruning.iteration, pruning.size, spent, spent / done * left,
-    )  # fmt: skip
+class _Progress:
+    """Tells how far a pruning is. Batches that rank all pieces take far longer than the others."""
+
+    def __init__(self, settings: SageSettings) -> None:
+        self._settings = settings
+        self._began = self._last = time.monotonic()
+        self._latest: dict[bool, float] = {}  # seconds of the last batch of either kind
+
+    def tell(self, iteration: int, size: int) -> None:
+        """Log that `iteration` batches are done and `size` pieces left."""
+        now, settings = time.monotonic(), self._settings
+        self._latest[self._ranks(iteration - 1)] = now - self._last
+        self._last = now
+        left = -(-(size - settings.final_size) // settings.prune_batch)
+        kinds = [self._ranks(batch) for batch in range(iteration, iteration + left)]
+        known = max(self._latest.values())
+        log.info(
+            "sage: batch %d done, %d pieces left, %.0f s, about %.0f s to go",
+            iteration, size, now - self._began,
+            sum(self._latest.get(kind, known) for kind in kinds),
+        )  # fmt: skip
+
+    def _ranks(self, iteration: int) -> bool:
+        return iteration % self._settings.rerank_every == 0
 
 
 class _Pruning:
