@@ -1,0 +1,475 @@
+"""The engine's speed and memory beside its targets, as one table.
+
+    python benchmarks/engine.py --text FILE [--lines 750000] [--repeats 3] [--whole-repeats 1]
+        [--threads 2] [--peers .peers] [--work FOLDER] [--output FILE.md] [--rows NAME,NAME]
+
+Times are medians, memory is the highest peak. Every run is a process of its own, so that its peak
+is its own; this one stays small, because on Linux a process starts with its parent's peak. What
+all rows need (lines, word types, BPE, embeddings) is made once and kept in --work.
+
+The table is printed and written, again after every row. Rows whose programs are missing say so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import functools
+import importlib.metadata
+import json
+import math
+import os
+import platform
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from sagevocab.errors import UserError
+from sagevocab.state import file_digest, fingerprint, write_text
+
+TARGET_LINES, TARGET_THREADS = 750_000, 2
+INITIAL_SIZE, FINAL_SIZE, LARGE_SIZE = 20_000, 16_000, 262_144
+GROWTH = (1 / 15, 2 / 15, 4 / 15, 8 / 15, 1)  # of 750,000: 50, 100, 200, 400 thousand, all
+PACKAGES = ("numba", "numpy", "gensim", "sentencepiece")
+PEERS_HINT = "not measured: python benchmarks/peers/make_environments.py --only sage_tokenizer_2"
+
+Runs = list[dict[str, Any]]
+
+
+@dataclass(frozen=True)
+class Target:
+    """What is aimed at: at most, or at least, the bound."""
+
+    text: str
+    bound: float
+    at_least: bool = False
+
+    def is_met(self, value: float) -> bool:
+        """Compare a measurement, not rounded, to the bound."""
+        return value >= self.bound if self.at_least else value <= self.bound
+
+
+@dataclass(frozen=True)
+class Line:
+    """A line of the table; value is None where nothing was measured."""
+
+    what: str
+    measured: str
+    target: Target | None = None
+    value: float | None = None
+
+    def cells(self) -> list[str]:
+        """Return the line's cells."""
+        cells = [self.what, self.target.text if self.target else "-", self.measured]
+        if self.target is None or self.value is None:
+            return [*cells, "-", "-" if self.target is None else "not measured"]
+        met = "yes" if self.target.is_met(self.value) else "no"
+        return [*cells, f"{self.value / self.target.bound:.2f}", met]
+
+
+@dataclass(frozen=True)
+class Bench:
+    """What rows draw from. run: takes the name of a measure and its parameters, runs it once."""
+
+    run: Callable[..., dict[str, Any]]
+    lines: int
+    tokens: int
+    repeats: int = 3
+    whole_repeats: int = 1
+    threads: int = 2
+    initial_size: int = INITIAL_SIZE
+    final_size: int = FINAL_SIZE
+    large_size: int = LARGE_SIZE
+    peers: Path = Path(".peers")
+    peer_lines: int = 10_000
+
+    def runs(self, measure: str, **parameters: Any) -> Runs:
+        """Return `repeats` runs; `run` makes each once, so that rows can share them."""
+        return [self.run(measure, number, **parameters) for number in range(self.repeats)]
+
+    def passes(self, threads: int, lines: int) -> Runs:
+        """Return runs of the two passes."""
+        return self.runs("one_pass", threads=threads, lines=lines)
+
+    def loops(self, every_batch: bool) -> Runs:
+        """Return runs of the loop."""
+        return self.runs(
+            "loop", threads=self.threads, final_size=self.final_size, every_batch=every_batch
+        )
+
+    def sizes(self) -> str:
+        """Return from where to where the loop goes."""
+        return f"{self.initial_size:,} -> {self.final_size:,}"
+
+
+# --- rows: each is one subject, and one or more lines of the table
+
+
+def pass_row(bench: Bench) -> list[Line]:
+    """One exact pass over all tokens, window 5."""
+    target = Target("at most 0.3 s per million tokens", 0.3)
+    lines = []
+    for key, state in (("first", "cache of pair losses empty"), ("filled", "cache filled")):
+        runs = bench.passes(bench.threads, bench.lines)
+        costs = [run[key] / run["tokens"] * 1e6 for run in runs]
+        seconds = statistics.median(run[key] for run in runs)
+        measured = (
+            f"{spread(costs)} s per million tokens ({digits(seconds)} s, {bench.tokens:,} tokens)"
+        )
+        what = f"one exact pass over all tokens, window 5, {state}"
+        lines.append(Line(what, measured, target, statistics.median(costs)))
+    return lines
+
+
+def cores_row(bench: Bench) -> list[Line]:
+    """Two cores against one."""
+    target = Target("at least 1.8x", 1.8, at_least=True)
+    lines = []
+    for key, state in (("first", "cache empty"), ("filled", "cache filled")):
+        one, two = (
+            statistics.median(run[key] for run in bench.passes(threads, bench.lines))
+            for threads in (1, 2)
+        )
+        measured = f"{digits(one / two)}x ({digits(one)} s to {digits(two)} s)"
+        lines.append(Line(f"two cores against one, a pass, {state}", measured, target, one / two))
+    return lines
+
+
+def loop_row(bench: Bench) -> list[Line]:
+    """Time the loop without Word2Vec, and its memory."""
+    runs = bench.loops(every_batch=False)
+    seconds, memory = [run["seconds"] for run in runs], peak(runs)
+    what = f"the {bench.sizes()} loop without Word2Vec (k=100, M=1500, m=10)"
+    return [
+        Line(what, f"{spread(seconds)} s", Target("at most 120 s", 120), median_of(seconds)),
+        Line("peak memory of the loop", gigabytes(memory), memory_target(3), memory),
+    ]
+
+
+def every_batch_row(bench: Bench) -> list[Line]:
+    """Time the loop with every piece ranked before every batch."""
+    runs, usual = bench.loops(every_batch=True), bench.loops(every_batch=False)
+    seconds = [run["seconds"] for run in runs]
+    ratio = median_of(seconds) / statistics.median(run["seconds"] for run in usual)
+    measured = f"{digits(ratio)}x ({spread(seconds)} s, {gigabytes(peak(runs))})"
+    target = Target("at most 3x the loop with the paper's m and M", 3)
+    return [Line("the same with m=1, M=all: no heuristic left", measured, target, ratio)]
+
+
+def word2vec_row(bench: Bench) -> list[Line]:
+    """Peak memory of Word2Vec."""
+    runs = bench.runs("word2vec")
+    seconds = spread([run["seconds"] for run in runs])
+    measured = f"{gigabytes(peak(runs))} ({seconds} s for one epoch of the default settings)"
+    return [Line("peak memory of Word2Vec", measured, memory_target(3), peak(runs))]
+
+
+def large_row(bench: Bench) -> list[Line]:
+    """Take a few batches off a large initial vocabulary."""
+    size = bench.large_size
+    bench.run("prepare_large", 0, size=size)
+    runs = bench.runs("large", threads=bench.threads, size=size)
+    pieces, seconds = runs[0]["pieces"], [run["seconds"] for run in runs]
+    what = f"peak memory with an initial vocabulary of {pieces:,} pieces (3 batches of the loop; "
+    if pieces < size:
+        what += f"{size:,} were asked for, the text yields no more; "
+    what += "random embeddings of norm 3)"
+    measured = f"{gigabytes(peak(runs))} ({spread(seconds)} s)"
+    return [Line(what, measured, memory_target(8), peak(runs))]
+
+
+def growth_row(bench: Bench) -> list[Line]:
+    """Growth of a pass with the number of lines."""
+    points = []
+    for lines in (max(1, round(bench.lines * share)) for share in GROWTH):
+        runs = bench.passes(bench.threads, lines)
+        points.append((lines, statistics.median(run["filled"] for run in runs)))
+    slope = exponent(points)
+    steps = ", ".join(f"{lines:,}: {digits(seconds)} s" for lines, seconds in points)
+    what = "growth of a pass with the lines, cache filled: exponent by least squares on logarithms"
+    return [Line(what, f"{slope:.3f} ({steps})", Target("at most 1.05", 1.05), slope)]
+
+
+def peers_row(bench: Bench) -> list[Line]:
+    """One pass against sage-tokenizer 2.0."""
+    what = f"one pass against sage-tokenizer 2.0 (window 2 and {bench.threads} workers each)"
+    target = Target("at least 150x", 150, at_least=True)
+    if not (bench.peers / "sage_tokenizer_2" / "bin" / "python").exists():
+        return [Line(what, PEERS_HINT, target)]
+    found = bench.run(
+        "peers", 0, threads=bench.threads, repeats=bench.repeats,
+        peers=str(bench.peers), peer_lines=bench.peer_lines,
+    )  # fmt: skip
+    measured = (
+        f"{digits(found['ratio'])}x on the same {found['lines']:,} lines "
+        f"({digits(found['sage_tokenizer_seconds'])} s to {digits(found['ours_seconds'])} s, cache "
+        f"empty); a line of our pass over {found['all_lines']:,} lines: "
+        f"{digits(found['ratio_per_line'])}x"
+    )
+    return [Line(what, measured, target, found["ratio"])]
+
+
+def whole_row(bench: Bench) -> list[Line]:
+    """Whole SaGe against sentencepiece's BPE."""
+    initial, final = bench.initial_size, bench.final_size
+    runs = [
+        bench.run(
+            "whole", number, threads=bench.threads, initial_size=initial, final_size=final
+        )
+        for number in range(bench.whole_repeats)
+    ]  # fmt: skip
+    seconds = median_of([run["seconds"] for run in runs])
+    baseline = median_of([run["seconds"] for run in bench.runs("bpe", size=final)])
+    stages = {
+        name: median_of([run["stages"].get(name, 0.0) for run in runs])
+        for name in runs[0]["stages"]
+    }
+    shares = ", ".join(f"{name} {100 * spent / seconds:.0f}%" for name, spent in stages.items())
+    what = (
+        f"whole SaGe, from text to tokenizer, against sentencepiece's BPE of {final:,} pieces "
+        f"({times(len(runs))})"
+    )
+    measured = f"{digits(seconds / baseline)}x ({digits(seconds)} s to {digits(baseline)} s)"
+    word2vec = stages.get("word2vec", 0.0) / seconds
+    return [
+        Line(what, measured),
+        Line("share of Word2Vec in whole SaGe", f"{100 * word2vec:.0f}% (all stages: {shares})"),
+    ]
+
+
+ROWS: dict[str, Callable[[Bench], list[Line]]] = {
+    "pass": pass_row,
+    "cores": cores_row,
+    "loop": loop_row,
+    "every_batch": every_batch_row,
+    "word2vec": word2vec_row,
+    "large": large_row,
+    "growth": growth_row,
+    "peers": peers_row,
+    "whole": whole_row,
+}
+
+
+# --- numbers
+
+
+def median_of(values: Sequence[float]) -> float:
+    """Return the median."""
+    return statistics.median(values)
+
+
+def digits(value: float) -> str:
+    """Write a number with about three digits."""
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+
+def spread(values: Sequence[float]) -> str:
+    """Write the median, and the lowest and the highest where there are several values."""
+    if len(values) == 1:
+        return digits(values[0])
+    return f"{digits(median_of(values))} ({digits(min(values))} to {digits(max(values))})"
+
+
+def peak(runs: Runs) -> float:
+    """Return the highest peak memory of runs, in GB."""
+    return max(run["memory"] for run in runs) / 1e9
+
+
+def gigabytes(value: float) -> str:
+    """Write memory."""
+    return f"{value:.2f} GB"
+
+
+def memory_target(bound: float) -> Target:
+    """Return the target for a peak in GB."""
+    return Target(f"at most {bound:g} GB", bound)
+
+
+def exponent(points: Sequence[tuple[float, float]]) -> float:
+    """Return b of seconds = a * lines^b by least squares on logarithms."""
+    logs = [(math.log(lines), math.log(seconds)) for lines, seconds in points]
+    return statistics.linear_regression(*zip(*logs, strict=True)).slope
+
+
+def times(count: int) -> str:
+    """Write a number of runs."""
+    return "one run" if count == 1 else f"{count} runs"
+
+
+# --- the table
+
+
+def table(lines: Sequence[Line]) -> str:
+    """Return the lines as a Markdown table."""
+    header = ["what", "target", "measured", "measured / target", "met"]
+    cells = [header, ["---"] * len(header), *(line.cells() for line in lines)]
+    return "".join(f"| {' | '.join(row)} |\n" for row in cells)
+
+
+def page(lines: Sequence[Line], bench: Bench, machine: Mapping[str, str]) -> str:
+    """Return the whole file: what was measured, the table, the machine."""
+    opening = (
+        f"{bench.lines:,} lines, {bench.tokens:,} greedy tokens at {bench.initial_size:,} pieces, "
+        f"{bench.threads} threads. Medians of {times(bench.repeats)} (lowest to highest), "
+        "each in a process of its own; memory is the highest peak.\n"
+    )
+    if (bench.lines, bench.threads) != (TARGET_LINES, TARGET_THREADS):
+        opening += (
+            f"\n**The targets are for {TARGET_LINES:,} lines and {TARGET_THREADS} threads: beside "
+            "this run they are only a rough guide.**\n"
+        )
+    facts = "; ".join(f"{name} {value}" for name, value in machine.items())
+    return f"{opening}\n{table(lines)}\nMachine: {facts}.\n"
+
+
+def machine_facts() -> dict[str, str]:
+    """Describe the machine, without its names and paths."""
+    memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
+    return {
+        "processor": f"{_processor()}, {os.cpu_count()} cores",
+        "memory": f"{memory:.0f} GB",
+        "Python": platform.python_version(),
+        **{name: importlib.metadata.version(name) for name in PACKAGES},
+    }
+
+
+def _processor() -> str:
+    try:
+        facts = Path("/proc/cpuinfo").read_text(encoding="utf-8").splitlines()
+    except OSError:
+        return platform.processor() or platform.machine()
+    models = [line.split(":", 1)[1].strip() for line in facts if line.startswith("model name")]
+    return models[0] if models else platform.machine()
+
+
+# --- processes
+
+
+class RunError(Exception):
+    """A measurement ended badly; the last line that it wrote says how."""
+
+
+def run_apart(folder: Path, measure: str, number: int, **parameters: Any) -> dict[str, Any]:
+    """Run a measure in a process of its own, the `number`th time, and return what it prints."""
+    shown = ", ".join(f"{key}={value}" for key, value in parameters.items() if key != "text")
+    print(f"engine: {measure} {shown}, run {number + 1}", flush=True)
+    began = time.monotonic()
+    command = [sys.executable, __file__, "--measure", measure, "--work", str(folder)]
+    done = subprocess.run(
+        [*command, "--parameters", json.dumps(parameters)], capture_output=True, text=True
+    )
+    if done.returncode:
+        said = done.stderr.strip().splitlines() or [f"exit code {done.returncode}"]
+        raise RunError(said[-1])
+    print(f"engine: {measure} took {time.monotonic() - began:.0f} s", flush=True)
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def measure_here(measure: str, parameters: dict[str, Any], folder: Path) -> None:
+    """Run a measure in this process, and print what it returns as a line of JSON."""
+    from engine_measures import MEASURES
+
+    print(json.dumps(MEASURES[measure](folder, **parameters)))
+
+
+def failed(name: str, error: RunError) -> list[Line]:
+    """Return the line of a row that could not be measured."""
+    return [Line(name, f"failed: {error}".replace("|", "/"))]
+
+
+def run_rows(
+    names: Sequence[str], bench: Bench, write: Callable[[Sequence[Line]], None]
+) -> bool:  # fmt: skip
+    """Measure rows, and write the table after each; tell whether all went well."""
+    lines: list[Line] = []
+    well = True
+    for name in names:
+        print(f"engine: row {name}", flush=True)
+        try:
+            lines += ROWS[name](bench)
+        except RunError as error:
+            lines += failed(name, error)
+            well = False
+        write(lines)
+    print(table(lines))
+    return well
+
+
+# --- command line
+
+
+def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
+    """Read the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--text", type=Path, help="plain or compressed lines")
+    parser.add_argument("--lines", type=int, default=TARGET_LINES, help="read no more of it")
+    parser.add_argument("--repeats", type=int, default=3)
+    parser.add_argument("--whole-repeats", type=int, default=1, help="of whole SaGe")
+    parser.add_argument("--threads", type=int, default=TARGET_THREADS)
+    parser.add_argument("--initial-size", type=int, default=INITIAL_SIZE)
+    parser.add_argument("--final-size", type=int, default=FINAL_SIZE)
+    parser.add_argument("--large-size", type=int, default=LARGE_SIZE)
+    parser.add_argument("--peers", type=Path, default=Path(".peers"), help="their environments")
+    parser.add_argument("--peer-lines", type=int, default=10_000, help="for sage-tokenizer")
+    parser.add_argument("--work", type=Path, default=Path("benchmarks/work/engine"))
+    parser.add_argument("--output", type=Path, default=Path("docs/benchmarks/engine.md"))
+    parser.add_argument("--rows", default=",".join(ROWS), help=f"of {', '.join(ROWS)}")
+    parser.add_argument("--measure", help=argparse.SUPPRESS)
+    parser.add_argument("--parameters", type=json.loads, default={}, help=argparse.SUPPRESS)
+    options = parser.parse_args(argv)
+    options.rows = options.rows.split(",")
+    if options.text is None and options.measure is None:
+        parser.error("--text: is missing; give a file of lines")
+    if unknown := sorted(set(options.rows) - ROWS.keys()):
+        parser.error(f"--rows: {unknown[0]!r} is unknown; choose from {', '.join(ROWS)}")
+    return options
+
+
+def prepare_bench(options: argparse.Namespace) -> Bench:
+    """Make the folder of this text ready, and return what rows draw from.
+
+    Raises:
+        RunError: the text is too small for the vocabulary, or cannot be read.
+    """
+    parts = file_digest(options.text), options.lines, options.initial_size
+    folder = options.work / fingerprint(*parts)[:12]
+    folder.mkdir(parents=True, exist_ok=True)
+    run = functools.cache(functools.partial(run_apart, folder))
+    text = str(options.text.resolve())
+    size = run("prepare", 0, text=text, lines=options.lines, size=options.initial_size)
+    names = (
+        "repeats", "whole_repeats", "threads", "initial_size", "final_size", "large_size", "peers",
+        "peer_lines",
+    )  # fmt: skip
+    chosen = {name: getattr(options, name) for name in names}
+    return Bench(run, size["lines"], size["tokens"], **chosen)
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the benchmark; the exit code is 1 if a row failed."""
+    options = arguments(argv)
+    if options.measure:
+        measure_here(options.measure, options.parameters, options.work)
+        return 0
+    try:
+        bench = prepare_bench(options)
+    except (RunError, OSError) as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    machine = machine_facts()
+    well = run_rows(
+        options.rows, bench, lambda lines: write_text(options.output, page(lines, bench, machine))
+    )
+    print(f"engine: table written to {options.output}")
+    return 0 if well else 1
+
+
+if __name__ == "__main__":
+    try:
+        sys.exit(main())
+    except UserError as error:
+        sys.exit(f"error: {error}")

@@ -1,0 +1,251 @@
+"""What `engine.py` measures: each function is called once in a process of its own.
+
+A function takes the folder that `prepare` filled, and returns numbers that JSON can hold. What is
+compiled is compiled, or read from Numba's cache, before a clock starts; reading the prepared files
+does not count as time, but as memory.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import re
+import resource
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sagevocab.data.corpus import read_lines
+from sagevocab.errors import UserError
+from sagevocab.state import fingerprint, write_text
+from sagevocab.vocab.ablation import AblationLosses, Objective, make_decoder
+from sagevocab.vocab.bpe import TrainingSettings, pieces_of_model, read_model, train_bpe
+from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
+from sagevocab.vocab.pieces import is_single_character, read_pieces, write_pieces
+from sagevocab.vocab.progress import Progress
+from sagevocab.vocab.sage import build_sage, settings_from
+from sagevocab.vocab.segment import GreedySegmenter
+from sagevocab.vocab.train import train
+from sagevocab.vocab.words import Normalizer, WordCorpus
+
+_WARM_LINES = 100
+_LARGE_BATCHES = 3
+_LARGE_NORM = 3.0  # about that of embeddings of frequent pieces
+
+Numbers = dict[str, Any]
+
+
+def prepare(folder: Path, *, text: str, lines: int, size: int) -> Numbers:
+    """Fill the folder: lines, word types, BPE of `size` pieces, embeddings by the default settings.
+
+    What is there already stays. Returns how much text it is.
+    """
+    if not (folder / "words.npz").exists():
+        chosen = list(islice(read_lines(text), lines))
+        write_text(folder / "lines.txt", "".join(f"{line}\n" for line in chosen))
+        WordCorpus.from_lines(chosen, Normalizer()).save(folder / "words.npz")
+    if not (folder / "pieces.txt").exists():
+        _write_bpe(folder, size, "pieces")
+    corpus, pieces = WordCorpus.load(folder / "words.npz"), read_pieces(folder / "pieces.txt")
+    path = _embeddings_path(folder)
+    if not path.exists():
+        segmenter = GreedySegmenter(pieces)
+        train_embeddings(corpus, segmenter, Word2VecSettings(), folder / "training").save(path)
+    _warm(corpus, pieces, Embeddings.load(path))
+    tokens = _count_tokens(corpus, pieces)
+    return {"lines": corpus.n_lines, "tokens": tokens, "pieces": len(pieces)}
+
+
+def prepare_large(folder: Path, *, size: int) -> Numbers:
+    """Train BPE of `size` pieces, or if sentencepiece refuses, of the largest number it accepts."""
+    if not (folder / f"large-{size}.txt").exists():
+        accepted = size
+        try:
+            _write_bpe(folder, size, f"large-{size}")
+        except UserError as error:
+            largest = re.search(r"largest possible size is (\d+)", str(error))
+            if largest is None:
+                raise
+            accepted = int(largest[1])
+            _write_bpe(folder, accepted, f"large-{size}")
+    return {"pieces": len(read_pieces(folder / f"large-{size}.txt"))}
+
+
+def one_pass(folder: Path, *, threads: int, lines: int) -> Numbers:
+    """Take the losses of all pieces over the first lines: with an empty cache, and a filled one.
+
+    first: with taking the embeddings. filled: again with the pair losses that the first left in
+    the cache, every sum taken afresh.
+    """
+    corpus, pieces, embeddings = _load(folder)
+    _warm(corpus, pieces, embeddings)
+    corpus = _head(corpus, lines)
+    decoder = make_decoder("greedy", corpus.types, pieces)
+    losses = AblationLosses(corpus, pieces, decoder, Objective(), threads=threads)
+    alive = np.ones(len(pieces), dtype=bool)
+    wanted = np.array([not is_single_character(piece) for piece in pieces])
+    began = time.perf_counter()
+    losses.use_embeddings(embeddings.target, embeddings.context)
+    first = losses.losses(alive, wanted)
+    seconds = time.perf_counter() - began
+    losses.losses(alive, np.zeros_like(wanted))  # nothing of it is left to correct
+    began = time.perf_counter()
+    again = losses.losses(alive, wanted)
+    filled = time.perf_counter() - began
+    if not np.array_equal(first.loss, again.loss):
+        raise AssertionError("two passes over the same lines differ")
+    tokens = _count_tokens(corpus, pieces)
+    return {"first": seconds, "filled": filled, "tokens": tokens, "memory": _peak()}
+
+
+def loop(folder: Path, *, threads: int, final_size: int, every_batch: bool) -> Numbers:
+    """Prune to `final_size` without Word2Vec; every_batch: rank all pieces before each batch."""
+    corpus, pieces, embeddings = _load(folder)
+    _warm(corpus, pieces, embeddings)
+    changes = {"rerank_every": 1, "candidates": len(pieces)} if every_batch else {}
+    seconds = _prune(corpus, embeddings, final_size=final_size, threads=threads, **changes)
+    return {"seconds": seconds, "memory": _peak()}
+
+
+def large(folder: Path, *, threads: int, size: int) -> Numbers:
+    """Prune a few batches of the large vocabulary; its embeddings are seeded random ones."""
+    corpus, pieces, embeddings = _load(folder)
+    _warm(corpus, pieces, embeddings)
+    pieces = read_pieces(folder / f"large-{size}.txt")
+    shape = (2, len(pieces), Word2VecSettings().dimension)
+    drawn = np.random.default_rng(1).standard_normal(shape, dtype=np.float32)
+    drawn *= _LARGE_NORM / np.sqrt(shape[-1])
+    embeddings = Embeddings(pieces, *drawn)
+    singles = sum(map(is_single_character, pieces))
+    final = max(len(pieces) - _LARGE_BATCHES * settings_from("algorithm-1").prune_batch, singles)
+    seconds = _prune(corpus, embeddings, final_size=final, threads=threads)
+    return {"seconds": seconds, "memory": _peak(), "pieces": len(pieces)}
+
+
+def word2vec(folder: Path) -> Numbers:
+    """Train embeddings for one epoch, all else by default."""
+    corpus, pieces, _ = _load(folder)
+    settings = dataclasses.replace(Word2VecSettings(), epochs=1)
+    began = time.perf_counter()
+    train_embeddings(corpus, GreedySegmenter(pieces), settings)
+    return {"seconds": time.perf_counter() - began, "memory": _peak()}
+
+
+def peers(folder: Path, *, threads: int, repeats: int, peers: str, peer_lines: int) -> Numbers:
+    """Take one pass with sage-tokenizer 2.0 and one here, see `compare_pass.py`."""
+    sys.path.append(str(Path(__file__).parent / "peers"))
+    from compare_pass import compare
+
+    return compare(
+        list(read_lines(folder / "lines.txt")),
+        Embeddings.load(_embeddings_path(folder)),
+        threads=threads,
+        peer_lines=peer_lines,
+        repeats=repeats,
+        peers=Path(peers),
+    )
+
+
+def bpe(folder: Path, *, size: int) -> Numbers:
+    """Train sentencepiece's BPE of `size` pieces."""
+    with tempfile.TemporaryDirectory() as place:
+        began = time.perf_counter()
+        train_bpe(folder / "lines.txt", size, Path(place) / "m.model", TrainingSettings(), "size")
+        return {"seconds": time.perf_counter() - began, "memory": _peak()}
+
+
+def whole(folder: Path, *, threads: int, initial_size: int, final_size: int) -> Numbers:
+    """Make a SaGe tokenizer of the lines, from text to folder; seconds by stage, too."""
+    _warm(*_load(folder))
+    clock = _StageClock()
+    with tempfile.TemporaryDirectory() as place:
+        train(
+            folder / "lines.txt",
+            vocab_size=final_size,
+            initial_size=initial_size,
+            threads=threads,
+            output=Path(place) / "tokenizer",
+            progress=clock,
+        )
+    return {"seconds": clock.total(), "stages": clock.seconds, "memory": _peak()}
+
+
+MEASURES: dict[str, Callable[..., Numbers]] = {
+    measure.__name__: measure
+    for measure in (prepare, prepare_large, one_pass, loop, large, word2vec, peers, bpe, whole)
+}
+
+
+class _StageClock:
+    """Listens to a training: time goes to the stage that was last heard of."""
+
+    def __init__(self) -> None:
+        self.seconds: dict[str, float] = {}
+        self._stage, self._since = "start", time.perf_counter()
+
+    def __call__(self, progress: Progress) -> None:
+        self._count()
+        self._stage = progress.stage
+
+    def _count(self) -> None:
+        now = time.perf_counter()
+        self.seconds[self._stage] = self.seconds.get(self._stage, 0.0) + now - self._since
+        self._since = now
+
+    def total(self) -> float:
+        self._count()
+        return sum(self.seconds.values())
+
+
+def _load(folder: Path) -> tuple[WordCorpus, list[str], Embeddings]:
+    embeddings = Embeddings.load(_embeddings_path(folder))
+    return WordCorpus.load(folder / "words.npz"), embeddings.pieces, embeddings
+
+
+def _embeddings_path(folder: Path) -> Path:
+    """Name embeddings by their settings: another default does not find the old ones."""
+    settings = fingerprint(dataclasses.asdict(Word2VecSettings()))
+    return folder / f"embeddings-{settings[:8]}.npz"
+
+
+def _write_bpe(folder: Path, size: int, name: str) -> None:
+    model = folder / f"{name}.model"
+    train_bpe(folder / "lines.txt", size, model, TrainingSettings(), "size")
+    write_pieces(folder / f"{name}.txt", pieces_of_model(read_model(model)))
+
+
+def _head(corpus: WordCorpus, lines: int) -> WordCorpus:
+    """Return the first lines, with their word types alone: these are in order of appearance."""
+    offsets = corpus.line_offsets[: lines + 1]
+    tokens = corpus.tokens[: offsets[-1]]
+    return WordCorpus(corpus.types[: int(tokens.max()) + 1], tokens, offsets)
+
+
+def _warm(corpus: WordCorpus, pieces: list[str], embeddings: Embeddings) -> None:
+    """Compile all that pruning needs: two batches of one piece."""
+    final = len(pieces) - 2
+    _prune(_head(corpus, _WARM_LINES), embeddings, final_size=final, threads=1, prune_batch=1)
+
+
+def _prune(corpus: WordCorpus, embeddings: Embeddings, **changes: Any) -> float:
+    """Prune by the paper's settings but for `changes`, without Word2Vec; return the seconds."""
+    settings = settings_from("algorithm-1", retrain=False, **changes)
+    began = time.perf_counter()
+    build_sage(corpus, embeddings.pieces, None, embeddings, settings, Word2VecSettings())
+    return time.perf_counter() - began
+
+
+def _count_tokens(corpus: WordCorpus, pieces: list[str]) -> int:
+    _, offsets = GreedySegmenter(pieces).segment_words(corpus.types)
+    return int((np.diff(offsets) * corpus.counts).sum())
+
+
+def _peak() -> int:
+    """Return the most memory this process has had, in bytes."""
+    unit = 1 if sys.platform == "darwin" else 1024
+    return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
