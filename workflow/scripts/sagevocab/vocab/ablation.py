@@ -20,7 +20,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sagevocab.errors import UserError
-from sagevocab.vocab import kernels
+from sagevocab.vocab import kernels, places
 from sagevocab.vocab.decoding import (
     Decoder,
     GreedyDecoder,
@@ -292,16 +292,16 @@ def lowest_first(loss: np.ndarray, pieces: np.ndarray) -> np.ndarray:
     return pieces[np.lexsort((-pieces, loss[pieces]))]
 
 
-def _whole(corpus: WordCorpus) -> kernels.Lines:
-    return kernels.Lines(corpus.tokens, corpus.line_offsets, 0)
+def _whole(corpus: WordCorpus) -> places.Lines:
+    return places.Lines(corpus.tokens, corpus.line_offsets, 0)
 
 
-def _split(corpus: WordCorpus) -> list[kernels.Lines]:
+def _split(corpus: WordCorpus) -> list[places.Lines]:
     """Split the corpus at line ends into parts of about as many words."""
     offsets = corpus.line_offsets
     ends = np.searchsorted(offsets, np.linspace(0, offsets[-1], _PARTS + 1).astype(np.int64))
     return [
-        kernels.Lines(corpus.tokens, offsets[first : last + 1], int(first))
+        places.Lines(corpus.tokens, offsets[first : last + 1], int(first))
         for first, last in zip(ends[:-1], ends[1:], strict=True)
         if last > first
     ]

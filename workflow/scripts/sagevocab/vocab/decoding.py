@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from typing import NamedTuple, Protocol
 
 import numpy as np
-from numba import njit
+
+from sagevocab.vocab.compiled import compiled
 
 UNCOVERED = -1
 _NOTHING = -2  # the piece an unablated segmentation goes without: no piece has this number
@@ -199,7 +200,7 @@ def _empty_table(entries: int) -> Table:
     return Table(np.full(capacity, -1, dtype=np.int64), np.zeros(capacity, dtype=np.int32))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _slot(keys, key):
     """Return where `key` stands in the table, or the free slot where it belongs."""
     mask = len(keys) - 1
@@ -210,7 +211,7 @@ def _slot(keys, key):
     return slot
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _fill_table(table, keys):
     """Give each key its position as value; the first of equal keys wins."""
     for value in range(len(keys)):
@@ -220,7 +221,7 @@ def _fill_table(table, keys):
             table.values[slot] = value
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _fill_trie(codes, offsets, edges, ends):
     nodes = 1
     for piece in range(len(offsets) - 1):
@@ -237,7 +238,7 @@ def _fill_trie(codes, offsets, edges, ends):
     return nodes
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _greedy_word(word, trie, alive, without, out, at):
     """Write the greedy tokens of `word` to `out` from `at` on; return where they end."""
     start = 0
@@ -259,7 +260,7 @@ def _greedy_word(word, trie, alive, without, out, at):
     return at
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _greedy_words(codes, offsets, trie, alive):
     ids = np.empty(len(codes), np.int32)
     ends = np.zeros(len(offsets), np.int64)
@@ -271,7 +272,7 @@ def _greedy_words(codes, offsets, trie, alive):
     return ids[:at].copy(), ends
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _greedy_ablations(codes, offsets, trie, alive, owners, pieces, tokens):
     changes = _empty_changes(offsets, owners)
     begins, ends, places, ids = changes
@@ -282,7 +283,7 @@ def _greedy_ablations(codes, offsets, trie, alive, owners, pieces, tokens):
     return begins, ends, places, ids[: places[-1]].copy()
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _empty_changes(offsets, owners):
     """Make room for `Ablations.begins, ends, offsets, ids`: no word has more tokens than parts."""
     room = 0
@@ -292,7 +293,7 @@ def _empty_changes(offsets, owners):
     return begins, ends, np.zeros(len(owners) + 1, np.int64), np.empty(room, np.int32)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _keep_change(k, owner, end, tokens, changes):
     """Of the tokens of an ablation keep those that differ; they are ids[offsets[k] : end]."""
     begins, ends, offsets, ids = changes
@@ -308,7 +309,7 @@ def _keep_change(k, owner, end, tokens, changes):
     begins[k], ends[k], offsets[k + 1] = same, length, end - same
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def take_runs(values, offsets, which):
     """Return the runs values[offsets[w] : offsets[w + 1]] of `which`, and offsets into them."""
     ends = np.zeros(len(which) + 1, np.int64)
@@ -320,7 +321,7 @@ def take_runs(values, offsets, which):
     return taken, ends
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def put_runs(values, offsets, which, new_values, new_offsets):
     """Put new runs in the place of those of `which` (ascending); return values and offsets."""
     ends, k = np.zeros(len(offsets), np.int64), 0
@@ -340,7 +341,7 @@ def put_runs(values, offsets, which, new_values, new_offsets):
     return put, ends
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _list_within(codes, offsets, trie):
     first = np.zeros(len(offsets), np.int64)
     pieces = np.empty(len(codes), np.int32)
@@ -365,7 +366,7 @@ def _list_within(codes, offsets, trie):
     return first, pieces[:n].copy()
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _list_ablations(ids, offsets, wanted):
     """List (type, piece) for the distinct wanted pieces of each type, by type."""
     first = np.zeros(len(offsets), np.int64)
@@ -383,7 +384,7 @@ def _list_ablations(ids, offsets, wanted):
     return first, owners[:n].copy(), pieces[:n].copy()
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _merge_words(leaves, offsets, ranks, merged):
     """Merge every word; return its forest in preorder: piece and size of each subtree, offsets.
 
@@ -401,7 +402,7 @@ def _merge_words(leaves, offsets, ranks, merged):
     return pieces[:at].copy(), sizes[:at].copy(), ends
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _merge_word(leaves, ranks, merged):
     """Apply the merge of lowest rank, leftmost first, until none applies.
 
@@ -433,7 +434,7 @@ def _merge_word(leaves, ranks, merged):
     return piece[:nodes], left, right, roots[:live]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _lowest(rank, n):
     """Return where the lowest of the first n ranks is, the leftmost of equal ones; -1: nowhere."""
     best = -1
@@ -443,7 +444,7 @@ def _lowest(rank, n):
     return best
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _rank(ranks, left, right):
     if left < 0 or right < 0:
         return -1
@@ -452,7 +453,7 @@ def _rank(ranks, left, right):
     return ranks.values[slot] if ranks.keys[slot] == key else -1
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _write_preorder(piece, left, right, roots, pieces, sizes, at):
     """Append the forest below `roots` to `pieces` and `sizes` from `at` on; return its end."""
     size = np.ones(len(piece), np.int32)
@@ -474,7 +475,7 @@ def _write_preorder(piece, left, right, roots, pieces, sizes, at):
     return at
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _unfold_word(pieces, sizes, alive, without, out, at):
     """Write the topmost usable pieces of a forest to `out` from `at` on; return where they end."""
     node = 0
@@ -490,7 +491,7 @@ def _unfold_word(pieces, sizes, alive, without, out, at):
     return at
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _unfold_words(pieces, sizes, offsets, alive):
     ids = np.empty(len(pieces), np.int32)
     ends = np.zeros(len(offsets), np.int64)
@@ -502,7 +503,7 @@ def _unfold_words(pieces, sizes, offsets, alive):
     return ids[:at].copy(), ends
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _unfold_ablations(pieces, sizes, offsets, alive, owners, ablated, tokens):
     changes = _empty_changes(offsets, owners)
     begins, ends, places, ids = changes

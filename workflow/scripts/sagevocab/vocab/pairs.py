@@ -15,7 +15,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from sagevocab.vocab.compiled import compiled
 
 PAIR_BITS = 16  # of an entry: which pair it is, 0 for none; the bits below are its loss
 LOSS_BITS = np.uint64(64 - PAIR_BITS)
@@ -52,14 +53,14 @@ def make_scores(target: np.ndarray, context: np.ndarray, cache_bytes: int) -> Sc
     return Scores(np.zeros(1 << bits, np.uint64), np.uint64(bits), target, context, 2.0**fraction)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pair_number(x, y):
     """Number the unordered pairs of pieces: those of frequent pieces come first."""
     low, high = min(np.int64(x), np.int64(y)), max(np.int64(x), np.int64(y))
     return np.uint64((high * (high + 1) >> 1) + low)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def pair_loss(target, context, x, y):
     """Return -log sigma(E_T[x] . E_C[y]) - log sigma(E_T[y] . E_C[x]), without overflow."""
     there = back = 0.0
@@ -70,7 +71,7 @@ def pair_loss(target, context, x, y):
     return max(-there, 0.0) + max(-back, 0.0) + np.log1p(a + b + a * b)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def fill(scores, x, y):
     """Return the entry of a pair, computed if need be; an uncovered character (V) loses nothing."""
     pair = pair_number(x, y)

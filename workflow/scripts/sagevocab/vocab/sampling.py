@@ -9,7 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+
+from sagevocab.vocab.compiled import compiled
 
 HIGHEST = np.uint64(0xFFFFFFFFFFFFFFFF)  # a limit that every line's hash keeps to
 
@@ -26,13 +27,13 @@ def sample_keys(n_pieces: int, seed: int) -> np.ndarray:
     return np.random.default_rng(seed).integers(0, 1 << 64, n_pieces, dtype=np.uint64)
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def counts_for(sample, piece, line):
     """Tell whether a line counts for a piece."""
     return line_hash(sample.keys[piece], line) <= sample.limits[piece]
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def line_hash(key, line):
     """Mix a piece's key and a line's number (splitmix64's finaliser: no two lines collide)."""
     x = key ^ np.uint64(line)
@@ -41,7 +42,7 @@ def line_hash(key, line):
     return x ^ (x >> np.uint64(31))
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def distinct_pieces(types, first, pieces, number, seen, found):
     """List in `found` the distinct pieces of a line's word types; return how many.
 
@@ -57,7 +58,7 @@ def distinct_pieces(types, first, pieces, number, seen, found):
     return n
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def count_lines(lines, first, pieces, n_pieces):
     """Count, for every piece, the lines with a word type that lists it (as `distinct_pieces`)."""
     holding = np.zeros(n_pieces, np.int64)
@@ -69,7 +70,7 @@ def count_lines(lines, first, pieces, n_pieces):
     return holding
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def sample_limits(lines, first, pieces, holding, keys, n):
     """Return, for every piece, the n-th lowest hash among the lines `count_lines` counted.
 
@@ -93,7 +94,7 @@ def sample_limits(lines, first, pieces, holding, keys, n):
     return limits
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def replace_highest(heap, value):
     """Put `value` into a heap in place of the highest, unless it is higher still."""
     if value >= heap[0]:

@@ -9,8 +9,8 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
 
+from sagevocab.vocab.compiled import compiled
 from sagevocab.vocab.decoding import Ablations, Decoder, Segmentation, put_runs
 
 TOKENS, ABLATION = (
@@ -65,7 +65,7 @@ def follow(
     return View(Segmentation(*runs), _put_ablations(view.ablations, types, part.ablations)), news
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _find_news(view, gone, wanted):
     news = np.zeros(len(view.tokens.offsets) - 1, np.int8)
     first, pieces, _, _, offsets, ids = view.ablations
@@ -82,7 +82,7 @@ def _find_news(view, gone, wanted):
     return news
 
 
-@njit(cache=True, nogil=True)
+@compiled
 def _put_ablations(old, which, new):
     """Put new ablations of some types (ascending) in the place of the old ones."""
     total, room = len(old.pieces) + len(new.pieces), len(old.ids) + len(new.ids)
