@@ -288,9 +288,20 @@ def settings_refused() -> dict[str, tuple[list[str], str]]:
         "loss": (["--loss", "odd"], "--loss: 'odd' is unknown"),
         "candidates": (["--candidates", "5"], "--candidates: 5 run out"),
         "normalization": (["--normalization", "odd"], "--normalization: 'odd' is unknown"),
-        "word": (["--max-word-chars", "1"], "--max-word-chars: 1 leaves"),
+        "word": (["--max-word-chars", "1"], "--max-word-chars: 1 is too small"),
+        "piece": (["--max-piece-length", "600"], "--max-piece-length: 600 is too large"),
+        "line": (["--max-sentence-length", "9999999999"], "--max-sentence-length: 9999999999 is"),
+        "size": (["--initial-size", "9999999999"], "--initial-size: 9999999999 is too large"),
+        "negative": (["--word2vec-negative", "0"], "--word2vec-negative: 0 is too small"),
+        "rate": (["--word2vec-alpha", "nan"], "--word2vec-alpha: nan is too large"),
+        "window": (["--window", "99999999999999999999"], "--window: 99999999999999999999 is"),
+        "seed": (["--seed", "-1"], "--seed: -1 is too small"),
+        "large seed": (["--seed", "4294967296"], "--seed: 4294967296 is too large"),
+        "decoder": (["--decoder", "odd"], "--decoder: 'odd' is unknown"),
+        "language": (["--language", "x: y"], "--language: 'x: y' is no language code"),
         "epochs": (["--word2vec-epochs", "0"], "--word2vec-epochs: 0 is too small"),
-        "threads": (["--threads", "-1"], "--threads: -1 is too small"),
+        "threads": (["--threads", "0"], "--threads: 0 is too small"),
+        "many threads": (["--threads", "1000000"], "--threads: 1000000 is too large"),
         "merges": (["--initial", "unigram", "--decoder", "merges"], "--decoder: merges needs"),
         "initial": (["--initial", "nothing"], "--initial: nothing is neither"),
     }
@@ -454,6 +465,56 @@ def test_a_stopped_training_goes_on_to_the_same_bytes(
     assert "goes on after" in capsys.readouterr().err
     assert digest(out) == unbroken
     assert not (tmp_path / ".out.state").exists()
+
+
+def test_a_second_training_keeps_off_the_first(
+    text: Path, built: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    out = tmp_path / "out"
+    told: list[str] = []
+
+    def run_second(progress: Progress) -> None:
+        if progress.stage == "pruning":
+            told.append(refused(capsys, "train", text, "-o", out, *SMALL))
+
+    sagevocab.train(
+        text,
+        vocab_size=200,
+        initial_size=250,
+        vocabulary={"character_coverage": 1.0},
+        word2vec={"epochs": 1, "dimension": 8},
+        output=out,
+        progress=run_second,
+    )
+    assert told and all("another training keeps its progress there" in line for line in told)
+    assert digest(out) == digest(built)
+    assert list(tmp_path.iterdir()) == [out]
+
+
+def test_lines_from_a_terminal_are_asked_for(built: Path) -> None:
+    keyboard, terminal = pty.openpty()
+    with subprocess.Popen(
+        [*COMMAND, "encode", str(built)],
+        env=ENVIRONMENT,
+        stdin=terminal,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    ) as process:
+        assert b"end with Ctrl-D" in process.stderr.readline()
+        os.write(keyboard, "řeka\n\x04".encode())
+        assert process.stdout.read().decode().replace(" ", "") == "▁řeka\n"
+    os.close(keyboard)
+    os.close(terminal)
+    assert process.returncode == 0
+
+
+def test_a_name_for_the_model_card_stays_in_its_cell(text: Path, tmp_path: Path) -> None:
+    out = tmp_path / "out"
+    told = ["--name", "one\n| two", "--language", "x-y"]
+    assert main(["train", str(text), "-o", str(out), *SMALL, *told, "-q"]) == 0
+    card = (out / "README.md").read_text(encoding="utf-8")
+    assert "| Language | one \\| two (`x-y`) |" in card
+    assert "language: x-y\n" in card
 
 
 # --- encode, compare, export

@@ -24,9 +24,9 @@ _INTERRUPTED, _BROKEN_PIPE = 130, 141
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code; wrong usage exits with 2."""
     argv = sys.argv[1:] if argv is None else list(argv)
-    arguments = _parser(argv).parse_args(argv)
-    _log_to_standard_error(_log_level(arguments))
     try:
+        arguments = _parser(argv).parse_args(argv)
+        _log_to_standard_error(_log_level(arguments))
         arguments.run(arguments)
         sys.stdout.flush()
         return 0
@@ -41,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         return _fail(f"{error.filename or 'input or output'}: {error.strerror or error}")
     except KeyboardInterrupt:
-        print(f"\nsagevocab: interrupted{_way_on(arguments)}", file=sys.stderr)
+        print(f"\nsagevocab: interrupted{_way_on(argv)}", file=sys.stderr)
         return _INTERRUPTED
 
 
@@ -52,8 +52,8 @@ def _fail(message: str) -> int:
     return 1
 
 
-def _way_on(arguments: argparse.Namespace) -> str:
-    return "; run the same command again to go on" if arguments.run is run_train else ""
+def _way_on(argv: Sequence[str]) -> str:
+    return "; run the same command again to go on" if argv[:1] == ["train"] else ""
 
 
 def _log_to_standard_error(level: int) -> None:
@@ -266,4 +266,6 @@ def run_export(arguments: argparse.Namespace) -> None:
 
 
 def _files(names: Sequence[str]) -> list[Path]:
+    if "-" in names and sys.stdin is not None and sys.stdin.isatty():
+        print("sagevocab: reading lines from the terminal; end with Ctrl-D", file=sys.stderr)
     return [Path(name) for name in names]

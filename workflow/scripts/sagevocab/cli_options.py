@@ -33,7 +33,11 @@ _OWN = {
     "word2vec.seed": "--seed",
 }
 # Words that the library's messages use for arguments of its functions.
-_ARGUMENTS = {"initial": "--initial", "encoding_errors": "--encoding-errors"}
+_ARGUMENTS = {
+    "initial": "--initial",
+    "encoding_errors": "--encoding-errors",
+    "language": "--language",
+}
 
 
 def _choices(what: str, values: dict[str, str]) -> str:

@@ -138,7 +138,7 @@ def model_card(card: Card, pieces: Sequence[str]) -> str:
         "Training corpus": corpus,
         **{name: str(value) for name, value in card.settings.items()},
     }
-    table = "\n".join(f"| {name} | {value} |" for name, value in rows.items())
+    table = "\n".join(f"| {name} | {_cell(value)} |" for name, value in rows.items())
     warning = (
         "\n**Synthetic**: made from generated text. It shows that the pipeline runs and says "
         "nothing about the language.\n"
@@ -151,7 +151,7 @@ library_name: transformers
 tags: [tokenizer, subword{", synthetic" if synthetic else ""}]
 ---
 
-# {card.language_name} subword vocabulary: {card.method}
+# {_cell(card.language_name)} subword vocabulary: {card.method}
 {warning}
 | | |
 |---|---|
@@ -167,6 +167,10 @@ tokenizer.tokenize("...")
 `▁` marks the start of a word; no piece crosses a space. `pieces.txt` lists the pieces in id order,
 without the special tokens. A character without a piece becomes one `[UNK]`.
 """
+
+
+def _cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
 
 
 def describe_source(source: Mapping[str, Any] | None) -> tuple[str, bool]:

@@ -6,22 +6,25 @@ The steps are the workflow's: lines -> initial vocabulary -> words -> embeddings
 from __future__ import annotations
 
 import dataclasses
+import fcntl
 import logging
 import os
 import platform
+import re
 import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 from sagevocab.data.corpus import read_lines, write_lines
 from sagevocab.data.texts import Texts, describe_texts, lines_of
 from sagevocab.errors import UserError
 from sagevocab.provenance import package_versions, source_digest
 from sagevocab.state import atomic_folder, fingerprint, write_json, write_parquet
+from sagevocab.vocab.ablation import DECODERS
 from sagevocab.vocab.bpe import TrainingSettings
 from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
 from sagevocab.vocab.export import Card, WordSettings, export_greedy
@@ -39,7 +42,27 @@ log = logging.getLogger(__name__)
 
 GROWTH = 1.25  # n: initial size / final size (paper, Section 4)
 _STATES = ("text", "initial", "embeddings", "pruning")
+_LOCK = "sagevocab.lock"
 _MARK = "sagevocab.json"
+_LARGEST = 2**30
+# Setting: its least and largest value; what sentencepiece, gensim and the loops can take.
+_BOUNDS: dict[str, tuple[float, float]] = {
+    "vocabulary.final_size": (1, _LARGEST),
+    "vocabulary.initial_size": (1, _LARGEST),
+    "vocabulary.max_piece_length": (1, 512),
+    "vocabulary.max_sentence_length": (64, _LARGEST),
+    "vocabulary.max_word_chars": (2, _LARGEST),
+    "word2vec.dimension": (1, 10_000),
+    "word2vec.window": (1, 10_000),
+    "word2vec.negative": (1, 10_000),
+    "word2vec.epochs": (1, 1_000_000),
+    "word2vec.sample": (0, 1),
+    "word2vec.alpha": (0, 1),
+    "word2vec.workers": (1, 1024),
+    "sage.window": (1, 10_000),
+    "sage.seed": (0, 2**32 - 1),
+    "sage.threads": (1, 1024),
+}
 
 
 @dataclass(frozen=True)
@@ -63,19 +86,27 @@ class TrainSettings:
         Raises:
             UserError: a value is out of bounds or two do not go together.
         """
+        self._check_bounds()
         self._check_sizes()
-        self._check_words()
-        for name in ("dimension", "window", "epochs", "workers"):
-            if getattr(self.word2vec, name) < 1:
-                value = getattr(self.word2vec, name)
-                raise UserError(f"word2vec.{name}: {value} is too small; use 1 or more")
+        self._check_names()
         if self.initial == "unigram":
             _check_merges(self.sage, None)
 
+    def _check_bounds(self) -> None:
+        vocabulary = {"initial_size": self.initial_size, "final_size": self.sage.final_size}
+        vocabulary |= vars(self.sentencepiece) | vars(self.words)
+        sections = {"vocabulary": vocabulary, "word2vec": vars(self.word2vec)}
+        sections["sage"] = vars(self.sage)
+        for key, (least, largest) in _BOUNDS.items():
+            section, name = key.split(".")
+            value = sections[section][name]
+            if value < least:
+                raise UserError(f"{key}: {value} is too small; use {least} or more")
+            if not value <= largest:  # so that what is no number is refused too
+                raise UserError(f"{key}: {value} is too large; use {largest} or less")
+
     def _check_sizes(self) -> None:
         final = self.sage.final_size
-        if final < 1:
-            raise UserError(f"vocabulary.final_size: {final} is too small; use 1 or more")
         if self.initial not in TRAINERS:
             return
         if final > self.initial_size:
@@ -85,11 +116,11 @@ class TrainSettings:
             )
         _check_candidates(self.sage, self.initial_size)
 
-    def _check_words(self) -> None:
-        if self.words.max_word_chars < 2:
+    def _check_names(self) -> None:
+        if self.sage.decoder not in DECODERS:
+            names = ", ".join(DECODERS)
             raise UserError(
-                f"vocabulary.max_word_chars: {self.words.max_word_chars} leaves no character of a "
-                "word beside its ▁; use 2 or more"
+                f"sage.decoder: {self.sage.decoder!r} is unknown; choose one of {names}"
             )
         if self.words.normalization not in NORMALIZATIONS:
             names = ", ".join(NORMALIZATIONS)
@@ -185,7 +216,8 @@ def train(
     Raises:
         UserError: a mistake in the text or the settings, in one line.
     """
-    overrides = {"final_size": vocab_size, "seed": seed, "threads": threads or _cores()}
+    cores = _cores() if threads is None else threads
+    overrides = {"final_size": vocab_size, "seed": seed, "threads": cores}
     settings = TrainSettings(
         initial=os.fspath(initial),
         initial_size=round(GROWTH * vocab_size) if initial_size is None else initial_size,
@@ -196,12 +228,13 @@ def train(
     if output is not None:
         check_output(output, force)
         state_dir = state_dir or default_state_dir(output)
+    _check_language(language)
     card = Card(language, name, "SaGe", _source(texts), _card_settings(preset, settings))
     place = output or state_dir or tempfile.gettempdir()
     with disk_errors(place), _workplace(state_dir) as work:
         result = _train(texts, settings, encoding_errors, card, work, progress or _silent)
-    if output is not None:
-        result.save(output, force=force)
+        if output is not None:
+            result.save(output, force=force)
     return result
 
 
@@ -233,6 +266,8 @@ def disk_errors(place: str | Path) -> Iterator[None]:
     """Tell in one line what keeps `place` from being written (no right, no space, ...)."""
     try:
         yield
+    except BrokenPipeError:  # of the program that reads what we print
+        raise
     except OSError as error:
         where = error.filename or place
         raise UserError(
@@ -409,6 +444,11 @@ def _vocabulary_settings(values: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
+def _check_language(code: str) -> None:
+    if not re.fullmatch(r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*", code):
+        raise UserError(f"language: {code!r} is no language code; give one like sw or zh-Hant")
+
+
 def _card_settings(preset: str, settings: TrainSettings) -> dict[str, Any]:
     return {
         "Preset": f"`{preset}`",
@@ -445,16 +485,44 @@ def _workplace(state_dir: str | Path | None) -> Iterator[_Workplace]:
         return
     kept = Path(state_dir).resolve()
     folder = kept / "sagevocab.text"
-    shutil.rmtree(folder, ignore_errors=True)
-    folder.mkdir(parents=True)
-    try:
-        yield _Workplace(folder, kept)
-    except (UserError, OSError):
-        if not (kept / "sagevocab.embeddings").exists():
-            _forget(kept)
-        raise
-    finally:
+    kept.mkdir(parents=True, exist_ok=True)
+    with _only_user(kept):
         shutil.rmtree(folder, ignore_errors=True)
+        folder.mkdir(parents=True)
+        try:
+            yield _Workplace(folder, kept)
+        except BaseException:
+            if not (kept / "sagevocab.embeddings").exists():
+                _forget(kept)
+            raise
+        finally:
+            shutil.rmtree(folder, ignore_errors=True)
+
+
+@contextmanager
+def _only_user(state_dir: Path) -> Iterator[None]:
+    """Keep a second training away from a folder of progress; a killed one keeps nobody away."""
+    path = state_dir / _LOCK
+    with path.open("a") as file:
+        if not _locked(file, path):
+            raise UserError(
+                f"{state_dir}: another training keeps its progress there; wait until it is done, "
+                "or give another output or state folder"
+            )
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+            _remove_if_empty(state_dir)
+
+
+def _locked(file: IO, path: Path) -> bool:
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    # Who had it before may have removed the file between its opening and its locking.
+    return path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat())
 
 
 def _forget(state_dir: Path | None) -> None:
@@ -463,5 +531,9 @@ def _forget(state_dir: Path | None) -> None:
         return
     for name in _STATES:
         shutil.rmtree(state_dir / f"sagevocab.{name}", ignore_errors=True)
-    if not any(state_dir.iterdir()):
-        state_dir.rmdir()
+    _remove_if_empty(state_dir)
+
+
+def _remove_if_empty(folder: Path) -> None:
+    if folder.is_dir() and not any(folder.iterdir()):
+        folder.rmdir()
