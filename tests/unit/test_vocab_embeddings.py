@@ -171,3 +171,15 @@ def test_a_sample_of_lines_is_trained_on_as_a_corpus_of_its_own(corpus):
     assert as_bytes(train(corpus, few)) != as_bytes(train(corpus))
     with pytest.raises(UserError, match="word2vec.lines"):
         Word2VecSettings(lines="some")
+
+
+def test_a_long_epoch_tells_how_far_it_is(corpus, monkeypatch, caplog):
+    lines = ["ab c", "b"] * 1500
+    longer = WordCorpus.from_lines(lines, Normalizer())
+    monkeypatch.setattr(module, "_TOLD_EVERY", 0.0)
+    with caplog.at_level("INFO"):
+        told = train(longer, Word2VecSettings(dimension=2, epochs=2))
+    done = [record.args[0] for record in caplog.records if "epochs done" in record.message]
+    assert done == pytest.approx([1 / 3, 2 / 3, 1, 4 / 3, 5 / 3, 2])
+    monkeypatch.undo()
+    assert as_bytes(told) == as_bytes(train(longer, Word2VecSettings(dimension=2, epochs=2)))

@@ -10,7 +10,7 @@ import dataclasses
 import logging
 import time
 import zlib
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _LONGEST_SENTENCE = 10_000  # tokens; gensim drops without a word what goes beyond
+_TOLD_EVERY = 10.0  # seconds
 _UNSEEN = 0.01  # bound of the vectors of pieces that the corpus does not show
 
 
@@ -198,22 +199,56 @@ def _train(
     """Train epoch by epoch; over all of them the learning rate falls linearly, as gensim's does."""
     done = _restore(model, state)
     rates = np.linspace(settings.alpha, model.min_alpha, settings.epochs + 1).tolist()
-    began = time.monotonic()
+    progress = _Progress(done, settings.epochs)
     for epoch in range(done, settings.epochs):
         model.train(
-            sentences,
+            progress.through(sentences, epoch),
             total_examples=len(sentences),
             epochs=1,
             start_alpha=rates[epoch],
             end_alpha=rates[epoch + 1],
         )
         _keep(model, epoch + 1, state)
-        spent = time.monotonic() - began
-        left = spent / (epoch + 1 - done) * (settings.epochs - epoch - 1)
+        progress.tell(epoch + 1)
+
+
+class _Progress:
+    """Tells how many epochs are done, every few seconds."""
+
+    def __init__(self, done: int, epochs: int) -> None:
+        self._first, self._epochs = done, epochs
+        self._began = self._told = time.monotonic()
+
+    def tell(self, done: float) -> None:
+        """Log that `done` epochs are done."""
+        self._told = time.monotonic()
+        spent = self._told - self._began
+        left = spent / max(done - self._first, 1e-9) * (self._epochs - done)
         log.info(
-            "word2vec: epoch %d of %d, %.0f s, about %.0f s to go",
-            epoch + 1, settings.epochs, spent, left,
+            "word2vec: %.2f of %d epochs done, %.0f s, about %.0f s to go",
+            done, self._epochs, spent, left,
         )  # fmt: skip
+
+    def through(self, sentences: _Sentences, epoch: int) -> _Told:
+        """Return the sentences for an epoch, to be told of as they are read."""
+        return _Told(sentences, lambda share: self._maybe_tell(epoch + share))
+
+    def _maybe_tell(self, done: float) -> None:
+        if time.monotonic() - self._told >= _TOLD_EVERY:
+            self.tell(done)
+
+
+class _Told:
+    """Sentences that tell, now and then, what share of them was read."""
+
+    def __init__(self, sentences: _Sentences, tell: Callable[[float], None]) -> None:
+        self._sentences, self._tell = sentences, tell
+
+    def __iter__(self) -> Iterator[Sequence[str]]:
+        for number, sentence in enumerate(self._sentences):
+            if number and number % 1000 == 0:
+                self._tell(number / len(self._sentences))
+            yield sentence
 
 
 def _restore(model: Word2Vec, state: ResumableState) -> int:

@@ -14,12 +14,12 @@ _LOGGERS = ("sagevocab.vocab.embeddings", "sagevocab.vocab.sage")
 class Progress:
     """A point in a training.
 
-    stage: what is being done. done, total: in the stage's own unit; total is 0 where it is unknown.
-    left: seconds to the stage's end, as far as known.
+    stage: what is being done. done, total: in the stage's own unit (epochs, pieces); total is 0
+        where it is unknown. left: seconds to the stage's end, as far as known.
     """
 
     stage: str
-    done: int = 0
+    done: float = 0
     total: int = 0
     left: float | None = None
 
@@ -36,9 +36,9 @@ class _LogListener(logging.Handler):
         self._final, self._initial = final_size, initial_size
 
     def emit(self, record: logging.LogRecord) -> None:
-        if record.msg.startswith("word2vec: epoch "):
-            epoch, epochs, _, left = record.args
-            self._listener(Progress("word2vec", epoch, epochs, left))
+        if record.msg.startswith("word2vec: %.2f of "):
+            done, epochs, _, left = record.args
+            self._listener(Progress("word2vec", round(done, 2), epochs, left))
         elif record.msg.startswith("sage: batch "):
             _, size, _, left = record.args
             total = self._initial - self._final
