@@ -4,13 +4,15 @@ VENV := .venv
 BIN := $(VENV)/bin
 CORES ?= 2
 INSTALLED := $(VENV)/installed
+PEERS := .peers
+LINES ?= 750000
 SMK := $(BIN)/snakemake --cores $(CORES)
 
 # Byte code is written at the first import, not at installation: most of what is installed is never
 # imported. So a setting that forbids writing it must not reach the commands below.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help environment demo test lint format docs lock clean
+.PHONY: help environment demo test bench lint format docs lock clean
 
 help:  ## Show the targets.
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 16
@@ -34,6 +36,13 @@ demo: $(INSTALLED)  ## Run the whole workflow on the embedded default, in minute
 
 test: lint  ## Run lint, format checks and all tests.
 	$(BIN)/python -m pytest
+
+bench: $(INSTALLED)  ## Measure speed and memory, others' programs beside it (hours): make bench TEXT=corpus.txt.xz
+	@test -f "$(TEXT)" || { echo "error: TEXT=$(TEXT) is no file; run make bench TEXT=corpus.txt.xz LINES=$(LINES)"; exit 1; }
+	$(BIN)/python benchmarks/peers/make_environments.py $(PEERS) \
+	  || echo "Without the peers' environments the rows that need them are left out."
+	$(BIN)/python benchmarks/engine.py --text "$(TEXT)" --lines $(LINES) --peers $(PEERS)
+	$(BIN)/python benchmarks/word2vec_study.py --text "$(TEXT)" --lines $(LINES)
 
 lint: $(INSTALLED)  ## Check style and formats; change nothing.
 	$(BIN)/ruff check .

@@ -19,6 +19,7 @@ import json
 import math
 import os
 import platform
+import re
 import statistics
 import subprocess
 import sys
@@ -217,18 +218,18 @@ def whole_row(bench: Bench) -> list[Line]:
     """Whole SaGe against sentencepiece's BPE."""
     initial, final = bench.initial_size, bench.final_size
     runs = [
-        bench.run(
-            "whole", number, threads=bench.threads, initial_size=initial, final_size=final
-        )
+        bench.run("whole", number, threads=bench.threads, initial_size=initial, final_size=final)
         for number in range(bench.whole_repeats)
-    ]  # fmt: skip
+    ]
     seconds = median_of([run["seconds"] for run in runs])
     baseline = median_of([run["seconds"] for run in bench.runs("bpe", size=final)])
     stages = {
         name: median_of([run["stages"].get(name, 0.0) for run in runs])
         for name in runs[0]["stages"]
     }
-    shares = ", ".join(f"{name} {100 * spent / seconds:.0f}%" for name, spent in stages.items())
+    shares = ", ".join(
+        f"{name} {100 * spent / seconds:.0f}%" for name, spent in stages.items() if name != "start"
+    )
     what = (
         f"whole SaGe, from text to tokenizer, against sentencepiece's BPE of {final:,} pieces "
         f"({times(len(runs))})"
@@ -314,8 +315,8 @@ def page(lines: Sequence[Line], bench: Bench, machine: Mapping[str, str]) -> str
     """Return the whole file: what was measured, the table, the machine."""
     opening = (
         f"{bench.lines:,} lines, {bench.tokens:,} greedy tokens at {bench.initial_size:,} pieces, "
-        f"{bench.threads} threads. Medians of {times(bench.repeats)} (lowest to highest), "
-        "each in a process of its own; memory is the highest peak.\n"
+        f"{bench.threads} threads. Medians of {times(bench.repeats)} (lowest to highest), each in "
+        "a process of its own; memory is the highest peak, in units of 10^9 bytes.\n"
     )
     if (bench.lines, bench.threads) != (TARGET_LINES, TARGET_THREADS):
         opening += (
@@ -377,14 +378,13 @@ def measure_here(measure: str, parameters: dict[str, Any], folder: Path) -> None
 
 
 def failed(name: str, error: RunError) -> list[Line]:
-    """Return the line of a row that could not be measured."""
-    return [Line(name, f"failed: {error}".replace("|", "/"))]
+    """Return the line of a row that could not be measured; folders are left out of file names."""
+    said = re.sub(r"(?:/[^/\s]+)*/(?=[^/\s])", "", str(error)).replace("|", ",")
+    return [Line(name, f"failed: {said}")]
 
 
-def run_rows(
-    names: Sequence[str], bench: Bench, write: Callable[[Sequence[Line]], None]
-) -> bool:  # fmt: skip
-    """Measure rows, and write the table after each; tell whether all went well."""
+def run_rows(names: Sequence[str], bench: Bench, write: Callable[[Sequence[Line]], None]) -> bool:
+    """Measure rows, write the table after each; tell whether all went well."""
     lines: list[Line] = []
     well = True
     for name in names:
@@ -394,7 +394,7 @@ def run_rows(
         except RunError as error:
             lines += failed(name, error)
             well = False
-        write(lines)
+        write(list(lines))
     print(table(lines))
     return well
 
