@@ -163,7 +163,7 @@ def every_batch_row(bench: Bench) -> list[Line]:
 
 def word2vec_row(bench: Bench) -> list[Line]:
     """Peak memory of Word2Vec."""
-    runs = bench.runs("word2vec")
+    runs = [bench.run("word2vec", number) for number in range(bench.whole_repeats)]
     seconds = spread([run["seconds"] for run in runs])
     measured = f"{gigabytes(peak(runs))} ({seconds} s for one epoch of the default settings)"
     return [Line("peak memory of Word2Vec", measured, memory_target(3), peak(runs))]
@@ -408,7 +408,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--text", type=Path, help="plain or compressed lines")
     parser.add_argument("--lines", type=int, default=TARGET_LINES, help="read no more of it")
     parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--whole-repeats", type=int, default=1, help="of whole SaGe")
+    parser.add_argument("--whole-repeats", type=int, default=1, help="of whole SaGe and Word2Vec")
     parser.add_argument("--threads", type=int, default=TARGET_THREADS)
     parser.add_argument("--initial-size", type=int, default=INITIAL_SIZE)
     parser.add_argument("--final-size", type=int, default=FINAL_SIZE)

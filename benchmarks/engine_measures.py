@@ -35,13 +35,15 @@ from sagevocab.vocab.words import Normalizer, WordCorpus
 
 _WARM_LINES = 100
 _LARGE_BATCHES = 3
+# What a pass costs does not depend on how well the embeddings are trained.
+_EMBEDDINGS = Word2VecSettings(lines=30_000)
 _LARGE_NORM = 3.0  # about that of embeddings of frequent pieces
 
 Numbers = dict[str, Any]
 
 
 def prepare(folder: Path, *, text: str, lines: int, size: int) -> Numbers:
-    """Fill the folder: lines, word types, BPE of `size` pieces, embeddings by the default settings.
+    """Fill the folder: lines, word types, BPE of `size` pieces, embeddings of some of the lines.
 
     What is there already stays. Returns how much text it is.
     """
@@ -55,7 +57,7 @@ def prepare(folder: Path, *, text: str, lines: int, size: int) -> Numbers:
     path = _embeddings_path(folder)
     if not path.exists():
         segmenter = GreedySegmenter(pieces)
-        train_embeddings(corpus, segmenter, Word2VecSettings(), folder / "training").save(path)
+        train_embeddings(corpus, segmenter, _EMBEDDINGS, folder / "training").save(path)
     _warm(corpus, pieces, Embeddings.load(path))
     tokens = _count_tokens(corpus, pieces)
     return {"lines": corpus.n_lines, "tokens": tokens, "pieces": len(pieces)}
@@ -209,7 +211,7 @@ def _load(folder: Path) -> tuple[WordCorpus, list[str], Embeddings]:
 
 def _embeddings_path(folder: Path) -> Path:
     """Name embeddings by their settings: another default does not find the old ones."""
-    settings = fingerprint(dataclasses.asdict(Word2VecSettings()))
+    settings = fingerprint(dataclasses.asdict(_EMBEDDINGS))
     return folder / f"embeddings-{settings[:8]}.npz"
 
 
