@@ -14,6 +14,7 @@ from sagevocab.state import (
     atomic_path,
     fingerprint,
     read_npz,
+    remove_leftovers,
     write_json,
     write_npz,
     write_parquet,
@@ -84,3 +85,12 @@ def test_fingerprints_see_contents_not_names(tmp_path: Path) -> None:
     assert fingerprint(tmp_path / "a", {"k": 1}) == fingerprint(tmp_path / "b", {"k": 1})
     assert fingerprint({"k": 1}) != fingerprint({"k": 2})
     assert fingerprint("ab", "c") != fingerprint("a", "bc")
+
+
+def test_leftovers_of_killed_processes_go_and_nothing_else(tmp_path: Path) -> None:
+    out, others = tmp_path / "a.b", [".a.b.state", ".a-b.12.partial", ".a.b.x.partial", "a.b"]
+    for name in [".a.b.12.partial", ".a.b.7.before", *others]:
+        (tmp_path / name).mkdir()
+        (tmp_path / name / "file").touch()
+    remove_leftovers(out)
+    assert {path.name for path in tmp_path.iterdir()} == set(others)

@@ -6,6 +6,7 @@ import hashlib
 import json
 import logging
 import os
+import re
 import shutil
 import zipfile
 from collections.abc import Iterator
@@ -64,6 +65,17 @@ def atomic_folder(path: str | Path, *, replace: bool = False) -> Iterator[Path]:
         if before.exists() and not path.exists():
             before.rename(path)
         shutil.rmtree(before, ignore_errors=True)
+
+
+def remove_leftovers(path: str | Path) -> None:
+    """Remove what `atomic_folder` was about to put at `path` in processes that were killed.
+
+    Call it where no other process is at that.
+    """
+    path = Path(path).resolve()
+    name = re.compile(rf"\.{re.escape(path.name)}\.\d+\.(partial|before)")
+    for folder in [other for other in path.parent.iterdir() if name.fullmatch(other.name)]:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def _flush_to_disk(path: Path) -> None:

@@ -23,7 +23,7 @@ from sagevocab.data.corpus import read_lines, write_lines
 from sagevocab.data.texts import Texts, describe_texts, lines_of
 from sagevocab.errors import UserError
 from sagevocab.provenance import package_versions, source_digest
-from sagevocab.state import atomic_folder, fingerprint, write_json, write_parquet
+from sagevocab.state import atomic_folder, fingerprint, remove_leftovers, write_json, write_parquet
 from sagevocab.vocab.ablation import DECODERS
 from sagevocab.vocab.bpe import TrainingSettings
 from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
@@ -235,6 +235,7 @@ def train(
         result = _train(texts, settings, encoding_errors, card, work, progress or _silent)
         if output is not None:
             result.save(output, force=force)
+            remove_leftovers(output)
     return result
 
 

@@ -1,0 +1,298 @@
+"""A training killed at any moment, run again, ends with the bytes of one that nothing stopped."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import random
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+import time
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import sagevocab
+import sagevocab.provenance
+from sagevocab import state
+from sagevocab.vocab.progress import Progress
+from sagevocab.vocab.train import SageVocabulary
+from scripts_text import lines_in
+
+LINES = lines_in("greek", 120)
+ARTEFACTS = ("pieces.txt", "ablations.parquet", "embeddings.npz", "tokenizer.json")
+
+
+def train(lines: list[str] = LINES, **settings: Any) -> SageVocabulary:
+    """Train with retrainings and rankings often enough to be met by a kill."""
+    settings.setdefault("vocab_size", 170)
+    settings.setdefault("initial_size", 260)
+    settings.setdefault("threads", 1)
+    word2vec = {"epochs": 4, "dimension": 8, **settings.pop("word2vec", {})}
+    sage = {"prune_batch": 2, "rerank_every": 4, "retrain_every": 3, **settings.pop("sage", {})}
+    vocabulary = {"character_coverage": 1.0, **settings.pop("vocabulary", {})}
+    return sagevocab.train(lines, word2vec=word2vec, sage=sage, vocabulary=vocabulary, **settings)
+
+
+def artefacts(folder: Path) -> dict[str, bytes]:
+    return {name: (folder / name).read_bytes() for name in ARTEFACTS}
+
+
+def bytes_of(built: SageVocabulary, folder: Path) -> dict[str, bytes]:
+    return artefacts(built.save(folder))
+
+
+# --- killed, in processes of its own: this module run as a program forks one for each try
+
+
+@dataclass(frozen=True)
+class Plan:
+    """When to kill.
+
+    kind: `run`, value seconds after its start; `stage`, value seconds after a beginning or progress
+    of the stage `where`; `write`, amid write number value (from 0) to a path with `where` in it.
+    """
+
+    kind: str
+    value: float = 0
+    where: str = ""
+
+
+def plans(whole: float) -> list[Plan]:
+    """Plan kills of a training that takes `whole` seconds, the same ones each time."""
+    chance = random.Random(20)
+    planned = [Plan("run", chance.uniform(0, whole)) for _ in range(8)]
+    for stage in ("word2vec", "pruning"):
+        planned += [Plan("stage", chance.uniform(0, whole / 10), stage) for _ in range(4)]
+    planned += [Plan("write", n, "sagevocab.embeddings") for n in (0, 1)]
+    planned += [Plan("write", n, "sagevocab.pruning/.pruning") for n in (0, 3)]
+    planned += [Plan("write", n, "retraining") for n in (0, 2)]
+    planned += [Plan("write", n, ".partial/") for n in (0, 4)]  # the tokenizer's folder
+    chance.shuffle(planned)
+    return [Plan("write", 0, "sagevocab.initial"), *planned]
+
+
+def die_at_write(number: int, where: str) -> None:
+    """Kill this process amid its write with this number, counted from 0, to a path with `where`."""
+    left = [number]
+
+    def flush(path: Path) -> None:
+        if where in str(path):
+            left[0] -= 1
+            if left[0] < 0:
+                os.truncate(path, path.stat().st_size // 2)
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    state._flush_to_disk = flush
+
+
+def run_once(folder: Path, plan: Plan, log: Path) -> bool:
+    """Train in a forked process and kill it as planned; tell whether it was killed."""
+    log.write_text("", encoding="utf-8")
+    if child := os.fork():
+        if plan.kind == "run":
+            time.sleep(plan.value)
+            os.kill(child, signal.SIGKILL)
+        _, status = os.waitpid(child, 0)
+        if os.WIFEXITED(status) and os.WEXITSTATUS(status):
+            raise RuntimeError(f"a training that was not killed failed, after {plan}")
+        return os.WIFSIGNALED(status)
+    code = 1
+    try:
+        if plan.kind == "write":
+            die_at_write(int(plan.value), plan.where)
+        train(output=folder / "killed", progress=listener(plan, log))
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+def listener(plan: Plan, log: Path) -> Callable[[Progress], None]:
+    """Return what logs the stages, and for a kill in a stage starts the time left."""
+
+    def tell(progress: Progress) -> None:
+        with log.open("a", encoding="utf-8") as file:
+            file.write(f"{progress.stage}\n")
+        if plan.kind == "stage" and progress.stage == plan.where:
+            kill = threading.Timer(plan.value, os.kill, (os.getpid(), signal.SIGKILL))
+            kill.daemon = True
+            kill.start()
+
+    return tell
+
+
+def kill_once(folder: Path, plan: Plan, log: Path) -> Plan:
+    """Train until a kill comes about and return its plan.
+
+    A training that ends before is looked at and begun anew, with half the time to its kill: a busy
+    machine may have made `whole` too long.
+    """
+    for _ in range(8):
+        if run_once(folder, plan, log):
+            return plan
+        check_killed(folder)
+        shutil.rmtree(folder / "killed")
+        if plan.kind != "write":
+            plan = dataclasses.replace(plan, value=plan.value / 2)
+    raise RuntimeError(f"no training could be killed as planned: {plan}")
+
+
+def kill_again_and_again(folder: Path) -> None:
+    """Train unbroken, then killed as all plans say; write what was met to `kills.json`."""
+    train().save(folder / "compiled")
+    began = time.monotonic()
+    train(output=folder / "unbroken")
+    whole = time.monotonic() - began
+    kills, log = [], folder / "stages.txt"
+    for plan in plans(whole):
+        plan = kill_once(folder, plan, log)
+        if (folder / "killed").exists():  # between the tokenizer and the removal of the progress
+            assert artefacts(folder / "killed") == artefacts(folder / "unbroken")
+            shutil.rmtree(folder / "killed")
+        stages = log.read_text(encoding="utf-8").splitlines()
+        kills.append({**dataclasses.asdict(plan), "met": stages[-1] if stages else "start"})
+    assert not run_once(folder, Plan("none"), log)
+    check_killed(folder)
+    (folder / "kills.json").write_text(json.dumps(kills, indent=1), encoding="utf-8")
+
+
+def check_killed(folder: Path) -> None:
+    """Compare the bytes, and see that nothing else is left."""
+    assert artefacts(folder / "killed") == artefacts(folder / "unbroken")
+    left = {path.name for path in folder.iterdir()}
+    assert left == {"compiled", "unbroken", "killed", "stages.txt"}, left
+
+
+def test_killed_again_and_again_it_ends_with_the_same_bytes(tmp_path: Path) -> None:
+    places = [str(Path(file).parents[1]) for file in (__file__, sagevocab.__file__)]
+    done = subprocess.run(
+        [sys.executable, __file__, str(tmp_path)],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(places), "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    kills = json.loads((tmp_path / "kills.json").read_text(encoding="utf-8"))
+    assert len(kills) >= 20
+    met = {kill["met"] for kill in kills}
+    assert met >= {"word2vec", "pruning"}
+
+
+# --- same bytes whatever the number of threads
+
+
+@pytest.mark.parametrize("preset", ["algorithm-1", "released-1.0"])
+def test_the_number_of_threads_changes_no_byte(preset: str, tmp_path: Path) -> None:
+    made = [
+        bytes_of(train(preset=preset, threads=threads), tmp_path / str(threads))
+        for threads in (1, 2, 4, 8)
+    ]
+    assert made[0] == made[1] == made[2] == made[3]
+
+
+# --- progress of other circumstances
+
+
+class StoppedError(Exception):
+    pass
+
+
+def stop_while_pruning(state_dir: Path) -> None:
+    """Leave the progress of a training that was retrained and then stopped."""
+
+    def tell(progress: Progress) -> None:
+        if progress.stage == "pruning" and progress.done >= 40:
+            raise StoppedError
+
+    with pytest.raises(StoppedError):
+        train(state_dir=state_dir, progress=tell)
+    assert (state_dir / "sagevocab.pruning" / "pruning.npz").exists()
+
+
+def resumed(caplog: pytest.LogCaptureFixture) -> set[str]:
+    """Return the parts of the training that went on from progress."""
+    messages = [record.getMessage() for record in caplog.records]
+    return {told.split(":")[0] for told in messages if "goes on after" in told}
+
+
+CHANGED: dict[str, dict[str, Any]] = {
+    "seed": {"seed": 2},
+    "vocab_size": {"vocab_size": 171},
+    "initial_size": {"initial_size": 259},
+    "epochs": {"word2vec": {"epochs": 5}},
+    "alpha": {"word2vec": {"alpha": 0.024}},
+    "window": {"sage": {"window": 4}},
+    "prune_batch": {"sage": {"prune_batch": 3}},
+    "decoder": {"sage": {"decoder": "merges"}},
+    "loss": {"sage": {"loss": "mean_piece_lines"}},
+    "context_matrix": {"sage": {"context_matrix": "shared"}},
+    "max_word_chars": {"vocabulary": {"max_word_chars": 6}},
+    "text": {"lines": [*LINES[:-1], LINES[-1] + "α"]},
+    "order": {"lines": LINES[::-1]},
+}
+# What prunes otherwise may have the same embeddings to begin with.
+PRUNING_ONLY = {"vocab_size", "window", "prune_batch", "decoder", "loss", "context_matrix"}
+
+
+@pytest.fixture(scope="module")
+def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    folder = tmp_path_factory.mktemp("stopped") / "state"
+    stop_while_pruning(folder)
+    return folder
+
+
+@pytest.mark.parametrize("name", ["nothing", "threads", *CHANGED])
+def test_only_progress_of_the_same_settings_and_text_is_resumed(
+    name: str, stopped: Path, tmp_path: Path, caplog: pytest.LogCaptureFixture
+) -> None:
+    same = name in ("nothing", "threads")
+    changed = {"threads": 3} if name == "threads" else CHANGED.get(name, {})
+    state_dir = tmp_path / "state"
+    shutil.copytree(stopped, state_dir)
+    with caplog.at_level("INFO"):
+        built = train(**changed, state_dir=state_dir)
+    if same:
+        assert resumed(caplog) == {"word2vec", "sage"}
+    else:
+        assert resumed(caplog) <= ({"word2vec"} if name in PRUNING_ONLY else set())
+    afresh = train(**changed)
+    assert bytes_of(built, tmp_path / "resumed") == bytes_of(afresh, tmp_path / "afresh")
+
+
+@pytest.mark.parametrize("part", ["initial", "embeddings", "sage"])
+def test_progress_of_another_version_of_the_code_is_discarded(
+    part: str,
+    stopped: Path,
+    tmp_path: Path,
+    caplog: pytest.LogCaptureFixture,
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    state_dir = tmp_path / "state"
+    shutil.copytree(stopped, state_dir)
+    of_before = sagevocab.provenance.source_digest
+    monkeypatch.setattr(
+        f"sagevocab.vocab.{part}.source_digest", lambda module: of_before(module) + "changed"
+    )
+    name = {"initial": "initial", "embeddings": "embeddings", "sage": "pruning"}[part]
+    with caplog.at_level("INFO"):
+        built = train(state_dir=state_dir)
+    told = f"{state_dir.resolve() / f'sagevocab.{name}'}: progress of other inputs"
+    assert any(record.getMessage().startswith(told) for record in caplog.records)
+    # Another training of the same pieces gives the same embeddings, which pruning goes on with.
+    gone = {"initial": set(), "embeddings": {"word2vec"}, "sage": {"sage"}}[part]
+    assert resumed(caplog) == {"word2vec", "sage"} - gone
+    assert bytes_of(built, tmp_path / "resumed") == bytes_of(train(), tmp_path / "afresh")
+
+
+if __name__ == "__main__":
+    kill_again_and_again(Path(sys.argv[1]))
