@@ -9,7 +9,7 @@ compared.
 
 The other program segments the text in each pass, and so that it ends in a minute it gets only the
 first `--peer-lines` lines. The library gets these too, and then all of FILE. What it prepares once
-for any number of passes (the corpus as word types, the decoder) is timed by itself; the table of
+for any number of passes (the corpus as word types, the decoder) is timed by itself; the cache of
 pair losses, which depends on the embeddings, is part of a pass. `ratio` compares the same lines
 (both passes, nothing else), `ratio_with_preparation` adds the preparation to ours, and
 `ratio_per_line` compares a line's share of our pass over all lines.

@@ -43,6 +43,19 @@ def test_an_example_worked_by_hand():
     assert losses.total(np.ones(4, dtype=bool)) == pytest.approx(math.log(6), rel=1e-11)
 
 
+@pytest.mark.parametrize("vector", [0.0, 2.0, -3.5])
+def test_a_very_long_line_of_one_word_is_summed_in_full(vector):
+    """All its tokens change at once: the largest loss that a line of this length can have."""
+    words = 200_000
+    corpus = WordCorpus(["▁aaa"], np.zeros(words, np.int32), np.array([0, words]))
+    pieces = ["▁", "a", "aa", "▁aaa"]
+    vectors = np.full((len(pieces), 1), vector)
+    losses = losses_over(corpus, pieces, Objective(), vectors, -vectors)
+    everything = np.ones(len(pieces), dtype=bool)
+    grown = losses.total(everything & (np.arange(4) != 3)) - losses.total(everything)
+    assert all_of(losses, pieces).loss[3] == pytest.approx(grown, rel=1e-8)
+
+
 INCLUDE = "use of an include directive is when referring to"
 BEFORE = "▁use ▁of ▁an ▁includ e ▁direct ive ▁is ▁when ▁ref er r ing ▁to"
 AFTER = "▁use ▁of ▁an ▁inc l u de ▁direct ive ▁is ▁when ▁ref er r ing ▁to"
@@ -102,7 +115,7 @@ def test_threads_change_no_byte(reading, lines):
     pieces = ["▁", "a", "b", "c", "ab", "bc", "▁a", "abc", "▁ab", "ca", "cab"]
     target, context = rng.normal(size=(2, len(pieces), 5))
     outcomes = set()
-    for threads in (1, 2, 4):
+    for threads in (1, 2, 4, 8):
         for cache_bytes in (8, 1 << 20):
             losses = losses_over(
                 corpus, pieces, Objective(3, reading, lines), target, context,

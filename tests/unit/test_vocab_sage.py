@@ -184,7 +184,7 @@ def test_merges_are_retrained_with_merges():
 @pytest.mark.parametrize("preset", PRESETS)
 def test_threads_change_no_byte(preset):
     outcomes = []
-    for threads in (1, 2, 4):
+    for threads in (1, 2, 4, 8):
         ours = build(settings_from(preset, **{**SMALL, "threads": threads}))
         outcomes.append((ours.pieces, ours.ablations))
     for pieces, ablations in outcomes[1:]:

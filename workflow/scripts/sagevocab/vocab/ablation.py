@@ -155,6 +155,8 @@ class AblationLosses:
         self._n_pieces = len(pieces)
         self._cache_bytes = cache_bytes
         self._parts = _split(corpus)
+        characters = _longest_line(corpus, self._parts)  # no line has more tokens
+        self._line_pairs = characters * min(objective.window, characters)
         self._scores: Scores | None = None
         self._last: _Taken | None = None
         self._rank = self._rank_by_frequency()
@@ -167,7 +169,9 @@ class AblationLosses:
     def use_embeddings(self, target: np.ndarray, context: np.ndarray) -> None:
         """Take E_T and E_C (float[pieces, dimensions]) for the passes that follow."""
         self._scores = self._last = None  # their memory is free before it is taken again
-        self._scores = make_scores(target[self._order], context[self._order], self._cache_bytes)
+        self._scores = make_scores(
+            target[self._order], context[self._order], self._cache_bytes, self._line_pairs
+        )
 
     def total(self, alive: np.ndarray) -> float:
         """Return L(V, C), Equation 1, for the pieces that are `alive` (bool[pieces])."""
@@ -187,10 +191,8 @@ class AblationLosses:
         last = self._last
         if last is None or (wanted & ~last.wanted).any() or (alive & ~last.alive).any():
             view = make_view(self._decoder, alive, wanted, self._rank)
-            before, news = (
-                no_tokens(len(self._corpus.types)),
-                np.full(len(self._corpus.types), TOKENS),
-            )
+            types = len(self._corpus.types)
+            before, news = no_tokens(types), np.full(types, TOKENS)
             sums = kernels.Sums(*np.zeros((5, self._n_pieces), np.int64))
         else:
             before, sums = last.view, last.sums
@@ -305,3 +307,13 @@ def _split(corpus: WordCorpus) -> list[places.Lines]:
         for first, last in zip(ends[:-1], ends[1:], strict=True)
         if last > first
     ]
+
+
+def _longest_line(corpus: WordCorpus, parts: Sequence[places.Lines]) -> int:
+    """Return the number of characters of the longest line, 1 if there is none."""
+    lengths, longest = np.array([len(word) for word in corpus.types], dtype=np.int64), 1
+    for _, offsets, _ in parts:
+        ends = np.cumsum(lengths[corpus.tokens[offsets[0] : offsets[-1]]])
+        ends = np.concatenate([[0], ends])[offsets - offsets[0]]
+        longest = max(longest, int(np.diff(ends).max()))
+    return longest

@@ -10,7 +10,8 @@ of the pairs that meet the new tokens, less those that met the old ones.
 
 Functions take a block of lines, which fits the processor's cache: for each array that a compiled
 function is handed, Numba counts references with a lock; line by line that would cost more than the
-pairs do.
+pairs do. For the same reason the loops over pairs look into the cache themselves, and call `fill`
+only for a pair that is not there.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Losses of pairs of pieces, in fixed point, computed once and then looked up.
 
-A pair loss is rounded once, to a whole number of units (2^-40 for embeddings of usual length). From
-there on sums are of whole numbers: exact, the same in any order and for any number of threads, and
-the same whether a sum is taken afresh or corrected step by step.
+A pair loss is rounded once, to a whole number of units (2^-40 for embeddings and lines of usual
+length). From there on sums are of whole numbers: exact, the same in any order and for any number of
+threads, and the same whether a sum is taken afresh or corrected step by step.
 
 The cache has a fixed size, whatever that of the vocabulary: the next pair that belongs in a place
 takes it over. Up to some 23,000 pieces each pair has its own place. An entry says which pair it is
@@ -21,7 +21,8 @@ from sagevocab.vocab.compiled import compiled
 PAIR_BITS = 16  # of an entry: which pair it is, 0 for none; the bits below are its loss
 LOSS_BITS = np.uint64(64 - PAIR_BITS)
 LOSS_MASK = np.uint64((1 << (64 - PAIR_BITS)) - 1)
-_FRACTION_BITS = 40  # of a loss; fewer where embeddings are so long that a loss may pass 2^8
+_FRACTION_BITS = 40  # of a loss; fewer where one may pass 2^8, or a line of them 2^22
+_LINE_BITS = 62  # of a line's loss, in 64 bits: it stays clear of the sign
 
 
 class Scores(NamedTuple):
@@ -37,11 +38,13 @@ class Scores(NamedTuple):
     one: float
 
 
-def make_scores(target: np.ndarray, context: np.ndarray, cache_bytes: int) -> Scores:
+def make_scores(
+    target: np.ndarray, context: np.ndarray, cache_bytes: int, line_pairs: int = 1
+) -> Scores:
     """Take E_T and E_C of pieces numbered by falling frequency, and make an empty cache.
 
     cache_bytes: the most memory that the cache may take. A small one is slow, and changes no byte
-    of the outcome.
+    of the outcome. line_pairs: the most pairs that a line may have.
     """
     target, context = (np.ascontiguousarray(matrix) for matrix in (target, context))
     pairs = (len(target) + 1) * (len(target) + 2) // 2
@@ -49,7 +52,8 @@ def make_scores(target: np.ndarray, context: np.ndarray, cache_bytes: int) -> Sc
     bits = max(bits, pairs.bit_length() - PAIR_BITS + 1)
     squares = (np.square(matrix, dtype=np.float64).sum(1).max() for matrix in (target, context))
     largest = 2 * (np.sqrt(np.prod(list(squares))) + 1)  # -log sigma(-x) < x + 1
-    fraction = min(_FRACTION_BITS, 64 - PAIR_BITS - int(np.ceil(np.log2(largest))))
+    of_pair, of_line = (int(np.ceil(np.log2(most))) for most in (largest, largest * line_pairs))
+    fraction = min(_FRACTION_BITS, 64 - PAIR_BITS - of_pair, _LINE_BITS - of_line)
     return Scores(np.zeros(1 << bits, np.uint64), np.uint64(bits), target, context, 2.0**fraction)
 
 

@@ -13,10 +13,8 @@ import numpy as np
 from sagevocab.vocab.compiled import compiled
 from sagevocab.vocab.decoding import Ablations, Decoder, Segmentation, put_runs
 
-TOKENS, ABLATION = (
-    np.int8(2),
-    np.int8(1),
-)  # what is new about a type: its tokens, or an ablation only
+# What is new about a type: its tokens, or an ablation only.
+TOKENS, ABLATION = np.int8(2), np.int8(1)
 
 
 class View(NamedTuple):
