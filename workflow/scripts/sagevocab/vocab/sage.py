@@ -44,7 +44,7 @@ CONTEXT_MATRICES = {
 Trainer = Callable[[WordCorpus, Segmenter, Word2VecSettings, Path | None], Embeddings]
 
 PRESETS: dict[str, dict[str, Any]] = {
-    # The paper as printed.
+    # The paper's algorithm (SaGe, its Algorithm 3) as printed.
     "algorithm-1": {
         "decoder": "greedy",
         "loss": "total",
@@ -53,7 +53,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "retrain": True,
         "push_back_line_start": False,
     },
-    # What the authors' published code, version 1.0, does.
+    # How the authors' published code, version 1.0, reads it; docs/deviations.md has what is left.
     "released-1.0": {
         "decoder": "merges",
         "loss": "mean_string_lines",
