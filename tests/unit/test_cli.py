@@ -592,6 +592,46 @@ def test_compare_and_encode_refuse_what_is_no_tokenizer(
     assert "holds no words" in refused(capsys, "compare", built, "--text", tmp_path / "empty")
 
 
+def test_words_that_cannot_be_are_refused(
+    text: Path, built: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    pieces = built / "pieces.txt"
+    compare, export = ["compare", pieces, "--text", text], ["export", pieces, "-o", tmp_path / "x"]
+    for command in (compare, export):
+        told = refused(capsys, *command, "--max-word-chars", "0")
+        assert "--max-word-chars: 0 is too small" in told
+        told = refused(capsys, *command, "--normalization", "odd")
+        assert "--normalization: 'odd' is unknown" in told
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_names_of_files_that_are_not_utf8(
+    text: Path, built: Path, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    odd = tmp_path / os.fsdecode(b"od\xffd.txt")
+    odd.write_bytes(text.read_bytes())
+    pieces = tmp_path / os.fsdecode(b"pie\xffces.txt")
+    pieces.write_bytes((built / "pieces.txt").read_bytes())
+    out = tmp_path / "out"
+    train = ["train", odd, "-o", out, "--initial", pieces, "--vocab-size", "190", *QUICK, "-q"]
+    assert main([*map(str, train)]) == 0
+    assert "od\ufffdd.txt" in (out / "README.md").read_text(encoding="utf-8")
+    assert main(["compare", str(pieces), str(out), "--text", str(odd)]) == 0
+    assert "pie\ufffdces.txt" in capsys.readouterr().out
+    assert main(["export", str(pieces), "-o", str(tmp_path / "exported")]) == 0
+
+
+def test_every_line_of_text_is_a_line_of_pieces(
+    built: Path, tmp_path: Path, capsysbinary: pytest.CaptureFixture
+) -> None:
+    path = tmp_path / "lines"
+    path.write_bytes("\r\n\nřeka\r\n  \nřeka".encode())
+    assert main(["encode", str(built), str(path)]) == 0
+    printed = capsysbinary.readouterr().out.split(b"\n")
+    assert [bool(line) for line in printed] == [False, False, True, False, True, False]
+    assert printed[2] == printed[4]
+
+
 def test_export_there_and_back(built: Path, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
     listed, scored, folder = tmp_path / "pieces.txt", tmp_path / "s.vocab", tmp_path / "folder"
     assert main(["export", str(built), "-o", str(listed), "--format", "pieces"]) == 0

@@ -26,6 +26,11 @@ log = logging.getLogger(__name__)
 _BLOCK = 1 << 20
 
 
+def path_text(path: str | Path) -> str:
+    """Return a path as text that can be written: what is not UTF-8 in its name is U+FFFD."""
+    return os.fsencode(path).decode("utf-8", "replace")
+
+
 @contextmanager
 def atomic_path(path: str | Path) -> Iterator[Path]:
     """Yield a temporary path beside `path`; rename it to `path` on success, remove it on error.

@@ -12,6 +12,7 @@ from sagevocab.analysis.counts import count_corpus
 from sagevocab.analysis.summary import summarise
 from sagevocab.data.texts import Texts, describe_texts, lines_of
 from sagevocab.errors import UserError
+from sagevocab.state import path_text
 from sagevocab.vocab.encoder import import_foreign
 from sagevocab.vocab.export import WordSettings
 from sagevocab.vocab.segment import Segmenter, load_segmenter
@@ -81,7 +82,7 @@ def _names(paths: Sequence[str | Path]) -> list[str]:
     """Name tokenizers by the last part of their paths, or the whole path if two have the same."""
     short = [Path(path).resolve().name for path in paths]
     return [
-        name if short.count(name) == 1 else str(path)
+        path_text(name if short.count(name) == 1 else path)
         for name, path in zip(short, paths, strict=True)
     ]
 

@@ -9,6 +9,7 @@ from pathlib import Path
 
 from sagevocab.data.corpus import decoded_lines, open_stream, read_lines
 from sagevocab.errors import UserError
+from sagevocab.state import path_text
 
 STANDARD_INPUT = "-"
 ENCODING_ERRORS = ("strict", "replace")
@@ -51,7 +52,7 @@ def describe_texts(texts: Texts) -> str:
     files = files_of(texts)
     if files is None:
         return "the text"
-    names = ["standard input" if file == STANDARD_INPUT else file for file in files]
+    names = ["standard input" if file == STANDARD_INPUT else path_text(file) for file in files]
     return ", ".join(names) if len(names) <= 3 else f"{names[0]} and {len(names) - 1} more files"
 
 

@@ -21,4 +21,17 @@ def compiled(function: Callable) -> Callable:
         return njit(nogil=True)(function)
     module = function.__module__.removeprefix("sagevocab.")
     files._source_stamp = (files._source_stamp, source_digest(module))
+    files._load_index = _or_nothing(files._load_index)
     return dispatcher
+
+
+def _or_nothing(load: Callable[[], dict]) -> Callable[[], dict]:
+    """Numba reads names of classes before it looks whether they are of this version of the code."""
+
+    def load_index() -> dict:
+        try:
+            return load()
+        except (AttributeError, ImportError):
+            return {}
+
+    return load_index

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sagevocab.state import path_text
 from sagevocab.vocab.export import Card, WordSettings
 from sagevocab.vocab.external import import_external, load_hub
 from sagevocab.vocab.pieces import FIRST_PIECE_ID, SPECIAL_TOKENS, UNKNOWN_ID
@@ -41,7 +42,7 @@ def load(path: str | Path) -> Encoder:
 
 def import_foreign(path: str | Path, folder: str | Path, words: WordSettings) -> None:
     """Bring a tokenizer from elsewhere into `folder`; its model card says where it is from."""
-    card = Card("und", "Unnamed language", f"`{Path(path).name}`, imported")
+    card = Card("und", "Unnamed language", f"`{path_text(Path(path).name)}`, imported")
     import_external(path, folder, words, card, "tokenizer")
 
 

@@ -23,7 +23,14 @@ from sagevocab.data.corpus import read_lines, write_lines
 from sagevocab.data.texts import Texts, describe_texts, lines_of
 from sagevocab.errors import UserError
 from sagevocab.provenance import package_versions, source_digest
-from sagevocab.state import atomic_folder, fingerprint, remove_leftovers, write_json, write_parquet
+from sagevocab.state import (
+    atomic_folder,
+    fingerprint,
+    path_text,
+    remove_leftovers,
+    write_json,
+    write_parquet,
+)
 from sagevocab.vocab.ablation import DECODERS
 from sagevocab.vocab.bpe import TrainingSettings
 from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
@@ -33,7 +40,7 @@ from sagevocab.vocab.pieces import is_single_character
 from sagevocab.vocab.progress import Listener, Progress, listening
 from sagevocab.vocab.sage import SageSettings, build_sage, settings_from
 from sagevocab.vocab.segment import GreedySegmenter, MergeSegmenter, Segmenter
-from sagevocab.vocab.words import NORMALIZATIONS, Normalizer, WordCorpus
+from sagevocab.vocab.words import Normalizer, WordCorpus
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -122,17 +129,12 @@ class TrainSettings:
             raise UserError(
                 f"sage.decoder: {self.sage.decoder!r} is unknown; choose one of {names}"
             )
-        if self.words.normalization not in NORMALIZATIONS:
-            names = ", ".join(NORMALIZATIONS)
-            raise UserError(
-                f"vocabulary.normalization: {self.words.normalization!r} is unknown; choose one "
-                f"of {names}"
-            )
 
     def described(self) -> dict[str, Any]:
         """Return the settings for a record; the number of threads is none of them."""
         record = dataclasses.asdict(self)
         del record["sage"]["threads"]
+        record["initial"] = path_text(self.initial)
         return record
 
 
@@ -453,7 +455,7 @@ def _check_language(code: str) -> None:
 def _card_settings(preset: str, settings: TrainSettings) -> dict[str, Any]:
     return {
         "Preset": f"`{preset}`",
-        "Pruned from": f"`{Path(settings.initial).name}`",
+        "Pruned from": f"`{path_text(Path(settings.initial).name)}`",
         "Skip-gram epochs": settings.word2vec.epochs,
         "Seed": settings.sage.seed,
     }
