@@ -94,11 +94,13 @@ def given_settings(arguments: argparse.Namespace) -> dict[str, dict[str, Any]]:
 
 
 def in_options(message: str) -> str:
-    """Write the configuration keys of a message as the options of the command."""
+    """Write a message for users of the command: its options in the place of configuration keys."""
     for key, option in _KEYS.items():
         message = re.sub(rf"(?<![\w./]){re.escape(key)}(?!\w|\.\w)", option, message)
     for name, option in _ARGUMENTS.items():
         message = re.sub(rf"^{name}(?=: )", option, message)
+    for known, more in _WAYS_OUT.items():
+        message = message.replace(known, known + more)
     return message
 
 
