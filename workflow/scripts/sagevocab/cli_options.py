@@ -38,6 +38,8 @@ _ARGUMENTS = {
     "encoding_errors": "--encoding-errors",
     "language": "--language",
 }
+# Ways out of a mistake to which the command adds one.
+_WAYS_OUT = {"for example with iconv": ", or give --encoding-errors replace"}
 
 
 def _choices(what: str, values: dict[str, str]) -> str:
