@@ -205,13 +205,19 @@ def peers_row(bench: Bench) -> list[Line]:
         "peers", 0, threads=bench.threads, repeats=bench.repeats,
         peers=str(bench.peers), peer_lines=bench.peer_lines,
     )  # fmt: skip
-    measured = (
-        f"{digits(found['ratio'])}x on the same {found['lines']:,} lines "
-        f"({digits(found['sage_tokenizer_seconds'])} s to {digits(found['ours_seconds'])} s, cache "
-        f"empty); a line of our pass over {found['all_lines']:,} lines: "
-        f"{digits(found['ratio_per_line'])}x"
+    return [
+        Line(f"{what}, {state}", _beside_peer(found, again), target, found[f"ratio{again}"])
+        for again, state in (("", "cache empty"), ("_again", "cache filled"))
+    ]
+
+
+def _beside_peer(found: Mapping[str, Any], again: str) -> str:
+    ours = digits(found[f"ours{again}_seconds"])
+    return (
+        f"{digits(found[f'ratio{again}'])}x on the same {found['lines']:,} lines "
+        f"({digits(found['sage_tokenizer_seconds'])} s to {ours} s); a line of our pass over "
+        f"{found['all_lines']:,} lines: {digits(found[f'ratio_per_line{again}'])}x"
     )
-    return [Line(what, measured, target, found["ratio"])]
 
 
 def whole_row(bench: Bench) -> list[Line]:
