@@ -421,7 +421,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--large-size", type=int, default=LARGE_SIZE)
     parser.add_argument("--peers", type=Path, default=Path(".peers"), help="their environments")
     parser.add_argument("--peer-lines", type=int, default=10_000, help="for sage-tokenizer")
-    parser.add_argument("--work", type=Path, default=Path("benchmarks/work/engine"))
+    parser.add_argument("--work", type=Path, default=Path("benchmarks/scratch/engine"))
     parser.add_argument("--output", type=Path, default=Path("docs/benchmarks/engine.md"))
     parser.add_argument("--rows", default=",".join(ROWS), help=f"of {', '.join(ROWS)}")
     parser.add_argument("--measure", help=argparse.SUPPRESS)

@@ -177,7 +177,7 @@ def main() -> None:
     parser.add_argument("--text", type=Path, required=True, help="plain or compressed lines")
     parser.add_argument("--lines", type=int, default=750_000)
     parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--work", type=Path, default=Path("benchmarks/work/word2vec"))
+    parser.add_argument("--work", type=Path, default=Path("benchmarks/scratch/word2vec"))
     parser.add_argument("--output", type=Path, default=Path("docs/benchmarks/word2vec.md"))
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
