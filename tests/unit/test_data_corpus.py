@@ -190,6 +190,16 @@ def test_a_sample_is_its_seed(corpus, tmp_path) -> None:
     assert sampled(corpus, tmp_path, lines=500, heldout_lines=100, seed=2) != once
 
 
+def test_a_shuffled_sample_holds_the_same_lines_in_another_order(corpus, tmp_path) -> None:
+    options = {"lines": 500, "heldout_lines": 100, "seed": 1}
+    train, heldout = sampled(corpus, tmp_path, **options)
+    shuffled, kept_out = sampled(corpus, tmp_path, shuffle=True, **options)
+    assert shuffled != train
+    assert sorted(shuffled) == sorted(train)
+    assert kept_out == heldout
+    assert sampled(corpus, tmp_path, shuffle=True, **options)[0] == shuffled
+
+
 def test_all_lines_and_none_held_out(corpus, tmp_path) -> None:
     train, heldout = sampled(corpus, tmp_path, lines=None, heldout_lines=0, seed=1)
     assert train == [f"line {i}" for i in range(900)]

@@ -150,7 +150,7 @@ def test_a_prepared_task_is_a_parquet_file_and_an_error_leaves_none(tmp_path) ->
     output = tmp_path / "out.parquet"
     with pytest.raises(UserError, match="no column 'premise'"):
         prepare_task(
-            tmp_path / "rows",
+            [tmp_path / "rows"],
             output,
             None,
             kind="sequence",
@@ -158,7 +158,7 @@ def test_a_prepared_task_is_a_parquet_file_and_an_error_leaves_none(tmp_path) ->
             labels=[0, 1],
         )
     assert not output.exists()
-    prepare_task(tmp_path / "rows", output, None, kind="sequence", columns=PAIR, labels=[0, 1])
+    prepare_task([tmp_path / "rows"], output, None, kind="sequence", columns=PAIR, labels=[0, 1])
     assert pd.read_parquet(output)["label"].tolist() == [1, 0]
 
 

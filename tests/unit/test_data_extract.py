@@ -42,7 +42,7 @@ def dump(tmp_path, monkeypatch) -> Path:
 
 
 def test_sentences_come_in_the_order_of_the_dump(dump, tmp_path) -> None:
-    count = extract_lines(dump, tmp_path / "a.txt.zst", DUMP, SETTINGS)
+    count = extract_lines([dump], tmp_path / "a.txt.zst", DUMP, SETTINGS)
     lines = list(read_lines(tmp_path / "a.txt.zst"))
     assert count == len(lines) == 40 * 10
     expected = [f"Sentence {i} of article {n} is here." for n in range(40) for i in range(10)]
@@ -51,7 +51,7 @@ def test_sentences_come_in_the_order_of_the_dump(dump, tmp_path) -> None:
 
 def test_the_bytes_do_not_depend_on_the_number_of_processes(dump, tmp_path) -> None:
     for threads in (1, 2, 3):
-        extract_lines(dump, tmp_path / f"{threads}.txt.zst", DUMP, SETTINGS, threads=threads)
+        extract_lines([dump], tmp_path / f"{threads}.txt.zst", DUMP, SETTINGS, threads=threads)
     one, two, three = ((tmp_path / f"{n}.txt.zst").read_bytes() for n in (1, 2, 3))
     assert one == two == three
 
@@ -59,7 +59,7 @@ def test_the_bytes_do_not_depend_on_the_number_of_processes(dump, tmp_path) -> N
 def test_a_share_of_the_articles_is_a_seeded_sample(dump, tmp_path) -> None:
     def articles(**options) -> set[str]:
         path = tmp_path / "share.txt.zst"
-        extract_lines(dump, path, DUMP, replace(SETTINGS, article_share=0.2, **options))
+        extract_lines([dump], path, DUMP, replace(SETTINGS, article_share=0.2, **options))
         return {line.split()[4] for line in read_lines(path)}
 
     first = articles(seed=1)
@@ -70,7 +70,7 @@ def test_a_share_of_the_articles_is_a_seeded_sample(dump, tmp_path) -> None:
 
 def test_an_interrupted_extraction_goes_on(dump, tmp_path, monkeypatch) -> None:
     whole, output, state = tmp_path / "whole.zst", tmp_path / "out.zst", tmp_path / "state"
-    extract_lines(dump, whole, DUMP, SETTINGS)
+    extract_lines([dump], whole, DUMP, SETTINGS)
     parse, parsed = extract.parse_articles, []
 
     def stops(articles, settings):
@@ -82,14 +82,14 @@ def test_an_interrupted_extraction_goes_on(dump, tmp_path, monkeypatch) -> None:
     options = {"state_dir": state, "code": "c", "save_seconds": 0}
     monkeypatch.setattr(extract, "parse_articles", stops)
     with pytest.raises(KeyboardInterrupt):
-        extract_lines(dump, output, DUMP, SETTINGS, **options)
+        extract_lines([dump], output, DUMP, SETTINGS, **options)
     assert not output.exists()
 
     resumed = []
     monkeypatch.setattr(
         extract, "parse_articles", lambda a, s: resumed.append(len(a)) or parse(a, s)
     )
-    extract_lines(dump, output, DUMP, SETTINGS, **options)
+    extract_lines([dump], output, DUMP, SETTINGS, **options)
     assert sum(parsed) + sum(resumed) == 40
     assert output.read_bytes() == whole.read_bytes()
     assert not state.exists()
@@ -107,13 +107,13 @@ def test_progress_of_other_settings_or_code_is_not_resumed(dump, tmp_path, monke
 
     monkeypatch.setattr(extract, "parse_articles", stops)
     with pytest.raises(KeyboardInterrupt):
-        extract_lines(dump, tmp_path / "o", DUMP, SETTINGS, state_dir=state, save_seconds=0)
+        extract_lines([dump], tmp_path / "o", DUMP, SETTINGS, state_dir=state, save_seconds=0)
     counted = []
     monkeypatch.setattr(
         extract, "parse_articles", lambda a, s: counted.append(len(a)) or parse(a, s)
     )
     other = replace(SETTINGS, min_words=4)
-    extract_lines(dump, tmp_path / "o", DUMP, other, state_dir=state, save_seconds=0)
+    extract_lines([dump], tmp_path / "o", DUMP, other, state_dir=state, save_seconds=0)
     assert sum(counted) == 40
 
 
@@ -127,14 +127,14 @@ def slow(articles, settings):
     return parse(articles, settings)
 extract.parse_articles = slow
 description = {"format": "mediawiki", "column": None, "sentences": False, "key": "k"}
-extract.extract_lines(sys.argv[1], sys.argv[2], description, extract.ExtractionSettings("en"),
+extract.extract_lines([sys.argv[1]], sys.argv[2], description, extract.ExtractionSettings("en"),
                       threads=2, state_dir=sys.argv[3], save_seconds=0)
 """
 
 
 def test_a_killed_process_leaves_no_children_and_loses_little(dump, tmp_path) -> None:
     whole, output, state = tmp_path / "whole.zst", tmp_path / "out.zst", tmp_path / "state"
-    extract_lines(dump, whole, DUMP, SETTINGS)
+    extract_lines([dump], whole, DUMP, SETTINGS)
     environment = {**os.environ, "PYTHONPATH": str(SCRIPTS)}
     command = [sys.executable, "-c", SLOW, str(dump), str(output), str(state)]
     process = subprocess.Popen(command, env=environment, start_new_session=True)
@@ -178,12 +178,12 @@ def test_unreadable_articles_are_left_out_until_they_are_too_many(
     monkeypatch.setattr(extract, "UNREADABLE", (ZeroDivisionError,))
     output = tmp_path / "o.zst"
     lenient = replace(SETTINGS, max_failed_share=0.03)
-    assert extract_lines(dump, output, DUMP, lenient) == 39 * 10
+    assert extract_lines([dump], output, DUMP, lenient) == 39 * 10
     assert "'P7' left out" in caplog.text
     strict = replace(SETTINGS, max_failed_share=0.02)
     output.unlink()
     with pytest.raises(UserError, match=r"1 of 40 articles can't be parsed"):
-        extract_lines(dump, output, DUMP, strict)
+        extract_lines([dump], output, DUMP, strict)
     assert not output.exists()
 
 
@@ -194,14 +194,14 @@ def test_lines_of_a_text_are_cleaned(tmp_path) -> None:
     source = tmp_path / "text"
     source.write_text("  One   line.  Two sentences. \n\n \t\nOK\n")
     output = tmp_path / "o.zst"
-    assert extract_lines(source, output, TEXT, SETTINGS) == 2
+    assert extract_lines([source], output, TEXT, SETTINGS) == 2
     assert list(read_lines(output)) == ["One line. Two sentences.", "OK"]
 
 
 def test_documents_are_cut_into_sentences_on_request(tmp_path) -> None:
     source = tmp_path / "text"
     source.write_text("One line. Two sentences.\nThree\n")
-    extract_lines(source, tmp_path / "o.zst", TEXT | {"sentences": True}, SETTINGS)
+    extract_lines([source], tmp_path / "o.zst", TEXT | {"sentences": True}, SETTINGS)
     assert list(read_lines(tmp_path / "o.zst")) == ["One line.", "Two sentences.", "Three"]
 
 
@@ -209,7 +209,7 @@ def test_lines_of_a_column(tmp_path) -> None:
     source = tmp_path / "bills"
     source.write_text('{"text": "A bill\\n\\n  to do  x\\n"}\n{"text": null}\n{"text": "B"}\n')
     description = {"format": "jsonl", "column": "text", "sentences": False, "key": "k"}
-    extract_lines(source, tmp_path / "o.zst", description, SETTINGS)
+    extract_lines([source], tmp_path / "o.zst", description, SETTINGS)
     assert list(read_lines(tmp_path / "o.zst")) == ["A bill", "to do x", "B"]
 
 
@@ -230,7 +230,7 @@ def test_unusable_sources_are_one_line(tmp_path, description, content, told) -> 
     source = tmp_path / "source"
     source.write_text(content)
     with pytest.raises(UserError, match=told) as caught:
-        extract_lines(source, tmp_path / "o.zst", description, SETTINGS)
+        extract_lines([source], tmp_path / "o.zst", description, SETTINGS)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "o.zst").exists()
 
@@ -239,8 +239,16 @@ def test_a_sample_of_a_domain_text(tmp_path) -> None:
     source = tmp_path / "text"
     source.write_text("".join(f"line {i % 50}\n" for i in range(100)))
     output = tmp_path / "o.zst"
-    assert extract_sample(source, output, TEXT, SETTINGS, lines=None) == 50
-    assert extract_sample(source, output, TEXT, SETTINGS, lines=20) == 20
+    assert extract_sample([source], output, TEXT, SETTINGS, lines=None) == 50
+    assert extract_sample([source], output, TEXT, SETTINGS, lines=20) == 20
     with pytest.raises(UserError, match=r"^k\.lines: .* 50 distinct lines"):
-        extract_sample(source, output, TEXT, SETTINGS, lines=51)
+        extract_sample([source], output, TEXT, SETTINGS, lines=51)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["o.zst", "text"]
+
+
+def test_several_files_are_read_one_after_the_other(tmp_path):
+    first, second = tmp_path / "a.txt", tmp_path / "b.txt"
+    first.write_text("one line\n", encoding="utf-8")
+    second.write_text("another line\n", encoding="utf-8")
+    assert extract_lines([second, first], tmp_path / "o.zst", TEXT, SETTINGS) == 2
+    assert list(read_lines(tmp_path / "o.zst")) == ["another line", "one line"]

@@ -9,7 +9,8 @@ import re
 from pathlib import Path
 
 import sagevocab
-from sagevocab.data.catalogue import load_catalogue, resolve_source
+from sagevocab.config import missing_files
+from sagevocab.data.catalogue import load_catalogue, local_files, resolve_source
 from sagevocab.errors import UserError
 from sagevocab.provenance import source_digest
 from snakemake.exceptions import WorkflowError
@@ -375,15 +376,15 @@ def resolved_source(section, name, split=None):
         resolved = resolve_source(source, CATALOGUE, key=key, split=split)
     except UserError as error:
         raise WorkflowError(f"config key {error}") from error
-    if resolved["kind"] == "path" and not Path(resolved["name"]).is_file():
-        raise WorkflowError(f"config key {key}.path: there is no file {resolved['name']!r}")
+    if resolved["kind"] == "path" and (missing := missing_files(resolved["name"])):
+        raise WorkflowError(f"config key {key}.path: there is no file {missing[0]!r}")
     return resolved
 
 
 def source_form(section, name, split=None):
     """Of a source, what reading it depends on."""
     resolved = resolved_source(section, name, split)
-    return {field: resolved[field] for field in ("key", "format", "column", "sentences")}
+    return {field: resolved[field] for field in ("key", "kind", "format", "column", "sentences")}
 
 
 def generator_code(section, name, split=None):
@@ -393,10 +394,10 @@ def generator_code(section, name, split=None):
 
 
 def source_input(section, name, retrieved, split=None):
-    """Input files of a source: a local file itself, else what a retrieve rule made of it."""
+    """Input files of a source: local files themselves, else what a retrieve rule made of it."""
     source = resolved_source(section, name, split)
     if source["kind"] == "path":
-        return [source["name"]]
+        return local_files(source["name"])
     return [result(retrieved), result(f"{retrieved}.source.json")]
 
 

@@ -64,6 +64,7 @@ rule sample_corpus:
         heldout_lines=lambda wildcards: setting("language_settings", wildcards.lang)[
             "heldout_lines"
         ],
+        shuffle=lambda wildcards: setting("language_settings", wildcards.lang).get("shuffle"),
         seed=config["seed"],
         code=library_digest("data.corpus"),
     script:

@@ -1,14 +1,15 @@
 """Adapter of rule extract_domain."""
 
-from sagevocab.data.catalogue import read_description
+from sagevocab.data.catalogue import read_source
 from sagevocab.data.extract import ExtractionSettings, extract_sample
 from sagevocab.provenance import job
 
 with job(snakemake):
+    files, description = read_source(snakemake.params.source, snakemake.input.source)
     extract_sample(
-        snakemake.input.source[0],
+        files,
         snakemake.output.lines,
-        read_description(snakemake.params.source, snakemake.input.source),
+        description,
         ExtractionSettings(
             language=snakemake.params.language,
             min_words=snakemake.params.min_words,

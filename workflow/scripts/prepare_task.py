@@ -1,14 +1,15 @@
 """Adapter of rule prepare_task."""
 
-from sagevocab.data.catalogue import read_description
+from sagevocab.data.catalogue import read_source
 from sagevocab.data.datasets import prepare_task
 from sagevocab.provenance import job
 
 with job(snakemake):
+    files, description = read_source(snakemake.params.source, snakemake.input.source)
     prepare_task(
-        snakemake.input.source[0],
+        files,
         snakemake.output.rows,
-        read_description(snakemake.params.source, snakemake.input.source)["format"],
+        description["format"],
         kind=snakemake.params.kind,
         columns=snakemake.params.columns,
         labels=snakemake.params.labels,

@@ -10,6 +10,7 @@ with job(snakemake):
         snakemake.output.heldout,
         lines=snakemake.params.lines,
         heldout_lines=snakemake.params.heldout_lines,
+        shuffle=snakemake.params.shuffle,
         seed=snakemake.params.seed,
         key=f"language_settings.{snakemake.wildcards.lang}",
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import yaml
 from jsonschema import Draft202012Validator, ValidationError, validators
 from jsonschema.exceptions import best_match
 
+from sagevocab.data.catalogue import local_files
 from sagevocab.errors import UserError
 
 BUDGETS = ("hours", "steps", "tokens")
@@ -171,14 +172,19 @@ def _sources(config: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             yield f"task_settings.{name}.source.{split}", source
 
 
+def missing_files(path: str | Sequence[str]) -> list[str]:
+    """Return those of a source's local files that are not there."""
+    return [file for file in local_files(path) if not Path(file).is_file()]
+
+
 def _source_problems(config: dict[str, Any]) -> Iterator[str]:
     for key, source in _sources(config):
         kind = next((kind for kind in SOURCE_KINDS if source.get(kind)), None)
         if kind is None:
             yield f"config key {key}: none of {', '.join(SOURCE_KINDS)} is given"
-        elif kind == "path" and not Path(source["path"]).is_file():
+        elif kind == "path" and (missing := missing_files(source["path"])):
             yield (
-                f"config key {key}.path: there is no file {source['path']}; "
+                f"config key {key}.path: there is no file {missing[0]}; "
                 "paths are relative to the working directory"
             )
         elif kind in ("path", "package") and not source.get("format"):

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
@@ -174,11 +175,18 @@ def _described(entry: Entry, catalogue: dict[str, Entry], split: str | None) -> 
     return {name: value for name, value in fields.items() if value is not None}
 
 
-def read_description(source: dict[str, Any], files: list[str]) -> dict[str, Any]:
-    """Description of a source: of a local file as it is configured, else as it was retrieved.
+def local_files(path: str | Sequence[str]) -> list[str]:
+    """Return the files of a `path:`, which is one file or a list of them."""
+    return [path] if isinstance(path, str) else list(path)
 
-    files: what a rule got for the source: the file, and its description if it was retrieved.
+
+def read_source(source: dict[str, Any], files: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
+    """Return the data files of a source, and its description.
+
+    The description of local files is as configured, else as they were retrieved.
+    files: what a rule got for the source: its local files, or one file and its description.
     """
-    if len(files) == 1:
-        return source
-    return json.loads(Path(files[1]).read_text(encoding="utf-8"))
+    if source["kind"] == "path":
+        return list(files), source
+    data, description = files
+    return [data], json.loads(Path(description).read_text(encoding="utf-8"))

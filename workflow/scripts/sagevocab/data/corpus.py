@@ -286,12 +286,14 @@ def sample_corpus(
     *,
     lines: int | None,
     heldout_lines: int = 0,
+    shuffle: bool = False,
     seed: int,
     key: str,
 ) -> tuple[int, int]:
     """Write a seeded sample of distinct lines, and others held out from it; return both counts.
 
-    lines: how many to train on; None for all that are not held out.
+    lines: how many to train on; None for all that are not held out. shuffle: put those in a seeded
+    random order instead of the source's; holds them in memory.
     key: configuration key of the corpus, for the message.
 
     Raises:
@@ -305,7 +307,8 @@ def sample_corpus(
         "%s: %d lines, %d distinct, %d sampled, %d held out",
         *(source, len(digests), len(first), len(chosen), len(kept_out)),
     )
-    write_lines(train, _lines_at(source, chosen))
+    training = _lines_at(source, chosen)
+    write_lines(train, _shuffled(training, seed) if shuffle else training)
     if heldout is not None:
         write_lines(heldout, _lines_at(source, kept_out))
     return len(chosen), len(kept_out)
@@ -351,6 +354,11 @@ def sample_lines(
     distinct = list(dict.fromkeys(lines))
     chosen, kept_out = choose_lines(np.arange(len(distinct)), count, heldout, seed)
     return [distinct[i] for i in chosen], [distinct[i] for i in kept_out]
+
+
+def _shuffled(lines: Iterable[str], seed: int) -> list[str]:
+    held = list(lines)
+    return [held[i] for i in np.random.default_rng(seed).permutation(len(held))]
 
 
 def _lines_at(path: str | Path, positions: np.ndarray) -> Iterator[str]:

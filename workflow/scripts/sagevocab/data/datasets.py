@@ -193,7 +193,7 @@ def _is_conll_token(path: str | Path, number: int, fields: list[str]) -> bool:
 
 
 def prepare_task(
-    source: str | Path,
+    sources: Sequence[str | Path],
     output: str | Path,
     format: str | None,
     *,
@@ -201,10 +201,14 @@ def prepare_task(
     columns: dict[str, str],
     labels: Sequence[Any] | None,
 ) -> None:
-    """Read one split of a task and write its rows (.parquet) as `normalise_task` makes them."""
-    frame = read_rows(source, format)
-    rows = normalise_task(frame, kind=kind, columns=columns, labels=labels, source=source)
-    log.info("%s: %d rows", source, len(rows))
+    """Read one split of a task and write its rows (.parquet) as `normalise_task` makes them.
+
+    sources: files of one form; their rows follow one another.
+    """
+    form = {"kind": kind, "columns": columns, "labels": labels}
+    parts = [normalise_task(read_rows(file, format), source=file, **form) for file in sources]
+    rows = pd.concat(parts, ignore_index=True)
+    log.info("%s: %d rows", ", ".join(map(str, sources)), len(rows))
     write_parquet(output, rows)
 
 

@@ -15,9 +15,10 @@ import os
 import threading
 import time
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
+from itertools import chain
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
@@ -69,7 +70,7 @@ class _Batch(NamedTuple):
 
 
 def extract_lines(
-    source: str | Path,
+    sources: Sequence[str | Path],
     output: str | Path,
     description: dict[str, Any],
     settings: ExtractionSettings,
@@ -79,30 +80,32 @@ def extract_lines(
     code: str = "",
     save_seconds: float = SAVE_SECONDS,
 ) -> int:
-    """Write the source's lines to `output` (.txt.zst) and return their number.
+    """Write the lines of one source after the other to `output` (.txt.zst); return their number.
 
+    sources: files of one form.
     description: `format`, `column` and `sentences` (whether texts are cut into sentences) of the
-        source; a MediaWiki dump always is.
+        sources; a MediaWiki dump always is.
     state_dir, code: where the progress on a dump is kept, and which code's progress counts.
 
     Raises:
-        UserError: the source is damaged, of another format, or has no usable line.
+        UserError: a source is damaged, of another format, or none has a usable line.
     """
+    names = ", ".join(map(str, sources))
     if not description.get("format"):
-        raise UserError(f"{description['key']}.format: is not set; say what {source} is")
-    state = ResumableState(state_dir, _fingerprint(source, settings, code) if state_dir else "")
+        raise UserError(f"{description['key']}.format: is not set; say what {names} is")
+    state = ResumableState(state_dir, _fingerprint(sources, settings, code) if state_dir else "")
     if description["format"] == "mediawiki":
-        lines = _dump_sentences(source, settings, threads, state, save_seconds)
+        lines = _dump_sentences(sources, settings, threads, state, save_seconds)
     else:
-        lines = _column_lines(source, description, settings)
-    count = write_lines(output, _nonempty(lines, source))
-    log.info("%s: %d lines", source, count)
+        lines = chain.from_iterable(_column_lines(s, description, settings) for s in sources)
+    count = write_lines(output, _nonempty(lines, names))
+    log.info("%s: %d lines", names, count)
     state.clear()
     return count
 
 
 def extract_sample(
-    source: str | Path,
+    sources: Sequence[str | Path],
     output: str | Path,
     description: dict[str, Any],
     settings: ExtractionSettings,
@@ -110,7 +113,7 @@ def extract_sample(
     lines: int | None,
     threads: int = 1,
 ) -> int:
-    """Write a seeded sample (None: all) of the source's distinct lines; return their number.
+    """Write a seeded sample (None: all) of the sources' distinct lines; return their number.
 
     Raises:
         UserError: as `extract_lines`, or fewer distinct lines than asked for.
@@ -118,16 +121,16 @@ def extract_sample(
     key = description["key"].removesuffix(".source")
     with TemporaryDirectory(dir=Path(output).parent, prefix=".extract-") as folder:
         everything = Path(folder) / "lines.txt.zst"
-        extract_lines(source, everything, description, settings, threads=threads)
+        extract_lines(sources, everything, description, settings, threads=threads)
         count, _ = sample_corpus(everything, output, None, lines=lines, seed=settings.seed, key=key)
     return count
 
 
-def _nonempty(lines: Iterator[str], source: str | Path) -> Iterator[str]:
+def _nonempty(lines: Iterator[str], names: str) -> Iterator[str]:
     first = next(lines, None)
     if first is None:
         raise UserError(
-            f"{source}: holds no usable line of text; check the file, `format`, `column`"
+            f"{names}: holds no usable line of text; check the file, `format`, `column`"
         )
     yield first
     yield from lines
@@ -146,17 +149,17 @@ def _column_lines(source, description: dict[str, Any], settings) -> Iterator[str
 
 
 def _dump_sentences(
-    source: str | Path,
+    sources: Sequence[str | Path],
     settings: ExtractionSettings,
     threads: int,
     state: ResumableState,
     save_seconds: float,
 ) -> Iterator[str]:
     """Sentences of a dump: first those of an earlier, unfinished run, then the rest."""
-    progress = _Progress(source, settings, state, save_seconds)
+    progress = _Progress(", ".join(map(str, sources)), settings, state, save_seconds)
     for sentences in progress.saved():
         yield from sentences
-    articles = _chosen(read_articles(source), settings)
+    articles = _chosen(chain.from_iterable(map(read_articles, sources)), settings)
     remaining = itertools.islice(articles, progress.articles, None)
     for batch in _parsed(_batches(remaining), settings, threads):
         yield from batch.sentences
@@ -243,7 +246,7 @@ class _Progress:
     """Counts articles and failures, and keeps finished sentences in the state folder."""
 
     def __init__(
-        self, source: str | Path, settings: ExtractionSettings, state: ResumableState, every: float
+        self, source: str, settings: ExtractionSettings, state: ResumableState, every: float
     ) -> None:
         self.articles = self.failed = self.sentences = 0
         self._source, self._settings, self._state, self._every = source, settings, state, every
@@ -304,15 +307,19 @@ class _Progress:
             )
 
 
-def _fingerprint(source: str | Path, settings: ExtractionSettings, code: str) -> str:
-    """What saved progress must agree on: the source's size, date and edges, settings, code.
+def _fingerprint(sources: Sequence[str | Path], settings: ExtractionSettings, code: str) -> str:
+    """What saved progress must agree on: the sources' sizes, dates and edges, settings, code.
 
     Reading all of a 20 GB dump only to know it again would take minutes.
     """
+    edges = (part for source in sources for part in _edges(source))
+    return fingerprint(*edges, asdict(settings), code)
+
+
+def _edges(source: str | Path) -> tuple[int, int, bytes, bytes]:
     path = Path(source)
     status = path.stat()
     with path.open("rb") as file:
         start = file.read(_EDGE_BYTES)
         file.seek(max(0, status.st_size - _EDGE_BYTES))
-        end = file.read()
-    return fingerprint(status.st_size, status.st_mtime_ns, start, end, asdict(settings), code)
+        return status.st_size, status.st_mtime_ns, start, file.read()

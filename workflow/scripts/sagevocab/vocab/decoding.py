@@ -324,7 +324,7 @@ def take_runs(values, offsets, which):
 @compiled
 def put_runs(values, offsets, which, new_values, new_offsets):
     """Put new runs in the place of those of `which` (ascending); return values and offsets."""
-    ends, k = np.zeros(len(offsets), np.int64), 0
+    ends = np.zeros(len(offsets), np.int64)
     source = np.full(len(offsets) - 1, -1, np.int64)
     source[which] = np.arange(len(which))
     for run in range(len(offsets) - 1):

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
+from sagevocab.data.catalogue import local_files
 from sagevocab.errors import UserError
 from sagevocab.state import write_json, write_text
 from sagevocab.vocab.hub import greedy_tokenizer, merge_tokenizer, unigram_tokenizer
@@ -203,7 +204,8 @@ def describe_source(source: Mapping[str, Any] | None) -> tuple[str, bool]:
     if kind == "generator":
         return f"synthetic text of the generator `{name}`", True
     if kind == "path":
-        return f"the file `{PurePath(name).name}`", False
+        files = [f"`{PurePath(file).name}`" for file in local_files(name)]
+        return f"the file{'s' * (len(files) > 1)} {' and '.join(files)}", False
     told = [source.get("title") or f"`{name}`", source.get("licence"), source.get("origin")]
     if source.get("instead_of"):
         told.append(f"in the place of `{source['instead_of']}`, which could not be had")

@@ -28,7 +28,13 @@ import pandas as pd
 from sagevocab.errors import UserError
 from sagevocab.provenance import source_digest
 from sagevocab.state import ResumableState, fingerprint
-from sagevocab.vocab.ablation import AblationLosses, Objective, lowest_first, make_decoder
+from sagevocab.vocab.ablation import (
+    DECODERS,
+    AblationLosses,
+    Objective,
+    lowest_first,
+    make_decoder,
+)
 from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
 from sagevocab.vocab.pieces import is_single_character
 from sagevocab.vocab.segment import GreedySegmenter, MergeSegmenter, Segmenter
@@ -101,11 +107,10 @@ class SageSettings:
         for key in ("prune_batch", "candidates", "rerank_every", "retrain_every", "threads"):
             if getattr(self, key) < 1:
                 raise UserError(f"sage.{key}: {getattr(self, key)} is too small; use 1 or more")
-        if self.context_matrix not in CONTEXT_MATRICES:
-            names = ", ".join(CONTEXT_MATRICES)
-            raise UserError(
-                f"sage.context_matrix: {self.context_matrix!r} is unknown; choose one of {names}"
-            )
+        for key, known in (("decoder", DECODERS), ("context_matrix", CONTEXT_MATRICES)):
+            if (value := getattr(self, key)) not in known:
+                names = ", ".join(known)
+                raise UserError(f"sage.{key}: {value!r} is unknown; choose one of {names}")
         self.objective()
 
     def objective(self) -> Objective:
@@ -187,6 +192,16 @@ def _check(
         raise UserError("corpus: holds no word; use a corpus with text")
     if embeddings.pieces != list(pieces):
         raise UserError("embeddings: are of another vocabulary; train them for the initial one")
+    check_sizes(pieces, settings)
+
+
+def check_sizes(pieces: Sequence[str], settings: SageSettings) -> None:
+    """Refuse settings that do not go with the initial vocabulary `pieces`.
+
+    Raises:
+        UserError: the final size is above the initial one or below the number of single
+            characters, or the candidates run out.
+    """
     final, singles = settings.final_size, sum(map(is_single_character, pieces))
     if final < singles:
         raise UserError(
@@ -196,10 +211,19 @@ def _check(
     if final > len(pieces):
         raise UserError(
             f"vocabulary.final_size: {final} is above the {len(pieces)} initial pieces; lower it "
-            "or raise vocabulary.initial_size"
+            "or start from a larger vocabulary"
         )
+    check_candidates(len(pieces), settings)
+
+
+def check_candidates(initial_size: int, settings: SageSettings) -> None:
+    """Refuse fewer candidates than are pruned from one ranking to the next.
+
+    Raises:
+        UserError: they run out.
+    """
     between = settings.prune_batch * settings.rerank_every
-    needed = min(between, len(pieces) - final)
+    needed = min(between, initial_size - settings.final_size)
     if settings.candidates < needed:
         raise UserError(
             f"sage.candidates: {settings.candidates} run out before the next ranking; use {needed} "

@@ -31,14 +31,18 @@ from sagevocab.state import (
     write_json,
     write_parquet,
 )
-from sagevocab.vocab.ablation import DECODERS
 from sagevocab.vocab.bpe import TrainingSettings
 from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
 from sagevocab.vocab.export import Card, WordSettings, export_greedy
 from sagevocab.vocab.initial import TRAINERS, InitialVocabulary, read_initial, train_initial
-from sagevocab.vocab.pieces import is_single_character
 from sagevocab.vocab.progress import Listener, Progress, listening
-from sagevocab.vocab.sage import SageSettings, build_sage, settings_from
+from sagevocab.vocab.sage import (
+    SageSettings,
+    build_sage,
+    check_candidates,
+    check_sizes,
+    settings_from,
+)
 from sagevocab.vocab.segment import GreedySegmenter, MergeSegmenter, Segmenter
 from sagevocab.vocab.words import Normalizer, WordCorpus
 
@@ -95,7 +99,6 @@ class TrainSettings:
         """
         self._check_bounds()
         self._check_sizes()
-        self._check_names()
         if self.initial == "unigram":
             _check_merges(self.sage, None)
 
@@ -121,14 +124,7 @@ class TrainSettings:
                 f"vocabulary.final_size: {final} is above vocabulary.initial_size "
                 f"({self.initial_size}); SaGe prunes from the one to the other"
             )
-        _check_candidates(self.sage, self.initial_size)
-
-    def _check_names(self) -> None:
-        if self.sage.decoder not in DECODERS:
-            names = ", ".join(DECODERS)
-            raise UserError(
-                f"sage.decoder: {self.sage.decoder!r} is unknown; choose one of {names}"
-            )
+        check_candidates(self.initial_size, self.sage)
 
     def described(self) -> dict[str, Any]:
         """Return the settings for a record; the number of threads is none of them."""
@@ -320,14 +316,14 @@ def _initial_and_corpus(
     name = describe_texts(texts)
     if settings.initial not in TRAINERS:
         initial = read_initial(settings.initial, settings.words)
-        _check_sizes(initial, settings.sage)
+        _check_pruning(initial, settings.sage)
         return initial, _corpus(lines_of(texts, errors), initial.words, name)
     staged = work.folder / "text.txt.zst"
     write_lines(staged, lines_of(texts, errors))
     corpus = _corpus(read_lines(staged), settings.words, name)
     progress(Progress("initial vocabulary"))
     initial = _trained(settings, staged, work, name)
-    _check_sizes(initial, settings.sage)
+    _check_pruning(initial, settings.sage)
     return initial, corpus
 
 
@@ -362,31 +358,10 @@ def _segmenter(initial: InitialVocabulary, decoder: str) -> Segmenter:
     return GreedySegmenter(initial.pieces)
 
 
-def _check_sizes(initial: InitialVocabulary, sage: SageSettings) -> None:
+def _check_pruning(initial: InitialVocabulary, sage: SageSettings) -> None:
     """Refuse before Word2Vec what pruning would refuse after it."""
-    size, final = len(initial.pieces), sage.final_size
-    singles = sum(map(is_single_character, initial.pieces))
-    if final > size:
-        raise UserError(
-            f"vocabulary.final_size: {final} is above the {size} initial pieces; lower it or give "
-            "a larger initial vocabulary"
-        )
-    if final < singles:
-        raise UserError(
-            f"vocabulary.final_size: {final} is below the {singles} single characters, which are "
-            "never pruned; raise it or lower vocabulary.character_coverage"
-        )
-    _check_candidates(sage, size)
+    check_sizes(initial.pieces, sage)
     _check_merges(sage, initial.merges)
-
-
-def _check_candidates(sage: SageSettings, size: int) -> None:
-    needed = min(sage.prune_batch * sage.rerank_every, size - sage.final_size)
-    if sage.candidates < needed:
-        raise UserError(
-            f"sage.candidates: {sage.candidates} run out before the next ranking; use {needed} or "
-            "more, or lower sage.prune_batch or sage.rerank_every"
-        )
 
 
 def _check_merges(sage: SageSettings, merges: list[tuple[str, str]] | None) -> None:
