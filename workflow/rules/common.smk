@@ -460,8 +460,9 @@ def vocabulary_card(method, **settings):
 
 def corpus_description(wildcards):
     """What the retrieved corpus of a language really is, for model cards; nothing for a local file."""
-    name = f"retrieved/corpora/{wildcards.lang}"
-    return source_input("language_settings", wildcards.lang, name)[1:]
+    source = setting("language_settings", wildcards.lang)["source"]
+    description = result(f"retrieved/corpora/{wildcards.lang}.source.json")
+    return [description] if is_retrieved(source) else []
 
 
 def sage_reading(wildcards):
