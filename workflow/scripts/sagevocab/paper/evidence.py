@@ -27,7 +27,10 @@ TRAIN = "train"
 
 @dataclass(frozen=True)
 class Run:
-    """A run's settings, as far as claims need them, and its folder of artefacts.
+    """A run's settings, as far as claims need them, and where its artefacts stand.
+
+    The methods that return paths are all that the claims know of the folders: a subclass that
+    answers them otherwise lets the same claims be measured on other artefacts.
 
     folder: `results/{run}`. domains, tasks: name -> language.
     tokenizers: name -> preset of a SaGe tokenizer, or None.
@@ -54,6 +57,22 @@ class Run:
     def sage_tokenizers(self) -> list[str]:
         """Names of the tokenizers that SaGe made, in the run's order."""
         return [name for name, preset in self.tokenizers.items() if preset is not None]
+
+    def vocabulary(self, language: str, tokenizer: str) -> Path:
+        """Return the folder with a tokenizer's `pieces.txt`."""
+        return self.folder / "vocab" / language / tokenizer
+
+    def initial(self, language: str) -> Path:
+        """Return the folder with the `pieces.txt` that SaGe starts from."""
+        return self.folder / "vocab" / language / "bpe_initial"
+
+    def analysis(self, language: str, corpus: str, tokenizer: str) -> Path:
+        """Return the folder with the measurements of a tokenizer on a corpus."""
+        return self.folder / "analysis" / language / corpus / tokenizer
+
+    def words(self, language: str, corpus: str) -> Path:
+        """Return the file of a corpus as word types, which no tokenizer changes."""
+        return self.folder / "corpus" / f"{language}.{corpus}.words.npz"
 
 
 @dataclass(frozen=True)
@@ -90,8 +109,7 @@ class Case:
     def initial_pieces(self) -> list[str]:
         """Return the vocabulary that SaGe starts from."""
         self._require_language()
-        folder = self.run.folder / "vocab" / str(self.language) / "bpe_initial"
-        return list(_pieces(folder / "pieces.txt"))
+        return list(_pieces(self.run.initial(str(self.language)) / "pieces.txt"))
 
     def frequencies(self, tokenizer: str) -> pd.Series:
         """Return the count of every piece in the corpus."""
@@ -131,7 +149,7 @@ class Case:
     def _vocabulary(self, tokenizer: str) -> Path:
         self._require_language()
         self._require_tokenizer(tokenizer)
-        return self.run.folder / "vocab" / str(self.language) / tokenizer
+        return self.run.vocabulary(str(self.language), tokenizer)
 
     def _analysis(self, tokenizer: str, corpus: str | None = None) -> Path:
         self._require_language()
@@ -139,7 +157,7 @@ class Case:
         corpus = corpus or self.corpus
         if corpus != TRAIN and corpus not in self.run.domains:
             raise NotMeasurableError(f"config key domains has no {corpus}")
-        return self.run.folder / "analysis" / str(self.language) / corpus / tokenizer
+        return self.run.analysis(str(self.language), corpus, tokenizer)
 
     def _require_language(self) -> None:
         if self.language not in self.run.languages:
