@@ -34,10 +34,12 @@ report: "workflow/report/workflow.rst"
 
 
 include: "workflow/rules/common.smk"
+include: "workflow/rules/common_studies.smk"
 include: "workflow/rules/retrieve.smk"
 include: "workflow/rules/corpus.smk"
 include: "workflow/rules/vocabulary.smk"
 include: "workflow/rules/intrinsic.smk"
+include: "workflow/rules/studies.smk"
 include: "workflow/rules/pretrain.smk"
 include: "workflow/rules/finetune.smk"
 include: "workflow/rules/paper.smk"
@@ -70,6 +72,12 @@ rule intrinsic:
     input:
         targets_of("analysis"),
         artefacts(INTRINSIC_FIGURES + INTRINSIC_TABLES),
+
+
+rule studies:
+    """Vocabularies by the readings of the loss, other samples and other settings."""
+    input:
+        targets_of("studies"),
 
 
 rule downstream:

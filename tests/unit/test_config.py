@@ -42,8 +42,22 @@ def leaves(node: object, path: tuple = ()) -> dict:
     return {k: v for key, child in node.items() for k, v in leaves(child, (*path, key)).items()}
 
 
-def test_the_demo_overrides_only_what_differs(paper: dict) -> None:
-    demo = leaves(yaml.safe_load((ROOT / "config/demo.yaml").read_text()))
+def test_the_configuration_for_local_texts_is_valid_once_they_are_there(
+    paper: dict, tmp_path, monkeypatch
+) -> None:
+    config = merged(paper, yaml.safe_load((ROOT / "config/wiki.yaml").read_text()))
+    with pytest.raises(UserError, match="there is no file data/en.txt.xz"):
+        check_config(copy.deepcopy(config), SCHEMA)
+    for path in (value for key, value in leaves(config).items() if key[-1] == "path"):
+        (tmp_path / path).parent.mkdir(exist_ok=True)
+        (tmp_path / path).touch()
+    monkeypatch.chdir(tmp_path)
+    check_config(config, SCHEMA)
+
+
+@pytest.mark.parametrize("name", ["demo", "wiki"])
+def test_an_override_holds_only_what_differs(paper: dict, name: str) -> None:
+    demo = leaves(yaml.safe_load((ROOT / f"config/{name}.yaml").read_text()))
     printed = leaves(paper)
     missing = object()
     assert [path for path, value in demo.items() if printed.get(path, missing) == value] == []
@@ -95,6 +109,26 @@ WRONG = [
     (
         {"tokenizers": ["x"], "tokenizer_settings": {"x": {"method": "external"}}},
         "config key tokenizer_settings.x.path: missing",
+    ),
+    (
+        {"language_settings": {"en": {"source": {"path": ["config.yaml", "no/such.xz"]}}}},
+        "config key language_settings.en.source.path: there is no file no/such.xz",
+    ),
+    (
+        {"studies": {"readings": ["mine"]}},
+        "config key studies.readings: 'mine' has no stanza in reading_settings",
+    ),
+    (
+        {"studies": {"varied": ["mine"]}},
+        "config key studies.varied: 'mine' is not in studies.readings",
+    ),
+    (
+        {"studies": {"values": {"rerank_every": [20]}}},
+        "config key studies.values.rerank_every: with 20, 2000 pieces are pruned between",
+    ),
+    (
+        {"studies": {"values": {"initial_size": [10]}}},
+        "config key studies.values.initial_size: 10 is below vocabulary.final_size (16000)",
     ),
     (
         {"tokenizer_settings": {"sage": {"decoder": "viterbi"}}},

@@ -11,6 +11,7 @@ from sagevocab.data.corpus import (
     clean_line,
     is_clean_sentence,
     read_lines,
+    sample_at_most,
     sample_corpus,
     sample_lines,
     split_sentences,
@@ -198,6 +199,16 @@ def test_a_shuffled_sample_holds_the_same_lines_in_another_order(corpus, tmp_pat
     assert sorted(shuffled) == sorted(train)
     assert kept_out == heldout
     assert sampled(corpus, tmp_path, shuffle=True, **options)[0] == shuffled
+
+
+@pytest.mark.parametrize(("lines", "size"), [(30, 30), (5000, 1000)])
+def test_a_sample_of_at_most_so_many_lines(corpus, tmp_path, lines, size) -> None:
+    output = tmp_path / "sample.txt.zst"
+    assert sample_at_most(corpus, output, lines=lines, seed=1) == size
+    everything, once = list(read_lines(corpus)), list(read_lines(output))
+    assert len(once) == size
+    remaining = iter(everything)
+    assert all(line in remaining for line in once)  # in the corpus's order
 
 
 def test_all_lines_and_none_held_out(corpus, tmp_path) -> None:

@@ -142,13 +142,14 @@ def artefacts(names):
 
 
 def targets_of(group):
-    """Files of a group of the run's artefacts: retrieved, vocabularies, analysis, models, scores."""
+    """Files of a group of the run's artefacts: retrieved, vocabularies, analysis, models ..."""
     return {
         "retrieved": retrieved_files,
         "vocabularies": vocabulary_files,
         "analysis": analysis_files,
         "models": model_files,
         "scores": score_files,
+        "studies": study_files,
     }[group]()
 
 

@@ -8,6 +8,7 @@
 #            neighbours.parquet    distinct pieces within each window of each piece
 #            lines.parquet         words and tokens of each line, for tests paired over lines
 #            summary.json          fertility, compression, entropy and the other measures of peers
+#            rankings.parquet      SaGe: losses of all pieces left at several batches
 # Steps: segment each word type once, then count over the sequence of types
 
 
@@ -42,3 +43,34 @@ rule count_pieces:
         code=library_digest("analysis.summary"),
     script:
         "../scripts/count_pieces.py"
+
+
+rule measure_rankings:
+    """The losses of all pieces, taken anew at several batches of a finished pruning (Section 3)."""
+    input:
+        words=result("corpus/{lang}.train.words.npz"),
+        pieces=result("vocab/{lang}/bpe_initial/pieces.txt"),
+        model=result("vocab/{lang}/bpe_initial/sentencepiece.model"),
+        embeddings=result("embeddings/{lang}/{tok}.npz"),
+        ablations=result("vocab/{lang}/{tok}/ablations.parquet"),
+    output:
+        rankings=result("analysis/{lang}/train/{tok}/rankings.parquet"),
+    log:
+        result("logs/measure_rankings/{lang}.{tok}.log"),
+    benchmark:
+        result("benchmarks/measure_rankings/{lang}.{tok}.tsv")
+    wildcard_constraints:
+        tok=any_of(tokenizers_of_method("sage")),
+    conda:
+        "../../envs/vocabulary.yaml"
+    threads: 2
+    resources:
+        mem_mb=memory(12000),
+        runtime=240,
+    params:
+        sage=sage_parameters,
+        every=config["analysis"]["ranking_every"],
+        merges=library_digest("vocab.bpe"),
+        code=library_digest("vocab.rankings"),
+    script:
+        "../scripts/measure_rankings.py"

@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from sagevocab.analysis.counts import count_corpus
+from sagevocab.analysis.counts import count_corpus, write_counts
 from sagevocab.analysis.summary import summarise
 from sagevocab.provenance import job
-from sagevocab.state import write_json, write_parquet
+from sagevocab.state import write_json
 from sagevocab.vocab.segment import load_segmenter
 from sagevocab.vocab.words import WordCorpus
 
@@ -14,7 +14,6 @@ with job(snakemake):
     corpus = WordCorpus.load(inputs.words)
     segmenter = load_segmenter(Path(inputs.tokenizer).parent)
     counts = count_corpus(corpus, segmenter, params.windows, threads=snakemake.threads)
-    for name in ("frequencies", "fertility", "neighbours", "lines"):
-        write_parquet(outputs[name], getattr(counts, name))
+    write_counts(counts, outputs)
     summary = summarise(corpus, counts, efficiency_lines=params.efficiency_lines, seed=params.seed)
     write_json(outputs.summary, summary)

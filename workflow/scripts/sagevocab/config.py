@@ -88,6 +88,8 @@ def _problems(config: dict[str, Any]) -> Iterator[str]:
     yield from _language_problems(config)
     yield from _source_problems(config)
     yield from _task_problems(config)
+    if config["studies"]["enabled"]:
+        yield from _study_problems(config)
     if config["lm"]["enabled"]:
         yield from _model_problems(config["lm"], config["tokenizers"])
 
@@ -132,6 +134,40 @@ def _ablation_problems(config: dict[str, Any]) -> Iterator[str]:
                 f"config key tokenizer_settings.{name}.loss_lines: a total loss is over all "
                 "lines; set it to all, or choose a mean loss"
             )
+
+
+def _study_problems(config: dict[str, Any]) -> Iterator[str]:
+    studies, known = config["studies"], config["reading_settings"]
+    for name in studies["readings"]:
+        if name not in known:
+            yield (
+                f"config key studies.readings: {name!r} has no stanza in reading_settings (there: "
+                f"{', '.join(sorted(known)) or 'none'}); add one or take the name out of the list"
+            )
+    for name in studies["varied"]:
+        if name not in studies["readings"]:
+            yield f"config key studies.varied: {name!r} is not in studies.readings; add it there"
+    for key, values in studies.get("values", {}).items():
+        for value in values:
+            yield from _value_problems(config, key, value)
+
+
+def _value_problems(config: dict[str, Any], key: str, value: int) -> Iterator[str]:
+    """What a build of the study of sensitivity would refuse after hours of the others."""
+    final = config["vocabulary"]["final_size"]
+    settings = {**config["sage"], "initial_size": config["vocabulary"]["initial_size"], key: value}
+    pruned = settings["initial_size"] - final
+    if pruned < 0:
+        yield (
+            f"config key studies.values.{key}: {value} is below vocabulary.final_size ({final}); "
+            "raise it"
+        )
+    needed = min(settings["prune_batch"] * settings["rerank_every"], pruned)
+    if settings["candidates"] < needed:
+        yield (
+            f"config key studies.values.{key}: with {value}, {needed} pieces are pruned between "
+            f"two rankings, more than the candidates ({settings['candidates']}); choose another"
+        )
 
 
 def _tokenizer_problems(config: dict[str, Any]) -> Iterator[str]:

@@ -11,7 +11,7 @@ word, but it is no piece: it has no frequency, no neighbours, and is nobody's ne
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -22,6 +22,7 @@ import numpy as np
 import pandas as pd
 
 from sagevocab.errors import UserError
+from sagevocab.state import write_parquet
 
 if TYPE_CHECKING:
     from sagevocab.vocab.segment import Segmenter
@@ -52,6 +53,12 @@ class Counts:
     neighbours: pd.DataFrame
     lines: pd.DataFrame
     unknown: int
+
+
+def write_counts(counts: Counts, outputs: Mapping[str, str]) -> None:
+    """Write the tables of `counts` as parquet; `outputs` maps their names to paths."""
+    for name in ("frequencies", "fertility", "neighbours", "lines"):
+        write_parquet(outputs[name], getattr(counts, name))
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,18 @@
+"""Adapter of rule train_study_embeddings."""
+
+from sagevocab.provenance import job
+from sagevocab.vocab.bpe import merges_of_model, read_model
+from sagevocab.vocab.embeddings import Word2VecSettings, train_embeddings
+from sagevocab.vocab.pieces import read_pieces
+from sagevocab.vocab.segment import GreedySegmenter, MergeSegmenter
+from sagevocab.vocab.words import WordCorpus
+
+with job(snakemake):
+    inputs, params, wildcards = snakemake.input, snakemake.params, snakemake.wildcards
+    corpus, pieces = WordCorpus.load(inputs.words), read_pieces(inputs.pieces)
+    segmenter = GreedySegmenter(pieces)
+    if wildcards.decoder == "merges":
+        segmenter = MergeSegmenter(pieces, merges_of_model(read_model(inputs.model)), pieces)
+    settings = Word2VecSettings(**params.word2vec, seed=int(wildcards.seed))
+    embeddings = train_embeddings(corpus, segmenter, settings, params.state_dir)
+    embeddings.save(snakemake.output.embeddings)
