@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from itertools import combinations
 from pathlib import Path
 
+import numba
 import numpy as np
 import pandas as pd
 from scipy import stats
@@ -102,20 +103,40 @@ class _RankedPair:
             np.unique(table[column].to_numpy()[both], return_inverse=True)[1]
             for column in (first, second)
         ]
+        self._sizes = [int(levels.max(initial=-1)) + 1 for levels in self._levels]
 
     def correlation(self, weights: np.ndarray) -> float:
         """Return Spearman's correlation; weights: float64, one a piece of the table."""
-        drawn = weights[self._rows]
-        one, two = (_midranks(levels, drawn) for levels in self._levels)
-        total = drawn.sum()
-        if total == 0:
-            return float("nan")
-        one, two = one - drawn @ one / total, two - drawn @ two / total
-        spread = np.sqrt((drawn @ one**2) * (drawn @ two**2))
-        return float(drawn @ (one * two) / spread) if spread > 0 else float("nan")
+        return _weighted_spearman(weights[self._rows], *self._levels, *self._sizes)
 
 
-def _midranks(levels: np.ndarray, weights: np.ndarray) -> np.ndarray:
-    """Return the mean rank of every observation, each standing `weights` times; ties share."""
-    sizes = np.bincount(levels, weights=weights)
-    return (np.cumsum(sizes) - (sizes - 1) / 2)[levels]
+@numba.njit(cache=True)
+def _weighted_spearman(weights, one, two, one_levels, two_levels):
+    """Correlate the mid-ranks of two rankings in which every observation stands `weights` times.
+
+    one, two: int64, the place of each observation's value among the distinct values.
+    """
+    first, second = _midranks(weights, one, one_levels), _midranks(weights, two, two_levels)
+    centre = (weights.sum() + 1) / 2
+    both = spread = other = 0.0
+    for row in range(len(weights)):
+        a, b = first[one[row]] - centre, second[two[row]] - centre
+        both += weights[row] * a * b
+        spread += weights[row] * a * a
+        other += weights[row] * b * b
+    product = spread * other
+    return both / np.sqrt(product) if product > 0 else np.nan
+
+
+@numba.njit(cache=True)
+def _midranks(weights, levels, n_levels):
+    """Return the mean rank of each distinct value; equal values share theirs."""
+    ranks = np.zeros(n_levels)
+    for row in range(len(weights)):
+        ranks[levels[row]] += weights[row]
+    below = 0.0
+    for level in range(n_levels):
+        size = ranks[level]
+        ranks[level] = below + (size + 1) / 2
+        below += size
+    return ranks
