@@ -141,3 +141,9 @@ def test_holm_by_hand():
     assert stats.holm([0.04, 0.01, 0.03, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
     assert stats.holm([0.6, 0.9]) == pytest.approx([1.0, 1.0])
     assert stats.holm([]).size == 0
+
+
+def test_thousands_of_pairs_are_tested():
+    first = np.random.default_rng(2).integers(0, 9, size=5000)
+    assert stats.paired_permutation(first, first + np.tile([1, -1], 2500), seed=1) == 1.0
+    assert stats.paired_permutation(first + 1, first, seed=1) == 1 / 10_000

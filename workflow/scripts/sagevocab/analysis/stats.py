@@ -158,7 +158,7 @@ def paired_permutation(
     differences = differences[differences != 0]
     if differences.size == 0:
         return 1.0
-    exact = 2.0**differences.size <= permutations
+    exact = differences.size <= np.log2(permutations)
     sums = _all_flips(differences) if exact else _drawn_flips(differences, seed, permutations)
     observed = abs(differences.sum())
     hits = int((np.abs(sums) >= observed * (1 - 1e-12)).sum())

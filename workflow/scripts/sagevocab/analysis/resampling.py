@@ -1,0 +1,170 @@
+"""Bootstrap of totals over lines, and permutation tests over pieces.
+
+A unit (a line, a piece) is drawn or exchanged whole, under both tokenizers at once. Every random
+procedure takes a seed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import numba
+import numpy as np
+import pandas as pd
+from scipy import stats
+
+from sagevocab.analysis.stats import CONFIDENCE, PERMUTATIONS, RESAMPLES, Estimate
+
+# Rows of one block are drawn from while they stand in the processor's cache.
+_BLOCK_ROWS = 8192
+_BATCH_CELLS = 1 << 22
+_NARROW = 2
+
+
+def resampled_sums(table: np.ndarray, *, seed: int, resamples: int = RESAMPLES) -> np.ndarray:
+    """Return the column sums of bootstrap samples of the rows: float64[resamples, columns].
+
+    table: int[rows, columns], a row for each line. One or two columns of counts have few distinct
+    rows, and a sample of rows is then a multinomial sample of these; otherwise rows are drawn.
+    """
+    rng = np.random.default_rng(seed)
+    if not len(table):
+        return np.zeros((resamples, table.shape[1]))
+    if table.shape[1] <= _NARROW:
+        return _sums_of_distinct(table, rng, resamples)
+    return _sums_of_rows(table, rng, resamples)
+
+
+def _sums_of_distinct(table, rng, resamples):
+    values, counts = _distinct_rows(table)
+    batch = max(1, _BATCH_CELLS // len(values))
+    sizes = [min(batch, resamples - done) for done in range(0, resamples, batch)]
+    shares = counts / counts.sum()
+    return np.concatenate([rng.multinomial(counts.sum(), shares, size) @ values for size in sizes])
+
+
+def _distinct_rows(table):
+    """Return the distinct rows as float64 and how often each stands there."""
+    low, high = table.min(axis=0).astype(np.int64), table.max(axis=0).astype(np.int64)
+    spans = (high - low + 1).tolist()
+    places = tuple((table.astype(np.int64) - low).T)
+    keys, counts = np.unique(np.ravel_multi_index(places, spans), return_counts=True)
+    return np.column_stack(np.unravel_index(keys, spans)) + low.astype(float), counts
+
+
+def _sums_of_rows(table, rng, resamples):
+    """Draw how many rows come from each block, then these rows: what drawing from all gives."""
+    starts = np.arange(0, len(table), _BLOCK_ROWS)
+    sizes = np.diff(np.append(starts, len(table)))
+    drawn = rng.multinomial(len(table), sizes / len(table), size=resamples)
+    sums = np.zeros((resamples, table.shape[1]), dtype=np.int64)
+    for block, start in enumerate(starts):
+        rows = np.ascontiguousarray(table[start : start + _BLOCK_ROWS])
+        for number in range(resamples):
+            chosen = rng.integers(len(rows), size=drawn[number, block], dtype=np.int32)
+            _add_rows(rows, chosen, sums[number])
+    return sums.astype(float)
+
+
+@numba.njit(cache=True)
+def _add_rows(rows, chosen, sums):
+    for row in chosen:
+        for column in range(rows.shape[1]):
+            sums[column] += rows[row, column]
+
+
+def interval_of(value: float, drawn: np.ndarray, confidence: float = CONFIDENCE) -> Estimate:
+    """Return a value with the percentile interval of its bootstrap replicates; nan ones left out.
+
+    Without a replicate the bounds are nan.
+    """
+    drawn = drawn[np.isfinite(drawn)]
+    if not drawn.size:
+        return Estimate(float(value), float("nan"), float("nan"))
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(drawn, [tail, 1 - tail])
+    return Estimate(float(value), float(low), float(high))
+
+
+def total_interval(
+    table: np.ndarray,
+    statistic: Callable[[np.ndarray], np.ndarray],
+    *,
+    seed: int,
+    resamples: int = RESAMPLES,
+) -> Estimate:
+    """Return a statistic of column sums with its interval over resampled rows.
+
+    statistic: float64[..., columns] -> float64[...].
+    """
+    drawn = statistic(resampled_sums(table, seed=seed, resamples=resamples))
+    return interval_of(float(statistic(table.sum(axis=0).astype(float))), drawn)
+
+
+def bootstrap_p_value(value: float, drawn: np.ndarray) -> float:
+    """Return the two-sided p-value of `value` against 0, by its bootstrap standard error.
+
+    The replicates are taken as normal about the value: for comparisons whose labels can't be
+    exchanged, since two texts differ in more than what is compared.
+    """
+    error = float(np.std(drawn[np.isfinite(drawn)], ddof=1))
+    if error == 0:
+        return 1.0 if value == 0 else 0.0
+    return float(2 * stats.norm.sf(abs(value) / error))
+
+
+def permute_pieces(
+    first: pd.Series, second: pd.Series, *, seed: int, permutations: int = PERMUTATIONS
+) -> float:
+    """Return the two-sided p-value of the difference of two means over pieces.
+
+    first, second: values by piece under two vocabularies; nan counts as missing. A piece in both
+    is a pair, whose two values are exchanged or not; a piece in one of them is dealt anew to
+    either, as many to each as there were. nan where either mean is of nothing.
+    """
+    first, second = first.dropna().sort_index(), second.dropna().sort_index()
+    if first.empty or second.empty:
+        return float("nan")
+    pairs = first.index.intersection(second.index)
+    ours, theirs = first[pairs].to_numpy(float), second[pairs].to_numpy(float)
+    alone = first.drop(pairs).to_numpy(float), second.drop(pairs).to_numpy(float)
+    rng = np.random.default_rng(seed)
+    flips = _flipped_sums(ours - theirs, rng, permutations)
+    dealt = _dealt_sums(np.concatenate(alone), len(alone[0]), rng, permutations)
+
+    both, pool = ours.sum() + theirs.sum(), sum(part.sum() for part in alone)
+
+    def difference(flip, mine):
+        mean = ((both + flip) / 2 + mine) / len(first)
+        return mean - ((both - flip) / 2 + pool - mine) / len(second)
+
+    # Means of unlike numbers of pieces do not differ by 0 under the null: hence the centre.
+    n_alone = len(alone[0]) + len(alone[1])
+    centre = difference(0.0, pool * len(alone[0]) / n_alone if n_alone else 0.0)
+    observed = abs(difference((ours - theirs).sum(), alone[0].sum()) - centre)
+    hits = int((np.abs(difference(flips, dealt) - centre) >= observed * (1 - 1e-9)).sum())
+    return (hits + 1) / (permutations + 1)
+
+
+def _flipped_sums(differences, rng, permutations):
+    """Return sums of the differences under random signs."""
+    sums = np.zeros(permutations)
+    batch = max(1, _BATCH_CELLS // max(1, len(differences)))
+    for start in range(0, permutations, batch):
+        size = min(batch, permutations - start)
+        kept = rng.integers(2, size=(size, len(differences)), dtype=np.int8)
+        sums[start : start + size] = 2 * (kept @ differences) - differences.sum()
+    return sums
+
+
+def _dealt_sums(values, hand, rng, permutations):
+    """Return sums of `hand` values dealt at random."""
+    sums = np.zeros(permutations)
+    if not 0 < hand < len(values):
+        return sums + values[:hand].sum()
+    batch = max(1, _BATCH_CELLS // len(values))
+    for start in range(0, permutations, batch):
+        size = min(batch, permutations - start)
+        shuffled = rng.permuted(np.broadcast_to(values, (size, len(values))), axis=1)
+        sums[start : start + size] = shuffled[:, :hand].sum(axis=1)
+    return sums
