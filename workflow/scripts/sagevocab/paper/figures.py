@@ -14,6 +14,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from sagevocab.analysis.counts import neighbour_ratio, rank_neighbours
+from sagevocab.paper.panels import require_comparison
 from sagevocab.paper.style import (
     TokenizerStyle,
     bar_legend,
@@ -21,6 +22,7 @@ from sagevocab.paper.style import (
     drawing,
     grouped_bars,
     plain_log_scale,
+    row_titles,
     tokenizer_styles,
 )
 
@@ -50,8 +52,8 @@ def figure_lengths(
             pieces = {k: counts.reindex(lengths, fill_value=0) for k, counts in panel.items()}
             grouped_bars(axes, {k: v.to_numpy() for k, v in pieces.items()}, styles)
             axes.set_xticks(np.arange(len(lengths)), [str(length) for length in lengths])
-            axes.set(title=title, ylabel="Pieces")
-        grid[-1, 0].set_xlabel("Length of the piece (characters)")
+            axes.set(title=title, ylabel="Number of pieces")
+        grid[-1, 0].set_xlabel("Length of the piece (characters, word-start mark not counted)")
         bar_legend(figure, styles)
 
 
@@ -71,16 +73,17 @@ def figure_fertility(
     styles = _styles(panels)
     widths = {"width_ratios": (MOST_SUBWORDS, MOST_SUBWORDS - FIRST_OF_TAIL + 1.5)}
     with drawing(
-        (len(panels), 2), height=1.9, pdf=pdf, png=png, style=style, gridspec_kw=widths
+        (len(panels), 2), height=2.0, pdf=pdf, png=png, style=style, gridspec_kw=widths
     ) as (figure, grid):
         for (whole, tail), (title, panel) in zip(grid, panels.items(), strict=True):
             shares = {label: _fertility_shares(words) for label, words in panel.items()}
             _draw_shares(whole, shares, styles, first=1)
             _draw_shares(tail, shares, styles, first=FIRST_OF_TAIL)
-            whole.set(title=title, ylabel="Corpus words (%)")
-            tail.set_title(f"{FIRST_OF_TAIL} or more, enlarged", fontweight="normal")
+            whole.set_ylabel("Corpus words (%)")
+            subtitles = ("All words", f"{FIRST_OF_TAIL} subwords or more, enlarged")
+            row_titles((whole, tail), title, subtitles)
         for axes in grid[-1]:
-            axes.set_xlabel("Subwords per word")
+            axes.set_xlabel("Subwords per word (pieces)")
         bar_legend(figure, styles)
 
 
@@ -122,18 +125,19 @@ def figure_exponence(
     shape = (2 * len(panels), len(windows))
     heights = {"height_ratios": [2.2, 1] * len(panels)}
     with drawing(
-        shape, height=1.35, pdf=pdf, png=png, style=style, sharex=True, gridspec_kw=heights
+        shape, height=1.45, pdf=pdf, png=png, style=style, sharex=True, gridspec_kw=heights
     ) as (figure, grid):
         pairs = zip(grid[::2], grid[1::2], panels.items(), strict=True)
         for row, strips, (title, panel) in pairs:
             for axes, strip, window in zip(row, strips, windows, strict=True):
                 ranks = {k: _top_ranks(frame, window, top) for k, frame in panel.items()}
                 _draw_ranks(axes, strip, ranks, styles)
-                axes.set(title=f"{title}, window {window}", xlim=(0, top + 1))
-            row[0].set_ylabel("Distinct neighbours")
-            strips[0].set_ylabel(f"vs. {next(iter(panel))} (%)")
+                axes.set_xlim(0, top + 1)
+            row_titles(row, title, [f"Window {window}" for window in windows])
+            row[0].set_ylabel("Distinct neighbours\n(pieces)")
+            strips[0].set_ylabel(f"vs. {next(iter(panel))}\n(%)")
         for axes in grid[-1]:
-            axes.set_xlabel("Rank of the piece")
+            axes.set_xlabel("Rank of the piece by distinct neighbours")
         figure.align_ylabels(grid[:, 0])
         curve_legend(figure, styles)
 
@@ -183,20 +187,21 @@ def figure_ratio(
         for row, (title, panel) in zip(grid, panels.items(), strict=True):
             for axes, (label, neighbours) in zip(row, panel.items(), strict=True):
                 _draw_ratios(axes, neighbour_ratio(neighbours, window), window, styles[label])
-                # The row's title stands over its first column and may run on above the others.
-                axes.set_title(f"{title if axes is row[0] else ''}\n{label}", loc="left")
+            row_titles(row, title, list(panel))
             row[0].set_ylabel("Pieces (%)")
             row[0].set_ylim(top=1.2 * row[0].get_ylim()[1])
-        figure.supxlabel(f"Distinct neighbours / frequency (window {window})", fontsize="medium")
+        quotient = f"Distinct neighbours / frequency (pieces per occurrence, window {window})"
+        figure.supxlabel(quotient, fontsize="medium")
 
 
 def _draw_ratios(axes: Axes, ratios: pd.Series, window: int, style: TokenizerStyle) -> None:
     edges = np.linspace(0, 2 * window, RATIO_BINS + 1)
     weights = np.full(len(ratios), 100 / max(len(ratios), 1))
     heights, _ = np.histogram(ratios, bins=edges, weights=weights)
-    axes.bar(edges[:-1], heights, np.diff(edges), align="edge", **style.bar)
+    axes.stairs(heights, edges, fill=True, **style.bar)
     axes.set_xlim(0, 2 * window)
     median = ratios.median()
+    axes.axvline(median, color="white", linewidth=1.8)  # so that the dots show on dark bars
     axes.axvline(median, color="black", linewidth=0.9, linestyle=":")
     # In the half that the line is not in, on white so that no grid line crosses it.
     place = {"x": 0.97, "ha": "right"} if median <= window else {"x": 0.03, "ha": "left"}
@@ -242,4 +247,5 @@ def figure_ratio_reviews(
 
 
 def _styles(panels: Mapping[str, Mapping]) -> dict[str, TokenizerStyle]:
+    require_comparison(panels)
     return tokenizer_styles(next(iter(panels.values())))

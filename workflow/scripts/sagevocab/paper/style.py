@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,10 +21,11 @@ from sagevocab.state import atomic_path
 
 TEXT_WIDTH = 6.3  # inches, the text block of the ACL style
 
-# Okabe and Ito's colours, which stay apart under every common colour blindness. Hatch and line
-# style repeat the distinction for a print in grey.
-_COLOURS = ("#0072B2", "#D55E00", "#009E73", "#CC79A7", "#E69F00", "#56B4E9")
-_HATCHES = ("", "/////", ".....", "xxxxx", "-----", "|||||")
+# After Okabe and Ito: hues that stay apart under every common colour blindness, the first three
+# also in lightness. Fill, hatch and line repeat the distinction for a print in grey.
+_COLOURS = ("#00508C", "#D55E00", "#2CA58D", "#AA4499", "#8C7000", "#56A4D9")
+_FILLS = ("#00508C", "#F9C9A5", "#E4F5F0", "#C583B8", "#D9C66B", "#BBDDF5")
+_HATCHES = ("", "//////", "......", "xxxxx", "-----", "|||||")
 _LINES = (
     "-",
     (0, (4, 1.5)),
@@ -33,6 +34,7 @@ _LINES = (
     (0, (3, 1, 1, 1, 1, 1)),
     (0, (8, 2)),
 )
+MOST_STYLES = len(_COLOURS)
 
 
 @dataclass(frozen=True)
@@ -40,13 +42,19 @@ class TokenizerStyle:
     """How one tokenizer is drawn, in every figure."""
 
     colour: str
+    fill: str
     hatch: str
     line: str | tuple
 
     @property
     def bar(self) -> dict:
-        """Keyword arguments of a bar."""
-        return {"facecolor": self.colour, "hatch": self.hatch, "edgecolor": "white", "linewidth": 0}
+        """Keyword arguments of a bar: an outline and a hatch of the colour on a fill of its own."""
+        return {
+            "facecolor": self.fill,
+            "hatch": self.hatch,
+            "edgecolor": self.colour,
+            "linewidth": 0.6,
+        }
 
     @property
     def curve(self) -> dict:
@@ -61,12 +69,12 @@ def tokenizer_styles(labels: Iterable[str]) -> dict[str, TokenizerStyle]:
         UserError: more tokenizers than a reader can tell apart.
     """
     labels = list(labels)
-    if len(labels) > len(_COLOURS):
+    if len(labels) > MOST_STYLES:
         raise UserError(
-            f"config key tokenizers: a figure tells {len(_COLOURS)} tokenizers apart, "
+            f"config key tokenizers: a figure tells {MOST_STYLES} tokenizers apart, "
             f"got {len(labels)}; list fewer"
         )
-    styles = map(TokenizerStyle, _COLOURS, _HATCHES, _LINES)
+    styles = map(TokenizerStyle, _COLOURS, _FILLS, _HATCHES, _LINES)
     return dict(zip(labels, styles, strict=False))
 
 
@@ -98,6 +106,15 @@ def drawing(
 def _save(figure: Figure, path: str | Path, metadata: dict[str, None]) -> None:
     with atomic_path(path) as temporary:
         figure.savefig(temporary, metadata=metadata)
+
+
+def row_titles(row: Iterable[Axes], title: str, columns: Sequence[str]) -> None:
+    """Name a row of panels and, on the line below, each of its columns.
+
+    The row's title stands over its first column and may run on above the others.
+    """
+    for number, (axes, column) in enumerate(zip(row, columns, strict=True)):
+        axes.set_title(f"{'' if number else title}\n{column}")
 
 
 def bar_legend(figure: Figure, styles: dict[str, TokenizerStyle]) -> None:
