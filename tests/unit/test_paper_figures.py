@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations, pairwise
 from pathlib import Path
 
 import matplotlib
@@ -12,6 +13,7 @@ from matplotlib.figure import Figure
 
 from sagevocab.errors import UserError
 from sagevocab.paper import figures, style
+from sagevocab.paper.figures_tokenizers import figure_tokenizers
 from sagevocab.paper.panels import by_panel, of_language
 
 STYLE = Path(figures.__file__).parents[3] / "resources" / "style.mplstyle"
@@ -28,6 +30,19 @@ def drawn(monkeypatch):
     def keep(figure, path, **options):
         kept[Path(path).suffix] = figure
         save(figure, path, **options)
+
+    monkeypatch.setattr(Figure, "savefig", keep)
+    return kept
+
+
+@pytest.fixture
+def laid_out(monkeypatch):
+    """Keep every figure that would be saved, by the suffix of its file; nothing is rendered."""
+    kept: dict[str, Figure] = {}
+
+    def keep(figure, path, **options):
+        kept[Path(path).suffix] = figure
+        Path(path).touch()
 
     monkeypatch.setattr(Figure, "savefig", keep)
     return kept
@@ -50,7 +65,7 @@ def bars(axes) -> dict[str, list[float]]:
     """Heights of the bars by the colour of their tokenizer."""
     heights: dict[str, list[float]] = {}
     for bar in axes.patches:
-        colour = matplotlib.colors.to_hex(bar.get_facecolor()).upper()
+        colour = matplotlib.colors.to_hex(bar.get_edgecolor()).upper()
         heights.setdefault(colour, []).append(bar.get_height())
     return heights
 
@@ -82,7 +97,8 @@ def test_exponence_ranks_the_top_of_its_own_window(tmp_path, drawn):
     wide, narrow, wide_strip, narrow_strip = drawn[".pdf"].axes
     assert list(wide.lines[0].get_ydata()) == [9, 8, 3]
     assert list(narrow.lines[0].get_ydata()) == [4, 2, 2]
-    assert wide.get_title() == "Turkish, window 5"
+    titles = [axes.get_title(loc="left") for axes in (wide, narrow)]
+    assert titles == ["Turkish\nWindow 5", "\nWindow 2"]
     assert wide.get_yscale() == "log"
     assert wide.lines[0].get_linestyle() != wide.lines[1].get_linestyle()
     assert list(wide_strip.lines[0].get_ydata()) == [0, 0, 0]
@@ -92,9 +108,11 @@ def test_exponence_ranks_the_top_of_its_own_window(tmp_path, drawn):
 
 def test_ratio_leaves_out_pieces_never_seen_and_fills_100_percent(tmp_path, drawn):
     frame = neighbours([10, 20, 5, 0], [1, 10, 10, 0])
-    figures.figure_ratio({"English": {"BPE": frame}}, window=5, **files(tmp_path))
-    (axes,) = drawn[".pdf"].axes
-    (heights,) = bars(axes).values()
+    panel = {"BPE": frame, "SaGe": frame}
+    figures.figure_ratio({"English": panel}, window=5, **files(tmp_path))
+    axes, _ = drawn[".pdf"].axes
+    (stairs,) = axes.patches
+    heights = stairs.get_data().values
     assert len(heights) == figures.RATIO_BINS
     assert sum(heights) == pytest.approx(100)
     assert heights[-1] == pytest.approx(100 / 3)  # 10 of 1: the largest ratio there is
@@ -140,31 +158,129 @@ def test_the_style_file_is_used_and_leaves_no_trace(tmp_path, drawn):
     assert dict(matplotlib.rcParams) == before
 
 
-def test_no_text_overlaps_or_leaves_the_page(tmp_path, drawn):
-    titles = ["News (Lee corpus, in the place of legal text) (synthetic)", "Turkish (synthetic)"]
+LONG_TITLES = [
+    "News (Lee corpus, in the place of legal text) (synthetic)",
+    "Turkish (synthetic)",
+    "Hungarian",
+]
+
+
+def random_frame() -> pd.DataFrame:
+    """Neighbours of 300 pieces at windows 5 and 2."""
     rng = np.random.default_rng(1)
     count = rng.integers(1, 400, 300)
-    frame = neighbours(np.minimum(count * rng.integers(1, 11, 300), 290), count)
-    panels = {title: dict.fromkeys(LABELS, frame) for title in titles}
-    figures.figure_ratio(panels, window=5, **files(tmp_path))
-    boxes = list(drawn_texts(drawn[".pdf"]))
-    page = drawn[".pdf"].bbox
+    distinct = np.minimum(count * rng.integers(1, 11, 300), 290)
+    return pd.concat([neighbours(distinct, count), neighbours(distinct // 3, count, 2)])
+
+
+@pytest.mark.parametrize("languages", [1, 3])
+@pytest.mark.parametrize("name", ["lengths", "fertility", "exponence", "ratio"])
+def test_no_text_overlaps_or_leaves_the_page(tmp_path, laid_out, name, languages):
+    measure = {
+        "lengths": pd.Series(range(1, 17), index=range(1, 17)),
+        "fertility": pd.Series(range(1, 17), index=range(1, 17)),
+    }.get(name, random_frame())
+    options = {"exponence": {"windows": [5, 2], "top": 200}, "ratio": {"window": 5}}.get(name, {})
+    panels = {title: dict.fromkeys(LABELS, measure) for title in LONG_TITLES[:languages]}
+    getattr(figures, f"figure_{name}")(panels, **options, **files(tmp_path))
+    assert_readable(laid_out[".pdf"])
+
+
+def test_files_stay_small_at_the_papers_size(tmp_path):
+    rng = np.random.default_rng(1)
+    count = rng.integers(1, 400, 16_000)
+    frame = neighbours(np.minimum(count * rng.integers(1, 11, 16_000), 15_990), count)
+    figures.figure_ratio(same_for_all(frame), window=5, **files(tmp_path))
+    for form in (".pdf", ".png"):
+        assert 10_000 < (tmp_path / "figure").with_suffix(form).stat().st_size < 300_000
+
+
+def test_a_figure_of_a_comparison_needs_two_tokenizers(tmp_path):
+    counts = pd.Series([1], index=[1])
+    for panels in ({}, {"English": {}}, {"English": {"SaGe": counts}}):
+        with pytest.raises(UserError, match="config key tokenizers: a comparison needs bpe"):
+            figures.figure_fertility(panels, **files(tmp_path))
+    assert not list(tmp_path.iterdir())
+
+
+def summary(shift: float) -> dict:
+    """A summary as `sagevocab.analysis.summary` writes it, of what the figure draws."""
+    return {
+        "fertility": {"value": 1.5 + shift, "low": 1.4, "high": 1.6},
+        "tokens_per_character": 0.25 + shift / 10,
+        "whole_word_share": 0.6 + shift / 5,
+        "word_initial_share": 0.5 - shift / 5,
+        "renyi_efficiency": 0.55 + shift / 9,
+        "renyi_alpha": 2.5,
+    }
+
+
+def tokenizers_of(texts, labels):
+    return {
+        text: {label: summary(number / len(labels)) for number, label in enumerate(labels)}
+        for text in texts
+    }
+
+
+TEXTS = [
+    ("English", "Training corpus"),
+    ("English", "Quora questions"),
+    ("Turkish (synthetic)", "Training corpus"),
+    ("Turkish (synthetic)", "Turkish reviews"),
+]
+
+
+@pytest.mark.parametrize("texts", [TEXTS[:1], [*TEXTS, ("Hungarian", "Training corpus")]])
+@pytest.mark.parametrize("labels", [LABELS[:1], [*LABELS, "BPE merges", "UnigramLM", "WordPiece"]])
+def test_tokenizers_are_drawn_for_any_number_of_them(tmp_path, laid_out, texts, labels):
+    figure_tokenizers(tokenizers_of(texts, labels), **files(tmp_path))
+    assert_readable(laid_out[".pdf"])
+
+
+def test_a_mark_is_a_value_a_text_has_a_mark_and_a_tokenizer_its_colour(tmp_path, laid_out):
+    figure_tokenizers(tokenizers_of(TEXTS, LABELS), **files(tmp_path))
+    train, quora = laid_out[".pdf"].axes[0].collections
+    assert train.get_offsets().tolist() == [[1.5 + n / 3, n] for n in range(3)]
+    styles = style.tokenizer_styles(LABELS)
+    edges = [matplotlib.colors.to_hex(colour).upper() for colour in quora.get_edgecolors()]
+    assert edges == [styles[label].colour for label in LABELS]
+    assert matplotlib.colors.to_hex(train.get_facecolors()[1]).upper() == styles["SaGe"].colour
+    assert matplotlib.colors.to_hex(quora.get_facecolors()[0]) == "#ffffff"
+    shares = laid_out[".pdf"].axes[2].collections[0].get_offsets()[:, 0]
+    assert shares.tolist() == pytest.approx([60, 60 + 20 / 3, 60 + 40 / 3])
+
+
+def test_more_tokenizers_than_colours_are_drawn_all_the_same(tmp_path, laid_out):
+    labels = [f"Tokenizer {number}" for number in range(style.MOST_STYLES + 3)]
+    figure_tokenizers(tokenizers_of(TEXTS[:1], labels), **files(tmp_path))
+    axes = laid_out[".pdf"].axes[0]
+    assert [text.get_text() for text in axes.get_yticklabels()] == labels
+    assert len(axes.collections[0].get_offsets()) == len(labels)
+
+
+def assert_readable(figure) -> None:
+    """Check that no text leaves the page, and none stands on another or on a median."""
+    boxes = list(drawn_texts(figure))
+    page = figure.bbox
     for index, (text, box) in enumerate(boxes):
         assert page.x0 <= box.x0 and box.x1 <= page.x1, text
-        assert not crossed_by_a_median(drawn[".pdf"], text, box), text
+        assert page.y0 <= box.y0 and box.y1 <= page.y1, text
+        assert not crossed_by_a_median(figure, text, box), text
         clashes = [other for other, place in boxes[index + 1 :] if box.overlaps(place)]
         assert not clashes, (text, clashes)
 
 
 def crossed_by_a_median(figure, text, box) -> bool:
-    medians = [axes.lines[0].get_window_extent() for axes in figure.axes]
-    return text.startswith("median") and any(box.overlaps(line) for line in medians)
+    if not text.startswith("median"):
+        return False
+    return any(box.overlaps(axes.lines[0].get_window_extent()) for axes in figure.axes)
 
 
 @pytest.mark.parametrize("ratio", [5, 6])
 def test_the_median_is_told_beside_its_line(tmp_path, drawn, ratio):
     frame = neighbours([ratio], [1])
-    figures.figure_ratio({"English": {"BPE": frame}}, window=5, **files(tmp_path))
+    panel = {"BPE": frame, "SaGe": frame}
+    figures.figure_ratio({"English": panel}, window=5, **files(tmp_path))
     figure = drawn[".pdf"]
     figure.draw_without_rendering()
     for axes in figure.axes:
@@ -175,6 +291,8 @@ def test_the_median_is_told_beside_its_line(tmp_path, drawn, ratio):
 def drawn_texts(figure):
     """Yield every line of text of a figure and its box; a tick outside its axis is not drawn."""
     figure.draw_without_rendering()
+    for legend in figure.legends:
+        yield from ((text.get_text(), text.get_window_extent()) for text in legend.get_texts())
     for axes in figure.axes:
         ticks = [
             tick.label1
@@ -182,18 +300,49 @@ def drawn_texts(figure):
             for tick in axis.get_major_ticks()
             if min(axis.get_view_interval()) <= tick.get_loc() <= max(axis.get_view_interval())
         ]
-        for text in [*ticks, *axes.texts, axes.xaxis.label, axes.yaxis.label, axes._left_title]:
+        titles = (axes.title, axes._left_title)
+        for text in [*ticks, *axes.texts, axes.xaxis.label, axes.yaxis.label, *titles]:
             if text.get_visible() and text.get_text().strip() and text.get_text()[0] != "\n":
                 yield text.get_text(), text.get_window_extent()
 
 
 def test_styles_stay_apart_in_grey_and_follow_the_order():
     styles = list(style.tokenizer_styles("abcdef").values())
-    for attribute in ("colour", "hatch", "line"):
+    for attribute in ("colour", "fill", "hatch", "line"):
         assert len({str(getattr(one, attribute)) for one in styles}) == 6
     assert style.tokenizer_styles("ab")["b"] == styles[1]
     with pytest.raises(UserError, match="config key tokenizers: .* got 7"):
         style.tokenizer_styles("abcdefg")
+
+
+# Deuteranopia and protanopia in full, in linear RGB (Machado, Oliveira and Fernandes 2009).
+BLINDNESS = {
+    "deuteranopia": [[0.367, 0.861, -0.228], [0.280, 0.673, 0.047], [-0.012, 0.043, 0.969]],
+    "protanopia": [[0.152, 1.053, -0.205], [0.115, 0.786, 0.099], [-0.004, -0.048, 1.052]],
+}
+
+
+TO_XYZ = np.array([[0.4124, 0.3576, 0.1805], [0.2126, 0.7152, 0.0722], [0.0193, 0.1192, 0.9505]])
+
+
+def lab(colour: str, seen: np.ndarray) -> np.ndarray:
+    """CIE L*a*b* of a colour, as seen through a matrix in linear RGB."""
+    encoded = np.array(matplotlib.colors.to_rgb(colour))
+    linear = np.where(encoded <= 0.04045, encoded / 12.92, ((encoded + 0.055) / 1.055) ** 2.4)
+    white = TO_XYZ @ np.ones(3)
+    x, y, z = np.cbrt(np.maximum(TO_XYZ @ np.clip(seen @ linear, 0, 1) / white, 0.009))
+    return np.array([116 * y - 16, 500 * (x - y), 200 * (y - z)])
+
+
+@pytest.mark.parametrize("attribute", ["colour", "fill"])
+def test_the_papers_three_tokenizers_stay_apart_in_grey_and_under_colour_blindness(attribute):
+    colours = [getattr(one, attribute) for one in style.tokenizer_styles("abc").values()]
+    grey = [lab(colour, np.identity(3))[0] for colour in colours]
+    assert all(lighter - darker > 4 for darker, lighter in pairwise(grey)), grey
+    for matrix in BLINDNESS.values():
+        seen = [lab(colour, np.array(matrix)) for colour in colours]
+        for one, other in combinations(seen, 2):
+            assert np.linalg.norm(one - other) > 20
 
 
 def test_panels_are_read_row_by_row():

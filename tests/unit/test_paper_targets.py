@@ -16,7 +16,7 @@ THE_PAPERS = {
     *(f"figure_{kind}_{name}" for kind in ("fertility", "ratio") for name in ("quora", "legal")),
     *("figure_fertility_reviews", "figure_ratio_reviews"),
     *("table_examples", "table_retokenization", "table_frequencies", "table_costs"),
-    *("table_sequence", "table_ner"),
+    *("table_sequence", "table_ner", "table_tokenizers", "figure_tokenizers"),
     *(f"table_hyperparameters_{name}" for name in ("vocabulary", "pretraining", "finetuning")),
 }
 

@@ -99,8 +99,20 @@ def any_of(names):
 # The domain texts that the paper shows; each has its own figures. Others are measured all the same.
 PAPER_DOMAINS = [name for name in ("quora", "legal", "reviews") if name in DOMAINS]
 
-# The paper's figures compare: without BPE and a reading of SaGe there is nothing to draw.
+# The paper's figures compare: without BPE and a reading of SaGe there is nothing to draw. Asked for
+# by name they then have no input, and say so at once.
 COMPARED = "bpe" in PAPER_TOKENIZERS and len(PAPER_TOKENIZERS) > 1
+COMPARED_TOKENIZERS = PAPER_TOKENIZERS if COMPARED else []
+COMPARED_LANGUAGES = LANGUAGES if COMPARED else []
+# All tokenizers, those of the paper first: a figure gives colours by order.
+ALL_TOKENIZERS = [
+    *PAPER_TOKENIZERS,
+    *(name for name in TOKENIZERS if name not in PAPER_TOKENIZERS),
+]
+# Languages with a list of segmented words.
+MORPHEME_LANGUAGES = [
+    lang for lang in LANGUAGES if setting("language_settings", lang).get("morphology")
+]
 
 COMPARISON_FIGURES = [
     "figure_lengths",
@@ -111,9 +123,10 @@ COMPARISON_FIGURES = [
     *(f"figure_ratio_{name}" for name in PAPER_DOMAINS),
 ]
 COMPARISON_TABLES = ["table_examples", "table_retokenization", "table_frequencies"]
-INTRINSIC_FIGURES = COMPARISON_FIGURES if COMPARED else []
+INTRINSIC_FIGURES = [*(COMPARISON_FIGURES if COMPARED else []), "figure_tokenizers"]
 INTRINSIC_TABLES = [
     *(COMPARISON_TABLES if COMPARED else []),
+    "table_tokenizers",
     "table_hyperparameters_vocabulary",
 ]
 SEQUENCE_TASKS = [name for name in TASKS if setting("task_settings", name)["kind"] == "sequence"]
@@ -267,6 +280,36 @@ def domain_title(name):
     return f"{title} (synthetic)" if synthetic_domain(name) else title
 
 
+def measured_texts():
+    """Texts that tokenizers are measured on, as pairs of language and text for tables."""
+    titles = dict(zip(LANGUAGES, language_titles(LANGUAGES), strict=True))
+    return [
+        [titles[lang], "Training corpus" if corpus == "train" else domain_title(corpus)]
+        for lang in LANGUAGES
+        for corpus in corpora_of(lang)
+    ]
+
+
+def summaries_of(tokenizers):
+    """What was measured of some tokenizers on every text, text by text."""
+    return [
+        result(f"analysis/{lang}/{corpus}/{tok}/summary.json")
+        for lang in LANGUAGES
+        for corpus in corpora_of(lang)
+        for tok in tokenizers
+    ]
+
+
+def morpheme_list(lang):
+    """The list of segmented words of a language: path and format."""
+    stanza = setting("language_settings", lang)["morphology"]
+    if missing := missing_files(stanza["path"]):
+        raise WorkflowError(
+            f"config key language_settings.{lang}.morphology.path: there is no file {missing[0]!r}"
+        )
+    return stanza
+
+
 def labels_of(tokenizers):
     """Names of tokenizers in figures and tables."""
     return [setting("tokenizer_settings", name).get("label", name) for name in tokenizers]
@@ -414,9 +457,11 @@ def corpus_lines(wildcards):
     return result(f"corpus/domains/{wildcards.corpus}.txt.zst")
 
 
-# A source that can't be is reported now, not hours later when its rule is reached.
+# A list or source that can't be is reported now, not hours later when its rule is reached.
 for name in LANGUAGES:
     resolved_source("language_settings", name)
+for name in MORPHEME_LANGUAGES:
+    morpheme_list(name)
 for name in DOMAINS:
     resolved_source("domain_settings", name)
 for name in TASKS if LM_TOKENIZERS else ():

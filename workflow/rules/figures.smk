@@ -1,4 +1,4 @@
-# The paper's figures on the training corpora (Section 4), one rule a figure.
+# The paper's figures on the training corpora (Section 4), one rule a figure; then all tokenizers.
 #
 # In:    vocab/{lang}/{tok}/pieces.txt and analysis/{lang}/train/{tok}/*.parquet of BPE and SaGe
 # Out:   figures/NAME.pdf and .png
@@ -11,7 +11,7 @@ rule figure_lengths:
         pieces=expand(
             result("vocab/{lang}/{tok}/pieces.txt"),
             lang=LANGUAGES,
-            tok=PAPER_TOKENIZERS,
+            tok=COMPARED_TOKENIZERS,
         ),
         style=resource_file("style.mplstyle"),
     output:
@@ -33,7 +33,7 @@ rule figure_lengths:
         runtime=30,
     params:
         titles=language_titles(LANGUAGES),
-        labels=labels_of(PAPER_TOKENIZERS),
+        labels=labels_of(COMPARED_TOKENIZERS),
         code=library_digest("paper.figures"),
     script:
         "../scripts/figure_lengths.py"
@@ -45,7 +45,7 @@ rule figure_fertility:
         fertility=expand(
             result("analysis/{lang}/train/{tok}/fertility.parquet"),
             lang=LANGUAGES,
-            tok=PAPER_TOKENIZERS,
+            tok=COMPARED_TOKENIZERS,
         ),
         style=resource_file("style.mplstyle"),
     output:
@@ -67,7 +67,7 @@ rule figure_fertility:
         runtime=30,
     params:
         titles=language_titles(LANGUAGES),
-        labels=labels_of(PAPER_TOKENIZERS),
+        labels=labels_of(COMPARED_TOKENIZERS),
         code=library_digest("paper.figures"),
     script:
         "../scripts/figure_fertility.py"
@@ -79,7 +79,7 @@ rule figure_exponence:
         neighbours=expand(
             result("analysis/{lang}/train/{tok}/neighbours.parquet"),
             lang=LANGUAGES,
-            tok=PAPER_TOKENIZERS,
+            tok=COMPARED_TOKENIZERS,
         ),
         style=resource_file("style.mplstyle"),
     output:
@@ -103,7 +103,7 @@ rule figure_exponence:
         titles=language_titles(LANGUAGES),
         windows=config["analysis"]["windows"],
         top=config["analysis"]["top_neighbours"],
-        labels=labels_of(PAPER_TOKENIZERS),
+        labels=labels_of(COMPARED_TOKENIZERS),
         code=library_digest("paper.figures"),
     script:
         "../scripts/figure_exponence.py"
@@ -115,7 +115,7 @@ rule figure_ratio:
         neighbours=expand(
             result("analysis/{lang}/train/{tok}/neighbours.parquet"),
             lang=LANGUAGES,
-            tok=PAPER_TOKENIZERS,
+            tok=COMPARED_TOKENIZERS,
         ),
         style=resource_file("style.mplstyle"),
     output:
@@ -138,7 +138,37 @@ rule figure_ratio:
     params:
         titles=language_titles(LANGUAGES),
         window=config["analysis"]["windows"][0],
-        labels=labels_of(PAPER_TOKENIZERS),
+        labels=labels_of(COMPARED_TOKENIZERS),
         code=library_digest("paper.figures"),
     script:
         "../scripts/figure_ratio.py"
+
+
+rule figure_tokenizers:
+    """What peers measure of a tokenizer, drawn for every one on every text."""
+    input:
+        summaries=summaries_of(ALL_TOKENIZERS),
+        style=resource_file("style.mplstyle"),
+    output:
+        pdf=report(
+            result("figures/figure_tokenizers.pdf"),
+            caption="../report/figure_tokenizers.rst",
+            category="Figures",
+        ),
+        png=result("figures/figure_tokenizers.png"),
+    log:
+        result("logs/figure_tokenizers.log"),
+    benchmark:
+        result("benchmarks/figure_tokenizers.tsv")
+    conda:
+        "../../envs/paper.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(2000),
+        runtime=30,
+    params:
+        texts=measured_texts(),
+        labels=labels_of(ALL_TOKENIZERS),
+        code=library_digest("paper.figures_tokenizers"),
+    script:
+        "../scripts/figure_tokenizers.py"

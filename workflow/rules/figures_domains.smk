@@ -13,7 +13,7 @@ if "quora" in DOMAINS:
             fertility=expand(
                 result("analysis/{lang}/quora/{tok}/fertility.parquet"),
                 lang=setting("domain_settings", "quora")["language"],
-                tok=PAPER_TOKENIZERS,
+                tok=COMPARED_TOKENIZERS,
             ),
             style=resource_file("style.mplstyle"),
         output:
@@ -35,7 +35,7 @@ if "quora" in DOMAINS:
             runtime=30,
         params:
             titles=[domain_title("quora")],
-            labels=labels_of(PAPER_TOKENIZERS),
+            labels=labels_of(COMPARED_TOKENIZERS),
             code=library_digest("paper.figures"),
         script:
             "../scripts/figure_fertility_quora.py"
@@ -46,7 +46,7 @@ if "quora" in DOMAINS:
             neighbours=expand(
                 result("analysis/{lang}/quora/{tok}/neighbours.parquet"),
                 lang=setting("domain_settings", "quora")["language"],
-                tok=PAPER_TOKENIZERS,
+                tok=COMPARED_TOKENIZERS,
             ),
             style=resource_file("style.mplstyle"),
         output:
@@ -69,7 +69,7 @@ if "quora" in DOMAINS:
         params:
             titles=[domain_title("quora")],
             window=config["analysis"]["windows"][0],
-            labels=labels_of(PAPER_TOKENIZERS),
+            labels=labels_of(COMPARED_TOKENIZERS),
             code=library_digest("paper.figures"),
         script:
             "../scripts/figure_ratio_quora.py"
@@ -83,7 +83,7 @@ if "legal" in DOMAINS:
             fertility=expand(
                 result("analysis/{lang}/legal/{tok}/fertility.parquet"),
                 lang=setting("domain_settings", "legal")["language"],
-                tok=PAPER_TOKENIZERS,
+                tok=COMPARED_TOKENIZERS,
             ),
             style=resource_file("style.mplstyle"),
         output:
@@ -105,7 +105,7 @@ if "legal" in DOMAINS:
             runtime=30,
         params:
             titles=[domain_title("legal")],
-            labels=labels_of(PAPER_TOKENIZERS),
+            labels=labels_of(COMPARED_TOKENIZERS),
             code=library_digest("paper.figures"),
         script:
             "../scripts/figure_fertility_legal.py"
@@ -116,7 +116,7 @@ if "legal" in DOMAINS:
             neighbours=expand(
                 result("analysis/{lang}/legal/{tok}/neighbours.parquet"),
                 lang=setting("domain_settings", "legal")["language"],
-                tok=PAPER_TOKENIZERS,
+                tok=COMPARED_TOKENIZERS,
             ),
             style=resource_file("style.mplstyle"),
         output:
@@ -139,7 +139,7 @@ if "legal" in DOMAINS:
         params:
             titles=[domain_title("legal")],
             window=config["analysis"]["windows"][0],
-            labels=labels_of(PAPER_TOKENIZERS),
+            labels=labels_of(COMPARED_TOKENIZERS),
             code=library_digest("paper.figures"),
         script:
             "../scripts/figure_ratio_legal.py"
@@ -153,7 +153,7 @@ if "reviews" in DOMAINS:
             fertility=expand(
                 result("analysis/{lang}/reviews/{tok}/fertility.parquet"),
                 lang=setting("domain_settings", "reviews")["language"],
-                tok=PAPER_TOKENIZERS,
+                tok=COMPARED_TOKENIZERS,
             ),
             style=resource_file("style.mplstyle"),
         output:
@@ -175,7 +175,7 @@ if "reviews" in DOMAINS:
             runtime=30,
         params:
             titles=[domain_title("reviews")],
-            labels=labels_of(PAPER_TOKENIZERS),
+            labels=labels_of(COMPARED_TOKENIZERS),
             code=library_digest("paper.figures"),
         script:
             "../scripts/figure_fertility_reviews.py"
@@ -186,7 +186,7 @@ if "reviews" in DOMAINS:
             neighbours=expand(
                 result("analysis/{lang}/reviews/{tok}/neighbours.parquet"),
                 lang=setting("domain_settings", "reviews")["language"],
-                tok=PAPER_TOKENIZERS,
+                tok=COMPARED_TOKENIZERS,
             ),
             style=resource_file("style.mplstyle"),
         output:
@@ -209,7 +209,7 @@ if "reviews" in DOMAINS:
         params:
             titles=[domain_title("reviews")],
             window=config["analysis"]["windows"][0],
-            labels=labels_of(PAPER_TOKENIZERS),
+            labels=labels_of(COMPARED_TOKENIZERS),
             code=library_digest("paper.figures"),
         script:
             "../scripts/figure_ratio_reviews.py"

@@ -9,6 +9,7 @@
 #            lines.parquet         words and tokens of each line, for tests paired over lines
 #            summary.json          fertility, compression, entropy and the other measures of peers
 #            rankings.parquet      SaGe: losses of all pieces left at several batches
+#        analysis/{lang}/morphology/{tok}.json   boundaries against a list of morphemes, if given
 # Steps: segment each word type once, then count over the sequence of types
 
 
@@ -74,3 +75,31 @@ rule measure_rankings:
         code=library_digest("vocab.rankings"),
     script:
         "../scripts/measure_rankings.py"
+
+
+rule measure_morphology:
+    """How well one tokenizer's boundaries agree with those between morphemes of listed words."""
+    input:
+        morphemes=lambda wildcards: morpheme_list(wildcards.lang)["path"],
+        pieces=result("vocab/{lang}/{tok}/pieces.txt"),
+        tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
+        settings=result("vocab/{lang}/{tok}/tokenizer_config.json"),
+    output:
+        agreement=result("analysis/{lang}/morphology/{tok}.json"),
+    log:
+        result("logs/measure_morphology/{lang}.{tok}.log"),
+    benchmark:
+        result("benchmarks/measure_morphology/{lang}.{tok}.tsv")
+    conda:
+        "../../envs/analyse.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(1000),
+        runtime=30,
+    params:
+        **word_settings(),
+        format=lambda wildcards: morpheme_list(wildcards.lang)["format"],
+        seed=config["seed"],
+        code=library_digest("analysis.morphology"),
+    script:
+        "../scripts/measure_morphology.py"

@@ -1,4 +1,4 @@
-# The paper's tables of segmentations, frequencies and scores, and the costs of the run.
+# The paper's tables of segmentations, frequencies and scores; every tokenizer's measures; costs.
 #
 # In:    corpora, vocabularies, measurements and scores; workflow/resources/paper_values.yaml
 # Out:   tables/NAME.tex, .csv (bare numbers) and .md
@@ -8,11 +8,11 @@
 rule table_examples:
     """Sentences with a piece that BPE keeps and SaGe drops (paper, Table 1)."""
     input:
-        lines=expand(result("corpus/{lang}.txt.zst"), lang=LANGUAGES),
+        lines=expand(result("corpus/{lang}.txt.zst"), lang=COMPARED_LANGUAGES),
         pieces=expand(
             result("vocab/{lang}/{tok}/pieces.txt"),
-            lang=LANGUAGES,
-            tok=PAPER_TOKENIZERS,
+            lang=COMPARED_LANGUAGES,
+            tok=COMPARED_TOKENIZERS,
         ),
         paper=resource_file("paper_values.yaml"),
     output:
@@ -34,9 +34,9 @@ rule table_examples:
         mem_mb=memory(2000),
         runtime=30,
     params:
-        languages=LANGUAGES,
-        titles=language_titles(LANGUAGES),
-        labels=labels_of(PAPER_TOKENIZERS),
+        languages=COMPARED_LANGUAGES,
+        titles=language_titles(COMPARED_LANGUAGES),
+        labels=labels_of(COMPARED_TOKENIZERS),
         normalization=config["vocabulary"]["normalization"],
         max_word_chars=config["vocabulary"]["max_word_chars"],
         code=library_digest("paper.tables_examples"),
@@ -47,12 +47,12 @@ rule table_examples:
 rule table_retokenization:
     """An ablation that reaches into a distant window (paper, Table 2)."""
     input:
-        lines=expand(result("corpus/{lang}.txt.zst"), lang=LANGUAGES),
-        initial=expand(result("vocab/{lang}/bpe_initial/pieces.txt"), lang=LANGUAGES),
+        lines=expand(result("corpus/{lang}.txt.zst"), lang=COMPARED_LANGUAGES),
+        initial=expand(result("vocab/{lang}/bpe_initial/pieces.txt"), lang=COMPARED_LANGUAGES),
         ablations=expand(
             result("vocab/{lang}/{tok}/ablations.parquet"),
-            lang=LANGUAGES,
-            tok=[name for name in PAPER_TOKENIZERS if name != "bpe"],
+            lang=COMPARED_LANGUAGES,
+            tok=COMPARED_TOKENIZERS[1:],
         ),
         paper=resource_file("paper_values.yaml"),
     output:
@@ -74,9 +74,9 @@ rule table_retokenization:
         mem_mb=memory(2000),
         runtime=30,
     params:
-        languages=LANGUAGES,
-        titles=language_titles(LANGUAGES),
-        labels=labels_of([name for name in PAPER_TOKENIZERS if name != "bpe"]),
+        languages=COMPARED_LANGUAGES,
+        titles=language_titles(COMPARED_LANGUAGES),
+        labels=labels_of(COMPARED_TOKENIZERS[1:]),
         window=2,
         normalization=config["vocabulary"]["normalization"],
         max_word_chars=config["vocabulary"]["max_word_chars"],
@@ -91,7 +91,7 @@ rule table_frequencies:
         frequencies=expand(
             result("analysis/{lang}/train/{tok}/frequencies.parquet"),
             lang=LANGUAGES,
-            tok=PAPER_TOKENIZERS,
+            tok=COMPARED_TOKENIZERS,
         ),
         paper=resource_file("paper_values.yaml"),
     output:
@@ -115,11 +115,47 @@ rule table_frequencies:
     params:
         languages=LANGUAGES,
         titles=language_titles(LANGUAGES),
-        labels=labels_of(PAPER_TOKENIZERS),
+        labels=labels_of(COMPARED_TOKENIZERS),
         top=10,
         code=library_digest("paper.tables"),
     script:
         "../scripts/table_frequencies.py"
+
+
+rule table_tokenizers:
+    """What peers measure of a tokenizer: fertility, compression, efficiency, use; every one."""
+    input:
+        summaries=summaries_of(ALL_TOKENIZERS),
+        morphology=expand(
+            result("analysis/{lang}/morphology/{tok}.json"),
+            lang=MORPHEME_LANGUAGES,
+            tok=ALL_TOKENIZERS,
+        ),
+    output:
+        tex=result("tables/table_tokenizers.tex"),
+        csv=result("tables/table_tokenizers.csv"),
+        md=report(
+            result("tables/table_tokenizers.md"),
+            caption="../report/table_tokenizers.rst",
+            category="Tables",
+        ),
+    log:
+        result("logs/table_tokenizers.log"),
+    benchmark:
+        result("benchmarks/table_tokenizers.tsv")
+    conda:
+        "../../envs/paper.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(2000),
+        runtime=30,
+    params:
+        texts=measured_texts(),
+        listed=language_titles(MORPHEME_LANGUAGES),
+        labels=labels_of(ALL_TOKENIZERS),
+        code=library_digest("paper.tables_tokenizers"),
+    script:
+        "../scripts/table_tokenizers.py"
 
 
 rule table_sequence:

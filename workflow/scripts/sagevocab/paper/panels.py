@@ -39,13 +39,16 @@ def of_language(
     return {title: printed} if title is not None else {}
 
 
-def require_comparison(panels: Mapping[str, Mapping[str, Any]]) -> None:
+def require_comparison(panels: Mapping[str, Mapping[str, Any]], tokenizers: int = 2) -> None:
     """Check that every panel holds BPE and at least one tokenizer to compare it with.
+
+    tokenizers: how many each panel has at least, where one of them (BPE) has no part in it. A
+    run without BPE or without SaGe gives no panels, or empty ones.
 
     Raises:
         UserError: the run has too few tokenizers for a comparison.
     """
-    if min((len(panel) for panel in panels.values()), default=0) < 2:
+    if min((len(panel) for panel in panels.values()), default=0) < tokenizers:
         raise UserError(
             "config key tokenizers: a comparison needs bpe and sage or sage_released; list them"
         )

@@ -196,6 +196,7 @@ def table_retokenization(
     title -> {SaGe label: ablations.parquet}. window: of the illustration (the paper's is 2).
     paper: title -> `retokenization` of paper_values.yaml. Source: paper, Table 2.
     """
+    require_comparison(ablations, tokenizers=1)
     normalizer = Normalizer(words.normalization)
     rows = []
     for title, lines in corpora.items():

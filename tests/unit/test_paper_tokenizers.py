@@ -1,0 +1,125 @@
+"""The table of every tokenizer's measures."""
+
+from __future__ import annotations
+
+import json
+
+import pandas as pd
+import pytest
+
+from sagevocab.errors import UserError
+from sagevocab.paper.tables_tokenizers import by_text, table_tokenizers
+
+SUMMARY = {
+    "vocabulary": 16000,
+    "lines": 10,
+    "words": 100,
+    "tokens": 150,
+    "fertility": {"value": 1.5, "low": 1.49, "high": 1.51},
+    "tokens_per_character": 0.25,
+    "tokens_per_byte": 0.2,
+    "type_token_ratio": 0.1,
+    "vocabulary_use": 0.999,
+    "shannon_efficiency": 0.8,
+    "renyi_efficiency": 0.6,
+    "renyi_alpha": 2.5,
+    "word_initial_share": 0.55,
+    "single_character_share": 0.2,
+    "whole_word_share": 0.654,
+    "unknown_share": 0.0012,
+    "mean_token_length": 3.1,
+    "mean_piece_length": 4.9,
+}
+AGREEMENT = {
+    "words": 40,
+    "precision": {"value": 0.2, "low": 0.1, "high": 0.3},
+    "recall": {"value": 0.6, "low": 0.5, "high": 0.7},
+    "f1": {"value": 0.3, "low": 0.2, "high": 0.4},
+}
+UNIGRAM = {**SUMMARY, "fertility": dict.fromkeys(SUMMARY["fertility"], 2)}
+PANEL = {"BPE": SUMMARY, "UnigramLM": UNIGRAM}
+    "BPE": SUMMARY,
+    "UnigramLM": {**SUMMARY, "fertility": dict.fromkeys(SUMMARY["fertility"], 2)},
+}
+TEXTS = {
+    ("English", "Training corpus"): PANEL,
+    ("English", "Quora questions"): PANEL,
+    ("Turkish", "Training corpus"): PANEL,
+}
+
+
+@pytest.fixture
+def outputs(tmp_path):
+    return {form: tmp_path / f"table.{form}" for form in ("tex", "csv", "md")}
+
+
+def shown(outputs) -> list[list[str]]:
+    lines = outputs["md"].read_text(encoding="utf-8").splitlines()
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in lines if "|" in line]
+    return [rows[0], *rows[2:]]
+
+
+def test_a_row_a_text_and_tokenizer(outputs):
+    table_tokenizers(TEXTS, morphology={}, **outputs)
+    head, *rows = shown(outputs)
+    assert [row[:3] for row in rows] == [
+        ["English", "Training corpus", "BPE"],
+        ["", "", "UnigramLM"],
+        ["", "Quora questions", "BPE"],
+        ["", "", "UnigramLM"],
+        ["Turkish", "Training corpus", "BPE"],
+        ["", "", "UnigramLM"],
+    ]
+    first = dict(zip(head, rows[0], strict=True))
+    assert first["Fertility"] == "1.500 ± 0.010"
+    assert rows[1][head.index("Fertility")] == "2.0000 ± 0.0000"
+    assert first["Per token (characters)"] == "4.00"
+    assert first["Per token (bytes)"] == "5.00"
+    assert first["Whole (%)"] == "65.4"
+    assert first["Unknown (%)"] == "0.12"
+    assert first["Efficiency (Rényi)"] == "0.600"
+    assert outputs["tex"].read_text(encoding="utf-8").count("\\midrule") == 3
+
+
+def test_numbers_are_bare_in_csv(outputs):
+    table_tokenizers(TEXTS, morphology={}, **outputs)
+    data = pd.read_csv(outputs["csv"])
+    assert len(data) == 6
+    assert data["fertility_low"].tolist() == [1.49, 2.0] * 3
+    assert data["characters_per_token"].eq(4).all()
+    assert data["type_token_ratio"].eq(0.1).all()
+
+
+def test_morphemes_stand_only_where_a_list_is_given(outputs):
+    morphology = {"English": dict.fromkeys(PANEL, AGREEMENT)}
+    table_tokenizers(TEXTS, morphology=morphology, **outputs)
+    head, *rows = shown(outputs)
+    column = head.index("Morphemes (F1)")
+    assert [row[column] for row in rows] == ["0.300"] * 4 + ["–"] * 2
+    data = pd.read_csv(outputs["csv"])
+    assert data["morpheme_recall"].isna().tolist() == [False] * 4 + [True] * 2
+    assert "language_settings.LANGUAGE.morphology" in outputs["md"].read_text(encoding="utf-8")
+
+
+def test_without_any_list_there_is_no_column_and_a_word_of_why(outputs):
+    table_tokenizers(TEXTS, morphology={}, **outputs)
+    text = outputs["md"].read_text(encoding="utf-8")
+    assert "Morphemes (F1)" not in text
+    assert "Morphemes:" not in text
+    assert "docs/deviations.md" in text
+
+
+def test_with_a_list_for_every_language_nothing_is_left_out(outputs):
+    morphology = dict.fromkeys(["English", "Turkish"], dict.fromkeys(PANEL, AGREEMENT))
+    table_tokenizers(TEXTS, morphology=morphology, **outputs)
+    assert "left out" not in outputs["md"].read_text(encoding="utf-8")
+
+
+def test_files_are_read_text_by_text(tmp_path):
+    paths = [tmp_path / f"{number}.json" for number in range(4)]
+    for number, path in enumerate(paths):
+        path.write_text(json.dumps({"number": number}), encoding="utf-8")
+    read = by_text([["en", "train"], ["en", "quora"]], ["BPE", "SaGe"], paths)
+    assert read[("en", "quora")] == {"BPE": {"number": 2}, "SaGe": {"number": 3}}
+    with pytest.raises(UserError, match="no.json: cannot be read"):
+        by_text([["en", "train"]], ["BPE"], [tmp_path / "no.json"])

@@ -1,0 +1,144 @@
+"""Do a tokenizer's boundaries fall between morphemes? Agreement with a list of segmented words.
+
+A list counts only with the words that its morphemes spell letter by letter: `walk ed` is `walked`,
+while `deny ed` is not `denied`, and no boundary can be placed in it without a guess.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import accumulate, pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sagevocab.analysis.stats import ratio_interval
+from sagevocab.data.corpus import read_lines
+from sagevocab.errors import UserError
+from sagevocab.vocab.pieces import WORD_START
+from sagevocab.vocab.segment import Segmenter
+from sagevocab.vocab.words import Normalizer, split_words
+
+log = logging.getLogger(__name__)
+
+Morphemes = tuple[str, ...]
+CONTINUED = "@@"  # before every morpheme of a word but the first, in the lists of SIGMORPHON 2022
+
+
+def read_morphemes(path: str | Path, format: str) -> dict[str, Morphemes]:
+    """Return the morphemes of every word of a list that they spell, in the order of the list.
+
+    format: `segmentation`, lines of word, tab, morphemes with spaces between them, as of the
+    SIGMORPHON 2022 shared task; `derivation`, lines of base, derived word, parts of speech, affix
+    (`-li`, `kilo-`), as of UniMorph: a base that is derived itself is taken apart further. A word
+    with two different analyses is left out.
+
+    Raises:
+        UserError: a line has too few columns, or no word of the list is spelled by its morphemes.
+    """
+    analyses: dict[str, set[Morphemes]] = {}
+    for word, morphemes in _READERS[format](_rows(path, _COLUMNS[format])):
+        analyses.setdefault(word, set()).add(morphemes)
+    clear = {word: next(iter(found)) for word, found in analyses.items() if len(found) == 1}
+    spelled = {word: parts for word, parts in clear.items() if "".join(parts) == word}
+    log.info("%s: %d of %d words are spelled by their morphemes", path, len(spelled), len(analyses))
+    if not spelled:
+        raise UserError(f"{path}: no word is spelled by its morphemes; is its format {format!r}?")
+    return spelled
+
+
+def boundary_agreement(
+    morphemes: Mapping[str, Morphemes],
+    segmenter: Segmenter,
+    normalizer: Normalizer,
+    *,
+    max_word_chars: int,
+    seed: int,
+) -> dict[str, Any]:
+    """Return precision, recall and F1 of a tokenizer's boundaries inside words, ready for JSON.
+
+    Every word of the list counts once. A word that normalisation changes, or whose tokens do not
+    spell it (tokenizers from elsewhere), is left out. Intervals are 95 % bootstrap intervals over
+    words; f1 = 2 * shared / (placed + wanted).
+    """
+    words = [word for word in morphemes if _is_plain(word, normalizer, max_word_chars)]
+    placed = dict(zip(words, _boundaries(words, segmenter), strict=True))
+    known = [word for word in words if placed[word] is not None]
+    wanted = {word: set(_ends(map(len, morphemes[word]))) for word in known}
+    ours = np.array([len(placed[word]) for word in known], dtype=np.int64)
+    theirs = np.array([len(wanted[word]) for word in known], dtype=np.int64)
+    shared = np.array([len(placed[word] & wanted[word]) for word in known], dtype=np.int64)
+    return {
+        "listed": len(morphemes),
+        "words": len(known),
+        "boundaries": int(theirs.sum()),
+        "precision": ratio_interval(shared, ours, seed=seed)._asdict(),
+        "recall": ratio_interval(shared, theirs, seed=seed)._asdict(),
+        "f1": ratio_interval(2 * shared, ours + theirs, seed=seed)._asdict(),
+    }
+
+
+def _is_plain(word: str, normalizer: Normalizer, max_word_chars: int) -> bool:
+    return split_words(normalizer(word), max_word_chars) == [WORD_START + word]
+
+
+def _boundaries(words: list[str], segmenter: Segmenter) -> Iterator[set[int] | None]:
+    """Yield the positions between tokens inside each word; None where tokens do not spell it."""
+    ids, offsets = segmenter.segment_words([WORD_START + word for word in words])
+    # An uncovered character is one token. A `▁` takes no room in the word.
+    room = [len(piece.removeprefix(WORD_START)) for piece in segmenter.pieces]
+    for word, (start, stop) in zip(words, pairwise(offsets.tolist()), strict=True):
+        lengths = [1 if piece < 0 else room[piece] for piece in ids[start:stop].tolist()]
+        yield set(_ends(lengths)) - {0} if sum(lengths) == len(word) else None
+
+
+def _ends(lengths: Iterable[int]) -> list[int]:
+    """Return where each part but the last ends."""
+    return list(accumulate(lengths))[:-1]
+
+
+def _rows(path: str | Path, columns: int) -> Iterator[list[str]]:
+    for number, line in enumerate(read_lines(path), start=1):
+        cells = [cell.strip() for cell in line.split("\t")]
+        if not line.strip():
+            continue
+        if len(cells) < columns:
+            raise UserError(
+                f"{path}:{number}: needs {columns} columns with tabs between them; correct the "
+                "line, or name the list's format in language_settings.LANGUAGE.morphology.format"
+            )
+        yield cells
+
+
+def _segmentations(rows: Iterable[list[str]]) -> Iterator[tuple[str, Morphemes]]:
+    for word, morphemes, *_ in rows:
+        yield word, tuple(part.removeprefix(CONTINUED) for part in morphemes.split())
+
+
+def _derivations(rows: Iterable[list[str]]) -> Iterator[tuple[str, Morphemes]]:
+    steps = [(base, derived, affix) for base, derived, _, affix, *_ in rows]
+    bases = {derived: (base, affix) for base, derived, affix in steps}
+    for base, derived, affix in steps:
+        yield derived, _joined(_taken_apart(base, bases, {derived}), affix)
+
+
+def _taken_apart(word: str, bases: Mapping[str, tuple[str, str]], seen: set[str]) -> Morphemes:
+    """Return the morphemes of a base: itself, if no row of the list derives it by spelling."""
+    if word not in bases or word in seen:
+        return (word,)
+    base, affix = bases[word]
+    parts = _joined(_taken_apart(base, bases, seen | {word}), affix)
+    return parts if "".join(parts) == word else (word,)
+
+
+def _joined(base: Morphemes, affix: str) -> Morphemes:
+    return (affix[:-1], *base) if affix.endswith("-") else (*base, affix.removeprefix("-"))
+
+
+_READERS: dict[str, Callable[[Iterable[list[str]]], Iterator[tuple[str, Morphemes]]]] = {
+    "segmentation": _segmentations,
+    "derivation": _derivations,
+}
+_COLUMNS = {"segmentation": 2, "derivation": 4}
