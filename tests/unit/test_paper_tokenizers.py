@@ -38,9 +38,6 @@ AGREEMENT = {
 }
 UNIGRAM = {**SUMMARY, "fertility": dict.fromkeys(SUMMARY["fertility"], 2)}
 PANEL = {"BPE": SUMMARY, "UnigramLM": UNIGRAM}
-    "BPE": SUMMARY,
-    "UnigramLM": {**SUMMARY, "fertility": dict.fromkeys(SUMMARY["fertility"], 2)},
-}
 TEXTS = {
     ("English", "Training corpus"): PANEL,
     ("English", "Quora questions"): PANEL,
