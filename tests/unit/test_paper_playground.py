@@ -1,0 +1,320 @@
+"""The playground's JavaScript gives the library's ids, id for id, and its data is what it needs."""
+
+from __future__ import annotations
+
+import base64
+import json
+import random
+import unicodedata
+from pathlib import Path
+
+import pytest
+from gensim.test.utils import datapath
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from py_mini_racer import MiniRacer
+from tokenizers import normalizers
+
+from make_graphemes import ACUTE, CHARACTERS, PROBES, one_rule_map
+from sagevocab.data.corpus import write_lines
+from sagevocab.data.synthetic import turkish
+from sagevocab.errors import UserError
+from sagevocab.paper.playground import example_sentences, playground_data
+from sagevocab.vocab.bpe import (
+    TrainingSettings,
+    merges_of_model,
+    pieces_of_model,
+    read_model,
+    scores_of_model,
+    train_bpe,
+    train_unigram,
+    train_wordpiece,
+)
+from sagevocab.vocab.export import (
+    Card,
+    WordSettings,
+    export_greedy,
+    export_merges,
+    export_unigram,
+)
+from sagevocab.vocab.pieces import is_single_character
+from sagevocab.vocab.segment import encode, load_segmenter, read_description
+from sagevocab.vocab.words import NORMALIZATIONS, Normalizer, WordCorpus, character_map
+from scripts_text import SENTENCES
+
+REPORT = Path(__file__).parents[2] / "workflow/report"
+SIZE = 900
+CARD = Card(language="xx", language_name="Test", method="test")
+WORDS = WordSettings()
+EXAMPLES = {"language": "en", "sentences": [{"bold": "ab", "text": "An ab."}]}
+TOKENIZERS = ("bpe", "sage", "merges", "unigram", "wordpiece", "short_words", "casefold", "as_is")
+NAMES = [(language, name) for language in ("en", "tr") for name in TOKENIZERS]
+
+# What a page does with its data, without the page.
+DRIVER = """
+const normalizers = {}, tokenizers = {};
+function load(data) {
+  for (const [rule, map] of Object.entries(data.normalizations)) {
+    normalizers[rule] = Segmentation.normalizer(map);
+  }
+  for (const language of data.languages) {
+    for (const spec of language.tokenizers) {
+      tokenizers[`${language.key} ${spec.key}`] =
+        Segmentation.tokenizer(spec, normalizers[spec.normalization]);
+    }
+  }
+  return true;
+}
+const encodeAll = (name, lines) =>
+  JSON.stringify(lines.map((line) => Segmentation.encode(tokenizers[name], line)));
+const normalizeAll = (rule, lines) => JSON.stringify(lines.map(normalizers[rule]));
+const words = (name, line) => JSON.stringify(Segmentation.segmentText(tokenizers[name], line));
+"""
+
+
+class Page:
+    """The page's segmentation in an engine of its own."""
+
+    def __init__(self, data: dict) -> None:
+        self._engine = MiniRacer()
+        files = [REPORT / "graphemes.js", REPORT / "segmentation.js"]
+        self._engine.eval("\n".join([*(f.read_text(encoding="utf-8") for f in files), DRIVER]))
+        self._engine.call("load", data)
+
+    def encode(self, name: str, lines: list[str]) -> list[list[int]]:
+        return json.loads(self._engine.call("encodeAll", name, lines))
+
+    def normalize(self, rule: str, lines: list[str]) -> list[str]:
+        return json.loads(self._engine.call("normalizeAll", rule, lines))
+
+    def words(self, name: str, line: str) -> list[dict]:
+        return json.loads(self._engine.call("words", name, line))
+
+
+# --- text
+
+
+def english() -> list[str]:
+    text = Path(datapath("lee_background.cor")).read_text(encoding="utf-8")
+    return [sentence for line in text.split("\n") for sentence in line.split(". ") if sentence]
+
+
+def spoilt(lines: list[str], seed: int) -> list[str]:
+    """Lines with odd characters in odd places: all of Unicode, and what clusters are made of."""
+    rng = random.Random(seed)
+    marks = [c for c in CHARACTERS[:0x3000] if unicodedata.category(c) in ("Mn", "Mc", "Cf", "Cc")]
+    kinds = [
+        marks,
+        CHARACTERS,
+        list("\r\n\t \u00a0\u2028▁ﬁ½™Ⅷ\u200d\u1100\u1161\u11a8가각क्षด👩🏽🇹🇷"),
+    ]
+    spoilt_lines = []
+    for line in lines:
+        characters = list(line[:160])
+        for _ in range(rng.randint(1, 8)):
+            place = rng.randint(0, len(characters))
+            characters[place:place] = rng.choices(rng.choice(kinds), k=rng.randint(1, 3))
+        spoilt_lines.append("".join(characters))
+    return spoilt_lines
+
+
+@pytest.fixture(scope="module")
+def texts() -> dict[str, list[str]]:
+    """Thousands of lines a language: 1,000 plain, 1,000 spoilt, and every script we have."""
+    scripts = [sentence for sentences in SENTENCES.values() for sentence in sentences]
+    plain = {"en": english()[500:1500], "tr": list(turkish.sentences(1000, seed=2))}
+    return {
+        language: [*lines, *spoilt(lines, seed=3), *scripts] for language, lines in plain.items()
+    }
+
+
+# --- vocabularies
+
+
+def make_folders(root: Path, lines: list[str]) -> dict[str, Path]:
+    """A folder of each kind, trained on `lines`."""
+    path = root / "lines.txt.zst"
+    write_lines(path, lines)
+    train_bpe(path, SIZE, root / "bpe.model", TrainingSettings(), "size")
+    train_unigram(path, SIZE, root / "unigram.model", TrainingSettings(), "size")
+    bpe, unigram = read_model(root / "bpe.model"), read_model(root / "unigram.model")
+    pieces, merges = pieces_of_model(bpe), merges_of_model(bpe)
+    corpus = WordCorpus.from_lines(lines, Normalizer())
+    pruned = [p for n, p in enumerate(pieces) if is_single_character(p) or n % 3]
+    scored = (pieces_of_model(unigram), scores_of_model(unigram))
+    export_greedy(root / "bpe", pieces, WORDS, CARD)
+    export_greedy(root / "sage", pruned, WORDS, CARD)
+    export_merges(root / "merges", pieces, merges, WORDS, CARD)
+    export_unigram(root / "unigram", *scored, WORDS, CARD)
+    wordpiece = train_wordpiece(corpus, SIZE, 0.9995, "size")
+    export_greedy(root / "wordpiece", wordpiece, WORDS, CARD)
+    export_merges(root / "short_words", pieces, merges, WordSettings(max_word_chars=4), CARD)
+    export_unigram(root / "casefold", *scored, WordSettings("nmt_nfkc_cf"), CARD)
+    export_greedy(root / "as_is", pieces, WordSettings("identity"), CARD)
+    return {name: root / name for name in TOKENIZERS}
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory) -> dict[str, dict[str, Path]]:
+    return {
+        "en": make_folders(tmp_path_factory.mktemp("en"), english()[:500]),
+        "tr": make_folders(tmp_path_factory.mktemp("tr"), list(turkish.sentences(1500, seed=1))),
+    }
+
+
+def data_of(folders: dict[str, dict[str, Path]]) -> dict:
+    files = {
+        language: {name: folder / "tokenizer.json" for name, folder in named.items()}
+        for language, named in folders.items()
+    }
+    labels = {name: name.upper() for named in folders.values() for name in named}
+    titles = {"en": "English", "tr": "Turkish"}
+    return playground_data(files, languages=titles, labels=labels, examples=EXAMPLES)
+
+
+@pytest.fixture(scope="module")
+def page(folders) -> Page:
+    return Page(data_of(folders))
+
+
+@pytest.fixture(scope="module")
+def library(folders):
+    """The library's `encode` by language and tokenizer."""
+
+    def loaded(folder: Path):
+        segmenter, told = load_segmenter(folder), read_description(folder)
+        normalizer = Normalizer(told["normalization"])
+        return lambda line: encode(line, segmenter, normalizer, told["max_word_chars"])
+
+    return {
+        (language, name): loaded(folder)
+        for language, named in folders.items()
+        for name, folder in named.items()
+    }
+
+
+# --- equality with the library
+
+
+@pytest.mark.parametrize(("language", "name"), NAMES)
+def test_thousands_of_lines_get_the_librarys_ids(language, name, page, library, texts):
+    lines = texts[language]
+    assert len(lines) > 2000
+    for line, ids in zip(lines, page.encode(f"{language} {name}", lines), strict=True):
+        assert ids == library[language, name](line), line
+
+
+ODD = st.text(
+    st.one_of(
+        st.characters(exclude_categories=["Cs"]),
+        st.sampled_from("aeigs▁ \t\r\nﬁ½™क\u094d\u0301\u0308\u200d\u0600각👩🏽🇹🇷[UNK]"),
+    ),
+    max_size=60,
+)
+
+
+@settings(max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(line=ODD)
+def test_any_text_gets_the_librarys_ids(line, page, library):
+    for (language, name), ids_of in library.items():
+        assert page.encode(f"{language} {name}", [line]) == [ids_of(line)]
+
+
+def test_long_words_are_cut_and_unknown_characters_stand_alone(page, library):
+    for line in ("a" * 1000, "▁" * 300, "ab☃☃c", "☃", "", " ", "[UNK] [MASK]ing", "e" * 255 + "x"):
+        for (language, name), ids_of in library.items():
+            assert page.encode(f"{language} {name}", [line]) == [ids_of(line)], line
+    assert page.encode("en bpe", ["☃☃"])[0][1:] == [1, 1]
+
+
+def test_a_words_pieces_cover_it(page, texts):
+    for name in TOKENIZERS:
+        for line in texts["en"][:20] + texts["en"][1000:1050]:
+            for word in page.words(f"en {name}", line):
+                assert sum(length for _, length in word["pieces"]) == len(word["characters"])
+
+
+# --- normalisation
+
+
+# Ideographs, Hangul, private and unassigned planes are alike in their thousands: some of them do.
+CROWDS = [
+    (0x3400, 0x9FFF),
+    (0xAC00, 0xD7A3),
+    (0xE000, 0xF8FF),
+    (0x17000, 0x18CFF),
+    (0x20000, 0xDFFFF),
+    (0xE0200, 0x10FFFF),
+]
+ALIKE = {chr(c) for low, high in CROWDS for c in range(low, high) if c % 101}
+VARIED = [c for c in CHARACTERS if c not in ALIKE and c not in " ▁"]
+
+
+@pytest.mark.parametrize("rule", NORMALIZATIONS)
+def test_every_character_is_normalised_as_in_the_library(rule):
+    """Each after a letter, before a mark, and both: clusters decide what is mapped."""
+    blank = {"languages": [], "normalizations": {rule: _base64(character_map(rule))}}
+    page, normalizer = Page(blank), Normalizer(rule)
+    lines = [f"x{c}y a{c}{ACUTE} {c}{ACUTE}z" for c in VARIED]
+    assert page.normalize(rule, lines) == [normalizer(line) for line in lines]
+
+
+@pytest.mark.parametrize("name", PROBES)
+def test_clusters_are_those_of_tokenizers(name):
+    """If this fails, `tokenizers` may have a newer Unicode: see tests/make_graphemes.py."""
+    probe = PROBES[name]
+    rule_map = one_rule_map(probe.key, "b")
+    page = Page({"languages": [], "normalizations": {"one": _base64(rule_map)}})
+    normalize = normalizers.Precompiled(rule_map).normalize_str
+    lines = [f"({probe.before}{c}{probe.after})" for c in VARIED]
+    assert page.normalize("one", lines) == [normalize(line) for line in lines]
+
+
+def _base64(data: bytes) -> str:
+    return base64.b64encode(data).decode("ascii")
+
+
+def test_half_a_surrogate_pair_is_a_replacement_character(page):
+    spoilt_ids = page._engine.eval('encodeAll("en as_is", ["a\\ud800b"])')
+    assert json.loads(spoilt_ids) == page.encode("en as_is", ["a\ufffdb"])
+
+
+# --- data
+
+
+def test_each_normalisation_is_embedded_once(folders):
+    data = data_of(folders)
+    assert set(data["normalizations"]) == {"nmt_nfkc", "nmt_nfkc_cf", "identity"}
+    assert data["normalizations"]["identity"] == ""
+    assert data["normalizations"]["nmt_nfkc"] == _base64(character_map("nmt_nfkc"))
+    assert [language["name"] for language in data["languages"]] == ["English", "Turkish"]
+    methods = {spec["key"]: spec["method"] for spec in data["languages"][0]["tokenizers"]}
+    assert methods["sage"] == methods["wordpiece"] == "greedy"
+    assert (methods["merges"], methods["unigram"]) == ("merges", "unigram")
+
+
+def test_other_methods_are_left_out_by_name(folders, tmp_path):
+    foreign = tmp_path / "foreign"
+    export_greedy(foreign, ["▁", "a"], WORDS, CARD)
+    config = json.loads((foreign / "tokenizer_config.json").read_text(encoding="utf-8"))
+    config["sagevocab"]["method"] = "external"
+    (foreign / "tokenizer_config.json").write_text(json.dumps(config), encoding="utf-8")
+    data = data_of({"en": {"bpe": folders["en"]["bpe"], "foreign": foreign}, "tr": {"f": foreign}})
+    assert data["left_out"] == [
+        {"language": "English", "label": "FOREIGN"},
+        {"language": "Turkish", "label": "F"},
+    ]
+    assert [language["key"] for language in data["languages"]] == ["en"]
+
+
+def test_the_papers_sentences_are_for_their_language():
+    assert example_sentences("en", EXAMPLES) == [{"name": "Table 1: ab", "text": "An ab."}]
+    assert all(row["name"] and row["text"] for row in example_sentences("tr", EXAMPLES))
+    assert len(example_sentences("xx", EXAMPLES)) == 1
+
+
+def test_a_damaged_folder_is_told_in_one_line(tmp_path):
+    export_greedy(tmp_path, ["▁", "a"], WORDS, CARD)
+    (tmp_path / "tokenizer.json").write_text("{}", encoding="utf-8")
+    with pytest.raises(UserError, match=r"tokenizer\.json: is not the tokenizer\.json of a"):
+        data_of({"en": {"bpe": tmp_path}})
