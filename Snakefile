@@ -43,6 +43,7 @@ include: "workflow/rules/studies.smk"
 include: "workflow/rules/pretrain.smk"
 include: "workflow/rules/finetune.smk"
 include: "workflow/rules/paper.smk"
+include: "workflow/rules/reference.smk"
 
 
 rule all:

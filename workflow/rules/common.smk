@@ -138,7 +138,12 @@ DOWNSTREAM_TABLES = [
     *(["table_hyperparameters_finetuning"] if LM_TOKENIZERS else []),
 ]
 FIGURES = INTRINSIC_FIGURES
-TABLES = [*INTRINSIC_TABLES, *DOWNSTREAM_TABLES, "table_costs"]
+TABLES = [
+    *(["table_claims"] if COMPARED else []),
+    *INTRINSIC_TABLES,
+    *DOWNSTREAM_TABLES,
+    "table_costs",
+]
 
 FIGURE_FORMATS = ("pdf", "png")
 TABLE_FORMATS = ("tex", "csv", "md")
@@ -467,6 +472,54 @@ for name in DOMAINS:
 for name in TASKS if LM_TOKENIZERS else ():
     for split in ("train", "validation"):
         resolved_source("task_settings", name, split)
+
+
+# --- paper: reference results
+
+REFERENCE = "lm" if LM_TOKENIZERS else "intrinsic"
+REFERENCE_COMMAND = (
+    f"snakemake --configfile {' '.join(Path(file).name for file in workflow.overwrite_configfiles)}"
+    " -- all build_reference"
+)
+
+
+def report_run():
+    """What the report and the reference page tell of the run."""
+    return {
+        "name": RUN,
+        "labels": dict(zip(TOKENIZERS, labels_of(TOKENIZERS))),
+        "presets": {name: preset_title(name) for name in TOKENIZERS},
+        "names": text_names(),
+        "synthetic": synthetic_names(),
+        "models": bool(LM_TOKENIZERS),
+        "settings": report_settings(),
+    }
+
+
+def reference_texts():
+    """The texts that tokenizers are trained and measured on, and those of the paper."""
+    corpora = [("language_settings", lang, lang, "train") for lang in LANGUAGES]
+    domains = [
+        ("domain_settings", name, setting("domain_settings", name)["language"], name)
+        for name in DOMAINS
+    ]
+    return [reference_text(*text) for text in [*corpora, *domains]]
+
+
+def reference_text(section, name, language, corpus):
+    """One text: what it is, its local files, and what stands in its place in the paper."""
+    source = resolved_source(section, name)
+    printed = CATALOGUE.get(setting(section, name)["source"].get("dataset"), {})
+    files = local_files(source["name"]) if source["kind"] == "path" else []
+    return {
+        "language": language,
+        "corpus": corpus,
+        "name": setting(section, name)["name"],
+        "title": source.get("title") or " and ".join(Path(file).name for file in files),
+        "licence": source.get("licence") or "not stated",
+        "files": files,
+        "paper": printed.get("title", "not in the paper"),
+    }
 
 
 # --- vocabulary

@@ -8,6 +8,7 @@
 include: "figures.smk"
 include: "figures_domains.smk"
 include: "tables.smk"
+include: "tables_claims.smk"
 include: "tables_settings.smk"
 
 

@@ -144,6 +144,8 @@ def resolve_source(
     if kind is None:
         raise UserError(f"{key}: names no source; give one of {', '.join(KINDS)}")
     resolved = {name: source.get(name) for name in ("format", "column", "rows")}
+    if kind == "path":
+        resolved |= {name: source[name] for name in ("title", "licence") if source.get(name)}
     resolved |= {"kind": kind, "name": source[kind], "key": key, "split": split}
     resolved |= {"sentences": bool(source.get("sentences"))}
     if kind == "generator":

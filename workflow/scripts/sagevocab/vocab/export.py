@@ -205,7 +205,8 @@ def describe_source(source: Mapping[str, Any] | None) -> tuple[str, bool]:
         return f"synthetic text of the generator `{name}`", True
     if kind == "path":
         files = [f"`{PurePath(file).name}`" for file in local_files(name)]
-        return f"the file{'s' * (len(files) > 1)} {' and '.join(files)}", False
+        told = f"the file{'s' * (len(files) > 1)} {' and '.join(files)}"
+        return "; ".join(filter(None, [source.get("title"), source.get("licence"), told])), False
     told = [source.get("title") or f"`{name}`", source.get("licence"), source.get("origin")]
     if source.get("instead_of"):
         told.append(f"in the place of `{source['instead_of']}`, which could not be had")

@@ -1,0 +1,108 @@
+"""The main table and the folder of reference results."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+import yaml
+
+from sagevocab.errors import UserError
+from sagevocab.paper.reference import build_reference
+from sagevocab.paper.tables_claims import table_claims
+
+CLAIM = {
+    "id": "token_ratio", "where": "Section 4", "statement": "Tokens.", "kind": "value",
+    "tolerance": 0.03, "paper": 1.125, "measure": "token_ratio", "languages": ["en"],
+    "tokenizers": "sage", "headline": "tokens, SaGe / BPE",
+}  # fmt: skip
+RUN = {
+    "name": "r", "labels": {"sage": "SaGe"}, "presets": {"sage": "algorithm-1"}, "names": {},
+    "synthetic": [], "models": False, "settings": {"vocabulary": {"final_size": 4000}},
+}  # fmt: skip
+
+
+def record(**others) -> dict:
+    return {
+        **{k: CLAIM[k] for k in ("id", "where", "statement", "kind", "paper")},
+        "ours": 1.1, "low": 1.05, "high": 1.15, "verdict": "reproduced", "reason": None,
+        "corpus": "train", "text": "English, training corpus", "language": "en",
+        "tokenizer": "sage", "preset": "algorithm-1", "seed": 1, "synthetic": False,
+        "timing": False, **others,
+    }  # fmt: skip
+
+
+@pytest.fixture
+def values(tmp_path):
+    path = tmp_path / "values.yaml"
+    size = {"key": "Final Vocab Size", "value": 16000, "config": "vocabulary.final_size"}
+    tables = {"table_hyperparameters_vocabulary": [size]}
+    others = {**CLAIM, "id": "other"}
+    del others["headline"]
+    content = {"claims": [CLAIM, others], "hyperparameters": tables, "setup": []}
+    path.write_text(yaml.safe_dump(content))
+    return path
+
+
+def write_claims(tmp_path, *records):
+    path = tmp_path / "claims.json"
+    path.write_text(json.dumps(records))
+    return path
+
+
+def test_the_main_table_has_a_row_a_headline_and_language(tmp_path, values):
+    claims = write_claims(
+        tmp_path,
+        record(),
+        record(tokenizer="second", ours=0.99, low=None, high=None, verdict="not reproduced"),
+        record(id="other"),
+        record(language="tr", ours=None, verdict="not measurable here"),
+    )
+    outputs = {form: tmp_path / f"t.{form}" for form in ("tex", "csv", "md")}
+    labels = {"sage": "SaGe", "second": "SaGe 1.0"}
+    table_claims(claims, values, labels=labels, languages={"en": "English"}, **outputs)
+    lines = outputs["md"].read_text().splitlines()
+    assert lines[0] == "|  | text | paper | SaGe | SaGe 1.0 |"
+    assert lines[2] == (r"| tokens, SaGe / BPE | English | 1.12 | 1.1 \[1.05, 1.15\] ✓ | 0.99 ✗ |")
+    assert lines[3] == ""
+    assert outputs["csv"].read_text().count("token_ratio") == 3
+
+
+@pytest.fixture
+def text(tmp_path):
+    corpus, summary = tmp_path / "corpus.txt", tmp_path / "summary.json"
+    corpus.write_text("some text\n")
+    summary.write_text(json.dumps({"lines": 1500, "words": 30000}))
+    return {"name": "English", "title": "a text", "licence": "free", "files": [str(corpus)],
+            "paper": "the paper's dump", "summary": summary}  # fmt: skip
+
+
+def test_reference_results_are_copied_with_a_page_that_tells_the_text(tmp_path, values, text):
+    claims = write_claims(tmp_path, record(), record(verdict="same direction"))
+    (tmp_path / "figures").mkdir()
+    figure, large = tmp_path / "figures/figure_x.png", tmp_path / "figures/figure_y.pdf"
+    figure.write_bytes(b"png")
+    large.write_bytes(b"0" * 500_001)
+    (tmp_path / "figures/figure_x.provenance.json").write_text("{}")
+    output = tmp_path / "reference"
+    build_reference(output, [claims, figure, large], texts=[text], run=RUN, claims=claims,
+                    paper=values, command="snakemake all")  # fmt: skip
+    files = sorted(p.relative_to(output).as_posix() for p in output.rglob("*") if p.is_file())
+    assert files == ["README.md", "claims.json", "figures/figure_x.png",
+                     "provenance/figure_x.provenance.json"]  # fmt: skip
+    page = (output / "README.md").read_text()
+    assert "| English | a text | free | 1,500 | 30,000 | the paper's dump |" in page
+    assert "| corpus.txt | `" in page
+    assert "| `vocabulary.final_size` | 16,000 | 4,000 |" in page
+    assert "| reproduced | 1 |" in page
+    assert "figure_y.pdf" in page
+
+
+def test_generated_text_is_no_reference(tmp_path, values, text):
+    claims = write_claims(tmp_path, record())
+    with pytest.raises(UserError, match="Turkish hold generated text"):
+        build_reference(tmp_path / "o", [claims], texts=[text], claims=claims, paper=values,
+                        run={**RUN, "synthetic": ["Turkish"]}, command="c")  # fmt: skip
+    with pytest.raises(UserError, match="missing.json: is missing"):
+        build_reference(tmp_path / "o", [tmp_path / "missing.json"], texts=[text], claims=claims,
+                        paper=values, run=RUN, command="c")  # fmt: skip

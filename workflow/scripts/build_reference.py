@@ -1,0 +1,19 @@
+"""Adapter of rule build_reference."""
+
+from sagevocab.paper.reference import build_reference
+from sagevocab.provenance import job
+
+with job(snakemake):
+    inputs, params = snakemake.input, snakemake.params
+    build_reference(
+        snakemake.output.folder,
+        [inputs.claims, inputs.statements, *inputs.artefacts],
+        texts=[
+            {**text, "summary": summary}
+            for text, summary in zip(params.texts, inputs.summaries, strict=True)
+        ],
+        run=params.run,
+        claims=inputs.claims,
+        paper=inputs.paper,
+        command=params.command,
+    )

@@ -1,0 +1,167 @@
+"""Reference results: a finished run's small artefacts in one folder that can be committed.
+
+Claims, tables, figures and their provenance records, and a page that says which text they were made
+from and how it differs from the paper's. Vocabularies, measurements and texts stay behind.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from sagevocab.errors import UserError
+from sagevocab.paper.claims import count_verdicts
+from sagevocab.paper.report import differences, tokenizer_title
+from sagevocab.paper.tables import read_paper_values
+from sagevocab.provenance import git_commit, package_versions
+from sagevocab.state import file_digest, write_text
+
+log = logging.getLogger(__name__)
+
+LARGEST_FILE = 500_000  # bytes; a larger figure or table stays behind
+
+
+def build_reference(
+    output: Path | str,
+    files: Sequence[Path | str],
+    *,
+    texts: Sequence[Mapping[str, Any]],
+    run: Mapping[str, Any],
+    claims: Path | str,
+    paper: Path | str,
+    command: str,
+) -> None:
+    """Copy `files` and their provenance records into the folder `output`, and write its page.
+
+    texts: name, title, licence, files (of the source), paper (title of the paper's own text),
+    summary (path of a `summary.json` on the text). run: as for the report. command: what was run.
+
+    Raises:
+        UserError: a text is synthetic, or a file is missing or damaged.
+    """
+    if run["synthetic"]:
+        names = ", ".join(run["synthetic"])
+        raise UserError(f"reference: {names} hold generated text; reference results are of real")
+    output = Path(output)
+    left = [Path(file).name for file in files if not _copy(Path(file), output)]
+    page = _page(texts, run, _read_json(claims), read_paper_values(paper), command, left)
+    write_text(output / "README.md", page)
+    log.info("%s: %d files", output, len(list(output.rglob("*"))))
+
+
+def _copy(file: Path, output: Path) -> bool:
+    """Copy a file with its record; tell whether it was small enough."""
+    if not file.is_file():
+        raise UserError(f"{file}: is missing; make the run whole first")
+    if file.stat().st_size > LARGEST_FILE:
+        return False
+    folder = output / (file.parent.name if file.parent.name in ("figures", "tables") else "")
+    folder.mkdir(parents=True, exist_ok=True)
+    shutil.copyfile(file, folder / file.name)
+    record = file.parent / f"{file.stem}.provenance.json"
+    if record.is_file():
+        records = output / "provenance"
+        records.mkdir(exist_ok=True)
+        shutil.copyfile(record, records / record.name)
+    return True
+
+
+def _read_json(path: Path | str) -> Any:
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: cannot be read ({error}); delete it and run again") from error
+
+
+def _page(
+    texts: Sequence[Mapping[str, Any]],
+    run: Mapping[str, Any],
+    claims: Sequence[Mapping[str, Any]],
+    values: Mapping[str, Any],
+    command: str,
+    left: Sequence[str],
+) -> str:
+    parts = [
+        "# Reference results",
+        "",
+        f"The outcome of the run `{run['name']}` at commit `{git_commit() or 'unknown'}`: "
+        "[claims.md](claims.md) (and `claims.json`), `tables/`, `figures/`, and in `provenance/` "
+        "what made each of them.",
+        "",
+        f"    {command}",
+        "",
+        "## Verdicts",
+        "",
+        *_verdict_table(claims, run),
+        "",
+        "## Texts",
+        "",
+        "None of them is the paper's own. They are not part of this folder; where a table shows "
+        "sentences, they come from the training corpus of their language, under its licence.",
+        "",
+        *_text_table(texts),
+        "",
+        *_digests(texts),
+        "",
+        "## Settings that differ from the paper's",
+        "",
+        *_differences(run, values),
+        "",
+        "## Made with",
+        "",
+        ", ".join(f"{name} {version}" for name, version in package_versions().items()),
+    ]
+    if left:
+        parts += ["", f"Larger than {LARGEST_FILE // 1000} kB, so not here: {', '.join(left)}."]
+    return "\n".join(parts) + "\n"
+
+
+def _verdict_table(claims: Sequence[Mapping[str, Any]], run: Mapping[str, Any]) -> Iterator[str]:
+    tokenizers = list(dict.fromkeys(record["tokenizer"] for record in claims))
+    counts = {
+        name: count_verdicts([r for r in claims if r["tokenizer"] == name]) for name in tokenizers
+    }
+    yield f"| verdict | {' | '.join(tokenizer_title(name, run) for name in tokenizers)} |"
+    yield f"| --- |{' ---: |' * len(tokenizers)}"
+    for verdict in counts[tokenizers[0]]:
+        numbers = (str(counts[name][verdict]["real"]) for name in tokenizers)
+        yield f"| {verdict} | {' | '.join(numbers)} |"
+
+
+def _text_table(texts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    yield "| text | what it is | licence | lines | words | in the paper |"
+    yield "| --- | --- | --- | ---: | ---: | --- |"
+    for text in texts:
+        size = _read_json(text["summary"])
+        cells = [
+            text["name"],
+            text["title"],
+            text["licence"],
+            f"{size['lines']:,}",
+            f"{size['words']:,}",
+            text["paper"],
+        ]
+        yield f"| {' | '.join(cells)} |"
+
+
+def _digests(texts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    yield "| file | sha256 |"
+    yield "| --- | --- |"
+    for text in texts:
+        for file in text["files"]:
+            yield f"| {Path(file).name} | `{file_digest(file)}` |"
+
+
+def _differences(run: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[str]:
+    rows = list(differences(run, values))
+    if not rows:
+        yield "None of those that the paper states."
+        return
+    yield "| key | paper | here |"
+    yield "| --- | --- | --- |"
+    for row in rows:
+        yield f"| `{row['key']}` | {row['paper']} | {row['run']} |"

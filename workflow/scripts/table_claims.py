@@ -1,0 +1,14 @@
+"""Adapter of rule table_claims."""
+
+from sagevocab.paper.tables_claims import table_claims
+from sagevocab.provenance import job
+
+with job(snakemake):
+    params = snakemake.params
+    table_claims(
+        snakemake.input.claims,
+        snakemake.input.paper,
+        labels=dict(zip(params.tokenizers, params.labels, strict=True)),
+        languages=dict(zip(params.languages, params.titles, strict=True)),
+        **snakemake.output,
+    )
