@@ -11,6 +11,7 @@ import pandas as pd
 
 from sagevocab.errors import UserError
 from sagevocab.paper.formats import NOTHING, write_table
+from sagevocab.paper.panels import by_panel
 
 Files = str | Path
 Summary = Mapping[str, Any]
@@ -54,15 +55,9 @@ def by_text(
 ) -> dict[tuple[str, str], dict[str, Any]]:
     """Read summaries, listed text by text and tokenizer by tokenizer.
 
-    texts: pairs of language and text.
+    texts: pairs of language and text. Raises UserError where two share a name.
     """
-    if len(paths) != len(texts) * len(labels):
-        raise ValueError(f"{len(paths)} files for {len(texts)} texts, {len(labels)} tokenizers")
-    rest = iter(paths)
-    return {
-        (language, text): {label: read_summary(next(rest)) for label in labels}
-        for language, text in texts
-    }
+    return by_panel([tuple(text) for text in texts], labels, paths, read_summary)
 
 
 def table_tokenizers(
