@@ -30,7 +30,8 @@ def table_claims(
 ) -> None:
     """Write the claims that have a `headline`, a row each, with a column for each tokenizer.
 
-    values: `paper_values.yaml`. claims: `claims.json`. labels: SaGe tokenizers and what they are called. languages: the same.
+    values: `paper_values.yaml`. claims: `claims.json`.
+    labels, languages: SaGe tokenizers and languages, and what they are called.
 
     Raises:
         UserError: `claims` is missing or damaged.
