@@ -95,10 +95,11 @@ def test_a_piece_inside_the_window_is_no_example():
 
 
 def test_find_retokenization_takes_the_shortest_sentence_with_one():
-    short = "use of an include directive is when used."
+    short = "The use of an include directive is when used."
     lines = [
-        "nothing in here is of any use to us.",
-        f"{FRAGMENT} them.",
+        "Nothing in here is of any use to us.",
+        f"The {FRAGMENT} them.",
+        "use of an include directive is when.",
         short,
         "too short include is.",
     ]
@@ -111,7 +112,7 @@ def test_find_retokenization_takes_the_shortest_sentence_with_one():
 
 
 def test_find_retokenization_finds_nothing_where_nothing_is():
-    lines = ["use of an is when to be or not."]
+    lines = ["The use of an is when to be or not."]
     found = examples.find_retokenization(
         lines, NORMALIZER, GreedySegmenter, FRAGMENT_PIECES, ["▁of", "▁is"]
     )
@@ -162,3 +163,28 @@ def test_find_examples_finds_nothing_between_equal_vocabularies(bpe):
 def test_lines_that_do_not_fit_a_table_are_passed_over(bpe, sage):
     lines = ["a pseudogene", "The " + "very " * 30 + "pseudogene.", "pseudogene " * 8]
     assert examples.find_examples(lines, NORMALIZER, bpe, sage) == []
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "this gene is a pseudogene in humans.",  # begins in the middle
+        "This gene is a pseudogene in 3 humans.",
+        "This gene is a pseudogene (in humans).",
+        "This gene is a pseudogene in σ humans.",  # a second script
+        "This gene is a pseudogene in humans",
+    ],
+)
+def test_sentences_that_do_not_read_plainly_are_passed_over(bpe, sage, line):
+    assert examples.find_examples([line], NORMALIZER, bpe, sage) == []
+    plain = "This gene is a pseudogene in humans."
+    assert examples.find_examples([line, plain], NORMALIZER, bpe, sage)[0].sentence == plain
+
+
+def test_punctuation_that_ends_a_word_is_not_marked(bpe, sage):
+    example = examples.segment_sentence("This is a pseudogene.,", NORMALIZER, bpe, sage, "og")
+    assert example.bpe_tokens[-4:] == ["og", "ene", ".", ","]
+    assert example.bpe_changed == [False] * 3 + [True] * 3 + [False] * 2
+    alone = examples.segment_sentence("This is ., too", NORMALIZER, bpe, sage, ".")
+    marked = [t for t, mark in zip(alone.bpe_tokens, alone.bpe_changed, strict=True) if mark]
+    assert marked == ["▁", ".", ","]

@@ -7,9 +7,11 @@ deterministic: the same lines and vocabularies give the same sentences.
 
 from __future__ import annotations
 
+import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
+from functools import cache
 from itertools import islice, pairwise
 
 from sagevocab.vocab.pieces import WORD_START, is_single_character
@@ -19,13 +21,17 @@ from sagevocab.vocab.words import Normalizer, split_words
 UNKNOWN = "[UNK]"
 FEWEST_WORDS, MOST_WORDS = 6, 16
 MOST_CHARACTERS = 110
+PLAIN_MARKS = frozenset(" ,.;:?!'’-")
 MOST_LINES = 100_000
 MOST_ABLATIONS = 50
 
 
 @dataclass(frozen=True)
 class Example:
-    """A sentence under two tokenizers; changed: the tokens of the words that hold the piece."""
+    """A sentence under two tokenizers; changed: the tokens of the words that hold the piece.
+
+    Punctuation that ends such a word is not marked.
+    """
 
     sentence: str
     piece: str
@@ -217,7 +223,15 @@ def _example(
 
 
 def _mark(words: list[list[str]], marked: list[bool]) -> list[bool]:
-    return [mark for tokens, mark in zip(words, marked, strict=True) for _ in tokens]
+    """Return the mark of each token: its word's, but for the punctuation that ends a word."""
+    marks = []
+    for tokens, mark in zip(words, marked, strict=True):
+        kept = len(tokens)
+        while kept and not any(map(str.isalnum, tokens[kept - 1].removeprefix(WORD_START))):
+            kept -= 1
+        kept = kept or len(tokens)
+        marks += [mark] * kept + [False] * (len(tokens) - kept)
+    return marks
 
 
 def _dropped_pieces(bpe: Iterable[str], sage: Iterable[str]) -> set[str]:
@@ -233,14 +247,28 @@ def _dropped_pieces(bpe: Iterable[str], sage: Iterable[str]) -> set[str]:
 def _short_sentences(
     lines: Iterable[str], normalizer: Normalizer, max_word_chars: int, limit: int
 ) -> Iterator[tuple[str, list[str]]]:
-    """Yield (sentence, words) of lines that fit a table and look like a sentence."""
+    """Yield (sentence, words) of lines that fit a table and read as a plain sentence."""
     for line in islice(lines, limit):
         sentence = line.strip()
-        if len(sentence) > MOST_CHARACTERS or not sentence.endswith((".", "?", "!")):
+        if len(sentence) > MOST_CHARACTERS or not _is_plain(sentence):
             continue
         words = split_words(normalizer(sentence), max_word_chars)
         if FEWEST_WORDS <= len(words) <= MOST_WORDS:
             yield sentence, words
+
+
+def _is_plain(sentence: str) -> bool:
+    """Whether a sentence begins and ends as one, in letters of one script and no odd symbols."""
+    if not sentence.endswith((".", "?", "!")) or not sentence[0].isalpha() or sentence[0].islower():
+        return False
+    characters = set(sentence) - PLAIN_MARKS
+    return all(map(str.isalpha, characters)) and len(set(map(_script, characters))) == 1
+
+
+@cache
+def _script(letter: str) -> str:
+    """Return the script of a letter as its Unicode name begins: LATIN, CYRILLIC, CJK."""
+    return unicodedata.name(letter, "").partition(" ")[0]
 
 
 def _collect_contexts(
