@@ -5,19 +5,25 @@ from __future__ import annotations
 import dataclasses
 import json
 import math
+import shutil
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 import yaml
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy import stats as scipy_stats
 
+from sagevocab.analysis.counts import count_corpus
+from sagevocab.analysis.stats import holm
 from sagevocab.errors import UserError
 from sagevocab.paper import intervals
 from sagevocab.paper.claims import (
     MEASURES,
     assess,
+    assess_claims,
     build_claims,
     claims_markdown,
     read_claims,
@@ -28,6 +34,8 @@ from sagevocab.paper.evidence import Case, Run
 from sagevocab.paper.verdicts import Measurement, NotMeasurableError, verdict_of
 from sagevocab.state import write_json, write_parquet
 from sagevocab.vocab.pieces import write_pieces
+from sagevocab.vocab.segment import GreedySegmenter
+from sagevocab.vocab.words import Normalizer, WordCorpus
 
 VALUES = Path(__file__).parents[2] / "workflow/resources/paper_values.yaml"
 
@@ -42,27 +50,32 @@ TASKS = {"mrpc": "en", "sst2": "en"}
 # --- a small run, every number of which can be worked out by hand
 
 
-def _measurements(folder: Path, pieces: list[str], counts: dict[str, int], words: dict[int, int]):
-    frequency = [counts.get(piece, 2) for piece in pieces]
-    write_parquet(
-        folder / "frequencies.parquet", pd.DataFrame({"piece": pieces, "count": frequency})
-    )
-    fertility = pd.DataFrame({"subwords": list(words), "words": list(words.values())})
-    write_parquet(folder / "fertility.parquet", fertility)
+# The words in pieces, BPE | SaGe:
+#   cat ▁cat | ▁cat; cats ▁cat s | ▁cat s; bingo ▁ b ing o | ▁bingo; sings ▁ s ings | ▁ s in g s
+#   goats ▁ g o at s | ▁goats; hog ▁ h og | ▁ h o g; hat ▁ h at | ▁hat
+#   nation ▁ n at i o n | ▁ n ation
+TRAIN_LINES = ["cat bingo sings sings", "goats cats hog hog", "cat sings hog sings"]
+TRAIN_LINES += ["hat cat cats nation"]
+DOMAIN_LINES = ["cat cat cat hog", "cats sings cat"]
+
+
+def _measurements(folder: Path, corpus: WordCorpus, pieces: list[str], frequent: dict[str, int]):
+    counts = count_corpus(corpus, GreedySegmenter(pieces))
+    for name in ("frequencies", "fertility", "lines"):
+        write_parquet(folder / f"{name}.parquet", getattr(counts, name))
+    # Neighbours fall evenly from the first piece to the last, twice as many at twice the window.
     neighbours = pd.concat(
         pd.DataFrame(
             {
                 "piece": pieces,
                 "window": window,
                 "distinct": [window * (len(pieces) - rank) for rank in range(len(pieces))],
-                "count": frequency,
+                "count": [frequent.get(piece, 2) for piece in pieces],
             }
         )
         for window in (5, 2)
     )
     write_parquet(folder / "neighbours.parquet", neighbours)
-    tokens = [4, 6, 5, 5] if "og" in counts else [5, 7, 6, 7]
-    write_parquet(folder / "lines.parquet", pd.DataFrame({"words": [3, 4, 3, 4], "tokens": tokens}))
 
 
 def _write_language(root: Path, language: str, domains: list[str]) -> None:
@@ -70,16 +83,15 @@ def _write_language(root: Path, language: str, domains: list[str]) -> None:
     write_pieces(
         root / f"vocab/{language}/bpe_initial/pieces.txt", BPE + SAGE_ONLY + DISCARDED_ELSEWHERE
     )
-    for name, pieces in vocabularies.items():
-        write_pieces(root / f"vocab/{language}/{name}/pieces.txt", pieces)
-        for corpus in ["train", *domains]:
-            bpe = name == "bpe"
-            _measurements(
-                root / f"analysis/{language}/{corpus}/{name}",
-                pieces,
-                {"og": 40, "s": 100} if bpe else {"s": 300, "ation": 30},
-                {1: 500, 2: 300, 3: 150, 5: 50} if bpe else {1: 560, 2: 230, 3: 110, 6: 100},
-            )
+    for corpus in ["train", *domains]:
+        lines = TRAIN_LINES if corpus == "train" else DOMAIN_LINES
+        words = WordCorpus.from_lines(lines, Normalizer("nmt_nfkc"))
+        words.save(root / f"corpus/{language}.{corpus}.words.npz")
+        for name, pieces in vocabularies.items():
+            write_pieces(root / f"vocab/{language}/{name}/pieces.txt", pieces)
+            frequent = {"og": 40, "s": 100} if name == "bpe" else {"s": 300, "ation": 30}
+            folder = root / f"analysis/{language}/{corpus}/{name}"
+            _measurements(folder, words, pieces, frequent)
 
 
 @pytest.fixture
@@ -251,10 +263,13 @@ def test_more_and_less_are_mirror_images(value: float, below: float, above: floa
 # --- intervals
 
 
-def test_share_difference_is_newcombes_published_example():
-    estimate = intervals.share_difference((56, 70), (48, 80))
-    assert estimate.value == pytest.approx(0.2)
-    assert (estimate.low, estimate.high) == pytest.approx((0.0524, 0.3339), abs=5e-5)
+def test_share_difference_is_newcombes_published_example_and_tested_by_fisher():
+    measured = intervals.share_difference((56, 70), (48, 80))
+    assert measured.ours == pytest.approx(0.2)
+    assert (measured.low, measured.high) == pytest.approx((0.0524, 0.3339), abs=5e-5)
+    # The tea tasting: 1 + 16 of the 70 tables are as extreme to either side.
+    assert intervals.fisher((3, 4), (1, 4)) == pytest.approx(34 / 70)
+    assert intervals.fisher((0, 0), (1, 4)) is None
 
 
 def test_bootstrap_pairs_what_two_columns_share():
@@ -270,9 +285,31 @@ def test_bootstrap_pairs_what_two_columns_share():
 
 
 def test_log_ratio_holds_zero_where_counts_are_equal_and_bears_none():
-    same = intervals.log_ratio(50, 50)
-    assert same.value == 0 and same.low < 0 < same.high
-    assert intervals.log_ratio(200, 0).low > 0
+    counts = np.random.default_rng(1).integers(0, 5, size=400)
+    same = intervals.line_log_ratio(counts, np.roll(counts, 1), seed=1)
+    assert same.ours == 0 and same.low < 0 < same.high
+    assert same.p_value > 0.9
+    more = intervals.line_log_ratio(counts, np.zeros_like(counts), seed=1)
+    assert more.low > 0 and more.p_value == 1 / 10_000
+
+
+def test_words_of_a_line_go_together():
+    # Two words a line with the same fate: half as many independent words as there are words.
+    hits = np.tile([2, 0], 500)
+    zero, words = np.zeros(1000, dtype=int), np.full(1000, 2)
+    measured = intervals.line_share_difference(hits, zero, words, seed=1)
+    assert measured.ours == 0.5
+    assert measured.high - measured.low == pytest.approx(2 * 1.96 * 0.5 / math.sqrt(1000), rel=0.1)
+
+
+def test_distance_change_of_equal_texts_is_within_its_interval():
+    rng = np.random.default_rng(6)
+    tables = [np.column_stack([rng.integers(-2, 3, (600, 3)), np.full(600, 9)]) for _ in range(2)]
+    measured = intervals.distance_change(tables, seed=1)
+    first, second = (np.abs(t[:, :3].sum(axis=0)).sum() / t[:, 3].sum() / 2 for t in tables)
+    assert measured.ours == pytest.approx(first - second)
+    assert measured.low < measured.ours < measured.high
+    assert measured.p_value > 0.05
 
 
 def test_one_seed_has_no_interval():
@@ -280,6 +317,14 @@ def test_one_seed_has_no_interval():
     mean, low, high = intervals.mean_of_seeds([0.7, 0.8, 0.9])
     assert mean == pytest.approx(0.8)
     assert high - low == pytest.approx(2 * 4.3027 * 0.1 / math.sqrt(3), rel=1e-4)
+
+
+def test_differences_of_seeds_are_tested_by_student():
+    assert intervals.difference_of_seeds([0.1]).test is None
+    measured = intervals.difference_of_seeds([0.1, 0.2, 0.3])
+    # t = 0.2 / (0.1 / sqrt 3) = 2 sqrt 3 with 2 degrees: p = 1 - t / sqrt(t^2 + 2)
+    assert measured.p_value == pytest.approx(1 - math.sqrt(12 / 14))
+    assert intervals.difference_of_seeds([0.0, 0.0]).p_value == 1.0
 
 
 # --- measurements
@@ -298,16 +343,18 @@ def test_one_seed_has_no_interval():
         ("sage_only_long", 3 / 4),
         ("sage_only_long_with_mark", 3 / 4),
         ("longer_pieces", (5 + 5 + 5 + 3) / 4 - (2 + 4 + 3 + 2) / 4),
-        ("whole_words_more", 0.06),
-        ("words_of_5_more", 0.05),
-        ("words_of_2_3_fewer", -0.11),
-        ("token_ratio", 25 / 20),
-        ("tokens_bpe", 5 * 150000),
-        ("tokens_sage", 6.25 * 150000),
-        ("frequency_sage_s", math.log(300.5 / 100.5)),
-        ("frequency_bpe_ings", math.log(0.5 / 2.5)),
-        ("frequency_sage_ation", math.log(30.5 / 0.5)),
-        ("single_characters_more", math.log((300 + 11 * 2 + 0.5) / (100 + 11 * 2 + 0.5))),
+        ("whole_words_more", 3 / 16),
+        ("words_of_5_more", 2 / 16),
+        ("words_of_2_3_fewer", -7 / 16),
+        ("smaller_differences_quora", 2 / 7 - 8 / 16),
+        ("words_of_quora", 7),
+        ("token_ratio", 45 / 46),
+        ("tokens_bpe", 46 / 4 * 150000),
+        ("tokens_sage", 45 / 4 * 150000),
+        ("frequency_sage_s", math.log(10.5 / 7.5)),
+        ("frequency_bpe_ings", math.log(0.5 / 4.5)),
+        ("frequency_sage_ation", math.log(1.5 / 0.5)),
+        ("single_characters_more", math.log(32.5 / 30.5)),
         ("top_is_single_characters_w5", 12 / 18),
         ("score_mrpc_sage", 0.765),
         ("better_on_mrpc", 0.055),
@@ -315,7 +362,7 @@ def test_one_seed_has_no_interval():
     ],
 )
 def test_measurements_worked_out_by_hand(run: Run, values: dict, name: str, ours: float):
-    tokenizer = "bpe" if name in ("tokens_bpe", "bpe_subset") else "sage"
+    tokenizer = "bpe" if name in ("tokens_bpe", "bpe_subset", "words_of_quora") else "sage"
     assert _record(run, values, name, tokenizer)["ours"] == pytest.approx(ours, abs=1e-12)
 
 
@@ -374,6 +421,134 @@ def test_table_2_needs_its_piece(tmp_path: Path, run: Run, values: dict):
     assert record["verdict"] == "reproduced"
 
 
+def test_the_dip_is_the_first_rank_from_which_on_sage_lies_below(run: Run, values: dict):
+    # Ranks 1 to 40 above, the rest below; from rank 38 on 60 of 63 lie below, more than 95 %.
+    heights = {"bpe": [50] * 100, "sage": [60] * 40 + [40] * 60}
+    for name, distinct in heights.items():
+        path = run.folder / f"analysis/en/train/{name}/neighbours.parquet"
+        rows = [
+            {"piece": f"{name}{rank}", "window": window, "distinct": number, "count": 9}
+            for window in (5, 2)
+            for rank, number in enumerate(distinct)
+        ]
+        write_parquet(path, pd.DataFrame(rows))
+    record = _record(run, values, "neighbours_dip_rank_w5")
+    assert (record["ours"], record["verdict"]) == (38.0, "reproduced")
+
+
+def test_stability_of_the_ranking_is_measured_where_rankings_are_kept(run: Run, values: dict):
+    path = run.folder / "analysis/en/train/sage/rankings.parquet"
+    rows = [(i, f"p{n:02d}", n + (i > 0) * (n % 2)) for i in (0, 8, 24) for n in range(40)]
+    rankings = pd.DataFrame(rows, columns=["iteration", "piece", "loss"])
+    write_parquet(path, rankings)
+    record = _record(run, values, "loss_ranking_stable")
+    assert record["ours"] == pytest.approx(
+        scipy_stats.spearmanr(range(40), [n + n % 2 for n in range(40)]).statistic
+    )
+    assert (record["interval"], record["verdict"]) == ("pieces", "reproduced")
+    write_parquet(path, rankings[rankings["iteration"] < 24])
+    assert "24 batches apart" in _record(run, values, "loss_ranking_stable")["reason"]
+
+
+# --- tests and families
+
+
+@pytest.mark.parametrize("kind", ["more", "less"])
+@pytest.mark.parametrize(
+    ("test", "p_adjusted", "verdict"),
+    [
+        (None, None, "reproduced"),
+        ("some", 0.049, "reproduced"),
+        ("some", 0.05, "same direction"),
+        ("some", None, "same direction"),
+    ],
+)
+def test_a_difference_is_reproduced_only_if_its_test_is_significant(
+    kind, test, p_adjusted, verdict
+):
+    sign = 1 if kind == "more" else -1
+    low, high = sorted((0.1 * sign, 0.3 * sign))
+    measured = Measurement(0.2 * sign, low, high, test=test, p_adjusted=p_adjusted)
+    assert verdict_of({"id": "x", "kind": kind}, measured) == verdict
+
+
+def test_what_was_resampled_and_tested_stands_in_the_record(run: Run, values: dict):
+    tested = {
+        "whole_words_more": ("lines", intervals.LINES_EXCHANGED),
+        "frequency_sage_s": ("lines", intervals.LINES_EXCHANGED),
+        "token_ratio": ("lines", intervals.LINES_EXCHANGED),
+        "smaller_differences_quora": ("lines", intervals.LINES_RESAMPLED),
+        "prefers_word_initial": ("pieces", intervals.FISHER),
+        "longer_pieces": ("pieces", intervals.PIECES_EXCHANGED),
+        "ratio_lower": ("pieces", intervals.PIECES_EXCHANGED),
+        "context_advantage_lost_quora": ("pieces", intervals.PIECES_RESAMPLED),
+        "better_on_mrpc": ("seeds", intervals.PAIRED_SEEDS),
+        "discarded_in_bpe": ("pieces", None),
+        "ratio_close_quora": ("pieces", None),
+        "neighbours_dip_w5": (None, None),
+        "og_discarded": (None, None),
+    }
+    for name, expected in tested.items():
+        record = _record(run, values, name)
+        assert (record["interval"], record["test"]) == expected, name
+        assert (record["p_value"] is None) == (expected[1] is None), name
+    # Whole words by line, SaGe minus BPE: bingo; goats; none; hat. 2 of 8 exchanges are as extreme.
+    assert _record(run, values, "whole_words_more")["p_value"] == 2 / 8
+
+
+def test_holm_is_over_the_family_of_one_tokenizer(run: Run, values: dict):
+    _write_language(run.folder, "de", [])
+    both = {**run.tokenizers, "sage_released": "released-1.0"}
+    alone = dataclasses.replace(run, tokenizers=both, lm_tokenizers=list(both))
+    for part in ("vocab/en", "vocab/de", "analysis/en/train", "analysis/en/quora"):
+        shutil.copytree(run.folder / part / "sage", run.folder / part / "sage_released")
+    shutil.copytree(run.folder / "scores/en/sage", run.folder / "scores/en/sage_released")
+    shutil.copytree(
+        run.folder / "analysis/de/train/sage", run.folder / "analysis/de/train/sage_released"
+    )
+    records = assess_claims(alone, values)
+    families = {(r["tokenizer"], r["family"]) for r in records if r["p_value"] is not None}
+    assert families == {
+        (name, family)
+        for name in ("sage", "sage_released")
+        for family in ("intrinsic", "downstream")
+    }
+    for name, family in families:
+        members = [r for r in records if (r["tokenizer"], r["family"]) == (name, family)]
+        expected = holm([r["p_value"] for r in members])
+        assert [r["p_adjusted"] for r in members] == pytest.approx(expected)
+    assert {r["id"] for r in records if r["family"] == "downstream"} == {
+        "better_on_mrpc",
+        "worse_on_sst2",
+    }
+    # A language more is measured, and takes nothing from the paper's own statements.
+    wider = assess_claims(dataclasses.replace(alone, languages=["en", "de"]), values)
+    assert [r for r in wider if not r["beyond"]] == records
+    added = [r for r in wider if r["beyond"]]
+    assert {r["language"] for r in added} == {"de"}
+    assert {r["family"] for r in added if r["p_value"] is not None} == {"beyond"}
+
+
+def test_another_language_has_verdicts_where_the_statement_is_of_no_language(
+    run: Run, values: dict
+):
+    _write_language(run.folder, "de", [])
+    records = assess_claims(
+        dataclasses.replace(run, languages=["de"], domains={}, tasks={}, lm_tokenizers=[]), values
+    )
+    decided = {r["id"]: r for r in records if r["verdict"] != "not measurable here"}
+    assert {r["language"] for r in decided.values()} == {"de"}
+    assert all(r["beyond"] for r in decided.values())
+    assert decided["whole_words_more"]["ours"] == pytest.approx(3 / 16)
+    assert {"longer_pieces", "ratio_lower", "bpe_subset", "single_characters_more"} < set(decided)
+    assert not {"og_discarded", "sage_only_word_initial", "frequency_sage_s"} & set(decided)
+    markdown = claims_markdown(records)
+    rows = [line for line in markdown.splitlines() if line.startswith("| whole_words_more |")]
+    assert [row.endswith("| beyond |") for row in rows] == [True, False]
+    counts = next(line for line in markdown.splitlines() if line.startswith("| reproduced |"))
+    assert counts.split("|")[2:4] == [" 0 ", " 0 "] and int(counts.split("|")[4]) > 0
+
+
 # --- what can't be measured, and what is an error
 
 
@@ -389,7 +564,8 @@ def test_table_2_needs_its_piece(tmp_path: Path, run: Run, values: dict):
         ({"benchmarks": None}, "cost_ratio", "en", "keeps no benchmarks"),
         ({"benchmarks": Path("none")}, "cost_ratio", "en", "no benchmark of train_bpe_initial"),
         ({}, "cost_hours", "en", "here 4 lines and 18 pieces, there 750,000 and 16,000"),
-        ({}, "loss_ranking_stable", "en", "ablations.parquet"),
+        ({}, "loss_ranking_stable", "en", "keeps no whole rankings"),
+        ({}, "retraining_minor", "en", "the embeddings are trained once"),
         ({"synthetic": ["mrpc"]}, "score_mrpc_sage", "en", "a generator made the text"),
     ],
 )
@@ -406,9 +582,12 @@ def test_a_number_of_synthetic_text_is_kept_beside_the_reason(run: Run, values: 
 
 
 def test_a_missing_artefact_is_an_error_and_no_verdict(run: Run, values: dict):
-    (run.folder / "analysis/en/train/sage/fertility.parquet").unlink()
-    with pytest.raises(UserError, match="fertility.parquet"):
+    (run.folder / "corpus/en.train.words.npz").unlink()
+    with pytest.raises(UserError, match=r"en\.train\.words\.npz"):
         _record(run, values, "whole_words_more")
+    (run.folder / "analysis/en/train/sage/lines.parquet").unlink()
+    with pytest.raises(UserError, match=r"lines\.parquet"):
+        _record(run, values, "token_ratio")
     (run.folder / "scores/en/sage/mrpc/2.json").unlink()
     with pytest.raises(UserError, match=r"2\.json"):
         _record(run, values, "score_mrpc_sage")

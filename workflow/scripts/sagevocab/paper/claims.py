@@ -2,7 +2,8 @@
 
 The statements are data (`paper_values.yaml`), the rules of the verdicts are in `verdicts`, and the
 measurements in the modules `measures_*`. A claim is taken for each SaGe tokenizer of the run and
-each language that the paper's statement covers: one record each.
+each language that the paper's statement covers: one record each. Statements that could be made of
+any language (`any_language`) are taken for the run's other languages, too, and marked `beyond`.
 """
 
 from __future__ import annotations
@@ -11,17 +12,25 @@ import logging
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any
 
 import yaml
 
+from sagevocab.analysis.stats import holm
 from sagevocab.errors import UserError
 from sagevocab.paper import measures_corpus, measures_downstream, measures_vocabulary
 from sagevocab.paper.evidence import BASELINE, TRAIN, Case, Run
 from sagevocab.paper.verdicts import (
+    BEYOND,
+    FAMILIES,
+    INTRINSIC,
     NOT_MEASURABLE,
+    NOTHING_TO_COUNT,
+    RULES,
+    SIGNIFICANT,
     VERDICTS,
     Measurement,
     NotMeasurableError,
@@ -45,9 +54,11 @@ COMPARABLE = 2 / 3
 def build_claims(run: Run, *, values: Path | str, json: Path | str, md: Path | str) -> None:
     """Measure every claim of `values` (`paper_values.yaml`) on a run; write both forms.
 
-    json: a list of records: id, where, statement, kind, paper, ours, low, high, verdict, reason,
-    corpus, text, language, tokenizer, preset, seed, synthetic (a generator made the text), timing
-    (the number comes from clocks, so it differs between equal runs).
+    json: a list of records: id, where, statement, kind, paper, ours, low, high, interval (what is
+    resampled: lines, pieces, seeds or null), test, p_value, p_adjusted (Holm over the family),
+    family, beyond (the paper does not say it of this language), verdict, reason, corpus, text,
+    language, tokenizer, preset, seed, synthetic (a generator made the text), timing (the number
+    comes from clocks, so it differs between equal runs).
 
     Raises:
         UserError: `values` names a measure or a rule that does not exist, or an artefact that the
@@ -121,38 +132,94 @@ def _printed(paper: Any, values: Mapping[str, Any]) -> Any:
     return reduce(lambda place, key: place[key], keys, values)
 
 
+@dataclass(frozen=True)
+class Assessment:
+    """A claim measured on a case.
+
+    measured: None where nothing could be. reason: why the claim gets no verdict, else None.
+    """
+
+    claim: Mapping[str, Any]
+    case: Case
+    measured: Measurement | None
+    reason: str | None
+
+    @property
+    def beyond(self) -> bool:
+        """Whether the paper does not say it of this language."""
+        return self.case.language not in self.claim.get("languages", [None])
+
+    @property
+    def family(self) -> str | None:
+        """The name of the family that the claim's test is in, None if it has none."""
+        if self.reason or self.measured is None or self.measured.p_value is None:
+            return None
+        return BEYOND if self.beyond else self.claim.get("family", INTRINSIC)
+
+
 def assess_claims(run: Run, values: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the records of all claims, in the paper's order."""
-    return [
-        assess(claim, case) for claim in values["claims"] for case in _cases(claim, run, values)
+    assessments = [
+        _measure(claim, case) for claim in values["claims"] for case in _cases(claim, run, values)
     ]
+    return [_record(assessment) for assessment in _adjusted(assessments)]
+
+
+def assess(claim: Mapping[str, Any], case: Case) -> dict[str, Any]:
+    """Measure one claim on one case and return its record; its test is a family of its own."""
+    return _record(_adjusted([_measure(claim, case)])[0])
 
 
 def _cases(claim: Mapping[str, Any], run: Run, values: Mapping[str, Any]) -> Iterator[Case]:
     sage = run.sage_tokenizers or ["sage"]
     tokenizers = {"sage": sage, "bpe": [BASELINE], "each": [BASELINE, *sage]}[claim["tokenizers"]]
-    for language in claim.get("languages", [None]):
+    languages = list(claim.get("languages", [None]))
+    if claim.get("any_language"):
+        languages += [language for language in run.languages if language not in languages]
+    for language in languages:
         for tokenizer in tokenizers:
             yield Case(run, language, claim.get("corpus", TRAIN), tokenizer, values)
 
 
-def assess(claim: Mapping[str, Any], case: Case) -> dict[str, Any]:
-    """Measure one claim on one case and return its record."""
+def _measure(claim: Mapping[str, Any], case: Case) -> Assessment:
     log.info("%s: %s %s", claim["id"], case.language or "", case.tokenizer)
-    measured, reason = None, claim.get("unmeasured")
-    verdict = NOT_MEASURABLE
-    if reason is None:
-        try:
-            measured = MEASURES[claim["measure"]](case, **claim.get("arguments", {}))
-            verdict = verdict_of(claim, measured)
-            reason = _objection(claim, case)
-        except NotMeasurableError as error:
-            reason = str(error)
+    if "unmeasured" in claim:
+        return Assessment(claim, case, None, claim["unmeasured"])
+    try:
+        measured = MEASURES[claim["measure"]](case, **claim.get("arguments", {}))
+        if _is_nan(measured.ours):
+            raise NotMeasurableError(NOTHING_TO_COUNT)
+        return Assessment(claim, case, measured, _objection(claim, case))
+    except NotMeasurableError as error:
+        return Assessment(claim, case, None, str(error))
+
+
+def _adjusted(assessments: Sequence[Assessment]) -> list[Assessment]:
+    """Adjust the p-values by Holm, in each family of each tokenizer by itself."""
+    families: dict[tuple[str, str], list[int]] = {}
+    for number, assessment in enumerate(assessments):
+        if assessment.family:
+            key = (assessment.case.tokenizer, assessment.family)
+            families.setdefault(key, []).append(number)
+    adjusted = list(assessments)
+    for members in families.values():
+        p_values = holm([assessments[number].measured.p_value for number in members])
+        for number, p_value in zip(members, p_values.tolist(), strict=True):
+            measured = replace(assessments[number].measured, p_adjusted=p_value)
+            adjusted[number] = replace(assessments[number], measured=measured)
+    return adjusted
+
+
+def _record(assessment: Assessment) -> dict[str, Any]:
+    claim, case, measured = assessment.claim, assessment.case, assessment.measured
+    decided = measured is not None and not assessment.reason
     return {
         **{key: claim[key] for key in ("id", "where", "statement", "kind", "paper")},
         **_numbers(measured),
-        "verdict": NOT_MEASURABLE if reason else verdict,
-        "reason": reason,
+        "family": assessment.family,
+        "beyond": assessment.beyond,
+        "verdict": verdict_of(claim, measured) if decided else NOT_MEASURABLE,
+        "reason": assessment.reason,
         "corpus": case.corpus,
         "text": case.text,
         "language": case.language,
@@ -179,9 +246,16 @@ def _objection(claim: Mapping[str, Any], case: Case) -> str | None:
 
 
 def _numbers(measured: Measurement | None) -> dict[str, Any]:
-    if measured is None:
-        return {"ours": None, "low": None, "high": None}
-    numbers = {"ours": measured.ours, "low": measured.low, "high": measured.high}
+    measured = measured or Measurement(ours=None)
+    numbers = {
+        "ours": measured.ours,
+        "low": measured.low,
+        "high": measured.high,
+        "interval": measured.unit,
+        "test": measured.test,
+        "p_value": measured.p_value,
+        "p_adjusted": measured.p_adjusted,
+    }
     return {key: None if _is_nan(value) else value for key, value in numbers.items()}
 
 
@@ -196,8 +270,10 @@ def claims_markdown(records: Sequence[Mapping[str, Any]]) -> str:
     """Return the claims as Markdown: counts on top, then a table for each verdict."""
     lines = ["# The paper's claims, and what this run says of them", ""]
     lines += [
-        "Ours with its 95 % interval. *Synthetic*: a generator made the text behind the number. "
-        "*Timed*: measured by a clock, so it differs between equal runs.",
+        "Ours with its 95 % interval and what was resampled for it; *p*: of the test between the "
+        "tokenizers, by Holm over its family. *Synthetic*: a generator made the text behind the "
+        "number. *Timed*: measured by a clock, so it differs between equal runs. *Beyond*: the "
+        "paper does not say it of this language.",
         "",
     ]
     lines += _count_table(records)
@@ -205,26 +281,33 @@ def claims_markdown(records: Sequence[Mapping[str, Any]]) -> str:
         chosen = [record for record in records if record["verdict"] == verdict]
         lines += ["", f"## {verdict.capitalize()} ({len(chosen)})", ""]
         lines += _claim_table(chosen) if chosen else ["None."]
+    lines += ["", *_rules(records)]
     return "\n".join(lines) + "\n"
 
 
 def count_verdicts(records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
-    """Return verdict -> {real, synthetic}: the number of records, by the origin of their text."""
-    counts = {verdict: {"real": 0, "synthetic": 0} for verdict in VERDICTS}
+    """Return verdict -> {real, synthetic, beyond}: the number of records.
+
+    Those of the paper's statements by the origin of their text, then those `beyond` them.
+    """
+    counts = {verdict: {"real": 0, "synthetic": 0, "beyond": 0} for verdict in VERDICTS}
     for record in records:
-        counts[record["verdict"]]["synthetic" if record["synthetic"] else "real"] += 1
+        origin = "synthetic" if record["synthetic"] else "real"
+        counts[record["verdict"]]["beyond" if record.get("beyond") else origin] += 1
     return counts
 
 
 def _count_table(records: Sequence[Mapping[str, Any]]) -> list[str]:
-    rows = ["| verdict | on real text | on synthetic text |", "| --- | ---: | ---: |"]
+    heads = ["verdict", "on real text", "on synthetic text", "beyond the paper's languages"]
+    rows = [f"| {' | '.join(heads)} |", "| --- | ---: | ---: | ---: |"]
     for verdict, count in count_verdicts(records).items():
-        rows.append(f"| {verdict} | {count['real']} | {count['synthetic']} |")
+        rows.append(f"| {verdict} | {count['real']} | {count['synthetic']} | {count['beyond']} |")
     return rows
 
 
 def _claim_table(records: Sequence[Mapping[str, Any]]) -> list[str]:
-    heads = ["claim", "where", "statement", "paper", "ours", "tokenizer", "preset", "text", "notes"]
+    heads = ["claim", "where", "statement", "paper", "ours", "over", "p"]
+    heads += ["tokenizer", "preset", "text", "notes"]
     rows = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
     for record in records:
         cells = [
@@ -233,6 +316,8 @@ def _claim_table(records: Sequence[Mapping[str, Any]]) -> list[str]:
             record["statement"],
             show_value(record["paper"]),
             show_ours(record),
+            record["interval"] or "",
+            show_p_value(record),
             record["tokenizer"],
             record["preset"] or "",
             record["text"],
@@ -263,11 +348,44 @@ def show_ours(record: Mapping[str, Any]) -> str:
     return f"{shown} [{show_value(record['low'])}, {show_value(record['high'])}]"
 
 
+def show_p_value(record: Mapping[str, Any]) -> str:
+    """Return the adjusted p-value; nothing where there is no test or the claim gets no verdict."""
+    p_value = record["p_adjusted"]
+    if p_value is None:
+        return ""
+    return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
+
+
 def show_notes(record: Mapping[str, Any]) -> str:
     """Return the reason of a verdict and the marks that belong to a record."""
     marks = [
         record["reason"] or "",
+        "beyond" if record["beyond"] else "",
         "synthetic" if record["synthetic"] else "",
         "timed" if record["timing"] else "",
     ]
     return "; ".join(mark for mark in marks if mark)
+
+
+def _rules(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    tested = Counter((record["tokenizer"], record["family"]) for record in records)
+    lines = [
+        "## Rules",
+        "",
+        "Written down before any value was looked at. By the kind of a claim:",
+        "",
+    ]
+    lines += ["| kind | reproduced if | same direction if |", "| --- | --- | --- |"]
+    lines += [f"| {kind} | {first} | {second} |" for kind, (first, second) in RULES.items()]
+    lines += [
+        "",
+        '"Agrees": SaGe against BPE has the sign that the paper states. A test is significant if '
+        f"its p-value, adjusted by Holm over its family, is below {SIGNIFICANT}. Families:",
+        "",
+    ]
+    for family, meaning in FAMILIES.items():
+        counts = [f"{name} {n}" for (name, of), n in tested.items() if of == family]
+        lines.append(f"- {family}: {meaning} ({', '.join(counts) or 'none here'})")
+    names = sorted({record["test"] for record in records if record["test"]})
+    lines += ["", "Tests:", "", *[f"- {name}" for name in names]] if names else []
+    return lines

@@ -17,9 +17,13 @@ from typing import Any
 import pandas as pd
 
 from sagevocab.analysis import counts
+from sagevocab.analysis.line_totals import LineTotals
+from sagevocab.analysis.rankings import read_rankings
 from sagevocab.errors import UserError
 from sagevocab.paper.verdicts import NotMeasurableError
 from sagevocab.vocab.pieces import read_pieces
+from sagevocab.vocab.segment import GreedySegmenter
+from sagevocab.vocab.words import WordCorpus
 
 BASELINE = "bpe"
 TRAIN = "train"
@@ -127,6 +131,18 @@ class Case:
         """Return words and tokens of every line of the corpus."""
         return counts.read_lines(self._analysis(tokenizer) / "lines.parquet")
 
+    def line_totals(self, tokenizer: str, corpus: str | None = None) -> LineTotals:
+        """Return what a tokenizer makes of each line of the corpus, segmented greedily."""
+        vocabulary = self._vocabulary(tokenizer) / "pieces.txt"
+        return _line_totals(self._words(corpus), vocabulary)
+
+    def rankings(self) -> pd.DataFrame:
+        """Return the losses of all pieces left at several iterations of the case's pruning."""
+        path = self._analysis(self.tokenizer, TRAIN) / "rankings.parquet"
+        if not path.exists():
+            raise NotMeasurableError("the run keeps no whole rankings of the losses")
+        return read_rankings(path)
+
     def scores(self, tokenizer: str, task: str) -> list[float]:
         """Return the scores of a task, one a seed, in the order of the run's seeds."""
         self._require_model(tokenizer, task)
@@ -154,10 +170,17 @@ class Case:
     def _analysis(self, tokenizer: str, corpus: str | None = None) -> Path:
         self._require_language()
         self._require_tokenizer(tokenizer)
+        return self.run.analysis(str(self.language), self._text_of(corpus), tokenizer)
+
+    def _words(self, corpus: str | None) -> Path:
+        self._require_language()
+        return self.run.words(str(self.language), self._text_of(corpus))
+
+    def _text_of(self, corpus: str | None) -> str:
         corpus = corpus or self.corpus
         if corpus != TRAIN and corpus not in self.run.domains:
             raise NotMeasurableError(f"config key domains has no {corpus}")
-        return self.run.analysis(str(self.language), corpus, tokenizer)
+        return corpus
 
     def _require_language(self) -> None:
         if self.language not in self.run.languages:
@@ -179,6 +202,17 @@ class Case:
 @functools.lru_cache(maxsize=32)
 def _pieces(path: Path) -> tuple[str, ...]:
     return tuple(read_pieces(path))
+
+
+@functools.lru_cache(maxsize=8)
+def _corpus(path: Path) -> WordCorpus:
+    return WordCorpus.load(path)
+
+
+@functools.lru_cache(maxsize=24)
+def _line_totals(words: Path, pieces: Path) -> LineTotals:
+    # The paper's counts segment greedily, whatever decoder pruned the vocabulary.
+    return LineTotals(_corpus(words), GreedySegmenter(_pieces(pieces)))
 
 
 _frequencies = functools.lru_cache(maxsize=32)(counts.read_frequencies)

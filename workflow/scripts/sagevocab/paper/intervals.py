@@ -1,7 +1,7 @@
-"""Estimates with 95 % intervals for the differences that the paper's statements are about.
+"""Estimates with 95 % intervals and tests for the differences that the paper speaks of.
 
-Shares of a population of words are compared as if words were drawn independently: the fertility
-histograms do not say which line a word stood on. Where lines are known they are resampled.
+What is drawn anew is named in each measurement: lines of the corpus, pieces of the vocabularies, or
+seeds. Lines and pieces that two tokenizers share are drawn, and exchanged, under both at once.
 """
 
 from __future__ import annotations
@@ -12,95 +12,194 @@ import numpy as np
 import pandas as pd
 from scipy import stats
 
-from sagevocab.analysis.stats import CONFIDENCE, RESAMPLES, Estimate, proportion_interval
+from sagevocab.analysis.resampling import (
+    bootstrap_p_value,
+    interval_of,
+    permute_pieces,
+    resampled_sums,
+    total_interval,
+)
+from sagevocab.analysis.stats import (
+    CONFIDENCE,
+    RESAMPLES,
+    Estimate,
+    paired_permutation,
+    proportion_interval,
+)
+from sagevocab.paper.verdicts import Measurement
 
-_NORMAL_QUANTILE = float(stats.norm.ppf((1 + CONFIDENCE) / 2))
+LINES = "lines"
+PIECES = "pieces"
+SEEDS = "seeds"
+
+LINES_EXCHANGED = "permutation, labels exchanged within lines"
+PIECES_EXCHANGED = "permutation, labels exchanged over pieces"
+FISHER = "Fisher's exact, two sets of pieces"
+LINES_RESAMPLED = "bootstrap standard error over lines"
+PIECES_RESAMPLED = "bootstrap standard error over pieces"
+PAIRED_SEEDS = "Student's, paired by seed"
+
+
+# --- lines
+
+
+def line_share_difference(
+    first: np.ndarray, second: np.ndarray, words: np.ndarray, *, seed: int
+) -> Measurement:
+    """Return the difference of two shares of the words of a corpus, both counted by line."""
+    table = np.column_stack([first - second, words])
+    estimate = total_interval(table, _ratio, seed=seed)
+    return _exchanged(estimate, first, second, seed)
+
+
+def line_ratio(first: np.ndarray, second: np.ndarray, *, seed: int) -> Measurement:
+    """Return the ratio of two totals, both counted by line."""
+    estimate = total_interval(np.column_stack([first, second]), _ratio, seed=seed)
+    return _exchanged(estimate, first, second, seed)
+
+
+def line_log_ratio(first: np.ndarray, second: np.ndarray, *, seed: int) -> Measurement:
+    """Return log(total / total) of two counts by line; the test is of the difference of the totals.
+
+    One half is added to each total, so that 0 is no trouble.
+    """
+
+    def statistic(sums: np.ndarray) -> np.ndarray:
+        return np.log((sums[..., 0] + 0.5) / (sums[..., 1] + 0.5))
+
+    estimate = total_interval(np.column_stack([first, second]), statistic, seed=seed)
+    return _exchanged(estimate, first, second, seed)
+
+
+def line_mean(values: np.ndarray, *, seed: int) -> Estimate:
+    """Return the mean over lines."""
+    return total_interval(np.column_stack([values, np.ones_like(values)]), _ratio, seed=seed)
+
+
+def distance_change(tables: Sequence[np.ndarray], *, seed: int) -> Measurement:
+    """Return the total variation distance on one text minus that on another.
+
+    tables: of each text int[lines, bins + 1], by line the difference of two histograms of its
+    words and, last, the number of words. The two texts are resampled independently. There is no
+    exchange of labels: the texts differ in more than the distance, so the test is by the bootstrap
+    standard error.
+    """
+    here, there = (
+        (_distance(table.sum(axis=0)), _distance(resampled_sums(table, seed=seed + number)))
+        for number, table in enumerate(tables)
+    )
+    value, drawn = here[0] - there[0], here[1] - there[1]
+    estimate = interval_of(value, drawn)
+    p_value = None if np.isnan(value) else bootstrap_p_value(value, drawn)
+    return Measurement(*estimate, unit=LINES, test=LINES_RESAMPLED, p_value=p_value)
+
+
+def _ratio(sums: np.ndarray) -> np.ndarray:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return sums[..., 0] / sums[..., 1]
+
+
+def _distance(sums: np.ndarray) -> np.ndarray:
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return np.abs(sums[..., :-1]).sum(axis=-1) / sums[..., -1] / 2
+
+
+def _exchanged(estimate: Estimate, first: np.ndarray, second: np.ndarray, seed: int) -> Measurement:
+    p_value = paired_permutation(first, second, seed=seed)
+    return Measurement(*estimate, unit=LINES, test=LINES_EXCHANGED, p_value=p_value)
+
+
+# --- pieces
 
 
 def share(hits: int, total: int) -> Estimate:
-    """Return a share with Wilson's interval; nan of nothing."""
+    """Return a share of pieces with Wilson's interval; nan of nothing."""
     low, high = proportion_interval(hits, total)
     return Estimate(hits / total if total else float("nan"), low, high)
 
 
-def share_difference(first: tuple[int, int], second: tuple[int, int]) -> Estimate:
-    """Return the difference of two shares, each (hits, total), with Newcombe's interval.
+def share_difference(first: tuple[int, int], second: tuple[int, int]) -> Measurement:
+    """Return the difference of two shares, each (hits, total), of two sets without a common piece.
 
-    Source: Newcombe 1998, method 10 (the limits of two Wilson intervals, combined).
+    Source of the interval: Newcombe 1998, method 10 (the limits of two Wilson intervals, combined).
     """
     one, two = share(*first), share(*second)
     below = np.hypot(one.value - one.low, two.high - two.value)
     above = np.hypot(one.high - one.value, two.value - two.low)
     difference = one.value - two.value
-    return Estimate(difference, float(difference - below), float(difference + above))
+    return Measurement(
+        difference,
+        float(difference - below),
+        float(difference + above),
+        unit=PIECES,
+        test=FISHER,
+        p_value=fisher(first, second),
+    )
 
 
-def log_ratio(first: int, second: int) -> Estimate:
-    """Return log(first / second) of two counts; one half is added to each, so 0 is no trouble.
-
-    The interval takes the counts as Poisson variables.
-    """
-    value = float(np.log((first + 0.5) / (second + 0.5)))
-    error = _NORMAL_QUANTILE * float(np.sqrt(1 / (first + 0.5) + 1 / (second + 0.5)))
-    return Estimate(value, value - error, value + error)
+def fisher(first: tuple[int, int], second: tuple[int, int]) -> float | None:
+    """Return the two-sided p-value of equal shares, each (hits, total); None of nothing."""
+    if not (first[1] and second[1]):
+        return None
+    table = [[hits, total - hits] for hits, total in (first, second)]
+    return float(stats.fisher_exact(table).pvalue)
 
 
 def bootstrap_means(
-    columns: Sequence[pd.Series],
-    statistic: Callable[..., float],
-    *,
-    seed: int,
-    resamples: int = RESAMPLES,
+    columns: Sequence[pd.Series], statistic: Callable[..., np.ndarray], *, seed: int
 ) -> Estimate:
     """Return `statistic(*means of the columns)` with its interval over resampled pieces.
 
     columns: values by piece. A piece that a column lacks does not count in that column's mean;
     a resampled piece is resampled in all columns at once, so what they share is paired.
     """
+    value, drawn = _resampled_means(columns, statistic, seed)
+    return interval_of(value, drawn)
+
+
+def difference_of_means(first: pd.Series, second: pd.Series, *, seed: int) -> Measurement:
+    """Return the difference of two means over pieces with the test that exchanges their labels."""
+    estimate = bootstrap_means([first, second], lambda a, b: a - b, seed=seed)
+    p_value = permute_pieces(first, second, seed=seed)
+    return Measurement(
+        *estimate,
+        unit=PIECES,
+        test=PIECES_EXCHANGED,
+        p_value=None if np.isnan(p_value) else p_value,
+    )
+
+
+def change_of_ratio(columns: Sequence[pd.Series], *, seed: int) -> Measurement:
+    """Return mean / mean of the first two columns minus that of the last two, over pieces.
+
+    The pairs of columns are of two texts, whose labels can't be exchanged; hence a test by the
+    bootstrap standard error.
+    """
+    value, drawn = _resampled_means(columns, lambda a, b, c, d: a / b - c / d, seed)
+    p_value = None if np.isnan(value) else bootstrap_p_value(value, drawn)
+    return Measurement(
+        *interval_of(value, drawn), unit=PIECES, test=PIECES_RESAMPLED, p_value=p_value
+    )
+
+
+def _resampled_means(
+    columns: Sequence[pd.Series], statistic: Callable[..., np.ndarray], seed: int
+) -> tuple[float, np.ndarray]:
     table = pd.concat(columns, axis=1, join="outer").sort_index().to_numpy(dtype=float)
     present = ~np.isnan(table)
     if not present.any(axis=0).all():
-        return Estimate(float("nan"), float("nan"), float("nan"))
+        return float("nan"), np.zeros(0)
     values = np.where(present, table, 0.0)
     rng = np.random.default_rng(seed)
-    size, drawn = len(values), []
-    for _ in range(resamples):
+    size = len(values)
+    means = np.full((RESAMPLES, len(columns)), np.nan)
+    for mean in means:
         weights = np.bincount(rng.integers(size, size=size), minlength=size)
         seen = weights @ present
         if seen.all():
-            drawn.append(statistic(*((weights @ values) / seen)))
-    tail = (1 - CONFIDENCE) / 2
-    low, high = np.quantile(drawn, [tail, 1 - tail])
+            mean[:] = (weights @ values) / seen
     value = statistic(*(values.sum(axis=0) / present.sum(axis=0)))
-    return Estimate(float(value), float(low), float(high))
-
-
-def bootstrap_histograms(
-    histograms: Sequence[pd.Series],
-    statistic: Callable[..., float],
-    *,
-    seed: int,
-    resamples: int = RESAMPLES,
-) -> Estimate:
-    """Return `statistic(*shares)` of histograms with its interval over resampled words.
-
-    histograms: words by number of subwords. statistic: called with one array of shares each, all
-    over the same bins, which is also what is returned for the histograms themselves.
-    """
-    table = pd.concat(histograms, axis=1, join="outer").fillna(0).sort_index().to_numpy(dtype=int)
-    totals = table.sum(axis=0)
-    if not totals.all():
-        return Estimate(float("nan"), float("nan"), float("nan"))
-    shares = (table / totals).T
-    rng = np.random.default_rng(seed)
-    samples = [
-        rng.multinomial(total, row, size=resamples) / total
-        for total, row in zip(totals, shares, strict=True)
-    ]
-    drawn = [statistic(*rows) for rows in zip(*samples, strict=True)]
-    tail = (1 - CONFIDENCE) / 2
-    low, high = np.quantile(drawn, [tail, 1 - tail])
-    return Estimate(float(statistic(*shares)), float(low), float(high))
+    return float(value), statistic(*means.T)
 
 
 def distribution_distance(first: Sequence[float], second: Sequence[float]) -> Estimate:
@@ -116,6 +215,9 @@ def distribution_distance(first: Sequence[float], second: Sequence[float]) -> Es
     return Estimate(distance, max(0.0, distance - error), min(1.0, distance + error))
 
 
+# --- seeds
+
+
 def mean_of_seeds(values: Sequence[float]) -> tuple[float, float | None, float | None]:
     """Return the mean over seeds with Student's interval; None for the bounds of one seed."""
     mean = float(np.mean(values))
@@ -123,3 +225,20 @@ def mean_of_seeds(values: Sequence[float]) -> tuple[float, float | None, float |
         return mean, None, None
     error = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1) * stats.sem(values))
     return mean, mean - error, mean + error
+
+
+def difference_of_seeds(differences: Sequence[float]) -> Measurement:
+    """Return the mean difference of scores paired by seed; one seed has no interval and no test."""
+    estimate = mean_of_seeds(differences)
+    agrees = estimate[0] > 0
+    if len(differences) < 2:
+        return Measurement(*estimate, agrees=agrees)
+    return Measurement(
+        *estimate, agrees=agrees, unit=SEEDS, test=PAIRED_SEEDS, p_value=_student(differences)
+    )
+
+
+def _student(differences: Sequence[float]) -> float:
+    if np.ptp(differences) == 0:
+        return 1.0 if differences[0] == 0 else 0.0
+    return float(stats.ttest_1samp(differences, 0.0).pvalue)

@@ -6,34 +6,44 @@ Differences are SaGe minus BPE on the same text.
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 import pandas as pd
 
 from sagevocab.analysis.counts import neighbour_ratio, rank_neighbours
-from sagevocab.analysis.stats import ratio_interval
 from sagevocab.paper import intervals
 from sagevocab.paper.evidence import BASELINE, TRAIN, Case
 from sagevocab.paper.verdicts import Measurement, NotMeasurableError
 from sagevocab.vocab.pieces import is_single_character
+
+# Subwords a word at which the histograms that are compared end: this many and more are one bin.
+LONGEST_WORD = 12
 
 # --- token frequency
 
 
 def frequency_ratio(case: Case, *, piece: str) -> Measurement:
     """Log ratio of a piece's counts; a vocabulary that lacks the piece counts 0."""
-    ours, baseline = case.frequencies(case.tokenizer), case.frequencies(BASELINE)
-    if piece not in ours.index and piece not in baseline.index:
+    if not any(piece in case.pieces(tokenizer) for tokenizer in (case.tokenizer, BASELINE)):
         raise NotMeasurableError(f"`{piece}` is in neither vocabulary of this run")
-    return Measurement(*intervals.log_ratio(int(ours.get(piece, 0)), int(baseline.get(piece, 0))))
+    return _compare_occurrences(case, lambda pieces: [piece])
 
 
 def single_character_ratio(case: Case) -> Measurement:
     """Log ratio of the counts of single-character tokens."""
-    ours, baseline = (
-        int(frequencies[frequencies.index.map(is_single_character)].sum())
-        for frequencies in (case.frequencies(case.tokenizer), case.frequencies(BASELINE))
+    return _compare_occurrences(
+        case, lambda pieces: [piece for piece in pieces if is_single_character(piece)]
     )
-    return Measurement(*intervals.log_ratio(ours, baseline))
+
+
+def _compare_occurrences(case: Case, choose: Callable[[list[str]], list[str]]) -> Measurement:
+    ours, baseline = (
+        case.line_totals(tokenizer).occurrences(choose(case.pieces(tokenizer)))
+        for tokenizer in (case.tokenizer, BASELINE)
+    )
+    return intervals.line_log_ratio(ours, baseline, seed=case.run.seed)
 
 
 # --- subword fertility and encoding efficiency
@@ -41,34 +51,33 @@ def single_character_ratio(case: Case) -> Measurement:
 
 def fertility_difference(case: Case, *, fewest: int, most: int | None = None) -> Measurement:
     """Difference of the shares of corpus words with `fewest` to `most` subwords."""
-    ours, baseline = case.fertility(case.tokenizer), case.fertility(BASELINE)
-    estimate = intervals.share_difference(
-        _words_with(ours, fewest, most), _words_with(baseline, fewest, most)
+    totals, baseline = (case.line_totals(tokenizer) for tokenizer in (case.tokenizer, BASELINE))
+    return intervals.line_share_difference(
+        totals.words_with(fewest, most),
+        baseline.words_with(fewest, most),
+        totals.words,
+        seed=case.run.seed,
     )
-    return Measurement(*estimate)
-
-
-def _words_with(fertility: pd.Series, fewest: int, most: int | None) -> tuple[int, int]:
-    chosen = fertility.loc[fewest:most] if most is not None else fertility.loc[fewest:]
-    return int(chosen.sum()), int(fertility.sum())
 
 
 def tokens_of_lines(case: Case, *, lines: int) -> Measurement:
     """Tokens in a number of lines: the mean of a line, times that number."""
     tokens = case.lines(case.tokenizer)["tokens"].to_numpy()
-    estimate = ratio_interval(tokens, np.ones_like(tokens), seed=case.run.seed)
+    estimate = intervals.line_mean(tokens, seed=case.run.seed)
     ours, low, high = (lines * number for number in estimate)
     agrees = None
     if case.tokenizer != BASELINE:
         agrees = bool(tokens.sum() > case.lines(BASELINE)["tokens"].sum())
-    return Measurement(ours, low, high, agrees=agrees)
+    return Measurement(ours, low, high, agrees=agrees, unit=intervals.LINES)
 
 
 def token_ratio(case: Case) -> Measurement:
-    """Tokens of SaGe over tokens of BPE, resampled by line."""
-    ours, baseline = case.lines(case.tokenizer)["tokens"], case.lines(BASELINE)["tokens"]
-    estimate = ratio_interval(ours.to_numpy(), baseline.to_numpy(), seed=case.run.seed)
-    return Measurement(*estimate, agrees=estimate.value > 1)
+    """Tokens of SaGe over tokens of BPE."""
+    ours, baseline = (
+        case.lines(tokenizer)["tokens"].to_numpy() for tokenizer in (case.tokenizer, BASELINE)
+    )
+    measured = intervals.line_ratio(ours, baseline, seed=case.run.seed)
+    return replace(measured, agrees=measured.ours > 1)
 
 
 # --- contextual exponence
@@ -79,14 +88,13 @@ def single_characters_on_top(case: Case, *, window: int, top: int) -> Measuremen
     _require_window(case, window)
     first = rank_neighbours(case.neighbours(case.tokenizer), window).index[:top]
     hits = sum(is_single_character(piece) for piece in first)
-    return Measurement(*intervals.share(hits, len(first)))
+    return Measurement(*intervals.share(hits, len(first)), unit=intervals.PIECES)
 
 
 def single_character_contexts(case: Case, *, window: int) -> Measurement:
     """Difference of the mean number of distinct neighbours of single-character pieces."""
-    columns = [_singles(case, tokenizer, window) for tokenizer in (case.tokenizer, BASELINE)]
-    estimate = intervals.bootstrap_means(columns, lambda a, b: a - b, seed=case.run.seed)
-    return Measurement(*estimate)
+    ours, baseline = (_singles(case, tokenizer, window) for tokenizer in (case.tokenizer, BASELINE))
+    return intervals.difference_of_means(ours, baseline, seed=case.run.seed)
 
 
 def _singles(case: Case, tokenizer: str, window: int) -> pd.Series:
@@ -98,30 +106,43 @@ def _singles(case: Case, tokenizer: str, window: int) -> pd.Series:
 def ranks_below(case: Case, *, window: int, first: int) -> Measurement:
     """Share of the ranks from `first` on at which SaGe's piece has fewer neighbours than BPE's.
 
-    Ranks at which both pieces have none (never seen) say nothing and are left out.
+    Ranks at which both pieces have none (never seen) say nothing and are left out. There is no
+    interval: neighbouring ranks are no independent observations, and which rank a piece has
+    follows from all the others, so no block of ranks could be drawn anew.
     """
+    below = _below_by_rank(case, window)[first - 1 :]
+    return Measurement(float(np.nanmean(below)) if np.isfinite(below).any() else float("nan"))
+
+
+def dip_rank(case: Case, *, window: int, share: float) -> Measurement:
+    """First rank from which on SaGe's piece has fewer neighbours at `share` of the ranks or more.
+
+    One more than there are ranks if there is none. Agrees if it lies in the ranking's upper half.
+    """
+    below = _below_by_rank(case, window)
+    seen = np.isfinite(below)
+    hits, ranks = (np.cumsum(column[::-1])[::-1] for column in (np.nan_to_num(below), seen))
+    dips = np.flatnonzero((ranks > 0) & (hits >= share * ranks))
+    rank = float(dips[0] + 1 if dips.size else len(below) + 1)
+    return Measurement(rank, agrees=2 * rank < len(below))
+
+
+def _below_by_rank(case: Case, window: int) -> np.ndarray:
+    """Return by rank whether SaGe's piece has fewer neighbours: 1.0, 0.0, nan if nobody has any."""
     _require_window(case, window)
     ours, baseline = (
-        rank_neighbours(case.neighbours(tokenizer), window).to_numpy()[first - 1 :]
+        rank_neighbours(case.neighbours(tokenizer), window).to_numpy()
         for tokenizer in (case.tokenizer, BASELINE)
     )
     ranks = min(len(ours), len(baseline))
     ours, baseline = ours[:ranks], baseline[:ranks]
-    seen = (ours > 0) | (baseline > 0)
-    below = (ours < baseline) & seen
-    return Measurement(*_without_interval(int(below.sum()), int(seen.sum())))
-
-
-def _without_interval(hits: int, total: int) -> tuple[float, None, None]:
-    # Neighbouring ranks are no independent observations, so their number grounds no interval.
-    return (hits / total if total else float("nan")), None, None
+    return np.where((ours > 0) | (baseline > 0), (ours < baseline).astype(float), np.nan)
 
 
 def ratio_difference(case: Case, *, window: int) -> Measurement:
-    """Difference of the mean neighbour / frequency ratios, resampled by piece."""
-    columns = [_ratios(case, tokenizer, window) for tokenizer in (case.tokenizer, BASELINE)]
-    estimate = intervals.bootstrap_means(columns, lambda a, b: a - b, seed=case.run.seed)
-    return Measurement(*estimate)
+    """Difference of the mean neighbour / frequency ratios."""
+    ours, baseline = (_ratios(case, tokenizer, window) for tokenizer in (case.tokenizer, BASELINE))
+    return intervals.difference_of_means(ours, baseline, seed=case.run.seed)
 
 
 def _ratios(case: Case, tokenizer: str, window: int, corpus: str | None = None) -> pd.Series:
@@ -143,26 +164,23 @@ def fertility_distance_change(case: Case) -> Measurement:
 
     Distance: total variation, half the sum of the absolute differences of the shares.
     """
-    histograms = [
-        case.fertility(tokenizer, corpus)
-        for corpus in (case.corpus, TRAIN)
-        for tokenizer in (case.tokenizer, BASELINE)
-    ]
-    estimate = intervals.bootstrap_histograms(
-        histograms, lambda a, b, c, d: _distance(a, b) - _distance(c, d), seed=case.run.seed
+    tables = [_histogram_differences(case, corpus) for corpus in (case.corpus, TRAIN)]
+    return intervals.distance_change(tables, seed=case.run.seed)
+
+
+def _histogram_differences(case: Case, corpus: str) -> np.ndarray:
+    totals, baseline = (
+        case.line_totals(tokenizer, corpus) for tokenizer in (case.tokenizer, BASELINE)
     )
-    return Measurement(*estimate)
-
-
-def _distance(first: np.ndarray, second: np.ndarray) -> float:
-    return float(np.abs(first - second).sum() / 2)
+    difference = totals.histogram(LONGEST_WORD) - baseline.histogram(LONGEST_WORD)
+    return np.column_stack([difference, totals.words])
 
 
 def relative_ratio_difference(case: Case, *, window: int) -> Measurement:
     """Mean neighbour / frequency ratio of SaGe's pieces over BPE's, minus 1."""
     columns = [_ratios(case, tokenizer, window) for tokenizer in (case.tokenizer, BASELINE)]
     estimate = intervals.bootstrap_means(columns, lambda a, b: a / b - 1, seed=case.run.seed)
-    return Measurement(*estimate)
+    return Measurement(*estimate, unit=intervals.PIECES)
 
 
 def ratio_advantage_change(case: Case, *, window: int) -> Measurement:
@@ -172,10 +190,7 @@ def ratio_advantage_change(case: Case, *, window: int) -> Measurement:
         for corpus in (case.corpus, TRAIN)
         for tokenizer in (case.tokenizer, BASELINE)
     ]
-    estimate = intervals.bootstrap_means(
-        columns, lambda a, b, c, d: a / b - c / d, seed=case.run.seed
-    )
-    return Measurement(*estimate)
+    return intervals.change_of_ratio(columns, seed=case.run.seed)
 
 
 def ratio_distance_to_training(case: Case, *, window: int) -> Measurement:
@@ -183,7 +198,8 @@ def ratio_distance_to_training(case: Case, *, window: int) -> Measurement:
     domain, training = (
         _ratios(case, case.tokenizer, window, corpus) for corpus in (case.corpus, TRAIN)
     )
-    return Measurement(*intervals.distribution_distance(domain, training))
+    estimate = intervals.distribution_distance(domain, training)
+    return Measurement(*estimate, unit=intervals.PIECES)
 
 
 def corpus_words(case: Case) -> Measurement:
@@ -193,6 +209,7 @@ def corpus_words(case: Case) -> Measurement:
 
 MEASURES = {
     "corpus_words": corpus_words,
+    "dip_rank": dip_rank,
     "fertility_difference": fertility_difference,
     "fertility_distance_change": fertility_distance_change,
     "frequency_ratio": frequency_ratio,

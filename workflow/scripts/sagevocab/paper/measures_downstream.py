@@ -11,7 +11,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from sagevocab.paper.evidence import BASELINE, Case
-from sagevocab.paper.intervals import mean_of_seeds
+from sagevocab.paper.intervals import SEEDS, difference_of_seeds, mean_of_seeds
 from sagevocab.paper.verdicts import Measurement, NotMeasurableError
 
 # The rules that make a SaGe vocabulary, and the one that makes BPE's.
@@ -26,7 +26,9 @@ def score(case: Case, *, task: str) -> Measurement:
     if case.tokenizer != BASELINE and BASELINE in case.run.lm_tokenizers:
         difference = np.mean(ours) - np.mean(case.scores(BASELINE, task))
         agrees = bool(np.sign(difference) == np.sign(_printed_difference(case, task)))
-    return Measurement(*mean_of_seeds(ours), agrees=agrees)
+    estimate = mean_of_seeds(ours)
+    unit = None if estimate[1] is None else SEEDS
+    return Measurement(*estimate, agrees=agrees, unit=unit)
 
 
 def _printed_difference(case: Case, task: str) -> float:
@@ -39,7 +41,7 @@ def score_difference(case: Case, *, task: str) -> Measurement:
     """Score of SaGe's model minus that of BPE's, paired by seed; agrees if it is positive."""
     pairs = zip(case.scores(case.tokenizer, task), case.scores(BASELINE, task), strict=True)
     differences = [ours - baseline for ours, baseline in pairs]
-    return Measurement(*mean_of_seeds(differences), agrees=bool(np.mean(differences) > 0))
+    return difference_of_seeds(differences)
 
 
 def tasks_won(case: Case, *, tasks: Sequence[str], except_for: Sequence[str]) -> Measurement:

@@ -1,13 +1,18 @@
 """Measurements of the vocabularies alone, for the statements of the paper's Sections 1, 3 and 4.
 
 Each function takes a case and its claim's arguments, and is named in `paper_values.yaml`.
-"SaGe-only" and "BPE-only" pieces stand in exactly one of the two final vocabularies.
+"SaGe-only" and "BPE-only" pieces stand in exactly one of the two final vocabularies: two sets
+without a common piece, so nothing is paired when they are compared.
 """
 
 from __future__ import annotations
 
+import math
+from dataclasses import replace
+
 import pandas as pd
 
+from sagevocab.analysis.rankings import mean_correlation
 from sagevocab.analysis.vocabulary import (
     Share,
     length_histogram,
@@ -105,6 +110,14 @@ def _within(pieces: list[str], printed: str) -> bool:
     return f" {' '.join(pieces)} " in f" {printed} "
 
 
+def ranking_stability(case: Case, *, iterations: int) -> Measurement:
+    """Mean rank correlation of the losses over rankings `iterations` or more batches apart."""
+    estimate = mean_correlation(case.rankings(), iterations, seed=case.run.seed)
+    if math.isnan(estimate.value):
+        raise NotMeasurableError(f"no two rankings of the losses are {iterations} batches apart")
+    return Measurement(*estimate, unit=intervals.PIECES)
+
+
 def single_characters_kept(case: Case) -> Measurement:
     """Share of the initial vocabulary's single characters that SaGe keeps."""
     singles = [piece for piece in case.initial_pieces() if is_single_character(piece)]
@@ -159,7 +172,7 @@ def word_initial_share_of(case: Case, *, side: str) -> Measurement:
 def word_initial_difference(case: Case) -> Measurement:
     """Word-initial share of SaGe-only pieces minus that of BPE-only pieces."""
     sage, bpe = (word_initial_share(pieces) for pieces in only_pieces(case))
-    return Measurement(*intervals.share_difference((sage.hits, sage.total), (bpe.hits, bpe.total)))
+    return intervals.share_difference((sage.hits, sage.total), (bpe.hits, bpe.total))
 
 
 def length_difference(case: Case) -> Measurement:
@@ -168,8 +181,7 @@ def length_difference(case: Case) -> Measurement:
         pd.Series({piece: piece_length(piece) for piece in pieces}, dtype=float)
         for pieces in only_pieces(case)
     )
-    estimate = intervals.bootstrap_means([sage, bpe], lambda a, b: a - b, seed=case.run.seed)
-    return Measurement(*estimate)
+    return intervals.difference_of_means(sage, bpe, seed=case.run.seed)
 
 
 def greatest_length_gaps(case: Case, *, count_word_start: bool) -> Measurement:
@@ -196,7 +208,9 @@ def length_share(
         share_of_length(pieces, shortest, longest, count_word_start) for pieces in only_pieces(case)
     )
     own, other = (sage, bpe) if side == "sage" else (bpe, sage)
-    return _share(own, agrees=bool(own > other))
+    p_value = intervals.fisher((own.hits, own.total), (other.hits, other.total))
+    measured = _share(own, agrees=bool(own > other))
+    return replace(measured, test=intervals.FISHER, p_value=p_value)
 
 
 def dismantled(case: Case, *, piece: str, parts: list[str]) -> Measurement:
@@ -214,7 +228,7 @@ def _census(share: Share) -> Measurement:
 
 def _share(share: Share, agrees: bool | None = None) -> Measurement:
     low, high = share.interval()
-    return Measurement(float(share), low, high, agrees=agrees)
+    return Measurement(float(share), low, high, agrees=agrees, unit=intervals.PIECES)
 
 
 MEASURES = {
@@ -229,6 +243,7 @@ MEASURES = {
     "piece_selected": piece_selected,
     "printed_retokenization": printed_retokenization,
     "printed_segmentation": printed_segmentation,
+    "ranking_stability": ranking_stability,
     "single_characters_kept": single_characters_kept,
     "subset_of_initial": subset_of_initial,
     "unchained_share": unchained_share,

@@ -4,23 +4,16 @@ They were written down before any value was looked at, and a claim names its rul
 `paper_values.yaml` (`kind`). Intervals are 95 % intervals. "Agrees" means that the comparison
 behind the number (SaGe against BPE) has the sign that the paper states.
 
-=========  =======================================================  =======================
-kind       reproduced                                               same direction
-=========  =======================================================  =======================
-value      |ours - paper| <= tolerance, or the interval holds the   ours agrees
-           paper's value and is at most 4 tolerances wide
-factor     paper / factor <= ours <= paper * factor                 ours agrees
-range      the paper's range, widened by the tolerance, holds ours  ours agrees
-more       the whole interval lies above the threshold              ours lies above it
-less       the whole interval lies below the threshold              ours lies below it
-equal      the whole interval lies within the margin around 0       ours lies within it
-always     ours, a share of cases, is at least `at_least` (1)       ours is above one half
-example    the example comes out as printed                         its essential part does
-=========  =======================================================  =======================
+The rules are `RULES`, the families of tests `FAMILIES`; both are printed in `claims.md`.
 
 Anything else is "not reproduced". A wide interval is ignorance, not agreement: hence the limit on
 its width under `value`, and the demand under `equal` that all of it be close to 0. Without an
 interval (a single seed) `more`, `less` and `equal` can at best give "same direction".
+
+A test is significant if its p-value, adjusted by Holm over its family, is below 0.05.
+A claim that can't be set against the paper's (a property of its data, and a generator made ours)
+is in no family. Tests are two-sided: the direction is in the interval. `equal` needs no test of a
+difference: that the interval lies within the margin is the test (two one-sided ones, at 2.5 %).
 
 "Not measurable here" is for statements that this run has no artefact for, and for numbers that are
 properties of the paper's data (`real_text` in `paper_values.yaml`) when ours was made by a
@@ -42,6 +35,47 @@ NOT_REPRODUCED = "not reproduced"
 NOT_MEASURABLE = "not measurable here"
 VERDICTS = (REPRODUCED, SAME_DIRECTION, NOT_REPRODUCED, NOT_MEASURABLE)
 
+NOTHING_TO_COUNT = "nothing to count: no piece, word or example is of this kind"
+
+# A test speaks for a difference below this adjusted p-value.
+SIGNIFICANT = 0.05
+INTRINSIC = "intrinsic"
+DOWNSTREAM = "downstream"
+BEYOND = "beyond"
+
+# Family -> the tests that Holm's adjustment counts together.
+FAMILIES = {
+    INTRINSIC: "all tested claims about the vocabularies and the encoded texts of one SaGe "
+    "tokenizer, in all the languages and on all the corpora for which the paper makes them",
+    DOWNSTREAM: "all tested claims about the language models of one SaGe tokenizer",
+    BEYOND: "all tested claims of one SaGe tokenizer in languages of which the paper does not say "
+    "it; they are no part of the paper's statements and cost these nothing",
+}
+
+# Kind -> (when the statement is reproduced, when ours has the same direction).
+RULES = {
+    "value": (
+        "ours is within the tolerance of the paper's value, or the interval holds the paper's "
+        "value and is at most 4 tolerances wide",
+        "ours agrees",
+    ),
+    "factor": ("ours is between the paper's value / factor and the value * factor", "ours agrees"),
+    "range": ("the paper's range, widened by the tolerance, holds ours", "ours agrees"),
+    "more": (
+        "the whole interval lies above the threshold, and the test, where there is one, is "
+        "significant",
+        "ours lies above the threshold",
+    ),
+    "less": (
+        "the whole interval lies below the threshold, and the test, where there is one, is "
+        "significant",
+        "ours lies below the threshold",
+    ),
+    "equal": ("the whole interval lies within the margin around 0", "ours lies within it"),
+    "always": ("ours, a share of cases, is at least the share asked for (1)", "ours is above 1/2"),
+    "example": ("the example comes out as printed", "its essential part does"),
+}
+
 # An interval wider than this many tolerances does not speak for the value it happens to hold.
 WIDEST_INTERVAL = 4.0
 
@@ -59,6 +93,9 @@ class Measurement:
     holds: whether an `example` comes out as printed.
     agrees: whether the comparison behind the claim has the sign that the paper states; None
         where the claim compares nothing.
+    unit: what the interval resamples: `lines`, `pieces`, `seeds`, or None without an interval.
+    test, p_value: the name and the two-sided p-value of the test between what is compared.
+    p_adjusted: the p-value by Holm over the claim's family.
     """
 
     ours: float | str
@@ -66,6 +103,10 @@ class Measurement:
     high: float | None = None
     holds: bool | None = None
     agrees: bool | None = None
+    unit: str | None = None
+    test: str | None = None
+    p_value: float | None = None
+    p_adjusted: float | None = None
 
 
 def verdict_of(claim: Mapping[str, Any], measured: Measurement) -> str:
@@ -76,12 +117,12 @@ def verdict_of(claim: Mapping[str, Any], measured: Measurement) -> str:
         NotMeasurableError: the number is not one, because nothing was there to count.
     """
     kind = claim["kind"]
-    if kind not in _RULES:
-        kinds = ", ".join(_RULES)
+    if kind not in _DECISIONS:
+        kinds = ", ".join(_DECISIONS)
         raise UserError(f"paper_values.yaml: claim {claim['id']}: kind {kind!r} is none of {kinds}")
     if isinstance(measured.ours, float) and math.isnan(measured.ours):
-        raise NotMeasurableError("nothing to count: no piece, word or example is of this kind")
-    reproduced, leaning = _RULES[kind](claim, measured)
+        raise NotMeasurableError(NOTHING_TO_COUNT)
+    reproduced, leaning = _DECISIONS[kind](claim, measured)
     if reproduced:
         return REPRODUCED
     return SAME_DIRECTION if leaning else NOT_REPRODUCED
@@ -116,13 +157,13 @@ def _range(claim: Mapping[str, Any], measured: Measurement) -> Outcome:
 def _more(claim: Mapping[str, Any], measured: Measurement) -> Outcome:
     threshold = claim.get("threshold", 0.0)
     surely = _has_interval(measured) and measured.low > threshold
-    return surely, measured.ours > threshold
+    return surely and _significant(measured), measured.ours > threshold
 
 
 def _less(claim: Mapping[str, Any], measured: Measurement) -> Outcome:
     threshold = claim.get("threshold", 0.0)
     surely = _has_interval(measured) and measured.high < threshold
-    return surely, measured.ours < threshold
+    return surely and _significant(measured), measured.ours < threshold
 
 
 def _equal(claim: Mapping[str, Any], measured: Measurement) -> Outcome:
@@ -139,11 +180,17 @@ def _example(claim: Mapping[str, Any], measured: Measurement) -> Outcome:
     return bool(measured.holds), measured.agrees
 
 
+def _significant(measured: Measurement) -> bool:
+    return measured.test is None or (
+        measured.p_adjusted is not None and measured.p_adjusted < SIGNIFICANT
+    )
+
+
 def _has_interval(measured: Measurement) -> bool:
     return measured.low is not None and measured.high is not None
 
 
-_RULES: dict[str, Callable[[Mapping[str, Any], Measurement], Outcome]] = {
+_DECISIONS: dict[str, Callable[[Mapping[str, Any], Measurement], Outcome]] = {
     "value": _value,
     "factor": _factor,
     "range": _range,
