@@ -16,7 +16,8 @@ from sagevocab.errors import UserError
 from sagevocab.paper import report
 from sagevocab.paper.claims import read_claims
 from sagevocab.paper.markup import inline, read_caption, read_table
-from sagevocab.paper.report import build_report, differences
+from sagevocab.paper.report import build_report, differences, show_test
+from sagevocab.vocab.export import Card, WordSettings, export_greedy
 
 ROOT = Path(__file__).parents[2]
 VALUES = ROOT / "workflow/resources/paper_values.yaml"
@@ -93,8 +94,14 @@ def _run(**changes) -> dict:
     return {**run, **changes}
 
 
+PIECES = ["▁", "a", "</script>", "<", "/", "s", "c", "r", "i", "p", "t", ">", "▁a"]
+
+
 @pytest.fixture
 def inputs(tmp_path: Path) -> dict:
+    for name in ("bpe", "sage", "sage_released"):
+        card = Card(language="en", language_name="English", method="test")
+        export_greedy(tmp_path / name, PIECES, WordSettings(), card)
     (tmp_path / "claims.json").write_text(json.dumps(RECORDS), encoding="utf-8")
     (tmp_path / "figure.png").write_bytes(PIXEL)
     table = (
@@ -112,6 +119,9 @@ def inputs(tmp_path: Path) -> dict:
         "figures": {names[0]: tmp_path / "figure.png"},
         "tables": {name: tmp_path / "table.md" for name in names[1:]},
         "captions": {name: tmp_path / "caption.rst" for name in names},
+        "vocabularies": {
+            "en": {n: tmp_path / n / "tokenizer.json" for n in ("bpe", "sage", "sage_released")}
+        },
         "paper": VALUES,
         "template": TEMPLATE,
     }
@@ -180,7 +190,15 @@ def test_the_papers_own_settings_and_text_need_no_banner(tmp_path: Path, inputs:
 
 def test_claims_stand_first_with_both_readings_side_by_side(page: Page):
     order = [a["id"] for tag, a in page.elements if tag == "section" and "id" in a]
-    assert order == ["claims", "figures", "tables", "costs", "settings", "provenance"]
+    assert order == [
+        "claims",
+        "figures",
+        "tables",
+        "playground",
+        "costs",
+        "settings",
+        "provenance",
+    ]
     outcomes = [(a["data-tokenizer"], a["data-verdict"]) for a in page.all("li") if len(a) == 2]
     assert outcomes == [
         ("sage", "reproduced"),
@@ -254,6 +272,53 @@ def test_a_file_without_a_table_or_caption_is_an_error(tmp_path: Path):
         read_table(empty)
     with pytest.raises(UserError, match="holds no caption"):
         read_caption(empty)
+
+
+# --- playground
+
+
+def test_the_playground_embeds_the_vocabularies_as_inert_data(tmp_path: Path, page: Page):
+    """A piece that spells the end of a script does not end the script."""
+    kinds = [attributes.get("type") for attributes in page.all("script")]
+    assert kinds == ["application/json", None, None]
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    [embedded] = re.findall(r'id="playground-data">(.*?)</script>', text, flags=re.S)
+    [language] = json.loads(embedded)["languages"]
+    assert [row["key"] for row in language["tokenizers"]] == ["bpe", "sage", "sage_released"]
+    assert language["tokenizers"][1]["label"] == "SaGe (algorithm-1)"
+    assert language["tokenizers"][0]["pieces"].split("\n") == PIECES
+    assert len(language["examples"]) == 3 and "Stooges" in language["examples"][2]["text"]
+
+
+def test_the_playground_is_named_and_told(page: Page):
+    areas = page.all("textarea")
+    statuses = [a["id"] for a in page.all("p") if a.get("role") == "status"]
+    assert areas[0]["aria-describedby"] in statuses
+    assert page.open == [] and page.all("noscript")
+    assert "#playground" in [a["href"] for a in page.all("a")]
+
+
+def test_a_run_of_foreign_tokenizers_has_no_playground(tmp_path: Path, inputs: dict):
+    for name in ("bpe", "sage", "sage_released"):
+        path = tmp_path / name / "tokenizer_config.json"
+        config = json.loads(path.read_text(encoding="utf-8"))
+        config["sagevocab"]["method"] = "external"
+        path.write_text(json.dumps(config), encoding="utf-8")
+    build_report(tmp_path / "report.html", run=_run(), **inputs)
+    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert "#playground" not in [a["href"] for a in page.all("a")]
+    assert page.all("textarea") == []
+
+
+def test_the_p_value_of_a_paired_test_stands_beside_ours(tmp_path: Path, inputs: dict):
+    assert show_test({}) == show_test({"p_adjusted": None, "p_value": None}) == ""
+    assert show_test({"p_value": 0.0421}) == "p = 0.042"
+    assert show_test({"p_value": 0.01, "p_adjusted": 0.03}) == "adjusted p = 0.030"
+    record = _record("fifth", "sage", "reproduced", p_adjusted=0.0001, test="sign flips over lines")
+    (tmp_path / "claims.json").write_text(json.dumps([record]), encoding="utf-8")
+    build_report(tmp_path / "report.html", run=_run(), **inputs)
+    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    assert "adjusted p < 0.001 (sign flips over lines)" in page.text
 
 
 @given(st.text(alphabet="ab<>&|*_\\`'\" ▁", max_size=30))

@@ -68,16 +68,26 @@ rule build_claims:
 
 
 rule build_report:
-    """One page that opens from disk: claims with verdicts, figures, tables, costs, provenance."""
+    """One page from disk: claims with verdicts, figures, tables, playground, costs, provenance."""
     input:
         claims=result("claims.json"),
         figures=[result(f"figures/{name}.png") for name in FIGURES],
         tables=[result(f"tables/{name}.md") for name in TABLES],
         captions=[report_file(f"{name}.rst") for name in [*FIGURES, *TABLES]],
+        vocabularies=[
+            result(f"vocab/{lang}/{tok}/tokenizer.json")
+            for lang in LANGUAGES
+            for tok in TOKENIZERS
+        ],
         paper=resource_file("paper_values.yaml"),
         template=report_file("report.html.jinja"),
         style=report_file("report.css"),
-        behaviour=report_file("report.js"),
+        behaviour=[
+            report_file("report.js"),
+            report_file("graphemes.js"),
+            report_file("segmentation.js"),
+            report_file("playground.js"),
+        ],
     output:
         html=result("report.html"),
     log:
@@ -92,6 +102,7 @@ rule build_report:
         runtime=30,
     params:
         title=f"SaGe, run {RUN}",
+        languages=LANGUAGES,
         figures=FIGURES,
         tables=TABLES,
         run={

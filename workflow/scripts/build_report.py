@@ -5,6 +5,7 @@ from sagevocab.provenance import job
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params
+    vocabularies = iter(inputs.vocabularies)
     build_report(
         snakemake.output.html,
         title=params.title,
@@ -13,6 +14,10 @@ with job(snakemake):
         figures=dict(zip(params.figures, inputs.figures, strict=True)),
         tables=dict(zip(params.tables, inputs.tables, strict=True)),
         captions=dict(zip([*params.figures, *params.tables], inputs.captions, strict=True)),
+        vocabularies={
+            language: {name: next(vocabularies) for name in params.run["labels"]}
+            for language in params.languages
+        },
         paper=inputs.paper,
         template=inputs.template,
     )

@@ -18,7 +18,7 @@ from sagevocab.vocab.segment import read_description
 METHODS = {
     "greedy": "greedy longest match",
     "merges": "merges by rank",
-    "unigram": "likeliest pieces (UnigramLM)",
+    "unigram": "likeliest pieces",
 }
 # The paper's example sentences are English. In another language the box opens with words of its
 # own: ours, and chosen for having many affixes.

@@ -1,4 +1,4 @@
-"""The report: one HTML page with claims, figures, tables, costs and provenance.
+"""The report: one HTML page with claims, figures, tables, a playground, costs and provenance.
 
 It opens from disk without a network: styles, behaviour and images stand inside it, and its
 content security policy forbids it to load anything else. It holds no clock time of its own; only
@@ -17,11 +17,13 @@ from typing import Any
 
 import jinja2
 import yaml
+from markupsafe import Markup
 
 from sagevocab import __version__
 from sagevocab.errors import UserError
 from sagevocab.paper.claims import count_verdicts, show_ours, show_value
 from sagevocab.paper.markup import literals, read_caption, read_table
+from sagevocab.paper.playground import playground_data
 from sagevocab.paper.verdicts import VERDICTS
 from sagevocab.provenance import git_commit, package_versions
 from sagevocab.state import write_text
@@ -45,6 +47,7 @@ def build_report(
     figures: Mapping[str, Path | str],
     tables: Mapping[str, Path | str],
     captions: Mapping[str, Path | str],
+    vocabularies: Mapping[str, Mapping[str, Path | str]],
     paper: Path | str,
     template: Path | str,
 ) -> None:
@@ -53,6 +56,7 @@ def build_report(
     run: name, labels and presets (by tokenizer), names (of texts), synthetic (names of texts),
     models (whether the run has any), settings (nested as in the configuration).
     figures: target -> png; tables: target -> Markdown; captions: target -> reStructuredText.
+    vocabularies: language -> tokenizer -> its tokenizer.json, for the playground.
     paper: `paper_values.yaml`. template: Jinja page; its parts are included from beside it.
 
     Raises:
@@ -60,6 +64,12 @@ def build_report(
     """
     values = _read_yaml(paper)
     page = _environment(template).get_template(Path(template).name)
+    playground = playground_data(
+        vocabularies,
+        languages=run["names"],
+        labels={name: tokenizer_title(name, run) for name in run["labels"]},
+        examples=values["examples"],
+    )
     text = page.render(
         title=title,
         run=run,
@@ -67,6 +77,8 @@ def build_report(
         **_claims(claims_path, run),
         figures=[_figure(name, path, captions) for name, path in figures.items()],
         **_tables(tables, captions),
+        playground=playground,
+        playground_json=_script_json(playground),
         differences=list(differences(run, values)),
         synthetic=[run["names"][name] for name in run["synthetic"]],
         settings=yaml.safe_dump(_plain(run["settings"]), allow_unicode=True, sort_keys=True),
@@ -89,12 +101,19 @@ def _environment(template: Path | str) -> jinja2.Environment:
     )
 
 
+def _script_json(value: Any) -> Markup:
+    """Return JSON that may stand in a script element: no `<` that could close it."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return Markup(text.replace("<", "\\u003c"))
+
+
 def _require_portable(text: str, output: Path | str) -> None:
     size = len(text.encode())
     if size > LARGEST_PAGE:
         raise UserError(
-            f"{output}: the page would weigh {size / MEGABYTE:.0f} MB, more than 10; "
-            "draw the figures with a lower resolution (workflow/resources/style.mplstyle)"
+            f"{output}: the page would weigh {size / MEGABYTE:.0f} MB, more than 10; draw the "
+            "figures with a lower resolution (workflow/resources/style.mplstyle) or run fewer "
+            "tokenizers"
         )
 
 
@@ -133,6 +152,7 @@ def _claims(path: Path | str, run: Mapping[str, Any]) -> dict[str, Any]:
         "sections": list(_sections(records, run)),
         "n_claims": len({record["id"] for record in records}),
         "n_records": len(records),
+        "has_tests": any(show_test(record) for record in records),
     }
 
 
@@ -168,6 +188,7 @@ def _row(group: Sequence[Mapping[str, Any]], run: Mapping[str, Any]) -> dict[str
                 "tokenizer": record["tokenizer"],
                 "label": tokenizer_title(record["tokenizer"], run),
                 "ours": show_ours(record) if record["ours"] is not None else "",
+                "test": show_test(record),
                 "verdict": record["verdict"],
                 "key": _key(record["verdict"]),
                 "sign": SIGNS[record["verdict"]],
@@ -176,6 +197,19 @@ def _row(group: Sequence[Mapping[str, Any]], run: Mapping[str, Any]) -> dict[str
             for record in group
         ],
     }
+
+
+def show_test(record: Mapping[str, Any]) -> str:
+    """Return the p value of a claim's paired test, adjusted for its family; empty if it has none.
+
+    record: one claim; `p_adjusted`, `p_value` and `test` (its name) may be missing or null.
+    """
+    adjusted, plain = record.get("p_adjusted"), record.get("p_value")
+    value, kind = (plain, "p") if adjusted is None else (adjusted, "adjusted p")
+    if value is None:
+        return ""
+    shown = f"{kind} < 0.001" if value < 0.001 else f"{kind} = {value:.3f}"
+    return f"{shown} ({record['test']})" if record.get("test") else shown
 
 
 def _key(verdict: str) -> str:
