@@ -115,6 +115,14 @@ WRONG = [
         "config key language_settings.en.source.path: there is no file no/such.xz",
     ),
     (
+        {"language_settings": {"tr": {"morphology": {"path": "no.tsv", "format": "derivation"}}}},
+        "config key language_settings.tr.morphology.path: there is no file no.tsv",
+    ),
+    (
+        {"language_settings": {"tr": {"morphology": {"path": "config.yaml"}}}},
+        "config key language_settings.tr.morphology: 'format' is a required property",
+    ),
+    (
         {"studies": {"readings": ["mine"]}},
         "config key studies.readings: 'mine' has no stanza in reading_settings",
     ),

@@ -111,6 +111,30 @@ def test_a_wrong_key_is_one_line(tiny) -> None:
     assert "Traceback" not in run.stderr
 
 
+COMPARISONS = {
+    "figure_ratio": ["sage", "sage_released"],
+    "table_examples": ["bpe", "unigram"],
+    "table_retokenization": ["sage", "wordpiece"],
+}
+
+
+@pytest.mark.parametrize("target", COMPARISONS)
+def test_a_comparison_without_bpe_or_sage_is_one_line_at_once(tiny, target) -> None:
+    values = ("prune_batch", "candidates", "rerank_every", "retrain_every", "initial_size")
+    override = {
+        "run": "lonely",
+        "tokenizers": COMPARISONS[target],
+        "lm": {"enabled": False, "tokenizers": []},
+        "studies": {"enabled": False, "values": {key: [] for key in values}},
+    }
+    (tiny.checkout / "lonely.yaml").write_text(yaml.safe_dump(override))
+    run = tiny(target, extra=("lonely.yaml",))
+    assert run.returncode != 0
+    (line,) = error_lines(run)
+    assert "config key tokenizers: a comparison needs bpe and sage or sage_released" in line
+    assert not (tiny.checkout / "results/lonely/corpus").exists()  # nothing was built in vain
+
+
 def test_the_paper_plans_everything_in_seconds(tiny) -> None:
     started = time.monotonic()
     run = tiny("-n", "all", config=())

@@ -307,12 +307,7 @@ def summaries_of(tokenizers):
 
 def morpheme_list(lang):
     """The list of segmented words of a language: path and format."""
-    stanza = setting("language_settings", lang)["morphology"]
-    if missing := missing_files(stanza["path"]):
-        raise WorkflowError(
-            f"config key language_settings.{lang}.morphology.path: there is no file {missing[0]!r}"
-        )
-    return stanza
+    return setting("language_settings", lang)["morphology"]
 
 
 def labels_of(tokenizers):
@@ -462,11 +457,9 @@ def corpus_lines(wildcards):
     return result(f"corpus/domains/{wildcards.corpus}.txt.zst")
 
 
-# A list or source that can't be is reported now, not hours later when its rule is reached.
+# A source that can't be is reported now, not hours later when its rule is reached.
 for name in LANGUAGES:
     resolved_source("language_settings", name)
-for name in MORPHEME_LANGUAGES:
-    morpheme_list(name)
 for name in DOMAINS:
     resolved_source("domain_settings", name)
 for name in TASKS if LM_TOKENIZERS else ():

@@ -87,6 +87,7 @@ def _problems(config: dict[str, Any]) -> Iterator[str]:
     yield from _ablation_problems(config)
     yield from _language_problems(config)
     yield from _source_problems(config)
+    yield from _morphology_problems(config)
     yield from _task_problems(config)
     if config["studies"]["enabled"]:
         yield from _study_problems(config)
@@ -230,6 +231,16 @@ def _source_problems(config: dict[str, Any]) -> Iterator[str]:
             )
         elif kind == "generator" and not source.get("rows"):
             yield f"config key {key}.rows: missing; a generator needs the number of rows to make"
+
+
+def _morphology_problems(config: dict[str, Any]) -> Iterator[str]:
+    for name in config["languages"]:
+        path = config["language_settings"][name].get("morphology", {}).get("path")
+        if path and not Path(path).is_file():
+            yield (
+                f"config key language_settings.{name}.morphology.path: there is no file {path}; "
+                "paths are relative to the working directory"
+            )
 
 
 def _task_problems(config: dict[str, Any]) -> Iterator[str]:
