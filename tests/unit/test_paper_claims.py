@@ -31,7 +31,13 @@ from sagevocab.paper.claims import (
     show_value,
 )
 from sagevocab.paper.evidence import Case, Run
-from sagevocab.paper.verdicts import Measurement, NotMeasurableError, verdict_of
+from sagevocab.paper.verdicts import (
+    FAMILIES,
+    RULES,
+    Measurement,
+    NotMeasurableError,
+    verdict_of,
+)
 from sagevocab.state import write_json, write_parquet
 from sagevocab.vocab.pieces import write_pieces
 from sagevocab.vocab.segment import GreedySegmenter
@@ -305,7 +311,8 @@ def test_words_of_a_line_go_together():
 def test_distance_change_of_equal_texts_is_within_its_interval():
     rng = np.random.default_rng(6)
     tables = [np.column_stack([rng.integers(-2, 3, (600, 3)), np.full(600, 9)]) for _ in range(2)]
-    measured = intervals.distance_change(tables, seed=1)
+    resampled = [intervals.resampled_distance(t, seed=seed) for seed, t in enumerate(tables)]
+    measured = intervals.change(*resampled)
     first, second = (np.abs(t[:, :3].sum(axis=0)).sum() / t[:, 3].sum() / 2 for t in tables)
     assert measured.ours == pytest.approx(first - second)
     assert measured.low < measured.ours < measured.high
@@ -642,3 +649,10 @@ def test_numbers_are_shown_as_they_are_read():
     assert show_value([0.013, 0.08]) == "0.013 to 0.08"
     assert show_ours({"ours": 0.5, "low": 0.25, "high": 0.75}) == "0.5 [0.25, 0.75]"
     assert show_ours({"ours": None, "low": None, "high": None}) == "–"
+
+
+def test_the_page_on_statistics_names_every_rule_family_and_unit(values: dict):
+    page = (VALUES.parents[2] / "docs/statistics.md").read_text(encoding="utf-8")
+    assert {claim["kind"] for claim in values["claims"]} == set(RULES)
+    units = {intervals.LINES, intervals.PIECES, intervals.SEEDS}
+    assert [name for name in {*RULES, *FAMILIES, *units} if f"`{name}`" not in page] == []

@@ -307,7 +307,7 @@ def _count_table(records: Sequence[Mapping[str, Any]]) -> list[str]:
 
 def _claim_table(records: Sequence[Mapping[str, Any]]) -> list[str]:
     heads = ["claim", "where", "statement", "paper", "ours", "over", "p"]
-    heads += ["tokenizer", "preset", "text", "notes"]
+    heads += ["tokenizer", "text", "notes"]
     rows = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
     for record in records:
         cells = [
@@ -318,8 +318,9 @@ def _claim_table(records: Sequence[Mapping[str, Any]]) -> list[str]:
             show_ours(record),
             record["interval"] or "",
             show_p_value(record),
-            record["tokenizer"],
-            record["preset"] or "",
+            f"{record['tokenizer']} ({record['preset']})"
+            if record["preset"]
+            else record["tokenizer"],
             record["text"],
             show_notes(record),
         ]

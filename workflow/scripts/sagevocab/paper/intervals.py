@@ -76,18 +76,23 @@ def line_mean(values: np.ndarray, *, seed: int) -> Estimate:
     return total_interval(np.column_stack([values, np.ones_like(values)]), _ratio, seed=seed)
 
 
-def distance_change(tables: Sequence[np.ndarray], *, seed: int) -> Measurement:
-    """Return the total variation distance on one text minus that on another.
+Resampled = tuple[float, np.ndarray]
 
-    tables: of each text int[lines, bins + 1], by line the difference of two histograms of its
-    words and, last, the number of words. The two texts are resampled independently. There is no
-    exchange of labels: the texts differ in more than the distance, so the test is by the bootstrap
-    standard error.
+
+def resampled_distance(table: np.ndarray, *, seed: int) -> Resampled:
+    """Return the total variation distance of two histograms, and its replicates over lines.
+
+    table: int[lines, bins + 1], by line the difference of the histograms and, last, the words.
     """
-    here, there = (
-        (_distance(table.sum(axis=0)), _distance(resampled_sums(table, seed=seed + number)))
-        for number, table in enumerate(tables)
-    )
+    return float(_distance(table.sum(axis=0))), _distance(resampled_sums(table, seed=seed))
+
+
+def change(here: Resampled, there: Resampled) -> Measurement:
+    """Return a number of one text minus that of another, the two resampled by line independently.
+
+    There is no exchange of labels, for texts differ in more than what is compared: the test is by
+    the bootstrap standard error.
+    """
     value, drawn = here[0] - there[0], here[1] - there[1]
     estimate = interval_of(value, drawn)
     p_value = None if np.isnan(value) else bootstrap_p_value(value, drawn)

@@ -6,6 +6,7 @@ Differences are SaGe minus BPE on the same text.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import replace
 
@@ -13,6 +14,7 @@ import numpy as np
 import pandas as pd
 
 from sagevocab.analysis.counts import neighbour_ratio, rank_neighbours
+from sagevocab.analysis.line_totals import LineTotals
 from sagevocab.paper import intervals
 from sagevocab.paper.evidence import BASELINE, TRAIN, Case
 from sagevocab.paper.verdicts import Measurement, NotMeasurableError
@@ -164,16 +166,22 @@ def fertility_distance_change(case: Case) -> Measurement:
 
     Distance: total variation, half the sum of the absolute differences of the shares.
     """
-    tables = [_histogram_differences(case, corpus) for corpus in (case.corpus, TRAIN)]
-    return intervals.distance_change(tables, seed=case.run.seed)
-
-
-def _histogram_differences(case: Case, corpus: str) -> np.ndarray:
-    totals, baseline = (
-        case.line_totals(tokenizer, corpus) for tokenizer in (case.tokenizer, BASELINE)
+    here, there = (
+        _distance(
+            case.line_totals(case.tokenizer, corpus),
+            case.line_totals(BASELINE, corpus),
+            case.run.seed + number,
+        )
+        for number, corpus in enumerate((case.corpus, TRAIN))
     )
+    return intervals.change(here, there)
+
+
+# The training text stands against several domains.
+@functools.lru_cache(maxsize=8)
+def _distance(totals: LineTotals, baseline: LineTotals, seed: int) -> intervals.Resampled:
     difference = totals.histogram(LONGEST_WORD) - baseline.histogram(LONGEST_WORD)
-    return np.column_stack([difference, totals.words])
+    return intervals.resampled_distance(np.column_stack([difference, totals.words]), seed=seed)
 
 
 def relative_ratio_difference(case: Case, *, window: int) -> Measurement:
