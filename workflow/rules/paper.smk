@@ -28,6 +28,16 @@ rule build_claims:
             for tok in tokenizers_of_method("bpe", "sage")
             for name in ("frequencies", "fertility", "neighbours", "lines")
         ],
+        words=[
+            result(f"corpus/{lang}.{corpus}.words.npz")
+            for lang in LANGUAGES
+            for corpus in corpora_of(lang)
+        ],
+        rankings=expand(
+            result("analysis/{lang}/train/{tok}/rankings.parquet"),
+            lang=LANGUAGES,
+            tok=tokenizers_of_method("sage"),
+        ),
         scores=score_files_of(TASKS),
         paper=resource_file("paper_values.yaml"),
     output:
