@@ -106,6 +106,16 @@ def test_exponence_ranks_the_top_of_its_own_window(tmp_path, drawn):
     assert list(narrow_strip.lines[1].get_xdata()) == [1, 2]
 
 
+@pytest.mark.parametrize(("low", "high"), [(8200, 15800), (5000, 15700), (90, 2000), (700, 3900)])
+def test_a_log_axis_has_three_ticks_or_more(tmp_path, laid_out, low, high):
+    frame = neighbours(np.geomspace(low, high, 200).astype(int), np.full(200, 9))
+    panels = {"English": {"BPE": frame, "SaGe": frame}}
+    figures.figure_exponence(panels, windows=[5], top=200, **files(tmp_path))
+    axes = laid_out[".pdf"].axes[0]
+    bottom, top = axes.get_ylim()
+    assert 3 <= sum(bottom <= tick <= top for tick in axes.get_yticks()) <= 8
+
+
 def test_ratio_leaves_out_pieces_never_seen_and_fills_100_percent(tmp_path, drawn):
     frame = neighbours([10, 20, 5, 0], [1, 10, 10, 0])
     panel = {"BPE": frame, "SaGe": frame}

@@ -24,6 +24,7 @@ from sagevocab.paper.style import (
     plain_log_scale,
     row_titles,
     tokenizer_styles,
+    whole_numbers,
 )
 
 Files = str | Path
@@ -53,6 +54,7 @@ def figure_lengths(
             grouped_bars(axes, {k: v.to_numpy() for k, v in pieces.items()}, styles)
             axes.set_xticks(np.arange(len(lengths)), [str(length) for length in lengths])
             axes.set(title=title, ylabel="Number of pieces")
+            whole_numbers(axes)
         grid[-1, 0].set_xlabel("Length of the piece (characters, word-start mark not counted)")
         bar_legend(figure, styles)
 

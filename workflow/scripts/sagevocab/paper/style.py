@@ -34,6 +34,8 @@ _LINES = (
     (0, (3, 1, 1, 1, 1, 1)),
     (0, (8, 2)),
 )
+# Ticks within each power of ten of a log axis that spans more than so many times its lowest value.
+_LOG_TICKS = {10: (1, 2, 5), 3: (1, 1.5, 2, 3, 4, 6, 8), 0: (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8)}
 MOST_STYLES = len(_COLOURS)
 
 
@@ -139,11 +141,16 @@ def grouped_bars(
         axes.bar(np.arange(len(values)) + shift, values, width, **styles[label].bar)
 
 
+def whole_numbers(axes: Axes) -> None:
+    """Write the ticks of the y axis as 1,000 and not as 1000 or 1e3."""
+    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+
+
 def plain_log_scale(axes: Axes) -> None:
     """Make the y axis logarithmic with round ticks written in full; more of them if it is short."""
     axes.set_yscale("log")
     low, high = axes.get_ylim()
-    steps = (1, 2, 5) if high > 10 * low else (1, 1.5, 2, 3, 4, 6, 8)
+    steps = next(steps for times, steps in _LOG_TICKS.items() if high > times * low)
     axes.yaxis.set_major_locator(LogLocator(subs=steps))
     axes.yaxis.set_minor_locator(NullLocator())
-    axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
+    whole_numbers(axes)
