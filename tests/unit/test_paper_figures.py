@@ -220,7 +220,7 @@ def summary(shift: float) -> dict:
         "tokens_per_character": 0.25 + shift / 10,
         "whole_word_share": 0.6 + shift / 5,
         "word_initial_share": 0.5 - shift / 5,
-        "renyi_efficiency": 0.55 + shift / 9,
+        "renyi_efficiency": 0.415 + shift / 14,
         "renyi_alpha": 2.5,
     }
 
