@@ -245,6 +245,9 @@ TEXTS = [
 def test_tokenizers_are_drawn_for_any_number_of_them(tmp_path, laid_out, texts, labels):
     figure_tokenizers(tokenizers_of(texts, labels), **files(tmp_path))
     assert_readable(laid_out[".pdf"])
+    for axes in laid_out[".pdf"].axes:
+        left, right = axes.get_xlim()
+        assert sum(left <= tick <= right for tick in axes.get_xticks()) in (2, 3)
 
 
 def test_a_mark_is_a_value_a_text_has_a_mark_and_a_tokenizer_its_colour(tmp_path, laid_out):

@@ -94,7 +94,7 @@ def _draw_measure(
         )
     axes.grid(axis="x")
     axes.tick_params(axis="y", length=0)
-    axes.locator_params(axis="x", nbins=2, steps=[1, 2, 5, 10], min_n_ticks=2)
+    axes.locator_params(axis="x", nbins=2, steps=[1, 2, 4, 5, 10], min_n_ticks=2)
     axes.margins(x=0.12)
 
 
