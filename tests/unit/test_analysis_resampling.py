@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import math
-from itertools import combinations, product
+from itertools import product
 
 import numpy as np
 import pandas as pd
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sagevocab.analysis import resampling
@@ -86,20 +86,18 @@ def test_p_value_of_a_bootstrap_is_that_of_its_standard_error():
 
 
 def _exact(pairs: list[tuple[float, float]], first: list[float], second: list[float]) -> float:
-    """Enumerate all exchanges of the pairs and all deals of the others."""
-    pool, statistics = first + second, []
-    ours = len(pairs) + len(first)
-    theirs = len(pairs) + len(second)
-    for signs in product([False, True], repeat=len(pairs)):
-        for hand in combinations(range(len(pool)), len(first)):
-            one = [pair[sign] for pair, sign in zip(pairs, signs, strict=True)]
-            two = [pair[not sign] for pair, sign in zip(pairs, signs, strict=True)]
-            one += [pool[place] for place in hand]
-            two += [pool[place] for place in range(len(pool)) if place not in hand]
-            statistics.append(sum(one) / ours - sum(two) / theirs)
-    # The first exchange and the first deal are the data themselves.
-    statistics = np.array(statistics) - np.mean(statistics)
-    return float((np.abs(statistics) >= abs(statistics[0]) - 1e-9).mean())
+    """Enumerate all exchanges; one that leaves a label without a piece counts as extreme."""
+    rows = [*pairs, *((value, None) for value in first), *((None, value) for value in second)]
+    statistics = []
+    for signs in product([False, True], repeat=len(rows)):
+        drawn = [row[::-1] if sign else row for row, sign in zip(rows, signs, strict=True)]
+        columns = [
+            [value for value in column if value is not None] for column in zip(*drawn, strict=True)
+        ]
+        means = [np.mean(column) if column else math.inf for column in columns]
+        statistics.append(abs(means[0] - means[1]))
+    # The first exchange is none: the data themselves.
+    return float(np.mean([number >= statistics[0] - 1e-9 for number in statistics]))
 
 
 def _series(pairs, first, second) -> tuple[pd.Series, pd.Series]:
@@ -135,6 +133,7 @@ def test_a_value_that_is_missing_under_one_vocabulary_makes_no_pair():
     assert math.isnan(resampling.permute_pieces(pd.Series(dtype=float), two, seed=1))
 
 
+@settings(deadline=None, max_examples=30)
 @given(st.permutations(range(12)), st.integers(0, 5))
 def test_neither_order_nor_side_changes_the_test(order, seed):
     rng = np.random.default_rng(seed)
@@ -144,5 +143,5 @@ def test_neither_order_nor_side_changes_the_test(order, seed):
     assert (
         resampling.permute_pieces(one, two.iloc[list(order)], seed=3, permutations=500) == p_value
     )
-    swapped = resampling.permute_pieces(two, one, seed=3, permutations=500)
-    assert swapped == pytest.approx(p_value, abs=0.12)
+    # The same exchanges of the same pieces: only the sign of the statistic differs.
+    assert resampling.permute_pieces(two, one, seed=3, permutations=500) == p_value

@@ -118,53 +118,35 @@ def permute_pieces(
 ) -> float:
     """Return the two-sided p-value of the difference of two means over pieces.
 
-    first, second: values by piece under two vocabularies; nan counts as missing. A piece in both
-    is a pair, whose two values are exchanged or not; a piece in one of them is dealt anew to
-    either, as many to each as there were. nan where either mean is of nothing.
+    first, second: values by piece under two vocabularies; nan counts as missing. Within each piece
+    the two labels are exchanged or not: a piece in both swaps its values, a piece in one goes over
+    to the other. So the number of pieces under each label varies, as it does from one vocabulary
+    to another, and the statistic is symmetric about 0. nan where either mean is of nothing.
     """
-    first, second = first.dropna().sort_index(), second.dropna().sort_index()
-    if first.empty or second.empty:
+    table = pd.concat([first, second], axis=1, join="outer").sort_index().to_numpy(dtype=float)
+    table = table[~np.isnan(table).all(axis=1)]
+    present = ~np.isnan(table)
+    values = np.where(present, table, 0.0)
+    sums, sizes = values.sum(axis=0), present.sum(axis=0)
+    if not sizes.all():
         return float("nan")
-    pairs = first.index.intersection(second.index)
-    ours, theirs = first[pairs].to_numpy(float), second[pairs].to_numpy(float)
-    alone = first.drop(pairs).to_numpy(float), second.drop(pairs).to_numpy(float)
-    rng = np.random.default_rng(seed)
-    flips = _flipped_sums(ours - theirs, rng, permutations)
-    dealt = _dealt_sums(np.concatenate(alone), len(alone[0]), rng, permutations)
-
-    both, pool = ours.sum() + theirs.sum(), sum(part.sum() for part in alone)
-
-    def difference(flip, mine):
-        mean = ((both + flip) / 2 + mine) / len(first)
-        return mean - ((both - flip) / 2 + pool - mine) / len(second)
-
-    # Means of unlike numbers of pieces do not differ by 0 under the null: hence the centre.
-    n_alone = len(alone[0]) + len(alone[1])
-    centre = difference(0.0, pool * len(alone[0]) / n_alone if n_alone else 0.0)
-    observed = abs(difference((ours - theirs).sum(), alone[0].sum()) - centre)
-    hits = int((np.abs(difference(flips, dealt) - centre) >= observed * (1 - 1e-9)).sum())
-    return (hits + 1) / (permutations + 1)
+    # What the first label gains, in value and in pieces, where a piece exchanges its labels.
+    moved = np.column_stack([np.diff(values), np.diff(present.astype(float))])
+    gains = _drawn_sums(moved, np.random.default_rng(seed), permutations)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = (sums[0] + gains[:, 0]) / (sizes[0] + gains[:, 1])
+        differences = means - (sums[1] - gains[:, 0]) / (sizes[1] - gains[:, 1])
+    observed = abs(sums[0] / sizes[0] - sums[1] / sizes[1])
+    # One that leaves a label without a piece (nan, in tiny vocabularies) counts against us.
+    less = np.abs(differences) < observed * (1 - 1e-9)
+    return int(permutations - less.sum() + 1) / (permutations + 1)
 
 
-def _flipped_sums(differences, rng, permutations):
-    """Return sums of the differences under random signs."""
-    sums = np.zeros(permutations)
-    batch = max(1, _BATCH_CELLS // max(1, len(differences)))
+def _drawn_sums(rows: np.ndarray, rng: np.random.Generator, permutations: int) -> np.ndarray:
+    """Return sums over random halves of the rows: each is in or not, at even odds."""
+    sums = np.empty((permutations, rows.shape[1]))
+    batch = max(1, _BATCH_CELLS // len(rows))
     for start in range(0, permutations, batch):
         size = min(batch, permutations - start)
-        kept = rng.integers(2, size=(size, len(differences)), dtype=np.int8)
-        sums[start : start + size] = 2 * (kept @ differences) - differences.sum()
-    return sums
-
-
-def _dealt_sums(values, hand, rng, permutations):
-    """Return sums of `hand` values dealt at random."""
-    sums = np.zeros(permutations)
-    if not 0 < hand < len(values):
-        return sums + values[:hand].sum()
-    batch = max(1, _BATCH_CELLS // len(values))
-    for start in range(0, permutations, batch):
-        size = min(batch, permutations - start)
-        shuffled = rng.permuted(np.broadcast_to(values, (size, len(values))), axis=1)
-        sums[start : start + size] = shuffled[:, :hand].sum(axis=1)
+        sums[start : start + size] = rng.integers(2, size=(size, len(rows)), dtype=np.int8) @ rows
     return sums

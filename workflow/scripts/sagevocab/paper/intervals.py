@@ -33,7 +33,7 @@ PIECES = "pieces"
 SEEDS = "seeds"
 
 LINES_EXCHANGED = "permutation, labels exchanged within lines"
-PIECES_EXCHANGED = "permutation, labels exchanged over pieces"
+PIECES_EXCHANGED = "permutation, labels exchanged within pieces"
 FISHER = "Fisher's exact, two sets of pieces"
 LINES_RESAMPLED = "bootstrap standard error over lines"
 PIECES_RESAMPLED = "bootstrap standard error over pieces"
