@@ -22,21 +22,40 @@ import yaml
 from sagevocab.analysis.stats import holm
 from sagevocab.errors import UserError
 from sagevocab.paper import measures_corpus, measures_downstream, measures_vocabulary
+from sagevocab.paper.claims_page import (
+    claims_markdown,
+    count_verdicts,
+    show_notes,
+    show_ours,
+    show_p_value,
+    show_value,
+)
 from sagevocab.paper.evidence import BASELINE, TRAIN, Case, Run
 from sagevocab.paper.verdicts import (
     BEYOND,
-    FAMILIES,
     INTRINSIC,
     NOT_MEASURABLE,
     NOTHING_TO_COUNT,
-    RULES,
-    SIGNIFICANT,
-    VERDICTS,
     Measurement,
     NotMeasurableError,
     verdict_of,
 )
 from sagevocab.state import write_json, write_text
+
+__all__ = [
+    "MEASURES",
+    "Assessment",
+    "assess",
+    "assess_claims",
+    "build_claims",
+    "claims_markdown",
+    "count_verdicts",
+    "read_claims",
+    "show_notes",
+    "show_ours",
+    "show_p_value",
+    "show_value",
+]
 
 log = logging.getLogger(__name__)
 
@@ -261,132 +280,3 @@ def _numbers(measured: Measurement | None) -> dict[str, Any]:
 
 def _is_nan(value: Any) -> bool:
     return isinstance(value, float) and math.isnan(value)
-
-
-# --- claims.md
-
-
-def claims_markdown(records: Sequence[Mapping[str, Any]]) -> str:
-    """Return the claims as Markdown: counts on top, then a table for each verdict."""
-    lines = ["# The paper's claims, and what this run says of them", ""]
-    lines += [
-        "Ours with its 95 % interval and what was resampled for it; *p*: of the test between the "
-        "tokenizers, by Holm over its family. *Synthetic*: a generator made the text behind the "
-        "number. *Timed*: measured by a clock, so it differs between equal runs. *Beyond*: the "
-        "paper does not say it of this language.",
-        "",
-    ]
-    lines += _count_table(records)
-    for verdict in VERDICTS:
-        chosen = [record for record in records if record["verdict"] == verdict]
-        lines += ["", f"## {verdict.capitalize()} ({len(chosen)})", ""]
-        lines += _claim_table(chosen) if chosen else ["None."]
-    lines += ["", *_rules(records)]
-    return "\n".join(lines) + "\n"
-
-
-def count_verdicts(records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
-    """Return verdict -> {real, synthetic, beyond}: the number of records.
-
-    Those of the paper's statements by the origin of their text, then those `beyond` them.
-    """
-    counts = {verdict: {"real": 0, "synthetic": 0, "beyond": 0} for verdict in VERDICTS}
-    for record in records:
-        origin = "synthetic" if record["synthetic"] else "real"
-        counts[record["verdict"]]["beyond" if record.get("beyond") else origin] += 1
-    return counts
-
-
-def _count_table(records: Sequence[Mapping[str, Any]]) -> list[str]:
-    heads = ["verdict", "on real text", "on synthetic text", "beyond the paper's languages"]
-    rows = [f"| {' | '.join(heads)} |", "| --- | ---: | ---: | ---: |"]
-    for verdict, count in count_verdicts(records).items():
-        rows.append(f"| {verdict} | {count['real']} | {count['synthetic']} | {count['beyond']} |")
-    return rows
-
-
-def _claim_table(records: Sequence[Mapping[str, Any]]) -> list[str]:
-    heads = ["claim", "where", "statement", "paper", "ours", "over", "p"]
-    heads += ["tokenizer", "text", "notes"]
-    rows = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
-    for record in records:
-        cells = [
-            record["id"],
-            record["where"],
-            record["statement"],
-            show_value(record["paper"]),
-            show_ours(record),
-            record["interval"] or "",
-            show_p_value(record),
-            f"{record['tokenizer']} ({record['preset']})"
-            if record["preset"]
-            else record["tokenizer"],
-            record["text"],
-            show_notes(record),
-        ]
-        rows.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
-    return rows
-
-
-def show_value(value: Any) -> str:
-    """Return a number as it is read best: three significant digits, whole thousands."""
-    if value is None:
-        return "–"
-    if isinstance(value, str):
-        return value
-    if isinstance(value, Sequence):
-        return " to ".join(show_value(number) for number in value)
-    if abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.3g}".replace("-", "\N{MINUS SIGN}")
-
-
-def show_ours(record: Mapping[str, Any]) -> str:
-    """Return the measured value with its interval."""
-    shown = show_value(record["ours"])
-    if record["low"] is None or record["high"] is None:
-        return shown
-    return f"{shown} [{show_value(record['low'])}, {show_value(record['high'])}]"
-
-
-def show_p_value(record: Mapping[str, Any]) -> str:
-    """Return the adjusted p-value; nothing where there is no test or the claim gets no verdict."""
-    p_value = record["p_adjusted"]
-    if p_value is None:
-        return ""
-    return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
-
-
-def show_notes(record: Mapping[str, Any]) -> str:
-    """Return the reason of a verdict and the marks that belong to a record."""
-    marks = [
-        record["reason"] or "",
-        "beyond" if record["beyond"] else "",
-        "synthetic" if record["synthetic"] else "",
-        "timed" if record["timing"] else "",
-    ]
-    return "; ".join(mark for mark in marks if mark)
-
-
-def _rules(records: Sequence[Mapping[str, Any]]) -> list[str]:
-    tested = Counter((record["tokenizer"], record["family"]) for record in records)
-    lines = [
-        "## Rules",
-        "",
-        "Written down before any value was looked at. By the kind of a claim:",
-        "",
-    ]
-    lines += ["| kind | reproduced if | same direction if |", "| --- | --- | --- |"]
-    lines += [f"| {kind} | {first} | {second} |" for kind, (first, second) in RULES.items()]
-    lines += [
-        "",
-        '"Agrees": SaGe against BPE has the sign that the paper states. A test is significant if '
-        f"its p-value, adjusted by Holm over its family, is below {SIGNIFICANT}. Families:",
-        "",
-    ]
-    for family, meaning in FAMILIES.items():
-        counts = [f"{name} {n}" for (name, of), n in tested.items() if of == family]
-        lines.append(f"- {family}: {meaning} ({', '.join(counts) or 'none here'})")
-    names = sorted({record["test"] for record in records if record["test"]})
-    lines += ["", "Tests:", "", *[f"- {name}" for name in names]] if names else []
-    return lines
