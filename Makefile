@@ -12,7 +12,7 @@ SMK := $(BIN)/snakemake --cores $(CORES)
 # imported. So a setting that forbids writing it must not reach the commands below.
 export PYTHONDONTWRITEBYTECODE :=
 
-.PHONY: help environment demo test bench lint format docs lock clean
+.PHONY: help environment demo test test-report bench lint format docs lock clean
 
 help:  ## Show the targets.
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 16
@@ -36,6 +36,10 @@ demo: $(INSTALLED)  ## Run the whole workflow on the embedded default, in minute
 
 test: lint  ## Run lint, format checks and all tests.
 	$(BIN)/python -m pytest
+
+test-report: $(INSTALLED)  ## Test the report page in headless Chromium; REPORT=page.html takes one of your own, too.
+	REPORT="$(REPORT)" $(BIN)/python -m pytest tests/browser
+	@echo "Screenshots to look at: build/screenshots/"
 
 bench: $(INSTALLED)  ## Measure speed and memory, others' programs beside it (hours): make bench TEXT=corpus.txt.xz
 	@test -f "$(TEXT)" || { echo "error: TEXT=$(TEXT) is no file; run make bench TEXT=corpus.txt.xz LINES=$(LINES)"; exit 1; }

@@ -4,50 +4,26 @@ from __future__ import annotations
 
 import base64
 import json
-import random
-import unicodedata
 from pathlib import Path
 
 import pytest
-from gensim.test.utils import datapath
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from py_mini_racer import MiniRacer
 from tokenizers import normalizers
 
 from make_graphemes import ACUTE, CHARACTERS, PROBES, one_rule_map
-from sagevocab.data.corpus import write_lines
+from playground_samples import CARD, TOKENIZERS, WORDS, english, make_folders, spoilt
 from sagevocab.data.synthetic import turkish
 from sagevocab.errors import UserError
 from sagevocab.paper.playground import example_sentences, playground_data
-from sagevocab.vocab.bpe import (
-    TrainingSettings,
-    merges_of_model,
-    pieces_of_model,
-    read_model,
-    scores_of_model,
-    train_bpe,
-    train_unigram,
-    train_wordpiece,
-)
-from sagevocab.vocab.export import (
-    Card,
-    WordSettings,
-    export_greedy,
-    export_merges,
-    export_unigram,
-)
-from sagevocab.vocab.pieces import is_single_character
+from sagevocab.vocab.export import export_greedy
 from sagevocab.vocab.segment import encode, load_segmenter, read_description
-from sagevocab.vocab.words import NORMALIZATIONS, Normalizer, WordCorpus, character_map
+from sagevocab.vocab.words import NORMALIZATIONS, Normalizer, character_map
 from scripts_text import SENTENCES
 
 REPORT = Path(__file__).parents[2] / "workflow/report"
-SIZE = 900
-CARD = Card(language="xx", language_name="Test", method="test")
-WORDS = WordSettings()
 EXAMPLES = {"language": "en", "sentences": [{"bold": "ab", "text": "An ab."}]}
-TOKENIZERS = ("bpe", "sage", "merges", "unigram", "wordpiece", "short_words", "casefold", "as_is")
 NAMES = [(language, name) for language in ("en", "tr") for name in TOKENIZERS]
 
 # What a page does with its data, without the page.
@@ -91,33 +67,6 @@ class Page:
         return json.loads(self._engine.call("words", name, line))
 
 
-# --- text
-
-
-def english() -> list[str]:
-    text = Path(datapath("lee_background.cor")).read_text(encoding="utf-8")
-    return [sentence for line in text.split("\n") for sentence in line.split(". ") if sentence]
-
-
-def spoilt(lines: list[str], seed: int) -> list[str]:
-    """Lines with odd characters in odd places: all of Unicode, and what clusters are made of."""
-    rng = random.Random(seed)
-    marks = [c for c in CHARACTERS[:0x3000] if unicodedata.category(c) in ("Mn", "Mc", "Cf", "Cc")]
-    kinds = [
-        marks,
-        CHARACTERS,
-        list("\r\n\t \u00a0\u2028▁ﬁ½™Ⅷ\u200d\u1100\u1161\u11a8가각क्षด👩🏽🇹🇷"),
-    ]
-    spoilt_lines = []
-    for line in lines:
-        characters = list(line[:160])
-        for _ in range(rng.randint(1, 8)):
-            place = rng.randint(0, len(characters))
-            characters[place:place] = rng.choices(rng.choice(kinds), k=rng.randint(1, 3))
-        spoilt_lines.append("".join(characters))
-    return spoilt_lines
-
-
 @pytest.fixture(scope="module")
 def texts() -> dict[str, list[str]]:
     """Thousands of lines a language: 1,000 plain, 1,000 spoilt, and every script we have."""
@@ -128,30 +77,7 @@ def texts() -> dict[str, list[str]]:
     }
 
 
-# --- vocabularies
-
-
-def make_folders(root: Path, lines: list[str]) -> dict[str, Path]:
-    """A folder of each kind, trained on `lines`."""
-    path = root / "lines.txt.zst"
-    write_lines(path, lines)
-    train_bpe(path, SIZE, root / "bpe.model", TrainingSettings(), "size")
-    train_unigram(path, SIZE, root / "unigram.model", TrainingSettings(), "size")
-    bpe, unigram = read_model(root / "bpe.model"), read_model(root / "unigram.model")
-    pieces, merges = pieces_of_model(bpe), merges_of_model(bpe)
-    corpus = WordCorpus.from_lines(lines, Normalizer())
-    pruned = [p for n, p in enumerate(pieces) if is_single_character(p) or n % 3]
-    scored = (pieces_of_model(unigram), scores_of_model(unigram))
-    export_greedy(root / "bpe", pieces, WORDS, CARD)
-    export_greedy(root / "sage", pruned, WORDS, CARD)
-    export_merges(root / "merges", pieces, merges, WORDS, CARD)
-    export_unigram(root / "unigram", *scored, WORDS, CARD)
-    wordpiece = train_wordpiece(corpus, SIZE, 0.9995, "size")
-    export_greedy(root / "wordpiece", wordpiece, WORDS, CARD)
-    export_merges(root / "short_words", pieces, merges, WordSettings(max_word_chars=4), CARD)
-    export_unigram(root / "casefold", *scored, WordSettings("nmt_nfkc_cf"), CARD)
-    export_greedy(root / "as_is", pieces, WordSettings("identity"), CARD)
-    return {name: root / name for name in TOKENIZERS}
+# --- texts and vocabularies
 
 
 @pytest.fixture(scope="module")

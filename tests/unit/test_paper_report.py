@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import base64
 import json
 import re
 from html.parser import HTMLParser
@@ -12,6 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from report_samples import VALUES, record, run, settings, write_inputs
 from sagevocab.errors import UserError
 from sagevocab.paper import report
 from sagevocab.paper.claims import read_claims
@@ -19,79 +19,7 @@ from sagevocab.paper.markup import inline, read_caption, read_table
 from sagevocab.paper.report import build_report, differences, show_test
 from sagevocab.vocab.export import Card, WordSettings, export_greedy
 
-ROOT = Path(__file__).parents[2]
-VALUES = ROOT / "workflow/resources/paper_values.yaml"
-TEMPLATE = ROOT / "workflow/report/report.html.jinja"
-PIXEL = base64.b64decode(
-    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
-)
 VOID = {"meta", "input", "img", "br", "hr", "link"}
-
-
-def _record(name: str, tokenizer: str, verdict: str, **changes) -> dict:
-    record = {
-        "id": name,
-        "where": "Section 4",
-        "statement": f"<b>{name}</b> & others hold.",
-        "kind": "value",
-        "paper": 0.83,
-        "ours": 0.8,
-        "low": 0.75,
-        "high": 0.85,
-        "verdict": verdict,
-        "reason": None,
-        "corpus": "train",
-        "text": "English, training corpus",
-        "language": "en",
-        "tokenizer": tokenizer,
-        "preset": "algorithm-1",
-        "seed": 1,
-        "synthetic": False,
-        "timing": False,
-    }
-    return {**record, **changes}
-
-
-RECORDS = [
-    _record("first", "sage", "reproduced"),
-    _record("first", "sage_released", "not reproduced"),
-    _record("second", "sage", "same direction", synthetic=True, language="tr"),
-    _record(
-        "third",
-        "sage",
-        "not measurable here",
-        where="Table 4",
-        ours=None,
-        low=None,
-        high=None,
-        reason="config key lm.enabled is false",
-    ),
-]
-
-
-def _settings(final_size: int = 4000) -> dict:
-    settings: dict = {"seed": 1, "lm": {"finetune": {"seeds": [1]}}}
-    for row in read_claims(VALUES)["hyperparameters"]["table_hyperparameters_vocabulary"]:
-        place = settings
-        *path, last = row["config"].split(".")
-        for key in path:
-            place = place.setdefault(key, {})
-        place[last] = row["value"]
-    settings["vocabulary"]["final_size"] = final_size
-    return settings
-
-
-def _run(**changes) -> dict:
-    run = {
-        "name": "tiny",
-        "labels": {"bpe": "BPE", "sage": "SaGe", "sage_released": "SaGe 1.0"},
-        "presets": {"bpe": None, "sage": "algorithm-1", "sage_released": "released-1.0"},
-        "names": {"en": "English", "tr": "Turkish"},
-        "synthetic": ["tr"],
-        "models": False,
-        "settings": _settings(),
-    }
-    return {**run, **changes}
 
 
 PIECES = ["▁", "a", "</script>", "<", "/", "s", "c", "r", "i", "p", "t", ">", "▁a"]
@@ -99,32 +27,12 @@ PIECES = ["▁", "a", "</script>", "<", "/", "s", "c", "r", "i", "p", "t", ">", 
 
 @pytest.fixture
 def inputs(tmp_path: Path) -> dict:
-    for name in ("bpe", "sage", "sage_released"):
+    names = ("bpe", "sage", "sage_released")
+    for name in names:
         card = Card(language="en", language_name="English", method="test")
         export_greedy(tmp_path / name, PIECES, WordSettings(), card)
-    (tmp_path / "claims.json").write_text(json.dumps(RECORDS), encoding="utf-8")
-    (tmp_path / "figure.png").write_bytes(PIXEL)
-    table = (
-        "| Piece | BPE |\n| --- | --- |\n| \\_og | **▁dial og** ues |\n"
-        "| a \\| b | 3 |\n\nA note < all.\n"
-    )
-    (tmp_path / "table.md").write_text(table, encoding="utf-8")
-    (tmp_path / "caption.rst").write_text(
-        "What *is* shown in ``bpe``. More words\nof it.\n\n.. comment\n", encoding="utf-8"
-    )
-    names = ["figure_lengths", "table_examples", "table_costs", "table_hyperparameters_vocabulary"]
-    return {
-        "title": "SaGe, run tiny",
-        "claims_path": tmp_path / "claims.json",
-        "figures": {names[0]: tmp_path / "figure.png"},
-        "tables": {name: tmp_path / "table.md" for name in names[1:]},
-        "captions": {name: tmp_path / "caption.rst" for name in names},
-        "vocabularies": {
-            "en": {n: tmp_path / n / "tokenizer.json" for n in ("bpe", "sage", "sage_released")}
-        },
-        "paper": VALUES,
-        "template": TEMPLATE,
-    }
+    files = {name: tmp_path / name / "tokenizer.json" for name in names}
+    return write_inputs(tmp_path, {"en": files})
 
 
 class Page(HTMLParser):
@@ -155,7 +63,7 @@ class Page(HTMLParser):
 
 @pytest.fixture
 def page(tmp_path: Path, inputs: dict) -> Page:
-    build_report(tmp_path / "report.html", run=_run(), **inputs)
+    build_report(tmp_path / "report.html", run=run(), **inputs)
     return Page((tmp_path / "report.html").read_text(encoding="utf-8"))
 
 
@@ -180,9 +88,9 @@ def test_page_says_that_it_is_a_demonstration_and_why(page: Page):
 
 
 def test_the_papers_own_settings_and_text_need_no_banner(tmp_path: Path, inputs: dict):
-    settings = _settings(final_size=16000)
-    settings["lm"]["finetune"]["seeds"] = [1, 2, 3]
-    build_report(tmp_path / "report.html", run=_run(synthetic=[], settings=settings), **inputs)
+    chosen = settings(final_size=16000)
+    chosen["lm"]["finetune"]["seeds"] = [1, 2, 3]
+    build_report(tmp_path / "report.html", run=run(synthetic=[], settings=chosen), **inputs)
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert page.all("aside") == []
     assert "A demonstration" not in page.text
@@ -238,30 +146,30 @@ def test_the_filter_appears_only_where_scripts_run(page: Page):
 
 def test_equal_runs_make_equal_pages(tmp_path: Path, inputs: dict):
     for name in ("one", "two"):
-        build_report(tmp_path / f"{name}.html", run=_run(), **inputs)
+        build_report(tmp_path / f"{name}.html", run=run(), **inputs)
     assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
 
 
 def test_a_missing_input_is_told_in_one_line_and_leaves_no_page(tmp_path: Path, inputs: dict):
     inputs["figures"] = {"figure_lengths": tmp_path / "nowhere.png"}
     with pytest.raises(UserError, match=r"nowhere\.png: cannot be read"):
-        build_report(tmp_path / "report.html", run=_run(), **inputs)
+        build_report(tmp_path / "report.html", run=run(), **inputs)
     assert not (tmp_path / "report.html").exists()
 
 
 def test_a_page_over_the_limit_is_refused(tmp_path: Path, inputs: dict, monkeypatch):
     monkeypatch.setattr(report, "LARGEST_PAGE", 1000)
     with pytest.raises(UserError, match="lower resolution"):
-        build_report(tmp_path / "report.html", run=_run(), **inputs)
+        build_report(tmp_path / "report.html", run=run(), **inputs)
 
 
 def test_differences_ignore_models_that_a_run_does_not_have():
     values = read_claims(VALUES)
-    settings = _settings()
-    settings["lm"]["pretrain"] = {"layers": 2}
-    found = {row["key"] for row in differences(_run(settings=settings), values)}
+    chosen = settings()
+    chosen["lm"]["pretrain"] = {"layers": 2}
+    found = {row["key"] for row in differences(run(settings=chosen), values)}
     assert found == {"vocabulary.final_size", "lm.finetune.seeds"}
-    found = {row["key"] for row in differences(_run(settings=settings, models=True), values)}
+    found = {row["key"] for row in differences(run(settings=chosen, models=True), values)}
     assert "lm.pretrain.layers" in found
 
 
@@ -304,7 +212,7 @@ def test_a_run_of_foreign_tokenizers_has_no_playground(tmp_path: Path, inputs: d
         config = json.loads(path.read_text(encoding="utf-8"))
         config["sagevocab"]["method"] = "external"
         path.write_text(json.dumps(config), encoding="utf-8")
-    build_report(tmp_path / "report.html", run=_run(), **inputs)
+    build_report(tmp_path / "report.html", run=run(), **inputs)
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert "#playground" not in [a["href"] for a in page.all("a")]
     assert page.all("textarea") == []
@@ -314,9 +222,9 @@ def test_the_p_value_of_a_paired_test_stands_beside_ours(tmp_path: Path, inputs:
     assert show_test({}) == show_test({"p_adjusted": None, "p_value": None}) == ""
     assert show_test({"p_value": 0.0421}) == "p = 0.042"
     assert show_test({"p_value": 0.01, "p_adjusted": 0.03}) == "adjusted p = 0.030"
-    record = _record("fifth", "sage", "reproduced", p_adjusted=0.0001, test="sign flips over lines")
-    (tmp_path / "claims.json").write_text(json.dumps([record]), encoding="utf-8")
-    build_report(tmp_path / "report.html", run=_run(), **inputs)
+    tested = record("fifth", "sage", "reproduced", p_adjusted=0.0001, test="sign flips over lines")
+    (tmp_path / "claims.json").write_text(json.dumps([tested]), encoding="utf-8")
+    build_report(tmp_path / "report.html", run=run(), **inputs)
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert "adjusted p < 0.001 (sign flips over lines)" in page.text
 

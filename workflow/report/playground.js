@@ -3,7 +3,8 @@
 (() => {
   const form = document.getElementById("play");
   if (!form) return;
-  const LONGEST = 20000; // characters; beyond, every key pressed would be felt
+  const LONGEST = 50000; // characters segmented; beyond, every key pressed would be felt
+  const DRAWN = 400; // words shown in a box: drawing takes far longer than segmenting
   const PAUSE = 120; // milliseconds without typing before the boxes follow
   const source = document.getElementById("playground-data");
   const boxes = document.getElementById("segmentations");
@@ -15,6 +16,7 @@
   const tokenizers = new Map();
   const unchecked = new Set();
   let waiting = 0;
+  let refused = 0; // characters of the last paste that were too many
 
   // --- elements
 
@@ -63,7 +65,10 @@
 
   function changeLanguage() {
     showChoices();
-    if (isExample() || !text.value.trim()) text.value = language().examples[0].text;
+    if (isExample() || !text.value.trim()) {
+      text.value = language().examples[0].text;
+      refused = 0;
+    }
   }
 
   // --- segmentation
@@ -105,14 +110,18 @@
   function markChanges(words, first) {
     words.forEach((word, at) => {
       const same = first[at] && first[at].text === word.text ? first[at].parts : [];
-      const places = new Set(same.map(placeOf));
-      for (const part of word.parts) part.changed = !places.has(placeOf(part));
+      let next = 0;
+      for (const part of word.parts) {
+        while (next < same.length && same[next].start < part.start) next += 1;
+        part.changed = next === same.length || !isSame(part, same[next]);
+      }
       word.changed = word.parts.some((part) => part.changed);
     });
   }
 
-  function placeOf(part) {
-    return `${part.start} ${part.text} ${part.number === Segmentation.UNCOVERED}`;
+  function isSame(part, other) {
+    const unknown = (each) => each.number === Segmentation.UNCOVERED;
+    return part.start === other.start && part.text === other.text && unknown(part) === unknown(other);
   }
 
   // --- boxes
@@ -157,7 +166,8 @@
     const numbers = numbersOf(words).map(([name, value]) =>
       make("div", {}, make("dt", {}, name), make("dd", {}, value)));
     const pieces = make("p", { className: "pieces", lang: language().key, dir: "auto", translate: false });
-    pieces.append(...words.map(wordElement));
+    pieces.append(...words.slice(0, DRAWN).map(wordElement));
+    if (words.length > DRAWN) pieces.append(`… and ${(words.length - DRAWN).toLocaleString("en")} more words`);
     const section = make("section", { className: "box" },
       title, how, make("dl", { className: "numbers" }, ...numbers), pieces);
     section.dataset.tokenizer = spec.key;
@@ -166,13 +176,23 @@
   }
 
   function report(specs, shown, words) {
-    const limit = shown.length < text.value.length
-      ? ` Only the first ${shown.length.toLocaleString("en")} of ${text.value.length.toLocaleString("en")} characters are segmented.`
+    const whole = text.value.length + refused;
+    const limit = shown.length < whole
+      ? ` Only the first ${shown.length.toLocaleString("en")} of ${whole.toLocaleString("en")} characters are segmented.`
       : "";
     const counts = specs.map((spec, at) =>
       `${spec.label} ${words[at].reduce((sum, word) => sum + word.parts.length, 0).toLocaleString("en")}`);
     told.textContent = specs.length ? `Tokens: ${counts.join(", ")}.${limit}` : "Choose a tokenizer.";
     told.classList.toggle("limited", limit !== "");
+  }
+
+  // Pieces that do not fit into their box are scrolled, by keyboard too.
+  function letScroll(section, label) {
+    const pieces = section.querySelector(".pieces");
+    if (pieces.scrollHeight <= pieces.clientHeight) return;
+    pieces.tabIndex = 0;
+    pieces.setAttribute("role", "group");
+    pieces.setAttribute("aria-label", `Pieces of ${label}`);
   }
 
   function segment() {
@@ -182,6 +202,7 @@
     words.slice(1).forEach((each) => markChanges(each, words[0]));
     boxes.replaceChildren(...specs.map((spec, at) =>
       box(spec, words[at], at > 0 ? specs[0].label : null)));
+    [...boxes.children].forEach((section, at) => letScroll(section, specs[at].label));
     legend.textContent = specs.length ? specs[0].label : "the first tokenizer";
     report(specs, shown, words);
   }
@@ -191,7 +212,20 @@
     waiting = setTimeout(segment, PAUSE);
   }
 
+  // The box itself takes seconds to lay out a megabyte, so that is not let in.
+  function paste(event) {
+    const pasted = event.clipboardData.getData("text/plain");
+    if (pasted.length <= LONGEST) return;
+    event.preventDefault();
+    const taken = opening(pasted);
+    text.setRangeText(taken, text.selectionStart, text.selectionEnd, "end");
+    refused = pasted.length - taken.length;
+    segmentSoon();
+  }
+
+  text.addEventListener("paste", paste);
   form.addEventListener("input", (event) => {
+    if (event.target === text) refused = 0;
     if (event.target.name === "language") changeLanguage();
     if (event.target.name === "tokenizer") {
       unchecked[event.target.checked ? "delete" : "add"](event.target.value);
@@ -201,6 +235,7 @@
   form.addEventListener("click", (event) => {
     if (event.target.type !== "button") return;
     text.value = event.target.value;
+    refused = 0;
     segment();
   });
   form.addEventListener("submit", (event) => event.preventDefault());

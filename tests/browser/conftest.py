@@ -1,0 +1,68 @@
+"""A browser and two pages: one made here from small vocabularies, and one that the caller names."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from browser.devtools import Browser, find_chromium
+from playground_samples import english, make_folders
+from report_samples import run, write_inputs
+from sagevocab.data.synthetic import turkish
+from sagevocab.paper.report import build_report
+
+LABELS = {
+    "bpe": "BPE",
+    "merges": "BPE (merges)",
+    "sage": "SaGe",
+    "unigram": "UnigramLM",
+    "wordpiece": "WordPiece",
+}
+
+
+@pytest.fixture(scope="session")
+def folders(tmp_path_factory) -> dict[str, dict[str, Path]]:
+    """Vocabularies by language and tokenizer."""
+    lines = {"en": english()[:500], "tr": list(turkish.sentences(1500, seed=1))}
+    made = {lang: make_folders(tmp_path_factory.mktemp(lang), lines[lang]) for lang in lines}
+    return {lang: {name: named[name] for name in LABELS} for lang, named in made.items()}
+
+
+@pytest.fixture(scope="session")
+def sample_page(folders, tmp_path_factory) -> Path:
+    """A report of a small run."""
+    folder = tmp_path_factory.mktemp("report")
+    files = {
+        lang: {name: path / "tokenizer.json" for name, path in named.items()}
+        for lang, named in folders.items()
+    }
+    labels = {"labels": {**LABELS, "sage_released": "SaGe 1.0"}}
+    build_report(folder / "report.html", run=run(**labels), **write_inputs(folder, files))
+    return folder / "report.html"
+
+
+@pytest.fixture(scope="session")
+def given_page() -> Path:
+    """The page that `make test-report REPORT=...` names."""
+    path = os.environ.get("REPORT")
+    if not path:
+        pytest.skip("no page named; run make test-report REPORT=results/RUN/report.html")
+    assert Path(path).is_file(), f"REPORT={path} is no file"
+    return Path(path)
+
+
+@pytest.fixture(scope="session")
+def window(tmp_path_factory) -> Iterator[Browser]:
+    """One browser for all tests."""
+    program = find_chromium()
+    if program is None:
+        pytest.exit(
+            "no Chromium found; install one (apt-get install chromium) or set CHROMIUM=/path",
+            returncode=1,
+        )
+    browser = Browser(program, tmp_path_factory.mktemp("profile"))
+    yield browser
+    browser.close()

@@ -1,0 +1,107 @@
+"""A small report's inputs: claims, a figure, tables, and vocabularies where the caller has some."""
+
+from __future__ import annotations
+
+import base64
+import json
+from pathlib import Path
+
+from sagevocab.paper.claims import read_claims
+
+ROOT = Path(__file__).parents[1]
+VALUES = ROOT / "workflow/resources/paper_values.yaml"
+TEMPLATE = ROOT / "workflow/report/report.html.jinja"
+PIXEL = base64.b64decode(
+    "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg=="
+)
+
+
+def record(name: str, tokenizer: str, verdict: str, **changes) -> dict:
+    values = {
+        "id": name,
+        "where": "Section 4",
+        "statement": f"<b>{name}</b> & others hold.",
+        "kind": "value",
+        "paper": 0.83,
+        "ours": 0.8,
+        "low": 0.75,
+        "high": 0.85,
+        "verdict": verdict,
+        "reason": None,
+        "corpus": "train",
+        "text": "English, training corpus",
+        "language": "en",
+        "tokenizer": tokenizer,
+        "preset": "algorithm-1",
+        "seed": 1,
+        "synthetic": False,
+        "timing": False,
+    }
+    return {**values, **changes}
+
+
+RECORDS = [
+    record("first", "sage", "reproduced"),
+    record("first", "sage_released", "not reproduced"),
+    record("second", "sage", "same direction", synthetic=True, language="tr"),
+    record(
+        "third",
+        "sage",
+        "not measurable here",
+        where="Table 4",
+        ours=None,
+        low=None,
+        high=None,
+        reason="config key lm.enabled is false",
+    ),
+]
+
+
+def settings(final_size: int = 4000) -> dict:
+    chosen: dict = {"seed": 1, "lm": {"finetune": {"seeds": [1]}}}
+    for row in read_claims(VALUES)["hyperparameters"]["table_hyperparameters_vocabulary"]:
+        place = chosen
+        *path, last = row["config"].split(".")
+        for key in path:
+            place = place.setdefault(key, {})
+        place[last] = row["value"]
+    chosen["vocabulary"]["final_size"] = final_size
+    return chosen
+
+
+def run(**changes) -> dict:
+    values = {
+        "name": "tiny",
+        "labels": {"bpe": "BPE", "sage": "SaGe", "sage_released": "SaGe 1.0"},
+        "presets": {"bpe": None, "sage": "algorithm-1", "sage_released": "released-1.0"},
+        "names": {"en": "English", "tr": "Turkish"},
+        "synthetic": ["tr"],
+        "models": False,
+        "settings": settings(),
+    }
+    return {**values, **changes}
+
+
+def write_inputs(folder: Path, vocabularies: dict[str, dict[str, Path]]) -> dict:
+    """Write a figure, tables and captions into `folder`; return what `build_report` takes."""
+    (folder / "claims.json").write_text(json.dumps(RECORDS), encoding="utf-8")
+    (folder / "figure.png").write_bytes(PIXEL)
+    table = (
+        "| Piece | BPE |\n| --- | --- |\n| \\_og | **▁dial og** ues |\n"
+        "| a \\| b | 3 |\n\nA note < all.\n"
+    )
+    (folder / "table.md").write_text(table, encoding="utf-8")
+    (folder / "caption.rst").write_text(
+        "What *is* shown in ``bpe``. More words\nof it.\n\n.. comment\n", encoding="utf-8"
+    )
+    names = ["figure_lengths", "table_examples", "table_costs", "table_hyperparameters_vocabulary"]
+    return {
+        "title": "SaGe, run tiny",
+        "claims_path": folder / "claims.json",
+        "figures": {names[0]: folder / "figure.png"},
+        "tables": {name: folder / "table.md" for name in names[1:]},
+        "captions": {name: folder / "caption.rst" for name in names},
+        "vocabularies": vocabularies,
+        "paper": VALUES,
+        "template": TEMPLATE,
+    }
