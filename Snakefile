@@ -43,6 +43,7 @@ include: "workflow/rules/studies.smk"
 include: "workflow/rules/pretrain.smk"
 include: "workflow/rules/finetune.smk"
 include: "workflow/rules/paper.smk"
+include: "workflow/rules/studies_paper.smk"
 include: "workflow/rules/reference.smk"
 
 
@@ -76,9 +77,10 @@ rule intrinsic:
 
 
 rule studies:
-    """Vocabularies by the readings of the loss, other samples and other settings."""
+    """The readings of the loss, other samples and other settings: vocabularies, tables, figures."""
     input:
         targets_of("studies"),
+        artefacts(STUDY_FIGURES + STUDY_TABLES),
 
 
 rule downstream:

@@ -74,6 +74,20 @@ def tiny_config() -> dict:
         "sage": {"prune_batch": 25, "candidates": 100, "rerank_every": 2, "retrain_every": 2},
         "word2vec": {"dimension": 16, "epochs": 1},
         "analysis": {"efficiency_lines": 500},
+        "studies": {
+            "lines": 500,
+            "seeds": [1],
+            "samples": 1,
+            "readings": ["printed", "released"],
+            "varied": ["printed"],
+            "values": {
+                "prune_batch": [],
+                "candidates": [],
+                "rerank_every": [5],
+                "retrain_every": [],
+                "initial_size": [],
+            },
+        },
         "tasks": ["sst2", "ner_en"],
         "task_settings": {
             "sst2": {"source": _generated("sst2")},

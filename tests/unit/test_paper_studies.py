@@ -1,0 +1,389 @@
+"""The studies' tables and figures, on vocabularies small enough to work out by hand."""
+
+from __future__ import annotations
+
+import csv
+import json
+from pathlib import Path
+
+import pandas as pd
+import pytest
+import yaml
+
+from sagevocab.analysis.counts import (
+    count_corpus,
+    neighbour_ratio,
+    read_neighbours,
+    write_counts,
+)
+from sagevocab.errors import UserError
+from sagevocab.paper.claims import assess_claims, read_claims
+from sagevocab.paper.evidence import TRAIN, Case, Run
+from sagevocab.paper.figures_studies import figure_rankings, figure_readings
+from sagevocab.paper.overlaps import Spread, common_share, common_shares, read_build
+from sagevocab.paper.studies import (
+    FULL,
+    SAMPLE,
+    StudyRun,
+    assess_readings,
+    builds_of,
+    is_assessed,
+    printed_quantities,
+    quantities,
+    read_assessment,
+    spread_of,
+    stable_ranking,
+    verdict_over_seeds,
+)
+from sagevocab.paper.tables_studies import table_readings, table_sensitivity, table_stability
+from sagevocab.state import write_parquet
+from sagevocab.vocab.pieces import write_pieces
+from sagevocab.vocab.segment import GreedySegmenter
+from sagevocab.vocab.words import Normalizer, WordCorpus
+
+VALUES = Path(__file__).parents[2] / "workflow/resources/paper_values.yaml"
+LINES = ["the cat sat", "a cat"]
+SINGLE = ["▁", "t", "h", "e", "c", "a", "s"]
+INITIAL = [*SINGLE, "▁the", "▁cat", "▁sat", "at", "he", "▁a", "th", "▁s", "▁c"]
+BPE = [*SINGLE, "▁the", "at", "▁c", "he"]
+FIRST = [*SINGLE, "▁the", "▁cat", "▁s", "he"]
+SECOND = [*SINGLE, "▁the", "▁cat", "▁sat", "he"]
+READINGS = [{"name": "printed", "label": "as printed", "preset": "algorithm-1"}]
+TABLE = ("tex", "csv", "md")
+
+
+def write_build(folder: Path, pieces: list[str], corpus: WordCorpus, pruned: bool = True) -> None:
+    write_pieces(folder / "pieces.txt", pieces)
+    names = ("frequencies", "fertility", "neighbours", "lines")
+    outputs = {name: str(folder / f"{name}.parquet") for name in names}
+    write_counts(count_corpus(corpus, GreedySegmenter(pieces), [5, 2]), outputs)
+    if pruned:
+        gone = [piece for piece in INITIAL if piece not in pieces]
+        write_parquet(folder / "ablations.parquet", pd.DataFrame({"piece": gone, "iteration": 0}))
+
+
+@pytest.fixture(scope="module")
+def root(tmp_path_factory) -> Path:
+    """A study of one reading with two seeds, a variant of it, and the run itself."""
+    root = tmp_path_factory.mktemp("run")
+    corpus = WordCorpus.from_lines(LINES, Normalizer("nmt_nfkc"), 256)
+    studies = root / "studies"
+    for path in (studies / "samples/en/1.words.npz", root / "corpus/en.train.words.npz"):
+        path.parent.mkdir(parents=True)
+        corpus.save(path)
+    for folder in (studies / "bpe/en/1.16", root / "vocab/en/bpe_initial"):
+        write_pieces(folder / "pieces.txt", INITIAL)
+    write_build(studies / "bpe/en/1.11", BPE, corpus, pruned=False)
+    write_build(studies / "readings/en/printed/1", FIRST, corpus)
+    write_build(studies / "readings/en/printed/2", SECOND, corpus)
+    write_build(studies / "sensitivity/en/printed.prune_batch-50/1", SECOND, corpus)
+    write_build(studies / "sensitivity/en/printed.initial_size-20/1", SECOND, corpus)
+    for name, pieces in (("bpe", BPE), ("sage", FIRST)):
+        write_pieces(root / f"vocab/en/{name}/pieces.txt", pieces)
+        write_build(root / f"analysis/en/train/{name}", pieces, corpus, pruned=False)
+    return root
+
+
+def settings(root: Path, *sage: str) -> dict:
+    return {
+        "folder": root,
+        "languages": ["en", "tr"],
+        "domains": {},
+        "tasks": {},
+        "tokenizers": {"bpe": None, **dict.fromkeys(sage, "algorithm-1")},
+        "lm_tokenizers": [],
+        "seeds": [],
+        "seed": 1,
+        "final_size": 11,
+        "names": {"en": "English"},
+    }
+
+
+@pytest.fixture(scope="module")
+def study(root) -> StudyRun:
+    variants = [f"sensitivity/printed.{what}/1" for what in ("prune_batch-50", "initial_size-20")]
+    builds = ("readings/printed/1", "readings/printed/2", *variants)
+    return StudyRun(**settings(root, *builds), initial_size=16)
+
+
+@pytest.fixture(scope="module")
+def assessment(root, tmp_path_factory) -> Path:
+    path = tmp_path_factory.mktemp("assessed") / "en.json"
+    assess(root, path)
+    return path
+
+
+def assess(root: Path, path: Path, full: bool = True) -> None:
+    study = StudyRun(**settings(root, "readings/printed/1", "readings/printed/2"), initial_size=16)
+    run = Run(**settings(root, "sage")) if full else None
+    builds = [("printed", 1), ("printed", 2)]
+    assess_readings("en", study, builds, run, values=VALUES, window=5, output=path)
+
+
+@pytest.fixture
+def table(tmp_path) -> dict[str, Path]:
+    return {form: tmp_path / f"table.{form}" for form in TABLE}
+
+
+def rows_of(table) -> list[dict[str, str]]:
+    with table["csv"].open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def body_of(table) -> list[list[str]]:
+    lines = table["md"].read_text(encoding="utf-8").splitlines()
+    cells = [line.strip("|").split(" | ") for line in lines if line.startswith("|")]
+    return [[cell.strip() for cell in line] for line in cells[2:]]
+
+
+# --- pieces in common
+
+
+def test_the_share_in_common_is_of_the_mean_size():
+    assert common_share("abcd", "bcde") == 0.75
+    assert common_share("ab", "abcd") == pytest.approx(2 / 3)
+    assert common_share("ab", "cd") == 0
+    assert pd.isna(common_share("", ""))
+
+
+def test_every_two_builds_are_compared(root):
+    folders = [root / f"studies/readings/en/printed/{seed}" for seed in (1, 2)]
+    builds = [read_build(folder) for folder in folders]
+    vocabulary, pruned = common_shares([*builds, builds[0]])
+    # first and second differ in one of 11 pieces and one of the 5 pruned; the third is the first
+    assert vocabulary == Spread(
+        pytest.approx((10 / 11 + 1 + 10 / 11) / 3), pytest.approx(10 / 11), 1.0, 3
+    )
+    assert pruned == Spread(pytest.approx((0.8 + 1 + 0.8) / 3), 0.8, 1.0, 3)
+
+
+def test_bpe_prunes_nothing_and_a_damaged_record_is_one_line(root, tmp_path):
+    bpe = read_build(root / "studies/bpe/en/1.11")
+    assert common_shares([bpe, bpe])[1].count == 0
+    write_pieces(tmp_path / "pieces.txt", BPE)
+    (tmp_path / "ablations.parquet").write_bytes(b"no parquet")
+    with pytest.raises(UserError, match="holds no pruned pieces"):
+        read_build(tmp_path)
+
+
+# --- readings as tokenizers of a run
+
+
+def test_quantities_by_hand(study, root):
+    found = quantities(Case(study, "en", TRAIN, "readings/printed/1", {}), 5)
+    neighbours = {
+        name: neighbour_ratio(read_neighbours(root / f"studies/{name}/neighbours.parquet"), 5)
+        for name in ("bpe/en/1.11", "readings/en/printed/1")
+    }
+    ratio = neighbours["readings/en/printed/1"].mean() / neighbours["bpe/en/1.11"].mean()
+    # SaGe-only: ▁cat, ▁s; BPE-only: at, ▁c. Words: the 1, cat 1 twice, sat 3 (▁s a t), a 2; in BPE
+    # the 1, cat 2 twice, sat 3 (▁ s at), a 2.
+    assert found["sage_only_word_initial"] == 1
+    assert found["bpe_only_word_initial"] == 0.5
+    assert found["bpe_only_short"] == 0.5
+    assert found["sage_only_long"] == 0
+    assert found["token_ratio"] == pytest.approx(8 / 10)
+    assert found["whole_words"] == pytest.approx(3 / 5)
+    assert found["long_words"] == 0
+    assert found["fertility"] == pytest.approx(8 / 5)
+    assert found["ratio_to_bpe"] == pytest.approx(ratio)
+
+
+def test_only_claims_about_sage_on_the_training_corpus_count():
+    claims = {claim["id"]: claim for claim in read_claims(VALUES)["claims"]}
+    assessed = {name for name, claim in claims.items() if is_assessed(claim)}
+    assert {"token_ratio", "bpe_only_short", "ratio_lower", "og_discarded"} <= assessed
+    others = {"tokens_bpe", "whole_words_more_quora", "cost_ratio", "score_mrpc_sage"}
+    assert not assessed & (others | {"loss_ranking_stable", "fewer_update_steps"})
+
+
+def test_the_verdict_of_a_reading_is_the_most_frequent_or_the_less_favourable():
+    assert verdict_over_seeds(["reproduced", "not reproduced", "reproduced"]) == "reproduced"
+    assert verdict_over_seeds(["reproduced", "same direction"]) == "same direction"
+    three = ["same direction", "not reproduced", "reproduced"]
+    assert verdict_over_seeds(three) == "not reproduced"
+    assert verdict_over_seeds(["reproduced"]) == "reproduced"
+
+
+def test_a_reading_is_assessed_with_every_seed_and_at_full_size(assessment, root):
+    document = read_assessment(assessment)
+    assert [(b["scale"], b["name"], b["seed"]) for b in document["builds"]] == [
+        (SAMPLE, "printed", 1),
+        (SAMPLE, "printed", 2),
+        (FULL, "sage", 1),
+    ]
+    assert document["baselines"][SAMPLE]["fertility"] == pytest.approx(10 / 5)
+    spread = spread_of(builds_of(document, SAMPLE, "printed"), "token_ratio")
+    assert spread == Spread(pytest.approx(0.7), pytest.approx(0.6), pytest.approx(0.8), 2)
+    # the sample's first seed and the run's own tokenizer are the same vocabulary on the same text
+    first, _, full = document["builds"]
+    assert first["claims"] == full["claims"]
+    assert first["quantities"] == full["quantities"]
+
+
+def test_a_reading_gets_the_verdicts_that_the_run_gives_its_tokenizer(assessment, root):
+    values = read_claims(VALUES)
+    values["claims"] = [claim for claim in values["claims"] if is_assessed(claim)]
+    run = Run(**{**settings(root, "sage"), "languages": ["en"]})
+    expected = {
+        record["id"]: record["verdict"]
+        for record in assess_claims(run, values)
+        if record["language"] == "en"
+    }
+    claims = read_assessment(assessment)["builds"][2]["claims"]
+    assert {name: claim["verdict"] for name, claim in claims.items()} == expected
+    assert expected["og_discarded"] == "not measurable here"
+
+
+def test_equal_inputs_give_equal_bytes(assessment, root, tmp_path):
+    assess(root, tmp_path / "again.json")
+    assert (tmp_path / "again.json").read_bytes() == assessment.read_bytes()
+
+
+def test_a_damaged_assessment_is_one_line(tmp_path):
+    (tmp_path / "en.json").write_text(json.dumps({"language": "en"}))
+    with pytest.raises(UserError, match="holds no readings"):
+        read_assessment(tmp_path / "en.json")
+
+
+def test_the_papers_values_come_from_its_claims():
+    printed = printed_quantities(VALUES)
+    assert printed["bpe_only_word_initial"] == 0.22
+    assert printed["token_ratio"] == 1.125
+    assert "whole_words" not in printed
+    claims = yaml.safe_load(VALUES.read_text(encoding="utf-8"))["claims"]
+    stable = next(claim for claim in claims if claim["id"] == "loss_ranking_stable")
+    assert stable_ranking(VALUES) == (stable["arguments"]["iterations"], stable["threshold"])
+
+
+# --- tables
+
+
+def write_readings(assessment: Path, table: dict[str, Path]) -> None:
+    full = [{"name": "sage", "label": "SaGe", "preset": "algorithm-1"}]
+    paper = printed_quantities(VALUES)
+    table_readings({"English": read_assessment(assessment)}, READINGS, full, paper=paper, **table)
+
+
+def test_the_table_of_readings_counts_claims_and_sets_the_paper_beside(assessment, table):
+    write_readings(assessment, table)
+    rows = {row[1]: row for row in body_of(table)}
+    names = ["the paper", "BPE", "as printed", "seeds", "BPE, full size", "SaGe, full size"]
+    assert list(rows) == names
+    assert rows["the paper"][6:11] == ["83.0", "22.0", "56.0", "55.0", "1.125"]
+    assert rows["as printed"][2:5] == ["greedy", "total", "own"]
+    assert rows["as printed"][10] == "0.700"
+    assert rows["seeds"][10] == "0.200"
+    assert rows["SaGe, full size"][10] == "0.800"
+    data = pd.DataFrame(rows_of(table))
+    verdicts = data[(data["scale"] == SAMPLE) & (data["kind"] == "claim")]["verdict"]
+    counts = verdicts.value_counts()
+    given = ("reproduced", "same direction", "not reproduced")
+    assert rows["as printed"][5] == " / ".join(str(counts.get(name, 0)) for name in given)
+    assert set(data["preset"]) == {"algorithm-1"}
+
+
+def test_the_tables_bytes_are_the_same_again(assessment, table, tmp_path):
+    write_readings(assessment, table)
+    again = {form: tmp_path / f"again.{form}" for form in TABLE}
+    write_readings(assessment, again)
+    assert all(table[form].read_bytes() == again[form].read_bytes() for form in TABLE)
+
+
+def test_stability_by_hand(root, table):
+    studies = root / "studies"
+    seeds = [studies / f"readings/en/printed/{seed}" for seed in (1, 2)]
+    bpe = [studies / "bpe/en/1.11"] * 2
+    rows = [
+        {"language": "English", "label": "BPE", "preset": None, "seeds": [], "samples": bpe},
+        {
+            "language": "English",
+            "label": "as printed",
+            "preset": "algorithm-1",
+            "seeds": seeds,
+            "samples": [seeds[0], seeds[1], seeds[0]],
+        },
+    ]
+    table_stability(rows, sizes=(16, 11), **table)
+    assert body_of(table) == [
+        ["English", "BPE", "–", "–", "100.0", "–"],
+        ["", "as printed", "90.9", "80.0", "93.9 (90.9–100.0)", "86.7 (80.0–100.0)"],
+    ]
+    assert "69 % of the vocabulary and 31 % of the pruned" in table["md"].read_text("utf-8")
+
+
+def test_sensitivity_by_hand(study, table):
+    variants = [
+        {"key": "prune_batch", "value": 50, "usual": 100},
+        {"key": "initial_size", "value": 20, "usual": 16},
+    ]
+    for variant in variants:
+        name = f"printed.{variant['key']}-{variant['value']}"
+        variant["build"] = f"sensitivity/{name}/1"
+    row = {
+        "language": "en",
+        "label": "as printed",
+        "preset": "algorithm-1",
+        "base": "readings/printed/1",
+        "seeds": ["readings/printed/2"],
+        "variants": variants,
+    }
+    table_sensitivity(study, [row], titles={"en": "English"}, window=5, **table)
+    second = ["90.9", "80.0", "0.600", "80.0", "100.0", "50.0"]
+    assert body_of(table) == [
+        ["English", "as printed", "as configured", "", "–", "–", "0.800", "60.0", "100.0", "50.0"],
+        ["", "", "another seed", "", *second],
+        ["", "", r"prune_batch (k)", "50 for 100", *second],
+        ["", "", r"initial_size (n·V)", "20 for 16", second[0], "–", *second[2:]],
+    ]
+    assert "English, as printed: 80.0 %" in table["md"].read_text("utf-8")
+
+
+# --- figures
+
+
+def rankings() -> pd.DataFrame:
+    losses = {0: [1.0, 2.0, 3.0, 4.0], 4: [1.0, 2.0, 4.0, 3.0], 8: [4.0, 3.0, 2.0, 1.0]}
+    return pd.concat(
+        pd.DataFrame({"iteration": iteration, "piece": list("abcd"), "loss": loss})
+        for iteration, loss in losses.items()
+    )
+
+
+def draw_readings(assessment: Path, folder: Path) -> Path:
+    full = [{"name": "sage", "label": "SaGe", "preset": "algorithm-1"}]
+    panels = {name: read_assessment(assessment) for name in ("English", "again")}
+    files = {form: folder / f"figure.{form}" for form in ("pdf", "png")}
+    figure_readings(panels, READINGS, full, paper=printed_quantities(VALUES), **files)
+    return files["pdf"]
+
+
+def draw_rankings(_: Path, folder: Path) -> Path:
+    files = {form: folder / f"figure.{form}" for form in ("pdf", "png")}
+    panels = {"English": {"SaGe": rankings()}}
+    figure_rankings(panels, labels=["BPE", "SaGe"], stable=(4, 0.8), **files)
+    return files["pdf"]
+
+
+@pytest.mark.parametrize("draw", [draw_readings, draw_rankings])
+def test_a_figure_is_drawn_alike_twice(draw, assessment, tmp_path):
+    pdfs = [draw(assessment, tmp_path / name) for name in ("one", "two")]
+    assert pdfs[0].read_bytes().startswith(b"%PDF")
+    for form in (".pdf", ".png"):
+        first, second = (pdf.with_suffix(form).read_bytes() for pdf in pdfs)
+        assert first == second
+
+
+def test_without_studies_every_target_says_so(study, table, tmp_path):
+    files = {form: tmp_path / f"figure.{form}" for form in ("pdf", "png")}
+    with pytest.raises(UserError, match=r"config key studies: .*studies.enabled"):
+        table_readings({}, [], [], paper={}, **table)
+    with pytest.raises(UserError, match="config key studies"):
+        table_stability([], sizes=(16, 11), **table)
+    with pytest.raises(UserError, match="config key studies"):
+        table_sensitivity(study, [], titles={}, window=5, **table)
+    with pytest.raises(UserError, match="config key studies"):
+        figure_readings({}, [], [], paper={}, **files)
+    with pytest.raises(UserError, match="config key tokenizers: figure_rankings"):
+        figure_rankings({"English": {}}, labels=["BPE"], stable=(24, 0.8), **files)
+    assert not any(path.exists() for path in (*table.values(), *files.values()))

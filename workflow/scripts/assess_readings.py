@@ -1,0 +1,19 @@
+"""Adapter of rule assess_readings."""
+
+from pathlib import Path
+
+from sagevocab.paper.evidence import Run
+from sagevocab.paper.studies import StudyRun, assess_readings
+from sagevocab.provenance import job
+
+with job(snakemake):
+    params, folder = snakemake.params, Path(snakemake.params.study["folder"])
+    assess_readings(
+        snakemake.wildcards.lang,
+        StudyRun(**{**params.study, "folder": folder}),
+        params.builds,
+        Run(**{**params.run, "folder": folder}) if params.run else None,
+        values=snakemake.input.paper,
+        window=params.window,
+        output=snakemake.output.readings,
+    )

@@ -1,0 +1,18 @@
+"""Adapter of rule figure_rankings."""
+
+from sagevocab.analysis.rankings import read_rankings
+from sagevocab.paper.figures_studies import figure_rankings
+from sagevocab.paper.panels import by_panel
+from sagevocab.paper.studies import stable_ranking
+from sagevocab.provenance import job
+
+with job(snakemake):
+    inputs, params = snakemake.input, snakemake.params
+    figure_rankings(
+        by_panel(params.titles, params.ranked, inputs.rankings, read_rankings),
+        labels=params.labels,
+        stable=stable_ranking(inputs.paper),
+        pdf=snakemake.output.pdf,
+        png=snakemake.output.png,
+        style=inputs.style,
+    )

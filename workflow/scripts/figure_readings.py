@@ -1,0 +1,17 @@
+"""Adapter of rule figure_readings."""
+
+from sagevocab.paper.figures_studies import figure_readings
+from sagevocab.paper.studies import printed_quantities, read_assessment
+from sagevocab.provenance import job
+
+with job(snakemake):
+    inputs, params = snakemake.input, snakemake.params
+    figure_readings(
+        dict(zip(params.titles, map(read_assessment, inputs.readings), strict=True)),
+        params.readings,
+        params.full,
+        paper=printed_quantities(inputs.paper),
+        pdf=snakemake.output.pdf,
+        png=snakemake.output.png,
+        style=inputs.style,
+    )

@@ -1,0 +1,210 @@
+"""The studies' figures: readings of the loss, and how stable the ranking of the losses is."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
+
+from sagevocab.analysis.rankings import rank_correlations
+from sagevocab.errors import UserError
+from sagevocab.paper.studies import FULL, QUANTITIES, SAMPLE, builds_of
+from sagevocab.paper.style import MOST_STYLES, drawing, tokenizer_styles
+from sagevocab.paper.tables_studies import Assessments, require_studies
+
+Files = str | Path
+
+_PANELS = {
+    "sage_only_word_initial": "SaGe-only,\nword-initial\n(%)",
+    "bpe_only_word_initial": "BPE-only,\nword-initial\n(%)",
+    "bpe_only_short": "BPE-only,\nlength 2–3\n(%)",
+    "sage_only_long": "SaGe-only,\nlength ≥ 5\n(%)",
+    "token_ratio": "Tokens,\nSaGe / BPE",
+    "ratio_to_bpe": "Neighbours\nper occurrence,\nSaGe / BPE",
+}
+_PERCENT = {quantity.name: quantity.percent for quantity in QUANTITIES}
+# Languages are no tokenizers, so their colours are none of these: a dark and lighter ones, each
+# with a mark of its own.
+_LANGUAGES = (("#222222", "o"), ("#B8860B", "D"), ("#777777", "s"), ("#9A5B9A", "^"))
+_UNSTYLED = "#555555"
+_BAND = "#EFEFEF"
+_MEAN = {"linestyle": "none", "markersize": 3.8, "zorder": 4}
+# A stroke, so that it shows above and below the mark of a mean that it coincides with.
+_SEED = {"linestyle": "none", "marker": "|", "markersize": 7, "markeredgewidth": 0.8, "zorder": 3}
+_PAPER = {"color": "#222222", "linewidth": 0.9, "linestyle": (0, (4, 2)), "zorder": 2}
+_ROW_HEIGHT = 0.2  # inches
+
+
+def figure_readings(
+    assessments: Assessments,
+    readings: Sequence[Mapping[str, Any]],
+    full: Sequence[Mapping[str, Any]],
+    *,
+    paper: Mapping[str, Any],
+    pdf: Files,
+    png: Files,
+    style: Files | None = None,
+) -> None:
+    """Draw key quantities of every reading: readings down, quantities across, a mark a seed.
+
+    A mark is the mean over the seeds, a stroke a seed; the run's own tokenizers are the readings at
+    full size. A dashed line is the paper's value, which is of English.
+    assessments, readings, full, paper: as `table_readings` takes them.
+    """
+    require_studies(assessments)
+    rows = [(SAMPLE, row["name"], row["label"], _is_preset(row)) for row in readings]
+    rows += [(FULL, row["name"], f"{row['label']}, full size", True) for row in full]
+    looks = _looks(assessments)
+    height = _ROW_HEIGHT * len(rows) + 0.75
+    with drawing((1, len(_PANELS)), height=height, pdf=pdf, png=png, style=style, sharey=True) as (
+        figure,
+        grid,
+    ):
+        for axes, (name, title) in zip(grid[0], _PANELS.items(), strict=True):
+            _draw_quantity(axes, assessments, rows, name, looks)
+            _dress_panel(axes, rows, _on_the_axis(assessments, paper, name))
+            axes.set_xlabel(title)
+        _name_rows(grid[0, 0], rows)
+        _readings_legend(figure, looks)
+
+
+def _is_preset(row: Mapping[str, Any]) -> bool:
+    return not set(row) - {"name", "label", "preset"}
+
+
+def _looks(assessments: Assessments) -> dict[str, tuple[str, str]]:
+    if len(assessments) > len(_LANGUAGES):
+        raise UserError(
+            f"config key languages: figure_readings tells {len(_LANGUAGES)} languages apart, got "
+            f"{len(assessments)}; list fewer"
+        )
+    return dict(zip(assessments, _LANGUAGES, strict=False))
+
+
+def _draw_quantity(
+    axes: Axes,
+    assessments: Assessments,
+    rows: Sequence[tuple[str, str, str, bool]],
+    name: str,
+    looks: Mapping[str, tuple[str, str]],
+) -> None:
+    factor = 100 if _PERCENT[name] else 1
+    shifts = np.linspace(-0.2, 0.2, len(looks)) if len(looks) > 1 else [0.0]
+    for (title, assessment), shift in zip(assessments.items(), shifts, strict=True):
+        colour, marker = looks[title]
+        for place, (scale, reading, _, _) in enumerate(rows):
+            builds = builds_of(assessment, scale, reading)
+            values = [build["quantities"][name] for build in builds]
+            known = np.array([factor * value for value in values if value is not None])
+            if known.size > 1:
+                axes.plot(known, np.full(known.size, place + shift), color=colour, **_SEED)
+            if known.size:
+                axes.plot(known.mean(), place + shift, color=colour, marker=marker, **_MEAN)
+
+
+def _dress_panel(
+    axes: Axes, rows: Sequence[tuple[str, str, str, bool]], paper: float | None
+) -> None:
+    """Draw the paper's value and the bands behind the presets; leave room on either side."""
+    if paper is not None:
+        axes.axvline(paper, **_PAPER)
+    low, high = axes.dataLim.intervalx
+    room = 0.1 * (high - low) or 1
+    axes.set_xlim(low - room, high + room)
+    for place, (*_, preset) in enumerate(rows):
+        if preset:
+            axes.axhspan(place - 0.5, place + 0.5, color=_BAND, linewidth=0, zorder=0)
+    on_sample = sum(scale == SAMPLE for scale, *_ in rows)
+    if 0 < on_sample < len(rows):
+        axes.axhline(on_sample - 0.5, color="black", linewidth=0.5)
+    axes.grid(visible=True, axis="x")
+    axes.grid(visible=False, axis="y")
+    axes.tick_params(axis="y", length=0)
+    axes.locator_params(axis="x", nbins=3, min_n_ticks=2)
+
+
+def _on_the_axis(assessments: Assessments, paper: Mapping[str, Any], name: str) -> float | None:
+    """Return the paper's value as it is drawn; None without one, or if nothing is English."""
+    english = any(assessment["language"] == "en" for assessment in assessments.values())
+    if name not in paper or not english:
+        return None
+    return 100 * paper[name] if _PERCENT[name] else paper[name]
+
+
+def _name_rows(axes: Axes, rows: Sequence[tuple[str, str, str, bool]]) -> None:
+    axes.set_yticks(range(len(rows)), [label for _, _, label, _ in rows])
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    for text, (*_, preset) in zip(axes.get_yticklabels(), rows, strict=True):
+        text.set_fontweight("bold" if preset else "normal")
+
+
+def _readings_legend(figure: Figure, looks: Mapping[str, tuple[str, str]]) -> None:
+    handles = [
+        Line2D([], [], label=title, color=colour, marker=marker, **_MEAN)
+        for title, (colour, marker) in looks.items()
+    ]
+    handles.append(Line2D([], [], label="one seed", color=_LANGUAGES[0][0], **_SEED))
+    handles.append(Line2D([], [], label="the paper's value (English)", **_PAPER))
+    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
+
+
+# --- rankings
+
+
+def figure_rankings(
+    panels: Mapping[str, Mapping[str, pd.DataFrame]],
+    *,
+    labels: Sequence[str],
+    stable: tuple[int, float],
+    pdf: Files,
+    png: Files,
+    style: Files | None = None,
+) -> None:
+    """Draw the rank correlation of the losses against the distance of the rankings.
+
+    A panel a language, a line a SaGe tokenizer: the mean over the pairs of rankings that far
+    apart, with a band from the lowest to the highest. Dotted lines: the claim calls a ranking
+    `stable` that correlates so much at such a distance (iterations, correlation).
+    panels: language title -> tokenizer label -> iteration, piece, loss. labels: of all tokenizers
+    of the run, whose order gives the colours. Source: paper, Section 3 ("relatively stable over
+    dozens of iterations").
+    """
+    if not any(panels.values()):
+        raise UserError(
+            "config key tokenizers: figure_rankings needs one of method sage; list sage or "
+            "sage_released"
+        )
+    styles = tokenizer_styles(labels[:MOST_STYLES])
+    with drawing((1, len(panels)), height=2.3, pdf=pdf, png=png, style=style, sharey=True) as (
+        figure,
+        grid,
+    ):
+        for axes, (title, panel) in zip(grid[0], panels.items(), strict=True):
+            for label, rankings in panel.items():
+                curve = styles[label].curve if label in styles else {"color": _UNSTYLED}
+                _draw_correlations(axes, rank_correlations(rankings), label, curve)
+            axes.axvline(stable[0], color="black", linewidth=0.9, linestyle=":")
+            axes.axhline(stable[1], color="black", linewidth=0.9, linestyle=":")
+            axes.set(title=title, xlabel="Distance of two rankings (pruning iterations)")
+            axes.set_xlim(left=0)
+        grid[0, 0].set_ylabel("Spearman's correlation\nof the losses")
+        grid[0, 0].set_ylim(min(0.0, grid[0, 0].get_ylim()[0]), 1.02)
+        handles = grid[0, 0].get_legend_handles_labels()
+        figure.legend(*handles, loc="outside upper center", ncols=len(handles[0]))
+
+
+def _draw_correlations(
+    axes: Axes, correlations: pd.DataFrame, label: str, curve: Mapping[str, Any]
+) -> None:
+    by_distance = correlations.dropna().groupby("distance")["correlation"]
+    means = by_distance.mean()
+    axes.fill_between(
+        means.index, by_distance.min(), by_distance.max(), color=curve["color"], alpha=0.18, lw=0
+    )
+    axes.plot(means.index, means, label=label, marker=".", markersize=4, **curve)

@@ -1,0 +1,287 @@
+"""The claims and key quantities of every reading of the loss, on a sample and at full size.
+
+A reading is measured as a tokenizer of a run is: the same measures, the same verdict rules, the
+same files, only elsewhere. How verdicts of several seeds become one was written down before any
+value was looked at: the verdict of a reading on a claim is the one that most of its seeds give,
+each by itself and with its own interval, as the claims of the run are judged; where two verdicts
+are equally frequent, the less favourable one. Quantities are means over the seeds with the lowest
+and the highest value beside them: two or three seeds ground no interval worth the name.
+
+The claims that a reading is judged by are those about SaGe on the training corpus that need
+nothing but a vocabulary, the one it began with, BPE's, and their counts; see `is_assessed`.
+"""
+
+from __future__ import annotations
+
+import json
+import logging
+import math
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from sagevocab.analysis.counts import neighbour_ratio, rank_neighbours
+from sagevocab.analysis.vocabulary import share_of_length, word_initial_share
+from sagevocab.errors import UserError
+from sagevocab.paper.claims import assess_claims, read_claims
+from sagevocab.paper.evidence import BASELINE, TRAIN, Case, Run
+from sagevocab.paper.measures_vocabulary import only_pieces
+from sagevocab.paper.overlaps import Spread
+from sagevocab.paper.verdicts import VERDICTS
+from sagevocab.state import write_json
+
+log = logging.getLogger(__name__)
+
+SAMPLE, FULL = "sample", "full"
+# Measures of what a build of a study does not keep: whole rankings; benchmarks are `timing`.
+_OTHER_FILES = frozenset({"ranking_stability"})
+
+
+@dataclass(frozen=True)
+class Quantity:
+    """A number that readings are compared by.
+
+    claim: the statement of the paper with its value, if there is one; it is about English.
+    percent: whether the number is a share.
+    """
+
+    name: str
+    title: str
+    claim: str | None = None
+    percent: bool = True
+
+
+QUANTITIES = (
+    Quantity("sage_only_word_initial", "SaGe-only, word-initial", "sage_only_word_initial"),
+    Quantity("bpe_only_word_initial", "BPE-only, word-initial", "bpe_only_word_initial"),
+    Quantity("bpe_only_short", "BPE-only, length 2–3", "bpe_only_short"),
+    Quantity("sage_only_long", "SaGe-only, length ≥ 5", "sage_only_long"),
+    Quantity("token_ratio", "Tokens, SaGe / BPE", "token_ratio", percent=False),
+    Quantity("whole_words", "Words kept whole"),
+    Quantity("long_words", "Words of ≥ 5 pieces"),
+    Quantity("fertility", "Tokens per word", percent=False),
+    Quantity("ratio_to_bpe", "Neighbours / frequency, SaGe / BPE", percent=False),
+    Quantity("neighbours_to_bpe", "Distinct neighbours, SaGe / BPE", percent=False),
+)
+# Of the quantities, those that BPE has by itself.
+_OWN = ("whole_words", "long_words", "fertility")
+
+
+@dataclass(frozen=True, kw_only=True)
+class StudyRun(Run):
+    """A study of a run: its "tokenizers" are builds, named {study}/{setting}/{seed}.
+
+    `bpe` is BPE of the final size on the first sample; `train` is that sample.
+    """
+
+    initial_size: int
+
+    def vocabulary(self, language: str, tokenizer: str) -> Path:
+        """Return the folder of a build, or of the sample's BPE."""
+        if tokenizer == BASELINE:
+            return self.folder / "studies/bpe" / language / f"1.{self.final_size}"
+        study, setting, seed = tokenizer.split("/")
+        return self.folder / "studies" / study / language / setting / seed
+
+    def initial(self, language: str) -> Path:
+        """Return the folder with the `pieces.txt` that the builds start from."""
+        return self.folder / "studies/bpe" / language / f"1.{self.initial_size}"
+
+    def analysis(self, language: str, corpus: str, tokenizer: str) -> Path:
+        """Return the folder with the counts of a build on the sample."""
+        return self.vocabulary(language, tokenizer)
+
+    def words(self, language: str, corpus: str) -> Path:
+        """Return the file of the sample as word types."""
+        return self.folder / "studies/samples" / language / "1.words.npz"
+
+
+def is_assessed(claim: Mapping[str, Any]) -> bool:
+    """Whether a reading is judged by a claim: about SaGe, on the training corpus, from counts.
+
+    Left out: statements about BPE alone, other domains, downstream scores and times, statements
+    that no artefact can decide, and those that need the ranking of all losses.
+    """
+    measured = "unmeasured" not in claim and claim.get("measure") not in _OTHER_FILES
+    on_train = claim.get("corpus", TRAIN) == TRAIN and not claim.get("timing", False)
+    return measured and on_train and claim["tokenizers"] == "sage" and "languages" in claim
+
+
+def assess_readings(
+    language: str,
+    study: StudyRun,
+    builds: Sequence[tuple[str, int]],
+    run: Run | None,
+    *,
+    values: Path | str,
+    window: int,
+    output: Path | str,
+) -> None:
+    """Measure claims and quantities of every reading with every seed, in one language.
+
+    builds: (reading, seed). run: the run itself, whose SaGe tokenizers are the readings at full
+    size; None without BPE to compare them with. values: `paper_values.yaml`. window: of the
+    quantities about neighbours. Writes JSON: `language`, `claims` (id -> statement, where, kind,
+    paper, beyond), `baselines` (scale -> quantities of BPE), and `builds`, each with scale, name,
+    seed, preset, quantities and claims (id -> ours, low, high, verdict, reason).
+
+    Raises:
+        UserError: an artefact is missing or damaged, or `values` names what does not exist.
+    """
+    printed = read_claims(values)
+    printed["claims"] = [claim for claim in printed["claims"] if is_assessed(claim)]
+    sources = [(SAMPLE, study, {f"readings/{name}/{seed}": (name, seed) for name, seed in builds})]
+    if run is not None:
+        sources += [(FULL, run, {name: (name, run.seed) for name in run.sage_tokenizers})]
+    document: dict[str, Any] = {"language": language, "claims": {}, "baselines": {}, "builds": []}
+    for scale, source, names in sources:
+        records = _records(source, language, printed)
+        document["claims"] |= {record["id"]: _statement(record) for record in records}
+        baseline = Case(source, language, TRAIN, BASELINE, printed)
+        document["baselines"][scale] = _known(own_quantities(baseline))
+        for tokenizer, (name, seed) in names.items():
+            case = Case(source, language, TRAIN, tokenizer, printed)
+            named = {"scale": scale, "name": name, "seed": seed}
+            document["builds"].append({**named, **_build(case, records, window)})
+    write_json(output, document)
+
+
+def _build(case: Case, records: Sequence[Mapping[str, Any]], window: int) -> dict[str, Any]:
+    own = [record for record in records if record["tokenizer"] == case.tokenizer]
+    return {
+        "preset": case.run.tokenizers[case.tokenizer],
+        "quantities": _known(quantities(case, window)),
+        "claims": {record["id"]: {key: record[key] for key in _JUDGED} for record in own},
+    }
+
+
+_JUDGED = ("ours", "low", "high", "verdict", "reason")
+
+
+def _records(run: Run, language: str, values: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the claims' records in one language; Holm's families are within it, too."""
+    alone = replace(run, languages=[language])
+    records = assess_claims(alone, values)
+    return [record for record in records if record["language"] == language]
+
+
+def _statement(record: Mapping[str, Any]) -> dict[str, Any]:
+    known = {key: record[key] for key in ("statement", "where", "kind", "paper")}
+    return {**known, "beyond": record.get("beyond", False)}
+
+
+def _known(numbers: Mapping[str, float]) -> dict[str, float | None]:
+    """Return numbers as JSON has them, where nan is null."""
+    return {name: None if math.isnan(number) else number for name, number in numbers.items()}
+
+
+# --- quantities
+
+
+def quantities(case: Case, window: int) -> dict[str, float]:
+    """Return the quantities of a vocabulary; those "to BPE" are ratios of the two means.
+
+    Lengths do not count the word-start mark. Neighbours are means over the pieces that the text
+    holds.
+    """
+    sage, bpe = only_pieces(case)
+    own, base = case.fertility(case.tokenizer), case.fertility(BASELINE)
+    return {
+        "sage_only_word_initial": float(word_initial_share(sage)),
+        "bpe_only_word_initial": float(word_initial_share(bpe)),
+        "bpe_only_short": float(share_of_length(bpe, 2, 3)),
+        "sage_only_long": float(share_of_length(sage, 5)),
+        "token_ratio": _tokens(own) / _tokens(base),
+        **own_quantities(case),
+        "ratio_to_bpe": _to_baseline(case, lambda frame: neighbour_ratio(frame, window).mean()),
+        "neighbours_to_bpe": _to_baseline(case, lambda frame: _mean_neighbours(frame, window)),
+    }
+
+
+def own_quantities(case: Case) -> dict[str, float]:
+    """Return the quantities that a vocabulary has by itself, BPE's as well."""
+    words = case.fertility(case.tokenizer)
+    total = words.sum()
+    return {
+        "whole_words": float(words.get(1, 0) / total),
+        "long_words": float(words.loc[5:].sum() / total),
+        "fertility": float(_tokens(words) / total),
+    }
+
+
+def _tokens(words: Any) -> float:
+    """Return the tokens of a histogram of words by their number of subwords."""
+    return float((words * words.index).sum())
+
+
+def _mean_neighbours(frame: Any, window: int) -> float:
+    distinct = rank_neighbours(frame, window)
+    return distinct[distinct > 0].mean()
+
+
+def _to_baseline(case: Case, mean: Any) -> float:
+    ours, base = (mean(case.neighbours(name)) for name in (case.tokenizer, BASELINE))
+    return float(ours / base) if base else float("nan")
+
+
+# --- what seeds give together
+
+
+def read_assessment(path: Path | str) -> dict[str, Any]:
+    """Read what `assess_readings` wrote of one language.
+
+    Raises:
+        UserError: the file is missing or holds something else.
+    """
+    try:
+        document = json.loads(Path(path).read_text(encoding="utf-8"))
+        return {key: document[key] for key in ("language", "claims", "baselines", "builds")}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{path}: holds no readings ({error}); delete it and run again") from error
+
+
+def builds_of(assessment: Mapping[str, Any], scale: str, name: str) -> list[Mapping[str, Any]]:
+    """Return the builds of a reading, one a seed; of a tokenizer of the run at full size."""
+    return [
+        build for build in assessment["builds"] if build["scale"] == scale and build["name"] == name
+    ]
+
+
+def spread_of(builds: Iterable[Mapping[str, Any]], quantity: str) -> Spread:
+    """Return mean, lowest and highest value of a quantity over builds."""
+    values = (build["quantities"][quantity] for build in builds)
+    return Spread.of(value for value in values if value is not None)
+
+
+def verdict_over_seeds(verdicts: Sequence[str]) -> str:
+    """Return the most frequent verdict; of equally frequent ones the least favourable."""
+    counts = Counter(verdicts)
+    return max(counts, key=lambda verdict: (counts[verdict], VERDICTS.index(verdict)))
+
+
+def verdicts_of(builds: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the verdict of a reading on each claim."""
+    claims = builds[0]["claims"] if builds else {}
+    return {
+        name: verdict_over_seeds([build["claims"][name]["verdict"] for build in builds])
+        for name in claims
+    }
+
+
+# --- what the paper says of them
+
+
+def printed_quantities(path: Path | str) -> dict[str, float]:
+    """Return the paper's value of each quantity that it gives (of English), by name."""
+    printed = {claim["id"]: claim["paper"] for claim in read_claims(path)["claims"]}
+    known = {quantity.name: printed.get(quantity.claim) for quantity in QUANTITIES}
+    return {name: value for name, value in known.items() if value is not None}
+
+
+def stable_ranking(path: Path | str) -> tuple[int, float]:
+    """Return the distance (iterations) and the correlation by which a ranking is called stable."""
+    claims = read_claims(path)["claims"]
+    claim = next(claim for claim in claims if claim.get("measure") == "ranking_stability")
+    return claim["arguments"]["iterations"], claim["threshold"]

@@ -1,0 +1,18 @@
+"""Adapter of rule table_sensitivity."""
+
+from pathlib import Path
+
+from sagevocab.paper.studies import StudyRun
+from sagevocab.paper.tables_studies import table_sensitivity
+from sagevocab.provenance import job
+
+with job(snakemake):
+    params = snakemake.params
+    settings = {**params.study, "folder": Path(params.study["folder"])}
+    table_sensitivity(
+        StudyRun(**settings),
+        params.rows,
+        titles=params.titles,
+        window=params.window,
+        **snakemake.output,
+    )
