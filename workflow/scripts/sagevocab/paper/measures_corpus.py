@@ -116,15 +116,14 @@ def ranks_below(case: Case, *, window: int, first: int) -> Measurement:
     return Measurement(float(np.nanmean(below)) if np.isfinite(below).any() else float("nan"))
 
 
-def dip_rank(case: Case, *, window: int, share: float) -> Measurement:
-    """First rank from which on SaGe's piece has fewer neighbours at `share` of the ranks or more.
+def dip_rank(case: Case, *, window: int, running: int) -> Measurement:
+    """First of the first `running` ranks in a row at which SaGe's piece has fewer neighbours.
 
     One more than there are ranks if there is none. Agrees if it lies in the ranking's upper half.
     """
-    below = _below_by_rank(case, window)
-    seen = np.isfinite(below)
-    hits, ranks = (np.cumsum(column[::-1])[::-1] for column in (np.nan_to_num(below), seen))
-    dips = np.flatnonzero((ranks > 0) & (hits >= share * ranks))
+    below = _below_by_rank(case, window) == 1
+    runs = np.convolve(below, np.ones(running), mode="valid") if len(below) >= running else []
+    dips = np.flatnonzero(np.asarray(runs) > running - 0.5)
     rank = float(dips[0] + 1 if dips.size else len(below) + 1)
     return Measurement(rank, agrees=2 * rank < len(below))
 
