@@ -48,8 +48,17 @@ def _distinct_rows(table):
     low, high = table.min(axis=0).astype(np.int64), table.max(axis=0).astype(np.int64)
     spans = (high - low + 1).tolist()
     places = tuple((table.astype(np.int64) - low).T)
-    keys, counts = np.unique(np.ravel_multi_index(places, spans), return_counts=True)
+    keys, counts = _tallied(np.ravel_multi_index(places, spans), int(np.prod(spans)))
     return np.column_stack(np.unravel_index(keys, spans)) + low.astype(float), counts
+
+
+def _tallied(keys, span):
+    """Return the distinct keys, ascending, and how often each stands there."""
+    if span > 4 * len(keys):
+        return np.unique(keys, return_counts=True)
+    counts = np.bincount(keys, minlength=span)
+    seen = np.flatnonzero(counts)
+    return seen, counts[seen]
 
 
 def _sums_of_rows(table, rng, resamples):

@@ -194,17 +194,20 @@ def _resampled_means(
     present = ~np.isnan(table)
     if not present.any(axis=0).all():
         return float("nan"), np.zeros(0)
-    values = np.where(present, table, 0.0)
-    rng = np.random.default_rng(seed)
-    size = len(values)
-    means = np.full((RESAMPLES, len(columns)), np.nan)
-    for mean in means:
+    both = np.column_stack([np.where(present, table, 0.0), present])
+    rng, size = np.random.default_rng(seed), len(both)
+    sums = np.empty((RESAMPLES, both.shape[1]))
+    for number in range(RESAMPLES):
         weights = np.bincount(rng.integers(size, size=size), minlength=size)
-        seen = weights @ present
-        if seen.all():
-            mean[:] = (weights @ values) / seen
-    value = statistic(*(values.sum(axis=0) / present.sum(axis=0)))
-    return float(value), statistic(*means.T)
+        sums[number] = weights.astype(float) @ both
+    return float(_of_means(both.sum(axis=0), statistic)), _of_means(sums, statistic)
+
+
+def _of_means(sums: np.ndarray, statistic: Callable[..., np.ndarray]) -> np.ndarray:
+    """sums: float64[..., 2 * columns], of the values and of the pieces that have one."""
+    values, present = np.split(sums, 2, axis=-1)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return statistic(*np.moveaxis(values / present, -1, 0))
 
 
 def distribution_distance(first: Sequence[float], second: Sequence[float]) -> Estimate:
