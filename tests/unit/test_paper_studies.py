@@ -35,7 +35,12 @@ from sagevocab.paper.studies import (
     stable_ranking,
     verdict_over_seeds,
 )
-from sagevocab.paper.tables_studies import table_readings, table_sensitivity, table_stability
+from sagevocab.paper.tables_studies import (
+    table_readings,
+    table_readings_claims,
+    table_sensitivity,
+    table_stability,
+)
 from sagevocab.state import write_parquet
 from sagevocab.vocab.pieces import write_pieces
 from sagevocab.vocab.segment import GreedySegmenter
@@ -283,6 +288,24 @@ def test_the_table_of_readings_counts_claims_and_sets_the_paper_beside(assessmen
     assert set(data["preset"]) == {"algorithm-1"}
 
 
+def test_every_claim_has_its_verdict_by_reading(assessment, table):
+    full = [{"name": "sage", "label": "SaGe", "preset": "algorithm-1"}]
+    document = read_assessment(assessment)
+    table_readings_claims({"English": document}, READINGS, full, **table)
+    rows, shown = rows_of(table), {row[1].replace("\\", ""): row for row in body_of(table)}
+    first, second, own = (build["claims"] for build in document["builds"])
+    for row in rows:
+        name = row["claim"]
+        seeds = [first[name]["verdict"], second[name]["verdict"]]
+        assert row["printed"] == verdict_over_seeds(seeds)
+        assert row["sage at full size"] == own[name]["verdict"]
+    assert shown["prefers_word_initial"][2:] == ["≈", "≈"]
+    assert shown["og_discarded"][2:] == ["–", "–"]
+    note = table["md"].read_text("utf-8")
+    assert r"$\surd$" in table["tex"].read_text("utf-8")
+    assert "1 as printed (algorithm-1); A SaGe, full size (algorithm-1)" in note
+
+
 def test_the_tables_bytes_are_the_same_again(assessment, table, tmp_path):
     write_readings(assessment, table)
     again = {form: tmp_path / f"again.{form}" for form in TABLE}
@@ -378,6 +401,8 @@ def test_without_studies_every_target_says_so(study, table, tmp_path):
     files = {form: tmp_path / f"figure.{form}" for form in ("pdf", "png")}
     with pytest.raises(UserError, match=r"config key studies: .*studies.enabled"):
         table_readings({}, [], [], paper={}, **table)
+    with pytest.raises(UserError, match="config key studies"):
+        table_readings_claims({}, [], [], **table)
     with pytest.raises(UserError, match="config key studies"):
         table_stability([], sizes=(16, 11), **table)
     with pytest.raises(UserError, match="config key studies"):

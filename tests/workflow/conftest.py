@@ -83,7 +83,7 @@ def tiny_config() -> dict:
             "values": {
                 "prune_batch": [],
                 "candidates": [],
-                "rerank_every": [5],
+                "rerank_every": [3],
                 "retrain_every": [],
                 "initial_size": [],
             },

@@ -140,7 +140,7 @@ FULL_SIZE = [
 RANKED_TOKENIZERS = tokenizers_of_method("sage")
 STUDY_FIGURES = ["figure_readings"] if READINGS else []
 STUDY_TABLES = [
-    *(["table_readings"] if READINGS else []),
+    *(["table_readings", "table_readings_claims"] if READINGS else []),
     *(["table_stability"] if VARIED else []),
     *(["table_sensitivity"] if STUDY_BUILDS["sensitivity"] else []),
 ]

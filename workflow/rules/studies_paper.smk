@@ -67,6 +67,37 @@ rule table_readings:
         "../scripts/table_readings.py"
 
 
+rule table_readings_claims:
+    """Which reading of the loss reproduces which claim."""
+    input:
+        readings=expand(result("studies/readings/{lang}.json"), lang=STUDY_LANGUAGES),
+    output:
+        tex=result("tables/table_readings_claims.tex"),
+        csv=result("tables/table_readings_claims.csv"),
+        md=report(
+            result("tables/table_readings_claims.md"),
+            caption="../report/table_readings_claims.rst",
+            category="Tables",
+        ),
+    log:
+        result("logs/table_readings_claims.log"),
+    benchmark:
+        result("benchmarks/table_readings_claims.tsv")
+    conda:
+        "../../envs/paper.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(2000),
+        runtime=30,
+    params:
+        titles=language_titles(STUDY_LANGUAGES),
+        readings=study_readings(),
+        full=full_size_readings(),
+        code=library_digest("paper.tables_studies"),
+    script:
+        "../scripts/table_readings_claims.py"
+
+
 rule figure_readings:
     """Key quantities of each reading of the loss, a mark a seed."""
     input:

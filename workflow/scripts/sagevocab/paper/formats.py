@@ -29,6 +29,10 @@ _LATEX = {
     MINUS: "$-$",
     "×": r"$\times$",
     "≥": r"$\geq$",
+    "≈": r"$\approx$",
+    "✓": r"$\surd$",
+    "✗": r"$\times$",
+    "·": r"$\cdot$",
     NOTHING: "--",
     WORD_START: r"\_",
 }

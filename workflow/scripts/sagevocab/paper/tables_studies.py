@@ -24,7 +24,13 @@ from sagevocab.paper.studies import (
     spread_of,
     verdicts_of,
 )
-from sagevocab.paper.verdicts import NOT_REPRODUCED, REPRODUCED, SAME_DIRECTION, VERDICTS
+from sagevocab.paper.verdicts import (
+    NOT_MEASURABLE,
+    NOT_REPRODUCED,
+    REPRODUCED,
+    SAME_DIRECTION,
+    VERDICTS,
+)
 from sagevocab.vocab.sage import PRESETS
 
 Files = str | Path
@@ -37,6 +43,7 @@ _LOSSES = {
     "mean_string_lines": "mean, lines with the string",
 }
 _SIGNS = dict(zip(VERDICTS, ("✓", "≈", "✗", NOTHING), strict=True))
+_GIVEN = (REPRODUCED, SAME_DIRECTION, NOT_REPRODUCED)
 _SETTINGS = tuple(PRESETS["algorithm-1"])
 _SYMBOLS = {
     "prune_batch": "k",
@@ -120,7 +127,7 @@ def table_readings(
         blocks += [len(rows)] if rows else []
         rows += _language_rows(title, assessment, readings, full, paper)
     header = [("Text", ""), ("Reading", ""), ("Decoder", ""), ("Loss", ""), ("Contexts", "")]
-    header += [("Claims", f"{_SIGNS[REPRODUCED]} / {_SIGNS[SAME_DIRECTION]} / ✗")]
+    header += [("Claims", " / ".join(_SIGNS[verdict] for verdict in _GIVEN))]
     header += [_HEADS[name] for name in _READINGS_SHOW]
     shown = pd.DataFrame(rows, columns=pd.MultiIndex.from_tuples(header))
     align = "lllllr" + "r" * len(_READINGS_SHOW)
@@ -146,12 +153,13 @@ def _readings_note(
     return (
         f"Claims: the paper's statements about the language's training corpus that are reproduced "
         f"(✓), have the same direction (≈), or are not reproduced (✗), by the verdict that most of "
-        f"{len(seeds)} seeds give; the CSV has each by itself. Numbers are means over the seeds; "
-        f"'seeds' is the largest difference of two seeds of one reading. Loss: total over the "
-        "corpus, or its mean over the lines that hold the piece as a token or as a string, over "
-        "all lines or a sample of so many of them; 'pushed back': pieces at the start of a line "
-        "are spared. Contexts: the matrix that context vectors are taken from. Lengths do not "
-        "count the word-start mark. Everything is segmented greedily. The paper's numbers are of "
+        f"{len(seeds)} seeds give; table_readings_claims and the CSV have each by itself. Numbers "
+        "are means over the seeds; 'seeds' is the largest difference of two seeds of one reading. "
+        "Loss: total over the corpus, or its mean over the lines that hold the piece as a token or "
+        "as a string, over all lines or a sample of so many of them; 'pushed back': pieces at the "
+        "start of a line are spared. Contexts: the matrix that context vectors are taken from. "
+        "Lengths do not count the word-start mark. Everything is segmented greedily. The paper's "
+        "numbers are of "
         f"English. Presets: {'; '.join(presets) or 'none'}."
     )
 
@@ -271,8 +279,7 @@ def _claim_counts(assessment: Mapping[str, Any], builds: Sequence[Mapping[str, A
         for name, verdict in verdicts_of(builds).items()
         if not assessment["claims"][name]["beyond"]
     )
-    given = (REPRODUCED, SAME_DIRECTION, NOT_REPRODUCED)
-    return " / ".join(str(counts[verdict]) for verdict in given)
+    return " / ".join(str(counts[verdict]) for verdict in _GIVEN)
 
 
 def _seeds_row(assessment: Mapping[str, Any], readings: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -289,6 +296,77 @@ def _cell(quantity: Quantity, value: float | None) -> str:
     if value is None or pd.isna(value):
         return NOTHING
     return f"{100 * value:.1f}" if quantity.percent else f"{value:.3f}"
+
+
+def table_readings_claims(
+    assessments: Assessments,
+    readings: Sequence[Mapping[str, Any]],
+    full: Sequence[Mapping[str, Any]],
+    *,
+    tex: Files,
+    csv: Files,
+    md: Files,
+) -> None:
+    """Write which reading reproduces which claim: a row a claim and language, a column a reading.
+
+    The verdicts are those that `table_readings` counts; arguments as there.
+    """
+    require_studies(assessments)
+    columns = [(SAMPLE, row, str(number)) for number, row in enumerate(readings, start=1)]
+    columns += [(FULL, row, chr(ord("A") + number)) for number, row in enumerate(full)]
+    data, shown, blocks = [], [], []
+    for title, assessment in assessments.items():
+        blocks += [len(shown)] if shown else []
+        records = [
+            {"language": title, "claim": name, **_verdict_row(assessment, name, columns)}
+            for name, claim in assessment["claims"].items()
+            if not claim["beyond"]
+        ]
+        data += records
+        shown += [_sign_row(record, new=not number) for number, record in enumerate(records)]
+    heads = ["Text", "Claim", *(key for _, _, key in columns)]
+    names = {
+        key: f"{row['name']} at full size" if scale == FULL else row["name"]
+        for scale, row, key in columns
+    }
+    note = _claims_note(columns)
+    frame = pd.DataFrame(shown, columns=heads)
+    files = {"tex": tex, "csv": csv, "md": md}
+    align = "ll" + "c" * len(columns)
+    bare = pd.DataFrame(data).rename(columns=names)
+    write_table(frame, bare, align=align, note=note, blocks=blocks, **files)
+
+
+def _verdict_row(
+    assessment: Mapping[str, Any],
+    claim: str,
+    columns: Sequence[tuple[str, Mapping[str, Any], str]],
+) -> dict[str, str]:
+    return {
+        key: verdicts_of(builds_of(assessment, scale, row["name"])).get(claim, NOT_MEASURABLE)
+        for scale, row, key in columns
+    }
+
+
+def _sign_row(record: Mapping[str, str], *, new: bool) -> list[str]:
+    """Return a row as printed: a sign for each verdict."""
+    language, claim, *verdicts = record.values()
+    return [language if new else "", claim, *(_SIGNS[verdict] for verdict in verdicts)]
+
+
+def _claims_note(columns: Sequence[tuple[str, Mapping[str, Any], str]]) -> str:
+    signs = ", ".join(f"{sign} {verdict}" for verdict, sign in _SIGNS.items())
+    names = [
+        f"{key} {row['label']}{', full size' if scale == FULL else ''} ({reading_title(row)})"
+        for scale, row, key in columns
+    ]
+    return f"{signs}; claims.md has the statements. Readings: {'; '.join(names)}."
+
+
+def reading_title(row: Mapping[str, Any]) -> str:
+    """Return a reading's preset and the keys that override it."""
+    changed = [f"{key}: {row[key]}" for key in _SETTINGS if key in row]
+    return f"{row['preset']}, {', '.join(changed)}" if changed else row["preset"]
 
 
 # --- stability
