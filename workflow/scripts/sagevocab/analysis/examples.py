@@ -169,11 +169,14 @@ def compare_ablation(
     """Return the first target whose window lacks `piece` yet changes with its ablation.
 
     words: the sentence's words with `▁`. Only targets with a full window on both sides, in words
-    that keep their segmentation, are considered. None if there is no such target.
+    that keep their segmentation, are considered. None if there is no such target, or the sentence
+    has an uncovered character.
     """
     old, new = tokenize_words(words, before), tokenize_words(words, after)
     changed = [left != right for left, right in zip(old, new, strict=True)]
     flat_old, flat_new = _flatten(old), _flatten(new)
+    if UNKNOWN in flat_old:
+        return None
     for target_old, target_new in _kept_targets(old, new):
         spans = _span(target_old, window), _span(target_new, window)
         if not _context_changes(flat_old, flat_new, spans, piece):
@@ -274,22 +277,23 @@ def _script(letter: str) -> str:
 def _collect_contexts(
     sentences: Iterable[tuple[str, list[str]]], bpe: Segmenter, dropped: set[str]
 ) -> dict[str, _Contexts]:
+    """Return the contexts of each dropped piece; sentences with an uncovered character are left."""
     found: dict[str, _Contexts] = {}
-    cache: dict[str, list[tuple[str, tuple[str, str]]]] = {}
+    known: dict[str, list[str]] = {}
     for sentence, words in sentences:
+        new = [word for word in dict.fromkeys(words) if word not in known]
+        known.update(zip(new, tokenize_words(new, bpe), strict=True))
+        if any(UNKNOWN in known[word] for word in words):
+            continue
         for word in words:
-            if word not in cache:
-                cache[word] = list(_contexts_in(word, bpe, dropped))
-            for piece, context in cache[word]:
+            for piece, context in _contexts_in(known[word], dropped):
                 found.setdefault(piece, _Contexts()).add(context, sentence)
     return found
 
 
-def _contexts_in(
-    word: str, bpe: Segmenter, dropped: set[str]
-) -> Iterator[tuple[str, tuple[str, str]]]:
-    tokens = ["", *tokenize_words([word], bpe)[0], ""]
-    for left, piece, right in zip(tokens, tokens[1:], tokens[2:], strict=False):
+def _contexts_in(tokens: Sequence[str], dropped: set[str]) -> Iterator[tuple[str, tuple[str, str]]]:
+    padded = ["", *tokens, ""]
+    for left, piece, right in zip(padded, padded[1:], padded[2:], strict=False):
         if piece in dropped:
             yield piece, (left, right)
 
