@@ -17,6 +17,7 @@ from sagevocab.analysis.counts import (
     write_counts,
 )
 from sagevocab.errors import UserError
+from sagevocab.paper import studies
 from sagevocab.paper.claims import assess_claims, read_claims
 from sagevocab.paper.evidence import TRAIN, Case, Run
 from sagevocab.paper.figures_studies import figure_rankings, figure_readings
@@ -72,17 +73,17 @@ def root(tmp_path_factory) -> Path:
     """A study of one reading with two seeds, a variant of it, and the run itself."""
     root = tmp_path_factory.mktemp("run")
     corpus = WordCorpus.from_lines(LINES, Normalizer("nmt_nfkc"), 256)
-    studies = root / "studies"
-    for path in (studies / "samples/en/1.words.npz", root / "corpus/en.train.words.npz"):
+    made = root / "studies"
+    for path in (made / "samples/en/1.words.npz", root / "corpus/en.train.words.npz"):
         path.parent.mkdir(parents=True)
         corpus.save(path)
-    for folder in (studies / "bpe/en/1.16", root / "vocab/en/bpe_initial"):
+    for folder in (made / "bpe/en/1.16", root / "vocab/en/bpe_initial"):
         write_pieces(folder / "pieces.txt", INITIAL)
-    write_build(studies / "bpe/en/1.11", BPE, corpus, pruned=False)
-    write_build(studies / "readings/en/printed/1", FIRST, corpus)
-    write_build(studies / "readings/en/printed/2", SECOND, corpus)
-    write_build(studies / "sensitivity/en/printed.prune_batch-50/1", SECOND, corpus)
-    write_build(studies / "sensitivity/en/printed.initial_size-20/1", SECOND, corpus)
+    write_build(made / "bpe/en/1.11", BPE, corpus, pruned=False)
+    write_build(made / "readings/en/printed/1", FIRST, corpus)
+    write_build(made / "readings/en/printed/2", SECOND, corpus)
+    write_build(made / "sensitivity/en/printed.prune_batch-50/1", SECOND, corpus)
+    write_build(made / "sensitivity/en/printed.initial_size-20/1", SECOND, corpus)
     for name, pieces in (("bpe", BPE), ("sage", FIRST)):
         write_pieces(root / f"vocab/en/{name}/pieces.txt", pieces)
         write_build(root / f"analysis/en/train/{name}", pieces, corpus, pruned=False)
@@ -118,11 +119,11 @@ def assessment(root, tmp_path_factory) -> Path:
     return path
 
 
-def assess(root: Path, path: Path, full: bool = True) -> None:
+def assess(root: Path, path: Path, **keep) -> None:
     study = StudyRun(**settings(root, "readings/printed/1", "readings/printed/2"), initial_size=16)
-    run = Run(**settings(root, "sage")) if full else None
+    run = Run(**settings(root, "sage"))
     builds = [("printed", 1), ("printed", 2)]
-    assess_readings("en", study, builds, run, values=VALUES, window=5, output=path)
+    assess_readings("en", study, builds, run, values=VALUES, window=5, output=path, **keep)
 
 
 @pytest.fixture
@@ -245,6 +246,26 @@ def test_equal_inputs_give_equal_bytes(assessment, root, tmp_path):
     assert (tmp_path / "again.json").read_bytes() == assessment.read_bytes()
 
 
+def test_what_is_judged_is_not_judged_again(assessment, root, tmp_path, monkeypatch):
+    judged = []
+
+    def assess_some(run, values):
+        judged.extend(run.sage_tokenizers)
+        if len(judged) == 2:
+            raise KeyboardInterrupt
+        return assess_claims(run, values)
+
+    monkeypatch.setattr(studies, "assess_claims", assess_some)
+    keep = {"state_dir": tmp_path / "state", "code": "1"}
+    with pytest.raises(KeyboardInterrupt):
+        assess(root, tmp_path / "en.json", **keep)
+    assess(root, tmp_path / "en.json", **keep)
+    second = "readings/printed/2"
+    assert judged == ["readings/printed/1", second, second, "sage"]
+    assert (tmp_path / "en.json").read_bytes() == assessment.read_bytes()
+    assert not (tmp_path / "state").exists()
+
+
 def test_a_damaged_assessment_is_one_line(tmp_path):
     (tmp_path / "en.json").write_text(json.dumps({"language": "en"}))
     with pytest.raises(UserError, match="holds no readings"):
@@ -314,9 +335,9 @@ def test_the_tables_bytes_are_the_same_again(assessment, table, tmp_path):
 
 
 def test_stability_by_hand(root, table):
-    studies = root / "studies"
-    seeds = [studies / f"readings/en/printed/{seed}" for seed in (1, 2)]
-    bpe = [studies / "bpe/en/1.11"] * 2
+    made = root / "studies"
+    seeds = [made / f"readings/en/printed/{seed}" for seed in (1, 2)]
+    bpe = [made / "bpe/en/1.11"] * 2
     rows = [
         {"language": "English", "label": "BPE", "preset": None, "seeds": [], "samples": bpe},
         {

@@ -31,7 +31,7 @@ def copy_checkout(folder: Path) -> Path:
 
 
 def run_snakemake(
-    checkout: Path, arguments: Sequence[str], environment: Mapping[str, str], timeout: float = 300
+    checkout: Path, arguments: Sequence[str], environment: Mapping[str, str], timeout: float = 600
 ) -> Run:
     """Run snakemake in `checkout` with the library of that checkout."""
     environment = {

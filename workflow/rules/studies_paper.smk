@@ -30,6 +30,7 @@ rule assess_readings:
         run=full_size_run(),
         builds=[(name, seed) for name in READINGS for seed in STUDY_SEEDS],
         window=config["analysis"]["windows"][0],
+        state_dir=state("readings/{lang}"),
         code=library_digest("paper.studies"),
     script:
         "../scripts/assess_readings.py"

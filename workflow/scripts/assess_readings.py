@@ -16,4 +16,6 @@ with job(snakemake):
         values=snakemake.input.paper,
         window=params.window,
         output=snakemake.output.readings,
+        state_dir=params.state_dir,
+        code=params.code,
     )

@@ -22,6 +22,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sagevocab.analysis.counts import neighbour_ratio, rank_neighbours
 from sagevocab.analysis.vocabulary import share_of_length, word_initial_share
 from sagevocab.errors import UserError
@@ -30,7 +32,7 @@ from sagevocab.paper.evidence import BASELINE, TRAIN, Case, Run
 from sagevocab.paper.measures_vocabulary import only_pieces
 from sagevocab.paper.overlaps import Spread
 from sagevocab.paper.verdicts import VERDICTS
-from sagevocab.state import write_json
+from sagevocab.state import ResumableState, fingerprint, write_json
 
 log = logging.getLogger(__name__)
 
@@ -109,6 +111,26 @@ def is_assessed(claim: Mapping[str, Any]) -> bool:
     return measured and on_train and claim["tokenizers"] == "sage" and "languages" in claim
 
 
+@dataclass(frozen=True)
+class _Subject:
+    """A build that is judged: a reading with a seed, or a tokenizer of the run."""
+
+    scale: str
+    name: str
+    seed: int
+    run: Run
+    tokenizer: str
+
+    def case(self, language: str, values: Mapping[str, Any], tokenizer: str | None = None) -> Case:
+        """Return the build, or another tokenizer of its run, as a claim's subject."""
+        return Case(self.run, language, TRAIN, tokenizer or self.tokenizer, values)
+
+    def files(self, language: str) -> list[Path]:
+        """Return what decides all counts: its vocabulary, BPE's, and the words."""
+        folders = [self.run.vocabulary(language, name) for name in (self.tokenizer, BASELINE)]
+        return [*(path / "pieces.txt" for path in folders), self.run.words(language, TRAIN)]
+
+
 def assess_readings(
     language: str,
     study: StudyRun,
@@ -118,51 +140,78 @@ def assess_readings(
     values: Path | str,
     window: int,
     output: Path | str,
+    state_dir: Path | str | None = None,
+    code: str = "",
 ) -> None:
     """Measure claims and quantities of every reading with every seed, in one language.
 
     builds: (reading, seed). run: the run itself, whose SaGe tokenizers are the readings at full
     size; None without BPE to compare them with. values: `paper_values.yaml`. window: of the
-    quantities about neighbours. Writes JSON: `language`, `claims` (id -> statement, where, kind,
-    paper, beyond), `baselines` (scale -> quantities of BPE), and `builds`, each with scale, name,
-    seed, preset, quantities and claims (id -> ours, low, high, verdict, reason).
+    quantities about neighbours. state_dir: keeps what is judged, build by build, for the same
+    inputs and `code`. Writes JSON: `language`, `claims` (id -> statement, where, kind, paper,
+    beyond), `baselines` (scale -> quantities of BPE), and `builds`, each with scale, name, seed,
+    preset, quantities and claims (id -> ours, low, high, verdict, reason).
 
     Raises:
         UserError: an artefact is missing or damaged, or `values` names what does not exist.
     """
     printed = read_claims(values)
     printed["claims"] = [claim for claim in printed["claims"] if is_assessed(claim)]
-    sources = [(SAMPLE, study, {f"readings/{name}/{seed}": (name, seed) for name, seed in builds})]
+    subjects = [
+        _Subject(SAMPLE, *build, study, "readings/{}/{}".format(*build)) for build in builds
+    ]
     if run is not None:
-        sources += [(FULL, run, {name: (name, run.seed) for name in run.sage_tokenizers})]
+        subjects += [_Subject(FULL, name, run.seed, run, name) for name in run.sage_tokenizers]
+    files = sorted({path for subject in subjects for path in subject.files(language)})
+    mark = fingerprint(code, language, window, Path(values), *files) if state_dir else ""
+    state = ResumableState(state_dir, mark)
     document: dict[str, Any] = {"language": language, "claims": {}, "baselines": {}, "builds": []}
-    for scale, source, names in sources:
-        records = _records(source, language, printed)
-        document["claims"] |= {record["id"]: _statement(record) for record in records}
-        baseline = Case(source, language, TRAIN, BASELINE, printed)
-        document["baselines"][scale] = _known(own_quantities(baseline))
-        for tokenizer, (name, seed) in names.items():
-            case = Case(source, language, TRAIN, tokenizer, printed)
-            named = {"scale": scale, "name": name, "seed": seed}
-            document["builds"].append({**named, **_build(case, records, window)})
+    for number, subject in enumerate(subjects, start=1):
+        log.info("%s: build %d of %d, %s", language, number, len(subjects), subject.tokenizer)
+        statements, build = _kept(state, subject, language, printed, window)
+        document["claims"] |= statements
+        document["builds"].append(build)
+        if subject.scale not in document["baselines"]:
+            baseline = own_quantities(subject.case(language, printed, BASELINE))
+            document["baselines"][subject.scale] = _known(baseline)
     write_json(output, document)
+    state.clear()
 
 
-def _build(case: Case, records: Sequence[Mapping[str, Any]], window: int) -> dict[str, Any]:
-    own = [record for record in records if record["tokenizer"] == case.tokenizer]
-    return {
-        "preset": case.run.tokenizers[case.tokenizer],
-        "quantities": _known(quantities(case, window)),
-        "claims": {record["id"]: {key: record[key] for key in _JUDGED} for record in own},
-    }
+def _kept(
+    state: ResumableState,
+    subject: _Subject,
+    language: str,
+    values: Mapping[str, Any],
+    window: int,
+) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Return the statements and the record of a build, from before if they were kept."""
+    name = f"{subject.scale}.{subject.name}.{subject.seed}"
+    if (kept := state.load(name)) is not None:
+        return tuple(json.loads(kept["json"].tobytes()))
+    records = _records(subject, language, values)
+    judged = (
+        {record["id"]: _statement(record) for record in records},
+        {
+            "scale": subject.scale,
+            "name": subject.name,
+            "seed": subject.seed,
+            "preset": subject.run.tokenizers[subject.tokenizer],
+            "quantities": _known(quantities(subject.case(language, values), window)),
+            "claims": {record["id"]: {key: record[key] for key in _JUDGED} for record in records},
+        },
+    )
+    state.save(name, json=np.frombuffer(json.dumps(judged).encode(), dtype=np.uint8))
+    return judged
 
 
 _JUDGED = ("ours", "low", "high", "verdict", "reason")
 
 
-def _records(run: Run, language: str, values: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the claims' records in one language; Holm's families are within it, too."""
-    alone = replace(run, languages=[language])
+def _records(subject: _Subject, language: str, values: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the claims' records of one build in one language: that is Holm's family, too."""
+    tokenizers = {name: subject.run.tokenizers[name] for name in (BASELINE, subject.tokenizer)}
+    alone = replace(subject.run, languages=[language], tokenizers=tokenizers)
     records = assess_claims(alone, values)
     return [record for record in records if record["language"] == language]
 
