@@ -218,6 +218,8 @@ def test_a_reading_is_assessed_with_every_seed_and_at_full_size(assessment, root
         (SAMPLE, "printed", 2),
         (FULL, "sage", 1),
     ]
+    order = [claim["id"] for claim in read_claims(VALUES)["claims"] if is_assessed(claim)]
+    assert list(document["claims"]) == [name for name in order if name in document["claims"]]
     assert document["baselines"][SAMPLE]["fertility"] == pytest.approx(10 / 5)
     spread = spread_of(builds_of(document, SAMPLE, "printed"), "token_ratio")
     assert spread == Spread(pytest.approx(0.7), pytest.approx(0.6), pytest.approx(0.8), 2)

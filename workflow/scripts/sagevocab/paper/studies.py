@@ -149,7 +149,7 @@ def assess_readings(
     size; None without BPE to compare them with. values: `paper_values.yaml`. window: of the
     quantities about neighbours. state_dir: keeps what is judged, build by build, for the same
     inputs and `code`. Writes JSON: `language`, `claims` (id -> statement, where, kind, paper,
-    beyond), `baselines` (scale -> quantities of BPE), and `builds`, each with scale, name, seed,
+    place among them, beyond), `baselines` (scale -> quantities of BPE), and `builds`, each with scale, name, seed,
     preset, quantities and claims (id -> ours, low, high, verdict, reason).
 
     Raises:
@@ -191,7 +191,7 @@ def _kept(
         return tuple(json.loads(kept["json"].tobytes()))
     records = _records(subject, language, values)
     judged = (
-        {record["id"]: _statement(record) for record in records},
+        {record["id"]: _statement(record, place) for place, record in enumerate(records)},
         {
             "scale": subject.scale,
             "name": subject.name,
@@ -216,9 +216,9 @@ def _records(subject: _Subject, language: str, values: Mapping[str, Any]) -> lis
     return [record for record in records if record["language"] == language]
 
 
-def _statement(record: Mapping[str, Any]) -> dict[str, Any]:
+def _statement(record: Mapping[str, Any], place: int) -> dict[str, Any]:
     known = {key: record[key] for key in ("statement", "where", "kind", "paper")}
-    return {**known, "beyond": record.get("beyond", False)}
+    return {**known, "place": place, "beyond": record.get("beyond", False)}
 
 
 def _known(numbers: Mapping[str, float]) -> dict[str, float | None]:
@@ -279,14 +279,16 @@ def _to_baseline(case: Case, mean: Any) -> float:
 
 
 def read_assessment(path: Path | str) -> dict[str, Any]:
-    """Read what `assess_readings` wrote of one language.
+    """Read what `assess_readings` wrote of one language, the claims in the paper's order.
 
     Raises:
         UserError: the file is missing or holds something else.
     """
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
-        return {key: document[key] for key in ("language", "claims", "baselines", "builds")}
+        claims = sorted(document["claims"].items(), key=lambda claim: claim[1]["place"])
+        known = {key: document[key] for key in ("language", "baselines", "builds")}
+        return {**known, "claims": dict(claims)}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{path}: holds no readings ({error}); delete it and run again") from error
 
