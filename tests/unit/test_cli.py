@@ -260,7 +260,7 @@ def test_keys_are_told_as_options() -> None:
 BAD = {
     "empty": (b"", "holds no words"),
     "blank": (b"\n  \n\t\n\r\n", "holds no words"),
-    "nul": (b"one two\nthree\0four\n", ":2: holds a NUL character"),
+    "nul": (b"one two\nthree\0four\n", ":2: holds NUL characters"),
     "utf8": (b"one\ntwo\nthr\xffee\n", ":3: is not UTF-8 (byte 0xff at position 4)"),
     "way out": (b"\xff\n", "with iconv, or give --encoding-errors replace"),
     "small": (b"a few words only\n", "the largest possible size is"),

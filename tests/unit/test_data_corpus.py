@@ -69,11 +69,18 @@ def test_bad_utf8_is_told_with_its_line(tmp_path) -> None:
         list(read_lines(path))
 
 
-def test_a_nul_is_told_with_its_line(tmp_path) -> None:
+def test_a_line_full_of_nul_is_told_with_its_number(tmp_path) -> None:
     path = tmp_path / "text"
     path.write_bytes(b"good\nb\0d\n")
-    with pytest.raises(UserError, match=f"{path}:2: holds a NUL"):
+    with pytest.raises(UserError, match=f"{path}:2: holds NUL characters; is it a UTF-8 text"):
         list(read_lines(path))
+
+
+def test_a_stray_nul_is_dropped_with_a_warning(tmp_path, caplog) -> None:
+    path = tmp_path / "text"
+    path.write_bytes(b"good\na review of 10\0 points, the best there is\n")
+    assert list(read_lines(path)) == ["good", "a review of 10 points, the best there is"]
+    assert f"{path}:2: a NUL character was dropped" in caplog.text
 
 
 def test_a_missing_file_is_told(tmp_path) -> None:

@@ -31,6 +31,7 @@ _BLOCK = 1 << 17
 _LINES_A_BLOCK = 4096
 _ZSTD_LEVEL = 9
 _BYTE_ORDER_MARK = "\ufeff"
+_MOST_NUL = 0.05  # of a line's characters: more is no text but binary data
 
 # --- reading and writing
 
@@ -136,7 +137,8 @@ def read_lines(path: str | Path, errors: str = "strict") -> Iterator[str]:
     puts U+FFFD in the place of what is not UTF-8.
 
     Raises:
-        UserError: bad UTF-8 or a NUL character (with the line's number), truncated compression.
+        UserError: bad UTF-8 or a line full of NUL characters (with the line's number), truncated
+            compression.
     """
     with open_bytes(path) as file:
         yield from decoded_lines(file, path, errors)
@@ -149,7 +151,7 @@ def decoded_lines(file: BinaryIO, name: str | Path, errors: str = "strict") -> I
         for number, raw in enumerate(file, start=1):
             line = raw.rstrip(b"\r\n").decode("utf-8", errors)
             if "\0" in line:
-                raise UserError(f"{name}:{number}: holds a NUL character; is it a text file?")
+                line = _without_nul(line, f"{name}:{number}")
             yield line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line
     except UnicodeDecodeError as error:
         raise UserError(
@@ -186,6 +188,14 @@ def _write_block(stream: BinaryIO, lines: list[str]) -> int:
         raise ValueError("a line of a corpus holds a line end")
     stream.write(data)
     return len(lines)
+
+
+def _without_nul(line: str, where: str) -> str:
+    """Drop stray NUL characters, which texts from the web hold now and then."""
+    if line.count("\0") > _MOST_NUL * len(line):
+        raise UserError(f"{where}: holds NUL characters; is it a UTF-8 text file?")
+    log.warning("%s: a NUL character was dropped", where)
+    return line.replace("\0", "")
 
 
 # --- sentences

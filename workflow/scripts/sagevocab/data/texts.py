@@ -25,7 +25,7 @@ def lines_of(texts: Texts, errors: str = "strict") -> Iterator[str]:
     files. errors: what to do with bytes that are not UTF-8, `strict` or `replace` (by U+FFFD).
 
     Raises:
-        UserError: a file cannot be read, is not UTF-8 or holds a NUL character; tells the line.
+        UserError: a file cannot be read, is not UTF-8 or full of NUL characters; tells the line.
     """
     if errors not in ENCODING_ERRORS:
         names = ", ".join(ENCODING_ERRORS)
