@@ -149,8 +149,8 @@ def assess_readings(
     size; None without BPE to compare them with. values: `paper_values.yaml`. window: of the
     quantities about neighbours. state_dir: keeps what is judged, build by build, for the same
     inputs and `code`. Writes JSON: `language`, `claims` (id -> statement, where, kind, paper,
-    place among them, beyond), `baselines` (scale -> quantities of BPE), and `builds`, each with scale, name, seed,
-    preset, quantities and claims (id -> ours, low, high, verdict, reason).
+    place among them, beyond), `baselines` (scale -> quantities of BPE), and `builds`, each with
+    scale, name, seed, preset, quantities and claims (id -> ours, low, high, verdict, reason).
 
     Raises:
         UserError: an artefact is missing or damaged, or `values` names what does not exist.
