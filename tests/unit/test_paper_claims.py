@@ -25,11 +25,9 @@ from sagevocab.paper.claims import (
     assess,
     assess_claims,
     build_claims,
-    claims_markdown,
     read_claims,
-    show_ours,
-    show_value,
 )
+from sagevocab.paper.claims_page import claims_markdown, show_ours, show_value
 from sagevocab.paper.evidence import Case, Run
 from sagevocab.paper.verdicts import (
     FAMILIES,

@@ -115,15 +115,7 @@ rule build_report:
         languages=LANGUAGES,
         figures=FIGURES,
         tables=TABLES,
-        run={
-            "name": RUN,
-            "labels": dict(zip(TOKENIZERS, labels_of(TOKENIZERS))),
-            "presets": {name: preset_title(name) for name in TOKENIZERS},
-            "names": text_names(),
-            "synthetic": synthetic_names(),
-            "models": bool(LM_TOKENIZERS),
-            "settings": report_settings(),
-        },
+        run=report_run(),
         code=library_digest("paper.report"),
     script:
         "../scripts/build_report.py"

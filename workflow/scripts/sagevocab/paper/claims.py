@@ -22,14 +22,7 @@ import yaml
 from sagevocab.analysis.stats import holm
 from sagevocab.errors import UserError
 from sagevocab.paper import measures_corpus, measures_downstream, measures_vocabulary
-from sagevocab.paper.claims_page import (
-    claims_markdown,
-    count_verdicts,
-    show_notes,
-    show_ours,
-    show_p_value,
-    show_value,
-)
+from sagevocab.paper.claims_page import claims_markdown
 from sagevocab.paper.evidence import BASELINE, TRAIN, Case, Run
 from sagevocab.paper.verdicts import (
     BEYOND,
@@ -41,21 +34,6 @@ from sagevocab.paper.verdicts import (
     verdict_of,
 )
 from sagevocab.state import write_json, write_text
-
-__all__ = [
-    "MEASURES",
-    "Assessment",
-    "assess",
-    "assess_claims",
-    "build_claims",
-    "claims_markdown",
-    "count_verdicts",
-    "read_claims",
-    "show_notes",
-    "show_ours",
-    "show_p_value",
-    "show_value",
-]
 
 log = logging.getLogger(__name__)
 

@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from sagevocab.errors import UserError
-from sagevocab.paper.claims import count_verdicts
+from sagevocab.paper.claims_page import count_verdicts
 from sagevocab.paper.report import differences, tokenizer_title
 from sagevocab.paper.tables import read_paper_values
 from sagevocab.provenance import git_commit, package_versions
@@ -98,6 +98,8 @@ def _page(
         "",
         *_verdict_table(claims, run),
         "",
+        "In brackets: the same statements in languages of which the paper does not make them.",
+        "",
         "## Texts",
         "",
         "None of them is the paper's own. They are not part of this folder; where a table shows "
@@ -128,8 +130,13 @@ def _verdict_table(claims: Sequence[Mapping[str, Any]], run: Mapping[str, Any]) 
     yield f"| verdict | {' | '.join(tokenizer_title(name, run) for name in tokenizers)} |"
     yield f"| --- |{' ---: |' * len(tokenizers)}"
     for verdict in counts[tokenizers[0]]:
-        numbers = (str(counts[name][verdict]["real"]) for name in tokenizers)
+        numbers = (_count(counts[name][verdict]) for name in tokenizers)
         yield f"| {verdict} | {' | '.join(numbers)} |"
+
+
+def _count(count: Mapping[str, int]) -> str:
+    beyond = count["beyond"]
+    return f"{count['real']} (+{beyond})" if beyond else str(count["real"])
 
 
 def _text_table(texts: Sequence[Mapping[str, Any]]) -> Iterator[str]:

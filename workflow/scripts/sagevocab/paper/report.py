@@ -21,7 +21,7 @@ from markupsafe import Markup
 
 from sagevocab import __version__
 from sagevocab.errors import UserError
-from sagevocab.paper.claims import count_verdicts, show_ours, show_value
+from sagevocab.paper.claims_page import count_verdicts, show_ours, show_value
 from sagevocab.paper.markup import literals, read_caption, read_table
 from sagevocab.paper.playground import playground_data
 from sagevocab.paper.verdicts import VERDICTS
@@ -143,6 +143,7 @@ def _claims(path: Path | str, run: Mapping[str, Any]) -> dict[str, Any]:
         raise UserError(f"{path}: holds no claims ({error}); delete it and run again") from error
     tokenizers = list(dict.fromkeys(record["tokenizer"] for record in records))
     return {
+        "origins": _origins(records),
         "verdicts": [{"name": name, "sign": SIGNS[name], "key": _key(name)} for name in VERDICTS],
         "tokenizers": [{"key": name, "label": tokenizer_title(name, run)} for name in tokenizers],
         "counts": {
@@ -154,6 +155,18 @@ def _claims(path: Path | str, run: Mapping[str, Any]) -> dict[str, Any]:
         "n_records": len(records),
         "has_tests": any(show_test(record) for record in records),
     }
+
+
+def _origins(records: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the kinds of record that are counted apart, and what the page calls them."""
+    titles = {"real": "real text", "synthetic": "synthetic", "beyond": "beyond the paper"}
+    seen = {
+        origin
+        for count in count_verdicts(records).values()
+        for origin, number in count.items()
+        if number
+    }
+    return {origin: title for origin, title in titles.items() if origin in {"real", *seen}}
 
 
 def tokenizer_title(name: str, run: Mapping[str, Any]) -> str:

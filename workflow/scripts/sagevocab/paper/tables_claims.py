@@ -10,7 +10,8 @@ from typing import Any
 import pandas as pd
 
 from sagevocab.errors import UserError
-from sagevocab.paper.claims import read_claims, show_ours, show_value
+from sagevocab.paper.claims import read_claims
+from sagevocab.paper.claims_page import show_ours, show_value
 from sagevocab.paper.formats import NOTHING, write_table
 from sagevocab.paper.verdicts import VERDICTS
 
