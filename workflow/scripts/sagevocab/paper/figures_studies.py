@@ -26,7 +26,7 @@ _PANELS = {
     "bpe_only_short": "BPE-only,\nlength 2–3\n(%)",
     "sage_only_long": "SaGe-only,\nlength ≥ 5\n(%)",
     "token_ratio": "Tokens,\nSaGe / BPE",
-    "ratio_to_bpe": "Neighbours\nper occurrence,\nSaGe / BPE",
+    "ratio_to_bpe": "Neighbours /\noccurrence,\nSaGe / BPE",
 }
 _PERCENT = {quantity.name: quantity.percent for quantity in QUANTITIES}
 # Languages are no tokenizers, so their colours are none of these: a dark and lighter ones, each
