@@ -153,8 +153,8 @@ def _readings_note(
     presets = [f"{row['label']} is {row['preset']}" for row in (*readings, *full) if _plain(row)]
     return (
         f"Claims: the paper's statements about the language's training corpus that are reproduced "
-        f"(✓), have the same direction (≈), or are not reproduced (✗), by the verdict that {judges} "
-        "give; table_readings_claims and the CSV have each by itself. Numbers "
+        f"(✓), have the same direction (≈), or are not reproduced (✗), by the verdict that "
+        f"{judges} give; table_readings_claims and the CSV have each by itself. Numbers "
         "are means over the seeds; 'seeds' is the largest difference of two seeds of one reading. "
         "Loss: total over the corpus, or its mean over the lines that hold the piece as a token or "
         "as a string, over all lines or a sample of so many of them; 'pushed back': pieces at the "
