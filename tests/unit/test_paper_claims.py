@@ -650,9 +650,17 @@ def test_markdown_keeps_a_bar_inside_its_cell(run: Run, values: dict):
 
 def test_numbers_are_shown_as_they_are_read():
     assert show_value(4_000_000) == "4,000,000"
-    assert show_value(-0.01234) == "−0.0123"
+    assert show_value(-0.012345) == "−0.01235"
     assert show_value([0.013, 0.08]) == "0.013 to 0.08"
-    assert show_ours({"ours": 0.5, "low": 0.25, "high": 0.75}) == "0.5 [0.25, 0.75]"
+    assert show_ours({"ours": 0.5, "low": 0.25, "high": 0.75}) == "0.500 [0.250, 0.750]"
+    assert show_ours({"ours": 1.1175, "low": 1.1172, "high": 1.1178}) == "1.1175 [1.1172, 1.1178]"
+    assert (
+        show_ours({"ours": -9e-5, "low": -17e-5, "high": -1e-5}) == "−0.00009 [−0.00017, −0.00001]"
+    )
+    assert (
+        show_ours({"ours": 4e6, "low": 3.9e6, "high": 4.1e6}) == "4,000,000 [3,900,000, 4,100,000]"
+    )
+    assert show_ours({"ours": 0.0, "low": 0.0, "high": 0.0}) == "0 [0, 0]"
     assert show_ours({"ours": None, "low": None, "high": None}) == "–"
 
 

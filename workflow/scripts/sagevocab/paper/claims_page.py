@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -72,7 +73,7 @@ def _claim_table(records: Sequence[Mapping[str, Any]]) -> list[str]:
 
 
 def show_value(value: Any) -> str:
-    """Return a number as it is read best: three significant digits, whole thousands."""
+    """Return a number as it is read best: four significant digits, whole thousands."""
     if value is None:
         return "–"
     if isinstance(value, str):
@@ -81,15 +82,24 @@ def show_value(value: Any) -> str:
         return " to ".join(show_value(number) for number in value)
     if abs(value) >= 1000:
         return f"{value:,.0f}"
-    return f"{value:.3g}".replace("-", "\N{MINUS SIGN}")
+    return f"{value:.4g}".replace("-", "\N{MINUS SIGN}")
 
 
 def show_ours(record: Mapping[str, Any]) -> str:
-    """Return the measured value with its interval."""
-    shown = show_value(record["ours"])
-    if record["low"] is None or record["high"] is None:
-        return shown
-    return f"{shown} [{show_value(record['low'])}, {show_value(record['high'])}]"
+    """Return the measured value with its interval, to the decimal that the interval reaches."""
+    ours, low, high = record["ours"], record["low"], record["high"]
+    if low is None or high is None:
+        return show_value(ours)
+    decimals = _decimals(ours, (high - low) / 2)
+    shown, *bounds = (f"{number:,.{decimals}f}" for number in (ours, low, high))
+    return f"{shown} [{bounds[0]}, {bounds[1]}]".replace("-", "\N{MINUS SIGN}")
+
+
+def _decimals(value: float, half_width: float) -> int:
+    """Decimals of a value: three significant digits, more where its interval is narrower."""
+    of_value = 3 - math.ceil(math.log10(abs(value))) if value else 0
+    of_interval = -math.floor(math.log10(half_width)) if half_width > 0 else 0
+    return max(0, min(3, of_value), of_interval)
 
 
 def show_p_value(record: Mapping[str, Any]) -> str:
