@@ -15,8 +15,9 @@ PAGES = sorted(
 
 @pytest.mark.parametrize("page", PAGES, ids=lambda page: str(page.relative_to(ROOT)))
 def test_no_command_lets_configfile_swallow_its_target(page: Path) -> None:
-    # The flag takes several files: what follows the file must be an option, `--` or nothing.
-    commands = re.findall(r"^ *snakemake .*--configfile \S+(.*)", page.read_text(), re.MULTILINE)
+    # The flag takes several files: what follows them must be an option, `--` or nothing.
+    pattern = r"^ *snakemake .*--configfile(?: \S+\.yaml)+(.*)"
+    commands = re.findall(pattern, page.read_text(), re.MULTILINE)
     assert [rest for rest in commands if rest.strip() and not rest.strip().startswith("-")] == []
 
 
@@ -24,6 +25,12 @@ def test_no_command_lets_configfile_swallow_its_target(page: Path) -> None:
 def test_local_links_lead_somewhere(page: Path) -> None:
     links = re.findall(r"\]\((?!https?:)([^)#]+)\)", page.read_text())
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_the_readme_shows_the_main_table_of_the_reference_results() -> None:
+    shown = (ROOT / "README.md").read_text().split("<!-- table_claims -->\n")[1]
+    table = (ROOT / "results/reference/intrinsic/tables/table_claims.md").read_text()
+    assert shown.split("<!-- /table_claims -->")[0] == table
 
 
 def test_every_target_of_the_readme_is_a_rule() -> None:

@@ -63,7 +63,9 @@ def test_the_main_table_has_a_row_a_headline_and_language(tmp_path, values):
     table_claims(claims, values, labels=labels, languages={"en": "English"}, **outputs)
     lines = outputs["md"].read_text().splitlines()
     assert lines[0] == "|  | text | paper | SaGe | SaGe 1.0 |"
-    assert lines[2] == (r"| tokens, SaGe / BPE | English | 1.125 | 1.10 \[1.05, 1.15\] ✓ | 0.99 ✗ |")
+    assert lines[2] == (
+        r"| tokens, SaGe / BPE | English | 1.125 | 1.10 \[1.05, 1.15\] ✓ | 0.99 ✗ |"
+    )
     assert lines[3] == ""
     assert outputs["csv"].read_text().count("token_ratio") == 3
 
@@ -95,6 +97,7 @@ def test_reference_results_are_copied_with_a_page_that_tells_the_text(tmp_path, 
     assert "| corpus.txt | `" in page
     assert "| `vocabulary.final_size` | 16,000 | 4,000 |" in page
     assert "| reproduced | 1 |" in page
+    assert "    vocabulary:\n      final_size: 4000\n" in page
     assert "figure_y.pdf" in page
 
 

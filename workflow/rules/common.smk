@@ -104,6 +104,9 @@ PAPER_DOMAINS = [name for name in ("quora", "legal", "reviews") if name in DOMAI
 COMPARED = "bpe" in PAPER_TOKENIZERS and len(PAPER_TOKENIZERS) > 1
 COMPARED_TOKENIZERS = PAPER_TOKENIZERS if COMPARED else []
 COMPARED_LANGUAGES = LANGUAGES if COMPARED else []
+# Those whose sentences may be shown.
+SHOWN = config["analysis"]["example_languages"]
+EXAMPLE_LANGUAGES = [lang for lang in COMPARED_LANGUAGES if SHOWN == "all" or lang in SHOWN]
 # All tokenizers, those of the paper first: a figure gives colours by order.
 ALL_TOKENIZERS = [
     *PAPER_TOKENIZERS,
@@ -122,7 +125,10 @@ COMPARISON_FIGURES = [
     *(f"figure_fertility_{name}" for name in PAPER_DOMAINS),
     *(f"figure_ratio_{name}" for name in PAPER_DOMAINS),
 ]
-COMPARISON_TABLES = ["table_examples", "table_retokenization", "table_frequencies"]
+COMPARISON_TABLES = [
+    *(["table_examples", "table_retokenization"] if EXAMPLE_LANGUAGES else []),
+    "table_frequencies",
+]
 INTRINSIC_FIGURES = [*(COMPARISON_FIGURES if COMPARED else []), "figure_tokenizers"]
 INTRINSIC_TABLES = [
     *(COMPARISON_TABLES if COMPARED else []),

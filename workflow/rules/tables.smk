@@ -8,10 +8,10 @@
 rule table_examples:
     """Sentences with a piece that BPE keeps and SaGe drops (paper, Table 1)."""
     input:
-        lines=expand(result("corpus/{lang}.txt.zst"), lang=COMPARED_LANGUAGES),
+        lines=expand(result("corpus/{lang}.txt.zst"), lang=EXAMPLE_LANGUAGES),
         pieces=expand(
             result("vocab/{lang}/{tok}/pieces.txt"),
-            lang=COMPARED_LANGUAGES,
+            lang=EXAMPLE_LANGUAGES,
             tok=COMPARED_TOKENIZERS,
         ),
         paper=resource_file("paper_values.yaml"),
@@ -34,8 +34,8 @@ rule table_examples:
         mem_mb=memory(2000),
         runtime=30,
     params:
-        languages=COMPARED_LANGUAGES,
-        titles=language_titles(COMPARED_LANGUAGES),
+        languages=EXAMPLE_LANGUAGES,
+        titles=language_titles(EXAMPLE_LANGUAGES),
         labels=labels_of(COMPARED_TOKENIZERS),
         normalization=config["vocabulary"]["normalization"],
         max_word_chars=config["vocabulary"]["max_word_chars"],
@@ -47,11 +47,11 @@ rule table_examples:
 rule table_retokenization:
     """An ablation that reaches into a distant window (paper, Table 2)."""
     input:
-        lines=expand(result("corpus/{lang}.txt.zst"), lang=COMPARED_LANGUAGES),
-        initial=expand(result("vocab/{lang}/bpe_initial/pieces.txt"), lang=COMPARED_LANGUAGES),
+        lines=expand(result("corpus/{lang}.txt.zst"), lang=EXAMPLE_LANGUAGES),
+        initial=expand(result("vocab/{lang}/bpe_initial/pieces.txt"), lang=EXAMPLE_LANGUAGES),
         ablations=expand(
             result("vocab/{lang}/{tok}/ablations.parquet"),
-            lang=COMPARED_LANGUAGES,
+            lang=EXAMPLE_LANGUAGES,
             tok=COMPARED_TOKENIZERS[1:],
         ),
         paper=resource_file("paper_values.yaml"),
@@ -74,8 +74,8 @@ rule table_retokenization:
         mem_mb=memory(2000),
         runtime=30,
     params:
-        languages=COMPARED_LANGUAGES,
-        titles=language_titles(COMPARED_LANGUAGES),
+        languages=EXAMPLE_LANGUAGES,
+        titles=language_titles(EXAMPLE_LANGUAGES),
         labels=labels_of(COMPARED_TOKENIZERS[1:]),
         window=2,
         normalization=config["vocabulary"]["normalization"],

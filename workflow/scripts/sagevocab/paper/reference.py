@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import yaml
+
 from sagevocab.errors import UserError
 from sagevocab.paper.claims_page import count_verdicts
 from sagevocab.paper.report import differences, tokenizer_title
@@ -22,6 +24,7 @@ from sagevocab.state import file_digest, write_text
 
 log = logging.getLogger(__name__)
 
+_SHOWN_SETTINGS = ("seed", "vocabulary", "sage", "word2vec", "analysis")
 LARGEST_FILE = 500_000  # bytes; a larger figure or table stays behind
 
 
@@ -113,6 +116,10 @@ def _page(
         "",
         *_differences(run, values),
         "",
+        "All settings of the vocabularies and measurements:",
+        "",
+        *_settings(run["settings"]),
+        "",
         "## Made with",
         "",
         ", ".join(f"{name} {version}" for name, version in package_versions().items()),
@@ -161,6 +168,12 @@ def _digests(texts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
     for text in texts:
         for file in text["files"]:
             yield f"| {Path(file).name} | `{file_digest(file)}` |"
+
+
+def _settings(settings: Mapping[str, Any]) -> Iterator[str]:
+    shown = {key: settings[key] for key in _SHOWN_SETTINGS if key in settings}
+    plain = json.loads(json.dumps(shown))  # Snakemake's own mappings are no YAML
+    return (f"    {line}" for line in yaml.safe_dump(plain, sort_keys=True).splitlines())
 
 
 def _differences(run: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[str]:
