@@ -126,7 +126,7 @@ def _dress_panel(
     axes.grid(visible=True, axis="x")
     axes.grid(visible=False, axis="y")
     axes.tick_params(axis="y", length=0)
-    axes.locator_params(axis="x", nbins=3, min_n_ticks=2)
+    axes.locator_params(axis="x", nbins=2, steps=[1, 2, 4, 5, 10], min_n_ticks=2)
 
 
 def _on_the_axis(assessments: Assessments, paper: Mapping[str, Any], name: str) -> float | None:
