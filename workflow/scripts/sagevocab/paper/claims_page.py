@@ -126,7 +126,8 @@ def _rules(records: Sequence[Mapping[str, Any]]) -> list[str]:
     lines = [
         "## Rules",
         "",
-        "Written down before any value was looked at. By the kind of a claim:",
+        "Written down before any value was looked at, but for that of `neighbours_dip_rank`, which "
+        "docs/statistics.md tells. By the kind of a claim:",
         "",
     ]
     lines += ["| kind | reproduced if | same direction if |", "| --- | --- | --- |"]
