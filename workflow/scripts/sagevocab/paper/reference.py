@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from sagevocab.errors import UserError
-from sagevocab.paper.claims_page import count_verdicts
+from sagevocab.paper.claims_page import count_verdicts, read_records
 from sagevocab.paper.report import differences, tokenizer_title
 from sagevocab.paper.tables import read_paper_values
 from sagevocab.provenance import git_commit, package_versions
@@ -51,7 +51,7 @@ def build_reference(
         raise UserError(f"reference: {names} hold generated text; reference results are of real")
     output = Path(output)
     left = [Path(file).name for file in files if not _copy(Path(file), output)]
-    page = _page(texts, run, _read_json(claims), read_paper_values(paper), command, left)
+    page = _page(texts, run, read_records(claims), read_paper_values(paper), command, left)
     write_text(output / "README.md", page)
     log.info("%s: %d files", output, len(list(output.rglob("*"))))
 

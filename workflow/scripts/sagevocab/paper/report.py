@@ -21,7 +21,7 @@ from markupsafe import Markup
 
 from sagevocab import __version__
 from sagevocab.errors import UserError
-from sagevocab.paper.claims_page import count_verdicts, show_ours, show_value
+from sagevocab.paper.claims_page import count_verdicts, read_records, show_ours, show_value
 from sagevocab.paper.markup import literals, read_caption, read_table
 from sagevocab.paper.playground import playground_data
 from sagevocab.paper.verdicts import VERDICTS
@@ -137,10 +137,7 @@ def _plain(value: Any) -> Any:
 
 
 def _claims(path: Path | str, run: Mapping[str, Any]) -> dict[str, Any]:
-    try:
-        records = json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: holds no claims ({error}); delete it and run again") from error
+    records = read_records(path)
     tokenizers = list(dict.fromkeys(record["tokenizer"] for record in records))
     return {
         "origins": _origins(records),

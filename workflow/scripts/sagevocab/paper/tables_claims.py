@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
-from sagevocab.errors import UserError
 from sagevocab.paper.claims import read_claims
-from sagevocab.paper.claims_page import show_ours, show_value
+from sagevocab.paper.claims_page import read_records, show_ours, show_value
 from sagevocab.paper.formats import NOTHING, write_table
 from sagevocab.paper.verdicts import VERDICTS
 
@@ -38,7 +36,7 @@ def table_claims(
         UserError: `claims` is missing or damaged.
     """
     headlines = {c["id"]: c["headline"] for c in read_claims(values)["claims"] if "headline" in c}
-    records = [r for r in _read(claims) if r["id"] in headlines and r["tokenizer"] in labels]
+    records = [r for r in read_records(claims) if r["id"] in headlines and r["tokenizer"] in labels]
     rows = list(_rows(records, headlines, labels, languages))
     shown = pd.DataFrame(rows, columns=["", "text", "paper", *labels.values()])
     data = pd.DataFrame(
@@ -62,13 +60,6 @@ def table_claims(
 _COLUMNS = (
     "id", "language", "tokenizer", "preset", "paper", "ours", "low", "high", "p_adjusted", "verdict"
 )  # fmt: skip
-
-
-def _read(path: Files) -> list[dict[str, Any]]:
-    try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: holds no claims ({error}); delete it and run again") from error
 
 
 def _rows(
