@@ -95,6 +95,13 @@ WRONG = [
     ({"lm": {"pretrain": {"micro_batch": 31}}}, "config key lm.pretrain.micro_batch: 31 does not"),
     (
         {"lm": {"pretrain": {"sequence_length": 64}}},
+    (
+        {
+            "studies": {"readings": ["mine"]},
+            "reading_settings": {"mine": {"preset": "algorithm-1", "loss_lines": 10}},
+        },
+        "config key reading_settings.mine.loss_lines: a total loss is over all lines",
+    ),
         "config key lm.finetune.max_sequence_length: 128 is more than",
     ),
     ({"lm": {"pretrain": {"heads": 7}}}, "config key lm.pretrain.heads: 7 does not divide"),

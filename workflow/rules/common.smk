@@ -13,6 +13,7 @@ from sagevocab.config import missing_files
 from sagevocab.data.catalogue import load_catalogue, local_files, resolve_source
 from sagevocab.errors import UserError
 from sagevocab.provenance import source_digest
+from sagevocab.vocab.presets import DEFAULT_PRESET, overrides, reading_settings
 from snakemake.exceptions import WorkflowError
 
 CHECKOUT = Path(workflow.basedir).resolve()
@@ -372,11 +373,13 @@ def report_file(name):
 def preset_title(name):
     """Reading of the method that a SaGe tokenizer stands for, with overrides; None for others."""
     stanza = setting("tokenizer_settings", name)
-    if stanza["method"] != "sage":
-        return None
-    preset = stanza.get("preset", "algorithm-1")
-    plain = ("label", "method", "preset")
-    changed = [f"{key}: {value}" for key, value in sorted(stanza.items()) if key not in plain]
+    return title_of_reading(stanza) if stanza["method"] == "sage" else None
+
+
+def title_of_reading(stanza):
+    """Preset of a reading of the method, and the keys that override it."""
+    changed = [f"{key}: {value}" for key, value in sorted(overrides(stanza).items())]
+    preset = stanza.get("preset", DEFAULT_PRESET)
     return f"{preset} ({', '.join(changed)})" if changed else preset
 
 
@@ -566,15 +569,12 @@ def corpus_description(wildcards):
 def sage_reading(wildcards):
     """Which reading of SaGe a tokenizer is: its preset and the keys that override it."""
     stanza = setting("tokenizer_settings", wildcards.tok)
-    others = ("label", "method", "path")
-    overrides = {key: value for key, value in stanza.items() if key not in others}
-    return {"preset": "algorithm-1", **overrides}
+    return {"preset": stanza.get("preset", DEFAULT_PRESET), **overrides(stanza)}
 
 
-def decoder_reading(wildcards):
-    """The part of a reading that decides the decoder."""
-    reading = sage_reading(wildcards)
-    return {key: reading[key] for key in ("preset", "decoder") if key in reading}
+def sage_decoder(wildcards):
+    """The decoder of a SaGe tokenizer's ablation."""
+    return reading_settings(sage_reading(wildcards))["decoder"]
 
 
 def sage_parameters(wildcards):

@@ -24,7 +24,7 @@ def reading_label(name):
 
 def varied_values(name):
     """The (key, value) pairs that the study of sensitivity sets for a reading, one at a time."""
-    retrains = reading(name).get("retrain", reading(name)["preset"] == "algorithm-1")
+    retrains = reading_settings(reading(name))["retrain"]
     keys = [key for key in STUDIES["values"] if key != "retrain_every" or retrains]
     return [(key, value) for key in keys for value in STUDIES["values"][key]]
 
@@ -70,12 +70,6 @@ def study_sage(wildcards):
     }
 
 
-def study_decoder(name):
-    """The decoder of a reading."""
-    by_preset = {"algorithm-1": "greedy", "released-1.0": "merges"}
-    return reading(name).get("decoder", by_preset[reading(name)["preset"]])
-
-
 def study_word2vec():
     """Settings of the studies' embeddings."""
     return {**config["word2vec"], "lines": STUDIES["word2vec_lines"]}
@@ -86,7 +80,7 @@ def study_inputs(wildcards):
     build, size = study_build(wildcards), study_size(wildcards)
     sample, lang = build.get("sample", 1), wildcards.lang
     initial = f"studies/bpe/{lang}/{sample}.{size}"
-    decoder = study_decoder(build["reading"])
+    decoder = reading_settings(reading(build["reading"]))["decoder"]
     embeddings = f"studies/embeddings/{lang}/{sample}.{size}.{decoder}.{wildcards.seed}.npz"
     return {
         "words": result(f"studies/samples/{lang}/{sample}.words.npz"),
@@ -135,7 +129,7 @@ STUDY_LANGUAGES = LANGUAGES if READINGS else []
 FULL_SIZE = [
     name
     for name in tokenizers_of_method("sage")
-    if "bpe" in TOKENIZERS and preset_title(name) in ("algorithm-1", "released-1.0")
+    if "bpe" in TOKENIZERS and not overrides(setting("tokenizer_settings", name))
 ]
 RANKED_TOKENIZERS = tokenizers_of_method("sage")
 STUDY_FIGURES = ["figure_readings"] if READINGS else []
@@ -151,9 +145,7 @@ COUNTED = ("frequencies.parquet", "fertility.parquet", "neighbours.parquet", "li
 
 def reading_title(name):
     """Preset of a reading and the keys that override it."""
-    settings = reading(name)
-    changed = [f"{key}: {value}" for key, value in sorted(settings.items()) if key != "preset"]
-    return f"{settings['preset']} ({', '.join(changed)})" if changed else settings["preset"]
+    return title_of_reading(reading(name))
 
 
 def study_readings():

@@ -229,7 +229,7 @@ rule train_embeddings:
         mem_mb=memory(8000),
         runtime=480,
     params:
-        reading=decoder_reading,
+        decoder=sage_decoder,
         word2vec=config["word2vec"],
         seed=config["seed"],
         state_dir=state("embeddings/{lang}/{tok}"),

@@ -4,7 +4,6 @@ from sagevocab.provenance import job
 from sagevocab.vocab.bpe import merges_of_model, read_model
 from sagevocab.vocab.embeddings import Word2VecSettings, train_embeddings
 from sagevocab.vocab.pieces import read_pieces
-from sagevocab.vocab.sage import settings_from
 from sagevocab.vocab.segment import GreedySegmenter, MergeSegmenter
 from sagevocab.vocab.words import WordCorpus
 
@@ -12,7 +11,7 @@ with job(snakemake):
     inputs, params = snakemake.input, snakemake.params
     corpus, pieces = WordCorpus.load(inputs.words), read_pieces(inputs.pieces)
     segmenter = GreedySegmenter(pieces)
-    if settings_from(**params.reading).decoder == "merges":
+    if params.decoder == "merges":
         segmenter = MergeSegmenter(pieces, merges_of_model(read_model(inputs.model)), pieces)
     settings = Word2VecSettings(**params.word2vec, seed=params.seed)
     embeddings = train_embeddings(corpus, segmenter, settings, params.state_dir)

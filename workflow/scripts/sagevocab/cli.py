@@ -14,8 +14,8 @@ from pathlib import Path
 
 from sagevocab import __version__
 from sagevocab.errors import UserError
+from sagevocab.vocab.presets import DEFAULT_PRESET, PRESETS
 
-PRESETS = ("algorithm-1", "released-1.0")
 FORMATS = ("table", "csv", "json", "markdown")
 EXPORTS = ("huggingface", "pieces", "vocab")
 _INTERRUPTED, _BROKEN_PIPE = 130, 141
@@ -105,7 +105,7 @@ def _add_train(commands: argparse._SubParsersAction, with_settings: bool) -> Non
     add("--initial", default="bpe", metavar="bpe|unigram|PATH", help="what to prune: trained on "
         "the text, or a list of pieces, a sentencepiece .model, a folder with pieces.txt "
         "(default: %(default)s)")  # fmt: skip
-    add("--preset", default=PRESETS[0], choices=PRESETS, help="the paper as printed, or the "
+    add("--preset", default=DEFAULT_PRESET, choices=PRESETS, help="the paper as printed, or the "
         "program published for it (default: %(default)s)")  # fmt: skip
     add("--seed", type=int, default=1, metavar="N", help="(default: %(default)s)")
     add("--threads", type=int, metavar="N", help="change nothing but the time (default: all)")

@@ -13,6 +13,7 @@ from jsonschema.exceptions import best_match
 
 from sagevocab.data.catalogue import local_files
 from sagevocab.errors import UserError
+from sagevocab.vocab.presets import reading_settings
 
 BUDGETS = ("hours", "steps", "tokens")
 SOURCE_KINDS = ("path", "generator", "package", "dataset")
@@ -125,16 +126,25 @@ def _ablation_problems(config: dict[str, Any]) -> Iterator[str]:
             f"config key sage.candidates: {sage['candidates']} is below the {needed} pieces that "
             "are pruned between two rankings (prune_batch x rerank_every); raise it"
         )
+    for key, stanza in _readings(config):
+        reading = reading_settings(stanza)
+        if reading["loss"] == "total" and reading["loss_lines"] != "all":
+            yield (
+                f"config key {key}.loss_lines: a total loss is over all lines; set it to all, or "
+                "choose a mean loss"
+            )
+
+
+def _readings(config: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield the readings of SaGe that are built, by the keys of their stanzas."""
     for name in config["tokenizers"]:
         stanza = config["tokenizer_settings"][name]
-        printed = stanza.get("preset") == "algorithm-1"
-        loss = stanza.get("loss", "total" if printed else None)
-        lines = stanza.get("loss_lines", "all" if printed else None)
-        if loss == "total" and lines != "all":
-            yield (
-                f"config key tokenizer_settings.{name}.loss_lines: a total loss is over all "
-                "lines; set it to all, or choose a mean loss"
-            )
+        if stanza["method"] == "sage":
+            yield f"tokenizer_settings.{name}", stanza
+    if config["studies"]["enabled"]:
+        for name in config["studies"]["readings"]:
+            if name in config["reading_settings"]:
+                yield f"reading_settings.{name}", config["reading_settings"][name]
 
 
 def _study_problems(config: dict[str, Any]) -> Iterator[str]:

@@ -17,6 +17,7 @@ from sagevocab.errors import UserError
 from sagevocab.paper.studies import FULL, QUANTITIES, SAMPLE, builds_of
 from sagevocab.paper.style import MOST_STYLES, drawing, tokenizer_styles
 from sagevocab.paper.tables_studies import Assessments, require_studies
+from sagevocab.vocab.presets import overrides
 
 Files = str | Path
 
@@ -58,7 +59,7 @@ def figure_readings(
     assessments, readings, full, paper: as `table_readings` takes them.
     """
     require_studies(assessments)
-    rows = [(SAMPLE, row["name"], row["label"], _is_preset(row)) for row in readings]
+    rows = [(SAMPLE, row["name"], row["label"], not overrides(row)) for row in readings]
     rows += [(FULL, row["name"], f"{row['label']}, full size", True) for row in full]
     looks = _looks(assessments)
     height = _ROW_HEIGHT * len(rows) + 0.75
@@ -72,10 +73,6 @@ def figure_readings(
             axes.set_xlabel(title)
         _name_rows(grid[0, 0], rows)
         _readings_legend(figure, looks)
-
-
-def _is_preset(row: Mapping[str, Any]) -> bool:
-    return not set(row) - {"name", "label", "preset"}
 
 
 def _looks(assessments: Assessments) -> dict[str, tuple[str, str]]:

@@ -31,7 +31,7 @@ from sagevocab.paper.verdicts import (
     SAME_DIRECTION,
     VERDICTS,
 )
-from sagevocab.vocab.sage import PRESETS
+from sagevocab.vocab.presets import overrides, reading_settings
 
 Files = str | Path
 Row = dict[str, Any]
@@ -44,7 +44,6 @@ _LOSSES = {
 }
 _SIGNS = dict(zip(VERDICTS, ("✓", "≈", "✗", NOTHING), strict=True))
 _GIVEN = (REPRODUCED, SAME_DIRECTION, NOT_REPRODUCED)
-_SETTINGS = tuple(PRESETS["algorithm-1"])
 _SYMBOLS = {
     "prune_batch": "k",
     "candidates": "M",
@@ -150,7 +149,9 @@ def _readings_note(
         }
     )
     judges = f"most of {len(seeds)} seeds" if len(seeds) > 1 else "its files"
-    presets = [f"{row['label']} is {row['preset']}" for row in (*readings, *full) if _plain(row)]
+    presets = [
+        f"{row['label']} is {row['preset']}" for row in (*readings, *full) if not overrides(row)
+    ]
     return (
         f"Claims: the paper's statements about the language's training corpus that are reproduced "
         f"(✓), have the same direction (≈), or are not reproduced (✗), by the verdict that "
@@ -163,16 +164,6 @@ def _readings_note(
         "numbers are of "
         f"English. Presets: {'; '.join(presets) or 'none'}."
     )
-
-
-def _plain(row: Mapping[str, Any]) -> bool:
-    return not set(row) - {"name", "label", "preset"}
-
-
-def reading_settings(row: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what a reading sets, its preset written out."""
-    base = PRESETS[row["preset"]]
-    return {key: row.get(key, base[key]) for key in _SETTINGS}
 
 
 def _reading_records(
@@ -366,7 +357,7 @@ def _claims_note(columns: Sequence[tuple[str, Mapping[str, Any], str]]) -> str:
 
 def reading_title(row: Mapping[str, Any]) -> str:
     """Return a reading's preset and the keys that override it."""
-    changed = [f"{key}: {row[key]}" for key in _SETTINGS if key in row]
+    changed = [f"{key}: {value}" for key, value in overrides(row).items()]
     return f"{row['preset']}, {', '.join(changed)}" if changed else row["preset"]
 
 

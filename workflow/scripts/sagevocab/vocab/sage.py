@@ -37,6 +37,7 @@ from sagevocab.vocab.ablation import (
 )
 from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
 from sagevocab.vocab.pieces import is_single_character
+from sagevocab.vocab.presets import PRESETS
 from sagevocab.vocab.segment import GreedySegmenter, MergeSegmenter, Segmenter
 from sagevocab.vocab.words import WordCorpus
 
@@ -48,27 +49,6 @@ CONTEXT_MATRICES = {
     "shared": "E_T again: SaGe 1.0 and sage-tokenizer 2.0",
 }
 Trainer = Callable[[WordCorpus, Segmenter, Word2VecSettings, Path | None], Embeddings]
-
-PRESETS: dict[str, dict[str, Any]] = {
-    # The paper's algorithm (SaGe, its Algorithm 3) as printed.
-    "algorithm-1": {
-        "decoder": "greedy",
-        "loss": "total",
-        "loss_lines": "all",
-        "context_matrix": "own",
-        "retrain": True,
-        "push_back_line_start": False,
-    },
-    # How the authors' published code, version 1.0, reads it; docs/deviations.md has what is left.
-    "released-1.0": {
-        "decoder": "merges",
-        "loss": "mean_string_lines",
-        "loss_lines": 1000,
-        "context_matrix": "shared",
-        "retrain": False,
-        "push_back_line_start": True,
-    },
-}
 
 
 @dataclass(frozen=True)

@@ -35,6 +35,7 @@ from sagevocab.vocab.bpe import TrainingSettings
 from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
 from sagevocab.vocab.export import Card, WordSettings, export_greedy
 from sagevocab.vocab.initial import TRAINERS, InitialVocabulary, read_initial, train_initial
+from sagevocab.vocab.presets import DEFAULT_PRESET
 from sagevocab.vocab.progress import Listener, Progress, listening
 from sagevocab.vocab.sage import (
     SageSettings,
@@ -178,7 +179,7 @@ def train(
     vocab_size: int = 16_000,
     initial_size: int | None = None,
     initial: str | Path = "bpe",
-    preset: str = "algorithm-1",
+    preset: str = DEFAULT_PRESET,
     sage: Mapping[str, Any] | None = None,
     word2vec: Mapping[str, Any] | None = None,
     vocabulary: Mapping[str, Any] | None = None,
