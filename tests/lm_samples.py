@@ -7,6 +7,7 @@ import string
 from pathlib import Path
 
 from sagevocab.data.corpus import write_lines
+from sagevocab.lm.heldout import HeldoutSettings
 from sagevocab.lm.shards import build_shards
 from sagevocab.vocab.export import Card, WordSettings, export_greedy
 
@@ -28,6 +29,7 @@ TINY = {
     "steps": 6,
     "validation_every": 0.5,
 }
+ASKED = HeldoutSettings(lines=15, rate=0.3, seed=1)
 
 
 def sentences(count: int, seed: int = 0) -> list[str]:
@@ -57,5 +59,6 @@ def make_shards(folder: Path, lines: list[str] | None = None, sequence_length: i
         folder / "vocabulary",
         folder / "shards",
         sequence_length=sequence_length,
+        questions=ASKED,
     )
     return folder / "shards"

@@ -21,6 +21,7 @@ rule build_shards:
     output:
         train=result("shards/{lang}/{tok}/train.npy"),
         heldout=result("shards/{lang}/{tok}/heldout.npy"),
+        questions=result("shards/{lang}/{tok}/heldout.npz"),
         index=result("shards/{lang}/{tok}/index.json"),
     log:
         result("logs/build_shards/{lang}.{tok}.log"),
@@ -34,6 +35,11 @@ rule build_shards:
         runtime=120,
     params:
         sequence_length=config["lm"]["pretrain"]["sequence_length"],
+        questions={
+            "lines": config["lm"]["pretrain"]["heldout_lines"],
+            "rate": config["lm"]["pretrain"]["mask_rate"],
+            "seed": config["seed"],
+        },
         artefact=result("shards/{lang}/{tok}"),
         code=library_digest("lm.shards"),
     script:
@@ -68,7 +74,9 @@ rule pretrain_model:
         # A budget in updates or tokens has no known duration: two days, unless a profile says.
         runtime=120 + int(60 * (config["lm"]["pretrain"]["hours"] or 46)),
     params:
-        settings=config["lm"]["pretrain"],
+        settings={
+            key: value for key, value in config["lm"]["pretrain"].items() if key != "heldout_lines"
+        },
         name=lambda wildcards: f"{wildcards.lang}/{wildcards.tok} ({RUN})",
         synthetic=lambda wildcards: synthetic_language(wildcards.lang),
         seed=config["seed"],

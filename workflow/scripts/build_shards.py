@@ -6,6 +6,7 @@ from pathlib import Path
 # The tokenizer's threads are chosen when it is first used.
 os.environ["RAYON_NUM_THREADS"] = str(snakemake.threads)
 
+from sagevocab.lm.heldout import HeldoutSettings
 from sagevocab.lm.shards import build_shards
 from sagevocab.provenance import job
 
@@ -16,4 +17,5 @@ with job(snakemake):
         Path(snakemake.input.tokenizer).parent,
         Path(snakemake.output.index).parent,
         sequence_length=snakemake.params.sequence_length,
+        questions=HeldoutSettings(**snakemake.params.questions),
     )

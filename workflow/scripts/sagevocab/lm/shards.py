@@ -5,7 +5,8 @@ The lines of the corpus, in its order, are one stream of tokens, cut into rows o
     [CLS] t t t t … t [SEP]
 
 Rows start and end anywhere in a line (`▁` still marks where words start), no token is lost, and
-only the last row is filled up with [PAD]. Ids are uint16 where they fit, else uint32.
+only the last row is filled up with [PAD]. Ids are uint16 where they fit, else uint32. Words of
+held-out lines, to be asked of the model, stand beside them (`heldout`).
 """
 
 from __future__ import annotations
@@ -23,6 +24,8 @@ import numpy as np
 from sagevocab.data.corpus import read_lines
 from sagevocab.errors import UserError
 from sagevocab.lm.encoder import TextEncoder, load_encoder
+from sagevocab.lm.heldout import FILE as HELDOUT
+from sagevocab.lm.heldout import NOTHING, HeldoutSettings, write_heldout
 from sagevocab.state import atomic_path, write_json
 
 log = logging.getLogger(__name__)
@@ -59,8 +62,9 @@ def build_shards(
     output: str | Path,
     *,
     sequence_length: int,
+    questions: HeldoutSettings = NOTHING,
 ) -> None:
-    """Write `train.npy`, `heldout.npy` and `index.json` into the folder `output`.
+    """Write `train.npy`, `heldout.npy`, `heldout.npz` and `index.json` into the folder `output`.
 
     Args:
         train: lines to train on.
@@ -68,6 +72,7 @@ def build_shards(
         vocabulary: folder of the tokenizer.
         output: folder of the shards.
         sequence_length: tokens of a row, [CLS] and [SEP] included.
+        questions: which words of the held-out lines are asked.
 
     Raises:
         UserError: there is no text to train on, or a file can't be read.
@@ -78,7 +83,12 @@ def build_shards(
         counts[split] = _write_shard(output / f"{split}.npy", lines, encoder, sequence_length)
     if counts["train"].tokens == 0:
         raise UserError(f"{train}: holds no text to train on; check the corpus of this language")
+    asked = write_heldout(
+        output / HELDOUT, heldout, encoder, questions, sequence_length=sequence_length
+    )
+    log.info("%s: %s", output / HELDOUT, asked)
     index = {
+        "asked": asked,
         "sequence_length": sequence_length,
         "tokenizer": encoder.digest,
         **{split: asdict(counts[split]) for split in SPLITS},

@@ -1,0 +1,207 @@
+from __future__ import annotations
+
+import math
+import shutil
+
+import numpy as np
+import pytest
+import torch
+
+from lm_samples import ASKED, PIECES, make_shards, make_vocabulary
+from sagevocab.data.corpus import write_lines
+from sagevocab.errors import UserError
+from sagevocab.lm.encoder import load_encoder
+from sagevocab.lm.heldout import (
+    NOTHING,
+    HeldoutSettings,
+    HeldoutWords,
+    asked_words,
+    open_heldout,
+    score_words,
+    summarise_words,
+    write_heldout,
+)
+from sagevocab.state import write_npz
+
+PAD, UNK, CLS, SEP, MASK = range(5)
+
+
+def put(array):
+    return torch.from_numpy(array)
+
+
+def encoded(folder, lines, *, length=64, pieces=None, settings=ASKED):
+    """Held-out words of `lines` under a vocabulary in `folder`, and its encoder."""
+    encoder = load_encoder(make_vocabulary(folder, pieces))
+    write_lines(folder / "heldout.txt", lines)
+    path, text = folder / "heldout.npz", folder / "heldout.txt"
+    counts = write_heldout(path, text, encoder, settings, sequence_length=length)
+    return open_heldout(folder, encoder), encoder, counts
+
+
+class Fake:
+    """Logits that depend on every visible token of a row and on the place; remembers its calls."""
+
+    def __init__(self, size):
+        generator = torch.Generator().manual_seed(0)
+        self.seen = torch.randn(size, size, generator=generator, dtype=torch.float64)
+        self.place = torch.randn(80, size, generator=generator, dtype=torch.float64)
+
+    def __call__(self, inputs, positions, present):
+        bag = (self.seen[inputs] * present.unsqueeze(-1)).sum(1, keepdim=True)
+        return (bag / 8 + self.place[positions]).flatten(0, 1).float()
+
+
+def test_scores_worked_by_hand():
+    # [CLS] 5 6 7 [SEP]: the word "5 6" of 4 characters and the word "7" of 3, then a line of 8.
+    held = HeldoutWords(
+        lines=np.array([3, 9]),
+        ids=np.array([CLS, 5, 6, 7, SEP, CLS, 8, SEP]),
+        offsets=np.array([0, 5, 8]),
+        asked=np.array([[0, 1, 2, 4], [0, 3, 1, 3], [1, 1, 1, 1]]),
+        mask=MASK,
+    )
+    rows = {}
+
+    def logits_of(inputs, positions, present):
+        for row, places, shown in zip(inputs, positions, present, strict=True):
+            rows[tuple(row[shown].tolist())] = places.tolist()
+        # Piece 5 has 1/2, pieces 6 and 7 have 1/4, the rest nothing: 5 is the most probable.
+        probabilities = torch.tensor([1e-30] * 5 + [0.5, 0.25, 0.25, 1e-30])
+        return probabilities.log().expand(positions.numel(), -1)
+
+    frame = score_words(logits_of, held, pad=PAD, put=put, batch=8)
+    assert rows == {
+        (CLS, MASK, MASK, MASK, SEP): [1, 3],
+        (CLS, 5, MASK, 7, SEP): [2, 0],
+        (CLS, MASK, SEP): [1, 0],
+    }
+    first, second = frame.to_dict("records")
+    assert first.pop("nats") == pytest.approx(5 * math.log(2))
+    assert first == {
+        "line": 3,
+        "words": 2,
+        "characters": 7,
+        "pieces": 3,
+        "right_words": 0,
+        "right_pieces": 1,
+    }
+    assert second["nats"] == pytest.approx(30 * math.log(10), rel=1e-6)
+    assert summarise_words(frame.iloc[:1]) == {
+        "heldout_bits_per_character": pytest.approx(5 / 7),
+        "heldout_word_accuracy": 0,
+        "heldout_loss": pytest.approx(5 * math.log(2) / 3),
+        "heldout_accuracy": pytest.approx(1 / 3),
+    }
+
+
+LINES = ["the cat sees the house.", "a dog", "my sister, hears", "the ж moon", "teacher"]
+
+
+def one_word_at_a_time(held, encoder, logits_of):
+    """The nats of each asked word: a row and a call for every piece, without padding."""
+    nats = []
+    for number, start, pieces, _ in held.asked.tolist():
+        words = held.asked[held.asked[:, 0] == number].tolist()
+        total = 0.0
+        for step in range(pieces):
+            row = held.row(number).copy()
+            for _, begin, count, _ in words:
+                for place in range(step, count):
+                    row[begin + place] = encoder.mask
+            present = np.ones((1, len(row)), dtype=bool)
+            place = np.array([[start + step]])
+            logits = logits_of(put(row[None]), put(place), put(present))[0].double()
+            label = held.row(number)[start + step]
+            total -= (logits[label] - logits.logsumexp(0)).item()
+        nats.append(total)
+    return nats
+
+
+@pytest.mark.parametrize("batch", [1, 3, 64])
+def test_equals_asking_one_piece_at_a_time(tmp_path, batch):
+    settings = HeldoutSettings(lines=5, rate=0.6, seed=2)
+    held, encoder, _ = encoded(tmp_path, LINES, settings=settings)
+    assert held.asked[:, 2].max() > 3
+    logits_of = Fake(encoder.size)
+    frame = score_words(logits_of, held, pad=encoder.pad, put=put, batch=batch)
+    expected = np.bincount(held.asked[:, 0], one_word_at_a_time(held, encoder, logits_of))
+    np.testing.assert_allclose(frame["nats"], expected, rtol=1e-5)
+
+
+def test_a_words_pieces_are_its_own_and_its_characters_the_texts(tmp_path):
+    held, encoder, counts = encoded(tmp_path, LINES, settings=HeldoutSettings(5, 1.0, 1))
+    words = [(row, word) for row, line in enumerate(LINES) for word in line.split()]
+    known = [(row, word) for row, word in words if word != "ж"]
+    assert [
+        (row, held.row(row)[start : start + pieces].tolist(), characters)
+        for row, start, pieces, characters in held.asked.tolist()
+    ] == [(row, encoder.encode([word])[0], len(word)) for row, word in known]
+    assert counts == {"lines": 5, "words": len(known), "left_out": 1}
+
+
+def test_every_tokenizer_is_asked_the_same_words(tmp_path):
+    """Also with letters as pieces, where rows are too long for some of the words."""
+    held, *_ = encoded(tmp_path / "one", LINES)
+    letters = [piece for piece in PIECES if len(piece) == 1]
+    other, *_ = encoded(tmp_path / "two", LINES, pieces=letters)
+    cut, *_ = encoded(tmp_path / "three", LINES, pieces=letters, length=16)
+    assert held.lines.tolist() == other.lines.tolist() == cut.lines.tolist()
+    assert held.asked[:, [0, 3]].tolist() == other.asked[:, [0, 3]].tolist()
+    assert held.asked[:, 2].sum() < other.asked[:, 2].sum()
+    ends = cut.asked[:, 1] + cut.asked[:, 2]
+    assert (cut.row(0).size, cut.row(0)[-1]) == (16, SEP)
+    assert len(cut.asked) < len(other.asked)
+    assert (ends <= 15).all()
+
+
+def test_the_share_of_words_is_asked_and_at_least_one():
+    settings = HeldoutSettings(lines=1, rate=0.15, seed=1)
+    assert [len(asked_words(words, 0, settings)) for words in (1, 3, 10, 20, 40)] == [1, 1, 2, 3, 6]
+    chosen = [tuple(asked_words(40, line, settings)) for line in range(20)]
+    assert len(set(chosen)) == 20
+    assert all(len(set(words)) == 6 and max(words) < 40 for words in chosen)
+
+
+def test_lines_are_spread_over_the_text_and_empty_ones_skipped(tmp_path):
+    lines = [word for number in range(20) for word in ("", f"a dog{number % 10}")]
+    held, *_ = encoded(tmp_path, lines, settings=HeldoutSettings(5, 0.15, 1))
+    assert held.lines.tolist() == [1, 9, 17, 25, 33]
+
+
+@pytest.mark.parametrize(("lines", "settings"), [([], ASKED), (LINES, NOTHING)])
+def test_nothing_to_ask_scores_nothing(tmp_path, lines, settings):
+    held, encoder, _ = encoded(tmp_path, lines, settings=settings)
+    frame = score_words(None, held, pad=encoder.pad, put=put, batch=4)
+    assert len(held) == len(frame) == 0
+    assert all(math.isnan(value) for value in summarise_words(frame).values())
+
+
+def test_a_line_without_a_word_left_is_a_row_of_zeros(tmp_path):
+    held, encoder, _ = encoded(tmp_path, ["ж", "cat"])
+    frame = score_words(Fake(encoder.size), held, pad=encoder.pad, put=put, batch=4)
+    assert frame["words"].tolist() == [0, 1]
+    assert frame["nats"][0] == 0 < frame["nats"][1]
+
+
+def test_words_of_another_tokenizer_are_refused(tmp_path):
+    shards = make_shards(tmp_path)
+    assert len(open_heldout(shards, load_encoder(tmp_path / "vocabulary"))) == ASKED.lines
+    other = load_encoder(make_vocabulary(tmp_path / "other", [*PIECES, "ird"]))
+    with pytest.raises(UserError, match=r"heldout\.npz: these words were encoded with another"):
+        open_heldout(shards, other)
+
+
+def test_missing_or_damaged_words_are_refused(tmp_path):
+    shards = make_shards(tmp_path)
+    encoder = load_encoder(tmp_path / "vocabulary")
+    with pytest.raises(UserError, match=r"heldout\.npz: cannot be read"):
+        open_heldout(tmp_path, encoder)
+    write_npz(tmp_path / "heldout.npz", lines=np.zeros(1))
+    with pytest.raises(UserError, match=r"heldout\.npz: holds no held-out words"):
+        open_heldout(tmp_path, encoder)
+    shutil.copy(shards / "heldout.npz", tmp_path)
+    data = (tmp_path / "heldout.npz").read_bytes()
+    (tmp_path / "heldout.npz").write_bytes(data[: len(data) // 2])
+    with pytest.raises(UserError, match=r"heldout\.npz: cannot be read"):
+        open_heldout(tmp_path, encoder)
