@@ -97,6 +97,7 @@ class PretrainSettings:
     tokens: int | None = None
     validation_every: float = 0.05
     validation_batch: int = 16
+    heldout_lines: int = 1000
     precision: str = "auto"
     compile: bool = False
     checkpoint_minutes: float = 30.0
