@@ -16,6 +16,11 @@ ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
 
 
+SAME_FILE = {
+    split: {"path": "config.yaml", "format": "jsonl"} for split in ("train", "validation")
+}
+
+
 def merged(base: dict, override: dict) -> dict:
     """Deep merge, as Snakemake does with `--configfile`."""
     result = dict(base)
@@ -97,6 +102,15 @@ WRONG = [
         {"lm": {"pretrain": {"sequence_length": 64}}},
     (
         {
+    ({"lm": {"tokenizers": ["mine"]}}, "config key lm.tokenizers: 'mine' is not in tokenizers"),
+    (
+        {"task_settings": {"cola": {"source": SAME_FILE}}},
+        "config key task_settings.cola.source: train and validation are the same file; set",
+    ),
+    ({"lm": {"pretrain": {"steps": 10}}}, "exactly one of hours, steps, tokens"),
+    ({"lm": {"pretrain": {"micro_batch": 31}}}, "config key lm.pretrain.micro_batch: 31 does not"),
+    (
+        {"lm": {"pretrain": {"sequence_length": 64}}},
             "studies": {"readings": ["mine"]},
             "reading_settings": {"mine": {"preset": "algorithm-1", "loss_lines": 10}},
         },
@@ -155,6 +169,18 @@ WRONG = [
 @pytest.mark.parametrize(("override", "words"), WRONG)
 def test_a_mistake_is_one_line_with_the_key(paper: dict, override: dict, words: str) -> None:
     with pytest.raises(UserError) as caught:
+def test_a_validation_split_is_given_or_held_out(paper: dict) -> None:
+    stanza = paper["task_settings"]["cola"]
+    del stanza["source"]["validation"]
+    with pytest.raises(UserError, match=r"cola\.source\.validation: missing; .*validation_share"):
+        check_config(paper, SCHEMA)
+    stanza["validation_share"] = 0.1
+    check_config(paper, SCHEMA)
+    # One that is held out needs no file, and one that is given is not looked at.
+    stanza["source"]["validation"] = {"path": "no/such.jsonl"}
+    check_config(paper, SCHEMA)
+
+
         check_config(merged(paper, override), SCHEMA)
     assert words in str(caught.value)
     assert "\n" not in str(caught.value)

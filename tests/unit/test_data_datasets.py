@@ -6,7 +6,7 @@ import lzma
 import pandas as pd
 import pytest
 
-from sagevocab.data.datasets import normalise_task, prepare_task, read_rows, tags_to_iob2
+from sagevocab.data.datasets import RowPart, normalise_task, prepare_task, read_rows, tags_to_iob2
 from sagevocab.errors import UserError
 
 PAIR = {"text": "question", "text_pair": "sentence", "label": "label"}
@@ -162,6 +162,28 @@ def test_a_prepared_task_is_a_parquet_file_and_an_error_leaves_none(tmp_path) ->
     assert pd.read_parquet(output)["label"].tolist() == [1, 0]
 
 
+def test_a_split_may_take_a_part_of_its_rows(tmp_path) -> None:
+    rows = [{"sentence": str(n), "label": n % 2} for n in range(50)]
+    pd.DataFrame(rows).to_json(tmp_path / "rows", orient="records", lines=True)
+    columns = {"text": "sentence", "label": "label"}
+    shape = {"kind": "sequence", "columns": columns, "labels": [0, 1]}
+    taken = {}
+    for name, part in {
+        "train": RowPart((0.0, 0.8), None, 3),
+        "few": RowPart((0.0, 0.8), 10, 3),
+        "validation": RowPart((0.8, 1.0), None, 3),
+    }.items():
+        prepare_task([tmp_path / "rows"], tmp_path / name, "jsonl", part=part, **shape)
+        taken[name] = pd.read_parquet(tmp_path / name)["text"].astype(int).tolist()
+    assert sorted(taken["train"] + taken["validation"]) == list(range(50))
+    assert len(taken["validation"]) == 10 and len(taken["few"]) == 10
+    assert set(taken["few"]) < set(taken["train"])
+    assert all(numbers == sorted(numbers) for numbers in taken.values())
+    with pytest.raises(UserError, match=r"share 0\.999 to 1 holds none; set another validation"):
+        empty = RowPart((0.999, 1.0))
+        prepare_task([tmp_path / "rows"], tmp_path / "y", "jsonl", part=empty, **shape)
+
+
 # --- tags
 
 
@@ -211,6 +233,13 @@ def test_class_numbers_take_their_names_and_empty_sentences_go() -> None:
         ([[-1, -1]], ["O"], "unlabelled"),
         ([["O"]], None, "row 1: 1 tags for 2 tokens"),
         ([["O", "MISC"]], ["O", "PER"], "unknown tag 'MISC'"),
+        (
+            [["O", "Z-PER"]],
+            None,
+            "^F: column 'ner_tags', row 1: tag 'Z-PER' is no prefix",
+        ),
+        ([[0, 1]], ["O", "B-"], "tag 'B-' is no prefix and class"),
+        ([["B", "I"]], None, "tag 'B' names no class; write B-NAME"),
     ],
 )
 def test_bad_tags_are_one_line(tags, labels, told) -> None:

@@ -127,12 +127,7 @@ rule index_words:
 rule prepare_task:
     """Rows of one split of a task in the form that all tasks share (Section 5)."""
     input:
-        source=lambda wildcards: source_input(
-            "task_settings",
-            wildcards.task,
-            f"retrieved/tasks/{wildcards.task}/{wildcards.split}",
-            wildcards.split,
-        ),
+        source=lambda wildcards: task_input(wildcards.task, wildcards.split),
     output:
         rows=result("tasks/{task}/{split}.parquet"),
     log:
@@ -146,10 +141,15 @@ rule prepare_task:
         mem_mb=memory(4000),
         runtime=60,
     params:
-        source=lambda wildcards: source_form("task_settings", wildcards.task, wildcards.split),
+        source=lambda wildcards: source_form(
+            "task_settings",
+            wildcards.task,
+            task_origin(wildcards.task, wildcards.split),
+        ),
         kind=lambda wildcards: setting("task_settings", wildcards.task)["kind"],
         columns=lambda wildcards: setting("task_settings", wildcards.task)["columns"],
         labels=lambda wildcards: setting("task_settings", wildcards.task).get("labels"),
+        part=lambda wildcards: task_part(wildcards.task, wildcards.split),
         code=library_digest("data.datasets"),
     script:
         "../scripts/prepare_task.py"

@@ -1,7 +1,7 @@
 """Adapter of rule prepare_task."""
 
 from sagevocab.data.catalogue import read_source
-from sagevocab.data.datasets import prepare_task
+from sagevocab.data.datasets import RowPart, prepare_task
 from sagevocab.provenance import job
 
 with job(snakemake):
@@ -13,4 +13,5 @@ with job(snakemake):
         kind=snakemake.params.kind,
         columns=snakemake.params.columns,
         labels=snakemake.params.labels,
+        part=RowPart(**snakemake.params.part) if snakemake.params.part else None,
     )

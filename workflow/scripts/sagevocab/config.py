@@ -215,8 +215,10 @@ def _sources(config: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
             section = STANZAS[names]
             yield f"{section}.{name}.source", config[section][name]["source"]
     for name in config["tasks"] if config["lm"]["enabled"] else []:
-        for split, source in config["task_settings"][name]["source"].items():
-            yield f"task_settings.{name}.source.{split}", source
+        stanza = config["task_settings"][name]
+        for split, source in stanza["source"].items():
+            if split == "train" or not stanza["validation_share"]:
+                yield f"task_settings.{name}.source.{split}", source
 
 
 def missing_files(path: str | Sequence[str]) -> list[str]:
@@ -263,6 +265,24 @@ def _task_problems(config: dict[str, Any]) -> Iterator[str]:
                     f"config key task_settings.{name}.columns.{column}: missing; "
                     f"a task of kind {stanza['kind']} needs it"
                 )
+        yield from _validation_problems(name, stanza)
+
+
+def _validation_problems(name: str, stanza: dict[str, Any]) -> Iterator[str]:
+    """A validation split that is missing, or that a model was trained on."""
+    if stanza["validation_share"]:
+        return
+    train, validation = (stanza["source"].get(split) for split in ("train", "validation"))
+    if validation is None:
+        yield (
+            f"config key task_settings.{name}.source.validation: missing; give a source, or set "
+            f"task_settings.{name}.validation_share to hold out a share of the training rows"
+        )
+    elif train.get("path") and train.get("path") == validation.get("path"):
+        yield (
+            f"config key task_settings.{name}.source: train and validation are the same file; "
+            f"set task_settings.{name}.validation_share to hold out a share of its rows"
+        )
 
 
 def _model_problems(lm: dict[str, Any], tokenizers: list[str]) -> Iterator[str]:

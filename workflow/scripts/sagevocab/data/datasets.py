@@ -10,9 +10,11 @@ import csv
 import json
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -200,16 +202,51 @@ def prepare_task(
     kind: str,
     columns: dict[str, str],
     labels: Sequence[Any] | None,
+    part: RowPart | None = None,
 ) -> None:
     """Read one split of a task and write its rows (.parquet) as `normalise_task` makes them.
 
-    sources: files of one form; their rows follow one another.
+    sources: files of one form; their rows follow one another. part: which of the rows to take,
+    all if None.
+
+    Raises:
+        UserError: a file or a row is unusable, or no row is left; names it.
     """
     form = {"kind": kind, "columns": columns, "labels": labels}
     parts = [normalise_task(read_rows(file, format), source=file, **form) for file in sources]
     rows = pd.concat(parts, ignore_index=True)
-    log.info("%s: %d rows", ", ".join(map(str, sources)), len(rows))
+    names = ", ".join(map(str, sources))
+    if part is not None:
+        chosen = part.positions(len(rows))
+        if not len(chosen):
+            raise UserError(
+                f"{names}: of its {len(rows)} rows the share {part.share[0]:g} to "
+                f"{part.share[1]:g} holds none; set another validation_share"
+            )
+        log.info("%s: %d of %d rows taken", names, len(chosen), len(rows))
+        rows = rows.iloc[chosen].reset_index(drop=True)
+    log.info("%s: %d rows", names, len(rows))
     write_parquet(output, rows)
+
+
+@dataclass(frozen=True)
+class RowPart:
+    """A seeded part of a split's rows, in the order of the file.
+
+    share: [from, to] of a seeded shuffle; parts with adjacent shares never overlap.
+    most: number of rows at most, a seeded sample of that share; None for all.
+    """
+
+    share: tuple[float, float] = (0.0, 1.0)
+    most: int | None = None
+    seed: int = 1
+
+    def positions(self, count: int) -> np.ndarray:
+        """Return which of `count` rows are taken: int64[taken], ascending."""
+        order = np.random.default_rng(self.seed).permutation(count)
+        start, end = (round(count * edge) for edge in self.share)
+        # The first of a shuffle are a sample of it, and a larger cap keeps those of a smaller.
+        return np.sort(order[start:end][: self.most])
 
 
 def normalise_task(
@@ -339,14 +376,25 @@ def _tag_name(tag: Any, names: Sequence[str] | None, where: str) -> str:
             raise UserError(f"{where}: {_NO_LABEL}")
         if names is not None and tag not in names:
             raise UserError(f"{where}: unknown tag {tag!r}; `labels` has {', '.join(names)}")
-        return tag
+        return _checked_tag(tag, where)
     if tag == -1:
         raise UserError(f"{where}: {_NO_LABEL}")
     if names is None:
         raise UserError(f"{where}: tags are class numbers; name the classes in order in `labels`")
     if not 0 <= tag < len(names):
         raise UserError(f"{where}: class number {tag} is outside `labels` ({len(names)} names)")
-    return names[tag]
+    return _checked_tag(names[tag], where)
+
+
+def _checked_tag(tag: str, where: str) -> str:
+    """Refuse a prefix that no scheme has: as the name of a class it would be scored wrongly."""
+    if len(tag) > 1 and tag[1] == "-" and not _has_prefix(tag):
+        known = ", ".join(sorted(_STARTING | _INSIDE))
+        raise UserError(
+            f"{where}: tag {tag!r} is no prefix and class of a known scheme (prefixes: {known}); "
+            "mend the file"
+        )
+    return tag
 
 
 # --- tagging schemes
@@ -363,9 +411,11 @@ def tags_to_iob2(sentences: Sequence[Sequence[str]], where: str = "tags") -> lis
     a span for each run of equal tags. The scheme is that of all sentences together.
 
     Raises:
-        UserError: some tags have prefixes and some have none.
+        UserError: some tags have prefixes and some have none, or all are prefixes without a class.
     """
     named = {tag for sentence in sentences for tag in sentence if tag != "O"}
+    if named and named <= {"B", "I"}:
+        raise UserError(f"{where}: tag {min(named)!r} names no class; write {min(named)}-NAME")
     prefixed = {tag for tag in named if _has_prefix(tag)}
     if prefixed and prefixed != named:
         raise UserError(
