@@ -1,0 +1,286 @@
+"""Learning curves: reading and pairing, what is reached when, intervals, figure and table."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+from matplotlib.figure import Figure
+
+from sagevocab.analysis.stats import holm, paired_permutation
+from sagevocab.errors import UserError
+from sagevocab.paper.figures_learning import figure_learning_curves
+from sagevocab.paper.learning_curves import (
+    Curve,
+    bits_per_character,
+    draw_lines,
+    effort_ratio,
+    first_reached,
+    paired,
+    read_curve,
+    read_curves,
+    summarise_curves,
+    word_accuracy,
+)
+from sagevocab.paper.tables_learning import table_learning_curves
+from sagevocab.state import write_parquet
+
+BITS = math.log(2)
+
+
+def curve(bits, *, steps=None, lines=40, seed=0, spread=0.1) -> Curve:
+    """A curve of given bits per character, one value a validation, that lines scatter around."""
+    bits, rng = np.asarray(bits, dtype=float), np.random.default_rng(seed)
+    steps = np.asarray(steps or range(10, 10 * len(bits) + 1, 10), dtype=float)
+    characters = np.full(lines, 8.0)
+    noise = rng.normal(0, spread, lines)
+    noise -= noise.mean()
+    at = {"step": steps, "characters": 100 * steps, "seconds": 2 * steps}
+    return Curve(
+        at=pd.DataFrame(at),
+        lines=np.arange(lines),
+        words=np.full(lines, 2.0),
+        characters=characters,
+        nats=(bits[:, None] + noise) * characters * BITS,
+        right=np.round(2 * np.clip(1 / bits[:, None] + noise, 0, 1)),
+    )
+
+
+def write_model(folder: Path, of: Curve) -> Path:
+    """The files of a model that a curve is read from; training goes on between validations."""
+    steps = of.at["step"].astype(int)
+    asked = pd.DataFrame(
+        {
+            "step": np.repeat(steps, len(of.lines)),
+            "line": np.tile(of.lines, len(steps)),
+            "words": np.tile(of.words, len(steps)).astype(int),
+            "characters": np.tile(of.characters, len(steps)).astype(int),
+            "pieces": 3,
+            "nats": of.nats.ravel(),
+            "right_words": of.right.ravel().astype(int),
+            "right_pieces": 1,
+        }
+    )
+    write_parquet(folder / "heldout.parquet", asked)
+    every = np.arange(1, steps.max() + 1)
+    log = {"step": every, "characters": 100.0 * every, "seconds": 2.0 * every, "loss": 1.0}
+    write_parquet(folder / "training_log.parquet", pd.DataFrame(log))
+    return folder / "heldout.parquet"
+
+
+# --- reading and pairing
+
+
+def test_a_curve_is_read_as_it_was_written(tmp_path):
+    made = curve([4, 3, 2.5])
+    read = read_curve(write_model(tmp_path, made))
+    pd.testing.assert_frame_equal(read.at, made.at)
+    for name in ("lines", "words", "characters", "nats", "right"):
+        np.testing.assert_allclose(getattr(read, name), getattr(made, name))
+
+
+def test_lines_pair_where_all_were_asked_the_same_words_and_characters():
+    one, two, three = (curve([3, 2], lines=6, seed=seed) for seed in range(3))
+    two.words[1] = 1  # one word left out
+    two.characters[2] = 7  # other words
+    one.words[3] = two.words[3] = three.words[3] = 0  # nothing left for anyone
+    three = three.of_lines(np.array([True, True, True, True, False, True]))
+    pairs = paired([one, two, three])
+    assert [pair.lines.tolist() for pair in pairs] == [[0, 5]] * 3
+    np.testing.assert_array_equal(pairs[1].nats, two.nats[:, [0, 5]])
+
+
+def test_curves_are_read_by_language_tokenizer_and_seed(tmp_path):
+    made = {
+        (lang, tok, seed): curve([number + 3, 2], seed=number)
+        for number, (lang, tok, seed) in enumerate(
+            (lang, tok, seed) for lang in "ab" for tok in "xy" for seed in (0, 1, 2)
+        )
+    }
+    paths = {key: write_model(tmp_path.joinpath(*map(str, key)), one) for key, one in made.items()}
+    models = [path for key, path in paths.items() if key[2] == 0]
+    repeats = [path for key, path in paths.items() if key[2]]
+    panels = read_curves(["A", "B"], ["X", "Y"], models, repeats)
+    assert [list(panel) for panel in panels.values()] == [["X", "Y"]] * 2
+    found = [one for panel in panels.values() for curves in panel.values() for one in curves]
+    for one, expected in zip(found, made.values(), strict=True):
+        np.testing.assert_allclose(one.nats, expected.nats)
+
+
+def test_nothing_held_out_is_told_in_one_line(tmp_path):
+    empty = curve([3, 2]).of_lines(np.zeros(40, dtype=bool))
+    path = write_model(tmp_path, empty)
+    with pytest.raises(UserError, match=r"heldout_lines.*English has no held-out lines"):
+        read_curves(["English"], ["BPE"], [path], [])
+
+
+def test_a_file_that_lacks_or_misses_lines_is_told(tmp_path):
+    with pytest.raises(UserError, match=r"heldout\.parquet: cannot be read"):
+        read_curve(tmp_path / "heldout.parquet")
+    path = write_model(tmp_path, curve([3, 2]))
+    write_parquet(path, pd.read_parquet(path).iloc[:-1])
+    with pytest.raises(UserError, match=r"heldout\.parquet: validations or lines are missing"):
+        read_curve(path)
+
+
+# --- statistics
+
+
+def test_bits_and_accuracy_by_hand():
+    made = curve([4, 2], lines=2, spread=0)
+    made.nats[:] = [[8 * BITS, 24 * BITS], [4 * BITS, 12 * BITS]]
+    made.right[:] = [[0, 1], [2, 1]]
+    weights = np.array([[1.0, 1.0], [2.0, 0.0]])
+    np.testing.assert_allclose(bits_per_character(made, weights), [[2, 1], [1, 0.5]])
+    np.testing.assert_allclose(word_accuracy(made, weights), [[0.25, 0.75], [0, 1]])
+
+
+def test_a_target_is_reached_between_validations_at_one_or_never():
+    at = np.array([10.0, 20, 40])
+    values = np.array([[4, 3, 2], [4, 3, 2], [4, 3, 2], [4, 3, 2], [4, 2, 3]], dtype=float)
+    reached = first_reached(at, values, np.array([2.5, 3, 1.9, 5, 2.5]))
+    assert reached.tolist() == [30, 20, math.inf, 10, 17.5]
+
+
+def test_effort_is_compared_at_the_value_that_both_reach():
+    fast, slow = curve([4, 3, 2, 1.5], spread=0), curve([4, 3.5, 3, 2], spread=0)
+    weights = draw_lines(40, seed=1, resamples=20)
+    ratio = effort_ratio(fast, slow, weights, "step")
+    np.testing.assert_allclose(ratio, 30 / 40)
+    np.testing.assert_allclose(effort_ratio(slow, fast, weights, "seconds"), 40 / 30)
+
+
+def test_intervals_of_differences_are_paired_and_holm_goes_over_all():
+    panels = {
+        title: {
+            "BPE": [curve([4, 3, 2], seed=5, spread=0.5)],
+            "SaGe": [curve([4, 2.9, 1.9], seed=5, spread=0.5)],
+            "Other": [curve([4, 3, 2.02], seed=6, spread=0.5)],
+        }
+        for title in ("English", "Turkish")
+    }
+    data = summarise_curves(panels, baseline="BPE", seed=3).set_index(["language", "tokenizer"])
+    sage = data.loc[("English", "SaGe")]
+    name = "bits_per_character"
+    assert sage[f"{name}_high"] - sage[f"{name}_low"] > 0.1
+    # The same lines scatter in the same way, so that only the difference is left.
+    np.testing.assert_allclose(sage[f"{name}_difference"], -0.1)
+    np.testing.assert_allclose(sage[[f"{name}_difference_low", f"{name}_difference_high"]], -0.1)
+    other = data.loc[("English", "Other")]
+    assert other[f"{name}_difference_low"] < 0 < other[f"{name}_difference_high"]
+
+    tested = data.drop(index="BPE", level=1)
+    np.testing.assert_allclose(
+        tested[f"{name}_p_adjusted"], holm(tested[f"{name}_p_value"].to_numpy())
+    )
+    bpe, own = (panels["English"][label][0].nats[-1] for label in ("BPE", "SaGe"))
+    assert sage[f"{name}_p_value"] == paired_permutation(own, bpe, seed=3)
+    assert data.loc[("English", "BPE"), [f"{name}_difference", f"{name}_p_value"]].isna().all()
+    assert sage["step_to_baseline"] == pytest.approx(29)
+    assert sage["step_ratio"] == pytest.approx(29 / 30)
+    assert other["step_to_baseline"] == math.inf
+    assert other["step_ratio"] > 1
+
+
+def test_the_spread_is_over_pretraining_seeds():
+    curves = [curve([4, value], seed=number) for number, value in enumerate((2, 2.2, 2.4))]
+    data = summarise_curves({"English": {"BPE": curves}}, baseline="BPE", seed=1)
+    assert data["seeds"].tolist() == [3]
+    assert data["bits_per_character"][0] == pytest.approx(2)
+    assert data["bits_per_character_sd"][0] == pytest.approx(0.2)
+
+
+# --- figure and table
+
+
+@pytest.fixture
+def panels():
+    return {
+        "English": {
+            "BPE": [curve([4, 3, 2.2]), curve([4, 3.2, 2.3], seed=4)],
+            "SaGe": [curve([3.8, 2.9, 2.1], seed=1), curve([4, 2.9, 2.0], seed=3)],
+        },
+        "Turkish": {"BPE": [curve([4, 3.5])], "SaGe": [curve([4, 3.6], seed=2)]},
+    }
+
+
+LABELS = ["BPE", "SaGe", "Unigram"]
+
+
+def test_the_figure_has_two_rows_a_language_and_a_line_a_seed(panels, tmp_path, monkeypatch):
+    figures = []
+    monkeypatch.setattr(Figure, "savefig", lambda self, path, **_: _kept(figures, self, path))
+    files = {"pdf": tmp_path / "a.pdf", "png": tmp_path / "a.png"}
+    figure_learning_curves(panels, labels=LABELS, seed=1, **files)
+    axes = figures[0].axes
+    assert len(axes) == 12
+    assert [len(one.lines) for one in axes] == [4] * 6 + [2] * 6
+    own = axes[0].lines[0]
+    assert own.get_xdata().tolist() == [10, 20, 30]
+    np.testing.assert_allclose(own.get_ydata(), [4, 3, 2.2])
+    assert [len(one.collections) for one in axes] == [2] * 12
+    assert axes[3].get_ylabel() == "Words right (%)"
+    assert axes[5].get_xlabel() == "Training time (seconds)"
+
+
+def _kept(figures, figure, path):
+    figures.append(figure)
+    Path(path).write_bytes(b"")
+
+
+def test_the_figure_is_drawn_for_one_language_and_validation_and_is_stable(tmp_path):
+    for name in ("one", "two"):
+        figure_learning_curves(
+            {"English": {"BPE": [curve([4])]}},
+            labels=LABELS,
+            seed=1,
+            pdf=tmp_path / f"{name}.pdf",
+            png=tmp_path / f"{name}.png",
+        )
+    for form in ("pdf", "png"):
+        one, two = (tmp_path / f"{name}.{form}" for name in ("one", "two"))
+        assert one.read_bytes() == two.read_bytes()
+
+
+def test_a_figure_of_no_model_is_refused(tmp_path):
+    with pytest.raises(UserError, match=r"lm\.enabled"):
+        figure_learning_curves({}, labels=[], seed=1, pdf=tmp_path / "a", png=tmp_path / "b")
+
+
+def written(tmp_path, panels, baseline="BPE"):
+    files = {form: tmp_path / f"a.{form}" for form in ("tex", "csv", "md")}
+    table_learning_curves(panels, baseline=baseline, batch=8, length=16, seed=1, **files)
+    return files["md"].read_text(encoding="utf-8"), pd.read_csv(files["csv"])
+
+
+def test_the_table_shows_ends_differences_and_what_they_cost(panels, tmp_path):
+    text, data = written(tmp_path, panels)
+    rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()[:6]]
+    assert rows[0][:4] == ["Language", "Tokenizer"] + [
+        f"Bits per character ({part})" for part in ("final", "difference")
+    ]
+    assert [row[:2] for row in rows[2:]] == [
+        ["English", "BPE"],
+        ["", "SaGe"],
+        ["Turkish", "BPE"],
+        ["", "SaGe"],
+    ]
+    by_name = dict(zip(rows[0], rows[3], strict=True))
+    assert by_name["Bits per character (final)"].startswith("2.100 ± 0.0")
+    assert by_name["Bits per character (difference)"].startswith("−0.100 ± 0.0")
+    assert by_name["Bits per character (seeds)"] == f"{np.std([2.1, 2.0], ddof=1):.3f}"
+    assert by_name["To BPE's final bits (updates)"] == f"{20 + 10 * 0.7 / 0.8:.0f}"
+    assert rows[5][rows[0].index("To BPE's final bits (updates)")] == "not reached"
+    assert "20 to 30 updates of 8 rows of 16 tokens" in text
+    assert data["seeds"].tolist() == [2, 2, 1, 1]
+
+
+def test_the_table_without_bpe_compares_nothing(panels, tmp_path):
+    alone = {title: {"SaGe": panel["SaGe"]} for title, panel in panels.items()}
+    text, data = written(tmp_path, alone, baseline=None)
+    assert "difference" not in text
+    assert "To " not in text
+    assert data["bits_per_character"].round(3).tolist() == [2.1, 3.6]
