@@ -34,7 +34,6 @@ report: "workflow/report/workflow.rst"
 
 
 include: "workflow/rules/common.smk"
-include: "workflow/rules/common_studies.smk"
 include: "workflow/rules/retrieve.smk"
 include: "workflow/rules/corpus.smk"
 include: "workflow/rules/vocabulary.smk"

@@ -1,0 +1,97 @@
+"""Which language models are trained, on which tasks they are evaluated, and the tasks' rows."""
+
+SEEDS = config["lm"]["finetune"]["seeds"]
+SEQUENCE_TASKS = [name for name in TASKS if setting("task_settings", name)["kind"] == "sequence"]
+TOKEN_TASKS = [name for name in TASKS if setting("task_settings", name)["kind"] == "tokens"]
+DOWNSTREAM_TABLES = [
+    *(["table_sequence"] if LM_TOKENIZERS and SEQUENCE_TASKS else []),
+    *(["table_ner"] if LM_TOKENIZERS and TOKEN_TASKS else []),
+    *(["table_hyperparameters_pretraining"] if LM_TOKENIZERS else []),
+    *(["table_hyperparameters_finetuning"] if LM_TOKENIZERS else []),
+]
+
+
+def tasks_of(language):
+    """Evaluation tasks in a language."""
+    return [name for name in TASKS if setting("task_settings", name)["language"] == language]
+
+
+def model_files():
+    """The language model of every language and tokenizer in `lm.tokenizers`."""
+    return expand(
+        result("models/{lang}/{tok}/model.safetensors"), lang=LANGUAGES, tok=LM_TOKENIZERS
+    )
+
+
+def score_files():
+    """The score of every task, tokenizer and fine-tuning seed."""
+    return [
+        result(f"scores/{lang}/{tok}/{task}/{seed}.json")
+        for lang in LANGUAGES
+        for tok in LM_TOKENIZERS
+        for task in tasks_of(lang)
+        for seed in SEEDS
+    ]
+
+
+def score_files_of(tasks):
+    """Scores of some tasks, of every tokenizer with a model and every seed."""
+    return [
+        result(f"scores/{setting('task_settings', task)['language']}/{tok}/{task}/{seed}.json")
+        for tok in LM_TOKENIZERS
+        for task in tasks
+        for seed in SEEDS
+    ]
+
+
+def task_columns(tasks):
+    """Tasks as the columns of a score table."""
+    stanzas = {name: setting("task_settings", name) for name in tasks}
+    return [
+        {
+            "name": name,
+            "label": stanza.get("label", name),
+            "metric": stanza["metric"],
+            "synthetic": synthetic_task(name),
+        }
+        for name, stanza in stanzas.items()
+    ]
+
+
+def synthetic_task(name):
+    """Whether a task's examples, or the corpus of the models evaluated on it, are synthetic."""
+    stanza = setting("task_settings", name)
+    sources = [stanza["source"][split] for split in task_origins(name)]
+    return is_synthetic(*sources) or synthetic_language(stanza["language"])
+
+
+def task_origin(task, split):
+    """Which source of a task a split is taken from: its own, or a share of the training rows."""
+    shared = setting("task_settings", task).get("validation_share")
+    return "train" if shared else split
+
+
+def task_origins(task):
+    """The sources of a task that the run needs."""
+    return sorted({task_origin(task, split) for split in ("train", "validation")})
+
+
+def task_input(task, split):
+    """Input files of a split of a task."""
+    origin = task_origin(task, split)
+    return source_input("task_settings", task, f"retrieved/tasks/{task}/{origin}", origin)
+
+
+def task_part(task, split):
+    """Which rows of its source a split takes; None for all."""
+    stanza = setting("task_settings", task)
+    most, shared = stanza.get(f"max_{split}"), stanza.get("validation_share")
+    if not (most or shared):
+        return None
+    edges = {"train": (0.0, 1 - (shared or 0)), "validation": (1 - (shared or 1), 1.0)}
+    return {"share": edges[split], "most": most, "seed": config["seed"]}
+
+
+for name in TASKS if LM_TOKENIZERS else ():
+    for split in task_origins(name):
+        resolved_source("task_settings", name, split)

@@ -1,0 +1,60 @@
+"""What the report page and the reference page tell of a run."""
+
+
+def report_settings():
+    """The part of the configuration that the report page shows."""
+    shown = ("seed", "corpus", "vocabulary", "sage", "word2vec", "analysis", "lm")
+    used = {
+        "language_settings": LANGUAGES,
+        "domain_settings": DOMAINS,
+        "tokenizer_settings": TOKENIZERS,
+        "task_settings": TASKS if LM_TOKENIZERS else [],
+    }
+    stanzas = {key: {name: config[key][name] for name in names} for key, names in used.items()}
+    return {**{key: config[key] for key in shown if key in config}, **stanzas}
+
+
+def report_run():
+    """What the report and the reference page tell of the run."""
+    return {
+        "name": RUN,
+        "labels": dict(zip(TOKENIZERS, labels_of(TOKENIZERS))),
+        "presets": {name: preset_title(name) for name in TOKENIZERS},
+        "names": text_names(),
+        "synthetic": synthetic_names(),
+        "models": bool(LM_TOKENIZERS),
+        "settings": report_settings(),
+    }
+
+
+REFERENCE = "lm" if LM_TOKENIZERS else "intrinsic"
+REFERENCE_COMMAND = (
+    f"snakemake --configfile {' '.join(Path(file).name for file in workflow.overwrite_configfiles)}"
+    " -- all build_reference"
+)
+
+
+def reference_texts():
+    """The texts that tokenizers are trained and measured on, and those of the paper."""
+    corpora = [("language_settings", lang, lang, "train") for lang in LANGUAGES]
+    domains = [
+        ("domain_settings", name, setting("domain_settings", name)["language"], name)
+        for name in DOMAINS
+    ]
+    return [reference_text(*text) for text in [*corpora, *domains]]
+
+
+def reference_text(section, name, language, corpus):
+    """One text: what it is, its local files, and what stands in its place in the paper."""
+    source = resolved_source(section, name)
+    printed = CATALOGUE.get(setting(section, name)["source"].get("dataset"), {})
+    files = local_files(source["name"]) if source["kind"] == "path" else []
+    return {
+        "language": language,
+        "corpus": corpus,
+        "name": setting(section, name)["name"],
+        "title": source.get("title") or " and ".join(Path(file).name for file in files),
+        "licence": source.get("licence") or "not stated",
+        "files": files,
+        "paper": printed.get("title", "not in the paper"),
+    }

@@ -1,0 +1,98 @@
+"""Where texts and rows come from, and what reading them depends on."""
+
+CATALOGUE = load_catalogue(CHECKOUT / "workflow/resources/datasets.yaml")
+
+
+def resolved_source(section, name, split=None):
+    """Where a corpus, a domain text or a task's split comes from, in one dict."""
+    source, key = setting(section, name)["source"], f"{section}.{name}.source"
+    if split is not None:
+        source, key = source[split], f"{key}.{split}"
+    try:
+        resolved = resolve_source(source, CATALOGUE, key=key, split=split)
+    except UserError as error:
+        raise WorkflowError(f"config key {error}") from error
+    if resolved["kind"] == "path" and (missing := missing_files(resolved["name"])):
+        raise WorkflowError(f"config key {key}.path: there is no file {missing[0]!r}")
+    return resolved
+
+
+def source_form(section, name, split=None):
+    """Of a source, what reading it depends on."""
+    resolved = resolved_source(section, name, split)
+    return {field: resolved[field] for field in ("key", "kind", "format", "column", "sentences")}
+
+
+def generator_code(section, name, split=None):
+    """Digest of the generators, for a source that one of them makes."""
+    kind = resolved_source(section, name, split)["kind"]
+    return library_digest("data.generate") if kind == "generator" else None
+
+
+def source_input(section, name, retrieved, split=None):
+    """Input files of a source: local files themselves, else what a retrieve rule made of it."""
+    source = resolved_source(section, name, split)
+    if source["kind"] == "path":
+        return local_files(source["name"])
+    return [result(retrieved), result(f"{retrieved}.source.json")]
+
+
+def is_retrieved(source):
+    """Whether a source is fetched or generated, as opposed to a local file."""
+    return not source.get("path")
+
+
+def retrieved_files():
+    """What the run takes from outside; a source with a `path:` is used where it is."""
+    corpora = [
+        result(f"retrieved/corpora/{lang}")
+        for lang in LANGUAGES
+        if is_retrieved(setting("language_settings", lang)["source"])
+    ]
+    domains = [
+        result(f"retrieved/domains/{name}")
+        for name in DOMAINS
+        if is_retrieved(setting("domain_settings", name)["source"])
+    ]
+    tasks = [
+        result(f"retrieved/tasks/{task}/{split}")
+        for task in (TASKS if LM_TOKENIZERS else [])
+        for split in task_origins(task)
+        if is_retrieved(setting("task_settings", task)["source"][split])
+    ]
+    return [*corpora, *domains, *tasks]
+
+
+def is_dump(section, name):
+    """Whether a source may be a dump, whose extraction is worth many cores."""
+    return resolved_source(section, name)["format"] == "mediawiki"
+
+
+def corpus_lines(wildcards):
+    """The lines of a text that tokenizers are measured on."""
+    if wildcards.corpus == "train":
+        return result(f"corpus/{wildcards.lang}.txt.zst")
+    return result(f"corpus/domains/{wildcards.corpus}.txt.zst")
+
+
+def is_synthetic(*sources):
+    """Whether a generator makes the text of one of these sources (a `path:` wins over it)."""
+    return any(source.get("generator") and not source.get("path") for source in sources)
+
+
+def synthetic_language(lang):
+    """Whether a language's training corpus is synthetic, and with it all that is trained on it."""
+    return is_synthetic(setting("language_settings", lang)["source"])
+
+
+def synthetic_domain(name):
+    """Whether a domain text, or the corpus of the tokenizers measured on it, is synthetic."""
+    stanza = setting("domain_settings", name)
+    return is_synthetic(stanza["source"]) or synthetic_language(stanza["language"])
+
+
+# A source that can't be is reported now, not hours later when its rule is reached.
+for name in LANGUAGES:
+    resolved_source("language_settings", name)
+for name in DOMAINS:
+    resolved_source("domain_settings", name)
