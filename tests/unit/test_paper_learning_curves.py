@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from pathlib import Path
 
 import numpy as np
@@ -16,6 +17,7 @@ from sagevocab.paper.figures_learning import figure_learning_curves
 from sagevocab.paper.learning_curves import (
     Curve,
     bits_per_character,
+    difference_along,
     draw_lines,
     effort_ratio,
     first_reached,
@@ -153,6 +155,15 @@ def test_effort_is_compared_at_the_value_that_both_reach():
     np.testing.assert_allclose(effort_ratio(slow, fast, weights, "seconds"), 40 / 30)
 
 
+def test_differences_are_taken_where_both_curves_have_been():
+    first, second = curve([4, 3, 2], spread=0), curve([5, 4.5], steps=[15, 25], spread=0)
+    at, values = difference_along(first, second, np.ones((2, 40)), "step")
+    assert at.tolist() == [15, 20, 25]
+    np.testing.assert_allclose(values, [[3.5 - 5, 3 - 4.75, 2.5 - 4.5]] * 2)
+    late = curve([5, 4], steps=[40, 50])
+    assert difference_along(first, late, np.ones((2, 40)), "step")[1].shape == (2, 0)
+
+
 def test_intervals_of_differences_are_paired_and_holm_goes_over_all():
     panels = {
         title: {
@@ -210,20 +221,22 @@ def panels():
 LABELS = ["BPE", "SaGe", "Unigram"]
 
 
-def test_the_figure_has_two_rows_a_language_and_a_line_a_seed(panels, tmp_path, monkeypatch):
+def test_the_figure_has_three_rows_a_language_and_a_line_a_seed(panels, tmp_path, monkeypatch):
     figures = []
     monkeypatch.setattr(Figure, "savefig", lambda self, path, **_: _kept(figures, self, path))
     files = {"pdf": tmp_path / "a.pdf", "png": tmp_path / "a.png"}
-    figure_learning_curves(panels, labels=LABELS, seed=1, **files)
+    figure_learning_curves(panels, labels=LABELS, baseline="BPE", seed=1, **files)
     axes = figures[0].axes
-    assert len(axes) == 12
-    assert [len(one.lines) for one in axes] == [4] * 6 + [2] * 6
+    assert len(axes) == 18
+    # BPE's zero, SaGe and its other seed; in Turkish, one seed.
+    assert [len(one.lines) for one in axes[::3]] == [4, 3, 4, 2, 2, 2]
     own = axes[0].lines[0]
     assert own.get_xdata().tolist() == [10, 20, 30]
     np.testing.assert_allclose(own.get_ydata(), [4, 3, 2.2])
-    assert [len(one.collections) for one in axes] == [2] * 12
-    assert axes[3].get_ylabel() == "Words right (%)"
-    assert axes[5].get_xlabel() == "Training time (seconds)"
+    assert [len(one.collections) for one in axes[::3]] == [2, 1, 2] * 2
+    np.testing.assert_allclose(axes[3].lines[1].get_ydata(), [-0.2, -0.1, -0.1])
+    assert [axes[place].get_ylabel() for place in (3, 6)] == ["minus\nBPE", "Words\nright (%)"]
+    assert axes[8].get_xlabel() == "Training time (seconds)"
 
 
 def _kept(figures, figure, path):
@@ -236,6 +249,7 @@ def test_the_figure_is_drawn_for_one_language_and_validation_and_is_stable(tmp_p
         figure_learning_curves(
             {"English": {"BPE": [curve([4])]}},
             labels=LABELS,
+            baseline="BPE",
             seed=1,
             pdf=tmp_path / f"{name}.pdf",
             png=tmp_path / f"{name}.png",
@@ -247,7 +261,9 @@ def test_the_figure_is_drawn_for_one_language_and_validation_and_is_stable(tmp_p
 
 def test_a_figure_of_no_model_is_refused(tmp_path):
     with pytest.raises(UserError, match=r"lm\.enabled"):
-        figure_learning_curves({}, labels=[], seed=1, pdf=tmp_path / "a", png=tmp_path / "b")
+        figure_learning_curves(
+            {}, labels=[], baseline=None, seed=1, pdf=tmp_path / "a", png=tmp_path / "b"
+        )
 
 
 def written(tmp_path, panels, baseline="BPE"):
@@ -271,6 +287,7 @@ def test_the_table_shows_ends_differences_and_what_they_cost(panels, tmp_path):
     by_name = dict(zip(rows[0], rows[3], strict=True))
     assert by_name["Bits per character (final)"].startswith("2.100 ± 0.0")
     assert by_name["Bits per character (difference)"].startswith("−0.100 ± 0.0")
+    assert re.search(r" \(p = 0\.\d{4}\)$", by_name["Bits per character (difference)"])
     assert by_name["Bits per character (seeds)"] == f"{np.std([2.1, 2.0], ddof=1):.3f}"
     assert by_name["To BPE's final bits (updates)"] == f"{20 + 10 * 0.7 / 0.8:.0f}"
     assert rows[5][rows[0].index("To BPE's final bits (updates)")] == "not reached"

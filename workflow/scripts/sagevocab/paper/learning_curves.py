@@ -203,6 +203,29 @@ def effort_ratio(first: Curve, second: Curve, weights: np.ndarray, axis: str) ->
     return needs[0] / needs[1]
 
 
+def difference_along(
+    first: Curve, second: Curve, weights: np.ndarray, axis: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return bits per character of `first` minus those of `second` where both have been.
+
+    Between validations curves are straight lines. axis: one of `AXES`.
+    Returns places on the axis, float64[places], and float64[1 + resamples, places].
+    """
+    grids = [curve.at[axis].to_numpy() for curve in (first, second)]
+    low, high = max(grid[0] for grid in grids), min(grid[-1] for grid in grids)
+    at = np.unique(np.clip(np.concatenate(grids), low, high)) if low <= high else np.zeros(0)
+    values = [
+        bits_per_character(curve, weights) @ _between(grid, at)
+        for curve, grid in zip((first, second), grids, strict=True)
+    ]
+    return at, values[0] - values[1]
+
+
+def _between(grid: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Return float64[grid, places]: how much of each grid point a straight line has at a place."""
+    return np.array([np.interp(at, grid, point) for point in np.eye(len(grid))])
+
+
 def summarise_curves(panels: Curves, *, baseline: str | None, seed: int) -> pd.DataFrame:
     """Return where every model ends and what it needs, a row a language and tokenizer.
 

@@ -34,7 +34,7 @@ def table_learning_curves(
     Source: paper, Section 4, "Subword Fertility" (fewer update steps; left to future work).
     """
     data = summarise_curves(panels, baseline=baseline, seed=seed)
-    columns = [column for column in _columns(baseline) if column[2] in data]
+    columns = [c for c in _columns(baseline) if c[2] in data and data[c[2]].notna().any()]
     rows, blocks = [], []
     for language, block in data.groupby("language", sort=False):
         blocks += [len(rows)] if rows else []
@@ -81,16 +81,14 @@ def _columns(baseline: str | None) -> list[tuple[str, str, str, Callable[[Row, s
     ratio = f"Needed, over {baseline}"
     return [
         (bits, "final", "bits_per_character", _plus_minus(1, 3)),
-        (bits, "difference", "bits_per_character_difference", _plus_minus(1, 3)),
-        (bits, "p", "bits_per_character_p_adjusted", _p_value),
+        (bits, "difference", "bits_per_character_difference", _tested(1, 3)),
         (bits, "seeds", "bits_per_character_sd", _spread(1, 3)),
         (words, "final", "word_accuracy", _plus_minus(100, 1)),
-        (words, "difference", "word_accuracy_difference", _plus_minus(100, 1)),
-        (words, "p", "word_accuracy_p_adjusted", _p_value),
+        (words, "difference", "word_accuracy_difference", _tested(100, 1)),
         (words, "seeds", "word_accuracy_sd", _spread(100, 1)),
-        (reach, "updates", "step_to_baseline", _amount(1, ",.0f")),
-        (reach, "M characters", "characters_to_baseline", _amount(1e6, ",.3g")),
-        (reach, "minutes", "seconds_to_baseline", _amount(60, ",.3g")),
+        (reach, "updates", "step_to_baseline", _amount(1)),
+        (reach, "M characters", "characters_to_baseline", _amount(1e6)),
+        (reach, "minutes", "seconds_to_baseline", _amount(60)),
         (ratio, "updates", "step_ratio", _ratio),
         (ratio, "characters", "characters_ratio", _ratio),
         (ratio, "seconds", "seconds_ratio", _ratio),
@@ -115,17 +113,26 @@ def _signed(value: float, digits: int) -> str:
     return f"{value:.{digits}f}".replace("-", MINUS)
 
 
-def _p_value(row: Row, name: str) -> str:
-    if pd.isna(row[name]):
-        return NOTHING
-    return "< 0.001" if row[name] < 0.001 else f"{row[name]:.3f}"
+def _tested(factor: float, digits: int) -> Callable[[Row, str], str]:
+    plain = _plus_minus(factor, digits)
+
+    def form(row: Row, name: str) -> str:
+        p_value = row[name.replace("_difference", "_p_adjusted")]
+        if pd.isna(p_value):
+            return NOTHING
+        return f"{plain(row, name)} (p = {p_value:.4f})"
+
+    return form
 
 
-def _amount(unit: float, form: str) -> Callable[[Row, str], str]:
-    def shown(row: Row, name: str) -> str:
-        return "not reached" if math.isinf(row[name]) else format(row[name] / unit, form)
+def _amount(unit: float) -> Callable[[Row, str], str]:
+    def form(row: Row, name: str) -> str:
+        value = row[name] / unit
+        if math.isinf(value):
+            return "not reached"
+        return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
-    return shown
+    return form
 
 
 def _ratio(row: Row, name: str) -> str:
