@@ -16,13 +16,13 @@ import pytest
 import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
-from lm_samples import PIECES, TINY, make_shards, make_vocabulary
+from lm_samples import ASKED, PIECES, TINY, make_shards, make_vocabulary
 from sagevocab.errors import UserError
 from sagevocab.lm import pretrain as module
 from sagevocab.lm.encoder import load_encoder
 from sagevocab.lm.masking import IGNORED
 from sagevocab.lm.pretrain import PretrainSettings, pretrain
-from sagevocab.lm.training import choose_device
+from sagevocab.lm.training import Progress, choose_device
 
 SCRIPT = """
 import json, sys
@@ -103,8 +103,21 @@ def test_every_update_is_logged(model, corpus):
     assert log.characters.iloc[-1] == pytest.approx(40 * 8 / counts["rows"] * counts["characters"])
     assert log.seconds.is_monotonic_increasing
     assert np.flatnonzero(log.heldout_loss.notna()).tolist() == [19, 39]
-    speed = 40 * 8 * 16 / log.seconds.iloc[-1]
-    assert log.tokens_per_second.iloc[-1] == pytest.approx(speed)
+    # Validations and the first update count as seconds of the run, not of its pace.
+    assert log.tokens_per_second.iloc[-1] >= 40 * 8 * 16 / log.seconds.iloc[-1]
+    assert log.peak_share.between(0, 1, inclusive="neither").all()
+    assert log.waiting.between(0, 1).all()
+
+
+def test_held_out_lines_are_scored_at_every_validation(model, corpus):
+    log = pd.read_parquet(model / "training_log.parquet")
+    rows = pd.read_parquet(model / "heldout.parquet")
+    assert rows.columns[0] == "step"
+    for step, part in rows.groupby("step"):
+        assert len(part) == ASKED.lines
+        last = log[log.step == step].iloc[0]
+        assert last.heldout_loss == pytest.approx(part.nats.sum() / part.pieces.sum())
+    assert rows.step.unique().tolist() == [20, 40]
 
 
 def test_the_card_says_what_was_done(model):
@@ -156,10 +169,11 @@ def test_dropout_is_drawn_anew_for_each_update_and_repeatably(corpus):
 
 
 def test_validation_is_repeatable_and_without_dropout(corpus):
-    run = run_of(corpus, validation_batch=3)
-    first = module.validate(run)
-    assert module.validate(run) == first
-    assert module.validate(run_of(corpus, validation_batch=16)) == pytest.approx(first, rel=1e-5)
+    run, progress = run_of(corpus, validation_batch=3), Progress()
+    first = module.validate(run, progress)
+    assert module.validate(run, progress) == first
+    other = module.validate(run_of(corpus, validation_batch=16), progress)
+    assert other == pytest.approx(first, rel=1e-5)
 
 
 def test_a_killed_run_resumes_to_the_same_bytes(corpus, tmp_path):
@@ -238,8 +252,14 @@ def test_bf16_trains(corpus, tmp_path):
 
 def test_nothing_held_out_is_no_validation(corpus):
     run = run_of(corpus)
-    run = dataclasses.replace(run, heldout=run.heldout[0:0])
-    assert np.isnan(module.validate(run)).all()
+    held = run.heldout
+    empty = dataclasses.replace(
+        held, lines=held.lines[:0], ids=held.ids[:0], offsets=held.offsets[:1], asked=held.asked[:0]
+    )
+    progress = Progress()
+    scores = module.validate(dataclasses.replace(run, heldout=empty), progress)
+    assert np.isnan([*scores.values()]).all()
+    assert len(progress.heldout) == 0
 
 
 def test_a_loss_that_is_not_finite_names_the_key(corpus, tmp_path):
@@ -270,7 +290,7 @@ def test_too_little_memory_names_the_key(corpus, monkeypatch):
     def full(*arguments):
         raise torch.OutOfMemoryError("CUDA out of memory")
 
-    run = dataclasses.replace(run_of(corpus), logits_of=full)
+    run = dataclasses.replace(run_of(corpus), loss_of=full)
     with pytest.raises(UserError, match=r"^lm\.pretrain\.micro_batch: too little memory"):
         module.train_on(run, 0, 1e-3)
 

@@ -4,11 +4,14 @@
 #        corpus/{lang}.heldout.txt.zst, lines kept out of all training
 #        vocab/{lang}/{tok}/, a tokenizer
 # Out:   shards/{lang}/{tok}/   the corpus as rows of token ids
-#        models/{lang}/{tok}/   a folder that `AutoModelForMaskedLM` loads, and its training log
+#        models/{lang}/{tok}/   a folder that `AutoModelForMaskedLM` loads, its training log and what
+#                               it answered on held-out lines
 # Steps: encode and pack the corpus once a tokenizer, then train from scratch under the budget
 #
-# A killed training goes on from its last checkpoint when the rule runs again. `lm.gpus: 0` trains
-# on the CPU, with as many threads as `--set-threads pretrain_model=N` says.
+# A killed training goes on from its last checkpoint when the rule runs again. `lm.gpus: N` trains one
+# model on N GPUs of one machine, a process each; 0 trains on the CPU, with as many threads as
+# `--set-threads pretrain_model=N` says. While it runs, training_log.parquet and learning_curve.png
+# in logs/pretrain_model/{lang}.{tok}/ show how far it is.
 
 
 rule build_shards:
@@ -51,7 +54,7 @@ rule pretrain_model:
     input:
         shards=result("shards/{lang}/{tok}/index.json"),
         train=result("shards/{lang}/{tok}/train.npy"),
-        heldout=result("shards/{lang}/{tok}/heldout.npy"),
+        questions=result("shards/{lang}/{tok}/heldout.npz"),
         tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
         configuration=result("vocab/{lang}/{tok}/tokenizer_config.json"),
     output:
@@ -60,6 +63,7 @@ rule pretrain_model:
         tokenizer=result("models/{lang}/{tok}/tokenizer.json"),
         tokenizer_configuration=result("models/{lang}/{tok}/tokenizer_config.json"),
         log=result("models/{lang}/{tok}/training_log.parquet"),
+        heldout=result("models/{lang}/{tok}/heldout.parquet"),
         card=result("models/{lang}/{tok}/README.md"),
     log:
         result("logs/pretrain_model/{lang}.{tok}.log"),
@@ -67,21 +71,20 @@ rule pretrain_model:
         result("benchmarks/pretrain_model/{lang}.{tok}.tsv")
     conda:
         "../../envs/models.yaml"
-    threads: 4 if config["lm"]["gpus"] else 1
+    threads: 4 * config["lm"]["gpus"] or 1
     resources:
-        mem_mb=memory(16000 if config["lm"]["gpus"] else 6000),
+        mem_mb=memory(6000 + 10000 * config["lm"]["gpus"]),
         gpu=config["lm"]["gpus"],
         # A budget in updates or tokens has no known duration: two days, unless a profile says.
         runtime=120 + int(60 * (config["lm"]["pretrain"]["hours"] or 46)),
     params:
-        settings={
-            key: value for key, value in config["lm"]["pretrain"].items() if key != "heldout_lines"
-        },
+        settings=config["lm"]["pretrain"],
         name=lambda wildcards: f"{wildcards.lang}/{wildcards.tok} ({RUN})",
         synthetic=lambda wildcards: synthetic_language(wildcards.lang),
         seed=config["seed"],
         gpus=config["lm"]["gpus"],
         state_dir=state("models/{lang}/{tok}"),
+        live=result("logs/pretrain_model/{lang}.{tok}"),
         artefact=result("models/{lang}/{tok}"),
         code=library_digest("lm.pretrain"),
     script:

@@ -6,15 +6,18 @@ from sagevocab.lm.pretrain import PretrainSettings, pretrain
 from sagevocab.provenance import job
 
 with job(snakemake):
+    settings = PretrainSettings.from_config(snakemake.params.settings)
     pretrain(
         Path(snakemake.input.shards).parent,
         Path(snakemake.input.tokenizer).parent,
         Path(snakemake.output.weights).parent,
-        PretrainSettings.from_config(snakemake.params.settings),
+        settings,
         name=snakemake.params.name,
         synthetic=snakemake.params.synthetic,
         seed=snakemake.params.seed,
         threads=snakemake.threads,
         gpus=snakemake.params.gpus,
         state_dir=snakemake.params.state_dir,
+        replay=settings.replay_of(lang=snakemake.wildcards.lang, tok=snakemake.wildcards.tok),
+        live=snakemake.params.live,
     )

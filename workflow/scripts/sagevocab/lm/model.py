@@ -91,6 +91,20 @@ def masked_logits(
     return model.lm_head(states.gather(1, index)).flatten(0, 1).float()
 
 
+def masked_loss(
+    model: RobertaPreLayerNormForMaskedLM,
+    inputs: torch.Tensor,
+    positions: torch.Tensor,
+    labels: torch.Tensor,
+    present: torch.Tensor | None,
+) -> torch.Tensor:
+    """Return the loss in nats, summed over the masked tokens; see `masked_logits`.
+
+    labels: int64[rows, masked], the ids that stood there, or IGNORED.
+    """
+    return summed_loss(masked_logits(model, inputs, positions, present), labels.flatten())
+
+
 def summed_loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
     """Return the loss in nats, summed over the `labels` that are not IGNORED."""
     return functional.cross_entropy(logits, labels, ignore_index=IGNORED, reduction="sum")

@@ -14,6 +14,7 @@ from __future__ import annotations
 import logging
 import math
 from collections.abc import Callable
+from contextlib import closing
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any
@@ -23,17 +24,25 @@ import torch
 from transformers.models.roberta_prelayernorm import RobertaPreLayerNormForMaskedLM
 
 from sagevocab.errors import UserError
+from sagevocab.lm.batches import Batch, Batches, Part, prepare
+from sagevocab.lm.card import card
 from sagevocab.lm.encoder import TextEncoder, load_encoder
-from sagevocab.lm.masking import MaskedRows, mask_rows
-from sagevocab.lm.model import build_model, masked_logits, model_folder, save_model, summed_loss
+from sagevocab.lm.heldout import FILE as HELDOUT
+from sagevocab.lm.heldout import HeldoutWords, open_heldout, score_words, summarise_words
+from sagevocab.lm.journal import NO_VALIDATION, Journal, Scale
+from sagevocab.lm.launch import launch
+from sagevocab.lm.live import Live
+from sagevocab.lm.masking import MaskedRows, mask_rows, masked_per_row
+from sagevocab.lm.memory import check_memory
+from sagevocab.lm.model import build_model, masked_logits, masked_loss, model_folder, save_model
 from sagevocab.lm.schedule import BudgetSchedule, ReplaySchedule, Schedule, crosses
 from sagevocab.lm.shards import Shard, open_shards
+from sagevocab.lm.team import Gradients, Team, even_parts, in_team, joined_team
+from sagevocab.lm.throughput import flops_per_update, peak_flops
 from sagevocab.lm.training import (
     DROPOUT,
-    HELDOUT_MASKS,
     INITIAL_WEIGHTS,
     MASKS,
-    REPORT_SECONDS,
     Checkpoints,
     Clock,
     Device,
@@ -42,7 +51,6 @@ from sagevocab.lm.training import (
     choose_device,
     examples_of,
     generator,
-    hours_minutes_seconds,
     make_optimizer,
     memory_for,
     seed_torch,
@@ -51,6 +59,9 @@ from sagevocab.provenance import source_digest
 from sagevocab.state import ResumableState, fingerprint, write_parquet, write_text
 
 log = logging.getLogger(__name__)
+
+WORKER = "sagevocab.lm.worker"
+ALONE = Team()
 
 ARCHITECTURE = (
     "layers",
@@ -70,7 +81,7 @@ class PretrainSettings:
 
     Exactly one of `hours`, `steps` (updates) and `tokens` (positions of the rows trained on) is
     the budget. Validation runs whenever another `validation_every` of the budget is spent, and at
-    the end.
+    the end. `replay` is a training log whose learning rates replace schedule and budget.
     """
 
     layers: int = 24
@@ -98,6 +109,7 @@ class PretrainSettings:
     validation_every: float = 0.05
     validation_batch: int = 16
     heldout_lines: int = 1000
+    replay: str | None = None
     precision: str = "auto"
     compile: bool = False
     checkpoint_minutes: float = 30.0
@@ -130,6 +142,20 @@ class PretrainSettings:
                     "does"
                 )
 
+    def replay_of(self, **names: str) -> str | None:
+        """Return `replay` with `names` (lang, tok) filled in.
+
+        Raises:
+            UserError: it holds another name.
+        """
+        try:
+            return self.replay and self.replay.format(**names)
+        except (KeyError, IndexError, ValueError) as error:
+            known = ", ".join(f"{{{name}}}" for name in names)
+            raise UserError(
+                f"lm.pretrain.replay: {self.replay}: only {known} can be filled in"
+            ) from error
+
     def budget_schedule(self) -> BudgetSchedule:
         """Return the schedule that the budget drives; tokens become whole updates, rounded up."""
         updates, seconds = self.steps, None
@@ -148,17 +174,20 @@ class PretrainSettings:
 
 @dataclass(frozen=True)
 class Pretraining:
-    """What an update of one run needs."""
+    """What an update of one run needs, in one of the processes that train it."""
 
     settings: PretrainSettings
     seed: int
     encoder: TextEncoder
     train: Shard
-    heldout: MaskedRows
+    heldout: HeldoutWords
     device: Device
+    team: Team
     model: RobertaPreLayerNormForMaskedLM
     optimizer: torch.optim.AdamW
-    logits_of: Callable[..., torch.Tensor]
+    gradients: Gradients
+    batches: Batches
+    loss_of: Callable[..., torch.Tensor]
 
 
 def pretrain(
@@ -172,58 +201,140 @@ def pretrain(
     seed: int,
     threads: int = 1,
     gpus: int = 0,
+    processes: int | None = None,
     state_dir: str | Path | None = None,
     checkpoint_updates: int | None = None,
     replay: str | Path | None = None,
+    live: str | Path | None = None,
 ) -> None:
     """Train a model and write it as a folder that `AutoModelForMaskedLM` loads.
+
+    With several processes, one a GPU, it starts them with torchrun and waits for them. Started by
+    torchrun itself (see `worker`), it is one of them.
 
     Args:
         shards: folder written by `build_shards` with the same tokenizer.
         vocabulary: folder of the tokenizer; its files are copied into the model's.
-        output: folder of the model: weights, configuration, tokenizer, training log, card.
+        output: folder of the model: weights, configuration, tokenizer, training log, scores of
+            the held-out lines, card.
         settings: section `lm.pretrain`.
         name: what the card calls the model.
         synthetic: whether the corpus is generated text, which the card must say.
         seed: of weights, order, masks and dropout.
-        threads: threads of the CPU.
-        gpus: 0 for the CPU, 1 for a GPU.
+        threads: threads of the CPU, of all processes together.
+        gpus: how many train; 0 for the CPU.
+        processes: how many train; None is one a GPU.
         state_dir: where checkpoints are kept until the run is done; None keeps none.
         checkpoint_updates: checkpoint after every so many updates too.
         replay: a training_log.parquet whose learning rates, one an update, replace schedule and
-            budget.
+            budget; None takes `settings.replay`.
+        live: folder in which log and learning curve are renewed while it runs; None for nowhere.
 
     Raises:
         UserError: shards of another tokenizer, too little text, no device, a loss that is not
             finite, too little memory.
     """
-    device = choose_device(gpus, settings.precision, threads)
+    processes = max(gpus, 1) if processes is None else processes
+    replay = settings.replay if replay is None else replay
+    options = {
+        "threads": threads,
+        "gpus": gpus,
+        "processes": processes,
+        "checkpoint_updates": checkpoint_updates,
+        "state_dir": _text(state_dir),
+        "replay": _text(replay),
+        "live": _text(live),
+    }
+    places = {"shards": shards, "vocabulary": vocabulary, "output": output}
+    task = {"name": name, "synthetic": synthetic, "seed": seed}
+    if processes > 1 and not in_team():
+        paths = {key: _text(path) for key, path in places.items()}
+        launch(WORKER, paths | {"settings": asdict(settings)} | task | options, processes)
+        return
+    with joined_team(gpus) as team:
+        _pretrain(team, settings, **places, **task, **options)
+
+
+def _text(path: str | Path | None) -> str | None:
+    return None if path is None else str(path)
+
+
+def _pretrain(
+    team: Team,
+    settings: PretrainSettings,
+    *,
+    shards: str | Path,
+    vocabulary: str | Path,
+    output: str | Path,
+    name: str,
+    synthetic: bool,
+    seed: int,
+    threads: int,
+    gpus: int,
+    processes: int,
+    state_dir: str | Path | None,
+    checkpoint_updates: int | None,
+    replay: str | Path | None,
+    live: str | Path | None,
+) -> None:
+    device = choose_device(gpus, settings.precision, max(1, threads // team.size), team.local_rank)
     encoder = load_encoder(vocabulary)
     train, heldout = _open(Path(shards), encoder, settings)
     schedule = _schedule(settings, replay)
-    run = _prepare(settings, seed, encoder, train, heldout, device)
-    state = ResumableState(state_dir, _fingerprint(run, Path(shards), schedule))
-    checkpoints = Checkpoints(
-        state, seconds=settings.checkpoint_minutes * 60, updates=checkpoint_updates
+    run = _prepare(settings, seed, encoder, train, heldout, device, team)
+    checkpoints, progress = _resume(
+        run, _fingerprint(run, Path(shards), schedule), state_dir, checkpoint_updates
     )
-    progress = checkpoints.restore(run.model, run.optimizer)
     _announce(run)
-    _train(run, schedule, progress, checkpoints)
-    with model_folder(Path(output)) as folder:
-        save_model(run.model, Path(vocabulary), folder)
-        frame = pd.DataFrame(progress.log).astype({"step": "int64"})
-        write_parquet(folder / "training_log.parquet", frame)
-        write_text(folder / "README.md", _card(name, synthetic, run, frame))
-    state.clear()
+    with closing(Live(live if team.leads else None)) as shown, closing(run.batches):
+        journal = _train(run, schedule, progress, checkpoints, shown)
+    if team.leads:
+        with model_folder(Path(output)) as folder:
+            save_model(run.model, Path(vocabulary), folder)
+            frame = journal.frame()
+            write_parquet(folder / "training_log.parquet", frame)
+            write_parquet(folder / "heldout.parquet", progress.heldout)
+            write_text(folder / "README.md", card(name, synthetic, settings, seed, frame))
+        checkpoints.clear()
+
+
+def _resume(
+    run: Pretraining,
+    mark: str,
+    state_dir: str | Path | None,
+    checkpoint_updates: int | None,
+) -> tuple[Checkpoints, Progress]:
+    """Open the checkpoints and load the newest; the first process keeps them, all read them."""
+    if not run.team.leads:
+        run.team.wait()
+    state = ResumableState(state_dir, mark)
+    if run.team.leads:
+        run.team.wait()
+    seconds = run.settings.checkpoint_minutes * 60
+    checkpoints = Checkpoints(state, seconds=seconds, updates=checkpoint_updates)
+    progress = checkpoints.restore(run.model, run.optimizer)
+    if run.team.agree(progress.updates) != progress.updates:
+        raise UserError(
+            f"{state_dir}: the training processes read different checkpoints; they must see the "
+            "same files (or delete the folder to begin again)"
+        )
+    return checkpoints, progress
 
 
 def _train(
-    run: Pretraining, schedule: Schedule, progress: Progress, checkpoints: Checkpoints
-) -> None:
-    settings, clock = run.settings, Clock(progress.seconds)
-    spent = schedule.share(progress.updates, progress.seconds)
+    run: Pretraining,
+    schedule: Schedule,
+    progress: Progress,
+    checkpoints: Checkpoints,
+    live: Live,
+) -> Journal:
+    settings, team, clock = run.settings, run.team, Clock(progress.seconds)
+    journal = Journal(_scale(run), progress, clock, live)
+    spent = schedule.share(progress.updates, team.agree(progress.seconds))
+    journal.begin(spent)
     while spent < 1:
-        rate = schedule.rate(progress.updates, clock.seconds())
+        began = clock.seconds()
+        rate = schedule.rate(progress.updates, team.agree(began))
         loss = train_on(run, progress.updates, rate)
         if not math.isfinite(loss):
             raise UserError(
@@ -231,73 +342,101 @@ def _train(
                 f"at a peak rate of {settings.learning_rate:g}; set a lower one"
             )
         progress.updates += 1
-        before, spent = spent, schedule.share(progress.updates, clock.seconds())
+        now = clock.seconds()
+        before, spent = spent, schedule.share(progress.updates, team.agree(now))
+        if not team.leads:
+            continue
         due = spent >= 1 or crosses(before, spent, settings.validation_every)
-        heldout = validate(run) if due else (math.nan, math.nan)
+        validation = validate(run, progress) if due else NO_VALIDATION
         progress.seconds = clock.seconds()
-        _record(run, progress, loss, rate, heldout)
-        if due or progress.updates == 1 or clock.is_due("report", REPORT_SECONDS):
-            _report(progress, spent)
+        journal.record(
+            loss=loss,
+            rate=rate,
+            duration=now - began,
+            waited=run.batches.waited,
+            validation=validation,
+        )
+        journal.tell(spent, validated=due)
         checkpoints.save_if_due(clock, run.model, run.optimizer, progress)
+    return journal
 
 
 def batch_of(run: Pretraining, update: int) -> MaskedRows:
-    """Return what an update trains on: a function of the seed and the update, nothing else."""
-    settings = run.settings
-    chosen = examples_of(update, settings.batch, len(run.train.rows), run.seed)
-    rng = generator(run.seed, MASKS, update)
-    return mask_rows(run.train.rows[chosen], settings.mask_rate, run.encoder, rng)
+    """Return what an update trains on, over all processes: a function of the seed and the update.
+
+    Masks are drawn for all its rows at once, so they don't depend on who trains on which.
+    """
+    return _masked(run.settings, run.train, run.encoder, run.seed, update)
+
+
+def _masked(
+    settings: PretrainSettings, train: Shard, encoder: TextEncoder, seed: int, update: int
+) -> MaskedRows:
+    chosen = examples_of(update, settings.batch, len(train.rows), seed)
+    rng = generator(seed, MASKS, update)
+    return mask_rows(train.rows[chosen], settings.mask_rate, encoder, rng)
 
 
 def train_on(run: Pretraining, update: int, rate: float) -> float:
-    """Do one update, a micro-batch at a time; return the mean loss in nats a masked token."""
-    batch, size = batch_of(run, update), run.settings.micro_batch
-    targets = max(1, batch.targets())
-    seed_torch(run.seed, DROPOUT, update)
+    """Do one update, a micro-batch at a time; return the mean loss in nats a masked token.
+
+    With several processes each does its part of the rows; all return the same loss.
+    """
+    batch = run.batches.take(update).to(run.device.device)
+    rank = run.team.rank
+    seed_torch(run.seed, DROPOUT, update, *([rank] if rank else []))
     run.model.train()
-    run.optimizer.zero_grad(set_to_none=True)
+    run.gradients.clear()
     total = torch.zeros((), device=run.device.device)
     with memory_for("lm.pretrain.micro_batch"):
-        for start in range(0, len(batch), size):
-            logits, labels = _forward(run, batch[start : start + size])
-            loss = summed_loss(logits, labels) / targets
+        for part in batch.parts:
+            loss = _loss(run, batch, part) / batch.targets
             loss.backward()
             total += loss.detach()
+    total = run.gradients.total(total)
     apply_gradients(run.model, run.optimizer, rate, run.settings.gradient_clipping)
     return total.item()
 
 
-@torch.no_grad()
-def validate(run: Pretraining) -> tuple[float, float]:
-    """Return mean loss (nats a masked token) and accuracy on held-out rows.
-
-    The masks are the same every time. Both are NaN when nothing is held out.
-    """
-    targets = run.heldout.targets()
-    if not targets:
-        return math.nan, math.nan
-    run.model.eval()
-    size = run.settings.validation_batch
-    loss, right = 0.0, 0
-    with memory_for("lm.pretrain.validation_batch"):
-        for start in range(0, len(run.heldout), size):
-            logits, labels = _forward(run, run.heldout[start : start + size])
-            loss += summed_loss(logits, labels).item()
-            right += int((logits.argmax(-1) == labels).sum())
-    return loss / targets, right / targets
-
-
-def _forward(run: Pretraining, part: MaskedRows) -> tuple[torch.Tensor, torch.Tensor]:
-    put = run.device.put
-    present = None if part.present is None else put(part.present)
+def _loss(run: Pretraining, batch: Batch, part: Part) -> torch.Tensor:
+    """Return the loss of a micro-batch, summed over its masked tokens."""
+    inputs, positions, labels = (
+        tensor[part.rows] for tensor in (batch.inputs, batch.positions, batch.labels)
+    )
+    present = batch.present[part.rows] if part.padded else None
+    # The one micro-batch of an epoch that holds padding is not worth a compilation.
+    loss_of = masked_loss if part.padded else run.loss_of
     with run.device.autocast():
-        logits = run.logits_of(run.model, put(part.inputs), put(part.positions), present)
-    return logits, put(part.labels).flatten()
+        return loss_of(run.model, inputs, positions, labels, present)
 
 
-def _open(folder: Path, encoder: TextEncoder, settings: PretrainSettings) -> tuple[Shard, Shard]:
-    shards = open_shards(folder, encoder)
-    train = shards["train"]
+@torch.no_grad()
+def validate(run: Pretraining, progress: Progress) -> dict[str, float]:
+    """Ask the held-out words, keep the scores of every line, return those of all together."""
+
+    def logits_of(
+        inputs: torch.Tensor, positions: torch.Tensor, present: torch.Tensor | None
+    ) -> torch.Tensor:
+        with run.device.autocast():
+            return masked_logits(run.model, inputs, positions, present)
+
+    run.model.eval()
+    with memory_for("lm.pretrain.validation_batch"):
+        scores = score_words(
+            logits_of,
+            run.heldout,
+            pad=run.encoder.pad,
+            put=run.device.put,
+            batch=run.settings.validation_batch,
+        )
+    progress.validated(scores)
+    return summarise_words(scores)
+
+
+def _open(
+    folder: Path, encoder: TextEncoder, settings: PretrainSettings
+) -> tuple[Shard, HeldoutWords]:
+    train = open_shards(folder, encoder)["train"]
     count, length = train.rows.shape
     if length != settings.sequence_length:
         raise UserError(
@@ -309,13 +448,19 @@ def _open(folder: Path, encoder: TextEncoder, settings: PretrainSettings) -> tup
             f"{train.path}: {count} rows are fewer than lm.pretrain.batch ({settings.batch}); "
             "train on more text or set a smaller batch"
         )
-    return train, shards["heldout"]
+    return train, open_heldout(folder, encoder)
 
 
 def _schedule(settings: PretrainSettings, replay: str | Path | None) -> Schedule:
     if replay is None:
         return settings.budget_schedule()
-    rates = pd.read_parquet(replay, columns=["learning_rate"])["learning_rate"]
+    try:
+        rates = pd.read_parquet(replay, columns=["learning_rate"])["learning_rate"]
+    except (OSError, ValueError, KeyError) as error:  # ValueError: of pyarrow, too
+        reason = "no such file" if isinstance(error, FileNotFoundError) else "no training log"
+        raise UserError(
+            f"lm.pretrain.replay: {replay}: {reason}; name the training_log.parquet of a run"
+        ) from error
     return ReplaySchedule(tuple(rates))
 
 
@@ -324,12 +469,16 @@ def _prepare(
     seed: int,
     encoder: TextEncoder,
     train: Shard,
-    heldout: Shard,
+    heldout: HeldoutWords,
     device: Device,
+    team: Team = ALONE,
 ) -> Pretraining:
-    seed_torch(seed, INITIAL_WEIGHTS)
-    architecture = {key: getattr(settings, key) for key in ARCHITECTURE}
-    model = build_model(encoder, **architecture).to(device.device)
+    if team.size > settings.batch:
+        raise UserError(
+            f"lm.gpus: {team.size} are more than the rows of an update (lm.pretrain.batch: "
+            f"{settings.batch}); take fewer"
+        )
+    model = _new_model(settings, seed, encoder, device, team)
     optimizer = make_optimizer(
         model,
         learning_rate=settings.learning_rate,
@@ -337,30 +486,69 @@ def _prepare(
         betas=(settings.adam_beta1, settings.adam_beta2),
         epsilon=settings.adam_epsilon,
     )
-    rng = generator(seed, HELDOUT_MASKS)
+
+    def make(update: int) -> Batch:
+        masked = _masked(settings, train, encoder, seed, update)
+        return prepare(masked, team, settings.micro_batch, pin=device.device.type == "cuda")
+
     return Pretraining(
         settings=settings,
         seed=seed,
         encoder=encoder,
         train=train,
-        heldout=mask_rows(heldout.rows, settings.mask_rate, encoder, rng),
+        heldout=heldout,
         device=device,
+        team=team,
         model=model,
         optimizer=optimizer,
-        logits_of=torch.compile(masked_logits) if settings.compile else masked_logits,
+        gradients=Gradients(model, team),
+        batches=Batches(make),
+        loss_of=torch.compile(masked_loss, dynamic=False) if settings.compile else masked_loss,
     )
 
 
+def _new_model(
+    settings: PretrainSettings, seed: int, encoder: TextEncoder, device: Device, team: Team
+) -> RobertaPreLayerNormForMaskedLM:
+    architecture = {key: getattr(settings, key) for key in ARCHITECTURE}
+    with torch.device("meta"):
+        weights = sum(p.numel() for p in build_model(encoder, **architecture).parameters())
+    check_memory(weights, device.device, team.size)
+    seed_torch(seed, INITIAL_WEIGHTS)
+    with memory_for("lm.pretrain.layers, hidden"):
+        return build_model(encoder, **architecture).to(device.device)
+
+
 def _fingerprint(run: Pretraining, shards: Path, schedule: Schedule) -> str:
-    """Identify a run by all that its weights depend on; how often it is saved is not among it."""
+    """Identify a run by what its weights depend on.
+
+    How often it is saved and how many devices share it are not among that: a run may go on with
+    another number of them, with the same order, masks and schedule.
+    """
     return fingerprint(
-        asdict(run.settings) | {"checkpoint_minutes": None},
+        asdict(run.settings) | {"checkpoint_minutes": None, "replay": None},
         asdict(schedule),
         run.seed,
         run.encoder.digest,
         shards / "train.npy",
-        shards / "heldout.npy",
+        shards / HELDOUT,
         source_digest("lm.pretrain"),
+    )
+
+
+def _scale(run: Pretraining) -> Scale:
+    settings, counts = run.settings, run.train.counts
+    length = settings.sequence_length
+    masked = masked_per_row(length, settings.mask_rate)
+    peak = peak_flops(run.device.device, run.device.bf16) if run.team.leads else None
+    return Scale(
+        rows=settings.batch,
+        length=length,
+        corpus_rows=len(run.train.rows),
+        corpus_tokens=counts.tokens,
+        corpus_characters=counts.characters,
+        flops=flops_per_update(run.model.config, settings.batch, length, masked),
+        peak=None if peak is None else peak * run.team.size,
     )
 
 
@@ -369,82 +557,19 @@ def _announce(run: Pretraining) -> None:
     log.info(
         "%.1f M parameters on %s in %s; %d rows of %d tokens; %d tokens an update",
         sum(parameter.numel() for parameter in run.model.parameters()) / 1e6,
-        run.device.device,
+        run.device.device if run.team.size == 1 else f"{run.team.size} x {run.device.device.type}",
         "bf16" if run.device.bf16 else "fp32",
         *run.train.rows.shape,
         settings.batch * settings.sequence_length,
     )
-
-
-def _record(
-    run: Pretraining,
-    progress: Progress,
-    loss: float,
-    rate: float,
-    heldout: tuple[float, float],
-) -> None:
-    """Append an update to the log; tokens are without special ones, characters the text's own."""
-    rows = progress.updates * run.settings.batch
-    epoch = rows / len(run.train.rows)
-    progress.record(
-        step=progress.updates,
-        epoch=epoch,
-        tokens=epoch * run.train.counts.tokens,
-        characters=epoch * run.train.counts.characters,
-        loss=loss,
-        learning_rate=rate,
-        seconds=progress.seconds,
-        tokens_per_second=rows * run.settings.sequence_length / max(progress.seconds, 1e-9),
-        heldout_loss=heldout[0],
-        heldout_accuracy=heldout[1],
-    )
-
-
-def _report(progress: Progress, spent: float) -> None:
-    row = {name: values[-1] for name, values in progress.log.items()}
-    left = progress.seconds * (1 - min(spent, 1)) / spent
-    log.info(
-        "update %d (%.0f %%), epoch %.2f, loss %.3f, learning rate %.2e, %.0f tokens/s, %s left",
-        progress.updates,
-        100 * spent,
-        row["epoch"],
-        row["loss"],
-        row["learning_rate"],
-        row["tokens_per_second"],
-        hours_minutes_seconds(left),
-    )
-    if math.isfinite(row["heldout_loss"]):
-        log.info("held-out loss %.3f, accuracy %.3f", row["heldout_loss"], row["heldout_accuracy"])
-
-
-def _card(name: str, synthetic: bool, run: Pretraining, frame: pd.DataFrame) -> str:
-    settings, last = run.settings, frame.iloc[-1]
-    warning = "\n**Synthetic**: trained on generated text; it says nothing about the language.\n"
-    return f"""---
-library_name: transformers
-tags: [masked-lm, subword{", synthetic" if synthetic else ""}]
-pipeline_tag: fill-mask
----
-
-# {name}
-{warning if synthetic else ""}
-A masked language model, pretrained from scratch with sagevocab: pre-layer-norm BERT
-(RobertaPreLayerNorm) of {settings.layers} layers, {settings.hidden} wide. It was trained on the
-corpus that its vocabulary was trained on.
-
-    from transformers import AutoModelForMaskedLM, AutoTokenizer
-    model = AutoModelForMaskedLM.from_pretrained("path/to/this/folder")
-    tokenizer = AutoTokenizer.from_pretrained("path/to/this/folder")
-
-| | |
-|---|---|
-| updates | {len(frame):,} of {settings.batch:,} sequences of {settings.sequence_length} tokens |
-| passes over the corpus | {last.epoch:.2f} |
-| peak learning rate | {settings.learning_rate:g} |
-| seed | {run.seed} |
-| held-out loss | {last.heldout_loss:.4f} nats a masked token |
-| held-out accuracy | {last.heldout_accuracy:.4f} |
-
-Every update is a row of `training_log.parquet`. Losses of models with different vocabularies can't
-be compared token by token.
-"""
+    share = run.team.share(settings.batch)
+    parts = even_parts(share.stop - share.start, settings.micro_batch)
+    sizes = {part.stop - part.start for part in parts}
+    if sizes != {settings.micro_batch}:
+        log.info(
+            "micro-batches of %s rows instead of %d, so that %d processes share %d rows",
+            " and ".join(map(str, sorted(sizes))),
+            settings.micro_batch,
+            run.team.size,
+            settings.batch,
+        )

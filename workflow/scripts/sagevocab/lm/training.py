@@ -20,6 +20,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import torch
 from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
@@ -82,32 +83,43 @@ class Device:
         return torch.autocast(self.device.type, dtype=torch.bfloat16)
 
     def put(self, array: np.ndarray) -> torch.Tensor:
-        """Copy an array to the device."""
-        return torch.from_numpy(array).to(self.device, non_blocking=True)
+        """Copy an array to the device; to a GPU beside other work."""
+        tensor = torch.from_numpy(array)
+        if self.device.type == "cuda":
+            tensor = tensor.pin_memory()
+        return tensor.to(self.device, non_blocking=True)
 
 
-def choose_device(gpus: int, precision: str, threads: int) -> Device:
+def choose_device(gpus: int, precision: str, threads: int, local_rank: int = 0) -> Device:
     """Set torch's threads and return the device for `gpus` (0: the CPU) and `precision`.
 
     Args:
-        gpus: 0 or 1; training on several is not supported.
-        precision: "fp32", "bf16", or "auto": bf16 on a GPU that has it, else fp32.
+        gpus: GPUs that the job was given; this process takes one of them.
+        precision: "fp32", "bf16", or "auto": bf16 on a GPU that computes in it, else fp32. Cards
+            before Ampere only emulate it, which is slower than fp32.
         threads: threads of the CPU.
+        local_rank: which of the GPUs.
 
     Raises:
-        UserError: a GPU is asked for and there is none, or more than one is.
+        UserError: there are fewer GPUs than asked for.
     """
     torch.set_num_threads(threads)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true" if threads > 1 else "false")
-    if gpus > 1:
-        raise UserError(f"lm.gpus: {gpus}, but a model trains on one GPU; set 1, or 0 for the CPU")
-    if gpus and not torch.cuda.is_available():
-        raise UserError("lm.gpus: 1, but torch sees no GPU; set lm.gpus: 0 to train on the CPU")
     if not gpus:
         return Device(torch.device("cpu"), precision == "bf16")
+    found = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    if found < gpus:
+        raise UserError(
+            f"lm.gpus: {gpus}, but torch sees {found or 'no'} GPU{'s' if found > 1 else ''}; set "
+            f"lm.gpus: {found}" + ("" if found else " to train on the CPU")
+        )
+    device = torch.device("cuda", local_rank)
+    torch.cuda.set_device(device)
     torch.set_float32_matmul_precision("high")
-    bf16 = precision == "bf16" or (precision == "auto" and torch.cuda.is_bf16_supported())
-    return Device(torch.device("cuda"), bf16)
+    bf16 = precision == "bf16" or (
+        precision == "auto" and torch.cuda.is_bf16_supported(including_emulation=False)
+    )
+    return Device(device, bf16)
 
 
 def make_optimizer(
@@ -140,16 +152,26 @@ def apply_gradients(
 
 @dataclass
 class Progress:
-    """How far a run is: updates done, seconds of training over all sittings, one log row each."""
+    """How far a run is: updates done, seconds of training over all sittings, one log row each.
+
+    `heldout` has one row a held-out line and validation; None if there was no validation.
+    """
 
     updates: int = 0
     seconds: float = 0.0
     log: dict[str, list[float]] = field(default_factory=dict)
+    heldout: pd.DataFrame | None = None
 
     def record(self, **values: float) -> None:
         """Append one row to the log."""
         for name, value in values.items():
             self.log.setdefault(name, []).append(value)
+
+    def validated(self, scores: pd.DataFrame) -> None:
+        """Append the rows of a validation after the updates so far."""
+        rows = scores.assign(step=self.updates)[["step", *scores.columns]]
+        parts = [rows] if self.heldout is None else [self.heldout, rows]
+        self.heldout = pd.concat(parts, ignore_index=True)
 
 
 class Clock:
@@ -187,7 +209,7 @@ class Checkpoints:
 
         One is due whenever `seconds` have passed, and after every `updates` updates.
         """
-        self._folder = state.folder
+        self._state, self._folder = state, state.folder
         self._seconds, self._updates = seconds, updates
 
     def save_if_due(
@@ -216,9 +238,15 @@ class Checkpoints:
         _save_tensors(partial / "model.safetensors", weights)
         _save_tensors(partial / "optimizer.safetensors", _moments(model, optimizer))
         write_npz(partial / "log.npz", **{name: np.array(v) for name, v in progress.log.items()})
-        write_json(
-            partial / "progress.json", {"updates": progress.updates, "seconds": progress.seconds}
-        )
+        if progress.heldout is not None:
+            rows = {name: column.to_numpy() for name, column in progress.heldout.items()}
+            write_npz(partial / "heldout.npz", **rows)
+        record = {
+            "updates": progress.updates,
+            "seconds": progress.seconds,
+            "validated": progress.heldout is not None,
+        }
+        write_json(partial / "progress.json", record)
         shutil.rmtree(target, ignore_errors=True)
         partial.rename(target)
         log.info("checkpoint after %d updates", progress.updates)
@@ -239,6 +267,10 @@ class Checkpoints:
             log.info("resuming after %d updates", progress.updates)
             return progress
         return Progress()
+
+    def clear(self) -> None:
+        """Remove them: what they were for is written."""
+        self._state.clear()
 
     def _newest_first(self) -> list[Path]:
         if self._folder is None:
@@ -282,7 +314,10 @@ def _read_progress(folder: Path) -> Progress:
     record = json.loads((folder / "progress.json").read_text(encoding="utf-8"))
     arrays = read_npz(folder / "log.npz")
     rows = {name: values.tolist() for name, values in arrays.items()}
-    return Progress(updates=record["updates"], seconds=record["seconds"], log=rows)
+    heldout = None
+    if record["validated"]:
+        heldout = pd.DataFrame(read_npz(folder / "heldout.npz"))
+    return Progress(record["updates"], record["seconds"], rows, heldout)
 
 
 @contextmanager
@@ -294,8 +329,17 @@ def memory_for(key: str) -> Iterator[None]:
     """
     try:
         yield
-    except torch.OutOfMemoryError as error:
+    except (RuntimeError, MemoryError) as error:  # OutOfMemoryError is a RuntimeError
+        if not _is_about_memory(error):
+            raise
         raise UserError(f"{key}: too little memory on the device; set a smaller one") from error
+
+
+def _is_about_memory(error: Exception) -> bool:
+    """The CPU's allocator of torch raises no class of its own."""
+    if isinstance(error, torch.OutOfMemoryError | MemoryError):
+        return True
+    return any(text in str(error) for text in ("DefaultCPUAllocator", "CUBLAS_STATUS_ALLOC_FAILED"))
 
 
 def hours_minutes_seconds(seconds: float) -> str:

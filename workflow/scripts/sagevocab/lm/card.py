@@ -1,0 +1,51 @@
+"""The README of a pretrained model's folder."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import pandas as pd
+
+if TYPE_CHECKING:
+    from sagevocab.lm.pretrain import PretrainSettings
+
+
+def card(
+    name: str, synthetic: bool, settings: PretrainSettings, seed: int, frame: pd.DataFrame
+) -> str:
+    """Return the README of the model's folder.
+
+    name: what it is called. synthetic: whether it saw generated text. frame: its training log.
+    """
+    last = frame.iloc[-1]
+    warning = "\n**Synthetic**: trained on generated text; it says nothing about the language.\n"
+    return f"""---
+library_name: transformers
+tags: [masked-lm, subword{", synthetic" if synthetic else ""}]
+pipeline_tag: fill-mask
+---
+
+# {name}
+{warning if synthetic else ""}
+A masked language model, pretrained from scratch with sagevocab: pre-layer-norm BERT
+(RobertaPreLayerNorm) of {settings.layers} layers, {settings.hidden} wide. It was trained on the
+corpus that its vocabulary was trained on.
+
+    from transformers import AutoModelForMaskedLM, AutoTokenizer
+    model = AutoModelForMaskedLM.from_pretrained("path/to/this/folder")
+    tokenizer = AutoTokenizer.from_pretrained("path/to/this/folder")
+
+| | |
+|---|---|
+| updates | {len(frame):,} of {settings.batch:,} sequences of {settings.sequence_length} tokens |
+| passes over the corpus | {last.epoch:.2f} |
+| peak learning rate | {settings.learning_rate:g} |
+| seed | {seed} |
+| held-out words | {last.heldout_bits_per_character:.4f} bits per character, \
+{last.heldout_word_accuracy:.4f} right |
+| their pieces | {last.heldout_loss:.4f} nats, {last.heldout_accuracy:.4f} right |
+
+Every update is a row of `training_log.parquet`, every held-out line and validation one of
+`heldout.parquet`. Models with different vocabularies compare by bits per character and words
+right, not by piece.
+"""
