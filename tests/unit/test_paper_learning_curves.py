@@ -289,7 +289,7 @@ def test_the_table_shows_ends_differences_and_what_they_cost(panels, tmp_path):
     assert by_name["Bits per character (difference)"].startswith("−0.100 ± 0.0")
     assert re.search(r" \(p = 0\.\d{4}\)$", by_name["Bits per character (difference)"])
     assert by_name["Bits per character (seeds)"] == f"{np.std([2.1, 2.0], ddof=1):.3f}"
-    assert by_name["To BPE's final bits (updates)"] == f"{20 + 10 * 0.7 / 0.8:.0f}"
+    assert by_name["To BPE's final bits (updates)"] == f"{20 + 10 * 0.7 / 0.8:.3g}"
     assert rows[5][rows[0].index("To BPE's final bits (updates)")] == "not reached"
     assert "20 to 30 updates of 8 rows of 16 tokens" in text
     assert data["seeds"].tolist() == [2, 2, 1, 1]
