@@ -1,0 +1,195 @@
+"""A model trained by two processes is the one that a single process trains."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+import traceback
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from safetensors.torch import load_file
+
+import sagevocab
+from lm_samples import TINY, make_shards
+from sagevocab.errors import UserError
+from sagevocab.lm import pretrain as module
+from sagevocab.lm.batches import prepare
+from sagevocab.lm.encoder import load_encoder
+from sagevocab.lm.masking import MaskedRows
+from sagevocab.lm.pretrain import PretrainSettings, pretrain
+from sagevocab.lm.team import Team, even_parts, in_team
+from sagevocab.lm.training import choose_device
+
+STEPS = 40
+TWO = ("alone", "together")
+# 9 rows, 4 and 5 of them a process, in micro-batches of 2 and 3.
+SETTINGS = TINY | {"batch": 9, "micro_batch": 3, "steps": STEPS, "attention_dropout": 0.0}
+PLACES = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
+
+
+# --- this module run as a program: it forks the processes, so that they need not import anew
+
+
+def start(folder: Path, name: str, size: int, dropout: float = 0.0) -> list[int]:
+    """Fork `size` processes that train `folder`/name together; return their ids."""
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        port = free.getsockname()[1]
+    children = []
+    for rank in range(size):
+        child = os.fork()
+        if not child:
+            told = zip(PLACES, (rank, rank, size, "127.0.0.1", port), strict=True)
+            os.environ |= {key: str(value) for key, value in told}
+            _train(folder, name, dropout)
+        children.append(child)
+    return children
+
+
+def _train(folder: Path, name: str, dropout: float) -> None:
+    code = 1
+    try:
+        pretrain(
+            folder / "shards",
+            folder / "vocabulary",
+            folder / name,
+            PretrainSettings(**SETTINGS | {"dropout": dropout}),
+            name="test",
+            seed=1,
+            processes=int(os.environ["WORLD_SIZE"]),
+            state_dir=folder / f"{name}.state",
+            checkpoint_updates=5,
+        )
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+def finish(children: list[int]) -> None:
+    for child in children:
+        _, status = os.waitpid(child, 0)
+        assert status == 0
+
+
+def kill(children: list[int], state: Path) -> None:
+    """Kill a training after a checkpoint."""
+    while not [*state.glob("update-00000001*")]:
+        time.sleep(0.002)
+    for child in children:
+        os.kill(child, signal.SIGKILL)
+        os.waitpid(child, 0)
+
+
+def train_all(folder: Path) -> None:
+    finish(start(folder, "alone", 1))
+    finish(start(folder, "together", 2))
+    finish(start(folder, "unbroken", 2, dropout=0.1))
+    kill(start(folder, "killed", 2, dropout=0.1), folder / "killed.state")
+    assert not (folder / "killed").exists()
+    finish(start(folder, "killed", 2, dropout=0.1))
+
+
+@pytest.fixture(scope="module")
+def trained(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("team")
+    make_shards(folder)
+    search = [str(Path(__file__).parents[1]), str(Path(sagevocab.__file__).parents[1])]
+    environment = {"PYTHONPATH": os.pathsep.join(search), "OMP_NUM_THREADS": "1"}
+    if sys.platform == "linux":
+        environment["GLOO_SOCKET_IFNAME"] = "lo"
+    done = subprocess.run(
+        [sys.executable, __file__, str(folder)],
+        env=os.environ | environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 0, done.stderr
+    return folder
+
+
+def test_two_processes_train_what_one_does(trained):
+    alone, together = (load_file(trained / name / "model.safetensors") for name in TWO)
+    for name, weights in alone.items():
+        assert torch.allclose(weights, together[name], atol=1e-4), name
+    logs = [pd.read_parquet(trained / name / "training_log.parquet") for name in TWO]
+    assert len(logs[1]) == STEPS
+    assert logs[0].loss.tolist() == pytest.approx(logs[1].loss.tolist(), rel=1e-4)
+    assert logs[0].learning_rate.equals(logs[1].learning_rate)
+
+
+def test_two_killed_processes_resume_to_the_same_bytes(trained):
+    files = [trained / name / "model.safetensors" for name in ("unbroken", "killed")]
+    assert files[0].read_bytes() == files[1].read_bytes()
+    rows = [pd.read_parquet(path.with_name("heldout.parquet")) for path in files]
+    assert rows[0].equals(rows[1])
+    assert not (trained / "killed.state").exists()
+
+
+def test_dropout_is_each_processes_own(trained):
+    with_dropout = load_file(trained / "unbroken" / "model.safetensors")
+    without = load_file(trained / "together" / "model.safetensors")
+    assert not all(with_dropout[name].equal(without[name]) for name in without)
+
+
+# --- who gets which rows
+
+
+@pytest.mark.parametrize("rows", [1, 7, 504, 4032])
+@pytest.mark.parametrize("size", [1, 2, 5, 8])
+def test_shares_are_all_rows_once_and_even(rows, size):
+    shares = [Team(rank, size).share(rows) for rank in range(size)]
+    assert np.concatenate([np.arange(rows)[share] for share in shares]).tolist() == [*range(rows)]
+    sizes = [share.stop - share.start for share in shares]
+    assert max(sizes) - min(sizes) <= 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "largest", "sizes"),
+    [(4032, 32, {32}), (807, 32, {31, 32}), (8, 4, {4}), (5, 3, {2, 3}), (3, 8, {3})],
+)
+def test_parts_have_two_sizes_at_most(rows, largest, sizes):
+    parts = even_parts(rows, largest)
+    assert {part.stop - part.start for part in parts} == sizes
+    assert [row for part in parts for row in range(rows)[part]] == [*range(rows)]
+
+
+def test_a_batch_counts_the_targets_of_all_processes():
+    labels = np.arange(12).reshape(6, 2)
+    present = np.ones((6, 3), dtype=bool)
+    present[5, 2] = False
+    masked = MaskedRows(np.arange(18).reshape(6, 3), labels % 3, labels, present)
+    first, last = (prepare(masked, Team(rank, 2), 2, pin=False) for rank in (0, 1))
+    assert first.targets == last.targets == 12
+    assert torch.cat([first.inputs, last.inputs]).tolist() == masked.inputs.tolist()
+    assert [part.padded for part in first.parts] == [False, False]
+    assert [part.padded for part in last.parts] == [False, True]
+    assert last.present.tolist() == present[3:].tolist()
+
+
+def test_more_devices_than_rows_are_refused(tmp_path):
+    make_shards(tmp_path)
+    encoder, settings = load_encoder(tmp_path / "vocabulary"), PretrainSettings(**TINY)
+    train, heldout = module._open(tmp_path / "shards", encoder, settings)
+    device = choose_device(0, "auto", 1)
+    with pytest.raises(UserError, match=r"^lm\.gpus: 9 are more than the rows of an update"):
+        module._prepare(settings, 1, encoder, train, heldout, device, Team(0, 9))
+
+
+def test_alone_there_is_no_team(monkeypatch):
+    for name in PLACES:
+        monkeypatch.delenv(name, raising=False)
+    assert not in_team()
+
+
+if __name__ == "__main__":
+    train_all(Path(sys.argv[1]))
