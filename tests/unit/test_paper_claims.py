@@ -19,6 +19,7 @@ from scipy import stats as scipy_stats
 from sagevocab.analysis.counts import count_corpus
 from sagevocab.analysis.stats import holm
 from sagevocab.errors import UserError
+from sagevocab.lm.tasks import Task
 from sagevocab.paper import intervals
 from sagevocab.paper.claims import (
     MEASURES,
@@ -29,6 +30,7 @@ from sagevocab.paper.claims import (
 )
 from sagevocab.paper.claims_page import claims_markdown, show_ours, show_value
 from sagevocab.paper.evidence import Case, Run
+from sagevocab.paper.score_intervals import EXAMPLES_AND_SEEDS, TESTS
 from sagevocab.paper.verdicts import (
     FAMILIES,
     RULES,
@@ -40,6 +42,7 @@ from sagevocab.state import write_json, write_parquet
 from sagevocab.vocab.pieces import write_pieces
 from sagevocab.vocab.segment import GreedySegmenter
 from sagevocab.vocab.words import Normalizer, WordCorpus
+from score_samples import answers, write_score
 
 VALUES = Path(__file__).parents[2] / "workflow/resources/paper_values.yaml"
 
@@ -107,7 +110,14 @@ def run(tmp_path: Path) -> Run:
     for name, tasks in scores.items():
         for task, values in tasks.items():
             for seed, value in enumerate(values, start=1):
-                write_json(root / f"scores/en/{name}/{task}/{seed}.json", {"value": value})
+                given = answers(value, start=7 * seed)
+                write_score(
+                    root / "scores/en",
+                    name,
+                    Task(task, "sequence", "accuracy", (0, 1)),
+                    seed,
+                    *given,
+                )
     seconds = {"train_bpe": 10, "train_bpe_initial": 12, "train_embeddings": 60, "build_sage": 48}
     for rule, taken in seconds.items():
         tokenizer = "" if rule.startswith("train_bpe") else ".sage"
@@ -317,21 +327,6 @@ def test_distance_change_of_equal_texts_is_within_its_interval():
     assert measured.p_value > 0.05
 
 
-def test_one_seed_has_no_interval():
-    assert intervals.mean_of_seeds([0.5]) == (0.5, None, None)
-    mean, low, high = intervals.mean_of_seeds([0.7, 0.8, 0.9])
-    assert mean == pytest.approx(0.8)
-    assert high - low == pytest.approx(2 * 4.3027 * 0.1 / math.sqrt(3), rel=1e-4)
-
-
-def test_differences_of_seeds_are_tested_by_student():
-    assert intervals.difference_of_seeds([0.1]).test is None
-    measured = intervals.difference_of_seeds([0.1, 0.2, 0.3])
-    # t = 0.2 / (0.1 / sqrt 3) = 2 sqrt 3 with 2 degrees: p = 1 - t / sqrt(t^2 + 2)
-    assert measured.p_value == pytest.approx(1 - math.sqrt(12 / 14))
-    assert intervals.difference_of_seeds([0.0, 0.0]).p_value == 1.0
-
-
 # --- measurements
 
 
@@ -494,7 +489,8 @@ def test_what_was_resampled_and_tested_stands_in_the_record(run: Run, values: di
         "longer_pieces": ("pieces", intervals.PIECES_EXCHANGED),
         "ratio_lower": ("pieces", intervals.PIECES_EXCHANGED),
         "context_advantage_lost_quora": ("pieces", intervals.PIECES_RESAMPLED),
-        "better_on_mrpc": ("seeds", intervals.PAIRED_SEEDS),
+        "score_mrpc_sage": (EXAMPLES_AND_SEEDS, None),
+        "better_on_mrpc": (EXAMPLES_AND_SEEDS, TESTS[EXAMPLES_AND_SEEDS]),
         "discarded_in_bpe": ("pieces", None),
         "ratio_close_quora": ("pieces", None),
         "neighbours_dip_w5": (None, None),
@@ -515,6 +511,9 @@ def test_holm_is_over_the_family_of_one_tokenizer(run: Run, values: dict):
     for part in ("vocab/en", "vocab/de", "analysis/en/train", "analysis/en/quora"):
         shutil.copytree(run.folder / part / "sage", run.folder / part / "sage_released")
     shutil.copytree(run.folder / "scores/en/sage", run.folder / "scores/en/sage_released")
+    for path in (run.folder / "scores/en/sage_released").rglob("*.json"):
+        record = json.loads(path.read_text(encoding="utf-8"))
+        write_json(path, {**record, "tokenizer": "sage_released"})
     shutil.copytree(
         run.folder / "analysis/de/train/sage", run.folder / "analysis/de/train/sage_released"
     )
@@ -667,5 +666,5 @@ def test_numbers_are_shown_as_they_are_read():
 def test_the_page_on_statistics_names_every_rule_family_and_unit(values: dict):
     page = (VALUES.parents[2] / "docs/statistics.md").read_text(encoding="utf-8")
     assert {claim["kind"] for claim in values["claims"]} == set(RULES)
-    units = {intervals.LINES, intervals.PIECES, intervals.SEEDS}
+    units = {intervals.LINES, intervals.PIECES, *TESTS}
     assert [name for name in {*RULES, *FAMILIES, *units} if f"`{name}`" not in page] == []

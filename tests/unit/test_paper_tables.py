@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import csv
-import json
 from pathlib import Path
 
 import pandas as pd
@@ -117,75 +116,6 @@ def test_a_comparison_needs_two_tokenizers(outputs):
     panels = {"English": {"BPE": pd.Series({"a": 1})}}
     with pytest.raises(UserError, match="config key tokenizers"):
         tables.table_frequencies(panels, paper_pieces={}, top=1, **outputs)
-
-
-# --- scores
-
-TASKS = [
-    {"name": "mrpc", "label": "MRPC", "metric": "f1", "synthetic": False},
-    {"name": "mnli", "label": "MNLI", "metric": "accuracy", "synthetic": True},
-]
-
-
-def score(task, tokenizer, seed, value, majority=0.5):
-    names = {"task": task, "tokenizer": tokenizer, "seed": seed}
-    return {**names, "value": value, "majority": majority}
-
-
-def test_scores_are_means_with_spread_beside_the_papers(outputs):
-    scores = [
-        score("mrpc", "bpe", 1, 0.78),
-        score("mrpc", "bpe", 2, 0.80),
-        score("mnli", "bpe", 1, 0.5),
-        score("mnli", "bpe", 2, 0.5),
-        score("mnli", "other", 1, 0.1),
-    ]
-    paper = VALUES["tables"]["table_sequence"]
-    tables.table_sequence(scores, tasks=TASKS, labels={"bpe": "BPE"}, paper=paper, **outputs)
-    assert markdown_rows(outputs) == [
-        ["BPE", ".7900 ± .0141", "50.00 ± 0.00"],
-        ["Most frequent answer", ".5000", "50.00"],
-        ["BPE (paper)", ".7918", "62.76"],
-        ["SaGe (paper)", ".8004", "64.00"],
-    ]
-    header = text_of(outputs, "md").splitlines()[0]
-    assert header == "|  | MRPC (F1) | MNLI (Acc. %, synthetic) |"
-    assert "over 2 fine-tuning seeds" in text_of(outputs, "md")
-    row = rows_of(outputs)[0]
-    assert float(row["mean"]) == pytest.approx(0.79)
-    assert (row["seeds"], row["paper"]) == ("2", "0.7918")
-
-
-def test_one_seed_has_no_spread_and_a_metric_may_be_negative_or_undefined(outputs):
-    tasks = [{"name": "cola", "label": "CoLA", "metric": "matthews", "synthetic": False}]
-    given = [score("cola", "bpe", 1, -0.0123, 0), score("cola", "sage", 1, float("nan"), 0)]
-    labels = {"bpe": "BPE", "sage": "SaGe"}
-    tables.table_ner(given, tasks=tasks, labels=labels, paper={}, **outputs)
-    assert "One fine-tuning seed" in text_of(outputs, "md")
-    last = ["Most frequent answer", ".0000"]
-    assert markdown_rows(outputs) == [["BPE", "−.0123"], ["SaGe", "–"], last]
-
-
-def test_a_missing_score_is_named(outputs):
-    with pytest.raises(UserError, match="scores/bpe/mnli: none"):
-        tables.table_sequence(
-            [score("mrpc", "bpe", 1, 0.5)], tasks=TASKS, labels={"bpe": "BPE"}, paper={}, **outputs
-        )
-    assert not any(path.exists() for path in outputs.values())
-
-
-def test_a_score_table_without_models_names_the_way_out(outputs):
-    with pytest.raises(UserError, match=r"config keys lm\.enabled"):
-        tables.table_sequence([], tasks=TASKS, labels={}, paper={}, **outputs)
-
-
-def test_a_damaged_score_file_is_named(tmp_path):
-    path = tmp_path / "1.json"
-    path.write_text(json.dumps({"task": "mrpc"}), encoding="utf-8")
-    with pytest.raises(UserError, match=r"1\.json: holds no score"):
-        tables.read_scores([path])
-    path.write_text(json.dumps({**score("mrpc", "bpe", 1, 0.5), "examples": 3}), encoding="utf-8")
-    assert tables.read_scores([path]) == [score("mrpc", "bpe", 1, 0.5)]
 
 
 # --- hyperparameters

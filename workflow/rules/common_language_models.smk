@@ -3,9 +3,15 @@
 SEEDS = config["lm"]["finetune"]["seeds"]
 SEQUENCE_TASKS = [name for name in TASKS if setting("task_settings", name)["kind"] == "sequence"]
 TOKEN_TASKS = [name for name in TASKS if setting("task_settings", name)["kind"] == "tokens"]
+# Tokenizers whose scores are compared, the one they are compared with first.
+COMPARED_MODELS = (
+    ["bpe", *(name for name in LM_TOKENIZERS if name != "bpe")] if "bpe" in LM_TOKENIZERS else []
+)
+COMPARED_TASKS = TASKS if len(COMPARED_MODELS) > 1 else []
 DOWNSTREAM_TABLES = [
     *(["table_sequence"] if LM_TOKENIZERS and SEQUENCE_TASKS else []),
     *(["table_ner"] if LM_TOKENIZERS and TOKEN_TASKS else []),
+    *(["table_differences"] if COMPARED_TASKS else []),
     *(["table_hyperparameters_pretraining"] if LM_TOKENIZERS else []),
     *(["table_hyperparameters_finetuning"] if LM_TOKENIZERS else []),
 ]
@@ -44,15 +50,32 @@ def score_files_of(tasks):
     ]
 
 
+def prediction_files_of(tasks):
+    """Predictions behind the scores of some tasks."""
+    return [path.removesuffix("json") + "predictions.parquet" for path in score_files_of(tasks)]
+
+
+def difference_files():
+    """The table of tested differences; none where the run compares nothing."""
+    return [result("tables/table_differences.csv")] if COMPARED_TASKS else []
+
+
+def model_budget():
+    """What the models are given, for the notes of tables."""
+    return {key: config["lm"][key] for key in ("pretrain", "finetune")}
+
+
 def task_columns(tasks):
-    """Tasks as the columns of a score table."""
+    """Tasks as the columns or rows of a score table, with what their rows are cut to."""
     stanzas = {name: setting("task_settings", name) for name in tasks}
+    cuts = ("max_train", "max_validation", "validation_share")
     return [
         {
             "name": name,
             "label": stanza.get("label", name),
             "metric": stanza["metric"],
             "synthetic": synthetic_task(name),
+            **{key: stanza.get(key) for key in cuts},
         }
         for name, stanza in stanzas.items()
     ]

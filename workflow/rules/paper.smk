@@ -8,6 +8,7 @@
 include: "figures.smk"
 include: "figures_domains.smk"
 include: "tables.smk"
+include: "tables_scores.smk"
 include: "tables_claims.smk"
 include: "tables_settings.smk"
 
@@ -39,6 +40,8 @@ rule build_claims:
             tok=tokenizers_of_method("sage"),
         ),
         scores=score_files_of(TASKS),
+        curves=claimed_curve_files(),
+        predictions=prediction_files_of(TASKS),
         paper=resource_file("paper_values.yaml"),
     output:
         json=result("claims.json"),

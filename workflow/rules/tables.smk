@@ -1,6 +1,6 @@
-# The paper's tables of segmentations, frequencies and scores; every tokenizer's measures; costs.
+# The paper's tables of segmentations and frequencies; every tokenizer's measures; costs.
 #
-# In:    corpora, vocabularies, measurements and scores; workflow/resources/paper_values.yaml
+# In:    corpora, vocabularies and measurements; workflow/resources/paper_values.yaml
 # Out:   tables/NAME.tex, .csv (bare numbers) and .md
 # Steps: read, compare BPE with each SaGe tokenizer, set the paper's values beside ours
 
@@ -156,70 +156,6 @@ rule table_tokenizers:
         code=library_digest("paper.tables_tokenizers"),
     script:
         "../scripts/table_tokenizers.py"
-
-
-rule table_sequence:
-    """Scores of the sequence-level tasks (paper, Section 5)."""
-    input:
-        scores=score_files_of(SEQUENCE_TASKS),
-        paper=resource_file("paper_values.yaml"),
-    output:
-        tex=result("tables/table_sequence.tex"),
-        csv=result("tables/table_sequence.csv"),
-        md=report(
-            result("tables/table_sequence.md"),
-            caption="../report/table_sequence.rst",
-            category="Tables",
-        ),
-    log:
-        result("logs/table_sequence.log"),
-    benchmark:
-        result("benchmarks/table_sequence.tsv")
-    conda:
-        "../../envs/paper.yaml"
-    threads: 1
-    resources:
-        mem_mb=memory(2000),
-        runtime=30,
-    params:
-        tasks=task_columns(SEQUENCE_TASKS),
-        tokenizers=LM_TOKENIZERS,
-        labels=labels_of(LM_TOKENIZERS),
-        code=library_digest("paper.tables"),
-    script:
-        "../scripts/table_sequence.py"
-
-
-rule table_ner:
-    """Scores of named entity recognition (paper, Section 5)."""
-    input:
-        scores=score_files_of(TOKEN_TASKS),
-        paper=resource_file("paper_values.yaml"),
-    output:
-        tex=result("tables/table_ner.tex"),
-        csv=result("tables/table_ner.csv"),
-        md=report(
-            result("tables/table_ner.md"),
-            caption="../report/table_ner.rst",
-            category="Tables",
-        ),
-    log:
-        result("logs/table_ner.log"),
-    benchmark:
-        result("benchmarks/table_ner.tsv")
-    conda:
-        "../../envs/paper.yaml"
-    threads: 1
-    resources:
-        mem_mb=memory(2000),
-        runtime=30,
-    params:
-        tasks=task_columns(TOKEN_TASKS),
-        tokenizers=LM_TOKENIZERS,
-        labels=labels_of(LM_TOKENIZERS),
-        code=library_digest("paper.tables"),
-    script:
-        "../scripts/table_ner.py"
 
 
 rule table_costs:

@@ -1,6 +1,9 @@
 """Adapter of rule table_sequence."""
 
-from sagevocab.paper.tables import read_paper_values, read_scores, table_sequence
+from sagevocab.paper.budgets import budget_note
+from sagevocab.paper.score_intervals import read_scores
+from sagevocab.paper.tables import read_paper_values
+from sagevocab.paper.tables_scores import read_significant, table_sequence
 from sagevocab.provenance import job
 
 with job(snakemake):
@@ -10,5 +13,7 @@ with job(snakemake):
         tasks=params.tasks,
         labels=dict(zip(params.tokenizers, params.labels, strict=True)),
         paper=read_paper_values(snakemake.input.paper)["tables"]["table_sequence"],
+        significant=read_significant(snakemake.input.differences),
+        budget=budget_note(**params.budget, tasks=params.tasks),
         **snakemake.output,
     )

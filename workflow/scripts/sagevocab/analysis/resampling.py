@@ -1,7 +1,7 @@
-"""Bootstrap of totals over lines, and permutation tests over pieces.
+"""Bootstrap of totals over lines or examples, and permutation tests over pieces.
 
-A unit (a line, a piece) is drawn or exchanged whole, under both tokenizers at once. Every random
-procedure takes a seed.
+A unit (a line, an example, a piece) is drawn or exchanged whole, under all tokenizers at once.
+Every random procedure takes a seed.
 """
 
 from __future__ import annotations
@@ -19,6 +19,10 @@ from sagevocab.analysis.stats import CONFIDENCE, PERMUTATIONS, RESAMPLES, Estima
 _BLOCK_ROWS = 8192
 _BATCH_CELLS = 1 << 22
 _NARROW = 2
+# Drawing a count for each distinct row costs as much as drawing so many rows.
+_DRAWS_OF_A_COUNT = 10
+# Differences of means that are closer to 0 are 0.
+_ROUNDING = 1e-12
 
 
 def resampled_sums(table: np.ndarray, *, seed: int, resamples: int = RESAMPLES) -> np.ndarray:
@@ -82,6 +86,35 @@ def _add_rows(rows, chosen, sums):
             sums[column] += rows[row, column]
 
 
+def sampled_sums(table: np.ndarray, *, seed: int, resamples: int) -> np.ndarray:
+    """Return the column sums of bootstrap samples of the rows: float64[resamples, columns].
+
+    table: float64[rows, columns], thousands of rows, a row for each example of a task. Rows that
+    agree in all columns are drawn together: a sample of rows is a multinomial sample of these.
+    """
+    rng = np.random.default_rng(seed)
+    rows, kinds, counts = np.unique(table, axis=0, return_inverse=True, return_counts=True)
+    kinds, total = kinds.ravel(), len(table)
+    few = len(rows) * _DRAWS_OF_A_COUNT <= total
+    batch = max(1, _BATCH_CELLS // max(1, len(rows)))
+    sums = np.empty((resamples, table.shape[1]))
+    for start in range(0, resamples, batch):
+        size = min(batch, resamples - start)
+        if few:
+            drawn = rng.multinomial(total, counts / total, size)
+        else:
+            drawn = _counts_of_kinds(kinds, len(rows), rng, size)
+        sums[start : start + size] = drawn.astype(float) @ rows
+    return sums
+
+
+def _counts_of_kinds(kinds, size, rng, resamples):
+    """Draw as many rows as there are and count their kinds: int64[resamples, size]."""
+    total = len(kinds)
+    samples = (kinds[rng.integers(total, size=total)] for _ in range(resamples))
+    return np.stack([np.bincount(sample, minlength=size) for sample in samples])
+
+
 def interval_of(value: float, drawn: np.ndarray, confidence: float = CONFIDENCE) -> Estimate:
     """Return a value with the percentile interval of its bootstrap replicates; nan ones left out.
 
@@ -120,6 +153,17 @@ def bootstrap_p_value(value: float, drawn: np.ndarray) -> float:
     if error == 0:
         return 1.0 if value == 0 else 0.0
     return float(2 * stats.norm.sf(abs(value) / error))
+
+
+def percentile_p_value(drawn: np.ndarray) -> float:
+    """Return the two-sided p-value of 0 by the replicates of a difference.
+
+    It is the smallest level at which the percentile interval leaves 0 out, so interval and test
+    agree. A replicate of 0 counts on both sides; that none is beyond 0 is never quite sure, hence
+    the one that is added (Davison and Hinkley 1997, Section 4.2).
+    """
+    beyond = min((drawn <= _ROUNDING).sum(), (drawn >= -_ROUNDING).sum())
+    return min(1.0, 2 * (int(beyond) + 1) / (len(drawn) + 1))
 
 
 def permute_pieces(

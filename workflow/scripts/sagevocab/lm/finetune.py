@@ -405,6 +405,7 @@ def _record(run: Finetuning, splits: dict[str, Split], predicted: Any) -> dict[s
         "task": task.name,
         "seed": run.seed,
         "metric": task.metric,
+        "classes": len(task.labels) if task.labels else None,
         "value": scores[task.metric],
         "all_metrics": scores,
         "majority": majority[task.metric],

@@ -34,6 +34,7 @@ def class_scores(labels: np.ndarray, predictions: np.ndarray, classes: int) -> d
 
 def value_scores(labels: np.ndarray, predictions: np.ndarray) -> dict[str, float]:
     """Return VALUE_METRICS for real numbers."""
+    labels, predictions = labels.astype(np.float64), predictions.astype(np.float64)
     if np.ptp(labels) == 0 or np.ptp(predictions) == 0:
         return dict.fromkeys(VALUE_METRICS, 0.0)
     from scipy.stats import pearsonr, spearmanr

@@ -52,10 +52,10 @@ def build_claims(run: Run, *, values: Path | str, json: Path | str, md: Path | s
     """Measure every claim of `values` (`paper_values.yaml`) on a run; write both forms.
 
     json: a list of records: id, where, statement, kind, paper, ours, low, high, interval (what is
-    resampled: lines, pieces, seeds or null), test, p_value, p_adjusted (Holm over the family),
-    family, beyond (the paper does not say it of this language), verdict, reason, corpus, text,
-    language, tokenizer, preset, seed, synthetic (a generator made the text), timing (the number
-    comes from clocks, so it differs between equal runs).
+    resampled: lines, pieces, examples, examples and seeds or null), test, p_value, p_adjusted
+    (Holm over the family), family, beyond (the paper does not say it of this language), verdict,
+    reason, corpus, text, language, tokenizer, preset, seed, synthetic (a generator made the text),
+    timing (the number comes from clocks, so it differs between equal runs).
 
     Raises:
         UserError: `values` names a measure or a rule that does not exist, or an artefact that the

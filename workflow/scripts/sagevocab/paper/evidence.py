@@ -8,7 +8,6 @@ disk lacks is an error.
 from __future__ import annotations
 
 import functools
-import json
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -19,7 +18,8 @@ import pandas as pd
 from sagevocab.analysis import counts
 from sagevocab.analysis.line_totals import LineTotals
 from sagevocab.analysis.rankings import read_rankings
-from sagevocab.errors import UserError
+from sagevocab.paper.learning_curves import Curve, read_curve
+from sagevocab.paper.score_intervals import TaskScores, read_scores, task_scores
 from sagevocab.paper.verdicts import NotMeasurableError
 from sagevocab.vocab.pieces import read_pieces
 from sagevocab.vocab.segment import GreedySegmenter
@@ -39,6 +39,7 @@ class Run:
     folder: `results/{run}`. domains, tasks: name -> language.
     tokenizers: name -> preset of a SaGe tokenizer, or None.
     lm_tokenizers: those with language models; empty if models are off. seeds: of fine-tuning.
+    pretraining_seeds: of further pretrainings beside the run's own models.
     synthetic: names of the languages, domains and tasks whose text was made by a generator.
     names: language, domain or task -> what it is called. final_size: pieces asked for.
     benchmarks: folder of {rule}/{language}.tsv and {rule}/{language}.{tokenizer}.tsv.
@@ -56,6 +57,7 @@ class Run:
     synthetic: Collection[str] = ()
     names: Mapping[str, str] = field(default_factory=dict)
     benchmarks: Path | None = None
+    pretraining_seeds: Sequence[int] = ()
 
     @property
     def sage_tokenizers(self) -> list[str]:
@@ -146,8 +148,30 @@ class Case:
     def scores(self, tokenizer: str, task: str) -> list[float]:
         """Return the scores of a task, one a seed, in the order of the run's seeds."""
         self._require_model(tokenizer, task)
+        return [record["value"] for record in read_scores(self._score_files(tokenizer, task))]
+
+    def resampled_scores(self, tokenizer: str, task: str) -> TaskScores:
+        """Return the scores of a task for all tokenizers with models, resampled together.
+
+        tokenizer: the one that is asked for, which must be among them.
+        """
+        self._require_model(tokenizer, task)
+        files = [f for name in self.run.lm_tokenizers for f in self._score_files(name, task)]
+        return _task_scores(tuple(files), self.run.seed)
+
+    def _score_files(self, tokenizer: str, task: str) -> list[Path]:
         folder = self.run.folder / "scores" / self.run.tasks[task] / tokenizer / task
-        return [_score(folder / f"{seed}.json") for seed in self.run.seeds]
+        return [folder / f"{seed}.json" for seed in self.run.seeds]
+
+    def learning_curves(self, tokenizer: str) -> list[Curve]:
+        """Return what validations found of a model, then of its further pretrainings."""
+        self._require_language()
+        self._require_models(tokenizer)
+        place = Path(str(self.language)) / tokenizer
+        repeats = self.run.folder / "studies/pretraining" / place
+        folders = [repeats / str(seed) for seed in self.run.pretraining_seeds]
+        models = [self.run.folder / "models" / place, *folders]
+        return [_curve(folder / "heldout.parquet") for folder in models]
 
     def seconds(self, rule: str, tokenizer: str) -> float:
         """Return the wall-clock seconds of a rule, from its benchmark."""
@@ -190,11 +214,14 @@ class Case:
         if tokenizer not in self.run.tokenizers:
             raise NotMeasurableError(f"config key tokenizers has no {tokenizer}")
 
-    def _require_model(self, tokenizer: str, task: str) -> None:
+    def _require_models(self, tokenizer: str) -> None:
         if not self.run.lm_tokenizers:
             raise NotMeasurableError("config key lm.enabled is false: the run has no models")
         if tokenizer not in self.run.lm_tokenizers:
             raise NotMeasurableError(f"config key lm.tokenizers has no {tokenizer}")
+
+    def _require_model(self, tokenizer: str, task: str) -> None:
+        self._require_models(tokenizer)
         if task not in self.run.tasks:
             raise NotMeasurableError(f"config key tasks (of the run's languages) has no {task}")
 
@@ -215,13 +242,12 @@ def _line_totals(words: Path, pieces: Path) -> LineTotals:
     return LineTotals(_corpus(words), GreedySegmenter(_pieces(pieces)))
 
 
+_curve = functools.lru_cache(maxsize=16)(read_curve)
 _frequencies = functools.lru_cache(maxsize=32)(counts.read_frequencies)
 _fertility = functools.lru_cache(maxsize=32)(counts.read_fertility)
 _neighbours = functools.lru_cache(maxsize=32)(counts.read_neighbours)
 
 
-def _score(path: Path) -> float:
-    try:
-        return float(json.loads(path.read_text(encoding="utf-8"))["value"])
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(f"{path}: holds no score ({error}); delete it and run again") from error
+@functools.lru_cache(maxsize=16)
+def _task_scores(files: tuple[Path, ...], seed: int) -> TaskScores:
+    return task_scores(read_scores(files), seed)

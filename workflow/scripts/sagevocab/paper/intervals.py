@@ -1,7 +1,8 @@
 """Estimates with 95 % intervals and tests for the differences that the paper speaks of.
 
-What is drawn anew is named in each measurement: lines of the corpus, pieces of the vocabularies, or
-seeds. Lines and pieces that two tokenizers share are drawn, and exchanged, under both at once.
+What is drawn anew is named in each measurement: lines of the corpus or pieces of the vocabularies.
+Those that two tokenizers share are drawn, and exchanged, under both at once. Scores of language
+models have `score_intervals`.
 """
 
 from __future__ import annotations
@@ -30,14 +31,12 @@ from sagevocab.paper.verdicts import Measurement
 
 LINES = "lines"
 PIECES = "pieces"
-SEEDS = "seeds"
 
 LINES_EXCHANGED = "permutation, labels exchanged within lines"
 PIECES_EXCHANGED = "permutation, labels exchanged within pieces"
 FISHER = "Fisher's exact, two sets of pieces"
 LINES_RESAMPLED = "bootstrap standard error over lines"
 PIECES_RESAMPLED = "bootstrap standard error over pieces"
-PAIRED_SEEDS = "Student's, paired by seed"
 
 
 # --- lines
@@ -221,32 +220,3 @@ def distribution_distance(first: Sequence[float], second: Sequence[float]) -> Es
     distance = float(stats.ks_2samp(first, second, method="asymp").statistic)
     error = float(stats.kstwobign.ppf(CONFIDENCE) * np.sqrt(1 / sizes[0] + 1 / sizes[1]))
     return Estimate(distance, max(0.0, distance - error), min(1.0, distance + error))
-
-
-# --- seeds
-
-
-def mean_of_seeds(values: Sequence[float]) -> tuple[float, float | None, float | None]:
-    """Return the mean over seeds with Student's interval; None for the bounds of one seed."""
-    mean = float(np.mean(values))
-    if len(values) < 2:
-        return mean, None, None
-    error = float(stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1) * stats.sem(values))
-    return mean, mean - error, mean + error
-
-
-def difference_of_seeds(differences: Sequence[float]) -> Measurement:
-    """Return the mean difference of scores paired by seed; one seed has no interval and no test."""
-    estimate = mean_of_seeds(differences)
-    agrees = estimate[0] > 0
-    if len(differences) < 2:
-        return Measurement(*estimate, agrees=agrees)
-    return Measurement(
-        *estimate, agrees=agrees, unit=SEEDS, test=PAIRED_SEEDS, p_value=_student(differences)
-    )
-
-
-def _student(differences: Sequence[float]) -> float:
-    if np.ptp(differences) == 0:
-        return 1.0 if differences[0] == 0 else 0.0
-    return float(stats.ttest_1samp(differences, 0.0).pvalue)

@@ -1,17 +1,19 @@
 """Measurements of models and of time, for the statements of Section 5 and of the Limitations.
 
 Each function takes a case and its claim's arguments, and is named in `paper_values.yaml`.
-Intervals over fine-tuning seeds are Student's; they say nothing of another pre-training.
+Intervals and tests of scores are those of `table_differences`: by bootstrap over examples and
+fine-tuning seeds. They say nothing of another pre-training.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 import numpy as np
 
 from sagevocab.paper.evidence import BASELINE, Case
-from sagevocab.paper.intervals import SEEDS, difference_of_seeds, mean_of_seeds
+from sagevocab.paper.score_intervals import TESTS
 from sagevocab.paper.verdicts import Measurement, NotMeasurableError
 
 # The rules that make a SaGe vocabulary, and the one that makes BPE's.
@@ -26,9 +28,10 @@ def score(case: Case, *, task: str) -> Measurement:
     if case.tokenizer != BASELINE and BASELINE in case.run.lm_tokenizers:
         difference = np.mean(ours) - np.mean(case.scores(BASELINE, task))
         agrees = bool(np.sign(difference) == np.sign(_printed_difference(case, task)))
-    estimate = mean_of_seeds(ours)
-    unit = None if estimate[1] is None else SEEDS
-    return Measurement(*estimate, agrees=agrees, unit=unit)
+    scores = case.resampled_scores(case.tokenizer, task)
+    return Measurement(
+        *scores.mean(case.tokenizer), agrees=agrees, unit=scores.unit(case.tokenizer)
+    )
 
 
 def _printed_difference(case: Case, task: str) -> float:
@@ -38,10 +41,25 @@ def _printed_difference(case: Case, task: str) -> float:
 
 
 def score_difference(case: Case, *, task: str) -> Measurement:
-    """Score of SaGe's model minus that of BPE's, paired by seed; agrees if it is positive."""
-    pairs = zip(case.scores(case.tokenizer, task), case.scores(BASELINE, task), strict=True)
-    differences = [ours - baseline for ours, baseline in pairs]
-    return difference_of_seeds(differences)
+    """Score of SaGe's model minus that of BPE's, means over the seeds; agrees if it is positive."""
+    case.scores(BASELINE, task)
+    scores = case.resampled_scores(case.tokenizer, task)
+    found = scores.difference(case.tokenizer, BASELINE)
+    unit = scores.unit(case.tokenizer, BASELINE)
+    return Measurement(
+        found.difference,
+        found.low,
+        found.high,
+        agrees=found.difference > 0,
+        unit=unit,
+        test=TESTS[unit],
+        p_value=found.p_value,
+    )
+
+
+def score_gain(case: Case, *, task: str) -> Measurement:
+    """The same number for a claim about its size, which is no other test of the same difference."""
+    return replace(score_difference(case, task=task), test=None, p_value=None)
 
 
 def tasks_won(case: Case, *, tasks: Sequence[str], except_for: Sequence[str]) -> Measurement:
@@ -49,7 +67,11 @@ def tasks_won(case: Case, *, tasks: Sequence[str], except_for: Sequence[str]) ->
     missing = [task for task in tasks if task not in case.run.tasks]
     if missing and case.run.lm_tokenizers:
         raise NotMeasurableError(f"config key tasks (of the run's languages) has no {missing[0]}")
-    won = [task for task in tasks if score_difference(case, task=task).ours > 0]
+    means = {
+        name: {task: np.mean(case.scores(name, task)) for task in tasks}
+        for name in (BASELINE, case.tokenizer)
+    }
+    won = [task for task in tasks if means[case.tokenizer][task] > means[BASELINE][task]]
     expected = [task for task in tasks if task not in except_for]
     lost = [task for task in tasks if task not in won]
     return Measurement(
@@ -79,5 +101,6 @@ MEASURES = {
     "cost_ratio": cost_ratio,
     "score": score,
     "score_difference": score_difference,
+    "score_gain": score_gain,
     "tasks_won": tasks_won,
 }

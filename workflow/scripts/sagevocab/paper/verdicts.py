@@ -41,13 +41,15 @@ NOTHING_TO_COUNT = "nothing to count: no piece, word or example is of this kind"
 SIGNIFICANT = 0.05
 INTRINSIC = "intrinsic"
 DOWNSTREAM = "downstream"
+PRETRAINING = "pretraining"
 BEYOND = "beyond"
 
 # Family -> the tests that Holm's adjustment counts together.
 FAMILIES = {
     INTRINSIC: "all tested claims about the vocabularies and the encoded texts of one SaGe "
     "tokenizer, in all the languages and on all the corpora for which the paper makes them",
-    DOWNSTREAM: "all tested claims about the language models of one SaGe tokenizer",
+    DOWNSTREAM: "all tested claims about the language models of one SaGe tokenizer: one a task",
+    PRETRAINING: "the claim about the pretraining of one SaGe tokenizer, in all its languages",
     BEYOND: "all tested claims of one SaGe tokenizer in languages of which the paper does not say "
     "it; they are no part of the paper's statements and cost these nothing",
 }
@@ -93,7 +95,8 @@ class Measurement:
     holds: whether an `example` comes out as printed.
     agrees: whether the comparison behind the claim has the sign that the paper states; None
         where the claim compares nothing.
-    unit: what the interval resamples: `lines`, `pieces`, `seeds`, or None without an interval.
+    unit: what the interval resamples: `lines`, `pieces`, `examples`, `examples and seeds`, or None
+        without an interval.
     test, p_value: the name and the two-sided p-value of the test between what is compared.
     p_adjusted: the p-value by Holm over the claim's family.
     """

@@ -1,0 +1,95 @@
+"""The bootstrap of scores: what is drawn together, how wide it is, what it tells apart."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+
+from sagevocab.analysis.resampling import percentile_p_value, sampled_sums
+from sagevocab.analysis.score_sums import ScoreSums, score_sums
+from sagevocab.errors import UserError
+from sagevocab.paper.score_intervals import EXAMPLES, EXAMPLES_AND_SEEDS, resample_scores
+
+RNG = np.random.default_rng(5)
+
+
+def accuracy_of(right: np.ndarray) -> ScoreSums:
+    """right: bool[models, examples]."""
+    return score_sums(np.ones(right.shape[1], int), right.astype(int), "accuracy", 2)
+
+
+@pytest.mark.parametrize("distinct", [4, 300])
+def test_samples_have_the_mean_and_the_spread_of_drawing_rows(distinct):
+    # Few distinct rows are drawn by their counts, many one by one.
+    values = RNG.integers(distinct, size=300)
+    table = np.column_stack([values, values**2, np.ones(300)]).astype(float)
+    sums = sampled_sums(table, seed=1, resamples=4000)
+    assert (sums[:, 2] == 300).all()
+    assert sums[:, 0].mean() == pytest.approx(values.sum(), rel=0.01)
+    assert sums[:, 0].std() == pytest.approx(values.std() * np.sqrt(300), rel=0.05)
+    # Columns of a row stay together.
+    expected = np.corrcoef(values, values**2)[0, 1]
+    assert np.corrcoef(sums[:, 0], sums[:, 1])[0, 1] == pytest.approx(expected, abs=0.02)
+    assert sampled_sums(table, seed=1, resamples=10).tolist() == sums[:10].tolist()
+
+
+def test_the_p_value_is_the_level_at_which_the_interval_leaves_0_out():
+    drawn = np.linspace(-0.05, 0.95, 9999)
+    p_value = percentile_p_value(drawn)
+    assert p_value == pytest.approx(0.1, abs=1e-3)
+    assert np.quantile(drawn, 0.5 * p_value) == pytest.approx(0.0, abs=1e-3)
+    assert percentile_p_value(-drawn) == p_value
+    assert percentile_p_value(np.zeros(99)) == 1.0
+    assert percentile_p_value(np.full(9999, 0.1)) == pytest.approx(2 / 10_000)
+
+
+def test_models_are_paired_by_example():
+    # The second is right on the same hard or easy examples, and on one in ten more.
+    first = RNG.random(500) < 0.5
+    second = first | (RNG.random(500) < 0.1)
+    scores = resample_scores(accuracy_of(np.stack([first, second])), ["bpe", "sage"], seed=1)
+    paired = scores.difference("sage", "bpe")
+    alone = [scores.mean(name) for name in ("bpe", "sage")]
+    assert paired.low > 0 and paired.p_value < 0.001
+    assert paired.high - paired.low < 0.5 * min(e.high - e.low for e in alone)
+    share = paired.difference
+    error = np.sqrt(share * (1 - share) / 500)
+    assert paired.high - paired.low == pytest.approx(2 * 1.96 * error, rel=0.1)
+
+
+def test_seeds_that_differ_widen_the_interval_by_their_unbiased_variance():
+    # Every example counts alike, so only seeds vary: s^2 / 3 for the mean of three.
+    table = np.zeros((50, 3, 2))
+    table[:, :, 0], table[:, :, 1] = (0.5, 0.6, 0.7), 1.0
+    sums = ScoreSums(table, lambda totals: totals[..., 0] / totals[..., 1])
+    scores = resample_scores(sums, ["sage"] * 3, seed=1, resamples=40_000)
+    assert scores.mean("sage", EXAMPLES)[1:] == pytest.approx((0.6, 0.6))
+    drawn = scores.means["sage"]
+    assert drawn.mean() == pytest.approx(0.6, abs=1e-3)
+    assert drawn.var() == pytest.approx(0.1**2 / 3, rel=0.02)
+    assert scores.unit("sage") == EXAMPLES_AND_SEEDS
+
+
+def test_a_difference_that_hangs_on_the_seed_is_not_significant():
+    # Two models of each tokenizer; one of SaGe's is much better, the other a little worse.
+    right = np.stack([RNG.random(1000) < share for share in (0.6, 0.6, 0.9, 0.55)])
+    names = ["bpe", "bpe", "sage", "sage"]
+    scores = resample_scores(accuracy_of(right), names, seed=1)
+    assert scores.difference("sage", "bpe", EXAMPLES).p_value < 0.001
+    assert scores.difference("sage", "bpe").p_value > 0.05
+
+
+def test_equal_tokenizers_are_called_different_in_one_case_of_twenty():
+    rng = np.random.default_rng(11)
+    p_values = []
+    for seed in range(200):
+        easy = rng.beta(2, 2, size=300)
+        sums = accuracy_of(rng.random((2, 300)) < easy)
+        scores = resample_scores(sums, ["bpe", "sage"], seed=seed, resamples=400)
+        p_values.append(scores.difference("sage", "bpe").p_value)
+    assert 0.01 <= np.mean(np.array(p_values) < 0.05) <= 0.10
+
+
+def test_metrics_that_cannot_be_resampled_are_refused():
+    with pytest.raises(UserError, match="metric 'spearman' of None classes"):
+        score_sums([1.0], [[1.0]], "spearman", None)

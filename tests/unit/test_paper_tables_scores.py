@@ -1,0 +1,295 @@
+"""The score tables: means, spread, the paper's numbers, and which differences are marked."""
+
+from __future__ import annotations
+
+import csv
+import itertools
+import json
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+import pytest
+
+from sagevocab.errors import UserError
+from sagevocab.lm.tasks import Task
+from sagevocab.paper import tables_scores as tables
+from sagevocab.paper.budgets import budget_note
+from sagevocab.paper.score_intervals import predictions_of, read_scores
+from sagevocab.paper.tables import read_paper_values
+from score_samples import answers, write_score
+
+VALUES = read_paper_values(Path(tables.__file__).parents[3] / "resources/paper_values.yaml")
+TASKS = [
+    {"name": "mrpc", "label": "MRPC", "metric": "f1", "synthetic": False},
+    {"name": "mnli", "label": "MNLI", "metric": "accuracy", "synthetic": True},
+]
+LABELS = {"bpe": "BPE", "sage": "SaGe"}
+REST = {"significant": {("sage", "mrpc")}, "budget": "Budget: little."}
+
+
+@pytest.fixture
+def outputs(tmp_path):
+    return {form: tmp_path / f"table.{form}" for form in ("tex", "csv", "md")}
+
+
+def text_of(outputs, form) -> str:
+    return outputs[form].read_text(encoding="utf-8")
+
+
+def rows_of(outputs) -> list[dict[str, str]]:
+    with outputs["csv"].open(encoding="utf-8", newline="") as file:
+        return list(csv.DictReader(file))
+
+
+def markdown_rows(outputs) -> list[list[str]]:
+    """Cells of the table's body."""
+    lines = [line for line in text_of(outputs, "md").splitlines() if line.startswith("|")]
+    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
+
+
+def score(task, tokenizer, seed, value, majority=0.5):
+    names = {"task": task, "tokenizer": tokenizer, "seed": seed}
+    sizes = {"examples": 40, "train_examples": 400}
+    return {**names, "value": value, "majority": majority, **sizes}
+
+
+# --- means
+
+
+def test_scores_are_means_with_spread_beside_the_papers(outputs):
+    scores = [
+        score("mrpc", "bpe", 1, 0.78),
+        score("mrpc", "bpe", 2, 0.80),
+        score("mnli", "bpe", 1, 0.5),
+        score("mnli", "bpe", 2, 0.5),
+        score("mrpc", "sage", 1, 0.9),
+        score("mrpc", "sage", 2, 0.9),
+        score("mnli", "sage", 1, 0.6),
+        score("mnli", "sage", 2, 0.61),
+        score("mnli", "other", 1, 0.1),
+    ]
+    paper = VALUES["tables"]["table_sequence"]
+    tables.table_sequence(scores, tasks=TASKS, labels=LABELS, paper=paper, **REST, **outputs)
+    assert markdown_rows(outputs) == [
+        ["BPE", ".7900 ± .0141", "50.00 ± 0.00"],
+        ["SaGe", r".9000 ± .0000\*", "60.50 ± 0.71"],
+        ["Most frequent answer", ".5000", "50.00"],
+        ["BPE (paper)", ".7918", "62.76"],
+        ["SaGe (paper)", ".8004", "64.00"],
+    ]
+    header = text_of(outputs, "md").splitlines()[0]
+    assert header == "|  | MRPC (F1) | MNLI (Acc. %, synthetic) |"
+    assert "over 2 fine-tuning seeds" in text_of(outputs, "md")
+    assert "differs from BPE" in text_of(outputs, "md")
+    assert text_of(outputs, "md").rstrip().endswith("Budget: little.")
+    row = rows_of(outputs)[0]
+    assert float(row["mean"]) == pytest.approx(0.79)
+    assert (row["seeds"], row["paper"], row["train_examples"]) == ("2", "0.7918", "400")
+    assert [row["significant"] for row in rows_of(outputs)] == ["False", "False", "True", "False"]
+
+
+def test_one_seed_has_no_spread_and_a_metric_may_be_negative_or_undefined(outputs):
+    tasks = [{"name": "cola", "label": "CoLA", "metric": "matthews", "synthetic": False}]
+    given = [score("cola", "bpe", 1, -0.0123, 0), score("cola", "sage", 1, float("nan"), 0)]
+    tables.table_ner(given, tasks=tasks, labels=LABELS, paper={}, **REST, **outputs)
+    assert "One fine-tuning seed" in text_of(outputs, "md")
+    last = ["Most frequent answer", ".0000"]
+    assert markdown_rows(outputs) == [["BPE", "−.0123"], ["SaGe", "–"], last]
+
+
+def test_a_single_tokenizer_is_compared_with_nothing(outputs):
+    given = [score("mrpc", "sage", 1, 0.5)]
+    only = {"sage": "SaGe"}
+    tables.table_sequence(given, tasks=TASKS[:1], labels=only, paper={}, **REST, **outputs)
+    assert "differs from" not in text_of(outputs, "md")
+
+
+def test_a_missing_score_is_named(outputs):
+    given = [score("mrpc", "bpe", 1, 0.5)]
+    with pytest.raises(UserError, match="scores/bpe/mnli: none"):
+        tables.table_sequence(
+            given, tasks=TASKS, labels={"bpe": "BPE"}, paper={}, **REST, **outputs
+        )
+    assert not any(path.exists() for path in outputs.values())
+
+
+def test_a_score_table_without_models_names_the_way_out(outputs):
+    with pytest.raises(UserError, match=r"config keys lm\.enabled"):
+        tables.table_sequence([], tasks=TASKS, labels={}, paper={}, **REST, **outputs)
+
+
+def test_a_damaged_score_file_is_named(tmp_path):
+    path = tmp_path / "1.json"
+    path.write_text(json.dumps({"task": "mrpc"}), encoding="utf-8")
+    with pytest.raises(UserError, match=r"1\.json: holds no score"):
+        read_scores([path])
+    path.write_text("{", encoding="utf-8")
+    with pytest.raises(UserError, match=r"1\.json: holds no score"):
+        read_scores([path])
+
+
+# --- differences
+
+MRPC = Task("mrpc", "sequence", "f1", (0, 1))
+MNLI = Task("mnli", "sequence", "accuracy", (0, 1))
+RIGHT = {"bpe": (0.6, 0.62), "sage": (0.9, 0.92), "sage_released": (0.6, 0.64)}
+THREE = {"bpe": "BPE", "sage": "SaGe", "sage_released": "SaGe 1.0"}
+
+
+@pytest.fixture
+def files(tmp_path) -> list[Path]:
+    """SaGe is far better than BPE on both tasks, the released reading is not."""
+    return [
+        write_score(tmp_path, name, task, seed, *answers(share, 200, start=11 * seed))
+        for name, shares in RIGHT.items()
+        for task in (MRPC, MNLI)
+        for seed, share in enumerate(shares, start=1)
+    ]
+
+
+def differences(files, outputs, labels=THREE, seed=1, tasks=TASKS):
+    tables.table_differences(
+        read_scores(files),
+        tasks=tasks,
+        labels=labels,
+        paper=VALUES["tables"],
+        readings=["sage"],
+        seed=seed,
+        budget="Budget: little.",
+        **outputs,
+    )
+    return rows_of(outputs)
+
+
+def test_differences_are_those_of_the_means_and_tested_by_holm(files, outputs):
+    rows = differences(files, outputs)
+    assert [(row["tokenizer"], row["task"]) for row in rows] == [
+        *itertools.product(("sage", "sage_released"), ("mrpc", "mnli"))
+    ]
+    by_name = {(row["tokenizer"], row["task"]): row for row in rows}
+    clear, chance = by_name["sage", "mnli"], by_name["sage_released", "mnli"]
+    assert float(clear["difference"]) == pytest.approx(0.30)
+    assert float(chance["difference"]) == pytest.approx(0.01)
+    assert (clear["significant"], chance["significant"]) == ("True", "False")
+    for row in rows:
+        low, high = float(row["low_seeds"]), float(row["high_seeds"])
+        assert low < float(row["difference"]) < high
+        # Holm over two tasks: the smaller p-value doubles.
+        same = [float(r["p_value"]) for r in rows if r["tokenizer"] == row["tokenizer"]]
+        least = min(1.0, 2 * min(same))
+        assert float(row["p_adjusted"]) == pytest.approx(max(least, float(row["p_value"])))
+    assert float(clear["paper"]) == pytest.approx(0.0124)
+    assert chance["paper"] == ""
+    cells = markdown_rows(outputs)
+    assert cells[1][:5] == ["", "MNLI (Acc. %, synthetic)", "61.00 ± 1.41", "91.00 ± 1.41"] + [
+        r"+30.00\*"
+    ]
+    assert cells[1][-1] == "+1.24" and cells[3][-1] == "–"
+    note = text_of(outputs, "md")
+    assert "Score minus that of BPE, means over 2 fine-tuning seed(s)" in note
+    assert "Holm over the 2 tasks of a tokenizer" in note and "Budget: little." in note
+    assert text_of(outputs, "tex").count(r"\midrule") == 2
+
+
+def test_what_is_significant_is_read_back_for_the_other_tables(files, outputs):
+    differences(files, outputs)
+    found = {("sage", "mrpc"), ("sage", "mnli")}
+    assert tables.read_significant([outputs["csv"]]) == found
+    assert tables.read_significant([]) == set()
+    outputs["csv"].write_text("a,b\n1,2\n")
+    with pytest.raises(UserError, match=r"table\.csv: is no table of differences"):
+        tables.read_significant([outputs["csv"]])
+
+
+def test_equal_seeds_give_equal_bytes(files, outputs, tmp_path):
+    first = differences(files, outputs)
+    assert differences(files, outputs) == first
+    other = differences(files, outputs, seed=2)
+    assert [row["low"] for row in other] != [row["low"] for row in first]
+
+
+def test_one_seed_draws_examples_alone(files, outputs):
+    rows = differences([path for path in files if path.name == "1.json"], outputs)
+    assert {row["test"] for row in rows} == {"examples"}
+    assert {row["low_seeds"] for row in rows} == {""}
+    assert [row["p_value"] for row in rows] == [row["p_examples"] for row in rows]
+    assert "| 95 %: examples | p |" in text_of(outputs, "md").splitlines()[0]
+    assert "p: of the test over examples, two-sided" in text_of(outputs, "md")
+
+
+def test_predictions_of_another_score_are_refused(files, outputs):
+    path = files[0]
+    record = json.loads(path.read_text())
+    path.write_text(json.dumps({**record, "value": 0.5}))
+    with pytest.raises(UserError, match=r"1\.predictions\.parquet: has a score of .* says 0\.5000"):
+        differences(files, outputs)
+    table = pd.read_parquet(predictions_of(files[1]))
+    table.assign(label=1 - table["label"]).to_parquet(predictions_of(files[1]))
+    with pytest.raises(UserError, match=r"2\.predictions\.parquet: has other examples than"):
+        differences(files, outputs)
+    predictions_of(files[1]).unlink()
+    with pytest.raises(UserError, match=r"2\.predictions\.parquet: holds no predictions"):
+        differences(files, outputs)
+    assert not any(path.exists() for path in outputs.values())
+
+
+def test_one_tokenizer_has_no_differences(files, outputs):
+    with pytest.raises(UserError, match=r"lm\.tokenizers: differences need bpe and a tokenizer"):
+        differences(files, outputs, labels={"bpe": "BPE"})
+    with pytest.raises(UserError, match="scores/mine/mrpc: none"):
+        differences(files, outputs, labels={"bpe": "BPE", "mine": "Mine"})
+
+
+def test_tagging_and_values_are_compared_too(tmp_path, outputs):
+    rng = np.random.default_rng(1)
+    tags = [["O", "B-PER", "I-PER", "O", "B-LOC"] for _ in range(60)]
+    values = rng.random(60)
+    ner, stsb = Task("ner_en", "tokens", "span_f1"), Task("stsb", "sequence", "pearson")
+    files = []
+    for name, noise in {"bpe": 0.5, "sage": 0.1}.items():
+        wrong = [["O"] * 5 if rng.random() < noise else row for row in tags]
+        near = (values + noise * rng.standard_normal(60)).astype(np.float32)
+        files.append(write_score(tmp_path, name, ner, 1, tags, wrong))
+        files.append(write_score(tmp_path, name, stsb, 1, values.astype(np.float32), near))
+    tasks = [
+        {"name": "ner_en", "label": "NER", "metric": "span_f1", "synthetic": False},
+        {"name": "stsb", "label": "STS-B", "metric": "pearson", "synthetic": False},
+    ]
+    rows = differences(files, outputs, labels=LABELS, tasks=tasks)
+    assert [row["significant"] for row in rows] == ["True", "True"]
+    assert [float(row["paper"]) for row in rows] == pytest.approx([0.036, 0.0293])
+
+
+# --- budgets
+
+PRETRAIN = {"layers": 24, "hidden": 1024, "batch": 4032, "sequence_length": 128}
+FINETUNE = {"epochs": 5, "batch": 16, "accumulation": 2, "max_sequence_length": 128}
+
+
+@pytest.mark.parametrize(
+    ("budget", "told"),
+    [
+        ({"hours": 24.0}, "24 hours in batches of 4,032 sequences of 128 tokens."),
+        ({"hours": 1}, "1 hour in batches of"),
+        ({"hours": None, "steps": 2000}, "2,000 updates of 4,032 sequences of 128 tokens."),
+        ({"tokens": 10**9}, "1,000,000,000 tokens in batches of 4,032 sequences"),
+    ],
+)
+def test_a_budget_is_told_in_a_sentence(budget, told):
+    note = budget_note({**PRETRAIN, **budget}, FINETUNE, TASKS)
+    assert note.startswith("Pretraining: 24 layers, 1,024 wide, ")
+    assert told in note
+    assert note.endswith("Fine-tuning: 5 epochs in batches of 32, at most 128 tokens an input.")
+
+
+def test_rows_that_were_cut_are_told():
+    cut = [
+        {"label": "SST-2", "max_train": 8000, "max_validation": None},
+        {"label": "NER", "max_train": 500, "max_validation": 20, "validation_share": None},
+        {"label": "RTE", "validation_share": 0.1},
+    ]
+    note = budget_note({**PRETRAIN, "steps": 1}, FINETUNE, cut)
+    assert " 1 update of 4,032" in note
+    assert "Rows at most: SST-2 8,000 training, NER 500 training, NER 20 validation." in note
+    assert note.endswith("Validated on training rows held out: 10 % of RTE.")

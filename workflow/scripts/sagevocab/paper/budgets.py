@@ -1,0 +1,57 @@
+"""What the models of a run were given: a sentence for the notes of tables."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+
+def budget_note(
+    pretrain: Mapping[str, Any], finetune: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]]
+) -> str:
+    """Return the budgets of pretraining and fine-tuning and what the rows of tasks were cut to.
+
+    pretrain, finetune: sections of the configuration. tasks: label, max_train, max_validation and
+    validation_share of each; None where nothing is cut.
+    """
+    sentences = [
+        f"Pretraining: {pretrain['layers']} layers, {pretrain['hidden']:,} wide, "
+        f"{_length(pretrain)}.",
+        f"Fine-tuning: {_number(finetune['epochs'], 'epoch')} in batches of "
+        f"{finetune['batch'] * finetune['accumulation']}, at most "
+        f"{finetune['max_sequence_length']} tokens an input.",
+        *_cuts(tasks),
+    ]
+    return " ".join(sentences)
+
+
+def _length(pretrain: Mapping[str, Any]) -> str:
+    shape = f"{pretrain['batch']:,} sequences of {pretrain['sequence_length']} tokens"
+    if pretrain.get("hours") is not None:
+        return f"{_number(pretrain['hours'], 'hour')} in batches of {shape}"
+    if pretrain.get("steps") is not None:
+        return f"{_number(pretrain['steps'], 'update')} of {shape}"
+    return f"{pretrain['tokens']:,} tokens in batches of {shape}"
+
+
+def _number(count: float, what: str) -> str:
+    return f"{count:,g} {what}{'' if count == 1 else 's'}" if count < 1e6 else f"{count:,} {what}s"
+
+
+def _cuts(tasks: Sequence[Mapping[str, Any]]) -> list[str]:
+    named = {"max_train": "training", "max_validation": "validation"}
+    capped = [
+        f"{task['label']} {task[key]:,} {split}"
+        for task in tasks
+        for key, split in named.items()
+        if task.get(key)
+    ]
+    shared = [
+        f"{100 * task['validation_share']:g} % of {task['label']}"
+        for task in tasks
+        if task.get("validation_share")
+    ]
+    return [
+        *([f"Rows at most: {', '.join(capped)}."] if capped else []),
+        *([f"Validated on training rows held out: {', '.join(shared)}."] if shared else []),
+    ]

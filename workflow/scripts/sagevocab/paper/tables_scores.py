@@ -1,0 +1,414 @@
+"""The paper's tables of scores (Section 5), and the differences between tokenizers, tested."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypedDict
+
+import numpy as np
+import pandas as pd
+
+from sagevocab.analysis.stats import holm
+from sagevocab.errors import UserError
+from sagevocab.paper.formats import MINUS, NOTHING, write_table
+from sagevocab.paper.score_intervals import (
+    EXAMPLES,
+    EXAMPLES_AND_SEEDS,
+    RESAMPLES,
+    TaskScores,
+    task_scores,
+)
+from sagevocab.paper.verdicts import SIGNIFICANT
+
+Files = str | Path
+UNITS = {
+    "f1": "F1",
+    "span_f1": "F1",
+    "accuracy": "Acc. %",
+    "matthews": "Matt.",
+    "pearson": "Pear.",
+}
+_PAPER_NAMES = {"bpe": "BPE", "sage": "SaGe"}
+_SIZES = ("train_examples", "examples")
+_MARK = "*"
+BASELINE = "bpe"
+
+
+class Task(TypedDict):
+    """An evaluation task as a column or a row of a table."""
+
+    name: str
+    label: str
+    metric: str
+    synthetic: bool
+
+
+# --- scores
+
+
+def table_sequence(
+    scores: Iterable[Mapping],
+    *,
+    tasks: Sequence[Task],
+    labels: Mapping[str, str],
+    paper: Mapping[str, Mapping[str, float]],
+    significant: Collection[tuple[str, str]],
+    budget: str,
+    tex: Files,
+    csv: Files,
+    md: Files,
+) -> None:
+    """Write the scores of the sequence-level tasks, mean and spread over the seeds.
+
+    scores: records of task, tokenizer, seed, value and majority (fractions; majority: what the
+    most frequent answer scores). labels: tokenizer name -> label.
+    paper: tokenizer name -> task -> value printed (a fraction). significant: pairs of tokenizer
+    and task whose difference from the baseline is (see `table_differences`). budget: a sentence
+    about what the models were given. Source: paper, Section 5.
+    """
+    files = {"tex": tex, "csv": csv, "md": md}
+    _write_scores(scores, tasks, labels, paper, significant, budget, files)
+
+
+def table_ner(
+    scores: Iterable[Mapping],
+    *,
+    tasks: Sequence[Task],
+    labels: Mapping[str, str],
+    paper: Mapping[str, Mapping[str, float]],
+    significant: Collection[tuple[str, str]],
+    budget: str,
+    tex: Files,
+    csv: Files,
+    md: Files,
+) -> None:
+    """Write the span F1 of named entity recognition; arguments as in `table_sequence`.
+
+    Source: paper, Section 5.
+    """
+    files = {"tex": tex, "csv": csv, "md": md}
+    _write_scores(scores, tasks, labels, paper, significant, budget, files)
+
+
+def _write_scores(
+    scores: Iterable[Mapping],
+    tasks: Sequence[Task],
+    labels: Mapping[str, str],
+    paper: Mapping[str, Mapping[str, float]],
+    significant: Collection[tuple[str, str]],
+    budget: str,
+    files: Mapping[str, Files],
+) -> None:
+    _require_scores(tasks, labels)
+    data = summarise_scores(scores, tasks, labels, paper)
+    pairs = zip(data["tokenizer"], data["task"], strict=True)
+    data["significant"] = [pair in significant for pair in pairs]
+    ours = [[label, *_our_cells(data, name, tasks)] for name, label in labels.items()]
+    printed = [
+        [f"{_PAPER_NAMES[name]} (paper)", *_paper_cells(values, tasks)]
+        for name, values in paper.items()
+    ]
+    ours.append(["Most frequent answer", *_majority_cells(data, tasks)])
+    header = [("", "", ""), *(_task_header(task) for task in tasks)]
+    shown = pd.DataFrame(ours + printed, columns=pd.MultiIndex.from_tuples(header))
+    note = (
+        f"{_averaging(data['seeds'])}, validation set; the paper gives the mean of three runs on "
+        f"the dev set. {_meaning_of_mark(labels)}{budget}"
+    )
+    align = "l" + "r" * len(tasks)
+    write_table(shown, data, align=align, note=note, blocks=[len(ours)], **files)
+
+
+def _meaning_of_mark(labels: Mapping[str, str]) -> str:
+    if BASELINE not in labels or len(labels) < 2:
+        return ""
+    return (
+        f"{_MARK}: differs from {labels[BASELINE]}, p < {SIGNIFICANT} by Holm over all tasks "
+        "(table_differences). "
+    )
+
+
+def _require_scores(tasks: Sequence[Task], labels: Mapping[str, str]) -> None:
+    if not tasks or not labels:
+        raise UserError(
+            "config keys lm.enabled, lm.tokenizers and tasks: they leave no scores for this table; "
+            "enable the models and list tasks of its kind"
+        )
+
+
+def _averaging(seeds: pd.Series) -> str:
+    if seeds.max() == 1:
+        return "One fine-tuning seed"
+    fewest, most = seeds.min(), seeds.max()
+    number = most if fewest == most else f"{fewest} to {most}"
+    return f"Mean ± standard deviation over {number} fine-tuning seeds"
+
+
+def summarise_scores(
+    scores: Iterable[Mapping],
+    tasks: Sequence[Task],
+    labels: Mapping[str, str],
+    paper: Mapping[str, Mapping[str, float]],
+) -> pd.DataFrame:
+    """Return mean, standard deviation (n - 1; empty for one seed) and seeds of every cell.
+
+    The paper's value stands beside it where there is one. Raises UserError where a score lacks.
+    """
+    frame = pd.DataFrame([dict(score) for score in scores])
+    rows = []
+    for name, label in labels.items():
+        for task in tasks:
+            found = frame[(frame["tokenizer"] == name) & (frame["task"] == task["name"])]
+            _require_all(found.to_dict("records"), [name], task)
+            rows.append(
+                {
+                    "tokenizer": name,
+                    "label": label,
+                    "task": task["name"],
+                    "metric": task["metric"],
+                    "synthetic": task["synthetic"],
+                    "mean": found["value"].mean(),
+                    "sd": found["value"].std(ddof=1),
+                    "seeds": found["seed"].nunique(),
+                    "majority": found["majority"].mean(),
+                    **{key: found[key].max() for key in _SIZES},
+                    "paper": paper.get(name, {}).get(task["name"]),
+                }
+            )
+    return pd.DataFrame(rows)
+
+
+def _task_header(task: Task) -> tuple[str, str, str]:
+    unit = UNITS.get(task["metric"], task["metric"])
+    return task["label"], unit, "synthetic" if task["synthetic"] else ""
+
+
+def _our_cells(data: pd.DataFrame, tokenizer: str, tasks: Sequence[Task]) -> list[str]:
+    own = data[data["tokenizer"] == tokenizer].set_index("task")
+    return [
+        _mean_and_spread(own.loc[task["name"], "mean"], own.loc[task["name"], "sd"], task["metric"])
+        + (_MARK if own.loc[task["name"], "significant"] else "")
+        for task in tasks
+    ]
+
+
+def _mean_and_spread(mean: float, spread: float, metric: str) -> str:
+    shown = format_score(mean, metric)
+    return shown if pd.isna(spread) else f"{shown} ± {format_score(spread, metric)}"
+
+
+def _majority_cells(data: pd.DataFrame, tasks: Sequence[Task]) -> list[str]:
+    by_task = data.groupby("task")["majority"].mean()
+    return [format_score(by_task[task["name"]], task["metric"]) for task in tasks]
+
+
+def _paper_cells(values: Mapping[str, float], tasks: Sequence[Task]) -> list[str]:
+    return [
+        format_score(values[task["name"]], task["metric"]) if task["name"] in values else NOTHING
+        for task in tasks
+    ]
+
+
+def format_score(value: float, metric: str) -> str:
+    """Return a fraction as the paper prints it: 62.76 for an accuracy, .7918 for the rest."""
+    if pd.isna(value):
+        return NOTHING
+    if metric == "accuracy":
+        return f"{100 * value:.2f}".replace("-", MINUS)
+    text = f"{value:.4f}".replace("-", MINUS)
+    return text.replace("0.", ".", 1) if abs(value) < 1 else text
+
+
+# --- differences
+
+
+def table_differences(
+    scores: Sequence[Mapping],
+    *,
+    tasks: Sequence[Task],
+    labels: Mapping[str, str],
+    paper: Mapping[str, Mapping[str, Mapping[str, float]]],
+    readings: Collection[str],
+    seed: int,
+    budget: str,
+    tex: Files,
+    csv: Files,
+    md: Files,
+) -> None:
+    """Write the difference of each tokenizer's scores from the first one's, task by task, tested.
+
+    scores: as `read_scores` gives them, with predictions beside each file. labels: tokenizer name
+    -> label, the baseline first. paper: both of the paper's tables, as in `table_sequence`.
+    readings: the tokenizers beside which its differences stand. Source: paper, Section 5.
+    """
+    _require_scores(tasks, labels)
+    if len(labels) < 2:
+        raise UserError(
+            "config key lm.tokenizers: differences need bpe and a tokenizer to set beside it; "
+            "list them"
+        )
+    data = compare_scores(scores, tasks, labels, seed=seed)
+    gains = _printed_gains(paper.values())
+    data["paper"] = [
+        gains.get(task) if name in readings else None
+        for name, task in zip(data["tokenizer"], data["task"], strict=True)
+    ]
+    baseline, *others = labels.values()
+    blocks = [len(tasks) * number for number in range(len(others))]
+    intervals = [low for low in _INTERVALS if data[low].notna().any()]
+    cells = [
+        _difference_cells(row, row["label"] if number in blocks else "", intervals)
+        for number, row in enumerate(data.to_dict("records"))
+    ]
+    header = ["Tokenizer", "Task", baseline, "Its own", "Difference"]
+    header += [_INTERVALS[low] for low in intervals]
+    header += ["p", "p (Holm)", "Paper"]
+    shown = pd.DataFrame(cells, columns=header)
+    align = "ll" + "r" * (len(header) - 2)
+    note = f"{_testing(data, baseline)} {budget}"
+    files = {"tex": tex, "csv": csv, "md": md}
+    write_table(shown, data, align=align, note=note, blocks=blocks[1:], **files)
+
+
+# Columns with the lower bounds of the intervals -> what they are called.
+_INTERVALS = {"low": "95 %: examples", "low_seeds": "95 %: examples and seeds"}
+
+
+def compare_scores(
+    scores: Sequence[Mapping], tasks: Sequence[Task], labels: Mapping[str, str], *, seed: int
+) -> pd.DataFrame:
+    """Return the differences of all tokenizers from the first of `labels`, a row a task and one.
+
+    Columns low, high and p_examples draw examples alone; low_seeds, high_seeds draw seeds, too,
+    and are empty for one seed. p_value is of the test that draws all that can be drawn, `test`
+    says what; p_adjusted is Holm's over the tasks of one tokenizer, and decides `significant`.
+    """
+    baseline, *others = labels
+    by_task = {}
+    for task in tasks:
+        records = [score for score in scores if score["task"] == task["name"]]
+        _require_all(records, labels, task)
+        by_task[task["name"]] = task_scores([r for r in records if r["tokenizer"] in labels], seed)
+    blocks = []
+    for name in others:
+        rows = [_difference(by_task[task["name"]], task, name, baseline) for task in tasks]
+        block = pd.DataFrame(rows)
+        block.insert(1, "label", labels[name])
+        block["p_adjusted"] = holm(block["p_value"])
+        block["significant"] = block["p_adjusted"] < SIGNIFICANT
+        blocks.append(block)
+    return pd.concat(blocks, ignore_index=True)
+
+
+def _require_all(records: Sequence[Mapping], labels: Iterable[str], task: Task) -> None:
+    for name in labels:
+        if all(record["tokenizer"] != name for record in records):
+            raise UserError(f"scores/{name}/{task['name']}: none; run the target downstream")
+
+
+def _difference(scores: TaskScores, task: Task, name: str, baseline: str) -> dict[str, Any]:
+    unit = scores.unit(name, baseline)
+    examples = scores.difference(name, baseline, EXAMPLES)
+    tested = scores.difference(name, baseline)
+    both = unit == EXAMPLES_AND_SEEDS
+    ours, theirs = scores.values[name], scores.values[baseline]
+    return {
+        "tokenizer": name,
+        "task": task["name"],
+        "task_label": task["label"],
+        "metric": task["metric"],
+        "synthetic": task["synthetic"],
+        "baseline_mean": theirs.mean(),
+        "baseline_sd": _spread(theirs),
+        "mean": ours.mean(),
+        "sd": _spread(ours),
+        "seeds": len(ours),
+        "difference": examples.difference,
+        "low": examples.low,
+        "high": examples.high,
+        "p_examples": examples.p_value,
+        "low_seeds": tested.low if both else None,
+        "high_seeds": tested.high if both else None,
+        "test": unit,
+        "p_value": tested.p_value,
+    }
+
+
+def _spread(values: np.ndarray) -> float | None:
+    return float(values.std(ddof=1)) if len(values) > 1 else None
+
+
+def _printed_gains(tables: Iterable[Mapping[str, Mapping[str, float]]]) -> dict[str, float]:
+    """Return SaGe's score minus BPE's in the paper, by task."""
+    return {
+        task: value - table["bpe"][task]
+        for table in tables
+        for task, value in table["sage"].items()
+        if task in table["bpe"]
+    }
+
+
+def _difference_cells(row: Mapping[str, Any], label: str, intervals: Sequence[str]) -> list[str]:
+    metric = row["metric"]
+    unit = UNITS.get(metric, metric)
+    marks = [unit, "synthetic"] if row["synthetic"] else [unit]
+    return [
+        label,
+        f"{row['task_label']} ({', '.join(marks)})",
+        _mean_and_spread(row["baseline_mean"], row["baseline_sd"], metric),
+        _mean_and_spread(row["mean"], row["sd"], metric),
+        _signed(row["difference"], metric) + (_MARK if row["significant"] else ""),
+        *(_interval(row[low], row[low.replace("low", "high")], metric) for low in intervals),
+        _p_value(row["p_value"]),
+        _p_value(row["p_adjusted"]),
+        _signed(row["paper"], metric),
+    ]
+
+
+def _interval(low: float | None, high: float | None, metric: str) -> str:
+    if pd.isna(low):
+        return NOTHING
+    return f"[{_signed(low, metric)}, {_signed(high, metric)}]"
+
+
+def _signed(value: float | None, metric: str) -> str:
+    if pd.isna(value):
+        return NOTHING
+    shown = format_score(value, metric)
+    return shown if shown.startswith(MINUS) else f"+{shown}"
+
+
+def _p_value(value: float) -> str:
+    return "< .001" if value < 0.001 else f"{value:.3f}".replace("0.", ".", 1)
+
+
+def _testing(data: pd.DataFrame, baseline: str) -> str:
+    seeds = "" if (data["test"] == EXAMPLES).all() else " and fine-tuning seeds"
+    tasks = data["task"].nunique()
+    return (
+        f"Score minus that of {baseline}, means over {data['seeds'].max()} fine-tuning seed(s), "
+        f"validation set. Paired bootstrap, {RESAMPLES:,} samples; p: of the test over "
+        f"examples{seeds}, two-sided; Holm over the {tasks} tasks of a tokenizer, {_MARK}: below "
+        f"{SIGNIFICANT}. One pretrained model a tokenizer: nothing here says what another "
+        "pretraining would give."
+    )
+
+
+def read_significant(paths: Sequence[Files]) -> set[tuple[str, str]]:
+    """Read which pairs of tokenizer and task `table_differences` found to differ.
+
+    paths: its csv, or none, where a run compares nothing.
+
+    Raises:
+        UserError: it is not such a table.
+    """
+    pairs = set()
+    for path in paths:
+        try:
+            table = pd.read_csv(path)
+            found = table[table["significant"].astype(bool)]
+            pairs |= set(zip(found["tokenizer"], found["task"], strict=True))
+        except (OSError, ValueError, KeyError) as error:
+            raise UserError(f"{path}: is no table of differences ({error}); delete it") from error
+    return pairs

@@ -1,0 +1,20 @@
+"""Adapter of rule table_differences."""
+
+from sagevocab.paper.budgets import budget_note
+from sagevocab.paper.score_intervals import read_scores
+from sagevocab.paper.tables import read_paper_values
+from sagevocab.paper.tables_scores import table_differences
+from sagevocab.provenance import job
+
+with job(snakemake):
+    params = snakemake.params
+    table_differences(
+        read_scores(snakemake.input.scores),
+        tasks=params.tasks,
+        labels=dict(zip(params.tokenizers, params.labels, strict=True)),
+        paper=read_paper_values(snakemake.input.paper)["tables"],
+        readings=params.readings,
+        seed=params.seed,
+        budget=budget_note(**params.budget, tasks=params.tasks),
+        **snakemake.output,
+    )
