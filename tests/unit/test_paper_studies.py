@@ -36,12 +36,8 @@ from sagevocab.paper.studies import (
     stable_ranking,
     verdict_over_seeds,
 )
-from sagevocab.paper.tables_studies import (
-    table_readings,
-    table_readings_claims,
-    table_sensitivity,
-    table_stability,
-)
+from sagevocab.paper.tables_readings import table_readings, table_readings_claims
+from sagevocab.paper.tables_studies import table_sensitivity, table_stability
 from sagevocab.state import write_parquet
 from sagevocab.vocab.pieces import write_pieces
 from sagevocab.vocab.segment import GreedySegmenter

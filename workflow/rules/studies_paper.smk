@@ -63,7 +63,7 @@ rule table_readings:
         titles=language_titles(STUDY_LANGUAGES),
         readings=study_readings(),
         full=full_size_readings(),
-        code=library_digest("paper.tables_studies"),
+        code=library_digest("paper.tables_readings"),
     script:
         "../scripts/table_readings.py"
 
@@ -94,7 +94,7 @@ rule table_readings_claims:
         titles=language_titles(STUDY_LANGUAGES),
         readings=study_readings(),
         full=full_size_readings(),
-        code=library_digest("paper.tables_studies"),
+        code=library_digest("paper.tables_readings"),
     script:
         "../scripts/table_readings_claims.py"
 

@@ -1,7 +1,7 @@
 """Adapter of rule table_readings."""
 
 from sagevocab.paper.studies import printed_quantities, read_assessment
-from sagevocab.paper.tables_studies import table_readings
+from sagevocab.paper.tables_readings import table_readings
 from sagevocab.provenance import job
 
 with job(snakemake):

@@ -1,7 +1,7 @@
 """Adapter of rule table_readings_claims."""
 
 from sagevocab.paper.studies import read_assessment
-from sagevocab.paper.tables_studies import table_readings_claims
+from sagevocab.paper.tables_readings import table_readings_claims
 from sagevocab.provenance import job
 
 with job(snakemake):

@@ -173,29 +173,41 @@ def compare_ablation(
     has an uncovered character.
     """
     old, new = tokenize_words(words, before), tokenize_words(words, after)
-    changed = [left != right for left, right in zip(old, new, strict=True)]
     flat_old, flat_new = _flatten(old), _flatten(new)
     if UNKNOWN in flat_old:
         return None
-    for target_old, target_new in _kept_targets(old, new):
-        spans = _span(target_old, window), _span(target_new, window)
-        if not _context_changes(flat_old, flat_new, spans, piece):
-            continue
-        return Retokenization(
-            sentence=sentence,
-            piece=piece,
-            window=window,
-            target_before=target_old,
-            target_after=target_new,
-            before=flat_old,
-            after=flat_new,
-            window_before=spans[0],
-            window_after=spans[1],
-            changed_before=_mark(old, changed),
-            changed_after=_mark(new, changed),
-            words=[w.removeprefix(WORD_START) for w, c in zip(words, changed, strict=True) if c],
-        )
+    for targets in _kept_targets(old, new):
+        spans = _span(targets[0], window), _span(targets[1], window)
+        if _context_changes(flat_old, flat_new, spans, piece):
+            return _retokenization(sentence, words, piece, window, targets, (old, new))
     return None
+
+
+def _retokenization(
+    sentence: str,
+    words: Sequence[str],
+    piece: str,
+    window: int,
+    targets: tuple[int, int],
+    tokens: tuple[list[list[str]], list[list[str]]],
+) -> Retokenization:
+    """Return what changed; targets, tokens (of each word): before and after the ablation."""
+    old, new = tokens
+    changed = [left != right for left, right in zip(old, new, strict=True)]
+    return Retokenization(
+        sentence=sentence,
+        piece=piece,
+        window=window,
+        target_before=targets[0],
+        target_after=targets[1],
+        before=_flatten(old),
+        after=_flatten(new),
+        window_before=_span(targets[0], window),
+        window_after=_span(targets[1], window),
+        changed_before=_mark(old, changed),
+        changed_after=_mark(new, changed),
+        words=[w.removeprefix(WORD_START) for w, c in zip(words, changed, strict=True) if c],
+    )
 
 
 @dataclass

@@ -11,7 +11,6 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 import numpy as np
-from scipy import stats
 
 CONFIDENCE = 0.95
 RESAMPLES = 1000
@@ -80,6 +79,8 @@ def proportion_interval(hits: int, total: int, confidence: float = CONFIDENCE) -
     """Return Wilson's score interval of a share; (nan, nan) of nothing."""
     if total == 0:
         return Interval(float("nan"), float("nan"))
+    from scipy import stats  # a second to import, and most jobs need none of it
+
     bounds = stats.binomtest(hits, total).proportion_ci(confidence, method="wilson")
     return Interval(float(bounds.low), float(bounds.high))
 
@@ -102,6 +103,8 @@ def bootstrap_interval(
     value = float(statistic(data, axis=-1))
     if np.all(data == data[0]):
         return Estimate(value, value, value)
+    from scipy import stats
+
     result = stats.bootstrap(
         (data,),
         statistic,

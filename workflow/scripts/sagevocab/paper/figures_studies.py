@@ -15,8 +15,8 @@ from matplotlib.lines import Line2D
 from sagevocab.analysis.rankings import rank_correlations
 from sagevocab.errors import UserError
 from sagevocab.paper.studies import FULL, QUANTITIES, SAMPLE, builds_of
+from sagevocab.paper.study_cells import Assessments, require_studies
 from sagevocab.paper.style import MOST_STYLES, drawing, tokenizer_styles
-from sagevocab.paper.tables_studies import Assessments, require_studies
 from sagevocab.vocab.presets import overrides
 
 Files = str | Path

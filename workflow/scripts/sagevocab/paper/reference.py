@@ -88,45 +88,43 @@ def _page(
     command: str,
     left: Sequence[str],
 ) -> str:
-    parts = [
-        "# Reference results",
-        "",
+    sections = (
+        _opening(run, command),
+        ["## Verdicts", "", *_verdict_table(claims, run)],
+        ["In brackets: the same statements in languages of which the paper does not make them."],
+        ["## Texts"],
+        [
+            "None of them is the paper's own. They are not part of this folder; where a table "
+            "shows sentences, they come from the training corpus of their language, under its "
+            "licence."
+        ],
+        _text_table(texts),
+        _digests(texts),
+        ["## Settings that differ from the paper's", "", *_differences(run, values)],
+        ["All settings of the vocabularies and measurements:"],
+        _settings(run["settings"]),
+        ["## Made with"],
+        [", ".join(f"{name} {version}" for name, version in package_versions().items())],
+        _left_out(left),
+    )
+    return "\n\n".join(filter(None, map("\n".join, sections))) + "\n"
+
+
+def _opening(run: Mapping[str, Any], command: str) -> Iterator[str]:
+    yield "# Reference results"
+    yield ""
+    yield (
         f"The outcome of the run `{run['name']}` at commit `{git_commit() or 'unknown'}`: "
         "[claims.md](claims.md) (and `claims.json`), `tables/`, `figures/`, and in `provenance/` "
-        "what made each of them.",
-        "",
-        f"    {command}",
-        "",
-        "## Verdicts",
-        "",
-        *_verdict_table(claims, run),
-        "",
-        "In brackets: the same statements in languages of which the paper does not make them.",
-        "",
-        "## Texts",
-        "",
-        "None of them is the paper's own. They are not part of this folder; where a table shows "
-        "sentences, they come from the training corpus of their language, under its licence.",
-        "",
-        *_text_table(texts),
-        "",
-        *_digests(texts),
-        "",
-        "## Settings that differ from the paper's",
-        "",
-        *_differences(run, values),
-        "",
-        "All settings of the vocabularies and measurements:",
-        "",
-        *_settings(run["settings"]),
-        "",
-        "## Made with",
-        "",
-        ", ".join(f"{name} {version}" for name, version in package_versions().items()),
-    ]
-    if left:
-        parts += ["", f"Larger than {LARGEST_FILE // 1000} kB, so not here: {', '.join(left)}."]
-    return "\n".join(parts) + "\n"
+        "what made each of them."
+    )
+    yield ""
+    yield f"    {command}"
+
+
+def _left_out(names: Sequence[str]) -> Iterator[str]:
+    if names:
+        yield f"Larger than {LARGEST_FILE // 1000} kB, so not here: {', '.join(names)}."
 
 
 def _verdict_table(claims: Sequence[Mapping[str, Any]], run: Mapping[str, Any]) -> Iterator[str]:

@@ -64,31 +64,45 @@ def build_report(
     """
     values = _read_yaml(paper)
     page = _environment(template).get_template(Path(template).name)
-    playground = playground_data(
-        vocabularies,
-        languages=run["names"],
-        labels={name: tokenizer_title(name, run) for name in run["labels"]},
-        examples=values["examples"],
-    )
     text = page.render(
         title=title,
-        run=run,
-        version=__version__,
         **_claims(claims_path, run),
         figures=[_figure(name, path, captions) for name, path in figures.items()],
         **_tables(tables, captions),
-        playground=playground,
-        playground_json=_script_json(playground),
-        differences=list(differences(run, values)),
-        synthetic=[run["names"][name] for name in run["synthetic"]],
-        settings=yaml.safe_dump(_plain(run["settings"]), allow_unicode=True, sort_keys=True),
-        commit=git_commit() or "unknown (no git checkout)",
-        packages=package_versions(),
-        citation=values["paper"],
+        **_playground(vocabularies, run, values["examples"]),
+        **_background(run, values),
     )
     _require_portable(text, output)
     write_text(output, text)
     log.info("%s: %.1f MB", output, len(text.encode()) / MEGABYTE)
+
+
+def _playground(
+    vocabularies: Mapping[str, Mapping[str, Path | str]],
+    run: Mapping[str, Any],
+    examples: Any,
+) -> dict[str, Any]:
+    data = playground_data(
+        vocabularies,
+        languages=run["names"],
+        labels={name: tokenizer_title(name, run) for name in run["labels"]},
+        examples=examples,
+    )
+    return {"playground": data, "playground_json": _script_json(data)}
+
+
+def _background(run: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what the page was made with, and how that differs from the paper."""
+    return {
+        "run": run,
+        "version": __version__,
+        "differences": list(differences(run, values)),
+        "synthetic": [run["names"][name] for name in run["synthetic"]],
+        "settings": yaml.safe_dump(_plain(run["settings"]), allow_unicode=True, sort_keys=True),
+        "commit": git_commit() or "unknown (no git checkout)",
+        "packages": package_versions(),
+        "citation": values["paper"],
+    }
 
 
 def _environment(template: Path | str) -> jinja2.Environment:

@@ -38,7 +38,7 @@ log = logging.getLogger(__name__)
 
 SAMPLE, FULL = "sample", "full"
 # Measures of what a build of a study does not keep: whole rankings; benchmarks are `timing`.
-_OTHER_FILES = frozenset({"ranking_stability"})
+_OTHER_FILES = frozenset({"ranking_stability", "update_ratio"})
 
 
 @dataclass(frozen=True)
@@ -157,25 +157,43 @@ def assess_readings(
     """
     printed = read_claims(values)
     printed["claims"] = [claim for claim in printed["claims"] if is_assessed(claim)]
+    subjects = _subjects(study, builds, run)
+    files = sorted({path for subject in subjects for path in subject.files(language)})
+    mark = fingerprint(code, language, window, Path(values), *files) if state_dir else ""
+    state = ResumableState(state_dir, mark)
+    write_json(output, _assessed(state, subjects, language, printed, window))
+    state.clear()
+
+
+def _subjects(
+    study: StudyRun, builds: Sequence[tuple[str, int]], run: Run | None
+) -> list[_Subject]:
+    """Return all that is judged: the study's builds, then the run's own tokenizers."""
     subjects = [
         _Subject(SAMPLE, *build, study, "readings/{}/{}".format(*build)) for build in builds
     ]
     if run is not None:
         subjects += [_Subject(FULL, name, run.seed, run, name) for name in run.sage_tokenizers]
-    files = sorted({path for subject in subjects for path in subject.files(language)})
-    mark = fingerprint(code, language, window, Path(values), *files) if state_dir else ""
-    state = ResumableState(state_dir, mark)
+    return subjects
+
+
+def _assessed(
+    state: ResumableState,
+    subjects: Sequence[_Subject],
+    language: str,
+    values: Mapping[str, Any],
+    window: int,
+) -> dict[str, Any]:
     document: dict[str, Any] = {"language": language, "claims": {}, "baselines": {}, "builds": []}
     for number, subject in enumerate(subjects, start=1):
         log.info("%s: build %d of %d, %s", language, number, len(subjects), subject.tokenizer)
-        statements, build = _kept(state, subject, language, printed, window)
+        statements, build = _kept(state, subject, language, values, window)
         document["claims"] |= statements
         document["builds"].append(build)
         if subject.scale not in document["baselines"]:
-            baseline = own_quantities(subject.case(language, printed, BASELINE))
+            baseline = own_quantities(subject.case(language, values, BASELINE))
             document["baselines"][subject.scale] = _known(baseline)
-    write_json(output, document)
-    state.clear()
+    return document
 
 
 def _kept(

@@ -27,6 +27,10 @@ from sagevocab.vocab.words import Normalizer
 Files = str | Path
 EXAMPLES = 3
 PAPER = "paper"
+_ABLATIONS_NOTE = (
+    "Brackets: the context window around the target; bold: tokens of words that the ablation "
+    "re-segments. Searched among the pieces that SaGe prunes, in its order."
+)
 
 
 @dataclass(frozen=True)
@@ -214,11 +218,7 @@ def table_retokenization(
             rows += _found_rows(title, label, found)
         if title in paper:
             rows += _printed_rows(title, paper[title])
-    note = (
-        "Brackets: the context window around the target; bold: tokens of words that the ablation "
-        "re-segments. Searched among the pieces that SaGe prunes, in its order."
-    )
-    _write_ablations(rows, note, {"tex": tex, "csv": csv, "md": md})
+    _write_ablations(rows, _ABLATIONS_NOTE, {"tex": tex, "csv": csv, "md": md})
 
 
 def _pruned(path: Files) -> list[str]:

@@ -215,15 +215,9 @@ def train(
     Raises:
         UserError: a mistake in the text or the settings, in one line.
     """
-    cores = _cores() if threads is None else threads
-    overrides = {"final_size": vocab_size, "seed": seed, "threads": cores}
-    settings = TrainSettings(
-        initial=os.fspath(initial),
-        initial_size=round(GROWTH * vocab_size) if initial_size is None else initial_size,
-        sage=settings_from(preset, **{**(sage or {}), **overrides}),
-        word2vec=_settings(Word2VecSettings, "word2vec", {**(word2vec or {}), "seed": seed}),
-        **_vocabulary_settings(vocabulary or {}),
-    )
+    sections = {"sage": sage or {}, "word2vec": word2vec or {}, "vocabulary": vocabulary or {}}
+    sizes = vocab_size, initial_size
+    settings = _train_settings(os.fspath(initial), sizes, preset, sections, seed, threads)
     if output is not None:
         check_output(output, force)
         state_dir = state_dir or default_state_dir(output)
@@ -236,6 +230,27 @@ def train(
             result.save(output, force=force)
             remove_leftovers(output)
     return result
+
+
+def _train_settings(
+    initial: str,
+    sizes: tuple[int, int | None],
+    preset: str,
+    sections: Mapping[str, Mapping[str, Any]],
+    seed: int,
+    threads: int | None,
+) -> TrainSettings:
+    """Return the settings of a training; sizes: final and initial, None for the paper's growth."""
+    final_size, initial_size = sizes
+    cores = _cores() if threads is None else threads
+    overrides = {"final_size": final_size, "seed": seed, "threads": cores}
+    return TrainSettings(
+        initial=initial,
+        initial_size=round(GROWTH * final_size) if initial_size is None else initial_size,
+        sage=settings_from(preset, **{**sections["sage"], **overrides}),
+        word2vec=_settings(Word2VecSettings, "word2vec", {**sections["word2vec"], "seed": seed}),
+        **_vocabulary_settings(sections["vocabulary"]),
+    )
 
 
 def default_state_dir(output: str | Path) -> Path:
