@@ -40,6 +40,7 @@ include: "workflow/rules/vocabulary.smk"
 include: "workflow/rules/intrinsic.smk"
 include: "workflow/rules/studies.smk"
 include: "workflow/rules/pretrain.smk"
+include: "workflow/rules/learning_curves.smk"
 include: "workflow/rules/finetune.smk"
 include: "workflow/rules/paper.smk"
 include: "workflow/rules/studies_paper.smk"
@@ -87,7 +88,7 @@ rule downstream:
     input:
         targets_of("models"),
         targets_of("scores"),
-        artefacts(DOWNSTREAM_TABLES),
+        artefacts(DOWNSTREAM_FIGURES + DOWNSTREAM_TABLES),
 
 
 rule paper:

@@ -10,12 +10,15 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.figure import Figure
+from scipy import stats
 
+from curve_samples import BITS, curve, write_model
 from sagevocab.analysis.stats import holm, paired_permutation
 from sagevocab.errors import UserError
+from sagevocab.paper.claims import assess, read_claims
+from sagevocab.paper.evidence import Case, Run
 from sagevocab.paper.figures_learning import figure_learning_curves
 from sagevocab.paper.learning_curves import (
-    Curve,
     bits_per_character,
     difference_along,
     draw_lines,
@@ -30,47 +33,7 @@ from sagevocab.paper.learning_curves import (
 from sagevocab.paper.tables_learning import table_learning_curves
 from sagevocab.state import write_parquet
 
-BITS = math.log(2)
-
-
-def curve(bits, *, steps=None, lines=40, seed=0, spread=0.1) -> Curve:
-    """A curve of given bits per character, one value a validation, that lines scatter around."""
-    bits, rng = np.asarray(bits, dtype=float), np.random.default_rng(seed)
-    steps = np.asarray(steps or range(10, 10 * len(bits) + 1, 10), dtype=float)
-    characters = np.full(lines, 8.0)
-    noise = rng.normal(0, spread, lines)
-    noise -= noise.mean()
-    at = {"step": steps, "characters": 100 * steps, "seconds": 2 * steps}
-    return Curve(
-        at=pd.DataFrame(at),
-        lines=np.arange(lines),
-        words=np.full(lines, 2.0),
-        characters=characters,
-        nats=(bits[:, None] + noise) * characters * BITS,
-        right=np.round(2 * np.clip(1 / bits[:, None] + noise, 0, 1)),
-    )
-
-
-def write_model(folder: Path, of: Curve) -> Path:
-    """The files of a model that a curve is read from; training goes on between validations."""
-    steps = of.at["step"].astype(int)
-    asked = pd.DataFrame(
-        {
-            "step": np.repeat(steps, len(of.lines)),
-            "line": np.tile(of.lines, len(steps)),
-            "words": np.tile(of.words, len(steps)).astype(int),
-            "characters": np.tile(of.characters, len(steps)).astype(int),
-            "pieces": 3,
-            "nats": of.nats.ravel(),
-            "right_words": of.right.ravel().astype(int),
-            "right_pieces": 1,
-        }
-    )
-    write_parquet(folder / "heldout.parquet", asked)
-    every = np.arange(1, steps.max() + 1)
-    log = {"step": every, "characters": 100.0 * every, "seconds": 2.0 * every, "loss": 1.0}
-    write_parquet(folder / "training_log.parquet", pd.DataFrame(log))
-    return folder / "heldout.parquet"
+VALUES = Path(__file__).parents[2] / "workflow/resources/paper_values.yaml"
 
 
 # --- reading and pairing
@@ -301,3 +264,84 @@ def test_the_table_without_bpe_compares_nothing(panels, tmp_path):
     assert "difference" not in text
     assert "To " not in text
     assert data["bits_per_character"].round(3).tolist() == [2.1, 3.6]
+
+
+# --- the claim
+
+
+def claimed(tmp_path, values, seeds=(), **changes):
+    """The statement about updates, of models whose curves are `values` by tokenizer and seed."""
+    for name, curves in values.items():
+        for seed, one in zip((None, *seeds), curves, strict=True):
+            folder = (
+                f"models/en/{name}" if seed is None else f"studies/pretraining/en/{name}/{seed}"
+            )
+            write_model(tmp_path / folder, one)
+    settings = {
+        "folder": tmp_path,
+        "languages": ["en"],
+        "domains": {},
+        "tasks": {},
+        "tokenizers": {"bpe": None, "sage": "algorithm-1"},
+        "lm_tokenizers": ["bpe", "sage"],
+        "seeds": [1],
+        "seed": 1,
+        "final_size": 20,
+        "pretraining_seeds": seeds,
+    }
+    values = read_claims(VALUES)
+    claim = next(claim for claim in values["claims"] if claim["id"] == "fewer_update_steps")
+    return assess(claim, Case(Run(**settings | changes), "en", "train", "sage", values))
+
+
+def test_fewer_updates_are_reproduced_where_the_whole_interval_is_below_one(tmp_path):
+    bpe, sage = curve([4, 3, 2], spread=0.01), curve([4, 2, 1.5], spread=0.01, seed=1)
+    record = claimed(tmp_path, {"bpe": [bpe], "sage": [sage]})
+    assert record["ours"] == pytest.approx(20 / 30, rel=1e-3)
+    assert record["low"] < record["ours"] < record["high"] < 1
+    assert (record["verdict"], record["interval"]) == ("reproduced", "lines")
+    assert record["p_adjusted"] < 0.001
+    other = claimed(tmp_path, {"bpe": [sage], "sage": [bpe]})
+    assert (other["verdict"], other["ours"]) == ("not reproduced", pytest.approx(1.5, rel=1e-3))
+
+
+def test_noise_between_lines_is_no_reproduction(tmp_path):
+    bpe, sage = curve([4, 3, 2], spread=0.5), curve([4, 3, 1.99], spread=0.5, seed=1)
+    record = claimed(tmp_path, {"bpe": [bpe], "sage": [sage]})
+    assert record["verdict"] == "same direction"
+    assert record["low"] < 1 < record["high"]
+
+
+def test_several_pretraining_seeds_are_what_the_interval_is_over(tmp_path):
+    ends = {"bpe": [2, 2, 2], "sage": [1.9, 1.8, 2.2]}
+    curves = {name: [curve([4, 3, end], spread=0.01) for end in own] for name, own in ends.items()}
+    record = claimed(tmp_path, curves, seeds=(2, 3))
+    # Updates to the worse of two final values: 20 + 10 / 1.1 and 20 + 10 / 1.2 of 30, 30 of 28.
+    logs = np.log([(20 + 10 / 1.1) / 30, (20 + 10 / 1.2) / 30, 30 / 28])
+    assert record["ours"] == pytest.approx(np.exp(logs.mean()))
+    assert record["interval"] == "pretraining seeds"
+    assert record["p_value"] == pytest.approx(stats.ttest_1samp(logs, 0).pvalue)
+    low, high = stats.t.interval(0.95, 2, logs.mean(), stats.sem(logs))
+    assert (record["low"], record["high"]) == pytest.approx((np.exp(low), np.exp(high)))
+
+
+@pytest.mark.parametrize(
+    ("changes", "bits", "reason"),
+    [
+        ({"lm_tokenizers": []}, [4, 3], "lm.enabled is false"),
+        ({"lm_tokenizers": ["sage"]}, [4, 3], "lm.tokenizers has no bpe"),
+        ({"languages": ["de"]}, [4, 3], "languages has no en"),
+        ({}, [4], "a curve of one validation"),
+    ],
+)
+def test_without_curves_it_is_not_measurable(tmp_path, changes, bits, reason):
+    record = claimed(tmp_path, {"bpe": [curve(bits)], "sage": [curve(bits)]}, **changes)
+    assert record["verdict"] == "not measurable here"
+    assert reason in record["reason"]
+
+
+def test_without_held_out_lines_it_is_not_measurable(tmp_path):
+    empty = curve([4, 3]).of_lines(np.zeros(40, dtype=bool))
+    record = claimed(tmp_path, {"bpe": [empty], "sage": [empty]})
+    assert record["verdict"] == "not measurable here"
+    assert "no held-out lines" in record["reason"]

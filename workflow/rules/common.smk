@@ -123,6 +123,7 @@ wildcard_constraints:
 include: "common_sources.smk"
 include: "common_vocabulary.smk"
 include: "common_language_models.smk"
+include: "common_learning_curves.smk"
 include: "common_texts.smk"
 include: "common_targets.smk"
 include: "common_report.smk"

@@ -37,7 +37,7 @@ INTRINSIC_TABLES = [
     "table_tokenizers",
     "table_hyperparameters_vocabulary",
 ]
-FIGURES = INTRINSIC_FIGURES
+FIGURES = [*INTRINSIC_FIGURES, *DOWNSTREAM_FIGURES]
 TABLES = [
     *(["table_claims"] if COMPARED else []),
     *INTRINSIC_TABLES,

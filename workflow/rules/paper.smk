@@ -70,6 +70,7 @@ rule build_claims:
             "tokenizers": {name: preset_title(name) for name in TOKENIZERS},
             "lm_tokenizers": LM_TOKENIZERS,
             "seeds": SEEDS,
+            "pretraining_seeds": PRETRAINING_SEEDS,
             "seed": config["seed"],
             "final_size": config["vocabulary"]["final_size"],
             "synthetic": synthetic_names(),

@@ -21,7 +21,12 @@ import yaml
 
 from sagevocab.analysis.stats import holm
 from sagevocab.errors import UserError
-from sagevocab.paper import measures_corpus, measures_downstream, measures_vocabulary
+from sagevocab.paper import (
+    measures_corpus,
+    measures_downstream,
+    measures_pretraining,
+    measures_vocabulary,
+)
 from sagevocab.paper.claims_page import claims_markdown
 from sagevocab.paper.evidence import BASELINE, TRAIN, Case, Run
 from sagevocab.paper.verdicts import (
@@ -41,6 +46,7 @@ MEASURES = {
     **measures_vocabulary.MEASURES,
     **measures_corpus.MEASURES,
     **measures_downstream.MEASURES,
+    **measures_pretraining.MEASURES,
 }
 # Times are set against the paper's only from this share of its lines and pieces on.
 PAPER_LINES = 750_000

@@ -1,0 +1,54 @@
+"""Learning curves of given values, and the files that they are read from."""
+
+from __future__ import annotations
+
+import math
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from sagevocab.paper.learning_curves import Curve
+from sagevocab.state import write_parquet
+
+BITS = math.log(2)
+
+
+def curve(bits, *, steps=None, lines=40, seed=0, spread=0.1) -> Curve:
+    """A curve of given bits per character, one value a validation, that lines scatter around."""
+    bits, rng = np.asarray(bits, dtype=float), np.random.default_rng(seed)
+    steps = np.asarray(steps or range(10, 10 * len(bits) + 1, 10), dtype=float)
+    characters = np.full(lines, 8.0)
+    noise = rng.normal(0, spread, lines)
+    noise -= noise.mean()
+    at = {"step": steps, "characters": 100 * steps, "seconds": 2 * steps}
+    return Curve(
+        at=pd.DataFrame(at),
+        lines=np.arange(lines),
+        words=np.full(lines, 2.0),
+        characters=characters,
+        nats=(bits[:, None] + noise) * characters * BITS,
+        right=np.round(2 * np.clip(1 / bits[:, None] + noise, 0, 1)),
+    )
+
+
+def write_model(folder: Path, of: Curve) -> Path:
+    """The files of a model that a curve is read from; training goes on between validations."""
+    steps = of.at["step"].astype(int)
+    asked = pd.DataFrame(
+        {
+            "step": np.repeat(steps, len(of.lines)),
+            "line": np.tile(of.lines, len(steps)),
+            "words": np.tile(of.words, len(steps)).astype(int),
+            "characters": np.tile(of.characters, len(steps)).astype(int),
+            "pieces": 3,
+            "nats": of.nats.ravel(),
+            "right_words": of.right.ravel().astype(int),
+            "right_pieces": 1,
+        }
+    )
+    write_parquet(folder / "heldout.parquet", asked)
+    every = np.arange(1, steps.max() + 1)
+    log = {"step": every, "characters": 100.0 * every, "seconds": 2.0 * every, "loss": 1.0}
+    write_parquet(folder / "training_log.parquet", pd.DataFrame(log))
+    return folder / "heldout.parquet"

@@ -1,0 +1,48 @@
+"""Held-out words: the same for any two vocabularies, and what is asked spells the text."""
+
+from __future__ import annotations
+
+import string
+
+import numpy as np
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from lm_samples import PIECES, make_vocabulary
+from sagevocab.data.corpus import write_lines
+from sagevocab.lm.encoder import load_encoder
+from sagevocab.lm.heldout import HeldoutSettings, open_heldout, score_words, write_heldout
+
+LETTERS = [piece for piece in PIECES if len(piece) == 1]
+LINES = st.lists(st.text(string.ascii_letters + " .ж", max_size=30), max_size=6)
+
+
+def even(inputs, positions, present):
+    """A model without an opinion: all pieces of 64 are equally probable."""
+    return torch.zeros(positions.numel(), 64)
+
+
+@settings(max_examples=25, deadline=None)
+@given(
+    lines=LINES,
+    asked=st.builds(HeldoutSettings, st.integers(0, 6), st.floats(0, 1), st.integers(0, 9)),
+    batch=st.integers(1, 9),
+)
+def test_vocabularies_are_asked_the_same(tmp_path_factory, lines, asked, batch):
+    frames = []
+    for pieces in (PIECES, LETTERS):
+        folder = tmp_path_factory.mktemp("vocabulary")
+        encoder = load_encoder(make_vocabulary(folder, pieces))
+        write_lines(folder / "text", [line.replace("\n", " ") for line in lines])
+        path, text = folder / "heldout.npz", folder / "text"
+        counts = write_heldout(path, text, encoder, asked, sequence_length=128)
+        held = open_heldout(folder, encoder)
+        starts = held.asked[:, 1]
+        assert (starts >= 1).all()
+        assert counts["words"] == len(held.asked)
+        frames.append(score_words(even, held, pad=encoder.pad, put=torch.from_numpy, batch=batch))
+        np.testing.assert_allclose(frames[-1]["nats"], frames[-1]["pieces"] * np.log(64), rtol=1e-5)
+    same = ["line", "words", "characters"]
+    assert frames[0][same].equals(frames[1][same])
+    assert (frames[0]["pieces"] <= frames[1]["pieces"]).all()
