@@ -90,13 +90,26 @@ def _data_files(folder: Path) -> Iterator[Path]:
             yield from _data_files(path)
 
 
-def _imports(path: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+@functools.cache
+def _imports(path: Path) -> tuple[str, ...]:
+    names: list[str] = []
+    for node in _statements(ast.parse(path.read_text(encoding="utf-8"))):
         if isinstance(node, ast.Import):
-            yield from (alias.name for alias in node.names)
+            names += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
-            yield node.module
-            yield from (f"{node.module}.{alias.name}" for alias in node.names)
+            names.append(node.module)
+            names += (f"{node.module}.{alias.name}" for alias in node.names)
+    return tuple(names)
+
+
+def _statements(module: ast.Module) -> Iterator[ast.AST]:
+    """Yield statements at any depth, and no expressions: those are most of a tree."""
+    waiting: list[ast.AST] = [module]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+            waiting += getattr(node, block, ())
 
 
 def _module_file(name: str) -> Path | None:
