@@ -231,9 +231,39 @@ def test_a_budget_in_hours_ends_in_time_and_is_replayed_from_its_log(corpus, tmp
     assert log.learning_rate[: peak + 1].is_monotonic_increasing
     assert log.learning_rate[peak:].is_monotonic_decreasing
     assert log.learning_rate.max() <= TINY["learning_rate"]
-    replay = {"replay": timed / "training_log.parquet"}
-    again = train(corpus, tmp_path / "again", arguments=replay, steps=None, hours=0.0001)
+    replay = str(timed / "training_log.parquet")
+    again = train(corpus, tmp_path / "again", replay=replay, steps=None, hours=0.0001)
     assert weights(again) == weights(timed)
+
+
+@pytest.mark.parametrize("content", [None, b"not a table"])
+def test_a_log_that_can_not_be_replayed_names_the_key(content, corpus, tmp_path):
+    path = tmp_path / "log.parquet"
+    if content:
+        path.write_bytes(content)
+    with pytest.raises(UserError, match=r"^lm\.pretrain\.replay: .*log\.parquet: no ") as error:
+        train(corpus, tmp_path / "m", replay=str(path))
+    assert "\n" not in str(error.value)
+
+
+def test_the_path_of_a_replayed_log_is_filled_in():
+    settings = PretrainSettings(hours=1, replay="old/{lang}/{tok}/log.parquet")
+    assert settings.replay_of(lang="en", tok="bpe") == "old/en/bpe/log.parquet"
+    assert PretrainSettings(hours=1).replay_of(lang="en", tok="bpe") is None
+    wrong = dataclasses.replace(settings, replay="old/{language}.parquet")
+    with pytest.raises(UserError, match=r"^lm\.pretrain\.replay: .*only \{lang\}, \{tok\}"):
+        wrong.replay_of(lang="en", tok="bpe")
+
+
+def test_batches_made_ahead_are_those_of_their_update(corpus):
+    run = run_of(corpus)
+    for update in (0, 1, 2, 7, 0):
+        found = run.batches.take(update)
+        expected = module.batch_of(run, update)
+        assert found.inputs.tolist() == expected.inputs.tolist()
+        assert found.labels.tolist() == expected.labels.tolist()
+    assert run.batches.waited > 0
+    run.batches.close()
 
 
 def test_a_budget_in_tokens_is_whole_updates(corpus, tmp_path):

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
@@ -122,6 +123,22 @@ def test_checkpoints_of_another_run_are_not_resumed(tmp_path):
     assert not list(tmp_path.glob("update-*"))
 
 
+def test_scores_of_held_out_lines_are_kept(tmp_path):
+    model = small_model()
+    optimizer = make_optimizer(model, learning_rate=0.01, weight_decay=0.1)
+    progress = Progress(updates=3)
+    for _ in range(2):
+        progress.validated(pd.DataFrame({"line": [4, 7], "nats": [0.5, 1.5]}))
+        progress.updates += 2
+    Checkpoints(ResumableState(tmp_path, "mine")).save(model, optimizer, progress)
+    found = restored(tmp_path)[2].heldout
+    pd.testing.assert_frame_equal(found, progress.heldout)
+    assert found.step.tolist() == [3, 3, 5, 5]
+    path = next(tmp_path.glob("update-*")) / "heldout.npz"
+    path.unlink()  # then the checkpoint is not whole
+    assert restored(tmp_path)[2].updates == 0
+
+
 def test_nothing_is_pickled(tmp_path):
     saved(tmp_path, 1)
     names = {path.name for path in (tmp_path / "update-000000001").iterdir()}
@@ -144,6 +161,29 @@ def test_checkpoints_are_due_by_count_and_by_time(tmp_path):
 
 def test_the_clock_goes_on_from_an_earlier_sitting():
     assert Clock(100.0).seconds() == pytest.approx(100.0, abs=1.0)
+
+
+@pytest.mark.parametrize(("native", "bf16"), [(True, True), (False, False)])
+def test_bf16_is_taken_where_it_is_not_emulated(native, bf16, monkeypatch):
+    def is_supported(including_emulation: bool = True) -> bool:
+        return native or including_emulation
+
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    monkeypatch.setattr(torch.cuda, "set_device", lambda device: None)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", is_supported)
+    device = choose_device(2, "auto", 1, local_rank=1)
+    assert device.bf16 is bf16
+    assert str(device.device) == "cuda:1"
+    assert choose_device(1, "bf16", 1).bf16
+    assert not choose_device(1, "fp32", 1).bf16
+
+
+def test_too_few_gpus_are_an_error(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
+    with pytest.raises(UserError, match=r"^lm\.gpus: 4, but torch sees 2 GPUs; set lm\.gpus: 2$"):
+        choose_device(4, "auto", 1)
 
 
 def test_a_gpu_that_is_not_there_is_an_error(monkeypatch):

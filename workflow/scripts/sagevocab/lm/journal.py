@@ -139,7 +139,7 @@ class Journal:
 
     def _report(self, spent: float, validated: bool) -> None:
         row = {name: values[-1] for name, values in self._progress.log.items()}
-        share = "" if math.isnan(row["peak_share"]) else f" ({row['peak_share']:.0%} of the peak)"
+        share = "" if math.isnan(row["peak_share"]) else f" ({row['peak_share']:.1%} of the peak)"
         log.info(
             "update %d (%.0f %%), epoch %.2f, loss %.3f, learning rate %.2e, %.0f tokens/s%s, "
             "waiting for data %.1f %%, %s left",
