@@ -301,7 +301,7 @@ def test_fewer_updates_are_reproduced_where_the_whole_interval_is_below_one(tmp_
     assert record["low"] < record["ours"] < record["high"] < 1
     assert (record["verdict"], record["interval"]) == ("reproduced", "lines")
     assert record["p_adjusted"] < 0.001
-    other = claimed(tmp_path, {"bpe": [sage], "sage": [bpe]})
+    other = claimed(tmp_path / "other", {"bpe": [sage], "sage": [bpe]})
     assert (other["verdict"], other["ours"]) == ("not reproduced", pytest.approx(1.5, rel=1e-3))
 
 

@@ -17,6 +17,7 @@ THE_PAPERS = {
     *("figure_fertility_reviews", "figure_ratio_reviews"),
     *("table_examples", "table_retokenization", "table_frequencies", "table_costs"),
     *("table_sequence", "table_ner", "table_tokenizers", "figure_tokenizers"),
+    *("figure_learning_curves", "table_learning_curves"),
     *(f"table_hyperparameters_{name}" for name in ("vocabulary", "pretraining", "finetuning")),
 }
 
