@@ -1,10 +1,10 @@
 """Adapter of rule prepare_task."""
 
 from sagevocab.data.catalogue import read_source
-from sagevocab.data.datasets import RowPart, prepare_task
+from sagevocab.data.datasets import RowPart, prepare_task, task_errors
 from sagevocab.provenance import job
 
-with job(snakemake):
+with job(snakemake), task_errors(snakemake.wildcards.task):
     files, description = read_source(snakemake.params.source, snakemake.input.source)
     prepare_task(
         files,

@@ -10,6 +10,7 @@ import csv
 import json
 import logging
 from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -227,6 +228,18 @@ def prepare_task(
         rows = rows.iloc[chosen].reset_index(drop=True)
     log.info("%s: %d rows", names, len(rows))
     write_parquet(output, rows)
+
+
+@contextmanager
+def task_errors(task: str) -> Iterator[None]:
+    """Tell in a user's error how the other tasks go on without this one."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(
+            f"{error}; or go on without it: take {task} out of `tasks` (what other tasks have is "
+            "kept)"
+        ) from error
 
 
 @dataclass(frozen=True)
