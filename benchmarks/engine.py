@@ -333,14 +333,14 @@ def page(lines: Sequence[Line], bench: Bench, machine: Mapping[str, str]) -> str
     return f"{opening}\n{table(lines)}\nMachine: {facts}.\n"
 
 
-def machine_facts() -> dict[str, str]:
-    """Describe the machine, without its names and paths."""
+def machine_facts(packages: Sequence[str] = PACKAGES) -> dict[str, str]:
+    """Describe the machine and versions of packages, without its names and paths."""
     memory = os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES") / 1e9
     return {
         "processor": f"{_processor()}, {os.cpu_count()} cores",
         "memory": f"{memory:.0f} GB",
         "Python": platform.python_version(),
-        **{name: importlib.metadata.version(name) for name in PACKAGES},
+        **{name: importlib.metadata.version(name) for name in packages},
     }
 
 
