@@ -91,7 +91,7 @@ def test_a_digest_covers_what_a_module_imports(tmp_path: Path, monkeypatch) -> N
         "low/__init__.py": "",
         "low/base.py": "X = 1\n",
         "low/words.txt": "a\n",
-        "top.py": "def late():\n    try:\n        pass\n    finally:\n        from sagevocab.low import base\n",
+        "top.py": "def f():\n    if 1:\n        from sagevocab.low import base\n",
         "other.py": "",
     }
     for name, text in files.items():
