@@ -1,7 +1,11 @@
 """The model that is pretrained: transformers' pre-layer-norm BERT, its loss, its folder.
 
-RobertaPreLayerNorm runs on PyTorch's fused attention; beside the architecture of Izsak et al. 2021
-it has one layer norm more, after the embeddings.
+RobertaPreLayerNorm runs on PyTorch's fused attention, without a mask where nothing is padded;
+beside the architecture of Izsak et al. 2021 it has one layer norm more, after the embeddings.
+MegatronBert has none there, but only transformers' eager attention, which keeps the weights of all
+pairs of tokens. One thread of a busy CPU (torch 2.13, 128 tokens a row, median processor time of an
+update, the two in turn) took 1.04 times as long with it at 4 layers, 256 wide, and 0.94 times at
+6 layers, 512 wide, either within the spread of 20 %: no difference there. A GPU was not asked.
 """
 
 from __future__ import annotations

@@ -7,6 +7,9 @@ batches, a short warm-up and a linear decay that the budget drives, here hours, 
 run killed after a checkpoint goes on as if nothing had happened: bit for bit on one device with a
 fixed number of threads, when the budget is updates or tokens. A budget in hours depends on the
 clock; the log holds the learning rate of every update, and `replay` repeats them.
+
+Several devices share the rows of an update and add up their gradients (see `team`): data, masks and
+schedule are those of one device, dropout is each one's own.
 """
 
 from __future__ import annotations
@@ -36,7 +39,7 @@ from sagevocab.lm.masking import MaskedRows, mask_rows, masked_per_row
 from sagevocab.lm.memory import check_memory
 from sagevocab.lm.model import build_model, masked_logits, masked_loss, model_folder, save_model
 from sagevocab.lm.schedule import BudgetSchedule, ReplaySchedule, Schedule, crosses
-from sagevocab.lm.shards import Shard, open_shards
+from sagevocab.lm.shards import Shard, open_shard
 from sagevocab.lm.team import Gradients, Team, even_parts, in_team, joined_team
 from sagevocab.lm.throughput import flops_per_update, peak_flops
 from sagevocab.lm.training import (
@@ -436,7 +439,7 @@ def validate(run: Pretraining, progress: Progress) -> dict[str, float]:
 def _open(
     folder: Path, encoder: TextEncoder, settings: PretrainSettings
 ) -> tuple[Shard, HeldoutWords]:
-    train = open_shards(folder, encoder)["train"]
+    train = open_shard(folder, encoder)
     count, length = train.rows.shape
     if length != settings.sequence_length:
         raise UserError(
