@@ -666,6 +666,14 @@ def test_numbers_are_shown_as_they_are_read():
     assert show_ours({"ours": None, "low": None, "high": None}) == "–"
 
 
+def test_a_log_ratio_is_told_in_percent_too():
+    said = {"statement": "more often (log ratio of the counts)", "low": None, "high": None}
+    assert show_ours({**said, "ours": 0.00096}) == "0.00096 (+0.096 %)"
+    assert show_ours({**said, "ours": 0.8184}) == "0.8184 (+127 %)"
+    assert show_ours({**said, "ours": -0.5, "low": -0.6, "high": -0.4}).endswith("(−39 %)")
+    assert show_ours({**said, "ours": None}) == "–"
+
+
 def test_the_page_on_statistics_names_every_rule_family_and_unit(values: dict):
     page = (VALUES.parents[2] / "docs/statistics.md").read_text(encoding="utf-8")
     assert {claim["kind"] for claim in values["claims"]} == set(RULES)

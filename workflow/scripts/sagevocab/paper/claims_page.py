@@ -12,6 +12,8 @@ from typing import Any
 from sagevocab.errors import UserError
 from sagevocab.paper.verdicts import FAMILIES, RULES, SIGNIFICANT, VERDICTS
 
+_LOG_RATIO = "log ratio"  # statements say so where a value is one
+
 
 def read_records(path: str | Path) -> list[dict[str, Any]]:
     """Read `claims.json`.
@@ -104,10 +106,20 @@ def show_ours(record: Mapping[str, Any]) -> str:
     """Return the measured value with its interval, to the decimal that the interval reaches."""
     ours, low, high = record["ours"], record["low"], record["high"]
     if low is None or high is None:
-        return show_value(ours)
+        return show_value(ours) + _show_size(record)
     decimals = _decimals(ours, (high - low) / 2)
     shown, *bounds = (f"{number:,.{decimals}f}" for number in (ours, low, high))
-    return f"{shown} [{bounds[0]}, {bounds[1]}]".replace("-", "\N{MINUS SIGN}")
+    interval = f"{shown} [{bounds[0]}, {bounds[1]}]".replace("-", "\N{MINUS SIGN}")
+    return interval + _show_size(record)
+
+
+def _show_size(record: Mapping[str, Any]) -> str:
+    """Return what a log ratio comes to in percent: a sure difference may be a tiny one."""
+    if _LOG_RATIO not in record.get("statement", "") or not isinstance(record["ours"], float):
+        return ""
+    percent = 100 * math.expm1(record["ours"])
+    form = "+.2g" if abs(percent) < 10 else "+,.0f"
+    return f" ({percent:{form}} %)".replace("-", "\N{MINUS SIGN}")
 
 
 def _decimals(value: float, half_width: float) -> int:
