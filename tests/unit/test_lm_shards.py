@@ -10,7 +10,8 @@ from lm_samples import PIECES, make_shards, make_vocabulary, sentences
 from sagevocab.data.corpus import write_lines
 from sagevocab.errors import UserError
 from sagevocab.lm.encoder import load_encoder
-from sagevocab.lm.shards import build_shards, open_shards
+from sagevocab.lm.heldout import open_heldout
+from sagevocab.lm.shards import build_shards, open_shard
 from sagevocab.vocab.segment import encode, load_segmenter
 from sagevocab.vocab.words import Normalizer
 
@@ -57,25 +58,25 @@ def test_text_that_spells_a_special_token_is_text(tmp_path):
 
 def test_equal_input_gives_equal_bytes(folder, tmp_path):
     again = make_shards(tmp_path)
-    for name in ("train.npy", "heldout.npy", "index.json"):
+    for name in ("train.npy", "heldout.npz", "index.json"):
         assert (again / name).read_bytes() == (folder / "shards" / name).read_bytes()
 
 
 def test_a_shard_of_another_tokenizer_is_refused(folder, tmp_path):
     other = make_vocabulary(tmp_path, [*PIECES, "ird"])
     with pytest.raises(UserError, match=r"shards: these shards were made with another tokenizer"):
-        open_shards(folder / "shards", load_encoder(other))
+        open_shard(folder / "shards", load_encoder(other))
 
 
-def test_nothing_held_out_is_an_empty_shard(tmp_path):
+def test_nothing_held_out_asks_nothing(tmp_path):
     vocabulary = make_vocabulary(tmp_path / "vocabulary")
     write_lines(tmp_path / "train.txt", ["the cat"])
     write_lines(tmp_path / "heldout.txt", [])
     names = [tmp_path / "train.txt", tmp_path / "heldout.txt"]
     build_shards(*names, vocabulary, tmp_path / "shards", sequence_length=16)
-    shards = open_shards(tmp_path / "shards", load_encoder(vocabulary))
-    assert shards["heldout"].rows.shape == (0, 16)
-    assert shards["train"].rows.shape == (1, 16)
+    encoder = load_encoder(vocabulary)
+    assert len(open_heldout(tmp_path / "shards", encoder)) == 0
+    assert open_shard(tmp_path / "shards", encoder).rows.shape == (1, 16)
 
 
 def test_an_empty_corpus_is_refused(tmp_path):
@@ -89,12 +90,12 @@ def test_a_cut_shard_is_refused(folder, tmp_path):
     data = (tmp_path / "shards" / "train.npy").read_bytes()
     (tmp_path / "shards" / "train.npy").write_bytes(data[:-100])
     with pytest.raises(UserError, match=r"train\.npy: cannot be read"):
-        open_shards(tmp_path / "shards", load_encoder(folder / "vocabulary"))
+        open_shard(tmp_path / "shards", load_encoder(folder / "vocabulary"))
 
 
 def test_missing_shards_are_named(folder, tmp_path):
     with pytest.raises(UserError, match=r"index\.json: no index of shards"):
-        open_shards(tmp_path, load_encoder(folder / "vocabulary"))
+        open_shard(tmp_path, load_encoder(folder / "vocabulary"))
 
 
 def test_a_tokenizer_without_a_mask_token_is_refused(tmp_path):

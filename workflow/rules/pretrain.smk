@@ -3,7 +3,7 @@
 # In:    corpus/{lang}.txt.zst, the lines that the vocabulary was trained on
 #        corpus/{lang}.heldout.txt.zst, lines kept out of all training
 #        vocab/{lang}/{tok}/, a tokenizer
-# Out:   shards/{lang}/{tok}/   the corpus as rows of token ids
+# Out:   shards/{lang}/{tok}/   the corpus as rows of token ids, words of held-out lines
 #        models/{lang}/{tok}/   a folder that `AutoModelForMaskedLM` loads, its training log and what
 #                               it answered on held-out lines
 # Steps: encode and pack the corpus once a tokenizer, then train from scratch under the budget
@@ -23,7 +23,6 @@ rule build_shards:
         configuration=result("vocab/{lang}/{tok}/tokenizer_config.json"),
     output:
         train=result("shards/{lang}/{tok}/train.npy"),
-        heldout=result("shards/{lang}/{tok}/heldout.npy"),
         questions=result("shards/{lang}/{tok}/heldout.npz"),
         index=result("shards/{lang}/{tok}/index.json"),
     log:

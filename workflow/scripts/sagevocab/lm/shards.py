@@ -30,7 +30,6 @@ from sagevocab.state import atomic_path, write_json
 
 log = logging.getLogger(__name__)
 
-SPLITS = ("train", "heldout")
 LINES_AT_ONCE = 4096
 REPORT_EVERY = 100 * LINES_AT_ONCE
 
@@ -64,11 +63,11 @@ def build_shards(
     sequence_length: int,
     questions: HeldoutSettings = NOTHING,
 ) -> None:
-    """Write `train.npy`, `heldout.npy`, `heldout.npz` and `index.json` into the folder `output`.
+    """Write `train.npy`, `heldout.npz` and `index.json` into the folder `output`.
 
     Args:
         train: lines to train on.
-        heldout: lines to validate on; may be empty.
+        heldout: lines to ask words of; may be empty.
         vocabulary: folder of the tokenizer.
         output: folder of the shards.
         sequence_length: tokens of a row, [CLS] and [SEP] included.
@@ -78,10 +77,8 @@ def build_shards(
         UserError: there is no text to train on, or a file can't be read.
     """
     encoder, output = load_encoder(vocabulary), Path(output)
-    counts = {}
-    for split, lines in zip(SPLITS, (train, heldout), strict=True):
-        counts[split] = _write_shard(output / f"{split}.npy", lines, encoder, sequence_length)
-    if counts["train"].tokens == 0:
+    counts = _write_shard(output / "train.npy", train, encoder, sequence_length)
+    if counts.tokens == 0:
         raise UserError(f"{train}: holds no text to train on; check the corpus of this language")
     asked = write_heldout(
         output / HELDOUT, heldout, encoder, questions, sequence_length=sequence_length
@@ -91,13 +88,13 @@ def build_shards(
         "asked": asked,
         "sequence_length": sequence_length,
         "tokenizer": encoder.digest,
-        **{split: asdict(counts[split]) for split in SPLITS},
+        "train": asdict(counts),
     }
     write_json(output / "index.json", index)
 
 
-def open_shards(folder: str | Path, encoder: TextEncoder) -> dict[str, Shard]:
-    """Open the shards of `folder` by split name.
+def open_shard(folder: str | Path, encoder: TextEncoder) -> Shard:
+    """Open the rows to train on in `folder`.
 
     Raises:
         UserError: they are missing, damaged or were made with another tokenizer than `encoder`.
@@ -113,12 +110,11 @@ def open_shards(folder: str | Path, encoder: TextEncoder) -> dict[str, Shard]:
             f"{folder}: these shards were made with another tokenizer; delete the folder and "
             "build them with this one"
         )
-    return {split: _open_shard(folder / f"{split}.npy", index, split) for split in SPLITS}
+    counts = ShardCounts(**index["train"])
+    return _mapped(folder / "train.npy", counts, (counts.rows, index["sequence_length"]))
 
 
-def _open_shard(path: Path, index: dict, split: str) -> Shard:
-    counts = ShardCounts(**index[split])
-    expected = (counts.rows, index["sequence_length"])
+def _mapped(path: Path, counts: ShardCounts, expected: tuple[int, int]) -> Shard:
     try:
         # An empty file can't be mapped.
         rows = np.load(path, mmap_mode="r" if counts.rows else None, allow_pickle=False)
