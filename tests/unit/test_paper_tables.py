@@ -9,6 +9,7 @@ import pandas as pd
 import pytest
 import yaml
 
+from latex_checks import widths_of
 from sagevocab.errors import UserError
 from sagevocab.paper import formats, tables, tables_costs, tables_examples, tables_settings
 from sagevocab.paper.formats import Segmentation
@@ -64,6 +65,7 @@ def test_a_table_has_booktabs_rules_and_one_line_a_row(outputs):
     shown = pd.DataFrame({("Task", ""): ["a", "b", "c"], ("Score", "F1"): ["1", "2", "3 ± 1"]})
     formats.write_table(shown, shown, align="lr", note="100%", blocks=[2], **outputs)
     tex = text_of(outputs, "tex").splitlines()
+    assert r"\usepackage{booktabs}" in tex.pop(0)
     assert tex[:3] == ["% 100%", r"\begin{tabular}{lr}", r"\toprule"]
     assert tex[3:6] == [r"Task & Score \\", r" & F1 \\", r"\midrule"]
     assert tex[6:] == [
@@ -75,6 +77,16 @@ def test_a_table_has_booktabs_rules_and_one_line_a_row(outputs):
         r"\end{tabular}",
     ]
     assert text_of(outputs, "md").splitlines()[0] == "| Task | Score (F1) |"
+
+
+def test_a_wide_table_is_several_in_latex(outputs):
+    shown = pd.DataFrame({"Name": ["▁a & b"], "First": ["1 ± 2"], "Second": ["50 %"]})
+    parts = [[0, 1], [0, 2]]
+    formats.write_table(shown, shown, align="p{3cm}lr", note="x", parts=parts, **outputs)
+    tex = text_of(outputs, "tex")
+    assert widths_of(tex) == [2, 2]
+    assert r"{p{3cm}l}" in tex and r"{p{3cm}r}" in tex and tex.count(r"\_a \& b") == 2
+    assert text_of(outputs, "md").splitlines()[0] == "| Name | First | Second |"
 
 
 # --- frequencies

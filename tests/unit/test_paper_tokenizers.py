@@ -7,6 +7,7 @@ import json
 import pandas as pd
 import pytest
 
+from latex_checks import widths_of
 from sagevocab.errors import UserError
 from sagevocab.paper.tables_tokenizers import by_text, table_tokenizers
 
@@ -75,7 +76,9 @@ def test_a_row_a_text_and_tokenizer(outputs):
     assert first["Whole (%)"] == "65.4"
     assert first["Unknown (%)"] == "0.12"
     assert first["Efficiency (Rényi)"] == "0.600"
-    assert outputs["tex"].read_text(encoding="utf-8").count("\\midrule") == 3
+    tex = outputs["tex"].read_text(encoding="utf-8")
+    assert tex.count("\\midrule") == 2 * 3
+    assert widths_of(tex) == [8, 8]  # two tables that fit a page, the same three columns first
 
 
 def test_numbers_are_bare_in_csv(outputs):

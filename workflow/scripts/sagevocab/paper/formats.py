@@ -36,6 +36,10 @@ _LATEX = {
     NOTHING: "--",
     WORD_START: r"\_",
 }
+_ENGINES = (
+    "Needs \\usepackage{booktabs}; with pdfLaTeX \\usepackage[T1]{fontenc}. Other scripts than "
+    "Latin need XeLaTeX or LuaLaTeX and a font that has them."
+)
 _LATEX_SPECIAL = re.compile("|".join(map(re.escape, _LATEX)))
 # An underscore inside a word is itself in Markdown; at a word's edge it would open emphasis.
 _MARKDOWN_SPECIAL = re.compile(r"[\\`*<>|~\[\]]|(?<!\w)_|_(?!\w)")
@@ -99,27 +103,35 @@ def write_table(
     align: str,
     note: str,
     blocks: Sequence[int] = (),
+    parts: Sequence[Sequence[int]] = (),
 ) -> None:
     """Write `shown` as LaTeX and Markdown, `data` as CSV.
 
     shown: cells are strings or `Segmentation`s; a header of several levels is several lines in
     LaTeX. data: the same in long form, numbers unrounded. align: LaTeX column format. note: one
-    line of what a reader must know. blocks: numbers of rows before which a rule is drawn.
+    line of what a reader must know. blocks: numbers of rows before which a rule is drawn. parts:
+    columns of each of the tables that a page is too narrow for as one; in LaTeX they stand below
+    one another.
     """
-    write_text(tex, f"% {note}\n{_latex_table(shown, align, set(blocks))}")
+    formats = re.findall(r"\w(?:\{[^}]*\})?", align)
+    tables = [
+        _latex_table(shown.iloc[:, list(part)], "".join(formats[n] for n in part), blocks)
+        for part in parts or [range(len(formats))]
+    ]
+    write_text(tex, f"% {_ENGINES}\n% {note}\n" + "\n\\bigskip\n\n".join(tables))
     write_text(md, f"{_markdown_table(shown)}\n{_escape_markdown(note)}\n")
     with atomic_path(csv) as temporary:
         data.to_csv(temporary, index=False, lineterminator="\n", encoding="utf-8")
 
 
-def _latex_table(shown: pd.DataFrame, align: str, blocks: set[int]) -> str:
+def _latex_table(shown: pd.DataFrame, align: str, blocks: Sequence[int]) -> str:
     frame = shown.map(latex)
     levels = [list(map(latex, level)) for level in _header(shown)]
     frame.columns = pd.MultiIndex.from_arrays(levels) if len(levels) > 1 else levels[0]
     text = frame.style.hide(axis="index").to_latex(
         hrules=True, column_format=align, multicol_align="c"
     )
-    return _with_rules(text, blocks)
+    return _with_rules(text, set(blocks))
 
 
 def _with_rules(text: str, blocks: set[int]) -> str:

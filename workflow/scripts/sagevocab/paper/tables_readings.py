@@ -78,9 +78,11 @@ def table_readings(
     header += [HEADS[name] for name in _SHOWN]
     shown = pd.DataFrame(rows, columns=pd.MultiIndex.from_tuples(header))
     align = "lllllr" + "r" * len(_SHOWN)
+    half = 6 + len(_SHOWN) // 2
+    parts = [range(6), [0, 1, *range(6, half)], [0, 1, *range(half, len(align))]]
     note = _readings_note(assessments, readings, full)
     files = {"tex": tex, "csv": csv, "md": md}
-    write_table(shown, data, align=align, note=note, blocks=blocks, **files)
+    write_table(shown, data, align=align, note=note, blocks=blocks, parts=parts, **files)
 
 
 def _readings_note(

@@ -83,7 +83,15 @@ def table_tokenizers(
     shown = pd.DataFrame(rows, columns=pd.MultiIndex.from_tuples(header))
     align = "lll" + "r" * len(columns)
     files = {"tex": tex, "csv": csv, "md": md}
-    write_table(shown, data, align=align, note=note, blocks=blocks, **files)
+    parts = _parts(columns)
+    write_table(shown, data, align=align, note=note, blocks=blocks, parts=parts, **files)
+
+
+def _parts(columns: Sequence[tuple[str, str, str, Callable]]) -> list[list[int]]:
+    """Return the columns of the two tables that fit a page: of lengths, and of use."""
+    names = list(range(3))
+    second = next(n for n, column in enumerate(columns, start=3) if column[2] == _SECOND_PART)
+    return [names + list(range(3, second)), names + list(range(second, 3 + len(columns)))]
 
 
 def _note(texts: Texts) -> str:
@@ -174,6 +182,7 @@ def _with_interval(row: Mapping, name: str) -> str:
     return f"{row[name]:.3f} ± {half:.3f}" if half >= 0.0005 else f"{row[name]:.4f} ± {half:.4f}"
 
 
+_SECOND_PART = "word_initial_share"
 # group of columns, column, field of the data, how it is printed
 _SHOWN: tuple[tuple[str, str, str, Callable[[Mapping, str], str]], ...] = (
     ("Pieces", "", "vocabulary", _number(",")),
