@@ -7,7 +7,6 @@ import signal
 import socket
 import subprocess
 import sys
-import time
 import traceback
 from pathlib import Path
 
@@ -26,9 +25,9 @@ from sagevocab.lm.encoder import load_encoder
 from sagevocab.lm.masking import MaskedRows
 from sagevocab.lm.pretrain import PretrainSettings, pretrain
 from sagevocab.lm.team import Team, even_parts, in_team
-from sagevocab.lm.training import choose_device
+from sagevocab.lm.training import Checkpoints, choose_device
 
-STEPS = 40
+STEPS = 24
 TWO = ("alone", "together")
 # 9 rows, 4 and 5 of them a process, in micro-batches of 2 and 3.
 SETTINGS = TINY | {"batch": 9, "micro_batch": 3, "steps": STEPS, "attention_dropout": 0.0}
@@ -38,8 +37,13 @@ PLACES = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 # --- this module run as a program: it forks the processes, so that they need not import anew
 
 
-def start(folder: Path, name: str, size: int, dropout: float = 0.0) -> list[int]:
-    """Fork `size` processes that train `folder`/name together; return their ids."""
+def start(
+    folder: Path, name: str, size: int, dropout: float = 0.0, die_after: int | None = None
+) -> list[int]:
+    """Fork `size` processes that train `folder`/name together; return their ids.
+
+    die_after: the first process is killed by its checkpoint after so many updates.
+    """
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         port = free.getsockname()[1]
@@ -49,6 +53,8 @@ def start(folder: Path, name: str, size: int, dropout: float = 0.0) -> list[int]
         if not child:
             told = zip(PLACES, (rank, rank, size, "127.0.0.1", port), strict=True)
             os.environ |= {key: str(value) for key, value in told}
+            if die_after is not None:
+                _die_after_checkpoint(die_after)
             _train(folder, name, dropout)
         children.append(child)
     return children
@@ -81,11 +87,22 @@ def finish(children: list[int]) -> None:
         assert status == 0
 
 
-def kill(children: list[int], state: Path) -> None:
-    """Kill a training after a checkpoint."""
-    while not [*state.glob("update-00000001*")]:
-        time.sleep(0.002)
-    for child in children:
+def _die_after_checkpoint(updates: int) -> None:
+    save = Checkpoints.save
+
+    def save_and_die(self, model, optimizer, progress) -> None:
+        save(self, model, optimizer, progress)
+        if progress.updates == updates:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    Checkpoints.save = save_and_die
+
+
+def see_killed(children: list[int]) -> None:
+    """Wait for the first process's death; the others, waiting for it, are killed, too."""
+    _, status = os.waitpid(children[0], 0)
+    assert os.WIFSIGNALED(status)
+    for child in children[1:]:
         os.kill(child, signal.SIGKILL)
         os.waitpid(child, 0)
 
@@ -94,8 +111,9 @@ def train_all(folder: Path) -> None:
     finish(start(folder, "alone", 1))
     finish(start(folder, "together", 2))
     finish(start(folder, "unbroken", 2, dropout=0.1))
-    kill(start(folder, "killed", 2, dropout=0.1), folder / "killed.state")
+    see_killed(start(folder, "killed", 2, dropout=0.1, die_after=10))
     assert not (folder / "killed").exists()
+    assert (folder / "killed.state" / "update-000000010").exists()
     finish(start(folder, "killed", 2, dropout=0.1))
 
 
