@@ -30,7 +30,7 @@ rule finetune_model:
     threads: 4 if config["lm"]["gpus"] else 1
     resources:
         mem_mb=memory(16000 if config["lm"]["gpus"] else 6000),
-        gpu=config["lm"]["gpus"],
+        gpu=min(config["lm"]["gpus"], 1),
         runtime=1440,
     params:
         settings={key: value for key, value in config["lm"]["finetune"].items() if key != "seeds"},
@@ -40,7 +40,7 @@ rule finetune_model:
         },
         precision=config["lm"]["pretrain"]["precision"],
         checkpoint_minutes=config["lm"]["pretrain"]["checkpoint_minutes"],
-        gpus=config["lm"]["gpus"],
+        gpus=min(config["lm"]["gpus"], 1),
         state_dir=state("scores/{lang}/{tok}/{task}/{seed}"),
         code=library_digest("lm.finetune"),
     script:
