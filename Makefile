@@ -34,8 +34,8 @@ demo: $(INSTALLED)  ## Run the whole workflow on the embedded default, in minute
 	@echo "Figures: results/demo/figures/   tables: results/demo/tables/   claims: results/demo/claims.md"
 	@echo "Tokenizers for AutoTokenizer.from_pretrained: results/demo/vocab/en/sage and its neighbours"
 
-test: lint  ## Run lint, format checks and all tests.
-	$(BIN)/python -m pytest
+test: lint  ## Run lint, format checks and all tests, two files at a time.
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
 
 test-report: $(INSTALLED)  ## Test the report page in headless Chromium; REPORT=page.html takes one of your own, too.
 	REPORT="$(REPORT)" $(BIN)/python -m pytest tests/browser
