@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import subprocess
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -118,3 +119,22 @@ def test_a_digest_covers_what_a_module_imports(tmp_path: Path, monkeypatch) -> N
 def test_an_unknown_module_has_no_digest() -> None:
     with pytest.raises(UserError, match="no module 'sagevocab.nowhere'"):
         source_digest("nowhere")
+
+
+def test_a_commit_is_dirty_by_edits_but_not_by_results(tmp_path: Path, monkeypatch) -> None:
+    def git(*arguments: str) -> None:
+        identity = ["-c", "user.name=a", "-c", "user.email=a@b"]
+        subprocess.run(["git", *identity, *arguments], cwd=tmp_path, check=True)
+
+    for name in ("results/claims.md", "library/code.py"):
+        (tmp_path / name).parent.mkdir()
+        (tmp_path / name).write_text("first")
+    git("init", "--quiet")
+    git("add", ".")
+    git("commit", "--quiet", "--message", "first")
+    monkeypatch.setattr(provenance, "PACKAGE", tmp_path / "library")
+    clean = provenance.git_commit()
+    (tmp_path / "results/claims.md").write_text("second")
+    assert provenance.git_commit() == clean
+    (tmp_path / "library/code.py").write_text("second")
+    assert provenance.git_commit() == f"{clean}-dirty"

@@ -241,8 +241,21 @@ def package_versions() -> dict[str, str]:
 
 
 def git_commit() -> str | None:
-    """Commit of the checkout that holds this library, with `-dirty` for uncommitted edits."""
-    command = ["git", "-C", str(PACKAGE), "describe", "--always", "--dirty", "--abbrev=40"]
+    """Commit of the checkout that holds this library, with `-dirty` for uncommitted edits.
+
+    Results that git keeps are no edits: a run that renews them would else call itself dirty.
+    """
+    commit = _git("rev-parse", "HEAD")
+    if commit is None:
+        return None
+    edits = _git(
+        "status", "--porcelain", "--untracked-files=no", "--", ":/", ":(top,exclude)results"
+    )
+    return commit if edits == "" else f"{commit}-dirty"
+
+
+def _git(*arguments: str) -> str | None:
+    command = ["git", "-C", str(PACKAGE), *arguments]
     try:
         answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
     except (OSError, subprocess.SubprocessError):
