@@ -93,9 +93,10 @@ def _stability_note(rows: Sequence[Mapping[str, Any]], initial: int, final: int)
     presets = dict.fromkeys(f"{row['label']} is {row['preset']}" for row in rows if row["preset"])
     return (
         "Pieces that two vocabularies have in common, of all pieces and of the pruned ones: mean "
-        "over the pairs, lowest and highest. Seeds: embeddings trained anew, and lines drawn anew "
-        "where the loss samples them. Samples: other lines of the corpus, and all made anew from "
-        "them, BPE too. Prunings at random would have "
+        "over the pairs, lowest and highest. Seeds: embeddings trained anew, on lines drawn anew, "
+        "and other lines where the loss samples them. Samples: drawn from the corpus "
+        "independently, so that two share the part of their lines that one is of the corpus; all "
+        "is made anew from them, BPE too. Prunings at random would have "
         f"{100 * final / initial:.0f} % of the vocabulary and "
         f"{100 * (initial - final) / initial:.0f} % of the pruned pieces in common. "
         f"Presets: {'; '.join(presets)}."
@@ -214,7 +215,9 @@ def _sensitivity_note(records: Sequence[Row]) -> str:
     ]
     presets = frame[["label", "preset"]].drop_duplicates().itertuples(index=False)
     return (
-        "One setting at a time, with the first seed, on the first sample. A change is worth a "
+        "One setting at a time, with the first seed, on the first sample; smaller batches (k) or "
+        "fewer between rankings (m) bring more trainings of the embeddings where these are trained "
+        "again every l m batches. A change is worth a "
         "word where it leaves fewer pruned pieces in common with the base than another seed does "
         f"({'; '.join(yardsticks) or 'only one seed was run'}). From another initial vocabulary "
         "other pieces are pruned, so only the final ones are compared. "
