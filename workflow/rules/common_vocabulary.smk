@@ -86,6 +86,12 @@ def preset_title(name):
     return title_of_reading(stanza) if stanza["method"] == "sage" else None
 
 
+def presets_of(tokenizers):
+    """What each SaGe tokenizer among some stands for, by its label: preset, with overrides."""
+    presets = zip(labels_of(tokenizers), map(preset_title, tokenizers))
+    return {label: preset for label, preset in presets if preset}
+
+
 def title_of_reading(stanza):
     """Preset of a reading of the method, and the keys that override it."""
     changed = [f"{key}: {value}" for key, value in sorted(overrides(stanza).items())]

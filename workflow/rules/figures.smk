@@ -34,6 +34,7 @@ rule figure_lengths:
     params:
         titles=language_titles(LANGUAGES),
         labels=labels_of(COMPARED_TOKENIZERS),
+        presets=presets_of(COMPARED_TOKENIZERS),
         code=library_digest("paper.figures"),
     script:
         "../scripts/figure_lengths.py"
@@ -68,6 +69,7 @@ rule figure_fertility:
     params:
         titles=language_titles(LANGUAGES),
         labels=labels_of(COMPARED_TOKENIZERS),
+        presets=presets_of(COMPARED_TOKENIZERS),
         code=library_digest("paper.figures"),
     script:
         "../scripts/figure_fertility.py"
@@ -104,6 +106,7 @@ rule figure_exponence:
         windows=config["analysis"]["windows"],
         top=config["analysis"]["top_neighbours"],
         labels=labels_of(COMPARED_TOKENIZERS),
+        presets=presets_of(COMPARED_TOKENIZERS),
         code=library_digest("paper.figures"),
     script:
         "../scripts/figure_exponence.py"
@@ -139,6 +142,7 @@ rule figure_ratio:
         titles=language_titles(LANGUAGES),
         window=config["analysis"]["windows"][0],
         labels=labels_of(COMPARED_TOKENIZERS),
+        presets=presets_of(COMPARED_TOKENIZERS),
         code=library_digest("paper.figures"),
     script:
         "../scripts/figure_ratio.py"
@@ -169,6 +173,7 @@ rule figure_tokenizers:
     params:
         texts=measured_texts(),
         labels=labels_of(ALL_TOKENIZERS),
+        presets=presets_of(ALL_TOKENIZERS),
         code=library_digest("paper.figures_tokenizers"),
     script:
         "../scripts/figure_tokenizers.py"

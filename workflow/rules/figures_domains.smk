@@ -36,6 +36,7 @@ if "quora" in DOMAINS:
         params:
             titles=[domain_title("quora")],
             labels=labels_of(COMPARED_TOKENIZERS),
+            presets=presets_of(COMPARED_TOKENIZERS),
             code=library_digest("paper.figures"),
         script:
             "../scripts/figure_fertility_quora.py"
@@ -70,6 +71,7 @@ if "quora" in DOMAINS:
             titles=[domain_title("quora")],
             window=config["analysis"]["windows"][0],
             labels=labels_of(COMPARED_TOKENIZERS),
+            presets=presets_of(COMPARED_TOKENIZERS),
             code=library_digest("paper.figures"),
         script:
             "../scripts/figure_ratio_quora.py"
@@ -106,6 +108,7 @@ if "legal" in DOMAINS:
         params:
             titles=[domain_title("legal")],
             labels=labels_of(COMPARED_TOKENIZERS),
+            presets=presets_of(COMPARED_TOKENIZERS),
             code=library_digest("paper.figures"),
         script:
             "../scripts/figure_fertility_legal.py"
@@ -140,6 +143,7 @@ if "legal" in DOMAINS:
             titles=[domain_title("legal")],
             window=config["analysis"]["windows"][0],
             labels=labels_of(COMPARED_TOKENIZERS),
+            presets=presets_of(COMPARED_TOKENIZERS),
             code=library_digest("paper.figures"),
         script:
             "../scripts/figure_ratio_legal.py"
@@ -176,6 +180,7 @@ if "reviews" in DOMAINS:
         params:
             titles=[domain_title("reviews")],
             labels=labels_of(COMPARED_TOKENIZERS),
+            presets=presets_of(COMPARED_TOKENIZERS),
             code=library_digest("paper.figures"),
         script:
             "../scripts/figure_fertility_reviews.py"
@@ -210,6 +215,7 @@ if "reviews" in DOMAINS:
             titles=[domain_title("reviews")],
             window=config["analysis"]["windows"][0],
             labels=labels_of(COMPARED_TOKENIZERS),
+            presets=presets_of(COMPARED_TOKENIZERS),
             code=library_digest("paper.figures"),
         script:
             "../scripts/figure_ratio_reviews.py"

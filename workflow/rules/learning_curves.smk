@@ -58,6 +58,7 @@ rule figure_learning_curves:
     params:
         titles=language_titles(CURVE_LANGUAGES),
         compared=labels_of(LM_TOKENIZERS),
+        presets=presets_of(LM_TOKENIZERS),
         labels=labels_of(ALL_TOKENIZERS),
         baseline=curve_baseline(),
         seed=config["seed"],
@@ -94,6 +95,7 @@ rule table_learning_curves:
     params:
         titles=language_titles(CURVE_LANGUAGES),
         compared=labels_of(LM_TOKENIZERS),
+        presets=presets_of(LM_TOKENIZERS),
         baseline=curve_baseline(),
         batch=config["lm"]["pretrain"]["batch"],
         length=config["lm"]["pretrain"]["sequence_length"],

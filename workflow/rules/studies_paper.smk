@@ -223,6 +223,7 @@ rule figure_rankings:
     params:
         titles=language_titles(LANGUAGES),
         ranked=labels_of(RANKED_TOKENIZERS),
+        presets=presets_of(RANKED_TOKENIZERS),
         labels=labels_of(ALL_TOKENIZERS),
         code=library_digest("paper.figures_studies"),
     script:

@@ -37,6 +37,7 @@ rule table_examples:
         languages=EXAMPLE_LANGUAGES,
         titles=language_titles(EXAMPLE_LANGUAGES),
         labels=labels_of(COMPARED_TOKENIZERS),
+        presets=presets_of(COMPARED_TOKENIZERS),
         normalization=config["vocabulary"]["normalization"],
         max_word_chars=config["vocabulary"]["max_word_chars"],
         code=library_digest("paper.tables_examples"),
@@ -77,6 +78,7 @@ rule table_retokenization:
         languages=EXAMPLE_LANGUAGES,
         titles=language_titles(EXAMPLE_LANGUAGES),
         labels=labels_of(COMPARED_TOKENIZERS[1:]),
+        presets=presets_of(COMPARED_TOKENIZERS[1:]),
         window=2,
         normalization=config["vocabulary"]["normalization"],
         max_word_chars=config["vocabulary"]["max_word_chars"],
@@ -116,6 +118,7 @@ rule table_frequencies:
         languages=LANGUAGES,
         titles=language_titles(LANGUAGES),
         labels=labels_of(COMPARED_TOKENIZERS),
+        presets=presets_of(COMPARED_TOKENIZERS),
         top=10,
         code=library_digest("paper.tables"),
     script:
@@ -153,6 +156,7 @@ rule table_tokenizers:
         texts=measured_texts(),
         listed=language_titles(MORPHEME_LANGUAGES),
         labels=labels_of(ALL_TOKENIZERS),
+        presets=presets_of(ALL_TOKENIZERS),
         code=library_digest("paper.tables_tokenizers"),
     script:
         "../scripts/table_tokenizers.py"
@@ -193,6 +197,7 @@ rule table_costs:
         titles=language_titles(LANGUAGES),
         tokenizers=PAPER_TOKENIZERS,
         labels=labels_of(PAPER_TOKENIZERS),
+        presets=presets_of(PAPER_TOKENIZERS),
         code=library_digest("paper.tables_costs"),
     script:
         "../scripts/table_costs.py"

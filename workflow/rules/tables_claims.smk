@@ -33,6 +33,7 @@ rule table_claims:
         titles=language_titles(LANGUAGES),
         tokenizers=tokenizers_of_method("sage"),
         labels=labels_of(tokenizers_of_method("sage")),
+        presets=presets_of(tokenizers_of_method("sage")),
         code=library_digest("paper.tables_claims"),
     script:
         "../scripts/table_claims.py"

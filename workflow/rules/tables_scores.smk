@@ -34,6 +34,7 @@ rule table_sequence:
         tasks=task_columns(SEQUENCE_TASKS),
         tokenizers=LM_TOKENIZERS,
         labels=labels_of(LM_TOKENIZERS),
+        presets=presets_of(LM_TOKENIZERS),
         budget=model_budget(),
         code=library_digest("paper.tables_scores"),
     script:
@@ -68,6 +69,7 @@ rule table_ner:
         tasks=task_columns(TOKEN_TASKS),
         tokenizers=LM_TOKENIZERS,
         labels=labels_of(LM_TOKENIZERS),
+        presets=presets_of(LM_TOKENIZERS),
         budget=model_budget(),
         code=library_digest("paper.tables_scores"),
     script:
@@ -102,6 +104,7 @@ rule table_differences:
         tasks=task_columns(COMPARED_TASKS),
         tokenizers=COMPARED_MODELS,
         labels=labels_of(COMPARED_MODELS),
+        presets=presets_of(COMPARED_MODELS),
         readings=tokenizers_of_method("sage"),
         seed=config["seed"],
         budget=model_budget(),
