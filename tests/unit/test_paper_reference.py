@@ -60,13 +60,15 @@ def test_the_main_table_has_a_row_a_headline_and_language(tmp_path, values):
     )
     outputs = {form: tmp_path / f"t.{form}" for form in ("tex", "csv", "md")}
     labels = {"sage": "SaGe", "second": "SaGe 1.0"}
-    table_claims(claims, values, labels=labels, languages={"en": "English"}, **outputs)
+    table_claims(claims, values, labels=labels, languages={"en": "English"},
+                 notes=["Presets: SaGe is algorithm-1."], **outputs)  # fmt: skip
     lines = outputs["md"].read_text().splitlines()
     assert lines[0] == "|  | text | paper | SaGe | SaGe 1.0 |"
     assert lines[2] == (
         r"| tokens, SaGe / BPE | English | 1.125 | 1.10 \[1.05, 1.15\] ✓ | 0.99 ✗ |"
     )
     assert lines[3] == ""
+    assert lines[4].endswith("claims.md. Presets: SaGe is algorithm-1.")
     assert outputs["csv"].read_text().count("token_ratio") == 3
 
 

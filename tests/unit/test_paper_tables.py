@@ -97,7 +97,9 @@ def test_frequencies_rank_the_differences_and_mark_the_papers_pieces(outputs):
     sage = pd.Series({"es": 20, "the": 490, "e": 80, "s": 40, "a": 10})
     printed = {"English": {"language": "en", "sage": ["e", "ist"], "bpe": ["es", "ic"]}}
     panels = {"English": {"BPE": bpe, "SaGe": sage}}
-    tables.table_frequencies(panels, paper_pieces=printed, top=2, **outputs)
+    notes = ["Presets: SaGe is algorithm-1."]
+    tables.table_frequencies(panels, paper_pieces=printed, top=2, notes=notes, **outputs)
+    assert text_of(outputs, "md").endswith("on the left. Presets: SaGe is algorithm-1.\n")
     rows = {(row["listed"], row["direction"], row["rank"]): row for row in rows_of(outputs)}
     assert [rows["rank", "more", rank]["piece"] for rank in "12"] == ["e", "s"]
     assert [rows["rank", "less", rank]["piece"] for rank in "12"] == ["es", "og"]
@@ -208,8 +210,14 @@ def test_examples_hold_a_piece_that_only_bpe_keeps(corpus, outputs):
     printed = {"English": VALUES["examples"]}
     words = tables_examples.WordRule()
     tables_examples.table_examples(
-        {"English": path}, {"English": panel}, words=words, paper=printed, **outputs
+        {"English": path},
+        {"English": panel},
+        words=words,
+        paper=printed,
+        notes=["Sentences: ours.", ""],
+        **outputs,
     )
+    assert text_of(outputs, "md").endswith("as printed there. Sentences: ours.\n")
     rows = rows_of(outputs)
     found = [row for row in rows if row["source"].startswith("corpus")]
     assert {row["piece"] for row in found} == {"og"}
@@ -226,6 +234,7 @@ def test_examples_hold_a_piece_that_only_bpe_keeps(corpus, outputs):
 
 def test_the_papers_ablation_is_bracketed_as_printed():
     rows = list(tables_examples._printed_rows("English", VALUES["retokenization"]))
+    assert {row.tokenizer for row in rows} == {"the paper"}
     assert str(rows[0].segmentation) == (
         "▁use ▁of ▁an ▁includ [ e ▁direct ive ▁is ▁when ] ▁ref er r ing ▁to"
     )
@@ -252,8 +261,10 @@ def test_an_ablation_is_found_in_the_corpus_or_said_to_be_absent(tmp_path, outpu
         window=2,
         words=tables_examples.WordRule(),
         paper={},
+        notes=["Presets: SaGe is algorithm-1."],
         **outputs,
     )
+    assert text_of(outputs, "md").endswith("in its order. Presets: SaGe is algorithm-1.\n")
     whole, without, absent = rows_of(outputs)
     assert (whole["ablated"], whole["vocabulary"]) == ("▁includ", "whole")
     assert without["vocabulary"] == "without ▁includ"
@@ -296,7 +307,9 @@ COST_NAMES = {
 
 
 def test_costs_add_up_by_stage_and_tokenizer(benchmarks, outputs):
-    tables_costs.table_costs(benchmarks, stages=STAGES, **COST_NAMES, **outputs)
+    notes = ["Presets: SaGe is algorithm-1."]
+    tables_costs.table_costs(benchmarks, stages=STAGES, **COST_NAMES, notes=notes, **outputs)
+    assert text_of(outputs, "md").endswith("not in it. Presets: SaGe is algorithm-1.\n")
     rows = {row[0]: row[1:] for row in markdown_rows(outputs)}
     assert list(rows) == [*STAGES[:-1], "vocabulary, English"]
     nothing = ["–", "–"]

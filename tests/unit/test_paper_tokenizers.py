@@ -75,10 +75,11 @@ def test_a_row_a_text_and_tokenizer(outputs):
     assert first["Per token (bytes)"] == "5.00"
     assert first["Whole (%)"] == "65.4"
     assert first["Unknown (%)"] == "0.12"
+    assert first["Types (per 1,000)"] == "100.00"
     assert first["Efficiency (Rényi)"] == "0.600"
     tex = outputs["tex"].read_text(encoding="utf-8")
     assert tex.count("\\midrule") == 2 * 3
-    assert widths_of(tex) == [8, 8]  # two tables that fit a page, the same three columns first
+    assert widths_of(tex) == [8, 9]  # two tables that fit a page, the same three columns first
 
 
 def test_numbers_are_bare_in_csv(outputs):
@@ -102,10 +103,11 @@ def test_morphemes_stand_only_where_a_list_is_given(outputs):
 
 
 def test_without_any_list_there_is_no_column_and_a_word_of_why(outputs):
-    table_tokenizers(TEXTS, morphology={}, **outputs)
+    table_tokenizers(TEXTS, morphology={}, notes=["Presets: none."], **outputs)
     text = outputs["md"].read_text(encoding="utf-8")
     assert "Morphemes (F1)" not in text
     assert "Morphemes:" not in text
+    assert text.endswith("Presets: none.\n")
     assert "docs/deviations.md" in text
 
 

@@ -53,7 +53,7 @@ def reference_text(section, name, language, corpus):
         "language": language,
         "corpus": corpus,
         "name": setting(section, name)["name"],
-        "title": source.get("title") or " and ".join(Path(file).name for file in files),
+        "title": text_title(source),
         "licence": source.get("licence") or "not stated",
         "files": files,
         "paper": printed.get("title", "not in the paper"),

@@ -91,6 +91,34 @@ def synthetic_domain(name):
     return is_synthetic(stanza["source"]) or synthetic_language(stanza["language"])
 
 
+def text_title(source):
+    """What a text is: as configured or catalogued, else the names of its files or generator."""
+    names = " and ".join(Path(file).name for file in local_files(source["name"]))
+    return source.get("title") or names
+
+
+def text_sources(languages):
+    """Of the training corpora of some languages, what the text is and its licence."""
+    sources = [resolved_source("language_settings", lang) for lang in languages]
+    return [
+        {
+            "kind": source["kind"],
+            "title": text_title(source),
+            "licence": source.get("licence"),
+        }
+        for source in sources
+    ]
+
+
+def descriptions_of(languages):
+    """What stands beside the retrieved corpora of some languages; nothing for local files."""
+    return [
+        result(f"retrieved/corpora/{lang}.source.json")
+        for lang in languages
+        if is_retrieved(setting("language_settings", lang)["source"])
+    ]
+
+
 # A source that can't be is reported now, not hours later when its rule is reached.
 for name in LANGUAGES:
     resolved_source("language_settings", name)

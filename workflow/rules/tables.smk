@@ -9,6 +9,7 @@ rule table_examples:
     """Sentences with a piece that BPE keeps and SaGe drops (paper, Table 1)."""
     input:
         lines=expand(result("corpus/{lang}.txt.zst"), lang=EXAMPLE_LANGUAGES),
+        descriptions=descriptions_of(EXAMPLE_LANGUAGES),
         pieces=expand(
             result("vocab/{lang}/{tok}/pieces.txt"),
             lang=EXAMPLE_LANGUAGES,
@@ -36,6 +37,7 @@ rule table_examples:
     params:
         languages=EXAMPLE_LANGUAGES,
         titles=language_titles(EXAMPLE_LANGUAGES),
+        sources=text_sources(EXAMPLE_LANGUAGES),
         labels=labels_of(COMPARED_TOKENIZERS),
         presets=presets_of(COMPARED_TOKENIZERS),
         normalization=config["vocabulary"]["normalization"],
@@ -49,6 +51,7 @@ rule table_retokenization:
     """An ablation that reaches into a distant window (paper, Table 2)."""
     input:
         lines=expand(result("corpus/{lang}.txt.zst"), lang=EXAMPLE_LANGUAGES),
+        descriptions=descriptions_of(EXAMPLE_LANGUAGES),
         initial=expand(result("vocab/{lang}/bpe_initial/pieces.txt"), lang=EXAMPLE_LANGUAGES),
         ablations=expand(
             result("vocab/{lang}/{tok}/ablations.parquet"),
@@ -77,6 +80,7 @@ rule table_retokenization:
     params:
         languages=EXAMPLE_LANGUAGES,
         titles=language_titles(EXAMPLE_LANGUAGES),
+        sources=text_sources(EXAMPLE_LANGUAGES),
         labels=labels_of(COMPARED_TOKENIZERS[1:]),
         presets=presets_of(COMPARED_TOKENIZERS[1:]),
         window=2,

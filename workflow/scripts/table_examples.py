@@ -2,7 +2,7 @@
 
 from sagevocab.paper.panels import by_panel, of_language
 from sagevocab.paper.tables import read_paper_values
-from sagevocab.paper.tables_examples import WordRule, read_greedy, table_examples
+from sagevocab.paper.tables_examples import WordRule, read_greedy, table_examples, text_notes
 from sagevocab.provenance import job
 
 with job(snakemake):
@@ -13,5 +13,6 @@ with job(snakemake):
         by_panel(params.titles, params.labels, inputs.pieces, read_greedy),
         words=WordRule(params.normalization, params.max_word_chars),
         paper=of_language(printed, params.languages, params.titles),
+        notes=text_notes(params.presets, params.sources, inputs.descriptions),
         **snakemake.output,
     )

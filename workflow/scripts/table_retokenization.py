@@ -2,7 +2,7 @@
 
 from sagevocab.paper.panels import by_panel, of_language
 from sagevocab.paper.tables import read_paper_values
-from sagevocab.paper.tables_examples import WordRule, table_retokenization
+from sagevocab.paper.tables_examples import WordRule, table_retokenization, text_notes
 from sagevocab.provenance import job
 
 with job(snakemake):
@@ -15,5 +15,6 @@ with job(snakemake):
         window=params.window,
         words=WordRule(params.normalization, params.max_word_chars),
         paper=of_language(printed, params.languages, params.titles),
+        notes=text_notes(params.presets, params.sources, inputs.descriptions),
         **snakemake.output,
     )

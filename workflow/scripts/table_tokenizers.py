@@ -1,5 +1,6 @@
 """Adapter of rule table_tokenizers."""
 
+from sagevocab.paper.notes import presets_note
 from sagevocab.paper.panels import by_panel
 from sagevocab.paper.tables_tokenizers import by_text, read_summary, table_tokenizers
 from sagevocab.provenance import job
@@ -10,5 +11,6 @@ with job(snakemake):
     table_tokenizers(
         by_text(params.texts, params.labels, inputs.summaries),
         morphology=listed,
+        notes=[presets_note(params.presets.items())],
         **snakemake.output,
     )

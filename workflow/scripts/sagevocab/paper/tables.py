@@ -11,6 +11,7 @@ import yaml
 from sagevocab.analysis.vocabulary import frequency_differences
 from sagevocab.errors import UserError
 from sagevocab.paper.formats import MINUS, NOTHING, write_table
+from sagevocab.paper.notes import with_notes
 from sagevocab.paper.panels import require_comparison
 
 Files = str | Path
@@ -33,6 +34,7 @@ def table_frequencies(
     *,
     paper_pieces: Mapping[str, Mapping[str, Sequence[str]]],
     top: int,
+    notes: Sequence[str] = (),
     tex: Files,
     csv: Files,
     md: Files,
@@ -40,7 +42,8 @@ def table_frequencies(
     """Write the pieces whose frequency differs most between BPE and each SaGe tokenizer.
 
     panels: {language title: {tokenizer label: count by piece}}, BPE first. paper_pieces: {language
-    title: {"sage": pieces printed as more frequent in SaGe, "bpe": in BPE}}.
+    title: {"sage": pieces printed as more frequent in SaGe, "bpe": in BPE}}. notes: sentences that
+    end the note.
     Source: paper, Section 4, "Token Frequency".
     """
     require_comparison(panels)
@@ -57,7 +60,9 @@ def table_frequencies(
         "them, those it calls more frequent on the left."
     )
     files = {"tex": tex, "csv": csv, "md": md}
-    write_table(shown, data, align="llrlrrlrr", note=note, blocks=blocks, **files)
+    write_table(
+        shown, data, align="llrlrrlrr", note=with_notes(note, notes), blocks=blocks, **files
+    )
 
 
 def _frequency_block(

@@ -11,6 +11,7 @@ import pandas as pd
 from sagevocab.paper.claims import read_claims
 from sagevocab.paper.claims_page import read_records, show_ours, show_value
 from sagevocab.paper.formats import NOTHING, write_table
+from sagevocab.paper.notes import with_notes
 from sagevocab.paper.verdicts import VERDICTS
 
 Files = str | Path
@@ -23,6 +24,7 @@ def table_claims(
     *,
     labels: Mapping[str, str],
     languages: Mapping[str, str],
+    notes: Sequence[str] = (),
     tex: Files,
     csv: Files,
     md: Files,
@@ -30,7 +32,8 @@ def table_claims(
     """Write the claims that have a `headline`, a row each, with a column for each tokenizer.
 
     values: `paper_values.yaml`. claims: `claims.json`.
-    labels, languages: SaGe tokenizers and languages, and what they are called.
+    labels, languages: SaGe tokenizers and languages, and what they are called. notes: sentences
+    that end the note.
 
     Raises:
         UserError: `claims` is missing or damaged.
@@ -49,10 +52,11 @@ def table_claims(
         csv=csv,
         md=md,
         align="lll" + "l" * len(labels),
-        note=(
+        note=with_notes(
             "Ours with its 95 % interval; "
             + ", ".join(f"{sign} {verdict}" for verdict, sign in SIGNS.items())
-            + ". All claims, with their tests: claims.md."
+            + ". All claims, with their tests: claims.md.",
+            notes,
         ),
     )
 

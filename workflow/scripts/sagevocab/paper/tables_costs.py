@@ -10,6 +10,7 @@ import pandas as pd
 from sagevocab.errors import UserError
 from sagevocab.paper.formats import NOTHING, write_table
 from sagevocab.paper.measures_downstream import BPE_RULE, SAGE_RULES
+from sagevocab.paper.notes import with_notes
 
 Files = str | Path
 BASELINE = "bpe"
@@ -26,6 +27,7 @@ def table_costs(
     stages: Sequence[str],
     languages: Mapping[str, str],
     tokenizers: Mapping[str, str],
+    notes: Sequence[str] = (),
     tex: Files,
     csv: Files,
     md: Files,
@@ -34,6 +36,7 @@ def table_costs(
 
     benchmarks: folder of Snakemake's benchmark files, `{rule}/{wildcards}.tsv`. stages: rules in
     the order of the table. languages: code -> title. tokenizers: name -> label, BPE first.
+    notes: sentences that end the note.
     Source: paper, "Limitations": SaGe takes about ten times as long as BPE.
     """
     jobs = read_benchmarks(benchmarks, stages, languages, tokenizers)
@@ -45,7 +48,8 @@ def table_costs(
     shown = pd.DataFrame(rows + vocabularies, columns=pd.MultiIndex.from_tuples(header))
     files = {"tex": tex, "csv": csv, "md": md}
     align = "lr" + "rr" * len(sides)
-    write_table(shown, jobs, align=align, note=NOTE, blocks=[len(rows)], **files)
+    note = with_notes(NOTE, notes)
+    write_table(shown, jobs, align=align, note=note, blocks=[len(rows)], **files)
 
 
 def read_benchmarks(

@@ -19,6 +19,7 @@ from sagevocab.analysis.examples import (
 from sagevocab.data.corpus import read_lines
 from sagevocab.errors import UserError
 from sagevocab.paper.formats import NOTHING, Segmentation, write_table
+from sagevocab.paper.notes import presets_note, sources_note, with_notes
 from sagevocab.paper.panels import require_comparison
 from sagevocab.vocab.pieces import WORD_START, read_pieces
 from sagevocab.vocab.segment import GreedySegmenter, Segmenter
@@ -58,12 +59,22 @@ def read_greedy(path: Files) -> GreedySegmenter:
     return GreedySegmenter(read_pieces(path))
 
 
+def text_notes(
+    presets: Mapping[str, str],
+    sources: Sequence[Mapping[str, Any]],
+    descriptions: Sequence[str | Path],
+) -> list[str]:
+    """Return what stands under a table of sentences; arguments as of the notes it is made of."""
+    return [sources_note(sources, descriptions), presets_note(presets.items())]
+
+
 def table_examples(
     corpora: Mapping[str, Files],
     segmenters: Mapping[str, Mapping[str, Segmenter]],
     *,
     words: WordRule,
     paper: Mapping[str, Mapping[str, Any]],
+    notes: Sequence[str] = (),
     tex: Files,
     csv: Files,
     md: Files,
@@ -72,6 +83,7 @@ def table_examples(
 
     corpora: language title -> lines. segmenters: title -> {label: segmenter}, BPE first. paper:
     title -> the paper's sentences (`examples` of paper_values.yaml), which are segmented too.
+    notes: sentences that end the note.
     Source: paper, Table 1.
     """
     require_comparison(segmenters)
@@ -86,7 +98,7 @@ def table_examples(
         "bold: the words that hold it. Below them the paper's sentences, segmented by this run "
         "and, in the rows marked (paper), as printed there."
     )
-    _write_rows(rows, note, {"tex": tex, "csv": csv, "md": md})
+    _write_rows(rows, with_notes(note, notes), {"tex": tex, "csv": csv, "md": md})
 
 
 def _corpus_rows(
@@ -190,6 +202,7 @@ def table_retokenization(
     window: int,
     words: WordRule,
     paper: Mapping[str, Mapping[str, Any]],
+    notes: Sequence[str] = (),
     tex: Files,
     csv: Files,
     md: Files,
@@ -198,7 +211,8 @@ def table_retokenization(
 
     corpora: language title -> lines. initial: title -> pieces.txt SaGe starts from. ablations:
     title -> {SaGe label: ablations.parquet}. window: of the illustration (the paper's is 2).
-    paper: title -> `retokenization` of paper_values.yaml. Source: paper, Table 2.
+    paper: title -> `retokenization` of paper_values.yaml. notes: sentences that end the note.
+    Source: paper, Table 2.
     """
     require_comparison(ablations, tokenizers=1)
     normalizer = Normalizer(words.normalization)
@@ -218,7 +232,7 @@ def table_retokenization(
             rows += _found_rows(title, label, found)
         if title in paper:
             rows += _printed_rows(title, paper[title])
-    _write_ablations(rows, _ABLATIONS_NOTE, {"tex": tex, "csv": csv, "md": md})
+    _write_ablations(rows, with_notes(_ABLATIONS_NOTE, notes), {"tex": tex, "csv": csv, "md": md})
 
 
 def _pruned(path: Files) -> list[str]:
@@ -277,7 +291,7 @@ def _printed_rows(title: str, printed: Mapping[str, Any]) -> Iterator[AblationRo
         centre = tokens.index(target)
         span = (max(0, centre - window), min(len(tokens), centre + window + 1))
         segmentation = bracketed(tokens, [i in plain.marked for i in range(len(tokens))], span)
-        yield AblationRow(title, "as printed", ablated, target, vocabulary, segmentation)
+        yield AblationRow(title, "the paper", ablated, target, vocabulary, segmentation)
 
 
 def _write_ablations(rows: Sequence[AblationRow], note: str, files: Mapping[str, Files]) -> None:

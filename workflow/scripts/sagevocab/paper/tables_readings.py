@@ -10,6 +10,7 @@ from typing import Any
 import pandas as pd
 
 from sagevocab.paper.formats import NOTHING, write_table
+from sagevocab.paper.notes import presets_note
 from sagevocab.paper.overlaps import Spread
 from sagevocab.paper.studies import FULL, QUANTITIES, SAMPLE, builds_of, spread_of, verdicts_of
 from sagevocab.paper.study_cells import HEADS, Assessments, bare, cell, require_studies
@@ -99,9 +100,7 @@ def _readings_note(
         }
     )
     judges = f"most of {len(seeds)} seeds" if len(seeds) > 1 else "its files"
-    presets = [
-        f"{row['label']} is {row['preset']}" for row in (*readings, *full) if not overrides(row)
-    ]
+    presets = [(row["label"], row["preset"]) for row in (*readings, *full) if not overrides(row)]
     return (
         f"Claims: the paper's statements about the language's training corpus that are reproduced "
         f"(✓), have the same direction (≈), or are not reproduced (✗), by the verdict that "
@@ -112,7 +111,7 @@ def _readings_note(
         "start of a line are spared. Contexts: the matrix that context vectors are taken from. "
         "Lengths do not count the word-start mark. Everything is segmented greedily. The paper's "
         "numbers are of "
-        f"English. Presets: {'; '.join(presets) or 'none'}."
+        f"English. {presets_note(presets) or 'Presets: none.'}"
     )
 
 

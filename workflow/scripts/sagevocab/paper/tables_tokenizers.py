@@ -11,6 +11,7 @@ import pandas as pd
 
 from sagevocab.errors import UserError
 from sagevocab.paper.formats import NOTHING, write_table
+from sagevocab.paper.notes import with_notes
 from sagevocab.paper.panels import by_panel
 
 Files = str | Path
@@ -64,6 +65,7 @@ def table_tokenizers(
     texts: Texts,
     *,
     morphology: Mapping[str, Mapping[str, Summary]],
+    notes: Sequence[str] = (),
     tex: Files,
     csv: Files,
     md: Files,
@@ -72,14 +74,16 @@ def table_tokenizers(
 
     texts: (language, text) -> {label: summary of `analysis.summary`}, a language's training corpus
     first. morphology: language -> {label: agreement of `analysis.morphology`}, for languages with
-    a list of segmented words. Source: none in the paper; these are the measures of its peers.
+    a list of segmented words. notes: sentences that end the note. Source: none in the paper;
+    these are the measures of its peers.
     """
     data = pd.DataFrame(list(_records(texts, morphology)))
     columns = [column for column in _SHOWN if column[2] in data.columns]
     rows, blocks = _shown_rows(data, columns)
     header = [("Language", ""), ("Text", ""), ("Tokenizer", "")]
     header += [(group, name) for group, name, _, _ in columns]
-    note = f"{_note(texts)} {_morpheme_note({language for language, _ in texts}, morphology)}"
+    languages = {language for language, _ in texts}
+    note = with_notes(_note(texts), [_morpheme_note(languages, morphology), *notes])
     shown = pd.DataFrame(rows, columns=pd.MultiIndex.from_tuples(header))
     align = "lll" + "r" * len(columns)
     files = {"tex": tex, "csv": csv, "md": md}
@@ -100,7 +104,8 @@ def _note(texts: Texts) -> str:
         "Fertility: tokens per word, ± half of its 95 % bootstrap interval over lines. Characters "
         "and bytes per token are of the normalised text, spaces counted. Whole: words that are one "
         "token. Word-initial: tokens that start a word. Used: pieces that occur in the text; it "
-        "depends on the text's length. Efficiency: entropy of the tokens over that of equally "
+        "depends on the text's length, as do the types: pieces that occur, per 1,000 tokens "
+        "(type-token ratio). Efficiency: entropy of the tokens over that of equally "
         f"frequent pieces, Rényi's of order {', '.join(f'{alpha:g}' for alpha in sorted(alphas))}."
     )
 
@@ -174,6 +179,10 @@ def _percent(row: Mapping, name: str) -> str:
     return NOTHING if pd.isna(row[name]) else f"{100 * row[name]:.1f}"
 
 
+def _per_thousand(row: Mapping, name: str) -> str:
+    return NOTHING if pd.isna(row[name]) else f"{1000 * row[name]:.2f}"
+
+
 def _with_interval(row: Mapping, name: str) -> str:
     """Print a value with half of its interval, to the interval's second digit."""
     half = (row[f"{name}_high"] - row[f"{name}_low"]) / 2
@@ -192,6 +201,7 @@ _SHOWN: tuple[tuple[str, str, str, Callable[[Mapping, str], str]], ...] = (
     ("Whole", "%", "whole_word_share", _percent),
     ("Word-initial", "%", "word_initial_share", _percent),
     ("Used", "%", "vocabulary_use", _percent),
+    ("Types", "per 1,000", "type_token_ratio", _per_thousand),
     ("Efficiency", "Shannon", "shannon_efficiency", _number(".3f")),
     ("Efficiency", "Rényi", "renyi_efficiency", _number(".3f")),
     ("Unknown", "%", "unknown_share", lambda row, name: f"{100 * row[name]:.2f}"),
