@@ -27,6 +27,12 @@ def report_run():
     }
 
 
+def figure_presets():
+    """Presets of the SaGe tokenizers in each figure; asked for when all rules have been read."""
+    shown = {name: getattr(rules, name).params.get("presets") for name in FIGURES}
+    return {name: presets for name, presets in shown.items() if presets}
+
+
 REFERENCE = "lm" if LM_TOKENIZERS else "intrinsic"
 REFERENCE_COMMAND = (
     f"snakemake --configfile {' '.join(Path(file).name for file in workflow.overwrite_configfiles)}"

@@ -120,6 +120,7 @@ rule build_report:
         figures=FIGURES,
         tables=TABLES,
         run=report_run(),
+        presets=lambda wildcards: figure_presets(),
         code=library_digest("paper.report"),
     script:
         "../scripts/build_report.py"

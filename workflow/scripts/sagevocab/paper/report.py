@@ -23,6 +23,7 @@ from sagevocab import __version__
 from sagevocab.errors import UserError
 from sagevocab.paper.claims_page import count_verdicts, read_records, show_ours, show_value
 from sagevocab.paper.markup import literals, read_caption, read_table
+from sagevocab.paper.notes import presets_note
 from sagevocab.paper.playground import playground_data
 from sagevocab.paper.verdicts import VERDICTS
 from sagevocab.provenance import git_commit, package_versions
@@ -50,6 +51,7 @@ def build_report(
     vocabularies: Mapping[str, Mapping[str, Path | str]],
     paper: Path | str,
     template: Path | str,
+    presets: Mapping[str, Mapping[str, str]] | None = None,
 ) -> None:
     """Write the page.
 
@@ -58,16 +60,21 @@ def build_report(
     figures: target -> png; tables: target -> Markdown; captions: target -> reStructuredText.
     vocabularies: language -> tokenizer -> its tokenizer.json, for the playground.
     paper: `paper_values.yaml`. template: Jinja page; its parts are included from beside it.
+    presets: figure -> label of a SaGe tokenizer in it -> its preset.
 
     Raises:
         UserError: an input is missing or damaged, or the page would weigh more than 10 MB.
     """
     values = _read_yaml(paper)
+    shown = presets or {}
     page = _environment(template).get_template(Path(template).name)
     text = page.render(
         title=title,
         **_claims(claims_path, run),
-        figures=[_figure(name, path, captions) for name, path in figures.items()],
+        figures=[
+            {**_figure(name, path, captions), "presets": presets_note(shown.get(name, {}).items())}
+            for name, path in figures.items()
+        ],
         **_tables(tables, captions),
         **_playground(vocabularies, run, values["examples"]),
         **_background(run, values),
