@@ -35,7 +35,7 @@ demo: $(INSTALLED)  ## Run the whole workflow on the embedded default, in minute
 	@echo "Tokenizers for AutoTokenizer.from_pretrained: results/demo/vocab/en/sage and its neighbours"
 
 test: lint  ## Run lint, format checks and all tests, two files at a time.
-	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile
+	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
 test-report: $(INSTALLED)  ## Test the report page in headless Chromium; REPORT=page.html takes one of your own, too.
 	REPORT="$(REPORT)" $(BIN)/python -m pytest tests/browser
