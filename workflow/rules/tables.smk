@@ -176,6 +176,7 @@ rule table_costs:
         analysis=targets_of("analysis"),
         models=targets_of("models"),
         scores=targets_of("scores"),
+        studies=targets_of("studies"),
     output:
         tex=result("tables/table_costs.tex"),
         csv=result("tables/table_costs.csv"),
