@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 
 import pytest
 import yaml
 
+from sagevocab.config import changed_settings
 from sagevocab.errors import UserError
 from sagevocab.paper.reference import build_reference
 from sagevocab.paper.tables_claims import table_claims
+from sagevocab.state import file_digest
 
 CLAIM = {
     "id": "token_ratio", "where": "Section 4", "statement": "Tokens.", "kind": "value",
@@ -78,7 +81,7 @@ def text(tmp_path):
     corpus.write_text("some text\n")
     summary.write_text(json.dumps({"lines": 1500, "words": 30000}))
     return {"name": "English", "title": "a text", "licence": "free", "files": [str(corpus)],
-            "paper": "the paper's dump", "summary": summary}  # fmt: skip
+            "format": "text", "paper": "the paper's dump", "summary": summary}  # fmt: skip
 
 
 def test_reference_results_are_copied_with_a_page_that_tells_the_text(tmp_path, values, text):
@@ -98,9 +101,60 @@ def test_reference_results_are_copied_with_a_page_that_tells_the_text(tmp_path, 
     assert "| English | a text | free | 1,500 | 30,000 | the paper's dump |" in page
     assert "| corpus.txt | `" in page
     assert "| `vocabulary.final_size` | 16,000 | 4,000 |" in page
+    assert "All others are as in `config.yaml`." in page
     assert "| reproduced | 1 |" in page
     assert "    vocabulary:\n      final_size: 4000\n" in page
     assert "figure_y.pdf" in page
+
+
+def page_of(tmp_path, values, text, **others) -> str:
+    claims = write_claims(tmp_path, record())
+    build_reference(tmp_path / "out", [claims], texts=[text], claims=claims, paper=values,
+                    command="c", **others)  # fmt: skip
+    return (tmp_path / "out/README.md").read_text()
+
+
+def test_settings_that_the_paper_leaves_open_are_told_where_they_are_not_the_usual(
+    tmp_path, values, text
+):
+    usual = {
+        "vocabulary": {"final_size": 16000},
+        "word2vec": {"lines": "all", "window": 5},
+        "studies": {"values": {"prune_batch": [50, 150]}},
+        "tokenizer_settings": {"sage": {"preset": "algorithm-1"}, "bpe": {}},
+    }
+    settings = {
+        "vocabulary": {"final_size": 4000},
+        "word2vec": {"lines": 250000, "window": 5},
+        "studies": {"values": {"prune_batch": [50]}},
+        "tokenizer_settings": {"sage": {"preset": "algorithm-1", "loss": "total"}, "other": {}},
+    }
+    changes = changed_settings(settings, usual, [*usual, "word2vec.window", "word2vec.none"])
+    page = page_of(tmp_path, values, text, run=RUN, changes=changes)
+    stated, _, others = page.partition("Other settings that are not those of `config.yaml`:")
+    assert "| `vocabulary.final_size` | 16,000 | 4,000 |" in stated
+    assert others.split("All settings")[0].strip().splitlines() == [
+        "| key | config.yaml | here |",
+        "| --- | --- | --- |",
+        "| `word2vec.lines` | all | 250,000 |",
+        "| `studies.values.prune_batch` | 50, 150 | 50 |",
+        "| `tokenizer_settings.sage.loss` | not set | total |",
+    ]
+
+
+def test_a_run_as_the_paper_states_says_so(tmp_path, values, text):
+    run = {**RUN, "settings": {"vocabulary": {"final_size": 16000}}}
+    page = page_of(tmp_path, values, text, run=run)
+    assert "None of those that the paper states.\n\nAll others are as in `config.yaml`." in page
+
+
+def test_lists_of_segmented_words_are_among_the_files(tmp_path, values, text):
+    gold = tmp_path / "gold.tsv"
+    gold.write_text("walked\twalk ed\n")
+    lists = [{"path": str(gold), "format": "columns"}]
+    page = page_of(tmp_path, values, text, run=RUN, lists=lists)
+    assert f"| gold.tsv | `{file_digest(gold)}` | segmented words, columns |" in page
+    assert re.search(r"\| corpus\.txt \| `[0-9a-f]{64}` \| text \|", page)
 
 
 def test_generated_text_is_no_reference(tmp_path, values, text):

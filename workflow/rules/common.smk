@@ -9,7 +9,8 @@ import re
 from pathlib import Path
 
 import sagevocab
-from sagevocab.config import missing_files
+import yaml
+from sagevocab.config import changed_settings, missing_files
 from sagevocab.data.catalogue import load_catalogue, local_files, resolve_source
 from sagevocab.errors import UserError
 from sagevocab.provenance import source_digest

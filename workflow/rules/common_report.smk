@@ -50,6 +50,33 @@ def reference_texts():
     return [reference_text(*text) for text in [*corpora, *domains]]
 
 
+def reference_changes():
+    """Where the settings of vocabularies, measurements and models are not those of config.yaml.
+
+    What texts are, and from where, is told beside them.
+    """
+    usual = yaml.safe_load((CHECKOUT / "config.yaml").read_text(encoding="utf-8"))
+    check_config(usual, CHECKOUT / "workflow/schemas/config.schema.yaml")
+    lines = [
+        f"{section}.{name}.{key}"
+        for section, names in (("language_settings", LANGUAGES), ("domain_settings", DOMAINS))
+        for name in names
+        for key in ("lines", "heldout_lines", "shuffle")
+        if name in usual[section]
+    ]
+    tokenizers = [f"tokenizer_settings.{name}" for name in TOKENIZERS]
+    known = [key for key in tokenizers if key.split(".")[1] in usual["tokenizer_settings"]]
+    sections = ["seed", "corpus", "tokenizers", "vocabulary", "sage", "word2vec", "analysis"]
+    studies = "studies" if READINGS else "studies.enabled"
+    models = "lm" if LM_TOKENIZERS else "lm.enabled"
+    return changed_settings(config, usual, [*lines, *sections, *known, studies, models])
+
+
+def morpheme_lists():
+    """The lists of segmented words of the run's languages: path and format."""
+    return [dict(morpheme_list(lang)) for lang in MORPHEME_LANGUAGES]
+
+
 def reference_text(section, name, language, corpus):
     """One text: what it is, its local files, and what stands in its place in the paper."""
     source = resolved_source(section, name)
@@ -62,5 +89,6 @@ def reference_text(section, name, language, corpus):
         "title": text_title(source),
         "licence": source.get("licence") or "not stated",
         "files": files,
+        "format": source["format"],
         "paper": printed.get("title", "not in the paper"),
     }

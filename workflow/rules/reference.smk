@@ -30,7 +30,9 @@ rule build_reference:
         runtime=30,
     params:
         texts=reference_texts(),
+        lists=morpheme_lists(),
         run=report_run(),
+        changes=lambda wildcards: reference_changes(),
         command=REFERENCE_COMMAND,
         code=library_digest("paper.reference"),
     script:

@@ -12,7 +12,9 @@ with job(snakemake):
             {**text, "summary": summary}
             for text, summary in zip(params.texts, inputs.summaries, strict=True)
         ],
+        lists=params.lists,
         run=params.run,
+        changes=params.changes,
         claims=inputs.claims,
         paper=inputs.paper,
         command=params.command,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -38,6 +38,38 @@ def check_config(config: dict[str, Any], schema_path: Path) -> None:
         raise UserError(_one_line(error))
     for problem in _problems(config):
         raise UserError(problem)
+
+
+def changed_settings(
+    settings: Mapping[str, Any], usual: Mapping[str, Any], keys: Sequence[str]
+) -> list[dict[str, Any]]:
+    """Return where a run's configuration differs from the usual one: key, usual, run.
+
+    keys: dotted keys, or sections all of whose keys are compared. A stanza that only one of the
+    two has is another text or tokenizer, not another setting, and left out; a key is not: it
+    counts as None where it is missing.
+    """
+    pairs = ((key, _value_at(usual, key), _value_at(settings, key)) for key in keys)
+    return [row for pair in pairs for row in _changes(*pair)]
+
+
+def _value_at(settings: Mapping[str, Any], key: str) -> Any:
+    place: Any = settings
+    for part in key.split("."):
+        place = place.get(part) if isinstance(place, Mapping) else None
+    return place
+
+
+def _changes(key: str, usual: Any, run: Any) -> Iterator[dict[str, Any]]:
+    if isinstance(usual, Mapping) and isinstance(run, Mapping):
+        stanzas = key in STANZAS.values()
+        names = (
+            [name for name in usual if name in run] if stanzas else dict.fromkeys([*usual, *run])
+        )
+        for name in names:
+            yield from _changes(f"{key}.{name}", usual.get(name), run.get(name))
+    elif usual != run:
+        yield {"key": key, "usual": usual, "run": run}
 
 
 def _set_defaults(validator: Any, properties: dict, instance: Any, schema: dict) -> Iterator:

@@ -17,7 +17,7 @@ import yaml
 
 from sagevocab.errors import UserError
 from sagevocab.paper.claims_page import count_verdicts, read_records
-from sagevocab.paper.report import differences, tokenizer_title
+from sagevocab.paper.report import differences, show_setting, tokenizer_title
 from sagevocab.paper.tables import read_paper_values
 from sagevocab.provenance import git_commit, package_versions
 from sagevocab.state import file_digest, write_text
@@ -37,11 +37,15 @@ def build_reference(
     claims: Path | str,
     paper: Path | str,
     command: str,
+    lists: Sequence[Mapping[str, str]] = (),
+    changes: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """Copy `files` and their provenance records into the folder `output`, and write its page.
 
-    texts: name, title, licence, files (of the source), paper (title of the paper's own text),
-    summary (path of a `summary.json` on the text). run: as for the report. command: what was run.
+    texts: name, title, licence, files (of the source), format, paper (title of the paper's own
+    text), summary (path of a `summary.json` on the text). run: as for the report. command: what was
+    run. lists: path and format of the lists of segmented words. changes: settings that are not
+    those of config.yaml: key, usual, run.
 
     Raises:
         UserError: a text is synthetic, or a file is missing or damaged.
@@ -51,7 +55,10 @@ def build_reference(
         raise UserError(f"reference: {names} hold generated text; reference results are of real")
     output = Path(output)
     left = [Path(file).name for file in files if not _copy(Path(file), output)]
-    page = _page(texts, run, read_records(claims), read_paper_values(paper), command, left)
+    values = read_paper_values(paper)
+    files = [*_digests(texts, lists)]
+    settings = [*_differences(run, values, changes)]
+    page = _page(texts, run, read_records(claims), files, settings, command, left)
     write_text(output / "README.md", page)
     log.info("%s: %d files", output, len(list(output.rglob("*"))))
 
@@ -84,7 +91,8 @@ def _page(
     texts: Sequence[Mapping[str, Any]],
     run: Mapping[str, Any],
     claims: Sequence[Mapping[str, Any]],
-    values: Mapping[str, Any],
+    files: Sequence[str],
+    differing: Sequence[str],
     command: str,
     left: Sequence[str],
 ) -> str:
@@ -99,8 +107,8 @@ def _page(
             "licence."
         ],
         _text_table(texts),
-        _digests(texts),
-        ["## Settings that differ from the paper's", "", *_differences(run, values)],
+        files,
+        ["## Settings that differ from the paper's", "", *differing],
         ["All settings of the vocabularies and measurements:"],
         _settings(run["settings"]),
         ["## Made with"],
@@ -160,12 +168,15 @@ def _text_table(texts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
         yield f"| {' | '.join(cells)} |"
 
 
-def _digests(texts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    yield "| file | sha256 |"
-    yield "| --- | --- |"
-    for text in texts:
-        for file in text["files"]:
-            yield f"| {Path(file).name} | `{file_digest(file)}` |"
+def _digests(
+    texts: Sequence[Mapping[str, Any]], lists: Sequence[Mapping[str, str]]
+) -> Iterator[str]:
+    files = [(file, text["format"]) for text in texts for file in text["files"]]
+    files += [(one["path"], f"segmented words, {one['format']}") for one in lists]
+    yield "| file | sha256 | format |"
+    yield "| --- | --- | --- |"
+    for file, form in files:
+        yield f"| {Path(file).name} | `{file_digest(file)}` | {form} |"
 
 
 def _settings(settings: Mapping[str, Any]) -> Iterator[str]:
@@ -174,12 +185,37 @@ def _settings(settings: Mapping[str, Any]) -> Iterator[str]:
     return (f"    {line}" for line in yaml.safe_dump(plain, sort_keys=True).splitlines())
 
 
-def _differences(run: Mapping[str, Any], values: Mapping[str, Any]) -> Iterator[str]:
-    rows = list(differences(run, values))
-    if not rows:
-        yield "None of those that the paper states."
+def _differences(
+    run: Mapping[str, Any], values: Mapping[str, Any], changes: Sequence[Mapping[str, Any]]
+) -> Iterator[str]:
+    """Yield the settings that the paper states otherwise, then the others that were changed."""
+    stated = [(row["key"], row["paper"], row["run"]) for row in differences(run, values)]
+    known = {key for key, _, _ in stated}
+    others = [
+        (row["key"], _shown(row["usual"]), _shown(row["run"]))
+        for row in changes
+        if row["key"] not in known
+    ]
+    yield from _setting_table("paper", stated) or ["None of those that the paper states."]
+    yield ""
+    if not others:
+        yield "All others are as in `config.yaml`."
         return
-    yield "| key | paper | here |"
-    yield "| --- | --- | --- |"
-    for row in rows:
-        yield f"| `{row['key']}` | {row['paper']} | {row['run']} |"
+    yield "Other settings that are not those of `config.yaml`:"
+    yield ""
+    yield from _setting_table("config.yaml", others)
+
+
+def _setting_table(usual: str, rows: Sequence[tuple[str, Any, Any]]) -> list[str]:
+    head = [f"| key | {usual} | here |", "| --- | --- | --- |"]
+    return [*head, *(f"| `{key}` | {first} | {second} |" for key, first, second in rows)] * bool(
+        rows
+    )
+
+
+def _shown(value: Any) -> str:
+    if value is None:
+        return "not set"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(show_setting, value)) or "none"
+    return show_setting(value)
