@@ -247,13 +247,14 @@ def test_tokenizers_are_drawn_for_any_number_of_them(tmp_path, laid_out, texts, 
     assert_readable(laid_out[".pdf"])
     for axes in laid_out[".pdf"].axes:
         left, right = axes.get_xlim()
-        assert sum(left <= tick <= right for tick in axes.get_xticks()) in (2, 3)
+        assert sum(left <= tick <= right for tick in axes.get_xticks()) in (3, 4)
 
 
 def test_a_mark_is_a_value_a_text_has_a_mark_and_a_tokenizer_its_colour(tmp_path, laid_out):
     figure_tokenizers(tokenizers_of(TEXTS, LABELS), **files(tmp_path))
     train, quora = laid_out[".pdf"].axes[0].collections
-    assert train.get_offsets().tolist() == [[1.5 + n / 3, n] for n in range(3)]
+    assert train.get_offsets()[:, 0].tolist() == [1.5 + n / 3 for n in range(3)]
+    assert train.get_offsets()[:, 1].round().tolist() == [0, 1, 2]
     styles = style.tokenizer_styles(LABELS)
     edges = [matplotlib.colors.to_hex(colour).upper() for colour in quora.get_edgecolors()]
     assert edges == [styles[label].colour for label in LABELS]
@@ -261,6 +262,36 @@ def test_a_mark_is_a_value_a_text_has_a_mark_and_a_tokenizer_its_colour(tmp_path
     assert matplotlib.colors.to_hex(quora.get_facecolors()[0]) == "#ffffff"
     shares = laid_out[".pdf"].axes[2].collections[0].get_offsets()[:, 0]
     assert shares.tolist() == pytest.approx([60, 60 + 20 / 3, 60 + 40 / 3])
+
+
+def test_no_text_of_a_tokenizer_covers_another(tmp_path, laid_out):
+    texts = [("English", name) for name in ("Training corpus", "Quora", "Bills", "Pages")]
+    figure_tokenizers(tokenizers_of(texts, LABELS), **files(tmp_path))
+    axes = laid_out[".pdf"].axes[0]
+    axes.figure.draw_without_rendering()
+    marks = axes.collections
+    points = axes.transData.transform([mark.get_offsets()[1] for mark in marks])
+    sizes = [np.sqrt(mark.get_sizes()[0]) * axes.figure.dpi / 72 for mark in marks]
+    assert len(points) == 4 and np.ptp(points[:, 0]) < 1e-6
+    for above, below in pairwise(range(4)):
+        apart = points[above, 1] - points[below, 1]
+        assert apart >= (sizes[above] + sizes[below]) / 2
+
+
+@pytest.mark.parametrize("low", [-3.3, 0, 0.407, 1.34, 41, 990, 12_345])
+@pytest.mark.parametrize("span", [0.003, 0.083, 0.1, 0.28, 0.99, 1.07, 2.5, 13, 19.9, 100, 3000])
+def test_a_narrow_panel_has_three_or_four_round_ticks(low, span):
+    axes = Figure().subplots()
+    axes.set_xlim(low, low + span)
+    style.few_round_ticks(axes)
+    left, right = axes.get_xlim()
+    ticks = axes.get_xticks()
+    assert len(ticks) in (3, 4)
+    assert left <= low and low + span <= right
+    assert left <= ticks[0] and ticks[-1] <= right
+    step = ticks[1] - ticks[0]
+    assert float(f"{step:e}"[0:8]) in (1, 2, 5)
+    assert right - left <= span + 2 * step
 
 
 def test_more_tokenizers_than_colours_are_drawn_all_the_same(tmp_path, laid_out):

@@ -9,6 +9,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
+from matplotlib.colors import to_rgb
+from matplotlib.figure import Figure
 
 from sagevocab.analysis.counts import (
     count_corpus,
@@ -414,6 +416,67 @@ def test_a_figure_is_drawn_alike_twice(draw, assessment, tmp_path):
     for form in (".pdf", ".png"):
         first, second = (pdf.with_suffix(form).read_bytes() for pdf in pdfs)
         assert first == second
+
+
+@pytest.fixture
+def kept(monkeypatch):
+    """Keep the figure that would be saved; nothing is rendered."""
+    figures: list[Figure] = []
+
+    def keep(figure, path, **options):
+        figures.append(figure)
+        Path(path).touch()
+
+    monkeypatch.setattr(Figure, "savefig", keep)
+    return figures
+
+
+OTHERS = [
+    {"name": "greedy_piece", "label": "greedy piece", "loss": "mean_piece_lines"},
+    {"name": "mine", "label": "my own", "decoder": "merges", "context_matrix": "shared"},
+    {"name": "all", "label": "all", "preset": "released-1.0", "loss_lines": "all"},
+    {"name": "few", "label": "few", "loss": "mean_string_lines", "loss_lines": 50},
+]
+
+
+def test_the_rows_say_what_a_reading_is_and_no_word_stands_on_another(assessment, tmp_path, kept):
+    panels = {"English": read_assessment(assessment)}
+    files = {form: tmp_path / f"figure.{form}" for form in ("pdf", "png")}
+    full = [{"name": "sage", "label": "SaGe", "preset": "algorithm-1"}]
+    style = VALUES.with_name("style.mplstyle")
+    figure_readings(panels, READINGS + OTHERS, full, paper={}, style=style, **files)
+    figure = kept[0]
+    words = [text.get_text() for text in figure.axes[0].texts]
+    assert [words[start : start + 7] for start in range(0, len(words), 7)] == [
+        ["Loss", "as printed", "mean, lines with the token", "my own", "released-1.0, all lines"]
+        + ["mean, lines with the\nstring, 50 lines", "SaGe, full size"],
+        ["Decoder", "greedy", "greedy", "merges", "merges", "greedy", "greedy"],
+        ["Contexts", "own", "own", "shared", "shared", "own", "own"],
+    ]
+    figure.draw_without_rendering()
+    texts = [*figure.axes[0].texts, *(axes.xaxis.label for axes in figure.axes)]
+    boxes = [text.get_window_extent() for text in texts]
+    for number, box in enumerate(boxes):
+        assert figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1, texts[number]
+        assert not any(map(box.overlaps, boxes[number + 1 :])), texts[number]
+
+
+def test_a_language_has_no_colour_of_a_tokenizer(assessment, tmp_path, kept):
+    draw_readings(assessment, tmp_path)
+    handles = kept[0].legends[0].legend_handles[:2]
+    looks = {(line.get_color(), line.get_marker()) for line in handles}
+    assert len(looks) == 2
+    for colour, _ in looks:
+        assert len(set(to_rgb(colour))) == 1  # grey, which no tokenizer is
+
+
+def test_the_bound_of_the_claim_is_told_and_looks_like_no_tokenizer(assessment, tmp_path, kept):
+    draw_rankings(assessment, tmp_path)
+    *curves, bound = kept[0].legends[0].legend_handles
+    assert bound.get_label() == "claim: 4 iterations apart or more, at least 0.8"
+    drawn = [line for line in kept[0].axes[0].lines if line.get_color() == bound.get_color()]
+    assert [line.get_xdata()[0] for line in drawn[:1]] == [4] and drawn[1].get_ydata()[0] == 0.8
+    assert len(curves) == 1 and curves[0].get_linewidth() > bound.get_linewidth()
 
 
 def test_without_studies_every_target_says_so(study, table, tmp_path):

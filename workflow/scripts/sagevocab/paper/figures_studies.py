@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 from typing import Any
 
 import numpy as np
@@ -17,7 +19,7 @@ from sagevocab.errors import UserError
 from sagevocab.paper.studies import FULL, QUANTITIES, SAMPLE, builds_of
 from sagevocab.paper.study_cells import Assessments, require_studies
 from sagevocab.paper.style import MOST_STYLES, drawing, tokenizer_styles
-from sagevocab.vocab.presets import overrides
+from sagevocab.vocab.presets import DEFAULT_PRESET, overrides, reading_settings
 
 Files = str | Path
 
@@ -27,19 +29,48 @@ _PANELS = {
     "bpe_only_short": "BPE-only,\nlength 2–3\n(%)",
     "sage_only_long": "SaGe-only,\nlength ≥ 5\n(%)",
     "token_ratio": "Tokens,\nSaGe / BPE",
-    "ratio_to_bpe": "Neighbours /\noccurrence,\nSaGe / BPE",
+    "ratio_to_bpe": "Neighbours\n/ count,\nSaGe / BPE",
 }
 _PERCENT = {quantity.name: quantity.percent for quantity in QUANTITIES}
-# Languages are no tokenizers, so their colours are none of these: a dark and lighter ones, each
-# with a mark of its own.
-_LANGUAGES = (("#222222", "o"), ("#B8860B", "D"), ("#777777", "s"), ("#9A5B9A", "^"))
+# Languages are no tokenizers, so they have no hue: dark or grey, filled or open, and a mark each.
+_LANGUAGES = (
+    ("#222222", "o", "#222222"),
+    ("#808080", "D", "#808080"),
+    ("#222222", "s", "white"),
+    ("#808080", "^", "white"),
+)
+_LOSSES = {
+    "total": "total",
+    "mean_piece_lines": "mean, lines with the token",
+    "mean_string_lines": "mean, lines with the string",
+}
+_CHANGES = {
+    "loss_lines": {"all": "all lines"},
+    "retrain": {True: "retrained", False: "not retrained"},
+    "push_back_line_start": {True: "pushed back", False: "not pushed back"},
+}
 _UNSTYLED = "#555555"
 _BAND = "#EFEFEF"
 _MEAN = {"linestyle": "none", "markersize": 3.8, "zorder": 4}
 # A stroke, so that it shows above and below the mark of a mean that it coincides with.
 _SEED = {"linestyle": "none", "marker": "|", "markersize": 7, "markeredgewidth": 0.8, "zorder": 3}
+_BOUND = {"color": "#6E6E6E", "linewidth": 0.8, "linestyle": "-", "zorder": 1.5}
 _PAPER = {"color": "#222222", "linewidth": 0.9, "linestyle": (0, (4, 2)), "zorder": 2}
 _ROW_HEIGHT = 0.2  # inches
+# Where the columns that name a row stand: head, points left of the panels, alignment.
+_COLUMNS = (("Loss", 72, "right"), ("Decoder", 67, "left"), ("Contexts", 33, "left"))
+_SMALL = 7  # points: the names of rows and panels, of which many share the width
+_WIDEST = 27  # characters of a row's name in one line; more would take the panels' room
+
+
+@dataclass(frozen=True)
+class _Row:
+    """A reading: at which scale, called what, with which columns of text; a preset as it stands."""
+
+    scale: str
+    name: str
+    columns: tuple[str, str, str]
+    preset: bool
 
 
 def figure_readings(
@@ -59,8 +90,8 @@ def figure_readings(
     assessments, readings, full, paper: as `table_readings` takes them.
     """
     require_studies(assessments)
-    rows = [(SAMPLE, row["name"], row["label"], not overrides(row)) for row in readings]
-    rows += [(FULL, row["name"], f"{row['label']}, full size", True) for row in full]
+    rows = [_row(SAMPLE, row, _loss_name(row)) for row in readings]
+    rows += [_row(FULL, row, f"{row['label']}, full size") for row in full]
     looks = _looks(assessments)
     height = _ROW_HEIGHT * len(rows) + 0.75
     with drawing((1, len(_PANELS)), height=height, pdf=pdf, png=png, style=style, sharey=True) as (
@@ -70,12 +101,36 @@ def figure_readings(
         for axes, (name, title) in zip(grid[0], _PANELS.items(), strict=True):
             _draw_quantity(axes, assessments, rows, name, looks)
             _dress_panel(axes, rows, _on_the_axis(assessments, paper, name))
-            axes.set_xlabel(title)
+            axes.set_xlabel(title, fontsize=_SMALL)
         _name_rows(grid[0, 0], rows)
         _readings_legend(figure, looks)
 
 
-def _looks(assessments: Assessments) -> dict[str, tuple[str, str]]:
+def _row(scale: str, row: Mapping[str, Any], name: str) -> _Row:
+    settings = reading_settings(row)
+    columns = (fill(name, _WIDEST), settings["decoder"], settings["context_matrix"])
+    return _Row(scale, row["name"], columns, scale == FULL or not overrides(row))
+
+
+def _loss_name(row: Mapping[str, Any]) -> str:
+    """Return what a row's first column says: the label it was given, or else its loss in words.
+
+    A reading without a label of its own has its name for one. The decoder and the matrix have
+    columns; whatever else it sets, and a preset that is not the paper's, is told here.
+    """
+    if not overrides(row) or row["label"] != row["name"].replace("_", " "):
+        return row["label"]
+    printed = row.get("preset", DEFAULT_PRESET) == DEFAULT_PRESET
+    parts = [] if printed else [row["preset"]]
+    if printed or "loss" in row:
+        parts.append(_LOSSES[reading_settings(row)["loss"]])
+    parts += [
+        words.get(row[key], f"{row[key]} lines") for key, words in _CHANGES.items() if key in row
+    ]
+    return ", ".join(parts)
+
+
+def _looks(assessments: Assessments) -> dict[str, tuple[str, str, str]]:
     if len(assessments) > len(_LANGUAGES):
         raise UserError(
             f"config key languages: figure_readings tells {len(_LANGUAGES)} languages apart, got "
@@ -87,37 +142,36 @@ def _looks(assessments: Assessments) -> dict[str, tuple[str, str]]:
 def _draw_quantity(
     axes: Axes,
     assessments: Assessments,
-    rows: Sequence[tuple[str, str, str, bool]],
+    rows: Sequence[_Row],
     name: str,
-    looks: Mapping[str, tuple[str, str]],
+    looks: Mapping[str, tuple[str, str, str]],
 ) -> None:
     factor = 100 if _PERCENT[name] else 1
     shifts = np.linspace(-0.2, 0.2, len(looks)) if len(looks) > 1 else [0.0]
     for (title, assessment), shift in zip(assessments.items(), shifts, strict=True):
-        colour, marker = looks[title]
-        for place, (scale, reading, _, _) in enumerate(rows):
-            builds = builds_of(assessment, scale, reading)
+        colour, marker, inside = looks[title]
+        mean = {"color": colour, "marker": marker, "markerfacecolor": inside, **_MEAN}
+        for place, row in enumerate(rows):
+            builds = builds_of(assessment, row.scale, row.name)
             values = [build["quantities"][name] for build in builds]
             known = np.array([factor * value for value in values if value is not None])
             if known.size > 1:
                 axes.plot(known, np.full(known.size, place + shift), color=colour, **_SEED)
             if known.size:
-                axes.plot(known.mean(), place + shift, color=colour, marker=marker, **_MEAN)
+                axes.plot(known.mean(), place + shift, **mean)
 
 
-def _dress_panel(
-    axes: Axes, rows: Sequence[tuple[str, str, str, bool]], paper: float | None
-) -> None:
+def _dress_panel(axes: Axes, rows: Sequence[_Row], paper: float | None) -> None:
     """Draw the paper's value and the bands behind the presets; leave room on either side."""
     if paper is not None:
         axes.axvline(paper, **_PAPER)
     low, high = axes.dataLim.intervalx
     room = 0.1 * (high - low) or 1
     axes.set_xlim(low - room, high + room)
-    for place, (*_, preset) in enumerate(rows):
-        if preset:
+    for place, row in enumerate(rows):
+        if row.preset:
             axes.axhspan(place - 0.5, place + 0.5, color=_BAND, linewidth=0, zorder=0)
-    on_sample = sum(scale == SAMPLE for scale, *_ in rows)
+    on_sample = sum(row.scale == SAMPLE for row in rows)
     if 0 < on_sample < len(rows):
         axes.axhline(on_sample - 0.5, color="black", linewidth=0.5)
     axes.grid(visible=True, axis="x")
@@ -134,17 +188,24 @@ def _on_the_axis(assessments: Assessments, paper: Mapping[str, Any], name: str) 
     return 100 * paper[name] if _PERCENT[name] else paper[name]
 
 
-def _name_rows(axes: Axes, rows: Sequence[tuple[str, str, str, bool]]) -> None:
-    axes.set_yticks(range(len(rows)), [label for _, _, label, _ in rows])
+def _name_rows(axes: Axes, rows: Sequence[_Row]) -> None:
+    """Write the columns of every row, and their heads, left of the first panel."""
+    axes.set_yticks(range(len(rows)), [""] * len(rows))
     axes.set_ylim(len(rows) - 0.5, -0.5)
-    for text, (*_, preset) in zip(axes.get_yticklabels(), rows, strict=True):
-        text.set_fontweight("bold" if preset else "normal")
+    options = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points"}
+    options |= {"va": "center", "fontsize": _SMALL}
+    for number, (head, left, align) in enumerate(_COLUMNS):
+        axes.annotate(head, (0, -0.95), (-left, 0), ha=align, fontstyle="italic", **options)
+        for place, row in enumerate(rows):
+            weight = "bold" if row.preset and number == 0 else "normal"
+            text = row.columns[number]
+            axes.annotate(text, (0, place), (-left, 0), ha=align, fontweight=weight, **options)
 
 
-def _readings_legend(figure: Figure, looks: Mapping[str, tuple[str, str]]) -> None:
+def _readings_legend(figure: Figure, looks: Mapping[str, tuple[str, str, str]]) -> None:
     handles = [
-        Line2D([], [], label=title, color=colour, marker=marker, **_MEAN)
-        for title, (colour, marker) in looks.items()
+        Line2D([], [], label=title, color=colour, marker=marker, markerfacecolor=inside, **_MEAN)
+        for title, (colour, marker, inside) in looks.items()
     ]
     handles.append(Line2D([], [], label="one seed", color=_LANGUAGES[0][0], **_SEED))
     handles.append(Line2D([], [], label="the paper's value (English)", **_PAPER))
@@ -166,7 +227,7 @@ def figure_rankings(
     """Draw the rank correlation of the losses against the distance of the rankings.
 
     A panel a language, a line a SaGe tokenizer: the mean over the pairs of rankings that far
-    apart, with a band from the lowest to the highest. Dotted lines: the claim calls a ranking
+    apart, with a band from the lowest to the highest. Thin lines: the claim calls a ranking
     `stable` that correlates so much at such a distance (iterations, correlation).
     panels: language title -> tokenizer label -> iteration, piece, loss. labels: of all tokenizers
     of the run, whose order gives the colours. Source: paper, Section 3 ("relatively stable over
@@ -186,14 +247,16 @@ def figure_rankings(
             for label, rankings in panel.items():
                 curve = styles[label].curve if label in styles else {"color": _UNSTYLED}
                 _draw_correlations(axes, rank_correlations(rankings), label, curve)
-            axes.axvline(stable[0], color="black", linewidth=0.9, linestyle=":")
-            axes.axhline(stable[1], color="black", linewidth=0.9, linestyle=":")
+            axes.axvline(stable[0], **_BOUND)
+            axes.axhline(stable[1], **_BOUND)
             axes.set(title=title, xlabel="Distance of two rankings (pruning iterations)")
             axes.set_xlim(left=0)
         grid[0, 0].set_ylabel("Spearman's correlation\nof the losses")
         grid[0, 0].set_ylim(min(0.0, grid[0, 0].get_ylim()[0]), 1.02)
-        handles = grid[0, 0].get_legend_handles_labels()
-        figure.legend(*handles, loc="outside upper center", ncols=len(handles[0]))
+        handles, _ = grid[0, 0].get_legend_handles_labels()
+        claim = "claim: {} iterations apart or more, at least {:g}".format(*stable)
+        handles.append(Line2D([], [], label=claim, **_BOUND))
+        figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 3))
 
 
 def _draw_correlations(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -9,11 +10,12 @@ import numpy as np
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from sagevocab.paper.style import MOST_STYLES, drawing, tokenizer_styles
+from sagevocab.paper.style import MOST_STYLES, drawing, few_round_ticks, tokenizer_styles
 from sagevocab.paper.tables_tokenizers import Summary, Texts
 
 Files = str | Path
 _MARKERS = ("o", "D", "^", "s", "v", "P", "X", "<", ">", "*")
+_TEXT_HEIGHT = 0.06  # inches of a row for each text, so that no mark stands on another
 _UNSTYLED = "#555555"  # tokenizers beyond those that a colour can tell apart have a name only
 # field of a summary, what the axis says, factor
 _MEASURES = (
@@ -36,7 +38,8 @@ def figure_tokenizers(texts: Texts, *, pdf: Files, png: Files, style: Files | No
     colours = _colours(labels)
     markers = dict(zip(dict.fromkeys(text for _, text in texts), _MARKERS * 9, strict=False))
     shape = (len(panels), len(_MEASURES))
-    height = 0.45 + 0.21 * max(len(labels), 3)
+    row_height = _TEXT_HEIGHT * max(3, *map(len, panels.values()), 0) + 0.04
+    height = 0.75 + row_height * max(len(labels), 3)
     with drawing(shape, height=height, pdf=pdf, png=png, style=style, sharey=True) as (
         figure,
         grid,
@@ -44,6 +47,7 @@ def figure_tokenizers(texts: Texts, *, pdf: Files, png: Files, style: Files | No
         for row, (language, panel) in zip(grid, panels.items(), strict=True):
             for axes, (field, name, factor) in zip(row, _MEASURES, strict=True):
                 _draw_measure(axes, panel, field, factor, colours, markers)
+                _dress_panel(axes, len(labels))
                 axes.set_xlabel(name.format(alpha=_alpha(panel)))
             row[0].set_title(language)
         grid[0, 0].set_yticks(range(len(labels)), labels)
@@ -51,7 +55,7 @@ def figure_tokenizers(texts: Texts, *, pdf: Files, png: Files, style: Files | No
         figure.legend(
             handles=_legend(markers, {text for text, *_ in map(list, panels.values())}),
             loc="outside upper center",
-            ncols=min(len(markers), 4),
+            ncols=math.ceil(len(markers) / math.ceil(len(markers) / 4)),
         )
 
 
@@ -79,23 +83,31 @@ def _draw_measure(
     colours: Sequence[str],
     markers: Mapping[str, str],
 ) -> None:
-    """Draw one mark a tokenizer and text; the first text, the training corpus, above the rest."""
+    """Draw one mark a tokenizer and text, those of a tokenizer one below the other."""
+    shifts = np.linspace(-0.5, 0.5, 2 * len(panel) + 1)[1::2] * 0.9
     for number, (text, summaries) in enumerate(panel.items()):
         values = [factor * _value(summary, field) for summary in summaries.values()]
         axes.scatter(
             values,
-            np.arange(len(values)),
-            s=22 if number == 0 else 18,
+            np.arange(len(values)) + shifts[number],
+            s=18 if number == 0 else 14,
             marker=markers[text],
             facecolors=colours if number == 0 else "white",
             edgecolors=colours,
             linewidths=0.9,
-            zorder=4 if number == 0 else 3,
+            zorder=3,
         )
-    axes.grid(axis="x")
+
+
+def _dress_panel(axes: Axes, rows: int) -> None:
+    """Part the tokenizers by lines, which no mark stands on, and give the axis its ticks."""
+    for place in range(1, rows):
+        axes.axhline(place - 0.5, color="#D9D9D9", linewidth=0.5, zorder=0)
+    axes.grid(visible=True, axis="x")
+    axes.grid(visible=False, axis="y")
     axes.tick_params(axis="y", length=0)
-    axes.locator_params(axis="x", nbins=2, steps=[1, 2, 4, 5, 10], min_n_ticks=2)
     axes.margins(x=0.12)
+    few_round_ticks(axes)
 
 
 def _value(summary: Summary, field: str) -> float:

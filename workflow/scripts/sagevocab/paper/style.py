@@ -146,6 +146,29 @@ def whole_numbers(axes: Axes) -> None:
     axes.yaxis.set_major_formatter(StrMethodFormatter("{x:,.0f}"))
 
 
+def few_round_ticks(axes: Axes) -> None:
+    """Give a narrow panel three round ticks on the x axis, or four if they are short to write.
+
+    The limits are widened to the next round number where fewer lie within them.
+    """
+    low, high = axes.get_xlim()
+    power = 10.0 ** np.floor(np.log10(high - low))
+    for step in (part * power for part in (0.2, 0.5, 1, 2, 5)):
+        first, last = int(np.ceil(low / step)), int(np.floor(high / step))
+        if last - first < _most_ticks(first, last, step):
+            break
+    while last - first < 2:
+        below, above = low - (first - 1) * step, (last + 1) * step - high
+        first, last = (first - 1, last) if below < above else (first, last + 1)
+    ticks = [number * step for number in range(first, last + 1)]
+    axes.set_xticks(ticks)
+    axes.set_xlim(min(low, ticks[0]), max(high, ticks[-1]))
+
+
+def _most_ticks(first: int, last: int, step: float) -> int:
+    return 4 if all(len(f"{number * step:.6g}") < 4 for number in (first, last)) else 3
+
+
 def plain_log_scale(axes: Axes) -> None:
     """Make the y axis logarithmic with round ticks written in full; more of them if it is short."""
     axes.set_yscale("log")
