@@ -16,9 +16,7 @@ ROOT = Path(__file__).parents[2]
 SCHEMA = ROOT / "workflow/schemas/config.schema.yaml"
 
 
-SAME_FILE = {
-    split: {"path": "config.yaml", "format": "jsonl"} for split in ("train", "validation")
-}
+SAME_FILE = {split: {"path": "config.yaml", "format": "jsonl"} for split in ("train", "validation")}
 
 
 def merged(base: dict, override: dict) -> dict:
