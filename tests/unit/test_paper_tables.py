@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 from pathlib import Path
 
 import pandas as pd
@@ -13,6 +12,7 @@ from latex_checks import widths_of
 from sagevocab.errors import UserError
 from sagevocab.paper import formats, tables, tables_costs, tables_examples, tables_settings
 from sagevocab.paper.formats import Segmentation
+from table_files import markdown_rows, rows_of, text_of
 
 RESOURCES = Path(tables.__file__).parents[3] / "resources"
 VALUES = tables.read_paper_values(RESOURCES / "paper_values.yaml")
@@ -22,21 +22,6 @@ FORMS = ("tex", "csv", "md")
 @pytest.fixture
 def outputs(tmp_path):
     return {form: tmp_path / f"table.{form}" for form in FORMS}
-
-
-def text_of(outputs, form) -> str:
-    return outputs[form].read_text(encoding="utf-8")
-
-
-def rows_of(outputs) -> list[dict[str, str]]:
-    with outputs["csv"].open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def markdown_rows(outputs) -> list[list[str]]:
-    """Cells of the table's body."""
-    lines = [line for line in text_of(outputs, "md").splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
 
 
 # --- the three forms

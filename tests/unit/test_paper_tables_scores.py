@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import itertools
 import json
 from pathlib import Path
@@ -18,6 +17,7 @@ from sagevocab.paper.budgets import budget_note
 from sagevocab.paper.score_intervals import predictions_of, read_scores
 from sagevocab.paper.tables import read_paper_values
 from score_samples import answers, write_score
+from table_files import markdown_rows, rows_of, text_of
 
 VALUES = read_paper_values(Path(tables.__file__).parents[3] / "resources/paper_values.yaml")
 TASKS = [
@@ -31,21 +31,6 @@ REST = {"significant": {("sage", "mrpc")}, "budget": "Budget: little."}
 @pytest.fixture
 def outputs(tmp_path):
     return {form: tmp_path / f"table.{form}" for form in ("tex", "csv", "md")}
-
-
-def text_of(outputs, form) -> str:
-    return outputs[form].read_text(encoding="utf-8")
-
-
-def rows_of(outputs) -> list[dict[str, str]]:
-    with outputs["csv"].open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def markdown_rows(outputs) -> list[list[str]]:
-    """Cells of the table's body."""
-    lines = [line for line in text_of(outputs, "md").splitlines() if line.startswith("|")]
-    return [[cell.strip() for cell in line.strip("|").split(" | ")] for line in lines[2:]]
 
 
 def score(task, tokenizer, seed, value, majority=0.5):
