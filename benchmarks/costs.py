@@ -131,11 +131,10 @@ def read_setting(share: float) -> Setting:
 
 @dataclass(frozen=True)
 class Speed:
-    """A card in one precision; `offered` is False where this workflow doesn't compute in it."""
+    """A card in the precision that `precision: auto` takes on it."""
 
     card: Card
     precision: str
-    offered: bool
 
     @property
     def peak(self) -> float:
@@ -144,23 +143,13 @@ class Speed:
 
     @property
     def label(self) -> str:
-        """Name and precision; a star where it is not offered."""
-        star = "" if self.offered else " \\*"
-        return f"{self.card.name}, {self.precision}{star}"
-
-
-def speeds(card: Card) -> Iterator[Speed]:
-    """Yield the precision that `precision: auto` takes; beside it fp16 where that is faster."""
-    if "bf16" in PEAKS[card.peaks]:
-        yield Speed(card, "bf16", True)
-    else:
-        yield Speed(card, "fp16", False)
-        yield Speed(card, "fp32", True)
+        """Name and precision."""
+        return f"{self.card.name}, {self.precision}"
 
 
 def all_speeds() -> list[Speed]:
-    """Return the rows of the tables of cards."""
-    return [speed for card in CARDS for speed in speeds(card)]
+    """Return the rows of the tables of cards: all compute in bf16 or, before Ampere, in fp16."""
+    return [Speed(card, "bf16" if "bf16" in PEAKS[card.peaks] else "fp16") for card in CARDS]
 
 
 # --- pretraining and fine-tuning
@@ -214,10 +203,9 @@ def all_finetuning_hours(speed: Speed, setting: Setting) -> float:
 
 def task_hours(setting: Setting) -> Iterator[list[str]]:
     """Yield a row a task: rows, updates, hours on some cards."""
-    shown = [speed for speed in all_speeds() if speed.offered]
     for task in TASKS:
         updates = setting.finetune["epochs"] * -(-task.train // setting.finetune["batch"])
-        hours = (_round(finetuning_hours(task, speed, setting)) for speed in shown)
+        hours = (_round(finetuning_hours(task, speed, setting)) for speed in all_speeds())
         yield [task.name, f"{task.train:,}", f"{task.padded:.0f}", f"{updates:,}", *hours]
 
 
@@ -361,18 +349,12 @@ def page(setting: Setting) -> str:
 
 
 def _words(setting: Setting) -> dict[str, str]:
-    paper, slow = (
-        next(speed for speed in all_speeds() if speed.card == CARDS[0] and speed.offered == offered)
-        for offered in (False, True)
-    )
     megabytes, lines, tokens = turkish()
     return {
         "weights": f"{setting.weights / 1e6:.0f}",
         "operations": f"{setting.operations / 1e15:.2f}",
         "epochs": f"{setting.finetune['epochs']:g}",
         "share": f"{100 * setting.share:.0f}",
-        "day": _round(updates_in(DAY, paper, setting)),
-        "slow_day": _round(updates_in(DAY, slow, setting)),
         "turkish": (
             f"{_round(megabytes)} MB, {_round(lines / 1e6)} million lines, {_round(tokens / 1e6)} "
             "million tokens"
@@ -382,8 +364,7 @@ def _words(setting: Setting) -> dict[str, str]:
 
 
 def _tables(setting: Setting) -> dict[str, str]:
-    offered = [speed for speed in all_speeds() if speed.offered]
-    hours = [f"h, {speed.card.name.split(' (')[0]}, {speed.precision}" for speed in offered]
+    hours = [f"h, {speed.card.name.split(' (')[0]}, {speed.precision}" for speed in all_speeds()]
     reached = ["updates", "tokens", "epochs, BPE", "epochs, SaGe 1.0"]
     spans = [f"{span}: {name}" for span in ("1 h", "24 h") for name in reached]
     facts = ([_digits(item.value), item.what, item.kind, item.source] for item in FACTS.values())

@@ -215,7 +215,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
     parser.add_argument("--device", choices=("cpu", "cuda"), help="default: a GPU if there is one")
     parser.add_argument("--size", help=f"one or several of {', '.join(SIZES)}, with commas")
-    parser.add_argument("--precision", choices=("auto", "bf16", "fp32"), default="auto")
+    parser.add_argument("--precision", choices=("auto", "bf16", "fp16", "fp32"), default="auto")
     parser.add_argument("--compile", action="store_true", help="torch.compile, in pretraining")
     for name, value in SIZES["paper"].items():
         option = f"--{name.replace('_', '-')}"

@@ -48,7 +48,7 @@ from sagevocab.lm.pretrain import Pretraining, PretrainSettings
 from sagevocab.lm.shards import Shard, build_shards
 from sagevocab.lm.tasks import Examples, Task, encode_texts
 from sagevocab.lm.throughput import flops_per_update, peak_flops
-from sagevocab.lm.training import Device, choose_device, examples_of, make_optimizer
+from sagevocab.lm.training import Device, Learner, choose_device, examples_of, make_optimizer
 from sagevocab.vocab.bpe import TrainingSettings, pieces_of_model, read_model, train_bpe
 from sagevocab.vocab.export import Card, WordSettings, export_greedy
 
@@ -271,7 +271,8 @@ def alternate(
             learning_rate=RATE,
             lr_scheduler_type="constant",
             optim="adamw_torch_fused",
-            bf16=device.bf16,
+            bf16=device.precision == "bf16",
+            fp16=device.precision == "fp16",
             use_cpu=device.device.type == "cpu",
             torch_compile=compiled,
             dataloader_num_workers=plan.workers,
@@ -337,13 +338,7 @@ def compare_pretraining(
         compiled=settings.compile,
         batch=settings.micro_batch,
         accumulation=settings.batch // settings.micro_batch,
-        optimiser={
-            "adam_beta1": settings.adam_beta1,
-            "adam_beta2": settings.adam_beta2,
-            "adam_epsilon": settings.adam_epsilon,
-            "weight_decay": settings.weight_decay,
-            "max_grad_norm": settings.gradient_clipping,
-        },
+        optimiser=_optimiser(settings),
         model=copy.deepcopy(run.model),
         train_dataset=PretrainingRows(run.train, order),
         data_collator=DataCollatorForLanguageModeling(
@@ -370,6 +365,16 @@ def compare_pretraining(
     )
 
 
+def _optimiser(settings: PretrainSettings) -> dict[str, float]:
+    return {
+        "adam_beta1": settings.adam_beta1,
+        "adam_beta2": settings.adam_beta2,
+        "adam_epsilon": settings.adam_epsilon,
+        "weight_decay": settings.weight_decay,
+        "max_grad_norm": settings.gradient_clipping,
+    }
+
+
 def peak_of(device: Device) -> float | None:
     """Return the most operations a second; on the CPU a second of the processor's time.
 
@@ -377,12 +382,9 @@ def peak_of(device: Device) -> float | None:
     disturb it.
     """
     if device.device.type == "cuda":
-        return peak_flops(device.device, device.bf16)
+        return peak_flops(device.device, device.precision)
     size, times = 1024, []
-    left, right = (
-        torch.ones(size, size, dtype=torch.bfloat16 if device.bf16 else torch.float32)
-        for _ in range(2)
-    )
+    left, right = (torch.ones(size, size, dtype=device.dtype) for _ in range(2))
     for _ in range(PRODUCTS):
         began = time.process_time()
         torch.matmul(left, right)
@@ -394,8 +396,8 @@ def _pretraining(
     words: Path, shards: Path, settings: PretrainSettings, device: Device
 ) -> Pretraining:
     encoder = load_encoder(words)
-    train, heldout = pretrain._open(shards, encoder, settings)
-    return pretrain._prepare(settings, SEED, encoder, train, heldout, device)
+    train, heldout = pretrain.open_rows(shards, encoder, settings)
+    return pretrain.prepare_run(settings, SEED, encoder, train, heldout, device)
 
 
 def _our_pretraining(run: Pretraining, losses: list[float], watch: Watch) -> Callable[[int], None]:
@@ -505,7 +507,8 @@ def _finetuning(
     )
     labels = rows["label"].to_numpy(np.int64)
     examples = encode_texts(rows, labels, encoder, settings.max_sequence_length)
-    run = Finetuning(TASK, settings, SEED, encoder, [], device, model, optimizer)
+    learner = Learner(model, optimizer, device.scaler())
+    run = Finetuning(TASK, settings, SEED, encoder, [], device, model, learner)
     return run, examples
 
 

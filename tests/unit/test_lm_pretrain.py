@@ -65,8 +65,8 @@ def weights(folder: Path) -> bytes:
 def run_of(corpus: Path, **overrides) -> module.Pretraining:
     settings = PretrainSettings(**(TINY | overrides))
     encoder = load_encoder(corpus / "vocabulary")
-    train, heldout = module._open(corpus / "shards", encoder, settings)
-    return module._prepare(settings, 1, encoder, train, heldout, choose_device(0, "auto", 1))
+    train, heldout = module.open_rows(corpus / "shards", encoder, settings)
+    return module.prepare_run(settings, 1, encoder, train, heldout, choose_device(0, "auto", 1))
 
 
 def test_the_folder_loads_with_the_hub_classes(model):
@@ -272,8 +272,9 @@ def test_a_budget_in_tokens_is_whole_updates(corpus, tmp_path):
     assert len(pd.read_parquet(model / "training_log.parquet")) == 4
 
 
-def test_bf16_trains(corpus, tmp_path):
-    model = train(corpus, tmp_path / "m", precision="bf16")
+@pytest.mark.parametrize("precision", ["bf16", "fp16"])
+def test_half_precision_trains(corpus, tmp_path, precision):
+    model = train(corpus, tmp_path / "m", precision=precision)
     log = pd.read_parquet(model / "training_log.parquet")
     assert np.isfinite(log.loss).all()
     assert AutoModelForMaskedLM.from_pretrained(model).dtype == torch.float32
@@ -314,6 +315,14 @@ def test_shards_of_another_tokenizer_are_an_error(corpus, tmp_path):
         pretrain(
             corpus / "shards", other, tmp_path / "m", PretrainSettings(**TINY), name="x", seed=1
         )
+
+
+def test_no_compiler_is_an_error(corpus, monkeypatch):
+    monkeypatch.setattr("torch._inductor.config.cpp.cxx", (None, "/no/such/compiler"))
+    run = run_of(corpus, compile=True)
+    with pytest.raises(UserError, match=r"^lm\.pretrain\.compile: .*compiler.*; set it to false$"):
+        module.train_on(run, 0, 1e-3)
+    run.batches.close()
 
 
 def test_too_little_memory_names_the_key(corpus, monkeypatch):

@@ -90,8 +90,8 @@ def finish(children: list[int]) -> None:
 def _die_after_checkpoint(updates: int) -> None:
     save = Checkpoints.save
 
-    def save_and_die(self, model, optimizer, progress) -> None:
-        save(self, model, optimizer, progress)
+    def save_and_die(self, progress) -> None:
+        save(self, progress)
         if progress.updates == updates:
             os.kill(os.getpid(), signal.SIGKILL)
 
@@ -197,10 +197,10 @@ def test_a_batch_counts_the_targets_of_all_processes():
 def test_more_devices_than_rows_are_refused(tmp_path):
     make_shards(tmp_path)
     encoder, settings = load_encoder(tmp_path / "vocabulary"), PretrainSettings(**TINY)
-    train, heldout = module._open(tmp_path / "shards", encoder, settings)
+    train, heldout = module.open_rows(tmp_path / "shards", encoder, settings)
     device = choose_device(0, "auto", 1)
     with pytest.raises(UserError, match=r"^lm\.gpus: 9 are more than the rows of an update"):
-        module._prepare(settings, 1, encoder, train, heldout, device, Team(0, 9))
+        module.prepare_run(settings, 1, encoder, train, heldout, device, Team(0, 9))
 
 
 def test_alone_there_is_no_team(monkeypatch):

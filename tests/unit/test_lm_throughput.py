@@ -65,16 +65,17 @@ def test_a_card_is_known_by_its_name(name, card):
 
 def test_peaks_are_of_the_precision_in_use(monkeypatch):
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "NVIDIA A100-SXM4-80GB")
-    assert peak_flops("cuda", True) == 312e12
-    assert peak_flops("cuda", False) == 156e12
+    assert peak_flops("cuda", "bf16") == 312e12
+    assert peak_flops("cuda", "fp32") == 156e12
     monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "Quadro RTX 8000")
-    assert peak_flops("cuda", False) == 16.3e12
+    assert peak_flops("cuda", "fp32") == 16.3e12
+    assert peak_flops("cuda", "fp16") == 130.5e12
 
 
 def test_the_cpu_is_measured(monkeypatch):
     monkeypatch.setattr(throughput, "MEASURED_SECONDS", 0.05)
     throughput._measured.cache_clear()
-    found = peak_flops("cpu", False)
+    found = peak_flops("cpu", "fp32")
     throughput._measured.cache_clear()
     assert 1e8 < found < 1e14
 

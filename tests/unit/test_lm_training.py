@@ -9,8 +9,9 @@ from sagevocab.errors import UserError
 from sagevocab.lm.training import (
     Checkpoints,
     Clock,
+    Device,
+    Learner,
     Progress,
-    apply_gradients,
     choose_device,
     examples_of,
     hours_minutes_seconds,
@@ -27,10 +28,15 @@ def small_model() -> torch.nn.Module:
     )
 
 
-def step(model, optimizer) -> None:
-    optimizer.zero_grad()
-    model(torch.tensor([0, 1, 2, 3, 4])).pow(2).sum().backward()
-    apply_gradients(model, optimizer, 0.01, 0.0)
+def learner_of(model, rate: float = 0.01, decay: float = 0.1, precision: str = "fp32") -> Learner:
+    optimizer = make_optimizer(model, learning_rate=rate, weight_decay=decay)
+    return Learner(model, optimizer, Device(torch.device("cpu"), precision).scaler())
+
+
+def step(learner: Learner) -> None:
+    learner.optimizer.zero_grad()
+    learner.backward(learner.model(torch.tensor([0, 1, 2, 3, 4])).pow(2).sum())
+    learner.apply(0.01, 0.0)
 
 
 def test_an_epoch_shows_every_example_once():
@@ -52,11 +58,11 @@ def test_the_order_is_that_of_the_seed():
 
 def test_matrices_decay_and_nothing_else_does():
     model = small_model()
-    optimizer = make_optimizer(model, learning_rate=0.1, weight_decay=0.5)
+    learner = learner_of(model, 0.1, 0.5)
     before = {name: value.detach().clone() for name, value in model.named_parameters()}
     for parameter in model.parameters():
         parameter.grad = torch.zeros_like(parameter)
-    apply_gradients(model, optimizer, 0.1, 0.0)
+    learner.apply(0.1, 0.0)
     decayed = {name for name, value in model.named_parameters() if not value.equal(before[name])}
     assert decayed == {"0.weight", "1.weight"}
     assert model[1].weight.detach().numpy() == pytest.approx(before["1.weight"].numpy() * 0.95)
@@ -64,40 +70,53 @@ def test_matrices_decay_and_nothing_else_does():
 
 def test_gradients_are_clipped_to_the_norm():
     model = torch.nn.Linear(2, 1, bias=False)
-    optimizer = make_optimizer(model, learning_rate=1.0, weight_decay=0.0)
+    learner = learner_of(model, 1.0, 0.0)
     model.weight.grad = torch.tensor([[3.0, 4.0]])
-    apply_gradients(model, optimizer, 1.0, 1.0)
+    learner.apply(1.0, 1.0)
     assert model.weight.grad.norm().item() == pytest.approx(1.0, rel=1e-4)
 
 
-def saved(tmp_path, updates: int) -> tuple[torch.nn.Module, Checkpoints]:
-    model = small_model()
-    optimizer = make_optimizer(model, learning_rate=0.01, weight_decay=0.1)
-    checkpoints = Checkpoints(ResumableState(tmp_path, "mine"))
+def saved(tmp_path, updates: int, precision: str = "fp32") -> Learner:
+    learner = learner_of(small_model(), precision=precision)
+    checkpoints = Checkpoints(ResumableState(tmp_path, "mine"), learner)
     progress = Progress()
     for update in range(1, updates + 1):
-        step(model, optimizer)
+        step(learner)
         progress.updates, progress.seconds = update, update * 2.0
         progress.record(loss=1.0 / update)
-        checkpoints.save(model, optimizer, progress)
-    return model, checkpoints
+        checkpoints.save(progress)
+    return learner
 
 
-def restored(folder, mark: str = "mine") -> tuple[torch.nn.Module, torch.optim.AdamW, Progress]:
-    model = small_model()
-    optimizer = make_optimizer(model, learning_rate=0.01, weight_decay=0.1)
-    return model, optimizer, Checkpoints(ResumableState(folder, mark)).restore(model, optimizer)
+def restored(folder, mark: str = "mine", precision: str = "fp32") -> tuple[Learner, Progress]:
+    learner = learner_of(small_model(), precision=precision)
+    return learner, Checkpoints(ResumableState(folder, mark), learner).restore()
 
 
-def test_a_restored_run_goes_on_with_the_same_bits(tmp_path):
-    saved(tmp_path, 3)
-    model, optimizer, progress = restored(tmp_path)
+@pytest.mark.parametrize("precision", ["fp32", "fp16"])
+def test_a_restored_run_goes_on_with_the_same_bits(tmp_path, precision):
+    saved(tmp_path, 3, precision)
+    learner, progress = restored(tmp_path, precision=precision)
     assert (progress.updates, progress.seconds) == (3, 6.0)
     assert progress.log == {"loss": [1.0, 0.5, 1 / 3]}
-    step(model, optimizer)
-    unbroken, _ = saved(tmp_path / "other", 4)
-    for ours, theirs in zip(model.parameters(), unbroken.parameters(), strict=True):
-        assert ours.equal(theirs)
+    step(learner)
+    unbroken = saved(tmp_path / "other", 4, precision)
+    both = zip(learner.model.parameters(), unbroken.model.parameters(), strict=True)
+    assert all(ours.equal(theirs) for ours, theirs in both)
+    assert learner.scaler.state_dict() == unbroken.scaler.state_dict()
+
+
+def test_an_update_that_overflows_is_left_out_and_its_scale_is_kept(tmp_path):
+    learner = learner_of(small_model(), precision="fp16")
+    scale = learner.scaler.get_scale()
+    before = [value.detach().clone() for value in learner.model.parameters()]
+    learner.backward(torch.stack([value.sum() for value in learner.model.parameters()]).sum())
+    next(learner.model.parameters()).grad[0, 0] = torch.inf
+    learner.apply(0.01, 1.0)
+    assert all(map(torch.equal, before, learner.model.parameters()))
+    assert learner.scaler.get_scale() == scale / 2
+    Checkpoints(ResumableState(tmp_path, "mine"), learner).save(Progress(updates=1))
+    assert restored(tmp_path, precision="fp16")[0].scaler.get_scale() == scale / 2
 
 
 def test_the_last_two_are_kept_and_a_damaged_one_is_passed_over(tmp_path):
@@ -108,35 +127,33 @@ def test_the_last_two_are_kept_and_a_damaged_one_is_passed_over(tmp_path):
     ]
     path = tmp_path / "update-000000004" / "optimizer.safetensors"
     path.write_bytes(path.read_bytes()[:-50])
-    assert restored(tmp_path)[2].updates == 3
+    assert restored(tmp_path)[1].updates == 3
 
 
 def test_a_half_written_checkpoint_is_no_checkpoint(tmp_path):
     saved(tmp_path, 1)
     (tmp_path / "update-000000001").rename(tmp_path / ".update-000000002.partial")
-    assert restored(tmp_path)[2].updates == 0
+    assert restored(tmp_path)[1].updates == 0
 
 
 def test_checkpoints_of_another_run_are_not_resumed(tmp_path):
     saved(tmp_path, 2)
-    assert restored(tmp_path, "another")[2].updates == 0
+    assert restored(tmp_path, "another")[1].updates == 0
     assert not list(tmp_path.glob("update-*"))
 
 
 def test_scores_of_held_out_lines_are_kept(tmp_path):
-    model = small_model()
-    optimizer = make_optimizer(model, learning_rate=0.01, weight_decay=0.1)
     progress = Progress(updates=3)
     for _ in range(2):
         progress.validated(pd.DataFrame({"line": [4, 7], "nats": [0.5, 1.5]}))
         progress.updates += 2
-    Checkpoints(ResumableState(tmp_path, "mine")).save(model, optimizer, progress)
-    found = restored(tmp_path)[2].heldout
+    Checkpoints(ResumableState(tmp_path, "mine"), learner_of(small_model())).save(progress)
+    found = restored(tmp_path)[1].heldout
     pd.testing.assert_frame_equal(found, progress.heldout)
     assert found.step.tolist() == [3, 3, 5, 5]
     path = next(tmp_path.glob("update-*")) / "heldout.npz"
     path.unlink()  # then the checkpoint is not whole
-    assert restored(tmp_path)[2].updates == 0
+    assert restored(tmp_path)[1].updates == 0
 
 
 def test_nothing_is_pickled(tmp_path):
@@ -146,15 +163,14 @@ def test_nothing_is_pickled(tmp_path):
 
 
 def test_checkpoints_are_due_by_count_and_by_time(tmp_path):
-    model = small_model()
-    optimizer = make_optimizer(model, learning_rate=0.01, weight_decay=0.1)
-    step(model, optimizer)
-    counted = Checkpoints(ResumableState(tmp_path / "counted", "mine"), updates=2)
-    timed = Checkpoints(ResumableState(tmp_path / "timed", "mine"), seconds=0.0)
+    learner = learner_of(small_model())
+    step(learner)
+    counted = Checkpoints(ResumableState(tmp_path / "counted", "mine"), learner, updates=2)
+    timed = Checkpoints(ResumableState(tmp_path / "timed", "mine"), learner, seconds=0.0)
     clock = Clock(0.0)
     for update in (1, 2, 3):
         for checkpoints in (counted, timed):
-            checkpoints.save_if_due(clock, model, optimizer, Progress(updates=update))
+            checkpoints.save_if_due(clock, Progress(updates=update))
     assert [path.name[-1] for path in (tmp_path / "counted").glob("update-*")] == ["2"]
     assert len(list((tmp_path / "timed").glob("update-*"))) == 2
 
@@ -163,8 +179,15 @@ def test_the_clock_goes_on_from_an_earlier_sitting():
     assert Clock(100.0).seconds() == pytest.approx(100.0, abs=1.0)
 
 
-@pytest.mark.parametrize(("native", "bf16"), [(True, True), (False, False)])
-def test_bf16_is_taken_where_it_is_not_emulated(native, bf16, monkeypatch):
+@pytest.mark.parametrize(
+    ("native", "capability", "precision"),
+    [
+        (True, (9, 0), "bf16"),
+        (False, (7, 5), "fp16"),  # the paper's Quadro RTX 8000
+        (False, (6, 1), "fp32"),
+    ],
+)
+def test_auto_is_the_fastest_precision_of_the_gpu(native, capability, precision, monkeypatch):
     def is_supported(including_emulation: bool = True) -> bool:
         return native or including_emulation
 
@@ -172,11 +195,13 @@ def test_bf16_is_taken_where_it_is_not_emulated(native, bf16, monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setattr(torch.cuda, "set_device", lambda device: None)
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", is_supported)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
     device = choose_device(2, "auto", 1, local_rank=1)
-    assert device.bf16 is bf16
+    assert device.precision == precision
     assert str(device.device) == "cuda:1"
-    assert choose_device(1, "bf16", 1).bf16
-    assert not choose_device(1, "fp32", 1).bf16
+    for asked in ("bf16", "fp16", "fp32"):
+        assert choose_device(1, asked, 1).precision == asked
+    assert choose_device(0, "auto", 1).precision == "fp32"
 
 
 def test_too_few_gpus_are_an_error(monkeypatch):

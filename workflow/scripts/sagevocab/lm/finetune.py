@@ -50,8 +50,8 @@ from sagevocab.lm.training import (
     Checkpoints,
     Clock,
     Device,
+    Learner,
     Progress,
-    apply_gradients,
     choose_device,
     hours_minutes_seconds,
     make_optimizer,
@@ -131,7 +131,7 @@ class Finetuning:
     tags: list[str]
     device: Device
     model: PreTrainedModel
-    optimizer: torch.optim.AdamW
+    learner: Learner
 
 
 def finetune(
@@ -184,8 +184,10 @@ def finetune(
     run = _prepare(Path(model), task, settings, seed, encoder, tags, device)
     schedule = settings.learning_rates(len(splits["train"].rows))
     state = ResumableState(state_dir, _fingerprint(run, model, train, validation))
-    checkpoints = Checkpoints(state, seconds=checkpoint_minutes * 60, updates=checkpoint_updates)
-    progress = checkpoints.restore(run.model, run.optimizer)
+    checkpoints = Checkpoints(
+        state, run.learner, seconds=checkpoint_minutes * 60, updates=checkpoint_updates
+    )
+    progress = checkpoints.restore()
     _train(run, splits["train"], schedule, progress, checkpoints)
 
     frame, predicted = predict(run, splits["validation"])
@@ -237,15 +239,15 @@ def train_on(run: Finetuning, examples: Examples, update: int, rate: float) -> f
     targets = max(1, sum(_target_count(run.task, batch["targets"]) for batch in padded))
     seed_torch(run.seed, DROPOUT, update)
     run.model.train()
-    run.optimizer.zero_grad(set_to_none=True)
+    run.learner.optimizer.zero_grad(set_to_none=True)
     total = torch.zeros((), device=run.device.device)
     with memory_for("lm.finetune.batch"):
         for batch in padded:
             loss = _summed_loss(run.task, _logits(run, batch), run.device.put(batch["targets"]))
             loss = loss / targets
-            loss.backward()
+            run.learner.backward(loss)
             total += loss.detach()
-    apply_gradients(run.model, run.optimizer, rate, run.settings.max_grad_norm)
+        run.learner.apply(rate, run.settings.max_grad_norm)
     return total.item()
 
 
@@ -294,7 +296,7 @@ def _train(
             log.info(
                 "update %d (%.0f %%), loss %.3f, %s left", progress.updates, 100 * spent, loss, left
             )
-        checkpoints.save_if_due(clock, run.model, run.optimizer, progress)
+        checkpoints.save_if_due(clock, progress)
     log.info("%d updates in %.1f s", progress.updates, clock.seconds())
 
 
@@ -318,7 +320,8 @@ def _prepare(
     optimizer = make_optimizer(
         model, learning_rate=settings.learning_rate, weight_decay=settings.weight_decay
     )
-    return Finetuning(task, settings, seed, encoder, tags, device, model, optimizer)
+    learner = Learner(model, optimizer, device.scaler())
+    return Finetuning(task, settings, seed, encoder, tags, device, model, learner)
 
 
 def load_model(folder: Path, task: Task, tags: list[str]) -> PreTrainedModel:

@@ -49,9 +49,10 @@ from sagevocab.lm.training import (
     Checkpoints,
     Clock,
     Device,
+    Learner,
     Progress,
-    apply_gradients,
     choose_device,
+    compilation_for,
     examples_of,
     generator,
     make_optimizer,
@@ -187,7 +188,7 @@ class Pretraining:
     device: Device
     team: Team
     model: RobertaPreLayerNormForMaskedLM
-    optimizer: torch.optim.AdamW
+    learner: Learner
     gradients: Gradients
     batches: Batches
     loss_of: Callable[..., torch.Tensor]
@@ -282,9 +283,9 @@ def _pretrain(
 ) -> None:
     device = choose_device(gpus, settings.precision, max(1, threads // team.size), team.local_rank)
     encoder = load_encoder(vocabulary)
-    train, heldout = _open(Path(shards), encoder, settings)
+    train, heldout = open_rows(Path(shards), encoder, settings)
     schedule = _schedule(settings, replay)
-    run = _prepare(settings, seed, encoder, train, heldout, device, team)
+    run = prepare_run(settings, seed, encoder, train, heldout, device, team)
     checkpoints, progress = _resume(
         run, _fingerprint(run, Path(shards), schedule), state_dir, checkpoint_updates
     )
@@ -314,8 +315,8 @@ def _resume(
     if run.team.leads:
         run.team.wait()
     seconds = run.settings.checkpoint_minutes * 60
-    checkpoints = Checkpoints(state, seconds=seconds, updates=checkpoint_updates)
-    progress = checkpoints.restore(run.model, run.optimizer)
+    checkpoints = Checkpoints(state, run.learner, seconds=seconds, updates=checkpoint_updates)
+    progress = checkpoints.restore()
     if run.team.agree(progress.updates) != progress.updates:
         raise UserError(
             f"{state_dir}: the training processes read different checkpoints; they must see the "
@@ -360,7 +361,7 @@ def _train(
             validation=validation,
         )
         journal.tell(spent, validated=due)
-        checkpoints.save_if_due(clock, run.model, run.optimizer, progress)
+        checkpoints.save_if_due(clock, progress)
     return journal
 
 
@@ -391,13 +392,13 @@ def train_on(run: Pretraining, update: int, rate: float) -> float:
     run.model.train()
     run.gradients.clear()
     total = torch.zeros((), device=run.device.device)
-    with memory_for("lm.pretrain.micro_batch"):
+    with memory_for("lm.pretrain.micro_batch"), compilation_for("lm.pretrain.compile"):
         for part in batch.parts:
             loss = _loss(run, batch, part) / batch.targets
-            loss.backward()
+            run.learner.backward(loss)
             total += loss.detach()
-    total = run.gradients.total(total)
-    apply_gradients(run.model, run.optimizer, rate, run.settings.gradient_clipping)
+        total = run.gradients.total(total)
+        run.learner.apply(rate, run.settings.gradient_clipping)
     return total.item()
 
 
@@ -436,9 +437,14 @@ def validate(run: Pretraining, progress: Progress) -> dict[str, float]:
     return summarise_words(scores)
 
 
-def _open(
+def open_rows(
     folder: Path, encoder: TextEncoder, settings: PretrainSettings
 ) -> tuple[Shard, HeldoutWords]:
+    """Return the rows to train on and the held-out words of a folder that `build_shards` wrote.
+
+    Raises:
+        UserError: shards of another tokenizer or length, fewer rows than a batch.
+    """
     train = open_shard(folder, encoder)
     count, length = train.rows.shape
     if length != settings.sequence_length:
@@ -467,7 +473,7 @@ def _schedule(settings: PretrainSettings, replay: str | Path | None) -> Schedule
     return ReplaySchedule(tuple(rates))
 
 
-def _prepare(
+def prepare_run(
     settings: PretrainSettings,
     seed: int,
     encoder: TextEncoder,
@@ -476,6 +482,11 @@ def _prepare(
     device: Device,
     team: Team = ALONE,
 ) -> Pretraining:
+    """Return a run before its first update: new weights, an optimiser, batches being made ahead.
+
+    Raises:
+        UserError: more processes than rows of an update, too little memory.
+    """
     if team.size > settings.batch:
         raise UserError(
             f"lm.gpus: {team.size} are more than the rows of an update (lm.pretrain.batch: "
@@ -503,7 +514,7 @@ def _prepare(
         device=device,
         team=team,
         model=model,
-        optimizer=optimizer,
+        learner=Learner(model, optimizer, device.scaler()),
         gradients=Gradients(model, team),
         batches=Batches(make),
         loss_of=torch.compile(masked_loss, dynamic=False) if settings.compile else masked_loss,
@@ -543,7 +554,7 @@ def _scale(run: Pretraining) -> Scale:
     settings, counts = run.settings, run.train.counts
     length = settings.sequence_length
     masked = masked_per_row(length, settings.mask_rate)
-    peak = peak_flops(run.device.device, run.device.bf16) if run.team.leads else None
+    peak = peak_flops(run.device.device, run.device.precision) if run.team.leads else None
     return Scale(
         rows=settings.batch,
         length=length,
@@ -561,7 +572,7 @@ def _announce(run: Pretraining) -> None:
         "%.1f M parameters on %s in %s; %d rows of %d tokens; %d tokens an update",
         sum(parameter.numel() for parameter in run.model.parameters()) / 1e6,
         run.device.device if run.team.size == 1 else f"{run.team.size} x {run.device.device.type}",
-        "bf16" if run.device.bf16 else "fp32",
+        run.device.precision,
         *run.train.rows.shape,
         settings.batch * settings.sequence_length,
     )

@@ -14,6 +14,8 @@ import time
 import torch
 from transformers import PretrainedConfig
 
+from sagevocab.lm.training import PRECISIONS
+
 # Makers' data sheets, one card each: dense TFLOP/s (half of what is advertised "with sparsity") of
 # products with float32 sums, by input type, and GiB of memory. A name holds for the fastest form of
 # a card, mostly SXM; tf32 is what float32 products run in where the card has it.
@@ -61,22 +63,22 @@ def flops_per_update(config: PretrainedConfig, rows: int, length: int, masked: i
     return 3.0 * forward  # the backward pass makes two products of each
 
 
-def peak_flops(device: torch.device | str, bf16: bool) -> float | None:
+def peak_flops(device: torch.device | str, precision: str) -> float | None:
     """Return what `device` can do at most, in floating-point operations a second.
 
     The published dense peak of a known GPU; else, and on the CPU at torch's number of threads,
-    what a product of large matrices reaches. None where neither can be had. Without `bf16` it is
-    float32, which runs as TF32 where the GPU has that.
+    what a product of large matrices reaches. None where neither can be had. `precision` is a key of
+    `training.PRECISIONS`; fp32 runs as TF32 where the GPU has that.
     """
     device = torch.device(device)
     name = torch.cuda.get_device_name(device) if device.type == "cuda" else ""
     card = known_card(name)
     if card is None:
-        return _measured(device, bf16, torch.get_num_threads())
+        return _measured(device, precision, torch.get_num_threads())
     peaks = PEAKS[card]
-    terms = ("bf16",) if bf16 else ("tf32", "fp32")
+    terms = ("tf32", "fp32") if precision == "fp32" else (precision,)
     found = [peaks[term] for term in terms if term in peaks]
-    return found[0] * 1e12 if found else _measured(device, bf16, 0)
+    return found[0] * 1e12 if found else _measured(device, precision, 0)
 
 
 def known_card(name: str) -> str | None:
@@ -94,10 +96,10 @@ def _words(name: str) -> frozenset[str]:
 
 
 @functools.cache
-def _measured(device: torch.device, bf16: bool, threads: int) -> float | None:
+def _measured(device: torch.device, precision: str, threads: int) -> float | None:
     """Return the best rate of a matrix product within half a second; `threads` is a cache key."""
     size = 1024 if device.type == "cpu" else 8192
-    dtype = torch.bfloat16 if bf16 else torch.float32
+    dtype = PRECISIONS[precision]
     try:
         left, right = (torch.ones(size, size, device=device, dtype=dtype) for _ in range(2))
         fastest = min(_product_times(left, right, MEASURED_SECONDS))

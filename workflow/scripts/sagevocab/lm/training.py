@@ -33,6 +33,9 @@ log = logging.getLogger(__name__)
 KEPT_CHECKPOINTS = 2
 REPORT_SECONDS = 10.0
 
+PRECISIONS = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
+FP16_UNITS = (7, 0)  # compute capability (Volta) from which a GPU has units for products in fp16
+
 # Purposes of a random stream; their numbers are part of what makes a run repeatable.
 INITIAL_WEIGHTS, ORDER, DROPOUT, MASKS, HELDOUT_MASKS = range(5)
 
@@ -71,16 +74,25 @@ def order_of(epoch: int, count: int, seed: int) -> np.ndarray:
 
 @dataclass(frozen=True)
 class Device:
-    """Where and in what precision a model runs."""
+    """Where a model runs, and in what precision: a key of PRECISIONS."""
 
     device: torch.device
-    bf16: bool
+    precision: str = "fp32"
+
+    @property
+    def dtype(self) -> torch.dtype:
+        """The number type of the matrix products in forward and backward passes."""
+        return PRECISIONS[self.precision]
 
     def autocast(self) -> AbstractContextManager:
         """Return the context for forward passes; weights and moments stay float32."""
-        if not self.bf16:
+        if self.precision == "fp32":
             return nullcontext()
-        return torch.autocast(self.device.type, dtype=torch.bfloat16)
+        return torch.autocast(self.device.type, dtype=self.dtype)
+
+    def scaler(self) -> torch.amp.GradScaler:
+        """Return what keeps gradients in fp16's range; in other precisions it changes nothing."""
+        return torch.amp.GradScaler(self.device.type, enabled=self.precision == "fp16")
 
     def put(self, array: np.ndarray) -> torch.Tensor:
         """Copy an array to the device; to a GPU beside other work."""
@@ -95,8 +107,7 @@ def choose_device(gpus: int, precision: str, threads: int, local_rank: int = 0) 
 
     Args:
         gpus: GPUs that the job was given; this process takes one of them.
-        precision: "fp32", "bf16", or "auto": bf16 on a GPU that computes in it, else fp32. Cards
-            before Ampere only emulate it, which is slower than fp32.
+        precision: a key of PRECISIONS, or "auto": the fastest that the device computes in.
         threads: threads of the CPU.
         local_rank: which of the GPUs.
 
@@ -106,7 +117,7 @@ def choose_device(gpus: int, precision: str, threads: int, local_rank: int = 0) 
     torch.set_num_threads(threads)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true" if threads > 1 else "false")
     if not gpus:
-        return Device(torch.device("cpu"), precision == "bf16")
+        return Device(torch.device("cpu"), "fp32" if precision == "auto" else precision)
     found = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if found < gpus:
         raise UserError(
@@ -116,10 +127,14 @@ def choose_device(gpus: int, precision: str, threads: int, local_rank: int = 0) 
     device = torch.device("cuda", local_rank)
     torch.cuda.set_device(device)
     torch.set_float32_matmul_precision("high")
-    bf16 = precision == "bf16" or (
-        precision == "auto" and torch.cuda.is_bf16_supported(including_emulation=False)
-    )
-    return Device(device, bf16)
+    return Device(device, _fastest_precision(device) if precision == "auto" else precision)
+
+
+def _fastest_precision(device: torch.device) -> str:
+    """Cards before Ampere emulate bf16, slower than fp32; those before Volta are slow in fp16."""
+    if torch.cuda.is_bf16_supported(including_emulation=False):
+        return "bf16"
+    return "fp16" if torch.cuda.get_device_capability(device) >= FP16_UNITS else "fp32"
 
 
 def make_optimizer(
@@ -139,15 +154,30 @@ def make_optimizer(
     return torch.optim.AdamW(groups, lr=learning_rate, betas=betas, eps=epsilon, fused=True)
 
 
-def apply_gradients(
-    model: torch.nn.Module, optimizer: torch.optim.Optimizer, rate: float, largest_norm: float
-) -> None:
-    """Update the weights with learning rate `rate`; a `largest_norm` of 0 clips nothing."""
-    if largest_norm:
-        torch.nn.utils.clip_grad_norm_(model.parameters(), largest_norm)
-    for group in optimizer.param_groups:
-        group["lr"] = rate
-    optimizer.step()
+@dataclass(frozen=True)
+class Learner:
+    """A model, its optimiser, and the scaler of its gradients (see `Device.scaler`)."""
+
+    model: torch.nn.Module
+    optimizer: torch.optim.AdamW
+    scaler: torch.amp.GradScaler
+
+    def backward(self, loss: torch.Tensor) -> None:
+        """Add the gradients of `loss`, scaled."""
+        self.scaler.scale(loss).backward()
+
+    def apply(self, rate: float, largest_norm: float) -> None:
+        """Update the weights with learning rate `rate`; a `largest_norm` of 0 clips nothing.
+
+        In fp16, gradients that overflow are left out and the scale is halved.
+        """
+        if largest_norm:
+            self.scaler.unscale_(self.optimizer)
+            torch.nn.utils.clip_grad_norm_(self.model.parameters(), largest_norm)
+        for group in self.optimizer.param_groups:
+            group["lr"] = rate
+        self.scaler.step(self.optimizer)
+        self.scaler.update()
 
 
 @dataclass
@@ -203,30 +233,27 @@ class Checkpoints:
     """
 
     def __init__(
-        self, state: ResumableState, *, seconds: float = math.inf, updates: int | None = None
+        self,
+        state: ResumableState,
+        learner: Learner,
+        *,
+        seconds: float = math.inf,
+        updates: int | None = None,
     ) -> None:
-        """Keep them in the folder of `state`, whose fingerprint says whose they are.
+        """Keep those of `learner` in the folder of `state`, whose fingerprint says whose they are.
 
         One is due whenever `seconds` have passed, and after every `updates` updates.
         """
-        self._state, self._folder = state, state.folder
+        self._state, self._folder, self._learner = state, state.folder, learner
         self._seconds, self._updates = seconds, updates
 
-    def save_if_due(
-        self,
-        clock: Clock,
-        model: torch.nn.Module,
-        optimizer: torch.optim.AdamW,
-        progress: Progress,
-    ) -> None:
+    def save_if_due(self, clock: Clock, progress: Progress) -> None:
         """Save a checkpoint if it is time for one."""
         counted = self._updates and progress.updates % self._updates == 0
         if clock.is_due("checkpoint", self._seconds) or counted:
-            self.save(model, optimizer, progress)
+            self.save(progress)
 
-    def save(
-        self, model: torch.nn.Module, optimizer: torch.optim.AdamW, progress: Progress
-    ) -> None:
+    def save(self, progress: Progress) -> None:
         """Write one checkpoint and remove the oldest beyond the last two."""
         if self._folder is None:
             return
@@ -234,9 +261,10 @@ class Checkpoints:
         partial = self._folder / f".{target.name}.partial"
         shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
-        weights = {name: value.detach() for name, value in model.named_parameters()}
+        learner = self._learner
+        weights = {name: value.detach() for name, value in learner.model.named_parameters()}
         _save_tensors(partial / "model.safetensors", weights)
-        _save_tensors(partial / "optimizer.safetensors", _moments(model, optimizer))
+        _save_tensors(partial / "optimizer.safetensors", _moments(learner))
         write_npz(partial / "log.npz", **{name: np.array(v) for name, v in progress.log.items()})
         if progress.heldout is not None:
             rows = {name: column.to_numpy() for name, column in progress.heldout.items()}
@@ -245,6 +273,7 @@ class Checkpoints:
             "updates": progress.updates,
             "seconds": progress.seconds,
             "validated": progress.heldout is not None,
+            "scaler": learner.scaler.state_dict(),
         }
         write_json(partial / "progress.json", record)
         shutil.rmtree(target, ignore_errors=True)
@@ -253,17 +282,18 @@ class Checkpoints:
         for old in self._newest_first()[KEPT_CHECKPOINTS:]:
             shutil.rmtree(old)
 
-    def restore(self, model: torch.nn.Module, optimizer: torch.optim.AdamW) -> Progress:
-        """Load the newest readable checkpoint into model and optimiser; a new run without one."""
+    def restore(self) -> Progress:
+        """Load the newest readable checkpoint into the learner; a new run without one."""
         for folder in self._newest_first():
             try:
                 weights = load_file(folder / "model.safetensors")
                 moments = load_file(folder / "optimizer.safetensors")
-                progress = _read_progress(folder)
+                progress, scaler = _read_progress(folder)
             except (SafetensorError, UserError, OSError, ValueError, KeyError) as error:
                 log.warning("%s: damaged (%s), trying the one before", folder, error)
                 continue
-            _load_tensors(model, optimizer, weights, moments)
+            _load_tensors(self._learner, weights, moments)
+            self._learner.scaler.load_state_dict(scaler)
             log.info("resuming after %d updates", progress.updates)
             return progress
         return Progress()
@@ -284,22 +314,19 @@ def _save_tensors(path: Path, tensors: dict[str, torch.Tensor]) -> None:
         os.fsync(file.fileno())
 
 
-def _moments(model: torch.nn.Module, optimizer: torch.optim.AdamW) -> dict[str, torch.Tensor]:
+def _moments(learner: Learner) -> dict[str, torch.Tensor]:
     return {
         f"{key}.{name}": value
-        for name, parameter in model.named_parameters()
-        for key, value in optimizer.state.get(parameter, {}).items()
+        for name, parameter in learner.model.named_parameters()
+        for key, value in learner.optimizer.state.get(parameter, {}).items()
     }
 
 
 @torch.no_grad()
 def _load_tensors(
-    model: torch.nn.Module,
-    optimizer: torch.optim.AdamW,
-    weights: dict[str, torch.Tensor],
-    moments: dict[str, torch.Tensor],
+    learner: Learner, weights: dict[str, torch.Tensor], moments: dict[str, torch.Tensor]
 ) -> None:
-    for name, parameter in model.named_parameters():
+    for name, parameter in learner.model.named_parameters():
         parameter.copy_(weights[name])
         found = {
             key: moments[f"{key}.{name}"].to(parameter.device)
@@ -307,17 +334,17 @@ def _load_tensors(
             if f"{key}.{name}" in moments
         }
         if found:
-            optimizer.state[parameter] = found
+            learner.optimizer.state[parameter] = found
 
 
-def _read_progress(folder: Path) -> Progress:
+def _read_progress(folder: Path) -> tuple[Progress, dict[str, float]]:
     record = json.loads((folder / "progress.json").read_text(encoding="utf-8"))
     arrays = read_npz(folder / "log.npz")
     rows = {name: values.tolist() for name, values in arrays.items()}
     heldout = None
     if record["validated"]:
         heldout = pd.DataFrame(read_npz(folder / "heldout.npz"))
-    return Progress(record["updates"], record["seconds"], rows, heldout)
+    return Progress(record["updates"], record["seconds"], rows, heldout), record["scaler"]
 
 
 @contextmanager
@@ -333,6 +360,23 @@ def memory_for(key: str) -> Iterator[None]:
         if not _is_about_memory(error):
             raise
         raise UserError(f"{key}: too little memory on the device; set a smaller one") from error
+
+
+@contextmanager
+def compilation_for(key: str) -> Iterator[None]:
+    """Run what torch compiles because the configuration `key` says so.
+
+    Raises:
+        UserError: there is no compiler, or the model cannot be compiled.
+    """
+    try:
+        yield
+    except RuntimeError as error:
+        # By name, as the classes live in a module that takes seconds to import.
+        if not type(error).__module__.startswith(("torch._dynamo", "torch._inductor")):
+            raise
+        reason = str(error).strip().partition("\n")[0]
+        raise UserError(f"{key}: torch cannot compile here ({reason}); set it to false") from error
 
 
 def _is_about_memory(error: Exception) -> bool:
