@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 
+import pandas as pd
 import pytest
 import yaml
 
@@ -39,7 +40,8 @@ def record(**others) -> dict:
 def values(tmp_path):
     path = tmp_path / "values.yaml"
     size = {"key": "Final Vocab Size", "value": 16000, "config": "vocabulary.final_size"}
-    tables = {"table_hyperparameters_vocabulary": [size]}
+    models = ("table_hyperparameters_pretraining", "table_hyperparameters_finetuning")
+    tables = {"table_hyperparameters_vocabulary": [size], **dict.fromkeys(models, [])}
     others = {**CLAIM, "id": "other"}
     del others["headline"]
     content = {"claims": [CLAIM, others], "hyperparameters": tables, "setup": []}
@@ -155,6 +157,22 @@ def test_lists_of_segmented_words_are_among_the_files(tmp_path, values, text):
     page = page_of(tmp_path, values, text, run=RUN, lists=lists)
     assert f"| gold.tsv | `{file_digest(gold)}` | segmented words, columns |" in page
     assert re.search(r"\| corpus\.txt \| `[0-9a-f]{64}` \| text \|", page)
+
+
+def test_tasks_are_listed_with_their_files(tmp_path, values, text):
+    source, rows = tmp_path / "sst2.jsonl", tmp_path / "train.parquet"
+    source.write_text("{}\n")
+    pd.DataFrame({"text": ["a", "b"]}).to_parquet(rows)
+    task = {"label": "SST-2", "split": "train", "title": "sst2.jsonl"}
+    tasks = [{**task, "files": [str(source)], "rows": rows}]
+    run = {**RUN, "models": True, "settings": {"lm": {"gpus": 0}}}
+    page = page_of(tmp_path, values, text, run=run, tasks=tasks)
+    assert f"| SST-2 | train | 2 | sst2.jsonl | `{file_digest(source)}` |" in page
+    assert "All settings of the vocabularies and models:\n\n    lm:\n      gpus: 0\n" in page
+    assert "## Tasks" not in page_of(tmp_path, values, text, run=RUN)
+    rows.write_bytes(b"")
+    with pytest.raises(UserError, match=r"train\.parquet: cannot be read"):
+        page_of(tmp_path, values, text, run=run, tasks=tasks)
 
 
 def test_generated_text_is_no_reference(tmp_path, values, text):

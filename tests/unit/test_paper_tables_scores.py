@@ -25,7 +25,7 @@ TASKS = [
     {"name": "mnli", "label": "MNLI", "metric": "accuracy", "synthetic": True},
 ]
 LABELS = {"bpe": "BPE", "sage": "SaGe"}
-REST = {"significant": {("sage", "mrpc")}, "budget": "Budget: little."}
+REST = {"significant": {("sage", "mrpc")}, "notes": ["Budget: little."]}
 
 
 @pytest.fixture
@@ -141,7 +141,7 @@ def differences(files, outputs, labels=THREE, seed=1, tasks=TASKS):
         paper=VALUES["tables"],
         readings=["sage"],
         seed=seed,
-        budget="Budget: little.",
+        notes=["Budget: little."],
         **outputs,
     )
     return rows_of(outputs)
@@ -248,16 +248,21 @@ def test_tagging_and_values_are_compared_too(tmp_path, outputs):
 
 # --- budgets
 
-PRETRAIN = {"layers": 24, "hidden": 1024, "batch": 4032, "sequence_length": 128}
+PRETRAIN = {
+    "layers": 24, "hidden": 1024, "batch": 4032, "sequence_length": 128, "mask_rate": 0.15,
+}  # fmt: skip
 FINETUNE = {"epochs": 5, "batch": 16, "accumulation": 2, "max_sequence_length": 128}
 
 
 @pytest.mark.parametrize(
     ("budget", "told"),
     [
-        ({"hours": 24.0}, "24 hours in batches of 4,032 sequences of 128 tokens."),
+        (
+            {"hours": 24.0},
+            "24 hours in batches of 4,032 sequences of 128 tokens, 15 % of them masked.",
+        ),
         ({"hours": 1}, "1 hour in batches of"),
-        ({"hours": None, "steps": 2000}, "2,000 updates of 4,032 sequences of 128 tokens."),
+        ({"hours": None, "steps": 2000}, "2,000 updates of 4,032 sequences of 128 tokens, "),
         ({"tokens": 10**9}, "1,000,000,000 tokens in batches of 4,032 sequences"),
     ],
 )
@@ -277,4 +282,8 @@ def test_rows_that_were_cut_are_told():
     note = budget_note({**PRETRAIN, "steps": 1}, FINETUNE, cut)
     assert " 1 update of 4,032" in note
     assert "Rows at most: SST-2 8,000 training, NER 500 training, NER 20 validation." in note
+    same = [{**task, "max_train": 500} for task in cut]
+    assert "at most: 500 training of each task, NER 20 val" in budget_note(
+        {**PRETRAIN, "steps": 1}, FINETUNE, same
+    )
     assert note.endswith("Validated on training rows held out: 10 % of RTE.")

@@ -40,6 +40,35 @@ REFERENCE_COMMAND = (
 )
 
 
+# What a run without models shows, too, is in the folder of such a run.
+REFERENCE_NAMES = (
+    [*DOWNSTREAM_FIGURES, *(["table_claims"] if COMPARED else []), *DOWNSTREAM_TABLES]
+    if LM_TOKENIZERS
+    else FIGURES + TABLES
+)
+
+
+def reference_tasks():
+    """Every split of every task that models are scored on: what it is and its local files."""
+    return [
+        reference_task(task, split)
+        for task in (TASKS if LM_TOKENIZERS else [])
+        for split in ("train", "validation")
+    ]
+
+
+def reference_task(task, split):
+    """One split of a task; `rows` of it are in tasks/."""
+    source = resolved_source("task_settings", task, task_origin(task, split))
+    return {
+        "task": task,
+        "label": setting("task_settings", task).get("label", task),
+        "split": split,
+        "title": text_title(source),
+        "files": local_files(source["name"]) if source["kind"] == "path" else [],
+    }
+
+
 def reference_texts():
     """The texts that tokenizers are trained and measured on, and those of the paper."""
     corpora = [("language_settings", lang, lang, "train") for lang in LANGUAGES]

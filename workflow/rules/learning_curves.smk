@@ -97,8 +97,7 @@ rule table_learning_curves:
         compared=labels_of(LM_TOKENIZERS),
         presets=presets_of(LM_TOKENIZERS),
         baseline=curve_baseline(),
-        batch=config["lm"]["pretrain"]["batch"],
-        length=config["lm"]["pretrain"]["sequence_length"],
+        pretrain=config["lm"]["pretrain"],
         seed=config["seed"],
         code=library_digest("paper.tables_learning"),
     script:

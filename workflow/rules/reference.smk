@@ -1,7 +1,7 @@
 # Reference results: a finished run's claims, tables and figures in a folder that git keeps.
 #
-# In:    claims.json, claims.md; the run's tables and figures; how large its texts are
-# Out:   results/reference/intrinsic/, or lm/ if the run has language models
+# In:    claims.json, claims.md; the run's tables and figures; how large its texts and tasks are
+# Out:   results/reference/intrinsic/, or, if the run has language models, lm/ with what is of them
 # Steps: copy what is small, with its provenance; write the page that says which text it was
 
 
@@ -10,10 +10,14 @@ rule build_reference:
     input:
         claims=result("claims.json"),
         statements=result("claims.md"),
-        artefacts=artefacts(FIGURES + TABLES),
+        artefacts=artefacts(REFERENCE_NAMES),
         summaries=[
             result(f"analysis/{text['language']}/{text['corpus']}/{TOKENIZERS[0]}/summary.json")
             for text in reference_texts()
+        ],
+        rows=[
+            result(f"tasks/{split['task']}/{split['split']}.parquet")
+            for split in reference_tasks()
         ],
         paper=resource_file("paper_values.yaml"),
     output:
@@ -31,6 +35,7 @@ rule build_reference:
     params:
         texts=reference_texts(),
         lists=morpheme_lists(),
+        tasks=reference_tasks(),
         run=report_run(),
         changes=lambda wildcards: reference_changes(),
         command=REFERENCE_COMMAND,

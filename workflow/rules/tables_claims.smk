@@ -34,6 +34,7 @@ rule table_claims:
         tokenizers=tokenizers_of_method("sage"),
         labels=labels_of(tokenizers_of_method("sage")),
         presets=presets_of(tokenizers_of_method("sage")),
+        pretrain=config["lm"]["pretrain"] if LM_TOKENIZERS else None,
         code=library_digest("paper.tables_claims"),
     script:
         "../scripts/table_claims.py"

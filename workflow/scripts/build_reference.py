@@ -13,6 +13,9 @@ with job(snakemake):
             for text, summary in zip(params.texts, inputs.summaries, strict=True)
         ],
         lists=params.lists,
+        tasks=[
+            {**task, "rows": rows} for task, rows in zip(params.tasks, inputs.rows, strict=True)
+        ],
         run=params.run,
         changes=params.changes,
         claims=inputs.claims,

@@ -1,5 +1,6 @@
 """Adapter of rule table_claims."""
 
+from sagevocab.paper.budgets import pretraining_note
 from sagevocab.paper.notes import presets_note
 from sagevocab.paper.tables_claims import table_claims
 from sagevocab.provenance import job
@@ -11,6 +12,9 @@ with job(snakemake):
         snakemake.input.paper,
         labels=dict(zip(params.tokenizers, params.labels, strict=True)),
         languages=dict(zip(params.languages, params.titles, strict=True)),
-        notes=[presets_note(params.presets.items())],
+        notes=[
+            presets_note(params.presets.items()),
+            pretraining_note(params.pretrain) if params.pretrain else "",
+        ],
         **snakemake.output,
     )

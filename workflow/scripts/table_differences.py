@@ -1,6 +1,7 @@
 """Adapter of rule table_differences."""
 
 from sagevocab.paper.budgets import budget_note
+from sagevocab.paper.notes import presets_note
 from sagevocab.paper.score_intervals import read_scores
 from sagevocab.paper.tables import read_paper_values
 from sagevocab.paper.tables_scores import table_differences
@@ -15,6 +16,9 @@ with job(snakemake):
         paper=read_paper_values(snakemake.input.paper)["tables"],
         readings=params.readings,
         seed=params.seed,
-        budget=budget_note(**params.budget, tasks=params.tasks),
+        notes=[
+            budget_note(**params.budget, tasks=params.tasks),
+            presets_note(params.presets.items()),
+        ],
         **snakemake.output,
     )

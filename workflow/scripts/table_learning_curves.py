@@ -1,6 +1,8 @@
 """Adapter of rule table_learning_curves."""
 
+from sagevocab.paper.budgets import pretraining_note
 from sagevocab.paper.learning_curves import read_curves
+from sagevocab.paper.notes import presets_note
 from sagevocab.paper.tables_learning import table_learning_curves
 from sagevocab.provenance import job
 
@@ -9,8 +11,7 @@ with job(snakemake):
     table_learning_curves(
         read_curves(params.titles, params.compared, inputs.heldout, inputs.repeats),
         baseline=params.baseline,
-        batch=params.batch,
-        length=params.length,
         seed=params.seed,
+        notes=[pretraining_note(params.pretrain), presets_note(params.presets.items())],
         **snakemake.output,
     )

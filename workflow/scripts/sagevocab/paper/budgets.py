@@ -1,9 +1,17 @@
-"""What the models of a run were given: a sentence for the notes of tables."""
+"""What the models of a run were given: sentences for the notes of tables."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from typing import Any
+
+
+def pretraining_note(pretrain: Mapping[str, Any]) -> str:
+    """Return the size of the models and their budget; `pretrain` is the section of that name."""
+    return (
+        f"Pretraining: {pretrain['layers']} layers, {pretrain['hidden']:,} wide, "
+        f"{_length(pretrain)}, {100 * pretrain['mask_rate']:g} % of them masked."
+    )
 
 
 def budget_note(
@@ -15,8 +23,7 @@ def budget_note(
     validation_share of each; None where nothing is cut.
     """
     sentences = [
-        f"Pretraining: {pretrain['layers']} layers, {pretrain['hidden']:,} wide, "
-        f"{_length(pretrain)}.",
+        pretraining_note(pretrain),
         f"Fine-tuning: {_number(finetune['epochs'], 'epoch')} in batches of "
         f"{finetune['batch'] * finetune['accumulation']}, at most "
         f"{finetune['max_sequence_length']} tokens an input.",
@@ -40,12 +47,7 @@ def _number(count: float, what: str) -> str:
 
 def _cuts(tasks: Sequence[Mapping[str, Any]]) -> list[str]:
     named = {"max_train": "training", "max_validation": "validation"}
-    capped = [
-        f"{task['label']} {task[key]:,} {split}"
-        for task in tasks
-        for key, split in named.items()
-        if task.get(key)
-    ]
+    capped = [text for key, split in named.items() for text in _capped(tasks, key, f" {split}")]
     shared = [
         f"{100 * task['validation_share']:g} % of {task['label']}"
         for task in tasks
@@ -55,3 +57,11 @@ def _cuts(tasks: Sequence[Mapping[str, Any]]) -> list[str]:
         *([f"Rows at most: {', '.join(capped)}."] if capped else []),
         *([f"Validated on training rows held out: {', '.join(shared)}."] if shared else []),
     ]
+
+
+def _capped(tasks: Sequence[Mapping[str, Any]], key: str, split: str) -> list[str]:
+    """Return what the rows of a split are cut to: once where all tasks have the same cut."""
+    most = [task.get(key) for task in tasks]
+    if len(tasks) > 1 and most[0] and len(set(most)) == 1:
+        return [f"{most[0]:,}{split} of each task"]
+    return [f"{task['label']} {task[key]:,}{split}" for task in tasks if task.get(key)]

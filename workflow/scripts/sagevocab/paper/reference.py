@@ -13,6 +13,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import pyarrow
+import pyarrow.parquet
 import yaml
 
 from sagevocab.errors import UserError
@@ -25,6 +27,7 @@ from sagevocab.state import file_digest, write_text
 log = logging.getLogger(__name__)
 
 _SHOWN_SETTINGS = ("seed", "vocabulary", "sage", "word2vec", "analysis")
+_MODEL_SETTINGS = ("lm",)
 LARGEST_FILE = 500_000  # bytes; a larger figure or table stays behind
 
 
@@ -38,14 +41,16 @@ def build_reference(
     paper: Path | str,
     command: str,
     lists: Sequence[Mapping[str, str]] = (),
+    tasks: Sequence[Mapping[str, Any]] = (),
     changes: Sequence[Mapping[str, Any]] = (),
 ) -> None:
     """Copy `files` and their provenance records into the folder `output`, and write its page.
 
     texts: name, title, licence, files (of the source), format, paper (title of the paper's own
     text), summary (path of a `summary.json` on the text). run: as for the report. command: what was
-    run. lists: path and format of the lists of segmented words. changes: settings that are not
-    those of config.yaml: key, usual, run.
+    run. lists: path and format of the lists of segmented words. tasks: of each split of each
+    task, label, split, title, files (of the source) and rows (path of what was taken of it).
+    changes: settings that are not those of config.yaml: key, usual, run.
 
     Raises:
         UserError: a text is synthetic, or a file is missing or damaged.
@@ -58,7 +63,9 @@ def build_reference(
     values = read_paper_values(paper)
     files = [*_digests(texts, lists)]
     settings = [*_differences(run, values, changes)]
-    page = _page(texts, run, read_records(claims), files, settings, command, left)
+    page = _page(
+        texts, run, read_records(claims), files, [*_task_table(tasks)], settings, command, left
+    )
     write_text(output / "README.md", page)
     log.info("%s: %d files", output, len(list(output.rglob("*"))))
 
@@ -92,6 +99,7 @@ def _page(
     run: Mapping[str, Any],
     claims: Sequence[Mapping[str, Any]],
     files: Sequence[str],
+    tasks: Sequence[str],
     differing: Sequence[str],
     command: str,
     left: Sequence[str],
@@ -108,9 +116,10 @@ def _page(
         ],
         _text_table(texts),
         files,
+        tasks,
         ["## Settings that differ from the paper's", "", *differing],
-        ["All settings of the vocabularies and measurements:"],
-        _settings(run["settings"]),
+        [f"All settings of the vocabularies and {'models' if run['models'] else 'measurements'}:"],
+        _settings(run),
         ["## Made with"],
         [", ".join(f"{name} {version}" for name, version in package_versions().items())],
         _left_out(left),
@@ -179,8 +188,31 @@ def _digests(
         yield f"| {Path(file).name} | `{file_digest(file)}` | {form} |"
 
 
-def _settings(settings: Mapping[str, Any]) -> Iterator[str]:
-    shown = {key: settings[key] for key in _SHOWN_SETTINGS if key in settings}
+def _task_table(tasks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
+    if not tasks:
+        return
+    yield "## Tasks"
+    yield ""
+    yield "| task | split | rows taken | file | sha256 |"
+    yield "| --- | --- | ---: | --- | --- |"
+    for task in tasks:
+        digests = ", ".join(f"`{file_digest(file)}`" for file in task["files"])
+        rows = f"{_row_count(task['rows']):,}"
+        cells = [task["label"], task["split"], rows, task["title"], digests]
+        yield f"| {' | '.join(cells)} |"
+
+
+def _row_count(path: Path | str) -> int:
+    try:
+        return pyarrow.parquet.read_metadata(path).num_rows
+    except (OSError, pyarrow.ArrowException) as error:
+        raise UserError(f"{path}: cannot be read ({error}); delete it and run again") from error
+
+
+def _settings(run: Mapping[str, Any]) -> Iterator[str]:
+    settings = run["settings"]
+    names = [*_SHOWN_SETTINGS, *(_MODEL_SETTINGS if run["models"] else ())]
+    shown = {key: settings[key] for key in names if key in settings}
     plain = json.loads(json.dumps(shown))  # Snakemake's own mappings are no YAML
     return (f"    {line}" for line in yaml.safe_dump(plain, sort_keys=True).splitlines())
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +11,7 @@ import pandas as pd
 
 from sagevocab.paper.formats import MINUS, NOTHING, write_table
 from sagevocab.paper.learning_curves import Curves, summarise_curves
+from sagevocab.paper.notes import with_notes
 
 Files = str | Path
 Row = Mapping[str, Any]
@@ -20,17 +21,16 @@ def table_learning_curves(
     panels: Curves,
     *,
     baseline: str | None,
-    batch: int,
-    length: int,
     seed: int,
+    notes: Sequence[str],
     tex: Files,
     csv: Files,
     md: Files,
 ) -> None:
     """Write final bits per character and word accuracy of every model, and what it needed.
 
-    panels: as `read_curves` gives them. baseline: label of BPE, None if it has no model. batch,
-    length: rows of an update and tokens of a row. seed: of the bootstrap.
+    panels: as `read_curves` gives them. baseline: label of BPE, None if it has no model. seed:
+    of the bootstrap. notes: further sentences, of the models' budget and the presets.
     Source: paper, Section 4, "Subword Fertility" (fewer update steps; left to future work).
     """
     data = summarise_curves(panels, baseline=baseline, seed=seed)
@@ -43,17 +43,17 @@ def table_learning_curves(
             rows.append(["" if place else language, row["tokenizer"], *cells])
     header = [("Language", ""), ("Tokenizer", ""), *(column[:2] for column in columns)]
     shown = pd.DataFrame(rows, columns=pd.MultiIndex.from_tuples(header))
-    note = _note(data, baseline, batch, length)
+    note = with_notes(_note(data, baseline), notes)
     align = "ll" + "r" * len(columns)
     files = {"tex": tex, "csv": csv, "md": md}
     write_table(shown, data, align=align, note=note, blocks=blocks, **files)
 
 
-def _note(data: pd.DataFrame, baseline: str | None, batch: int, length: int) -> str:
+def _note(data: pd.DataFrame, baseline: str | None) -> str:
     hours = data["seconds_spent"] / 3600
     parts = [
-        f"Budget: {_span(data['step_spent'], ',.0f')} updates of {batch:,} rows of {length} "
-        f"tokens, {_span(hours, '.2g')} hours of training a model. On {_span(data['words'], ',d')} "
+        f"A model took {_span(data['step_spent'], ',.0f')} updates, {_span(hours, '.2g')} hours. "
+        f"On {_span(data['words'], ',d')} "
         f"words of {_span(data['lines'], ',d')} held-out lines; ±: half of the 95 % bootstrap "
         "interval over lines, which says nothing of another pretraining."
     ]

@@ -12,6 +12,7 @@ import pandas as pd
 from sagevocab.analysis.stats import holm
 from sagevocab.errors import UserError
 from sagevocab.paper.formats import MINUS, NOTHING, write_table
+from sagevocab.paper.notes import with_notes
 from sagevocab.paper.score_intervals import (
     EXAMPLES,
     EXAMPLES_AND_SEEDS,
@@ -54,7 +55,7 @@ def table_sequence(
     labels: Mapping[str, str],
     paper: Mapping[str, Mapping[str, float]],
     significant: Collection[tuple[str, str]],
-    budget: str,
+    notes: Sequence[str],
     tex: Files,
     csv: Files,
     md: Files,
@@ -64,11 +65,11 @@ def table_sequence(
     scores: records of task, tokenizer, seed, value and majority (fractions; majority: what the
     most frequent answer scores). labels: tokenizer name -> label.
     paper: tokenizer name -> task -> value printed (a fraction). significant: pairs of tokenizer
-    and task whose difference from the baseline is (see `table_differences`). budget: a sentence
-    about what the models were given. Source: paper, Section 5.
+    and task whose difference from the baseline is (see `table_differences`). notes: further
+    sentences, of the models' budget and the presets. Source: paper, Section 5.
     """
     files = {"tex": tex, "csv": csv, "md": md}
-    _write_scores(scores, tasks, labels, paper, significant, budget, files)
+    _write_scores(scores, tasks, labels, paper, significant, notes, files)
 
 
 def table_ner(
@@ -78,7 +79,7 @@ def table_ner(
     labels: Mapping[str, str],
     paper: Mapping[str, Mapping[str, float]],
     significant: Collection[tuple[str, str]],
-    budget: str,
+    notes: Sequence[str],
     tex: Files,
     csv: Files,
     md: Files,
@@ -88,7 +89,7 @@ def table_ner(
     Source: paper, Section 5.
     """
     files = {"tex": tex, "csv": csv, "md": md}
-    _write_scores(scores, tasks, labels, paper, significant, budget, files)
+    _write_scores(scores, tasks, labels, paper, significant, notes, files)
 
 
 def _write_scores(
@@ -97,7 +98,7 @@ def _write_scores(
     labels: Mapping[str, str],
     paper: Mapping[str, Mapping[str, float]],
     significant: Collection[tuple[str, str]],
-    budget: str,
+    notes: Sequence[str],
     files: Mapping[str, Files],
 ) -> None:
     _require_scores(tasks, labels)
@@ -114,9 +115,10 @@ def _write_scores(
     shown = pd.DataFrame(ours + printed, columns=pd.MultiIndex.from_tuples(header))
     note = (
         f"{_averaging(data['seeds'])}, validation set; the paper gives the mean of three runs on "
-        f"the dev set. {_meaning_of_mark(labels)}{budget}"
+        f"the dev set. {_meaning_of_mark(labels)}"
     )
     align = "l" + "r" * len(tasks)
+    note = with_notes(note.rstrip(), notes)
     write_table(shown, data, align=align, note=note, blocks=[len(ours)], **files)
 
 
@@ -231,7 +233,7 @@ def table_differences(
     paper: Mapping[str, Mapping[str, Mapping[str, float]]],
     readings: Collection[str],
     seed: int,
-    budget: str,
+    notes: Sequence[str],
     tex: Files,
     csv: Files,
     md: Files,
@@ -266,7 +268,7 @@ def table_differences(
     header += ["p", "p (Holm)", "Paper"]
     shown = pd.DataFrame(cells, columns=header)
     align = "ll" + "r" * (len(header) - 2)
-    note = f"{_testing(data, baseline)} {budget}"
+    note = with_notes(_testing(data, baseline), notes)
     files = {"tex": tex, "csv": csv, "md": md}
     write_table(shown, data, align=align, note=note, blocks=blocks[1:], **files)
 
