@@ -266,7 +266,7 @@ def _fitting(total: float) -> str:
 
 def turkish() -> tuple[float, float, float]:
     """Return MB of text, lines and tokens (BPE) of the entire Turkish dump."""
-    megabytes = fact("dump_tr") * 1000 * fact("prose")
+    megabytes = fact("text_tr")
     scale = megabytes * 1e6 / fact("bytes_tr")
     return megabytes, scale * fact("lines_tr"), scale * fact("tokens_tr_bpe")
 
@@ -320,8 +320,9 @@ def disk_rows(setting: Setting) -> Iterator[list[str]]:
     ]
     rows = {
         "dump, compressed": (dump_en, dump_tr),
-        "its sentences, compressed": tuple(
-            size * fact("prose") * fact("compressed") for size in (dump_en, dump_tr)
+        "its sentences, compressed": (
+            dump_en * fact("prose") * fact("compressed"),
+            tr / 1000 * fact("compressed"),
         ),
         "sampled lines, indexed words": tuple(
             text * (fact("compressed") + fact("indexed")) / 1000 for text in (en, tr)
