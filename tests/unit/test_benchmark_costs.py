@@ -73,9 +73,9 @@ def test_the_appendixs_micro_batch_fits_sixteen_gigabytes(setting):
     assert costs._fitting(1000) == "none of these"
 
 
-def test_turkish_scales_with_its_dump():
+def test_turkish_scales_with_its_text():
     text, lines, tokens = costs.turkish()
-    assert text == pytest.approx(0.8 * 1450)
+    assert lines == pytest.approx(462_441 * text / 67.026822)
     assert tokens / lines == pytest.approx(12_206_872 / 462_441)
     word2vec = costs.cpu_hours()["Word2Vec, 5 epochs, two SaGe readings"]
     assert word2vec[1] / word2vec[0] == pytest.approx(tokens / 24_582_790)
