@@ -29,6 +29,7 @@ def write_score(
         "classes": len(task.labels) if task.labels else None,
         "value": task.scores(*answers)[task.metric],
         "majority": 0.5,
+        "truncated_examples": 0,
         "examples": len(table),
         "train_examples": 10 * len(table),
     }

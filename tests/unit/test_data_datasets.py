@@ -50,13 +50,13 @@ def test_conll_files(tmp_path) -> None:
     path = tmp_path / "rows.txt"
     path.write_text(
         "-DOCSTART- -X- -X- O\n\nEU NNP B-NP B-ORG\nrejects VBZ B-VP O\n\n\n"
-        "# : : O\nPeter NNP B-NP B-PER\nBlackburn NNP I-NP I-PER\n"
+        "# : : O\nPeter NNP B-NP B-PER\n# # I-NP I-PER\nBlackburn NNP I-NP I-PER\n"
     )
     rows = normalise_task(
         read_rows(path, "conll"), kind="tokens", columns=TOKENS, labels=None, source=path
     )
-    assert rows["tokens"].tolist() == [["EU", "rejects"], ["Peter", "Blackburn"]]
-    assert rows["tags"].tolist() == [["B-ORG", "O"], ["B-PER", "I-PER"]]
+    assert rows["tokens"].tolist() == [["EU", "rejects"], ["Peter", "#", "Blackburn"]]
+    assert rows["tags"].tolist() == [["B-ORG", "O"], ["B-PER", "I-PER", "I-PER"]]
     (tmp_path / "two.conll").write_text("Ali\tB-PER\ngeldi\tO\n")
     assert read_rows(tmp_path / "two.conll").to_dict("records") == [
         {"tokens": ["Ali", "geldi"], "ner_tags": ["B-PER", "O"]}
@@ -230,6 +230,7 @@ def test_class_numbers_take_their_names_and_empty_sentences_go() -> None:
     [
         ([[0, 1]], None, "class numbers; name the classes in order in `labels`"),
         ([[0, 5]], ["O", "PER"], "class number 5 is outside"),
+        ([["0", "1"]], None, "class numbers; name the classes in order in `labels`"),
         ([[-1, -1]], ["O"], "unlabelled"),
         ([["O"]], None, "row 1: 1 tags for 2 tokens"),
         ([["O", "MISC"]], ["O", "PER"], "unknown tag 'MISC'"),

@@ -4,11 +4,17 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from scipy import stats
 
 from sagevocab.analysis.resampling import percentile_p_value, sampled_sums
 from sagevocab.analysis.score_sums import ScoreSums, score_sums
 from sagevocab.errors import UserError
-from sagevocab.paper.score_intervals import EXAMPLES, EXAMPLES_AND_SEEDS, resample_scores
+from sagevocab.paper.score_intervals import (
+    EXAMPLES,
+    EXAMPLES_AND_SEEDS,
+    _student,
+    resample_scores,
+)
 
 RNG = np.random.default_rng(5)
 
@@ -64,9 +70,8 @@ def test_seeds_that_differ_widen_the_interval_by_their_unbiased_variance():
     sums = ScoreSums(table, lambda totals: totals[..., 0] / totals[..., 1])
     scores = resample_scores(sums, ["sage"] * 3, seed=1, resamples=40_000)
     assert scores.mean("sage", EXAMPLES)[1:] == pytest.approx((0.6, 0.6))
-    drawn = scores.means["sage"]
-    assert drawn.mean() == pytest.approx(0.6, abs=1e-3)
-    assert drawn.var() == pytest.approx(0.1**2 / 3, rel=0.02)
+    half = stats.t(2).ppf(0.975) * 0.1 / np.sqrt(3)
+    assert scores.mean("sage") == pytest.approx((0.6, 0.6 - half, 0.6 + half))
     assert scores.unit("sage") == EXAMPLES_AND_SEEDS
 
 
@@ -88,6 +93,21 @@ def test_equal_tokenizers_are_called_different_in_one_case_of_twenty():
         scores = resample_scores(sums, ["bpe", "sage"], seed=seed, resamples=400)
         p_values.append(scores.difference("sage", "bpe").p_value)
     assert 0.01 <= np.mean(np.array(p_values) < 0.05) <= 0.10
+
+
+@pytest.mark.parametrize("spread", [0.0, 0.02])
+def test_seeds_alone_call_equal_tokenizers_different_no_more_often(spread):
+    # Scores of three seeds each; the examples add little or nothing.
+    rng = np.random.default_rng(3)
+    p_values = []
+    for _ in range(1000):
+        values = rng.normal(0.7, 0.02, size=(2, 3))
+        drawn = values[:, None, :] + spread * rng.normal(size=(2, 200, 1)) * [[[0]], [[1]]]
+        value = values[0].mean() - values[1].mean() + spread * rng.normal()
+        replicates = drawn[0].mean(axis=1) - drawn[1].mean(axis=1)
+        p_values.append(_student(value, replicates, list(values)).p_value)
+    assert 0.02 <= np.mean(np.array(p_values) < 0.05) <= 0.07
+    assert np.mean(np.array(p_values) < 0.005) <= 0.012
 
 
 def test_metrics_that_cannot_be_resampled_are_refused():

@@ -35,7 +35,8 @@ def outputs(tmp_path):
 
 def score(task, tokenizer, seed, value, majority=0.5):
     names = {"task": task, "tokenizer": tokenizer, "seed": seed}
-    sizes = {"examples": 40, "train_examples": 400}
+    cut = 10 if (task, tokenizer) == ("mnli", "sage") else 0
+    sizes = {"examples": 40, "train_examples": 400, "truncated_examples": cut}
     return {**names, "value": value, "majority": majority, **sizes}
 
 
@@ -67,7 +68,8 @@ def test_scores_are_means_with_spread_beside_the_papers(outputs):
     assert header == "|  | MRPC (F1) | MNLI (Acc. %, synthetic) |"
     assert "over 2 fine-tuning seeds" in text_of(outputs, "md")
     assert "differs from BPE" in text_of(outputs, "md")
-    assert text_of(outputs, "md").rstrip().endswith("Budget: little.")
+    ending = "Budget: little. Inputs that were cut, at most: MNLI 25 %."
+    assert text_of(outputs, "md").rstrip().endswith(ending)
     row = rows_of(outputs)[0]
     assert float(row["mean"]) == pytest.approx(0.79)
     assert (row["seeds"], row["paper"], row["train_examples"]) == ("2", "0.7918", "400")
@@ -200,7 +202,7 @@ def test_one_seed_draws_examples_alone(files, outputs):
     assert {row["low_seeds"] for row in rows} == {""}
     assert [row["p_value"] for row in rows] == [row["p_examples"] for row in rows]
     assert "| 95 %: examples | p |" in text_of(outputs, "md").splitlines()[0]
-    assert "p: of the test over examples, two-sided" in text_of(outputs, "md")
+    assert "p: over examples, two-sided" in text_of(outputs, "md")
 
 
 def test_predictions_of_another_score_are_refused(files, outputs):

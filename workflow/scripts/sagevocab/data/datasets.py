@@ -175,15 +175,16 @@ def _conll_sentences(path: str | Path) -> Iterator[tuple[list[str], list[str]]]:
             if tokens:
                 yield tokens, tags
             tokens, tags = [], []
-        elif _is_conll_token(path, number, fields):
+        elif _is_conll_token(path, number, fields, inside=bool(tokens)):
             tokens.append(fields[0])
             tags.append(fields[-1].strip())
     if tokens:
         yield tokens, tags
 
 
-def _is_conll_token(path: str | Path, number: int, fields: list[str]) -> bool:
-    if fields[0] == "-DOCSTART-" or (fields[0] == "#" and len(fields) != 2):
+def _is_conll_token(path: str | Path, number: int, fields: list[str], *, inside: bool) -> bool:
+    """A lone # begins a comment between sentences and is a token within one."""
+    if fields[0] == "-DOCSTART-" or (fields[0] == "#" and not inside and len(fields) != 2):
         return False
     if len(fields) < 2:
         raise UserError(
@@ -384,6 +385,8 @@ def _token_rows(
 
 
 def _tag_name(tag: Any, names: Sequence[str] | None, where: str) -> str:
+    if isinstance(tag, str) and tag.isdecimal() and tag not in (names or ()):
+        tag = int(tag)
     if isinstance(tag, str):
         if not tag:
             raise UserError(f"{where}: {_NO_LABEL}")

@@ -37,7 +37,7 @@ _ROWS = {
 _UNITS = {
     "step": ("Updates", [(np.inf, 1, "")]),
     "characters": ("Characters seen", [(2e6, 1e3, "thousands"), (2e9, 1e6, "millions")]),
-    "seconds": ("Training time", [(180, 1, "seconds"), (10800, 60, "minutes")]),
+    "seconds": ("Time with validations", [(180, 1, "seconds"), (10800, 60, "minutes")]),
 }
 _LARGEST = {"characters": (1e9, "billions"), "seconds": (3600, "hours")}
 _MARK = "o"  # a curve of one validation is a point

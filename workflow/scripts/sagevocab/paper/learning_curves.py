@@ -189,18 +189,22 @@ def first_reached(at: np.ndarray, values: np.ndarray, target: np.ndarray) -> np.
 
 
 def effort_ratio(first: Curve, second: Curve, weights: np.ndarray, axis: str) -> np.ndarray:
-    """Return what `first` needs over what `second` needs for one value of bits per character.
+    """Return what `first` needs over what `second` needs, see `efforts`: float64[1 + resamples]."""
+    needed = efforts(first, second, weights, axis)
+    return needed[0] / needed[1]
 
-    The value is the worse of the two final ones, so that both reach it: float64[1 + resamples].
-    axis: one of `AXES`.
+
+def efforts(first: Curve, second: Curve, weights: np.ndarray, axis: str) -> list[np.ndarray]:
+    """Return what each curve needs for one value of bits per character: two float64[1 + resamples].
+
+    The value is the worse of the two final ones, so that both reach it. axis: one of `AXES`.
     """
     values = [bits_per_character(curve, weights) for curve in (first, second)]
     target = np.maximum(values[0][:, -1], values[1][:, -1])
-    needs = [
+    return [
         first_reached(curve.at[axis].to_numpy(), value, target)
         for curve, value in zip((first, second), values, strict=True)
     ]
-    return needs[0] / needs[1]
 
 
 def difference_along(
@@ -235,7 +239,8 @@ def summarise_curves(panels: Curves, *, baseline: str | None, seed: int) -> pd.D
     interval, `_p_value` (labels exchanged within lines) and `_p_adjusted` (Holm over tokenizers and
     languages, each quantity by itself). Of step, characters and seconds: `_spent`, `_to_baseline`
     (until the baseline's final bits per character; inf if it is never reached), and `_ratio` with
-    interval (`effort_ratio`).
+    interval (`effort_ratio`) and `_bound`: "≤" or "≥" where one of the two curves was there at its
+    first validation already, so that the ratio is a bound.
     """
     rows = []
     for title, panel in panels.items():
@@ -289,7 +294,19 @@ def _ratios(curve: Curve, baseline: Curve, weights: np.ndarray) -> dict[str, flo
     row = {}
     for axis in AXES:
         row |= _named(f"{axis}_ratio", estimate(effort_ratio(curve, baseline, weights, axis)))
+        row[f"{axis}_ratio_bound"] = _bound(curve, baseline, weights[:1], axis)
     return row
+
+
+def _bound(first: Curve, second: Curve, weights: np.ndarray, axis: str) -> str:
+    """Return what the ratio of needs is a bound to, if a curve got there before it was asked."""
+    early = [
+        needed[0] == curve.at[axis].iloc[0]
+        for curve, needed in zip(
+            (first, second), efforts(first, second, weights, axis), strict=True
+        )
+    ]
+    return "" if early[0] == early[1] else "≤" if early[0] else "≥"
 
 
 def _named(name: str, found: Estimate) -> dict[str, float]:

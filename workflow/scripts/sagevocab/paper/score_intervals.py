@@ -1,10 +1,12 @@
 """Paired bootstrap of scores over examples and fine-tuning seeds.
 
-Examples are drawn once for all tokenizers and seeds, whose models answered the same ones. Where a
-tokenizer has several seeds, these are drawn, too, for each tokenizer by itself: then the interval
-speaks of other examples and other fine-tunings of the same pretrained models. Of n seeds n - 1 are
-drawn, which makes the variance of their mean the unbiased one, s^2 / n (Rao and Wu 1988); n of n
-would leave out a third of it at three seeds. Neither says anything of another pretraining.
+Examples are drawn once for all tokenizers and seeds, whose models answered the same ones. Where
+each tokenizer has several seeds, the variance of the drawn means is added to that of the means over
+seeds, s^2 / n, and interval and test are Student's, with the degrees of freedom that Welch and
+Satterthwaite give such a sum: then they speak of other examples and other fine-tunings of the same
+pretrained models. To draw the seeds, too, would not do: means of two of three values have tails far
+too short, and where seeds matter more than examples every tenth equal pair would have p < .005.
+Neither says anything of another pretraining.
 """
 
 from __future__ import annotations
@@ -16,24 +18,24 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
 from sagevocab.analysis.resampling import interval_of, percentile_p_value, sampled_sums
 from sagevocab.analysis.score_sums import ScoreSums, score_sums
-from sagevocab.analysis.stats import Comparison, Estimate
+from sagevocab.analysis.stats import CONFIDENCE, Comparison, Estimate
 from sagevocab.errors import UserError
 
 RESAMPLES = 10_000
 EXAMPLES = "examples"
 EXAMPLES_AND_SEEDS = "examples and seeds"
-# What `test` says of a difference, by what is drawn.
+# What `test` says of a difference, by what varies.
 TESTS = {
     EXAMPLES: "paired bootstrap of examples",
-    EXAMPLES_AND_SEEDS: "paired bootstrap of examples, and of seeds",
+    EXAMPLES_AND_SEEDS: "Student's: paired bootstrap of examples, and variance over seeds",
 }
-_SEEDS_STREAM = 1
 _SCORE_KEYS = (
     *("task", "tokenizer", "seed", "metric", "classes", "value", "majority"),
-    *("train_examples", "examples"),
+    *("train_examples", "examples", "truncated_examples"),
 )
 # Scores that differ by more are not of the same predictions.
 _SAME_SCORE = 1e-6
@@ -44,64 +46,67 @@ class TaskScores:
     """Scores of a task by tokenizer, and their replicates.
 
     values: tokenizer -> float64[seeds]. drawn: tokenizer -> float64[resamples, seeds], replicate
-    by replicate over the same examples. means: the same as drawn, averaged over drawn seeds, or
-    None where a tokenizer has one seed.
+    by replicate over the same examples.
     """
 
     values: Mapping[str, np.ndarray]
     drawn: Mapping[str, np.ndarray]
-    means: Mapping[str, np.ndarray | None]
 
     def unit(self, *tokenizers: str) -> str:
-        """Return what can be drawn of these tokenizers' scores: also seeds, if all have several."""
-        several = all(self.means[name] is not None for name in tokenizers)
+        """Return over what these tokenizers' scores vary: also seeds, if all have several."""
+        several = all(len(self.values[name]) > 1 for name in tokenizers)
         return EXAMPLES_AND_SEEDS if several else EXAMPLES
 
     def mean(self, tokenizer: str, unit: str | None = None) -> Estimate:
         """Return the mean over seeds with its interval."""
-        drawn = self._averaged(tokenizer, unit or self.unit(tokenizer))
-        return interval_of(float(self.values[tokenizer].mean()), drawn)
+        value, drawn = float(self.values[tokenizer].mean()), self.drawn[tokenizer].mean(axis=1)
+        if (unit or self.unit(tokenizer)) == EXAMPLES:
+            return interval_of(value, drawn)
+        return Estimate(*_student(value, drawn, [self.values[tokenizer]])[:3])
 
     def difference(self, tokenizer: str, baseline: str, unit: str | None = None) -> Comparison:
         """Return the difference of two means over seeds, its interval and its p-value."""
-        unit = unit or self.unit(tokenizer, baseline)
-        drawn = self._averaged(tokenizer, unit) - self._averaged(baseline, unit)
-        value = float(self.values[tokenizer].mean() - self.values[baseline].mean())
-        return Comparison(*interval_of(value, drawn), percentile_p_value(drawn))
+        drawn = self.drawn[tokenizer].mean(axis=1) - self.drawn[baseline].mean(axis=1)
+        seeds = [self.values[name] for name in (tokenizer, baseline)]
+        value = float(seeds[0].mean() - seeds[1].mean())
+        if (unit or self.unit(tokenizer, baseline)) == EXAMPLES:
+            return Comparison(*interval_of(value, drawn), percentile_p_value(drawn))
+        return _student(value, drawn, seeds)
 
-    def _averaged(self, tokenizer: str, unit: str) -> np.ndarray:
-        if unit == EXAMPLES_AND_SEEDS:
-            return self.means[tokenizer]
-        return self.drawn[tokenizer].mean(axis=1)
+
+def _student(value: float, drawn: np.ndarray, seeds: Sequence[np.ndarray]) -> Comparison:
+    """Return Student's interval and test of a sum of means over seeds.
+
+    drawn: float64[resamples], its replicates over examples, whose variance counts as known.
+    seeds: the values behind each mean.
+    """
+    parts = np.array([np.var(values, ddof=1) / len(values) for values in seeds])
+    variance = float(np.var(drawn, ddof=1) + parts.sum())
+    if variance == 0:
+        return Comparison(value, value, value, percentile_p_value(drawn))
+    doubt = float(sum(p**2 / (len(v) - 1) for p, v in zip(parts, seeds, strict=True)))
+    law = stats.t(variance**2 / doubt) if doubt else stats.norm()
+    error = np.sqrt(variance)
+    half = float(law.ppf((1 + CONFIDENCE) / 2) * error)
+    return Comparison(value, value - half, value + half, float(2 * law.sf(abs(value) / error)))
 
 
 def resample_scores(
     sums: ScoreSums, tokenizers: Sequence[str], *, seed: int, resamples: int = RESAMPLES
 ) -> TaskScores:
-    """Draw the examples of a task, and seeds, and score every model on every sample.
+    """Draw the examples of a task and score every model on every sample.
 
     tokenizers: of each model in `sums`, one of several seeds or of one.
     """
     rows = sums.rows.reshape(len(sums.rows), -1)
     totals = sampled_sums(rows, seed=seed, resamples=resamples)
     replicates = sums.score(totals.reshape(resamples, *sums.rows.shape[1:]))
-    values, rng = sums.scores(), np.random.default_rng([seed, _SEEDS_STREAM])
+    values = sums.scores()
     places = {name: np.flatnonzero(np.array(tokenizers) == name) for name in tokenizers}
-    drawn = {name: replicates[:, place] for name, place in places.items()}
     return TaskScores(
         values={name: values[place] for name, place in places.items()},
-        drawn=drawn,
-        means={name: _mean_of_drawn_seeds(scores, rng) for name, scores in drawn.items()},
+        drawn={name: replicates[:, place] for name, place in places.items()},
     )
-
-
-def _mean_of_drawn_seeds(scores: np.ndarray, rng: np.random.Generator) -> np.ndarray | None:
-    """scores: float64[resamples, seeds]; the mean of seeds - 1 drawn anew for each sample."""
-    resamples, seeds = scores.shape
-    if seeds < 2:
-        return None
-    chosen = rng.integers(seeds, size=(resamples, seeds - 1))
-    return np.take_along_axis(scores, chosen, axis=1).mean(axis=1)
 
 
 def read_scores(paths: Iterable[str | Path]) -> list[dict]:

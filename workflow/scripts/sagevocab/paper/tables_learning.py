@@ -62,7 +62,8 @@ def _note(data: pd.DataFrame, baseline: str | None) -> str:
             f"Difference: tokenizer minus {baseline}, on the same lines; p: labels exchanged "
             "within lines, by Holm over tokenizers and languages. Ratios: what the tokenizer needs "
             f"over what {baseline} needs for the worse of the two final values, which both reach, "
-            "with its interval."
+            "with its interval; ≤ or ≥ where one was there at its first validation. Time includes "
+            "validations and depends on what else the machine did; intervals are over lines alone."
         )
     if data["seeds"].max() > 1:
         parts.append("Seeds: standard deviation of the final value over pretraining seeds.")
@@ -138,4 +139,5 @@ def _amount(unit: float) -> Callable[[Row, str], str]:
 def _ratio(row: Row, name: str) -> str:
     if pd.isna(row[name]):
         return NOTHING
-    return f"{row[name]:.2f} [{row[f'{name}_low']:.2f}, {row[f'{name}_high']:.2f}]"
+    bound = f"{row[f'{name}_bound']} ".lstrip()
+    return f"{bound}{row[name]:.2f} [{row[f'{name}_low']:.2f}, {row[f'{name}_high']:.2f}]"

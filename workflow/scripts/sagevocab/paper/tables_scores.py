@@ -31,7 +31,7 @@ UNITS = {
     "pearson": "Pear.",
 }
 _PAPER_NAMES = {"bpe": "BPE", "sage": "SaGe"}
-_SIZES = ("train_examples", "examples")
+_SIZES = ("train_examples", "examples", "truncated_examples")
 _MARK = "*"
 BASELINE = "bpe"
 
@@ -118,16 +118,24 @@ def _write_scores(
         f"the dev set. {_meaning_of_mark(labels)}"
     )
     align = "l" + "r" * len(tasks)
-    note = with_notes(note.rstrip(), notes)
+    note = with_notes(note.rstrip(), [*notes, _truncation(data, tasks)])
     write_table(shown, data, align=align, note=note, blocks=[len(ours)], **files)
+
+
+def _truncation(data: pd.DataFrame, tasks: Sequence[Task]) -> str:
+    """Tell of which tasks inputs were cut: a tokenizer with more tokens loses more of them."""
+    most = (data["truncated_examples"] / data["examples"]).groupby(data["task"]).max()
+    cut = [f"{task['label']} {100 * most[task['name']]:.0f} %" for task in tasks]
+    shown = [text for text in cut if not text.endswith(" 0 %")]
+    return f"Inputs that were cut, at most: {', '.join(shown)}." if shown else ""
 
 
 def _meaning_of_mark(labels: Mapping[str, str]) -> str:
     if BASELINE not in labels or len(labels) < 2:
         return ""
     return (
-        f"{_MARK}: differs from {labels[BASELINE]}, p < {SIGNIFICANT} by Holm over all tasks "
-        "(table_differences). "
+        f"{_MARK}: differs from {labels[BASELINE]}, p < {SIGNIFICANT} by Holm over all tasks of a "
+        "tokenizer (table_differences). "
     )
 
 
@@ -386,11 +394,13 @@ def _p_value(value: float) -> str:
 
 
 def _testing(data: pd.DataFrame, baseline: str) -> str:
-    seeds = "" if (data["test"] == EXAMPLES).all() else " and fine-tuning seeds"
+    alone = (data["test"] == EXAMPLES).all()
+    seeds = "" if alone else " and fine-tuning seeds"
+    variance = "" if alone else ", Student's interval with the variance over seeds added"
     tasks = data["task"].nunique()
     return (
         f"Score minus that of {baseline}, means over {data['seeds'].max()} fine-tuning seed(s), "
-        f"validation set. Paired bootstrap, {RESAMPLES:,} samples; p: of the test over "
+        f"validation set. Paired bootstrap of examples, {RESAMPLES:,} samples{variance}; p: over "
         f"examples{seeds}, two-sided; Holm over the {tasks} tasks of a tokenizer, {_MARK}: below "
         f"{SIGNIFICANT}. One pretrained model a tokenizer: nothing here says what another "
         "pretraining would give."
