@@ -329,7 +329,7 @@ def disk_rows(setting: Setting) -> Iterator[list[str]]:
         ),
         f"shards of {setting.tokenizers} tokenizers": tuple(shards),
         f"models of {setting.tokenizers} tokenizers": (setting.tokenizers * model,) * 2,
-        "checkpoints of one running pretraining, removed at its end": (2 * 3 * model,) * 2,
+        "checkpoints of one running pretraining, removed at its end": (3 * 3 * model,) * 2,
     }
     for name, sizes in rows.items():
         yield [name, *(_round(size) for size in sizes)]

@@ -112,6 +112,24 @@ WRONG = [
         "config key lm.finetune.max_sequence_length: 128 is more than",
     ),
     ({"lm": {"pretrain": {"heads": 7}}}, "config key lm.pretrain.heads: 7 does not divide"),
+    ({"lm": {"pretrain": {"tokens": "1e9"}}}, "YAML reads 1e-3 as text: write it with a point"),
+    (
+        {"lm": {"pretrain": {"replay": "results/paper/models/{lang}/{tok}/training_log.parquet"}}},
+        "is a result of this run; give the run another name (config key run)",
+    ),
+    (
+        {"lm": {"pretrain": {"replay": "old/{lang}/{tok}.parquet"}}},
+        "config key lm.pretrain.replay: there is no file 'old/en/bpe.parquet'",
+    ),
+    ({"lm": {"pretrain": {"replay": "old/{run}.parquet"}}}, "only {lang} and {tok} can be filled"),
+    (
+        {"task_settings": {"stsb": {"metric": "accuracy"}}},
+        "task_settings.stsb.metric: accuracy does not fit this task; choose one of pearson, or",
+    ),
+    (
+        {"task_settings": {"ner_en": {"metric": "accuracy"}}},
+        "does not fit this task; choose one of span_f1, or check",
+    ),
     (
         {"language_settings": {"en": {"source": {"path": "no/such.bz2"}}}},
         "config key language_settings.en.source.path: there is no file no/such.bz2",

@@ -81,6 +81,18 @@ def test_the_folder_loads_with_the_hub_classes(model):
     assert loaded.config.pad_token_id == tokenizer.pad_token_id
 
 
+def test_a_long_text_is_cut_where_the_models_positions_end(model):
+    tokenizer = AutoTokenizer.from_pretrained(model)
+    ids = tokenizer("the cat sees a river. " * 50, truncation=True, return_tensors="pt")
+    assert ids["input_ids"].shape[1] == TINY["sequence_length"]
+    assert torch.isfinite(AutoModelForMaskedLM.from_pretrained(model)(**ids).logits).all()
+
+
+def test_gpus_that_are_not_there_are_told_before_processes_start(corpus, tmp_path):
+    with pytest.raises(UserError, match=r"^lm\.gpus: 2, but torch sees no GPU; set lm\.gpus: 0"):
+        train(corpus, tmp_path / "m", arguments={"gpus": 2})
+
+
 def test_it_learns_from_context(tmp_path):
     # A line is one letter many times over: only its neighbours tell which a masked one was.
     letters = random.Random(0).choices("bcdgjklm", k=200)

@@ -29,6 +29,12 @@ def model_files():
     )
 
 
+def replayed_log(wildcards):
+    """The log whose learning rates a model repeats; none where the budget is the configuration's."""
+    replay = config["lm"]["pretrain"]["replay"]
+    return [replay.format(lang=wildcards.lang, tok=wildcards.tok)] if replay else []
+
+
 def score_files():
     """The score of every task, tokenizer and fine-tuning seed."""
     return [

@@ -56,6 +56,7 @@ rule pretrain_model:
         questions=result("shards/{lang}/{tok}/heldout.npz"),
         tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
         configuration=result("vocab/{lang}/{tok}/tokenizer_config.json"),
+        replay=replayed_log,
     output:
         weights=result("models/{lang}/{tok}/model.safetensors"),
         configuration=result("models/{lang}/{tok}/config.json"),

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import difflib
+import itertools
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,6 +15,7 @@ from jsonschema.exceptions import best_match
 
 from sagevocab.data.catalogue import local_files
 from sagevocab.errors import UserError
+from sagevocab.lm.metrics import fitting_metrics
 from sagevocab.vocab.presets import reading_settings
 
 BUDGETS = ("hours", "steps", "tokens")
@@ -102,7 +105,21 @@ def _reason(error: ValidationError) -> str:
     if error.validator == "anyOf" and "source" in str(error.absolute_path):
         return f"none of {', '.join(SOURCE_KINDS)} is given"
     described = error.schema.get("description") if isinstance(error.schema, dict) else None
-    return f"{error.message} ({described})" if described else error.message
+    reason = f"{error.message} ({described})" if described else error.message
+    return f"{reason}; {_NUMBER_AS_TEXT}" if _is_number_as_text(error) else reason
+
+
+_NUMBER_AS_TEXT = "YAML reads 1e-3 as text: write it with a point, 1.0e-3, or in full"
+
+
+def _is_number_as_text(error: ValidationError) -> bool:
+    if error.validator != "type" or not isinstance(error.instance, str):
+        return False
+    try:
+        float(error.instance)
+    except ValueError:
+        return False
+    return True
 
 
 def _unknown_key(error: ValidationError, parent: str) -> str:
@@ -126,6 +143,7 @@ def _problems(config: dict[str, Any]) -> Iterator[str]:
         yield from _study_problems(config)
     if config["lm"]["enabled"]:
         yield from _model_problems(config["lm"], config["tokenizers"])
+        yield from _replay_problems(config)
 
 
 def _missing_stanzas(config: dict[str, Any]) -> Iterator[str]:
@@ -297,6 +315,12 @@ def _task_problems(config: dict[str, Any]) -> Iterator[str]:
                     f"config key task_settings.{name}.columns.{column}: missing; "
                     f"a task of kind {stanza['kind']} needs it"
                 )
+        fitting = fitting_metrics(stanza["kind"], stanza.get("labels"))
+        if stanza["metric"] not in fitting:
+            yield (
+                f"config key task_settings.{name}.metric: {stanza['metric']} does not fit this "
+                f"task; choose one of {', '.join(fitting)}, or check its kind and labels"
+            )
         yield from _validation_problems(name, stanza)
 
 
@@ -347,3 +371,23 @@ def _model_problems(lm: dict[str, Any], tokenizers: list[str]) -> Iterator[str]:
             f"config key lm.finetune.max_sequence_length: {longest} is more than the models learn "
             f"positions for (lm.pretrain.sequence_length: {pretrain['sequence_length']})"
         )
+
+
+def _replay_problems(config: dict[str, Any]) -> Iterator[str]:
+    """A log to be replayed that is missing, or that the run itself would write over."""
+    key, replay = "config key lm.pretrain.replay", config["lm"]["pretrain"]["replay"]
+    if replay is None:
+        return
+    folder = f"results/{config['run']}/"
+    if os.path.normpath(replay).startswith(os.path.normpath(folder) + os.sep):
+        yield f"{key}: {replay} is a result of this run; give the run another name (config key run)"
+        return
+    for lang, tok in itertools.product(config["languages"], config["lm"]["tokenizers"]):
+        try:
+            path = replay.format(lang=lang, tok=tok)
+        except (KeyError, IndexError, ValueError):
+            yield f"{key}: {replay}: only {{lang}} and {{tok}} can be filled in"
+            return
+        if not Path(path).is_file():
+            yield f"{key}: there is no file {path!r}; name the training_log.parquet of a run"
+            return

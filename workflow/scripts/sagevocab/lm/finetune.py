@@ -310,7 +310,8 @@ def _prepare(
     device: Device,
 ) -> Finetuning:
     seed_torch(seed, INITIAL_WEIGHTS)
-    model = load_model(folder, task, tags).to(device.device)
+    with memory_for("lm.pretrain.layers, hidden"):
+        model = load_model(folder, task, tags).to(device.device)
     longest = longest_input(model.config)
     if settings.max_sequence_length > longest:
         raise UserError(

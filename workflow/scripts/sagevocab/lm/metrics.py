@@ -15,6 +15,13 @@ VALUE_METRICS = ("pearson", "spearman")
 SPAN_METRICS = ("span_f1", "span_precision", "span_recall", "word_accuracy")
 
 
+def fitting_metrics(kind: str, labels: Sequence | None) -> tuple[str, ...]:
+    """Return the metrics that tables can show of a task; without labels it is a regression."""
+    if kind == "tokens":
+        return SPAN_METRICS[:1]
+    return VALUE_METRICS[:1] if labels is None else CLASS_METRICS
+
+
 def class_scores(labels: np.ndarray, predictions: np.ndarray, classes: int) -> dict[str, float]:
     """Return CLASS_METRICS for class numbers in [0, classes).
 

@@ -10,6 +10,7 @@ update, the two in turn) took 1.04 times as long with it at 4 layers, 256 wide, 
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 from collections.abc import Iterator
@@ -26,10 +27,12 @@ from transformers.utils import logging
 
 from sagevocab.lm.encoder import TextEncoder
 from sagevocab.lm.masking import IGNORED
+from sagevocab.state import write_json
 
+TOKENIZER_SETTINGS = "tokenizer_config.json"
 TOKENIZER_FILES = (
     "tokenizer.json",
-    "tokenizer_config.json",
+    TOKENIZER_SETTINGS,
     "special_tokens_map.json",
     "pieces.txt",
 )
@@ -130,7 +133,10 @@ def model_folder(output: Path) -> Iterator[Path]:
 
 
 def save_model(model: RobertaPreLayerNormForMaskedLM, vocabulary: Path, folder: Path) -> None:
-    """Write weights and configuration, and the files of the tokenizer, into `folder`."""
+    """Write weights and configuration, and the files of the tokenizer, into `folder`.
+
+    The tokenizer's longest input becomes the model's, or truncation would leave too much.
+    """
     logging.disable_progress_bar()
     model.save_pretrained(folder)
     # Weights come readable by their owner alone, unlike every other artefact.
@@ -138,3 +144,7 @@ def save_model(model: RobertaPreLayerNormForMaskedLM, vocabulary: Path, folder: 
     for name in TOKENIZER_FILES:
         if (vocabulary / name).is_file():
             shutil.copyfile(vocabulary / name, folder / name)
+    settings = json.loads((folder / TOKENIZER_SETTINGS).read_text(encoding="utf-8"))
+    write_json(
+        folder / TOKENIZER_SETTINGS, settings | {"model_max_length": longest_input(model.config)}
+    )

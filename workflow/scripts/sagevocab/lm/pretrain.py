@@ -51,6 +51,7 @@ from sagevocab.lm.training import (
     Device,
     Learner,
     Progress,
+    check_gpus,
     choose_device,
     compilation_for,
     examples_of,
@@ -252,6 +253,7 @@ def pretrain(
     places = {"shards": shards, "vocabulary": vocabulary, "output": output}
     task = {"name": name, "synthetic": synthetic, "seed": seed}
     if processes > 1 and not in_team():
+        check_gpus(gpus)
         paths = {key: _text(path) for key, path in places.items()}
         launch(WORKER, paths | {"settings": asdict(settings)} | task | options, processes)
         return

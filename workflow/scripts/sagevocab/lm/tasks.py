@@ -23,10 +23,8 @@ from sagevocab.errors import UserError
 from sagevocab.lm.encoder import TextEncoder
 from sagevocab.lm.masking import IGNORED
 from sagevocab.lm.metrics import (
-    CLASS_METRICS,
-    SPAN_METRICS,
-    VALUE_METRICS,
     class_scores,
+    fitting_metrics,
     span_scores,
     value_scores,
 )
@@ -53,9 +51,7 @@ class Task:
 
     def __post_init__(self) -> None:
         """Refuse a metric that doesn't fit the kind of task."""
-        fitting = SPAN_METRICS if self.is_tagging else CLASS_METRICS
-        if self.is_regression:
-            fitting = VALUE_METRICS
+        fitting = fitting_metrics(self.kind, self.labels)
         if self.metric not in fitting:
             raise UserError(
                 f"task_settings.{self.name}.metric: {self.metric} does not fit this task; choose "

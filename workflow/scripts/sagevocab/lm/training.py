@@ -118,16 +118,21 @@ def choose_device(gpus: int, precision: str, threads: int, local_rank: int = 0) 
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true" if threads > 1 else "false")
     if not gpus:
         return Device(torch.device("cpu"), "fp32" if precision == "auto" else precision)
+    check_gpus(gpus)
+    device = torch.device("cuda", local_rank)
+    torch.cuda.set_device(device)
+    torch.set_float32_matmul_precision("high")
+    return Device(device, _fastest_precision(device) if precision == "auto" else precision)
+
+
+def check_gpus(gpus: int) -> None:
+    """Raise UserError if torch sees fewer GPUs."""
     found = torch.cuda.device_count() if torch.cuda.is_available() else 0
     if found < gpus:
         raise UserError(
             f"lm.gpus: {gpus}, but torch sees {found or 'no'} GPU{'s' if found > 1 else ''}; set "
             f"lm.gpus: {found}" + ("" if found else " to train on the CPU")
         )
-    device = torch.device("cuda", local_rank)
-    torch.cuda.set_device(device)
-    torch.set_float32_matmul_precision("high")
-    return Device(device, _fastest_precision(device) if precision == "auto" else precision)
 
 
 def _fastest_precision(device: torch.device) -> str:
