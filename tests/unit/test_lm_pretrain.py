@@ -217,7 +217,9 @@ def test_a_killed_run_resumes_to_the_same_bytes(corpus, tmp_path):
     assert not state.exists()
 
 
-def test_a_checkpoint_of_other_settings_is_not_resumed(corpus, tmp_path, caplog, monkeypatch):
+def test_a_checkpoint_of_other_settings_is_neither_resumed_nor_lost(
+    corpus, tmp_path, caplog, monkeypatch
+):
     state = tmp_path / "state"
 
     def killed(*arguments):
@@ -230,9 +232,11 @@ def test_a_checkpoint_of_other_settings_is_not_resumed(corpus, tmp_path, caplog,
     assert list(state.glob("update-*"))
     monkeypatch.undo()
     caplog.set_level("INFO")
-    other = train(corpus, tmp_path / "m", arguments=arguments, learning_rate=1e-4)
+    with pytest.raises(UserError, match="of a training with other lm.pretrain.learning_rate, sch"):
+        train(corpus, tmp_path / "m", arguments=arguments, learning_rate=1e-4)
     assert "resuming" not in caplog.text
-    assert weights(other) == weights(train(corpus, tmp_path / "n", learning_rate=1e-4))
+    train(corpus, tmp_path / "m", arguments=arguments, micro_batch=2, checkpoint_minutes=1.0)
+    assert "resuming after" in caplog.text
 
 
 def test_a_budget_in_hours_ends_in_time_and_is_replayed_from_its_log(corpus, tmp_path):

@@ -163,6 +163,15 @@ def _part_digest(part: Any) -> bytes:
     return hashlib.sha256(data).digest()
 
 
+_MARK = "fingerprint"
+
+
+def is_claimed(folder: Path, fingerprint: str) -> bool:
+    """Tell whether the folder of a `ResumableState` belongs to `fingerprint`."""
+    mark = folder / _MARK
+    return mark.exists() and mark.read_text(encoding="utf-8") == fingerprint
+
+
 class ResumableState:
     """Named sets of arrays in a folder outside every rule's outputs.
 
@@ -179,13 +188,12 @@ class ResumableState:
 
     @staticmethod
     def _claim(folder: Path, fingerprint: str) -> None:
-        mark = folder / "fingerprint"
-        if mark.exists() and mark.read_text(encoding="utf-8") == fingerprint:
+        if is_claimed(folder, fingerprint):
             return
         if folder.exists():
             log.info("%s: progress of other inputs, settings or code is discarded", folder)
             shutil.rmtree(folder)
-        write_text(mark, fingerprint)
+        write_text(folder / _MARK, fingerprint)
 
     @property
     def folder(self) -> Path | None:

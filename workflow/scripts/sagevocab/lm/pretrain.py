@@ -16,7 +16,7 @@ from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from contextlib import closing
 from dataclasses import asdict, dataclass, fields
 from pathlib import Path
@@ -53,6 +53,7 @@ from sagevocab.lm.training import (
     Progress,
     check_gpus,
     choose_device,
+    claim_state,
     compilation_for,
     examples_of,
     generator,
@@ -61,13 +62,15 @@ from sagevocab.lm.training import (
     seed_torch,
 )
 from sagevocab.provenance import source_digest
-from sagevocab.state import ResumableState, fingerprint, write_parquet, write_text
+from sagevocab.state import fingerprint, write_parquet, write_text
 
 log = logging.getLogger(__name__)
 
 WORKER = "sagevocab.lm.worker"
 ALONE = Team()
 
+# Settings that a run may be resumed with other values of.
+FREE = ("checkpoint_minutes", "replay", "micro_batch", "validation_batch")
 ARCHITECTURE = (
     "layers",
     "hidden",
@@ -288,9 +291,8 @@ def _pretrain(
     train, heldout = open_rows(Path(shards), encoder, settings)
     schedule = _schedule(settings, replay)
     run = prepare_run(settings, seed, encoder, train, heldout, device, team)
-    checkpoints, progress = _resume(
-        run, _fingerprint(run, Path(shards), schedule), state_dir, checkpoint_updates
-    )
+    parts = _parts(run, Path(shards), schedule)
+    checkpoints, progress = _resume(run, parts, state_dir, checkpoint_updates)
     _announce(run)
     with closing(Live(live if team.leads else None)) as shown, closing(run.batches):
         journal = _train(run, schedule, progress, checkpoints, shown)
@@ -306,14 +308,14 @@ def _pretrain(
 
 def _resume(
     run: Pretraining,
-    mark: str,
+    parts: Mapping[str, Any],
     state_dir: str | Path | None,
     checkpoint_updates: int | None,
 ) -> tuple[Checkpoints, Progress]:
     """Open the checkpoints and load the newest; the first process keeps them, all read them."""
     if not run.team.leads:
         run.team.wait()
-    state = ResumableState(state_dir, mark)
+    state = claim_state(state_dir, parts)
     if run.team.leads:
         run.team.wait()
     seconds = run.settings.checkpoint_minutes * 60
@@ -535,21 +537,21 @@ def _new_model(
         return build_model(encoder, **architecture).to(device.device)
 
 
-def _fingerprint(run: Pretraining, shards: Path, schedule: Schedule) -> str:
-    """Identify a run by what its weights depend on.
+def _parts(run: Pretraining, shards: Path, schedule: Schedule) -> dict[str, Any]:
+    """Return what the weights of a run depend on.
 
-    How often it is saved and how many devices share it are not among that: a run may go on with
-    another number of them, with the same order, masks and schedule.
+    How often it is saved, how many rows are in memory at once and how many devices share it are not
+    among that: a run may go on otherwise in these, with the same rows, masks and schedule.
     """
-    return fingerprint(
-        asdict(run.settings) | {"checkpoint_minutes": None, "replay": None},
-        asdict(schedule),
-        run.seed,
-        run.encoder.digest,
-        shards / "train.npy",
-        shards / HELDOUT,
-        source_digest("lm.pretrain"),
-    )
+    settings = {name: value for name, value in asdict(run.settings).items() if name not in FREE}
+    return {
+        **{f"lm.pretrain.{name}": value for name, value in settings.items()},
+        "schedule": fingerprint(asdict(schedule)),
+        "seed": run.seed,
+        "tokenizer": run.encoder.digest,
+        "text": fingerprint(shards / "train.npy", shards / HELDOUT),
+        "code of this program": source_digest("lm.pretrain"),
+    }
 
 
 def _scale(run: Pretraining) -> Scale:

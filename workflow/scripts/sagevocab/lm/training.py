@@ -14,10 +14,11 @@ import math
 import os
 import shutil
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -26,11 +27,19 @@ from safetensors import SafetensorError
 from safetensors.torch import load_file, save_file
 
 from sagevocab.errors import UserError
-from sagevocab.state import ResumableState, read_npz, write_json, write_npz
+from sagevocab.state import (
+    ResumableState,
+    fingerprint,
+    is_claimed,
+    read_npz,
+    write_json,
+    write_npz,
+)
 
 log = logging.getLogger(__name__)
 
 KEPT_CHECKPOINTS = 2
+_NAMES, _PARTS = "update-*", "training.json"
 REPORT_SECONDS = 10.0
 
 PRECISIONS = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
@@ -231,6 +240,38 @@ class Clock:
         return True
 
 
+def claim_state(folder: str | Path | None, parts: Mapping[str, Any]) -> ResumableState:
+    """Open the folder of a training's checkpoints, which is identified by `parts`.
+
+    parts: what its weights depend on, by the name that a user knows it by. Hours of training are
+    nothing to throw away because a key was changed: checkpoints of another training stay.
+
+    Raises:
+        UserError: there are such; names what differs.
+    """
+    mark = fingerprint(dict(parts))
+    if folder is None or is_claimed(Path(folder), mark) or not any(Path(folder).glob(_NAMES)):
+        state = ResumableState(folder, mark)
+    else:
+        raise UserError(
+            f"{folder}: holds the checkpoints of a training with other {_difference(folder, parts)}"
+            "; set that back to go on with it, or delete the folder to begin again"
+        )
+    if state.folder is not None:
+        write_json(state.folder / _PARTS, parts)
+    return state
+
+
+def _difference(folder: str | Path, parts: Mapping[str, Any]) -> str:
+    try:
+        theirs = json.loads((Path(folder) / _PARTS).read_text(encoding="utf-8"))
+    except (OSError, ValueError):
+        return "settings, inputs or code"
+    ours = json.loads(json.dumps(parts))
+    names = [name for name in ours if theirs.get(name) != ours[name]]
+    return ", ".join(names) or "settings, inputs or code"
+
+
 class Checkpoints:
     """The last good states of a run, each a folder that appears whole or not at all.
 
@@ -310,7 +351,7 @@ class Checkpoints:
     def _newest_first(self) -> list[Path]:
         if self._folder is None:
             return []
-        return sorted(self._folder.glob("update-*"), reverse=True)
+        return sorted(self._folder.glob(_NAMES), reverse=True)
 
 
 def _save_tensors(path: Path, tensors: dict[str, torch.Tensor]) -> None:
