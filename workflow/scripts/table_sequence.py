@@ -1,7 +1,6 @@
 """Adapter of rule table_sequence."""
 
-from sagevocab.paper.budgets import budget_note
-from sagevocab.paper.notes import presets_note
+from sagevocab.paper.budgets import model_notes
 from sagevocab.paper.score_intervals import read_scores
 from sagevocab.paper.tables import read_paper_values
 from sagevocab.paper.tables_scores import read_significant, table_sequence
@@ -15,9 +14,6 @@ with job(snakemake):
         labels=dict(zip(params.tokenizers, params.labels, strict=True)),
         paper=read_paper_values(snakemake.input.paper)["tables"]["table_sequence"],
         significant=read_significant(snakemake.input.differences),
-        notes=[
-            budget_note(**params.budget, tasks=params.tasks),
-            presets_note(params.presets.items()),
-        ],
+        notes=model_notes(params.budget, params.tasks, params.presets),
         **snakemake.output,
     )

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sagevocab.paper.notes import presets_note
+
 
 def pretraining_note(pretrain: Mapping[str, Any]) -> str:
     """Return the size of the models and their budget; `pretrain` is the section of that name."""
@@ -12,6 +14,16 @@ def pretraining_note(pretrain: Mapping[str, Any]) -> str:
         f"Pretraining: {pretrain['layers']} layers, {pretrain['hidden']:,} wide, "
         f"{_length(pretrain)}, {100 * pretrain['mask_rate']:g} % of them masked."
     )
+
+
+def model_notes(
+    budget: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]], presets: Mapping[str, str]
+) -> list[str]:
+    """Return what the notes of all tables of scores say: budget, tasks' rows, presets by label.
+
+    budget: the arguments pretrain and finetune of `budget_note`.
+    """
+    return [budget_note(**budget, tasks=tasks), presets_note(presets.items())]
 
 
 def budget_note(
