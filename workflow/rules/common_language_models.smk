@@ -16,6 +16,11 @@ DOWNSTREAM_TABLES = [
     *(["table_hyperparameters_finetuning"] if LM_TOKENIZERS else []),
 ]
 
+# Snakemake does not limit a resource that nobody has declared, and trainings side by side on one
+# machine would share a GPU. Without --jobs N there is no cluster that hands them out.
+if "gpu" not in workflow.global_resources and workflow.global_resources["_nodes"].value is None:
+    workflow.register_resource("gpu", max(1, config["lm"]["gpus"]))
+
 
 def tasks_of(language):
     """Evaluation tasks in a language."""
