@@ -48,7 +48,12 @@ def make_vocabulary(
     return folder
 
 
-def make_shards(folder: Path, lines: list[str] | None = None, sequence_length: int = 16) -> Path:
+def make_shards(
+    folder: Path,
+    lines: list[str] | None = None,
+    sequence_length: int = 16,
+    questions: HeldoutSettings = ASKED,
+) -> Path:
     """Shards of `lines`, with their vocabulary in `folder`/vocabulary."""
     make_vocabulary(folder / "vocabulary")
     write_lines(folder / "train.txt.zst", sentences(120) if lines is None else lines)
@@ -59,6 +64,6 @@ def make_shards(folder: Path, lines: list[str] | None = None, sequence_length: i
         folder / "vocabulary",
         folder / "shards",
         sequence_length=sequence_length,
-        questions=ASKED,
+        questions=questions,
     )
     return folder / "shards"

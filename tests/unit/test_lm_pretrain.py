@@ -20,6 +20,7 @@ from lm_samples import ASKED, PIECES, TINY, make_shards, make_vocabulary
 from sagevocab.errors import UserError
 from sagevocab.lm import pretrain as module
 from sagevocab.lm.encoder import load_encoder
+from sagevocab.lm.heldout import HeldoutSettings
 from sagevocab.lm.masking import IGNORED
 from sagevocab.lm.pretrain import PretrainSettings, pretrain
 from sagevocab.lm.training import Progress, choose_device
@@ -143,6 +144,13 @@ def test_a_synthetic_corpus_is_called_so(corpus, tmp_path):
     model = train(corpus, tmp_path / "m", arguments={"synthetic": True}, steps=1)
     card = (model / "README.md").read_text()
     assert "**Synthetic**" in card
+
+
+def test_a_training_without_held_out_words_says_so(tmp_path):
+    make_shards(tmp_path, questions=HeldoutSettings(lines=0, rate=0.0, seed=0))
+    card = (train(tmp_path, tmp_path / "m", steps=2) / "README.md").read_text()
+    assert "| held-out words | none were asked |" in card
+    assert "nan" not in card
 
 
 def test_equal_seeds_give_equal_bytes_and_others_do_not(corpus, tmp_path):
@@ -355,6 +363,8 @@ def test_too_little_memory_names_the_key(corpus, monkeypatch):
     [
         ({"hours": 1.0, "steps": 5}, "lm.pretrain.hours, steps, tokens: one of them"),
         ({"hours": None}, "lm.pretrain.hours, steps, tokens: one of them"),
+        ({"steps": 0}, "lm.pretrain.hours, steps, tokens: one of them is the budget; set exactly"),
+        ({"steps": 1, "precision": "fp8"}, "lm.pretrain.precision: fp8; known: auto, fp32, fp16"),
         ({"steps": 1, "micro_batch": 33}, "lm.pretrain.micro_batch: 33 does not divide batch"),
         ({"steps": 1, "heads": 7}, "lm.pretrain.heads: 7 does not divide hidden"),
         ({"steps": 1, "layer": 2}, "lm.pretrain.layer: no such key"),

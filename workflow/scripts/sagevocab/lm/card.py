@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
 
 import pandas as pd
@@ -41,11 +42,18 @@ corpus that its vocabulary was trained on.
 | passes over the corpus | {last.epoch:.2f} |
 | peak learning rate | {settings.learning_rate:g} |
 | seed | {seed} |
-| held-out words | {last.heldout_bits_per_character:.4f} bits per character, \
-{last.heldout_word_accuracy:.4f} right |
-| their pieces | {last.heldout_loss:.4f} nats, {last.heldout_accuracy:.4f} right |
+{_heldout(last)}
 
 Every update is a row of `training_log.parquet`, every held-out line and validation one of
 `heldout.parquet`. Models with different vocabularies compare by bits per character and words
 right, not by piece.
 """
+
+
+def _heldout(last: pd.Series) -> str:
+    if math.isnan(last.heldout_loss):
+        return "| held-out words | none were asked |"
+    return f"""\
+| held-out words | {last.heldout_bits_per_character:.4f} bits per character, \
+{last.heldout_word_accuracy:.4f} right |
+| their pieces | {last.heldout_loss:.4f} nats, {last.heldout_accuracy:.4f} right |"""

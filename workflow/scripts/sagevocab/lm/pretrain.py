@@ -46,6 +46,7 @@ from sagevocab.lm.training import (
     DROPOUT,
     INITIAL_WEIGHTS,
     MASKS,
+    PRECISIONS,
     Checkpoints,
     Clock,
     Device,
@@ -137,11 +138,15 @@ class PretrainSettings:
 
     def __post_init__(self) -> None:
         """Refuse values that don't fit together."""
-        if sum(value is not None for value in (self.hours, self.steps, self.tokens)) != 1:
+        budgets = [value for value in (self.hours, self.steps, self.tokens) if value is not None]
+        if len(budgets) != 1 or budgets[0] <= 0:
             raise UserError(
-                "lm.pretrain.hours, steps, tokens: one of them is the budget; set exactly one and "
-                "the others to null"
+                "lm.pretrain.hours, steps, tokens: one of them is the budget; set exactly one, "
+                "above 0, and the others to null"
             )
+        if self.precision not in ("auto", *PRECISIONS):
+            known = ", ".join(PRECISIONS)
+            raise UserError(f"lm.pretrain.precision: {self.precision}; known: auto, {known}")
         for key, whole in (("micro_batch", "batch"), ("heads", "hidden")):
             part, value = getattr(self, key), getattr(self, whole)
             if value % part:

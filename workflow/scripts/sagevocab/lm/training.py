@@ -405,7 +405,9 @@ def memory_for(key: str) -> Iterator[None]:
     except (RuntimeError, MemoryError) as error:  # OutOfMemoryError is a RuntimeError
         if not _is_about_memory(error):
             raise
-        raise UserError(f"{key}: too little memory on the device; set a smaller one") from error
+        raise UserError(
+            f"{key}: too little memory on the device; set a smaller one, or a smaller model"
+        ) from error
 
 
 @contextmanager
