@@ -17,7 +17,8 @@ DOWNSTREAM_TABLES = [
 ]
 
 # Snakemake does not limit a resource that nobody has declared, and trainings side by side on one
-# machine would share a GPU. Without --jobs N there is no cluster that hands them out.
+# machine would share its GPU, or wait for one while they hold cores. Without --jobs N there is no
+# cluster that hands them out.
 if "gpu" not in workflow.global_resources and workflow.global_resources["_nodes"].value is None:
     workflow.register_resource("gpu", max(1, config["lm"]["gpus"]))
 

@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
+from sagevocab.lm.cards import claimed_gpus
 from sagevocab.lm.pretrain import PretrainSettings, pretrain
 from sagevocab.provenance import job
 
-with job(snakemake):
+with job(snakemake), claimed_gpus(snakemake.params.gpus):
     settings = PretrainSettings.from_config(snakemake.params.settings)
     pretrain(
         Path(snakemake.input.shards).parent,
