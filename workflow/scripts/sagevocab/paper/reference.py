@@ -239,10 +239,10 @@ def _differences(
 
 
 def _setting_table(usual: str, rows: Sequence[tuple[str, Any, Any]]) -> list[str]:
+    if not rows:
+        return []
     head = [f"| key | {usual} | here |", "| --- | --- | --- |"]
-    return [*head, *(f"| `{key}` | {first} | {second} |" for key, first, second in rows)] * bool(
-        rows
-    )
+    return [*head, *(f"| `{key}` | {first} | {second} |" for key, first, second in rows)]
 
 
 def _shown(value: Any) -> str:
