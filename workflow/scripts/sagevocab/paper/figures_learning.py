@@ -98,15 +98,15 @@ def _draw_language(
     columns = [_axis(axis, panel) for axis in AXES]
     for name, row in rows.items():
         row[0].set_ylabel(_ROWS[name].format(baseline=baseline))
-        for axes, axis, (_, unit) in zip(row, AXES, columns, strict=True):
+        for axes, axis, (_, unit, largest) in zip(row, AXES, columns, strict=True):
             for label, style in styles.items():
                 if name == "difference" and label == baseline:
                     axes.axhline(0, linewidth=0.8, **style.curve)
                     continue
                 other = panel[baseline] if name == "difference" else None
                 _draw_tokenizer(axes, name, panel[label], other, weights, axis, unit, style)
-            _dress(axes)
-    for axes, (name, _) in zip(row, columns, strict=True):
+            _dress(axes, largest)
+    for axes, (name, *_) in zip(row, columns, strict=True):
         axes.set_xlabel(name)
 
 
@@ -144,19 +144,20 @@ def _values(
     return curve.at[axis].to_numpy(), factor * QUANTITIES[name](curve, weights)
 
 
-def _dress(axes: Axes) -> None:
-    axes.set_xlim(left=0)
+def _dress(axes: Axes, largest: float) -> None:
+    # The same for all panels above one another, also where differences end before the curves do.
+    axes.set_xlim(0, 1.03 * largest)
     axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
     axes.locator_params(axis="x", nbins=4)
     axes.locator_params(axis="y", nbins=4)
 
 
-def _axis(axis: str, panel: Mapping[str, Sequence[Curve]]) -> tuple[str, float]:
-    """Return the name of an axis with its unit, and the unit's size."""
+def _axis(axis: str, panel: Mapping[str, Sequence[Curve]]) -> tuple[str, float, float]:
+    """Return the name of an axis with its unit, the unit's size, and the largest value in it."""
     largest = max(curve.at[axis].max() for curves in panel.values() for curve in curves)
     title, units = _UNITS[axis]
     for limit, size, unit in units:
         if largest < limit:
-            return f"{title} ({unit})" if unit else title, size
+            return f"{title} ({unit})" if unit else title, size, largest / size
     size, unit = _LARGEST[axis]
-    return f"{title} ({unit})", size
+    return f"{title} ({unit})", size, largest / size
