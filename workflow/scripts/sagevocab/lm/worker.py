@@ -3,6 +3,7 @@
 By hand, with a JSON file of `pretrain`'s arguments:
 
     torchrun --standalone --nproc-per-node 2 -m sagevocab.lm.worker arguments.json
+    accelerate launch --num_processes 2 -m sagevocab.lm.worker arguments.json
 """
 
 from __future__ import annotations
