@@ -285,7 +285,7 @@ def compare(workload: Workload, options: argparse.Namespace) -> Iterator[Compari
     import training_measures as measures
 
     from sagevocab.lm.finetune import FinetuneSettings
-    from sagevocab.lm.pretrain import PretrainSettings
+    from sagevocab.lm.settings import PretrainSettings
 
     device = measures.device_of(options.device, options.precision, options.threads)
     shape = dict(workload.shape)

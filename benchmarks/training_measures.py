@@ -44,7 +44,8 @@ from sagevocab.lm.encoder import load_encoder
 from sagevocab.lm.finetune import FinetuneSettings, Finetuning
 from sagevocab.lm.masking import masked_per_row
 from sagevocab.lm.model import build_model
-from sagevocab.lm.pretrain import Pretraining, PretrainSettings
+from sagevocab.lm.pretrain import Pretraining
+from sagevocab.lm.settings import PretrainSettings
 from sagevocab.lm.shards import Shard, build_shards
 from sagevocab.lm.tasks import Examples, Task, encode_texts
 from sagevocab.lm.throughput import flops_per_update, peak_flops
@@ -521,7 +522,7 @@ def _finetuning_order(settings: FinetuneSettings, count: int, plan: Plan) -> Ite
             "more, or fewer --finetuning-updates"
         )
     for update in range(plan.total()):
-        yield finetune.examples_of(settings, update, count, SEED)
+        yield finetune.examples_in_epoch(settings, update, count, SEED)
 
 
 @dataclass(frozen=True)

@@ -9,12 +9,13 @@ from pathlib import Path
 import pytest
 import torch
 
+from sagevocab.errors import UserError
 from sagevocab.lm import cards
 from sagevocab.lm.cards import VISIBLE, claimed_gpus, visible_gpus
 
 HOLDER = """
-import sys, torch
-torch.cuda.device_count = lambda: 4
+import os, sys, torch
+torch.cuda.device_count = lambda: 3 if "CUDA_VISIBLE_DEVICES" in os.environ else 4
 from sagevocab.lm.cards import claimed_gpus
 with claimed_gpus(int(sys.argv[1])):
     print("ready", flush=True)
@@ -28,7 +29,12 @@ def machine(monkeypatch, tmp_path) -> None:
     monkeypatch.setattr(cards, "gettempdir", lambda: str(tmp_path))
     monkeypatch.setattr(cards, "WAIT_SECONDS", 0.05)
     monkeypatch.delenv(VISIBLE, raising=False)
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)
+    monkeypatch.setattr(torch.cuda, "device_count", counted)
+
+
+def counted() -> int:
+    """What torch counts through NVML: the variable is read again every time."""
+    return len(os.environ[VISIBLE].split(",")) if VISIBLE in os.environ else 4
 
 
 def taken(*counts: int) -> list[str]:
@@ -50,7 +56,6 @@ def test_jobs_side_by_side_have_cards_of_their_own():
 
 def test_the_names_are_those_of_the_cards_that_the_user_leaves_visible(monkeypatch):
     monkeypatch.setenv(VISIBLE, "5, GPU-8932f937")
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     assert visible_gpus() == ["5", "GPU-8932f937"]
     with claimed_gpus(1):
         assert os.environ[VISIBLE] == "5"
@@ -62,6 +67,12 @@ def test_a_job_that_sees_no_more_than_it_needs_takes_them_as_they_are(found, cou
     monkeypatch.setattr(torch.cuda, "device_count", lambda: found)
     with claimed_gpus(count), claimed_gpus(count):
         assert VISIBLE not in os.environ
+
+
+def test_a_choice_that_would_have_no_effect_is_an_error(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)  # without NVML
+    with pytest.raises(UserError, match=r"^lm\.gpus: of 4 GPUs 1 cannot be chosen here"):
+        taken(1)
 
 
 def test_what_was_visible_is_visible_again_after_an_error():

@@ -15,8 +15,15 @@ from lm_samples import TINY, make_shards
 from sagevocab.errors import UserError
 from sagevocab.lm import finetune as module
 from sagevocab.lm.encoder import load_encoder
-from sagevocab.lm.finetune import FinetuneSettings, examples_of, finetune, load_model, load_splits
-from sagevocab.lm.pretrain import PretrainSettings, pretrain
+from sagevocab.lm.finetune import (
+    FinetuneSettings,
+    examples_in_epoch,
+    finetune,
+    load_model,
+    load_splits,
+)
+from sagevocab.lm.pretrain import pretrain
+from sagevocab.lm.settings import PretrainSettings
 from sagevocab.lm.tasks import Task
 from sagevocab.lm.training import choose_device
 
@@ -168,6 +175,40 @@ def test_a_resumed_run_ends_with_the_same_bytes(model, splits, tmp_path, monkeyp
     assert not (tmp_path / "state").exists()
 
 
+@pytest.mark.parametrize("changed", ["train", "validation", "precision"])
+def test_a_run_on_other_rows_or_in_another_precision_begins_anew(
+    model, splits, tmp_path, monkeypatch, caplog, changed
+):
+    paths = [str(tmp_path / name) for name in ("train", "validation")]
+    for source, path in zip(splits[CLASSES.name], paths, strict=True):
+        pd.read_parquet(source).to_parquet(path)
+    arguments = {"state_dir": tmp_path / "state", "checkpoint_updates": 7}
+    folder = tmp_path / "scores"
+
+    def killed(*arguments):
+        raise KeyboardInterrupt
+
+    def start(**more) -> None:
+        given = arguments | more
+        run(str(model), {CLASSES.name: paths}, CLASSES, folder, arguments=given, epochs=1)
+
+    monkeypatch.setattr(module, "predict", killed)
+    with pytest.raises(KeyboardInterrupt):
+        start()
+    caplog.set_level("INFO")
+    with pytest.raises(KeyboardInterrupt):
+        start()
+    assert "resuming after 14 updates" in caplog.text
+    caplog.clear()
+    if changed != "precision":
+        path = tmp_path / changed
+        rows = pd.read_parquet(path)
+        rows.assign(label=1 - rows["label"]).to_parquet(path)
+    with pytest.raises(KeyboardInterrupt):
+        start(precision="bf16" if changed == "precision" else "auto")
+    assert "resuming" not in caplog.text
+
+
 def prepared(model, splits, task, **overrides):
     settings = FinetuneSettings(**(QUICK | overrides))
     encoder = load_encoder(model)
@@ -222,10 +263,10 @@ def test_the_loss_is_that_of_transformers(model, splits):
 def test_an_epoch_shows_every_example_once():
     settings = FinetuneSettings(batch=4, accumulation=2)
     assert settings.updates_per_epoch(21) == 3
-    epoch = [examples_of(settings, update, 21, seed=1) for update in range(3)]
+    epoch = [examples_in_epoch(settings, update, 21, seed=1) for update in range(3)]
     assert [len(part) for part in epoch] == [8, 8, 5]
     assert sorted(np.concatenate(epoch)) == list(range(21))
-    again = [examples_of(settings, update, 21, seed=1) for update in range(3, 6)]
+    again = [examples_in_epoch(settings, update, 21, seed=1) for update in range(3, 6)]
     assert np.concatenate(epoch).tolist() != np.concatenate(again).tolist()
 
 

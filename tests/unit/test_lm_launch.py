@@ -14,19 +14,22 @@ from sagevocab.lm import launch as module
 from sagevocab.lm.launch import LAUNCHED, launch
 from sagevocab.provenance import PACKAGE
 
-# One worker fails, the other would wait for ever.
+# One worker fails, the other waits for it.
 WORKER = """
-import logging, os, sys, time
+import logging, os, signal
 from sagevocab.errors import UserError
 from sagevocab.lm.launch import worker
-with worker() as arguments:
-    logging.getLogger("sagevocab.lm.team").info("process %s is here", os.environ["RANK"])
-    open(f"{arguments['folder']}/{os.environ['RANK']}", "w").write(str(os.getpid()))
-    while len(os.listdir(arguments["folder"])) < 2:
-        time.sleep(0.01)
-    if os.environ["RANK"] == "1":
+from sagevocab.lm.team import joined_team
+with worker() as arguments, joined_team(0) as team:
+    logging.getLogger("sagevocab.lm.team").info("process %s is here", team.rank)
+    open(f"{arguments['folder']}/{team.rank}", "w").write(str(os.getpid()))
+    team.wait()
+    if team.rank == 1 and arguments["killed"]:
+        os.kill(os.getpid(), signal.SIGKILL)
+    if team.rank == 1:
         raise UserError("lm.pretrain.batch: too many")
-    time.sleep(3600)
+    while True:
+        team.wait()
 """
 
 
@@ -37,14 +40,24 @@ def is_running(pid: int) -> bool:
         return False
 
 
-def test_an_error_of_one_ends_all_with_one_line(tmp_path, monkeypatch, caplog, capfd):
+@pytest.mark.parametrize(
+    ("killed", "expected"),
+    [
+        (False, "lm.pretrain.batch: too many"),
+        (True, "lm.gpus: signal 9 ended one of the training processes, and so all of them; "),
+    ],
+)
+def test_an_error_of_one_ends_all_with_one_line(
+    killed, expected, tmp_path, monkeypatch, caplog, capfd
+):
     (tmp_path / "failing_worker.py").write_text(WORKER)
     (tmp_path / "pids").mkdir()
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     caplog.set_level("INFO")
     with pytest.raises(UserError) as error:
-        launch("failing_worker", {"folder": str(tmp_path / "pids")}, 2)
-    assert str(error.value) == "lm.pretrain.batch: too many"
+        launch("failing_worker", {"folder": str(tmp_path / "pids"), "killed": killed}, 2)
+    assert str(error.value).startswith(expected)
+    assert "\n" not in str(error.value)
     told = [(record.name, record.getMessage()) for record in caplog.records]
     assert told == [("sagevocab.lm.team", "process 0 is here")]
     assert capfd.readouterr() == ("", "")

@@ -21,13 +21,15 @@ from sagevocab.errors import UserError
 from sagevocab.lm import pretrain as module
 from sagevocab.lm.encoder import load_encoder
 from sagevocab.lm.heldout import HeldoutSettings
-from sagevocab.lm.masking import IGNORED
-from sagevocab.lm.pretrain import PretrainSettings, pretrain
+from sagevocab.lm.masking import IGNORED, MaskedRows
+from sagevocab.lm.pretrain import pretrain
+from sagevocab.lm.settings import PretrainSettings
 from sagevocab.lm.training import Progress, choose_device
 
 SCRIPT = """
 import json, sys
-from sagevocab.lm.pretrain import PretrainSettings, pretrain
+from sagevocab.lm.pretrain import pretrain
+from sagevocab.lm.settings import PretrainSettings
 pretrain(*sys.argv[1:4], PretrainSettings(**json.loads(sys.argv[4])), name="x", seed=1,
          state_dir=sys.argv[5], checkpoint_updates=5)
 """
@@ -68,6 +70,10 @@ def run_of(corpus: Path, **overrides) -> module.Pretraining:
     encoder = load_encoder(corpus / "vocabulary")
     train, heldout = module.open_rows(corpus / "shards", encoder, settings)
     return module.prepare_run(settings, 1, encoder, train, heldout, choose_device(0, "auto", 1))
+
+
+def batch_of(run: module.Pretraining, update: int) -> MaskedRows:
+    return module.masked_batch(run.settings, run.train, run.encoder, run.seed, update)
 
 
 def test_the_folder_loads_with_the_hub_classes(model):
@@ -161,7 +167,7 @@ def test_equal_seeds_give_equal_bytes_and_others_do_not(corpus, tmp_path):
 
 def test_the_loss_is_that_of_transformers(corpus):
     run = run_of(corpus, dropout=0.0, attention_dropout=0.0)
-    batch = module.batch_of(run, 0)
+    batch = batch_of(run, 0)
     labels = np.full(batch.inputs.shape, IGNORED)
     np.put_along_axis(labels, batch.positions, batch.labels, axis=1)
     theirs = run.model(
@@ -243,7 +249,10 @@ def test_a_checkpoint_of_other_settings_is_neither_resumed_nor_lost(
     with pytest.raises(UserError, match="of a training with other lm.pretrain.learning_rate, sch"):
         train(corpus, tmp_path / "m", arguments=arguments, learning_rate=1e-4)
     assert "resuming" not in caplog.text
-    train(corpus, tmp_path / "m", arguments=arguments, micro_batch=2, checkpoint_minutes=1.0)
+    with pytest.raises(UserError, match="of a training with other lm.pretrain.precision;"):
+        train(corpus, tmp_path / "m", arguments=arguments, precision="bf16")
+    free = {"micro_batch": 2, "checkpoint_minutes": 1.0, "precision": "fp32"}  # what auto was
+    train(corpus, tmp_path / "m", arguments=arguments, **free)
     assert "resuming after" in caplog.text
 
 
@@ -283,7 +292,7 @@ def test_batches_made_ahead_are_those_of_their_update(corpus):
     run = run_of(corpus)
     for update in (0, 1, 2, 7, 0):
         found = run.batches.take(update)
-        expected = module.batch_of(run, update)
+        expected = batch_of(run, update)
         assert found.inputs.tolist() == expected.inputs.tolist()
         assert found.labels.tolist() == expected.labels.tolist()
     assert run.batches.waited > 0

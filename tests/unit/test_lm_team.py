@@ -23,7 +23,8 @@ from sagevocab.lm import pretrain as module
 from sagevocab.lm.batches import prepare
 from sagevocab.lm.encoder import load_encoder
 from sagevocab.lm.masking import MaskedRows
-from sagevocab.lm.pretrain import PretrainSettings, pretrain
+from sagevocab.lm.pretrain import pretrain
+from sagevocab.lm.settings import PretrainSettings
 from sagevocab.lm.team import Team, even_parts, in_team
 from sagevocab.lm.training import Checkpoints, choose_device
 

@@ -8,7 +8,7 @@ from lm_samples import TINY, make_vocabulary
 from sagevocab.lm import throughput
 from sagevocab.lm.encoder import load_encoder
 from sagevocab.lm.model import build_model, masked_logits
-from sagevocab.lm.pretrain import ARCHITECTURE
+from sagevocab.lm.settings import ARCHITECTURE
 from sagevocab.lm.throughput import PEAKS, flops_per_update, known_card, peak_flops
 
 
@@ -56,6 +56,10 @@ def test_the_papers_update_is_about_six_operations_a_weight_and_token():
         ("NVIDIA GeForce RTX 4090 Laptop GPU", None),
         ("NVIDIA A100-SXM4-40GB MIG 3g.20gb", None),
         ("NVIDIA A10G", None),
+        ("NVIDIA A10-8Q", None),
+        ("GRID A100-10C", None),
+        ("NVIDIA H200 NVL", None),
+        ("NVIDIA H100 NVL", "H100 NVL"),
         ("", None),
     ],
 )

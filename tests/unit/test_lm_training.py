@@ -130,6 +130,20 @@ def test_the_last_two_are_kept_and_a_damaged_one_is_passed_over(tmp_path):
     assert restored(tmp_path)[1].updates == 3
 
 
+def test_damaged_checkpoints_do_not_push_good_ones_out(tmp_path):
+    saved(tmp_path, 4)
+    (tmp_path / ".update-000000009.partial").mkdir()
+    for path in tmp_path.glob("update-*/progress.json"):
+        path.write_text("{")
+    learner = learner_of(small_model())
+    checkpoints = Checkpoints(ResumableState(tmp_path, "mine"), learner)
+    assert checkpoints.restore().updates == 0
+    checkpoints.save(Progress(updates=2))
+    folders = [path.name for path in tmp_path.iterdir() if path.is_dir()]
+    assert folders == ["update-000000002"]
+    assert restored(tmp_path)[1].updates == 2
+
+
 def test_a_half_written_checkpoint_is_no_checkpoint(tmp_path):
     saved(tmp_path, 1)
     (tmp_path / "update-000000001").rename(tmp_path / ".update-000000002.partial")

@@ -13,6 +13,7 @@ import yaml
 from sagevocab.config import changed_settings, missing_files
 from sagevocab.data.catalogue import load_catalogue, local_files, resolve_source
 from sagevocab.errors import UserError
+from sagevocab.lm.settings import FREE
 from sagevocab.provenance import source_digest
 from sagevocab.vocab.presets import DEFAULT_PRESET, overrides, reading_settings
 from snakemake.exceptions import WorkflowError

@@ -23,6 +23,15 @@ if "gpu" not in workflow.global_resources and workflow.global_resources["_nodes"
     workflow.register_resource("gpu", max(1, config["lm"]["gpus"]))
 
 
+def pretraining_settings():
+    """What a finished model depends on of `lm.pretrain`.
+
+    The other keys are about speed and memory. The adapter reads them from the configuration, since
+    no model need be trained again because Snakemake sees them change.
+    """
+    return {key: value for key, value in config["lm"]["pretrain"].items() if key not in FREE}
+
+
 def tasks_of(language):
     """Evaluation tasks in a language."""
     return [name for name in TASKS if setting("task_settings", name)["language"] == language]

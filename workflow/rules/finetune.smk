@@ -39,8 +39,6 @@ rule finetune_model:
             for key in ("kind", "metric", "labels")
         },
         precision=config["lm"]["pretrain"]["precision"],
-        checkpoint_minutes=config["lm"]["pretrain"]["checkpoint_minutes"],
-        gpus=min(config["lm"]["gpus"], 1),
         state_dir=state("scores/{lang}/{tok}/{task}/{seed}"),
         code=library_digest("lm.finetune"),
     script:

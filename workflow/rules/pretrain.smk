@@ -78,11 +78,10 @@ rule pretrain_model:
         # A budget in updates or tokens has no known duration: two days, unless a profile says.
         runtime=120 + int(60 * (config["lm"]["pretrain"]["hours"] or 46)),
     params:
-        settings=config["lm"]["pretrain"],
+        settings=pretraining_settings(),
         name=lambda wildcards: f"{wildcards.lang}/{wildcards.tok} ({RUN})",
         synthetic=lambda wildcards: synthetic_language(wildcards.lang),
         seed=config["seed"],
-        gpus=config["lm"]["gpus"],
         state_dir=state("models/{lang}/{tok}"),
         live=result("logs/pretrain_model/{lang}.{tok}"),
         artefact=result("models/{lang}/{tok}"),

@@ -8,7 +8,7 @@ from sagevocab.lm.finetune import FinetuneSettings, finetune
 from sagevocab.lm.tasks import Task
 from sagevocab.provenance import job
 
-with job(snakemake), claimed_gpus(snakemake.params.gpus), task_errors(snakemake.wildcards.task):
+with job(snakemake), claimed_gpus(snakemake.resources.gpu), task_errors(snakemake.wildcards.task):
     names, task = snakemake.wildcards, snakemake.params.task
     labels = None if task["labels"] is None else tuple(task["labels"])
     finetune(
@@ -24,7 +24,7 @@ with job(snakemake), claimed_gpus(snakemake.params.gpus), task_errors(snakemake.
         seed=int(names.seed),
         precision=snakemake.params.precision,
         threads=snakemake.threads,
-        gpus=snakemake.params.gpus,
+        gpus=snakemake.resources.gpu,
         state_dir=snakemake.params.state_dir,
-        checkpoint_minutes=snakemake.params.checkpoint_minutes,
+        checkpoint_minutes=snakemake.config["lm"]["pretrain"]["checkpoint_minutes"],
     )

@@ -3,12 +3,10 @@
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING
 
 import pandas as pd
 
-if TYPE_CHECKING:
-    from sagevocab.lm.pretrain import PretrainSettings
+from sagevocab.lm.settings import PretrainSettings
 
 
 def card(
@@ -40,7 +38,7 @@ corpus that its vocabulary was trained on.
 |---|---|
 | updates | {len(frame):,} of {settings.batch:,} sequences of {settings.sequence_length} tokens |
 | passes over the corpus | {last.epoch:.2f} |
-| peak learning rate | {settings.learning_rate:g} |
+| largest learning rate | {frame.learning_rate.max():.3g} |
 | seed | {seed} |
 {_heldout(last)}
 

@@ -14,6 +14,8 @@ from tempfile import gettempdir
 
 import torch
 
+from sagevocab.errors import UserError
+
 log = logging.getLogger(__name__)
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
@@ -22,11 +24,14 @@ WAIT_SECONDS = 5.0
 
 @contextmanager
 def claimed_gpus(count: int) -> Iterator[None]:
-    """Show torch only `count` GPUs that no other job of this user has, for as long as this lasts.
+    """Show torch only `count` GPUs that no other job in here has, for as long as this lasts.
 
     Waits until there are so many. A job that sees no more than it needs was given them, by a batch
-    system or because the machine has no others, and takes them as they are. Enter it before torch
-    touches a GPU: the variable that hides the others is read once.
+    system or because the machine has no others, and takes them as they are, without a claim. Enter
+    it before torch touches a GPU: the variable that hides the others is read once.
+
+    Raises:
+        UserError: the system counts GPUs in a way that fixes the choice.
     """
     cards = visible_gpus() if count else []
     if len(cards) <= count:
@@ -37,11 +42,21 @@ def claimed_gpus(count: int) -> Iterator[None]:
         os.environ[VISIBLE] = ",".join(_claim(cards, count, claims))
         log.info("%s=%s", VISIBLE, os.environ[VISIBLE])
         try:
+            _check_choice(count)
             yield
         finally:
             os.environ.pop(VISIBLE, None)
             if before is not None:
                 os.environ[VISIBLE] = before
+
+
+def _check_choice(count: int) -> None:
+    found = torch.cuda.device_count()
+    if found != count:
+        raise UserError(
+            f"lm.gpus: of {found} GPUs {count} cannot be chosen here (NVIDIA's management library "
+            f"does not answer); start snakemake with {VISIBLE} set to as many as lm.gpus"
+        )
 
 
 def visible_gpus() -> list[str]:

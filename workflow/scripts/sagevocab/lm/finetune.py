@@ -224,7 +224,7 @@ def load_splits(
     return splits, tags
 
 
-def examples_of(settings: FinetuneSettings, update: int, count: int, seed: int) -> np.ndarray:
+def examples_in_epoch(settings: FinetuneSettings, update: int, count: int, seed: int) -> np.ndarray:
     """Return which of `count` examples an update sees; none is seen twice in an epoch."""
     epoch, place = divmod(update, settings.updates_per_epoch(count))
     size = settings.batch * settings.accumulation
@@ -233,7 +233,7 @@ def examples_of(settings: FinetuneSettings, update: int, count: int, seed: int) 
 
 def train_on(run: Finetuning, examples: Examples, update: int, rate: float) -> float:
     """Do one update, `batch` examples at a time; return the mean loss."""
-    chosen = examples_of(run.settings, update, len(examples), run.seed)
+    chosen = examples_in_epoch(run.settings, update, len(examples), run.seed)
     batches = np.split(chosen, range(run.settings.batch, len(chosen), run.settings.batch))
     padded = [examples.padded(batch, run.encoder.pad) for batch in batches]
     targets = max(1, sum(_target_count(run.task, batch["targets"]) for batch in padded))
@@ -393,11 +393,14 @@ def _tags(run: Finetuning, examples: Examples, logits: list[np.ndarray]) -> list
 def _fingerprint(
     run: Finetuning, model: str | Path, train: str | Path, validation: str | Path
 ) -> str:
-    task, settings = asdict(run.task), asdict(run.settings)
-    code = source_digest("lm.finetune")
-    weights = model / WEIGHTS
     return fingerprint(
-        task, settings, run.seed, run.encoder.digest, weights, train, validation, code
+        asdict(run.task),
+        asdict(run.settings),
+        run.seed,
+        run.encoder.digest,
+        run.device.precision,
+        *(Path(path) for path in (Path(model) / WEIGHTS, train, validation)),
+        source_digest("lm.finetune"),
     )
 
 

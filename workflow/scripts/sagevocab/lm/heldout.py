@@ -12,7 +12,8 @@ Language Model Scoring"). Pass j over a line shows the first j - 1 pieces of eac
 the others and scores piece j of each word that has one.
 
 An asked word with an unknown piece, without a piece, or behind the longest row is left out under
-the tokenizer at hand. Comparisons pair the lines for which two tokenizers leave the same.
+the tokenizer at hand. Comparisons pair the lines of which two tokenizers keep as many words and
+characters.
 """
 
 from __future__ import annotations

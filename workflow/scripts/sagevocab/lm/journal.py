@@ -10,11 +10,10 @@ from dataclasses import dataclass
 import pandas as pd
 
 from sagevocab.lm.live import Live
-from sagevocab.lm.training import Clock, Progress, hours_minutes_seconds
+from sagevocab.lm.training import REPORT_SECONDS, Clock, Progress, hours_minutes_seconds
 
 log = logging.getLogger(__name__)
 
-REPORT_SECONDS = 10.0
 LIVE_SECONDS = 60.0
 WINDOW_SECONDS = 30.0
 VALIDATION = (

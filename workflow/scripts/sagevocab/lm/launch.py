@@ -92,17 +92,25 @@ def _relay(line: str) -> None:
 
 def _error(folder: Path, code: int) -> Exception:
     """Say what went wrong in the worker that failed first."""
-    if (folder / "error.json").exists():
-        told = json.loads((folder / "error.json").read_text(encoding="utf-8"))
-        return UserError(told["text"]) if told["clear"] else RuntimeError(told["text"])
+    told = _told(folder)
+    if told.get("clear"):
+        return UserError(told["text"])
     said = (folder / "stderr").read_text(encoding="utf-8", errors="replace")
-    killed = re.search(r"exitcode\s*:\s*-(\d+)", said)
+    # torchrun ends the others with signal 15. They may have told of the connection that broke.
+    killed = re.search(r"exitcode\s*:\s*-(?!15\b)(\d+)", said)
     if killed:
         return UserError(
             f"lm.gpus: signal {killed[1]} ended one of the training processes, and so all of them; "
             "the usual cause is too little memory (raise mem_mb with --set-resources)"
         )
-    return RuntimeError(f"torchrun ended with exit code {code}\n{said[-TAIL:]}")
+    return RuntimeError(told.get("text", f"torchrun ended with exit code {code}\n{said[-TAIL:]}"))
+
+
+def _told(folder: Path) -> dict[str, Any]:
+    try:
+        return json.loads((folder / "error.json").read_text(encoding="utf-8"))
+    except FileNotFoundError:
+        return {}
 
 
 @contextmanager

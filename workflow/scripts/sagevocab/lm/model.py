@@ -27,7 +27,7 @@ from transformers.utils import logging
 
 from sagevocab.lm.encoder import TextEncoder
 from sagevocab.lm.masking import IGNORED
-from sagevocab.state import write_json
+from sagevocab.state import remove_leftovers, write_json
 
 TOKENIZER_SETTINGS = "tokenizer_config.json"
 TOKENIZER_FILES = (
@@ -120,9 +120,10 @@ def summed_loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
 @contextmanager
 def model_folder(output: Path) -> Iterator[Path]:
     """Yield an empty folder; on success its files are moved into `output`, the weights last."""
+    output.parent.mkdir(parents=True, exist_ok=True)
+    remove_leftovers(output)
     partial = output.with_name(f".{output.name}.{os.getpid()}.partial")
-    shutil.rmtree(partial, ignore_errors=True)
-    partial.mkdir(parents=True)
+    partial.mkdir()
     try:
         yield partial
         output.mkdir(exist_ok=True)

@@ -4,9 +4,10 @@ The scheme is the paper's (Section 5, Appendix A), which is that of Izsak et al.
 batches, a short warm-up and a linear decay that the budget drives, here hours, updates or tokens.
 
 `_train` is the loop. An update depends on the seed and its own number alone (see `training`), so a
-run killed after a checkpoint goes on as if nothing had happened: bit for bit on one device with a
-fixed number of threads, when the budget is updates or tokens. A budget in hours depends on the
-clock; the log holds the learning rate of every update, and `replay` repeats them.
+run killed after a checkpoint goes on as if nothing had happened: bit for bit on one CPU with a
+fixed number of threads, when the budget is updates or tokens. (GPUs sum in no fixed order.) A
+budget in hours depends on the clock; the log holds the learning rate of every update, and `replay`
+repeats them.
 
 Several devices share the rows of an update and add up their gradients (see `team`): data, masks and
 schedule are those of one device, dropout is each one's own.
@@ -18,7 +19,7 @@ import logging
 import math
 from collections.abc import Callable, Mapping
 from contextlib import closing
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -38,7 +39,8 @@ from sagevocab.lm.live import Live
 from sagevocab.lm.masking import MaskedRows, mask_rows, masked_per_row
 from sagevocab.lm.memory import check_memory
 from sagevocab.lm.model import build_model, masked_logits, masked_loss, model_folder, save_model
-from sagevocab.lm.schedule import BudgetSchedule, ReplaySchedule, Schedule, crosses
+from sagevocab.lm.schedule import ReplaySchedule, Schedule, crosses
+from sagevocab.lm.settings import ARCHITECTURE, FREE, PretrainSettings
 from sagevocab.lm.shards import Shard, open_shard
 from sagevocab.lm.team import Gradients, Team, even_parts, in_team, joined_team
 from sagevocab.lm.throughput import flops_per_update, peak_flops
@@ -46,7 +48,6 @@ from sagevocab.lm.training import (
     DROPOUT,
     INITIAL_WEIGHTS,
     MASKS,
-    PRECISIONS,
     Checkpoints,
     Clock,
     Device,
@@ -69,120 +70,6 @@ log = logging.getLogger(__name__)
 
 WORKER = "sagevocab.lm.worker"
 ALONE = Team()
-
-# Settings that a run may be resumed with other values of.
-FREE = ("checkpoint_minutes", "replay", "micro_batch", "validation_batch")
-ARCHITECTURE = (
-    "layers",
-    "hidden",
-    "heads",
-    "intermediate",
-    "activation",
-    "dropout",
-    "attention_dropout",
-    "sequence_length",
-)
-
-
-@dataclass(frozen=True)
-class PretrainSettings:
-    """The keys of `lm.pretrain`; defaults are the paper's (Appendix A) or Izsak et al.'s.
-
-    Exactly one of `hours`, `steps` (updates) and `tokens` (positions of the rows trained on) is
-    the budget. Validation runs whenever another `validation_every` of the budget is spent, and at
-    the end. `replay` is a training log whose learning rates replace schedule and budget.
-    """
-
-    layers: int = 24
-    hidden: int = 1024
-    heads: int = 16
-    intermediate: int = 4096
-    activation: str = "gelu"
-    dropout: float = 0.1
-    attention_dropout: float = 0.1
-    sequence_length: int = 128
-    mask_rate: float = 0.15
-    batch: int = 4032
-    micro_batch: int = 32
-    learning_rate: float = 1e-3
-    schedule: str = "linear"
-    warmup: float = 0.06
-    weight_decay: float = 0.01
-    adam_beta1: float = 0.9
-    adam_beta2: float = 0.98
-    adam_epsilon: float = 1e-6
-    gradient_clipping: float = 0.0
-    hours: float | None = None
-    steps: int | None = None
-    tokens: int | None = None
-    validation_every: float = 0.05
-    validation_batch: int = 16
-    heldout_lines: int = 1000
-    replay: str | None = None
-    precision: str = "auto"
-    compile: bool = False
-    checkpoint_minutes: float = 30.0
-
-    @classmethod
-    def from_config(cls, section: dict[str, Any]) -> PretrainSettings:
-        """Read the section `lm.pretrain` of a configuration.
-
-        Raises:
-            UserError: a key is unknown, or values don't fit together.
-        """
-        known = {field.name for field in fields(cls)}
-        for key in section:
-            if key not in known:
-                raise UserError(f"lm.pretrain.{key}: no such key; known: {', '.join(known)}")
-        return cls(**section)
-
-    def __post_init__(self) -> None:
-        """Refuse values that don't fit together."""
-        budgets = [value for value in (self.hours, self.steps, self.tokens) if value is not None]
-        if len(budgets) != 1 or budgets[0] <= 0:
-            raise UserError(
-                "lm.pretrain.hours, steps, tokens: one of them is the budget; set exactly one, "
-                "above 0, and the others to null"
-            )
-        if self.precision not in ("auto", *PRECISIONS):
-            known = ", ".join(PRECISIONS)
-            raise UserError(f"lm.pretrain.precision: {self.precision}; known: auto, {known}")
-        for key, whole in (("micro_batch", "batch"), ("heads", "hidden")):
-            part, value = getattr(self, key), getattr(self, whole)
-            if value % part:
-                raise UserError(
-                    f"lm.pretrain.{key}: {part} does not divide {whole} ({value}); choose one that "
-                    "does"
-                )
-
-    def replay_of(self, **names: str) -> str | None:
-        """Return `replay` with `names` (lang, tok) filled in.
-
-        Raises:
-            UserError: it holds another name.
-        """
-        try:
-            return self.replay and self.replay.format(**names)
-        except (KeyError, IndexError, ValueError) as error:
-            known = ", ".join(f"{{{name}}}" for name in names)
-            raise UserError(
-                f"lm.pretrain.replay: {self.replay}: only {known} can be filled in"
-            ) from error
-
-    def budget_schedule(self) -> BudgetSchedule:
-        """Return the schedule that the budget drives; tokens become whole updates, rounded up."""
-        updates, seconds = self.steps, None
-        if self.tokens is not None:
-            updates = math.ceil(self.tokens / (self.batch * self.sequence_length))
-        if self.hours is not None:
-            seconds = self.hours * 3600
-        return BudgetSchedule(
-            peak=self.learning_rate,
-            warmup=self.warmup,
-            updates=updates,
-            seconds=seconds,
-            decay=self.schedule == "linear",
-        )
 
 
 @dataclass(frozen=True)
@@ -352,7 +239,7 @@ def _train(
         if not math.isfinite(loss):
             raise UserError(
                 f"lm.pretrain.learning_rate: the loss is {loss} after {progress.updates} updates "
-                f"at a peak rate of {settings.learning_rate:g}; set a lower one"
+                f"at a rate of {rate:g}; set a lower one"
             )
         progress.updates += 1
         now = clock.seconds()
@@ -374,17 +261,13 @@ def _train(
     return journal
 
 
-def batch_of(run: Pretraining, update: int) -> MaskedRows:
+def masked_batch(
+    settings: PretrainSettings, train: Shard, encoder: TextEncoder, seed: int, update: int
+) -> MaskedRows:
     """Return what an update trains on, over all processes: a function of the seed and the update.
 
     Masks are drawn for all its rows at once, so they don't depend on who trains on which.
     """
-    return _masked(run.settings, run.train, run.encoder, run.seed, update)
-
-
-def _masked(
-    settings: PretrainSettings, train: Shard, encoder: TextEncoder, seed: int, update: int
-) -> MaskedRows:
     chosen = examples_of(update, settings.batch, len(train.rows), seed)
     rng = generator(seed, MASKS, update)
     return mask_rows(train.rows[chosen], settings.mask_rate, encoder, rng)
@@ -395,13 +278,13 @@ def train_on(run: Pretraining, update: int, rate: float) -> float:
 
     With several processes each does its part of the rows; all return the same loss.
     """
-    batch = run.batches.take(update).to(run.device.device)
     rank = run.team.rank
     seed_torch(run.seed, DROPOUT, update, *([rank] if rank else []))
     run.model.train()
     run.gradients.clear()
     total = torch.zeros((), device=run.device.device)
     with memory_for("lm.pretrain.micro_batch"), compilation_for("lm.pretrain.compile"):
+        batch = run.batches.take(update).to(run.device.device)
         for part in batch.parts:
             loss = _loss(run, batch, part) / batch.targets
             run.learner.backward(loss)
@@ -511,7 +394,7 @@ def prepare_run(
     )
 
     def make(update: int) -> Batch:
-        masked = _masked(settings, train, encoder, seed, update)
+        masked = masked_batch(settings, train, encoder, seed, update)
         return prepare(masked, team, settings.micro_batch, pin=device.device.type == "cuda")
 
     return Pretraining(
@@ -548,9 +431,9 @@ def _parts(run: Pretraining, shards: Path, schedule: Schedule) -> dict[str, Any]
     How often it is saved, how many rows are in memory at once and how many devices share it are not
     among that: a run may go on otherwise in these, with the same rows, masks and schedule.
     """
-    settings = {name: value for name, value in asdict(run.settings).items() if name not in FREE}
+    settings = asdict(run.settings) | {"precision": run.device.precision}
     return {
-        **{f"lm.pretrain.{name}": value for name, value in settings.items()},
+        **{f"lm.pretrain.{name}": settings[name] for name in settings if name not in FREE},
         "schedule": fingerprint(asdict(schedule)),
         "seed": run.seed,
         "tokenizer": run.encoder.digest,

@@ -1,4 +1,4 @@
-"""The processes that train one model together, one a device, on one machine or several.
+"""The processes that train one model together, one a device, on one machine.
 
 Every process holds the whole model, takes its part of an update's rows and adds its gradients to
 the others', once an update. What an update computes is what one device would compute, up to the
@@ -114,11 +114,11 @@ def joined_team(gpus: int) -> Iterator[Team]:
         torch.cuda.set_device(team.local_rank % torch.cuda.device_count())
     backend = "cpu:gloo,cuda:nccl" if gpus else "gloo"
     distributed.init_process_group(backend, timeout=PATIENCE)
-    try:
-        yield team
-        team.wait()
-    finally:
-        distributed.destroy_process_group()
+    yield team
+    team.wait()
+    # Not after an error: the others would see the connection close before they are told of it,
+    # or, in a sum on GPUs, never return. The end of the process closes it.
+    distributed.destroy_process_group()
 
 
 def even_parts(rows: int, largest: int) -> list[slice]:

@@ -41,7 +41,8 @@ PEAKS: dict[str, dict[str, float]] = {
     "B200": {"bf16": 2250.0, "fp16": 2250.0, "tf32": 1125.0, "fp32": 75.0, "memory": 180},
 }
 # Words in a device's name that make another card of it, or a part of one.
-_OTHERS = frozenset({"ti", "super", "d", "laptop", "mobile", "max", "mig"})
+_OTHERS = frozenset({"ti", "super", "d", "laptop", "mobile", "max", "mig", "nvl", "grid"})
+_VIRTUAL = re.compile(r"\d+[acq]")  # how much of a card a virtual one has: 10c, 8q
 MEASURED_SECONDS = 0.5
 
 
@@ -86,9 +87,10 @@ def known_card(name: str) -> str | None:
     words = _words(name)
     fitting = [card for card in PEAKS if _words(card) <= words]
     card = max(fitting, key=lambda card: len(_words(card)), default=None)
-    if card is None or (words - _words(card)) & _OTHERS:
+    if card is None:
         return None
-    return card
+    more = words - _words(card)
+    return None if more & _OTHERS or any(map(_VIRTUAL.fullmatch, more)) else card
 
 
 def _words(name: str) -> frozenset[str]:

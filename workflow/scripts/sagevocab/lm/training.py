@@ -40,13 +40,13 @@ log = logging.getLogger(__name__)
 
 KEPT_CHECKPOINTS = 2
 _NAMES, _PARTS = "update-*", "training.json"
-REPORT_SECONDS = 10.0
+REPORT_SECONDS = 10.0  # between two lines of the log
 
 PRECISIONS = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
 FP16_UNITS = (7, 0)  # compute capability (Volta) from which a GPU has units for products in fp16
 
 # Purposes of a random stream; their numbers are part of what makes a run repeatable.
-INITIAL_WEIGHTS, ORDER, DROPOUT, MASKS, HELDOUT_MASKS = range(5)
+INITIAL_WEIGHTS, ORDER, DROPOUT, MASKS = range(4)
 
 
 def generator(seed: int, *key: int) -> np.random.Generator:
@@ -121,15 +121,21 @@ def choose_device(gpus: int, precision: str, threads: int, local_rank: int = 0) 
         local_rank: which of the GPUs.
 
     Raises:
-        UserError: there are fewer GPUs than asked for.
+        UserError: there are fewer GPUs than asked for or than processes, or one is full.
     """
     torch.set_num_threads(threads)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true" if threads > 1 else "false")
     if not gpus:
         return Device(torch.device("cpu"), "fp32" if precision == "auto" else precision)
-    check_gpus(gpus)
+    check_gpus(max(gpus, local_rank + 1))
     device = torch.device("cuda", local_rank)
-    torch.cuda.set_device(device)
+    try:
+        torch.cuda.set_device(device)
+    except RuntimeError as error:
+        reason = str(error).partition("\n")[0]
+        raise UserError(
+            f"lm.gpus: {device} cannot be used ({reason}); nvidia-smi shows who uses it"
+        ) from error
     torch.set_float32_matmul_precision("high")
     return Device(device, _fastest_precision(device) if precision == "auto" else precision)
 
@@ -292,6 +298,7 @@ class Checkpoints:
         """
         self._state, self._folder, self._learner = state, state.folder, learner
         self._seconds, self._updates = seconds, updates
+        self._unreadable: list[Path] = []
 
     def save_if_due(self, clock: Clock, progress: Progress) -> None:
         """Save a checkpoint if it is time for one."""
@@ -304,8 +311,10 @@ class Checkpoints:
         if self._folder is None:
             return
         target = self._folder / f"update-{progress.updates:09d}"
+        # What a kill left half written, and what could not be read, would stay for good.
+        for useless in [*self._unreadable, *self._folder.glob(f".{_NAMES}.partial")]:
+            shutil.rmtree(useless, ignore_errors=True)
         partial = self._folder / f".{target.name}.partial"
-        shutil.rmtree(partial, ignore_errors=True)
         partial.mkdir(parents=True)
         learner = self._learner
         weights = {name: value.detach() for name, value in learner.model.named_parameters()}
@@ -337,6 +346,7 @@ class Checkpoints:
                 progress, scaler = _read_progress(folder)
             except (SafetensorError, UserError, OSError, ValueError, KeyError) as error:
                 log.warning("%s: damaged (%s), trying the one before", folder, error)
+                self._unreadable.append(folder)
                 continue
             _load_tensors(self._learner, weights, moments)
             self._learner.scaler.load_state_dict(scaler)
@@ -427,11 +437,19 @@ def compilation_for(key: str) -> Iterator[None]:
         raise UserError(f"{key}: torch cannot compile here ({reason}); set it to false") from error
 
 
+# What allocators without an error class of their own say: torch's on the CPU, CUDA's and NCCL's.
+_NO_MEMORY = (
+    "DefaultCPUAllocator",
+    "CUBLAS_STATUS_ALLOC_FAILED",
+    "CUDA error: out of memory",
+    "Failed to CUDA malloc",
+)
+
+
 def _is_about_memory(error: Exception) -> bool:
-    """The CPU's allocator of torch raises no class of its own."""
     if isinstance(error, torch.OutOfMemoryError | MemoryError):
         return True
-    return any(text in str(error) for text in ("DefaultCPUAllocator", "CUBLAS_STATUS_ALLOC_FAILED"))
+    return any(text in str(error) for text in _NO_MEMORY)
 
 
 def hours_minutes_seconds(seconds: float) -> str:

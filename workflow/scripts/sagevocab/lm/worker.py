@@ -9,7 +9,8 @@ By hand, with a JSON file of `pretrain`'s arguments:
 from __future__ import annotations
 
 from sagevocab.lm.launch import worker
-from sagevocab.lm.pretrain import PretrainSettings, pretrain
+from sagevocab.lm.pretrain import pretrain
+from sagevocab.lm.settings import PretrainSettings
 
 if __name__ == "__main__":
     with worker() as arguments:

@@ -1,7 +1,7 @@
 """Learning curves of the language models, as bits per character and accuracy per word.
 
 A validation asks a model the same words of held-out lines whatever its tokenizer (`lm.heldout`).
-Curves of a language are compared on the lines of which every tokenizer keeps the same words and
+Curves of a language are compared on the lines of which every tokenizer keeps as many words and
 characters, and on no others.
 
 Intervals resample these lines, drawn whole under all tokenizers, validations and seeds at once.
@@ -132,7 +132,7 @@ def _read(path: Path, columns: list[str]) -> pd.DataFrame:
 
 
 def paired(curves: Sequence[Curve]) -> list[Curve]:
-    """Return the curves on the lines of which all were asked the same words and characters."""
+    """Return the curves on the lines of which all were asked as many words and characters."""
     asked = [
         pd.DataFrame({"words": curve.words, "characters": curve.characters}, index=curve.lines)
         for curve in curves

@@ -22,7 +22,7 @@ from sagevocab.paper.claims_page import count_verdicts, read_records
 from sagevocab.paper.report import differences, show_setting, tokenizer_title
 from sagevocab.paper.tables import read_paper_values
 from sagevocab.provenance import git_commit, package_versions
-from sagevocab.state import file_digest, write_text
+from sagevocab.state import atomic_folder, file_digest, write_text
 
 log = logging.getLogger(__name__)
 
@@ -59,14 +59,21 @@ def build_reference(
         names = ", ".join(run["synthetic"])
         raise UserError(f"reference: {names} hold generated text; reference results are of real")
     output = Path(output)
-    left = [Path(file).name for file in files if not _copy(Path(file), output)]
-    values = read_paper_values(paper)
-    files = [*_digests(texts, lists)]
-    settings = [*_differences(run, values, changes)]
-    page = _page(
-        texts, run, read_records(claims), files, [*_task_table(tasks)], settings, command, left
-    )
-    write_text(output / "README.md", page)
+    with atomic_folder(output, replace=True) as folder:
+        left = [Path(file).name for file in files if not _copy(Path(file), folder)]
+        values = read_paper_values(paper)
+        settings = [*_differences(run, values, changes)]
+        page = _page(
+            texts,
+            run,
+            read_records(claims),
+            [*_digests(texts, lists)],
+            [*_task_table(tasks)],
+            settings,
+            command,
+            left,
+        )
+        write_text(folder / "README.md", page)
     log.info("%s: %d files", output, len(list(output.rglob("*"))))
 
 
