@@ -307,6 +307,22 @@ def test_fewer_updates_are_reproduced_where_the_whole_interval_is_below_one(tmp_
     assert (other["verdict"], other["ours"]) == ("not reproduced", pytest.approx(1.5, rel=1e-3))
 
 
+def test_the_claim_and_the_table_are_of_the_same_lines(tmp_path):
+    # The third model keeps half of the lines: then the comparison of the others is on these, too.
+    bpe, sage = curve([4, 3, 2], spread=0.5), curve([4, 2, 1.9], spread=0.5, seed=1)
+    values = {"bpe": [bpe], "sage": [sage], "other": [curve([4, 3, 2], lines=20)]}
+    names = list(values)
+    record = claimed(
+        tmp_path, values, tokenizers=dict.fromkeys(names, "algorithm-1"), lm_tokenizers=names
+    )
+    models = [tmp_path / "models" / "en" / name / "heldout.parquet" for name in names]
+    data = summarise_curves(
+        read_curves(["English"], names, models, []), baseline="bpe", seed=1
+    ).set_index("tokenizer")
+    ends = ("step_ratio", "step_ratio_low", "step_ratio_high")
+    assert [record[key] for key in ("ours", "low", "high")] == data.loc["sage", [*ends]].tolist()
+
+
 def test_noise_between_lines_is_no_reproduction(tmp_path):
     bpe, sage = curve([4, 3, 2], spread=0.5), curve([4, 3, 1.99], spread=0.5, seed=1)
     record = claimed(tmp_path, {"bpe": [bpe], "sage": [sage]})

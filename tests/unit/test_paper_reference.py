@@ -165,10 +165,14 @@ def test_tasks_are_listed_with_their_files(tmp_path, values, text):
     pd.DataFrame({"text": ["a", "b"]}).to_parquet(rows)
     task = {"label": "SST-2", "split": "train", "title": "sst2.jsonl"}
     tasks = [{**task, "files": [str(source)], "rows": rows}]
-    run = {**RUN, "models": True, "settings": {"lm": {"gpus": 0}}}
+    pretrain = {"layers": 2, "hidden": 64, "steps": 9, "batch": 8, "sequence_length": 32}
+    finetune = {"epochs": 1, "batch": 16, "accumulation": 1, "max_sequence_length": 64}
+    models = {"gpus": 0, "pretrain": {**pretrain, "mask_rate": 0.4}, "finetune": finetune}
+    run = {**RUN, "models": True, "settings": {"lm": models}}
     page = page_of(tmp_path, values, text, run=run, tasks=tasks)
     assert f"| SST-2 | train | 2 | sst2.jsonl | `{file_digest(source)}` |" in page
-    assert "All settings of the vocabularies and models:\n\n    lm:\n      gpus: 0\n" in page
+    assert "All settings of the vocabularies and models:\n\n    lm:\n      finetune:\n" in page
+    assert "holds at this budget alone: Pretraining: 2 layers, 64 wide, 9 updates of 8" in page
     assert "## Tasks" not in page_of(tmp_path, values, text, run=RUN)
     rows.write_bytes(b"")
     with pytest.raises(UserError, match=r"train\.parquet: cannot be read"):

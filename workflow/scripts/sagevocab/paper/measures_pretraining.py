@@ -24,16 +24,20 @@ PAIRED_SEEDS = "Student's, paired by pretraining seed"
 def update_ratio(case: Case) -> Measurement:
     """Updates of SaGe's model over those of BPE's, to bits per character that both reach.
 
-    That value is the worse of the two final ones. Intervals are over held-out lines or, where there
-    are several, over pretraining seeds, whose ratios are averaged as logarithms.
+    That value is the worse of the two final ones, on the lines that all models of the language
+    keep, as in `table_learning_curves`. Intervals are over held-out lines or, where there are
+    several, over pretraining seeds, whose ratios are averaged as logarithms.
     """
-    curves = [case.learning_curves(name) for name in (case.tokenizer, BASELINE)]
+    names = dict.fromkeys((case.tokenizer, BASELINE, *case.run.lm_tokenizers))
+    curves = [case.learning_curves(name) for name in names]
     flat = paired([curve for own in curves for curve in own])
     if not len(flat[0].lines):
-        raise NotMeasurableError("no held-out lines of which both models were asked the same words")
-    if min(len(curve.at) for curve in flat) < 2:
+        raise NotMeasurableError("no held-out lines of which all models were asked the same words")
+    seeds = len(curves[0])
+    ours, baseline = flat[:seeds], flat[seeds : 2 * seeds]
+    if min(len(curve.at) for curve in (*ours, *baseline)) < 2:
         raise NotMeasurableError("a curve of one validation; lower lm.pretrain.validation_every")
-    pairs = list(zip(flat[: len(curves[0])], flat[len(curves[0]) :], strict=True))
+    pairs = list(zip(ours, baseline, strict=True))
     return _over_lines(*pairs[0], case.run.seed) if len(pairs) == 1 else _over_seeds(pairs)
 
 

@@ -18,6 +18,7 @@ import pyarrow.parquet
 import yaml
 
 from sagevocab.errors import UserError
+from sagevocab.paper.budgets import budget_note
 from sagevocab.paper.claims_page import count_verdicts, read_records
 from sagevocab.paper.report import differences, show_setting, tokenizer_title
 from sagevocab.paper.tables import read_paper_values
@@ -115,6 +116,7 @@ def _page(
         _opening(run, command),
         ["## Verdicts", "", *_verdict_table(claims, run)],
         ["In brackets: the same statements in languages of which the paper does not make them."],
+        _budget(run),
         ["## Texts"],
         [
             "None of them is the paper's own. They are not part of this folder; where a table "
@@ -144,6 +146,15 @@ def _opening(run: Mapping[str, Any], command: str) -> Iterator[str]:
     )
     yield ""
     yield f"    {command}"
+
+
+def _budget(run: Mapping[str, Any]) -> Iterator[str]:
+    if run["models"]:
+        models = run["settings"]["lm"]
+        yield (
+            "What is said of models holds at this budget alone: "
+            + budget_note(models["pretrain"], models["finetune"], tasks=())
+        )
 
 
 def _left_out(names: Sequence[str]) -> Iterator[str]:
