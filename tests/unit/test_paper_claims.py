@@ -224,6 +224,8 @@ def test_a_wrong_claims_file_is_told_in_one_line(tmp_path: Path, edit: dict, mes
         ({"kind": "factor", "paper": 10, "factor": 2}, (21.0, None, None), "same direction"),
         ({"kind": "range", "paper": [0.013, 0.08]}, (0.05, None, None), "reproduced"),
         ({"kind": "range", "paper": [0.013, 0.08]}, (0.09, None, None), "same direction"),
+        ({"kind": "range", "paper": [0.013, 0.08]}, (0.05, 0.01, 0.09), "reproduced"),
+        ({"kind": "range", "paper": [0.013, 0.08]}, (0.02, -0.01, 0.05), "same direction"),
         ({"kind": "more"}, (0.1, 0.01, 0.2), "reproduced"),
         ({"kind": "more"}, (0.1, -0.01, 0.2), "same direction"),
         ({"kind": "more"}, (0.1, None, None), "same direction"),

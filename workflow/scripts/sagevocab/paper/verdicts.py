@@ -1,7 +1,7 @@
 """The rules by which a measurement reproduces a statement of the paper, or does not.
 
-They were written down before any value was looked at, and a claim names its rule in
-`paper_values.yaml` (`kind`). Intervals are 95 % intervals. "Agrees" means that the comparison
+They were written down before any value was looked at (docs/statistics.md names two exceptions),
+and a claim names its rule in `paper_values.yaml` (`kind`). Intervals are 95 % intervals. "Agrees" means that the comparison
 behind the number (SaGe against BPE) has the sign that the paper states.
 
 The rules are `RULES`, the families of tests `FAMILIES`; both are printed in `claims.md`.
@@ -62,7 +62,11 @@ RULES = {
         "ours agrees",
     ),
     "factor": ("ours is between the paper's value / factor and the value * factor", "ours agrees"),
-    "range": ("the paper's range, widened by the tolerance, holds ours", "ours agrees"),
+    "range": (
+        "the paper's range, widened by the tolerance, holds ours, and the interval, where there is "
+        "one, leaves 0 out",
+        "ours agrees",
+    ),
     "more": (
         "the whole interval lies above the threshold, and the test, where there is one, is "
         "significant",
@@ -154,7 +158,9 @@ def _factor(claim: Mapping[str, Any], measured: Measurement) -> Outcome:
 
 def _range(claim: Mapping[str, Any], measured: Measurement) -> Outcome:
     (low, high), tolerance = claim["paper"], claim.get("tolerance", 0.0)
-    return low - tolerance <= measured.ours <= high + tolerance, measured.agrees
+    inside = low - tolerance <= measured.ours <= high + tolerance
+    unsure = _has_interval(measured) and measured.low <= 0 <= measured.high
+    return inside and not unsure, measured.agrees
 
 
 def _more(claim: Mapping[str, Any], measured: Measurement) -> Outcome:
