@@ -78,6 +78,14 @@ def test_defaults_are_filled_in_without_being_shared(paper: dict) -> None:
     assert again["lm"]["finetune"]["seeds"] == [1, 2, 3]
 
 
+@pytest.mark.parametrize("key", ["steps", "tokens"])
+def test_one_key_is_enough_for_another_budget(paper: dict, key: str) -> None:
+    assert paper["lm"]["pretrain"]["hours"] == 24
+    paper["lm"]["pretrain"][key] = 100
+    check_config(paper, SCHEMA)
+    assert paper["lm"]["pretrain"]["hours"] is None
+
+
 WRONG = [
     ({"seeds": 3}, "config key seeds: unknown; did you mean seed?"),
     ({"sage": {"prunebatch": 3}}, "config key sage.prunebatch: unknown; did you mean prune_batch"),
@@ -105,7 +113,7 @@ WRONG = [
         {"task_settings": {"cola": {"source": SAME_FILE}}},
         "config key task_settings.cola.source: train and validation are the same file; set",
     ),
-    ({"lm": {"pretrain": {"steps": 10}}}, "exactly one of hours, steps, tokens"),
+    ({"lm": {"pretrain": {"steps": 1, "tokens": 1}}}, "exactly one of hours, steps, tokens"),
     ({"lm": {"pretrain": {"micro_batch": 31}}}, "config key lm.pretrain.micro_batch: 31 does not"),
     (
         {"lm": {"pretrain": {"sequence_length": 64}}},

@@ -249,6 +249,18 @@ def test_bad_tags_are_one_line(tags, labels, told) -> None:
 
 
 @pytest.mark.parametrize("column", ["tokens", "ner_tags"])
+@pytest.mark.parametrize(
+    ("row", "told"),
+    [(None, "row 2: None is no list"), (["a", None], "row 2: an entry of the list is missing")],
+)
+def test_a_row_that_lacks_words_or_tags_is_named(column, row, told) -> None:
+    columns = {"tokens": [["a", "b"]] * 2, "ner_tags": [["O", "O"]] * 2}
+    columns[column] = [columns[column][0], row]
+    with pytest.raises(UserError, match=f"column '{column}', {told}"):
+        tokens(columns)
+
+
+@pytest.mark.parametrize("column", ["tokens", "ner_tags"])
 def test_text_where_a_list_of_words_belongs_is_refused(column) -> None:
     frame = pd.DataFrame({"tokens": [["a", "b"]], "ner_tags": [["O", "O"]]})
     frame[column] = "a b"

@@ -386,6 +386,21 @@ def test_verdicts_of_the_small_run(run: Run, values: dict):
     assert (record["ours"], record["verdict"]) == ("in g s", "same direction")
 
 
+@pytest.mark.parametrize(("other", "compared"), [("sst2", True), ("mrpc", False)])
+def test_what_no_model_has_learnt_is_not_measured(run: Run, values: dict, other, compared):
+    # The most frequent answer has 0.5.
+    for name, unlearnt in (("sage", "mrpc"), ("bpe", other)):
+        task = Task(unlearnt, "sequence", "accuracy", (0, 1))
+        for seed, share in enumerate((0.55, 0.53), start=1):
+            write_score(run.folder / "scores/en", name, task, seed, *answers(share))
+    told = "not above the most frequent answer, which scores 0.5000"
+    assert _record(run, values, "score_mrpc_sage")["reason"] == told
+    record = _record(run, values, "better_on_mrpc")
+    assert (record["verdict"], record["reason"]) == (
+        ("not reproduced", None) if compared else ("not measurable here", told)
+    )
+
+
 def test_length_gaps_name_the_two_lengths(run: Run, values: dict):
     record = _record(run, values, "length_gap")
     assert record["ours"] == "lengths 2 (+2), 5 (-3) (BPE minus SaGe)"

@@ -13,7 +13,7 @@ from sagevocab.config import changed_settings
 from sagevocab.errors import UserError
 from sagevocab.paper.reference import build_reference
 from sagevocab.paper.tables_claims import table_claims
-from sagevocab.state import file_digest
+from sagevocab.state import file_digest, write_json
 
 CLAIM = {
     "id": "token_ratio", "where": "Section 4", "statement": "Tokens.", "kind": "value",
@@ -177,6 +177,15 @@ def test_tasks_are_listed_with_their_files(tmp_path, values, text):
     rows.write_bytes(b"")
     with pytest.raises(UserError, match=r"train\.parquet: cannot be read"):
         page_of(tmp_path, values, text, run=run, tasks=tasks)
+
+
+def test_the_commits_of_what_stays_behind_are_told(tmp_path, values, text):
+    model, scores = tmp_path / "models/en/bpe/model.safetensors", tmp_path / "scores/1.json"
+    write_json(tmp_path / "models/en/bpe.provenance.json", {"git_commit": "abc"})
+    write_json(tmp_path / "scores/1.provenance.json", {"git_commit": None})
+    made = {"Models were trained": [model], "Scores were made": [scores, scores]}
+    page = page_of(tmp_path, values, text, run=RUN, made=made)
+    assert "Models were trained at commit `abc`.\nScores were made at commit `unknown`." in page
 
 
 def test_generated_text_is_no_reference(tmp_path, values, text):

@@ -75,6 +75,7 @@ rule build_claims:
             "final_size": config["vocabulary"]["final_size"],
             "synthetic": synthetic_names(),
             "names": text_names(),
+            "budget": model_budget() if LM_TOKENIZERS else None,
         },
         code=library_digest("paper.claims"),
     script:

@@ -19,6 +19,8 @@ rule build_reference:
             result(f"tasks/{split['task']}/{split['split']}.parquet")
             for split in reference_tasks()
         ],
+        models=model_files(),
+        scores=score_files(),
         paper=resource_file("paper_values.yaml"),
     output:
         folder=directory(f"results/reference/{REFERENCE}"),

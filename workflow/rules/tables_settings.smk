@@ -93,6 +93,8 @@ rule table_hyperparameters_finetuning:
         runtime=30,
     params:
         settings={"lm": {"finetune": config["lm"]["finetune"]}},
+        budget=model_budget(),
+        tasks=task_columns(TASKS),
         code=library_digest("paper.tables_settings"),
     script:
         "../scripts/table_hyperparameters_finetuning.py"

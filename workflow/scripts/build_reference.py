@@ -21,4 +21,5 @@ with job(snakemake):
         claims=inputs.claims,
         paper=inputs.paper,
         command=params.command,
+        made={"Models were trained": inputs.models, "Scores were made": inputs.scores},
     )

@@ -39,8 +39,15 @@ def check_config(config: dict[str, Any], schema_path: Path) -> None:
     error = best_match(_DefaultsValidator(schema).iter_errors(config))
     if error is not None:
         raise UserError(_one_line(error))
+    _take_smaller_budget(config["lm"]["pretrain"])
     for problem in _problems(config):
         raise UserError(problem)
+
+
+def _take_smaller_budget(pretrain: dict[str, Any]) -> None:
+    """Let one key be enough for a budget: `hours`, which has a default, gives way to the others."""
+    if pretrain["steps"] is not None or pretrain["tokens"] is not None:
+        pretrain["hours"] = None
 
 
 def changed_settings(

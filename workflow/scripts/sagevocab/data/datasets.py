@@ -369,6 +369,7 @@ def _token_rows(
                 f"{source}: column {columns[name]!r} holds text, not lists; split it into one "
                 "entry a word, or name another column in `columns`"
             )
+        _check_lists(parts[name], source, columns[name])
     tokens = [[str(token) for token in row] for row in parts["tokens"]]
     tags = [
         [_tag_name(tag, names, f"{where}, row {number}") for tag in row]
@@ -382,6 +383,15 @@ def _token_rows(
     kept = [i for i, row in enumerate(tokens) if row]
     converted = tags_to_iob2([tags[i] for i in kept], where)
     return pd.DataFrame({"tokens": [tokens[i] for i in kept], "tags": converted})
+
+
+def _check_lists(rows: list[Any], source: str | Path, column: str) -> None:
+    for number, row in enumerate(rows, start=1):
+        where = f"{source}: column {column!r}, row {number}"
+        if not isinstance(row, Sequence | np.ndarray):
+            raise UserError(f"{where}: {row!r} is no list; mend the file")
+        if any(entry is None or entry != entry for entry in row):
+            raise UserError(f"{where}: an entry of the list is missing; mend the file")
 
 
 def _tag_name(tag: Any, names: Sequence[str] | None, where: str) -> str:

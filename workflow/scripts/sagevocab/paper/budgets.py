@@ -26,6 +26,12 @@ def model_notes(
     return [budget_note(**budget, tasks=tasks), presets_note(presets.items())]
 
 
+def scope_note(budget: Mapping[str, Any]) -> str:
+    """Return how far statements on models hold; budget: the sections pretrain and finetune."""
+    given = {name: budget[name] for name in ("pretrain", "finetune")}
+    return f"What is said of models holds at this budget alone: {budget_note(**given, tasks=())}"
+
+
 def budget_note(
     pretrain: Mapping[str, Any], finetune: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]]
 ) -> str:

@@ -27,6 +27,7 @@ from sagevocab.paper import (
     measures_pretraining,
     measures_vocabulary,
 )
+from sagevocab.paper.budgets import scope_note
 from sagevocab.paper.claims_page import claims_markdown
 from sagevocab.paper.evidence import BASELINE, TRAIN, Case, Run
 from sagevocab.paper.verdicts import (
@@ -69,7 +70,8 @@ def build_claims(run: Run, *, values: Path | str, json: Path | str, md: Path | s
     """
     records = assess_claims(run, read_claims(values))
     write_json(json, records)
-    write_text(md, claims_markdown(records))
+    note = scope_note(run.budget) if run.budget else ""
+    write_text(md, claims_markdown(records, note))
     log.info("claims: %s", dict(Counter(record["verdict"] for record in records)))
 
 

@@ -27,8 +27,11 @@ def read_records(path: str | Path) -> list[dict[str, Any]]:
         raise UserError(f"{path}: holds no claims ({error}); delete it and run again") from error
 
 
-def claims_markdown(records: Sequence[Mapping[str, Any]]) -> str:
-    """Return the claims as Markdown: counts on top, then a table for each verdict."""
+def claims_markdown(records: Sequence[Mapping[str, Any]], note: str = "") -> str:
+    """Return the claims as Markdown: counts on top, then a table for each verdict.
+
+    note: a paragraph above them, of the models' budget.
+    """
     lines = ["# The paper's claims, and what this run says of them", ""]
     lines += [
         "Ours with its 95 % interval and what was resampled for it; *p*: of the test between the "
@@ -36,6 +39,7 @@ def claims_markdown(records: Sequence[Mapping[str, Any]]) -> str:
         "number. *Timed*: measured by a clock, so it differs between equal runs. *Beyond*: the "
         "paper does not say it of this language.",
         "",
+        *([note, ""] if note else []),
     ]
     lines += _count_table(records)
     for verdict in VERDICTS:
@@ -153,8 +157,8 @@ def _rules(records: Sequence[Mapping[str, Any]]) -> list[str]:
     lines = [
         "## Rules",
         "",
-        "Written down before any value was looked at, but for that of `neighbours_dip_rank`, which "
-        "docs/statistics.md tells. By the kind of a claim:",
+        "Written down before any value was looked at, but for those that docs/statistics.md names. "
+        "By the kind of a claim:",
         "",
     ]
     lines += ["| kind | reproduced if | same direction if |", "| --- | --- | --- |"]

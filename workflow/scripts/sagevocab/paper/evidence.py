@@ -43,6 +43,7 @@ class Run:
     synthetic: names of the languages, domains and tasks whose text was made by a generator.
     names: language, domain or task -> what it is called. final_size: pieces asked for.
     benchmarks: folder of {rule}/{language}.tsv and {rule}/{language}.{tokenizer}.tsv.
+    budget: what the models are given: the sections lm.pretrain and lm.finetune; None without any.
     """
 
     folder: Path
@@ -58,6 +59,7 @@ class Run:
     names: Mapping[str, str] = field(default_factory=dict)
     benchmarks: Path | None = None
     pretraining_seeds: Sequence[int] = ()
+    budget: Mapping[str, Any] | None = None
 
     @property
     def sage_tokenizers(self) -> list[str]:
@@ -149,6 +151,11 @@ class Case:
         """Return the scores of a task, one a seed, in the order of the run's seeds."""
         self._require_model(tokenizer, task)
         return [record["value"] for record in read_scores(self._score_files(tokenizer, task))]
+
+    def most_frequent_answer(self, task: str) -> float:
+        """Return what the answer that is most frequent among the training rows scores."""
+        self._require_model(self.tokenizer, task)
+        return read_scores(self._score_files(self.tokenizer, task))[0]["majority"]
 
     def resampled_scores(self, tokenizer: str, task: str) -> TaskScores:
         """Return the scores of a task for all tokenizers with models, resampled together.

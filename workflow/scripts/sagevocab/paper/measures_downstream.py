@@ -2,7 +2,8 @@
 
 Each function takes a case and its claim's arguments, and is named in `paper_values.yaml`.
 Intervals and tests of scores are those of `table_differences`: by bootstrap over examples and
-fine-tuning seeds. They say nothing of another pre-training.
+fine-tuning seeds. They say nothing of another pre-training. A score that is not above what the most
+frequent answer scores says nothing of a vocabulary, and is not measured.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ from dataclasses import replace
 import numpy as np
 
 from sagevocab.paper.evidence import BASELINE, Case
-from sagevocab.paper.score_intervals import TESTS
+from sagevocab.paper.score_intervals import TESTS, TaskScores
 from sagevocab.paper.verdicts import Measurement, NotMeasurableError
 
 # The rules that make a SaGe vocabulary, and the one that makes BPE's.
@@ -29,9 +30,22 @@ def score(case: Case, *, task: str) -> Measurement:
         difference = np.mean(ours) - np.mean(case.scores(BASELINE, task))
         agrees = bool(np.sign(difference) == np.sign(_printed_difference(case, task)))
     scores = case.resampled_scores(case.tokenizer, task)
+    _require_learnt(case, scores, task, [case.tokenizer])
     return Measurement(
         *scores.mean(case.tokenizer), agrees=agrees, unit=scores.unit(case.tokenizer)
     )
+
+
+def _require_learnt(case: Case, scores: TaskScores, task: str, tokenizers: Sequence[str]) -> None:
+    """Refuse a task that none of these tokenizers' models has learnt, as far as can be told."""
+    if not _is_learnt(case, scores, task, tokenizers):
+        floor = case.most_frequent_answer(task)
+        raise NotMeasurableError(f"not above the most frequent answer, which scores {floor:.4f}")
+
+
+def _is_learnt(case: Case, scores: TaskScores, task: str, tokenizers: Sequence[str]) -> bool:
+    floor = case.most_frequent_answer(task)
+    return any(scores.mean(name).low > floor for name in tokenizers)
 
 
 def _printed_difference(case: Case, task: str) -> float:
@@ -44,6 +58,7 @@ def score_difference(case: Case, *, task: str) -> Measurement:
     """Score of SaGe's model minus that of BPE's, means over the seeds; agrees if it is positive."""
     case.scores(BASELINE, task)
     scores = case.resampled_scores(case.tokenizer, task)
+    _require_learnt(case, scores, task, [case.tokenizer, BASELINE])
     found = scores.difference(case.tokenizer, BASELINE)
     unit = scores.unit(case.tokenizer, BASELINE)
     return Measurement(
@@ -71,6 +86,15 @@ def tasks_won(case: Case, *, tasks: Sequence[str], except_for: Sequence[str]) ->
         name: {task: np.mean(case.scores(name, task)) for task in tasks}
         for name in (BASELINE, case.tokenizer)
     }
+    unlearnt = [
+        task
+        for task in tasks
+        if not _is_learnt(
+            case, case.resampled_scores(case.tokenizer, task), task, [case.tokenizer, BASELINE]
+        )
+    ]
+    if unlearnt:
+        raise NotMeasurableError(f"not above the most frequent answer on {', '.join(unlearnt)}")
     won = [task for task in tasks if means[case.tokenizer][task] > means[BASELINE][task]]
     expected = [task for task in tasks if task not in except_for]
     lost = [task for task in tasks if task not in won]

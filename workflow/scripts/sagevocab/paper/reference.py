@@ -18,7 +18,7 @@ import pyarrow.parquet
 import yaml
 
 from sagevocab.errors import UserError
-from sagevocab.paper.budgets import budget_note
+from sagevocab.paper.budgets import scope_note
 from sagevocab.paper.claims_page import count_verdicts, read_records
 from sagevocab.paper.report import differences, show_setting, tokenizer_title
 from sagevocab.paper.tables import read_paper_values
@@ -44,6 +44,7 @@ def build_reference(
     lists: Sequence[Mapping[str, str]] = (),
     tasks: Sequence[Mapping[str, Any]] = (),
     changes: Sequence[Mapping[str, Any]] = (),
+    made: Mapping[str, Sequence[Path | str]] | None = None,
 ) -> None:
     """Copy `files` and their provenance records into the folder `output`, and write its page.
 
@@ -51,7 +52,8 @@ def build_reference(
     text), summary (path of a `summary.json` on the text). run: as for the report. command: what was
     run. lists: path and format of the lists of segmented words. tasks: of each split of each
     task, label, split, title, files (of the source) and rows (path of what was taken of it).
-    changes: settings that are not those of config.yaml: key, usual, run.
+    changes: settings that are not those of config.yaml: key, usual, run. made: artefacts that stay
+    behind, by what they are; the page tells the commits at which they were made.
 
     Raises:
         UserError: a text is synthetic, or a file is missing or damaged.
@@ -71,6 +73,7 @@ def build_reference(
             [*_digests(texts, lists)],
             [*_task_table(tasks)],
             settings,
+            [*_commits(made or {})],
             command,
             left,
         )
@@ -109,6 +112,7 @@ def _page(
     files: Sequence[str],
     tasks: Sequence[str],
     differing: Sequence[str],
+    commits: Sequence[str],
     command: str,
     left: Sequence[str],
 ) -> str:
@@ -130,6 +134,7 @@ def _page(
         [f"All settings of the vocabularies and {'models' if run['models'] else 'measurements'}:"],
         _settings(run),
         ["## Made with"],
+        commits,
         [", ".join(f"{name} {version}" for name, version in package_versions().items())],
         _left_out(left),
     )
@@ -150,11 +155,21 @@ def _opening(run: Mapping[str, Any], command: str) -> Iterator[str]:
 
 def _budget(run: Mapping[str, Any]) -> Iterator[str]:
     if run["models"]:
-        models = run["settings"]["lm"]
-        yield (
-            "What is said of models holds at this budget alone: "
-            + budget_note(models["pretrain"], models["finetune"], tasks=())
-        )
+        yield scope_note(run["settings"]["lm"])
+
+
+def _commits(made: Mapping[str, Sequence[Path | str]]) -> Iterator[str]:
+    for what, files in made.items():
+        found = sorted({_read_json(_record_of(Path(file)))["git_commit"] for file in files})
+        if found:
+            commits = " and ".join(f"`{commit or 'unknown'}`" for commit in found)
+            yield f"{what} at commit {commits}."
+
+
+def _record_of(file: Path) -> Path:
+    """Return the provenance record of a file: its own, or that of the folder it is a part of."""
+    own = file.with_name(f"{file.stem}.provenance.json")
+    return own if own.is_file() else file.parent.with_name(f"{file.parent.name}.provenance.json")
 
 
 def _left_out(names: Sequence[str]) -> Iterator[str]:

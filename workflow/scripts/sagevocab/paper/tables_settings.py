@@ -9,6 +9,7 @@ from typing import Any
 import pandas as pd
 
 from sagevocab.paper.formats import NOTHING, write_table
+from sagevocab.paper.notes import with_notes
 
 Files = str | Path
 NOTE = (
@@ -49,12 +50,16 @@ def table_hyperparameters_finetuning(
     settings: Mapping[str, Any],
     *,
     paper: Sequence[Mapping[str, Any]],
+    notes: Sequence[str],
     tex: Files,
     csv: Files,
     md: Files,
 ) -> None:
-    """Write the settings of fine-tuning beside the paper's; arguments as for the vocabulary."""
-    _write_settings(settings, paper, _FINETUNING, {"tex": tex, "csv": csv, "md": md})
+    """Write the settings of fine-tuning beside the paper's; arguments as for the vocabulary.
+
+    notes: further sentences, of the models' budget and the tasks' rows.
+    """
+    _write_settings(settings, paper, _FINETUNING, {"tex": tex, "csv": csv, "md": md}, notes)
 
 
 # What the code does where the paper's appendix has a setting and the configuration has none.
@@ -78,6 +83,7 @@ def _write_settings(
     paper: Sequence[Mapping[str, Any]],
     fixed: Mapping[str, str],
     files: Mapping[str, Files],
+    notes: Sequence[str] = (),
 ) -> None:
     data = pd.DataFrame(list(_rows(settings, paper, fixed)))
     stated = int(data["paper"].notna().sum())
@@ -90,7 +96,7 @@ def _write_settings(
         }
     )
     blocks = [stated] if stated < len(data) else []
-    write_table(shown, data, align="llrr", note=NOTE, blocks=blocks, **files)
+    write_table(shown, data, align="llrr", note=with_notes(NOTE, notes), blocks=blocks, **files)
 
 
 def _rows(

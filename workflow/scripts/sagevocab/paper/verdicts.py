@@ -1,6 +1,6 @@
 """The rules by which a measurement reproduces a statement of the paper, or does not.
 
-They were written down before any value was looked at (docs/statistics.md names two exceptions),
+They were written down before any value was looked at (docs/statistics.md names the exceptions),
 and a claim names its rule in `paper_values.yaml` (`kind`). Intervals are 95 % intervals. "Agrees"
 means that the comparison behind the number (SaGe against BPE) has the sign that the paper states.
 
