@@ -64,7 +64,8 @@ def _note(data: pd.DataFrame, baseline: str | None) -> str:
             f"over what {baseline} needs for the worse of the two final values, which both reach, "
             "with its interval; ≤ or ≥ where one was there at its first validation. Time includes "
             "validations and depends on what else the machine did; intervals are over lines alone. "
-            "A model sees of how many pieces a hidden word is, which tells more where they are many."
+            "A model sees of how many pieces a hidden word is, which tells more where they are "
+            "many."
         )
     if data["seeds"].max() > 1:
         parts.append("Seeds: standard deviation of the final value over pretraining seeds.")
