@@ -113,6 +113,15 @@ WRONG = [
         {"task_settings": {"cola": {"source": SAME_FILE}}},
         "config key task_settings.cola.source: train and validation are the same file; set",
     ),
+    (
+        {"lm": {"pretraining_seeds": [2, 1]}},
+        "config key lm.pretraining_seeds: 1 is the seed of the",
+    ),
+    ({"lm": {"pretrain": {"hours": None}}}, "is the budget, here none; set one"),
+    (
+        {"lm": {"pretrain": {"replay": str(ROOT / "README.md")}}},
+        "README.md is no training log; name the training_log.parquet of a run",
+    ),
     ({"lm": {"pretrain": {"steps": 1, "tokens": 1}}}, "exactly one of hours, steps, tokens"),
     ({"lm": {"pretrain": {"micro_batch": 31}}}, "config key lm.pretrain.micro_batch: 31 does not"),
     (

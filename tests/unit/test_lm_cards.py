@@ -62,11 +62,17 @@ def test_the_names_are_those_of_the_cards_that_the_user_leaves_visible(monkeypat
     assert os.environ[VISIBLE] == "5, GPU-8932f937"
 
 
-@pytest.mark.parametrize(("found", "count"), [(4, 0), (4, 4), (1, 1), (0, 1), (1, 2)])
+@pytest.mark.parametrize(("found", "count"), [(4, 0), (4, 4), (1, 1)])
 def test_a_job_that_sees_no_more_than_it_needs_takes_them_as_they_are(found, count, monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: found)
     with claimed_gpus(count), claimed_gpus(count):
         assert VISIBLE not in os.environ
+
+
+def test_fewer_than_needed_are_an_error(monkeypatch):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
+    with pytest.raises(UserError, match=r"^lm\.gpus: 2, but torch sees 1 GPU; set lm\.gpus: 1"):
+        taken(2)
 
 
 def test_a_choice_that_would_have_no_effect_is_an_error(monkeypatch):

@@ -246,7 +246,7 @@ def test_a_checkpoint_of_other_settings_is_neither_resumed_nor_lost(
     assert list(state.glob("update-*"))
     monkeypatch.undo()
     caplog.set_level("INFO")
-    with pytest.raises(UserError, match="of a training with other lm.pretrain.learning_rate, sch"):
+    with pytest.raises(UserError, match="of a training with other lm.pretrain.learning_rate;"):
         train(corpus, tmp_path / "m", arguments=arguments, learning_rate=1e-4)
     assert "resuming" not in caplog.text
     with pytest.raises(UserError, match="of a training with other lm.pretrain.precision;"):

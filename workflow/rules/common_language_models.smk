@@ -19,8 +19,23 @@ DOWNSTREAM_TABLES = [
 # Snakemake does not limit a resource that nobody has declared, and trainings side by side on one
 # machine would share its GPU, or wait for one while they hold cores. Without --jobs N there is no
 # cluster that hands them out.
-if "gpu" not in workflow.global_resources and workflow.global_resources["_nodes"].value is None:
+HAS_CLUSTER = workflow.global_resources["_nodes"].value is not None
+if "gpu" not in workflow.global_resources and not HAS_CLUSTER:
     workflow.register_resource("gpu", max(1, config["lm"]["gpus"]))
+
+
+def shows_gpu():
+    """Whether this machine has a driver of GPUs (NVIDIA's or AMD's)."""
+    return any(Path(device).exists() for device in ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd"))
+
+
+onstart:
+    if LM_TOKENIZERS and config["lm"]["gpus"] and not (HAS_CLUSTER or shows_gpu()):
+        print(
+            f"warning: lm.gpus is {config['lm']['gpus']}, and this machine shows no GPU: jobs that "
+            "train language models would fail; lm.gpus: 0 trains on the CPU",
+            file=sys.stderr,
+        )
 
 
 def pretraining_settings():

@@ -2,12 +2,6 @@
 
 PRETRAINING_SEEDS = config["lm"]["pretraining_seeds"] if LM_TOKENIZERS else []
 
-if config["seed"] in PRETRAINING_SEEDS:
-    raise WorkflowError(
-        f"config key lm.pretraining_seeds: {config['seed']} is the seed of the run's own models "
-        "(config key seed); list further ones"
-    )
-
 # Nothing to draw where no lines are held out.
 CURVE_LANGUAGES = [
     lang

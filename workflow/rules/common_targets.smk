@@ -58,6 +58,20 @@ def artefacts(names):
     ]
 
 
+def downstream_targets():
+    """Models, scores and what is made of them."""
+    if not LM_TOKENIZERS:
+        sys.exit(
+            "error: config keys lm.enabled, lm.tokenizers: the run has no language models, so "
+            "downstream has nothing to make; set lm.enabled: true and list tokenizers"
+        )
+    return [
+        *targets_of("models"),
+        *targets_of("scores"),
+        *artefacts(DOWNSTREAM_FIGURES + DOWNSTREAM_TABLES),
+    ]
+
+
 def targets_of(group):
     """Files of a group of the run's artefacts: retrieved, vocabularies, analysis, models ..."""
     return {

@@ -116,7 +116,9 @@ def _reason(error: ValidationError) -> str:
     return f"{reason}; {_NUMBER_AS_TEXT}" if _is_number_as_text(error) else reason
 
 
-_NUMBER_AS_TEXT = "YAML reads 1e-3 as text: write it with a point, 1.0e-3, or in full"
+_NUMBER_AS_TEXT = (
+    "YAML reads 1e-3 as text: write it with a point and a sign, 1.0e-3 or 1.0e+9, or in full"
+)
 
 
 def _is_number_as_text(error: ValidationError) -> bool:
@@ -151,6 +153,11 @@ def _problems(config: dict[str, Any]) -> Iterator[str]:
     if config["lm"]["enabled"]:
         yield from _model_problems(config["lm"], config["tokenizers"])
         yield from _replay_problems(config)
+        if config["seed"] in config["lm"]["pretraining_seeds"]:
+            yield (
+                f"config key lm.pretraining_seeds: {config['seed']} is the seed of the run's own "
+                "models (config key seed); list further ones"
+            )
 
 
 def _missing_stanzas(config: dict[str, Any]) -> Iterator[str]:
@@ -360,7 +367,7 @@ def _model_problems(lm: dict[str, Any], tokenizers: list[str]) -> Iterator[str]:
     if len(given) != 1:
         yield (
             f"config key lm.pretrain: exactly one of {', '.join(BUDGETS)} is the budget, here "
-            f"{' and '.join(given) or 'none'}; set the others to null"
+            + (f"{' and '.join(given)}; set the others to null" if given else "none; set one")
         )
     if pretrain["hidden"] % pretrain["heads"]:
         yield (
@@ -398,3 +405,15 @@ def _replay_problems(config: dict[str, Any]) -> Iterator[str]:
         if not Path(path).is_file():
             yield f"{key}: there is no file {path!r}; name the training_log.parquet of a run"
             return
+        if not _is_training_log(path):
+            yield f"{key}: {path} is no training log; name the training_log.parquet of a run"
+            return
+
+
+def _is_training_log(path: str) -> bool:
+    import pyarrow.parquet  # not for every planning: a run that replays another is rare
+
+    try:
+        return "learning_rate" in pyarrow.parquet.read_schema(path).names
+    except (OSError, pyarrow.ArrowException):
+        return False

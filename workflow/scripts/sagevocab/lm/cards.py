@@ -15,6 +15,7 @@ from tempfile import gettempdir
 import torch
 
 from sagevocab.errors import UserError
+from sagevocab.lm.training import require_gpus
 
 log = logging.getLogger(__name__)
 
@@ -31,9 +32,10 @@ def claimed_gpus(count: int) -> Iterator[None]:
     it before torch touches a GPU: the variable that hides the others is read once.
 
     Raises:
-        UserError: the system counts GPUs in a way that fixes the choice.
+        UserError: there are fewer, or the system counts them in a way that fixes the choice.
     """
     cards = visible_gpus() if count else []
+    require_gpus(count, len(cards))
     if len(cards) <= count:
         yield
         return

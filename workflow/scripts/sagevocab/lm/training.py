@@ -39,6 +39,7 @@ from sagevocab.state import (
 log = logging.getLogger(__name__)
 
 KEPT_CHECKPOINTS = 2
+_DERIVED = "schedule"  # of other keys, but for a replayed log
 _NAMES, _PARTS = "update-*", "training.json"
 REPORT_SECONDS = 10.0  # between two lines of the log
 
@@ -142,7 +143,11 @@ def choose_device(gpus: int, precision: str, threads: int, local_rank: int = 0) 
 
 def check_gpus(gpus: int) -> None:
     """Raise UserError if torch sees fewer GPUs."""
-    found = torch.cuda.device_count() if torch.cuda.is_available() else 0
+    require_gpus(gpus, torch.cuda.device_count() if torch.cuda.is_available() else 0)
+
+
+def require_gpus(gpus: int, found: int) -> None:
+    """Raise UserError if `found` GPUs are fewer than are asked for."""
     if found < gpus:
         raise UserError(
             f"lm.gpus: {gpus}, but torch sees {found or 'no'} GPU{'s' if found > 1 else ''}; set "
@@ -275,7 +280,8 @@ def _difference(folder: str | Path, parts: Mapping[str, Any]) -> str:
         return "settings, inputs or code"
     ours = json.loads(json.dumps(parts))
     names = [name for name in ours if theirs.get(name) != ours[name]]
-    return ", ".join(names) or "settings, inputs or code"
+    keys = [name for name in names if name != _DERIVED]
+    return ", ".join(keys or names) or "settings, inputs or code"
 
 
 class Checkpoints:
