@@ -26,7 +26,8 @@ if "gpu" not in workflow.global_resources and not HAS_CLUSTER:
 
 def shows_gpu():
     """Whether this machine has a driver of GPUs (NVIDIA's or AMD's)."""
-    return any(Path(device).exists() for device in ("/dev/nvidiactl", "/dev/dxg", "/dev/kfd"))
+    devices = Path(os.devnull).parent
+    return any((devices / name).exists() for name in ("nvidiactl", "nvmap", "dxg", "kfd"))
 
 
 onstart:
