@@ -169,6 +169,15 @@ def test_a_comparison_without_bpe_or_sage_is_one_line_at_once(tiny, target) -> N
     assert not (tiny.checkout / "results/lonely/corpus").exists()  # nothing was built in vain
 
 
+def test_downstream_without_models_is_one_line(tiny) -> None:
+    (tiny.checkout / "off.yaml").write_text("lm: {enabled: false}\n")
+    run = tiny("-n", "downstream", extra=("off.yaml",))
+    assert run.returncode != 0
+    (line,) = error_lines(run)
+    assert line.startswith("error: config keys lm.enabled, lm.tokenizers: the run has no language")
+    assert tiny("-n", "all", extra=("off.yaml",)).returncode == 0
+
+
 def test_the_paper_plans_everything_in_seconds(tiny) -> None:
     started = time.monotonic()
     run = tiny("-n", "all", config=())
