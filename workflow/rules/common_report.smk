@@ -42,7 +42,12 @@ REFERENCE_COMMAND = (
 
 # What a run without models shows, too, is in the folder of such a run.
 REFERENCE_NAMES = (
-    [*DOWNSTREAM_FIGURES, *(["table_claims"] if COMPARED else []), *DOWNSTREAM_TABLES]
+    [
+        *DOWNSTREAM_FIGURES,
+        *(["table_claims"] if COMPARED else []),
+        *DOWNSTREAM_TABLES,
+        "table_costs",
+    ]
     if LM_TOKENIZERS
     else FIGURES + TABLES
 )

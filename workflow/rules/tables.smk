@@ -203,6 +203,8 @@ rule table_costs:
         tokenizers=PAPER_TOKENIZERS,
         labels=labels_of(PAPER_TOKENIZERS),
         presets=presets_of(PAPER_TOKENIZERS),
+        budget=model_budget() if LM_TOKENIZERS else None,
+        tasks=task_columns(TASKS),
         code=library_digest("paper.tables_costs"),
     script:
         "../scripts/table_costs.py"

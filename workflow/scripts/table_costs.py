@@ -1,5 +1,6 @@
 """Adapter of rule table_costs."""
 
+from sagevocab.paper.budgets import model_notes
 from sagevocab.paper.notes import presets_note
 from sagevocab.paper.tables_costs import table_costs
 from sagevocab.provenance import job
@@ -11,6 +12,8 @@ with job(snakemake):
         stages=params.stages,
         languages=dict(zip(params.languages, params.titles, strict=True)),
         tokenizers=dict(zip(params.tokenizers, params.labels, strict=True)),
-        notes=[presets_note(params.presets.items())],
+        notes=model_notes(params.budget, params.tasks, params.presets)
+        if params.budget
+        else [presets_note(params.presets.items())],
         **snakemake.output,
     )

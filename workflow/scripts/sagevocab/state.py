@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import hashlib
 import json
 import logging
@@ -12,7 +13,7 @@ import zipfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import IO, TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -70,6 +71,18 @@ def atomic_folder(path: str | Path, *, replace: bool = False) -> Iterator[Path]:
         if before.exists() and not path.exists():
             before.rename(path)
         shutil.rmtree(before, ignore_errors=True)
+
+
+def try_lock(file: IO) -> bool:
+    """Lock an open file for this process alone, until it is closed; tell whether that worked.
+
+    The system unlocks it if the process is killed.
+    """
+    try:
+        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return False
+    return True
 
 
 def remove_leftovers(path: str | Path) -> None:

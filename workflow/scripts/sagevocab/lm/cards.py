@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import fcntl
 import logging
 import os
 import time
@@ -16,6 +15,7 @@ import torch
 
 from sagevocab.errors import UserError
 from sagevocab.lm.training import require_gpus
+from sagevocab.state import try_lock
 
 log = logging.getLogger(__name__)
 
@@ -94,12 +94,5 @@ def _claim_now(folder: Path, cards: list[str], count: int, claims: ExitStack) ->
 
 
 def _is_free(path: Path, held: ExitStack) -> bool:
-    """Lock a card's file until `held` ends; the system unlocks it if this process is killed."""
-    file = path.open("a")
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        file.close()
-        return False
-    held.enter_context(file)
-    return True
+    """Lock a card's file, until `held` ends."""
+    return try_lock(held.enter_context(path.open("a")))

@@ -12,8 +12,10 @@ from sagevocab.lm.schedule import BudgetSchedule
 # Keys that change speed and memory, or what is an input of its own (`replay`): a run may be resumed
 # with other values of them, and a finished model needs no other training for them.
 FREE = ("checkpoint_minutes", "replay", "micro_batch", "validation_batch")
-SCHEDULES = ("linear", "constant")
-PRECISIONS = ("auto", "fp32", "fp16", "bf16")
+CHOICES = {
+    "schedule": ("linear", "constant"),
+    "precision": ("auto", "fp32", "fp16", "bf16"),
+}
 ARCHITECTURE = (
     "layers",
     "hidden",
@@ -86,12 +88,11 @@ class PretrainSettings:
                 "lm.pretrain.hours, steps, tokens: one of them is the budget; set exactly one, "
                 "above 0, and the others to null"
             )
-        if self.schedule not in SCHEDULES:
-            known = ", ".join(SCHEDULES)
-            raise UserError(f"lm.pretrain.schedule: {self.schedule}; known: {known}")
-        if self.precision not in PRECISIONS:
-            known = ", ".join(PRECISIONS)
-            raise UserError(f"lm.pretrain.precision: {self.precision}; known: {known}")
+        for key, known in CHOICES.items():
+            if getattr(self, key) not in known:
+                raise UserError(
+                    f"lm.pretrain.{key}: {getattr(self, key)}; known: {', '.join(known)}"
+                )
         for key, whole in (("micro_batch", "batch"), ("heads", "hidden")):
             part, value = getattr(self, key), getattr(self, whole)
             if value % part:

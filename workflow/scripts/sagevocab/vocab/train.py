@@ -6,7 +6,6 @@ The steps are the workflow's: lines -> initial vocabulary -> words -> embeddings
 from __future__ import annotations
 
 import dataclasses
-import fcntl
 import logging
 import os
 import platform
@@ -28,6 +27,7 @@ from sagevocab.state import (
     fingerprint,
     path_text,
     remove_leftovers,
+    try_lock,
     write_json,
     write_parquet,
 )
@@ -511,9 +511,7 @@ def _only_user(state_dir: Path) -> Iterator[None]:
 
 
 def _locked(file: IO, path: Path) -> bool:
-    try:
-        fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
+    if not try_lock(file):
         return False
     # Who had it before may have removed the file between its opening and its locking.
     return path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat())
