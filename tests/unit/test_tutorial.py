@@ -1,4 +1,4 @@
-"""The tutorial does what it says, block by block."""
+"""What the pages tell a user to type does what they say, block by block."""
 
 from __future__ import annotations
 
@@ -15,8 +15,17 @@ from sagevocab.cli import main
 from sagevocab.vocab.pieces import read_pieces
 from scripts_text import lines_in
 
-PAGE = Path(__file__).parents[2] / "docs" / "tutorial.md"
+ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+
+
+@pytest.fixture
+def lines(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> list[str]:
+    """Lines of text, which also stand in `corpus.txt` of the working directory."""
+    lines = [line for name in ("czech", "russian", "vietnamese") for line in lines_in(name, 80)]
+    (tmp_path / "corpus.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    monkeypatch.chdir(tmp_path)
+    return lines
 
 
 def run_command(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -34,21 +43,23 @@ def run_command(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
         assert main(words) == 0
 
 
-def test_every_block_of_the_tutorial_runs(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
-) -> None:
-    lines = [line for name in ("czech", "russian", "vietnamese") for line in lines_in(name, 80)]
-    (tmp_path / "corpus.txt").write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    monkeypatch.chdir(tmp_path)
+def run_blocks(blocks: list[tuple[str, str]], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run the blocks of a page one after the other; Python blocks share their names."""
     names: dict[str, object] = {}
-    blocks = BLOCK.findall(PAGE.read_text(encoding="utf-8"))
-    assert [kind for kind, _ in blocks].count("console") > 3
     for kind, code in blocks:
         if kind == "python":
-            exec(compile(code, str(PAGE), "exec"), names)
+            exec(compile(code, "<block>", "exec"), names)
         else:
             for line in code.splitlines():
                 run_command(line, monkeypatch)
+
+
+def test_the_page_on_your_own_text_runs(
+    lines: list[str], monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
+) -> None:
+    blocks = BLOCK.findall((ROOT / "docs/own-language.md").read_text(encoding="utf-8"))
+    assert [kind for kind, _ in blocks].count("console") > 3
+    run_blocks(blocks, monkeypatch)
 
     pieces = read_pieces("my-tokenizer/pieces.txt")
     assert len(pieces) == 400
@@ -58,3 +69,13 @@ def test_every_block_of_the_tutorial_runs(
     assert list(pd.read_csv("compared.csv")["pieces"]) == [400, 400]
     assert "tokens_per_word" in capsys.readouterr().out
     assert Path("bpe-tokenizer/tokenizer.json").exists()
+
+
+def test_the_readme_trains_and_loads_a_vocabulary(
+    lines: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    readme = (ROOT / "README.md").read_text(encoding="utf-8")
+    blocks = BLOCK.findall(readme.replace("16_000", "400"))
+    assert [kind for kind, _ in blocks] == ["python"]
+    run_blocks(blocks, monkeypatch)
+    assert len(read_pieces("my-tokenizer/pieces.txt")) == 400
