@@ -12,6 +12,7 @@ import pytest
 from sagevocab import provenance
 from sagevocab.errors import UserError
 from sagevocab.provenance import code_of, job, source_digest
+from sagevocab.state import file_digest
 
 
 class Params(SimpleNamespace):
@@ -44,7 +45,7 @@ def test_success_leaves_one_record_an_artefact(tmp_path: Path) -> None:
     record = json.loads((tmp_path / "figure_x.provenance.json").read_text())
     assert record["config"] == {"seed": 3}
     assert record["wildcards"] == {"lang": "en"}
-    assert list(record["inputs"].values()) == [provenance.file_digest(tmp_path / "in.txt")]
+    assert list(record["inputs"].values()) == [file_digest(tmp_path / "in.txt")]
     assert "to the log" in (tmp_path / "x.log").read_text()
 
 

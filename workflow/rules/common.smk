@@ -4,6 +4,7 @@
 # Values travel to the rules as `params`, so a change of one configuration key reruns the rules that
 # use it and no others. Scripts never read the configuration itself.
 
+import importlib.util
 import os
 import re
 import sys
@@ -16,6 +17,13 @@ SCRIPTS = str(CHECKOUT / "workflow/scripts")
 sys.path.insert(0, SCRIPTS)
 search_path = [SCRIPTS, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
 os.environ |= {"PYTHONPATH": os.pathsep.join(filter(None, dict.fromkeys(search_path)))}
+
+INSTALLATION = (
+    "with --software-deployment-method conda NumPy beside Snakemake is enough (pip install numpy), "
+    "without it install everything (`make environment` in the checkout)"
+)
+# What jobs need where no conda environment gives it to them.
+PACKAGES = ("gensim", "matplotlib", "numba", "pandas", "pyarrow", "sentencepiece", "torch")
 
 try:
     from sagevocab.errors import UserError
@@ -31,11 +39,7 @@ try:
     )
     from sagevocab.workflow_studies import Studies
 except ModuleNotFoundError as error:
-    sys.exit(
-        f"error: Snakemake's Python has no package {error.name!r}: install it there (pip install "
-        f"{error.name}; what jobs need beside it comes with --software-deployment-method conda), "
-        "or install everything at once (`make environment` in the checkout)"
-    )
+    sys.exit(f"error: Snakemake's Python has no package {error.name!r}; {INSTALLATION}")
 
 if Path(sys.modules["sagevocab"].__file__).resolve().parent != Path(SCRIPTS, "sagevocab"):
     sys.exit(
@@ -155,6 +159,12 @@ def shows_gpu():
 
 
 onstart:
+    conda = any(
+        method.name == "CONDA" for method in workflow.deployment_settings.deployment_method
+    )
+    missing = [name for name in PACKAGES if not (conda or importlib.util.find_spec(name))]
+    if missing:
+        sys.exit(f"error: Snakemake's Python has no {', '.join(missing)}; {INSTALLATION}")
     if run.models and config["lm"]["gpus"] and not (HAS_CLUSTER or shows_gpu()):
         print(
             f"warning: lm.gpus is {config['lm']['gpus']}, and this machine shows no GPU: jobs that "

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from sagevocab.errors import UserError
-from sagevocab.state import file_digest, write_json
 
 log = logging.getLogger(__name__)
 
@@ -211,6 +210,8 @@ def _check_code(snakemake: Any) -> None:
 
 
 def _record(snakemake: Any, started: float) -> None:
+    from sagevocab.state import file_digest, write_json  # with NumPy, which planning can do without
+
     record = {
         "rule": snakemake.rule,
         "wildcards": dict(snakemake.wildcards.items()),
