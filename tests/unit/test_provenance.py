@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
@@ -47,6 +48,17 @@ def test_success_leaves_one_record_an_artefact(tmp_path: Path) -> None:
     assert record["wildcards"] == {"lang": "en"}
     assert list(record["inputs"].values()) == [file_digest(tmp_path / "in.txt")]
     assert "to the log" in (tmp_path / "x.log").read_text()
+
+
+def test_the_log_has_our_messages_and_of_others_only_warnings(tmp_path: Path) -> None:
+    with job(rule(tmp_path)):
+        logging.getLogger("fontTools.subset").info("glyph table pruned")
+        logging.getLogger("fontTools.subset").warning("font is broken")
+        logging.getLogger("sagevocab.vocab.sage").info("batch 1 of 40")
+    log = (tmp_path / "x.log").read_text()
+    assert "glyph table" not in log
+    assert "font is broken" in log
+    assert "batch 1 of 40" in log
 
 
 def test_a_folder_has_its_record_beside_it(tmp_path: Path) -> None:
@@ -106,8 +118,8 @@ def library(tmp_path: Path, monkeypatch) -> Path:
 
 def fresh_code(adapter: str) -> str:
     """`code_of` as another process would answer."""
-    for function in (provenance._digest, provenance._file_digest, provenance._imports):
-        function.cache_clear()
+    for name in ("_digest", "_file_digest", "_imports", "_module_file"):
+        getattr(provenance, name).cache_clear()
     return code_of(adapter)
 
 

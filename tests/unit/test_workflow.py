@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sagevocab.errors import UserError
-from sagevocab.workflow import Run, is_synthetic, load_config, preset_title
+from sagevocab.workflow import Run, caption_file, is_synthetic, load_config, preset_title
 from sagevocab.workflow_report import changes, claims_run, figure_presets, reference_texts
 from sagevocab.workflow_studies import Studies
 
@@ -162,9 +162,9 @@ def test_a_reading_is_named_by_what_differs_from_its_preset(paper) -> None:
     }
 
 
-def test_domain_figures_share_a_caption(paper) -> None:
-    assert paper.caption("figure_ratio_legal") == "figure_ratio_domain.rst"
-    assert paper.caption("table_costs") == "table_costs.rst"
+def test_domain_figures_share_a_caption() -> None:
+    assert caption_file("figure_ratio_legal") == "figure_ratio_domain.rst"
+    assert caption_file("table_costs") == "table_costs.rst"
 
 
 # --- Report and reference pages

@@ -28,7 +28,7 @@ PACKAGES = ("gensim", "matplotlib", "numba", "pandas", "pyarrow", "sentencepiece
 try:
     from sagevocab.errors import UserError
     from sagevocab.provenance import code_of, source_digest
-    from sagevocab.workflow import COUNTS, Run, load_config
+    from sagevocab.workflow import COUNTS, Run, caption_file, load_config
     from sagevocab.workflow_report import (
         changes,
         claims_run,
@@ -121,6 +121,14 @@ def resource(name):
 def report_file(name):
     """Path of a file of workflow/report, from the working directory."""
     return os.path.relpath(CHECKOUT / "workflow/report" / name)
+
+
+def in_report(path):
+    """A figure, table or page of claims that `snakemake --report` shows, with its caption."""
+    name = Path(path).stem
+    kind = name.partition("_")[0]
+    category = {"figure": "Figures", "table": "Tables"}.get(kind, "Claims")
+    return report(result(path), caption=f"../report/{caption_file(name)}", category=category)
 
 
 def generator_code(section, name, split=None):

@@ -16,11 +16,7 @@ rule figure_lengths:
         ),
         style=resource("style.mplstyle"),
     output:
-        pdf=report(
-            result("figures/figure_lengths.pdf"),
-            caption="../report/figure_lengths.rst",
-            category="Figures",
-        ),
+        pdf=in_report("figures/figure_lengths.pdf"),
         png=result("figures/figure_lengths.png"),
     log:
         result("logs/figure_lengths.log"),
@@ -47,11 +43,7 @@ rule figure_fertility:
         ),
         style=resource("style.mplstyle"),
     output:
-        pdf=report(
-            result("figures/figure_fertility.pdf"),
-            caption="../report/figure_fertility.rst",
-            category="Figures",
-        ),
+        pdf=in_report("figures/figure_fertility.pdf"),
         png=result("figures/figure_fertility.png"),
     log:
         result("logs/figure_fertility.log"),
@@ -78,11 +70,7 @@ rule figure_exponence:
         ),
         style=resource("style.mplstyle"),
     output:
-        pdf=report(
-            result("figures/figure_exponence.pdf"),
-            caption="../report/figure_exponence.rst",
-            category="Figures",
-        ),
+        pdf=in_report("figures/figure_exponence.pdf"),
         png=result("figures/figure_exponence.png"),
     log:
         result("logs/figure_exponence.log"),
@@ -111,11 +99,7 @@ rule figure_ratio:
         ),
         style=resource("style.mplstyle"),
     output:
-        pdf=report(
-            result("figures/figure_ratio.pdf"),
-            caption="../report/figure_ratio.rst",
-            category="Figures",
-        ),
+        pdf=in_report("figures/figure_ratio.pdf"),
         png=result("figures/figure_ratio.png"),
     log:
         result("logs/figure_ratio.log"),
@@ -140,11 +124,7 @@ if "quora" in run.domains:
             fertility=run.domain_counts("quora", "fertility.parquet"),
             style=resource("style.mplstyle"),
         output:
-            pdf=report(
-                result("figures/figure_fertility_quora.pdf"),
-                caption="../report/figure_fertility_domain.rst",
-                category="Figures",
-            ),
+            pdf=in_report("figures/figure_fertility_quora.pdf"),
             png=result("figures/figure_fertility_quora.png"),
         log:
             result("logs/figure_fertility_quora.log"),
@@ -158,11 +138,7 @@ if "quora" in run.domains:
             neighbours=run.domain_counts("quora", "neighbours.parquet"),
             style=resource("style.mplstyle"),
         output:
-            pdf=report(
-                result("figures/figure_ratio_quora.pdf"),
-                caption="../report/figure_ratio_domain.rst",
-                category="Figures",
-            ),
+            pdf=in_report("figures/figure_ratio_quora.pdf"),
             png=result("figures/figure_ratio_quora.png"),
         log:
             result("logs/figure_ratio_quora.log"),
@@ -179,11 +155,7 @@ if "legal" in run.domains:
             fertility=run.domain_counts("legal", "fertility.parquet"),
             style=resource("style.mplstyle"),
         output:
-            pdf=report(
-                result("figures/figure_fertility_legal.pdf"),
-                caption="../report/figure_fertility_domain.rst",
-                category="Figures",
-            ),
+            pdf=in_report("figures/figure_fertility_legal.pdf"),
             png=result("figures/figure_fertility_legal.png"),
         log:
             result("logs/figure_fertility_legal.log"),
@@ -197,11 +169,7 @@ if "legal" in run.domains:
             neighbours=run.domain_counts("legal", "neighbours.parquet"),
             style=resource("style.mplstyle"),
         output:
-            pdf=report(
-                result("figures/figure_ratio_legal.pdf"),
-                caption="../report/figure_ratio_domain.rst",
-                category="Figures",
-            ),
+            pdf=in_report("figures/figure_ratio_legal.pdf"),
             png=result("figures/figure_ratio_legal.png"),
         log:
             result("logs/figure_ratio_legal.log"),
@@ -218,11 +186,7 @@ if "reviews" in run.domains:
             fertility=run.domain_counts("reviews", "fertility.parquet"),
             style=resource("style.mplstyle"),
         output:
-            pdf=report(
-                result("figures/figure_fertility_reviews.pdf"),
-                caption="../report/figure_fertility_domain.rst",
-                category="Figures",
-            ),
+            pdf=in_report("figures/figure_fertility_reviews.pdf"),
             png=result("figures/figure_fertility_reviews.png"),
         log:
             result("logs/figure_fertility_reviews.log"),
@@ -236,11 +200,7 @@ if "reviews" in run.domains:
             neighbours=run.domain_counts("reviews", "neighbours.parquet"),
             style=resource("style.mplstyle"),
         output:
-            pdf=report(
-                result("figures/figure_ratio_reviews.pdf"),
-                caption="../report/figure_ratio_domain.rst",
-                category="Figures",
-            ),
+            pdf=in_report("figures/figure_ratio_reviews.pdf"),
             png=result("figures/figure_ratio_reviews.png"),
         log:
             result("logs/figure_ratio_reviews.log"),
@@ -256,11 +216,7 @@ rule figure_tokenizers:
         summaries=run.analysis_files(run.ordered_tokenizers, "summary.json"),
         style=resource("style.mplstyle"),
     output:
-        pdf=report(
-            result("figures/figure_tokenizers.pdf"),
-            caption="../report/figure_tokenizers.rst",
-            category="Figures",
-        ),
+        pdf=in_report("figures/figure_tokenizers.pdf"),
         png=result("figures/figure_tokenizers.png"),
     log:
         result("logs/figure_tokenizers.log"),
@@ -288,11 +244,7 @@ rule figure_rankings:
         paper=resource("paper_values.yaml"),
         style=resource("style.mplstyle"),
     output:
-        pdf=report(
-            result("figures/figure_rankings.pdf"),
-            caption="../report/figure_rankings.rst",
-            category="Figures",
-        ),
+        pdf=in_report("figures/figure_rankings.pdf"),
         png=result("figures/figure_rankings.png"),
     log:
         result("logs/figure_rankings.log"),
@@ -317,11 +269,7 @@ rule figure_readings:
         paper=resource("paper_values.yaml"),
         style=resource("style.mplstyle"),
     output:
-        pdf=report(
-            result("figures/figure_readings.pdf"),
-            caption="../report/figure_readings.rst",
-            category="Figures",
-        ),
+        pdf=in_report("figures/figure_readings.pdf"),
         png=result("figures/figure_readings.png"),
     log:
         result("logs/figure_readings.log"),
@@ -347,11 +295,7 @@ rule figure_learning_curves:
         repeated_logs=run.repeated_curve_files(run.curve_languages, "training_log.parquet"),
         style=resource("style.mplstyle"),
     output:
-        pdf=report(
-            result("figures/figure_learning_curves.pdf"),
-            caption="../report/figure_learning_curves.rst",
-            category="Figures",
-        ),
+        pdf=in_report("figures/figure_learning_curves.pdf"),
         png=result("figures/figure_learning_curves.png"),
     log:
         result("logs/figure_learning_curves.log"),

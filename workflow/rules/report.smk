@@ -32,11 +32,7 @@ rule build_claims:
         paper=resource("paper_values.yaml"),
     output:
         json=result("claims.json"),
-        md=report(
-            result("claims.md"),
-            caption="../report/claims.rst",
-            category="Claims",
-        ),
+        md=in_report("claims.md"),
     log:
         result("logs/build_claims.log"),
     benchmark:
@@ -59,7 +55,7 @@ rule build_report:
         claims=result("claims.json"),
         figures=run.artefacts(FIGURES, "png"),
         tables=run.artefacts(TABLES, "md"),
-        captions=[report_file(run.caption(name)) for name in [*FIGURES, *TABLES]],
+        captions=[report_file(caption_file(name)) for name in [*FIGURES, *TABLES]],
         vocabularies=run.vocabulary_files(),
         paper=resource("paper_values.yaml"),
         template=report_file("report.html.jinja"),

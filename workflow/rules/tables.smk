@@ -13,11 +13,7 @@ rule table_claims:
     output:
         tex=result("tables/table_claims.tex"),
         csv=result("tables/table_claims.csv"),
-        md=report(
-            result("tables/table_claims.md"),
-            caption="../report/table_claims.rst",
-            category="Tables",
-        ),
+        md=in_report("tables/table_claims.md"),
     log:
         result("logs/table_claims.log"),
     benchmark:
@@ -50,11 +46,7 @@ rule table_examples:
     output:
         tex=result("tables/table_examples.tex"),
         csv=result("tables/table_examples.csv"),
-        md=report(
-            result("tables/table_examples.md"),
-            caption="../report/table_examples.rst",
-            category="Tables",
-        ),
+        md=in_report("tables/table_examples.md"),
     log:
         result("logs/table_examples.log"),
     benchmark:
@@ -89,11 +81,7 @@ rule table_retokenization:
     output:
         tex=result("tables/table_retokenization.tex"),
         csv=result("tables/table_retokenization.csv"),
-        md=report(
-            result("tables/table_retokenization.md"),
-            caption="../report/table_retokenization.rst",
-            category="Tables",
-        ),
+        md=in_report("tables/table_retokenization.md"),
     log:
         result("logs/table_retokenization.log"),
     benchmark:
@@ -126,11 +114,7 @@ rule table_frequencies:
     output:
         tex=result("tables/table_frequencies.tex"),
         csv=result("tables/table_frequencies.csv"),
-        md=report(
-            result("tables/table_frequencies.md"),
-            caption="../report/table_frequencies.rst",
-            category="Tables",
-        ),
+        md=in_report("tables/table_frequencies.md"),
     log:
         result("logs/table_frequencies.log"),
     benchmark:
@@ -160,11 +144,7 @@ rule table_tokenizers:
     output:
         tex=result("tables/table_tokenizers.tex"),
         csv=result("tables/table_tokenizers.csv"),
-        md=report(
-            result("tables/table_tokenizers.md"),
-            caption="../report/table_tokenizers.rst",
-            category="Tables",
-        ),
+        md=in_report("tables/table_tokenizers.md"),
     log:
         result("logs/table_tokenizers.log"),
     benchmark:
@@ -190,11 +170,7 @@ rule table_sequence:
     output:
         tex=result("tables/table_sequence.tex"),
         csv=result("tables/table_sequence.csv"),
-        md=report(
-            result("tables/table_sequence.md"),
-            caption="../report/table_sequence.rst",
-            category="Tables",
-        ),
+        md=in_report("tables/table_sequence.md"),
     log:
         result("logs/table_sequence.log"),
     benchmark:
@@ -221,11 +197,7 @@ use rule table_sequence as table_ner with:
     output:
         tex=result("tables/table_ner.tex"),
         csv=result("tables/table_ner.csv"),
-        md=report(
-            result("tables/table_ner.md"),
-            caption="../report/table_ner.rst",
-            category="Tables",
-        ),
+        md=in_report("tables/table_ner.md"),
     log:
         result("logs/table_ner.log"),
     benchmark:
@@ -244,11 +216,7 @@ rule table_differences:
     output:
         tex=result("tables/table_differences.tex"),
         csv=result("tables/table_differences.csv"),
-        md=report(
-            result("tables/table_differences.md"),
-            caption="../report/table_differences.rst",
-            category="Tables",
-        ),
+        md=in_report("tables/table_differences.md"),
     log:
         result("logs/table_differences.log"),
     benchmark:
@@ -281,11 +249,7 @@ rule table_learning_curves:
     output:
         tex=result("tables/table_learning_curves.tex"),
         csv=result("tables/table_learning_curves.csv"),
-        md=report(
-            result("tables/table_learning_curves.md"),
-            caption="../report/table_learning_curves.rst",
-            category="Tables",
-        ),
+        md=in_report("tables/table_learning_curves.md"),
     log:
         result("logs/table_learning_curves.log"),
     benchmark:
@@ -318,11 +282,7 @@ rule table_costs:
     output:
         tex=result("tables/table_costs.tex"),
         csv=result("tables/table_costs.csv"),
-        md=report(
-            result("tables/table_costs.md"),
-            caption="../report/table_costs.rst",
-            category="Tables",
-        ),
+        md=in_report("tables/table_costs.md"),
     log:
         result("logs/table_costs.log"),
     benchmark:
@@ -351,11 +311,7 @@ rule table_hyperparameters_vocabulary:
     output:
         tex=result("tables/table_hyperparameters_vocabulary.tex"),
         csv=result("tables/table_hyperparameters_vocabulary.csv"),
-        md=report(
-            result("tables/table_hyperparameters_vocabulary.md"),
-            caption="../report/table_hyperparameters_vocabulary.rst",
-            category="Tables",
-        ),
+        md=in_report("tables/table_hyperparameters_vocabulary.md"),
     log:
         result("logs/table_hyperparameters_vocabulary.log"),
     benchmark:
@@ -380,11 +336,7 @@ use rule table_hyperparameters_vocabulary as table_hyperparameters_pretraining w
     output:
         tex=result("tables/table_hyperparameters_pretraining.tex"),
         csv=result("tables/table_hyperparameters_pretraining.csv"),
-        md=report(
-            result("tables/table_hyperparameters_pretraining.md"),
-            caption="../report/table_hyperparameters_pretraining.rst",
-            category="Tables",
-        ),
+        md=in_report("tables/table_hyperparameters_pretraining.md"),
     log:
         result("logs/table_hyperparameters_pretraining.log"),
     benchmark:
@@ -398,11 +350,7 @@ use rule table_hyperparameters_vocabulary as table_hyperparameters_finetuning wi
     output:
         tex=result("tables/table_hyperparameters_finetuning.tex"),
         csv=result("tables/table_hyperparameters_finetuning.csv"),
-        md=report(
-            result("tables/table_hyperparameters_finetuning.md"),
-            caption="../report/table_hyperparameters_finetuning.rst",
-            category="Tables",
-        ),
+        md=in_report("tables/table_hyperparameters_finetuning.md"),
     log:
         result("logs/table_hyperparameters_finetuning.log"),
     benchmark:
@@ -422,11 +370,7 @@ rule table_readings:
     output:
         tex=result("tables/table_readings.tex"),
         csv=result("tables/table_readings.csv"),
-        md=report(
-            result("tables/table_readings.md"),
-            caption="../report/table_readings.rst",
-            category="Tables",
-        ),
+        md=in_report("tables/table_readings.md"),
     log:
         result("logs/table_readings.log"),
     benchmark:
@@ -449,11 +393,7 @@ rule table_readings_claims:
     output:
         tex=result("tables/table_readings_claims.tex"),
         csv=result("tables/table_readings_claims.csv"),
-        md=report(
-            result("tables/table_readings_claims.md"),
-            caption="../report/table_readings_claims.rst",
-            category="Tables",
-        ),
+        md=in_report("tables/table_readings_claims.md"),
     log:
         result("logs/table_readings_claims.log"),
     benchmark:
@@ -476,11 +416,7 @@ rule table_stability:
     output:
         tex=result("tables/table_stability.tex"),
         csv=result("tables/table_stability.csv"),
-        md=report(
-            result("tables/table_stability.md"),
-            caption="../report/table_stability.rst",
-            category="Tables",
-        ),
+        md=in_report("tables/table_stability.md"),
     log:
         result("logs/table_stability.log"),
     benchmark:
@@ -502,11 +438,7 @@ rule table_sensitivity:
     output:
         tex=result("tables/table_sensitivity.tex"),
         csv=result("tables/table_sensitivity.csv"),
-        md=report(
-            result("tables/table_sensitivity.md"),
-            caption="../report/table_sensitivity.rst",
-            category="Tables",
-        ),
+        md=in_report("tables/table_sensitivity.md"),
     log:
         result("logs/table_sensitivity.log"),
     benchmark:

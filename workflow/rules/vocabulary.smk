@@ -32,6 +32,7 @@ rule train_bpe:
         mem_mb=memory(8000),
         runtime=120,
     params:
+        method="bpe",
         size=config["vocabulary"]["final_size"],
         key="vocabulary.final_size",
         training=run.sentencepiece_settings,
@@ -87,38 +88,19 @@ rule export_bpe_merges:
         "../scripts/export_bpe_merges.py"
 
 
-rule train_unigram:
-    """UnigramLM of sentencepiece at the final size, segmented into its likeliest pieces."""
-    input:
-        lines=result("corpus/{lang}.txt.zst"),
-        source=lambda wildcards: run.descriptions([wildcards.lang]),
-    output:
-        pieces=result("vocab/{lang}/{tok}/pieces.txt"),
-        model=result("vocab/{lang}/{tok}/sentencepiece.model"),
-        tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
-        settings=result("vocab/{lang}/{tok}/tokenizer_config.json"),
-        card=result("vocab/{lang}/{tok}/README.md"),
+use rule train_bpe as train_unigram with:
     log:
         result("logs/train_unigram/{lang}.{tok}.log"),
     benchmark:
         result("benchmarks/train_unigram/{lang}.{tok}.tsv")
     wildcard_constraints:
         tok=any_of(run.of_method("unigram")),
-    conda:
-        "../../envs/vocabulary.yaml"
-    threads: 2
     resources:
         mem_mb=memory(16000),
         runtime=240,
     params:
-        size=config["vocabulary"]["final_size"],
-        training=run.sentencepiece_settings,
-        words=run.word_settings,
+        method="unigram",
         card=lambda wildcards: run.card(wildcards.lang, "UnigramLM"),
-        artefact=result("vocab/{lang}/{tok}"),
-        code=code_of("train_unigram.py"),
-    script:
-        "../scripts/train_unigram.py"
 
 
 rule train_wordpiece:

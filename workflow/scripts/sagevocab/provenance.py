@@ -135,6 +135,7 @@ def _statements(module: ast.Module) -> Iterator[ast.AST]:
             waiting += getattr(node, block, ())
 
 
+@functools.cache
 def _module_file(name: str) -> Path | None:
     parts = name.split(".")
     if parts[0] != PACKAGE.name:
@@ -189,13 +190,13 @@ def _tell(file: TextIO, line: str) -> None:
 def _log_to(file: TextIO) -> None:
     handlers: list[logging.Handler] = [logging.StreamHandler(file)]
     logging.basicConfig(
-        level=logging.INFO,
+        level=logging.WARNING,  # other packages tell every font table and every epoch
         format="%(asctime)s %(name)s: %(message)s",
         datefmt="%H:%M:%S",
         handlers=handlers,
         force=True,
     )
-    logging.getLogger("gensim").setLevel(logging.WARNING)  # it calls every epoch of ours epoch 0
+    logging.getLogger(PACKAGE.name).setLevel(logging.INFO)
 
 
 def _check_code(snakemake: Any) -> None:
