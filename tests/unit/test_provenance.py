@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import logging
 import subprocess
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,7 +12,8 @@ import pytest
 
 from sagevocab import provenance
 from sagevocab.errors import UserError
-from sagevocab.provenance import job, source_digest
+from sagevocab.provenance import code_of, job, source_digest
+from sagevocab.state import file_digest
 
 
 class Params(SimpleNamespace):
@@ -38,14 +40,25 @@ def rule(tmp_path: Path, **params: object) -> SimpleNamespace:
 
 
 def test_success_leaves_one_record_an_artefact(tmp_path: Path) -> None:
-    digest = f"state:{source_digest('state')}"
-    with job(rule(tmp_path, code=digest, seed=3, state_dir="elsewhere")):
+    code = code_of("figure_lengths.py")
+    with job(rule(tmp_path, code=code, seed=3, state_dir="elsewhere")):
         print("to the log")
     record = json.loads((tmp_path / "figure_x.provenance.json").read_text())
     assert record["config"] == {"seed": 3}
     assert record["wildcards"] == {"lang": "en"}
-    assert list(record["inputs"].values()) == [provenance.file_digest(tmp_path / "in.txt")]
+    assert list(record["inputs"].values()) == [file_digest(tmp_path / "in.txt")]
     assert "to the log" in (tmp_path / "x.log").read_text()
+
+
+def test_the_log_has_our_messages_and_of_others_only_warnings(tmp_path: Path) -> None:
+    with job(rule(tmp_path)):
+        logging.getLogger("fontTools.subset").info("glyph table pruned")
+        logging.getLogger("fontTools.subset").warning("font is broken")
+        logging.getLogger("sagevocab.vocab.sage").info("batch 1 of 40")
+    log = (tmp_path / "x.log").read_text()
+    assert "glyph table" not in log
+    assert "font is broken" in log
+    assert "batch 1 of 40" in log
 
 
 def test_a_folder_has_its_record_beside_it(tmp_path: Path) -> None:
@@ -73,7 +86,7 @@ def test_a_users_mistake_is_one_line_and_no_record(tmp_path: Path, capsys) -> No
 
 
 def test_another_library_than_the_digested_one_stops_the_rule(tmp_path: Path, capsys) -> None:
-    with pytest.raises(SystemExit), job(rule(tmp_path, code="state:0123")):
+    with pytest.raises(SystemExit), job(rule(tmp_path, code="figure_lengths.py:0123")):
         raise AssertionError("the adapter must not run")
     assert "not the one beside the Snakefile" in capsys.readouterr().err
 
@@ -84,40 +97,55 @@ def test_the_log_keeps_the_traceback_of_a_defect(tmp_path: Path) -> None:
     assert "ZeroDivisionError" in (tmp_path / "x.log").read_text()
 
 
-def test_a_digest_covers_what_a_module_imports(tmp_path: Path, monkeypatch) -> None:
-    package = tmp_path / "sagevocab"
-    (package / "low").mkdir(parents=True)
+@pytest.fixture
+def library(tmp_path: Path, monkeypatch) -> Path:
+    """A folder with one adapter, the modules that it imports, and others."""
     files = {
-        "__init__.py": "",
-        "low/__init__.py": "",
-        "low/base.py": "X = 1\n",
-        "low/words.txt": "a\n",
-        "top.py": "def f():\n    if 1:\n        from sagevocab.low import base\n",
-        "other.py": "",
+        "draw.py": "from sagevocab.top import f\n",
+        "sagevocab/__init__.py": "",
+        "sagevocab/low/__init__.py": "",
+        "sagevocab/low/base.py": "X = 1\n",
+        "sagevocab/low/words.txt": "a\n",
+        "sagevocab/top.py": "def f():\n    if 1:\n        from sagevocab.low import base\n",
+        "sagevocab/other.py": "",
     }
     for name, text in files.items():
-        (package / name).write_text(text)
-    monkeypatch.setattr(provenance, "PACKAGE", package)
-
-    def digest() -> str:
-        source_digest.cache_clear()
-        return source_digest("top")
-
-    try:
-        first = digest()
-        (package / "other.py").write_text("unrelated = 1\n")
-        assert digest() == first
-        (package / "low/base.py").write_text("X = 2\n")
-        second = digest()
-        assert second != first
-        (package / "low/words.txt").write_text("b\n")
-        assert digest() != second
-    finally:
-        source_digest.cache_clear()
+        (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / name).write_text(text)
+    monkeypatch.setattr(provenance, "PACKAGE", tmp_path / "sagevocab")
+    return tmp_path
 
 
-def test_an_unknown_module_has_no_digest() -> None:
-    with pytest.raises(UserError, match="no module 'sagevocab.nowhere'"):
+def fresh_code(adapter: str) -> str:
+    """`code_of` as another process would answer."""
+    for name in ("_digest", "_file_digest", "_imports", "_module_file"):
+        getattr(provenance, name).cache_clear()
+    return code_of(adapter)
+
+
+@pytest.mark.parametrize(
+    ("edited", "reruns"),
+    [
+        ("draw.py", True),
+        ("sagevocab/top.py", True),
+        ("sagevocab/low/base.py", True),
+        ("sagevocab/low/words.txt", True),
+        ("sagevocab/__init__.py", True),
+        ("sagevocab/other.py", False),
+    ],
+)
+def test_a_rules_code_is_its_adapter_and_what_it_imports(library, edited, reruns) -> None:
+    before = fresh_code("draw.py")
+    with (library / edited).open("a") as file:
+        file.write("# edited\n")
+    assert before.startswith("draw.py:")
+    assert (fresh_code("draw.py") != before) == reruns
+
+
+def test_unknown_code_has_no_digest() -> None:
+    with pytest.raises(UserError, match="there is no such adapter"):
+        code_of("nothing.py")
+    with pytest.raises(UserError, match="no module 'nowhere'"):
         source_digest("nowhere")
 
 

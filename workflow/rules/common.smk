@@ -1,77 +1,110 @@
-"""Names, paths and settings that all rule files share, and with common_*.smk the only place for helpers.
+# What all rule files share. `run` is the checked configuration and answers what rules ask of it
+# (workflow/scripts/sagevocab/workflow.py), `studies` does so of the studies' builds.
+#
+# Values travel to the rules as `params`, so a change of one configuration key reruns the rules that
+# use it and no others. Scripts never read the configuration itself.
 
-Values travel to the rules as `params:`, so that a change of one configuration key reruns its
-consumers and nothing else; scripts never see the configuration itself.
-"""
-
+import importlib.util
 import os
 import re
+import sys
 from pathlib import Path
 
-import sagevocab
-import yaml
-from sagevocab.config import changed_settings, missing_files
-from sagevocab.data.catalogue import load_catalogue, local_files, resolve_source
-from sagevocab.errors import UserError
-from sagevocab.lm.settings import FREE
-from sagevocab.provenance import source_digest
-from sagevocab.vocab.presets import DEFAULT_PRESET, overrides, reading_settings
-from snakemake.exceptions import WorkflowError
+# `workflow.basedir` would be another folder where this workflow is used as a module.
+CHECKOUT = Path(str(workflow.current_basedir)).resolve().parents[1]
+SCRIPTS = str(CHECKOUT / "workflow/scripts")
+# The library of this checkout, installed or not; the variable is for the jobs.
+sys.path.insert(0, SCRIPTS)
+search_path = [SCRIPTS, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+os.environ |= {"PYTHONPATH": os.pathsep.join(filter(None, dict.fromkeys(search_path)))}
 
-CHECKOUT = Path(workflow.basedir).resolve()
-CHECKOUT = CHECKOUT.parent if CHECKOUT.name == "workflow" else CHECKOUT
+INSTALLATION = (
+    "with --software-deployment-method conda NumPy beside Snakemake is enough (pip install numpy), "
+    "without it install everything (`make environment` in the checkout)"
+)
+# What jobs need where no conda environment gives it to them.
+PACKAGES = ("gensim", "matplotlib", "numba", "pandas", "pyarrow", "sentencepiece", "torch")
 
-if Path(sagevocab.__file__).resolve().parent != CHECKOUT / "workflow/scripts/sagevocab":
-    raise WorkflowError(
-        f"sagevocab is imported from {Path(sagevocab.__file__).parent}, not from this checkout; "
-        "run `make environment` here, or `pip install --editable .`"
+try:
+    from sagevocab.errors import UserError
+    from sagevocab.provenance import code_of, source_digest
+    from sagevocab.workflow import COUNTS, Run, caption_file, load_config
+    from sagevocab.workflow_report import (
+        changes,
+        claims_run,
+        figure_presets,
+        reference_tasks,
+        reference_texts,
+        report_run,
+    )
+    from sagevocab.workflow_studies import Studies
+except ModuleNotFoundError as error:
+    sys.exit(f"error: Snakemake's Python has no package {error.name!r}; {INSTALLATION}")
+
+if Path(sys.modules["sagevocab"].__file__).resolve().parent != Path(SCRIPTS, "sagevocab"):
+    sys.exit(
+        f"error: sagevocab was imported from {sys.modules['sagevocab'].__file__} before this "
+        f"workflow could import it from {SCRIPTS}; start snakemake anew"
     )
 
+try:
+    # A workflow that uses this one as a module hands over its configuration itself.
+    config = load_config(CHECKOUT, config, working_directory=workflow.modifier.namespace is None)
+    run = Run.of(config, CHECKOUT / "workflow/resources")
+except UserError as error:
+    sys.exit(f"error: {error}")
 
-def setting(section, name):
-    """The stanza of a language, domain, tokenizer or task.
+studies = Studies(run)
+result, state = run.result, run.state
 
-    Checked here because a schema can't say that a name in one list needs a stanza in another.
-    """
-    if name not in config[section]:
-        raise WorkflowError(
-            f"config key {section}: no stanza for {name!r}; add `{section}: {{{name}: ...}}` "
-            f"or take the name out of the list (there are: {', '.join(sorted(config[section]))})"
-        )
-    return config[section][name]
-
-
-RUN = config["run"]
-LANGUAGES = config["languages"]
-DOMAINS = [
-    name for name in config["domains"] if setting("domain_settings", name)["language"] in LANGUAGES
+# The groups of figures and tables, by target name.
+MODEL_ARTEFACTS = [*run.model_figures, *run.model_tables]
+FIGURES = [
+    *run.intrinsic_figures,
+    *run.model_figures,
+    *studies.figures,
+    *(["figure_rankings"] if run.of_method("sage") else []),
 ]
-TASKS = [
-    name for name in config["tasks"] if setting("task_settings", name)["language"] in LANGUAGES
+TABLES = [
+    *(["table_claims"] if run.compared else []),
+    *run.intrinsic_tables,
+    *run.model_tables,
+    "table_costs",
+    *studies.tables,
 ]
-TOKENIZERS = config["tokenizers"]
-LM_TOKENIZERS = config["lm"]["tokenizers"] if config["lm"]["enabled"] else []
-# The tokenizers that the paper's figures and tables compare, in their order.
-PAPER_TOKENIZERS = [name for name in ("bpe", "sage", "sage_released") if name in TOKENIZERS]
-
-
-def result(path):
-    """Path of an artefact of this run."""
-    return f"results/{RUN}/{path}"
-
-
-def state(path):
-    """Folder for the resumable progress of a job: outside its outputs, which a failure deletes."""
-    return f"results/{RUN}/.state/{path}"
-
-
-def library_digest(module):
-    """Digest of a module and all that it imports, for `params` of the rules that use it."""
-    return f"{module}:{source_digest(module)}"
+# The rules whose time and memory table_costs adds up, in the order of the stages.
+STAGES = [
+    *("retrieve_corpus", "retrieve_domain", "retrieve_task"),
+    *("extract_corpus", "sample_corpus", "extract_domain", "index_words", "prepare_task"),
+    *("train_bpe_initial", "train_bpe", "export_bpe_merges", "train_unigram", "train_wordpiece"),
+    *("import_tokenizer", "train_embeddings", "build_sage"),
+    *("count_pieces", "measure_rankings", "measure_morphology"),
+    *(
+        "sample_study",
+        "train_study_bpe",
+        "count_study_bpe",
+        "train_study_embeddings",
+        "build_study",
+    ),
+    *("build_shards", "pretrain_model", "repeat_pretraining", "finetune_model"),
+]
+# What a run without models shows, too, is in the reference folder of such a run.
+REFERENCE_NAMES = [*FIGURES, *TABLES]
+if run.models:
+    REFERENCE_NAMES = [
+        *run.model_figures,
+        *(["table_claims"] if run.compared else []),
+        *run.model_tables,
+        "table_costs",
+    ]
+REFERENCE_COMMAND = (
+    f"snakemake --configfile {' '.join(Path(file).name for file in workflow.overwrite_configfiles)}"
+    " -- all build_reference"
+)
 
 
 def memory(megabytes):
-    """Memory that doubles with every attempt of a job, in MB."""
+    """Memory in MB that doubles with every attempt of a job."""
     return lambda wildcards, attempt: megabytes * 2 ** (attempt - 1)
 
 
@@ -80,7 +113,7 @@ def any_of(names):
     return "|".join(map(re.escape, names)) or "(?!)"
 
 
-def resource_file(name):
+def resource(name):
     """Path of a file of workflow/resources, from the working directory."""
     return os.path.relpath(CHECKOUT / "workflow/resources" / name)
 
@@ -90,44 +123,74 @@ def report_file(name):
     return os.path.relpath(CHECKOUT / "workflow/report" / name)
 
 
-def stage_rules():
-    """Names of the rules read so far that make no figure or table, in the order of the stages."""
-    names = (rule.name for rule in workflow.rules)
-    return [name for name in names if not name.startswith(("figure_", "table_"))]
+def in_report(path):
+    """A figure, table or page of claims that `snakemake --report` shows, with its caption."""
+    name = Path(path).stem
+    kind = name.partition("_")[0]
+    category = {"figure": "Figures", "table": "Tables"}.get(kind, "Claims")
+    return report(result(path), caption=f"../report/{caption_file(name)}", category=category)
 
 
-def tokenizers_of_method(*methods):
-    """Names of the run's tokenizers that are built by one of `methods`."""
-    return [name for name in TOKENIZERS if setting("tokenizer_settings", name)["method"] in methods]
+def generator_code(section, name, split=None):
+    """Digest of the generators, for a source that one of them makes."""
+    kind = run.source(section, name, split)["kind"]
+    return source_digest("data.generate") if kind == "generator" else None
 
 
-def labels_of(tokenizers):
-    """Names of tokenizers in figures and tables."""
-    return [setting("tokenizer_settings", name).get("label", name) for name in tokenizers]
+def usual_config():
+    """The configuration of the paper, config.yaml as it stands."""
+    return load_config(CHECKOUT, {}, working_directory=False)
 
 
-def corpora_of(language):
-    """Texts a language's tokenizers are measured on: its training corpus, then its domains."""
-    own = [name for name in DOMAINS if setting("domain_settings", name)["language"] == language]
-    return ["train", *own]
+def downstream_targets(wildcards):
+    """Models, scores and what is made of them."""
+    if not run.models:
+        sys.exit(
+            "error: config keys lm.enabled, lm.tokenizers: the run has no language models, so "
+            "downstream has nothing to make; set lm.enabled: true and list tokenizers"
+        )
+    return [*run.model_files(), *run.score_files(run.tasks), *run.artefacts(MODEL_ARTEFACTS)]
+
+
+# Snakemake does not limit a resource that nobody has declared, and trainings side by side on one
+# machine would share its GPU, or wait for one while they hold cores. Without --jobs N there is no
+# cluster that hands them out.
+HAS_CLUSTER = workflow.global_resources["_nodes"].value is not None
+if "gpu" not in workflow.global_resources and not HAS_CLUSTER:
+    workflow.register_resource("gpu", max(1, config["lm"]["gpus"]))
+
+
+def shows_gpu():
+    """Whether this machine has a driver of GPUs (NVIDIA's or AMD's)."""
+    devices = Path(os.devnull).parent
+    return any((devices / name).exists() for name in ("nvidiactl", "nvmap", "dxg", "kfd"))
+
+
+onstart:
+    conda = any(
+        method.name == "CONDA" for method in workflow.deployment_settings.deployment_method
+    )
+    missing = [name for name in PACKAGES if not (conda or importlib.util.find_spec(name))]
+    if missing:
+        sys.exit(f"error: Snakemake's Python has no {', '.join(missing)}; {INSTALLATION}")
+    if run.models and config["lm"]["gpus"] and not (HAS_CLUSTER or shows_gpu()):
+        print(
+            f"warning: lm.gpus is {config['lm']['gpus']}, and this machine shows no GPU: jobs that "
+            "train language models would fail; lm.gpus: 0 trains on the CPU",
+            file=sys.stderr,
+        )
 
 
 wildcard_constraints:
-    lang=any_of(LANGUAGES),
-    tok=any_of(TOKENIZERS),
-    domain=any_of(DOMAINS),
-    corpus=any_of(["train", *DOMAINS]),
-    task=any_of(TASKS),
+    lang=any_of(run.languages),
+    tok=any_of(run.tokenizers),
+    domain=any_of(run.domains),
+    corpus=any_of(["train", *run.domains]),
+    task=any_of(run.tasks),
     split="train|validation",
     seed="[0-9]+",
-
-
-include: "common_sources.smk"
-include: "common_vocabulary.smk"
-include: "common_language_models.smk"
-include: "common_learning_curves.smk"
-include: "common_texts.smk"
-include: "common_targets.smk"
-include: "common_report.smk"
-include: "common_studies.smk"
-include: "common_studies_paper.smk"
+    study="readings|stability|sensitivity",
+    sample="[0-9]+",
+    size="[0-9]+",
+    decoder="greedy|merges",
+    setting=any_of([name for builds in studies.builds.values() for name in builds]),

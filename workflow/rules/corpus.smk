@@ -14,9 +14,7 @@
 rule extract_corpus:
     """Sentences of a dump, or lines of any other source. Goes on where a killed run stopped."""
     input:
-        source=lambda wildcards: source_input(
-            "language_settings", wildcards.lang, f"retrieved/corpora/{wildcards.lang}"
-        ),
+        source=lambda wildcards: run.source_files("language_settings", wildcards.lang),
     output:
         sentences=result("corpus/{lang}.sentences.txt.zst"),
     log:
@@ -25,19 +23,17 @@ rule extract_corpus:
         result("benchmarks/extract_corpus/{lang}.tsv")
     conda:
         "../../envs/corpus.yaml"
-    threads: lambda wildcards: 8 if is_dump("language_settings", wildcards.lang) else 1
+    threads: lambda wildcards: 8 if run.is_dump("language_settings", wildcards.lang) else 1
     resources:
         mem_mb=memory(4000),
         runtime=1440,
     params:
-        source=lambda wildcards: source_form("language_settings", wildcards.lang),
+        source=lambda wildcards: run.source_form("language_settings", wildcards.lang),
         min_words=config["corpus"]["min_words"],
-        article_share=lambda wildcards: setting("language_settings", wildcards.lang).get(
-            "article_share", 1.0
-        ),
+        article_share=lambda wildcards: run.language(wildcards.lang).get("article_share", 1.0),
         seed=config["seed"],
         state_dir=state("extract_corpus/{lang}"),
-        code=library_digest("data.extract"),
+        code=code_of("extract_corpus.py"),
     script:
         "../scripts/extract_corpus.py"
 
@@ -55,18 +51,15 @@ rule sample_corpus:
         result("benchmarks/sample_corpus/{lang}.tsv")
     conda:
         "../../envs/corpus.yaml"
-    threads: 1
     resources:
         mem_mb=memory(8000),
         runtime=120,
     params:
-        lines=lambda wildcards: setting("language_settings", wildcards.lang)["lines"],
-        heldout_lines=lambda wildcards: setting("language_settings", wildcards.lang)[
-            "heldout_lines"
-        ],
-        shuffle=lambda wildcards: setting("language_settings", wildcards.lang).get("shuffle"),
+        lines=lambda wildcards: run.language(wildcards.lang)["lines"],
+        heldout_lines=lambda wildcards: run.language(wildcards.lang)["heldout_lines"],
+        shuffle=lambda wildcards: run.language(wildcards.lang).get("shuffle"),
         seed=config["seed"],
-        code=library_digest("data.corpus"),
+        code=code_of("sample_corpus.py"),
     script:
         "../scripts/sample_corpus.py"
 
@@ -74,9 +67,7 @@ rule sample_corpus:
 rule extract_domain:
     """The distinct lines of a domain text, or a seeded sample of them."""
     input:
-        source=lambda wildcards: source_input(
-            "domain_settings", wildcards.domain, f"retrieved/domains/{wildcards.domain}"
-        ),
+        source=lambda wildcards: run.source_files("domain_settings", wildcards.domain),
     output:
         lines=result("corpus/domains/{domain}.txt.zst"),
     log:
@@ -85,17 +76,17 @@ rule extract_domain:
         result("benchmarks/extract_domain/{domain}.tsv")
     conda:
         "../../envs/corpus.yaml"
-    threads: lambda wildcards: 8 if is_dump("domain_settings", wildcards.domain) else 1
+    threads: lambda wildcards: 8 if run.is_dump("domain_settings", wildcards.domain) else 1
     resources:
         mem_mb=memory(4000),
         runtime=240,
     params:
-        source=lambda wildcards: source_form("domain_settings", wildcards.domain),
-        language=lambda wildcards: setting("domain_settings", wildcards.domain)["language"],
-        lines=lambda wildcards: setting("domain_settings", wildcards.domain)["lines"],
+        source=lambda wildcards: run.source_form("domain_settings", wildcards.domain),
+        language=lambda wildcards: run.domain(wildcards.domain)["language"],
+        lines=lambda wildcards: run.domain(wildcards.domain)["lines"],
         min_words=config["corpus"]["min_words"],
         seed=config["seed"],
-        code=library_digest("data.extract"),
+        code=code_of("extract_domain.py"),
     script:
         "../scripts/extract_domain.py"
 
@@ -103,7 +94,7 @@ rule extract_domain:
 rule index_words:
     """A text as word types and the sequence of them, which all counting and pruning reads."""
     input:
-        lines=corpus_lines,
+        lines=lambda wildcards: run.corpus_lines(wildcards.lang, wildcards.corpus),
     output:
         words=result("corpus/{lang}.{corpus}.words.npz"),
     log:
@@ -112,44 +103,39 @@ rule index_words:
         result("benchmarks/index_words/{lang}.{corpus}.tsv")
     conda:
         "../../envs/vocabulary.yaml"
-    threads: 1
     resources:
         mem_mb=memory(4000),
         runtime=120,
     params:
         normalization=config["vocabulary"]["normalization"],
         max_word_chars=config["vocabulary"]["max_word_chars"],
-        code=library_digest("vocab.words"),
+        code=code_of("index_words.py"),
     script:
         "../scripts/index_words.py"
 
 
 rule prepare_task:
-    """Rows of one split of a task in the form that all tasks share (Section 5)."""
+    """Rows of a task, trained on and scored, in the form that all tasks share (Section 5)."""
     input:
-        source=lambda wildcards: task_input(wildcards.task, wildcards.split),
+        train=lambda wildcards: run.task_files(wildcards.task, "train"),
+        validation=lambda wildcards: run.task_files(wildcards.task, "validation"),
     output:
-        rows=result("tasks/{task}/{split}.parquet"),
+        train=result("tasks/{task}/train.parquet"),
+        validation=result("tasks/{task}/validation.parquet"),
     log:
-        result("logs/prepare_task/{task}.{split}.log"),
+        result("logs/prepare_task/{task}.log"),
     benchmark:
-        result("benchmarks/prepare_task/{task}.{split}.tsv")
+        result("benchmarks/prepare_task/{task}.tsv")
     conda:
         "../../envs/corpus.yaml"
-    threads: 1
     resources:
         mem_mb=memory(4000),
         runtime=60,
     params:
-        source=lambda wildcards: source_form(
-            "task_settings",
-            wildcards.task,
-            task_origin(wildcards.task, wildcards.split),
-        ),
-        kind=lambda wildcards: setting("task_settings", wildcards.task)["kind"],
-        columns=lambda wildcards: setting("task_settings", wildcards.task)["columns"],
-        labels=lambda wildcards: setting("task_settings", wildcards.task).get("labels"),
-        part=lambda wildcards: task_part(wildcards.task, wildcards.split),
-        code=library_digest("data.datasets"),
+        splits=lambda wildcards: run.task_splits(wildcards.task),
+        kind=lambda wildcards: run.task(wildcards.task)["kind"],
+        columns=lambda wildcards: run.task(wildcards.task)["columns"],
+        labels=lambda wildcards: run.task(wildcards.task).get("labels"),
+        code=code_of("prepare_task.py"),
     script:
         "../scripts/prepare_task.py"

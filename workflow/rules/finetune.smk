@@ -35,11 +35,10 @@ rule finetune_model:
     params:
         settings={key: value for key, value in config["lm"]["finetune"].items() if key != "seeds"},
         task=lambda wildcards: {
-            key: setting("task_settings", wildcards.task)[key]
-            for key in ("kind", "metric", "labels")
+            key: run.task(wildcards.task)[key] for key in ("kind", "metric", "labels")
         },
         precision=config["lm"]["pretrain"]["precision"],
         state_dir=state("scores/{lang}/{tok}/{task}/{seed}"),
-        code=library_digest("lm.finetune"),
+        code=code_of("finetune_model.py"),
     script:
         "../scripts/finetune_model.py"

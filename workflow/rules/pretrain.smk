@@ -43,7 +43,7 @@ rule build_shards:
             "seed": config["seed"],
         },
         artefact=result("shards/{lang}/{tok}"),
-        code=library_digest("lm.shards"),
+        code=code_of("build_shards.py"),
     script:
         "../scripts/build_shards.py"
 
@@ -56,7 +56,7 @@ rule pretrain_model:
         questions=result("shards/{lang}/{tok}/heldout.npz"),
         tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
         configuration=result("vocab/{lang}/{tok}/tokenizer_config.json"),
-        replay=replayed_log,
+        replay=lambda wildcards: run.replayed_log(wildcards.lang, wildcards.tok),
     output:
         weights=result("models/{lang}/{tok}/model.safetensors"),
         configuration=result("models/{lang}/{tok}/config.json"),
@@ -78,13 +78,13 @@ rule pretrain_model:
         # A budget in updates or tokens has no known duration: two days, unless a profile says.
         runtime=120 + int(60 * (config["lm"]["pretrain"]["hours"] or 46)),
     params:
-        settings=pretraining_settings(),
-        name=lambda wildcards: f"{wildcards.lang}/{wildcards.tok} ({RUN})",
-        synthetic=lambda wildcards: synthetic_language(wildcards.lang),
+        settings=run.pretraining_settings,
+        name=lambda wildcards: f"{wildcards.lang}/{wildcards.tok} ({run.name})",
+        synthetic=lambda wildcards: run.is_synthetic_language(wildcards.lang),
         seed=config["seed"],
         state_dir=state("models/{lang}/{tok}"),
         live=result("logs/pretrain_model/{lang}.{tok}"),
         artefact=result("models/{lang}/{tok}"),
-        code=library_digest("lm.pretrain"),
+        code=code_of("pretrain_model.py"),
     script:
         "../scripts/pretrain_model.py"

@@ -21,22 +21,20 @@ rule retrieve_corpus:
         result("benchmarks/retrieve_corpus/{lang}.tsv")
     conda:
         "../../envs/corpus.yaml"
-    threads: 1
     resources:
         mem_mb=memory(4000),
         runtime=1440,
     params:
-        source=lambda wildcards: resolved_source("language_settings", wildcards.lang),
+        source=lambda wildcards: run.source("language_settings", wildcards.lang),
         generator=lambda wildcards: generator_code("language_settings", wildcards.lang),
         seed=config["seed"],
         cache_dir=config["download_dir"],
-        code=library_digest("data.sources"),
+        code=code_of("retrieve_corpus.py"),
     script:
         "../scripts/retrieve_corpus.py"
 
 
-rule retrieve_domain:
-    """A text of another domain (Section 4, "Robustness to Domain Change")."""
+use rule retrieve_corpus as retrieve_domain with:
     output:
         raw=result("retrieved/domains/{domain}"),
         description=result("retrieved/domains/{domain}.source.json"),
@@ -44,24 +42,12 @@ rule retrieve_domain:
         result("logs/retrieve_domain/{domain}.log"),
     benchmark:
         result("benchmarks/retrieve_domain/{domain}.tsv")
-    conda:
-        "../../envs/corpus.yaml"
-    threads: 1
-    resources:
-        mem_mb=memory(4000),
-        runtime=240,
     params:
-        source=lambda wildcards: resolved_source("domain_settings", wildcards.domain),
+        source=lambda wildcards: run.source("domain_settings", wildcards.domain),
         generator=lambda wildcards: generator_code("domain_settings", wildcards.domain),
-        seed=config["seed"],
-        cache_dir=config["download_dir"],
-        code=library_digest("data.sources"),
-    script:
-        "../scripts/retrieve_domain.py"
 
 
-rule retrieve_task:
-    """The raw rows of one split of an evaluation task (Section 5)."""
+use rule retrieve_corpus as retrieve_task with:
     output:
         raw=result("retrieved/tasks/{task}/{split}"),
         description=result("retrieved/tasks/{task}/{split}.source.json"),
@@ -69,17 +55,6 @@ rule retrieve_task:
         result("logs/retrieve_task/{task}.{split}.log"),
     benchmark:
         result("benchmarks/retrieve_task/{task}.{split}.tsv")
-    conda:
-        "../../envs/corpus.yaml"
-    threads: 1
-    resources:
-        mem_mb=memory(4000),
-        runtime=240,
     params:
-        source=lambda wildcards: resolved_source("task_settings", wildcards.task, wildcards.split),
+        source=lambda wildcards: run.source("task_settings", wildcards.task, wildcards.split),
         generator=lambda wildcards: generator_code("task_settings", wildcards.task, wildcards.split),
-        seed=config["seed"],
-        cache_dir=config["download_dir"],
-        code=library_digest("data.sources"),
-    script:
-        "../scripts/retrieve_task.py"

@@ -22,16 +22,14 @@ rule sample_study:
         result("benchmarks/sample_study/{lang}.{sample}.tsv")
     conda:
         "../../envs/vocabulary.yaml"
-    threads: 1
     resources:
         mem_mb=memory(4000),
         runtime=60,
     params:
-        lines=STUDIES["lines"],
+        lines=studies.settings["lines"],
         seed=lambda wildcards: config["seed"] + int(wildcards.sample),
-        words=word_settings(),
-        sampling=library_digest("data.corpus"),
-        code=library_digest("vocab.words"),
+        words=run.word_settings,
+        code=code_of("sample_study.py"),
     script:
         "../scripts/sample_study.py"
 
@@ -49,13 +47,12 @@ rule train_study_bpe:
         result("benchmarks/train_study_bpe/{lang}.{sample}.{size}.tsv")
     conda:
         "../../envs/vocabulary.yaml"
-    threads: 1
     resources:
         mem_mb=memory(8000),
         runtime=60,
     params:
-        training=sentencepiece_settings(),
-        code=library_digest("vocab.bpe"),
+        training=run.sentencepiece_settings,
+        code=code_of("train_study_bpe.py"),
     script:
         "../scripts/train_study_bpe.py"
 
@@ -76,13 +73,12 @@ rule count_study_bpe:
         result("benchmarks/count_study_bpe/{lang}.{sample}.{size}.tsv")
     conda:
         "../../envs/vocabulary.yaml"
-    threads: 1
     resources:
         mem_mb=memory(4000),
         runtime=60,
     params:
         windows=config["analysis"]["windows"],
-        code=library_digest("analysis.counts"),
+        code=code_of("count_study_bpe.py"),
     script:
         "../scripts/count_study_bpe.py"
 
@@ -106,10 +102,9 @@ rule train_study_embeddings:
         mem_mb=memory(4000),
         runtime=240,
     params:
-        word2vec=study_word2vec(),
+        word2vec=studies.word2vec,
         state_dir=state("study_embeddings/{lang}/{sample}.{size}.{decoder}.{seed}"),
-        merges=library_digest("vocab.bpe"),
-        code=library_digest("vocab.embeddings"),
+        code=code_of("train_study_embeddings.py"),
     script:
         "../scripts/train_study_embeddings.py"
 
@@ -117,7 +112,11 @@ rule train_study_embeddings:
 rule build_study:
     """One vocabulary of a study, and its counts on the sample it was made from."""
     input:
-        unpack(study_inputs),
+        unpack(
+            lambda wildcards: studies.inputs(
+                wildcards.study, wildcards.lang, wildcards.setting, wildcards.seed
+            )
+        ),
     output:
         pieces=result("studies/{study}/{lang}/{setting}/{seed}/pieces.txt"),
         ablations=result("studies/{study}/{lang}/{setting}/{seed}/ablations.parquet"),
@@ -131,17 +130,44 @@ rule build_study:
         result("benchmarks/build_study/{study}.{lang}.{setting}.{seed}.tsv")
     conda:
         "../../envs/vocabulary.yaml"
-    threads: 1
     resources:
         mem_mb=memory(4000),
         runtime=240,
     params:
-        sage=study_sage,
-        word2vec=study_word2vec(),
+        sage=lambda wildcards: studies.sage_parameters(
+            wildcards.study, wildcards.setting, wildcards.seed
+        ),
+        word2vec=studies.word2vec,
         windows=config["analysis"]["windows"],
         state_dir=state("study/{study}.{lang}.{setting}.{seed}"),
-        merges=library_digest("vocab.bpe"),
-        counting=library_digest("analysis.counts"),
-        code=library_digest("vocab.sage"),
+        code=code_of("build_study.py"),
     script:
         "../scripts/build_study.py"
+
+
+rule assess_readings:
+    """The paper's claims and the key quantities of every reading with every seed, in a language."""
+    input:
+        readings=lambda wildcards: studies.counts(wildcards.lang),
+        full=lambda wildcards: studies.full_size_counts(wildcards.lang),
+        paper=resource("paper_values.yaml"),
+    output:
+        readings=result("studies/readings/{lang}.json"),
+    log:
+        result("logs/assess_readings/{lang}.log"),
+    benchmark:
+        result("benchmarks/assess_readings/{lang}.tsv")
+    conda:
+        "../../envs/paper.yaml"
+    resources:
+        mem_mb=memory(4000),
+        runtime=120,
+    params:
+        study=studies.claims("readings"),
+        run=studies.full_size_claims(),
+        builds=[(name, seed) for name in studies.readings for seed in studies.seeds],
+        window=config["analysis"]["windows"][0],
+        state_dir=state("readings/{lang}"),
+        code=code_of("assess_readings.py"),
+    script:
+        "../scripts/assess_readings.py"

@@ -8,44 +8,11 @@
 # Steps: one rule for each method in `tokenizer_settings`; SaGe is bpe_initial -> embeddings -> pruning
 
 
-rule train_bpe_initial:
-    """BPE of sentencepiece at the initial size (paper, Section 3, n * V)."""
-    input:
-        lines=result("corpus/{lang}.txt.zst"),
-        source=corpus_description,
-    output:
-        pieces=result("vocab/{lang}/bpe_initial/pieces.txt"),
-        model=result("vocab/{lang}/bpe_initial/sentencepiece.model"),
-        tokenizer=result("vocab/{lang}/bpe_initial/tokenizer.json"),
-        settings=result("vocab/{lang}/bpe_initial/tokenizer_config.json"),
-        card=result("vocab/{lang}/bpe_initial/README.md"),
-    log:
-        result("logs/train_bpe_initial/{lang}.log"),
-    benchmark:
-        result("benchmarks/train_bpe_initial/{lang}.tsv")
-    conda:
-        "../../envs/vocabulary.yaml"
-    threads: 2
-    resources:
-        mem_mb=memory(8000),
-        runtime=120,
-    params:
-        size=config["vocabulary"]["initial_size"],
-        training=sentencepiece_settings(),
-        words=word_settings(),
-        card=vocabulary_card("BPE, segmented by greedy longest match"),
-        artefact=result("vocab/{lang}/bpe_initial"),
-        export=library_digest("vocab.export"),
-        code=library_digest("vocab.bpe"),
-    script:
-        "../scripts/train_bpe_initial.py"
-
-
 rule train_bpe:
     """BPE of sentencepiece at the final size, segmented by greedy longest match (paper, Section 2)."""
     input:
         lines=result("corpus/{lang}.txt.zst"),
-        source=corpus_description,
+        source=lambda wildcards: run.descriptions([wildcards.lang]),
     output:
         pieces=result("vocab/{lang}/{tok}/pieces.txt"),
         model=result("vocab/{lang}/{tok}/sentencepiece.model"),
@@ -57,7 +24,7 @@ rule train_bpe:
     benchmark:
         result("benchmarks/train_bpe/{lang}.{tok}.tsv")
     wildcard_constraints:
-        tok=any_of(bpe_tokenizers()),
+        tok=any_of(run.bpe_tokenizers),
     conda:
         "../../envs/vocabulary.yaml"
     threads: 2
@@ -65,22 +32,40 @@ rule train_bpe:
         mem_mb=memory(8000),
         runtime=120,
     params:
+        method="bpe",
         size=config["vocabulary"]["final_size"],
-        training=sentencepiece_settings(),
-        words=word_settings(),
-        card=vocabulary_card("BPE, segmented by greedy longest match"),
+        key="vocabulary.final_size",
+        training=run.sentencepiece_settings,
+        words=run.word_settings,
+        card=lambda wildcards: run.card(wildcards.lang, "BPE, segmented by greedy longest match"),
         artefact=result("vocab/{lang}/{tok}"),
-        export=library_digest("vocab.export"),
-        code=library_digest("vocab.bpe"),
+        code=code_of("train_bpe.py"),
     script:
         "../scripts/train_bpe.py"
+
+
+use rule train_bpe as train_bpe_initial with:
+    output:
+        pieces=result("vocab/{lang}/bpe_initial/pieces.txt"),
+        model=result("vocab/{lang}/bpe_initial/sentencepiece.model"),
+        tokenizer=result("vocab/{lang}/bpe_initial/tokenizer.json"),
+        settings=result("vocab/{lang}/bpe_initial/tokenizer_config.json"),
+        card=result("vocab/{lang}/bpe_initial/README.md"),
+    log:
+        result("logs/train_bpe_initial/{lang}.log"),
+    benchmark:
+        result("benchmarks/train_bpe_initial/{lang}.tsv")
+    params:
+        size=config["vocabulary"]["initial_size"],
+        key="vocabulary.initial_size",
+        artefact=result("vocab/{lang}/bpe_initial"),
 
 
 rule export_bpe_merges:
     """The BPE vocabulary of the final size again, segmented by its merges as sentencepiece does."""
     input:
         model=result("vocab/{lang}/bpe/sentencepiece.model"),
-        source=corpus_description,
+        source=lambda wildcards: run.descriptions([wildcards.lang]),
     output:
         pieces=result("vocab/{lang}/{tok}/pieces.txt"),
         tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
@@ -91,63 +76,38 @@ rule export_bpe_merges:
     benchmark:
         result("benchmarks/export_bpe_merges/{lang}.{tok}.tsv")
     wildcard_constraints:
-        tok=any_of(tokenizers_of_method("bpe_merges")),
+        tok=any_of(run.of_method("bpe_merges")),
     conda:
         "../../envs/vocabulary.yaml"
-    threads: 1
-    resources:
-        mem_mb=memory(2000),
-        runtime=30,
     params:
-        words=word_settings(),
-        card=vocabulary_card("BPE, segmented by its merges"),
+        words=run.word_settings,
+        card=lambda wildcards: run.card(wildcards.lang, "BPE, segmented by its merges"),
         artefact=result("vocab/{lang}/{tok}"),
-        export=library_digest("vocab.export"),
-        code=library_digest("vocab.bpe"),
+        code=code_of("export_bpe_merges.py"),
     script:
         "../scripts/export_bpe_merges.py"
 
 
-rule train_unigram:
-    """UnigramLM of sentencepiece at the final size, segmented into its likeliest pieces."""
-    input:
-        lines=result("corpus/{lang}.txt.zst"),
-        source=corpus_description,
-    output:
-        pieces=result("vocab/{lang}/{tok}/pieces.txt"),
-        model=result("vocab/{lang}/{tok}/sentencepiece.model"),
-        tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
-        settings=result("vocab/{lang}/{tok}/tokenizer_config.json"),
-        card=result("vocab/{lang}/{tok}/README.md"),
+use rule train_bpe as train_unigram with:
     log:
         result("logs/train_unigram/{lang}.{tok}.log"),
     benchmark:
         result("benchmarks/train_unigram/{lang}.{tok}.tsv")
     wildcard_constraints:
-        tok=any_of(tokenizers_of_method("unigram")),
-    conda:
-        "../../envs/vocabulary.yaml"
-    threads: 2
+        tok=any_of(run.of_method("unigram")),
     resources:
         mem_mb=memory(16000),
         runtime=240,
     params:
-        size=config["vocabulary"]["final_size"],
-        training=sentencepiece_settings(),
-        words=word_settings(),
-        card=vocabulary_card("UnigramLM"),
-        artefact=result("vocab/{lang}/{tok}"),
-        export=library_digest("vocab.export"),
-        code=library_digest("vocab.bpe"),
-    script:
-        "../scripts/train_unigram.py"
+        method="unigram",
+        card=lambda wildcards: run.card(wildcards.lang, "UnigramLM"),
 
 
 rule train_wordpiece:
     """WordPiece of Hugging Face at the final size, in `▁` notation, segmented greedily."""
     input:
         words=result("corpus/{lang}.train.words.npz"),
-        source=corpus_description,
+        source=lambda wildcards: run.descriptions([wildcards.lang]),
     output:
         pieces=result("vocab/{lang}/{tok}/pieces.txt"),
         tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
@@ -158,7 +118,7 @@ rule train_wordpiece:
     benchmark:
         result("benchmarks/train_wordpiece/{lang}.{tok}.tsv")
     wildcard_constraints:
-        tok=any_of(tokenizers_of_method("wordpiece")),
+        tok=any_of(run.of_method("wordpiece")),
     conda:
         "../../envs/vocabulary.yaml"
     threads: 2
@@ -168,11 +128,12 @@ rule train_wordpiece:
     params:
         size=config["vocabulary"]["final_size"],
         character_coverage=config["vocabulary"]["character_coverage"],
-        words=word_settings(),
-        card=vocabulary_card("WordPiece, segmented by greedy longest match"),
+        words=run.word_settings,
+        card=lambda wildcards: run.card(
+            wildcards.lang, "WordPiece, segmented by greedy longest match"
+        ),
         artefact=result("vocab/{lang}/{tok}"),
-        export=library_digest("vocab.export"),
-        code=library_digest("vocab.bpe"),
+        code=code_of("train_wordpiece.py"),
     script:
         "../scripts/train_wordpiece.py"
 
@@ -180,7 +141,7 @@ rule train_wordpiece:
 rule import_tokenizer:
     """A tokenizer from elsewhere in this project's form; where there is none, the job says so."""
     input:
-        files=external_files,
+        files=lambda wildcards: run.external_files(wildcards.lang, wildcards.tok),
     output:
         pieces=result("vocab/{lang}/{tok}/pieces.txt"),
         tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
@@ -191,19 +152,15 @@ rule import_tokenizer:
     benchmark:
         result("benchmarks/import_tokenizer/{lang}.{tok}.tsv")
     wildcard_constraints:
-        tok=any_of(tokenizers_of_method("external")),
+        tok=any_of(run.of_method("external")),
     conda:
         "../../envs/vocabulary.yaml"
-    threads: 1
-    resources:
-        mem_mb=memory(2000),
-        runtime=30,
     params:
-        path=external_path,
-        words=word_settings(),
-        card=external_card,
+        path=lambda wildcards: run.external_path(wildcards.lang, wildcards.tok),
+        words=run.word_settings,
+        card=lambda wildcards: run.external_card(wildcards.lang, wildcards.tok),
         artefact=result("vocab/{lang}/{tok}"),
-        code=library_digest("vocab.external"),
+        code=code_of("import_tokenizer.py"),
     script:
         "../scripts/import_tokenizer.py"
 
@@ -221,7 +178,7 @@ rule train_embeddings:
     benchmark:
         result("benchmarks/train_embeddings/{lang}.{tok}.tsv")
     wildcard_constraints:
-        tok=any_of(tokenizers_of_method("sage")),
+        tok=any_of(run.of_method("sage")),
     conda:
         "../../envs/vocabulary.yaml"
     threads: config["word2vec"]["workers"]
@@ -229,13 +186,12 @@ rule train_embeddings:
         mem_mb=memory(8000),
         runtime=480,
     params:
-        decoder=sage_decoder,
+        decoder=lambda wildcards: run.decoder(wildcards.tok),
         word2vec=config["word2vec"],
         seed=config["seed"],
         state_dir=state("embeddings/{lang}/{tok}"),
         artefact=result("embeddings/{lang}/{tok}.npz"),
-        merges=library_digest("vocab.bpe"),
-        code=library_digest("vocab.embeddings"),
+        code=code_of("train_embeddings.py"),
     script:
         "../scripts/train_embeddings.py"
 
@@ -247,7 +203,7 @@ rule build_sage:
         pieces=result("vocab/{lang}/bpe_initial/pieces.txt"),
         model=result("vocab/{lang}/bpe_initial/sentencepiece.model"),
         embeddings=result("embeddings/{lang}/{tok}.npz"),
-        source=corpus_description,
+        source=lambda wildcards: run.descriptions([wildcards.lang]),
     output:
         pieces=result("vocab/{lang}/{tok}/pieces.txt"),
         tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
@@ -260,7 +216,7 @@ rule build_sage:
     benchmark:
         result("benchmarks/build_sage/{lang}.{tok}.tsv")
     wildcard_constraints:
-        tok=any_of(tokenizers_of_method("sage")),
+        tok=any_of(run.of_method("sage")),
     conda:
         "../../envs/vocabulary.yaml"
     threads: 2
@@ -268,14 +224,12 @@ rule build_sage:
         mem_mb=memory(12000),
         runtime=480,
     params:
-        sage=sage_parameters,
+        sage=lambda wildcards: run.sage_parameters(wildcards.tok),
         word2vec=config["word2vec"],
-        words=word_settings(),
-        card=sage_card,
+        words=run.word_settings,
+        card=lambda wildcards: run.sage_card(wildcards.lang, wildcards.tok),
         state_dir=state("sage/{lang}/{tok}"),
         artefact=result("vocab/{lang}/{tok}"),
-        merges=library_digest("vocab.bpe"),
-        export=library_digest("vocab.export"),
-        code=library_digest("vocab.sage"),
+        code=code_of("build_sage.py"),
     script:
         "../scripts/build_sage.py"

@@ -1,4 +1,4 @@
-"""Adapter of rule figure_fertility."""
+"""Adapter of rule figure_fertility and of its twins on other texts."""
 
 from sagevocab.analysis.counts import read_fertility
 from sagevocab.paper.figures import figure_fertility

@@ -1,4 +1,4 @@
-"""Adapter of rule figure_ratio."""
+"""Adapter of rule figure_ratio and of its twins on other texts."""
 
 from sagevocab.analysis.counts import read_neighbours
 from sagevocab.paper.figures import figure_ratio

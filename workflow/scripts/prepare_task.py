@@ -5,13 +5,15 @@ from sagevocab.data.datasets import RowPart, prepare_task, task_errors
 from sagevocab.provenance import job
 
 with job(snakemake), task_errors(snakemake.wildcards.task):
-    files, description = read_source(snakemake.params.source, snakemake.input.source)
-    prepare_task(
-        files,
-        snakemake.output.rows,
-        description["format"],
-        kind=snakemake.params.kind,
-        columns=snakemake.params.columns,
-        labels=snakemake.params.labels,
-        part=RowPart(**snakemake.params.part) if snakemake.params.part else None,
-    )
+    inputs, outputs, params = snakemake.input, snakemake.output, snakemake.params
+    for split, (source, part) in params.splits.items():
+        files, description = read_source(source, inputs[split])
+        prepare_task(
+            files,
+            outputs[split],
+            description["format"],
+            kind=params.kind,
+            columns=params.columns,
+            labels=params.labels,
+            part=RowPart(**part) if part else None,
+        )

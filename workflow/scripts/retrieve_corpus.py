@@ -1,4 +1,4 @@
-"""Adapter of rule retrieve_corpus."""
+"""Adapter of the rules retrieve_corpus, retrieve_domain and retrieve_task."""
 
 from sagevocab.data.sources import retrieve
 from sagevocab.provenance import job

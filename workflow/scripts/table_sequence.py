@@ -1,4 +1,4 @@
-"""Adapter of rule table_sequence."""
+"""Adapter of the rules table_sequence and table_ner."""
 
 from sagevocab.paper.budgets import model_notes
 from sagevocab.paper.score_intervals import read_scores
@@ -12,7 +12,7 @@ with job(snakemake):
         read_scores(snakemake.input.scores),
         tasks=params.tasks,
         labels=dict(zip(params.tokenizers, params.labels, strict=True)),
-        paper=read_paper_values(snakemake.input.paper)["tables"]["table_sequence"],
+        paper=read_paper_values(snakemake.input.paper)["tables"][params.printed],
         significant=read_significant(snakemake.input.differences),
         notes=model_notes(params.budget, params.tasks, params.presets),
         **snakemake.output,

@@ -1,12 +1,25 @@
-"""Adapter of rule train_bpe."""
+"""Adapter of the rules train_bpe, train_bpe_initial and train_unigram."""
 
 from sagevocab.provenance import job
-from sagevocab.vocab.bpe import TrainingSettings, pieces_of_model, read_model, train_bpe
-from sagevocab.vocab.export import Card, WordSettings, export_greedy
+from sagevocab.vocab.bpe import (
+    TrainingSettings,
+    pieces_of_model,
+    read_model,
+    scores_of_model,
+    train_bpe,
+    train_unigram,
+)
+from sagevocab.vocab.export import Card, WordSettings, export_greedy, export_unigram
 
 with job(snakemake):
     params, words = snakemake.params, WordSettings(**snakemake.params.words)
     card = Card.described(snakemake.input.source, **params.card)
     settings, path = TrainingSettings(**params.training), snakemake.output.model
-    train_bpe(snakemake.input.lines, params.size, path, settings, "vocabulary.final_size")
-    export_greedy(params.artefact, pieces_of_model(read_model(path)), words, card)
+    train = {"bpe": train_bpe, "unigram": train_unigram}[params.method]
+    train(snakemake.input.lines, params.size, path, settings, params.key)
+    model = read_model(path)
+    if params.method == "bpe":
+        export_greedy(params.artefact, pieces_of_model(model), words, card)
+    else:
+        pieces, scores = pieces_of_model(model), scores_of_model(model)
+        export_unigram(params.artefact, pieces, scores, words, card)

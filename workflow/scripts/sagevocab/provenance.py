@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from sagevocab.errors import UserError
-from sagevocab.state import file_digest, write_json
 
 log = logging.getLogger(__name__)
 
@@ -46,43 +45,67 @@ RECORDED_PACKAGES = (
 _UNRECORDED_PARAMS = ("code", "state_dir", "artefact")
 
 
-@functools.cache
-def source_digest(module: str) -> str:
-    """SHA-256 over the source of `sagevocab.<module>` and all of sagevocab that it imports.
+def code_of(adapter: str) -> str:
+    """Return an adapter's file name and the digest of its code, for the `params` of its rule.
 
-    Snakemake reruns a rule when this digest, kept in its `params`, changes; it does not see an
-    edit of an imported module by itself. Data files beside a package count with the package.
+    Snakemake does not see an edit of a module that a script imports; it reruns a rule whose
+    `params` change. The digest is over the adapter, all of sagevocab that it imports, and the data
+    files of those packages.
+
+    Raises:
+        UserError: there is no such adapter.
     """
+    path = PACKAGE.parent / adapter
+    if not path.is_file():
+        raise UserError(f"{path}: there is no such adapter")
+    return f"{adapter}:{_digest(path)}"
+
+
+def source_digest(module: str) -> str:
+    """Return the digest of `sagevocab.<module>` and of all of sagevocab that it imports.
+
+    Raises:
+        UserError: there is no such module.
+    """
+    path = _module_file(f"{PACKAGE.name}.{module}")
+    if path is None:
+        raise UserError(f"source_digest: sagevocab has no module {module!r}")
+    return _digest(path)
+
+
+@functools.cache
+def _digest(first: Path) -> str:
     digest = hashlib.sha256()
-    for path in sorted(_sources(f"sagevocab.{module}")):
-        digest.update(path.relative_to(PACKAGE).as_posix().encode())
-        digest.update(path.read_bytes())
+    for path in sorted(_sources(first)):
+        digest.update(path.relative_to(PACKAGE.parent).as_posix().encode())
+        digest.update(_file_digest(path))
     return digest.hexdigest()
 
 
-def _sources(module: str) -> set[Path]:
-    """Files of `module`, of its parent packages and of what they import inside sagevocab."""
+@functools.cache
+def _file_digest(path: Path) -> bytes:
+    return hashlib.sha256(path.read_bytes()).digest()
+
+
+def _sources(first: Path) -> set[Path]:
+    """Return `first`, what it imports of sagevocab, and the packages that hold those modules."""
     found: set[Path] = set()
-    waiting = [_module_file(module)]
-    if waiting[0] is None:
-        raise UserError(f"library_digest: sagevocab has no module {module!r}")
+    waiting: list[Path | None] = [first]
     while waiting:
         path = waiting.pop()
         if path is None or path in found:
             continue
         found.add(path)
-        if path.suffix != ".py":
-            continue
         if path.name == "__init__.py":
             found.update(_data_files(path.parent))
-        else:
+        elif path.is_relative_to(PACKAGE):
             waiting.append(path.parent / "__init__.py")
         waiting.extend(_module_file(name) for name in _imports(path))
     return found
 
 
 def _data_files(folder: Path) -> Iterator[Path]:
-    """Package data of `folder` (word lists, templates); the code of sibling modules is not data."""
+    """Yield the package data of `folder`: word lists and templates, no code."""
     for path in folder.iterdir():
         if path.is_file() and path.suffix not in (".py", ".pyc", ".nbi", ".nbc"):
             yield path
@@ -112,6 +135,7 @@ def _statements(module: ast.Module) -> Iterator[ast.AST]:
             waiting += getattr(node, block, ())
 
 
+@functools.cache
 def _module_file(name: str) -> Path | None:
     parts = name.split(".")
     if parts[0] != PACKAGE.name:
@@ -166,21 +190,19 @@ def _tell(file: TextIO, line: str) -> None:
 def _log_to(file: TextIO) -> None:
     handlers: list[logging.Handler] = [logging.StreamHandler(file)]
     logging.basicConfig(
-        level=logging.INFO,
+        level=logging.WARNING,  # other packages tell every font table and every epoch
         format="%(asctime)s %(name)s: %(message)s",
         datefmt="%H:%M:%S",
         handlers=handlers,
         force=True,
     )
-    logging.getLogger("gensim").setLevel(logging.WARNING)  # it calls every epoch of ours epoch 0
+    logging.getLogger(PACKAGE.name).setLevel(logging.INFO)
 
 
 def _check_code(snakemake: Any) -> None:
+    """Stop if this library is not the code that the rule's digest was taken from."""
     expected = snakemake.params.get("code")
-    if expected is None:
-        return
-    module, digest = expected.split(":")
-    if source_digest(module) != digest:
+    if expected and code_of(expected.partition(":")[0]) != expected:
         raise UserError(
             f"{PACKAGE}: this sagevocab is not the one beside the Snakefile, or it was edited "
             "while the workflow ran; uninstall the other copy (pip uninstall sagevocab), install "
@@ -189,6 +211,8 @@ def _check_code(snakemake: Any) -> None:
 
 
 def _record(snakemake: Any, started: float) -> None:
+    from sagevocab.state import file_digest, write_json  # with NumPy, which planning can do without
+
     record = {
         "rule": snakemake.rule,
         "wildcards": dict(snakemake.wildcards.items()),

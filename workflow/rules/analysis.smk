@@ -32,7 +32,6 @@ rule count_pieces:
         result("benchmarks/count_pieces/{lang}.{corpus}.{tok}.tsv")
     conda:
         "../../envs/analyse.yaml"
-    threads: 1
     resources:
         mem_mb=memory(4000),
         runtime=60,
@@ -41,7 +40,7 @@ rule count_pieces:
         efficiency_lines=config["analysis"]["efficiency_lines"],
         seed=config["seed"],
         artefact=result("analysis/{lang}/{corpus}/{tok}"),
-        code=library_digest("analysis.summary"),
+        code=code_of("count_pieces.py"),
     script:
         "../scripts/count_pieces.py"
 
@@ -61,7 +60,7 @@ rule measure_rankings:
     benchmark:
         result("benchmarks/measure_rankings/{lang}.{tok}.tsv")
     wildcard_constraints:
-        tok=any_of(tokenizers_of_method("sage")),
+        tok=any_of(run.of_method("sage")),
     conda:
         "../../envs/vocabulary.yaml"
     threads: 2
@@ -69,10 +68,9 @@ rule measure_rankings:
         mem_mb=memory(12000),
         runtime=240,
     params:
-        sage=sage_parameters,
+        sage=lambda wildcards: run.sage_parameters(wildcards.tok),
         every=config["analysis"]["ranking_every"],
-        merges=library_digest("vocab.bpe"),
-        code=library_digest("vocab.rankings"),
+        code=code_of("measure_rankings.py"),
     script:
         "../scripts/measure_rankings.py"
 
@@ -80,7 +78,7 @@ rule measure_rankings:
 rule measure_morphology:
     """How well one tokenizer's boundaries agree with those between morphemes of listed words."""
     input:
-        morphemes=lambda wildcards: morpheme_list(wildcards.lang)["path"],
+        morphemes=lambda wildcards: run.language(wildcards.lang)["morphology"]["path"],
         pieces=result("vocab/{lang}/{tok}/pieces.txt"),
         tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
         settings=result("vocab/{lang}/{tok}/tokenizer_config.json"),
@@ -92,14 +90,13 @@ rule measure_morphology:
         result("benchmarks/measure_morphology/{lang}.{tok}.tsv")
     conda:
         "../../envs/analyse.yaml"
-    threads: 1
     resources:
         mem_mb=memory(1000),
         runtime=30,
     params:
-        **word_settings(),
-        format=lambda wildcards: morpheme_list(wildcards.lang)["format"],
+        **run.word_settings,
+        format=lambda wildcards: run.language(wildcards.lang)["morphology"]["format"],
         seed=config["seed"],
-        code=library_digest("analysis.morphology"),
+        code=code_of("measure_morphology.py"),
     script:
         "../scripts/measure_morphology.py"

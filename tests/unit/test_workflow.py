@@ -1,0 +1,235 @@
+"""What the rules ask of a run, without Snakemake."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sagevocab.errors import UserError
+from sagevocab.workflow import Run, caption_file, is_synthetic, load_config, preset_title
+from sagevocab.workflow_report import changes, claims_run, figure_presets, reference_texts
+from sagevocab.workflow_studies import Studies
+
+ROOT = Path(__file__).parents[2]
+MakeRun = Callable[..., Run]
+
+
+def config_of(**given: Any) -> dict[str, Any]:
+    return load_config(ROOT, given, working_directory=False)
+
+
+def run_of(**given: Any) -> Run:
+    return Run.of(config_of(**given), ROOT / "workflow/resources")
+
+
+@pytest.fixture(scope="module")
+def paper() -> Run:
+    """The paper's settings."""
+    return run_of()
+
+
+# --- Configuration
+
+
+def test_the_working_directory_overrides_the_paper_and_the_command_line_both(
+    tmp_path, monkeypatch
+) -> None:
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config/config.yaml").write_text("run: mine\nsage: {window: 3, candidates: 2000}\n")
+    monkeypatch.chdir(tmp_path)
+    config = load_config(ROOT, {"sage": {"window": 4}}, working_directory=True)
+    assert (config["run"], config["sage"]["window"]) == ("mine", 4)
+    assert (config["sage"]["candidates"], config["sage"]["prune_batch"]) == (2000, 100)
+    assert load_config(ROOT, {}, working_directory=False)["run"] == "paper"
+
+
+def test_a_configuration_that_is_no_mapping_is_one_line(tmp_path, monkeypatch) -> None:
+    (tmp_path / "config.yaml").write_text("- run\n")
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(UserError, match=r"config\.yaml: must hold keys"):
+        load_config(ROOT, {}, working_directory=True)
+
+
+def test_a_missing_local_file_is_told_before_anything_runs() -> None:
+    source = {"source": {"path": "nowhere.txt", "format": "text"}}
+    with pytest.raises(UserError, match=r"language_settings\.en\.source\.path.*nowhere\.txt"):
+        run_of(language_settings={"en": source})
+
+
+# --- What is in a run
+
+
+def test_domains_and_tasks_follow_the_languages() -> None:
+    english = run_of(languages=["en"])
+    assert english.domains == ["quora", "legal"]
+    assert "xnli_tr" not in english.tasks
+    assert english.corpora_of("en") == ["train", "quora", "legal"]
+    assert english.tasks_of_kind("tokens") == ["ner_en"]
+
+
+@pytest.mark.parametrize(
+    ("tokenizers", "compared"),
+    [
+        (["sage", "bpe", "unigram"], ["bpe", "sage"]),
+        (["bpe", "unigram"], []),
+        (["sage", "sage_released"], []),
+    ],
+)
+def test_a_comparison_needs_bpe_and_a_reading_of_sage(tokenizers, compared) -> None:
+    run = run_of(tokenizers=tokenizers, lm={"enabled": False})
+    assert run.compared == compared
+    assert ("figure_fertility_quora" in run.intrinsic_figures) == bool(compared)
+    assert run.model_tables == run.model_figures == run.model_files() == []
+
+
+def test_models_are_compared_with_bpe() -> None:
+    assert run_of(lm={"tokenizers": ["sage", "bpe"]}).compared_models == ["bpe", "sage"]
+    assert run_of(lm={"tokenizers": ["sage"]}).compared_tasks == []
+    assert run_of(lm={"tokenizers": ["bpe"]}).compared_tasks == []
+
+
+def test_no_held_out_lines_no_learning_curves() -> None:
+    run = run_of(language_settings={"tr": {"heldout_lines": 0}})
+    assert run.curve_languages == ["en"]
+    assert run_of(lm={"pretrain": {"heldout_lines": 0}}).model_figures == []
+
+
+# --- Sources and files
+
+
+def test_local_files_are_read_where_they_are(tmp_path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("a line\n")
+    run = run_of(language_settings={"en": {"source": {"path": str(text), "format": "text"}}})
+    assert run.source_files("language_settings", "en") == [str(text)]
+    assert run.source_files("language_settings", "tr") == [
+        "results/paper/retrieved/corpora/tr",
+        "results/paper/retrieved/corpora/tr.source.json",
+    ]
+    assert run.descriptions(["en", "tr"]) == ["results/paper/retrieved/corpora/tr.source.json"]
+    assert "results/paper/retrieved/corpora/en" not in run.retrieved_files()
+
+
+def test_a_shared_validation_split_comes_from_the_training_rows() -> None:
+    task = {"mrpc": {"validation_share": 0.25, "max_validation": 8}}
+    run = run_of(task_settings=task)
+    assert run.task_origins("mrpc") == ["train"]
+    assert run.task_part("mrpc", "train") == {"share": (0.0, 0.75), "most": None, "seed": 1}
+    assert run.task_part("mrpc", "validation") == {"share": (0.75, 1.0), "most": 8, "seed": 1}
+    assert run.task_part("cola", "train") is None
+
+
+def test_every_score_has_a_file(paper) -> None:
+    files = paper.score_files(paper.tasks)
+    assert len(files) == len(set(files)) == 10 * 3 * 3
+    assert "results/paper/scores/tr/sage/xnli_tr/2.json" in files
+    assert paper.prediction_files(["cola"])[0].endswith("scores/en/bpe/cola/1.predictions.parquet")
+
+
+def test_further_pretrainings_have_curves_too() -> None:
+    run = run_of(languages=["en"], lm={"pretraining_seeds": [7]})
+    assert "results/paper/studies/pretraining/en/sage/7/a" in run.repeated_curve_files(["en"], "a")
+    assert len(run.claimed_curve_files()) == 2 * 3 * (1 + 1)
+
+
+# --- Names
+
+
+def test_synthetic_text_is_called_so() -> None:
+    run = run_of(
+        language_settings={"tr": {"source": {"generator": "turkish", "rows": 9}}},
+        domain_settings={"quora": {"source": {"generator": "quora", "rows": 9}}},
+    )
+    assert run.titles(["en", "tr"]) == ["English", "Turkish (synthetic)"]
+    assert run.domain_title("quora") == "Quora questions (synthetic)"
+    assert {"tr", "quora", "reviews", "ner_tr"} == set(run.synthetic_names) - {"xnli_tr"}
+    assert not is_synthetic({"generator": "turkish", "path": "real.txt"})
+
+
+def test_a_reading_is_named_by_what_differs_from_its_preset(paper) -> None:
+    assert preset_title({"preset": "released-1.0", "label": "x"}) == "released-1.0"
+    assert preset_title({"loss_lines": 5, "decoder": "merges"}) == (
+        "algorithm-1 (decoder: merges, loss_lines: 5)"
+    )
+    assert paper.presets(["bpe", "sage"]) == {"SaGe": "algorithm-1"}
+    assert figure_presets(paper, ["figure_readings", "figure_learning_curves"]) == {
+        "figure_learning_curves": {"SaGe": "algorithm-1", "SaGe 1.0": "released-1.0"}
+    }
+
+
+def test_domain_figures_share_a_caption() -> None:
+    assert caption_file("figure_ratio_legal") == "figure_ratio_domain.rst"
+    assert caption_file("table_costs") == "table_costs.rst"
+
+
+# --- Report and reference pages
+
+
+def test_changes_are_those_of_settings_not_of_texts(tmp_path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("a line\n")
+    source = {"source": {"path": str(text), "format": "text"}, "lines": 10}
+    run = run_of(language_settings={"en": source}, sage={"window": 4}, studies={"enabled": False})
+    rows = {row["key"]: (row["usual"], row["run"]) for row in changes(run, config_of())}
+    assert rows == {
+        "language_settings.en.lines": (750000, 10),
+        "sage.window": (5, 4),
+        "studies.enabled": (True, False),
+    }
+    (english, *_) = reference_texts(run)
+    assert (english["title"], english["files"]) == ("text.txt", [str(text)])
+    assert "Wikipedia" in english["paper"]
+
+
+def test_claims_know_the_budget_only_of_models(paper) -> None:
+    assert claims_run(paper)["budget"]["pretrain"]["hours"] == 24
+    assert claims_run(run_of(lm={"enabled": False}))["budget"] is None
+
+
+# --- Studies
+
+
+def test_a_build_differs_from_the_run_by_what_its_name_says(paper) -> None:
+    studies = Studies(paper)
+    usual = studies.sage_parameters("readings", "printed", "2")
+    varied = studies.sage_parameters("sensitivity", "printed.prune_batch-50", "2")
+    assert {key for key in usual if usual[key] != varied[key]} == {"prune_batch"}
+    assert usual["seed"] == 2
+    larger = studies.inputs("sensitivity", "en", "printed.initial_size-24000", "1")
+    assert larger["pieces"].endswith("studies/bpe/en/1.24000/pieces.txt")
+    second = studies.inputs("stability", "en", "released.sample2", "1")
+    assert second["embeddings"].endswith("studies/embeddings/en/2.20000.merges.1.npz")
+
+
+def test_a_reading_that_never_retrains_is_not_varied_in_it(paper) -> None:
+    keys = {key for key, _ in Studies(paper).varied_values("released")}
+    assert "retrain_every" not in keys
+    assert "retrain_every" in {key for key, _ in Studies(paper).varied_values("printed")}
+
+
+def test_all_that_tables_of_studies_read_is_built(paper) -> None:
+    studies = Studies(paper)
+    built = set(studies.files())
+    read = [*studies.counts("en"), *studies.stability_files(), *studies.sensitivity_files()]
+    pieces = {path for path in read if path.endswith("pieces.txt") and "/bpe/" not in path}
+    assert pieces <= built
+    assert len(studies.claims("readings")["tokenizers"]) == 1 + 15 * 3
+
+
+def test_without_readings_there_are_no_studies() -> None:
+    studies = Studies(run_of(studies={"enabled": False}))
+    assert studies.files() == studies.tables == studies.figures == studies.counts("en") == []
+
+
+def test_it_is_cheap_to_ask() -> None:
+    heavy = "pandas", "torch", "numba", "gensim", "transformers", "scipy", "snakemake"
+    code = f"import sys, sagevocab.workflow_studies; print({heavy} & sys.modules.keys())"
+    code = code.replace(f"{heavy} &", f"set({heavy}) &")
+    folder = ROOT / "workflow/scripts"
+    run = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
+    assert run.stdout == "set()\n", run.stderr

@@ -1,0 +1,152 @@
+"""Other ways into the workflow than `snakemake` in a checkout with everything installed."""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from .conftest import Run, copy_checkout, run_snakemake
+
+TABLE = "results/tiny/tables/table_hyperparameters_vocabulary.md"
+MODULE = """
+configfile: "config/mine.yaml"
+
+module sagevocab:
+    snakefile: "{snakefile}"
+    config: config
+
+use rule * from sagevocab as sage_*
+"""
+# As in an environment of Snakemake alone, where the library can't import what it needs.
+WITHOUT_PACKAGES = """
+import sys
+
+class Missing:
+    @staticmethod
+    def find_spec(name, path=None, target=None):
+        if name == "sagevocab.workflow":
+            raise ModuleNotFoundError("No module named 'numpy'", name="numpy")
+
+sys.meta_path.insert(0, Missing)
+"""
+STUB = """#!/bin/sh
+echo "conda $*" >> {log}
+case "$*" in
+  "info --json") echo '{{"conda_prefix": "{prefix}", "platform": "linux-64"}}' ;;
+  "--version") echo "conda 99.0.0" ;;
+  "config --get"*) echo '{{"get": {{"channel_priority": "strict"}}}}' ;;
+  *"env create"*)
+    while [ "$1" != --prefix ]; do shift; done
+    mkdir -p "$2/bin" && cp {prefix}/bin/env_python "$2/bin/python" ;;
+esac
+"""
+ENV_PYTHON = """#!/bin/sh
+echo "python of $CONDA_PREFIX" >> {log}
+PYTHONPATH={library} exec {python} "$@"
+"""
+
+
+@pytest.fixture
+def elsewhere(tiny, tiny_config: dict, tmp_path: Path) -> Path:
+    """A working directory that is no checkout, with the text of the tiny run."""
+    shutil.copy(tiny.checkout / "text.txt", tmp_path)
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config/mine.yaml").write_text(yaml.safe_dump(tiny_config))
+    return tmp_path
+
+
+def snakemake(folder: Path, *arguments: str, **environment: str) -> Run:
+    """Run snakemake in `folder` without any search path of Python but `environment`'s."""
+    return run_snakemake(folder, arguments, {"PYTHONPATH": "", **environment})
+
+
+def error_lines(run: Run) -> list[str]:
+    return [line for line in (run.stdout + run.stderr).splitlines() if line.startswith("error:")]
+
+
+def test_as_a_module_of_another_workflow(tiny, elsewhere: Path) -> None:
+    snakefile = MODULE.format(snakefile=tiny.checkout / "workflow/Snakefile")
+    (elsewhere / "Snakefile").write_text(snakefile)
+    # What lies here is the other workflow's own configuration.
+    (elsewhere / "config.yaml").write_text("samples: [a, b]\n")
+    run = snakemake(elsewhere, "sage_table_hyperparameters_vocabulary")
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert "prune_batch" in (elsewhere / TABLE).read_text()
+    planned = snakemake(elsewhere, "-n")
+    assert re.search(r"^sage_all +1$", planned.stdout + planned.stderr, re.MULTILINE)
+
+
+def test_in_another_working_directory(tiny, elsewhere: Path) -> None:
+    (elsewhere / "config/mine.yaml").rename(elsewhere / "config/config.yaml")
+    arguments = ["--snakefile", str(tiny.checkout / "workflow/Snakefile"), "-n"]
+    run = snakemake(elsewhere, *arguments)
+    assert re.search(r"^all +1$", run.stdout + run.stderr, re.MULTILINE), run.stderr[-3000:]
+    assert "results/tiny/report.html" in run.stdout + run.stderr
+    (elsewhere / "config.yaml").write_text("sage: {batch: 3}\n")
+    (line,) = error_lines(snakemake(elsewhere, *arguments))
+    assert line.startswith("error: config key sage.batch: unknown")
+
+
+def test_another_installed_library_is_not_used(tiny, tmp_path: Path) -> None:
+    library = tmp_path / "sagevocab"
+    library.mkdir()
+    (library / "__init__.py").write_text("raise RuntimeError('the wrong library')\n")
+    run = snakemake(tiny.checkout, "-n", "--configfile", "tiny.yaml", PYTHONPATH=str(tmp_path))
+    assert run.returncode == 0, run.stderr[-3000:]
+
+
+def test_a_missing_package_is_one_line_with_the_way_out(tiny, tmp_path: Path) -> None:
+    (tmp_path / "sitecustomize.py").write_text(WITHOUT_PACKAGES)
+    run = snakemake(tiny.checkout, "-n", "--configfile", "tiny.yaml", PYTHONPATH=str(tmp_path))
+    (line,) = error_lines(run)
+    assert "has no package 'numpy'" in line
+    assert "--software-deployment-method conda" in line
+    assert "Traceback" not in run.stderr
+
+
+def test_jobs_run_in_their_conda_environment(tiny, elsewhere: Path, tmp_path: Path) -> None:
+    prefix, log = tmp_path / "conda", tmp_path / "conda.log"
+    (prefix / "bin").mkdir(parents=True)
+    library = tiny.checkout / "workflow/scripts"
+    scripts = {
+        "conda": STUB.format(log=log, prefix=prefix),
+        "env_python": ENV_PYTHON.format(log=log, library=library, python=sys.executable),
+        "activate": 'export CONDA_PREFIX="$1" PATH="$1/bin:$PATH"\n',
+    }
+    for name, text in scripts.items():
+        (prefix / "bin" / name).write_text(text)
+        (prefix / "bin" / name).chmod(0o755)
+    run = snakemake(
+        elsewhere,
+        *("--snakefile", str(tiny.checkout / "Snakefile"), "--configfile", "config/mine.yaml"),
+        *("--software-deployment-method", "conda", "--", "table_hyperparameters_vocabulary"),
+        PATH=f"{prefix / 'bin'}:{os.environ['PATH']}",
+    )
+    assert run.returncode == 0, run.stderr[-3000:]
+    calls = log.read_text()
+    (environment,) = re.findall(
+        r"^conda env create .*--prefix \S*?(\w+)[ _]*$", calls, re.MULTILINE
+    )
+    assert re.search(rf"^python of .*{environment}", calls, re.MULTILINE)
+
+
+def test_results_in_a_fresh_checkout_are_up_to_date(tiny, tmp_path: Path) -> None:
+    target = "table_hyperparameters_vocabulary"
+    arguments = ("--configfile", "tiny.yaml", "--", target)
+    assert snakemake(tiny.checkout, *arguments).returncode == 0
+    (tmp_path / "fresh").mkdir()
+    fresh = copy_checkout(tmp_path / "fresh")
+    for name in ("text.txt", "tiny.yaml"):
+        shutil.copy(tiny.checkout / name, fresh)
+    shutil.copytree(tiny.checkout / "results", fresh / "results")
+    subprocess.run(["find", str(fresh / "workflow"), "-exec", "touch", "{}", "+"], check=True)
+    assert snakemake(fresh, "--touch", *arguments).returncode == 0
+    run = snakemake(fresh, *arguments)
+    assert "Nothing to be done" in run.stderr, run.stderr[-3000:]

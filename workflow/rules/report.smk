@@ -1,0 +1,125 @@
+# The paper's statements with verdicts, one page with everything, and reference results that git keeps.
+#
+# In:    measurements, scores, figures and tables of the run; workflow/resources/paper_values.yaml
+# Out:   claims.json, claims.md; report.html, self-contained; results/reference/{intrinsic,lm}/
+# Steps: judge every claim for each SaGe tokenizer and language; lay all of it out as one page; copy
+#        what is small, with its provenance, for others to compare their own run with
+
+
+rule build_claims:
+    """Every number and statement of the paper beside this run's, with a verdict."""
+    input:
+        initial=expand(result("vocab/{lang}/bpe_initial/pieces.txt"), lang=run.languages),
+        pieces=expand(
+            result("vocab/{lang}/{tok}/pieces.txt"),
+            lang=run.languages,
+            tok=run.of_method("bpe", "sage"),
+        ),
+        analysis=run.analysis_files(run.of_method("bpe", "sage"), *COUNTS),
+        words=[
+            result(f"corpus/{lang}.{corpus}.words.npz")
+            for lang in run.languages
+            for corpus in run.corpora_of(lang)
+        ],
+        rankings=expand(
+            result("analysis/{lang}/train/{tok}/rankings.parquet"),
+            lang=run.languages,
+            tok=run.of_method("sage"),
+        ),
+        scores=run.score_files(run.tasks),
+        curves=run.claimed_curve_files(),
+        predictions=run.prediction_files(run.tasks),
+        paper=resource("paper_values.yaml"),
+    output:
+        json=result("claims.json"),
+        md=in_report("claims.md"),
+    log:
+        result("logs/build_claims.log"),
+    benchmark:
+        result("benchmarks/build_claims.tsv")
+    conda:
+        "../../envs/paper.yaml"
+    resources:
+        mem_mb=memory(4000),
+        runtime=60,
+    params:
+        run=claims_run(run),
+        code=code_of("build_claims.py"),
+    script:
+        "../scripts/build_claims.py"
+
+
+rule build_report:
+    """One page from disk: claims with verdicts, figures, tables, playground, costs, provenance."""
+    input:
+        claims=result("claims.json"),
+        figures=run.artefacts(FIGURES, "png"),
+        tables=run.artefacts(TABLES, "md"),
+        captions=[report_file(caption_file(name)) for name in [*FIGURES, *TABLES]],
+        vocabularies=run.vocabulary_files(),
+        paper=resource("paper_values.yaml"),
+        template=report_file("report.html.jinja"),
+        style=report_file("report.css"),
+        behaviour=[
+            report_file("report.js"),
+            report_file("graphemes.js"),
+            report_file("segmentation.js"),
+            report_file("playground.js"),
+        ],
+    output:
+        html=result("report.html"),
+    log:
+        result("logs/build_report.log"),
+    benchmark:
+        result("benchmarks/build_report.tsv")
+    conda:
+        "../../envs/paper.yaml"
+    params:
+        title=f"SaGe, run {run.name}",
+        languages=run.languages,
+        figures=FIGURES,
+        tables=TABLES,
+        run=report_run(run),
+        presets=figure_presets(run, FIGURES),
+        code=code_of("build_report.py"),
+    script:
+        "../scripts/build_report.py"
+
+
+rule build_reference:
+    """What a reader compares a run of their own with: `snakemake ... reference`."""
+    input:
+        claims=result("claims.json"),
+        statements=result("claims.md"),
+        artefacts=run.artefacts(REFERENCE_NAMES),
+        summaries=[
+            result(
+                f"analysis/{text['language']}/{text['corpus']}/{run.tokenizers[0]}/summary.json"
+            )
+            for text in reference_texts(run)
+        ],
+        rows=[
+            result(f"tasks/{split['task']}/{split['split']}.parquet")
+            for split in reference_tasks(run)
+        ],
+        models=run.model_files(),
+        scores=run.score_files(run.model_tasks),
+        paper=resource("paper_values.yaml"),
+    output:
+        folder=directory(f"results/reference/{'lm' if run.models else 'intrinsic'}"),
+    log:
+        result("logs/build_reference.log"),
+    benchmark:
+        result("benchmarks/build_reference.tsv")
+    conda:
+        "../../envs/paper.yaml"
+    params:
+        texts=reference_texts(run),
+        lists=[run.language(name)["morphology"] for name in run.morpheme_languages],
+        tasks=reference_tasks(run),
+        run=report_run(run),
+        changes=lambda wildcards: changes(run, usual_config()),
+        command=REFERENCE_COMMAND,
+        code=code_of("build_reference.py"),
+    script:
+        "../scripts/build_reference.py"

@@ -1,0 +1,131 @@
+"""What the rules tell the claims, the report page and the reference page of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from typing import Any
+
+from sagevocab.config import changed_settings
+from sagevocab.data.catalogue import local_files
+from sagevocab.workflow import Run, Stanza
+
+
+def report_run(run: Run) -> Stanza:
+    """Return what the report page and the reference page say of the run."""
+    return {
+        "name": run.name,
+        "labels": dict(zip(run.tokenizers, run.labels(run.tokenizers), strict=True)),
+        "presets": {name: run.preset(name) for name in run.tokenizers},
+        "names": run.names,
+        "synthetic": run.synthetic_names,
+        "models": bool(run.models),
+        "settings": _shown_settings(run),
+    }
+
+
+def _shown_settings(run: Run) -> Stanza:
+    shown = ("seed", "corpus", "vocabulary", "sage", "word2vec", "analysis", "lm")
+    used = {
+        "language_settings": run.languages,
+        "domain_settings": run.domains,
+        "tokenizer_settings": run.tokenizers,
+        "task_settings": run.model_tasks,
+    }
+    stanzas = {key: {n: run.config[key][n] for n in names} for key, names in used.items()}
+    return {**{key: run.config[key] for key in shown}, **stanzas}
+
+
+def figure_presets(run: Run, figures: Iterable[str]) -> dict[str, dict[str, str]]:
+    """Return the readings of the SaGe tokenizers in each of `figures`, by label."""
+    others = {
+        "figure_tokenizers": run.ordered_tokenizers,
+        "figure_learning_curves": run.models,
+        "figure_rankings": run.of_method("sage"),
+        "figure_readings": [],
+    }
+    presets = {name: run.presets(others.get(name, run.compared)) for name in figures}
+    return {name: shown for name, shown in presets.items() if shown}
+
+
+def claims_run(run: Run) -> Stanza:
+    """Return what the claims have to know of the run."""
+    return {
+        "folder": run.result(""),
+        "benchmarks": run.result("benchmarks"),
+        "languages": run.languages,
+        "domains": {name: run.domain(name)["language"] for name in run.domains},
+        "tasks": {name: run.task(name)["language"] for name in run.tasks},
+        "tokenizers": {name: run.preset(name) for name in run.tokenizers},
+        "lm_tokenizers": run.models,
+        "seeds": run.config["lm"]["finetune"]["seeds"],
+        "pretraining_seeds": run.pretraining_seeds,
+        "seed": run.seed,
+        "final_size": run.config["vocabulary"]["final_size"],
+        "synthetic": run.synthetic_names,
+        "names": run.names,
+        "budget": run.model_budget if run.models else None,
+    }
+
+
+def reference_tasks(run: Run) -> list[Stanza]:
+    """Return every split of every task with scores: what it is, and its local files."""
+    return [
+        {
+            "task": task,
+            "label": run.task(task).get("label", task),
+            "split": split,
+            **_origin(run, run.source("task_settings", task, run.task_origin(task, split))),
+        }
+        for task in run.model_tasks
+        for split in ("train", "validation")
+    ]
+
+
+def reference_texts(run: Run) -> list[Stanza]:
+    """Return the texts that tokenizers are trained and measured on, and those of the paper."""
+    corpora = [("language_settings", lang, lang, "train") for lang in run.languages]
+    domains = [
+        ("domain_settings", name, run.domain(name)["language"], name) for name in run.domains
+    ]
+    return [_reference_text(run, *text) for text in [*corpora, *domains]]
+
+
+def _reference_text(run: Run, section: str, name: str, language: str, corpus: str) -> Stanza:
+    stanza, source = run.config[section][name], run.source(section, name)
+    printed = run.catalogue.get(stanza["source"].get("dataset"), {})
+    return {
+        "language": language,
+        "corpus": corpus,
+        "name": stanza["name"],
+        "licence": source.get("licence") or "not stated",
+        "format": source["format"],
+        "paper": printed.get("title", "not in the paper"),
+        **_origin(run, source),
+    }
+
+
+def _origin(run: Run, source: Stanza) -> Stanza:
+    files = local_files(source["name"]) if source["kind"] == "path" else []
+    return {"title": run.text_title(source), "files": files}
+
+
+def changes(run: Run, usual: Mapping[str, Any]) -> list[Stanza]:
+    """Return where the settings of vocabularies, measurements and models are not the usual ones.
+
+    What texts are, and where they come from, stands beside them and is left out.
+    usual: another checked configuration.
+    """
+    texts = (("language_settings", run.languages), ("domain_settings", run.domains))
+    lines = [
+        f"{section}.{name}.{key}"
+        for section, names in texts
+        for name in names
+        for key in ("lines", "heldout_lines", "shuffle")
+        if name in usual[section]
+    ]
+    known = [name for name in run.tokenizers if name in usual["tokenizer_settings"]]
+    stanzas = [f"tokenizer_settings.{name}" for name in known]
+    sections = ["seed", "corpus", "tokenizers", "vocabulary", "sage", "word2vec", "analysis"]
+    studies = "studies" if run.readings else "studies.enabled"
+    models = "lm" if run.models else "lm.enabled"
+    return changed_settings(run.config, usual, [*lines, *sections, *stanzas, studies, models])
