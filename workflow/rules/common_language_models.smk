@@ -111,18 +111,19 @@ def task_columns(tasks):
             "name": name,
             "label": stanza.get("label", name),
             "metric": stanza["metric"],
-            "synthetic": synthetic_task(name),
+            "constructed": is_constructed(name),
             **{key: stanza.get(key) for key in cuts},
         }
         for name, stanza in stanzas.items()
     ]
 
 
-def synthetic_task(name):
-    """Whether a task's examples, or the corpus of the models evaluated on it, are synthetic."""
-    stanza = setting("task_settings", name)
-    sources = [stanza["source"][split] for split in task_origins(name)]
-    return is_synthetic(*sources) or synthetic_language(stanza["language"])
+def is_constructed(task):
+    """Whether the examples of a task are constructed from text, in the place of a real set."""
+    return any(
+        resolved_source("task_settings", task, split)["kind"] == "constructed"
+        for split in task_origins(task)
+    )
 
 
 def task_origin(task, split):

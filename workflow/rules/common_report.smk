@@ -21,7 +21,7 @@ def report_run():
         "labels": dict(zip(TOKENIZERS, labels_of(TOKENIZERS))),
         "presets": {name: preset_title(name) for name in TOKENIZERS},
         "names": text_names(),
-        "synthetic": synthetic_names(),
+        "constructed": constructed_tasks(),
         "models": bool(LM_TOKENIZERS),
         "settings": report_settings(),
     }
@@ -108,7 +108,10 @@ def reference_changes():
 
 def morpheme_lists():
     """The lists of segmented words of the run's languages: path and format."""
-    return [dict(morpheme_list(lang)) for lang in MORPHEME_LANGUAGES]
+    return [
+        {"path": morpheme_list(lang), "format": morpheme_source(lang)["format"]}
+        for lang in MORPHEME_LANGUAGES
+    ]
 
 
 def reference_text(section, name, language, corpus):

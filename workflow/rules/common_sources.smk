@@ -23,10 +23,22 @@ def source_form(section, name, split=None):
     return {field: resolved[field] for field in ("key", "kind", "format", "column", "sentences")}
 
 
-def generator_code(section, name, split=None):
-    """Digest of the generators, for a source that one of them makes."""
-    kind = resolved_source(section, name, split)["kind"]
-    return library_digest("data.generate") if kind == "generator" else None
+def construction_code(task, split):
+    """Digest of the constructions, for a task whose rows one of them makes."""
+    kind = resolved_source("task_settings", task, split)["kind"]
+    return library_digest("data.construct") if kind == "constructed" else None
+
+
+def morpheme_source(lang):
+    """Where the list of segmented words of a language comes from, and its format."""
+    stanza = setting("language_settings", lang)["morphology"]
+    return resolve_source(stanza, CATALOGUE, key=f"language_settings.{lang}.morphology")
+
+
+def morpheme_list(lang):
+    """The list of segmented words: a local file itself, else what a retrieve rule made of it."""
+    source = morpheme_source(lang)
+    return source["name"] if source["kind"] == "path" else result(f"retrieved/morphemes/{lang}")
 
 
 def source_input(section, name, retrieved, split=None):
@@ -38,7 +50,7 @@ def source_input(section, name, retrieved, split=None):
 
 
 def is_retrieved(source):
-    """Whether a source is fetched or generated, as opposed to a local file."""
+    """Whether a source is retrieved, as opposed to a local file."""
     return not source.get("path")
 
 
@@ -75,24 +87,8 @@ def corpus_lines(wildcards):
     return result(f"corpus/domains/{wildcards.corpus}.txt.zst")
 
 
-def is_synthetic(*sources):
-    """Whether a generator makes the text of one of these sources (a `path:` wins over it)."""
-    return any(source.get("generator") and not source.get("path") for source in sources)
-
-
-def synthetic_language(lang):
-    """Whether a language's training corpus is synthetic, and with it all that is trained on it."""
-    return is_synthetic(setting("language_settings", lang)["source"])
-
-
-def synthetic_domain(name):
-    """Whether a domain text, or the corpus of the tokenizers measured on it, is synthetic."""
-    stanza = setting("domain_settings", name)
-    return is_synthetic(stanza["source"]) or synthetic_language(stanza["language"])
-
-
 def text_title(source):
-    """What a text is: as configured or catalogued, else the names of its files or generator."""
+    """What a text is: as configured or catalogued, else the names of its files."""
     names = " and ".join(Path(file).name for file in local_files(source["name"]))
     return source.get("title") or names
 

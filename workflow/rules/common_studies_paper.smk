@@ -46,7 +46,6 @@ def intrinsic_run():
         "seeds": [],
         "seed": config["seed"],
         "final_size": config["vocabulary"]["final_size"],
-        "synthetic": list(filter(synthetic_language, LANGUAGES)),
         "names": text_names(),
     }
 

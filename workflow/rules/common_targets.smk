@@ -102,8 +102,3 @@ def summaries_of(tokenizers):
         for corpus in corpora_of(lang)
         for tok in tokenizers
     ]
-
-
-def morpheme_list(lang):
-    """The list of segmented words of a language: path and format."""
-    return setting("language_settings", lang)["morphology"]

@@ -2,18 +2,14 @@
 
 
 def language_titles(languages):
-    """Names of languages as panels and rows show them, synthetic text called so."""
-    names = {lang: setting("language_settings", lang)["name"] for lang in languages}
-    return [
-        f"{name} (synthetic)" if synthetic_language(lang) else name for lang, name in names.items()
-    ]
+    """Names of languages as panels and rows show them."""
+    return [setting("language_settings", lang)["name"] for lang in languages]
 
 
 def domain_title(name):
-    """Name of a domain text as a panel shows it, synthetic text called so."""
+    """Name of a domain text as a panel shows it."""
     title = setting("domain_settings", name)["name"]
-    title = title[:1].upper() + title[1:]
-    return f"{title} (synthetic)" if synthetic_domain(name) else title
+    return title[:1].upper() + title[1:]
 
 
 def measured_texts():
@@ -26,14 +22,9 @@ def measured_texts():
     ]
 
 
-def synthetic_names():
-    """Languages, domains and tasks of the run with text that a generator made."""
-    tasks = TASKS if LM_TOKENIZERS else []
-    return [
-        *filter(synthetic_language, LANGUAGES),
-        *filter(synthetic_domain, DOMAINS),
-        *filter(synthetic_task, tasks),
-    ]
+def constructed_tasks():
+    """Tasks of the run whose examples are constructed."""
+    return list(filter(is_constructed, TASKS)) if LM_TOKENIZERS else []
 
 
 def text_names():

@@ -80,7 +80,7 @@ rule measure_rankings:
 rule measure_morphology:
     """How well one tokenizer's boundaries agree with those between morphemes of listed words."""
     input:
-        morphemes=lambda wildcards: morpheme_list(wildcards.lang)["path"],
+        morphemes=lambda wildcards: morpheme_list(wildcards.lang),
         pieces=result("vocab/{lang}/{tok}/pieces.txt"),
         tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
         settings=result("vocab/{lang}/{tok}/tokenizer_config.json"),
@@ -98,7 +98,7 @@ rule measure_morphology:
         runtime=30,
     params:
         **word_settings(),
-        format=lambda wildcards: morpheme_list(wildcards.lang)["format"],
+        format=lambda wildcards: morpheme_source(wildcards.lang)["format"],
         seed=config["seed"],
         code=library_digest("analysis.morphology"),
     script:

@@ -73,7 +73,7 @@ rule build_claims:
             "pretraining_seeds": PRETRAINING_SEEDS,
             "seed": config["seed"],
             "final_size": config["vocabulary"]["final_size"],
-            "synthetic": synthetic_names(),
+            "constructed": constructed_tasks(),
             "names": text_names(),
             "budget": model_budget() if LM_TOKENIZERS else None,
         },

@@ -1,8 +1,9 @@
 # Everything that comes from outside: the only rules that need a network.
 #
 # In:    a `source` of the configuration: a data set of workflow/resources/datasets.yaml, a file of an
-#        installed package, or a generator of synthetic text. One with a `path:` is used where it is
+#        installed package, or a task constructed from such files. One with a `path:` is used where it is
 # Out:   retrieved/corpora/{lang}            as it came, compressed or not
+#        retrieved/morphemes/{lang}
 #        retrieved/domains/{domain}
 #        retrieved/tasks/{task}/{split}
 #        ....source.json                     what it is: format, licence, URL, size and digest seen
@@ -27,12 +28,26 @@ rule retrieve_corpus:
         runtime=1440,
     params:
         source=lambda wildcards: resolved_source("language_settings", wildcards.lang),
-        generator=lambda wildcards: generator_code("language_settings", wildcards.lang),
         seed=config["seed"],
         cache_dir=config["download_dir"],
         code=library_digest("data.sources"),
     script:
         "../scripts/retrieve_corpus.py"
+
+
+use rule retrieve_corpus as retrieve_morphemes with:
+    output:
+        raw=result("retrieved/morphemes/{lang}"),
+        description=result("retrieved/morphemes/{lang}.source.json"),
+    log:
+        result("logs/retrieve_morphemes/{lang}.log"),
+    benchmark:
+        result("benchmarks/retrieve_morphemes/{lang}.tsv")
+    params:
+        source=lambda wildcards: morpheme_source(wildcards.lang),
+        seed=config["seed"],
+        cache_dir=config["download_dir"],
+        code=library_digest("data.sources"),
 
 
 rule retrieve_domain:
@@ -52,7 +67,6 @@ rule retrieve_domain:
         runtime=240,
     params:
         source=lambda wildcards: resolved_source("domain_settings", wildcards.domain),
-        generator=lambda wildcards: generator_code("domain_settings", wildcards.domain),
         seed=config["seed"],
         cache_dir=config["download_dir"],
         code=library_digest("data.sources"),
@@ -77,7 +91,7 @@ rule retrieve_task:
         runtime=240,
     params:
         source=lambda wildcards: resolved_source("task_settings", wildcards.task, wildcards.split),
-        generator=lambda wildcards: generator_code("task_settings", wildcards.task, wildcards.split),
+        construction=lambda wildcards: construction_code(wildcards.task, wildcards.split),
         seed=config["seed"],
         cache_dir=config["download_dir"],
         code=library_digest("data.sources"),

@@ -16,8 +16,13 @@ import yaml
 
 from sagevocab.errors import UserError
 
-KINDS = ("path", "generator", "package", "dataset")
-FORMATS = ("mediawiki", "text", "jsonl", "parquet", "csv", "tsv", "conll")
+KINDS = ("path", "constructed", "package", "dataset")
+FORMATS = ("mediawiki", "text", "conllu", "jsonl", "parquet", "csv", "tsv", "conll")
+# The tasks that `data.construct` makes.
+CONSTRUCTED = (
+    *("cola", "mrpc", "qqp", "qnli", "mnli", "xnli_tr", "stsb"),
+    *("sst2", "ner_en", "ner_tr"),
+)
 # field -> type; what every entry may hold. `null` stands for "not known" or "as the source says".
 _FIELDS: dict[str, type | tuple[type, ...]] = {
     "title": str,
@@ -132,28 +137,41 @@ def resolve_source(
 ) -> dict[str, Any]:
     """Say in one dict where the data of a configured source comes from, and of what form it is.
 
-    source: stanza with one of path, generator, package, dataset; the first of these wins, so that
+    source: stanza with one of path, constructed, package, dataset; the first of these wins, so that
         an override needs only to add a key. What the winner says of its form wins over the stanza.
     key: configuration key of the stanza, kept for messages.
     split: train or validation, for task sets.
 
     Raises:
-        UserError: none of the four keys, or a data set that the catalogue does not have.
+        UserError: none of the four keys, or a data set or construction that does not exist.
     """
     kind = next((kind for kind in KINDS if source.get(kind)), None)
     if kind is None:
         raise UserError(f"{key}: names no source; give one of {', '.join(KINDS)}")
     resolved = {name: source.get(name) for name in ("format", "column", "rows")}
-    if kind == "path":
+    if kind in ("path", "package"):
         resolved |= {name: source[name] for name in ("title", "licence") if source.get(name)}
     resolved |= {"kind": kind, "name": source[kind], "key": key, "split": split}
     resolved |= {"sentences": bool(source.get("sentences"))}
-    if kind == "generator":
-        return resolved | {"format": "text" if split is None else "parquet", "column": None}
+    if kind == "constructed":
+        _check_constructed(source, key, split)
+        return resolved | {"format": "parquet", "column": None}
     entry = _entry_of(kind, source[kind], catalogue, key)
     if entry is None:
         return resolved
     return resolved | _described(entry, catalogue, split)
+
+
+def _check_constructed(source: dict[str, Any], key: str, split: str | None) -> None:
+    if split is None:
+        raise UserError(f"{key}.constructed: only the rows of tasks can be constructed, no text")
+    if source["constructed"] not in CONSTRUCTED:
+        raise UserError(
+            f"{key}.constructed: there is no {source['constructed']!r}; "
+            f"there are {', '.join(CONSTRUCTED)}"
+        )
+    if not source.get("rows"):
+        raise UserError(f"{key}.rows: missing; say how many rows to construct")
 
 
 def _entry_of(kind: str, name: str, catalogue: dict[str, Entry], key: str) -> Entry | None:

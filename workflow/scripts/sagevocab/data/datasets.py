@@ -20,6 +20,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sagevocab.data.conllu import read_conllu
 from sagevocab.data.corpus import DAMAGE, damaged, open_bytes, open_text, read_lines
 from sagevocab.errors import UserError
 from sagevocab.state import write_parquet
@@ -71,13 +72,17 @@ def sniff_format(path: str | Path) -> str:
 
 
 def read_column(path: str | Path, format: str, column: str | None) -> Iterator[str]:
-    """Yield the texts of one column, one row at a time; of a text file, its lines.
+    """Yield the texts of one column, one row at a time; of a text file, its lines;
+    of a treebank, its sentences.
 
     Raises:
         UserError: unreadable, no such column, or a value that is no text.
     """
     if format == "text":
         yield from read_lines(path)
+        return
+    if format == "conllu":
+        yield from (sentence.text for sentence in read_conllu(path))
         return
     if not column:
         raise UserError(f"{path}: `column` is not set; a {format} source needs it")

@@ -1,4 +1,4 @@
-"""A resolved source becomes a file: generated, found in a package, or fetched.
+"""A resolved source becomes a file: found in a package, fetched, or constructed.
 
 Beside the file stands `FILE.source.json`, the source as it was resolved, with the URL that gave it
 and the digest seen; later stages read format and column from it.
@@ -7,8 +7,10 @@ and the digest seen; later stages read format and column from it.
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import importlib.util
 import logging
+from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -17,7 +19,7 @@ import numpy as np
 
 from sagevocab.data.fetch import Fetched, GoneError, check_connection, fetch, publish
 from sagevocab.errors import UserError
-from sagevocab.state import atomic_path, file_digest, fingerprint, write_json
+from sagevocab.state import atomic_path, file_digest, fingerprint, write_json, write_parquet
 
 if TYPE_CHECKING:
     import datasets
@@ -63,10 +65,13 @@ def _fallback(source: Source, error: UserError) -> Source:
 
 def _retrieve_one(source: Source, output: Path, cache_dir: Path, seed: int) -> Fetched:
     """Bring one source to `output`; return where it came from and what it is."""
-    if source["kind"] == "generator":
-        # By name, so that an edit of a generator is no reason to fetch everything again.
-        generate = importlib.import_module("sagevocab.data.generate").generate
-        origin = generate(source, output, seed)
+    if source["kind"] == "constructed":
+        # By name, so that an edit of the constructions is no reason to fetch everything again.
+        construct = importlib.import_module("sagevocab.data.construct").construct
+        write_parquet(output, construct(source["name"], source["split"], source["rows"], seed))
+        origin = f"constructed: {source['name']}"
+    elif isinstance(source.get("package"), list):
+        origin = _join_package_files(source, output)
     elif source.get("hub"):
         origin = _retrieve_hub(source, output, cache_dir, seed)
     else:
@@ -77,7 +82,7 @@ def _retrieve_one(source: Source, output: Path, cache_dir: Path, seed: int) -> F
 def _retrieve_file(source: Source, output: Path, cache_dir: Path) -> Fetched:
     package = source.get("package")
     fetched = fetch(
-        [_package_url(source)] if package else source["urls"],
+        [package_file(package, source["key"]).as_uri()] if package else source["urls"],
         output,
         cache_dir=cache_dir,
         sha256=source.get("sha256"),
@@ -95,16 +100,53 @@ def _way_out(source: Source) -> str:
 # --- files in installed packages
 
 
-def _package_url(source: Source) -> str:
-    """file:// URL of "package:path/in/it", found without importing the package."""
-    package, _, inside = source["package"].partition(":")
-    spec = importlib.util.find_spec(package)
-    if spec is None or not spec.submodule_search_locations:
-        raise UserError(f"{source['key']}.package: {package!r} is not installed; pip install it")
-    path = Path(spec.submodule_search_locations[0]) / inside
-    if not path.is_file():
-        raise UserError(f"{source['key']}.package: {path} does not exist; {_way_out(source)}")
-    return path.as_uri()
+def package_file(name: str, key: str = "source") -> Path:
+    """Find "package:path/in/it", a file that an installed package ships, without importing it.
+
+    The package is a module or a distribution. Of a distribution, the path starts where its files
+    are installed (`turkish-treebanks:data/wiki.conllu`), or in its folder of metadata
+    (`pillow:licenses/LICENSE`).
+    key: configuration key of the source, for messages.
+
+    Raises:
+        UserError: no such package, or no such file in it.
+    """
+    package, _, inside = name.partition(":")
+    files = [*_module_files(package, inside), *_distribution_files(package, inside)]
+    if not files:
+        raise UserError(f"{key}.package: {package!r} is not installed; pip install it")
+    for file in files:
+        if file.is_file():
+            return file
+    raise UserError(f"{key}.package: {files[0]} does not exist; set `{key}.path` to a local copy")
+
+
+def _module_files(package: str, inside: str) -> Iterator[Path]:
+    spec = importlib.util.find_spec(package) if package.isidentifier() else None
+    for folder in (spec and spec.submodule_search_locations) or ():
+        yield Path(folder) / inside
+
+
+def _distribution_files(name: str, inside: str) -> Iterator[Path]:
+    """Where a file of a distribution may be, the places that its own list of files names first."""
+    try:
+        distribution = importlib.metadata.distribution(name)
+    except (importlib.metadata.PackageNotFoundError, ValueError):
+        return
+    for file in distribution.files or ():
+        in_metadata = file.parts[0].endswith(".dist-info")
+        if inside == "/".join(file.parts[1:] if in_metadata else file.parts):
+            yield Path(distribution.locate_file(file))
+    yield Path(distribution.locate_file(inside))
+
+
+def _join_package_files(source: Source, output: Path) -> str:
+    """Write several text files of packages one after the other; return what to call them."""
+    with atomic_path(output) as temporary, temporary.open("wb") as joined:
+        for name in source["package"]:
+            content = package_file(name, source["key"]).read_bytes()
+            joined.write(content if content.endswith(b"\n") else content + b"\n")
+    return ", ".join(source["package"])
 
 
 # --- the Hugging Face hub
