@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sagevocab.data.catalogue import load_catalogue, resolve_source
+from sagevocab.data.sources import load_catalogue, resolve_source
 from sagevocab.errors import UserError
 
 REPOSITORY = Path(__file__).parents[2]

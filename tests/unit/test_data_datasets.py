@@ -115,7 +115,7 @@ def test_labels_become_class_numbers_or_values(values, labels, numbers) -> None:
         ),
     ],
 )
-def test_bad_rows_name_file_column_and_way_out(frame, options, told) -> None:
+def test_bad_rows_name_file_column_and_advice(frame, options, told) -> None:
     with pytest.raises(UserError, match=told) as caught:
         task(pd.DataFrame(frame), **options)
     assert str(caught.value).startswith("F: ")

@@ -88,12 +88,14 @@ def test_the_rows_of_a_task_are_constructed(tmp_path) -> None:
 def test_a_fallback_stands_in_for_what_is_gone_and_says_so(tmp_path, monkeypatch, caplog) -> None:
     (tmp_path / "other").write_text("text")
 
+    really_fetch = fetch.fetch
+
     def fetched(urls, output, **options):
         if "gone" in urls[0]:
             raise fetch.GoneError(f"{urls[0]}: gone")
-        return fetch.fetch(urls, output, **options)
+        return really_fetch(urls, output, **options)
 
-    monkeypatch.setattr(sources, "fetch", fetched)
+    monkeypatch.setattr(fetch, "fetch", fetched)
     fallback = {"name": "other", "urls": [(tmp_path / "other").as_uri()], "in_paper": False}
     resolved = source("dataset", "wiki", urls=["http://x/gone"], in_paper=True, fallback=fallback)
     seen = get(resolved, tmp_path)

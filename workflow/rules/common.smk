@@ -11,7 +11,7 @@ from pathlib import Path
 import sagevocab
 import yaml
 from sagevocab.config import changed_settings, missing_files
-from sagevocab.data.catalogue import load_catalogue, local_files, resolve_source
+from sagevocab.data.sources import load_catalogue, local_files, resolve_source
 from sagevocab.errors import UserError
 from sagevocab.lm.settings import FREE
 from sagevocab.provenance import source_digest

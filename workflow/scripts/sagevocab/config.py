@@ -13,8 +13,8 @@ import yaml
 from jsonschema import Draft202012Validator, ValidationError, validators
 from jsonschema.exceptions import best_match
 
-from sagevocab.data.catalogue import KINDS as SOURCE_KINDS
-from sagevocab.data.catalogue import local_files
+from sagevocab.data.sources import KINDS as SOURCE_KINDS
+from sagevocab.data.sources import local_files
 from sagevocab.errors import UserError
 from sagevocab.lm.metrics import fitting_metrics
 from sagevocab.vocab.presets import reading_settings

@@ -23,10 +23,9 @@ from itertools import pairwise
 
 import pandas as pd
 
-from sagevocab.data.catalogue import CONSTRUCTED
 from sagevocab.data.conllu import read_conllu
 from sagevocab.data.corpus import clean_line, read_lines, split_sentences
-from sagevocab.data.sources import package_file
+from sagevocab.data.sources import CONSTRUCTED, package_file
 from sagevocab.errors import UserError
 
 _NEWS = "gensim:test/test_data/lee_background.cor"
@@ -62,7 +61,7 @@ def shipped_sentences(language: str) -> list[str]:
 def construct(task: str, split: str, count: int, seed: int) -> pd.DataFrame:
     """Make `count` rows of a task, the same for the same arguments.
 
-    task: one of `catalogue.CONSTRUCTED`. split: `train` or `validation`.
+    task: one of `sources.CONSTRUCTED`. split: `train` or `validation`.
     Returns the columns of the real data set: its texts and label (int; float 0-5 for stsb), or
     tokens and ner_tags (IOB2).
 

@@ -13,7 +13,9 @@ import io
 import itertools
 import logging
 import lzma
+import os
 import re
+import sys
 from array import array
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -23,7 +25,7 @@ import numpy as np
 import zstandard
 
 from sagevocab.errors import UserError
-from sagevocab.state import atomic_path
+from sagevocab.state import atomic_path, path_text
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +33,11 @@ _BLOCK = 1 << 17
 _LINES_A_BLOCK = 4096
 _ZSTD_LEVEL = 9
 _BYTE_ORDER_MARK = "\ufeff"
-_MOST_NUL = 0.05  # of a line's characters: more is no text but binary data
+_MOST_NUL = 0.05  # of a line's characters; a line with more is binary data
+STANDARD_INPUT = "-"
+ENCODING_ERRORS = ("strict", "replace")
+
+Texts = str | Path | Iterable[str | Path]
 
 # --- reading and writing
 
@@ -198,6 +204,80 @@ def _without_nul(line: str, where: str) -> str:
     return line.replace("\0", "")
 
 
+# --- text in any form that a user may have it in
+
+
+def lines_of(texts: Texts, errors: str = "strict") -> Iterator[str]:
+    """Yield lines of text without their line ends.
+
+    texts: a file, plain or compressed (gz, bz2, xz, zst); `-` for standard input; several files; or
+    any iterable of strings, which are lines. A list of strings all of which name files is a list of
+    files. errors: what to do with bytes that are not UTF-8, `strict` or `replace` (by U+FFFD).
+
+    Raises:
+        UserError: a file cannot be read, is not UTF-8 or full of NUL characters; tells the line.
+    """
+    if errors not in ENCODING_ERRORS:
+        names = ", ".join(ENCODING_ERRORS)
+        raise UserError(f"encoding_errors: {errors!r} is unknown; choose one of {names}")
+    files = files_of(texts)
+    if files is None:
+        yield from _checked(texts)
+        return
+    for file in files:
+        yield from _standard_input(errors) if file == STANDARD_INPUT else read_lines(file, errors)
+
+
+def files_of(texts: Texts) -> list[str] | None:
+    """Return the names of the files that `texts` means, `-` for standard input; None for lines."""
+    if isinstance(texts, str | os.PathLike):
+        return [os.fspath(texts)]
+    if isinstance(texts, list | tuple) and texts and all(map(_names_file, texts)):
+        return [os.fspath(item) for item in texts]
+    return None
+
+
+def describe_texts(texts: Texts) -> str:
+    """Name `texts` in a message."""
+    files = files_of(texts)
+    if files is None:
+        return "the text"
+    names = ["standard input" if file == STANDARD_INPUT else path_text(file) for file in files]
+    return ", ".join(names) if len(names) <= 3 else f"{names[0]} and {len(names) - 1} more files"
+
+
+def _names_file(item: str | Path) -> bool:
+    is_path = isinstance(item, os.PathLike) or item == STANDARD_INPUT
+    return is_path or (isinstance(item, str) and os.path.isfile(item))
+
+
+def _standard_input(errors: str) -> Iterator[str]:
+    return decoded_lines(open_stream(sys.stdin.buffer), "standard input", errors)
+
+
+def _checked(texts: Iterable[str]) -> Iterator[str]:
+    for number, text in enumerate(texts, start=1):
+        if not isinstance(text, str):
+            kind = type(text).__name__
+            raise UserError(f"texts: item {number} is of type {kind}; give strings, or one path")
+        if not text.isascii():
+            _check_encodable(text, number)
+        if "\0" in text:
+            raise UserError(f"texts: string {number} holds a NUL character; is it text?")
+        for line in text.removesuffix("\n").split("\n"):
+            yield line.removesuffix("\r")
+
+
+def _check_encodable(text: str, number: int) -> None:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise UserError(
+            f"texts: string {number} holds half a surrogate pair at position {error.start + 1}; "
+            "decode the text anew"
+        ) from error
+
+
 # --- sentences
 
 
@@ -362,15 +442,6 @@ def choose_lines(
     order = np.random.default_rng(seed).permutation(len(candidates))
     end = None if count is None else heldout + count
     return np.sort(candidates[order[heldout:end]]), np.sort(candidates[order[:heldout]])
-
-
-def sample_lines(
-    lines: Iterable[str], count: int | None, heldout: int, seed: int
-) -> tuple[list[str], list[str]]:
-    """Sample distinct lines in memory, as `sample_corpus` does with files."""
-    distinct = list(dict.fromkeys(lines))
-    chosen, kept_out = choose_lines(np.arange(len(distinct)), count, heldout, seed)
-    return [distinct[i] for i in chosen], [distinct[i] for i in kept_out]
 
 
 def _shuffled(lines: Iterable[str], seed: int) -> list[str]:

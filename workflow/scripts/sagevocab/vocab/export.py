@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from sagevocab.data.catalogue import local_files
 from sagevocab.errors import UserError
 from sagevocab.state import write_json, write_text
 from sagevocab.vocab.hub import greedy_tokenizer, merge_tokenizer, unigram_tokenizer
@@ -30,7 +29,7 @@ class Card:
     """What a model card tells beside the vocabulary itself.
 
     language: code. language_name, method: in words. source: description of what the training corpus
-    was made of, as `data.catalogue` writes it; None if the vocabulary was not trained here.
+    was made of, as `data.sources` writes it; None if the vocabulary was not trained here.
     settings: what else made it, by name.
     """
 
@@ -189,13 +188,13 @@ def _cell(text: str) -> str:
 def describe_source(source: Mapping[str, Any] | None) -> str:
     """Say in words what a corpus was made of.
 
-    source: a resolved source of `data.catalogue`: kind, name, and what its data set is.
+    source: a resolved source of `data.sources`: kind, name, and what its data set is.
     """
     if source is None:
         return "not trained here"
     kind, name = source["kind"], source["name"]
     if kind == "path":
-        files = [f"`{PurePath(file).name}`" for file in local_files(name)]
+        files = [f"`{PurePath(file).name}`" for file in ([name] if isinstance(name, str) else name)]
         told = f"the file{'s' * (len(files) > 1)} {' and '.join(files)}"
         return "; ".join(filter(None, [source.get("title"), source.get("licence"), told]))
     told = [source.get("title") or f"`{name}`", source.get("licence"), source.get("origin")]
