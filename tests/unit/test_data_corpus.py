@@ -71,7 +71,7 @@ def test_bad_utf8_is_told_with_its_line(tmp_path) -> None:
 def test_a_line_full_of_nul_is_told_with_its_number(tmp_path) -> None:
     path = tmp_path / "text"
     path.write_bytes(b"good\nb\0d\n")
-    with pytest.raises(UserError, match=f"{path}:2: holds NUL characters; is it a UTF-8 text"):
+    with pytest.raises(UserError, match=f"{path}:2: contains NUL characters; is it a UTF-8 text"):
         list(read_lines(path))
 
 
