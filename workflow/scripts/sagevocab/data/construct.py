@@ -43,7 +43,7 @@ _PAIRS = {
     "stsb": ("sentence1", "sentence2", ()),
 }
 _REVIEW_LABELS = {"__label__neg": 0, "__label__pos": 1}
-_FEWEST_WORDS, _MOST_WORDS = 6, 40
+_FEWEST_WORDS, _MOST_WORDS = 6, 24
 _TOKEN = re.compile(r"\w+(?:['’.&-]\w+)*|[^\w\s]")
 _OPENING = frozenset("\"'“‘:([")
 
@@ -132,10 +132,14 @@ def _pairs(task: str, texts: list[str], rng: random.Random) -> pd.DataFrame:
 
 
 def _mixed(text: str, other: str, share: float, rng: random.Random) -> str:
-    """Mix two sentences: a share of the words of `text`, the rest of `other`, each in its order."""
+    """Keep a share of the words of `text`; mix half as many as are missing from `other` into them.
+
+    Words keep their order. The less two texts share, the shorter the second: that alone tells a
+    small model something.
+    """
     ours, theirs = text.split(" "), other.split(" ")
     kept = _some(ours, round(share * len(ours)), rng)
-    added = _some(theirs, len(ours) - len(kept), rng)
+    added = _some(theirs, (len(ours) - len(kept)) // 2, rng)
     turns = [kept] * len(kept) + [added] * len(added)
     rng.shuffle(turns)
     rest = {id(words): iter(words) for words in (kept, added)}
