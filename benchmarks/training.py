@@ -221,7 +221,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
         option = f"--{name.replace('_', '-')}"
         parser.add_argument(option, type=int, help=f"instead of the size's; the paper's is {value}")
     parser.add_argument("--data", type=Path, help="lines, or a folder of such files")
-    parser.add_argument("--task-rows", type=Path, help="rows like SST-2's; default: synthetic")
+    parser.add_argument("--task-rows", type=Path, help="rows like SST-2's; default: constructed")
     parser.add_argument("--only", choices=("pretraining", "fine-tuning"))
     parser.add_argument("--rounds", type=int, default=5, help="blocks of each loop")
     parser.add_argument("--updates", type=int, help="of pretraining, in a block")

@@ -34,10 +34,10 @@ from transformers import (
     TrainingArguments,
 )
 
+from sagevocab.data.construct import construct
 from sagevocab.data.corpus import read_lines, write_lines
 from sagevocab.data.datasets import read_rows
 from sagevocab.data.extract import ExtractionSettings, extract_lines
-from sagevocab.data.synthetic import tasks as synthetic_tasks
 from sagevocab.errors import UserError
 from sagevocab.lm import finetune, pretrain
 from sagevocab.lm.encoder import load_encoder
@@ -159,12 +159,12 @@ def _sample() -> Path:
 
 
 def task_rows(path: Path | None, count: int) -> pd.DataFrame:
-    """Return rows of a sentence task like SST-2 (columns text, label): of a file, or synthetic.
+    """Return rows of a sentence task (columns text, label): of a file, or constructed as CoLA's.
 
     Raises:
         UserError: the file has no such columns.
     """
-    rows = synthetic_tasks.rows("sst2", "train", count, SEED) if path is None else read_rows(path)
+    rows = construct("cola", "train", count, SEED) if path is None else read_rows(path)
     rows = rows.rename(columns={"sentence": "text"})
     if not {"text", "label"} <= set(rows):
         raise UserError(f"{path}: has no columns `sentence` and `label`; give rows like SST-2's")

@@ -9,6 +9,7 @@ from pathlib import Path
 from gensim.test.utils import datapath
 
 from make_graphemes import CHARACTERS
+from sagevocab.data.construct import shipped_sentences
 from sagevocab.data.corpus import write_lines
 from sagevocab.vocab.bpe import (
     TrainingSettings,
@@ -34,6 +35,10 @@ SIZE = 900
 CARD = Card(language="xx", language_name="Test", method="test")
 WORDS = WordSettings()
 TOKENIZERS = ("bpe", "sage", "merges", "unigram", "wordpiece", "short_words", "casefold", "as_is")
+
+
+def turkish(count: int, seed: int) -> list[str]:
+    return random.Random(seed).sample(shipped_sentences("tr"), count)
 
 
 def english() -> list[str]:

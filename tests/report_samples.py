@@ -34,7 +34,7 @@ def record(name: str, tokenizer: str, verdict: str, **changes) -> dict:
         "tokenizer": tokenizer,
         "preset": "algorithm-1",
         "seed": 1,
-        "synthetic": False,
+        "constructed": False,
         "timing": False,
     }
     return {**values, **changes}
@@ -43,7 +43,7 @@ def record(name: str, tokenizer: str, verdict: str, **changes) -> dict:
 RECORDS = [
     record("first", "sage", "reproduced"),
     record("first", "sage_released", "not reproduced"),
-    record("second", "sage", "same direction", synthetic=True, language="tr"),
+    record("second", "sage", "same direction", constructed=True, language="tr"),
     record(
         "third",
         "sage",
@@ -74,8 +74,8 @@ def run(**changes) -> dict:
         "name": "tiny",
         "labels": {"bpe": "BPE", "sage": "SaGe", "sage_released": "SaGe 1.0"},
         "presets": {"bpe": None, "sage": "algorithm-1", "sage_released": "released-1.0"},
-        "names": {"en": "English", "tr": "Turkish"},
-        "synthetic": ["tr"],
+        "names": {"en": "English", "tr": "Turkish", "mrpc": "MRPC"},
+        "constructed": ["mrpc"],
         "models": False,
         "settings": settings(),
     }

@@ -1,10 +1,11 @@
-"""Make the files in `tests/golden`: what other people's programs do with self-made input.
+"""Make the files in `tests/golden`: what other people's programs do with small inputs.
 
     python benchmarks/peers/make_golden.py --sage-1 CHECKOUT [--peers .peers] [--output FOLDER]
 
 Needs the environments of `make_environments.py` and a checkout of SaGe 1.0 (see `run_sage_1.py`).
-All text comes from this project's own generator. Each file holds the input beside the outcome, so
-that the tests need nothing else.
+The sentences are those of the treebank that the demo trains on (of the committed files, those of a
+generator that is no longer here). Each file holds the input beside the outcome, so that the tests
+need nothing else.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ import numpy as np
 from make_environments import FOLDER, python_of
 from plain_corpus import plain_lines, plain_pieces, write_model
 
-from sagevocab.data.synthetic import turkish
+from sagevocab.data.construct import shipped_sentences
 from sagevocab.state import write_npz, write_text
 from sagevocab.vocab import bpe
 from sagevocab.vocab.pieces import is_single_character, write_pieces
@@ -81,9 +82,14 @@ def draw_embeddings(folder: Path, size: int, seed: int, scale: float) -> list[li
     return target.tolist()
 
 
+def turkish(count: int, seed: int) -> list[str]:
+    """Draw sentences of the treebank that the demo trains on."""
+    return random.Random(seed).sample(shipped_sentences("tr"), count)
+
+
 def make_plain_sample(folder: Path) -> Sample:
     """Make the corpus and the model that `plain_corpus` describes."""
-    words = [word for line in turkish.sentences(600, PLAIN_SEED) for word in line.split(" ")]
+    words = [word for line in turkish(600, PLAIN_SEED) for word in line.split(" ")]
     words = [word for word in words if word.isalpha() and word.islower() and 4 <= len(word) <= 10]
     trained = make_sample(folder, words, 300, PLAIN_SEED)
     words = list(dict.fromkeys(trained.lines))
@@ -107,7 +113,7 @@ def run(python: Path, script: str, sample: Sample, **options: Any) -> Any:
 
 def encodings(folder: Path, peers: Path) -> dict[str, dict[str, Any]]:
     """Words as sentencepiece 0.1.99 encodes them with ever smaller parts of a vocabulary."""
-    sample = make_sample(folder, list(turkish.sentences(400, seed=11)), 500, seed=11)
+    sample = make_sample(folder, turkish(400, 11), 500, seed=11)
     words = sorted({word for line in sample.lines[:25] for word in line.split(" ")})
     drawn = random.Random(11)
     cases = []
@@ -132,7 +138,7 @@ def encodings(folder: Path, peers: Path) -> dict[str, dict[str, Any]]:
 
 def second_losses(folder: Path, peers: Path) -> dict[str, dict[str, Any]]:
     """Losses of sage-tokenizer 2.0 at its own window and at 1."""
-    sample = make_sample(folder, list(turkish.sentences(100, seed=12)), 250, seed=12)
+    sample = make_sample(folder, turkish(100, 12), 250, seed=12)
     losses = {}
     for window in (1, 2):
         outcome = run(
@@ -167,7 +173,7 @@ def prunings(folder: Path, peers: Path, checkout: Path) -> dict[str, dict[str, A
     """All runs of SaGe 1.0 by the names of their files."""
     golden = {}
     for name, (n_lines, size, settings) in PRUNINGS.items():
-        sample = make_sample(folder, list(turkish.sentences(n_lines, seed=13)), size, seed=13)
+        sample = make_sample(folder, turkish(n_lines, 13), size, seed=13)
         golden[name] = pruning(sample, settings, peers, checkout)
     sample = make_plain_sample(folder)
     for name, settings in PLAIN_PRUNINGS.items():

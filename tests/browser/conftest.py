@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from browser.devtools import Browser, find_chromium
-from playground_samples import english, make_folders
+from playground_samples import english, make_folders, turkish
 from report_samples import run, write_inputs
-from sagevocab.data.synthetic import turkish
 from sagevocab.paper.report import build_report
 
 LABELS = {
@@ -26,7 +25,7 @@ LABELS = {
 @pytest.fixture(scope="session")
 def folders(tmp_path_factory) -> dict[str, dict[str, Path]]:
     """Vocabularies by language and tokenizer."""
-    lines = {"en": english()[:500], "tr": list(turkish.sentences(1500, seed=1))}
+    lines = {"en": english()[:500], "tr": turkish(1500, seed=1)}
     made = {lang: make_folders(tmp_path_factory.mktemp(lang), lines[lang]) for lang in lines}
     return {lang: {name: named[name] for name in LABELS} for lang, named in made.items()}
 

@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 
 from browser.devtools import Browser
-from playground_samples import english, spoilt
-from sagevocab.data.synthetic import turkish
+from playground_samples import english, spoilt, turkish
 from sagevocab.vocab.segment import UNCOVERED, encode, load_segmenter, read_description
 from sagevocab.vocab.words import Normalizer, split_words
 
@@ -239,7 +238,7 @@ def test_another_language_has_its_own_vocabularies(opened, folders):
 
 
 def test_thousands_of_lines_get_the_librarys_ids_in_the_browser_too(opened, folders):
-    texts = {"en": english()[500:1300], "tr": list(turkish.sentences(800, seed=2))}
+    texts = {"en": english()[500:1300], "tr": turkish(800, seed=2)}
     for language, named in folders.items():
         lines = texts[language] + spoilt(texts[language], seed=5)
         for name, folder in named.items():

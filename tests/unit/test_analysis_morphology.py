@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from sagevocab.analysis.morphology import boundary_agreement, read_morphemes
+from sagevocab.data.sources import package_file
 from sagevocab.errors import UserError
 from sagevocab.vocab.segment import GreedySegmenter
 from sagevocab.vocab.words import Normalizer
@@ -51,6 +52,14 @@ def test_words_count_that_their_morphemes_spell_in_one_way(written):
         "cat": ("cat",),
         "lower": ("low", "er"),
     }
+
+
+def test_derivations_of_a_treebank_are_morphemes():
+    path = package_file("turkish-treebanks:data/wiki.conllu")
+    morphemes = read_morphemes(path, "conllu")
+    assert morphemes["gelindiğinde"] == ("gel", "in", "diğinde")
+    assert len(morphemes) > 3000
+    assert "kemerlerini" not in morphemes  # an inflection
 
 
 def test_a_base_that_is_derived_itself_is_taken_apart(written):

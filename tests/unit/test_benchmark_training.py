@@ -9,7 +9,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from sagevocab.data.synthetic import turkish
+from sagevocab.data.construct import shipped_sentences
 from sagevocab.errors import UserError
 
 ROOT = Path(__file__).parents[2]
@@ -93,7 +93,7 @@ def test_two_rounds_are_refused(capsys):
 def folder(tmp_path_factory):
     place = tmp_path_factory.mktemp("training")
     text = place / "lines.txt"
-    text.write_text("".join(f"{line}\n" for line in turkish.sentences(300, seed=5)))
+    text.write_text("".join(f"{line}\n" for line in shipped_sentences("tr")[:300]))
     measures.prepare(place, text, 300, 16)
     return place
 

@@ -152,10 +152,6 @@ WRONG = [
         "config key language_settings.en.source.path: there is no file no/such.bz2",
     ),
     (
-        {"language_settings": {"tr": {"source": {"generator": "turkish"}}}},
-        "config key language_settings.tr.source.rows: missing",
-    ),
-    (
         {"tokenizers": ["x"], "tokenizer_settings": {"x": {"method": "external"}}},
         "config key tokenizer_settings.x.path: missing",
     ),

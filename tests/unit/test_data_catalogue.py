@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sagevocab.data.catalogue import load_catalogue, resolve_source
+from sagevocab.data.sources import load_catalogue, resolve_source
 from sagevocab.errors import UserError
 
 REPOSITORY = Path(__file__).parents[2]
@@ -96,21 +96,33 @@ def catalogue(tmp_path):
     return load_catalogue(path)
 
 
-def test_the_first_of_path_generator_package_dataset_wins(catalogue) -> None:
-    source = {"dataset": "wiki", "format": "tsv", "column": "c"}
+def test_the_first_of_path_constructed_package_dataset_wins(catalogue) -> None:
+    source = {"dataset": "wiki", "format": "tsv", "column": "c", "rows": 5}
     assert resolve_source(source, catalogue, key="k")["format"] == "mediawiki"
-    for kind in ("package", "generator", "path"):
-        source[kind] = {"package": "gensim:x", "generator": "turkish", "path": "a"}[kind]
-        assert resolve_source(source, catalogue, key="k")["kind"] == kind
+    for kind, name in {"package": "gensim:x", "constructed": "cola", "path": "a"}.items():
+        source[kind] = name
+        assert resolve_source(source, catalogue, key="k", split="train")["kind"] == kind
     local = resolve_source(source, catalogue, key="k")
     assert (local["format"], local["column"]) == ("tsv", "c")
     assert "urls" not in local
 
 
-def test_a_generator_knows_its_own_form(catalogue) -> None:
-    source = {"generator": "turkish", "rows": 5, "format": "mediawiki", "column": "x"}
-    assert resolve_source(source, catalogue, key="k")["format"] == "text"
+def test_constructed_rows_are_parquet(catalogue) -> None:
+    source = {"constructed": "cola", "rows": 5, "format": "mediawiki", "column": "x"}
     assert resolve_source(source, catalogue, key="k", split="train")["format"] == "parquet"
+
+
+@pytest.mark.parametrize(
+    ("source", "split", "told"),
+    [
+        ({"constructed": "klingon", "rows": 5}, "train", "k.constructed: there is no 'klingon'"),
+        ({"constructed": "cola"}, "train", "k.rows: missing"),
+        ({"constructed": "cola", "rows": 5}, None, "k.constructed: only the rows of tasks"),
+    ],
+)
+def test_a_construction_that_cannot_be_is_one_line(catalogue, source, split, told) -> None:
+    with pytest.raises(UserError, match=told):
+        resolve_source(source, catalogue, key="k", split=split)
 
 
 def test_a_listed_package_file_is_checked_and_an_unlisted_one_is_not(catalogue) -> None:
@@ -140,7 +152,7 @@ def test_a_fallback_is_resolved_with_its_entry(catalogue) -> None:
 @pytest.mark.parametrize(
     ("source", "told"),
     [
-        ({"format": "text"}, "k: names no source; give one of path, generator"),
+        ({"format": "text"}, "k: names no source; give one of path, constructed"),
         (
             {"path": None, "dataset": "wikl"},
             r"k\.dataset: 'wikl' is not in .*there are: hub-wiki.*k\.path",

@@ -115,7 +115,7 @@ def test_labels_become_class_numbers_or_values(values, labels, numbers) -> None:
         ),
     ],
 )
-def test_bad_rows_name_file_column_and_way_out(frame, options, told) -> None:
+def test_bad_rows_name_file_column_and_advice(frame, options, told) -> None:
     with pytest.raises(UserError, match=told) as caught:
         task(pd.DataFrame(frame), **options)
     assert str(caught.value).startswith("F: ")
@@ -128,7 +128,7 @@ def test_bad_rows_name_file_column_and_way_out(frame, options, told) -> None:
         ("a.jsonl", b"", "cannot tell its format"),
         ("a.csv", b"a,b\n", "holds no rows"),
         ("a.jsonl", b'{"a": 1}\n{"a": \n', ":2: is not JSON"),
-        ("a.jsonl", b'{"a": 1}\n[1]\n', ":2: is no JSON object"),
+        ("a.jsonl", b'{"a": 1}\n[1]\n', ":2: is not a JSON object"),
         ("a.csv", b'a,b\n1,"2\n', ": unexpected end of data"),
         ("a.tsv", b"a\tb\n\xe7\t1\n", "is not UTF-8"),
         ("a.parquet", b"PAR1 but not really", "cannot be read as parquet"),

@@ -228,10 +228,10 @@ def test_gone_everywhere_is_told_apart_from_a_failing_network(server, tmp_path) 
         get([f"{server.url}/missing", f"{server.url}/missing?again"], tmp_path)
 
 
-def test_without_a_network_one_line_names_url_and_way_out(tmp_path) -> None:
+def test_without_a_network_one_line_names_url_and_advice(tmp_path) -> None:
     url = "http://127.0.0.1:9/dump.xml.bz2"
     with pytest.raises(UserError) as caught:
-        get([url, f"{url}?mirror"], tmp_path, way_out="set `x.path` to a local copy")
+        get([url, f"{url}?mirror"], tmp_path, advice="set `x.path` to a local copy")
     message = str(caught.value)
     assert message == (
         f"{url}: cannot be fetched (no connection), nor from 1 mirror; set `x.path` to a local copy"

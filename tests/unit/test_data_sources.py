@@ -46,8 +46,8 @@ def test_a_file_of_a_package_is_found_without_importing_it(tmp_path) -> None:
     assert (seen["origin"], seen["sha256"]) == (package, digest)
     if os.environ.get("PYTEST_XDIST_WORKER") is None:
         code = (
-            "import sys; from sagevocab.data.sources import _package_url; "
-            f"_package_url({resolved!r}); assert 'gensim' not in sys.modules"
+            "import sys; from sagevocab.data.sources import package_file; "
+            f"package_file({package!r}); assert 'gensim' not in sys.modules"
         )
         environment = {**os.environ, "PYTHONPATH": str(SCRIPTS)}
         subprocess.run([sys.executable, "-c", code], check=True, env=environment)
@@ -65,33 +65,37 @@ def test_a_missing_package_or_file_is_one_line(tmp_path, package, told) -> None:
         get(source("package", package, package=package), tmp_path)
 
 
-def test_generated_text_is_its_seed(tmp_path) -> None:
-    def lines(seed: int) -> list[str]:
-        get(source("generator", "turkish", rows=50), tmp_path, seed)
-        return (tmp_path / "out").read_text(encoding="utf-8").splitlines()
-
-    assert len(lines(1)) == 50
-    assert lines(1) == lines(1) != lines(2)
+def test_a_file_of_a_distribution_lies_where_its_own_list_says(tmp_path) -> None:
+    package = "turkish-treebanks:data/web.conllu"
+    get(source("package", package, package=package), tmp_path)
+    assert (tmp_path / "out").read_text(encoding="utf-8").startswith("# sent_id = tr-forum")
 
 
-def test_generators_need_a_name_that_exists_and_a_number(tmp_path) -> None:
-    with pytest.raises(
-        UserError, match=r"x\.source\.generator: there is no text generator 'klingon'"
-    ):
-        get(source("generator", "klingon", rows=5), tmp_path)
-    with pytest.raises(UserError, match=r"x\.source\.rows"):
-        get(source("generator", "turkish"), tmp_path)
+def test_several_files_of_packages_are_joined(tmp_path) -> None:
+    packages = ["docutils:licenses/licenses/gpl-3-0.txt", "transformers:licenses/LICENSE"]
+    seen = get(source("package", packages, package=packages), tmp_path)
+    text = (tmp_path / "out").read_text(encoding="utf-8")
+    assert "GNU GENERAL PUBLIC LICENSE" in text and "Apache License" in text
+    assert seen["origin"] == ", ".join(packages)
+    assert seen["bytes"] == len(text.encode())
+
+
+def test_the_rows_of_a_task_are_constructed(tmp_path) -> None:
+    seen = get(source("constructed", "cola", rows=50, split="train"), tmp_path)
+    assert (len(pd.read_parquet(tmp_path / "out")), seen["origin"]) == (50, "constructed: cola")
 
 
 def test_a_fallback_stands_in_for_what_is_gone_and_says_so(tmp_path, monkeypatch, caplog) -> None:
     (tmp_path / "other").write_text("text")
 
+    really_fetch = fetch.fetch
+
     def fetched(urls, output, **options):
         if "gone" in urls[0]:
             raise fetch.GoneError(f"{urls[0]}: gone")
-        return fetch.fetch(urls, output, **options)
+        return really_fetch(urls, output, **options)
 
-    monkeypatch.setattr(sources, "fetch", fetched)
+    monkeypatch.setattr(fetch, "fetch", fetched)
     fallback = {"name": "other", "urls": [(tmp_path / "other").as_uri()], "in_paper": False}
     resolved = source("dataset", "wiki", urls=["http://x/gone"], in_paper=True, fallback=fallback)
     seen = get(resolved, tmp_path)

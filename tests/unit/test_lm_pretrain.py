@@ -143,13 +143,6 @@ def test_the_card_says_what_was_done(model):
     card = (model / "README.md").read_text()
     assert "# English/test\n" in card
     assert "40 of 8 sequences of 16 tokens" in card
-    assert "ynthetic" not in card
-
-
-def test_a_synthetic_corpus_is_called_so(corpus, tmp_path):
-    model = train(corpus, tmp_path / "m", arguments={"synthetic": True}, steps=1)
-    card = (model / "README.md").read_text()
-    assert "**Synthetic**" in card
 
 
 def test_a_training_without_held_out_words_says_so(tmp_path):

@@ -599,7 +599,7 @@ def test_another_language_has_verdicts_where_the_statement_is_of_no_language(
         ({}, "cost_hours", "en", "here 4 lines and 18 pieces, there 750,000 and 16,000"),
         ({}, "loss_ranking_stable", "en", "keeps no whole rankings"),
         ({}, "retraining_minor", "en", "keeps no likelihood"),
-        ({"synthetic": ["mrpc"]}, "score_mrpc_sage", "en", "a generator made the text"),
+        ({"constructed": ["mrpc"]}, "score_mrpc_sage", "en", "the examples are constructed"),
     ],
 )
 def test_what_a_run_leaves_out_is_not_measurable(run, values, change, name, language, reason):
@@ -608,10 +608,10 @@ def test_what_a_run_leaves_out_is_not_measurable(run, values, change, name, lang
     assert reason in record["reason"]
 
 
-def test_a_number_of_synthetic_text_is_kept_beside_the_reason(run: Run, values: dict):
-    record = _record(dataclasses.replace(run, synthetic=["mrpc"]), values, "score_mrpc_sage")
+def test_a_number_of_a_constructed_task_is_kept_beside_the_reason(run: Run, values: dict):
+    record = _record(dataclasses.replace(run, constructed=["mrpc"]), values, "score_mrpc_sage")
     assert record["ours"] == pytest.approx(0.765)
-    assert record["synthetic"]
+    assert record["constructed"]
 
 
 def test_a_missing_artefact_is_an_error_and_no_verdict(run: Run, values: dict):
@@ -630,7 +630,7 @@ def test_a_missing_artefact_is_an_error_and_no_verdict(run: Run, values: dict):
 
 
 def test_claims_are_the_same_bytes_twice_and_name_preset_and_origin(run: Run, tmp_path: Path):
-    run = dataclasses.replace(run, synthetic=["quora"])
+    run = dataclasses.replace(run, constructed=["mrpc"])
     for folder in ("one", "two"):
         build_claims(
             run,
@@ -646,12 +646,12 @@ def test_claims_are_the_same_bytes_twice_and_name_preset_and_origin(run: Run, tm
     assert {r["preset"] for r in records if r["tokenizer"] == "sage"} == {"algorithm-1"}
     assert {r["timing"] for r in records if r["id"].startswith("cost")} == {True}
     assert all(r["reason"] for r in records if r["verdict"] == "not measurable here")
-    assert all(r["synthetic"] for r in records if r["corpus"] == "quora")
+    assert all(r["constructed"] for r in records if r["corpus"] == "mrpc")
     markdown = (tmp_path / "one/claims.md").read_text(encoding="utf-8")
     shown = sum(
         int(line.split("|")[3]) for line in markdown.splitlines() if line.startswith("| reproduced")
     )
-    assert shown == sum(r["synthetic"] and r["verdict"] == "reproduced" for r in records)
+    assert shown == sum(r["constructed"] and r["verdict"] == "reproduced" for r in records)
 
 
 def test_every_sage_tokenizer_of_the_run_has_its_own_verdict(run: Run, values: dict):

@@ -18,7 +18,7 @@ from sagevocab.paper.panels import by_panel, of_language
 
 STYLE = Path(figures.__file__).parents[3] / "resources" / "style.mplstyle"
 LABELS = ["BPE", "SaGe", "SaGe 1.0"]
-TITLES = ["English", "Turkish (synthetic)"]
+TITLES = ["English", "Turkish"]
 
 
 @pytest.fixture
@@ -169,8 +169,8 @@ def test_the_style_file_is_used_and_leaves_no_trace(tmp_path, drawn):
 
 
 LONG_TITLES = [
-    "News (Lee corpus, in the place of legal text) (synthetic)",
-    "Turkish (synthetic)",
+    "News (Lee corpus, in the place of Quora questions)",
+    "Turkish",
     "Hungarian",
 ]
 
@@ -235,8 +235,8 @@ def tokenizers_of(texts, labels):
 TEXTS = [
     ("English", "Training corpus"),
     ("English", "Quora questions"),
-    ("Turkish (synthetic)", "Training corpus"),
-    ("Turkish (synthetic)", "Turkish reviews"),
+    ("Turkish", "Training corpus"),
+    ("Turkish", "Turkish reviews"),
 ]
 
 

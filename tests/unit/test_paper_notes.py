@@ -41,16 +41,9 @@ def test_sentences_are_told_as_configured_or_as_retrieved(tmp_path):
     assert notes == ["Sentences: English Wikipedia, CC BY-SA 3.0.", "Presets: SaGe is algorithm-1."]
 
 
-def test_a_missing_licence_and_generated_text_are_told(tmp_path):
-    description = tmp_path / "tr.source.json"
-    description.write_text(json.dumps({"kind": "generator", "name": "turkish"}))
-    sources = [
-        {"kind": "path", "title": "en.txt", "licence": None},
-        {"kind": "generator", "title": "turkish", "licence": None},
-    ]
-    assert sources_note(sources, [description]) == (
-        "Sentences: en.txt, licence not stated; generated, not written by people (turkish)."
-    )
+def test_a_missing_licence_is_told():
+    sources = [{"kind": "path", "title": "en.txt", "licence": None}]
+    assert sources_note(sources, []) == "Sentences: en.txt, licence not stated."
     assert sources_note([], []) == ""
 
 

@@ -13,8 +13,7 @@ from py_mini_racer import MiniRacer
 from tokenizers import normalizers
 
 from make_graphemes import ACUTE, CHARACTERS, PROBES, one_rule_map
-from playground_samples import CARD, TOKENIZERS, WORDS, english, make_folders, spoilt
-from sagevocab.data.synthetic import turkish
+from playground_samples import CARD, TOKENIZERS, WORDS, english, make_folders, spoilt, turkish
 from sagevocab.errors import UserError
 from sagevocab.paper.playground import example_sentences, playground_data
 from sagevocab.vocab.export import export_greedy
@@ -71,7 +70,7 @@ class Page:
 def texts() -> dict[str, list[str]]:
     """Thousands of lines a language: 1,000 plain, 1,000 spoilt, and every script we have."""
     scripts = [sentence for sentences in SENTENCES.values() for sentence in sentences]
-    plain = {"en": english()[500:1500], "tr": list(turkish.sentences(1000, seed=2))}
+    plain = {"en": english()[500:1500], "tr": turkish(1000, seed=2)}
     return {
         language: [*lines, *spoilt(lines, seed=3), *scripts] for language, lines in plain.items()
     }
@@ -84,7 +83,7 @@ def texts() -> dict[str, list[str]]:
 def folders(tmp_path_factory) -> dict[str, dict[str, Path]]:
     return {
         "en": make_folders(tmp_path_factory.mktemp("en"), english()[:500]),
-        "tr": make_folders(tmp_path_factory.mktemp("tr"), list(turkish.sentences(1500, seed=1))),
+        "tr": make_folders(tmp_path_factory.mktemp("tr"), turkish(1500, seed=1)),
     }
 
 

@@ -22,7 +22,7 @@ CLAIM = {
 }  # fmt: skip
 RUN = {
     "name": "r", "labels": {"sage": "SaGe"}, "presets": {"sage": "algorithm-1"}, "names": {},
-    "synthetic": [], "models": False, "settings": {"vocabulary": {"final_size": 4000}},
+    "constructed": [], "models": False, "settings": {"vocabulary": {"final_size": 4000}},
 }  # fmt: skip
 
 
@@ -31,7 +31,7 @@ def record(**others) -> dict:
         **{k: CLAIM[k] for k in ("id", "where", "statement", "kind", "paper")},
         "ours": 1.1, "low": 1.05, "high": 1.15, "verdict": "reproduced", "reason": None,
         "corpus": "train", "text": "English, training corpus", "language": "en",
-        "tokenizer": "sage", "preset": "algorithm-1", "seed": 1, "synthetic": False,
+        "tokenizer": "sage", "preset": "algorithm-1", "seed": 1, "constructed": False,
         "timing": False, **others,
     }  # fmt: skip
 
@@ -188,11 +188,11 @@ def test_the_commits_of_what_stays_behind_are_told(tmp_path, values, text):
     assert "Models were trained at commit `abc`.\nScores were made at commit `unknown`." in page
 
 
-def test_generated_text_is_no_reference(tmp_path, values, text):
+def test_a_constructed_task_is_no_reference(tmp_path, values, text):
     claims = write_claims(tmp_path, record())
-    with pytest.raises(UserError, match="Turkish hold generated text"):
+    with pytest.raises(UserError, match="MRPC are constructed tasks"):
         build_reference(tmp_path / "o", [claims], texts=[text], claims=claims, paper=values,
-                        run={**RUN, "synthetic": ["Turkish"]}, command="c")  # fmt: skip
+                        run={**RUN, "constructed": ["MRPC"]}, command="c")  # fmt: skip
     with pytest.raises(UserError, match="missing.json: is missing"):
         build_reference(tmp_path / "o", [tmp_path / "missing.json"], texts=[text], claims=claims,
                         paper=values, run=RUN, command="c")  # fmt: skip

@@ -82,7 +82,7 @@ def test_page_loads_nothing_from_anywhere(tmp_path: Path, inputs: dict, page: Pa
 
 def test_page_says_that_it_is_a_demonstration_and_why(page: Page):
     assert "not that the paper holds" in page.text
-    assert "Made by a generator, not written by people: Turkish" in page.text
+    assert "Tasks made of other text by a rule: MRPC" in page.text
     assert "settings that the paper states are set otherwise here" in page.text
     assert re.search(r"vocabulary\.final_size\s*16,000\s*4,000", page.text)
 
@@ -90,7 +90,7 @@ def test_page_says_that_it_is_a_demonstration_and_why(page: Page):
 def test_the_papers_own_settings_and_text_need_no_banner(tmp_path: Path, inputs: dict):
     chosen = settings(final_size=16000)
     chosen["lm"]["finetune"]["seeds"] = [1, 2, 3]
-    build_report(tmp_path / "report.html", run=run(synthetic=[], settings=chosen), **inputs)
+    build_report(tmp_path / "report.html", run=run(constructed=[], settings=chosen), **inputs)
     page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
     assert page.all("aside") == []
     assert "A demonstration" not in page.text

@@ -21,8 +21,8 @@ from table_files import markdown_rows, rows_of, text_of
 
 VALUES = read_paper_values(Path(tables.__file__).parents[3] / "resources/paper_values.yaml")
 TASKS = [
-    {"name": "mrpc", "label": "MRPC", "metric": "f1", "synthetic": False},
-    {"name": "mnli", "label": "MNLI", "metric": "accuracy", "synthetic": True},
+    {"name": "mrpc", "label": "MRPC", "metric": "f1", "constructed": False},
+    {"name": "mnli", "label": "MNLI", "metric": "accuracy", "constructed": True},
 ]
 LABELS = {"bpe": "BPE", "sage": "SaGe"}
 REST = {"significant": {("sage", "mrpc")}, "notes": ["Budget: little."]}
@@ -65,7 +65,7 @@ def test_scores_are_means_with_spread_beside_the_papers(outputs):
         ["SaGe (paper)", ".8004", "64.00"],
     ]
     header = text_of(outputs, "md").splitlines()[0]
-    assert header == "|  | MRPC (F1) | MNLI (Acc. %, synthetic) |"
+    assert header == "|  | MRPC (F1) | MNLI (Acc. %, constructed) |"
     assert "over 2 fine-tuning seeds" in text_of(outputs, "md")
     assert "differs from BPE" in text_of(outputs, "md")
     ending = "Budget: little. Inputs that were cut, at most: MNLI 25 %."
@@ -77,7 +77,7 @@ def test_scores_are_means_with_spread_beside_the_papers(outputs):
 
 
 def test_one_seed_has_no_spread_and_a_metric_may_be_negative_or_undefined(outputs):
-    tasks = [{"name": "cola", "label": "CoLA", "metric": "matthews", "synthetic": False}]
+    tasks = [{"name": "cola", "label": "CoLA", "metric": "matthews", "constructed": False}]
     given = [score("cola", "bpe", 1, -0.0123, 0), score("cola", "sage", 1, float("nan"), 0)]
     tables.table_ner(given, tasks=tasks, labels=LABELS, paper={}, **REST, **outputs)
     assert "One fine-tuning seed" in text_of(outputs, "md")
@@ -169,7 +169,7 @@ def test_differences_are_those_of_the_means_and_tested_by_holm(files, outputs):
     assert float(clear["paper"]) == pytest.approx(0.0124)
     assert chance["paper"] == ""
     cells = markdown_rows(outputs)
-    assert cells[1][:5] == ["", "MNLI (Acc. %, synthetic)", "61.00 ± 1.41", "91.00 ± 1.41"] + [
+    assert cells[1][:5] == ["", "MNLI (Acc. %, constructed)", "61.00 ± 1.41", "91.00 ± 1.41"] + [
         r"+30.00\*"
     ]
     assert cells[1][-1] == "+1.24" and cells[3][-1] == "–"
@@ -240,8 +240,8 @@ def test_tagging_and_values_are_compared_too(tmp_path, outputs):
         files.append(write_score(tmp_path, name, ner, 1, tags, wrong))
         files.append(write_score(tmp_path, name, stsb, 1, values.astype(np.float32), near))
     tasks = [
-        {"name": "ner_en", "label": "NER", "metric": "span_f1", "synthetic": False},
-        {"name": "stsb", "label": "STS-B", "metric": "pearson", "synthetic": False},
+        {"name": "ner_en", "label": "NER", "metric": "span_f1", "constructed": False},
+        {"name": "stsb", "label": "STS-B", "metric": "pearson", "constructed": False},
     ]
     rows = differences(files, outputs, labels=LABELS, tasks=tasks)
     assert [row["significant"] for row in rows] == ["True", "True"]

@@ -145,13 +145,6 @@ def test_card_tells_language_method_sizes_and_settings(tmp_path):
         "| loss | total |",
     ):
         assert row in text.splitlines()
-    assert "ynthetic" not in text
-
-
-def test_card_of_a_synthetic_corpus_says_so(tmp_path):
-    text = card_of(tmp_path, {"kind": "generator", "name": "turkish"})
-    assert "**Synthetic**" in text
-    assert "tags: [tokenizer, subword, synthetic]" in text
 
 
 def test_card_hides_the_folder_of_a_local_file(tmp_path):

@@ -68,7 +68,9 @@ def tiny_config() -> dict:
             }
         },
         "domains": ["quora"],
-        "domain_settings": {"quora": {"source": {"generator": "quora", "rows": 300}}},
+        "domain_settings": {
+            "quora": {"source": {"package": "gensim:test/test_data/lee.cor", "format": "text"}}
+        },
         "tokenizers": ["bpe", "sage", "sage_released"],
         "vocabulary": {"initial_size": 1250, "final_size": 1000},
         "sage": {"prune_batch": 25, "candidates": 100, "rerank_every": 2, "retrain_every": 2},
@@ -90,8 +92,8 @@ def tiny_config() -> dict:
         },
         "tasks": ["sst2", "ner_en"],
         "task_settings": {
-            "sst2": {"source": _generated("sst2")},
-            "ner_en": {"source": _generated("ner_en")},
+            "sst2": {"source": _constructed("sst2")},
+            "ner_en": {"source": _constructed("ner_en")},
         },
         "lm": {
             "gpus": 0,
@@ -113,10 +115,10 @@ def tiny_config() -> dict:
     }
 
 
-def _generated(task: str) -> dict:
+def _constructed(task: str) -> dict:
     return {
-        "train": {"generator": task, "rows": 64},
-        "validation": {"generator": task, "rows": 32},
+        "train": {"constructed": task, "rows": 64},
+        "validation": {"constructed": task, "rows": 32},
     }
 
 

@@ -78,7 +78,7 @@ rule measure_rankings:
 rule measure_morphology:
     """How well one tokenizer's boundaries agree with those between morphemes of listed words."""
     input:
-        morphemes=lambda wildcards: run.language(wildcards.lang)["morphology"]["path"],
+        morphemes=lambda wildcards: run.morpheme_list(wildcards.lang),
         pieces=result("vocab/{lang}/{tok}/pieces.txt"),
         tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
         settings=result("vocab/{lang}/{tok}/tokenizer_config.json"),
@@ -95,7 +95,7 @@ rule measure_morphology:
         runtime=30,
     params:
         **run.word_settings,
-        format=lambda wildcards: run.language(wildcards.lang)["morphology"]["format"],
+        format=lambda wildcards: run.morpheme_source(wildcards.lang)["format"],
         seed=config["seed"],
         code=code_of("measure_morphology.py"),
     script:

@@ -131,10 +131,10 @@ def in_report(path):
     return report(result(path), caption=f"../report/{caption_file(name)}", category=category)
 
 
-def generator_code(section, name, split=None):
-    """Digest of the generators, for a source that one of them makes."""
-    kind = run.source(section, name, split)["kind"]
-    return source_digest("data.generate") if kind == "generator" else None
+def construction_code(task, split):
+    """Digest of the constructions, for a task whose rows one of them makes."""
+    kind = run.source("task_settings", task, split)["kind"]
+    return source_digest("data.construct") if kind == "constructed" else None
 
 
 def usual_config():

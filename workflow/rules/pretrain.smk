@@ -80,7 +80,6 @@ rule pretrain_model:
     params:
         settings=run.pretraining_settings,
         name=lambda wildcards: f"{wildcards.lang}/{wildcards.tok} ({run.name})",
-        synthetic=lambda wildcards: run.is_synthetic_language(wildcards.lang),
         seed=config["seed"],
         state_dir=state("models/{lang}/{tok}"),
         live=result("logs/pretrain_model/{lang}.{tok}"),

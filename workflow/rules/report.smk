@@ -115,7 +115,7 @@ rule build_reference:
         "../../envs/paper.yaml"
     params:
         texts=reference_texts(run),
-        lists=[run.language(name)["morphology"] for name in run.morpheme_languages],
+        lists=run.morpheme_lists(),
         tasks=reference_tasks(run),
         run=report_run(run),
         changes=lambda wildcards: changes(run, usual_config()),

@@ -1,8 +1,9 @@
 # Everything that comes from outside: the only rules that need a network.
 #
 # In:    a `source` of the configuration: a data set of workflow/resources/datasets.yaml, a file of an
-#        installed package, or a generator of synthetic text. One with a `path:` is used where it is
+#        installed package, or a task constructed from such. One with a `path:` is used where it is
 # Out:   retrieved/corpora/{lang}            as it came, compressed or not
+#        retrieved/morphemes/{lang}         a list of segmented words
 #        retrieved/domains/{domain}
 #        retrieved/tasks/{task}/{split}
 #        ....source.json                     what it is: format, licence, URL, size and digest seen
@@ -26,12 +27,23 @@ rule retrieve_corpus:
         runtime=1440,
     params:
         source=lambda wildcards: run.source("language_settings", wildcards.lang),
-        generator=lambda wildcards: generator_code("language_settings", wildcards.lang),
         seed=config["seed"],
         cache_dir=config["download_dir"],
         code=code_of("retrieve_corpus.py"),
     script:
         "../scripts/retrieve_corpus.py"
+
+
+use rule retrieve_corpus as retrieve_morphemes with:
+    output:
+        raw=result("retrieved/morphemes/{lang}"),
+        description=result("retrieved/morphemes/{lang}.source.json"),
+    log:
+        result("logs/retrieve_morphemes/{lang}.log"),
+    benchmark:
+        result("benchmarks/retrieve_morphemes/{lang}.tsv")
+    params:
+        source=lambda wildcards: run.morpheme_source(wildcards.lang),
 
 
 use rule retrieve_corpus as retrieve_domain with:
@@ -44,7 +56,6 @@ use rule retrieve_corpus as retrieve_domain with:
         result("benchmarks/retrieve_domain/{domain}.tsv")
     params:
         source=lambda wildcards: run.source("domain_settings", wildcards.domain),
-        generator=lambda wildcards: generator_code("domain_settings", wildcards.domain),
 
 
 use rule retrieve_corpus as retrieve_task with:
@@ -57,4 +68,4 @@ use rule retrieve_corpus as retrieve_task with:
         result("benchmarks/retrieve_task/{task}.{split}.tsv")
     params:
         source=lambda wildcards: run.source("task_settings", wildcards.task, wildcards.split),
-        generator=lambda wildcards: generator_code("task_settings", wildcards.task, wildcards.split),
+        construction=lambda wildcards: construction_code(wildcards.task, wildcards.split),

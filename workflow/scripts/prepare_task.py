@@ -1,7 +1,7 @@
 """Adapter of rule prepare_task."""
 
-from sagevocab.data.catalogue import read_source
 from sagevocab.data.datasets import RowPart, prepare_task, task_errors
+from sagevocab.data.sources import read_source
 from sagevocab.provenance import job
 
 with job(snakemake), task_errors(snakemake.wildcards.task):

@@ -15,7 +15,6 @@ with job(snakemake), claimed_gpus(snakemake.resources.gpu):
         Path(snakemake.output.weights).parent,
         settings,
         name=snakemake.params.name,
-        synthetic=snakemake.params.synthetic,
         seed=snakemake.params.seed,
         threads=snakemake.threads,
         gpus=snakemake.resources.gpu,

@@ -224,7 +224,7 @@ def run_train(arguments: argparse.Namespace) -> None:
 
 def run_encode(arguments: argparse.Namespace) -> None:
     """Do `sagevocab encode`."""
-    from sagevocab.data.texts import lines_of
+    from sagevocab.data.corpus import lines_of
     from sagevocab.vocab.encoder import load
 
     encoder = load(arguments.tokenizer)

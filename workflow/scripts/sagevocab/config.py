@@ -13,13 +13,13 @@ import yaml
 from jsonschema import Draft202012Validator, ValidationError, validators
 from jsonschema.exceptions import best_match
 
-from sagevocab.data.catalogue import local_files
+from sagevocab.data.sources import KINDS as SOURCE_KINDS
+from sagevocab.data.sources import local_files
 from sagevocab.errors import UserError
 from sagevocab.lm.metrics import fitting_metrics
 from sagevocab.vocab.presets import reading_settings
 
 BUDGETS = ("hours", "steps", "tokens")
-SOURCE_KINDS = ("path", "generator", "package", "dataset")
 # Lists of names, the section that holds their stanzas.
 STANZAS = {
     "languages": "language_settings",
@@ -303,10 +303,8 @@ def _source_problems(config: dict[str, Any]) -> Iterator[str]:
         elif kind in ("path", "package") and not source.get("format"):
             yield (
                 f"config key {key}.format: missing; say what the file holds: text, mediawiki, "
-                "jsonl, parquet, csv, tsv or conll"
+                "conllu, jsonl, parquet, csv, tsv or conll"
             )
-        elif kind == "generator" and not source.get("rows"):
-            yield f"config key {key}.rows: missing; a generator needs the number of rows to make"
 
 
 def _morphology_problems(config: dict[str, Any]) -> Iterator[str]:

@@ -16,7 +16,7 @@ from typing import Any
 import yaml
 
 from sagevocab.config import check_config, missing_files
-from sagevocab.data.catalogue import load_catalogue, local_files, resolve_source
+from sagevocab.data.sources import load_catalogue, local_files, resolve_source
 from sagevocab.errors import UserError
 from sagevocab.lm.settings import FREE
 from sagevocab.vocab.presets import DEFAULT_PRESET, overrides, reading_settings
@@ -93,11 +93,6 @@ def caption_file(target: str) -> str:
     """Return the name of a target's caption in workflow/report; figures of domains share one."""
     domain = next((name for name in PAPER_DOMAINS if target.endswith(f"_{name}")), None)
     return f"{target if domain is None else target.removesuffix(domain) + 'domain'}.rst"
-
-
-def is_synthetic(*sources: Mapping[str, Any]) -> bool:
-    """Return whether a generator makes the text of one of these sources; a `path:` wins over it."""
-    return any(source.get("generator") and not source.get("path") for source in sources)
 
 
 @dataclass(frozen=True)
@@ -323,6 +318,24 @@ class Run:
         path = f"retrieved/{RETRIEVED[section]}/{name}"
         return self.result(path if split is None else f"{path}/{split}")
 
+    def morpheme_source(self, language: str) -> Stanza:
+        """Return where a language's list of segmented words comes from, and its format."""
+        key = f"language_settings.{language}.morphology"
+        return resolve_source(self.language(language)["morphology"], self.catalogue, key=key)
+
+    def morpheme_list(self, language: str) -> str:
+        """Return the list of segmented words: a local file, or what was retrieved."""
+        source = self.morpheme_source(language)
+        retrieved = self.result(f"retrieved/morphemes/{language}")
+        return source["name"] if source["kind"] == "path" else retrieved
+
+    def morpheme_lists(self) -> list[Stanza]:
+        """Return path and format of every language's list of segmented words."""
+        return [
+            {"path": self.morpheme_list(name), "format": self.morpheme_source(name)["format"]}
+            for name in self.morpheme_languages
+        ]
+
     def is_dump(self, section: str, name: str) -> bool:
         """Return whether a source may be a dump, whose extraction is worth many cores."""
         return self.source(section, name)["format"] == "mediawiki"
@@ -373,43 +386,26 @@ class Run:
 
     # --- What texts, tokenizers and tasks are called
 
-    def is_synthetic_language(self, name: str) -> bool:
-        """Return whether a training corpus is synthetic, and with it all that is trained on it."""
-        return is_synthetic(self.language(name)["source"])
+    def is_constructed(self, task: str) -> bool:
+        """Return whether a task's examples are constructed from text, in place of a real set."""
+        return any(
+            self.source("task_settings", task, split)["kind"] == "constructed"
+            for split in self.task_origins(task)
+        )
 
-    def is_synthetic_domain(self, name: str) -> bool:
-        """Return whether a domain text, or the corpus of the tokenizers on it, is synthetic."""
-        stanza = self.domain(name)
-        return is_synthetic(stanza["source"]) or self.is_synthetic_language(stanza["language"])
-
-    def is_synthetic_task(self, name: str) -> bool:
-        """Return whether a task's examples, or the corpus of the models on it, are synthetic."""
-        stanza = self.task(name)
-        sources = [stanza["source"][split] for split in self.task_origins(name)]
-        return is_synthetic(*sources) or self.is_synthetic_language(stanza["language"])
-
-    @cached_property
-    def synthetic_names(self) -> list[str]:
-        """Languages, domains and tasks with text that a generator made."""
-        return [
-            *filter(self.is_synthetic_language, self.languages),
-            *filter(self.is_synthetic_domain, self.domains),
-            *filter(self.is_synthetic_task, self.model_tasks),
-        ]
+    @property
+    def constructed_tasks(self) -> list[str]:
+        """Tasks that models are scored on whose examples are constructed."""
+        return list(filter(self.is_constructed, self.model_tasks))
 
     def titles(self, languages: Iterable[str]) -> list[str]:
-        """Return the names of languages as panels and rows show them; synthetic text says so."""
-        names = [(self.language(name)["name"], name) for name in languages]
-        return [
-            f"{title} (synthetic)" if self.is_synthetic_language(name) else title
-            for title, name in names
-        ]
+        """Return the names of languages as panels and rows show them."""
+        return [self.language(name)["name"] for name in languages]
 
     def domain_title(self, name: str) -> str:
-        """Return the name of a domain text as a panel shows it; synthetic text says so."""
+        """Return the name of a domain text as a panel shows it."""
         title = self.domain(name)["name"]
-        title = title[:1].upper() + title[1:]
-        return f"{title} (synthetic)" if self.is_synthetic_domain(name) else title
+        return title[:1].upper() + title[1:]
 
     def measured_texts(self) -> list[list[str]]:
         """Return the texts that tokenizers are measured on, as pairs of language and text."""
@@ -467,7 +463,7 @@ class Run:
                 "name": name,
                 "label": stanza.get("label", name),
                 "metric": stanza["metric"],
-                "synthetic": self.is_synthetic_task(name),
+                "constructed": self.is_constructed(name),
                 **{key: stanza.get(key) for key in cuts},
             }
             for name, stanza in ((name, self.task(name)) for name in tasks)

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sagevocab.config import changed_settings
-from sagevocab.data.catalogue import local_files
+from sagevocab.data.sources import local_files
 from sagevocab.workflow import Run, Stanza
 
 
@@ -17,7 +17,7 @@ def report_run(run: Run) -> Stanza:
         "labels": dict(zip(run.tokenizers, run.labels(run.tokenizers), strict=True)),
         "presets": {name: run.preset(name) for name in run.tokenizers},
         "names": run.names,
-        "synthetic": run.synthetic_names,
+        "constructed": run.constructed_tasks,
         "models": bool(run.models),
         "settings": _shown_settings(run),
     }
@@ -61,7 +61,7 @@ def claims_run(run: Run) -> Stanza:
         "pretraining_seeds": run.pretraining_seeds,
         "seed": run.seed,
         "final_size": run.config["vocabulary"]["final_size"],
-        "synthetic": run.synthetic_names,
+        "constructed": run.constructed_tasks,
         "names": run.names,
         "budget": run.model_budget if run.models else None,
     }

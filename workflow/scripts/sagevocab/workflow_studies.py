@@ -201,7 +201,6 @@ class Studies:
             "seeds": [],
             "seed": run.seed,
             "final_size": run.config["vocabulary"]["final_size"],
-            "synthetic": list(filter(run.is_synthetic_language, run.languages)),
             "names": run.names,
             **settings,
             "tokenizers": {"bpe": None, **tokenizers},

@@ -10,7 +10,7 @@ import pandas as pd
 
 from sagevocab.analysis.counts import count_corpus
 from sagevocab.analysis.summary import summarise
-from sagevocab.data.texts import Texts, describe_texts, lines_of
+from sagevocab.data.corpus import Texts, describe_texts, lines_of
 from sagevocab.errors import UserError
 from sagevocab.state import path_text
 from sagevocab.vocab.encoder import import_foreign

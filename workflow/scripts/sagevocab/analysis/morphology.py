@@ -15,6 +15,7 @@ from typing import Any
 import numpy as np
 
 from sagevocab.analysis.stats import ratio_interval
+from sagevocab.data.conllu import read_conllu
 from sagevocab.data.corpus import read_lines
 from sagevocab.errors import UserError
 from sagevocab.vocab.pieces import WORD_START
@@ -32,14 +33,16 @@ def read_morphemes(path: str | Path, format: str) -> dict[str, Morphemes]:
 
     format: `segmentation`, lines of word, tab, morphemes with spaces between them, as of the
     SIGMORPHON 2022 shared task; `derivation`, lines of base, derived word, parts of speech, affix
-    (`-li`, `kilo-`), as of UniMorph: a base that is derived itself is taken apart further. A word
-    with two different analyses is left out.
+    (`-li`, `kilo-`), as of UniMorph: a base that is derived itself is taken apart further; or
+    `conllu`, a treebank in which derivations are tokens of their own, as in the Turkish Web
+    Treebank. Its list is of the words with a derivation, and holds no boundary before an
+    inflection: recall says more than precision. A word with two different analyses is left out.
 
     Raises:
         UserError: a line has too few columns, or no word of the list is spelled by its morphemes.
     """
     analyses: dict[str, set[Morphemes]] = {}
-    for word, morphemes in _READERS[format](_rows(path, _COLUMNS[format])):
+    for word, morphemes in _READERS[format](path):
         analyses.setdefault(word, set()).add(morphemes)
     clear = {word: next(iter(found)) for word, found in analyses.items() if len(found) == 1}
     spelled = {word: parts for word, parts in clear.items() if "".join(parts) == word}
@@ -112,13 +115,21 @@ def _rows(path: str | Path, columns: int) -> Iterator[list[str]]:
         yield cells
 
 
-def _segmentations(rows: Iterable[list[str]]) -> Iterator[tuple[str, Morphemes]]:
-    for word, morphemes, *_ in rows:
+def _segmentations(path: str | Path) -> Iterator[tuple[str, Morphemes]]:
+    for word, morphemes, *_ in _rows(path, 2):
         yield word, tuple(part.removeprefix(CONTINUED) for part in morphemes.split())
 
 
-def _derivations(rows: Iterable[list[str]]) -> Iterator[tuple[str, Morphemes]]:
-    steps = [(base, derived, affix) for base, derived, _, affix, *_ in rows]
+def _treebank_words(path: str | Path) -> Iterator[tuple[str, Morphemes]]:
+    for sentence in read_conllu(path):
+        for word in sentence.words():
+            if len(word) > 1:
+                parts = tuple(token.form for token in word)
+                yield "".join(parts), parts
+
+
+def _derivations(path: str | Path) -> Iterator[tuple[str, Morphemes]]:
+    steps = [(base, derived, affix) for base, derived, _, affix, *_ in _rows(path, 4)]
     bases = {derived: (base, affix) for base, derived, affix in steps}
     for base, derived, affix in steps:
         yield derived, _joined(_taken_apart(base, bases, {derived}), affix)
@@ -137,8 +148,8 @@ def _joined(base: Morphemes, affix: str) -> Morphemes:
     return (affix[:-1], *base) if affix.endswith("-") else (*base, affix.removeprefix("-"))
 
 
-_READERS: dict[str, Callable[[Iterable[list[str]]], Iterator[tuple[str, Morphemes]]]] = {
+_READERS: dict[str, Callable[[str | Path], Iterator[tuple[str, Morphemes]]]] = {
     "segmentation": _segmentations,
     "derivation": _derivations,
+    "conllu": _treebank_words,
 }
-_COLUMNS = {"segmentation": 2, "derivation": 4}

@@ -1,1 +1,1 @@
-"""Bytes on the network and on disk become clean lines and rows."""
+"""From bytes on the network and on disk to clean lines and rows."""

@@ -1,7 +1,7 @@
-"""Lines of text: read from any compression, cut into sentences, cleaned, sampled, written.
+"""Lines of text: read from any compression, cut into sentences, cleaned, sampled and written.
 
-A corpus is a UTF-8 file of lines, one sentence or one short text each. Everything here works on
-streams: memory does not grow with the corpus, but for eight bytes a line when lines are sampled.
+A corpus is a UTF-8 file with one sentence or short text per line. Everything here works on streams:
+memory does not grow with the corpus, except for eight bytes per line while lines are sampled.
 """
 
 from __future__ import annotations
@@ -13,7 +13,9 @@ import io
 import itertools
 import logging
 import lzma
+import os
 import re
+import sys
 from array import array
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -23,7 +25,7 @@ import numpy as np
 import zstandard
 
 from sagevocab.errors import UserError
-from sagevocab.state import atomic_path
+from sagevocab.state import atomic_path, path_text
 
 log = logging.getLogger(__name__)
 
@@ -31,7 +33,11 @@ _BLOCK = 1 << 17
 _LINES_A_BLOCK = 4096
 _ZSTD_LEVEL = 9
 _BYTE_ORDER_MARK = "\ufeff"
-_MOST_NUL = 0.05  # of a line's characters: more is no text but binary data
+_MOST_NUL = 0.05  # of a line's characters; a line with more is binary data
+STANDARD_INPUT = "-"
+ENCODING_ERRORS = ("strict", "replace")
+
+Texts = str | Path | Iterable[str | Path]
 
 # --- reading and writing
 
@@ -39,7 +45,7 @@ _MOST_NUL = 0.05  # of a line's characters: more is no text but binary data
 class _ZstdStream(io.RawIOBase):
     """Decompressed bytes of a .zst file of one or more frames; a file cut short is an EOFError.
 
-    `zstandard`'s own stream reader takes the end of a truncated file for the end of the text.
+    `zstandard`'s own stream reader mistakes the end of a truncated file for the end of the text.
     """
 
     def __init__(self, file: str | Path | BinaryIO) -> None:
@@ -89,12 +95,12 @@ _COMPRESSIONS = {
     b"\xfd7zXZ\x00": lzma.open,
     b"\x28\xb5\x2f\xfd": lambda file: io.BufferedReader(_ZstdStream(file), _BLOCK),
 }
-# What decompressors raise on damaged or truncated data.
+# Errors that decompressors raise on damaged or truncated data.
 DAMAGE = (EOFError, OSError, lzma.LZMAError, zstandard.ZstdError)
 
 
 def open_bytes(path: str | Path) -> BinaryIO:
-    """Open a file for reading bytes, decompressed (gz, bz2, xz, zst) by what it starts with.
+    """Open a file for reading bytes, decompressed (gz, bz2, xz, zst) as its first bytes say.
 
     Raises:
         UserError: there is no such file.
@@ -111,7 +117,7 @@ def open_bytes(path: str | Path) -> BinaryIO:
 
 
 def open_stream(file: io.BufferedReader) -> BinaryIO:
-    """Decompress a stream that cannot be read twice, as `open_bytes` does with a file."""
+    """Decompress a stream, which cannot be read twice, as `open_bytes` does a file."""
     start = file.peek(6)
     for magic, opener in _COMPRESSIONS.items():
         if start.startswith(magic):
@@ -125,7 +131,7 @@ def open_text(path: str | Path) -> TextIO:
 
 
 def damaged(path: str | Path, error: Exception) -> UserError:
-    """The error for a file whose decompression failed."""
+    """Return the error for a file that could not be decompressed."""
     kind = "truncated" if isinstance(error, EOFError) else "damaged"
     return UserError(f"{path}: the compressed file is {kind} ({error}); fetch or copy it again")
 
@@ -134,7 +140,7 @@ def read_lines(path: str | Path, errors: str = "strict") -> Iterator[str]:
     r"""Yield the lines of a UTF-8 file, plain or compressed, without their line ends.
 
     Only \n and \r\n end a line: other Unicode line separators belong to the text. errors: `replace`
-    puts U+FFFD in the place of what is not UTF-8.
+    puts U+FFFD in the place of bytes that are not UTF-8.
 
     Raises:
         UserError: bad UTF-8 or a line full of NUL characters (with the line's number), truncated
@@ -191,11 +197,85 @@ def _write_block(stream: BinaryIO, lines: list[str]) -> int:
 
 
 def _without_nul(line: str, where: str) -> str:
-    """Drop stray NUL characters, which texts from the web hold now and then."""
+    """Drop stray NUL characters, which now and then occur in texts from the web."""
     if line.count("\0") > _MOST_NUL * len(line):
-        raise UserError(f"{where}: holds NUL characters; is it a UTF-8 text file?")
+        raise UserError(f"{where}: contains NUL characters; is it a UTF-8 text file?")
     log.warning("%s: a NUL character was dropped", where)
     return line.replace("\0", "")
+
+
+# --- text in any form that a user may have it in
+
+
+def lines_of(texts: Texts, errors: str = "strict") -> Iterator[str]:
+    """Yield lines of text without their line ends.
+
+    texts: a file, plain or compressed (gz, bz2, xz, zst); `-` for standard input; several files; or
+    any iterable of strings, which are lines. A list of strings all of which name files is a list of
+    files. errors: what to do with bytes that are not UTF-8, `strict` or `replace` (by U+FFFD).
+
+    Raises:
+        UserError: a file cannot be read, is not UTF-8 or full of NUL characters; tells the line.
+    """
+    if errors not in ENCODING_ERRORS:
+        names = ", ".join(ENCODING_ERRORS)
+        raise UserError(f"encoding_errors: {errors!r} is unknown; choose one of {names}")
+    files = files_of(texts)
+    if files is None:
+        yield from _checked(texts)
+        return
+    for file in files:
+        yield from _standard_input(errors) if file == STANDARD_INPUT else read_lines(file, errors)
+
+
+def files_of(texts: Texts) -> list[str] | None:
+    """Return the names of the files that `texts` means, `-` for standard input; None for lines."""
+    if isinstance(texts, str | os.PathLike):
+        return [os.fspath(texts)]
+    if isinstance(texts, list | tuple) and texts and all(map(_names_file, texts)):
+        return [os.fspath(item) for item in texts]
+    return None
+
+
+def describe_texts(texts: Texts) -> str:
+    """Name `texts` in a message."""
+    files = files_of(texts)
+    if files is None:
+        return "the text"
+    names = ["standard input" if file == STANDARD_INPUT else path_text(file) for file in files]
+    return ", ".join(names) if len(names) <= 3 else f"{names[0]} and {len(names) - 1} more files"
+
+
+def _names_file(item: str | Path) -> bool:
+    is_path = isinstance(item, os.PathLike) or item == STANDARD_INPUT
+    return is_path or (isinstance(item, str) and os.path.isfile(item))
+
+
+def _standard_input(errors: str) -> Iterator[str]:
+    return decoded_lines(open_stream(sys.stdin.buffer), "standard input", errors)
+
+
+def _checked(texts: Iterable[str]) -> Iterator[str]:
+    for number, text in enumerate(texts, start=1):
+        if not isinstance(text, str):
+            kind = type(text).__name__
+            raise UserError(f"texts: item {number} is of type {kind}; give strings, or one path")
+        if not text.isascii():
+            _check_encodable(text, number)
+        if "\0" in text:
+            raise UserError(f"texts: string {number} holds a NUL character; is it text?")
+        for line in text.removesuffix("\n").split("\n"):
+            yield line.removesuffix("\r")
+
+
+def _check_encodable(text: str, number: int) -> None:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError as error:
+        raise UserError(
+            f"texts: string {number} holds half a surrogate pair at position {error.start + 1}; "
+            "decode the text anew"
+        ) from error
 
 
 # --- sentences
@@ -205,7 +285,7 @@ def _words(text: str) -> frozenset[str]:
     return frozenset(text.split())
 
 
-# Words before a full stop that does not end a sentence, English and Turkish; lower case.
+# Words whose full stop does not end a sentence, English and Turkish, in lower case.
 ABBREVIATIONS = _words(
     """
     mr mrs ms dr prof st sr jr rev hon gen col lt sgt capt cmdr adm gov rep pres mt ft vs cf ca
@@ -214,7 +294,7 @@ ABBREVIATIONS = _words(
     arş gör öğr hz bkz örn çev haz ör mah cad apt blv tel faks müh ecz vet bşk gnl krş m.ö m.s ö
     """
 )
-# Not an end before a number only: "No. 5", "p. 12".
+# Words whose full stop does not end a sentence before a number: "No. 5", "p. 12".
 _NUMBERED = _words("no nos p s n nr sec ch art par chap str md mad")
 _END = re.compile(r"""([.!?…]+)(["'”’»)\]]*)\s+(?=["'“‘«(\[¿¡]*(\S))""")
 _LAST_WORD = re.compile(r"[\w.'’-]*$")
@@ -262,7 +342,7 @@ def _is_initial(word: str) -> bool:
 
 # --- cleaning
 
-# Invisible characters that split a word for a tokenizer and not for a reader.
+# Invisible characters that split a word for a tokenizer, but not for a reader.
 _INVISIBLE = dict.fromkeys([0xAD, 0x200B, 0x200E, 0x200F, 0x2060, 0xFEFF, *range(0x202A, 0x202F)])
 _MARKUP = re.compile(
     r"\ufffc|\{\{|\}\}|\[\[|\]\]|\{\||\||</?[a-zA-Z]|'''|==|&[a-z]+;|__[A-Z]+__|\\[a-z]+"
@@ -302,8 +382,8 @@ def sample_corpus(
 ) -> tuple[int, int]:
     """Write a seeded sample of distinct lines, and others held out from it; return both counts.
 
-    lines: how many to train on; None for all that are not held out. shuffle: put those in a seeded
-    random order instead of the source's; holds them in memory.
+    lines: how many to train on; None takes all that are not held out. shuffle: put those in a
+    seeded random order instead of the source's order, in memory.
     key: configuration key of the corpus, for the message.
 
     Raises:
@@ -325,7 +405,7 @@ def sample_corpus(
 
 
 def sample_at_most(source: str | Path, output: str | Path, *, lines: int, seed: int) -> int:
-    """Write a seeded sample of a corpus, in its order, or all of a smaller one; return its size."""
+    """Write a seeded sample of a corpus in its order, or all of a smaller one; return its size."""
     size = sum(1 for _ in read_lines(source))
     chosen, _ = choose_lines(np.arange(size), min(lines, size), 0, seed)
     return write_lines(output, _lines_at(source, chosen))
@@ -344,7 +424,7 @@ def first_occurrences(digests: np.ndarray) -> np.ndarray:
 def _check_enough(source, distinct: int, lines: int | None, heldout: int, key: str) -> None:
     wanted = (1 if lines is None else lines) + heldout
     if distinct == 0:
-        raise UserError(f"{source}: holds no lines; check the source of {key}")
+        raise UserError(f"{source}: has no lines; check the source of {key}")
     if distinct < wanted:
         raise UserError(
             f"{key}.lines: the text has {distinct} distinct lines, fewer than the {wanted} asked "
@@ -362,15 +442,6 @@ def choose_lines(
     order = np.random.default_rng(seed).permutation(len(candidates))
     end = None if count is None else heldout + count
     return np.sort(candidates[order[heldout:end]]), np.sort(candidates[order[:heldout]])
-
-
-def sample_lines(
-    lines: Iterable[str], count: int | None, heldout: int, seed: int
-) -> tuple[list[str], list[str]]:
-    """Sample distinct lines in memory, as `sample_corpus` does with files."""
-    distinct = list(dict.fromkeys(lines))
-    chosen, kept_out = choose_lines(np.arange(len(distinct)), count, heldout, seed)
-    return [distinct[i] for i in chosen], [distinct[i] for i in kept_out]
 
 
 def _shuffled(lines: Iterable[str], seed: int) -> list[str]:

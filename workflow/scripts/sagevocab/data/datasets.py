@@ -1,7 +1,7 @@
-"""Tables and labelled rows: read from what they come in, brought to one form.
+"""Tables and labelled rows: read from any format and brought to one form.
 
 Sequence tasks become `text`, `text_pair` (where there is one) and `label` (class number, or float
-for a regression); token tasks become `tokens` and `tags` in IOB2, whatever scheme they came in.
+for a regression); token tasks become `tokens` and `tags` in IOB2, whatever their scheme was.
 """
 
 from __future__ import annotations
@@ -20,6 +20,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sagevocab.data.conllu import read_conllu
 from sagevocab.data.corpus import DAMAGE, damaged, open_bytes, open_text, read_lines
 from sagevocab.errors import UserError
 from sagevocab.state import write_parquet
@@ -36,7 +37,7 @@ def read_rows(path: str | Path, format: str | None = None) -> pd.DataFrame:
     """Read a table: parquet, jsonl, csv, tsv or conll; all but parquet plain or compressed.
 
     CoNLL: one token a line, blank lines between sentences; the first column becomes `tokens`, the
-    last `ner_tags`, both lists. Without `format` it is told by content and name.
+    last `ner_tags`, both lists. Without `format`, content and name decide.
 
     Raises:
         UserError: unreadable or empty.
@@ -54,7 +55,7 @@ def read_rows(path: str | Path, format: str | None = None) -> pd.DataFrame:
 
 
 def sniff_format(path: str | Path) -> str:
-    """Format of a table by its first bytes and its name."""
+    """Return the format of a table, as its first bytes or its name say."""
     with open_bytes(path) as file:
         try:
             start = file.read(64)
@@ -71,13 +72,17 @@ def sniff_format(path: str | Path) -> str:
 
 
 def read_column(path: str | Path, format: str, column: str | None) -> Iterator[str]:
-    """Yield the texts of one column, one row at a time; of a text file, its lines.
+    """Yield the texts of one column, one row at a time; of a text file, its lines;
+    of a treebank, its sentences.
 
     Raises:
-        UserError: unreadable, no such column, or a value that is no text.
+        UserError: unreadable, no such column, or a value that is not text.
     """
     if format == "text":
         yield from read_lines(path)
+        return
+    if format == "conllu":
+        yield from (sentence.text for sentence in read_conllu(path))
         return
     if not column:
         raise UserError(f"{path}: `column` is not set; a {format} source needs it")
@@ -137,14 +142,14 @@ def _json_records(path: str | Path) -> Iterator[dict[str, Any]]:
                 f"{path}:{number}: is not JSON ({error.msg}); check `format`"
             ) from error
         if not isinstance(record, dict):
-            raise UserError(f"{path}:{number}: is no JSON object; jsonl has one a line")
+            raise UserError(f"{path}:{number}: is not a JSON object; jsonl has one per line")
         yield record
 
 
 def _delimited_records(path: str | Path, format: str) -> Iterator[dict[str, str]]:
-    """Rows of a csv or tsv file with a header; quotes mean nothing in a tsv, as in GLUE's."""
+    """Rows of a csv or tsv file with a header; in a tsv, as in GLUE's, quotes have no meaning."""
     if format not in _DIALECTS:
-        raise UserError(f"{path}: format {format!r} is not one for tables")
+        raise UserError(f"{path}: {format!r} is not a format of tables")
     quoting = csv.QUOTE_NONE if format == "tsv" else csv.QUOTE_MINIMAL
     csv.field_size_limit(1 << 30)
     with open_text(path) as file:
@@ -153,7 +158,7 @@ def _delimited_records(path: str | Path, format: str) -> Iterator[dict[str, str]
             for row in reader:
                 if None in row or None in row.values():
                     raise UserError(
-                        f"{path}:{reader.line_num}: has not as many fields as the header; "
+                        f"{path}:{reader.line_num}: has more or fewer fields than the header; "
                         "check `format` and the quoting"
                     )
                 yield row
@@ -233,13 +238,13 @@ def prepare_task(
 
 @contextmanager
 def task_errors(task: str) -> Iterator[None]:
-    """Tell in a user's error how the other tasks go on without this one."""
+    """Add to a user's error how to go on without this task."""
     try:
         yield
     except UserError as error:
         raise UserError(
-            f"{error}; or go on without it: take {task} out of `tasks` (what other tasks have is "
-            "kept)"
+            f"{error}; or take {task} out of `tasks` to go on without it (the results of "
+            "other tasks are kept)"
         ) from error
 
 

@@ -1,8 +1,8 @@
 """MediaWiki dumps: XML as a stream of articles, wikitext to prose.
 
-Reads export schemas 0.3 to 0.11 (their differences lie outside what is read here), plain or
-compressed, single- or multistream. Templates are not expanded: their text is not in the dump, so a
-sentence may lack what a template would have shown (a converted length, a transcription).
+Reads export schemas 0.3 to 0.11, plain or compressed, single- or multistream. Templates are not
+expanded, because their text is not in the dump: a sentence may lack what a template would show (a
+converted length, a transcription).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from sagevocab.errors import UserError
 
 
 class Article(NamedTuple):
-    """A page of the main namespace that is no redirect, in wikitext."""
+    """A page of the main namespace that is not a redirect, in wikitext."""
 
     title: str
     text: str
@@ -65,7 +65,7 @@ def _xml_problem(pages: int, error: ET.ParseError) -> str:
 
 
 def _pages(path: str | Path, stream: BinaryIO) -> Iterator[Article | None]:
-    """Yield an article, or None for a page that is none."""
+    """Yield the article of every page, or None if it has none."""
     other_namespaces: set[str] = set()
     root = None
     for event, element in ET.iterparse(stream, events=("start", "end")):

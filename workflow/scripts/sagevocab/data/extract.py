@@ -1,8 +1,8 @@
-"""Sources of text become corpora: one clean sentence or text a line, in the source's order.
+"""From sources of text to corpora: one clean sentence or text per line, in the source's order.
 
-Parsing wikitext is what costs, so articles are spread over processes and their sentences gathered
-in order: the same bytes whatever the number of processes. A long extraction keeps what it has in a
-state folder and goes on from there.
+Parsing wikitext takes most of the time, so articles are spread over processes and their sentences
+gathered in order: the bytes do not depend on the number of processes. An extraction saves its
+progress in a state folder and resumes from there.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ _EDGE_BYTES = 1 << 20
 _BATCHES_PER_PROCESS = 4
 _ENOUGH_TO_JUDGE = 1000
 SAVE_SECONDS = 60.0
-# What the wikitext parser raises on pages it can't make sense of.
+# Errors that the wikitext parser raises on pages it can't parse.
 UNREADABLE = (ParserError, RecursionError, ValueError)
 
 
@@ -57,12 +57,12 @@ class ExtractionSettings:
     language: str = ""  # code, for the rules of sentence ends
     min_words: int = 3  # shorter sentences of a dump are dropped
     article_share: float = 1.0  # of a dump's articles, a seeded sample
-    max_failed_share: float = 0.01  # of a dump's articles, that can't be parsed
+    max_failed_share: float = 0.01  # of a dump's articles that can't be parsed, at most
     seed: int = 1
 
 
 class _Batch(NamedTuple):
-    """What a number of articles gave."""
+    """The sentences of a number of articles."""
 
     sentences: list[str]
     articles: int
@@ -82,10 +82,10 @@ def extract_lines(
 ) -> int:
     """Write the lines of one source after the other to `output` (.txt.zst); return their number.
 
-    sources: files of one form.
+    sources: files of one format.
     description: `format`, `column` and `sentences` (whether texts are cut into sentences) of the
         sources; a MediaWiki dump always is.
-    state_dir, code: where the progress on a dump is kept, and which code's progress counts.
+    state_dir, code: folder for the progress on a dump, and the version of the code that made it.
 
     Raises:
         UserError: a source is damaged, of another format, or none has a usable line.
@@ -196,7 +196,7 @@ def _parsed(
     if threads == 1:
         yield from (parse_articles(batch, settings) for batch in batches)
         return
-    # fork: a script run by Snakemake can't be imported a second time by its children.
+    # fork: children can't import a script that Snakemake runs.
     context = multiprocessing.get_context("fork")
     with ProcessPoolExecutor(threads, context, initializer=_leave_with_parent) as pool:
         waiting: deque = deque()
@@ -209,7 +209,7 @@ def _parsed(
 
 
 def _leave_with_parent() -> None:
-    """End this process when its parent is killed; it would wait for work for ever."""
+    """End this process when its parent is killed, or it would wait for work for ever."""
 
     def watch() -> None:
         parent = multiprocessing.parent_process()
@@ -302,15 +302,15 @@ class _Progress:
         if self.failed > self._settings.max_failed_share * self.articles:
             raise UserError(
                 f"{self._source}: {self.failed} of {self.articles} articles can't be parsed, more "
-                f"than the share of {self._settings.max_failed_share} that is let pass; is the "
-                "dump damaged?"
+                f"than the share of {self._settings.max_failed_share} allowed; is the dump "
+                "damaged?"
             )
 
 
 def _fingerprint(sources: Sequence[str | Path], settings: ExtractionSettings, code: str) -> str:
-    """What saved progress must agree on: the sources' sizes, dates and edges, settings, code.
+    """Return what saved progress depends on: settings, code, the sources' sizes, dates and edges.
 
-    Reading all of a 20 GB dump only to know it again would take minutes.
+    Reading all of a 20 GB dump to recognise it would take minutes.
     """
     edges = (part for source in sources for part in _edges(source))
     return fingerprint(*edges, asdict(settings), code)

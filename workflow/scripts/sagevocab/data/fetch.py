@@ -1,8 +1,8 @@
 """Files from the network: whole or not at all, checked, from the first mirror that has them.
 
-`pooch` keeps the cache and checks the SHA-256; its downloaders start over after a cut, so the one
-here resumes: what has arrived stays in `NAME.part` with the server's validator (ETag or date)
-beside it, and the next attempt asks for the rest only if the file behind the URL is still the same.
+After a cut, a download goes on: the bytes received stay in `NAME.part`, with the server's validator
+(ETag or date) beside them, and the next attempt asks for the rest only if the file behind the URL
+is still the same. (pooch keeps the cache and checks the SHA-256; its downloaders start over.)
 """
 
 from __future__ import annotations
@@ -13,7 +13,6 @@ import logging
 import os
 import shutil
 import sys
-import time
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from urllib.request import url2pathname
 
 import pooch
 import requests
+import tenacity
 from tqdm import tqdm
 
 from sagevocab import __version__
@@ -33,18 +33,18 @@ log = logging.getLogger(__name__)
 
 ATTEMPTS = 4  # in a row without one new byte
 BACKOFF_SECONDS = 0.5  # doubled after each such attempt
-LONGEST_WAIT_SECONDS = 60.0  # the most a server's Retry-After is obeyed
+LONGEST_WAIT_SECONDS = 60.0  # the longest Retry-After of a server that is obeyed
 TIMEOUT_SECONDS = (10, 60)  # to connect, between two blocks
-_BLOCK = 1 << 16  # what a cut loses at most
+_BLOCK = 1 << 16  # the most that a cut loses
 _HEADERS = {
     "User-Agent": f"sagevocab/{__version__} ({requests.utils.default_user_agent()})",
-    "Accept-Encoding": "identity",  # bytes as they are stored: sizes and ranges mean the same
+    "Accept-Encoding": "identity",  # sizes and ranges count the bytes as they are stored
 }
 
 
 @dataclass(frozen=True)
 class Fetched:
-    """Where a file came from, and what came."""
+    """Where a file came from, its digest and its size in bytes."""
 
     url: str
     sha256: str
@@ -52,7 +52,7 @@ class Fetched:
 
 
 class GoneError(UserError):
-    """Every server answered that it does not have the file: another attempt is no use."""
+    """Every server answered that it does not have the file; another attempt is useless."""
 
 
 class _UnavailableError(Exception):
@@ -64,7 +64,7 @@ class _UnavailableError(Exception):
 
 
 class _InterruptedError(Exception):
-    """The same URL may give the file (or the rest of it) when asked again."""
+    """The same URL may give the file, or the rest of it, when asked again."""
 
     def __init__(self, reason: str, wait: float = 0.0) -> None:
         super().__init__(reason)
@@ -78,14 +78,14 @@ def fetch(
     cache_dir: Path,
     sha256: str | None = None,
     size: int | None = None,
-    way_out: str = "download it by hand",
+    advice: str = "download it by hand",
 ) -> Fetched:
-    """Bring the file behind the first working of `urls` (http, https, file) to `output`.
+    """Bring the file behind the first working one of `urls` (http, https, file) to `output`.
 
     cache_dir: keeps finished and partial downloads; `output` is a hard link into it where the
         file system allows, else a copy.
-    sha256, size: what the file must have; the digest seen is logged if none is given.
-    way_out: what a user without that network can do, the end of the error message.
+    sha256, size: what the file must have.
+    advice: what a user without that network can do; the end of the error message.
 
     Raises:
         GoneError: every server answered that it does not have the file.
@@ -105,7 +105,7 @@ def fetch(
         log.info("%s: %d bytes, sha256 %s", url, source.stat().st_size, digest)
         return Fetched(url, digest, source.stat().st_size)
     problem = GoneError if all(error.gone for error in failures) else UserError
-    raise problem(f"{urls[0]}: {_summary(failures)}; {way_out}")
+    raise problem(f"{urls[0]}: {_summary(failures)}; {advice}")
 
 
 def _summary(failures: list[_UnavailableError]) -> str:
@@ -115,31 +115,30 @@ def _summary(failures: list[_UnavailableError]) -> str:
 
 
 def _check(path: Path, sha256: str | None, size: int | None) -> str:
-    """Digest of a file that has the expected size and digest."""
-    found = path.stat().st_size
-    if size is not None and found != size:
-        raise _UnavailableError(f"has {found} bytes instead of {size}")
+    """Return the digest of a file; refuse another size or digest than expected."""
+    _check_size(path.stat().st_size, size)
     digest = file_digest(path)
     if sha256 is not None and digest != sha256.lower():
         raise _UnavailableError(f"has SHA-256 {digest} instead of {sha256}")
     return digest
 
 
+def _check_size(found: int | None, expected: int | None) -> None:
+    if found is not None and expected is not None and found != expected:
+        raise _UnavailableError(f"has {found} bytes instead of {expected}")
+
+
 def publish(source: Path, output: Path, *, may_link: bool = True) -> None:
     """Put a file of the cache to its place, by a hard link where that is possible and allowed."""
     with atomic_path(output) as temporary:
-        if not (may_link and _linked(source, temporary)):
+        try:
+            if not may_link:
+                raise OSError
+            os.link(source, temporary)
+        except OSError:
             shutil.copyfile(source, temporary)
         # An old date would hide from the workflow that the file is new to it.
         os.utime(temporary)
-
-
-def _linked(source: Path, target: Path) -> bool:
-    try:
-        os.link(source, target)
-    except OSError:
-        return False
-    return True
 
 
 def _local_file(url: str) -> Path:
@@ -150,18 +149,19 @@ def _local_file(url: str) -> Path:
 
 
 def cache_name(url: str) -> str:
-    """Name of a URL's file in the cache: mirrors and equal base names don't collide."""
+    """Return the name of a URL's file in the cache: mirrors with equal base names don't collide."""
     key = hashlib.sha256(url.encode()).hexdigest()[:16]
     base = Path(unquote(urlsplit(url).path)).name or "download"
     return f"{key}-{base[-120:]}"
 
 
 def _cached_file(url: str, cache_dir: Path, sha256: str | None, size: int | None) -> Path:
-    """Path of the URL's whole file in the cache, downloaded if it is not there yet."""
+    """Return the path of the URL's whole file in the cache; download it if it is not there."""
     name = cache_name(url)
     cache_dir.mkdir(parents=True, exist_ok=True)
     pooch.get_logger().setLevel("WARNING")
-    with _locked(cache_dir / f"{name}.lock"):
+    with (cache_dir / f"{name}.lock").open("a") as lock:
+        fcntl.lockf(lock, fcntl.LOCK_EX)  # one process at a time works on a download
         part = cache_dir / f"{name}.part"
 
         def download(url: str, output_file: str, _pooch: object) -> None:
@@ -170,48 +170,22 @@ def _cached_file(url: str, cache_dir: Path, sha256: str | None, size: int | None
             _validator_file(part).unlink(missing_ok=True)
 
         try:
-            found = pooch.retrieve(
-                url, known_hash=sha256, fname=name, path=cache_dir, downloader=download
+            found = Path(
+                pooch.retrieve(
+                    url, known_hash=sha256, fname=name, path=cache_dir, downloader=download
+                )
             )
         except ValueError as error:
             raise _UnavailableError(f"does not have the SHA-256 {sha256}") from error
-    if size is not None and _size_of(Path(found)) != size:
-        wrong = _size_of(Path(found))
-        Path(found).unlink()  # the next run shall not take it for the file
-        raise _UnavailableError(f"has {wrong} bytes instead of {size}")
-    return Path(found)
+    try:
+        _check_size(found.stat().st_size, size)
+    except _UnavailableError:
+        found.unlink()  # or the next run would take it for the file
+        raise
+    return found
 
 
-@contextmanager
-def _locked(path: Path) -> Iterator[None]:
-    """Let one process at a time work on a download."""
-    with path.open("a") as file:
-        fcntl.lockf(file, fcntl.LOCK_EX)
-        yield
-
-
-def _download(url: str, part: Path, size: int | None, *, trusted: bool) -> None:
-    """Bring `part` to the whole file, asking again as long as that helps.
-
-    trusted: the digest is checked afterwards, so that a rest may be joined without a validator.
-    """
-    failures = 0
-    while True:
-        before = _size_of(part)
-        try:
-            _receive(url, part, size, trusted=trusted)
-            return
-        except (requests.RequestException, _InterruptedError) as error:
-            failures = 1 if _size_of(part) > before else failures + 1
-            reason, wait = _reason(error), getattr(error, "wait", 0.0)
-        if failures >= ATTEMPTS:
-            raise _UnavailableError(reason)
-        pause = max(wait, BACKOFF_SECONDS * 2 ** (failures - 1))
-        log.info("%s: %s; next attempt in %.1f s", url, reason, pause)
-        time.sleep(pause)
-
-
-def check_connection(url: str, way_out: str) -> None:
+def check_connection(url: str, advice: str) -> None:
     """Ask a server for a sign of life, once.
 
     Raises:
@@ -220,22 +194,63 @@ def check_connection(url: str, way_out: str) -> None:
     try:
         requests.head(url, headers=_HEADERS, timeout=TIMEOUT_SECONDS)
     except requests.RequestException as error:
-        raise UserError(f"{url}: cannot be fetched ({_reason(error)}); {way_out}") from error
+        raise UserError(f"{url}: cannot be fetched ({_reason(error)}); {advice}") from error
 
 
-def _reason(error: Exception) -> str:
-    """What went wrong in a few words; the messages of `requests` are nested and long."""
-    if isinstance(error, requests.exceptions.SSLError):
-        return "its certificate cannot be verified"
-    if isinstance(error, requests.exceptions.ProxyError):
-        return "the proxy cannot be reached"
-    if isinstance(error, requests.Timeout):
-        return "no answer in time"
-    if isinstance(error, requests.exceptions.ChunkedEncodingError):
-        return "the connection was cut"
-    if isinstance(error, requests.ConnectionError):
-        return "no connection"
-    return str(error).splitlines()[0]
+class _Stall:
+    """Counts the attempts in a row that brought no new byte of `part`."""
+
+    def __init__(self, part: Path) -> None:
+        self._part, self._size, self.attempts = part, _size_of(part), 0
+
+    def count(self, _state: tenacity.RetryCallState) -> None:
+        size = _size_of(self._part)
+        self.attempts = 1 if size > self._size else self.attempts + 1
+        self._size = size
+
+
+def _download(url: str, part: Path, size: int | None, *, trusted: bool) -> None:
+    """Bring `part` to the whole file; ask again for as long as that helps.
+
+    trusted: the digest is checked afterwards, so a rest may be joined without a validator.
+    """
+    stall = _Stall(part)
+
+    def wait(state: tenacity.RetryCallState) -> float:
+        asked = getattr(state.outcome.exception(), "wait", 0.0)
+        return max(asked, BACKOFF_SECONDS * 2 ** (stall.attempts - 1))
+
+    def tell(state: tenacity.RetryCallState) -> None:
+        reason, pause = _reason(state.outcome.exception()), state.next_action.sleep
+        log.info("%s: %s; next attempt in %.1f s", url, reason, pause)
+
+    retrying = tenacity.Retrying(
+        retry=tenacity.retry_if_exception_type((requests.RequestException, _InterruptedError)),
+        after=stall.count,
+        stop=lambda _state: stall.attempts >= ATTEMPTS,
+        wait=wait,
+        before_sleep=tell,
+        reraise=True,
+    )
+    try:
+        retrying(_receive, url, part, size, trusted=trusted)
+    except (requests.RequestException, _InterruptedError) as error:
+        raise _UnavailableError(_reason(error)) from error
+
+
+_REASONS = (
+    (requests.exceptions.SSLError, "its certificate cannot be verified"),
+    (requests.exceptions.ProxyError, "the proxy cannot be reached"),
+    (requests.Timeout, "no answer in time"),
+    (requests.exceptions.ChunkedEncodingError, "the connection was cut"),
+    (requests.ConnectionError, "no connection"),
+)
+
+
+def _reason(error: BaseException) -> str:
+    """Say what went wrong in a few words; the messages of `requests` are nested and long."""
+    known = (reason for kind, reason in _REASONS if isinstance(error, kind))
+    return next(known, None) or str(error).splitlines()[0]
 
 
 def _size_of(path: Path) -> int:
@@ -247,7 +262,7 @@ def _validator_file(part: Path) -> Path:
 
 
 def _range_headers(part: Path, *, trusted: bool) -> dict[str, str]:
-    """Headers that ask for the rest of `part`; none, and no `part`, where joining is unsafe."""
+    """Return headers that ask for the rest of `part`; delete a `part` that can't be joined."""
     have = _size_of(part)
     if not have:
         return {}
@@ -261,7 +276,7 @@ def _range_headers(part: Path, *, trusted: bool) -> dict[str, str]:
 
 
 def _receive(url: str, part: Path, size: int | None, *, trusted: bool) -> None:
-    """Ask once and append to `part` what comes."""
+    """Ask once and append what comes to `part`."""
     headers = _HEADERS | _range_headers(part, trusted=trusted)
     with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT_SECONDS) as response:
         if response.status_code == 416:
@@ -270,9 +285,11 @@ def _receive(url: str, part: Path, size: int | None, *, trusted: bool) -> None:
         _raise_for_status(response)
         start = _size_of(part) if response.status_code == 206 else 0
         total = _announced_total(response, start)
-        if size is not None and total is not None and total != size:
+        try:
+            _check_size(total, size)
+        except _UnavailableError:
             part.unlink(missing_ok=True)
-            raise _UnavailableError(f"has {total} bytes instead of {size}")
+            raise
         _keep_validator(response, part)
         _append(response, part, start, total)
     if total is not None and _size_of(part) != total:
@@ -285,33 +302,30 @@ def _raise_for_status(response: requests.Response) -> None:
         return
     reason = f"HTTP {status} {response.reason}"
     if status in (408, 429) or status >= 500:
-        raise _InterruptedError(reason, wait=_retry_after(response))
+        seconds = response.headers.get("Retry-After", "")
+        wait = min(float(seconds), LONGEST_WAIT_SECONDS) if seconds.isdigit() else 0.0
+        raise _InterruptedError(reason, wait)
     raise _UnavailableError(reason, gone=status in (404, 410))
 
 
-def _retry_after(response: requests.Response) -> float:
-    seconds = response.headers.get("Retry-After", "")
-    return min(float(seconds), LONGEST_WAIT_SECONDS) if seconds.isdigit() else 0.0
-
-
 def _settle_unsatisfiable(response: requests.Response, part: Path) -> None:
-    """Nothing is left to send: `part` is whole, or it is not a part of this file."""
+    """The server has nothing to add: `part` is whole, or it is no part of this file."""
     total = response.headers.get("Content-Range", "").rpartition("/")[2]
     if total == str(_size_of(part)):
         return
     part.unlink()
-    raise _InterruptedError("the partial download does not fit the file any more")
+    raise _InterruptedError("the partial download no longer fits the file")
 
 
 def _announced_total(response: requests.Response, start: int) -> int | None:
-    """Size of the whole file by the server's headers."""
+    """Return the size of the whole file, as the headers say."""
     if response.status_code == 206:
         first, _, total = response.headers["Content-Range"].removeprefix("bytes ").partition("/")
         if first.split("-")[0] != str(start):
             raise _UnavailableError(f"answers bytes {first} instead of {start}-")
-        return int(total) if total.isdigit() else None
-    length = response.headers.get("Content-Length", "")
-    return int(length) if length.isdigit() else None
+    else:
+        total = response.headers.get("Content-Length", "")
+    return int(total) if total.isdigit() else None
 
 
 def _keep_validator(response: requests.Response, part: Path) -> None:
@@ -325,7 +339,7 @@ def _keep_validator(response: requests.Response, part: Path) -> None:
 
 
 def _append(response: requests.Response, part: Path, start: int, total: int | None) -> None:
-    terminal = sys.__stderr__  # the rule's log holds redirected streams, and no progress bars
+    terminal = sys.__stderr__  # not the rule's log, which wants no progress bars
     bar = tqdm(
         total=total,
         initial=start,
@@ -343,7 +357,7 @@ def _append(response: requests.Response, part: Path, start: int, total: int | No
 
 @contextmanager
 def _opened(path: Path, mode: str) -> Iterator:
-    """Open for writing; a full or read-only disk is the user's to mend."""
+    """Open for writing; tell a full or read-only disk in one line."""
     try:
         with path.open(mode) as file:
             yield file

@@ -1,43 +1,256 @@
-"""A resolved source becomes a file: generated, found in a package, or fetched.
+"""Where data comes from: the catalogue of data sets, what a `source` means by it, its retrieval.
 
-Beside the file stands `FILE.source.json`, the source as it was resolved, with the URL that gave it
-and the digest seen; later stages read format and column from it.
+A source of the configuration is resolved with the catalogue (datasets.yaml) into a plain dict that
+says where the data is and of what form. It travels through the workflow's `params`. `retrieve`
+brings the data to its place: from a server, the Hugging Face hub or an installed package, or
+constructed. Beside the file stands `FILE.source.json`: the source, the URL that gave it and the
+digest seen. Later stages read format and column from there.
 """
 
 from __future__ import annotations
 
 import importlib
+import importlib.metadata
 import importlib.util
+import json
 import logging
+import re
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import yaml
 
-from sagevocab.data.fetch import Fetched, GoneError, check_connection, fetch, publish
 from sagevocab.errors import UserError
-from sagevocab.state import atomic_path, file_digest, fingerprint, write_json
+from sagevocab.state import atomic_path, file_digest, fingerprint, write_json, write_parquet
 
 if TYPE_CHECKING:
     import datasets
 
+    from sagevocab.data.fetch import Fetched
+
 log = logging.getLogger(__name__)
 
+KINDS = ("path", "constructed", "package", "dataset")
+FORMATS = ("mediawiki", "text", "conllu", "jsonl", "parquet", "csv", "tsv", "conll")
+# The tasks that `data.construct` makes.
+CONSTRUCTED = (
+    *("cola", "mrpc", "qqp", "qnli", "mnli", "xnli_tr", "stsb"),
+    *("sst2", "ner_en", "ner_tr"),
+)
+# field -> type; what every entry may hold. `null` stands for "not known" or "as the source says".
+_FIELDS: dict[str, type | tuple[type, ...]] = {
+    "title": str,
+    "version": str,
+    "licence": str,
+    "note": str,
+    "in_paper": bool,
+    "urls": list,
+    "hub": dict,
+    "package": str,
+    "format": str,
+    "column": str,
+    "sentences": bool,
+    "sha256": str,
+    "bytes": int,
+    "share": list,
+    "fallback": str,
+    "splits": dict,
+}
+_REQUIRED = ("title", "version", "licence")
+_HUB_FIELDS = ("repo", "config", "split", "revision", "data_files")
+_SPLITS = ("train", "validation")
+_SPLIT_FIELDS = ("urls", "hub", "sha256", "bytes", "share")
+_ORIGINS = ("urls", "hub", "package")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
+
+Entry = dict[str, Any]
 Source = dict[str, Any]
+
+# --- the catalogue
+
+
+def load_catalogue(path: str | Path) -> dict[str, Entry]:
+    """Read and check the catalogue.
+
+    Raises:
+        UserError: not YAML, or an entry with an unknown, missing or ill-formed field.
+    """
+    try:
+        entries = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except (OSError, yaml.YAMLError) as error:
+        problem = " ".join(str(error).split())
+        raise UserError(f"{path}: cannot be read as YAML ({problem})") from error
+    if not isinstance(entries, dict):
+        raise UserError(f"{path}: must map names of data sets to their descriptions")
+    for name, entry in entries.items():
+        _check_entry(f"{path}: {name}", entry)
+        if entry.get("fallback") not in (None, *entries):
+            raise UserError(f"{path}: {name}: fallback {entry['fallback']!r} is no entry")
+    return entries
+
+
+def _check_entry(where: str, entry: Any) -> None:
+    if not isinstance(entry, dict):
+        raise UserError(f"{where}: must be a mapping")
+    for field in _REQUIRED:
+        if not entry.get(field):
+            raise UserError(f"{where}: field `{field}` is missing")
+    _check_fields(where, entry, tuple(_FIELDS))
+    splits = entry.get("splits") or {}
+    for split, part in splits.items():
+        if split not in _SPLITS or not isinstance(part, dict):
+            raise UserError(f"{where}: `splits` may map {' and '.join(_SPLITS)} to fields")
+        _check_fields(f"{where}: {split}", part, _SPLIT_FIELDS)
+    for split in splits or (None,):
+        _check_origin(where if split is None else f"{where}: {split}", _of_split(entry, split))
+
+
+def _check_fields(where: str, fields: dict[str, Any], allowed: tuple[str, ...]) -> None:
+    for field, value in fields.items():
+        if field not in allowed:
+            raise UserError(f"{where}: unknown field `{field}`; known are {', '.join(allowed)}")
+        if value is not None and not isinstance(value, _FIELDS[field]):
+            raise UserError(f"{where}: `{field}` must be of type {_FIELDS[field].__name__}")
+    _check_values(where, fields)
+
+
+def _check_values(where: str, fields: dict[str, Any]) -> None:
+    digest = fields.get("sha256")
+    if digest is not None and not _SHA256.fullmatch(digest):
+        raise UserError(f"{where}: `sha256` must be 64 hexadecimal digits, or null")
+    if fields.get("format") not in (None, *FORMATS):
+        raise UserError(f"{where}: `format` must be one of {', '.join(FORMATS)}")
+    unknown = set(fields.get("hub") or ()) - set(_HUB_FIELDS)
+    if unknown:
+        raise UserError(f"{where}: `hub` has unknown fields: {', '.join(sorted(unknown))}")
+    if fields.get("share") is not None and not _is_share(fields["share"]):
+        raise UserError(f"{where}: `share` must be [from, to] with 0 <= from < to <= 1")
+
+
+def _is_share(share: list) -> bool:
+    numbers = [part for part in share if isinstance(part, int | float)]
+    return len(numbers) == len(share) == 2 and 0 <= numbers[0] < numbers[1] <= 1
+
+
+def _check_origin(where: str, entry: Entry) -> None:
+    origins = [origin for origin in _ORIGINS if entry.get(origin)]
+    if len(origins) != 1:
+        raise UserError(f"{where}: needs exactly one of {', '.join(_ORIGINS)}; has {origins}")
+    if "hub" in origins and not entry["hub"].get("repo"):
+        raise UserError(f"{where}: `hub` needs a `repo`")
+
+
+def _of_split(entry: Entry, split: str | None) -> Entry:
+    """An entry with the fields of one of its splits laid over it."""
+    fields = {key: value for key, value in entry.items() if key != "splits"}
+    own = (entry.get("splits") or {}).get(split) or {}
+    if entry.get("hub") and own.get("hub"):
+        own = own | {"hub": entry["hub"] | own["hub"]}
+    return fields | own
+
+
+# --- resolved sources
+
+
+def resolve_source(
+    source: dict[str, Any], catalogue: dict[str, Entry], *, key: str, split: str | None = None
+) -> dict[str, Any]:
+    """Say in one dict where the data of a configured source comes from, and of what form it is.
+
+    source: stanza with one of path, constructed, package, dataset; the first of these wins, so that
+        an override needs only to add a key. What the winner says of its form wins over the stanza.
+    key: configuration key of the stanza, kept for messages.
+    split: train or validation, for task sets.
+
+    Raises:
+        UserError: none of the four keys, or a data set or construction that does not exist.
+    """
+    kind = next((kind for kind in KINDS if source.get(kind)), None)
+    if kind is None:
+        raise UserError(f"{key}: names no source; give one of {', '.join(KINDS)}")
+    resolved = {name: source.get(name) for name in ("format", "column", "rows")}
+    if kind in ("path", "package"):
+        resolved |= {name: source[name] for name in ("title", "licence") if source.get(name)}
+    resolved |= {"kind": kind, "name": source[kind], "key": key, "split": split}
+    resolved |= {"sentences": bool(source.get("sentences"))}
+    if kind == "constructed":
+        _check_constructed(source, key, split)
+        return resolved | {"format": "parquet", "column": None}
+    entry = _entry_of(kind, source[kind], catalogue, key)
+    if entry is None:
+        return resolved
+    return resolved | _described(entry, catalogue, split)
+
+
+def _check_constructed(source: dict[str, Any], key: str, split: str | None) -> None:
+    if split is None:
+        raise UserError(f"{key}.constructed: only the rows of tasks can be constructed, no text")
+    if source["constructed"] not in CONSTRUCTED:
+        raise UserError(
+            f"{key}.constructed: there is no {source['constructed']!r}; "
+            f"there are {', '.join(CONSTRUCTED)}"
+        )
+    if not source.get("rows"):
+        raise UserError(f"{key}.rows: missing; say how many rows to construct")
+
+
+def _entry_of(kind: str, name: str, catalogue: dict[str, Entry], key: str) -> Entry | None:
+    if kind == "package":
+        return next((e for e in catalogue.values() if e.get("package") == name), {"package": name})
+    if kind == "dataset" and name not in catalogue:
+        raise UserError(
+            f"{key}.dataset: {name!r} is not in workflow/resources/datasets.yaml "
+            f"(there are: {', '.join(sorted(catalogue))}); add it there or set {key}.path"
+        )
+    return catalogue.get(name) if kind == "dataset" else None
+
+
+def _described(entry: Entry, catalogue: dict[str, Entry], split: str | None) -> dict[str, Any]:
+    fields = _of_split(entry, split)
+    if fields.get("hub"):
+        fields["format"] = "parquet"
+    if fields.get("fallback"):
+        name = fields["fallback"]
+        fields["fallback"] = {"name": name} | _described(catalogue[name], catalogue, split)
+    return {name: value for name, value in fields.items() if value is not None}
+
+
+def local_files(path: str | Sequence[str]) -> list[str]:
+    """Return the files of a `path:`, which is one file or a list of them."""
+    return [path] if isinstance(path, str) else list(path)
+
+
+def read_source(source: dict[str, Any], files: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
+    """Return the data files of a source, and its description.
+
+    The description of local files is as configured, else as they were retrieved.
+    files: what a rule got for the source: its local files, or one file and its description.
+    """
+    if source["kind"] == "path":
+        return list(files), source
+    data, description = files
+    return [data], json.loads(Path(description).read_text(encoding="utf-8"))
+
+
+# --- retrieval
 
 
 def retrieve(
     source: Source, output: str | Path, description: str | Path, *, cache_dir: str | Path, seed: int
 ) -> None:
-    """Bring the data of a resolved source (see `catalogue.resolve_source`) to `output`.
+    """Bring the data of a resolved source (see `resolve_source`) to `output`.
 
-    A data set that its servers don't have any more gives way to its fallback, another one, with a
-    warning, and the description says so. A network that fails is no reason to take other data.
+    A data set that its servers no longer have is replaced by its fallback, with a warning; the
+    description names both. A failing network is no reason to take other data.
 
     Raises:
         UserError: neither can be had; the message names URL and configuration key.
     """
+    from sagevocab.data.fetch import GoneError
+
     output, cache_dir = Path(output), Path(cache_dir)
     try:
         fetched = _retrieve_one(source, output, cache_dir, seed)
@@ -52,74 +265,103 @@ def retrieve(
 
 
 def _fallback(source: Source, error: UserError) -> Source:
-    substitute = source["fallback"]
+    substitute, name = source["fallback"], source["name"]
     log.warning("%s", error)
-    log.warning(
-        "%s: %s is taken instead of %s", *(source["key"], substitute["name"], source["name"])
-    )
-    kept = {name: source.get(name) for name in ("kind", "key", "split", "rows")}
-    return kept | {"column": None, "sentences": False, "instead_of": source["name"]} | substitute
+    log.warning("%s: %s is taken instead of %s", source["key"], substitute["name"], name)
+    kept = {field: source.get(field) for field in ("kind", "key", "split", "rows")}
+    return kept | {"column": None, "sentences": False, "instead_of": name} | substitute
 
 
 def _retrieve_one(source: Source, output: Path, cache_dir: Path, seed: int) -> Fetched:
     """Bring one source to `output`; return where it came from and what it is."""
-    if source["kind"] == "generator":
-        # By name, so that an edit of a generator is no reason to fetch everything again.
-        generate = importlib.import_module("sagevocab.data.generate").generate
-        origin = generate(source, output, seed)
-    elif source.get("hub"):
-        origin = _retrieve_hub(source, output, cache_dir, seed)
-    else:
-        return _retrieve_file(source, output, cache_dir)
-    return Fetched(origin, file_digest(output), output.stat().st_size)
+    from sagevocab.data.fetch import Fetched, fetch
 
-
-def _retrieve_file(source: Source, output: Path, cache_dir: Path) -> Fetched:
+    advice = f"set `{source['key']}.path` to a local copy"
     package = source.get("package")
-    fetched = fetch(
-        [_package_url(source)] if package else source["urls"],
-        output,
-        cache_dir=cache_dir,
-        sha256=source.get("sha256"),
-        size=source.get("bytes"),
-        way_out=_way_out(source),
-    )
-    # Where a package is installed is this machine's affair.
-    return replace(fetched, url=package) if package else fetched
-
-
-def _way_out(source: Source) -> str:
-    return f"set `{source['key']}.path` to a local copy"
+    if source["kind"] == "constructed":
+        # By name: an edit of the constructions is no reason to fetch everything again.
+        construct = importlib.import_module("sagevocab.data.construct").construct
+        write_parquet(output, construct(source["name"], source["split"], source["rows"], seed))
+        origin = f"constructed: {source['name']}"
+    elif source.get("hub"):
+        origin = _retrieve_hub(source, output, cache_dir, seed, advice)
+    elif isinstance(package, list):
+        origin = _join_package_files(source, output)
+    else:
+        urls = [package_file(package, source["key"]).as_uri()] if package else source["urls"]
+        expected = {"sha256": source.get("sha256"), "size": source.get("bytes")}
+        fetched = fetch(urls, output, cache_dir=cache_dir, advice=advice, **expected)
+        # The folder of a package differs between machines.
+        return replace(fetched, url=package) if package else fetched
+    return Fetched(origin, file_digest(output), output.stat().st_size)
 
 
 # --- files in installed packages
 
 
-def _package_url(source: Source) -> str:
-    """file:// URL of "package:path/in/it", found without importing the package."""
-    package, _, inside = source["package"].partition(":")
-    spec = importlib.util.find_spec(package)
-    if spec is None or not spec.submodule_search_locations:
-        raise UserError(f"{source['key']}.package: {package!r} is not installed; pip install it")
-    path = Path(spec.submodule_search_locations[0]) / inside
-    if not path.is_file():
-        raise UserError(f"{source['key']}.package: {path} does not exist; {_way_out(source)}")
-    return path.as_uri()
+def package_file(name: str, key: str = "source") -> Path:
+    """Find "package:path/in/it", a file that an installed package ships, without importing it.
+
+    The package is a module or a distribution. In a distribution, the path starts where its files
+    are installed (`turkish-treebanks:data/wiki.conllu`) or in its folder of metadata
+    (`pillow:licenses/LICENSE`).
+    key: configuration key of the source, for messages.
+
+    Raises:
+        UserError: no such package, or no such file in it.
+    """
+    package, _, inside = name.partition(":")
+    places = [*_module_places(package, inside), *_distribution_places(package, inside)]
+    if not places:
+        raise UserError(f"{key}.package: {package!r} is not installed; pip install it")
+    for file in places:
+        if file.is_file():
+            return file
+    raise UserError(f"{key}.package: {places[0]} does not exist; set `{key}.path` to a local copy")
+
+
+def _module_places(package: str, inside: str) -> Iterator[Path]:
+    spec = importlib.util.find_spec(package) if package.isidentifier() else None
+    for folder in (spec and spec.submodule_search_locations) or ():
+        yield Path(folder) / inside
+
+
+def _distribution_places(name: str, inside: str) -> Iterator[Path]:
+    try:
+        distribution = importlib.metadata.distribution(name)
+    except (importlib.metadata.PackageNotFoundError, ValueError):
+        return
+    for file in distribution.files or ():
+        in_metadata = file.parts[0].endswith(".dist-info")
+        if inside == "/".join(file.parts[1:] if in_metadata else file.parts):
+            yield Path(distribution.locate_file(file))
+    yield Path(distribution.locate_file(inside))
+
+
+def _join_package_files(source: Source, output: Path) -> str:
+    """Write several text files of packages one after the other; return their names."""
+    with atomic_path(output) as temporary, temporary.open("wb") as joined:
+        for name in source["package"]:
+            content = package_file(name, source["key"]).read_bytes()
+            joined.write(content if content.endswith(b"\n") else content + b"\n")
+    return ", ".join(source["package"])
 
 
 # --- the Hugging Face hub
 
 
-def _retrieve_hub(source: Source, output: Path, cache_dir: Path, seed: int) -> str:
+def _retrieve_hub(source: Source, output: Path, cache_dir: Path, seed: int, advice: str) -> str:
     """Bring rows of a hub data set to `output` as parquet, through a copy in the cache."""
-    hub, url = source["hub"], hub_url(source["hub"])
-    key = fingerprint(url, hub, source.get("share"), seed if source.get("share") else None)
+    from sagevocab.data.fetch import check_connection, publish
+
+    hub, share, url = source["hub"], source.get("share"), hub_url(source["hub"])
+    key = fingerprint(url, hub, share, seed if share else None)
     cached = cache_dir / f"{key[:16]}-{hub['repo'].replace('/', '-')}.parquet"
     if not cached.exists():
-        check_connection(url, _way_out(source))
-        rows = _load_hub(hub, cache_dir, _way_out(source))
-        if source.get("share"):
-            rows = rows.select(share_of_rows(len(rows), source["share"], seed))
+        check_connection(url, advice)
+        rows = _load_hub(hub, cache_dir, advice)
+        if share:
+            rows = rows.select(share_of_rows(len(rows), share, seed))
         with atomic_path(cached) as temporary:
             rows.to_parquet(temporary)
         log.info("%s: %d rows", url, len(rows))
@@ -128,13 +370,13 @@ def _retrieve_hub(source: Source, output: Path, cache_dir: Path, seed: int) -> s
 
 
 def hub_url(hub: dict[str, Any]) -> str:
-    """Page of a hub data set, for people."""
+    """Return the page of a hub data set, for people."""
     import huggingface_hub.constants as constants
 
     return f"{constants.ENDPOINT}/datasets/{hub['repo']}"
 
 
-def _load_hub(hub: dict[str, Any], cache_dir: Path, way_out: str) -> datasets.Dataset:
+def _load_hub(hub: dict[str, Any], cache_dir: Path, advice: str) -> datasets.Dataset:
     import datasets
 
     datasets.disable_progress_bars()
@@ -147,14 +389,17 @@ def _load_hub(hub: dict[str, Any], cache_dir: Path, way_out: str) -> datasets.Da
             data_files=hub.get("data_files"),
             cache_dir=str(cache_dir / "hub"),
         )
-    # The client raises errors of half a dozen packages, depending on where it notices.
+    # The client raises errors of half a dozen packages.
     except Exception as error:
         reason = str(error).strip().split("\n")[0] or type(error).__name__
-        raise UserError(f"{hub_url(hub)}: cannot be fetched ({reason}); {way_out}") from error
+        raise UserError(f"{hub_url(hub)}: cannot be fetched ({reason}); {advice}") from error
 
 
-def share_of_rows(count: int, share: list[float], seed: int) -> np.ndarray:
-    """Positions of a part of a seeded shuffle, ascending; adjacent shares never overlap."""
+def share_of_rows(count: int, share: Sequence[float], seed: int) -> np.ndarray:
+    """Return the positions of a part of a seeded shuffle, ascending.
+
+    share: [from, to] of the shuffle; adjacent shares never overlap.
+    """
     order = np.random.default_rng(seed).permutation(count)
     start, end = (round(count * edge) for edge in share)
     return np.sort(order[start:end])

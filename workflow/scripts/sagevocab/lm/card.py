@@ -9,23 +9,20 @@ import pandas as pd
 from sagevocab.lm.settings import PretrainSettings
 
 
-def card(
-    name: str, synthetic: bool, settings: PretrainSettings, seed: int, frame: pd.DataFrame
-) -> str:
+def card(name: str, settings: PretrainSettings, seed: int, frame: pd.DataFrame) -> str:
     """Return the README of the model's folder.
 
-    name: what it is called. synthetic: whether it saw generated text. frame: its training log.
+    name: what it is called. frame: its training log.
     """
     last = frame.iloc[-1]
-    warning = "\n**Synthetic**: trained on generated text; it says nothing about the language.\n"
     return f"""---
 library_name: transformers
-tags: [masked-lm, subword{", synthetic" if synthetic else ""}]
+tags: [masked-lm, subword]
 pipeline_tag: fill-mask
 ---
 
 # {name}
-{warning if synthetic else ""}
+
 A masked language model, pretrained from scratch with sagevocab: pre-layer-norm BERT
 (RobertaPreLayerNorm) of {settings.layers} layers, {settings.hidden} wide. It was trained on the
 corpus that its vocabulary was trained on.

@@ -97,7 +97,6 @@ def pretrain(
     settings: PretrainSettings,
     *,
     name: str,
-    synthetic: bool = False,
     seed: int,
     threads: int = 1,
     gpus: int = 0,
@@ -119,7 +118,6 @@ def pretrain(
             the held-out lines, card.
         settings: section `lm.pretrain`.
         name: what the card calls the model.
-        synthetic: whether the corpus is generated text, which the card must say.
         seed: of weights, order, masks and dropout.
         threads: threads of the CPU, of all processes together.
         gpus: how many train; 0 for the CPU.
@@ -146,7 +144,7 @@ def pretrain(
         "live": _text(live),
     }
     places = {"shards": shards, "vocabulary": vocabulary, "output": output}
-    task = {"name": name, "synthetic": synthetic, "seed": seed}
+    task = {"name": name, "seed": seed}
     if processes > 1 and not in_team():
         check_gpus(gpus)
         paths = {key: _text(path) for key, path in places.items()}
@@ -168,7 +166,6 @@ def _pretrain(
     vocabulary: str | Path,
     output: str | Path,
     name: str,
-    synthetic: bool,
     seed: int,
     threads: int,
     gpus: int,
@@ -194,7 +191,7 @@ def _pretrain(
             frame = journal.frame()
             write_parquet(folder / "training_log.parquet", frame)
             write_parquet(folder / "heldout.parquet", progress.heldout)
-            write_text(folder / "README.md", card(name, synthetic, settings, seed, frame))
+            write_text(folder / "README.md", card(name, settings, seed, frame))
         checkpoints.clear()
 
 

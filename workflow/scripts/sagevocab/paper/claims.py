@@ -61,8 +61,8 @@ def build_claims(run: Run, *, values: Path | str, json: Path | str, md: Path | s
     json: a list of records: id, where, statement, kind, paper, ours, low, high, interval (what is
     resampled: lines, pieces, examples, examples and seeds or null), test, p_value, p_adjusted
     (Holm over the family), family, beyond (the paper does not say it of this language), verdict,
-    reason, corpus, text, language, tokenizer, preset, seed, synthetic (a generator made the text),
-    timing (the number comes from clocks, so it differs between equal runs).
+    reason, corpus, text, language, tokenizer, preset, seed, constructed (the examples of
+    its task are), timing (the number comes from clocks, so it differs between equal runs).
 
     Raises:
         UserError: `values` names a measure or a rule that does not exist, or an artefact that the
@@ -231,15 +231,15 @@ def _record(assessment: Assessment) -> dict[str, Any]:
         "tokenizer": case.tokenizer,
         "preset": case.run.tokenizers.get(case.tokenizer),
         "seed": case.run.seed,
-        "synthetic": case.synthetic,
+        "constructed": case.constructed,
         "timing": bool(claim.get("timing", False)),
     }
 
 
 def _objection(claim: Mapping[str, Any], case: Case) -> str | None:
     """Say why a number, though measured, can't be set against the paper's."""
-    if claim.get("real_text") and case.synthetic:
-        return "a property of the paper's data, and here a generator made the text"
+    if claim.get("real_task") and case.constructed:
+        return "a score on the paper's data, and here the examples are constructed"
     if claim.get("paper_scale"):
         lines = len(case.lines(BASELINE))
         if min(lines / PAPER_LINES, case.run.final_size / PAPER_PIECES) < COMPARABLE:

@@ -35,9 +35,9 @@ def claims_markdown(records: Sequence[Mapping[str, Any]], note: str = "") -> str
     lines = ["# The paper's claims, and what this run says of them", ""]
     lines += [
         "Ours with its 95 % interval and what was resampled for it; *p*: of the test between the "
-        "tokenizers, by Holm over its family. *Synthetic*: a generator made the text behind the "
-        "number. *Timed*: measured by a clock, so it differs between equal runs. *Beyond*: the "
-        "paper does not say it of this language.",
+        "tokenizers, by Holm over its family. *Constructed*: the examples of its task are made of "
+        "other text by a rule. *Timed*: measured by a clock, so it differs between equal runs. "
+        "*Beyond*: the paper does not say it of this language.",
         "",
         *([note, ""] if note else []),
     ]
@@ -51,22 +51,22 @@ def claims_markdown(records: Sequence[Mapping[str, Any]], note: str = "") -> str
 
 
 def count_verdicts(records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
-    """Return verdict -> {real, synthetic, beyond}: the number of records.
+    """Return verdict -> {real, constructed, beyond}: the number of records.
 
-    Those of the paper's statements by the origin of their text, then those `beyond` them.
+    Those of the paper's statements by what they are measured on, then those `beyond` them.
     """
-    counts = {verdict: {"real": 0, "synthetic": 0, "beyond": 0} for verdict in VERDICTS}
+    counts = {verdict: {"real": 0, "constructed": 0, "beyond": 0} for verdict in VERDICTS}
     for record in records:
-        origin = "synthetic" if record["synthetic"] else "real"
+        origin = "constructed" if record["constructed"] else "real"
         counts[record["verdict"]]["beyond" if record.get("beyond") else origin] += 1
     return counts
 
 
 def _count_table(records: Sequence[Mapping[str, Any]]) -> list[str]:
-    heads = ["verdict", "on real text", "on synthetic text", "beyond the paper's languages"]
+    heads = ["verdict", "on real data", "on constructed tasks", "beyond the paper's languages"]
     rows = [f"| {' | '.join(heads)} |", "| --- | ---: | ---: | ---: |"]
     for verdict, count in count_verdicts(records).items():
-        rows.append(f"| {verdict} | {count['real']} | {count['synthetic']} | {count['beyond']} |")
+        rows.append(f"| {verdict} | {count['real']} | {count['constructed']} | {count['beyond']} |")
     return rows
 
 
@@ -146,7 +146,7 @@ def show_notes(record: Mapping[str, Any]) -> str:
     marks = [
         record["reason"] or "",
         "beyond" if record["beyond"] else "",
-        "synthetic" if record["synthetic"] else "",
+        "constructed" if record["constructed"] else "",
         "timed" if record["timing"] else "",
     ]
     return "; ".join(mark for mark in marks if mark)

@@ -40,7 +40,7 @@ class Run:
     tokenizers: name -> preset of a SaGe tokenizer, or None.
     lm_tokenizers: those with language models; empty if models are off. seeds: of fine-tuning.
     pretraining_seeds: of further pretrainings beside the run's own models.
-    synthetic: names of the languages, domains and tasks whose text was made by a generator.
+    constructed: the tasks whose examples are constructed, in the place of a real set.
     names: language, domain or task -> what it is called. final_size: pieces asked for.
     benchmarks: folder of {rule}/{language}.tsv and {rule}/{language}.{tokenizer}.tsv.
     budget: what the models are given: the sections lm.pretrain and lm.finetune; None without any.
@@ -55,7 +55,7 @@ class Run:
     seeds: Sequence[int]
     seed: int
     final_size: int
-    synthetic: Collection[str] = ()
+    constructed: Collection[str] = ()
     names: Mapping[str, str] = field(default_factory=dict)
     benchmarks: Path | None = None
     pretraining_seeds: Sequence[int] = ()
@@ -97,10 +97,10 @@ class Case:
     values: Mapping[str, Any]
 
     @property
-    def synthetic(self) -> bool:
-        """Whether a generator made any of the text behind the measurement."""
-        names = {self.language, self.corpus} if self.language else set(self.run.tasks)
-        return bool(names & set(self.run.synthetic))
+    def constructed(self) -> bool:
+        """Whether any of the examples behind the measurement are constructed."""
+        names = {self.corpus} if self.language else set(self.run.tasks)
+        return bool(names & set(self.run.constructed))
 
     @property
     def text(self) -> str:

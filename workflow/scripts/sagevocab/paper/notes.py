@@ -44,8 +44,6 @@ def sources_note(sources: Sequence[Mapping[str, Any]], descriptions: Sequence[st
 
 
 def _text_title(source: Mapping[str, Any]) -> str:
-    if source["kind"] == "generator":
-        return f"generated, not written by people ({source['title']})"
     return f"{source['title']}, {source['licence'] or 'licence not stated'}"
 
 

@@ -56,11 +56,13 @@ def build_reference(
     behind, by what they are; the page tells the commits at which they were made.
 
     Raises:
-        UserError: a text is synthetic, or a file is missing or damaged.
+        UserError: a task is constructed, or a file is missing or damaged.
     """
-    if run["synthetic"]:
-        names = ", ".join(run["synthetic"])
-        raise UserError(f"reference: {names} hold generated text; reference results are of real")
+    if run["constructed"]:
+        names = ", ".join(run["constructed"])
+        raise UserError(
+            f"reference: {names} are constructed tasks; reference results are of real ones"
+        )
     output = Path(output)
     with atomic_folder(output, replace=True) as folder:
         left = [Path(file).name for file in files if not _copy(Path(file), folder)]

@@ -55,7 +55,7 @@ def build_report(
 ) -> None:
     """Write the page.
 
-    run: name, labels and presets (by tokenizer), names (of texts), synthetic (names of texts),
+    run: name, labels and presets (by tokenizer), names (of texts), constructed (names of tasks),
     models (whether the run has any), settings (nested as in the configuration).
     figures: target -> png; tables: target -> Markdown; captions: target -> reStructuredText.
     vocabularies: language -> tokenizer -> its tokenizer.json, for the playground.
@@ -104,7 +104,7 @@ def _background(run: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, 
         "run": run,
         "version": __version__,
         "differences": list(differences(run, values)),
-        "synthetic": [run["names"][name] for name in run["synthetic"]],
+        "constructed": [run["names"][name] for name in run["constructed"]],
         "settings": yaml.safe_dump(_plain(run["settings"]), allow_unicode=True, sort_keys=True),
         "commit": git_commit() or "unknown (no git checkout)",
         "packages": package_versions(),
@@ -177,7 +177,7 @@ def _claims(path: Path | str, run: Mapping[str, Any]) -> dict[str, Any]:
 
 def _origins(records: Sequence[Mapping[str, Any]]) -> dict[str, str]:
     """Return the kinds of record that are counted apart, and what the page calls them."""
-    titles = {"real": "real text", "synthetic": "synthetic", "beyond": "beyond the paper"}
+    titles = {"real": "real data", "constructed": "constructed tasks", "beyond": "beyond the paper"}
     seen = {
         origin
         for count in count_verdicts(records).values()
@@ -212,7 +212,7 @@ def _row(group: Sequence[Mapping[str, Any]], run: Mapping[str, Any]) -> dict[str
         "statement": literals(first["statement"]),
         "paper": show_value(first["paper"]),
         "text": first["text"],
-        "synthetic": first["synthetic"],
+        "constructed": first["constructed"],
         "timing": first["timing"],
         "outcomes": [
             {

@@ -42,7 +42,7 @@ class Task(TypedDict):
     name: str
     label: str
     metric: str
-    synthetic: bool
+    constructed: bool
 
 
 # --- scores
@@ -177,7 +177,7 @@ def summarise_scores(
                     "label": label,
                     "task": task["name"],
                     "metric": task["metric"],
-                    "synthetic": task["synthetic"],
+                    "constructed": task["constructed"],
                     "mean": found["value"].mean(),
                     "sd": found["value"].std(ddof=1),
                     "seeds": found["seed"].nunique(),
@@ -191,7 +191,7 @@ def summarise_scores(
 
 def _task_header(task: Task) -> tuple[str, str, str]:
     unit = UNITS.get(task["metric"], task["metric"])
-    return task["label"], unit, "synthetic" if task["synthetic"] else ""
+    return task["label"], unit, "constructed" if task["constructed"] else ""
 
 
 def _our_cells(data: pd.DataFrame, tokenizer: str, tasks: Sequence[Task]) -> list[str]:
@@ -328,7 +328,7 @@ def _difference(scores: TaskScores, task: Task, name: str, baseline: str) -> dic
         "task": task["name"],
         "task_label": task["label"],
         "metric": task["metric"],
-        "synthetic": task["synthetic"],
+        "constructed": task["constructed"],
         "baseline_mean": theirs.mean(),
         "baseline_sd": _spread(theirs),
         "mean": ours.mean(),
@@ -362,7 +362,7 @@ def _printed_gains(tables: Iterable[Mapping[str, Mapping[str, float]]]) -> dict[
 def _difference_cells(row: Mapping[str, Any], label: str, intervals: Sequence[str]) -> list[str]:
     metric = row["metric"]
     unit = UNITS.get(metric, metric)
-    marks = [unit, "synthetic"] if row["synthetic"] else [unit]
+    marks = [unit, "constructed"] if row["constructed"] else [unit]
     return [
         label,
         f"{row['task_label']} ({', '.join(marks)})",

@@ -11,13 +11,14 @@ its width under `value`, and the demand under `equal` that all of it be close to
 interval (a single seed) `more`, `less` and `equal` can at best give "same direction".
 
 A test is significant if its p-value, adjusted by Holm over its family, is below 0.05.
-A claim that can't be set against the paper's (a property of its data, and a generator made ours)
-is in no family. Tests are two-sided: the direction is in the interval. `equal` needs no test of a
-difference: that the interval lies within the margin is the test (two one-sided ones, at 2.5 %).
+A claim that can't be set against the paper's (a score on its data, where our examples are
+constructed) is in no family. Tests are two-sided: the direction is in the interval. `equal` needs
+no test of a difference: that the interval lies within the margin is the test (two one-sided ones,
+at 2.5 %).
 
-"Not measurable here" is for statements that this run has no artefact for, and for numbers that are
-properties of the paper's data (`real_text` in `paper_values.yaml`) when ours was made by a
-generator; it always comes with a reason. A missing file is an error, never a verdict.
+"Not measurable here" is for statements that this run has no artefact for, and for scores on the
+paper's data (`real_task` in `paper_values.yaml`) when our examples are constructed. It always comes
+with a reason. A missing file is an error, never a verdict.
 """
 
 from __future__ import annotations

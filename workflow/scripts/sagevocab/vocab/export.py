@@ -12,7 +12,6 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from sagevocab.data.catalogue import local_files
 from sagevocab.errors import UserError
 from sagevocab.state import write_json, write_text
 from sagevocab.vocab.hub import greedy_tokenizer, merge_tokenizer, unigram_tokenizer
@@ -30,7 +29,7 @@ class Card:
     """What a model card tells beside the vocabulary itself.
 
     language: code. language_name, method: in words. source: description of what the training corpus
-    was made of, as `data.catalogue` writes it; None if the vocabulary was not trained here.
+    was made of, as `data.sources` writes it; None if the vocabulary was not trained here.
     settings: what else made it, by name.
     """
 
@@ -149,30 +148,23 @@ def _configuration(method: str, words: WordSettings | None) -> dict[str, Any]:
 
 def model_card(card: Card, pieces: Sequence[str]) -> str:
     """Return the README of a vocabulary's folder, with the front matter that model hubs read."""
-    corpus, synthetic = describe_source(card.source)
     rows = {
         "Language": f"{card.language_name} (`{card.language}`)",
         "Method": card.method,
         "Pieces": f"{len(pieces):,}, ids from {FIRST_PIECE_ID}",
         "Special tokens": ", ".join(f"`{token}`" for token in SPECIAL_TOKENS) + ", ids from 0",
-        "Training corpus": corpus,
+        "Training corpus": describe_source(card.source),
         **{name: str(value) for name, value in card.settings.items()},
     }
     table = "\n".join(f"| {name} | {_cell(value)} |" for name, value in rows.items())
-    warning = (
-        "\n**Synthetic**: made from generated text. It shows that the pipeline runs and says "
-        "nothing about the language.\n"
-        if synthetic
-        else ""
-    )
     return f"""---
 language: {card.language}
 library_name: transformers
-tags: [tokenizer, subword{", synthetic" if synthetic else ""}]
+tags: [tokenizer, subword]
 ---
 
 # {_cell(card.language_name)} subword vocabulary: {card.method}
-{warning}
+
 | | |
 |---|---|
 {table}
@@ -193,21 +185,19 @@ def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
 
-def describe_source(source: Mapping[str, Any] | None) -> tuple[str, bool]:
-    """Say in words what a corpus was made of, and whether it is synthetic.
+def describe_source(source: Mapping[str, Any] | None) -> str:
+    """Say in words what a corpus was made of.
 
-    source: a resolved source of `data.catalogue`: kind, name, and what its data set is.
+    source: a resolved source of `data.sources`: kind, name, and what its data set is.
     """
     if source is None:
-        return "not trained here", False
+        return "not trained here"
     kind, name = source["kind"], source["name"]
-    if kind == "generator":
-        return f"synthetic text of the generator `{name}`", True
     if kind == "path":
-        files = [f"`{PurePath(file).name}`" for file in local_files(name)]
+        files = [f"`{PurePath(file).name}`" for file in ([name] if isinstance(name, str) else name)]
         told = f"the file{'s' * (len(files) > 1)} {' and '.join(files)}"
-        return "; ".join(filter(None, [source.get("title"), source.get("licence"), told])), False
+        return "; ".join(filter(None, [source.get("title"), source.get("licence"), told]))
     told = [source.get("title") or f"`{name}`", source.get("licence"), source.get("origin")]
     if source.get("instead_of"):
         told.append(f"in the place of `{source['instead_of']}`, which could not be had")
-    return "; ".join(part for part in told if part), False
+    return "; ".join(part for part in told if part)

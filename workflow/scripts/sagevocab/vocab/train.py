@@ -18,8 +18,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-from sagevocab.data.corpus import read_lines, write_lines
-from sagevocab.data.texts import Texts, describe_texts, lines_of
+from sagevocab.data.corpus import Texts, describe_texts, lines_of, read_lines, write_lines
 from sagevocab.errors import UserError
 from sagevocab.provenance import package_versions, source_digest
 from sagevocab.state import (
