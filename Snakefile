@@ -21,7 +21,7 @@ configfile: "config.yaml"
 
 
 try:
-    check_config(config, workflow.source_path("workflow/schemas/config.schema.yaml"))
+    check_config(config)
 except UserError as error:
     sys.exit(f"error: {error}")
 

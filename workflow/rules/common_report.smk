@@ -90,7 +90,7 @@ def reference_changes():
     What texts are, and from where, is told beside them.
     """
     usual = yaml.safe_load((CHECKOUT / "config.yaml").read_text(encoding="utf-8"))
-    check_config(usual, CHECKOUT / "workflow/schemas/config.schema.yaml")
+    check_config(usual)
     lines = [
         f"{section}.{name}.{key}"
         for section, names in (("language_settings", LANGUAGES), ("domain_settings", DOMAINS))
