@@ -198,7 +198,7 @@ WRONG = [
     ),
     ({"languages": [False]}, "config key languages: False is not allowed; use text; YAML reads no"),
     ({"language_settings": {False: {}}}, "YAML reads no, off, yes and on as truth values: quote"),
-    ({"tokenizers": ["bpe", "bpe"]}, "config key tokenizers: 'bpe' stands there twice"),
+    ({"tokenizers": ["bpe", "bpe"]}, "config key tokenizers: 'bpe' is there twice"),
     ({"word2vec": {"lines": 0}}, "config key word2vec.lines: 0 is not allowed; use 1 or more, or"),
     ({"word2vec": {"seed": 3}}, "config key word2vec.seed: unknown"),
     ({"sage": None}, "config key sage: None is not allowed; use a section of keys"),

@@ -1,6 +1,6 @@
 """The command `sagevocab`: train, encode, compare, export.
 
-Exit codes: 0; 1 after a user's mistake, told in one line; 2 for wrong usage; 130 after Ctrl-C.
+Exit codes: 0; 1 after a user's mistake, with one line of text; 2 for wrong usage; 130 after Ctrl-C.
 """
 
 from __future__ import annotations

@@ -75,8 +75,8 @@ def _option(section: str, name: str) -> str:
 
 
 def _add(group: Any, option: str, field: FieldInfo) -> None:
-    told = f"{field.description} (default: {field.default})".replace("%", "%%")
-    options: dict[str, Any] = {"dest": option, "default": argparse.SUPPRESS, "help": told}
+    text = f"{field.description} (default: {field.default})".replace("%", "%%")
+    options: dict[str, Any] = {"dest": option, "default": argparse.SUPPRESS, "help": text}
     if field.annotation is bool:
         group.add_argument(option, action=argparse.BooleanOptionalAction, **options)
     else:

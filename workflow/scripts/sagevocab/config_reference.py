@@ -43,8 +43,8 @@ def config_page() -> str:
     for key, node in _keys(schema, schema, {}):
         default = node.get("default")
         shown = "" if default is None else f"`{json.dumps(default)}`"
-        told = " ".join(node["description"].split()).replace("|", "\\|")
-        rows.append(f"| `{key}` | {_type(node)} | {shown} | {told} |\n")
+        text = " ".join(node["description"].split()).replace("|", "\\|")
+        rows.append(f"| `{key}` | {_type(node)} | {shown} | {text} |\n")
     return HEADER.format(description=schema["description"]) + "".join(rows)
 
 

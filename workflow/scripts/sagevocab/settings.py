@@ -46,7 +46,7 @@ Kind = TypeVar("Kind", bound=type)
 def _distinct(values: list) -> list:
     for number, value in enumerate(values):
         if value in values[:number]:
-            raise ValueError(f"{value!r} stands there twice; name it once")
+            raise ValueError(f"{value!r} is there twice; name it once")
     return values
 
 

@@ -185,7 +185,7 @@ class FinetuneSettings:
         description="Passes over a task's training examples. The paper doesn't say; 5 is what the "
         "package of Izsak et al. (2021), whose scripts it used, fine-tunes with.",
     )
-    max_sequence_length: Annotated[Count, Field(ge=8)] = Field(
+    max_sequence_length: Annotated[Count, Field(ge=3)] = Field(
         128, description="Longest input in tokens; longer ones are truncated."
     )
     batch: Count = Field(16, description="Examples of a forward pass.")
