@@ -32,8 +32,8 @@ _SIGNS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiv
 
 
 def config_schema() -> str:
-    """Return the JSON schema of the configuration."""
-    return json.dumps(Configuration.model_json_schema(), indent=1, ensure_ascii=False) + "\n"
+    """Return the JSON schema of the configuration, on one line: it is for programs."""
+    return json.dumps(Configuration.model_json_schema(), ensure_ascii=False) + "\n"
 
 
 def config_page() -> str:
