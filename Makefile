@@ -60,8 +60,8 @@ format: $(INSTALLED)  ## Format all code.
 	$(BIN)/ruff format .
 	$(BIN)/snakefmt Snakefile workflow
 
-docs: $(INSTALLED)  ## Write config/README.md from the schema.
-	$(BIN)/python -m sagevocab.config_reference workflow/schemas/config.schema.yaml config/README.md
+docs: $(INSTALLED)  ## Write the schema and the page of the settings.
+	$(BIN)/python -m sagevocab.config_reference workflow/schemas/config.schema.json config/README.md
 
 lock:  ## Resolve requirements.lock anew from the ranges in pyproject.toml (needs uv).
 	uv pip compile --quiet --universal --python-version 3.11 --extra workflow --extra dev \

@@ -5,6 +5,7 @@ from __future__ import annotations
 import bz2
 import contextlib
 import csv
+import dataclasses
 import gzip
 import io
 import json
@@ -218,17 +219,14 @@ def test_a_terminal_gets_a_bar_with_the_time_to_go(text: Path, tmp_path: Path) -
 
 
 def test_every_setting_has_an_option(capsys: pytest.CaptureFixture) -> None:
-    import dataclasses
-
     with pytest.raises(SystemExit) as end:
         main(["train", "--help"])
     assert end.value.code == 0
     usage = capsys.readouterr().out
-    own = {"final_size": "vocab-size", "seed": "seed", "threads": "threads"}
-    for _, kinds, prefix in SECTIONS.values():
-        for field in (field for kind in kinds for field in dataclasses.fields(kind)):
-            option = own.get(field.name, prefix + field.name.replace("_", "-"))
-            assert f"--{option}" in usage
+    for section, (_, kind, _) in SECTIONS.items():
+        for field in dataclasses.fields(kind):
+            option = in_options(f"{section}.{field.name}: ").split(":")[0]
+            assert f"{option} " in usage
 
 
 def test_options_reach_the_settings(text: Path, tmp_path: Path) -> None:
@@ -244,14 +242,18 @@ def test_options_reach_the_settings(text: Path, tmp_path: Path) -> None:
     assert settings["words"]["max_word_chars"] == 40
 
 
-def test_keys_are_told_as_options() -> None:
-    message = (
-        "vocabulary.final_size: 3 is above vocabulary.initial_size; word2vec.epochs, sage.loss"
-    )
-    assert (
-        in_options(message) == "--vocab-size: 3 is above --initial-size; --word2vec-epochs, --loss"
-    )
-    assert in_options("/a/sage.loss.txt: missing") == "/a/sage.loss.txt: missing"
+@pytest.mark.parametrize(
+    ("key", "option"),
+    [
+        ("vocabulary.final_size", "--vocab-size"),
+        ("word2vec.epochs", "--word2vec-epochs"),
+        ("sage.loss", "--loss"),
+        ("encoding_errors", "--encoding-errors"),
+        ("/a/sage.loss.txt", "/a/sage.loss.txt"),
+    ],
+)
+def test_a_message_names_the_option_in_place_of_the_key(key: str, option: str) -> None:
+    assert in_options(f"{key}: is missing") == f"{option}: is missing"
 
 
 # --- bad input
@@ -281,11 +283,11 @@ def test_bad_text_is_one_line(name: str, tmp_path: Path, capsys: pytest.CaptureF
 
 def settings_refused() -> dict[str, tuple[list[str], str]]:
     return {
-        "above": (["--vocab-size", "300"], "--vocab-size: 300 is above --initial-size (250)"),
+        "above": (["--vocab-size", "300"], "--vocab-size: 300 is above the 250"),
         "zero": (["--vocab-size", "0"], "--vocab-size: 0 is too small"),
         "alphabet": (["--vocab-size", "30"], "--vocab-size: 30 is below the"),
         "tiny": (["--initial-size", "20", "--vocab-size", "10"], "--initial-size: 20 pieces"),
-        "coverage": (["--character-coverage", "0.1"], "--character-coverage: sentencepiece takes"),
+        "coverage": (["--character-coverage", "0.1"], "--character-coverage: 0.1 is too small"),
         "loss": (["--loss", "odd"], "--loss: 'odd' is unknown"),
         "candidates": (["--candidates", "5"], "--candidates: 5 run out"),
         "normalization": (["--normalization", "odd"], "--normalization: 'odd' is unknown"),
@@ -294,7 +296,7 @@ def settings_refused() -> dict[str, tuple[list[str], str]]:
         "line": (["--max-sentence-length", "9999999999"], "--max-sentence-length: 9999999999 is"),
         "size": (["--initial-size", "9999999999"], "--initial-size: 9999999999 is too large"),
         "negative": (["--word2vec-negative", "0"], "--word2vec-negative: 0 is too small"),
-        "rate": (["--word2vec-alpha", "nan"], "--word2vec-alpha: nan is too large"),
+        "rate": (["--word2vec-alpha", "nan"], "--word2vec-alpha: 'nan' is not allowed"),
         "window": (["--window", "99999999999999999999"], "--window: 99999999999999999999 is"),
         "seed": (["--seed", "-1"], "--seed: -1 is too small"),
         "large seed": (["--seed", "4294967296"], "--seed: 4294967296 is too large"),
@@ -303,6 +305,7 @@ def settings_refused() -> dict[str, tuple[list[str], str]]:
         "epochs": (["--word2vec-epochs", "0"], "--word2vec-epochs: 0 is too small"),
         "threads": (["--threads", "0"], "--threads: 0 is too small"),
         "many threads": (["--threads", "1000000"], "--threads: 1000000 is too large"),
+        "type": (["--window", "wide"], "--window: 'wide' is not allowed; use a whole number"),
         "merges": (["--initial", "unigram", "--decoder", "merges"], "--decoder: merges needs"),
         "initial": (["--initial", "nothing"], "--initial: nothing is neither"),
     }
@@ -405,11 +408,11 @@ def test_a_full_disk_at_the_end_keeps_the_progress(
 
 
 def test_wrong_usage_is_exit_code_2(capsys: pytest.CaptureFixture) -> None:
-    for argv in ([], ["train"], ["encode"], ["train", "-o", "x", "--window", "wide"], ["bake"]):
+    for argv in ([], ["train"], ["encode"], ["train", "-o", "x", "--seed", "wide"], ["bake"]):
         with pytest.raises(SystemExit) as end:
             main(argv)
         assert end.value.code == 2
-    assert "--window" in capsys.readouterr().err
+    assert "--seed" in capsys.readouterr().err
 
 
 # --- stopped and run again
@@ -551,6 +554,27 @@ def test_encode_into_a_closed_pipe_is_silent(built: Path, tmp_path: Path) -> Non
     assert process.returncode == 141
 
 
+@pytest.mark.parametrize(
+    ("closed", "message"),
+    [("<&-", "standard input is closed; name a file"), (">&-", "standard output is closed;")],
+)
+def test_a_closed_stream_is_one_line(closed: str, message: str, built: Path) -> None:
+    command = f"{sys.executable} -m sagevocab encode {built} - {closed}"
+    done = subprocess.run(
+        ["sh", "-c", command], input="", env=ENVIRONMENT, capture_output=True, text=True
+    )
+    assert done.returncode == 1
+    assert done.stdout == ""
+    assert message in done.stderr
+    assert done.stderr.count("\n") == 1
+
+
+def test_errors_go_nowhere_where_standard_error_is_closed(built: Path) -> None:
+    command = f"{sys.executable} -m sagevocab encode {built} /no/such 2>&-"
+    done = subprocess.run(["sh", "-c", command], env=ENVIRONMENT, capture_output=True)
+    assert (done.returncode, done.stdout) == (1, b"")
+
+
 def test_compare_prints_the_intrinsic_table(
     text: Path, built: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
@@ -587,7 +611,7 @@ def test_compare_and_encode_refuse_what_is_no_tokenizer(
     text: Path, built: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     told = refused(capsys, "compare", built, tmp_path / "none", "--text", text)
-    assert "does not exist" in told
+    assert "none: No such file" in told
     assert "no Hugging Face tokenizer" in refused(capsys, "encode", tmp_path, text)
     (tmp_path / "empty").write_bytes(b"")
     assert "holds no words" in refused(capsys, "compare", built, "--text", tmp_path / "empty")

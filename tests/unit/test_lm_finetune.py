@@ -334,6 +334,6 @@ def test_too_little_memory_names_the_key(model, splits, monkeypatch):
 
 
 def test_unknown_keys_are_refused():
-    with pytest.raises(UserError, match=r"^lm\.finetune\.epoch: no such key"):
+    with pytest.raises(UserError, match=r"^lm\.finetune\.epoch: unknown; did you mean epochs"):
         FinetuneSettings.from_config({"epoch": 3, "seeds": [1]})
     assert FinetuneSettings.from_config({"seeds": [1, 2, 3]}) == FinetuneSettings()

@@ -277,7 +277,7 @@ def test_the_path_of_a_replayed_log_is_filled_in():
     assert settings.replay_of(lang="en", tok="bpe") == "old/en/bpe/log.parquet"
     assert PretrainSettings(hours=1).replay_of(lang="en", tok="bpe") is None
     wrong = dataclasses.replace(settings, replay="old/{language}.parquet")
-    with pytest.raises(UserError, match=r"^lm\.pretrain\.replay: .*only \{lang\}, \{tok\}"):
+    with pytest.raises(UserError, match=r"^lm\.pretrain\.replay: .*only \{lang\} and \{tok\}"):
         wrong.replay_of(lang="en", tok="bpe")
 
 
@@ -363,13 +363,16 @@ def test_too_little_memory_names_the_key(corpus, monkeypatch):
 @pytest.mark.parametrize(
     ("section", "message"),
     [
-        ({"hours": 1.0, "steps": 5}, "lm.pretrain.hours, steps, tokens: one of them"),
-        ({"hours": None}, "lm.pretrain.hours, steps, tokens: one of them"),
-        ({"steps": 0}, "lm.pretrain.hours, steps, tokens: one of them is the budget; set exactly"),
-        ({"steps": 1, "precision": "fp8"}, "lm.pretrain.precision: fp8; known: auto, fp32, fp16"),
+        ({"hours": 1.0, "steps": 5}, "lm.pretrain: exactly one of hours, steps, tokens"),
+        ({"hours": None}, "lm.pretrain: exactly one of hours, steps, tokens"),
+        ({"steps": 0}, "lm.pretrain.steps: 0 is too small"),
+        (
+            {"steps": 1, "precision": "fp8"},
+            "lm.pretrain.precision: 'fp8' is unknown",
+        ),
         ({"steps": 1, "micro_batch": 33}, "lm.pretrain.micro_batch: 33 does not divide batch"),
         ({"steps": 1, "heads": 7}, "lm.pretrain.heads: 7 does not divide hidden"),
-        ({"steps": 1, "layer": 2}, "lm.pretrain.layer: no such key"),
+        ({"steps": 1, "layer": 2}, "lm.pretrain.layer: unknown; did you mean layers?"),
     ],
 )
 def test_settings_that_do_not_fit_are_refused(section, message):

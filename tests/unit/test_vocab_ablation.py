@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 
 import oracle
-from sagevocab.errors import UserError
 from sagevocab.vocab.ablation import AblationLosses, Objective, lowest_first, make_decoder
 from sagevocab.vocab.words import Normalizer, WordCorpus
 
@@ -169,27 +168,6 @@ def test_a_sample_is_seeded_and_no_larger_than_asked():
 def test_ascending_with_ties_to_the_higher_number():
     loss = np.array([2.0, -1.0, 0.0, 0.0, -0.0, 5.0])
     assert lowest_first(loss, np.array([0, 2, 3, 4, 1])).tolist() == [1, 4, 3, 2, 0]
-
-
-@pytest.mark.parametrize(
-    ("values", "key"),
-    [
-        ({"reading": "median"}, "sage.loss"),
-        ({"window": 0}, "sage.window"),
-        ({"lines": 1000}, "sage.loss_lines"),
-        ({"reading": "mean_piece_lines", "lines": 0}, "sage.loss_lines"),
-    ],
-)
-def test_a_bad_objective_is_told_by_its_key(values, key):
-    with pytest.raises(UserError, match=f"^{key}: "):
-        Objective(**values)
-
-
-def test_a_bad_decoder_is_told_by_its_key():
-    with pytest.raises(UserError, match=r"^sage\.decoder: 'viterbi'"):
-        make_decoder("viterbi", ["▁a"], ["▁", "a"])
-    with pytest.raises(UserError, match=r"^sage\.decoder: merges needs"):
-        make_decoder("merges", ["▁a"], ["▁", "a"], None)
 
 
 def test_embeddings_come_first():

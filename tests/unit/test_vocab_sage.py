@@ -8,7 +8,8 @@ import oracle
 from sage_samples import MERGES, PIECES, SINGLES, SMALL, Trainer, build, make_corpus, vectors_for
 from sagevocab.errors import UserError
 from sagevocab.vocab.embeddings import Word2VecSettings
-from sagevocab.vocab.sage import PRESETS, SageSettings, build_sage, settings_from
+from sagevocab.vocab.presets import PRESETS
+from sagevocab.vocab.sage import SageSettings, build_sage, settings_from
 from sagevocab.vocab.sampling import sample_keys
 from sagevocab.vocab.segment import MergeSegmenter
 from sagevocab.vocab.words import Normalizer, WordCorpus
@@ -215,12 +216,12 @@ def test_presets_are_those_of_the_paper_and_of_the_released_code():
 @pytest.mark.parametrize(
     ("overrides", "message"),
     [
-        ({"loss_lines": 1000}, "sage.loss_lines: a total is over all lines"),
+        ({"loss_lines": 1000}, "sage.loss_lines: a total loss is over all lines"),
         ({"loss": "median"}, "sage.loss: 'median' is unknown"),
-        ({"loss_lines": "some"}, "sage.loss_lines: 'some' is neither"),
+        ({"loss_lines": "some"}, "sage.loss_lines: 'some' is not allowed"),
         ({"context_matrix": "both"}, "sage.context_matrix: 'both' is unknown"),
         ({"prune_batch": 0}, "sage.prune_batch: 0 is too small"),
-        ({"prune_bach": 1}, "sage.prune_bach: is no setting"),
+        ({"prune_bach": 1}, "sage.prune_bach: unknown; did you mean prune_batch?"),
     ],
 )
 def test_bad_settings_are_told_by_their_key(overrides, message):

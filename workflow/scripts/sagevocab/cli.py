@@ -1,6 +1,6 @@
 """The command `sagevocab`: train, encode, compare, export.
 
-Exit codes: 0; 1 after a user's mistake, told in one line; 2 for wrong usage; 130 after Ctrl-C.
+Exit codes: 0; 1 after a user's mistake, with one line of text; 2 for wrong usage; 130 after Ctrl-C.
 """
 
 from __future__ import annotations
@@ -11,10 +11,13 @@ import os
 import sys
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TextIO
 
 from sagevocab import __version__
+from sagevocab.cli_options import add_settings, given_settings, in_options
 from sagevocab.errors import UserError
 from sagevocab.vocab.presets import DEFAULT_PRESET, PRESETS
+from sagevocab.vocab.settings import DEFAULT_SEED, VocabularyKeys, WordSettings
 
 FORMATS = ("table", "csv", "json", "markdown")
 EXPORTS = ("huggingface", "pieces", "vocab")
@@ -24,14 +27,18 @@ _INTERRUPTED, _BROKEN_PIPE = 130, 141
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command and return its exit code; wrong usage exits with 2."""
     argv = sys.argv[1:] if argv is None else list(argv)
+    _reserve_standard_streams()
     try:
-        arguments = _parser(argv).parse_args(argv)
+        arguments = _parser().parse_args(argv)
         _log_to_standard_error(_log_level(arguments))
         arguments.run(arguments)
-        sys.stdout.flush()
+        if sys.stdout is not None:
+            sys.stdout.flush()
         return 0
     except UserError as error:
-        return _fail(str(error))
+        unreadable = isinstance(error.__cause__, UnicodeDecodeError)
+        advice = ", or give --encoding-errors replace" if unreadable else ""
+        return _fail(f"{in_options(str(error))}{advice}")
     except MemoryError:
         return _fail("out of memory; give less text or fewer pieces")
     except BrokenPipeError:
@@ -41,19 +48,24 @@ def main(argv: Sequence[str] | None = None) -> int:
     except OSError as error:
         return _fail(f"{error.filename or 'input or output'}: {error.strerror or error}")
     except KeyboardInterrupt:
-        print(f"\nsagevocab: interrupted{_way_on(argv)}", file=sys.stderr)
+        again = "; run the same command again to go on" if argv[:1] == ["train"] else ""
+        print(f"\nsagevocab: interrupted{again}", file=sys.stderr)
         return _INTERRUPTED
 
 
+def _reserve_standard_streams() -> None:
+    """Keep the numbers of closed streams from files opened later, which would get their text."""
+    number = os.open(os.devnull, os.O_RDWR)
+    while number <= 2:
+        number = os.open(os.devnull, os.O_RDWR)
+    os.close(number)
+    if sys.stderr is None:  # print() would write to standard output
+        sys.stderr = os.fdopen(2, "w")
+
+
 def _fail(message: str) -> int:
-    from sagevocab.cli_options import in_options
-
-    print(f"sagevocab: error: {in_options(message)}", file=sys.stderr)
+    print(f"sagevocab: error: {message}", file=sys.stderr)
     return 1
-
-
-def _way_on(argv: Sequence[str]) -> str:
-    return "; run the same command again to go on" if argv[:1] == ["train"] else ""
 
 
 def _log_to_standard_error(level: int) -> None:
@@ -75,21 +87,21 @@ def _log_level(arguments: argparse.Namespace) -> int:
 # --- usage
 
 
-def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
+def _parser() -> argparse.ArgumentParser:
     parser = argparse.ArgumentParser(
         prog="sagevocab",
         description="Build SaGe subword vocabularies from your own text, use and compare them.",
     )
     parser.add_argument("--version", action="version", version=f"sagevocab {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    _add_train(commands, with_settings="train" in argv)
+    _add_train(commands)
     _add_encode(commands)
     _add_compare(commands)
     _add_export(commands)
     return parser
 
 
-def _add_train(commands: argparse._SubParsersAction, with_settings: bool) -> None:
+def _add_train(commands: argparse._SubParsersAction) -> None:
     parser = commands.add_parser(
         "train",
         help="build a vocabulary from text",
@@ -99,7 +111,13 @@ def _add_train(commands: argparse._SubParsersAction, with_settings: bool) -> Non
     add = parser.add_argument
     add("files", nargs="*", default=["-"], metavar="FILE", help="text; - or none: standard input")
     add("-o", "--output", required=True, metavar="DIR", help="new folder of the tokenizer")
-    add("--vocab-size", type=int, default=16_000, metavar="N", help="(default: %(default)s)")
+    add(
+        "--vocab-size",
+        type=int,
+        default=VocabularyKeys.final_size,
+        metavar="N",
+        help="(default: %(default)s)",
+    )
     add("--initial-size", type=int, metavar="N", help="pieces to prune from (default: a quarter "
         "more than --vocab-size, as in the paper)")  # fmt: skip
     add("--initial", default="bpe", metavar="bpe|unigram|PATH", help="what to prune: trained on "
@@ -107,7 +125,7 @@ def _add_train(commands: argparse._SubParsersAction, with_settings: bool) -> Non
         "(default: %(default)s)")  # fmt: skip
     add("--preset", default=DEFAULT_PRESET, choices=PRESETS, help="the paper as printed, or the "
         "program published for it (default: %(default)s)")  # fmt: skip
-    add("--seed", type=int, default=1, metavar="N", help="(default: %(default)s)")
+    add("--seed", type=int, default=DEFAULT_SEED, metavar="N", help="(default: %(default)s)")
     add("--threads", type=int, metavar="N", help="change nothing but the time (default: all)")
     _add_encoding_errors(parser)
     add("--language", default="und", metavar="CODE", help="for the model card")
@@ -117,10 +135,7 @@ def _add_train(commands: argparse._SubParsersAction, with_settings: bool) -> Non
     loudness = parser.add_mutually_exclusive_group()
     loudness.add_argument("-q", "--quiet", action="store_true", help="print errors only")
     loudness.add_argument("-v", "--verbose", action="store_true", help="print the log, no bar")
-    if with_settings:
-        from sagevocab.cli_options import add_settings
-
-        add_settings(parser)
+    add_settings(parser)
     parser.set_defaults(run=run_train)
 
 
@@ -177,8 +192,11 @@ def _add_tokenizer(parser: argparse.ArgumentParser) -> None:
 
 def _add_words(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("--normalization", default="nmt_nfkc", metavar="NAME", help="(default: %(default)s)")
-    add("--max-word-chars", type=int, default=256, metavar="N", help="(default: %(default)s)")
+    words = WordSettings()
+    add("--normalization", default=words.normalization, metavar="NAME", help="(default: "
+        "%(default)s)")  # fmt: skip
+    add("--max-word-chars", type=int, default=words.max_word_chars, metavar="N", help="(default: "
+        "%(default)s)")  # fmt: skip
 
 
 def _add_encoding_errors(parser: argparse.ArgumentParser) -> None:
@@ -195,13 +213,13 @@ def _add_encoding_errors(parser: argparse.ArgumentParser) -> None:
 
 def run_train(arguments: argparse.Namespace) -> None:
     """Do `sagevocab train`."""
-    from sagevocab.cli_options import given_settings
+    files = _files(arguments.files)
     from sagevocab.cli_progress import shown_progress
     from sagevocab.vocab.train import train
 
     with shown_progress(quiet=arguments.quiet or arguments.verbose) as progress:
         built = train(
-            _files(arguments.files),
+            files,
             vocab_size=arguments.vocab_size,
             initial_size=arguments.initial_size,
             initial=arguments.initial,
@@ -218,19 +236,20 @@ def run_train(arguments: argparse.Namespace) -> None:
             **given_settings(arguments),
         )
     if not arguments.quiet:
-        told = f"{len(built.pieces)} pieces, {len(built.ablations)} pruned"
-        print(f"sagevocab: {arguments.output}: {told}", file=sys.stderr)
+        sizes = f"{len(built.pieces)} pieces, {len(built.ablations)} pruned"
+        print(f"sagevocab: {arguments.output}: {sizes}", file=sys.stderr)
 
 
 def run_encode(arguments: argparse.Namespace) -> None:
     """Do `sagevocab encode`."""
+    out, files = _standard_output(), _files(arguments.files)
+    os.stat(arguments.tokenizer)
     from sagevocab.data.corpus import lines_of
     from sagevocab.vocab.encoder import load
 
     encoder = load(arguments.tokenizer)
-    lines = lines_of(_files(arguments.files), arguments.encoding_errors)
+    lines = lines_of(files, arguments.encoding_errors)
     as_text = encoder.names if arguments.output == "pieces" else _numerals
-    out = sys.stdout
     if hasattr(out, "reconfigure"):
         out.reconfigure(encoding="utf-8", newline="\n")
     for ids in encoder.encode_lines(lines):
@@ -243,29 +262,51 @@ def _numerals(ids: Sequence[int]) -> list[str]:
 
 def run_compare(arguments: argparse.Namespace) -> None:
     """Do `sagevocab compare`."""
+    out, files = _standard_output(), _files(arguments.text)
+    for path in arguments.tokenizers:
+        os.stat(path)
     from sagevocab.analysis.compare import compare, written
 
     frame = compare(
         arguments.tokenizers,
-        _files(arguments.text),
+        files,
         normalization=arguments.normalization,
         max_word_chars=arguments.max_word_chars,
         encoding_errors=arguments.encoding_errors,
     )
-    print(written(frame, arguments.format))
+    print(written(frame, arguments.format), file=out)
 
 
 def run_export(arguments: argparse.Namespace) -> None:
     """Do `sagevocab export`."""
     from sagevocab.vocab.convert import convert
-    from sagevocab.vocab.export import WordSettings
 
     words = WordSettings(arguments.normalization, arguments.max_word_chars)
     path, output = arguments.vocabulary, arguments.output
     convert(path, output, arguments.format, words=words, force=arguments.force)
 
 
+# Files are looked for before the libraries are loaded that read them, which takes seconds.
+
+
 def _files(names: Sequence[str]) -> list[Path]:
-    if "-" in names and sys.stdin is not None and sys.stdin.isatty():
-        print("sagevocab: reading lines from the terminal; end with Ctrl-D", file=sys.stderr)
+    """Return the paths of texts.
+
+    Raises:
+        OSError: a file is missing.
+        UserError: standard input is asked for and closed.
+    """
+    for name in names:
+        if name != "-":
+            os.stat(name)
+        elif sys.stdin is None:
+            raise UserError("standard input is closed; name a file, or open it")
+        elif sys.stdin.isatty():
+            print("sagevocab: reading lines from the terminal; end with Ctrl-D", file=sys.stderr)
     return [Path(name) for name in names]
+
+
+def _standard_output() -> TextIO:
+    if sys.stdout is None:
+        raise UserError("standard output is closed; send it to a file or a pipe")
+    return sys.stdout

@@ -1,53 +1,501 @@
-"""The configuration: its schema's defaults, and what a schema cannot say about it."""
+"""The configuration: its keys as typed models, and what must hold between them.
+
+A new key is a new field of one of these classes: type, default and description stand there, and
+`make docs` writes them into config/README.md and the JSON schema. Sections that the library itself
+takes are next to it, in `vocab.settings` and `lm.settings`.
+"""
 
 from __future__ import annotations
 
-import difflib
-import itertools
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
-from typing import Any
+from contextlib import suppress
+from typing import Annotated, Any, Literal, Self
 
-import yaml
-from jsonschema import Draft202012Validator, ValidationError, validators
-from jsonschema.exceptions import best_match
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
-from sagevocab.data.sources import KINDS as SOURCE_KINDS
-from sagevocab.data.sources import local_files
-from sagevocab.errors import UserError
+from sagevocab.config_rules import RULES, STANZAS
+from sagevocab.config_rules import missing_files as missing_files
+from sagevocab.data.sources import FORMATS, KINDS
+from sagevocab.errors import SettingError, UserError
 from sagevocab.lm.metrics import fitting_metrics
-from sagevocab.vocab.presets import reading_settings
+from sagevocab.lm.settings import FinetuneKeys, PretrainKeys
+from sagevocab.settings import (
+    Count,
+    CountOrAll,
+    Counts,
+    Flag,
+    InnerShare,
+    Name,
+    Names,
+    Natural,
+    Seed,
+    Seeds,
+    first_problem,
+    optional,
+)
+from sagevocab.vocab.presets import PRESETS
+from sagevocab.vocab.settings import (
+    DEFAULT_SEED,
+    ContextMatrix,
+    Decoder,
+    Loss,
+    LossLines,
+    PushBack,
+    Retrain,
+    SageKeys,
+    VocabularyKeys,
+    Word2VecKeys,
+)
 
-BUDGETS = ("hours", "steps", "tokens")
-# Lists of names, the section that holds their stanzas.
-STANZAS = {
-    "languages": "language_settings",
-    "domains": "domain_settings",
-    "tokenizers": "tokenizer_settings",
-    "tasks": "task_settings",
-}
+
+class Section(BaseModel):
+    """A section of the configuration: no key but its own."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
 
 
-def check_config(config: dict[str, Any], schema_path: Path) -> None:
-    """Fill in the schema's defaults and refuse what can't be run.
+def section(kind: type, description: str | None = None) -> Any:
+    """Declare a section that may be left out; its own defaults stand for it then."""
+    return Field(default_factory=kind, description=description)
+
+
+# --- texts
+
+
+Packaged = Annotated[str, Field(pattern="^[A-Za-z_][A-Za-z0-9_.-]*:.+$")]
+
+
+class Source(Section):
+    """Where a text or a table of examples comes from.
+
+    Of `path`, `constructed`, `package` and `dataset` the first that is there counts.
+    """
+
+    path: str | Annotated[list[str], Field(min_length=1)] | None = optional(
+        "A local file, plain or compressed (gz, bz2, xz, zst), or a list of files that are read "
+        "one after the other. Wins over every other key."
+    )
+    constructed: str | None = optional(
+        "A task whose examples are constructed, with a seed, from sentences that packages ship: "
+        "cola, mrpc, qqp, qnli, mnli, xnli_tr, stsb, sst2, ner_en or ner_tr. Its scores are marked "
+        "`constructed`."
+    )
+    rows: Count | None = optional("How many examples are constructed.")
+    package: Packaged | Annotated[list[Packaged], Field(min_length=1)] | None = optional(
+        "A file that an installed package or distribution ships, as `package:path/in/package`, or "
+        "a list of text files that are joined."
+    )
+    dataset: str | None = optional(
+        "An entry of `workflow/resources/datasets.yaml`, which knows addresses, sizes and digests."
+    )
+    format: Literal[*FORMATS] | None = optional(
+        "What the file holds: a MediaWiki XML dump, plain text (one sentence or document a line), "
+        "a CoNLL-U treebank, or a table."
+    )
+    column: str | None = optional("The column of a table that holds the text.")
+    title: str | None = optional("What a local text is, for model cards and reference results.")
+    licence: str | None = optional("The licence of a local text, shown beside its title.")
+
+    @property
+    def kind(self) -> str | None:
+        """The key that says where it comes from."""
+        return next((kind for kind in KINDS if getattr(self, kind, None)), None)
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        if self.kind is None:
+            raise SettingError("", f"none of {', '.join(KINDS)} is given")
+        if self.kind in ("path", "package") and not self.format:
+            raise SettingError("format", f"missing; say what the file holds: {', '.join(FORMATS)}")
+        return self
+
+
+class Morphology(Section):
+    """A list of words cut into morphemes.
+
+    With it `table_tokenizers` says how well each tokenizer's boundaries agree with the list's;
+    `docs/deviations.md` names free lists.
+    """
+
+    path: str | None = optional("A local file, plain or compressed. Wins over `package`.")
+    package: Packaged | None = optional("A file that an installed package ships, as in `source`.")
+    format: Literal["segmentation", "derivation", "conllu"] = Field(
+        description="`segmentation`: word, tab, morphemes with spaces between them (SIGMORPHON "
+        "2022). `derivation`: base, derived word, parts of speech, affix, with tabs between them "
+        "(UniMorph). `conllu`: a treebank whose derivations are tokens with the feature "
+        "`Derivation` (Turkish Web Treebank); inflections are not cut off."
+    )
+
+    @model_validator(mode="after")
+    def _has_a_file(self) -> Self:
+        if not (self.path or self.package):
+            raise SettingError("", "none of path, package is given")
+        return self
+
+
+class Language(Section):
+    """A language and its training corpus."""
+
+    name: str = Field(description="Name of the language in figures and tables.")
+    lines: Count | None = Field(
+        None, description="Size of the seeded sample of sentences to train on; null takes all."
+    )
+    heldout_lines: Natural = Field(
+        5000, description="Sentences kept out of all training, for validation."
+    )
+    shuffle: Flag = Field(
+        False,
+        description="Put the sampled lines in a seeded random order: for texts that stand in "
+        "blocks by origin. Holds them in memory once.",
+    )
+    source: Source
+    morphology: Morphology | None = optional()
+
+
+class Corpus(Section):
+    """How sentences are cut from a corpus."""
+
+    min_words: Count = Field(
+        3,
+        description="Sentences cut from a dump that have fewer words are left out; lines of a text "
+        "file are taken as they are.",
+    )
+
+
+class Domain(Section):
+    """A text of another domain."""
+
+    name: str = Field(description="Name of the text in figures and tables.")
+    language: Name = Field(description="The language whose tokenizers are measured on it.")
+    lines: Count | None = Field(None, description="Size of a seeded sample; null takes all.")
+    source: Source
+
+
+# --- tokenizers
+
+
+class Reading(Section):
+    """A reading of SaGe: a preset, and the keys that override it."""
+
+    label: str | None = optional("Name in figures and tables; the stanza's own if left out.")
+    preset: Literal[*PRESETS] = Field(
+        description="The preset to start from: `algorithm-1` is the paper's algorithm as printed "
+        "(greedy decoding, total loss, own context matrix, retraining); `released-1.0` is how the "
+        "program published as SaGe 1.0 reads it (merges, mean loss over at most 1000 lines with "
+        "the string, one matrix, no retraining, line-start pieces pushed back). Single keys below "
+        "override it."
+    )
+    decoder: Decoder | None = optional()
+    loss: Loss | None = optional()
+    loss_lines: LossLines | None = optional()
+    context_matrix: ContextMatrix | None = optional()
+    retrain: Retrain | None = optional()
+    push_back_line_start: PushBack | None = optional()
+
+
+class Tokenizer(Reading):
+    """A tokenizer to build."""
+
+    method: Literal["bpe", "bpe_merges", "sage", "unigram", "wordpiece", "external"] = Field(
+        description="`bpe`: byte-pair encoding, decoded by greedy longest match; `bpe_merges`: the "
+        "same vocabulary decoded by its merges; `sage`; `unigram`; `wordpiece`; `external`: a "
+        "tokenizer from elsewhere, given by `path`."
+    )
+    path: str | None = optional(
+        "For `external`: a Hugging Face folder, a sentencepiece model or a list of pieces; "
+        "`{lang}` in it is replaced by the language."
+    )
+    preset: Literal[*PRESETS] | None = optional(
+        f"For `sage`. {Reading.model_fields['preset'].description}"
+    )
+
+    @model_validator(mode="after")
+    def _has_what_its_method_needs(self) -> Self:
+        needed = {"external": "path", "sage": "preset"}.get(self.method)
+        if needed and not getattr(self, needed):
+            raise SettingError(needed, f"missing; method {self.method} needs it")
+        return self
+
+
+# --- measurements and studies
+
+
+class Analysis(Section):
+    """Measurements without a language model."""
+
+    windows: Annotated[Counts, Field(min_length=1)] = Field(
+        [5, 2],
+        description="Windows in which distinct neighbours are counted; the first is the one of the "
+        "ratio figures.",
+    )
+    top_neighbours: Count = Field(
+        200, description="Pieces shown in the ranking of distinct neighbours."
+    )
+    efficiency_lines: Count = Field(
+        150_000, description="Lines of the sample whose tokens are counted."
+    )
+    example_languages: Literal["all"] | list[Name] = Field(
+        "all",
+        description="Languages whose sentences Tables 1 and 2 may show: all, or a list, where a "
+        "corpus' licence does not allow it for every one.",
+    )
+    ranking_every: Count = Field(
+        4,
+        description="Batches of a pruning between two whole rankings of the losses, which are "
+        "taken to see how stable they are.",
+    )
+
+
+class StudyValues(Section):
+    """Values that the study of sensitivity sets, one at a time, beside those of the run."""
+
+    prune_batch: Counts = Field([], description="Of k.")
+    candidates: Counts = Field([], description="Of M.")
+    rerank_every: Counts = Field([], description="Of m.")
+    retrain_every: Counts = Field([], description="Of l; for readings that retrain.")
+    initial_size: Counts = Field([], description="Of n·V.")
+
+
+class Studies(Section):
+    """Experiments on the method, on seeded samples of the training corpora; many vocabularies."""
+
+    enabled: Flag = Field(False, description="Whether `all` makes them.")
+    lines: Count = Field(150_000, description="Lines of a sample; all lines of a smaller corpus.")
+    word2vec_lines: CountOrAll = Field(
+        "all", description="Of a sample, the lines that embeddings are trained on."
+    )
+    seeds: Annotated[Seeds, Field(min_length=1)] = Field(
+        [1, 2, 3],
+        description="Seeds of the embeddings and of the samples of `loss_lines`; each makes every "
+        "reading once.",
+    )
+    samples: Count = Field(
+        3,
+        description="Samples of the corpus that the study of stability compares; the other studies "
+        "take the first.",
+    )
+    readings: Names = Field(
+        [],
+        description="Readings of the loss to compare; each needs a stanza in `reading_settings`.",
+    )
+    varied: Names = Field(
+        [], description="Of the readings, those whose stability and sensitivity are measured."
+    )
+    values: StudyValues = section(StudyValues)
+
+
+# --- tasks and language models
+
+
+class Columns(Section):
+    """The names of the columns in the source."""
+
+    text: str | None = optional("The first text.")
+    text_pair: str | None = optional("The second text, if the task has pairs.")
+    label: str | None = optional("The class or the score.")
+    tokens: str | None = optional("The words of a tagging task.")
+    tags: str | None = optional("The tags of the words, in any of the usual schemes.")
+
+
+class Splits(Section):
+    """One source a split; `validation_share` can stand for the validation split.
+
+    Scores are those on the validation split, as in the paper.
+    """
+
+    train: Source
+    validation: Source | None = optional()
+
+
+class Task(Section):
+    """A task that models are fine-tuned on."""
+
+    label: str | None = optional("Name in tables; the task's own name if left out.")
+    language: Name = Field(description="The language whose models are evaluated on it.")
+    kind: Literal["sequence", "tokens"] = Field(
+        description="Classification or regression of a text or a pair, or tagging of words."
+    )
+    metric: Literal["f1", "accuracy", "matthews", "pearson", "span_f1"] = Field(
+        description="What the tables show."
+    )
+    labels: Annotated[list[str | int], Field(min_length=2)] | None = Field(
+        None,
+        description="The classes in the order of their numbers; null for a regression or a tagging "
+        "task.",
+    )
+    columns: Columns
+    max_train: Count | None = Field(
+        None,
+        description="Training rows at most, a seeded sample, for a smaller budget; null takes all. "
+        "The score tables say so.",
+    )
+    max_validation: Count | None = Field(
+        None,
+        description="Validation rows at most, a seeded sample; null takes all. The score tables "
+        "say so.",
+    )
+    validation_share: InnerShare | None = Field(
+        None,
+        description="For a task without a validation file: the share of the training rows that is "
+        "held out in its place, drawn by the run's seed. Wins over `source.validation`.",
+    )
+    source: Splits
+
+    @model_validator(mode="after")
+    def _columns_and_metric_fit_the_kind(self) -> Self:
+        needed = {"sequence": ("text", "label"), "tokens": ("tokens", "tags")}[self.kind]
+        for column in needed:
+            if getattr(self.columns, column) is None:
+                raise SettingError(
+                    f"columns.{column}", f"missing; a task of kind {self.kind} needs it"
+                )
+        fitting = fitting_metrics(self.kind, self.labels)
+        if self.metric not in fitting:
+            raise SettingError(
+                "metric",
+                f"{self.metric} does not fit this task; choose one of {', '.join(fitting)}, or "
+                "check its kind and labels",
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _is_validated_on_other_rows(self) -> Self:
+        train, validation = self.source.train, self.source.validation
+        if self.validation_share:
+            return self
+        if validation is None:
+            raise SettingError(
+                "source.validation",
+                "missing; give a source, or set validation_share to hold out a share of the "
+                "training rows",
+            )
+        if train.path and train.path == validation.path:
+            raise SettingError(
+                "source",
+                "train and validation are the same file; set validation_share to hold out a share "
+                "of its rows",
+            )
+        return self
+
+    def used_sources(self) -> dict[str, Source]:
+        """Return the sources that are read, by split."""
+        if self.validation_share:
+            return {"train": self.source.train}
+        return {"train": self.source.train, "validation": self.source.validation}
+
+
+class LanguageModels(Section):
+    """Language models."""
+
+    enabled: Flag = Field(
+        True, description="false lets `all` end with what needs no language model."
+    )
+    gpus: Natural = Field(
+        1,
+        description="GPUs of a training job, all in one machine: 0 trains on the CPU. On N each "
+        "takes its part of every batch, in a process of its own that torchrun starts; "
+        "micro-batches get smaller by a row or more where N does not divide the batch, which stays "
+        "what it is. A model is fine-tuned on one.",
+    )
+    tokenizers: Names = Field(
+        ["bpe", "sage", "sage_released"], description="Those of `tokenizers` that get models."
+    )
+    pretraining_seeds: Seeds = Field(
+        [],
+        description="Further seeds of pretraining, for the learning curves alone; none is "
+        "fine-tuned.",
+    )
+    pretrain: PretrainKeys = section(PretrainKeys)
+    finetune: FinetuneKeys = section(FinetuneKeys)
+
+
+# --- the whole
+
+
+class Configuration(Section):
+    """`config.yaml` holds the paper's settings.
+
+    Another file given with `--configfile` overrides single keys of it. Overrides are merged key by
+    key; they replace lists and values and can't remove a key.
+    """
+
+    run: Name = Field(description="Name of the run; its results go to `results/{run}/`.")
+    seed: Seed = Field(
+        DEFAULT_SEED,
+        description="Seed of sampling, embeddings, constructed tasks and the order of training "
+        "data. Fine-tuning has seeds of its own.",
+    )
+    download_dir: str = Field(
+        "results/downloads",
+        description="Folder of finished and partial downloads, shared by all runs.",
+    )
+    languages: Annotated[Names, Field(min_length=1)] = Field(
+        description="Languages of the run; each needs a stanza in `language_settings`."
+    )
+    language_settings: dict[Name, Language] = Field(description="One stanza a language.")
+    corpus: Corpus = section(Corpus)
+    domains: Names = Field(
+        [], description="Texts of other domains on which the tokenizers are measured too."
+    )
+    domain_settings: dict[Name, Domain] = section(dict, "One stanza a domain text.")
+    tokenizers: Annotated[Names, Field(min_length=1)] = Field(
+        description="Tokenizers to build and compare; each needs a stanza in `tokenizer_settings`."
+    )
+    tokenizer_settings: dict[Name, Tokenizer] = Field(description="One stanza a tokenizer.")
+    vocabulary: VocabularyKeys = section(VocabularyKeys)
+    sage: SageKeys = section(SageKeys)
+    word2vec: Word2VecKeys = section(Word2VecKeys)
+    analysis: Analysis = section(Analysis)
+    studies: Studies = section(Studies)
+    reading_settings: dict[Name, Reading] = section(
+        dict, "One stanza a reading: a preset and the keys that override it."
+    )
+    tasks: Names = Field(
+        [], description="Evaluation tasks; each needs a stanza in `task_settings`."
+    )
+    task_settings: dict[Name, Task] = section(dict, "One stanza a task.")
+    lm: LanguageModels = section(LanguageModels)
+
+    @model_validator(mode="after")
+    def _parts_go_together(self) -> Self:
+        for check in RULES:
+            check(self)
+        return self
+
+
+def check_config(config: dict[str, Any]) -> None:
+    """Fill in the defaults and refuse what can't be run.
 
     Raises:
         UserError: one line that names the key, what is wrong with it and what would be right.
     """
-    schema = yaml.safe_load(Path(schema_path).read_text(encoding="utf-8"))
-    error = best_match(_DefaultsValidator(schema).iter_errors(config))
-    if error is not None:
-        raise UserError(_one_line(error))
-    _take_smaller_budget(config["lm"]["pretrain"])
-    for problem in _problems(config):
-        raise UserError(problem)
+    _take_smaller_budget(config)
+    try:
+        checked = Configuration.model_validate(config)
+    except ValidationError as error:
+        problem = first_problem(error, Configuration, config)
+        raise UserError(f"config key {problem}") from None
+    _fill(config, checked.model_dump())
 
 
-def _take_smaller_budget(pretrain: dict[str, Any]) -> None:
-    """Let one key be enough for a budget: `hours`, which has a default, gives way to the others."""
-    if pretrain["steps"] is not None or pretrain["tokens"] is not None:
-        pretrain["hours"] = None
+def _take_smaller_budget(config: dict[str, Any]) -> None:
+    """Let one key be enough for a budget: `hours`, which config.yaml sets, gives way to others."""
+    with suppress(KeyError, TypeError, AttributeError):
+        pretrain = config["lm"]["pretrain"]
+        if pretrain.get("steps") is not None or pretrain.get("tokens") is not None:
+            pretrain["hours"] = None
+
+
+def _fill(given: dict[str, Any], filled: Mapping[str, Any]) -> None:
+    """Add what is missing in `given`; what is there stays as it was written."""
+    for key, value in filled.items():
+        if isinstance(given.get(key), dict):
+            _fill(given[key], value)
+        else:
+            given.setdefault(key, value)
+
+
+# --- comparing configurations
 
 
 def changed_settings(
@@ -80,338 +528,3 @@ def _changes(key: str, usual: Any, run: Any) -> Iterator[dict[str, Any]]:
             yield from _changes(f"{key}.{name}", usual.get(name), run.get(name))
     elif usual != run:
         yield {"key": key, "usual": usual, "run": run}
-
-
-def _set_defaults(validator: Any, properties: dict, instance: Any, schema: dict) -> Iterator:
-    if isinstance(instance, dict):
-        for name, node in properties.items():
-            if "default" in node:
-                instance.setdefault(name, _copy(node["default"]))
-    yield from Draft202012Validator.VALIDATORS["properties"](
-        validator, properties, instance, schema
-    )
-
-
-def _copy(default: Any) -> Any:
-    """A default must not be shared by the stanzas that it fills."""
-    return default.copy() if isinstance(default, dict | list) else default
-
-
-_DefaultsValidator = validators.extend(Draft202012Validator, {"properties": _set_defaults})
-
-
-def _one_line(error: ValidationError) -> str:
-    key = ".".join(str(part) for part in error.absolute_path)
-    if error.validator == "additionalProperties":
-        return _unknown_key(error, key)
-    where = f"config key {key}" if key else "config"
-    return f"{where}: {_reason(error)}; config/README.md lists every key"
-
-
-def _reason(error: ValidationError) -> str:
-    if error.validator == "anyOf" and "source" in str(error.absolute_path):
-        return f"none of {', '.join(SOURCE_KINDS)} is given"
-    described = error.schema.get("description") if isinstance(error.schema, dict) else None
-    reason = f"{error.message} ({described})" if described else error.message
-    return f"{reason}; {_NUMBER_AS_TEXT}" if _is_number_as_text(error) else reason
-
-
-_NUMBER_AS_TEXT = (
-    "YAML reads 1e-3 as text: write it with a point and a sign, 1.0e-3 or 1.0e+9, or in full"
-)
-
-
-def _is_number_as_text(error: ValidationError) -> bool:
-    if error.validator != "type" or not isinstance(error.instance, str):
-        return False
-    try:
-        float(error.instance)
-    except ValueError:
-        return False
-    return True
-
-
-def _unknown_key(error: ValidationError, parent: str) -> str:
-    known = list(error.schema["properties"])
-    name = next(name for name in error.instance if name not in known)
-    close = difflib.get_close_matches(str(name), known, n=1)
-    advice = f"did you mean {close[0]}?" if close else f"known there: {', '.join(known)}"
-    return f"config key {f'{parent}.{name}' if parent else name}: unknown; {advice}"
-
-
-def _problems(config: dict[str, Any]) -> Iterator[str]:
-    yield from _missing_stanzas(config)
-    yield from _vocabulary_problems(config)
-    yield from _tokenizer_problems(config)
-    yield from _ablation_problems(config)
-    yield from _language_problems(config)
-    yield from _source_problems(config)
-    yield from _morphology_problems(config)
-    yield from _task_problems(config)
-    if config["studies"]["enabled"]:
-        yield from _study_problems(config)
-    if config["lm"]["enabled"]:
-        yield from _model_problems(config["lm"], config["tokenizers"])
-        yield from _replay_problems(config)
-        if config["seed"] in config["lm"]["pretraining_seeds"]:
-            yield (
-                f"config key lm.pretraining_seeds: {config['seed']} is the seed of the run's own "
-                "models (config key seed); list further ones"
-            )
-
-
-def _missing_stanzas(config: dict[str, Any]) -> Iterator[str]:
-    for names, section in STANZAS.items():
-        for name in config[names]:
-            if name not in config[section]:
-                have = ", ".join(sorted(config[section])) or "none"
-                yield (
-                    f"config key {names}: {name!r} has no stanza in {section} (there: {have}); "
-                    f"add one or take the name out of the list"
-                )
-
-
-def _vocabulary_problems(config: dict[str, Any]) -> Iterator[str]:
-    sizes = config["vocabulary"]
-    if sizes["initial_size"] < sizes["final_size"]:
-        yield (
-            f"config key vocabulary.initial_size: {sizes['initial_size']} is below "
-            f"vocabulary.final_size ({sizes['final_size']}); SaGe prunes from the one to the other"
-        )
-
-
-def _ablation_problems(config: dict[str, Any]) -> Iterator[str]:
-    """What `sage` would refuse too, but only after hours of Word2Vec."""
-    sage, sizes = config["sage"], config["vocabulary"]
-    pruned = sizes["initial_size"] - sizes["final_size"]
-    needed = min(sage["prune_batch"] * sage["rerank_every"], pruned)
-    if sage["candidates"] < needed:
-        yield (
-            f"config key sage.candidates: {sage['candidates']} is below the {needed} pieces that "
-            "are pruned between two rankings (prune_batch x rerank_every); raise it"
-        )
-    for key, stanza in _readings(config):
-        reading = reading_settings(stanza)
-        if reading["loss"] == "total" and reading["loss_lines"] != "all":
-            yield (
-                f"config key {key}.loss_lines: a total loss is over all lines; set it to all, or "
-                "choose a mean loss"
-            )
-
-
-def _readings(config: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    """Yield the readings of SaGe that are built, by the keys of their stanzas."""
-    for name in config["tokenizers"]:
-        stanza = config["tokenizer_settings"][name]
-        if stanza["method"] == "sage":
-            yield f"tokenizer_settings.{name}", stanza
-    if config["studies"]["enabled"]:
-        for name in config["studies"]["readings"]:
-            if name in config["reading_settings"]:
-                yield f"reading_settings.{name}", config["reading_settings"][name]
-
-
-def _study_problems(config: dict[str, Any]) -> Iterator[str]:
-    studies, known = config["studies"], config["reading_settings"]
-    for name in studies["readings"]:
-        if name not in known:
-            yield (
-                f"config key studies.readings: {name!r} has no stanza in reading_settings (there: "
-                f"{', '.join(sorted(known)) or 'none'}); add one or take the name out of the list"
-            )
-    for name in studies["varied"]:
-        if name not in studies["readings"]:
-            yield f"config key studies.varied: {name!r} is not in studies.readings; add it there"
-    for key, values in studies.get("values", {}).items():
-        for value in values:
-            yield from _value_problems(config, key, value)
-
-
-def _value_problems(config: dict[str, Any], key: str, value: int) -> Iterator[str]:
-    """What a build of the study of sensitivity would refuse after hours of the others."""
-    final = config["vocabulary"]["final_size"]
-    settings = {**config["sage"], "initial_size": config["vocabulary"]["initial_size"], key: value}
-    pruned = settings["initial_size"] - final
-    if pruned < 0:
-        yield (
-            f"config key studies.values.{key}: {value} is below vocabulary.final_size ({final}); "
-            "raise it"
-        )
-    needed = min(settings["prune_batch"] * settings["rerank_every"], pruned)
-    if settings["candidates"] < needed:
-        yield (
-            f"config key studies.values.{key}: with {value}, {needed} pieces are pruned between "
-            f"two rankings, more than the candidates ({settings['candidates']}); choose another"
-        )
-
-
-def _tokenizer_problems(config: dict[str, Any]) -> Iterator[str]:
-    methods = {"external": "path", "sage": "preset"}
-    for name in config["tokenizers"]:
-        stanza = config["tokenizer_settings"][name]
-        needed = methods.get(stanza["method"])
-        if needed and not stanza.get(needed):
-            yield (
-                f"config key tokenizer_settings.{name}.{needed}: missing; "
-                f"method {stanza['method']} needs it"
-            )
-    own = [n for n in config["tokenizers"] if config["tokenizer_settings"][n]["method"] == "bpe"]
-    if own and own != ["bpe"]:
-        yield "config key tokenizers: the tokenizer of method bpe is named bpe, and there is one"
-
-
-def _language_problems(config: dict[str, Any]) -> Iterator[str]:
-    for section in ("domain_settings", "task_settings"):
-        for name, stanza in config[section].items():
-            if stanza["language"] not in config["language_settings"]:
-                yield (
-                    f"config key {section}.{name}.language: no stanza "
-                    f"language_settings.{stanza['language']}"
-                )
-    for name in config["domains"]:
-        if name == "train" or name in config["languages"]:
-            yield f"config key domains: {name!r} is the name of a training corpus; choose another"
-
-
-def _sources(config: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
-    for names in ("languages", "domains"):
-        for name in config[names]:
-            section = STANZAS[names]
-            yield f"{section}.{name}.source", config[section][name]["source"]
-    for name in config["tasks"] if config["lm"]["enabled"] else []:
-        stanza = config["task_settings"][name]
-        for split, source in stanza["source"].items():
-            if split == "train" or not stanza["validation_share"]:
-                yield f"task_settings.{name}.source.{split}", source
-
-
-def missing_files(path: str | Sequence[str]) -> list[str]:
-    """Return those of a source's local files that are not there."""
-    return [file for file in local_files(path) if not Path(file).is_file()]
-
-
-def _source_problems(config: dict[str, Any]) -> Iterator[str]:
-    for key, source in _sources(config):
-        kind = next((kind for kind in SOURCE_KINDS if source.get(kind)), None)
-        if kind is None:
-            yield f"config key {key}: none of {', '.join(SOURCE_KINDS)} is given"
-        elif kind == "path" and (missing := missing_files(source["path"])):
-            yield (
-                f"config key {key}.path: there is no file {missing[0]}; "
-                "paths are relative to the working directory"
-            )
-        elif kind in ("path", "package") and not source.get("format"):
-            yield (
-                f"config key {key}.format: missing; say what the file holds: text, mediawiki, "
-                "conllu, jsonl, parquet, csv, tsv or conll"
-            )
-
-
-def _morphology_problems(config: dict[str, Any]) -> Iterator[str]:
-    for name in config["languages"]:
-        path = config["language_settings"][name].get("morphology", {}).get("path")
-        if path and not Path(path).is_file():
-            yield (
-                f"config key language_settings.{name}.morphology.path: there is no file {path}; "
-                "paths are relative to the working directory"
-            )
-
-
-def _task_problems(config: dict[str, Any]) -> Iterator[str]:
-    needed = {"sequence": ("text", "label"), "tokens": ("tokens", "tags")}
-    for name in config["tasks"]:
-        stanza = config["task_settings"][name]
-        for column in needed[stanza["kind"]]:
-            if column not in stanza["columns"]:
-                yield (
-                    f"config key task_settings.{name}.columns.{column}: missing; "
-                    f"a task of kind {stanza['kind']} needs it"
-                )
-        fitting = fitting_metrics(stanza["kind"], stanza.get("labels"))
-        if stanza["metric"] not in fitting:
-            yield (
-                f"config key task_settings.{name}.metric: {stanza['metric']} does not fit this "
-                f"task; choose one of {', '.join(fitting)}, or check its kind and labels"
-            )
-        yield from _validation_problems(name, stanza)
-
-
-def _validation_problems(name: str, stanza: dict[str, Any]) -> Iterator[str]:
-    """A validation split that is missing, or that a model was trained on."""
-    if stanza["validation_share"]:
-        return
-    train, validation = (stanza["source"].get(split) for split in ("train", "validation"))
-    if validation is None:
-        yield (
-            f"config key task_settings.{name}.source.validation: missing; give a source, or set "
-            f"task_settings.{name}.validation_share to hold out a share of the training rows"
-        )
-    elif train.get("path") and train.get("path") == validation.get("path"):
-        yield (
-            f"config key task_settings.{name}.source: train and validation are the same file; "
-            f"set task_settings.{name}.validation_share to hold out a share of its rows"
-        )
-
-
-def _model_problems(lm: dict[str, Any], tokenizers: list[str]) -> Iterator[str]:
-    for name in lm["tokenizers"]:
-        if name not in tokenizers:
-            yield (
-                f"config key lm.tokenizers: {name!r} is not in tokenizers; "
-                "add it there or take it out here"
-            )
-    pretrain = lm["pretrain"]
-    given = [name for name in BUDGETS if pretrain[name] is not None]
-    if len(given) != 1:
-        yield (
-            f"config key lm.pretrain: exactly one of {', '.join(BUDGETS)} is the budget, here "
-            + (f"{' and '.join(given)}; set the others to null" if given else "none; set one")
-        )
-    if pretrain["hidden"] % pretrain["heads"]:
-        yield (
-            f"config key lm.pretrain.heads: {pretrain['heads']} does not divide hidden "
-            f"({pretrain['hidden']})"
-        )
-    if pretrain["batch"] % pretrain["micro_batch"]:
-        yield (
-            f"config key lm.pretrain.micro_batch: {pretrain['micro_batch']} does not divide batch "
-            f"({pretrain['batch']})"
-        )
-    longest = lm["finetune"]["max_sequence_length"]
-    if longest > pretrain["sequence_length"]:
-        yield (
-            f"config key lm.finetune.max_sequence_length: {longest} is more than the models learn "
-            f"positions for (lm.pretrain.sequence_length: {pretrain['sequence_length']})"
-        )
-
-
-def _replay_problems(config: dict[str, Any]) -> Iterator[str]:
-    """A log to be replayed that is missing, or that the run itself would write over."""
-    key, replay = "config key lm.pretrain.replay", config["lm"]["pretrain"]["replay"]
-    if replay is None:
-        return
-    folder = f"results/{config['run']}/"
-    if os.path.normpath(replay).startswith(os.path.normpath(folder) + os.sep):
-        yield f"{key}: {replay} is a result of this run; give the run another name (config key run)"
-        return
-    for lang, tok in itertools.product(config["languages"], config["lm"]["tokenizers"]):
-        try:
-            path = replay.format(lang=lang, tok=tok)
-        except (KeyError, IndexError, ValueError):
-            yield f"{key}: {replay}: only {{lang}} and {{tok}} can be filled in"
-            return
-        if not Path(path).is_file():
-            yield f"{key}: there is no file {path!r}; name the training_log.parquet of a run"
-            return
-        if not _is_training_log(path):
-            yield f"{key}: {path} is no training log; name the training_log.parquet of a run"
-            return
-
-
-def _is_training_log(path: str) -> bool:
-    import pyarrow.parquet  # not for every planning: a run that replays another is rare
-
-    try:
-        return "learning_rate" in pyarrow.parquet.read_schema(path).names
-    except (OSError, pyarrow.ArrowException):
-        return False

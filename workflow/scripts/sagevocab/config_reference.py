@@ -1,92 +1,81 @@
-"""The reference of the configuration, written from its JSON schema."""
+"""The reference of the configuration: its JSON schema for editors, and its page for readers.
+
+python -m sagevocab.config_reference SCHEMA PAGE
+"""
 
 from __future__ import annotations
 
 import json
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 from typing import Any
 
-import yaml
-
+from sagevocab.config import Configuration
+from sagevocab.settings import resolved, stanza_of
 from sagevocab.state import write_text
 
 HEADER = """\
 # Configuration
 
-Written from `workflow/schemas/config.schema.yaml` by `make docs`; edit the schema, not this page.
+Written by `make docs` from the classes in `workflow/scripts/sagevocab/config.py`; edit those.
 
 {description}
 
     snakemake --configfile config/demo.yaml --cores 2 all
 
-Defaults are the schema's, for keys that no file sets. Keys of a stanza stand under `NAME`.
+Defaults are for keys that no file sets. Keys of a stanza stand under `NAME`.
 
 | key | type | default | what |
 |---|---|---|---|
 """
+_SIGNS = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
 
 
-def config_reference(schema_path: Path) -> str:
-    """Render the schema as one Markdown table, a row for each key in the schema's order."""
-    schema = yaml.safe_load(schema_path.read_text(encoding="utf-8"))
-    rows = [
-        f"| `{key}` | {_type(node)} | {_default(node)} | {_cell(node.get('description', ''))} |"
-        for key, node in _keys(schema, schema)
-    ]
-    return HEADER.format(description=schema["description"]) + "\n".join(rows) + "\n"
+def config_schema() -> str:
+    """Return the JSON schema of the configuration, on one line: it is for programs."""
+    return json.dumps(Configuration.model_json_schema(), ensure_ascii=False) + "\n"
 
 
-def _keys(node: dict[str, Any], schema: dict[str, Any], prefix: str = "") -> Iterator[Row]:
+def config_page() -> str:
+    """Return one Markdown table, a row for each key."""
+    schema = Configuration.model_json_schema()
+    rows = []
+    for key, node in _keys(schema, schema, {}):
+        default = node.get("default")
+        shown = "" if default is None else f"`{json.dumps(default)}`"
+        text = " ".join(node["description"].split()).replace("|", "\\|")
+        rows.append(f"| `{key}` | {_type(node)} | {shown} | {text} |\n")
+    return HEADER.format(description=schema["description"]) + "".join(rows)
+
+
+def _keys(
+    node: dict[str, Any], schema: dict[str, Any], seen: dict[str, str], prefix: str = ""
+) -> Iterator[tuple[str, dict[str, Any]]]:
+    """Yield every key below a node, with its own node; of equal sections the keys of the first."""
+    if stanza := stanza_of(node):
+        yield from _keys(resolved(stanza, schema), schema, seen, f"{prefix}NAME.")
     for name, child in node.get("properties", {}).items():
-        yield from _key(f"{prefix}{name}", child, schema)
-    stanza = node.get("additionalProperties")
-    if isinstance(stanza, dict):
-        yield from _keys(_resolve(stanza, schema), schema, f"{prefix}NAME.")
-
-
-def _key(key: str, node: dict[str, Any], schema: dict[str, Any]) -> Iterator[Row]:
-    node = _resolve(node, schema)
-    yield key, node
-    yield from _keys(node, schema, f"{key}.")
-
-
-def _resolve(node: dict[str, Any], schema: dict[str, Any]) -> dict[str, Any]:
-    """Follow a `$ref`; what stands beside it wins."""
-    if "$ref" not in node:
-        return node
-    name = node["$ref"].rsplit("/", 1)[-1]
-    return {**schema["$defs"][name], **node}
+        key, whole = f"{prefix}{name}", resolved(child, schema)
+        whole["or_null"] = {"type": "null"} in child.get("anyOf", ())
+        first = seen.setdefault(whole["title"], key) if "properties" in whole else key
+        if first != key:
+            yield key, {**whole, "description": f"As `{first}`."}
+            continue
+        yield key, whole
+        yield from _keys(whole, schema, seen, f"{key}.")
 
 
 def _type(node: dict[str, Any]) -> str:
-    if "enum" in node:
-        return " / ".join(f"`{value}`" for value in node["enum"])
-    if "oneOf" in node:
-        return " / ".join(_type(choice) for choice in node["oneOf"])
-    if "const" in node:
-        return f"`{node['const']}`"
-    types = node.get("type", "any")
-    words = " or ".join(types) if isinstance(types, list) else types
-    return f"{words}{_bounds(node)}"
-
-
-def _bounds(node: dict[str, Any]) -> str:
-    signs = {"minimum": "≥", "exclusiveMinimum": ">", "maximum": "≤", "exclusiveMaximum": "<"}
-    bounds = [f"{sign} {node[key]}" for key, sign in signs.items() if key in node]
-    return f", {', '.join(bounds)}" if bounds else ""
-
-
-def _default(node: dict[str, Any]) -> str:
-    if "default" not in node or node["default"] == {}:
-        return ""
-    return f"`{json.dumps(node['default'])}`"
-
-
-def _cell(text: str) -> str:
-    return text.replace("|", "\\|")
+    if choices := node.get("enum") or ([node["const"]] if "const" in node else []):
+        text = " / ".join(f"`{value}`" for value in choices)
+    elif "anyOf" in node:
+        text = " / ".join(_type(one) for one in node["anyOf"] if one != {"type": "null"})
+    else:
+        bounds = [f", {sign} {node[key]}" for key, sign in _SIGNS.items() if key in node]
+        text = node["type"] + "".join(bounds)
+    return f"{text} or null" if node.get("or_null") else text
 
 
 if __name__ == "__main__":
-    write_text(sys.argv[2], config_reference(Path(sys.argv[1])))
+    for path, text in zip(sys.argv[1:], (config_schema(), config_page()), strict=True):
+        write_text(path, text)

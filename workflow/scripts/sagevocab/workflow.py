@@ -54,7 +54,7 @@ def load_config(
         if path.is_file() and not path.samefile(paper):
             _merge(config, _read_config(path))
     _merge(config, given)
-    check_config(config, checkout / "workflow/schemas/config.schema.yaml")
+    check_config(config)
     return config
 
 

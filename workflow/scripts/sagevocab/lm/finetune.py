@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import logging
 import math
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -30,7 +30,8 @@ from sagevocab.errors import UserError
 from sagevocab.lm.encoder import TextEncoder, load_encoder
 from sagevocab.lm.masking import IGNORED
 from sagevocab.lm.model import WEIGHTS, longest_input
-from sagevocab.lm.schedule import BudgetSchedule, PolynomialSchedule, Schedule
+from sagevocab.lm.schedule import Schedule
+from sagevocab.lm.settings import FinetuneSettings
 from sagevocab.lm.tasks import (
     OUTSIDE,
     TRUNCATED,
@@ -63,52 +64,6 @@ from sagevocab.provenance import source_digest
 from sagevocab.state import ResumableState, fingerprint, write_json, write_parquet
 
 log = logging.getLogger(__name__)
-
-
-@dataclass(frozen=True)
-class FinetuneSettings:
-    """The keys of `lm.finetune` but `seeds`; defaults are the paper's (Appendix A).
-
-    It leaves out the epochs: 5 are those of the fine-tuning command of academic-budget-bert (Izsak
-    et al. 2021), the package that it names and whose other settings it repeats.
-    An update sees `batch * accumulation` examples. AdamW's other settings are PyTorch's own.
-    """
-
-    epochs: float = 5
-    max_sequence_length: int = 128
-    batch: int = 16
-    eval_batch: int = 16
-    accumulation: int = 1
-    learning_rate: float = 5e-5
-    weight_decay: float = 0.1
-    max_grad_norm: float = 1.0
-    schedule: str = "polynomial"
-    warmup_steps: int = 50
-
-    @classmethod
-    def from_config(cls, section: dict[str, Any]) -> FinetuneSettings:
-        """Read the section `lm.finetune` of a configuration.
-
-        Raises:
-            UserError: a key is unknown.
-        """
-        known = {field.name for field in fields(cls)}
-        for key in section.keys() - {"seeds"} - known:
-            raise UserError(f"lm.finetune.{key}: no such key; known: {', '.join(sorted(known))}")
-        return cls(**{key: value for key, value in section.items() if key in known})
-
-    def updates_per_epoch(self, examples: int) -> int:
-        """Return the updates of one pass over the examples; the last may see fewer of them."""
-        return math.ceil(examples / (self.batch * self.accumulation))
-
-    def learning_rates(self, examples: int) -> Schedule:
-        """Return the schedule for a number of training examples."""
-        updates = math.ceil(self.epochs * self.updates_per_epoch(examples))
-        if self.schedule == "constant":
-            share = self.warmup_steps / updates
-            return BudgetSchedule(self.learning_rate, share, updates, decay=False)
-        end = 1e-7 if self.schedule == "polynomial" else 0.0
-        return PolynomialSchedule(self.learning_rate, self.warmup_steps, updates, end)
 
 
 @dataclass(frozen=True)

@@ -1,21 +1,29 @@
-"""The keys of `lm.pretrain`, checked."""
+"""The keys of `lm.pretrain` and `lm.finetune`, checked, and the schedules that they ask for."""
 
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, fields
-from typing import Any
+from typing import Annotated, Any, Literal
 
-from sagevocab.errors import UserError
-from sagevocab.lm.schedule import BudgetSchedule
+from pydantic import Field, model_validator
+
+from sagevocab.errors import SettingError
+from sagevocab.lm.schedule import BudgetSchedule, PolynomialSchedule, Schedule
+from sagevocab.settings import (
+    Count,
+    Flag,
+    InnerShare,
+    Natural,
+    NotNegative,
+    Positive,
+    Seeds,
+    Share,
+    settings,
+)
 
 # Keys that change speed and memory, or what is an input of its own (`replay`): a run may be resumed
 # with other values of them, and a finished model needs no other training for them.
 FREE = ("checkpoint_minutes", "replay", "micro_batch", "validation_batch")
-CHOICES = {
-    "schedule": ("linear", "constant"),
-    "precision": ("auto", "fp32", "fp16", "bf16"),
-}
 ARCHITECTURE = (
     "layers",
     "hidden",
@@ -26,46 +34,95 @@ ARCHITECTURE = (
     "attention_dropout",
     "sequence_length",
 )
+_BUDGETS = ("hours", "steps", "tokens")
 
 
-@dataclass(frozen=True)
-class PretrainSettings:
-    """The keys of `lm.pretrain`; defaults are the paper's (Appendix A) or Izsak et al.'s.
+@settings("lm.pretrain")
+class PretrainKeys:
+    """Masked-language-model pretraining of a pre-layer-norm BERT.
 
-    Exactly one of `hours`, `steps` (updates) and `tokens` (positions of the rows trained on) is
-    the budget. Validation runs whenever another `validation_every` of the budget is spent, and at
-    the end. `replay` is a training log whose learning rates replace schedule and budget.
+    Defaults are those of the paper (Appendix A) or of Izsak et al. (2021).
     """
 
-    layers: int = 24
-    hidden: int = 1024
-    heads: int = 16
-    intermediate: int = 4096
-    activation: str = "gelu"
-    dropout: float = 0.1
-    attention_dropout: float = 0.1
-    sequence_length: int = 128
-    mask_rate: float = 0.15
-    batch: int = 4032
-    micro_batch: int = 32
-    learning_rate: float = 1e-3
-    schedule: str = "linear"
-    warmup: float = 0.06
-    weight_decay: float = 0.01
-    adam_beta1: float = 0.9
-    adam_beta2: float = 0.98
-    adam_epsilon: float = 1e-6
-    gradient_clipping: float = 0.0
-    hours: float | None = None
-    steps: int | None = None
-    tokens: int | None = None
-    validation_every: float = 0.05
-    validation_batch: int = 16
-    heldout_lines: int = 1000
-    replay: str | None = None
-    precision: str = "auto"
-    compile: bool = False
-    checkpoint_minutes: float = 30.0
+    layers: Count = Field(24, description="Transformer layers.")
+    hidden: Count = Field(1024, description="Width.")
+    heads: Count = Field(16, description="Attention heads; must divide `hidden`.")
+    intermediate: Count = Field(4096, description="Width of the feed-forward layers.")
+    activation: Literal["gelu", "gelu_new", "relu", "silu"] = Field(
+        "gelu", description="Activation of the feed-forward layers."
+    )
+    dropout: Share = Field(0.1, description="Dropout of hidden states.")
+    attention_dropout: Share = Field(0.1, description="Dropout of attention weights.")
+    sequence_length: Annotated[Count, Field(ge=8, le=8192)] = Field(
+        128, description="Tokens of a training sequence."
+    )
+    mask_rate: InnerShare = Field(0.15, description="Share of tokens to predict.")
+    batch: Count = Field(4032, description="Sequences of an update.")
+    micro_batch: Count = Field(
+        32,
+        description="Sequences that are on a device at once; must divide `batch`. On several "
+        "devices the largest that leaves equal parts, to within one.",
+    )
+    learning_rate: Positive = Field(0.001, description="Peak learning rate.")
+    schedule: Literal["linear", "constant"] = Field(
+        "linear", description="Decay of the learning rate over the budget."
+    )
+    warmup: Share = Field(0.06, description="Share of the budget in which the learning rate rises.")
+    weight_decay: NotNegative = Field(
+        0.01, description="AdamW's decay of weights (not of biases and layer norms)."
+    )
+    adam_beta1: Share = Field(0.9, description="AdamW's first moment.")
+    adam_beta2: Share = Field(0.98, description="AdamW's second moment.")
+    adam_epsilon: Positive = Field(1e-6, description="AdamW's epsilon.")
+    gradient_clipping: NotNegative = Field(
+        0.0, description="Largest norm of a gradient; 0 clips nothing."
+    )
+    hours: Positive | None = Field(
+        None,
+        description="Budget in hours of training. `steps` or `tokens`, where one is set, takes its "
+        "place.",
+    )
+    steps: Count | None = Field(None, description="Budget in updates, instead of hours.")
+    tokens: Count | None = Field(
+        None, description="Budget in tokens (positions of the rows trained on), instead of hours."
+    )
+    validation_every: Annotated[Positive, Field(le=1)] = Field(
+        0.05, description="Share of the budget between two validations; one more ends the run."
+    )
+    validation_batch: Count = Field(16, description="Sequences that are validated at once.")
+    heldout_lines: Natural = Field(
+        1000,
+        description="Held-out lines whose words the model is asked for at each validation; 0 asks "
+        "for none.",
+    )
+    precision: Literal["auto", "fp32", "fp16", "bf16"] = Field(
+        "auto",
+        description="auto takes bf16 on a GPU that computes in it (Ampere and newer), fp16 on "
+        "those before (Volta, Turing), else fp32.",
+    )
+    compile: Flag = Field(False, description="Compile the model with torch.compile.")
+    checkpoint_minutes: Positive = Field(30.0, description="Minutes between two checkpoints.")
+    replay: str | None = Field(
+        None,
+        description="A training_log.parquet whose learning rates, one an update, replace schedule "
+        "and budget: repeats a run whose budget was hours. `{lang}` and `{tok}` in the path are "
+        "filled in.",
+    )
+
+    @model_validator(mode="after")
+    def _parts_divide_their_whole(self) -> PretrainKeys:
+        for key, whole in (("micro_batch", "batch"), ("heads", "hidden")):
+            part, value = getattr(self, key), getattr(self, whole)
+            if value % part:
+                raise SettingError(
+                    key, f"{part} does not divide {whole} ({value}); choose one that does"
+                )
+        return self
+
+
+@settings("lm.pretrain")
+class PretrainSettings(PretrainKeys):
+    """Settings of a pretraining that can be run: exactly one of its budgets is set."""
 
     @classmethod
     def from_config(cls, section: dict[str, Any]) -> PretrainSettings:
@@ -74,32 +131,17 @@ class PretrainSettings:
         Raises:
             UserError: a key is unknown, or values don't fit together.
         """
-        known = {field.name for field in fields(cls)}
-        for key in section:
-            if key not in known:
-                raise UserError(f"lm.pretrain.{key}: no such key; known: {', '.join(known)}")
         return cls(**section)
 
-    def __post_init__(self) -> None:
-        """Refuse values that don't fit together."""
-        budgets = [value for value in (self.hours, self.steps, self.tokens) if value is not None]
-        if len(budgets) != 1 or budgets[0] <= 0:
-            raise UserError(
-                "lm.pretrain.hours, steps, tokens: one of them is the budget; set exactly one, "
-                "above 0, and the others to null"
+    @model_validator(mode="after")
+    def _one_budget(self) -> PretrainSettings:
+        given = [name for name in _BUDGETS if getattr(self, name) is not None]
+        if len(given) != 1:
+            found = f"{' and '.join(given)}; set the others to null" if given else "none; set one"
+            raise SettingError(
+                "", f"exactly one of {', '.join(_BUDGETS)} is the budget, here {found}"
             )
-        for key, known in CHOICES.items():
-            if getattr(self, key) not in known:
-                raise UserError(
-                    f"lm.pretrain.{key}: {getattr(self, key)}; known: {', '.join(known)}"
-                )
-        for key, whole in (("micro_batch", "batch"), ("heads", "hidden")):
-            part, value = getattr(self, key), getattr(self, whole)
-            if value % part:
-                raise UserError(
-                    f"lm.pretrain.{key}: {part} does not divide {whole} ({value}); choose one that "
-                    "does"
-                )
+        return self
 
     def replay_of(self, **names: str) -> str | None:
         """Return `replay` with `names` (lang, tok) filled in.
@@ -110,9 +152,9 @@ class PretrainSettings:
         try:
             return self.replay and self.replay.format(**names)
         except (KeyError, IndexError, ValueError) as error:
-            known = ", ".join(f"{{{name}}}" for name in names)
-            raise UserError(
-                f"lm.pretrain.replay: {self.replay}: only {known} can be filled in"
+            known = " and ".join(f"{{{name}}}" for name in names)
+            raise SettingError(
+                "lm.pretrain.replay", f"{self.replay}: only {known} can be filled in"
             ) from error
 
     def budget_schedule(self) -> BudgetSchedule:
@@ -129,3 +171,63 @@ class PretrainSettings:
             seconds=seconds,
             decay=self.schedule == "linear",
         )
+
+
+@settings("lm.finetune")
+class FinetuneSettings:
+    """Fine-tuning on the tasks. Defaults are those of the paper (Appendix A).
+
+    An update sees `batch * accumulation` examples. AdamW's other settings are PyTorch's own.
+    """
+
+    epochs: Positive = Field(
+        5,
+        description="Passes over a task's training examples. The paper doesn't say; 5 is what the "
+        "package of Izsak et al. (2021), whose scripts it used, fine-tunes with.",
+    )
+    max_sequence_length: Annotated[Count, Field(ge=3)] = Field(
+        128, description="Longest input in tokens; longer ones are truncated."
+    )
+    batch: Count = Field(16, description="Examples of a forward pass.")
+    eval_batch: Count = Field(16, description="Examples that are evaluated at once.")
+    accumulation: Count = Field(1, description="Forward passes of an update.")
+    learning_rate: Positive = Field(5e-5, description="Initial learning rate.")
+    weight_decay: NotNegative = Field(0.1, description="AdamW's decay of weights.")
+    max_grad_norm: NotNegative = Field(
+        1.0, description="Largest norm of a gradient; 0 clips nothing."
+    )
+    schedule: Literal["polynomial", "linear", "constant"] = Field(
+        "polynomial", description="Decay of the learning rate."
+    )
+    warmup_steps: Natural = Field(50, description="Updates in which the learning rate rises.")
+
+    @classmethod
+    def from_config(cls, section: dict[str, Any]) -> FinetuneSettings:
+        """Read the section `lm.finetune` of a configuration; its seeds are for the rules.
+
+        Raises:
+            UserError: a key is unknown.
+        """
+        return cls(**{key: value for key, value in section.items() if key != "seeds"})
+
+    def updates_per_epoch(self, examples: int) -> int:
+        """Return the updates of one pass over the examples; the last may see fewer of them."""
+        return math.ceil(examples / (self.batch * self.accumulation))
+
+    def learning_rates(self, examples: int) -> Schedule:
+        """Return the schedule for a number of training examples."""
+        updates = math.ceil(self.epochs * self.updates_per_epoch(examples))
+        if self.schedule == "constant":
+            share = self.warmup_steps / updates
+            return BudgetSchedule(self.learning_rate, share, updates, decay=False)
+        end = 1e-7 if self.schedule == "polynomial" else 0.0
+        return PolynomialSchedule(self.learning_rate, self.warmup_steps, updates, end)
+
+
+@settings("lm.finetune")
+class FinetuneKeys(FinetuneSettings):
+    """Fine-tuning on the tasks."""
+
+    seeds: Annotated[Seeds, Field(min_length=1)] = Field(
+        [1, 2, 3], description="Seeds of the runs that are averaged."
+    )

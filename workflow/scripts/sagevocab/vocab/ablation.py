@@ -33,29 +33,10 @@ from sagevocab.vocab.decoding import (
 )
 from sagevocab.vocab.pairs import Scores, make_scores
 from sagevocab.vocab.sampling import HIGHEST, Sample, count_lines, sample_keys, sample_limits
+from sagevocab.vocab.settings import READINGS as READINGS
 from sagevocab.vocab.views import TOKENS, View, follow, make_view, no_tokens
 from sagevocab.vocab.words import WordCorpus
 
-# Ways to segment while pruning, and who does so.
-DECODERS = {
-    "greedy": (
-        "longest match from the left in each word: the paper, Section 3; sage-tokenizer 2.0, over "
-        "bytes"
-    ),
-    "merges": (
-        "byte-pair merges, a pruned piece falling apart into the two it was merged from, and so "
-        "on: SaGe 1.0, by sentencepiece's set_vocabulary"
-    ),
-}
-# Ways to read `loss_t`, and who does so.
-READINGS = {
-    "total": "sum over the corpus: the paper, Algorithm 3; sage-tokenizer 2.0",
-    "mean_piece_lines": "mean over the lines that hold the token: nobody; between the two others",
-    "mean_string_lines": (
-        "mean over the lines that hold the piece as a string, token or not (0 where it is none): "
-        "SaGe 1.0, over a sample of 1000 such lines"
-    ),
-}
 _PARTS = 64  # of the corpus, for threads to share
 _CACHE_BYTES = 2 << 30
 
@@ -75,22 +56,6 @@ class Objective:
     reading: str = "total"
     lines: int | None = None
     seed: int = 0
-
-    def __post_init__(self) -> None:
-        """Check the values.
-
-        Raises:
-            UserError: a value is out of bounds, or a total is asked for over a sample.
-        """
-        if self.reading not in READINGS:
-            names = ", ".join(READINGS)
-            raise UserError(f"sage.loss: {self.reading!r} is unknown; choose one of {names}")
-        if self.window < 1:
-            raise UserError(f"sage.window: {self.window} is too small; use 1 or more")
-        if self.lines is not None and self.lines < 1:
-            raise UserError(f"sage.loss_lines: {self.lines} is too small; use 1 or more, or all")
-        if self.lines is not None and self.reading == "total":
-            raise UserError("sage.loss_lines: a total is over all lines; use all, or a mean loss")
 
 
 @dataclass(frozen=True)
@@ -120,8 +85,6 @@ def make_decoder(
     """
     if name == "greedy":
         return GreedyDecoder(code_points(words), build_trie(pieces))
-    if name != "merges":
-        raise UserError(f"sage.decoder: {name!r} is unknown; choose one of {', '.join(DECODERS)}")
     if merges is None:
         raise UserError("sage.decoder: merges needs an initial vocabulary with merges; use greedy")
     return MergeDecoder(merge_words(words, build_merges(pieces, merges)))

@@ -11,7 +11,6 @@ import logging
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -23,6 +22,7 @@ from sagevocab.data.corpus import read_lines
 from sagevocab.errors import UserError
 from sagevocab.state import atomic_path
 from sagevocab.vocab.pieces import WORD_START
+from sagevocab.vocab.settings import TrainingSettings
 from sagevocab.vocab.words import WordCorpus
 
 log = logging.getLogger(__name__)
@@ -36,22 +36,6 @@ RESERVED_CHARACTER = "\u2585"
 THREADS = 16
 _ERRORS_ONLY = 2
 _WORDS_A_TEXT = 1000
-
-
-@dataclass(frozen=True)
-class TrainingSettings:
-    """What sentencepiece is told beside the size; the defaults are its own.
-
-    character_coverage: share of the corpus' characters that become pieces.
-    max_piece_length: in characters.
-    max_sentence_length: in bytes; longer lines are not trained on.
-    normalization: name of the normalisation rule.
-    """
-
-    character_coverage: float = 0.9995
-    max_piece_length: int = 16
-    max_sentence_length: int = 4192
-    normalization: str = "nmt_nfkc"
 
 
 def train_bpe(
@@ -168,8 +152,6 @@ def _explained(error: RuntimeError, size: int, path: str | Path, key: str) -> Us
         return _too_large(size, int(match[1]) - SENTENCEPIECE_SPECIALS, path, key)
     if match := re.search(r"required_chars\. \d+ vs (\d+)", message):
         return _too_small(size, int(match[1]) - SENTENCEPIECE_SPECIALS, path, key)
-    if "character_coverage()" in message:
-        return UserError("vocabulary.character_coverage: sentencepiece takes 0.98 to 1; change it")
     if "sentences_.empty()" in message or "all_chars_count" in message:
         return UserError(f"{path}: has no line with text; give the language a source with text")
     return UserError(f"{path}: sentencepiece cannot train on it: {message}")

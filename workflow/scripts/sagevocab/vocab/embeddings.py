@@ -22,6 +22,7 @@ from sagevocab.errors import UserError
 from sagevocab.provenance import source_digest
 from sagevocab.state import ResumableState, fingerprint, read_npz, write_npz
 from sagevocab.vocab.segment import UNCOVERED, Segmenter
+from sagevocab.vocab.settings import Word2VecSettings
 from sagevocab.vocab.words import WordCorpus
 
 if TYPE_CHECKING:
@@ -32,37 +33,6 @@ log = logging.getLogger(__name__)
 _LONGEST_SENTENCE = 10_000  # tokens; gensim drops without a word what goes beyond
 _TOLD_EVERY = 10.0  # seconds
 _UNSEEN = 0.01  # bound of the vectors of pieces that the corpus does not show
-
-
-@dataclass(frozen=True)
-class Word2VecSettings:
-    """Settings of the skip-gram model; those the paper leaves open are gensim's defaults.
-
-    dimension, window, negative: paper, Appendix A. epochs, sample (threshold of the downsampling
-    of frequent pieces), alpha (first learning rate), shrink_windows (draw each window's size from
-    1..window): gensim. workers: threads; more than one is faster and not reproducible. lines: train
-    on a seeded sample of at most so many lines, or on all.
-    """
-
-    dimension: int = 50
-    window: int = 5
-    negative: int = 15
-    epochs: int = 5
-    sample: float = 1e-3
-    alpha: float = 0.025
-    shrink_windows: bool = True
-    workers: int = 1
-    lines: int | str = "all"
-    seed: int = 1
-
-    def __post_init__(self) -> None:
-        """Check `lines`.
-
-        Raises:
-            UserError: it is neither `all` nor a number above 0.
-        """
-        if self.lines != "all" and (isinstance(self.lines, str) or self.lines < 1):
-            raise UserError(f"word2vec.lines: {self.lines!r} is neither all nor 1 or more; use one")
 
 
 @dataclass(frozen=True)

@@ -12,11 +12,10 @@ from dataclasses import dataclass, field
 from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any
 
-from sagevocab.errors import UserError
 from sagevocab.state import write_json, write_text
 from sagevocab.vocab.hub import greedy_tokenizer, merge_tokenizer, unigram_tokenizer
 from sagevocab.vocab.pieces import FIRST_PIECE_ID, SPECIAL_TOKENS, write_pieces
-from sagevocab.vocab.words import NORMALIZATIONS
+from sagevocab.vocab.settings import WordSettings
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
@@ -48,31 +47,6 @@ class Card:
         for file in files:
             fields["source"] = json.loads(Path(file).read_text(encoding="utf-8"))
         return cls(**fields)
-
-
-@dataclass(frozen=True)
-class WordSettings:
-    """How text becomes words. normalization: sentencepiece's rule. max_word_chars: `▁` included."""
-
-    normalization: str = "nmt_nfkc"
-    max_word_chars: int = 256
-
-    def __post_init__(self) -> None:
-        """Check the values.
-
-        Raises:
-            UserError: there is no such rule, or no character of a word fits beside its `▁`.
-        """
-        if self.normalization not in NORMALIZATIONS:
-            names = ", ".join(NORMALIZATIONS)
-            raise UserError(
-                f"vocabulary.normalization: {self.normalization!r} is unknown; choose one of "
-                f"{names}"
-            )
-        if self.max_word_chars < 2:
-            raise UserError(
-                f"vocabulary.max_word_chars: {self.max_word_chars} is too small; use 2 or more"
-            )
 
 
 def export_greedy(

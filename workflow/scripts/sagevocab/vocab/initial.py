@@ -12,22 +12,20 @@ from sagevocab.errors import UserError
 from sagevocab.provenance import source_digest
 from sagevocab.state import ResumableState, fingerprint
 from sagevocab.vocab.bpe import (
-    TrainingSettings,
     merges_of_model,
     pieces_of_model,
     read_model,
     train_bpe,
     train_unigram,
 )
-from sagevocab.vocab.export import WordSettings
 from sagevocab.vocab.external import check_model, listed_pieces, normalization_of
 from sagevocab.vocab.pieces import read_pieces
+from sagevocab.vocab.settings import TrainingSettings, WordSettings
 
 log = logging.getLogger(__name__)
 
 TRAINERS = {"bpe": train_bpe, "unigram": train_unigram}
 _KEY = "vocabulary.initial_size"
-_SHORTEST_LINE = 64  # bytes; sentencepiece needs some text in a line
 
 
 @dataclass(frozen=True)
@@ -135,14 +133,8 @@ def _with_short_lines(path: Path, folder: Path, max_bytes: int) -> Path:
 def cut_line(line: str, max_bytes: int) -> Iterator[str]:
     """Cut a line into parts of at most `max_bytes` bytes: at spaces, else between characters.
 
-    Raises:
-        UserError: `max_bytes` is too small to cut by.
+    max_bytes: 4 or more, the bytes of the longest character.
     """
-    if max_bytes < _SHORTEST_LINE:
-        raise UserError(
-            f"vocabulary.max_sentence_length: {max_bytes} is too small; "
-            f"use {_SHORTEST_LINE} or more"
-        )
     data = line.encode("utf-8")
     start = 0
     while len(data) - start > max_bytes:

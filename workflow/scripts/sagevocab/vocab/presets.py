@@ -1,4 +1,4 @@
-"""The readings of SaGe that have a name; imports nothing, so that the workflow's rules can ask."""
+"""The presets: readings of SaGe that have a name."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 PRESETS: dict[str, dict[str, Any]] = {
-    # The paper's algorithm (SaGe, its Algorithm 3) as printed.
+    # The paper's Algorithm 3 as printed.
     "algorithm-1": {
         "decoder": "greedy",
         "loss": "total",
@@ -15,7 +15,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "retrain": True,
         "push_back_line_start": False,
     },
-    # How the authors' published code, version 1.0, reads it; docs/deviations.md has what is left.
+    # The published program, SaGe 1.0; docs/deviations.md says what still differs.
     "released-1.0": {
         "decoder": "merges",
         "loss": "mean_string_lines",
@@ -29,10 +29,10 @@ DEFAULT_PRESET = "algorithm-1"
 
 
 def reading_settings(reading: Mapping[str, Any]) -> dict[str, Any]:
-    """Return all that a reading sets: its preset written out, single keys overridden.
+    """Return the values of a reading: those of its preset, with single keys overridden.
 
-    reading: `preset` (the paper's as printed, if left out) and the keys that override it; others
-        (a label, a name) are left out.
+    reading: `preset` (DEFAULT_PRESET if left out) and the keys that override it. Other keys, such
+        as a label, are ignored; so is a key that is None.
 
     Raises:
         KeyError: there is no such preset.
@@ -41,5 +41,5 @@ def reading_settings(reading: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def overrides(reading: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys by which a reading differs from being its preset as it stands."""
-    return {key: reading[key] for key in PRESETS[DEFAULT_PRESET] if key in reading}
+    """Return the keys of a reading that override its preset."""
+    return {key: reading[key] for key in PRESETS[DEFAULT_PRESET] if reading.get(key) is not None}

@@ -17,7 +17,7 @@ from sagevocab.errors import UserError
 from sagevocab.vocab.ablation import AblationLosses, make_decoder
 from sagevocab.vocab.embeddings import Embeddings
 from sagevocab.vocab.pieces import is_single_character
-from sagevocab.vocab.sage import SageSettings
+from sagevocab.vocab.sage import SageSettings, objective_of
 from sagevocab.vocab.words import WordCorpus
 
 log = logging.getLogger(__name__)
@@ -44,7 +44,9 @@ def take_rankings(
     """
     _check(pieces, embeddings, ablations)
     decoder = make_decoder(settings.decoder, corpus.types, pieces, merges)
-    losses = AblationLosses(corpus, pieces, decoder, settings.objective(), threads=settings.threads)
+    losses = AblationLosses(
+        corpus, pieces, decoder, objective_of(settings), threads=settings.threads
+    )
     shared = settings.context_matrix == "shared"
     losses.use_embeddings(embeddings.target, embeddings.target if shared else embeddings.context)
     prunable = np.array([not is_single_character(piece) for piece in pieces])

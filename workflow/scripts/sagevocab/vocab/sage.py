@@ -20,7 +20,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -29,90 +28,21 @@ from sagevocab.errors import UserError
 from sagevocab.provenance import source_digest
 from sagevocab.state import ResumableState, fingerprint
 from sagevocab.vocab.ablation import (
-    DECODERS,
     AblationLosses,
     Objective,
     lowest_first,
     make_decoder,
 )
-from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
+from sagevocab.vocab.embeddings import Embeddings, train_embeddings
 from sagevocab.vocab.pieces import is_single_character
-from sagevocab.vocab.presets import PRESETS
 from sagevocab.vocab.segment import GreedySegmenter, MergeSegmenter, Segmenter
+from sagevocab.vocab.settings import SageSettings, Word2VecSettings, check_pruning
+from sagevocab.vocab.settings import settings_from as settings_from
 from sagevocab.vocab.words import WordCorpus
 
 log = logging.getLogger(__name__)
 
-# Where E_C of Equation 1 comes from, and who does so.
-CONTEXT_MATRICES = {
-    "own": "Word2Vec's output layer: the paper, Section 3",
-    "shared": "E_T again: SaGe 1.0 and sage-tokenizer 2.0",
-}
 Trainer = Callable[[WordCorpus, Segmenter, Word2VecSettings, Path | None], Embeddings]
-
-
-@dataclass(frozen=True)
-class SageSettings:
-    """Settings of SaGe; defaults are the paper's (Section 3, Appendix A).
-
-    final_size: V, pieces left at the end. prune_batch: k, pieces pruned at a time.
-    candidates: M, size of the bottom set. rerank_every: m, batches from one ranking of all pieces
-    to the next. retrain_every: l, re-rankings from one training of embeddings to the next.
-    window: W of Equation 1. decoder: one of `DECODERS`. loss: one of `READINGS`. loss_lines, seed:
-    see `Objective`. context_matrix: one of `CONTEXT_MATRICES`. retrain: train embeddings anew while
-    pruning. push_back_line_start: see above. threads: change no byte of the outcome.
-    """
-
-    final_size: int = 16_000
-    prune_batch: int = 100
-    candidates: int = 1500
-    rerank_every: int = 10
-    retrain_every: int = 4
-    window: int = 5
-    decoder: str = "greedy"
-    loss: str = "total"
-    loss_lines: int | str = "all"
-    context_matrix: str = "own"
-    retrain: bool = True
-    push_back_line_start: bool = False
-    seed: int = 1
-    threads: int = 1
-
-    def __post_init__(self) -> None:
-        """Check the values that do not depend on the vocabulary.
-
-        Raises:
-            UserError: a value is out of bounds or two do not go together.
-        """
-        for key in ("prune_batch", "candidates", "rerank_every", "retrain_every", "threads"):
-            if getattr(self, key) < 1:
-                raise UserError(f"sage.{key}: {getattr(self, key)} is too small; use 1 or more")
-        for key, known in (("decoder", DECODERS), ("context_matrix", CONTEXT_MATRICES)):
-            if (value := getattr(self, key)) not in known:
-                names = ", ".join(known)
-                raise UserError(f"sage.{key}: {value!r} is unknown; choose one of {names}")
-        self.objective()
-
-    def objective(self) -> Objective:
-        """Return which `loss_t` these settings mean."""
-        lines = None if self.loss_lines == "all" else self.loss_lines
-        if isinstance(lines, str):
-            raise UserError(f"sage.loss_lines: {lines!r} is neither all nor a number; use one")
-        return Objective(self.window, self.loss, lines, self.seed)
-
-
-def settings_from(preset: str, **overrides: Any) -> SageSettings:
-    """Return the settings of a preset, single keys overridden.
-
-    Raises:
-        UserError: there is no such preset or key, or the values do not go together.
-    """
-    if preset not in PRESETS:
-        raise UserError(f"sage.preset: {preset!r} is unknown; choose one of {', '.join(PRESETS)}")
-    known = {field.name for field in dataclasses.fields(SageSettings)}
-    if unknown := sorted(overrides.keys() - known):
-        raise UserError(f"sage.{unknown[0]}: is no setting; choose from {', '.join(sorted(known))}")
-    return SageSettings(**{**PRESETS[preset], **overrides})
 
 
 @dataclass(frozen=True)
@@ -188,27 +118,7 @@ def check_sizes(pieces: Sequence[str], settings: SageSettings) -> None:
             f"vocabulary.final_size: {final} is below the {singles} single characters, which are "
             "never pruned; raise it or lower vocabulary.character_coverage"
         )
-    if final > len(pieces):
-        raise UserError(
-            f"vocabulary.final_size: {final} is above the {len(pieces)} initial pieces; lower it "
-            "or start from a larger vocabulary"
-        )
-    check_candidates(len(pieces), settings)
-
-
-def check_candidates(initial_size: int, settings: SageSettings) -> None:
-    """Refuse fewer candidates than are pruned from one ranking to the next.
-
-    Raises:
-        UserError: they run out.
-    """
-    between = settings.prune_batch * settings.rerank_every
-    needed = min(between, initial_size - settings.final_size)
-    if settings.candidates < needed:
-        raise UserError(
-            f"sage.candidates: {settings.candidates} run out before the next ranking; use {needed} "
-            "or more, or lower sage.prune_batch or sage.rerank_every"
-        )
+    check_pruning(len(pieces), settings)
 
 
 def _state(
@@ -234,6 +144,12 @@ def _state(
             dataclasses.asdict(word2vec),
         ),
     )
+
+
+def objective_of(settings: SageSettings) -> Objective:
+    """Return which `loss_t` the settings mean."""
+    lines = None if settings.loss_lines == "all" else settings.loss_lines
+    return Objective(settings.window, settings.loss, lines, settings.seed)
 
 
 class _Progress:
@@ -278,7 +194,7 @@ class _Pruning:
         self._state = state
         decoder = make_decoder(settings.decoder, corpus.types, pieces, merges)
         self._losses = AblationLosses(
-            corpus, pieces, decoder, settings.objective(), threads=settings.threads
+            corpus, pieces, decoder, objective_of(settings), threads=settings.threads
         )
         self._alive = np.ones(len(pieces), dtype=bool)
         self._prunable = np.array([not is_single_character(piece) for piece in pieces])

@@ -30,20 +30,24 @@ from sagevocab.state import (
     write_json,
     write_parquet,
 )
-from sagevocab.vocab.bpe import TrainingSettings
-from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
-from sagevocab.vocab.export import Card, WordSettings, export_greedy
+from sagevocab.vocab.embeddings import Embeddings, train_embeddings
+from sagevocab.vocab.export import Card, export_greedy
 from sagevocab.vocab.initial import TRAINERS, InitialVocabulary, read_initial, train_initial
 from sagevocab.vocab.presets import DEFAULT_PRESET
 from sagevocab.vocab.progress import Listener, Progress, listening
-from sagevocab.vocab.sage import (
+from sagevocab.vocab.sage import build_sage, check_sizes
+from sagevocab.vocab.segment import GreedySegmenter, MergeSegmenter, Segmenter
+from sagevocab.vocab.settings import (
+    DEFAULT_SEED,
+    GROWTH,
     SageSettings,
-    build_sage,
-    check_candidates,
-    check_sizes,
+    TrainingSettings,
+    VocabularyKeys,
+    Word2VecSettings,
+    WordSettings,
+    check_pruning,
     settings_from,
 )
-from sagevocab.vocab.segment import GreedySegmenter, MergeSegmenter, Segmenter
 from sagevocab.vocab.words import Normalizer, WordCorpus
 
 if TYPE_CHECKING:
@@ -51,29 +55,9 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-GROWTH = 1.25  # n: initial size / final size (paper, Section 4)
 _STATES = ("text", "initial", "embeddings", "pruning")
 _LOCK = "sagevocab.lock"
 _MARK = "sagevocab.json"
-_LARGEST = 2**30
-# Setting: its least and largest value; what sentencepiece, gensim and the loops can take.
-_BOUNDS: dict[str, tuple[float, float]] = {
-    "vocabulary.final_size": (1, _LARGEST),
-    "vocabulary.initial_size": (1, _LARGEST),
-    "vocabulary.max_piece_length": (1, 512),
-    "vocabulary.max_sentence_length": (64, _LARGEST),
-    "vocabulary.max_word_chars": (2, _LARGEST),
-    "word2vec.dimension": (1, 10_000),
-    "word2vec.window": (1, 10_000),
-    "word2vec.negative": (1, 10_000),
-    "word2vec.epochs": (1, 1_000_000),
-    "word2vec.sample": (0, 1),
-    "word2vec.alpha": (0, 1),
-    "word2vec.workers": (1, 1024),
-    "sage.window": (1, 10_000),
-    "sage.seed": (0, 2**32 - 1),
-    "sage.threads": (1, 1024),
-}
 
 
 @dataclass(frozen=True)
@@ -95,36 +79,12 @@ class TrainSettings:
         """Check what needs no text, so that nobody waits for a refusal.
 
         Raises:
-            UserError: a value is out of bounds or two do not go together.
+            UserError: two settings do not go together.
         """
-        self._check_bounds()
-        self._check_sizes()
+        if self.initial in TRAINERS:
+            check_pruning(self.initial_size, self.sage)
         if self.initial == "unigram":
             _check_merges(self.sage, None)
-
-    def _check_bounds(self) -> None:
-        vocabulary = {"initial_size": self.initial_size, "final_size": self.sage.final_size}
-        vocabulary |= vars(self.sentencepiece) | vars(self.words)
-        sections = {"vocabulary": vocabulary, "word2vec": vars(self.word2vec)}
-        sections["sage"] = vars(self.sage)
-        for key, (least, largest) in _BOUNDS.items():
-            section, name = key.split(".")
-            value = sections[section][name]
-            if value < least:
-                raise UserError(f"{key}: {value} is too small; use {least} or more")
-            if not value <= largest:  # so that what is no number is refused too
-                raise UserError(f"{key}: {value} is too large; use {largest} or less")
-
-    def _check_sizes(self) -> None:
-        final = self.sage.final_size
-        if self.initial not in TRAINERS:
-            return
-        if final > self.initial_size:
-            raise UserError(
-                f"vocabulary.final_size: {final} is above vocabulary.initial_size "
-                f"({self.initial_size}); SaGe prunes from the one to the other"
-            )
-        check_candidates(self.initial_size, self.sage)
 
     def described(self) -> dict[str, Any]:
         """Return the settings for a record; the number of threads is none of them."""
@@ -175,14 +135,14 @@ class SageVocabulary:
 def train(
     texts: Texts,
     *,
-    vocab_size: int = 16_000,
+    vocab_size: int = VocabularyKeys.final_size,
     initial_size: int | None = None,
     initial: str | Path = "bpe",
     preset: str = DEFAULT_PRESET,
     sage: Mapping[str, Any] | None = None,
     word2vec: Mapping[str, Any] | None = None,
     vocabulary: Mapping[str, Any] | None = None,
-    seed: int = 1,
+    seed: int = DEFAULT_SEED,
     threads: int | None = None,
     encoding_errors: str = "strict",
     language: str = "und",
@@ -201,8 +161,8 @@ def train(
     initial: what to prune: `bpe` or `unigram`, trained on the text by sentencepiece; or the path of
         a list of pieces, a sentencepiece `.model` or a folder with a `pieces.txt`.
     preset: `algorithm-1` (the paper as printed) or `released-1.0` (the program published for it).
-    sage, word2vec, vocabulary: single settings by name, those of `SageSettings`,
-        `Word2VecSettings`, and of `TrainingSettings` and `WordSettings` together.
+    sage, word2vec, vocabulary: single settings by name, those of `vocab.settings.SageSettings`,
+        `Word2VecSettings` and `VocabularyKeys`.
     threads: cores; those at hand if left out. They change no byte of the outcome.
     encoding_errors: `strict`, or `replace` to read what is not UTF-8 as U+FFFD.
     language, name: code and name of the language, for the model card.
@@ -241,15 +201,25 @@ def _train_settings(
 ) -> TrainSettings:
     """Return the settings of a training; sizes: final and initial, None for the paper's growth."""
     final_size, initial_size = sizes
+    if initial_size is None:
+        initial_size = round(GROWTH * final_size)
     cores = _cores() if threads is None else threads
-    overrides = {"final_size": final_size, "seed": seed, "threads": cores}
+    sage = {**sections["sage"], "final_size": final_size, "seed": seed, "threads": cores}
+    vocabulary = {"final_size": final_size, "initial_size": initial_size}
+    checked = dataclasses.asdict(VocabularyKeys(**{**sections["vocabulary"], **vocabulary}))
     return TrainSettings(
         initial=initial,
-        initial_size=round(GROWTH * final_size) if initial_size is None else initial_size,
-        sage=settings_from(preset, **{**sections["sage"], **overrides}),
-        word2vec=_settings(Word2VecSettings, "word2vec", {**sections["word2vec"], "seed": seed}),
-        **_vocabulary_settings(sections["vocabulary"]),
+        initial_size=initial_size,
+        sage=settings_from(preset, **sage),
+        word2vec=Word2VecSettings(**{**sections["word2vec"], "seed": seed}),
+        sentencepiece=_part(TrainingSettings, checked),
+        words=_part(WordSettings, checked),
     )
+
+
+def _part(kind: type, values: Mapping[str, Any]) -> Any:
+    """Make settings of those values that are theirs."""
+    return kind(**{field.name: values[field.name] for field in dataclasses.fields(kind)})
 
 
 def default_state_dir(output: str | Path) -> Path:
@@ -415,26 +385,6 @@ def _silent(progress: Progress) -> None:
 
 def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _settings(kind: type, section: str, values: Mapping[str, Any]) -> Any:
-    known = [one.name for one in dataclasses.fields(kind)]
-    if unknown := sorted(values.keys() - set(known)):
-        raise UserError(f"{section}.{unknown[0]}: is no setting; choose from {', '.join(known)}")
-    return kind(**values)
-
-
-def _vocabulary_settings(values: Mapping[str, Any]) -> dict[str, Any]:
-    """Deal the settings of the section `vocabulary` out; normalisation is of both."""
-    kinds = {"sentencepiece": TrainingSettings, "words": WordSettings}
-    names = {kind: {one.name for one in dataclasses.fields(kind)} for kind in kinds.values()}
-    known = sorted(set().union(*names.values()))
-    if unknown := sorted(values.keys() - set(known)):
-        raise UserError(f"vocabulary.{unknown[0]}: is no setting; choose from {', '.join(known)}")
-    return {
-        part: kind(**{name: values[name] for name in names[kind] & values.keys()})
-        for part, kind in kinds.items()
-    }
 
 
 def _check_language(code: str) -> None:

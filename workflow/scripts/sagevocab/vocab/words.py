@@ -11,6 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
+from typing import get_args
 
 import numpy as np
 import sentencepiece
@@ -21,8 +22,9 @@ from tokenizers import normalizers as hub
 from sagevocab.errors import UserError
 from sagevocab.state import fingerprint, read_npz, write_npz
 from sagevocab.vocab.pieces import WORD_START
+from sagevocab.vocab.settings import Normalization
 
-NORMALIZATIONS = ("nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity")
+NORMALIZATIONS: tuple[str, ...] = get_args(Normalization)
 
 
 class Normalizer:

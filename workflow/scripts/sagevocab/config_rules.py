@@ -1,0 +1,212 @@
+"""What must hold between the sections of a configuration, so that a run does not fail late.
+
+Each rule raises a SettingError with the key, what is wrong with it and what would be right.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sagevocab.data.sources import local_files
+from sagevocab.errors import SettingError
+from sagevocab.lm.settings import PretrainSettings
+from sagevocab.vocab.presets import reading_settings
+from sagevocab.vocab.settings import SageSettings, check_pruning
+
+if TYPE_CHECKING:
+    from sagevocab.config import Configuration, Reading, Section, Source
+
+# Lists of names, the section that holds their stanzas.
+STANZAS = {
+    "languages": "language_settings",
+    "domains": "domain_settings",
+    "tokenizers": "tokenizer_settings",
+    "tasks": "task_settings",
+}
+
+
+def _names_have_stanzas(config: Configuration) -> None:
+    for names, stanzas in STANZAS.items():
+        _check_stanzas(names, getattr(config, names), stanzas, getattr(config, stanzas))
+    if config.studies.enabled:
+        known = config.reading_settings
+        _check_stanzas("studies.readings", config.studies.readings, "reading_settings", known)
+
+
+def _check_stanzas(
+    key: str, names: Sequence[str], section: str, known: Mapping[str, Section]
+) -> None:
+    for name in names:
+        if name not in known:
+            have = ", ".join(sorted(known)) or "none"
+            raise SettingError(
+                key,
+                f"{name!r} has no stanza in {section} (there: {have}); add one or take the name "
+                "out of the list",
+            )
+
+
+def _names_are_known_elsewhere(config: Configuration) -> None:
+    members = [("studies.varied", config.studies.varied, "studies.readings")]
+    if config.lm.enabled:
+        members.append(("lm.tokenizers", config.lm.tokenizers, "tokenizers"))
+    for key, names, other in members if config.studies.enabled else members[1:]:
+        known = config.studies.readings if other == "studies.readings" else config.tokenizers
+        for name in names:
+            if name not in known:
+                raise SettingError(
+                    key, f"{name!r} is not in {other}; add it there or take it out here"
+                )
+    own = [name for name in config.tokenizers if config.tokenizer_settings[name].method == "bpe"]
+    if own and own != ["bpe"]:
+        raise SettingError(
+            "tokenizers", "the tokenizer of method bpe is named bpe, and there is one"
+        )
+
+
+def _pruning_can_be_done(config: Configuration) -> None:
+    sizes, numbers = config.vocabulary, asdict(config.sage)
+    sage = SageSettings(**numbers, final_size=sizes.final_size)
+    check_pruning(sizes.initial_size, sage)
+    for key, stanza in _readings(config):
+        try:
+            SageSettings(**reading_settings(stanza.model_dump()))
+        except SettingError as error:
+            raise SettingError(f"{key}.{error.key.removeprefix('sage.')}", error.reason) from None
+    for key, value in _study_values(config):
+        initial_size = value if key == "initial_size" else sizes.initial_size
+        varied = {} if key == "initial_size" else {key: value}
+        try:
+            check_pruning(
+                initial_size, SageSettings(**{**numbers, **varied}, final_size=sizes.final_size)
+            )
+        except SettingError as error:
+            raise SettingError(f"studies.values.{key}", f"with {value}, {error}") from None
+
+
+def _readings(config: Configuration) -> Iterator[tuple[str, Reading]]:
+    """Yield the readings of SaGe that are built, by the keys of their stanzas."""
+    for name in config.tokenizers:
+        if config.tokenizer_settings[name].method == "sage":
+            yield f"tokenizer_settings.{name}", config.tokenizer_settings[name]
+    for name in config.studies.readings if config.studies.enabled else []:
+        yield f"reading_settings.{name}", config.reading_settings[name]
+
+
+def _study_values(config: Configuration) -> Iterator[tuple[str, int]]:
+    if config.studies.enabled:
+        for key, values in config.studies.values:
+            yield from ((key, value) for value in values)
+
+
+def _languages_are_known(config: Configuration) -> None:
+    for section in ("domain_settings", "task_settings"):
+        for name, stanza in getattr(config, section).items():
+            if stanza.language not in config.language_settings:
+                raise SettingError(
+                    f"{section}.{name}.language", f"no stanza language_settings.{stanza.language}"
+                )
+    for name in config.domains:
+        if name == "train" or name in config.languages:
+            raise SettingError(
+                "domains", f"{name!r} is the name of a training corpus; choose another"
+            )
+
+
+def _local_files_are_there(config: Configuration) -> None:
+    for key, path in _local_paths(config):
+        if missing := missing_files(path):
+            raise SettingError(
+                f"{key}.path",
+                f"there is no file {missing[0]}; paths are relative to the working directory",
+            )
+
+
+def _local_paths(config: Configuration) -> Iterator[tuple[str, str | list[str]]]:
+    """Yield the local files of the texts and tasks that the run uses, by the keys of them."""
+    for key, source in _sources(config):
+        if source.kind == "path":
+            yield key, source.path
+    for name in config.languages:
+        morphology = config.language_settings[name].morphology
+        if morphology and morphology.path:
+            yield f"language_settings.{name}.morphology", morphology.path
+
+
+def _sources(config: Configuration) -> Iterator[tuple[str, Source]]:
+    for names in ("languages", "domains"):
+        for name in getattr(config, names):
+            stanza = getattr(config, STANZAS[names])[name]
+            yield f"{STANZAS[names]}.{name}.source", stanza.source
+    for name in config.tasks if config.lm.enabled else []:
+        for split, source in config.task_settings[name].used_sources().items():
+            yield f"task_settings.{name}.source.{split}", source
+
+
+def missing_files(path: str | Sequence[str]) -> list[str]:
+    """Return those of a source's local files that are not there."""
+    return [file for file in local_files(path) if not Path(file).is_file()]
+
+
+def _models_can_be_trained(config: Configuration) -> None:
+    lm = config.lm
+    if not lm.enabled:
+        return
+    pretrain = PretrainSettings(**asdict(lm.pretrain))
+    if lm.finetune.max_sequence_length > pretrain.sequence_length:
+        raise SettingError(
+            "lm.finetune.max_sequence_length",
+            f"{lm.finetune.max_sequence_length} is more than the models learn positions for "
+            f"(lm.pretrain.sequence_length: {pretrain.sequence_length})",
+        )
+    if config.seed in lm.pretraining_seeds:
+        raise SettingError(
+            "lm.pretraining_seeds",
+            f"{config.seed} is the seed of the run's own models (config key seed); list further "
+            "ones",
+        )
+    if pretrain.replay is not None:
+        _check_replay(config, pretrain)
+
+
+def _check_replay(config: Configuration, pretrain: PretrainSettings) -> None:
+    """Refuse a log that is missing, or that the run itself would write over."""
+    key, replay = "lm.pretrain.replay", os.path.normpath(pretrain.replay)
+    if replay.startswith(os.path.join("results", config.run, "")):
+        raise SettingError(
+            key, f"{replay} is a result of this run; give the run another name (config key run)"
+        )
+    for lang, tok in itertools.product(config.languages, config.lm.tokenizers):
+        path = pretrain.replay_of(lang=lang, tok=tok)
+        if not Path(path).is_file():
+            raise SettingError(
+                key, f"there is no file {path!r}; name the training_log.parquet of a run"
+            )
+        if not _is_training_log(path):
+            raise SettingError(
+                key, f"{path} is no training log; name the training_log.parquet of a run"
+            )
+
+
+def _is_training_log(path: str) -> bool:
+    import pyarrow.parquet  # takes a second, and a run that replays another is rare
+
+    try:
+        return "learning_rate" in pyarrow.parquet.read_schema(path).names
+    except (OSError, pyarrow.ArrowException):
+        return False
+
+
+RULES = (
+    _names_have_stanzas,
+    _pruning_can_be_done,
+    _names_are_known_elsewhere,
+    _languages_are_known,
+    _local_files_are_there,
+    _models_can_be_trained,
+)
