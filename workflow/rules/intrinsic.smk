@@ -72,7 +72,7 @@ rule measure_rankings:
         sage=sage_parameters,
         every=config["analysis"]["ranking_every"],
         merges=library_digest("vocab.bpe"),
-        code=library_digest("vocab.rankings"),
+        code=library_digest("vocab.sage"),
     script:
         "../scripts/measure_rankings.py"
 

@@ -1,15 +1,20 @@
 """SaGe: prune a large vocabulary by contextual loss (paper, Section 3, Algorithm 3).
 
-Batch by batch, the pieces whose ablation costs least leave the vocabulary. All are ranked every
-`rerank_every` batches; in between only the `candidates` lowest of that ranking are considered.
+    until V has `final_size` pieces:
+        every l * m batches: train the embeddings E_T, E_C anew
+        every m batches:     rank all pieces by loss_t; the M lowest are the candidates
+        else:                update the candidates' losses
+        prune the k candidates of lowest loss
 
-Between two re-rankings the candidates' losses are updated, as Algorithm 3 says; or, with
-`push_back_line_start`, the ranking is kept, except that candidates which are the first token of a
-line (a line that counts for their loss) go behind all others, each group in the order of the
-ranking. That is what the released SaGe 1.0 comes to: it re-encodes a line with the candidates as
-the whole vocabulary and skips each occurrence whose left context changed by that. Only at the start
-of a line is there no left context to change; the difference found there is large, all others are 0.
-Who is pushed back is found anew for every batch, in the current segmentation.
+k is `prune_batch`, M `candidates`, m `rerank_every`, l `retrain_every`; `ablation` takes loss_t.
+
+With `push_back_line_start` the candidates' losses are not updated. The ranking is kept, except that
+candidates which are the first token of a line (a line that counts for their loss) go behind all
+others, each group in the order of the ranking. That is what the released SaGe 1.0 comes to: it
+re-encodes a line with the candidates as the whole vocabulary and skips each occurrence whose left
+context changed by that. Only at the start of a line is there no left context to change; the
+difference found there is large, all others are 0. Who is pushed back is found anew for every batch,
+in the current segmentation.
 """
 
 from __future__ import annotations
@@ -35,9 +40,15 @@ from sagevocab.vocab.ablation import (
     lowest_first,
     make_decoder,
 )
-from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
+from sagevocab.vocab.embeddings import (
+    Embeddings,
+    Word2VecSettings,
+    load_state,
+    train_embeddings,
+)
 from sagevocab.vocab.pieces import is_single_character
 from sagevocab.vocab.presets import PRESETS
+from sagevocab.vocab.progress import Listener, Progress, log_progress
 from sagevocab.vocab.segment import GreedySegmenter, MergeSegmenter, Segmenter
 from sagevocab.vocab.words import WordCorpus
 
@@ -48,7 +59,7 @@ CONTEXT_MATRICES = {
     "own": "Word2Vec's output layer: the paper, Section 3",
     "shared": "E_T again: SaGe 1.0 and sage-tokenizer 2.0",
 }
-Trainer = Callable[[WordCorpus, Segmenter, Word2VecSettings, Path | None], Embeddings]
+Trainer = Callable[[WordCorpus, Segmenter, Word2VecSettings, Path | None, Listener], Embeddings]
 
 
 @dataclass(frozen=True)
@@ -141,13 +152,15 @@ def build_sage(
     state_dir: str | Path | None = None,
     *,
     train: Trainer = train_embeddings,
+    progress: Listener = log_progress,
 ) -> SageResult:
     """Prune `pieces` to `settings.final_size`.
 
     merges: of the initial vocabulary by rank, for the decoder `merges`. embeddings: of `pieces`,
     used from batch 0 on. word2vec: for retraining. state_dir: progress is kept there after each
     batch; a killed run of the same things goes on from it to the same bytes, and the caller removes
-    the folder in the end. train: makes the embeddings of a retraining.
+    the folder in the end. train: makes the embeddings of a retraining. progress: called after each
+    batch, and while embeddings are trained.
 
     Raises:
         UserError: the corpus, the sizes or the settings do not go together.
@@ -155,14 +168,71 @@ def build_sage(
     _check(corpus, pieces, embeddings, settings)
     retraining = Path(state_dir) / "retraining" if state_dir is not None else None
     state = _state(state_dir, corpus, pieces, merges, embeddings, settings, word2vec)
-    pruning = _Pruning(corpus, pieces, merges, embeddings, settings, state)
-    progress = _Progress(settings)
+    losses = _losses_of(corpus, pieces, merges, settings)
+    pruning = _Pruning(pieces, merges, losses, embeddings, settings, state)
+    report = _Report(settings, len(pieces), progress)
     while (left := pruning.size - settings.final_size) > 0:
         if pruning.retraining_is_due():
-            pruning.use_embeddings(train(corpus, pruning.segmenter(), word2vec, retraining))
+            trained = train(corpus, pruning.segmenter(), word2vec, retraining, progress)
+            pruning.use_embeddings(trained)
         pruning.prune(min(settings.prune_batch, left))
-        progress.tell(pruning.iteration, pruning.size)
+        report(pruning.iteration, pruning.size)
     return pruning.result()
+
+
+def take_rankings(
+    corpus: WordCorpus,
+    pieces: Sequence[str],
+    merges: Sequence[tuple[str, str]] | None,
+    embeddings: Embeddings,
+    ablations: pd.DataFrame,
+    settings: SageSettings,
+    *,
+    every: int,
+) -> pd.DataFrame:
+    """Return the losses of all prunable pieces left before batch 0, `every`, 2 * `every` ...
+
+    For the paper's remark that the ranking is relatively stable over dozens of batches (Section 3).
+    ablations: of the pruning, as `build_sage` gives them; they tell the vocabulary of every batch.
+    embeddings: of `pieces`, the initial vocabulary, used throughout, so that rankings differ by the
+    vocabulary only. Returns the columns iteration, piece, loss; pieces in their initial order.
+
+    Raises:
+        UserError: the embeddings or the record are of another vocabulary.
+    """
+    if embeddings.pieces != list(pieces):
+        raise UserError("embeddings: are of another vocabulary; take those the pruning began with")
+    if ablations.empty or not set(ablations["piece"]) <= set(pieces):
+        raise UserError("ablations: are of another vocabulary; take those of this pruning")
+    losses = _losses_of(corpus, pieces, merges, settings)
+    shared = settings.context_matrix == "shared"
+    losses.use_embeddings(embeddings.target, embeddings.target if shared else embeddings.context)
+    last, names = int(ablations["iteration"].max()), np.array(pieces, dtype=object)
+    pruned_at = dict(zip(ablations["piece"], ablations["iteration"], strict=True))
+    left_until = np.array([pruned_at.get(piece, last + 1) for piece in pieces])
+    rankings = []
+    for iteration in range(0, last + 1, every):
+        alive = left_until >= iteration
+        wanted = alive & _prunable(pieces)
+        loss = losses.losses(alive, wanted).loss[wanted]
+        columns = {"iteration": iteration, "piece": names[wanted], "loss": loss}
+        rankings.append(pd.DataFrame(columns))
+        log.info("ranking before batch %d: %d pieces", iteration, wanted.sum())
+    return pd.concat(rankings, ignore_index=True)
+
+
+def _losses_of(
+    corpus: WordCorpus,
+    pieces: Sequence[str],
+    merges: Sequence[tuple[str, str]] | None,
+    settings: SageSettings,
+) -> AblationLosses:
+    decoder = make_decoder(settings.decoder, corpus.types, pieces, merges)
+    return AblationLosses(corpus, pieces, decoder, settings.objective(), threads=settings.threads)
+
+
+def _prunable(pieces: Sequence[str]) -> np.ndarray:
+    return np.array([not is_single_character(piece) for piece in pieces])
 
 
 def _check(
@@ -236,30 +306,27 @@ def _state(
     )
 
 
-class _Progress:
-    """Tells how far a pruning is. Batches that rank all pieces take far longer than the others."""
+class _Report:
+    """Tells `progress` how many pieces are pruned, and how long the others will take.
 
-    def __init__(self, settings: SageSettings) -> None:
-        self._settings = settings
-        self._began = self._last = time.monotonic()
-        self._latest: dict[bool, float] = {}  # seconds of the last batch of either kind
+    Batches that rank all pieces take far longer than the others.
+    """
 
-    def tell(self, iteration: int, size: int) -> None:
-        """Log that `iteration` batches are done and `size` pieces left."""
-        now, settings = time.monotonic(), self._settings
-        self._latest[self._ranks(iteration - 1)] = now - self._last
+    def __init__(self, settings: SageSettings, initial_size: int, progress: Listener) -> None:
+        self._settings, self._initial_size, self._progress = settings, initial_size, progress
+        self._last = time.monotonic()
+        self._seconds: dict[bool, float] = {}  # of the last batch that ranked, and that did not
+
+    def __call__(self, iteration: int, size: int) -> None:
+        """Report that `iteration` batches are done and `size` pieces left."""
+        settings, now = self._settings, time.monotonic()
+        self._seconds[(iteration - 1) % settings.rerank_every == 0] = now - self._last
         self._last = now
-        left = -(-(size - settings.final_size) // settings.prune_batch)
-        kinds = [self._ranks(batch) for batch in range(iteration, iteration + left)]
-        known = max(self._latest.values())
-        log.info(
-            "sage: batch %d done, %d pieces left, %.0f s, about %.0f s to go",
-            iteration, size, now - self._began,
-            sum(self._latest.get(kind, known) for kind in kinds),
-        )  # fmt: skip
-
-    def _ranks(self, iteration: int) -> bool:
-        return iteration % self._settings.rerank_every == 0
+        batches = -(-(size - settings.final_size) // settings.prune_batch)
+        to_come = [n % settings.rerank_every == 0 for n in range(iteration, iteration + batches)]
+        left = sum(self._seconds.get(ranks, max(self._seconds.values())) for ranks in to_come)
+        done, total = self._initial_size - size, self._initial_size - settings.final_size
+        self._progress(Progress("pruning", done, total, left))
 
 
 class _Pruning:
@@ -267,21 +334,16 @@ class _Pruning:
 
     def __init__(
         self,
-        corpus: WordCorpus,
         pieces: Sequence[str],
         merges: Sequence[tuple[str, str]] | None,
+        losses: AblationLosses,
         embeddings: Embeddings,
         settings: SageSettings,
         state: ResumableState,
     ) -> None:
         self._pieces, self._merges, self._settings = list(pieces), merges, settings
-        self._state = state
-        decoder = make_decoder(settings.decoder, corpus.types, pieces, merges)
-        self._losses = AblationLosses(
-            corpus, pieces, decoder, settings.objective(), threads=settings.threads
-        )
+        self._losses, self._state = losses, state
         self._alive = np.ones(len(pieces), dtype=bool)
-        self._prunable = np.array([not is_single_character(piece) for piece in pieces])
         # The last ranking or update: candidates in its order, and all pieces' values in it.
         self._candidates = np.zeros(0, dtype=np.int64)
         self._values = {
@@ -301,9 +363,12 @@ class _Pruning:
 
     def retraining_is_due(self) -> bool:
         """Tell whether embeddings are to be trained before the next batch."""
-        period = self._settings.retrain_every * self._settings.rerank_every
-        due = self.iteration % period == 0 and self.iteration != self._trained_at
+        due = self.iteration % self._period == 0 and self.iteration != self._trained_at
         return self._settings.retrain and due
+
+    @property
+    def _period(self) -> int:
+        return self._settings.retrain_every * self._settings.rerank_every
 
     def segmenter(self) -> Segmenter:
         """Return the decoder of this run for the pieces left."""
@@ -343,7 +408,7 @@ class _Pruning:
         """Return the candidates in the order in which they are to go."""
         settings = self._settings
         if self.iteration % settings.rerank_every == 0:
-            self._update(np.flatnonzero(self._alive & self._prunable))
+            self._update(np.flatnonzero(self._alive & _prunable(self._pieces)))
             self._candidates = self._candidates[: settings.candidates]
         elif settings.push_back_line_start:
             opening = self._losses.losses(self._alive, self._mask(self._candidates)).opening
@@ -377,15 +442,20 @@ class _Pruning:
 
     def _restore(self, embeddings: Embeddings) -> None:
         """Go on from the state's last whole batch; without one, begin with `embeddings`."""
-        if (kept := self._state.load("embeddings")) is not None:
-            self._trained_at = int(kept["trained_at"])
-            names = kept["pieces"].tolist()
-            embeddings = Embeddings(names, kept["target"], kept["context"])
-        if (kept := self._state.load("pruning")) is not None:
-            self.iteration = int(kept["iteration"])
-            self._candidates = kept["candidates"]
-            self._values = {name: kept[f"last_{name}"] for name in self._values}
-            self._record = {name: kept[f"pruned_{name}"] for name in self._record}
+        pruned, trained = (load_state(self._state, name) for name in ("pruning", "embeddings"))
+        iteration = 0 if pruned is None else int(pruned["iteration"])
+        trained_at = 0 if trained is None else int(trained["trained_at"])
+        if self._settings.retrain and not iteration - self._period <= trained_at <= iteration:
+            pruned = trained = None  # one of the two was damaged
+        if trained is not None:
+            self._trained_at = trained_at
+            names = trained["pieces"].tolist()
+            embeddings = Embeddings(names, trained["target"], trained["context"])
+        if pruned is not None:
+            self.iteration = iteration
+            self._candidates = pruned["candidates"]
+            self._values = {name: pruned[f"last_{name}"] for name in self._values}
+            self._record = {name: pruned[f"pruned_{name}"] for name in self._record}
             self._alive[self._record["number"]] = False
             log.info("sage: goes on after batch %d, %d pieces left", self.iteration, self.size)
         self._set_embeddings(embeddings)

@@ -15,16 +15,7 @@ from typing import Any
 import numpy as np
 
 from sagevocab.errors import UserError
-from sagevocab.vocab.decoding import (
-    UNCOVERED,
-    Decoder,
-    GreedyDecoder,
-    MergeDecoder,
-    build_merges,
-    build_trie,
-    code_points,
-    merge_words,
-)
+from sagevocab.vocab.decoding import UNCOVERED, Decoder, build_merges, build_trie
 from sagevocab.vocab.pieces import FIRST_PIECE_ID, UNKNOWN_ID, WORD_START, read_pieces
 from sagevocab.vocab.words import Normalizer, split_words
 
@@ -70,7 +61,7 @@ class GreedySegmenter(Segmenter):
 
     def segment_words(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Segment many words: int32 piece numbers one after another, int64[words + 1] offsets."""
-        return GreedyDecoder(code_points(words), self._trie).segment(self._alive)
+        return Decoder.greedy(words, self._trie).segment(self._alive)
 
 
 class MergeSegmenter(Segmenter):
@@ -101,7 +92,7 @@ class MergeSegmenter(Segmenter):
 
     def segment_words(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Segment many words: int32 piece numbers one after another, int64[words + 1] offsets."""
-        decoder: Decoder = MergeDecoder(merge_words(words, self._merges))
+        decoder = Decoder.merging(words, self._merges)
         ids, offsets = decoder.segment(self._numbers[:-1] != UNCOVERED)
         return self._numbers[ids], offsets
 
