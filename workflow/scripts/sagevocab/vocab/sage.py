@@ -36,6 +36,7 @@ from sagevocab.state import ResumableState, fingerprint
 from sagevocab.vocab.ablation import (
     DECODERS,
     AblationLosses,
+    Losses,
     Objective,
     lowest_first,
     make_decoder,
@@ -168,7 +169,7 @@ def build_sage(
     _check(corpus, pieces, embeddings, settings)
     retraining = Path(state_dir) / "retraining" if state_dir is not None else None
     state = _state(state_dir, corpus, pieces, merges, embeddings, settings, word2vec)
-    losses = _losses_of(corpus, pieces, merges, settings)
+    losses = _make_losses(corpus, pieces, merges, settings)
     pruning = _Pruning(pieces, merges, losses, embeddings, settings, state)
     report = _Report(settings, len(pieces), progress)
     while (left := pruning.size - settings.final_size) > 0:
@@ -204,9 +205,8 @@ def take_rankings(
         raise UserError("embeddings: are of another vocabulary; take those the pruning began with")
     if ablations.empty or not set(ablations["piece"]) <= set(pieces):
         raise UserError("ablations: are of another vocabulary; take those of this pruning")
-    losses = _losses_of(corpus, pieces, merges, settings)
-    shared = settings.context_matrix == "shared"
-    losses.use_embeddings(embeddings.target, embeddings.target if shared else embeddings.context)
+    losses = _make_losses(corpus, pieces, merges, settings)
+    _use_embeddings(losses, embeddings, pieces, settings)
     last, names = int(ablations["iteration"].max()), np.array(pieces, dtype=object)
     pruned_at = dict(zip(ablations["piece"], ablations["iteration"], strict=True))
     left_until = np.array([pruned_at.get(piece, last + 1) for piece in pieces])
@@ -221,7 +221,7 @@ def take_rankings(
     return pd.concat(rankings, ignore_index=True)
 
 
-def _losses_of(
+def _make_losses(
     corpus: WordCorpus,
     pieces: Sequence[str],
     merges: Sequence[tuple[str, str]] | None,
@@ -229,6 +229,18 @@ def _losses_of(
 ) -> AblationLosses:
     decoder = make_decoder(settings.decoder, corpus.types, pieces, merges)
     return AblationLosses(corpus, pieces, decoder, settings.objective(), threads=settings.threads)
+
+
+def _use_embeddings(
+    losses: AblationLosses, embeddings: Embeddings, pieces: Sequence[str], settings: SageSettings
+) -> None:
+    """Take embeddings of some of `pieces`; those of the others are 0, and nothing asks for them."""
+    numbers = {piece: number for number, piece in enumerate(pieces)}
+    rows = [numbers[piece] for piece in embeddings.pieces]
+    shape = 2, len(pieces), embeddings.target.shape[1]
+    target, context = np.zeros(shape, dtype=np.float32)
+    target[rows], context[rows] = embeddings.target, embeddings.context
+    losses.use_embeddings(target, target if settings.context_matrix == "shared" else context)
 
 
 def _prunable(pieces: Sequence[str]) -> np.ndarray:
@@ -329,6 +341,17 @@ class _Report:
         self._progress(Progress("pruning", done, total, left))
 
 
+_ROW = np.dtype(
+    [
+        ("iteration", np.int64),  # in which the piece was pruned
+        ("number", np.int64),
+        ("loss", np.float64),
+        ("occurrences", np.int64),
+        ("lines", np.int64),
+    ]
+)
+
+
 class _Pruning:
     """A vocabulary on its way down. Pieces go by their number in the initial vocabulary."""
 
@@ -344,14 +367,8 @@ class _Pruning:
         self._pieces, self._merges, self._settings = list(pieces), merges, settings
         self._losses, self._state = losses, state
         self._alive = np.ones(len(pieces), dtype=bool)
-        # The last ranking or update: candidates in its order, and all pieces' values in it.
-        self._candidates = np.zeros(0, dtype=np.int64)
-        self._values = {
-            "loss": np.zeros(len(pieces)),
-            "occurrences": np.zeros(len(pieces), dtype=np.int64),
-            "lines": np.zeros(len(pieces), dtype=np.int64),
-        }
-        self._record = self._describe(np.zeros(0, dtype=np.int64), 0)
+        self._candidates = np.zeros(0, dtype=_ROW)  # the lowest of the last ranking or update
+        self._pruned = np.zeros(0, dtype=_ROW)  # in order of pruning
         self.iteration = 0
         self._trained_at = 0
         self._restore(embeddings)
@@ -385,60 +402,46 @@ class _Pruning:
 
     def _set_embeddings(self, embeddings: Embeddings) -> None:
         self._embeddings = embeddings
-        numbers = {piece: number for number, piece in enumerate(self._pieces)}
-        rows = [numbers[piece] for piece in embeddings.pieces]
-        target = np.zeros((len(self._pieces), embeddings.target.shape[1]), dtype=np.float32)
-        context = np.zeros_like(target)
-        target[rows], context[rows] = embeddings.target, embeddings.context
-        shared = self._settings.context_matrix == "shared"
-        self._losses.use_embeddings(target, target if shared else context)
+        _use_embeddings(self._losses, embeddings, self._pieces, self._settings)
 
     def prune(self, count: int) -> None:
         """Rank or update, take the `count` lowest candidates away, and keep the progress."""
-        order = self._rank()
-        pruned = order[:count]
-        rows = self._describe(pruned, self.iteration)
-        self._record = {name: np.append(self._record[name], rows[name]) for name in rows}
-        self._alive[pruned] = False
-        self._candidates = self._candidates[self._alive[self._candidates]]
+        pruned = self._rank()[:count]
+        pruned["iteration"] = self.iteration
+        self._pruned = np.append(self._pruned, pruned)
+        self._alive[pruned["number"]] = False
+        self._candidates = self._candidates[self._alive[self._candidates["number"]]]
         self.iteration += 1
-        self._save()
+        state = {"candidates": self._candidates, "pruned": self._pruned}
+        self._state.save("pruning", iteration=np.int64(self.iteration), **state)
 
     def _rank(self) -> np.ndarray:
         """Return the candidates in the order in which they are to go."""
         settings = self._settings
         if self.iteration % settings.rerank_every == 0:
-            self._update(np.flatnonzero(self._alive & _prunable(self._pieces)))
-            self._candidates = self._candidates[: settings.candidates]
+            everything = np.flatnonzero(self._alive & _prunable(self._pieces))
+            self._candidates = self._lowest(everything)[: settings.candidates]
         elif settings.push_back_line_start:
-            opening = self._losses.losses(self._alive, self._mask(self._candidates)).opening
-            return self._candidates[np.argsort(opening[self._candidates] > 0, kind="stable")]
+            numbers = self._candidates["number"]
+            opening = self._losses_of(numbers).opening
+            return self._candidates[np.argsort(opening[numbers] > 0, kind="stable")]
         else:
-            self._update(self._candidates)
-        return self._candidates
+            self._candidates = self._lowest(self._candidates["number"])
+        return self._candidates.copy()
 
-    def _update(self, numbers: np.ndarray) -> None:
-        losses = self._losses.losses(self._alive, self._mask(numbers))
-        self._values = {name: getattr(losses, name) for name in self._values}
-        self._candidates = lowest_first(losses.loss, numbers)
+    def _lowest(self, numbers: np.ndarray) -> np.ndarray:
+        """Take the losses of pieces; return a row for each, the lowest loss first."""
+        losses = self._losses_of(numbers)
+        rows = np.zeros(len(numbers), dtype=_ROW)
+        rows["number"] = lowest_first(losses.loss, numbers)
+        for name in ("loss", "occurrences", "lines"):
+            rows[name] = getattr(losses, name)[rows["number"]]
+        return rows
 
-    def _mask(self, numbers: np.ndarray) -> np.ndarray:
-        mask = np.zeros(len(self._pieces), dtype=bool)
-        mask[numbers] = True
-        return mask
-
-    def _describe(self, numbers: np.ndarray, iteration: int) -> dict[str, np.ndarray]:
-        values = {name: values[numbers] for name, values in self._values.items()}
-        return {"iteration": np.full(len(numbers), iteration), "number": numbers, **values}
-
-    def _save(self) -> None:
-        self._state.save(
-            "pruning",
-            iteration=np.int64(self.iteration),
-            candidates=self._candidates,
-            **{f"last_{name}": values for name, values in self._values.items()},
-            **{f"pruned_{name}": values for name, values in self._record.items()},
-        )
+    def _losses_of(self, numbers: np.ndarray) -> Losses:
+        wanted = np.zeros(len(self._pieces), dtype=bool)
+        wanted[numbers] = True
+        return self._losses.losses(self._alive, wanted)
 
     def _restore(self, embeddings: Embeddings) -> None:
         """Go on from the state's last whole batch; without one, begin with `embeddings`."""
@@ -453,25 +456,16 @@ class _Pruning:
             embeddings = Embeddings(names, trained["target"], trained["context"])
         if pruned is not None:
             self.iteration = iteration
-            self._candidates = pruned["candidates"]
-            self._values = {name: pruned[f"last_{name}"] for name in self._values}
-            self._record = {name: pruned[f"pruned_{name}"] for name in self._record}
-            self._alive[self._record["number"]] = False
+            self._candidates, self._pruned = pruned["candidates"], pruned["pruned"]
+            self._alive[self._pruned["number"]] = False
             log.info("sage: goes on after batch %d, %d pieces left", self.iteration, self.size)
         self._set_embeddings(embeddings)
 
     def result(self) -> SageResult:
         """Return the pieces left, the record of the others, and the embeddings last trained."""
         left = [self._pieces[number] for number in np.flatnonzero(self._alive)]
-        numbers = self._record["number"]
-        ablations = pd.DataFrame(
-            {
-                "iteration": self._record["iteration"],
-                "order": np.arange(len(numbers)),
-                "piece": pd.Series([self._pieces[number] for number in numbers], dtype="str"),
-                "loss": self._record["loss"],
-                "occurrences": self._record["occurrences"],
-                "lines": self._record["lines"],
-            }
-        )
+        ablations = pd.DataFrame({name: self._pruned[name] for name in _ROW.names})
+        names = pd.Series([self._pieces[number] for number in ablations.pop("number")], dtype="str")
+        ablations.insert(1, "order", np.arange(len(names)))
+        ablations.insert(2, "piece", names)
         return SageResult(left, ablations, self._embeddings)
