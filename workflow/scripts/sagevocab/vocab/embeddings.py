@@ -243,7 +243,7 @@ class _Report:
 
 def _restore(model: Word2Vec, state: ResumableState) -> int:
     """Put back what `_keep` kept; return the number of epochs done."""
-    kept = load_state(state, "word2vec")
+    kept = state.load("word2vec")
     if kept is None:
         return 0
     model.wv.vectors[:] = kept["target"]
@@ -251,15 +251,6 @@ def _restore(model: Word2Vec, state: ResumableState) -> int:
     model.random.set_state(("MT19937", kept["random"], *kept["position"].tolist(), 0.0))
     log.info("word2vec: goes on after epoch %d", kept["epochs"])
     return int(kept["epochs"])
-
-
-def load_state(state: ResumableState, name: str) -> dict[str, np.ndarray] | None:
-    """Return what the state keeps under `name`; None, with a warning, if its file is damaged."""
-    try:
-        return state.load(name)
-    except UserError:
-        log.warning("%s: is damaged; the work starts over", state.folder / f"{name}.npz")
-        return None
 
 
 def _keep(model: Word2Vec, epochs: int, state: ResumableState) -> None:

@@ -41,12 +41,7 @@ from sagevocab.vocab.ablation import (
     lowest_first,
     make_decoder,
 )
-from sagevocab.vocab.embeddings import (
-    Embeddings,
-    Word2VecSettings,
-    load_state,
-    train_embeddings,
-)
+from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
 from sagevocab.vocab.pieces import is_single_character
 from sagevocab.vocab.presets import PRESETS
 from sagevocab.vocab.progress import Listener, Progress, log_progress
@@ -380,12 +375,9 @@ class _Pruning:
 
     def retraining_is_due(self) -> bool:
         """Tell whether embeddings are to be trained before the next batch."""
-        due = self.iteration % self._period == 0 and self.iteration != self._trained_at
+        period = self._settings.retrain_every * self._settings.rerank_every
+        due = self.iteration % period == 0 and self.iteration != self._trained_at
         return self._settings.retrain and due
-
-    @property
-    def _period(self) -> int:
-        return self._settings.retrain_every * self._settings.rerank_every
 
     def segmenter(self) -> Segmenter:
         """Return the decoder of this run for the pieces left."""
@@ -412,8 +404,10 @@ class _Pruning:
         self._alive[pruned["number"]] = False
         self._candidates = self._candidates[self._alive[self._candidates["number"]]]
         self.iteration += 1
-        state = {"candidates": self._candidates, "pruned": self._pruned}
-        self._state.save("pruning", iteration=np.int64(self.iteration), **state)
+        iteration = np.int64(self.iteration)
+        self._state.save(
+            "pruning", iteration=iteration, candidates=self._candidates, pruned=self._pruned
+        )
 
     def _rank(self) -> np.ndarray:
         """Return the candidates in the order in which they are to go."""
@@ -445,18 +439,13 @@ class _Pruning:
 
     def _restore(self, embeddings: Embeddings) -> None:
         """Go on from the state's last whole batch; without one, begin with `embeddings`."""
-        pruned, trained = (load_state(self._state, name) for name in ("pruning", "embeddings"))
-        iteration = 0 if pruned is None else int(pruned["iteration"])
-        trained_at = 0 if trained is None else int(trained["trained_at"])
-        if self._settings.retrain and not iteration - self._period <= trained_at <= iteration:
-            pruned = trained = None  # one of the two was damaged
-        if trained is not None:
-            self._trained_at = trained_at
-            names = trained["pieces"].tolist()
-            embeddings = Embeddings(names, trained["target"], trained["context"])
-        if pruned is not None:
-            self.iteration = iteration
-            self._candidates, self._pruned = pruned["candidates"], pruned["pruned"]
+        if (kept := self._state.load("embeddings")) is not None:
+            self._trained_at = int(kept["trained_at"])
+            names = kept["pieces"].tolist()
+            embeddings = Embeddings(names, kept["target"], kept["context"])
+        if (kept := self._state.load("pruning")) is not None:
+            self.iteration = int(kept["iteration"])
+            self._candidates, self._pruned = kept["candidates"], kept["pruned"]
             self._alive[self._pruned["number"]] = False
             log.info("sage: goes on after batch %d, %d pieces left", self.iteration, self.size)
         self._set_embeddings(embeddings)
