@@ -196,21 +196,24 @@ def _fill_trie(codes, offsets, edges, ends):
 def _match_words(codes, offsets, trie):
     """Return the greedy choices of every word, see `Decoder`."""
     first = np.zeros(len(codes) + 1, np.int64)  # by character, where the choices there begin
-    longest = 0
+    longest = 1
     for word in range(len(offsets) - 1):
         longest = max(longest, offsets[word + 1] - offsets[word])
-    found, lengths = np.empty(longest + 1, np.int32), np.empty(longest + 1, np.int32)
+    found, lengths = np.empty(longest, np.int32), np.empty(longest, np.int32)
+    pieces, skips = np.empty(longest, np.int32), np.empty(longest, np.int32)
     for word in range(len(offsets) - 1):
         for at in range(offsets[word], offsets[word + 1]):
             n = _match(codes[at : offsets[word + 1]], trie, found, lengths)
+            if first[at] + n > len(pieces):
+                pieces = np.concatenate((pieces, np.empty_like(pieces)))
+                skips = np.concatenate((skips, np.empty_like(skips)))
             first[at + 1] = first[at] + n
-    pieces, skips = np.empty(first[-1], np.int32), np.empty(first[-1], np.int32)
-    for word in range(len(offsets) - 1):
-        for at in range(offsets[word], offsets[word + 1]):
-            for k in range(_match(codes[at : offsets[word + 1]], trie, found, lengths)):
-                choice = first[at + 1] - 1 - k
-                pieces[choice], skips[choice] = found[k], first[at + lengths[k]] - choice
-    return pieces, skips, first[offsets]
+            pieces[first[at] : first[at + 1]] = found[:n][::-1]
+            skips[first[at] : first[at + 1]] = lengths[:n][::-1]
+    for at in range(len(codes)):
+        for choice in range(first[at], first[at + 1]):  # from characters to choices
+            skips[choice] = first[at + skips[choice]] - choice
+    return pieces[: first[-1]].copy(), skips[: first[-1]].copy(), first[offsets]
 
 
 @njit(cache=True, nogil=True)
