@@ -137,17 +137,6 @@ def test_merges_are_retrained_with_merges():
     assert all(isinstance(segmenter, MergeSegmenter) for segmenter in train.segmenters)
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-def test_threads_change_no_byte(preset):
-    outcomes = []
-    for threads in (1, 2, 4, 8):
-        ours = build(settings_from(preset, **{**SMALL, "threads": threads}))
-        outcomes.append((ours.pieces, ours.ablations))
-    for pieces, ablations in outcomes[1:]:
-        assert pieces == outcomes[0][0]
-        pd.testing.assert_frame_equal(ablations, outcomes[0][1], check_exact=True)
-
-
 class Killed(Exception):  # noqa: N818
     pass
 

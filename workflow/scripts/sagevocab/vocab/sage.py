@@ -10,11 +10,11 @@ k is `prune_batch`, M `candidates`, m `rerank_every`, l `retrain_every`; `ablati
 
 With `push_back_line_start` the candidates' losses are not updated. The ranking is kept, except that
 candidates which are the first token of a line (a line that counts for their loss) go behind all
-others, each group in the order of the ranking. That is what the released SaGe 1.0 comes to: it
-re-encodes a line with the candidates as the whole vocabulary and skips each occurrence whose left
-context changed by that. Only at the start of a line is there no left context to change; the
-difference found there is large, all others are 0. Who is pushed back is found anew for every batch,
-in the current segmentation.
+others, each group in the order of the ranking. Which ones these are is looked up before every
+batch, in the current segmentation. The released SaGe 1.0 does in effect the same: it re-encodes a
+line with the candidates as the whole vocabulary and skips each occurrence whose left context this
+changes. At the start of a line there is no left context; the difference there is large, all others
+are 0.
 """
 
 from __future__ import annotations

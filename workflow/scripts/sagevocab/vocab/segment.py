@@ -31,7 +31,7 @@ __all__ = [
 
 
 class Segmenter(ABC):
-    """A tokenizer's way with a single word.
+    """How one tokenizer segments words.
 
     pieces: the vocabulary, without special tokens, in id order.
     """
@@ -54,7 +54,7 @@ class GreedySegmenter(Segmenter):
     """
 
     def __init__(self, pieces: Sequence[str]) -> None:
-        """Prepare to match `pieces`."""
+        """Take the vocabulary."""
         self.pieces = list(pieces)
         self._trie = build_trie(self.pieces)
         self._alive = np.ones(len(self.pieces), dtype=bool)
@@ -74,9 +74,7 @@ class MergeSegmenter(Segmenter):
     def __init__(
         self, pieces: Sequence[str], merges: Sequence[tuple[str, str]], full_pieces: Sequence[str]
     ) -> None:
-        """Prepare to merge.
-
-        pieces: the vocabulary. merges: by rank. full_pieces: all that `merges` read or make.
+        """Take the vocabulary, the merges by rank, and all pieces that `merges` join or make.
 
         Raises:
             ValueError: `full_pieces` lacks one of `pieces` or a part of a merge.
