@@ -404,9 +404,8 @@ def _find_near(block, changed, starts, window, near):
 
 # --- items
 
-# Columns of an item: its line; its word; which of the view's ablations; the next item of the piece
-# in the line, or -1.
-LINE, WORD, WHICH, NEXT = range(4)
+# line, word: of the block. ablation: of the view. next: the piece's next item in the line, or -1.
+_ITEM = np.dtype([(name, np.int64) for name in ("line", "word", "ablation", "next")])
 
 
 @njit(cache=True, nogil=True)
@@ -421,7 +420,7 @@ def _list_items(block, near, view, other, wanted, seen):
     n = 0
     for kind in block.types:
         n += first[kind + 1] - first[kind]
-    items, n = np.empty((n, 4), np.int64), 0
+    items, n = np.empty(n, _ITEM), 0
     for line in range(len(block.ends) - 1, -1, -1):
         begin, end = _words_of_line(block.ends, line)
         number = block.numbers[line]
@@ -432,8 +431,8 @@ def _list_items(block, near, view, other, wanted, seen):
             for ablation in range(first[kind], first[kind + 1]):
                 piece = pieces[ablation]
                 if marked[piece] == number and wanted[piece]:
-                    items[n, LINE], items[n, WORD], items[n, WHICH] = line, word, ablation
-                    items[n, NEXT] = last[piece] if listed[piece] == number else -1
+                    items[n].line, items[n].word, items[n].ablation = line, word, ablation
+                    items[n].next = last[piece] if listed[piece] == number else -1
                     listed[piece], last[piece] = number, n
                     n += 1
     return items[:n]
@@ -458,8 +457,8 @@ def _mark_pieces(types, begin, end, near, first, pieces, number, marked):
 def _count_items(items, pieces, starts, tokens, sign, occurrences, lines):
     """Count the tokens of the items' pieces, and the lines that hold them."""
     for item in range(len(items)):
-        piece, word = pieces[items[item, WHICH]], items[item, WORD]
-        lines[piece] += sign * (items[item, NEXT] < 0)
+        piece, word = pieces[items[item].ablation], items[item].word
+        lines[piece] += sign * (items[item].next < 0)
         for at in range(starts[word], starts[word + 1]):
             occurrences[piece] += sign * (tokens[at] == piece)
 
@@ -478,10 +477,14 @@ def _count_openings(block, starts, tokens, sample, sign, opening):
 
 # --- places
 
-# Columns of a place: the piece t; where its old tokens start and stop in the block, and where their
-# line does; its first item; where, among the new tokens of all places, the W tokens of the line
-# before it begin, its own begin and end, and the W tokens behind it end; its loss, in units.
-PIECE, START, STOP, LINE_START, LINE_END, ITEM, BEGIN, FIRST, LAST, END, LOSS = range(11)
+# piece: t. item: the first one. start, stop: where the old tokens are in the block; line_start,
+# line_end: where their line is. first, last: where the new tokens are among those of all places;
+# begin, end: where they are with the W tokens of the line before and behind. loss: in units.
+_PLACE = np.dtype(
+    [("piece", np.int64), ("item", np.int64), ("start", np.int64), ("stop", np.int64)]
+    + [("line_start", np.int64), ("line_end", np.int64), ("first", np.int64), ("last", np.int64)]
+    + [("begin", np.int64), ("end", np.int64), ("loss", np.int64)]
+)
 
 
 @njit(cache=True, nogil=True)
@@ -492,23 +495,23 @@ def _join_items(block, items, view, starts, window, sample):
     so a pair meets one place of its piece at most.
     """
     begins, ends = view.begins, view.ends
-    places, n = np.empty((len(items), 11), np.int64), 0
+    places, n = np.empty(len(items), _PLACE), 0
     joined = np.zeros(len(items), np.bool_)
     for item in range(len(items) - 1, -1, -1):
-        line, ablation = items[item, LINE], items[item, WHICH]
+        line, ablation = items[item].line, items[item].ablation
         piece = view.pieces[ablation]
         if joined[item] or not _counts_for(sample, piece, block.numbers[line]):
             continue
         first_word, end_word = _words_of_line(block.ends, line)
-        places[n, LINE_START], places[n, LINE_END] = starts[first_word], starts[end_word]
-        start = stop = starts[items[item, WORD]] + begins[ablation]
-        places[n, PIECE], places[n, ITEM], places[n, START] = piece, item, start
+        places[n].line_start, places[n].line_end = starts[first_word], starts[end_word]
+        start = stop = starts[items[item].word] + begins[ablation]
+        places[n].piece, places[n].item, places[n].start = piece, item, start
         while item >= 0 and start < stop + window:
-            stop = starts[items[item, WORD]] + ends[items[item, WHICH]]
-            joined[item], item = True, items[item, NEXT]
+            stop = starts[items[item].word] + ends[items[item].ablation]
+            joined[item], item = True, items[item].next
             if item >= 0:
-                start = starts[items[item, WORD]] + begins[items[item, WHICH]]
-        places[n, STOP] = stop
+                start = starts[items[item].word] + begins[items[item].ablation]
+        places[n].stop = stop
         n += 1
     return places[:n]
 
@@ -520,29 +523,29 @@ def _write_places(places, items, view, starts, tokens, window):
     offsets, new_tokens = view.new_offsets, view.new_tokens
     room = 3 * window * len(items)
     for item in range(len(items)):
-        room += offsets[items[item, WHICH] + 1] - offsets[items[item, WHICH]]
+        room += offsets[items[item].ablation + 1] - offsets[items[item].ablation]
     new, at = np.empty(room, np.int32), 0
     for place in range(len(places)):
-        stop, item = places[place, START], places[place, ITEM]
-        places[place, BEGIN] = at
-        for source in range(max(places[place, LINE_START], stop - window), stop):
+        stop, item = places[place].start, places[place].item
+        places[place].begin = at
+        for source in range(max(places[place].line_start, stop - window), stop):
             new[at] = tokens[source]
             at += 1
-        places[place, FIRST] = at
-        while stop < places[place, STOP]:
-            ablation, word_start = items[item, WHICH], starts[items[item, WORD]]
+        places[place].first = at
+        while stop < places[place].stop:
+            ablation, word_start = items[item].ablation, starts[items[item].word]
             for source in range(stop, word_start + begins[ablation]):
                 new[at] = tokens[source]
                 at += 1
             for source in range(offsets[ablation], offsets[ablation + 1]):
                 new[at] = new_tokens[source]
                 at += 1
-            stop, item = word_start + ends[ablation], items[item, NEXT]
-        places[place, LAST] = at
-        for source in range(stop, min(places[place, LINE_END], stop + window)):
+            stop, item = word_start + ends[ablation], items[item].next
+        places[place].last = at
+        for source in range(stop, min(places[place].line_end, stop + window)):
             new[at] = tokens[source]
             at += 1
-        places[place, END] = at
+        places[place].end = at
     return new
 
 
@@ -594,17 +597,17 @@ def _sum_old_pairs(places, tokens, window, pairs, scores):
     """
     losses, ahead, behind = pairs
     for place in range(len(places)):
-        start, stop, end = places[place, START], places[place, STOP], places[place, LINE_END]
-        new = places[place, LAST] - places[place, FIRST]
+        start, stop, end = places[place].start, places[place].stop, places[place].line_end
+        new = places[place].last - places[place].first
         reach = window - (new - (stop - start))  # two tokens so far apart will be W apart
         loss = behind[start] - ahead[stop]
-        for i in range(max(places[place, LINE_START], stop - reach), start):
+        for i in range(max(places[place].line_start, stop - reach), start):
             for j in range(stop, min(end, i + reach + 1)):
                 if j - i <= window:
                     loss += losses[i, j - i - 1]
                 else:
                     loss += np.int64(_fill(scores, tokens[i], tokens[j]) & _LOSS_MASK)
-        places[place, LOSS] = loss
+        places[place].loss = loss
 
 
 @njit(cache=True, nogil=True)
@@ -613,26 +616,27 @@ def _sum_new_pairs(places, tokens, window, scores):
     cache, bits = scores.cache, scores.bits
     inside = (np.uint64(1) << bits) - np.uint64(1)
     for place in range(len(places)):
-        loss, first = places[place, LOSS], places[place, FIRST]
-        for i in range(first, places[place, LAST]):
+        loss, first, last = places[place].loss, places[place].first, places[place].last
+        begin, end = places[place].begin, places[place].end
+        for i in range(first, last):
             # Left of the place, then right of i: two new tokens pair once, from the left one.
             skip = i + 1 - first
-            left = max(places[place, BEGIN], min(i - window, first))
-            for at in range(left, min(i + window + 1, places[place, END]) - skip):
+            left = max(begin, min(i - window, first))
+            for at in range(left, min(i + window + 1, end) - skip):
                 j = at + skip * (at >= first)
                 pair = _pair_number(tokens[i], tokens[j])
                 entry = cache[pair & inside]
                 if entry >> _LOSS_BITS != (pair >> bits) + np.uint64(1):
                     entry = _fill(scores, tokens[i], tokens[j])
                 loss += np.int64(entry & _LOSS_MASK)
-        places[place, LOSS] = loss
+        places[place].loss = loss
 
 
 @njit(cache=True, nogil=True)
 def _add_losses(places, sign, high, low):
     """Add each place's loss, `sign` times, to that of its piece."""
     for place in range(len(places)):
-        piece = places[place, PIECE]
-        total = low[piece] + sign * places[place, LOSS]
+        piece = places[place].piece
+        total = low[piece] + sign * places[place].loss
         high[piece] += total >> 32
         low[piece] = total & 0xFFFFFFFF
