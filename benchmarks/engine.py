@@ -20,13 +20,13 @@ import math
 import os
 import platform
 import re
-import statistics
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from statistics import linear_regression, median
 from typing import Any
 
 from sagevocab.errors import UserError
@@ -117,12 +117,12 @@ def pass_row(bench: Bench) -> list[Line]:
     for key, state in (("first", "cache of pair losses empty"), ("filled", "cache filled")):
         runs = bench.passes(bench.threads, bench.lines)
         costs = [run[key] / run["tokens"] * 1e6 for run in runs]
-        seconds = statistics.median(run[key] for run in runs)
+        seconds = median(run[key] for run in runs)
         measured = (
             f"{spread(costs)} s per million tokens ({digits(seconds)} s, {bench.tokens:,} tokens)"
         )
         what = f"one exact pass over all tokens, window 5, {state}"
-        lines.append(Line(what, measured, target, statistics.median(costs)))
+        lines.append(Line(what, measured, target, median(costs)))
     return lines
 
 
@@ -132,8 +132,7 @@ def cores_row(bench: Bench) -> list[Line]:
     lines = []
     for key, state in (("first", "cache empty"), ("filled", "cache filled")):
         one, two = (
-            statistics.median(run[key] for run in bench.passes(threads, bench.lines))
-            for threads in (1, 2)
+            median(run[key] for run in bench.passes(threads, bench.lines)) for threads in (1, 2)
         )
         measured = f"{digits(one / two)}x ({digits(one)} s to {digits(two)} s)"
         lines.append(Line(f"two cores against one, a pass, {state}", measured, target, one / two))
@@ -146,7 +145,7 @@ def loop_row(bench: Bench) -> list[Line]:
     seconds, memory = [run["seconds"] for run in runs], peak(runs)
     what = f"the {bench.sizes()} loop without Word2Vec (k=100, M=1500, m=10)"
     return [
-        Line(what, f"{spread(seconds)} s", Target("at most 120 s", 120), median_of(seconds)),
+        Line(what, f"{spread(seconds)} s", Target("at most 120 s", 120), median(seconds)),
         Line("peak memory of the loop", gigabytes(memory), memory_target(3), memory),
     ]
 
@@ -155,7 +154,7 @@ def every_batch_row(bench: Bench) -> list[Line]:
     """Time the loop with every piece ranked before every batch."""
     runs, usual = bench.loops(every_batch=True), bench.loops(every_batch=False)
     seconds = [run["seconds"] for run in runs]
-    ratio = median_of(seconds) / statistics.median(run["seconds"] for run in usual)
+    ratio = median(seconds) / median(run["seconds"] for run in usual)
     measured = f"{digits(ratio)}x ({spread(seconds)} s, {gigabytes(peak(runs))})"
     target = Target("at most 3x the loop with the paper's m and M", 3)
     return [Line("the same with m=1, M=all: no heuristic left", measured, target, ratio)]
@@ -188,7 +187,7 @@ def growth_row(bench: Bench) -> list[Line]:
     points = []
     for lines in (max(1, round(bench.lines * share)) for share in GROWTH):
         runs = bench.passes(bench.threads, lines)
-        points.append((lines, statistics.median(run["filled"] for run in runs)))
+        points.append((lines, median(run["filled"] for run in runs)))
     slope = exponent(points)
     steps = ", ".join(f"{lines:,}: {digits(seconds)} s" for lines, seconds in points)
     what = "growth of a pass with the lines, cache filled: exponent by least squares on logarithms"
@@ -227,11 +226,10 @@ def whole_row(bench: Bench) -> list[Line]:
         bench.run("whole", number, threads=bench.threads, initial_size=initial, final_size=final)
         for number in range(bench.whole_repeats)
     ]
-    seconds = median_of([run["seconds"] for run in runs])
-    baseline = median_of([run["seconds"] for run in bench.runs("bpe", size=final)])
+    seconds = median([run["seconds"] for run in runs])
+    baseline = median([run["seconds"] for run in bench.runs("bpe", size=final)])
     stages = {
-        name: median_of([run["stages"].get(name, 0.0) for run in runs])
-        for name in runs[0]["stages"]
+        name: median([run["stages"].get(name, 0.0) for run in runs]) for name in runs[0]["stages"]
     }
     shares = ", ".join(
         f"{name} {100 * spent / seconds:.0f}%" for name, spent in stages.items() if name != "start"
@@ -264,11 +262,6 @@ ROWS: dict[str, Callable[[Bench], list[Line]]] = {
 # --- numbers
 
 
-def median_of(values: Sequence[float]) -> float:
-    """Return the median."""
-    return statistics.median(values)
-
-
 def digits(value: float) -> str:
     """Write a number with about three digits."""
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
@@ -278,7 +271,7 @@ def spread(values: Sequence[float]) -> str:
     """Write the median, and the lowest and the highest where there are several values."""
     if len(values) == 1:
         return digits(values[0])
-    return f"{digits(median_of(values))} ({digits(min(values))} to {digits(max(values))})"
+    return f"{digits(median(values))} ({digits(min(values))} to {digits(max(values))})"
 
 
 def peak(runs: Runs) -> float:
@@ -299,7 +292,7 @@ def memory_target(bound: float) -> Target:
 def exponent(points: Sequence[tuple[float, float]]) -> float:
     """Return b of seconds = a * lines^b by least squares on logarithms."""
     logs = [(math.log(lines), math.log(seconds)) for lines, seconds in points]
-    return statistics.linear_regression(*zip(*logs, strict=True)).slope
+    return linear_regression(*zip(*logs, strict=True)).slope
 
 
 def times(count: int) -> str:

@@ -8,7 +8,6 @@ does not count as time, but as memory.
 from __future__ import annotations
 
 import dataclasses
-import re
 import resource
 import sys
 import tempfile
@@ -21,10 +20,15 @@ from typing import Any
 import numpy as np
 
 from sagevocab.data.corpus import read_lines
-from sagevocab.errors import UserError
 from sagevocab.state import fingerprint, write_text
 from sagevocab.vocab.ablation import AblationLosses, Objective, make_decoder
-from sagevocab.vocab.bpe import TrainingSettings, pieces_of_model, read_model, train_bpe
+from sagevocab.vocab.bpe import (
+    TooManyPiecesError,
+    TrainingSettings,
+    pieces_of_model,
+    read_model,
+    train_bpe,
+)
 from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
 from sagevocab.vocab.pieces import is_single_character, read_pieces, write_pieces
 from sagevocab.vocab.progress import Progress
@@ -66,15 +70,10 @@ def prepare(folder: Path, *, text: str, lines: int, size: int) -> Numbers:
 def prepare_large(folder: Path, *, size: int) -> Numbers:
     """Train BPE of `size` pieces, or if sentencepiece refuses, of the largest number it accepts."""
     if not (folder / f"large-{size}.txt").exists():
-        accepted = size
         try:
             _write_bpe(folder, size, f"large-{size}")
-        except UserError as error:
-            largest = re.search(r"largest possible size is (\d+)", str(error))
-            if largest is None:
-                raise
-            accepted = int(largest[1])
-            _write_bpe(folder, accepted, f"large-{size}")
+        except TooManyPiecesError as error:
+            _write_bpe(folder, error.largest, f"large-{size}")
     return {"pieces": len(read_pieces(folder / f"large-{size}.txt"))}
 
 

@@ -1,44 +1,36 @@
 """One pass of ablation losses over all pieces: sage-tokenizer 2.0 beside this library.
 
-    python benchmarks/peers/compare_pass.py --lines FILE --vocabulary pieces.txt --embeddings E.npz
-        [--threads 2] [--peer-lines 10000] [--repeats 3] [--peers .peers]
-
 Both take the same normalised lines, pieces and embeddings (one matrix for both sides), a window of
 2, greedy longest match, the total loss, and as many workers. The passes alternate, and medians are
-compared.
+compared. `engine.py --rows peers` runs this.
 
 The other program segments the text in each pass, and so that it ends in a minute it gets only the
-first `--peer-lines` lines. The library gets these too, and then all of FILE. What it prepares once
-for any number of passes (the corpus as word types, the decoder) is timed by itself; the cache of
-pair losses, which depends on the embeddings, is part of a pass. `ratio` compares the same lines
-(both passes, nothing else), `ratio_with_preparation` adds the preparation to ours, and
-`ratio_per_line` compares a line's share of our pass over all lines.
+first lines. The library gets these too, and then all. What it prepares once for any number of
+passes (the corpus as word types, the decoder) does not count; the cache of pair losses, which
+depends on the embeddings, is part of a pass. `ratio` compares the same lines, `ratio_per_line` a
+line's share of our pass over all lines; `_again` is with the cache filled.
 
-Prints JSON. The other program looks for finished workers once a second: its seconds are whole ones
-and a bit.
+The other program looks for finished workers once a second: its seconds are whole ones and a bit.
 """
 
 from __future__ import annotations
 
-import argparse
 import json
 import statistics
 import subprocess
 import tempfile
 import time
 from collections.abc import Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 from make_environments import FOLDER, python_of
 
-from sagevocab.data.corpus import read_lines
 from sagevocab.state import write_npz, write_text
 from sagevocab.vocab.ablation import AblationLosses, Objective, make_decoder
 from sagevocab.vocab.embeddings import Embeddings
-from sagevocab.vocab.pieces import is_single_character, read_pieces, write_pieces
+from sagevocab.vocab.pieces import is_single_character, write_pieces
 from sagevocab.vocab.words import Normalizer, WordCorpus, split_words
 
 WINDOW = 2
@@ -48,8 +40,7 @@ class OurPass:
     """A corpus made ready; a call takes all losses once and returns the seconds it took."""
 
     def __init__(self, lines: Sequence[str], embeddings: Embeddings, threads: int) -> None:
-        """Prepare `lines`; `seconds` says how long that took."""
-        began = time.perf_counter()
+        """Prepare `lines`."""
         pieces = embeddings.pieces
         corpus = WordCorpus.from_lines(lines, Normalizer())
         decoder = make_decoder("greedy", corpus.types, pieces)
@@ -57,7 +48,6 @@ class OurPass:
         self._target = embeddings.target
         self._wanted = np.array([not is_single_character(piece) for piece in pieces])
         self.lines = corpus.n_lines
-        self.seconds = time.perf_counter() - began
 
     def __call__(self) -> float:
         """Take the losses of all pieces."""
@@ -124,49 +114,13 @@ def compare(
         statistics.median, zip(*rounds, strict=True)
     )
     return {
-        "window": WINDOW,
-        "workers": threads,
-        "repeats": repeats,
         "lines": few.lines,
         "sage_tokenizer_seconds": theirs,
         "ours_seconds": ours,
         "ours_again_seconds": ours_again,
-        "ours_preparation_seconds": few.seconds,
         "ratio": theirs / ours,
         "ratio_again": theirs / ours_again,
-        "ratio_with_preparation": theirs / (ours + few.seconds),
         "all_lines": every.lines,
-        "ours_all_lines_seconds": ours_all,
-        "ours_all_lines_again_seconds": ours_all_again,
-        "ours_all_lines_preparation_seconds": every.seconds,
         "ratio_per_line": (theirs / few.lines) / (ours_all / every.lines),
         "ratio_per_line_again": (theirs / few.lines) / (ours_all_again / every.lines),
     }
-
-
-def main() -> None:
-    """Read the command line, compare, print."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    for option in ("--lines", "--vocabulary", "--embeddings"):
-        parser.add_argument(option, type=Path, required=True)
-    parser.add_argument("--max-lines", type=int, help="read no more of FILE")
-    parser.add_argument("--peers", type=Path, default=FOLDER)
-    for option, default in (("--threads", 2), ("--peer-lines", 10_000), ("--repeats", 3)):
-        parser.add_argument(option, type=int, default=default)
-    arguments = parser.parse_args()
-    embeddings = Embeddings.load(arguments.embeddings)
-    if embeddings.pieces != read_pieces(arguments.vocabulary):
-        parser.error(f"{arguments.embeddings}: is of another vocabulary than --vocabulary")
-    outcome = compare(
-        list(islice(read_lines(arguments.lines), arguments.max_lines)),
-        embeddings,
-        threads=arguments.threads,
-        peer_lines=arguments.peer_lines,
-        repeats=arguments.repeats,
-        peers=arguments.peers,
-    )
-    print(json.dumps(outcome, indent=2))
-
-
-if __name__ == "__main__":
-    main()

@@ -28,6 +28,7 @@ from sagevocab.vocab.train import SageVocabulary
 from scripts_text import lines_in
 
 LINES = lines_in("greek", 120)
+LONGEST = 300  # seconds, of all the trainings that are killed
 ARTEFACTS = ("pieces.txt", "ablations.parquet", "embeddings.npz", "tokenizer.json")
 
 
@@ -69,9 +70,9 @@ class Plan:
 def plans(whole: float) -> list[Plan]:
     """Plan kills of a training that takes `whole` seconds, the same ones each time."""
     chance = random.Random(20)
-    planned = [Plan("run", chance.uniform(0, whole)) for _ in range(8)]
+    planned = [Plan("run", chance.uniform(0, whole)) for _ in range(4)]
     for stage in ("word2vec", "pruning"):
-        planned += [Plan("stage", chance.uniform(0, whole / 10), stage) for _ in range(4)]
+        planned += [Plan("stage", chance.uniform(0, whole / 10), stage) for _ in range(3)]
     planned += [Plan("write", n, "sagevocab.embeddings") for n in (0, 1)]
     planned += [Plan("write", n, "sagevocab.pruning/.pruning") for n in (0, 3)]
     planned += [Plan("write", n, "retraining") for n in (0, 2)]
@@ -180,10 +181,11 @@ def test_killed_again_and_again_it_ends_with_the_same_bytes(tmp_path: Path) -> N
         env={**os.environ, "PYTHONPATH": os.pathsep.join(places), "OMP_NUM_THREADS": "1"},
         capture_output=True,
         text=True,
+        timeout=LONGEST,
     )
     assert done.returncode == 0, done.stderr
     kills = json.loads((tmp_path / "kills.json").read_text(encoding="utf-8"))
-    assert len(kills) >= 20
+    assert len(kills) == len(plans(1))
     met = {kill["met"] for kill in kills}
     assert met >= {"word2vec", "pruning"}
 
@@ -195,9 +197,9 @@ def test_killed_again_and_again_it_ends_with_the_same_bytes(tmp_path: Path) -> N
 def test_the_number_of_threads_changes_no_byte(preset: str, tmp_path: Path) -> None:
     made = [
         bytes_of(train(preset=preset, threads=threads), tmp_path / str(threads))
-        for threads in (1, 2, 4, 8)
+        for threads in (1, 2, 4)
     ]
-    assert made[0] == made[1] == made[2] == made[3]
+    assert made[0] == made[1] == made[2]
 
 
 # --- progress of other circumstances
@@ -228,20 +230,15 @@ def resumed(caplog: pytest.LogCaptureFixture) -> set[str]:
 CHANGED: dict[str, dict[str, Any]] = {
     "seed": {"seed": 2},
     "vocab_size": {"vocab_size": 171},
-    "initial_size": {"initial_size": 259},
     "epochs": {"word2vec": {"epochs": 5}},
-    "alpha": {"word2vec": {"alpha": 0.024}},
     "window": {"sage": {"window": 4}},
-    "prune_batch": {"sage": {"prune_batch": 3}},
     "decoder": {"sage": {"decoder": "merges"}},
-    "loss": {"sage": {"loss": "mean_piece_lines"}},
-    "context_matrix": {"sage": {"context_matrix": "shared"}},
     "max_word_chars": {"vocabulary": {"max_word_chars": 6}},
     "text": {"lines": [*LINES[:-1], LINES[-1] + "α"]},
     "order": {"lines": LINES[::-1]},
 }
 # What prunes otherwise may have the same embeddings to begin with.
-PRUNING_ONLY = {"vocab_size", "window", "prune_batch", "decoder", "loss", "context_matrix"}
+PRUNING_ONLY = {"vocab_size", "window", "decoder"}
 
 
 @pytest.fixture(scope="module")

@@ -122,6 +122,15 @@ def test_a_killed_training_goes_on_to_the_same_bytes(corpus, tmp_path, monkeypat
     assert as_bytes(resumed) == as_bytes(whole)
 
 
+def test_a_damaged_state_is_told_and_training_starts_over(corpus, tmp_path, caplog):
+    train(corpus, state_dir=tmp_path)
+    damaged = tmp_path / "word2vec.npz"
+    damaged.write_bytes(damaged.read_bytes()[:-30])
+    assert as_bytes(train(corpus, state_dir=tmp_path)) == as_bytes(train(corpus))
+    (warning,) = [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
+    assert str(damaged) in warning and "pickle" not in warning
+
+
 def test_progress_under_other_settings_is_not_resumed(corpus, tmp_path):
     train(corpus, Word2VecSettings(**{**vars(SETTINGS), "seed": 9}), tmp_path / "state")
     assert as_bytes(train(corpus, state_dir=tmp_path / "state")) == as_bytes(train(corpus))
@@ -173,13 +182,13 @@ def test_a_sample_of_lines_is_trained_on_as_a_corpus_of_its_own(corpus):
         Word2VecSettings(lines="some")
 
 
-def test_a_long_epoch_tells_how_far_it_is(corpus, monkeypatch, caplog):
+def test_a_long_epoch_tells_how_far_it_is(corpus, monkeypatch):
     lines = ["ab c", "b"] * 1500
-    longer = WordCorpus.from_lines(lines, Normalizer())
-    monkeypatch.setattr(module, "_TOLD_EVERY", 0.0)
-    with caplog.at_level("INFO"):
-        told = train(longer, Word2VecSettings(dimension=2, epochs=2))
-    done = [record.args[0] for record in caplog.records if "epochs done" in record.message]
-    assert done == pytest.approx([1 / 3, 2 / 3, 1, 4 / 3, 5 / 3, 2])
-    monkeypatch.undo()
-    assert as_bytes(told) == as_bytes(train(longer, Word2VecSettings(dimension=2, epochs=2)))
+    longer, heard = WordCorpus.from_lines(lines, Normalizer()), []
+    settings, segmenter = Word2VecSettings(dimension=2, epochs=2), GreedySegmenter(PIECES)
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "_REPORT_EVERY", 0.0)
+        told = train_embeddings(longer, segmenter, settings, progress=heard.append)
+    assert [progress.done for progress in heard] == [0.33, 0.67, 1, 1.33, 1.67, 2]
+    assert {(progress.stage, progress.total) for progress in heard} == {("word2vec", 2)}
+    assert as_bytes(told) == as_bytes(train(longer, settings))

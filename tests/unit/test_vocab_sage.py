@@ -8,9 +8,15 @@ import oracle
 from sage_samples import MERGES, PIECES, SINGLES, SMALL, Trainer, build, make_corpus, vectors_for
 from sagevocab.errors import UserError
 from sagevocab.vocab.embeddings import Word2VecSettings
+from sagevocab.vocab.kernels import sample_keys
 from sagevocab.vocab.presets import PRESETS
-from sagevocab.vocab.sage import SageSettings, build_sage, settings_from
-from sagevocab.vocab.sampling import sample_keys
+from sagevocab.vocab.sage import (
+    SageSettings,
+    _Report,
+    build_sage,
+    settings_from,
+    take_rankings,
+)
 from sagevocab.vocab.segment import MergeSegmenter
 from sagevocab.vocab.words import Normalizer, WordCorpus
 
@@ -131,73 +137,85 @@ def test_merges_are_retrained_with_merges():
     assert all(isinstance(segmenter, MergeSegmenter) for segmenter in train.segmenters)
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-def test_threads_change_no_byte(preset):
-    outcomes = []
-    for threads in (1, 2, 4, 8):
-        ours = build(settings_from(preset, **{**SMALL, "threads": threads}))
-        outcomes.append((ours.pieces, ours.ablations))
-    for pieces, ablations in outcomes[1:]:
-        assert pieces == outcomes[0][0]
-        pd.testing.assert_frame_equal(ablations, outcomes[0][1], check_exact=True)
-
-
 class Killed(Exception):  # noqa: N818
     pass
 
 
-@pytest.mark.parametrize("preset", PRESETS)
-@pytest.mark.parametrize("batches", [1, 2, 3, 4])
-def test_a_killed_run_goes_on_to_the_same_bytes(preset, batches, tmp_path, monkeypatch):
-    from sagevocab.vocab import sage
+class Killer(Trainer):
+    """Kills a run after so many pieces, as its progress says, or instead of a training."""
 
-    settings = settings_from(preset, **{**SMALL, "retrain": True})
-    whole = build(settings)
+    def __init__(self, pruned: int = -1, trainings: int = -1) -> None:
+        super().__init__()
+        self.pruned, self.trainings = pruned, trainings
 
-    def die(_progress, iteration, _size):
-        if iteration == batches:
+    def listen(self, progress) -> None:
+        if progress.done == self.pruned:
             raise Killed
 
-    with monkeypatch.context() as patch:
-        patch.setattr(sage._Progress, "tell", die)
-        with pytest.raises(Killed):
-            build(settings, state_dir=tmp_path)
+    def __call__(self, *args):
+        if len(self.segmenters) == self.trainings:
+            raise Killed
+        return super().__call__(*args)
+
+
+def kill(settings, folder, **when) -> None:
+    killer = Killer(**when)
+    with pytest.raises(Killed):
+        build(settings, train=killer, state_dir=folder, progress=killer.listen)
+
+
+def assert_same(ours, theirs) -> None:
+    assert ours.pieces == theirs.pieces
+    pd.testing.assert_frame_equal(ours.ablations, theirs.ablations, check_exact=True)
+    assert ours.embeddings.pieces == theirs.embeddings.pieces
+    assert ours.embeddings.target.tobytes() == theirs.embeddings.target.tobytes()
+
+
+@pytest.mark.parametrize("preset", PRESETS)
+@pytest.mark.parametrize("batches", [1, 2, 3, 4])
+def test_a_killed_run_goes_on_to_the_same_bytes(preset, batches, tmp_path):
+    settings = settings_from(preset, **{**SMALL, "retrain": True})
+    kill(settings, tmp_path, pruned=2 * batches)
     train = Trainer()
-    resumed = build(settings, train=train, state_dir=tmp_path)
-    assert resumed.pieces == whole.pieces
-    pd.testing.assert_frame_equal(resumed.ablations, whole.ablations, check_exact=True)
-    assert resumed.embeddings.pieces == whole.embeddings.pieces
-    assert resumed.embeddings.target.tobytes() == whole.embeddings.target.tobytes()
+    assert_same(build(settings, train=train, state_dir=tmp_path), build(settings))
     assert len(train.segmenters) == len([batch for batch in (2, 4) if batch >= batches])
 
 
 def test_a_training_that_was_done_is_not_done_again(tmp_path, monkeypatch):
     """Killed between a retraining and the end of its batch, a run goes on with what it learned."""
-    from sagevocab.vocab import sage
-
     settings = settings_from("algorithm-1", **SMALL)
-    prune = sage._Pruning.prune
 
-    def die(pruning, count):
-        if pruning.iteration == 2:
-            raise Killed
-        prune(pruning, count)
+    def die(*_):
+        raise Killed
 
+    kill(settings, tmp_path, pruned=4)
     with monkeypatch.context() as patch:
-        patch.setattr(sage._Pruning, "prune", die)
+        patch.setattr("sagevocab.vocab.sage._Pruning.prune", die)
         with pytest.raises(Killed):
             build(settings, state_dir=tmp_path)
     train = Trainer()
-    resumed = build(settings, train=train, state_dir=tmp_path)
+    assert_same(build(settings, train=train, state_dir=tmp_path), build(settings))
     assert len(train.segmenters) == 1  # before batch 4 only
-    pd.testing.assert_frame_equal(resumed.ablations, build(settings).ablations, check_exact=True)
+
+
+@pytest.mark.parametrize("name", ["pruning", "embeddings"])
+@pytest.mark.parametrize("batches", [3, 4])
+def test_a_damaged_state_is_told_and_the_run_starts_over(name, batches, tmp_path, caplog):
+    settings = settings_from("algorithm-1", **SMALL)
+    kill(settings, tmp_path, pruned=2 * batches)
+    damaged = tmp_path / f"{name}.npz"
+    damaged.write_bytes(damaged.read_bytes()[:-30])
+    # Killed once more, now early, it goes on from the new state, not with what is left of the old.
+    kill(settings, tmp_path, pruned=2)
+    warnings = [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
+    assert len(warnings) == 1 and str(damaged) in warnings[0] and "pickle" not in warnings[0]
+    assert_same(build(settings, state_dir=tmp_path), build(settings))
 
 
 def test_progress_of_another_corpus_is_not_resumed(tmp_path):
     settings = settings_from("algorithm-1", **SMALL)
     build(settings, make_corpus(5), state_dir=tmp_path)
-    resumed, fresh = build(settings, state_dir=tmp_path), build(settings)
-    pd.testing.assert_frame_equal(resumed.ablations, fresh.ablations, check_exact=True)
+    assert_same(build(settings, state_dir=tmp_path), build(settings))
 
 
 def test_presets_are_those_of_the_paper_and_of_the_released_code():
@@ -264,14 +282,56 @@ def test_inputs_that_do_not_go_together_are_told():
         )  # fmt: skip
 
 
-def test_the_time_to_go_tells_rankings_from_other_batches(monkeypatch, caplog):
-    from sagevocab.vocab import sage
-
-    clock = iter([0, 10, 11, 12, 25, 26, 26, 26, 26])
-    monkeypatch.setattr(sage.time, "monotonic", lambda: next(clock))
-    progress = sage._Progress(SageSettings(final_size=4, prune_batch=1, rerank_every=3))
-    with caplog.at_level("INFO"):
-        for iteration in range(1, 6):
-            progress.tell(iteration, 10 - iteration)
+def test_the_time_to_go_tells_rankings_from_other_batches(monkeypatch):
+    clock = iter([0, 10, 11, 12, 25, 26])
+    monkeypatch.setattr("sagevocab.vocab.sage.time.monotonic", lambda: next(clock))
+    heard = []
+    settings = SageSettings(final_size=4, prune_batch=1, rerank_every=3)
+    report = _Report(settings, 10, heard.append)
+    for iteration in range(1, 6):
+        report(iteration, 10 - iteration)
     # Of six batches 0 and 3 rank all pieces: 10 s the first, 13 s the second; the others take 1 s.
-    assert [record.args[3] for record in caplog.records] == [50 + 0, 1 + 10 + 2, 10 + 2, 2, 1]
+    assert [progress.left for progress in heard] == [50, 1 + 10 + 2, 10 + 2, 2, 1]
+    assert [(progress.done, progress.total) for progress in heard] == [(n, 6) for n in range(1, 6)]
+
+
+# --- whole rankings, taken again from the record of a pruning
+
+
+def rankings_of(preset: str, every: int = 1, **overrides):
+    settings = settings_from(preset, **{**SMALL, **overrides}, retrain=False)
+    built = build(settings)
+    taken = take_rankings(
+        make_corpus(), PIECES, MERGES, vectors_for(PIECES), built.ablations, settings, every=every
+    )
+    return built.ablations, taken
+
+
+@pytest.mark.parametrize("preset", ["algorithm-1", "released-1.0"])
+def test_a_ranking_is_the_one_that_the_pruning_went_by(preset):
+    """Where the pruning ranked all pieces, what it recorded is in the ranking, to the last bit."""
+    record, taken = rankings_of(preset)
+    ranked = record[record.iteration % SMALL["rerank_every"] == 0]
+    assert len(ranked) > 2
+    both = ranked.merge(taken, on=["iteration", "piece"], suffixes=("", "_again"))
+    assert len(both) == len(ranked)
+    assert both.loss.tolist() == both.loss_again.tolist()
+
+
+def test_a_ranking_holds_the_prunable_pieces_that_are_left():
+    record, taken = rankings_of("algorithm-1", every=2)
+    assert sorted(set(taken.iteration)) == list(range(0, record.iteration.max() + 1, 2))
+    for iteration, ranking in taken.groupby("iteration"):
+        gone = set(record[record.iteration < iteration].piece)
+        prunable = [p for p in PIECES if len(p.lstrip("▁")) > 1 and p not in gone]
+        assert ranking.piece.tolist() == prunable
+
+
+def test_another_vocabulary_is_told():
+    settings = settings_from("algorithm-1", **SMALL)
+    args = (make_corpus(), PIECES, MERGES)
+    record = pd.DataFrame({"iteration": [0], "piece": ["zz"]})
+    with pytest.raises(UserError, match="ablations: are of another vocabulary"):
+        take_rankings(*args, vectors_for(PIECES), record, settings, every=1)
+    with pytest.raises(UserError, match="embeddings: are of another vocabulary"):
+        take_rankings(*args, vectors_for(PIECES[:-1]), record, settings, every=1)

@@ -7,8 +7,7 @@ from sagevocab.state import write_parquet
 from sagevocab.vocab.bpe import merges_of_model, read_model
 from sagevocab.vocab.embeddings import Embeddings
 from sagevocab.vocab.pieces import read_pieces
-from sagevocab.vocab.rankings import take_rankings
-from sagevocab.vocab.sage import settings_from
+from sagevocab.vocab.sage import settings_from, take_rankings
 from sagevocab.vocab.words import WordCorpus
 
 with job(snakemake):

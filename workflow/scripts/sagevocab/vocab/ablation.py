@@ -1,14 +1,17 @@
-"""Ablation losses: how much Equation 1 grows when one piece leaves the vocabulary.
+"""The loss of Equation 1, and how much it grows when one piece leaves the vocabulary.
 
-    loss_t = L(V without t, C) - L(V, C)        (paper, Section 3, Algorithm 3)
+    L(V, C) = - sum over lines, targets i, contexts j with 0 < |i - j| <= W of
+              log sigma(E_T[x_i] . E_C[x_j])                    (paper, Equation 1)
+    loss_t  = L(V without t, C) - L(V, C)                       (paper, Section 3, Algorithm 3)
 
-exactly, for every piece of interest in one pass over the corpus: `kernels` walks the lines,
-`decoding` knows each word type's tokens with and without a piece, and here the work is shared out,
-summed and read in one of three ways (`READINGS`).
+`AblationLosses` takes loss_t exactly, for every piece t of interest in one pass over the corpus.
+A *view* says how V segments each word type, and how V without t does (`decoding`); `kernels` walks
+the lines; here the lines are shared out among threads, summed, and read in one of three ways
+(`READINGS`).
 
-Asked again after pieces have left, it corrects the sums it has, in the lines and types that show a
-piece that is gone; the sums are of whole numbers, so that these are the same as sums taken afresh.
-Any number of threads gives the same bytes for the same reason.
+Asked again after pieces have left, it corrects the sums it has: only lines with a word type that
+showed a piece that is gone have changed. All sums are of whole numbers, so that neither this nor
+the number of threads changes a byte.
 """
 
 from __future__ import annotations
@@ -20,21 +23,10 @@ from dataclasses import dataclass
 import numpy as np
 
 from sagevocab.errors import UserError
-from sagevocab.vocab import kernels, places
-from sagevocab.vocab.decoding import (
-    Decoder,
-    GreedyDecoder,
-    MergeDecoder,
-    build_merges,
-    build_trie,
-    code_points,
-    list_within,
-    merge_words,
-)
-from sagevocab.vocab.pairs import Scores, make_scores
-from sagevocab.vocab.sampling import HIGHEST, Sample, count_lines, sample_keys, sample_limits
+from sagevocab.vocab import kernels
+from sagevocab.vocab.decoding import Decoder, build_merges, build_trie
+from sagevocab.vocab.kernels import Lines, Sample, Scores, Sums, View
 from sagevocab.vocab.settings import READINGS as READINGS
-from sagevocab.vocab.views import TOKENS, View, follow, make_view, no_tokens
 from sagevocab.vocab.words import WordCorpus
 
 _PARTS = 64  # of the corpus, for threads to share
@@ -84,16 +76,17 @@ def make_decoder(
         UserError: there is no such decoder, or `merges` are wanted and not given.
     """
     if name == "greedy":
-        return GreedyDecoder(code_points(words), build_trie(pieces))
+        return Decoder.greedy(words, build_trie(pieces))
     if merges is None:
         raise UserError("sage.decoder: merges needs an initial vocabulary with merges; use greedy")
-    return MergeDecoder(merge_words(words, build_merges(pieces, merges)))
+    return Decoder.merging(words, build_merges(pieces, merges))
 
 
 class AblationLosses:
     """Ablation losses of any part of a full vocabulary over one corpus.
 
-    Pieces go by their number in the full vocabulary, and masks say which of them are left.
+    Outside, pieces go by their number in the full vocabulary, and masks say which of them are left.
+    Inside they go by rank of frequency, so that those most met lie together in memory.
     """
 
     def __init__(
@@ -111,90 +104,79 @@ class AblationLosses:
         decoder: made for `corpus.types` and `pieces`.
         cache_bytes: the most memory that pair losses may take; changes no byte of the outcome.
         """
-        self._corpus = corpus
-        self._decoder = decoder
         self._objective = objective
         self._threads = threads
-        self._n_pieces = len(pieces)
         self._cache_bytes = cache_bytes
+        self._n_types, self._n_pieces = len(corpus.types), len(pieces)
+        self._whole = Lines(corpus.tokens, corpus.line_offsets, 0)
         self._parts = _split(corpus)
         characters = _longest_line(corpus, self._parts)  # no line has more tokens
         self._line_pairs = characters * min(objective.window, characters)
         self._scores: Scores | None = None
         self._last: _Taken | None = None
-        self._rank = self._rank_by_frequency()
-        self._order = np.argsort(self._rank[:-1])
-        keys = sample_keys(self._n_pieces, objective.seed)[self._order]
-        self._sample = Sample(keys, np.full(self._n_pieces, HIGHEST))
+        self._order = _by_frequency(corpus, decoder, len(pieces))  # int64[rank], a piece's number
+        self._rank = np.argsort(self._order).astype(np.int32)
+        self._decoder = decoder.renumbered(self._rank)
+        keys = kernels.sample_keys(len(pieces), objective.seed)[self._order]
+        self._sample = Sample(keys, np.full(len(pieces), kernels.HIGHEST))
         if objective.reading == "mean_string_lines":
-            self._string_lines = self._count_string_lines(pieces)
+            self._string_lines = self._count_string_lines(corpus, pieces)
 
     def use_embeddings(self, target: np.ndarray, context: np.ndarray) -> None:
         """Take E_T and E_C (float[pieces, dimensions]) for the passes that follow."""
         self._scores = self._last = None  # their memory is free before it is taken again
-        self._scores = make_scores(
+        self._scores = kernels.make_scores(
             target[self._order], context[self._order], self._cache_bytes, self._line_pairs
         )
-
-    def total(self, alive: np.ndarray) -> float:
-        """Return L(V, C), Equation 1, for the pieces that are `alive` (bool[pieces])."""
-        tokens = make_view(self._decoder, alive, np.zeros_like(alive), self._rank).tokens
-        window, scores = self._objective.window, self._embeddings()
-        with ThreadPoolExecutor(self._threads) as pool:
-            losses = pool.map(
-                lambda lines: kernels.total_loss(lines, tokens, window, scores), self._parts
-            )
-            return sum(losses)
 
     def losses(self, alive: np.ndarray, wanted: np.ndarray) -> Losses:
         """Return the losses of the pieces that are `wanted`, in the vocabulary `alive`.
 
         Both are bool[pieces]. A piece without occurrences has loss 0.
         """
+        alive, wanted = alive[self._order], wanted[self._order]
+        tokens = self._decoder.segment(alive)
+        view = View(*tokens, *self._decoder.ablate(alive, wanted, tokens))
         last = self._last
         if last is None or (wanted & ~last.wanted).any() or (alive & ~last.alive).any():
-            view = make_view(self._decoder, alive, wanted, self._rank)
-            types = len(self._corpus.types)
-            before, news = no_tokens(types), np.full(types, TOKENS)
-            sums = kernels.Sums(*np.zeros((5, self._n_pieces), np.int64))
+            before, changed = _no_tokens(self._n_types), np.full(self._n_types, kernels.TOKENS)
+            sums = kernels.zero_sums(self._n_pieces)
         else:
             before, sums = last.view, last.sums
-            gone = last.alive & ~alive
-            view, news = follow(before, gone, self._decoder, alive, wanted, self._rank)
-        sums = self._correct(sums, news, before, view, wanted)
+            changed = kernels.find_changed(before, last.alive & ~alive, wanted)
+        sums = self._correct(sums, changed, before, view, wanted)
         if not self._sampled_by_token():
-            self._last = _Taken(alive.copy(), wanted.copy(), view, sums)
+            self._last = _Taken(alive, wanted, view, sums)
         return self._read(sums, wanted)
 
     def _correct(
-        self, sums: kernels.Sums, news: np.ndarray, before: View, after: View, wanted: np.ndarray
-    ) -> kernels.Sums:
+        self, sums: Sums, changed: np.ndarray, before: View, after: View, wanted: np.ndarray
+    ) -> Sums:
         """Correct sums from one view to another, the corpus shared out among the threads."""
-        scores, window, sample = self._embeddings(), self._objective.window, self._sample_of(after)
-        by_rank, parts = wanted[self._order], list(self._parts)
+        if self._scores is None:
+            raise ValueError("use_embeddings comes before the first pass")
+        sample = self._sample
+        if self._sampled_by_token():
+            sample = self._draw(after.pieces, after.first)
+        window, scores, parts = self._objective.window, self._scores, iter(self._parts)
 
-        def work(_: int) -> kernels.Sums:
-            mine = kernels.Sums(*np.zeros((5, self._n_pieces), np.int64))
-            while parts:
-                try:
-                    lines = parts.pop()
-                except IndexError:  # another thread took the last one
-                    break
+        def work(_: int) -> Sums:
+            mine = kernels.zero_sums(self._n_pieces)
+            for lines in parts:  # an iterator that all threads share
                 kernels.ablate_lines(
-                    lines, news, before, after, by_rank, window, scores, sample, mine
+                    lines, changed, before, after, wanted, window, scores, sample, mine
                 )
             return mine
 
         with ThreadPoolExecutor(self._threads) as pool:
-            shares = [sums, *pool.map(work, range(self._threads))]
-        return kernels.carried(kernels.Sums(*map(sum, zip(*shares, strict=True))))
+            return kernels.add_sums([sums, *pool.map(work, range(self._threads))])
 
-    def _read(self, sums: kernels.Sums, wanted: np.ndarray) -> Losses:
-        """Read the sums, which are by rank, as losses of the pieces that are wanted."""
-        loss = (sums.high * 2.0**32 + sums.low) / self._embeddings().one
+    def _read(self, sums: Sums, wanted: np.ndarray) -> Losses:
+        """Read the sums as losses of the pieces that are wanted."""
+        loss = (sums.high * 2.0**32 + sums.low) / self._scores.one
         values = (loss, sums.occurrences, sums.lines, sums.opening)
         loss, occurrences, lines, opening = (
-            np.where(wanted, value[self._rank[:-1]], value.dtype.type(0)) for value in values
+            np.where(wanted, value, value.dtype.type(0))[self._rank] for value in values
         )
         if self._objective.reading == "total":
             return Losses(loss, occurrences, lines, opening)
@@ -203,43 +185,24 @@ class AblationLosses:
             over = np.minimum(over, self._objective.lines)
         return Losses(loss / np.maximum(over, 1), occurrences, lines, opening)
 
-    def _rank_by_frequency(self) -> np.ndarray:
-        """Number pieces anew by frequency: int32[pieces + 1], at -1 the number of UNCOVERED."""
-        ids, offsets = self._decoder.segment(np.ones(self._n_pieces, dtype=bool))
-        weights = np.repeat(self._corpus.counts, np.diff(offsets))
-        counts = np.bincount(ids[ids >= 0], weights[ids >= 0], minlength=self._n_pieces)
-        rank = np.full(self._n_pieces + 1, self._n_pieces, dtype=np.int32)
-        rank[np.argsort(-counts, kind="stable")] = np.arange(self._n_pieces)
-        return rank
-
-    def _count_string_lines(self, pieces: Sequence[str]) -> np.ndarray:
+    def _count_string_lines(self, corpus: WordCorpus, pieces: Sequence[str]) -> np.ndarray:
         """Count the lines that hold each piece as a string; draw the sample from them."""
-        first, within = list_within(self._corpus.types, build_trie(pieces))
-        within = self._rank[within]
-        holding = count_lines(_whole(self._corpus), first, within, self._n_pieces)
+        strings = Decoder.greedy(corpus.types, build_trie(pieces)).renumbered(self._rank)
+        within, first = strings.pieces_within(self._n_pieces)
         if self._objective.lines is not None:
-            self._sample = self._draw(first, within, holding)
-        return holding[self._rank[:-1]]
+            self._sample = self._draw(within, first)
+        return kernels.count_lines(self._whole, first, within, self._n_pieces)[self._rank]
 
     def _sampled_by_token(self) -> bool:
         """Tell whether the lines that count change with the tokens: then sums are taken afresh."""
         return self._objective.lines is not None and self._objective.reading == "mean_piece_lines"
 
-    def _sample_of(self, view: View) -> Sample:
-        if not self._sampled_by_token():
-            return self._sample
-        first, pieces = view.ablations.first, view.ablations.pieces
-        holding = count_lines(_whole(self._corpus), first, pieces, self._n_pieces)
-        return self._draw(first, pieces, holding)
-
-    def _draw(self, first: np.ndarray, pieces: np.ndarray, holding: np.ndarray) -> Sample:
+    def _draw(self, pieces: np.ndarray, first: np.ndarray) -> Sample:
+        """Draw each piece's sample from the lines with a word type that lists it."""
+        holding = kernels.count_lines(self._whole, first, pieces, self._n_pieces)
         keys, n = self._sample.keys, self._objective.lines
-        return Sample(keys, sample_limits(_whole(self._corpus), first, pieces, holding, keys, n))
-
-    def _embeddings(self) -> Scores:
-        if self._scores is None:
-            raise ValueError("use_embeddings comes before the first pass")
-        return self._scores
+        limits = kernels.sample_limits(self._whole, first, pieces, holding, keys, n)
+        return Sample(keys, limits)
 
 
 @dataclass(frozen=True)
@@ -249,7 +212,7 @@ class _Taken:
     alive: np.ndarray
     wanted: np.ndarray
     view: View
-    sums: kernels.Sums
+    sums: Sums
 
 
 def lowest_first(loss: np.ndarray, pieces: np.ndarray) -> np.ndarray:
@@ -257,26 +220,35 @@ def lowest_first(loss: np.ndarray, pieces: np.ndarray) -> np.ndarray:
     return pieces[np.lexsort((-pieces, loss[pieces]))]
 
 
-def _whole(corpus: WordCorpus) -> places.Lines:
-    return places.Lines(corpus.tokens, corpus.line_offsets, 0)
+def _by_frequency(corpus: WordCorpus, decoder: Decoder, n_pieces: int) -> np.ndarray:
+    """Order pieces by falling frequency under the full vocabulary."""
+    ids, offsets = decoder.segment(np.ones(n_pieces, dtype=bool))
+    weights = np.repeat(corpus.counts, np.diff(offsets))
+    counts = np.bincount(ids[ids >= 0], weights[ids >= 0], minlength=n_pieces)
+    return np.argsort(-counts, kind="stable")
 
 
-def _split(corpus: WordCorpus) -> list[places.Lines]:
+def _no_tokens(types: int) -> View:
+    """Return a view in which no word type has tokens."""
+    nothing, offsets = np.zeros(0, np.int32), np.zeros(types + 1, np.int64)
+    return View(nothing, offsets, offsets, nothing, nothing, nothing, offsets[:1], nothing)
+
+
+def _split(corpus: WordCorpus) -> list[Lines]:
     """Split the corpus at line ends into parts of about as many words."""
     offsets = corpus.line_offsets
     ends = np.searchsorted(offsets, np.linspace(0, offsets[-1], _PARTS + 1).astype(np.int64))
     return [
-        places.Lines(corpus.tokens, offsets[first : last + 1], int(first))
+        Lines(corpus.tokens, offsets[first : last + 1], int(first))
         for first, last in zip(ends[:-1], ends[1:], strict=True)
         if last > first
     ]
 
 
-def _longest_line(corpus: WordCorpus, parts: Sequence[places.Lines]) -> int:
+def _longest_line(corpus: WordCorpus, parts: Sequence[Lines]) -> int:
     """Return the number of characters of the longest line, 1 if there is none."""
     lengths, longest = np.array([len(word) for word in corpus.types], dtype=np.int64), 1
-    for _, offsets, _ in parts:
-        ends = np.cumsum(lengths[corpus.tokens[offsets[0] : offsets[-1]]])
-        ends = np.concatenate([[0], ends])[offsets - offsets[0]]
-        longest = max(longest, int(np.diff(ends).max()))
+    for types, offsets, _ in parts:
+        characters = lengths[types[offsets[0] : offsets[-1]]]
+        longest = max(longest, int(np.add.reduceat(characters, offsets[:-1] - offsets[0]).max()))
     return longest

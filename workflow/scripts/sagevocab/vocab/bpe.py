@@ -157,11 +157,19 @@ def _explained(error: RuntimeError, size: int, path: str | Path, key: str) -> Us
     return UserError(f"{path}: sentencepiece cannot train on it: {message}")
 
 
+class TooManyPiecesError(UserError):
+    """A text yields fewer pieces than were asked for: `largest` at most."""
+
+    largest: int
+
+
 def _too_large(size: int, largest: int, path: str | Path, key: str) -> UserError:
-    return UserError(
+    error = TooManyPiecesError(
         f"{key}: {path} yields no {size} pieces; the largest possible size is {largest}: "
         "set it to that or less, or train on more text"
     )
+    error.largest = largest
+    return error
 
 
 def _too_small(size: int, least: int, path: str | Path, key: str) -> UserError:

@@ -1,66 +1,33 @@
-"""Compiled segmentation of word types: greedy longest match and byte-pair merges.
+"""How word types become tokens: greedy longest match, or byte-pair merges.
 
-Both decoders can leave pieces out without being rebuilt: a mask says which pieces of the full
-vocabulary are `alive`, and an ablation takes one more away. A segmentation is a run of piece
-numbers in the full vocabulary; a character that no piece covers is UNCOVERED.
+Both are a walk along a list of choices, made once for each word with the full vocabulary. A choice
+is a piece that may be the next token. If the piece is in the vocabulary it is taken, and the walk
+goes on behind it; else the next choice is tried. So pieces can leave without anything being built
+again: `alive` (bool[pieces]) says which are left, and an ablation leaves out one more.
 
-Greedy walks a trie of the full vocabulary and keeps the longest piece that is alive. Merges are
-applied once, with the full list; that leaves a tree a word, and a piece that is not alive falls
-apart into the two it was merged from, which is what sentencepiece's `set_vocabulary` does.
+- Greedy (paper, Section 3): at each character, the pieces that begin there, the longest first.
+- Merges: the tree by which the full list of merges joins the word, a piece before the two that it
+  was merged from. A piece that has left falls apart, as with sentencepiece's `set_vocabulary`.
+
+Pieces go by their number in the full vocabulary; a character without a piece is UNCOVERED.
+
+Compiled functions call only functions of this file and get only arrays and the tuples of this file,
+because Numba looks at this file alone to tell whether its cache is still good.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import NamedTuple, Protocol
+from typing import NamedTuple
 
 import numpy as np
-
-from sagevocab.vocab.compiled import compiled
+from numba import njit
 
 UNCOVERED = -1
-_NOTHING = -2  # the piece an unablated segmentation goes without: no piece has this number
+_NOTHING = -2  # the piece to leave out where none is: no piece has this number
 _CODE_BITS = 21  # a Unicode code point has at most 21 bits
 
-
-class Segmentation(NamedTuple):
-    """Tokens of every word type: `ids` int32, `offsets` int64[types + 1]."""
-
-    ids: np.ndarray
-    offsets: np.ndarray
-
-
-class Ablations(NamedTuple):
-    """For every word type, and each piece of interest in it, what changes without that piece.
-
-    first: int64[types + 1], where the ablations of a type begin.
-    pieces: int32[ablations], the piece that is taken away.
-    begins, ends: int32[ablations], from where to where the type's tokens change.
-    offsets: int64[ablations + 1] into ids. ids: int32, the tokens that stand there instead.
-    """
-
-    first: np.ndarray
-    pieces: np.ndarray
-    begins: np.ndarray
-    ends: np.ndarray
-    offsets: np.ndarray
-    ids: np.ndarray
-
-
-class Decoder(Protocol):
-    """A way to segment a fixed list of word types with any part of a full vocabulary."""
-
-    def segment(self, alive: np.ndarray) -> Segmentation:
-        """Segment every type with the pieces that are `alive` (bool[pieces])."""
-        ...
-
-    def ablate(self, alive: np.ndarray, wanted: np.ndarray, tokens: Segmentation) -> Ablations:
-        """Segment every type without each piece in its `tokens` that is `wanted` (bool[pieces])."""
-        ...
-
-    def only(self, types: np.ndarray) -> Decoder:
-        """Return a decoder for some of the word types (int64, in ascending order)."""
-        ...
+Runs = tuple[np.ndarray, np.ndarray]  # values one after another, int64[runs + 1] offsets into them
 
 
 class Table(NamedTuple):
@@ -92,87 +59,65 @@ class Merges(NamedTuple):
     merged: np.ndarray
 
 
-class GreedyDecoder:
-    """Longest match from the left inside each word (paper, Section 3)."""
+class Decoder:
+    """The choices of a fixed list of word types, to be segmented with any part of a vocabulary."""
 
-    def __init__(self, words: tuple[np.ndarray, np.ndarray], trie: Trie) -> None:
-        """Take the `code_points` of word types, and the full vocabulary."""
-        self._words = words
-        self._trie = trie
+    def __init__(self, pieces: np.ndarray, skips: np.ndarray, offsets: np.ndarray) -> None:
+        """Take the choices of all words, one after another.
 
-    def only(self, types: np.ndarray) -> GreedyDecoder:
-        """Return a decoder for some of the word types."""
-        return GreedyDecoder(take_runs(*self._words, types), self._trie)
+        pieces: int32, the piece of each choice, or UNCOVERED. skips: int32, how many choices on
+        the walk goes if the piece is taken; 1 where nothing shorter is left to try.
+        offsets: int64[words + 1], where the choices of each word begin.
+        """
+        self._pieces, self._skips, self._offsets = pieces, skips, offsets
 
-    def segment(self, alive: np.ndarray) -> Segmentation:
-        """Segment every type with the pieces that are `alive` (bool[pieces])."""
-        return Segmentation(*_greedy_words(*self._words, self._trie, alive))
+    @classmethod
+    def greedy(cls, words: Sequence[str], trie: Trie) -> Decoder:
+        """Match from the left, the longest piece first."""
+        return cls(*_match_words(*_code_points(words), trie))
 
-    def ablate(self, alive: np.ndarray, wanted: np.ndarray, tokens: Segmentation) -> Ablations:
-        """Segment every type anew without each piece in its `tokens` that is `wanted`."""
-        first, owners, pieces = _list_ablations(tokens.ids, tokens.offsets, wanted)
-        changes = _greedy_ablations(*self._words, self._trie, alive, owners, pieces, tokens)
-        return Ablations(first, pieces, *changes)
+    @classmethod
+    def merging(cls, words: Sequence[str], merges: Merges) -> Decoder:
+        """Merge each word once, with the full list of merges."""
+        codes, offsets = _code_points(words)
+        characters = np.append(merges.characters, np.int32(UNCOVERED))
+        leaves = characters[np.minimum(codes, len(merges.characters))]
+        return cls(*_merge_words(leaves, offsets, merges.ranks, merges.merged))
 
+    def renumbered(self, numbers: np.ndarray) -> Decoder:
+        """Return the same decoder with other piece numbers (int32[pieces])."""
+        numbers = np.append(numbers, np.int32(UNCOVERED))
+        return Decoder(numbers[self._pieces], self._skips, self._offsets)
 
-class MergeDecoder:
-    """Byte-pair merges in rank order; then pieces that are not alive fall apart."""
+    def segment(self, alive: np.ndarray) -> Runs:
+        """Segment every type with the pieces `alive`: int32 tokens, offsets by type."""
+        return _walk_words(self._pieces, self._skips, self._offsets, alive)
 
-    def __init__(self, trees: tuple[np.ndarray, np.ndarray, np.ndarray]) -> None:
-        """Take the `merge_words` of word types."""
-        self._trees = trees
+    def ablate(self, alive: np.ndarray, wanted: np.ndarray, tokens: Runs) -> tuple:
+        """Segment every type without each piece in its `tokens` that is `wanted` (bool[pieces]).
 
-    def only(self, types: np.ndarray) -> MergeDecoder:
-        """Return a decoder for some of the word types."""
-        pieces, sizes, offsets = self._trees
-        pieces, ends = take_runs(pieces, offsets, types)
-        return MergeDecoder((pieces, take_runs(sizes, offsets, types)[0], ends))
+        Returns the fields of `kernels.View` from `first` on.
+        """
+        first, pieces = list_distinct(*tokens, wanted)
+        choices = self._pieces, self._skips, self._offsets
+        return first, pieces, *_walk_ablations(*choices, alive, first, pieces, *tokens)
 
-    def segment(self, alive: np.ndarray) -> Segmentation:
-        """Segment every type with the pieces that are `alive` (bool[pieces])."""
-        return Segmentation(*_unfold_words(*self._trees, alive))
+    def pieces_within(self, n_pieces: int) -> Runs:
+        """List the distinct pieces among the choices of each type: int32 pieces, offsets by type.
 
-    def ablate(self, alive: np.ndarray, wanted: np.ndarray, tokens: Segmentation) -> Ablations:
-        """Let each piece in a type's `tokens` that is `wanted` fall apart."""
-        first, owners, pieces = _list_ablations(tokens.ids, tokens.offsets, wanted)
-        changes = _unfold_ablations(*self._trees, alive, owners, pieces, tokens)
-        return Ablations(first, pieces, *changes)
-
-
-def merge_words(words: Sequence[str], merges: Merges) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Merge every word once, with the full list of merges.
-
-    Returns the forest of each word in preorder: pieces int32 and sizes int32 of its subtrees, and
-    int64[words + 1] offsets.
-    """
-    codes, offsets = code_points(words)
-    characters = np.append(merges.characters, np.int32(UNCOVERED))
-    leaves = characters[np.minimum(codes, len(merges.characters))]
-    return _merge_words(leaves, offsets, merges.ranks, merges.merged)
-
-
-def code_points(strings: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
-    """Return the code points of `strings` in one array (int32), and int64 offsets into it."""
-    codes = np.frombuffer("".join(strings).encode("utf-32-le"), dtype=np.int32)
-    lengths = np.fromiter(map(len, strings), dtype=np.int64, count=len(strings))
-    return codes, np.concatenate(([0], np.cumsum(lengths)))
+        If the decoder is greedy, these are the pieces that the type holds as strings.
+        """
+        first, pieces = list_distinct(self._pieces, self._offsets, np.ones(n_pieces, dtype=bool))
+        return pieces, first
 
 
 def build_trie(pieces: Sequence[str]) -> Trie:
     """Build the trie of `pieces`, numbered by their order."""
-    codes, offsets = code_points(pieces)
+    codes, offsets = _code_points(pieces)
     edges = _empty_table(len(codes))
     ends = np.full(len(codes) + 1, UNCOVERED, dtype=np.int32)
     nodes = _fill_trie(codes, offsets, edges, ends)
     return Trie(edges, ends[:nodes])
-
-
-def list_within(words: Sequence[str], trie: Trie) -> tuple[np.ndarray, np.ndarray]:
-    """List the distinct pieces that stand in each word as strings, tokens or not.
-
-    Returns int64[words + 1], where a word's pieces begin, and these, int32.
-    """
-    return _list_within(*code_points(words), trie)
 
 
 def build_merges(pieces: Sequence[str], merges: Sequence[tuple[str, str]]) -> Merges:
@@ -195,12 +140,18 @@ def build_merges(pieces: Sequence[str], merges: Sequence[tuple[str, str]]) -> Me
     return Merges(characters, ranks, merged.astype(np.int32))
 
 
+def _code_points(strings: Sequence[str]) -> Runs:
+    codes = np.frombuffer("".join(strings).encode("utf-32-le"), dtype=np.int32)
+    lengths = np.fromiter(map(len, strings), dtype=np.int64, count=len(strings))
+    return codes, np.concatenate(([0], np.cumsum(lengths)))
+
+
 def _empty_table(entries: int) -> Table:
     capacity = 1 << (2 * entries + 1).bit_length()
     return Table(np.full(capacity, -1, dtype=np.int64), np.zeros(capacity, dtype=np.int32))
 
 
-@compiled
+@njit(cache=True, nogil=True)
 def _slot(keys, key):
     """Return where `key` stands in the table, or the free slot where it belongs."""
     mask = len(keys) - 1
@@ -211,7 +162,7 @@ def _slot(keys, key):
     return slot
 
 
-@compiled
+@njit(cache=True, nogil=True)
 def _fill_table(table, keys):
     """Give each key its position as value; the first of equal keys wins."""
     for value in range(len(keys)):
@@ -221,7 +172,10 @@ def _fill_table(table, keys):
             table.values[slot] = value
 
 
-@compiled
+# --- greedy longest match
+
+
+@njit(cache=True, nogil=True)
 def _fill_trie(codes, offsets, edges, ends):
     nodes = 1
     for piece in range(len(offsets) - 1):
@@ -238,155 +192,58 @@ def _fill_trie(codes, offsets, edges, ends):
     return nodes
 
 
-@compiled
-def _greedy_word(word, trie, alive, without, out, at):
-    """Write the greedy tokens of `word` to `out` from `at` on; return where they end."""
-    start = 0
-    while start < len(word):
-        piece, stop = UNCOVERED, start + 1
-        node = 0
-        for position in range(start, len(word)):
-            key = np.int64(node) << _CODE_BITS | word[position]
-            slot = _slot(trie.edges.keys, key)
-            if trie.edges.keys[slot] == -1:
-                break
-            node = trie.edges.values[slot]
-            end = trie.ends[node]
-            if end >= 0 and end != without and alive[end]:
-                piece, stop = end, position + 1
-        out[at] = piece
-        at += 1
-        start = stop
-    return at
-
-
-@compiled
-def _greedy_words(codes, offsets, trie, alive):
-    ids = np.empty(len(codes), np.int32)
-    ends = np.zeros(len(offsets), np.int64)
-    at = 0
+@njit(cache=True, nogil=True)
+def _match_words(codes, offsets, trie):
+    """Return the greedy choices of every word, see `Decoder`."""
+    first = np.zeros(len(codes) + 1, np.int64)  # by character, where the choices there begin
+    longest = 1
     for word in range(len(offsets) - 1):
-        span = codes[offsets[word] : offsets[word + 1]]
-        at = _greedy_word(span, trie, alive, _NOTHING, ids, at)
-        ends[word + 1] = at
-    return ids[:at].copy(), ends
-
-
-@compiled
-def _greedy_ablations(codes, offsets, trie, alive, owners, pieces, tokens):
-    changes = _empty_changes(offsets, owners)
-    begins, ends, places, ids = changes
-    for k in range(len(owners)):
-        span = codes[offsets[owners[k]] : offsets[owners[k] + 1]]
-        at = _greedy_word(span, trie, alive, pieces[k], ids, places[k])
-        _keep_change(k, owners[k], at, tokens, changes)
-    return begins, ends, places, ids[: places[-1]].copy()
-
-
-@compiled
-def _empty_changes(offsets, owners):
-    """Make room for `Ablations.begins, ends, offsets, ids`: no word has more tokens than parts."""
-    room = 0
-    for owner in owners:
-        room += offsets[owner + 1] - offsets[owner]
-    begins, ends = np.empty(len(owners), np.int32), np.empty(len(owners), np.int32)
-    return begins, ends, np.zeros(len(owners) + 1, np.int64), np.empty(room, np.int32)
-
-
-@compiled
-def _keep_change(k, owner, end, tokens, changes):
-    """Of the tokens of an ablation keep those that differ; they are ids[offsets[k] : end]."""
-    begins, ends, offsets, ids = changes
-    old, begin = tokens.ids[tokens.offsets[owner] : tokens.offsets[owner + 1]], offsets[k]
-    same, length = 0, len(old)
-    while old[same] == ids[begin + same]:
-        same += 1
-    while old[length - 1] == ids[end - 1]:
-        length -= 1
-        end -= 1
-    for at in range(begin, end - same):
-        ids[at] = ids[at + same]
-    begins[k], ends[k], offsets[k + 1] = same, length, end - same
-
-
-@compiled
-def take_runs(values, offsets, which):
-    """Return the runs values[offsets[w] : offsets[w + 1]] of `which`, and offsets into them."""
-    ends = np.zeros(len(which) + 1, np.int64)
-    for k in range(len(which)):
-        ends[k + 1] = ends[k] + offsets[which[k] + 1] - offsets[which[k]]
-    taken = np.empty(ends[-1], values.dtype)
-    for k in range(len(which)):
-        taken[ends[k] : ends[k + 1]] = values[offsets[which[k]] : offsets[which[k] + 1]]
-    return taken, ends
-
-
-@compiled
-def put_runs(values, offsets, which, new_values, new_offsets):
-    """Put new runs in the place of those of `which` (ascending); return values and offsets."""
-    ends = np.zeros(len(offsets), np.int64)
-    source = np.full(len(offsets) - 1, -1, np.int64)
-    source[which] = np.arange(len(which))
-    for run in range(len(offsets) - 1):
-        k = source[run]
-        length = offsets[run + 1] - offsets[run] if k < 0 else new_offsets[k + 1] - new_offsets[k]
-        ends[run + 1] = ends[run] + length
-    put = np.empty(ends[-1], values.dtype)
-    for run in range(len(offsets) - 1):
-        k = source[run]
-        if k < 0:
-            put[ends[run] : ends[run + 1]] = values[offsets[run] : offsets[run + 1]]
-        else:
-            put[ends[run] : ends[run + 1]] = new_values[new_offsets[k] : new_offsets[k + 1]]
-    return put, ends
-
-
-@compiled
-def _list_within(codes, offsets, trie):
-    first = np.zeros(len(offsets), np.int64)
-    pieces = np.empty(len(codes), np.int32)
-    seen = np.full(len(trie.ends), -1, np.int64)  # by node: a node is a string
-    n = 0
-    for word in range(len(offsets) - 1):
-        for start in range(offsets[word], offsets[word + 1]):
-            node = 0
-            for at in range(start, offsets[word + 1]):
-                key = np.int64(node) << _CODE_BITS | codes[at]
-                slot = _slot(trie.edges.keys, key)
-                if trie.edges.keys[slot] == -1:
-                    break
-                node = trie.edges.values[slot]
-                if trie.ends[node] >= 0 and seen[node] != word:
-                    seen[node] = word
-                    if n == len(pieces):
-                        pieces = np.concatenate((pieces, np.empty_like(pieces)))
-                    pieces[n] = trie.ends[node]
-                    n += 1
-        first[word + 1] = n
-    return first, pieces[:n].copy()
-
-
-@compiled
-def _list_ablations(ids, offsets, wanted):
-    """List (type, piece) for the distinct wanted pieces of each type, by type."""
-    first = np.zeros(len(offsets), np.int64)
-    owners = np.empty(len(ids), np.int32)
-    pieces = np.empty(len(ids), np.int32)
-    n = 0
+        longest = max(longest, offsets[word + 1] - offsets[word])
+    found, lengths = np.empty(longest, np.int32), np.empty(longest, np.int32)
+    pieces, skips = np.empty(longest, np.int32), np.empty(longest, np.int32)
     for word in range(len(offsets) - 1):
         for at in range(offsets[word], offsets[word + 1]):
-            piece = ids[at]
-            if piece >= 0 and wanted[piece] and piece not in pieces[first[word] : n]:
-                owners[n] = word
-                pieces[n] = piece
-                n += 1
-        first[word + 1] = n
-    return first, owners[:n].copy(), pieces[:n].copy()
+            n = _match(codes[at : offsets[word + 1]], trie, found, lengths)
+            if first[at] + n > len(pieces):
+                pieces = np.concatenate((pieces, np.empty_like(pieces)))
+                skips = np.concatenate((skips, np.empty_like(skips)))
+            first[at + 1] = first[at] + n
+            pieces[first[at] : first[at + 1]] = found[:n][::-1]
+            skips[first[at] : first[at + 1]] = lengths[:n][::-1]
+    for at in range(len(codes)):
+        for choice in range(first[at], first[at + 1]):  # from characters to choices
+            skips[choice] = first[at + skips[choice]] - choice
+    return pieces[: first[-1]].copy(), skips[: first[-1]].copy(), first[offsets]
 
 
-@compiled
+@njit(cache=True, nogil=True)
+def _match(codes, trie, found, lengths):
+    """Find the pieces that `codes` begin with, the shortest first; return how many.
+
+    The first is that of one character, or UNCOVERED.
+    """
+    found[0], lengths[0], n = UNCOVERED, 1, 1
+    node = 0
+    for at in range(len(codes)):
+        key = np.int64(node) << _CODE_BITS | codes[at]
+        slot = _slot(trie.edges.keys, key)
+        if trie.edges.keys[slot] == -1:
+            break
+        node = trie.edges.values[slot]
+        if at == 0:
+            found[0] = trie.ends[node]
+        elif trie.ends[node] >= 0:
+            found[n], lengths[n] = trie.ends[node], at + 1
+            n += 1
+    return n
+
+
+# --- byte-pair merges
+
+
+@njit(cache=True, nogil=True)
 def _merge_words(leaves, offsets, ranks, merged):
-    """Merge every word; return its forest in preorder: piece and size of each subtree, offsets.
+    """Return the choices of every word, see `Decoder`: its merge trees, parents before parts.
 
     leaves: int32[characters], the piece of each character or UNCOVERED.
     """
@@ -402,17 +259,16 @@ def _merge_words(leaves, offsets, ranks, merged):
     return pieces[:at].copy(), sizes[:at].copy(), ends
 
 
-@compiled
+@njit(cache=True, nogil=True)
 def _merge_word(leaves, ranks, merged):
     """Apply the merge of lowest rank, leftmost first, until none applies.
 
-    Returns the binary forest: piece, left and right child of each node (a leaf has none, -1), and
-    the nodes that are left, in order.
+    Returns binary trees: the piece, left and right child of each node (-1 for those of a leaf), and
+    the roots, in order.
     """
     n = len(leaves)
     piece = np.empty(2 * n, np.int32)
-    for i in range(n):
-        piece[i] = leaves[i]
+    piece[:n] = leaves
     left = np.full(2 * n, -1, np.int32)
     right = np.full(2 * n, -1, np.int32)
     roots = np.arange(n)
@@ -434,7 +290,7 @@ def _merge_word(leaves, ranks, merged):
     return piece[:nodes], left, right, roots[:live]
 
 
-@compiled
+@njit(cache=True, nogil=True)
 def _lowest(rank, n):
     """Return where the lowest of the first n ranks is, the leftmost of equal ones; -1: nowhere."""
     best = -1
@@ -444,7 +300,7 @@ def _lowest(rank, n):
     return best
 
 
-@compiled
+@njit(cache=True, nogil=True)
 def _rank(ranks, left, right):
     if left < 0 or right < 0:
         return -1
@@ -453,9 +309,9 @@ def _rank(ranks, left, right):
     return ranks.values[slot] if ranks.keys[slot] == key else -1
 
 
-@compiled
+@njit(cache=True, nogil=True)
 def _write_preorder(piece, left, right, roots, pieces, sizes, at):
-    """Append the forest below `roots` to `pieces` and `sizes` from `at` on; return its end."""
+    """Append the trees below `roots` to `pieces` and `sizes` from `at` on; return their end."""
     size = np.ones(len(piece), np.int32)
     for node in range(len(piece)):  # children have lower numbers than their parents
         if left[node] >= 0:
@@ -475,40 +331,90 @@ def _write_preorder(piece, left, right, roots, pieces, sizes, at):
     return at
 
 
-@compiled
-def _unfold_word(pieces, sizes, alive, without, out, at):
-    """Write the topmost usable pieces of a forest to `out` from `at` on; return where they end."""
-    node = 0
-    while node < len(pieces):
-        piece, leaf = pieces[node], sizes[node] == 1
+# --- walks along the choices
+
+
+@njit(cache=True, nogil=True)
+def _walk(pieces, skips, alive, without, out, at):
+    """Write the tokens of a word to `out` from `at` on; return where they end."""
+    choice = 0
+    while choice < len(pieces):
+        piece, skip = pieces[choice], skips[choice]
         usable = piece >= 0 and piece != without and alive[piece]
-        if usable or leaf:
+        if usable or skip == 1:
             out[at] = piece if usable else UNCOVERED
             at += 1
-            node += sizes[node]
+            choice += skip
         else:
-            node += 1  # in preorder the parts of a piece follow it
+            choice += 1
     return at
 
 
-@compiled
-def _unfold_words(pieces, sizes, offsets, alive):
+@njit(cache=True, nogil=True)
+def _walk_words(pieces, skips, offsets, alive):
     ids = np.empty(len(pieces), np.int32)
     ends = np.zeros(len(offsets), np.int64)
     at = 0
     for word in range(len(offsets) - 1):
         a, b = offsets[word], offsets[word + 1]
-        at = _unfold_word(pieces[a:b], sizes[a:b], alive, _NOTHING, ids, at)
+        at = _walk(pieces[a:b], skips[a:b], alive, _NOTHING, ids, at)
         ends[word + 1] = at
     return ids[:at].copy(), ends
 
 
-@compiled
-def _unfold_ablations(pieces, sizes, offsets, alive, owners, ablated, tokens):
-    changes = _empty_changes(offsets, owners)
-    begins, ends, places, ids = changes
-    for k in range(len(owners)):
-        a, b = offsets[owners[k]], offsets[owners[k] + 1]
-        at = _unfold_word(pieces[a:b], sizes[a:b], alive, ablated[k], ids, places[k])
-        _keep_change(k, owners[k], at, tokens, changes)
-    return begins, ends, places, ids[: places[-1]].copy()
+@njit(cache=True, nogil=True)
+def _walk_ablations(pieces, skips, offsets, alive, first, ablated, ids, starts):
+    """Segment each word without each of its `ablated` pieces; keep where its tokens change.
+
+    Returns begins, ends, new_offsets and new_tokens, see `kernels.View`.
+    """
+    room = 0
+    for word in range(len(offsets) - 1):
+        room += (first[word + 1] - first[word]) * (offsets[word + 1] - offsets[word])
+    begins, ends = np.empty(len(ablated), np.int32), np.empty(len(ablated), np.int32)
+    new_offsets, new = np.zeros(len(ablated) + 1, np.int64), np.empty(room, np.int32)
+    for word in range(len(offsets) - 1):
+        a, b, old = offsets[word], offsets[word + 1], ids[starts[word] : starts[word + 1]]
+        for k in range(first[word], first[word + 1]):
+            at = new_offsets[k]
+            stop = _walk(pieces[a:b], skips[a:b], alive, ablated[k], new, at)
+            begins[k], ends[k], new_offsets[k + 1] = _trim(old, new, at, stop)
+    return begins, ends, new_offsets, new[: new_offsets[-1]].copy()
+
+
+@njit(cache=True, nogil=True)
+def _trim(old, new, start, stop):
+    """Drop from new[start:stop] the tokens that equal those of `old` at either end.
+
+    Returns from where to where `old` changes, and the end of what is left in `new`.
+    """
+    same, length = 0, len(old)
+    while old[same] == new[start + same]:
+        same += 1
+    while old[length - 1] == new[stop - 1]:
+        length -= 1
+        stop -= 1
+    for at in range(start, stop - same):
+        new[at] = new[at + same]
+    return same, length, stop - same
+
+
+@njit(cache=True, nogil=True)
+def list_distinct(ids, offsets, wanted):
+    """List the distinct pieces of each run of ids that are `wanted` (bool[pieces]).
+
+    Returns int64[runs + 1], where those of each run begin, and these, int32.
+    """
+    first = np.zeros(len(offsets), np.int64)
+    pieces = np.empty(len(ids), np.int32)
+    seen = np.full(len(wanted), -1, np.int64)
+    n = 0
+    for run in range(len(offsets) - 1):
+        for at in range(offsets[run], offsets[run + 1]):
+            piece = ids[at]
+            if piece >= 0 and wanted[piece] and seen[piece] != run:
+                seen[piece] = run
+                pieces[n] = piece
+                n += 1
+        first[run + 1] = n
+    return first, pieces[:n].copy()

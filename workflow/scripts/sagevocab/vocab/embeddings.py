@@ -10,7 +10,7 @@ import dataclasses
 import logging
 import time
 import zlib
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain
 from pathlib import Path
@@ -21,6 +21,7 @@ import numpy as np
 from sagevocab.errors import UserError
 from sagevocab.provenance import source_digest
 from sagevocab.state import ResumableState, fingerprint, read_npz, write_npz
+from sagevocab.vocab.progress import Listener, Progress, log_progress
 from sagevocab.vocab.segment import UNCOVERED, Segmenter
 from sagevocab.vocab.settings import Word2VecSettings
 from sagevocab.vocab.words import WordCorpus
@@ -31,7 +32,7 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 _LONGEST_SENTENCE = 10_000  # tokens; gensim drops without a word what goes beyond
-_TOLD_EVERY = 10.0  # seconds
+_REPORT_EVERY = 10.0  # seconds
 _UNSEEN = 0.01  # bound of the vectors of pieces that the corpus does not show
 
 
@@ -70,12 +71,14 @@ def train_embeddings(
     segmenter: Segmenter,
     settings: Word2VecSettings,
     state_dir: str | Path | None = None,
+    progress: Listener = log_progress,
 ) -> Embeddings:
     """Train skip-gram embeddings of the segmenter's pieces over the segmented corpus.
 
     A piece that the lines trained on do not show gets a seeded uniform(-0.01, 0.01) vector in both
     matrices. Uncovered characters are left out. state_dir: a killed training of the same things
     goes on from the last whole epoch kept there; the caller removes the folder in the end.
+    progress: called after each epoch, and every few seconds of a long one.
 
     Raises:
         UserError: the corpus shows no piece at all.
@@ -85,7 +88,7 @@ def train_embeddings(
     sentences = _Sentences(corpus, segmenter)
     model = _make_model(sentences.frequencies(), len(sentences), settings)
     parts = source_digest("vocab.embeddings"), dataclasses.asdict(settings), sentences.digest()
-    _train(model, sentences, settings, ResumableState(state_dir, fingerprint(*parts)))
+    _train(model, sentences, settings, ResumableState(state_dir, fingerprint(*parts)), progress)
 
     shape = (2, len(segmenter.pieces), settings.dimension)
     matrices = np.random.default_rng(settings.seed).uniform(-_UNSEEN, _UNSEEN, shape)
@@ -164,60 +167,47 @@ def _hash(text: str) -> int:
 
 
 def _train(
-    model: Word2Vec, sentences: _Sentences, settings: Word2VecSettings, state: ResumableState
+    model: Word2Vec,
+    sentences: _Sentences,
+    settings: Word2VecSettings,
+    state: ResumableState,
+    progress: Listener,
 ) -> None:
     """Train epoch by epoch; over all of them the learning rate falls linearly, as gensim's does."""
-    done = _restore(model, state)
+    first = _restore(model, state)
     rates = np.linspace(settings.alpha, model.min_alpha, settings.epochs + 1).tolist()
-    progress = _Progress(done, settings.epochs)
-    for epoch in range(done, settings.epochs):
+    report = _Report(first, settings.epochs, progress)
+    for epoch in range(first, settings.epochs):
         model.train(
-            progress.through(sentences, epoch),
+            report.reading(sentences, epoch),
             total_examples=len(sentences),
             epochs=1,
             start_alpha=rates[epoch],
             end_alpha=rates[epoch + 1],
         )
         _keep(model, epoch + 1, state)
-        progress.tell(epoch + 1)
+        report(epoch + 1)
 
 
-class _Progress:
-    """Tells how many epochs are done, every few seconds."""
+class _Report:
+    """Tells `progress` how many epochs are done, and how long the others will take."""
 
-    def __init__(self, done: int, epochs: int) -> None:
-        self._first, self._epochs = done, epochs
-        self._began = self._told = time.monotonic()
+    def __init__(self, first: int, epochs: int, progress: Listener) -> None:
+        self._first, self._epochs, self._progress = first, epochs, progress
+        self._began = self._last = time.monotonic()
 
-    def tell(self, done: float) -> None:
-        """Log that `done` epochs are done."""
-        self._told = time.monotonic()
-        spent = self._told - self._began
-        left = spent / max(done - self._first, 1e-9) * (self._epochs - done)
-        log.info(
-            "word2vec: %.2f of %d epochs done, %.0f s, about %.0f s to go",
-            done, self._epochs, spent, left,
-        )  # fmt: skip
+    def __call__(self, done: float) -> None:
+        self._last = time.monotonic()
+        pace = (self._last - self._began) / max(done - self._first, 1e-9)
+        left = pace * (self._epochs - done)
+        self._progress(Progress("word2vec", round(done, 2), self._epochs, left))
 
-    def through(self, sentences: _Sentences, epoch: int) -> _Told:
-        """Return the sentences for an epoch, to be told of as they are read."""
-        return _Told(sentences, lambda share: self._maybe_tell(epoch + share))
-
-    def _maybe_tell(self, done: float) -> None:
-        if time.monotonic() - self._told >= _TOLD_EVERY:
-            self.tell(done)
-
-
-class _Told:
-    """Sentences that tell, now and then, what share of them was read."""
-
-    def __init__(self, sentences: _Sentences, tell: Callable[[float], None]) -> None:
-        self._sentences, self._tell = sentences, tell
-
-    def __iter__(self) -> Iterator[Sequence[str]]:
-        for number, sentence in enumerate(self._sentences):
-            if number and number % 1000 == 0:
-                self._tell(number / len(self._sentences))
+    def reading(self, sentences: _Sentences, epoch: int) -> Iterator[Sequence[str]]:
+        """Yield the sentences for an epoch, and report now and then how many were read."""
+        for number, sentence in enumerate(sentences):
+            late = time.monotonic() - self._last >= _REPORT_EVERY
+            if number and number % 1000 == 0 and late:
+                self(epoch + number / len(sentences))
             yield sentence
 
 

@@ -1,15 +1,20 @@
 """SaGe: prune a large vocabulary by contextual loss (paper, Section 3, Algorithm 3).
 
-Batch by batch, the pieces whose ablation costs least leave the vocabulary. All are ranked every
-`rerank_every` batches; in between only the `candidates` lowest of that ranking are considered.
+    until V has `final_size` pieces:
+        every l * m batches: train the embeddings E_T, E_C anew
+        every m batches:     rank all pieces by loss_t; the M lowest are the candidates
+        else:                update the candidates' losses
+        prune the k candidates of lowest loss
 
-Between two re-rankings the candidates' losses are updated, as Algorithm 3 says; or, with
-`push_back_line_start`, the ranking is kept, except that candidates which are the first token of a
-line (a line that counts for their loss) go behind all others, each group in the order of the
-ranking. That is what the released SaGe 1.0 comes to: it re-encodes a line with the candidates as
-the whole vocabulary and skips each occurrence whose left context changed by that. Only at the start
-of a line is there no left context to change; the difference found there is large, all others are 0.
-Who is pushed back is found anew for every batch, in the current segmentation.
+k is `prune_batch`, M `candidates`, m `rerank_every`, l `retrain_every`; `ablation` takes loss_t.
+
+With `push_back_line_start` the candidates' losses are not updated. The ranking is kept, except that
+candidates which are the first token of a line (a line that counts for their loss) go behind all
+others, each group in the order of the ranking. Which ones these are is looked up before every
+batch, in the current segmentation. The released SaGe 1.0 does in effect the same: it re-encodes a
+line with the candidates as the whole vocabulary and skips each occurrence whose left context this
+changes. At the start of a line there is no left context; the difference there is large, all others
+are 0.
 """
 
 from __future__ import annotations
@@ -29,12 +34,14 @@ from sagevocab.provenance import source_digest
 from sagevocab.state import ResumableState, fingerprint
 from sagevocab.vocab.ablation import (
     AblationLosses,
+    Losses,
     Objective,
     lowest_first,
     make_decoder,
 )
 from sagevocab.vocab.embeddings import Embeddings, train_embeddings
 from sagevocab.vocab.pieces import is_single_character
+from sagevocab.vocab.progress import Listener, Progress, log_progress
 from sagevocab.vocab.segment import GreedySegmenter, MergeSegmenter, Segmenter
 from sagevocab.vocab.settings import SageSettings, Word2VecSettings, check_pruning
 from sagevocab.vocab.settings import settings_from as settings_from
@@ -42,7 +49,7 @@ from sagevocab.vocab.words import WordCorpus
 
 log = logging.getLogger(__name__)
 
-Trainer = Callable[[WordCorpus, Segmenter, Word2VecSettings, Path | None], Embeddings]
+Trainer = Callable[[WordCorpus, Segmenter, Word2VecSettings, Path | None, Listener], Embeddings]
 
 
 @dataclass(frozen=True)
@@ -71,13 +78,15 @@ def build_sage(
     state_dir: str | Path | None = None,
     *,
     train: Trainer = train_embeddings,
+    progress: Listener = log_progress,
 ) -> SageResult:
     """Prune `pieces` to `settings.final_size`.
 
     merges: of the initial vocabulary by rank, for the decoder `merges`. embeddings: of `pieces`,
     used from batch 0 on. word2vec: for retraining. state_dir: progress is kept there after each
     batch; a killed run of the same things goes on from it to the same bytes, and the caller removes
-    the folder in the end. train: makes the embeddings of a retraining.
+    the folder in the end. train: makes the embeddings of a retraining. progress: called after each
+    batch, and while embeddings are trained.
 
     Raises:
         UserError: the corpus, the sizes or the settings do not go together.
@@ -85,14 +94,82 @@ def build_sage(
     _check(corpus, pieces, embeddings, settings)
     retraining = Path(state_dir) / "retraining" if state_dir is not None else None
     state = _state(state_dir, corpus, pieces, merges, embeddings, settings, word2vec)
-    pruning = _Pruning(corpus, pieces, merges, embeddings, settings, state)
-    progress = _Progress(settings)
+    losses = _make_losses(corpus, pieces, merges, settings)
+    pruning = _Pruning(pieces, merges, losses, embeddings, settings, state)
+    report = _Report(settings, len(pieces), progress)
     while (left := pruning.size - settings.final_size) > 0:
         if pruning.retraining_is_due():
-            pruning.use_embeddings(train(corpus, pruning.segmenter(), word2vec, retraining))
+            trained = train(corpus, pruning.segmenter(), word2vec, retraining, progress)
+            pruning.use_embeddings(trained)
         pruning.prune(min(settings.prune_batch, left))
-        progress.tell(pruning.iteration, pruning.size)
+        report(pruning.iteration, pruning.size)
     return pruning.result()
+
+
+def take_rankings(
+    corpus: WordCorpus,
+    pieces: Sequence[str],
+    merges: Sequence[tuple[str, str]] | None,
+    embeddings: Embeddings,
+    ablations: pd.DataFrame,
+    settings: SageSettings,
+    *,
+    every: int,
+) -> pd.DataFrame:
+    """Return the losses of all prunable pieces left before batch 0, `every`, 2 * `every` ...
+
+    For the paper's remark that the ranking is relatively stable over dozens of batches (Section 3).
+    ablations: of the pruning, as `build_sage` gives them; they tell the vocabulary of every batch.
+    embeddings: of `pieces`, the initial vocabulary, used throughout, so that rankings differ by the
+    vocabulary only. Returns the columns iteration, piece, loss; pieces in their initial order.
+
+    Raises:
+        UserError: the embeddings or the record are of another vocabulary.
+    """
+    if embeddings.pieces != list(pieces):
+        raise UserError("embeddings: are of another vocabulary; take those the pruning began with")
+    if ablations.empty or not set(ablations["piece"]) <= set(pieces):
+        raise UserError("ablations: are of another vocabulary; take those of this pruning")
+    losses = _make_losses(corpus, pieces, merges, settings)
+    _use_embeddings(losses, embeddings, pieces, settings)
+    last, names = int(ablations["iteration"].max()), np.array(pieces, dtype=object)
+    pruned_at = dict(zip(ablations["piece"], ablations["iteration"], strict=True))
+    left_until = np.array([pruned_at.get(piece, last + 1) for piece in pieces])
+    rankings = []
+    for iteration in range(0, last + 1, every):
+        alive = left_until >= iteration
+        wanted = alive & _prunable(pieces)
+        loss = losses.losses(alive, wanted).loss[wanted]
+        columns = {"iteration": iteration, "piece": names[wanted], "loss": loss}
+        rankings.append(pd.DataFrame(columns))
+        log.info("ranking before batch %d: %d pieces", iteration, wanted.sum())
+    return pd.concat(rankings, ignore_index=True)
+
+
+def _make_losses(
+    corpus: WordCorpus,
+    pieces: Sequence[str],
+    merges: Sequence[tuple[str, str]] | None,
+    settings: SageSettings,
+) -> AblationLosses:
+    decoder = make_decoder(settings.decoder, corpus.types, pieces, merges)
+    return AblationLosses(corpus, pieces, decoder, objective_of(settings), threads=settings.threads)
+
+
+def _use_embeddings(
+    losses: AblationLosses, embeddings: Embeddings, pieces: Sequence[str], settings: SageSettings
+) -> None:
+    """Take embeddings of some of `pieces`; those of the others are 0, and nothing asks for them."""
+    numbers = {piece: number for number, piece in enumerate(pieces)}
+    rows = [numbers[piece] for piece in embeddings.pieces]
+    shape = 2, len(pieces), embeddings.target.shape[1]
+    target, context = np.zeros(shape, dtype=np.float32)
+    target[rows], context[rows] = embeddings.target, embeddings.context
+    losses.use_embeddings(target, target if settings.context_matrix == "shared" else context)
+
+
+def _prunable(pieces: Sequence[str]) -> np.ndarray:
+    return np.array([not is_single_character(piece) for piece in pieces])
 
 
 def _check(
@@ -152,30 +229,38 @@ def objective_of(settings: SageSettings) -> Objective:
     return Objective(settings.window, settings.loss, lines, settings.seed)
 
 
-class _Progress:
-    """Tells how far a pruning is. Batches that rank all pieces take far longer than the others."""
+class _Report:
+    """Tells `progress` how many pieces are pruned, and how long the others will take.
 
-    def __init__(self, settings: SageSettings) -> None:
-        self._settings = settings
-        self._began = self._last = time.monotonic()
-        self._latest: dict[bool, float] = {}  # seconds of the last batch of either kind
+    Batches that rank all pieces take far longer than the others.
+    """
 
-    def tell(self, iteration: int, size: int) -> None:
-        """Log that `iteration` batches are done and `size` pieces left."""
-        now, settings = time.monotonic(), self._settings
-        self._latest[self._ranks(iteration - 1)] = now - self._last
+    def __init__(self, settings: SageSettings, initial_size: int, progress: Listener) -> None:
+        self._settings, self._initial_size, self._progress = settings, initial_size, progress
+        self._last = time.monotonic()
+        self._seconds: dict[bool, float] = {}  # of the last batch that ranked, and that did not
+
+    def __call__(self, iteration: int, size: int) -> None:
+        """Report that `iteration` batches are done and `size` pieces left."""
+        settings, now = self._settings, time.monotonic()
+        self._seconds[(iteration - 1) % settings.rerank_every == 0] = now - self._last
         self._last = now
-        left = -(-(size - settings.final_size) // settings.prune_batch)
-        kinds = [self._ranks(batch) for batch in range(iteration, iteration + left)]
-        known = max(self._latest.values())
-        log.info(
-            "sage: batch %d done, %d pieces left, %.0f s, about %.0f s to go",
-            iteration, size, now - self._began,
-            sum(self._latest.get(kind, known) for kind in kinds),
-        )  # fmt: skip
+        batches = -(-(size - settings.final_size) // settings.prune_batch)
+        to_come = [n % settings.rerank_every == 0 for n in range(iteration, iteration + batches)]
+        left = sum(self._seconds.get(ranks, max(self._seconds.values())) for ranks in to_come)
+        done, total = self._initial_size - size, self._initial_size - settings.final_size
+        self._progress(Progress("pruning", done, total, left))
 
-    def _ranks(self, iteration: int) -> bool:
-        return iteration % self._settings.rerank_every == 0
+
+_ROW = np.dtype(
+    [
+        ("iteration", np.int64),  # in which the piece was pruned
+        ("number", np.int64),
+        ("loss", np.float64),
+        ("occurrences", np.int64),
+        ("lines", np.int64),
+    ]
+)
 
 
 class _Pruning:
@@ -183,29 +268,18 @@ class _Pruning:
 
     def __init__(
         self,
-        corpus: WordCorpus,
         pieces: Sequence[str],
         merges: Sequence[tuple[str, str]] | None,
+        losses: AblationLosses,
         embeddings: Embeddings,
         settings: SageSettings,
         state: ResumableState,
     ) -> None:
         self._pieces, self._merges, self._settings = list(pieces), merges, settings
-        self._state = state
-        decoder = make_decoder(settings.decoder, corpus.types, pieces, merges)
-        self._losses = AblationLosses(
-            corpus, pieces, decoder, objective_of(settings), threads=settings.threads
-        )
+        self._losses, self._state = losses, state
         self._alive = np.ones(len(pieces), dtype=bool)
-        self._prunable = np.array([not is_single_character(piece) for piece in pieces])
-        # The last ranking or update: candidates in its order, and all pieces' values in it.
-        self._candidates = np.zeros(0, dtype=np.int64)
-        self._values = {
-            "loss": np.zeros(len(pieces)),
-            "occurrences": np.zeros(len(pieces), dtype=np.int64),
-            "lines": np.zeros(len(pieces), dtype=np.int64),
-        }
-        self._record = self._describe(np.zeros(0, dtype=np.int64), 0)
+        self._candidates = np.zeros(0, dtype=_ROW)  # the lowest of the last ranking or update
+        self._pruned = np.zeros(0, dtype=_ROW)  # in order of pruning
         self.iteration = 0
         self._trained_at = 0
         self._restore(embeddings)
@@ -236,60 +310,48 @@ class _Pruning:
 
     def _set_embeddings(self, embeddings: Embeddings) -> None:
         self._embeddings = embeddings
-        numbers = {piece: number for number, piece in enumerate(self._pieces)}
-        rows = [numbers[piece] for piece in embeddings.pieces]
-        target = np.zeros((len(self._pieces), embeddings.target.shape[1]), dtype=np.float32)
-        context = np.zeros_like(target)
-        target[rows], context[rows] = embeddings.target, embeddings.context
-        shared = self._settings.context_matrix == "shared"
-        self._losses.use_embeddings(target, target if shared else context)
+        _use_embeddings(self._losses, embeddings, self._pieces, self._settings)
 
     def prune(self, count: int) -> None:
         """Rank or update, take the `count` lowest candidates away, and keep the progress."""
-        order = self._rank()
-        pruned = order[:count]
-        rows = self._describe(pruned, self.iteration)
-        self._record = {name: np.append(self._record[name], rows[name]) for name in rows}
-        self._alive[pruned] = False
-        self._candidates = self._candidates[self._alive[self._candidates]]
+        pruned = self._rank()[:count]
+        pruned["iteration"] = self.iteration
+        self._pruned = np.append(self._pruned, pruned)
+        self._alive[pruned["number"]] = False
+        self._candidates = self._candidates[self._alive[self._candidates["number"]]]
         self.iteration += 1
-        self._save()
+        iteration = np.int64(self.iteration)
+        self._state.save(
+            "pruning", iteration=iteration, candidates=self._candidates, pruned=self._pruned
+        )
 
     def _rank(self) -> np.ndarray:
         """Return the candidates in the order in which they are to go."""
         settings = self._settings
         if self.iteration % settings.rerank_every == 0:
-            self._update(np.flatnonzero(self._alive & self._prunable))
-            self._candidates = self._candidates[: settings.candidates]
+            everything = np.flatnonzero(self._alive & _prunable(self._pieces))
+            self._candidates = self._lowest(everything)[: settings.candidates]
         elif settings.push_back_line_start:
-            opening = self._losses.losses(self._alive, self._mask(self._candidates)).opening
-            return self._candidates[np.argsort(opening[self._candidates] > 0, kind="stable")]
+            numbers = self._candidates["number"]
+            opening = self._losses_of(numbers).opening
+            return self._candidates[np.argsort(opening[numbers] > 0, kind="stable")]
         else:
-            self._update(self._candidates)
-        return self._candidates
+            self._candidates = self._lowest(self._candidates["number"])
+        return self._candidates.copy()
 
-    def _update(self, numbers: np.ndarray) -> None:
-        losses = self._losses.losses(self._alive, self._mask(numbers))
-        self._values = {name: getattr(losses, name) for name in self._values}
-        self._candidates = lowest_first(losses.loss, numbers)
+    def _lowest(self, numbers: np.ndarray) -> np.ndarray:
+        """Take the losses of pieces; return a row for each, the lowest loss first."""
+        losses = self._losses_of(numbers)
+        rows = np.zeros(len(numbers), dtype=_ROW)
+        rows["number"] = lowest_first(losses.loss, numbers)
+        for name in ("loss", "occurrences", "lines"):
+            rows[name] = getattr(losses, name)[rows["number"]]
+        return rows
 
-    def _mask(self, numbers: np.ndarray) -> np.ndarray:
-        mask = np.zeros(len(self._pieces), dtype=bool)
-        mask[numbers] = True
-        return mask
-
-    def _describe(self, numbers: np.ndarray, iteration: int) -> dict[str, np.ndarray]:
-        values = {name: values[numbers] for name, values in self._values.items()}
-        return {"iteration": np.full(len(numbers), iteration), "number": numbers, **values}
-
-    def _save(self) -> None:
-        self._state.save(
-            "pruning",
-            iteration=np.int64(self.iteration),
-            candidates=self._candidates,
-            **{f"last_{name}": values for name, values in self._values.items()},
-            **{f"pruned_{name}": values for name, values in self._record.items()},
-        )
+    def _losses_of(self, numbers: np.ndarray) -> Losses:
+        wanted = np.zeros(len(self._pieces), dtype=bool)
+        wanted[numbers] = True
+        return self._losses.losses(self._alive, wanted)
 
     def _restore(self, embeddings: Embeddings) -> None:
         """Go on from the state's last whole batch; without one, begin with `embeddings`."""
@@ -299,25 +361,16 @@ class _Pruning:
             embeddings = Embeddings(names, kept["target"], kept["context"])
         if (kept := self._state.load("pruning")) is not None:
             self.iteration = int(kept["iteration"])
-            self._candidates = kept["candidates"]
-            self._values = {name: kept[f"last_{name}"] for name in self._values}
-            self._record = {name: kept[f"pruned_{name}"] for name in self._record}
-            self._alive[self._record["number"]] = False
+            self._candidates, self._pruned = kept["candidates"], kept["pruned"]
+            self._alive[self._pruned["number"]] = False
             log.info("sage: goes on after batch %d, %d pieces left", self.iteration, self.size)
         self._set_embeddings(embeddings)
 
     def result(self) -> SageResult:
         """Return the pieces left, the record of the others, and the embeddings last trained."""
         left = [self._pieces[number] for number in np.flatnonzero(self._alive)]
-        numbers = self._record["number"]
-        ablations = pd.DataFrame(
-            {
-                "iteration": self._record["iteration"],
-                "order": np.arange(len(numbers)),
-                "piece": pd.Series([self._pieces[number] for number in numbers], dtype="str"),
-                "loss": self._record["loss"],
-                "occurrences": self._record["occurrences"],
-                "lines": self._record["lines"],
-            }
-        )
+        ablations = pd.DataFrame({name: self._pruned[name] for name in _ROW.names})
+        names = pd.Series([self._pieces[number] for number in ablations.pop("number")], dtype="str")
+        ablations.insert(1, "order", np.arange(len(names)))
+        ablations.insert(2, "piece", names)
         return SageResult(left, ablations, self._embeddings)

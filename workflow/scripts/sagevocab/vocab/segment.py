@@ -15,16 +15,7 @@ from typing import Any
 import numpy as np
 
 from sagevocab.errors import UserError
-from sagevocab.vocab.decoding import (
-    UNCOVERED,
-    Decoder,
-    GreedyDecoder,
-    MergeDecoder,
-    build_merges,
-    build_trie,
-    code_points,
-    merge_words,
-)
+from sagevocab.vocab.decoding import UNCOVERED, Decoder, build_merges, build_trie
 from sagevocab.vocab.pieces import FIRST_PIECE_ID, UNKNOWN_ID, WORD_START, read_pieces
 from sagevocab.vocab.words import Normalizer, split_words
 
@@ -40,7 +31,7 @@ __all__ = [
 
 
 class Segmenter(ABC):
-    """A tokenizer's way with a single word.
+    """How one tokenizer segments words.
 
     pieces: the vocabulary, without special tokens, in id order.
     """
@@ -63,14 +54,14 @@ class GreedySegmenter(Segmenter):
     """
 
     def __init__(self, pieces: Sequence[str]) -> None:
-        """Prepare to match `pieces`."""
+        """Take the vocabulary."""
         self.pieces = list(pieces)
         self._trie = build_trie(self.pieces)
         self._alive = np.ones(len(self.pieces), dtype=bool)
 
     def segment_words(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Segment many words: int32 piece numbers one after another, int64[words + 1] offsets."""
-        return GreedyDecoder(code_points(words), self._trie).segment(self._alive)
+        return Decoder.greedy(words, self._trie).segment(self._alive)
 
 
 class MergeSegmenter(Segmenter):
@@ -83,9 +74,7 @@ class MergeSegmenter(Segmenter):
     def __init__(
         self, pieces: Sequence[str], merges: Sequence[tuple[str, str]], full_pieces: Sequence[str]
     ) -> None:
-        """Prepare to merge.
-
-        pieces: the vocabulary. merges: by rank. full_pieces: all that `merges` read or make.
+        """Take the vocabulary, the merges by rank, and all pieces that `merges` join or make.
 
         Raises:
             ValueError: `full_pieces` lacks one of `pieces` or a part of a merge.
@@ -101,7 +90,7 @@ class MergeSegmenter(Segmenter):
 
     def segment_words(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Segment many words: int32 piece numbers one after another, int64[words + 1] offsets."""
-        decoder: Decoder = MergeDecoder(merge_words(words, self._merges))
+        decoder = Decoder.merging(words, self._merges)
         ids, offsets = decoder.segment(self._numbers[:-1] != UNCOVERED)
         return self._numbers[ids], offsets
 

@@ -34,7 +34,7 @@ from sagevocab.vocab.embeddings import Embeddings, train_embeddings
 from sagevocab.vocab.export import Card, export_greedy
 from sagevocab.vocab.initial import TRAINERS, InitialVocabulary, read_initial, train_initial
 from sagevocab.vocab.presets import DEFAULT_PRESET
-from sagevocab.vocab.progress import Listener, Progress, listening
+from sagevocab.vocab.progress import Listener, Progress, log_progress
 from sagevocab.vocab.sage import build_sage, check_sizes
 from sagevocab.vocab.segment import GreedySegmenter, MergeSegmenter, Segmenter
 from sagevocab.vocab.settings import (
@@ -184,7 +184,7 @@ def train(
     card = Card(language, name, "SaGe", _source(texts), _card_settings(preset, settings))
     place = output or state_dir or tempfile.gettempdir()
     with disk_errors(place), _workplace(state_dir) as work:
-        result = _train(texts, settings, encoding_errors, card, work, progress or _silent)
+        result = _train(texts, settings, encoding_errors, card, work, progress or log_progress)
         if output is not None:
             result.save(output, force=force)
             remove_leftovers(output)
@@ -274,14 +274,11 @@ def _train(
     initial, corpus = _initial_and_corpus(texts, settings, errors, work, progress)
     sage, word2vec = settings.sage, settings.word2vec
     progress(Progress("word2vec", 0, word2vec.epochs))
-    with listening(progress, sage.final_size, len(initial.pieces)):
-        segmenter = _segmenter(initial, sage.decoder)
-        embeddings = train_embeddings(corpus, segmenter, word2vec, work.state("embeddings"))
-        progress(Progress("pruning", 0, len(initial.pieces) - sage.final_size))
-        pieces, merges = initial.pieces, initial.merges
-        built = build_sage(
-            corpus, pieces, merges, embeddings, sage, word2vec, work.state("pruning")
-        )
+    segmenter = _segmenter(initial, sage.decoder)
+    embeddings = train_embeddings(corpus, segmenter, word2vec, work.state("embeddings"), progress)
+    progress(Progress("pruning", 0, len(initial.pieces) - sage.final_size))
+    pieces, merges, state = initial.pieces, initial.merges, work.state("pruning")
+    built = build_sage(corpus, pieces, merges, embeddings, sage, word2vec, state, progress=progress)
     return SageVocabulary(
         pieces=built.pieces,
         initial=pieces,
@@ -374,10 +371,6 @@ def _record(
         "packages": package_versions(),
         "python": platform.python_version(),
     }
-
-
-def _silent(progress: Progress) -> None:
-    pass
 
 
 # --- settings

@@ -1,8 +1,8 @@
-"""A corpus as word types: what a segmenter that never crosses a space has to know of it.
+"""A corpus as word types.
 
-A line is normalised, split at spaces, and each word gets `▁` before it. Words are independent of
-each other for every segmenter here, so a corpus is its list of word types and, line by line, the
-sequence of their numbers.
+A line is normalised and split at spaces, and each word gets `▁` before it. No piece crosses a
+space, so words are segmented independently of each other: a corpus is its list of word types and,
+line by line, the sequence of their numbers.
 """
 
 from __future__ import annotations
