@@ -50,18 +50,23 @@ def test_equal_values_are_equal_bytes(tmp_path: Path) -> None:
         assert one.read_bytes() == two.read_bytes()
 
 
-def test_a_damaged_archive_is_the_users_business(tmp_path: Path) -> None:
+def test_a_damaged_file_is_refused_without_advice_to_unpickle_it(tmp_path: Path) -> None:
     path = tmp_path / "a.npz"
     write_npz(path, a=np.arange(1000))
-    path.write_bytes(path.read_bytes()[:200])
-    with pytest.raises(UserError, match="a.npz: cannot be read"):
-        read_npz(path)
-
-
-def test_pickled_objects_are_refused(tmp_path: Path) -> None:
-    np.savez(tmp_path / "a.npz", a=np.array([{}], dtype=object))
-    with pytest.raises(UserError):
-        read_npz(tmp_path / "a.npz")
+    whole = path.read_bytes()
+    pickled = tmp_path / "pickled.npz"
+    np.savez(pickled, a=np.array([{}], dtype=object))
+    for damaged in (
+        whole[:200],
+        b"",
+        b"garbage",
+        whole.replace(b"\x05", b"\x06"),
+        pickled.read_bytes(),
+    ):
+        path.write_bytes(damaged)
+        with pytest.raises(UserError, match=r"a\.npz: cannot be read \(it is damaged\)") as caught:
+            read_npz(path)
+        assert "pickle" not in str(caught.value)
 
 
 def test_state_of_another_fingerprint_is_never_resumed(tmp_path: Path) -> None:
@@ -70,6 +75,19 @@ def test_state_of_another_fingerprint_is_never_resumed(tmp_path: Path) -> None:
     assert ResumableState(folder, "one").load("batch")["step"] == 7
     assert ResumableState(folder, "two").load("batch") is None
     assert ResumableState(folder, "one").load("batch") is None
+
+
+def test_damaged_progress_is_discarded_with_a_warning(tmp_path: Path, caplog) -> None:
+    folder = tmp_path / "state"
+    for broken in ("second.npz", "fingerprint"):
+        for name in ("first", "second"):
+            ResumableState(folder, "one").save(name, step=np.array(7))
+        (folder / broken).write_bytes(b"\xff garbage")
+        state = ResumableState(folder, "one")
+        assert state.load("first") is state.load("second") is None
+        assert [path.name for path in folder.iterdir()] == ["fingerprint"]
+    [warning] = [record.message for record in caplog.records if record.levelname == "WARNING"]
+    assert warning.startswith(f"{folder / 'second.npz'}: is damaged")
 
 
 def test_state_without_a_folder_keeps_nothing() -> None:

@@ -28,7 +28,7 @@ _BLOCK = 1 << 20
 
 
 def path_text(path: str | Path) -> str:
-    """Return a path as text that can be written: what is not UTF-8 in its name is U+FFFD."""
+    """Return a path as text that can be written; what is not UTF-8 in it becomes U+FFFD."""
     return os.fsencode(path).decode("utf-8", "replace")
 
 
@@ -53,7 +53,7 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
 def atomic_folder(path: str | Path, *, replace: bool = False) -> Iterator[Path]:
     """Yield a temporary folder beside `path`; rename it to `path` on success, remove it on error.
 
-    replace: let it take the place of a folder that is there; else that is an OSError.
+    replace: allow it to replace a folder at `path`; otherwise that raises OSError.
     """
     path = Path(path).resolve()
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -74,9 +74,9 @@ def atomic_folder(path: str | Path, *, replace: bool = False) -> Iterator[Path]:
 
 
 def try_lock(file: IO) -> bool:
-    """Lock an open file for this process alone, until it is closed; tell whether that worked.
+    """Lock an open file for this process until it is closed; return whether that worked.
 
-    The system unlocks it if the process is killed.
+    The system releases the lock if the process is killed.
     """
     try:
         fcntl.flock(file, fcntl.LOCK_EX | fcntl.LOCK_NB)
@@ -86,9 +86,9 @@ def try_lock(file: IO) -> bool:
 
 
 def remove_leftovers(path: str | Path) -> None:
-    """Remove what `atomic_folder` was about to put at `path` in processes that were killed.
+    """Remove the temporary folders that `atomic_folder` left beside `path` in killed processes.
 
-    Call it where no other process is at that.
+    Call it only where no other process can be writing `path`.
     """
     path = Path(path).resolve()
     name = re.compile(rf"\.{re.escape(path.name)}\.\d+\.(partial|before)")
@@ -114,7 +114,7 @@ def write_json(path: str | Path, value: Any) -> None:
 
 
 def _plain(value: Any) -> Any:
-    """Turn what JSON does not know (NumPy scalars and arrays, paths) into what it does."""
+    """Convert NumPy scalars and arrays and paths to values that JSON has."""
     if isinstance(value, np.generic):
         return value.item()
     if isinstance(value, np.ndarray):
@@ -145,8 +145,10 @@ def read_npz(path: str | Path) -> dict[str, np.ndarray]:
     try:
         with np.load(path, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
-    except (OSError, ValueError, EOFError, zipfile.BadZipFile) as error:
-        raise UserError(f"{path}: cannot be read ({error}); delete it and run again") from error
+    except (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile) as error:
+        # NumPy's own message may advise to load the file unsafely.
+        reason = getattr(error, "strerror", None) or "it is damaged"
+        raise UserError(f"{path}: cannot be read ({reason}); delete it and run again") from error
 
 
 def file_digest(path: str | Path) -> str:
@@ -182,35 +184,28 @@ _MARK = "fingerprint"
 def is_claimed(folder: Path, fingerprint: str) -> bool:
     """Tell whether the folder of a `ResumableState` belongs to `fingerprint`."""
     mark = folder / _MARK
-    return mark.exists() and mark.read_text(encoding="utf-8") == fingerprint
+    return mark.exists() and mark.read_bytes() == fingerprint.encode()
 
 
 class ResumableState:
     """Named sets of arrays in a folder outside every rule's outputs.
 
-    The folder belongs to one fingerprint (inputs, settings, code). Opened with another one it is
-    emptied: progress made under other circumstances is never resumed. Without a folder nothing is
-    kept and `load` finds nothing.
+    The folder belongs to one fingerprint of inputs, settings and code: progress made with others is
+    discarded, never resumed. So is progress of which a file is damaged, with a warning: what is
+    loaded here is whole, and the work starts over instead of failing at every attempt. Without a
+    folder nothing is kept and `load` finds nothing.
     """
 
     def __init__(self, folder: str | Path | None, fingerprint: str) -> None:
-        """Open `folder` for `fingerprint`, emptying it if it belongs to another one."""
+        """Open `folder` for `fingerprint`; empty it if it belongs to another or is damaged."""
         self._folder = Path(folder) if folder is not None else None
-        if self._folder is not None:
-            self._claim(self._folder, fingerprint)
-
-    @staticmethod
-    def _claim(folder: Path, fingerprint: str) -> None:
-        if is_claimed(folder, fingerprint):
-            return
-        if folder.exists():
-            log.info("%s: progress of other inputs, settings or code is discarded", folder)
-            shutil.rmtree(folder)
-        write_text(folder / _MARK, fingerprint)
+        if self._folder is not None and not _is_usable(self._folder, fingerprint):
+            shutil.rmtree(self._folder, ignore_errors=True)
+            write_text(self._folder / _MARK, fingerprint)
 
     @property
     def folder(self) -> Path | None:
-        """Where files of one's own may be kept beside the arrays; None if nothing is kept."""
+        """Where the caller may keep other files beside the arrays; None if nothing is kept."""
         return self._folder
 
     def load(self, name: str) -> dict[str, np.ndarray] | None:
@@ -228,3 +223,18 @@ class ResumableState:
         """Remove the folder: the work is done and its outputs are written."""
         if self._folder is not None:
             shutil.rmtree(self._folder, ignore_errors=True)
+
+
+def _is_usable(folder: Path, fingerprint: str) -> bool:
+    """Tell whether to resume the progress in `folder`; log why not."""
+    if not is_claimed(folder, fingerprint):
+        if folder.exists():
+            log.info("%s: discarding progress of other inputs, settings or code", folder)
+        return False
+    for path in folder.glob("*.npz"):
+        try:
+            read_npz(path)
+        except UserError:
+            log.warning("%s: is damaged; discarding the progress beside it, starting over", path)
+            return False
+    return True
