@@ -229,12 +229,15 @@ def _is_usable(folder: Path, fingerprint: str) -> bool:
     """Tell whether to resume the progress in `folder`; log why not."""
     if not is_claimed(folder, fingerprint):
         if folder.exists():
-            log.info("%s: discarding progress of other inputs, settings or code", folder)
+            log.info("%s: progress of other inputs, settings or code is discarded", folder)
         return False
     for path in folder.glob("*.npz"):
         try:
             read_npz(path)
         except UserError:
-            log.warning("%s: is damaged; discarding the progress beside it, starting over", path)
+            log.warning(
+                "%s: is damaged; the progress kept with it is discarded and the work starts over",
+                path,
+            )
             return False
     return True
