@@ -225,7 +225,7 @@ def run_train(arguments: argparse.Namespace) -> None:
 def run_encode(arguments: argparse.Namespace) -> None:
     """Do `sagevocab encode`."""
     from sagevocab.data.texts import lines_of
-    from sagevocab.vocab.encoder import load
+    from sagevocab.vocab.external import load
 
     encoder = load(arguments.tokenizer)
     lines = lines_of(_files(arguments.files), arguments.encoding_errors)
@@ -257,8 +257,8 @@ def run_compare(arguments: argparse.Namespace) -> None:
 
 def run_export(arguments: argparse.Namespace) -> None:
     """Do `sagevocab export`."""
-    from sagevocab.vocab.convert import convert
     from sagevocab.vocab.export import WordSettings
+    from sagevocab.vocab.external import convert
 
     words = WordSettings(arguments.normalization, arguments.max_word_chars)
     path, output = arguments.vocabulary, arguments.output

@@ -13,8 +13,8 @@ from sagevocab.analysis.summary import summarise
 from sagevocab.data.texts import Texts, describe_texts, lines_of
 from sagevocab.errors import UserError
 from sagevocab.state import path_text
-from sagevocab.vocab.encoder import import_foreign
 from sagevocab.vocab.export import WordSettings
+from sagevocab.vocab.external import import_foreign
 from sagevocab.vocab.segment import Segmenter, load_segmenter
 from sagevocab.vocab.words import Normalizer, WordCorpus
 
