@@ -99,7 +99,6 @@ rule build_report:
         style=report_file("report.css"),
         behaviour=[
             report_file("report.js"),
-            report_file("graphemes.js"),
             report_file("segmentation.js"),
             report_file("playground.js"),
         ],
