@@ -17,7 +17,8 @@ import sagevocab
 from sagevocab.errors import UserError
 from sagevocab.vocab.export import Card, WordSettings, export_greedy, export_merges, export_unigram
 from sagevocab.vocab.external import check_external, convert, import_external
-from sagevocab.vocab.pieces import read_folder_pieces, read_pieces
+from sagevocab.vocab.initial import read_initial
+from sagevocab.vocab.pieces import read_description, read_folder_pieces, read_pieces
 from sagevocab.vocab.segment import load_segmenter
 
 PIECES = ["▁", "a", "b", "c", "▁a", "ab", "▁abc", "bc"]
@@ -46,13 +47,9 @@ def test_folder_holds_what_the_contract_says(tmp_path):
     assert tokenizer.convert_tokens_to_ids(PIECES) == list(range(5, 5 + len(PIECES)))
     assert len(tokenizer) == 5 + len(PIECES)
     assert tokenizer.model_max_length == 512
-
-
-def test_folder_says_how_to_segment(tmp_path):
     export_greedy(tmp_path, PIECES, WordSettings("nfkc_cf", 99), CARD)
-    config = json.loads((tmp_path / "tokenizer_config.json").read_text(encoding="utf-8"))
-    expected = {"method": "greedy", "normalization": "nfkc_cf", "max_word_chars": 99}
-    assert config["sagevocab"] == expected
+    described = {"method": "greedy", "normalization": "nfkc_cf", "max_word_chars": 99}
+    assert read_description(tmp_path) == described
     assert load_segmenter(tmp_path).segment("▁abcab") == [6, 5]
 
 
@@ -96,8 +93,13 @@ def test_pieces_that_do_not_fit_the_tokenizer_are_refused(tmp_path, cut):
     assert read_folder_pieces(tmp_path) == PIECES
     path = tmp_path / "pieces.txt"
     path.write_bytes(path.read_bytes()[:-cut])
-    with pytest.raises(UserError, match=r"pieces\.txt: lists other pieces than"):
-        load_segmenter(tmp_path)
+    for use in (
+        load_segmenter,
+        lambda folder: read_initial(folder, WORDS),
+        lambda folder: convert(folder, tmp_path / "out.txt", "pieces"),
+    ):
+        with pytest.raises(UserError, match=r"pieces\.txt: lists other pieces than"):
+            use(tmp_path)
 
 
 @pytest.mark.parametrize("output", ["mine", "mine/pieces.txt", "."])
@@ -172,16 +174,11 @@ def test_card_tells_language_method_sizes_and_settings(tmp_path):
     assert "ynthetic" not in text
 
 
-def test_card_of_a_synthetic_corpus_says_so(tmp_path):
+def test_card_of_a_synthetic_corpus_says_so_and_of_a_local_file_hides_its_folder(tmp_path):
     text = card_of(tmp_path, {"kind": "generator", "name": "turkish"})
-    assert "**Synthetic**" in text
-    assert "tags: [tokenizer, subword, synthetic]" in text
-
-
-def test_card_hides_the_folder_of_a_local_file(tmp_path):
+    assert "**Synthetic**" in text and "tags: [tokenizer, subword, synthetic]" in text
     text = card_of(tmp_path, {"kind": "path", "name": "/home/me/secret/lines.txt"})
-    assert "`lines.txt`" in text
-    assert "secret" not in text
+    assert "`lines.txt`" in text and "secret" not in text
 
 
 def test_card_is_of_what_was_really_retrieved(tmp_path):

@@ -498,8 +498,7 @@ def convert(
 
 def _pieces(path: Path, words: WordSettings) -> list[str]:
     if (path / "pieces.txt").exists():
-        whole = (path / "tokenizer.json").exists()
-        return read_folder_pieces(path) if whole else read_pieces(path / "pieces.txt")
+        return read_folder_pieces(path)
     with tempfile.TemporaryDirectory(prefix="sagevocab-") as folder:
         import_foreign(path, folder, words)
         return read_pieces(Path(folder) / "pieces.txt")

@@ -21,7 +21,7 @@ from sagevocab.vocab.bpe import (
 )
 from sagevocab.vocab.export import WordSettings
 from sagevocab.vocab.external import check_model, listed_pieces, normalization_of
-from sagevocab.vocab.pieces import read_pieces
+from sagevocab.vocab.pieces import is_own_folder, read_folder_pieces, read_pieces
 
 log = logging.getLogger(__name__)
 
@@ -98,6 +98,8 @@ def _read_folder(folder: Path, words: WordSettings) -> InitialVocabulary:
             f"initial: {folder} holds no pieces.txt; give a folder with one, a list of pieces or "
             "a sentencepiece .model"
         )
+    if is_own_folder(folder):
+        read_folder_pieces(folder)  # refuses a damaged one
     pieces = listed_pieces(folder / "pieces.txt", "initial")
     if (folder / "sentencepiece.model").exists():
         model = _read_model(folder / "sentencepiece.model", words)

@@ -92,8 +92,14 @@ def read_description(folder: str | Path) -> dict[str, Any]:
         ) from error
 
 
+def is_own_folder(folder: str | Path) -> bool:
+    """Tell whether this project wrote the tokenizer in `folder`."""
+    path = Path(folder) / "tokenizer_config.json"
+    return path.is_file() and b'"sagevocab"' in path.read_bytes()
+
+
 def read_folder_pieces(folder: str | Path) -> list[str]:
-    """Read the `pieces.txt` of a vocabulary's folder and check it against its `tokenizer.json`.
+    """Read a folder's `pieces.txt`; in a folder of this project it must fit `tokenizer.json`.
 
     Raises:
         UserError: a file is missing or damaged, or one does not fit the other.
@@ -101,6 +107,8 @@ def read_folder_pieces(folder: str | Path) -> list[str]:
     folder = Path(folder)
     path = folder / "tokenizer.json"
     pieces = read_pieces(folder / "pieces.txt")
+    if not is_own_folder(folder):
+        return pieces
     try:
         vocabulary = json.loads(path.read_text(encoding="utf-8"))["model"]["vocab"]
         tokens = [token if isinstance(token, str) else token[0] for token in vocabulary]
