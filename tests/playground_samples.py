@@ -8,7 +8,6 @@ from pathlib import Path
 
 from gensim.test.utils import datapath
 
-from make_graphemes import CHARACTERS
 from sagevocab.data.construct import shipped_sentences
 from sagevocab.data.corpus import write_lines
 from sagevocab.vocab.bpe import (
@@ -32,6 +31,7 @@ from sagevocab.vocab.pieces import is_single_character
 from sagevocab.vocab.words import Normalizer, WordCorpus
 
 SIZE = 900
+CHARACTERS = [chr(code) for code in range(1, 0x110000) if not 0xD800 <= code < 0xE000]
 CARD = Card(language="xx", language_name="Test", method="test")
 WORDS = WordSettings()
 TOKENIZERS = ("bpe", "sage", "merges", "unigram", "wordpiece", "short_words", "casefold", "as_is")

@@ -20,7 +20,7 @@ def record(name: str, tokenizer: str, verdict: str, **changes) -> dict:
     values = {
         "id": name,
         "where": "Section 4",
-        "statement": f"<b>{name}</b> & others hold.",
+        "statement": f"<b>{name}</b> & `others` hold.",
         "kind": "value",
         "paper": 0.83,
         "ours": 0.8,
@@ -86,11 +86,10 @@ def write_inputs(folder: Path, vocabularies: dict[str, dict[str, Path]]) -> dict
     """Write a figure, tables and captions into `folder`; return what `build_report` takes."""
     (folder / "claims.json").write_text(json.dumps(RECORDS), encoding="utf-8")
     (folder / "figure.png").write_bytes(PIXEL)
-    table = (
-        "| Piece | BPE |\n| --- | --- |\n| \\_og | **▁dial og** ues |\n"
-        "| a \\| b | 3 |\n\nA note < all.\n"
-    )
-    (folder / "table.md").write_text(table, encoding="utf-8")
+    bold = [["▁dial og", True], ["ues", False]]
+    table = {"head": ["Piece", "BPE"], "rows": [["_og", bold], ["a | b", "3"]]}
+    table["note"] = "A note < all."
+    (folder / "table.json").write_text(json.dumps(table), encoding="utf-8")
     (folder / "caption.rst").write_text(
         "What *is* shown in ``bpe``. More words\nof it.\n\n.. comment\n", encoding="utf-8"
     )
@@ -99,7 +98,7 @@ def write_inputs(folder: Path, vocabularies: dict[str, dict[str, Path]]) -> dict
         "title": "SaGe, run tiny",
         "claims_path": folder / "claims.json",
         "figures": {names[0]: folder / "figure.png"},
-        "tables": {name: folder / "table.md" for name in names[1:]},
+        "tables": {name: folder / "table.json" for name in names[1:]},
         "captions": {name: folder / "caption.rst" for name in names},
         "vocabularies": vocabularies,
         "paper": VALUES,

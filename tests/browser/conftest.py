@@ -7,12 +7,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from selenium.common.exceptions import WebDriverException
+from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 
-from browser.devtools import Browser, find_chromium
 from playground_samples import english, make_folders, turkish
 from report_samples import run, write_inputs
 from sagevocab.paper.report import build_report
 
+# Named, so that selenium looks for no driver and downloads none.
+DRIVER = os.environ.get("CHROMEDRIVER", "/usr/bin/chromedriver")
 LABELS = {
     "bpe": "BPE",
     "merges": "BPE (merges)",
@@ -54,14 +57,22 @@ def given_page() -> Path:
 
 
 @pytest.fixture(scope="session")
-def window(tmp_path_factory) -> Iterator[Browser]:
+def browser() -> Iterator[Chrome]:
     """One browser for all tests."""
-    program = find_chromium()
-    if program is None:
+    options = ChromeOptions()
+    # In a container there is no sandbox, and the page is ours.
+    for argument in ("--headless=new", "--no-sandbox", "--disable-dev-shm-usage"):
+        options.add_argument(argument)
+    options.add_argument("--hide-scrollbars")
+    options.set_capability("goog:loggingPrefs", {"browser": "ALL", "performance": "ALL"})
+    try:
+        chrome = Chrome(options, ChromeService(DRIVER))
+    except (WebDriverException, OSError) as error:
+        problem = str(error).splitlines()[0]
         pytest.exit(
-            "no Chromium found; install one (apt-get install chromium) or set CHROMIUM=/path",
+            f"Chromium does not start ({problem}); run apt-get install chromium chromium-driver, "
+            "or set CHROMEDRIVER=/path",
             returncode=1,
         )
-    browser = Browser(program, tmp_path_factory.mktemp("profile"))
-    yield browser
-    browser.close()
+    yield chrome
+    chrome.quit()

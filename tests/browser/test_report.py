@@ -7,69 +7,78 @@ import re
 from pathlib import Path
 
 import pytest
+from selenium.webdriver import ActionChains, Chrome, Keys
+from selenium.webdriver.support.ui import WebDriverWait
 
-from browser.devtools import Browser
 from playground_samples import english, spoilt, turkish
 from sagevocab.vocab.segment import UNCOVERED, encode, load_segmenter, read_description
 from sagevocab.vocab.words import Normalizer, split_words
 
 SCREENSHOTS = Path(__file__).parents[2] / "build/screenshots"
-PAGES = ["sample_page", "given_page"]
 TEXT = "The penned dialogues ☃ of Istanbul'daki songs"
+AREA = "#play textarea"
+both_pages = pytest.mark.parametrize("page", ["sample_page", "given_page"])
 
 
 @pytest.fixture
-def opened(window: Browser, request) -> Browser:
-    """The sample page in a desktop's window, or the page and size that the test's marks name."""
-    return show(window, request.getfixturevalue("sample_page"))
+def shown(browser: Chrome, request):
+    """Open the page of a fixture's name afresh, and wait for its first segmentation."""
+
+    def show(page: str, width: int = 1200, *, phone: bool = False, scheme: str = "light") -> Chrome:
+        size = {"width": width, "height": 780 if phone else 1000}
+        screen = {**size, "deviceScaleFactor": 2 if phone else 1, "mobile": phone}
+        # Without smooth scrolling, under which a click would miss its element.
+        wishes = {"prefers-color-scheme": scheme, "prefers-reduced-motion": "reduce"}
+        features = [{"name": name, "value": value} for name, value in wishes.items()]
+        browser.execute_cdp_cmd("Emulation.setDeviceMetricsOverride", screen)
+        browser.execute_cdp_cmd("Emulation.setEmulatedMedia", {"features": features})
+        browser.get("about:blank")
+        for kind in ("browser", "performance"):
+            browser.get_log(kind)
+        browser.get(request.getfixturevalue(page).resolve().as_uri())
+        wait_for(browser, "document.querySelectorAll('.box').length > 0")
+        return browser
+
+    return show
 
 
-def show(
-    window: Browser, page: Path, width: int = 1200, *, phone: bool = False, scheme: str = "light"
-) -> Browser:
-    """Open a page afresh and wait for the first segmentation."""
-    window.messages.clear()
-    window.resize(width, 780 if phone else 1000, phone=phone)
-    window.prefer(scheme)
-    window.open(page)
-    window.wait_for("document.querySelectorAll('.box').length > 0")
-    return window
+@pytest.fixture
+def opened(shown) -> Chrome:
+    """The sample page in a desktop's window."""
+    return shown("sample_page")
 
 
-def segmented(window: Browser) -> dict[str, list[tuple[str, bool, bool]]]:
-    """What stands in the boxes: by tokenizer its pieces, whether marked, whether unknown."""
-    boxes = window.evaluate("""[...document.querySelectorAll(".box")].map((box) => [
-        box.dataset.tokenizer,
-        [...box.querySelectorAll(".piece")].map((piece) =>
-          [piece.firstChild.data, piece.tagName === "MARK", piece.classList.contains("unknown")]),
-    ])""")
-    return {name: [tuple(piece) for piece in pieces] for name, pieces in boxes}
+def js(browser: Chrome, expression: str):
+    """Return the value of a JavaScript expression."""
+    return browser.execute_script(f"return {expression}")
 
 
-def status(window: Browser) -> str:
-    return window.evaluate("document.getElementById('segmented').textContent")
+def wait_for(browser: Chrome, condition: str) -> None:
+    WebDriverWait(browser, 20, 0.05).until(lambda each: js(each, condition), condition)
 
 
-def focused(window: Browser) -> str:
-    """The element with the focus: its tag and what tells it from others."""
-    return window.evaluate("""(() => {
-        const element = document.activeElement;
-        return [element.tagName, element.name, element.value].filter(Boolean).join(" ");
-    })()""")
+def click(browser: Chrome, selector: str) -> None:
+    browser.find_element("css selector", selector).click()
 
 
-def write(window: Browser, text: str) -> None:
+def press(browser: Chrome, *keys: str) -> None:
+    ActionChains(browser).send_keys(*keys).perform()
+
+
+def text_of(browser: Chrome, name: str) -> str:
+    return js(browser, f"document.getElementById({json.dumps(name)}).textContent")
+
+
+def typed(browser: Chrome) -> str:
+    return js(browser, f"document.querySelector('{AREA}').value")
+
+
+def write(browser: Chrome, text: str) -> None:
     """Replace the text in the box and wait until it is segmented."""
-    window.click("#play textarea")
-    window.press("a", control=True)
-    window.evaluate("document.querySelector('#play textarea').select()")
-    window.paste(text)
-    first = json.dumps(text.split()[0])
-    window.wait_for(
-        f"document.querySelector('.pieces').textContent.replaceAll(' ', '') && "
-        f"document.querySelector('#play textarea').value.startsWith({first})"
-    )
-    window.wait_for(SETTLED)
+    area = browser.find_element("css selector", AREA)
+    area.send_keys(Keys.CONTROL, "a")
+    area.send_keys(text)
+    wait_for(browser, SETTLED)
 
 
 # The boxes follow a moment after the last key: they show as many words as the text has.
@@ -80,16 +89,29 @@ SETTLED = """(() => {
 })()"""
 
 
-def library(folder: Path, text: str) -> list[tuple[str, int, str]]:
-    """The library's pieces of a text: word and place in it, number, characters."""
-    segmenter, told = load_segmenter(folder), read_description(folder)
-    normalizer = Normalizer(told["normalization"])
+def segmented(browser: Chrome) -> dict[str, list[tuple[str, bool, bool]]]:
+    """What stands in the boxes: by tokenizer its pieces, whether marked, whether unknown."""
+    boxes = js(
+        browser,
+        """[...document.querySelectorAll(".box")].map((box) => [
+        box.dataset.tokenizer,
+        [...box.querySelectorAll(".piece")].map((piece) =>
+          [piece.firstChild.data, piece.tagName === "MARK", piece.classList.contains("unknown")]),
+    ])""",
+    )
+    return {name: [tuple(piece) for piece in pieces] for name, pieces in boxes}
+
+
+def library(folder: Path, text: str) -> list[tuple[str, str, bool]]:
+    """The library's pieces of a text: word and place in it, characters, whether unknown."""
+    segmenter, description = load_segmenter(folder), read_description(folder)
+    normal = Normalizer(description["normalization"])(text)
     pieces = []
-    for at, word in enumerate(split_words(normalizer(text), told["max_word_chars"])):
+    for at, word in enumerate(split_words(normal, description["max_word_chars"])):
         start = 0
         for number in segmenter.segment(word):
             length = 1 if number == UNCOVERED else len(segmenter.pieces[number])
-            pieces.append((f"{at} {start}", number, word[start : start + length]))
+            pieces.append((f"{at} {start}", word[start : start + length], number == UNCOVERED))
             start += length
     return pieces
 
@@ -98,12 +120,8 @@ def expected(folders: dict[str, Path], text: str) -> dict[str, list[tuple[str, b
     """What the boxes must show; the first tokenizer is the one compared with."""
     pieces = {name: library(folder, text) for name, folder in folders.items()}
     first = pieces[next(iter(pieces))]
-    known = {(place, characters, number == UNCOVERED) for place, number, characters in first}
     return {
-        name: [
-            (chars, (place, chars, number == UNCOVERED) not in known, number == UNCOVERED)
-            for place, number, chars in found
-        ]
+        name: [(piece[1], piece not in first, piece[2]) for piece in found]
         for name, found in pieces.items()
     }
 
@@ -111,47 +129,44 @@ def expected(folders: dict[str, Path], text: str) -> dict[str, list[tuple[str, b
 # --- the page by itself
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_page_opens_from_disk_without_network_or_errors(page, window, request):
-    show(window, request.getfixturevalue(page))
+@both_pages
+def test_page_opens_from_disk_without_network_or_errors(page, shown):
+    browser = shown(page)
+    events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
     asked = [
-        message["params"]["request"]["url"].split(":")[0]
-        for message in window.messages
-        if message["method"] == "Network.requestWillBeSent"
+        event["params"]["request"]["url"].split(":")[0]
+        for event in events
+        if event["method"] == "Network.requestWillBeSent"
     ]
     assert set(asked) <= {"file", "data"} and asked.count("file") == 1
-    failures = ("Log.entryAdded", "Runtime.exceptionThrown")
-    assert [m["params"] for m in window.messages if m["method"] in failures] == []
+    assert browser.get_log("browser") == []
 
 
-@pytest.mark.parametrize("page", PAGES)
-@pytest.mark.parametrize("width", [320, 360, 768])
-def test_narrow_windows_never_scroll_sideways(page, width, window, request):
-    show(window, request.getfixturevalue(page), width, phone=True)
-    window.evaluate("document.querySelectorAll('details').forEach((each) => { each.open = true; })")
-    assert window.evaluate("document.documentElement.scrollWidth") <= width
-    cut_off = window.evaluate("""[...document.querySelectorAll("#play *, .box *, nav a, h2")]
+@both_pages
+@pytest.mark.parametrize("width", [320, 768])
+def test_narrow_windows_never_scroll_sideways(page, width, shown):
+    browser = shown(page, width, phone=True)
+    js(browser, "document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    assert js(browser, "document.documentElement.scrollWidth") <= width
+    cut_off = """[...document.querySelectorAll("#play *, .box *, nav a, h2")]
         .filter((each) => !each.closest(".scroll, [hidden]") && each.getClientRects().length)
         .filter((each) => each.getBoundingClientRect().right > innerWidth + 1)
-        .map((each) => each.outerHTML.slice(0, 80))""")
-    assert cut_off == []
+        .map((each) => each.outerHTML.slice(0, 80))"""
+    assert js(browser, cut_off) == []
 
 
-def test_boxes_stand_side_by_side_and_on_a_phone_below_each_other(window, sample_page):
-    boxes = "[...document.querySelectorAll('.box')]"
-    lefts = f"new Set({boxes}.map((box) => box.getBoundingClientRect().left)).size"
-    show(window, sample_page)
-    assert window.evaluate(lefts) == 3
-    show(window, sample_page, 360, phone=True)
-    assert window.evaluate(lefts) == 1
+def test_boxes_stand_side_by_side_and_on_a_phone_below_each_other(shown):
+    lefts = """new Set([...document.querySelectorAll(".box")]
+        .map((box) => box.getBoundingClientRect().left)).size"""
+    assert js(shown("sample_page"), lefts) == 3
+    assert js(shown("sample_page", 360, phone=True), lefts) == 1
 
 
-@pytest.mark.parametrize("page", PAGES)
+@both_pages
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_text_stands_out_from_its_ground(page, scheme, window, request):
+def test_text_stands_out_from_its_ground(page, scheme, shown):
     """WCAG 2.1, 1.4.3: a contrast of at least 4.5 to 1."""
-    show(window, request.getfixturevalue(page), scheme=scheme)
-    faint = window.evaluate("""(() => {
+    faint = """(() => {
         const channels = (colour) => colour.match(/[\\d.]+/g).map(Number);
         const light = (colour) => channels(colour).slice(0, 3).map((value) => value / 255)
           .map((value) => value <= 0.04045 ? value / 12.92 : ((value + 0.055) / 1.055) ** 2.4)
@@ -172,194 +187,175 @@ def test_text_stands_out_from_its_ground(page, scheme, window, request):
           [...each.childNodes].some((node) => node.nodeType === 3 && node.data.trim()));
         return texts.filter((each) => ratio(each) < 4.5)
           .map((each) => `${ratio(each).toFixed(2)} ${each.outerHTML.slice(0, 80)}`);
-    })()""")
-    assert faint == []
+    })()"""
+    assert js(shown(page, scheme=scheme), faint) == []
 
 
 # --- the playground by mouse
 
 
-def test_opens_with_the_papers_sentence(opened, folders):
-    text = opened.evaluate("document.querySelector('#play textarea').value")
-    assert text.startswith("His son Rajashri Sudhakar has penned dialogues")
-    assert segmented(opened) == expected(folders["en"], text)
+def test_the_papers_sentences_are_at_hand(opened, folders):
+    assert typed(opened).startswith("His son Rajashri Sudhakar has penned dialogues")
+    assert segmented(opened) == expected(folders["en"], typed(opened))
     assert any(marked for _, marked, _ in segmented(opened)["sage"])
+    click(opened, "#play-sentences button:nth-child(3)")
+    wait_for(opened, SETTLED)
+    assert typed(opened) == "The Stooges work for Miracle Detective Agency,"
+    assert segmented(opened) == expected(folders["en"], typed(opened))
 
 
 def test_text_is_segmented_counted_and_marked_as_the_library_says(opened, folders):
     write(opened, TEXT)
-    shown = expected(folders["en"], TEXT)
-    assert segmented(opened) == shown
-    assert ("☃", False, True) in shown["sage"]
-    numbers = opened.evaluate("""Object.fromEntries(
-        [...document.querySelectorAll(".box[data-tokenizer=sage] dl div")]
-        .map((each) => [...each.children].map((child) => child.textContent)))""")
-    tokens, unknown = len(shown["sage"]), sum(each[2] for each in shown["sage"])
-    assert numbers == {
-        "tokens": str(tokens),
-        "words": "7",
-        "tokens per word": f"{tokens / 7:.2f}",
-        "unknown": str(unknown),
-    }
-    assert f"SaGe (algorithm-1) {tokens}" in status(opened)
-
-
-def test_a_button_brings_its_sentence(opened, folders):
-    opened.click("#play-sentences button:nth-child(3)")
-    text = opened.evaluate("document.querySelector('#play textarea').value")
-    assert text == "The Stooges work for Miracle Detective Agency,"
-    opened.wait_for(SETTLED)
-    assert segmented(opened) == expected(folders["en"], text)
+    pieces = expected(folders["en"], TEXT)
+    assert segmented(opened) == pieces
+    assert ("☃", False, True) in pieces["sage"]
+    selector = ".box[data-tokenizer=sage] dd"
+    numbers = [each.text for each in opened.find_elements("css selector", selector)]
+    tokens, unknown = len(pieces["sage"]), sum(each[2] for each in pieces["sage"])
+    assert numbers == [str(tokens), "7", f"{tokens / 7:.2f}", str(unknown)]
+    assert f"SaGe (algorithm-1) {tokens}" in text_of(opened, "segmented")
 
 
 def test_tokenizers_can_be_left_out_and_the_next_is_compared_with(opened, folders):
-    opened.click("#play input[value=bpe]")
-    opened.wait_for("!document.querySelector('.box[data-tokenizer=bpe]')")
+    click(opened, "#play input[value=bpe]")
+    wait_for(opened, "!document.querySelector('.box[data-tokenizer=bpe]')")
     left = {name: folder for name, folder in folders["en"].items() if name != "bpe"}
-    text = opened.evaluate("document.querySelector('#play textarea').value")
-    assert segmented(opened) == expected(left, text)
-    assert opened.evaluate("document.getElementById('compared').textContent") == "BPE (merges)"
+    assert segmented(opened) == expected(left, typed(opened))
+    assert text_of(opened, "compared") == "BPE (merges)"
     for name in left:
-        opened.click(f"#play input[value={name}]")
-    opened.wait_for("!document.querySelector('.box')")
-    assert status(opened) == "Choose a tokenizer."
+        click(opened, f"#play input[value={name}]")
+    wait_for(opened, "!document.querySelector('.box')")
+    assert text_of(opened, "segmented") == "Choose a tokenizer."
 
 
 def test_another_language_has_its_own_vocabularies(opened, folders):
-    opened.click("#play input[value=tr]")
-    opened.wait_for("document.querySelector('.pieces').lang === 'tr'")
-    text = opened.evaluate("document.querySelector('#play textarea').value")
-    assert text.startswith("Evlerimizdeki")
-    assert segmented(opened) == expected(folders["tr"], text)
+    click(opened, "#play input[value=tr]")
+    wait_for(opened, "document.querySelector('.pieces').lang === 'tr'")
+    assert typed(opened).startswith("Evlerimizdeki")
+    assert segmented(opened) == expected(folders["tr"], typed(opened))
     write(opened, TEXT)
-    opened.click("#play input[value=en]")
-    opened.wait_for("document.querySelector('.pieces').lang === 'en'")
+    click(opened, "#play input[value=en]")
+    wait_for(opened, "document.querySelector('.pieces').lang === 'en'")
     assert segmented(opened) == expected(folders["en"], TEXT)
 
 
 def test_thousands_of_lines_get_the_librarys_ids_in_the_browser_too(opened, folders):
     texts = {"en": english()[500:1300], "tr": turkish(800, seed=2)}
+    program = """
+        const [language, name, lines] = arguments;
+        const data = JSON.parse(document.getElementById("playground-data").textContent);
+        const spec = data.languages.find((each) => each.key === language)
+          .tokenizers.find((each) => each.key === name);
+        const using = Segmentation.tokenizer(
+          spec, Segmentation.normalizer(data.normalizations[spec.normalization]));
+        return JSON.stringify(lines.map((line) => Segmentation.encode(using, line)));"""
     for language, named in folders.items():
         lines = texts[language] + spoilt(texts[language], seed=5)
         for name, folder in named.items():
-            told, segmenter = read_description(folder), load_segmenter(folder)
-            normalizer = Normalizer(told["normalization"])
-            theirs = opened.evaluate(f"""(() => {{
-                const data = JSON.parse(document.getElementById("playground-data").textContent);
-                const spec = data.languages.find((each) => each.key === "{language}")
-                  .tokenizers.find((each) => each.key === "{name}");
-                const using = Segmentation.tokenizer(
-                  spec, Segmentation.normalizer(data.normalizations[spec.normalization]));
-                return {json.dumps(lines)}.map((line) => Segmentation.encode(using, line));
-            }})()""")
-            ours = [encode(line, segmenter, normalizer, told["max_word_chars"]) for line in lines]
-            assert theirs == ours, (language, name)
+            segmenter, normalizer = load_segmenter(folder), Normalizer()
+            theirs = json.loads(opened.execute_script(program, language, name, lines))
+            assert theirs == [encode(line, segmenter, normalizer) for line in lines]
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_a_megabyte_is_cut_short_with_a_word_and_does_not_freeze(page, window, request):
-    show(window, request.getfixturevalue(page))
-    lines = "Gazeteciler söyledi: the zeppelin's ☃ half-life x²\n"
-    text = lines * (1_000_000 // len(lines))
-    window.evaluate(f"""(() => {{
-        const area = document.querySelector("#play textarea");
+@both_pages
+def test_a_megabyte_is_cut_short_with_a_word_and_does_not_freeze(page, shown):
+    browser = shown(page)
+    line = "Gazeteciler söyledi: the zeppelin's ☃ half-life x²\n"
+    text = line * (1_000_000 // len(line))
+    browser.execute_script(
+        """const area = document.querySelector("#play textarea");
         const clipboardData = new DataTransfer();
-        clipboardData.setData("text/plain", {json.dumps(text)});
+        clipboardData.setData("text/plain", arguments[0]);
         area.select();
         window.began = performance.now();
         area.dispatchEvent(
-          new ClipboardEvent("paste", {{ clipboardData, bubbles: true, cancelable: true }}));
-    }})()""")
-    window.wait_for("document.getElementById('segmented').textContent.includes('Only the first')")
-    taken = window.evaluate("document.body.offsetHeight && performance.now() - began")
+          new ClipboardEvent("paste", { clipboardData, bubbles: true, cancelable: true }));""",
+        text,
+    )
+    wait_for(browser, "document.getElementById('segmented').textContent.includes('Only the first')")
+    taken = js(browser, "document.body.offsetHeight && performance.now() - began")
     assert taken < 10_000, f"{taken:.0f} ms"
-    told = re.search(r"Only the first (\S+) of (\S+) characters", status(window))
-    cut, whole = (int(number.replace(",", "")) for number in told.groups())
+    numbers = re.search(r"Only the first (\S+) of (\S+) char", text_of(browser, "segmented"))
+    cut, whole = (int(number.replace(",", "")) for number in numbers.groups())
     assert 49_900 < cut <= 50_000 and whole == len(text)
-    words = window.evaluate("document.querySelectorAll('.box:first-child dd')[1].textContent")
+    words = js(browser, "document.querySelectorAll('.box:first-child dd')[1].textContent")
     assert int(words.replace(",", "")) == len(text[:cut].split())
-    assert window.evaluate("document.querySelectorAll('.box:first-child .word').length") == 400
-    assert "more words" in window.evaluate("document.querySelector('.pieces').textContent")
-    write(window, "short again")
-    assert "Only" not in status(window)
+    assert js(browser, "document.querySelectorAll('.box:first-child .word').length") == 400
+    assert "more words" in js(browser, "document.querySelector('.pieces').textContent")
+    write(browser, "short again")
+    assert "Only" not in text_of(browser, "segmented")
 
 
 def test_nothing_and_nonsense_are_taken(opened):
+    area = opened.find_element("css selector", AREA)
     for text in (" ", "▁▁▁", "<b>&amp;</b><script>alert(1)</script>", "\u0301\u200d", "a" * 700):
-        write_any(opened, text)
-    assert opened.evaluate("document.querySelectorAll('.pieces b, .pieces script').length") == 0
-
-
-def write_any(window: Browser, text: str) -> None:
-    window.evaluate("document.querySelector('#play textarea').value = ''")
-    window.click("#play textarea")
-    window.paste(text)
-    window.wait_for(f"document.querySelector('#play textarea').value === {json.dumps(text)}")
-    window.evaluate("new Promise((done) => setTimeout(done, 400))")
-    errors = [m for m in window.messages if m["method"] == "Runtime.exceptionThrown"]
-    assert errors == []
+        area.send_keys(Keys.CONTROL, "a")
+        area.send_keys(text)
+        opened.execute_async_script("setTimeout(arguments[0], 400)")
+        assert typed(opened) == text
+    assert opened.get_log("browser") == []
+    assert js(opened, "document.querySelectorAll('.pieces b, .pieces script').length") == 0
 
 
 def test_claims_can_be_filtered_by_mouse(opened):
-    total = opened.evaluate("document.querySelectorAll('.outcomes li').length")
-    assert opened.evaluate("document.getElementById('shown').textContent").startswith(str(total))
-    opened.click("#filter input[value=reproduced]")
-    opened.wait_for(f"!document.getElementById('shown').textContent.startsWith('{total} ')")
-    hidden = opened.evaluate("document.querySelectorAll('.outcomes li[hidden]').length")
-    left = opened.evaluate("parseInt(document.getElementById('shown').textContent)")
-    assert hidden > 0 and left == total - hidden
+    total = js(opened, "document.querySelectorAll('.outcomes li').length")
+    assert text_of(opened, "shown") == f"{total} verdicts shown"
+    click(opened, "#filter input[value=reproduced]")
+    hidden = js(opened, "document.querySelectorAll('.outcomes li[hidden]').length")
+    assert hidden > 0 and text_of(opened, "shown") == f"{total - hidden} verdicts shown"
 
 
 # --- by keyboard alone
 
 
-def tab_to(window: Browser, goal: str, limit: int = 400) -> None:
+def focused(browser: Chrome) -> str:
+    """The element with the focus: its tag and what tells it from others."""
+    element = browser.switch_to.active_element
+    parts = [element.tag_name, *map(element.get_dom_attribute, ("name", "value"))]
+    return " ".join(filter(None, parts))
+
+
+def tab_to(browser: Chrome, goal: str, limit: int = 400) -> None:
     """Press Tab until the element that starts like `goal` has the focus, each visibly so."""
     for _ in range(limit):
-        window.press("Tab")
-        outline = window.evaluate("getComputedStyle(document.activeElement).outlineStyle")
-        assert outline != "none", f"{focused(window)} has the focus, but does not show it"
-        if focused(window).startswith(goal):
+        press(browser, Keys.TAB)
+        style = browser.switch_to.active_element.value_of_css_property("outline-style")
+        assert style != "none", f"{focused(browser)} has the focus, but does not show it"
+        if focused(browser).startswith(goal):
             return
     pytest.fail(f"Tab does not reach {goal!r}")
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_everything_works_by_keyboard(page, window, request):
-    show(window, request.getfixturevalue(page))
-    tab_to(window, "INPUT language")
-    languages = window.evaluate("document.querySelectorAll('#play-languages input').length")
-    tab_to(window, "INPUT tokenizer bpe")
-    boxes = window.evaluate("document.querySelectorAll('.box').length")
-    window.press(" ")
-    window.wait_for(f"document.querySelectorAll('.box').length === {boxes - 1}")
-    window.press(" ")
-    window.wait_for(f"document.querySelectorAll('.box').length === {boxes}")
-    tab_to(window, "BUTTON")
-    window.press("Tab")
-    window.press("Enter")
-    window.wait_for("document.querySelector('textarea').value.startsWith('This gene is')")
-    tab_to(window, "TEXTAREA text")
-    window.press("a", control=True)
-    window.evaluate("document.activeElement.select()")
-    window.type("unbelievable songs")
-    window.wait_for(SETTLED)
-    assert all("".join(p for p, *_ in s).startswith("▁unb") for s in segmented(window).values())
-    window.press("Tab")
-    assert not focused(window).startswith("TEXTAREA"), "the text box does not let the focus go"
-    if languages > 1:
-        window.evaluate("document.querySelector('#play-languages input:checked').focus()")
-        window.press("ArrowRight")
-        window.wait_for("document.querySelector('.pieces').lang !== 'en'")
+@both_pages
+def test_everything_works_by_keyboard(page, shown):
+    browser = shown(page)
+    boxes = js(browser, "document.querySelectorAll('.box').length")
+    tab_to(browser, "input language")
+    tab_to(browser, "input tokenizer")
+    for left in (boxes - 1, boxes):
+        press(browser, Keys.SPACE)
+        wait_for(browser, f"document.querySelectorAll('.box').length === {left}")
+    tab_to(browser, "button")
+    press(browser, Keys.TAB, Keys.ENTER)
+    wait_for(browser, f"document.querySelector('{AREA}').value.startsWith('This gene is')")
+    tab_to(browser, "textarea")
+    write(browser, "unbelievable songs")
+    assert all("".join(p for p, *_ in s).startswith("▁unb") for s in segmented(browser).values())
+    press(browser, Keys.TAB)
+    assert not focused(browser).startswith("textarea"), "the text box does not let the focus go"
+    if js(browser, "document.querySelectorAll('#play-languages input').length") > 1:
+        js(browser, "document.querySelector('#play-languages input:checked').focus()")
+        press(browser, Keys.ARROW_RIGHT)
+        wait_for(browser, "document.querySelector('.pieces').lang !== 'en'")
 
 
 # --- for a screen reader
 
 
-@pytest.mark.parametrize("page", PAGES)
-def test_everything_has_a_role_and_a_name(page, window, request):
-    show(window, request.getfixturevalue(page))
-    nodes = window.send("Accessibility.getFullAXTree")["nodes"]
+@both_pages
+def test_everything_has_a_role_and_a_name(page, shown):
+    browser = shown(page)
+    nodes = browser.execute_cdp_cmd("Accessibility.getFullAXTree", {})["nodes"]
     named: dict[str, list[str]] = {}
     for node in nodes:
         if not node["ignored"]:
@@ -372,14 +368,9 @@ def test_everything_has_a_role_and_a_name(page, window, request):
     assert {"Claims", "Playground", "BPE"} <= set(named["region"])
     assert named["main"] and named["navigation"] == ["Sections of this page"]
     assert len(named["status"]) >= 2
-    marks = [node for node in nodes if node.get("role", {}).get("value") == "mark"]
-    assert marks, "changed pieces are no marks"
-
-
-def test_headings_skip_no_level(opened):
-    levels = opened.evaluate(
-        "[...document.querySelectorAll('h1,h2,h3,h4')].map((each) => Number(each.tagName[1]))"
-    )
+    assert "mark" in named, "changed pieces are no marks"
+    headings = browser.find_elements("css selector", "h1, h2, h3, h4")
+    levels = [int(heading.tag_name[1]) for heading in headings]
     assert levels[0] == 1 and levels.count(1) == 1
     assert all(after <= before + 1 for before, after in zip(levels, levels[1:], strict=False))
 
@@ -394,15 +385,13 @@ VIEWS = {
 }
 
 
-@pytest.mark.parametrize("page", PAGES)
+@both_pages
 @pytest.mark.parametrize("view", VIEWS)
-def test_screenshots_are_taken(page, view, window, request):
+def test_screenshots_are_taken(page, view, shown):
     """Of the top, the playground's form and its boxes; a person has to look at them."""
-    show(window, request.getfixturevalue(page), **VIEWS[view])
+    browser = shown(page, **VIEWS[view])
+    SCREENSHOTS.mkdir(parents=True, exist_ok=True)
     for place in ("main", "playground", "segmentations"):
-        window.evaluate(
-            f"document.getElementById('{place}').scrollIntoView({{behavior: 'instant'}})"
-        )
+        js(browser, f"document.getElementById('{place}').scrollIntoView({{behavior: 'instant'}})")
         path = SCREENSHOTS / f"{page}_{view}_{place}.png"
-        window.screenshot(path)
-        assert path.read_bytes().startswith(b"\x89PNG") and path.stat().st_size > 10_000
+        assert browser.save_screenshot(str(path)) and path.stat().st_size > 10_000

@@ -8,74 +8,37 @@ from pathlib import Path
 
 import pytest
 import sentencepiece
-from gensim.test.utils import datapath
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers, trainers
 from transformers import AutoTokenizer
 
-from sagevocab.data.corpus import write_lines
-from sagevocab.vocab.bpe import (
-    TrainingSettings,
-    merges_of_model,
-    pieces_of_model,
-    read_model,
-    scores_of_model,
-    train_bpe,
-    train_unigram,
-    train_wordpiece,
-)
-from sagevocab.vocab.export import (
-    Card,
-    WordSettings,
-    export_greedy,
-    export_merges,
-    export_unigram,
-)
+from playground_samples import CARD, WORDS, english, make_folders
+from sagevocab.vocab.bpe import merges_of_model, pieces_of_model, read_model
+from sagevocab.vocab.export import WordSettings, export_greedy
 from sagevocab.vocab.external import import_external
-from sagevocab.vocab.pieces import SPECIAL_TOKENS, is_single_character, read_pieces
+from sagevocab.vocab.pieces import SPECIAL_TOKENS, read_pieces
 from sagevocab.vocab.segment import MergeSegmenter, encode, load_segmenter
-from sagevocab.vocab.words import NORMALIZATIONS, Normalizer, WordCorpus, split_words
+from sagevocab.vocab.words import NORMALIZATIONS, Normalizer, split_words
 
 SIZE = 700
-CARD = Card(language="en", language_name="English", method="test")
-WORDS = WordSettings()
-OWN = ["bpe", "sage", "merges", "unigram", "wordpiece", "list", "model", "model_unigram"]
+TRAINED = ["bpe", "sage", "merges", "unigram", "wordpiece"]
+OWN = [*TRAINED, "list", "model", "model_unigram"]
 FOREIGN = ["bert", "gpt2", "t5"]
-
-
-def real_lines() -> list[str]:
-    text = Path(datapath("lee_background.cor")).read_text(encoding="utf-8")
-    return [line for line in text.split("\n") if line.strip()]
 
 
 @pytest.fixture(scope="module")
 def folders(tmp_path_factory) -> dict[str, Path]:
     """A folder of each kind, made by the code under test from real text."""
-    root = tmp_path_factory.mktemp("vocabularies")
-    lines = root / "lines.txt.zst"
-    write_lines(lines, real_lines()[:120])
-    train_bpe(lines, SIZE, root / "bpe.model", TrainingSettings(), "size")
-    train_unigram(lines, SIZE, root / "unigram.model", TrainingSettings(), "size")
-    bpe, unigram = read_model(root / "bpe.model"), read_model(root / "unigram.model")
-    pieces = pieces_of_model(bpe)
-    corpus = WordCorpus.from_lines(real_lines()[:120], Normalizer())
-    wordpiece = train_wordpiece(corpus, SIZE, 0.9995, "size")
-    pruned = [p for n, p in enumerate(pieces) if is_single_character(p) or n % 3]
-    export_greedy(root / "bpe", pieces, WORDS, CARD)
-    export_greedy(root / "sage", pruned, WORDS, CARD)
-    export_merges(root / "merges", pieces, merges_of_model(bpe), WORDS, CARD)
-    export_unigram(
-        root / "unigram", pieces_of_model(unigram), scores_of_model(unigram), WORDS, CARD
-    )
-    export_greedy(root / "wordpiece", wordpiece, WORDS, CARD)
+    root, lines = tmp_path_factory.mktemp("vocabularies"), english()[:800]
+    pieces = read_pieces(make_folders(root, lines)["bpe"] / "pieces.txt")
     (root / "list.txt").write_text("\n".join(["<unk>", *pieces[::2], ""]), encoding="utf-8")
-    import_external(root / "list.txt", root / "list", WORDS, CARD, "path")
-    import_external(root / "bpe.model", root / "model", WORDS, CARD, "path")
-    import_external(root / "unigram.model", root / "model_unigram", WORDS, CARD, "path")
     for name, make in (("bert", bert), ("gpt2", gpt2), ("t5", t5)):
-        make(real_lines()[:120]).save(str(root / f"{name}.json"))
-        import_external(root / f"{name}.json", root / name, WORDS, CARD, "path")
+        make(lines).save(str(root / f"{name}.json"))
+    files = {"list": "list.txt", "model": "bpe.model", "model_unigram": "unigram.model"}
+    files |= {name: f"{name}.json" for name in FOREIGN}
+    for name, file in files.items():
+        import_external(root / file, root / name, WORDS, CARD, "path")
     return {name: root / name for name in [*OWN, *FOREIGN]}
 
 
@@ -163,7 +126,7 @@ LONG = st.builds(
     st.sampled_from([199, 200, 254, 255, 256, 257, 511, 1000]),
     WORDLIKE,
 )
-REAL = st.sampled_from(real_lines())
+REAL = st.sampled_from(english())
 TEXTS = st.one_of(ANYTHING, WORDLIKE, LONG, REAL).filter(spells_no_special)
 
 CASES = [
@@ -228,7 +191,7 @@ def test_saving_and_loading_changes_nothing(folders, name, tmp_path):
     first = hub(folders[name])
     first.save_pretrained(tmp_path)
     second = AutoTokenizer.from_pretrained(tmp_path)
-    lines = real_lines()[:40]
+    lines = english()[:40]
     assert second(lines)["input_ids"] == first(lines)["input_ids"]
     written = json.loads((tmp_path / "tokenizer_config.json").read_text(encoding="utf-8"))
     original = json.loads((folders[name] / "tokenizer_config.json").read_text(encoding="utf-8"))
@@ -287,7 +250,7 @@ def one_unknown(ids: list[int]) -> list[int]:
 def test_sentencepiece_gives_the_same_on_real_lines(folders, name, model):
     path = folders[name].parent / f"{model}.model"
     processor = sentencepiece.SentencePieceProcessor(model_file=str(path))
-    lines = real_lines()
+    lines = english()
     encoded = hub(folders[name])(lines, add_special_tokens=False)["input_ids"]
     ours = [one_unknown(ids) for ids in encoded]
     theirs = [[1 if n == 0 else n + 2 for n in ids] for ids in processor.encode(lines)]
@@ -296,7 +259,7 @@ def test_sentencepiece_gives_the_same_on_real_lines(folders, name, model):
 
 def test_merges_and_greedy_differ(folders):
     """Else the tests above could not tell the two methods from each other."""
-    lines = real_lines()
+    lines = english()
     bpe = hub(folders["bpe"])(lines, add_special_tokens=False)["input_ids"]
     merges = hub(folders["merges"])(lines, add_special_tokens=False)["input_ids"]
     assert sum(one != other for one, other in zip(bpe, merges, strict=True)) > len(lines) / 4

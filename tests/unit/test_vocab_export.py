@@ -16,9 +16,9 @@ from transformers import AutoTokenizer, MegatronBertConfig
 import sagevocab
 from sagevocab.errors import UserError
 from sagevocab.vocab.export import Card, WordSettings, export_greedy, export_merges, export_unigram
-from sagevocab.vocab.external import import_external
-from sagevocab.vocab.hub import greedy_tokenizer
-from sagevocab.vocab.pieces import read_pieces
+from sagevocab.vocab.external import check_external, convert, import_external
+from sagevocab.vocab.initial import read_initial
+from sagevocab.vocab.pieces import read_description, read_folder_pieces, read_pieces
 from sagevocab.vocab.segment import load_segmenter
 
 PIECES = ["▁", "a", "b", "c", "▁a", "ab", "▁abc", "bc"]
@@ -47,13 +47,9 @@ def test_folder_holds_what_the_contract_says(tmp_path):
     assert tokenizer.convert_tokens_to_ids(PIECES) == list(range(5, 5 + len(PIECES)))
     assert len(tokenizer) == 5 + len(PIECES)
     assert tokenizer.model_max_length == 512
-
-
-def test_folder_says_how_to_segment(tmp_path):
     export_greedy(tmp_path, PIECES, WordSettings("nfkc_cf", 99), CARD)
-    config = json.loads((tmp_path / "tokenizer_config.json").read_text(encoding="utf-8"))
-    expected = {"method": "greedy", "normalization": "nfkc_cf", "max_word_chars": 99}
-    assert config["sagevocab"] == expected
+    described = {"method": "greedy", "normalization": "nfkc_cf", "max_word_chars": 99}
+    assert read_description(tmp_path) == described
     assert load_segmenter(tmp_path).segment("▁abcab") == [6, 5]
 
 
@@ -85,9 +81,39 @@ def test_a_piece_that_is_spelt_like_a_special_token(tmp_path):
     assert not (tmp_path / "folder").exists()
 
 
-def test_greedy_needs_every_character_as_a_piece():
+def test_greedy_needs_every_character_as_a_piece(tmp_path):
     with pytest.raises(ValueError, match="'d'"):
-        greedy_tokenizer([*PIECES, "ad"], "nmt_nfkc", 256)
+        export_greedy(tmp_path / "folder", [*PIECES, "ad"], WORDS, CARD)
+
+
+@pytest.mark.parametrize("cut", [3, 5])
+def test_pieces_that_do_not_fit_the_tokenizer_are_refused(tmp_path, cut):
+    """Cut short at a line's end or inside a line."""
+    export_greedy(tmp_path, PIECES, WORDS, CARD)
+    assert read_folder_pieces(tmp_path) == PIECES
+    path = tmp_path / "pieces.txt"
+    path.write_bytes(path.read_bytes()[:-cut])
+    for use in (
+        load_segmenter,
+        lambda folder: read_initial(folder, WORDS),
+        lambda folder: convert(folder, tmp_path / "out.txt", "pieces"),
+    ):
+        with pytest.raises(UserError, match=r"pieces\.txt: lists other pieces than"):
+            use(tmp_path)
+
+
+@pytest.mark.parametrize("output", ["mine", "mine/pieces.txt", "."])
+@pytest.mark.parametrize("form", ["huggingface", "pieces", "vocab"])
+def test_a_vocabulary_is_never_exported_over_itself(tmp_path, output, form):
+    export_greedy(tmp_path / "mine", PIECES, WORDS, CARD)
+    (tmp_path / "mine/sagevocab.json").write_text("{}", encoding="utf-8")
+    before = files(tmp_path / "mine")
+    with pytest.raises(UserError, match="is or holds the vocabulary"):
+        convert(tmp_path / "mine/pieces.txt", tmp_path / output, form, force=True)
+    if output == "mine":
+        with pytest.raises(UserError, match="is or holds the vocabulary"):
+            convert(tmp_path / "mine", tmp_path / output, form, force=True)
+    assert files(tmp_path / "mine") == before
 
 
 def test_words_are_cut_at_max_word_chars(tmp_path):
@@ -149,8 +175,7 @@ def test_card_tells_language_method_sizes_and_settings(tmp_path):
 
 def test_card_hides_the_folder_of_a_local_file(tmp_path):
     text = card_of(tmp_path, {"kind": "path", "name": "/home/me/secret/lines.txt"})
-    assert "`lines.txt`" in text
-    assert "secret" not in text
+    assert "`lines.txt`" in text and "secret" not in text
 
 
 def test_card_is_of_what_was_really_retrieved(tmp_path):
@@ -169,7 +194,7 @@ def test_card_is_of_what_was_really_retrieved(tmp_path):
 
 
 def test_import_of_a_list(tmp_path):
-    lines = ["<unk>\t0", "<s>\t0", "▁ab\t-1", "b\t-2", "[MASK]", "", "b"]
+    lines = ["<unk>\t0", "<s>\t0", "▁ab\t-1", "b\t-2", "[MASK]", ""]
     (tmp_path / "pieces.vocab").write_text("\n".join(lines), encoding="utf-8")
     import_external(tmp_path / "pieces.vocab", tmp_path / "out", WORDS, CARD, KEY)
     assert read_pieces(tmp_path / "out/pieces.txt") == ["▁ab", "b", "a", "▁"]
@@ -183,6 +208,7 @@ def test_import_of_a_list(tmp_path):
         ("▁a\na▁b\n".encode(), "crosses a space"),
         (b"\xff\xfe", "not UTF-8"),
         (b"", "starts with ▁"),
+        ("<s>\n▁a\nb\n▁a\t-3\n".encode(), r"list\.txt:4: '▁a' stands on line 2 already"),
     ],
 )
 def test_import_of_a_list_that_is_none(tmp_path, content, message):
@@ -191,6 +217,8 @@ def test_import_of_a_list_that_is_none(tmp_path, content, message):
         import_external(tmp_path / "list.txt", tmp_path / "out", WORDS, CARD, KEY)
     assert str(caught.value).startswith(KEY)
     assert not (tmp_path / "out").exists()
+    with pytest.raises(UserError, match=message):
+        check_external(tmp_path / "list.txt", KEY)
 
 
 def sentencepiece_model(path: Path, **options) -> Path:
@@ -294,13 +322,53 @@ def test_import_of_an_older_folder(tmp_path):
     assert read_pieces(tmp_path / "out/pieces.txt") == ["▁play", "ing"]
 
 
+BAD = {
+    "bad.json": b"{}",
+    "list.json": b"[1]",
+    "kind.json": b'{"model": {"type": "Other"}}',
+    "cut.json": b'{"model": {"ty',
+    "bad.model": b"\x00\xff",
+    "empty.model": b"",
+    "folder/tokenizer.json": b"garbage",
+    "text.bin": b"\x00\x01garbage",
+}
+
+
 def test_import_of_nothing(tmp_path):
+    """What is no tokenizer is refused in one line, by the check at the start and by the job."""
+    (tmp_path / "folder").mkdir()
     (tmp_path / "empty").mkdir()
-    (tmp_path / "bad.json").write_text("{}", encoding="utf-8")
-    (tmp_path / "bad.model").write_bytes(b"\x00\xff")
-    for name in ("missing", "empty", "bad.json", "bad.model"):
-        with pytest.raises(UserError) as caught:
-            import_external(tmp_path / name, tmp_path / "out", WORDS, CARD, KEY)
-        assert name in str(caught.value)
-        assert "\n" not in str(caught.value)
+    for name, content in BAD.items():
+        (tmp_path / name).write_bytes(content)
+    for name in ("missing", "empty", "folder", *BAD):
+        for refuse in (
+            lambda path: check_external(path, KEY),
+            lambda path: import_external(path, tmp_path / "out", WORDS, CARD, KEY),
+        ):
+            with pytest.raises(UserError) as caught:
+                refuse(tmp_path / name)
+            assert "\n" not in str(caught.value)
     assert not (tmp_path / "out").exists()
+
+
+def test_the_check_at_the_start_lets_tokenizers_pass_and_imports_nothing_heavy(tmp_path):
+    export_greedy(tmp_path / "folder", PIECES, WORDS, CARD)
+    bert_like().save(str(tmp_path / "bert.json"))
+    sentencepiece_model(tmp_path / "x.model")
+    (tmp_path / "older").mkdir()
+    (tmp_path / "older/vocab.txt").write_text("[UNK]\na\n", encoding="utf-8")
+    names = ("folder", "folder/pieces.txt", "bert.json", "x.model", "older")
+    program = (
+        "import sys; from sagevocab.vocab.external import check_external;"
+        "[check_external(path, 'key') for path in sys.argv[1:]];"
+        "print({'tokenizers', 'sentencepiece', 'transformers', 'numba'} & set(sys.modules))"
+    )
+    paths = [str(tmp_path / name) for name in names]
+    done = subprocess.run(
+        [sys.executable, "-c", program, *paths],
+        env={"PYTHONPATH": str(Path(sagevocab.__file__).parents[1])},
+        capture_output=True,
+        text=True,
+        check=True,
+    )
+    assert done.stdout.strip() == "set()"

@@ -1,7 +1,6 @@
 from __future__ import annotations
 
 import io
-import json
 
 import numpy as np
 import pytest
@@ -12,6 +11,7 @@ from hypothesis import strategies as st
 import oracle
 from sagevocab.errors import UserError
 from sagevocab.vocab.bpe import merges_of_model, pieces_of_model, read_model
+from sagevocab.vocab.export import Card, WordSettings, export_greedy
 from sagevocab.vocab.segment import (
     UNCOVERED,
     GreedySegmenter,
@@ -126,14 +126,8 @@ def test_encode_gives_hugging_face_ids():
     assert encode(" \t ", segmenter, Normalizer()) == []
 
 
-def write_folder(folder, method, pieces):
-    (folder / "pieces.txt").write_text("".join(f"{piece}\n" for piece in pieces))
-    config = {"sagevocab": {"method": method, "normalization": "nmt_nfkc", "max_word_chars": 256}}
-    (folder / "tokenizer_config.json").write_text(json.dumps(config))
-
-
 def test_a_greedy_folder_gives_a_greedy_segmenter(tmp_path):
-    write_folder(tmp_path, "greedy", ["▁", "a", "▁a"])
+    export_greedy(tmp_path, ["▁", "a", "▁a"], WordSettings(), Card("xx", "Test", "test"))
     assert load_segmenter(tmp_path).segment("▁aa") == [2, 1]
 
 

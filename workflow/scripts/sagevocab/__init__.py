@@ -19,7 +19,7 @@ __version__ = "0.1.0"
 # module's source digest does not grow by them.
 _HERE = {
     "train": "sagevocab.vocab.train",
-    "load": "sagevocab.vocab.encoder",
+    "load": "sagevocab.vocab.external",
     "compare": "sagevocab.analysis.compare",
 }
 

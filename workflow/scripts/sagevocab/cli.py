@@ -245,7 +245,7 @@ def run_encode(arguments: argparse.Namespace) -> None:
     out, files = _standard_output(), _files(arguments.files)
     os.stat(arguments.tokenizer)
     from sagevocab.data.corpus import lines_of
-    from sagevocab.vocab.encoder import load
+    from sagevocab.vocab.external import load
 
     encoder = load(arguments.tokenizer)
     lines = lines_of(files, arguments.encoding_errors)
@@ -279,7 +279,8 @@ def run_compare(arguments: argparse.Namespace) -> None:
 
 def run_export(arguments: argparse.Namespace) -> None:
     """Do `sagevocab export`."""
-    from sagevocab.vocab.convert import convert
+    from sagevocab.vocab.external import convert
+    from sagevocab.vocab.settings import WordSettings
 
     words = WordSettings(arguments.normalization, arguments.max_word_chars)
     path, output = arguments.vocabulary, arguments.output

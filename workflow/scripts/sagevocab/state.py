@@ -24,8 +24,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-_BLOCK = 1 << 20
-
 
 def path_text(path: str | Path) -> str:
     """Return a path as text that can be written; what is not UTF-8 in it becomes U+FFFD."""
@@ -43,7 +41,8 @@ def atomic_path(path: str | Path) -> Iterator[Path]:
     temporary = path.with_name(f".{path.stem}.{os.getpid()}.partial{path.suffix}")
     try:
         yield temporary
-        _flush_to_disk(temporary)
+        with temporary.open("rb") as file:
+            os.fsync(file.fileno())
         temporary.replace(path)
     finally:
         temporary.unlink(missing_ok=True)
@@ -94,11 +93,6 @@ def remove_leftovers(path: str | Path) -> None:
     name = re.compile(rf"\.{re.escape(path.name)}\.\d+\.(partial|before)")
     for folder in [other for other in path.parent.iterdir() if name.fullmatch(other.name)]:
         shutil.rmtree(folder, ignore_errors=True)
-
-
-def _flush_to_disk(path: Path) -> None:
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
 
 
 def write_text(path: str | Path, text: str) -> None:
@@ -153,29 +147,22 @@ def read_npz(path: str | Path) -> dict[str, np.ndarray]:
 
 def file_digest(path: str | Path) -> str:
     """SHA-256 of a file's bytes, in hex."""
-    digest = hashlib.sha256()
     with Path(path).open("rb") as file:
-        while block := file.read(_BLOCK):
-            digest.update(block)
-    return digest.hexdigest()
+        return hashlib.file_digest(file, "sha256").hexdigest()
 
 
 def fingerprint(*parts: Any) -> str:
     """SHA-256 over `parts`: paths count by content, bytes as they are, the rest as JSON."""
     digest = hashlib.sha256()
     for part in parts:
-        digest.update(_part_digest(part))
+        if isinstance(part, Path):
+            data = file_digest(part).encode()
+        elif isinstance(part, bytes):
+            data = part
+        else:
+            data = json.dumps(part, sort_keys=True, default=_plain).encode()
+        digest.update(hashlib.sha256(data).digest())
     return digest.hexdigest()
-
-
-def _part_digest(part: Any) -> bytes:
-    if isinstance(part, Path):
-        data = file_digest(part).encode()
-    elif isinstance(part, bytes):
-        data = part
-    else:
-        data = json.dumps(part, sort_keys=True, default=_plain).encode()
-    return hashlib.sha256(data).digest()
 
 
 _MARK = "fingerprint"

@@ -13,8 +13,9 @@ from sagevocab.analysis.summary import summarise
 from sagevocab.data.corpus import Texts, describe_texts, lines_of
 from sagevocab.errors import UserError
 from sagevocab.state import path_text
-from sagevocab.vocab.encoder import import_foreign
 from sagevocab.vocab.export import WordSettings
+from sagevocab.vocab.external import import_foreign
+from sagevocab.vocab.pieces import is_own_folder
 from sagevocab.vocab.segment import Segmenter, load_segmenter
 from sagevocab.vocab.words import Normalizer, WordCorpus
 
@@ -70,8 +71,7 @@ def compare(
 
 
 def _load(path: Path, words: WordSettings) -> Segmenter:
-    config = path / "tokenizer_config.json"
-    if config.exists() and '"sagevocab"' in config.read_text(encoding="utf-8"):
+    if is_own_folder(path):
         return load_segmenter(path)
     with tempfile.TemporaryDirectory(prefix="sagevocab-") as folder:
         import_foreign(path, folder, words)

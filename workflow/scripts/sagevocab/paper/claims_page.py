@@ -1,4 +1,4 @@
-"""`claims.md`: the claims of a run as a page of Markdown, and how their numbers are shown."""
+"""`claims.md`: the claims of a run as a page of Markdown; how their values are written."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from typing import Any
 from sagevocab.errors import UserError
 from sagevocab.paper.verdicts import FAMILIES, RULES, SIGNIFICANT, VERDICTS
 
-_LOG_RATIO = "log ratio"  # statements say so where a value is one
+_LOG_RATIO = "log ratio"  # stands in the statement where the value is one
 
 
 def read_records(path: str | Path) -> list[dict[str, Any]]:
@@ -41,19 +41,31 @@ def claims_markdown(records: Sequence[Mapping[str, Any]], note: str = "") -> str
         "",
         *([note, ""] if note else []),
     ]
-    lines += _count_table(records)
+    heads = ["verdict", "on real data", "on constructed tasks", "beyond the paper's languages"]
+    counts = count_verdicts(records).items()
+    rows = [[verdict, *map(str, count.values())] for verdict, count in counts]
+    lines += _table(heads, rows, " ---: |")
     for verdict in VERDICTS:
         chosen = [record for record in records if record["verdict"] == verdict]
         lines += ["", f"## {verdict.capitalize()} ({len(chosen)})", ""]
-        lines += _claim_table(chosen) if chosen else ["None."]
+        columns = [*_columns(chosen[0])] if chosen else []
+        claims = [[*_columns(record).values()] for record in chosen]
+        lines += _table(columns, claims, " --- |") if chosen else ["None."]
     lines += ["", *_rules(records)]
     return "\n".join(lines) + "\n"
 
 
-def count_verdicts(records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
-    """Return verdict -> {real, constructed, beyond}: the number of records.
+def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], align: str) -> list[str]:
+    """Return the lines of a table; align: of every column but the first."""
+    lines = [[cell.replace("|", "\\|") for cell in row] for row in (heads, *rows)]
+    head, *body = (f"| {' | '.join(line)} |" for line in lines)
+    return [head, f"| --- |{align * (len(heads) - 1)}", *body]
 
-    Those of the paper's statements by what they are measured on, then those `beyond` them.
+
+def count_verdicts(records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+    """Return verdict -> {real, constructed, beyond} -> number of records.
+
+    Records of the paper's statements count by what they are measured on, all others as `beyond`.
     """
     counts = {verdict: {"real": 0, "constructed": 0, "beyond": 0} for verdict in VERDICTS}
     for record in records:
@@ -62,39 +74,25 @@ def count_verdicts(records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, 
     return counts
 
 
-def _count_table(records: Sequence[Mapping[str, Any]]) -> list[str]:
-    heads = ["verdict", "on real data", "on constructed tasks", "beyond the paper's languages"]
-    rows = [f"| {' | '.join(heads)} |", "| --- | ---: | ---: | ---: |"]
-    for verdict, count in count_verdicts(records).items():
-        rows.append(f"| {verdict} | {count['real']} | {count['constructed']} | {count['beyond']} |")
-    return rows
-
-
-def _claim_table(records: Sequence[Mapping[str, Any]]) -> list[str]:
-    heads = ["claim", "where", "statement", "paper", "ours", "over", "p"]
-    heads += ["tokenizer", "text", "notes"]
-    rows = [f"| {' | '.join(heads)} |", f"|{' --- |' * len(heads)}"]
-    for record in records:
-        cells = [
-            record["id"],
-            record["where"],
-            record["statement"],
-            show_value(record["paper"]),
-            show_ours(record),
-            record["interval"] or "",
-            show_p_value(record),
-            f"{record['tokenizer']} ({record['preset']})"
-            if record["preset"]
-            else record["tokenizer"],
-            record["text"],
-            show_notes(record),
-        ]
-        rows.append(f"| {' | '.join(cell.replace('|', chr(92) + '|') for cell in cells)} |")
-    return rows
+def _columns(record: Mapping[str, Any]) -> dict[str, str]:
+    """Return the cells of a claim, by heading."""
+    name, preset = record["tokenizer"], record["preset"]
+    return {
+        "claim": record["id"],
+        "where": record["where"],
+        "statement": record["statement"],
+        "paper": show_value(record["paper"]),
+        "ours": show_ours(record),
+        "over": record["interval"] or "",
+        "p": show_p_value(record),
+        "tokenizer": f"{name} ({preset})" if preset else name,
+        "text": record["text"],
+        "notes": show_notes(record),
+    }
 
 
 def show_value(value: Any) -> str:
-    """Return a number as it is read best: four significant digits, whole thousands."""
+    """Return a value as text: four significant digits, from 1000 on whole numbers."""
     if value is None:
         return "–"
     if isinstance(value, str):
@@ -107,7 +105,7 @@ def show_value(value: Any) -> str:
 
 
 def show_ours(record: Mapping[str, Any]) -> str:
-    """Return the measured value with its interval, to the decimal that the interval reaches."""
+    """Return the measured value with its interval, as precise as the interval is narrow."""
     ours, low, high = record["ours"], record["low"], record["high"]
     if low is None or high is None:
         return show_value(ours) + _show_size(record)
@@ -118,7 +116,7 @@ def show_ours(record: Mapping[str, Any]) -> str:
 
 
 def _show_size(record: Mapping[str, Any]) -> str:
-    """Return what a log ratio comes to in percent: a sure difference may be a tiny one."""
+    """Return a log ratio in percent too: a significant difference may be tiny."""
     if _LOG_RATIO not in record.get("statement", "") or not isinstance(record["ours"], float):
         return ""
     percent = 100 * math.expm1(record["ours"])
@@ -127,14 +125,14 @@ def _show_size(record: Mapping[str, Any]) -> str:
 
 
 def _decimals(value: float, half_width: float) -> int:
-    """Decimals of a value: three significant digits, more where its interval is narrower."""
+    """Return the decimals of a value: three significant digits, more for a narrower interval."""
     of_value = 3 - math.ceil(math.log10(abs(value))) if value else 0
     of_interval = -math.floor(math.log10(half_width)) if half_width > 0 else 0
     return max(0, min(3, of_value), of_interval)
 
 
 def show_p_value(record: Mapping[str, Any]) -> str:
-    """Return the adjusted p-value; nothing where there is no test or the claim gets no verdict."""
+    """Return the adjusted p-value; empty without a test or a verdict."""
     p_value = record["p_adjusted"]
     if p_value is None:
         return ""
@@ -142,7 +140,7 @@ def show_p_value(record: Mapping[str, Any]) -> str:
 
 
 def show_notes(record: Mapping[str, Any]) -> str:
-    """Return the reason of a verdict and the marks that belong to a record."""
+    """Return the reason of a verdict and the marks of a record."""
     marks = [
         record["reason"] or "",
         "beyond" if record["beyond"] else "",
@@ -161,8 +159,8 @@ def _rules(records: Sequence[Mapping[str, Any]]) -> list[str]:
         "By the kind of a claim:",
         "",
     ]
-    lines += ["| kind | reproduced if | same direction if |", "| --- | --- | --- |"]
-    lines += [f"| {kind} | {first} | {second} |" for kind, (first, second) in RULES.items()]
+    rules = [[kind, *conditions] for kind, conditions in RULES.items()]
+    lines += _table(["kind", "reproduced if", "same direction if"], rows=rules, align=" --- |")
     lines += [
         "",
         '"Agrees": SaGe against BPE has the sign that the paper states. A test is significant if '

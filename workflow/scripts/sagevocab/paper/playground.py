@@ -1,27 +1,28 @@
 """The vocabularies of a run in the form that the report's playground segments text with.
 
-`workflow/report/segmentation.js` does there what the exported tokenizers do; it needs their pieces,
+`workflow/report/segmentation.js` does there what the exported tokenizers do. It needs their pieces,
 merges, scores and sentencepiece's character map, nothing else.
 """
 
 from __future__ import annotations
 
+import base64
 import json
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sagevocab.errors import UserError
-from sagevocab.vocab.pieces import read_pieces
-from sagevocab.vocab.segment import read_description
+import numpy as np
+
+from sagevocab.vocab.pieces import read_description, read_folder_pieces
 
 METHODS = {
     "greedy": "greedy longest match",
     "merges": "merges by rank",
     "unigram": "likeliest pieces",
 }
-# The paper's example sentences are English. In another language the box opens with words of its
-# own: ours, and chosen for having many affixes.
+# The paper's example sentences are English. Another language opens with words of its own, which
+# this project chose for their many affixes.
 SENTENCES = {"tr": ("Evlerimizdeki kitapları okuyamayacaklarmış.", "Geldiklerinde konuşuyorduk.")}
 SENTENCE_OF_ANY_LANGUAGE = "SaGe 2023"
 
@@ -36,15 +37,15 @@ def playground_data(
     """Return what the playground embeds.
 
     vocabularies: language -> tokenizer -> its `tokenizer.json`, whose folder is read. languages,
-    labels: how they are called. examples: `examples` of paper_values.yaml (language, sentences).
+    labels: their names. examples: `examples` of paper_values.yaml (language, sentences).
 
-    normalizations: rule -> base64 of its character map, each once. languages: name, examples and
+    normalizations: rule -> text -> its replacement, each rule once. languages: name, examples and
     tokenizers. left_out: the tokenizers that segment by another method than these three.
 
     Raises:
         UserError: a folder is missing or damaged.
     """
-    maps: dict[str, str] = {}
+    maps: dict[str, dict[str, str]] = {}
     stanzas, left_out = [], []
     for language, files in vocabularies.items():
         folders = {name: Path(path).parent for name, path in files.items()}
@@ -79,35 +80,61 @@ def example_sentences(language: str, examples: Mapping[str, Any]) -> list[dict[s
     return [{"name": text.split()[0].rstrip("."), "text": text} for text in own]
 
 
-def _tokenizer(folder: Path, name: str, label: str, maps: dict[str, str]) -> dict[str, Any]:
-    """Return one tokenizer; its character map goes into `maps`."""
-    path = folder / "tokenizer.json"
-    description = read_description(folder)
-    pieces = read_pieces(folder / "pieces.txt")
-    try:
-        spec = json.loads(path.read_text(encoding="utf-8"))
-        maps.setdefault(description["normalization"], _character_map(spec["normalizer"]))
-        own = _model(spec["model"], description["method"], pieces)
-    except (OSError, ValueError, KeyError, TypeError) as error:
-        raise UserError(
-            f"{path}: is not the tokenizer.json of a vocabulary ({error}); delete it and run again"
-        ) from error
+def _tokenizer(
+    folder: Path, name: str, label: str, maps: dict[str, dict[str, str]]
+) -> dict[str, Any]:
+    """Return one tokenizer; the replacements of its normalisation go into `maps`."""
+    description, pieces = read_description(folder), read_folder_pieces(folder)
+    method, rule = description["method"], description["normalization"]
+    spec = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+    if rule not in maps:
+        steps = spec["normalizer"]["normalizers"]
+        encoded = [step["precompiled_charsmap"] for step in steps if step["type"] == "Precompiled"]
+        maps[rule] = replacements(base64.b64decode("".join(encoded)))
     return {
         "key": name,
         "label": label,
-        "method": description["method"],
-        "how": METHODS[description["method"]],
-        "normalization": description["normalization"],
+        "method": method,
+        "how": METHODS[method],
+        "normalization": rule,
         "maxWordChars": description["max_word_chars"],
         "pieces": "\n".join(pieces),
-        **own,
+        **_model(spec["model"], method, pieces),
     }
 
 
-def _character_map(normalizer: Mapping[str, Any]) -> str:
-    """Return the base64 of the map; empty if there is none (rule `identity`)."""
-    steps = [step for step in normalizer["normalizers"] if step["type"] == "Precompiled"]
-    return steps[0]["precompiled_charsmap"] if steps else ""
+def replacements(charsmap: bytes) -> dict[str, str]:
+    """Return what sentencepiece's precompiled character map replaces: text -> replacement.
+
+    The map is the size of a trie, the trie as a double array of 32-bit units (bits 10 up: the
+    offset to the children; bit 8: a key ends here; low byte: the label), and the replacements. Keys
+    that no look-up reaches are left out: those that begin with another key, and those of more than
+    5 bytes, beyond which only single characters are looked up.
+    """
+    if not charsmap:
+        return {}
+    size = int.from_bytes(charsmap[:4], "little")
+    units = np.frombuffer(charsmap[4 : 4 + size], "<u4").astype(np.int64)
+    texts = charsmap[4 + size :]
+    labels = np.arange(1, 256)
+    found: dict[str, str] = {}
+    waiting = [(b"", _children(0, units[0]))]
+    while waiting:
+        key, place = waiting.pop()
+        for label in labels[units[place ^ labels] & 0x800000FF == labels].tolist():
+            unit, longer = units[place ^ label], key + bytes([label])
+            children = _children(place ^ label, unit)
+            if unit >> 8 & 1:
+                start = int(units[children]) & 0x7FFFFFFF
+                text = texts[start : texts.index(b"\0", start)]
+                found[longer.decode()] = text.decode()
+            elif len(longer) < 5:
+                waiting.append((longer, children))
+    return found
+
+
+def _children(place: int, unit: np.int64) -> int:
+    return place ^ int((unit >> 10) << ((unit & 0x200) >> 6))
 
 
 def _model(model: Mapping[str, Any], method: str, pieces: Sequence[str]) -> dict[str, Any]:

@@ -1,8 +1,8 @@
 """The report: one HTML page with claims, figures, tables, a playground, costs and provenance.
 
-It opens from disk without a network: styles, behaviour and images stand inside it, and its
-content security policy forbids it to load anything else. It holds no clock time of its own; only
-the costs, and claims about them, differ between two builds of equal runs.
+It opens from disk without a network: it contains its styles, scripts and images, and its content
+security policy forbids it to load anything else. It says nothing of when it was made; only the
+costs, and claims about them, differ between two builds of equal runs.
 """
 
 from __future__ import annotations
@@ -10,6 +10,7 @@ from __future__ import annotations
 import base64
 import json
 import logging
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from pathlib import Path
@@ -17,12 +18,11 @@ from typing import Any
 
 import jinja2
 import yaml
-from markupsafe import Markup
+from markupsafe import Markup, escape
 
 from sagevocab import __version__
 from sagevocab.errors import UserError
 from sagevocab.paper.claims_page import count_verdicts, read_records, show_ours, show_value
-from sagevocab.paper.markup import literals, read_caption, read_table
 from sagevocab.paper.notes import presets_note
 from sagevocab.paper.playground import playground_data
 from sagevocab.paper.verdicts import VERDICTS
@@ -31,11 +31,15 @@ from sagevocab.state import write_text
 
 log = logging.getLogger(__name__)
 
+_BACKTICKS = re.compile(r"`([^`]+)`")
+_LITERAL = re.compile(r"``(.+?)``")
+_EMPHASIS = re.compile(r"(?<!\*)\*{1,2}([^*]+?)\*{1,2}(?!\*)")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 MEGABYTE = 1_000_000
 LARGEST_PAGE = 10 * MEGABYTE
 COSTS = "table_costs"
 SETTINGS = "table_hyperparameters_"
-# What a reader sees before the name of a verdict, so that colour is not the only sign.
+# Shown before the name of a verdict, so that colour is not the only sign.
 SIGNS = dict(zip(VERDICTS, ("✓", "≈", "✗", "–"), strict=True))
 
 
@@ -57,9 +61,9 @@ def build_report(
 
     run: name, labels and presets (by tokenizer), names (of texts), constructed (names of tasks),
     models (whether the run has any), settings (nested as in the configuration).
-    figures: target -> png; tables: target -> Markdown; captions: target -> reStructuredText.
-    vocabularies: language -> tokenizer -> its tokenizer.json, for the playground.
-    paper: `paper_values.yaml`. template: Jinja page; its parts are included from beside it.
+    figures: target -> png; tables: target -> JSON of `formats.write_table`; captions: target ->
+    reStructuredText. vocabularies: language -> tokenizer -> its tokenizer.json, for the playground.
+    paper: `paper_values.yaml`. template: Jinja page, which includes its parts from beside it.
     presets: figure -> label of a SaGe tokenizer in it -> its preset.
 
     Raises:
@@ -99,7 +103,7 @@ def _playground(
 
 
 def _background(run: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what the page was made with, and how that differs from the paper."""
+    """Return what made the numbers of the page, and how that differs from the paper."""
     return {
         "run": run,
         "version": __version__,
@@ -123,7 +127,7 @@ def _environment(template: Path | str) -> jinja2.Environment:
 
 
 def _script_json(value: Any) -> Markup:
-    """Return JSON that may stand in a script element: no `<` that could close it."""
+    """Return JSON for a script element: without a `<`, which could close it."""
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
     return Markup(text.replace("<", "\\u003c"))
 
@@ -176,7 +180,7 @@ def _claims(path: Path | str, run: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _origins(records: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the kinds of record that are counted apart, and what the page calls them."""
+    """Return the kinds of record that are counted apart, and their headings."""
     titles = {"real": "real data", "constructed": "constructed tasks", "beyond": "beyond the paper"}
     seen = {
         origin
@@ -196,7 +200,7 @@ def tokenizer_title(name: str, run: Mapping[str, Any]) -> str:
 def _sections(
     records: Sequence[Mapping[str, Any]], run: Mapping[str, Any]
 ) -> Iterator[dict[str, Any]]:
-    """Yield the paper's places with their rows: one for a claim in one language."""
+    """Yield the places in the paper with their rows, one for a claim in one language."""
     for place, members in groupby(records, key=lambda record: record["where"]):
         rows = [
             _row(list(group), run)
@@ -209,7 +213,7 @@ def _row(group: Sequence[Mapping[str, Any]], run: Mapping[str, Any]) -> dict[str
     first = group[0]
     return {
         "id": first["id"],
-        "statement": literals(first["statement"]),
+        "statement": Markup(_BACKTICKS.sub(r"<code>\1</code>", str(escape(first["statement"])))),
         "paper": show_value(first["paper"]),
         "text": first["text"],
         "constructed": first["constructed"],
@@ -256,11 +260,12 @@ def _figure(name: str, path: Path | str, captions: Mapping[str, Path | str]) -> 
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror}); run {name} again") from error
     caption = read_caption(captions[name])
+    summary = _SENTENCE_END.split(caption.striptags())[0]
     return {
         "name": name,
         "image": f"data:image/png;base64,{image}",
-        "alt": f"{_title(name)}: {caption.summary}",
-        "caption": caption.html,
+        "alt": f"{_title(name)}: {summary}",
+        "caption": caption,
     }
 
 
@@ -272,7 +277,7 @@ def _tables(
             "name": name,
             "title": _title(name),
             "content": read_table(path),
-            "caption": read_caption(captions[name]).html,
+            "caption": read_caption(captions[name]),
         }
         for name, path in tables.items()
     ]
@@ -281,6 +286,43 @@ def _tables(
         "costs": [v for v in views if v["name"] == COSTS],
         "settings_tables": [v for v in views if _shows_settings(v["name"])],
     }
+
+
+def read_table(path: Path | str) -> dict[str, Any]:
+    """Read the JSON of a table: head, rows and note; a cell is text or runs of [text, in bold].
+
+    Raises:
+        UserError: the file cannot be read, or holds no table.
+    """
+    try:
+        table = json.loads(Path(path).read_text(encoding="utf-8"))
+        return {part: table[part] for part in ("head", "rows", "note")}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{path}: holds no table; delete it and run again") from error
+
+
+def read_caption(path: Path | str) -> Markup:
+    """Return the HTML of a caption: reStructuredText of paragraphs, literals and emphasis.
+
+    Raises:
+        UserError: the file cannot be read, or holds no text.
+    """
+    try:
+        blocks = re.split(r"\n\s*\n", Path(path).read_text(encoding="utf-8"))
+    except (OSError, UnicodeDecodeError) as error:
+        raise UserError(f"{path}: cannot be read ({error}); restore it") from error
+    paragraphs = [block for block in blocks if block.strip() and not block.startswith("..")]
+    if not paragraphs:
+        raise UserError(f"{path}: holds no caption; write what the artefact shows")
+    return Markup("\n").join(Markup("<p>{}</p>").format(_inline(block)) for block in paragraphs)
+
+
+def _inline(text: str) -> Markup:
+    """Return a paragraph as HTML."""
+    parts = _LITERAL.split(str(escape(" ".join(text.split()))))
+    parts[::2] = [_EMPHASIS.sub(r"<em>\1</em>", part) for part in parts[::2]]
+    parts[1::2] = [f"<code>{part}</code>" for part in parts[1::2]]
+    return Markup("".join(parts))
 
 
 def _shows_settings(name: str) -> bool:
@@ -293,13 +335,13 @@ def _title(name: str) -> str:
     return ", ".join([first.capitalize(), *rest])
 
 
-# --- how far the run is from the paper's
+# --- settings that differ from the paper's
 
 
 def differences(
     run: Mapping[str, Any], values: Mapping[str, Any]
 ) -> Iterator[dict[str, str | bool]]:
-    """Yield the settings that the paper states and this run sets otherwise: key, paper, run."""
+    """Yield the settings whose value the paper states and this run changes: key, paper, run."""
     tables = values["hyperparameters"]
     stated = [*values["setup"], *tables["table_hyperparameters_vocabulary"]]
     if run["models"]:
@@ -313,7 +355,7 @@ def differences(
 
 
 def _lookup(settings: Mapping[str, Any], key: str | None) -> tuple[bool, Any]:
-    """Return whether the settings have a dotted key, and its value; a list counts by its length."""
+    """Return whether the settings have a dotted key, and its value; of a list, its length."""
     place: Any = settings if key else {}
     for part in (key or "-").split("."):
         if not isinstance(place, Mapping) or part not in place:
@@ -323,7 +365,7 @@ def _lookup(settings: Mapping[str, Any], key: str | None) -> tuple[bool, Any]:
 
 
 def show_setting(value: Any) -> str:
-    """Return a setting as it is read: whole numbers with their thousands set apart."""
+    """Return a setting as text, with a comma between thousands."""
     if isinstance(value, bool) or not isinstance(value, int | float):
         return str(value)
     return f"{value:,}" if isinstance(value, int) else f"{value:g}"

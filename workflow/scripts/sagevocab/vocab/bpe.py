@@ -1,6 +1,6 @@
 """Baseline vocabularies: sentencepiece's BPE and UnigramLM, Hugging Face's WordPiece.
 
-Sizes count pieces without special tokens. The results depend on the lines and the settings alone,
+Sizes count pieces without special tokens. The results depend on the lines and the settings only,
 not on the number of cores.
 """
 
@@ -29,10 +29,10 @@ log = logging.getLogger(__name__)
 
 SENTENCEPIECE_SPECIALS = 3  # <unk>, <s> and </s>, which sentencepiece counts into its size
 MAX_SKIPPED_SHARE = 0.01
-# sentencepiece marks unknown text with it and leaves out every line that has it.
+# sentencepiece marks unknown text with it and skips every line that has it.
 RESERVED_CHARACTER = "\u2585"
-# UnigramLM adds up its threads' sums, so that their number changes the scores: sentencepiece's
-# default, whatever machine this is.
+# UnigramLM adds up its threads' sums, so their number changes the scores: always sentencepiece's
+# default.
 THREADS = 16
 _ERRORS_ONLY = 2
 _WORDS_A_TEXT = 1000
@@ -94,11 +94,11 @@ def _train(
 
 
 class TrainableLines:
-    """The lines of a file that sentencepiece trains on, and a count of those it would pass over.
+    """The lines of a file that sentencepiece trains on, with a count of those that it skips.
 
-    sentencepiece skips long lines, and lines with the character it reserves, without a word. Here
-    they are counted. An error while reading ends the lines; `check` raises it, because it must not
-    travel through sentencepiece.
+    sentencepiece silently skips long lines and lines with the character that it reserves. An error
+    while reading ends the lines and `check` raises it, because it must not pass through
+    sentencepiece.
     """
 
     def __init__(self, path: str | Path, max_bytes: int) -> None:
@@ -146,7 +146,7 @@ class TrainableLines:
 
 
 def _explained(error: RuntimeError, size: int, path: str | Path, key: str) -> UserError:
-    """Say in the configuration's terms what sentencepiece says in its own."""
+    """Translate an error of sentencepiece into the terms of the configuration."""
     message = str(error)
     if match := re.search(r"value <= (\d+)", message):
         return _too_large(size, int(match[1]) - SENTENCEPIECE_SPECIALS, path, key)
@@ -274,7 +274,7 @@ def train_wordpiece(
 
 
 def _whole_words(corpus: WordCorpus) -> tuple[list[str], np.ndarray]:
-    """Return the word types without their `▁`, and their counts; no rest of an overlong word."""
+    """Return the word types without their `▁`, and their counts; no rests of cut words."""
     whole = [i for i, word in enumerate(corpus.types) if word[0] == WORD_START and len(word) > 1]
     return [corpus.types[i][1:] for i in whole], corpus.counts[whole]
 

@@ -1,46 +1,91 @@
-"""Tokenizers from elsewhere, brought into this project's folder form.
+"""Tokenizers from elsewhere and this project's own: import, use and export of any of them.
 
 A list of pieces is segmented greedily, a sentencepiece model by its merges or likelihoods, and a
-Hugging Face tokenizer as it does by itself. The special tokens become this project's, with ids 0 to
-4; the pieces follow in the order that they had.
+Hugging Face tokenizer as it segments by itself. An imported tokenizer gets this project's special
+tokens with ids 0 to 4; its pieces follow in the order that they had.
+
+Heavy libraries are imported where they are used, so that a dry run can call `check_external`.
 """
 
 from __future__ import annotations
 
 import functools
+import itertools
 import json
 import logging
-from collections.abc import Iterable, Mapping, Sequence
+import tempfile
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sagevocab.errors import UserError
-from sagevocab.vocab.bpe import (
-    Model,
-    merges_of_model,
-    pieces_of_model,
-    read_model,
-    scores_of_model,
+from sagevocab.state import atomic_folder, path_text, write_text
+from sagevocab.vocab.pieces import (
+    FIRST_PIECE_ID,
+    SPECIAL_TOKENS,
+    UNKNOWN_ID,
+    WORD_START,
+    missing_characters,
+    read_folder_pieces,
+    read_pieces,
+    write_pieces,
 )
-from sagevocab.vocab.export import (
-    Card,
-    WordSettings,
-    export_greedy,
-    export_merges,
-    export_unigram,
-    write_folder,
-)
-from sagevocab.vocab.hub import add_special_tokens, missing_characters
-from sagevocab.vocab.pieces import FIRST_PIECE_ID, SPECIAL_TOKENS, UNKNOWN_ID, WORD_START
-from sagevocab.vocab.words import NORMALIZATIONS, character_map
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
+    from sagevocab.vocab.bpe import Model
+    from sagevocab.vocab.export import Card, WordSettings
+
 log = logging.getLogger(__name__)
 
+FORMATS = ("huggingface", "pieces", "vocab")
 _LIST_SPECIALS = {*SPECIAL_TOKENS, "<unk>", "<s>", "</s>", "<pad>", "<mask>"}
 _HUB_MODELS = ("WordPiece", "BPE", "Unigram", "WordLevel")
+# Files from which `transformers` makes a tokenizer where there is no tokenizer.json.
+_HUB_FILES = ("tokenizer_config.json", "vocab.txt", "vocab.json", "*.model")
+_LINES_A_BATCH = 4096
+
+
+# --- import
+
+
+def check_external(path: str | Path, key: str) -> None:
+    """Refuse what is clearly no tokenizer, cheaply: it reads a file and imports nothing heavy.
+
+    path, key: as of `import_external`, which checks all the rest.
+
+    Raises:
+        UserError: there is nothing at `path`, or it is no tokenizer.
+    """
+    path = Path(path)
+    kind = _kind(path, key)
+    try:
+        if kind == "list":
+            read_list(path, key)
+        elif kind == "model":
+            if not path.read_bytes().startswith(b"\n"):  # protobuf's tag of the first piece
+                raise UserError(f"{key}: {path} is no sentencepiece model; give a .model file")
+        elif not (path.is_dir() and not (path / "tokenizer.json").exists()):
+            file = path / "tokenizer.json" if path.is_dir() else path
+            model = json.loads(file.read_text(encoding="utf-8"))["model"]
+            _check_hub_model(model.get("type", "BPE"), key)
+        elif not any(any(path.glob(name)) for name in _HUB_FILES):
+            raise UserError(f"{key}: {path} holds no tokenizer; give one with a tokenizer.json")
+    except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
+        raise UserError(f"{key}: {path} is no tokenizer or cannot be read ({error})") from error
+
+
+def _kind(path: Path, key: str) -> str:
+    """Return what a path stands for: hub, model or list."""
+    if not path.exists():
+        raise UserError(
+            f"{key}: {path} does not exist; give a Hugging Face folder, a sentencepiece .model or "
+            "a list of pieces"
+        )
+    if path.is_dir() or path.suffix == ".json":
+        return "hub"
+    return "model" if path.suffix == ".model" else "list"
 
 
 def import_external(
@@ -55,48 +100,73 @@ def import_external(
     Raises:
         UserError: there is nothing at `path`, or it is none of these.
     """
+    from sagevocab.vocab import export
+
     path = Path(path)
-    if not path.exists():
-        raise UserError(
-            f"{key}: {path} does not exist; give a Hugging Face folder, a sentencepiece .model or "
-            "a list of pieces"
-        )
-    if path.is_dir() or path.suffix == ".json":
+    kind = _kind(path, key)
+    if kind == "hub":
         tokenizer, pieces = adapt_hub_tokenizer(load_hub(path, key), key)
-        write_folder(folder, tokenizer, pieces, "external", None, card)
-    elif path.suffix == ".model":
+        export.write_folder(folder, tokenizer, pieces, "external", None, card)
+    elif kind == "model":
         _import_model(path, folder, words, card, key)
     else:
-        export_greedy(folder, listed_pieces(path, key), words, card)
+        export.export_greedy(folder, listed_pieces(path, key), words, card)
+
+
+def import_foreign(path: str | Path, folder: str | Path, words: WordSettings) -> None:
+    """Bring a tokenizer from elsewhere into `folder`; its model card says where it is from."""
+    from sagevocab.vocab.export import Card
+
+    card = Card("und", "Unnamed language", f"`{path_text(Path(path).name)}`, imported")
+    import_external(path, folder, words, card, "tokenizer")
 
 
 # --- a list of pieces
 
 
 def listed_pieces(path: Path, key: str) -> list[str]:
-    """Read one piece a line; after a tab may stand a score, as in sentencepiece's .vocab files."""
+    """Return the pieces of a list, and after them the single characters that it lacks."""
+    pieces = read_list(path, key)
+    added = missing_characters(pieces)
+    if added:
+        log.warning("%s: %d characters of its pieces are added as pieces", path, len(added))
+    return pieces + added
+
+
+def read_list(path: Path, key: str) -> list[str]:
+    """Read one piece a line; a score may follow after a tab, as in sentencepiece's .vocab files.
+
+    Empty lines and special tokens are left out.
+
+    Raises:
+        UserError: this is no such list, or a piece crosses a space or stands there twice.
+    """
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
     except UnicodeDecodeError as error:
         raise UserError(
             f"{key}: {path} is not UTF-8 text; give a list of pieces, a .model or a folder"
         ) from error
-    named = (line.removesuffix("\r").split("\t")[0] for line in lines)
-    pieces = list(dict.fromkeys(piece for piece in named if piece not in {"", *_LIST_SPECIALS}))
-    if not any(piece.startswith(WORD_START) for piece in pieces):
+    found: dict[str, int] = {}
+    for number, line in enumerate(lines, start=1):
+        piece = line.removesuffix("\r").split("\t")[0]
+        if piece in {"", *_LIST_SPECIALS}:
+            continue
+        if WORD_START in piece[1:] or " " in piece:
+            raise UserError(
+                f"{key}: {path}:{number}: the piece {piece!r} crosses a space; take such pieces out"
+            )
+        if found.setdefault(piece, number) != number:
+            raise UserError(
+                f"{key}: {path}:{number}: {piece!r} stands on line {found[piece]} already; remove "
+                "one of them"
+            )
+    if not any(piece.startswith(WORD_START) for piece in found):
         raise UserError(
             f"{key}: no piece in {path} starts with {WORD_START}, which marks the start of words; "
             "write the list so, or give the Hugging Face folder it is from"
         )
-    for piece in pieces:
-        if WORD_START in piece[1:] or " " in piece:
-            raise UserError(
-                f"{key}: the piece {piece!r} in {path} crosses a space; take such pieces out"
-            )
-    added = missing_characters(pieces)
-    if added:
-        log.warning("%s: %d characters of its pieces are added as pieces", path, len(added))
-    return pieces + added
+    return list(found)
 
 
 # --- a sentencepiece model
@@ -105,18 +175,22 @@ def listed_pieces(path: Path, key: str) -> list[str]:
 def _import_model(
     path: Path, folder: str | Path, words: WordSettings, card: Card, key: str
 ) -> None:
-    model = read_model(path)
+    from sagevocab.vocab import bpe, export
+
+    model = bpe.read_model(path)
     check_model(model, path, key)
-    words = WordSettings(normalization_of(model, path, key), words.max_word_chars)
-    pieces = pieces_of_model(model)
+    words = export.WordSettings(normalization_of(model, path, key), words.max_word_chars)
+    pieces = bpe.pieces_of_model(model)
     if model.trainer_spec.model_type == model.trainer_spec.BPE:
-        export_merges(folder, pieces, merges_of_model(model), words, card)
+        export.export_merges(folder, pieces, bpe.merges_of_model(model), words, card)
     else:
-        export_unigram(folder, pieces, scores_of_model(model), words, card)
+        export.export_unigram(folder, pieces, bpe.scores_of_model(model), words, card)
 
 
 def check_model(model: Model, path: Path, key: str) -> None:
     """Refuse a sentencepiece model that cannot be expressed in this project's pieces."""
+    from sagevocab.vocab.bpe import pieces_of_model
+
     kinds = (model.trainer_spec.BPE, model.trainer_spec.UNIGRAM)
     if model.trainer_spec.model_type not in kinds:
         raise UserError(f"{key}: {path} is neither a BPE nor a UnigramLM model; give one of these")
@@ -134,19 +208,16 @@ def check_model(model: Model, path: Path, key: str) -> None:
 
 def normalization_of(model: Model, path: Path, key: str) -> str:
     """Return the rule whose character map the model carries."""
-    rules = {_map_of(rule): rule for rule in NORMALIZATIONS}
+    from sagevocab.vocab.words import NORMALIZATIONS, character_map
+
     charsmap = model.normalizer_spec.precompiled_charsmap
-    if charsmap not in rules:
-        raise UserError(
-            f"{key}: {path} has a normalisation of its own; "
-            f"give one that uses any of {', '.join(NORMALIZATIONS)}, or its Hugging Face folder"
-        )
-    return rules[charsmap]
-
-
-@functools.cache
-def _map_of(rule: str) -> bytes:
-    return character_map(rule)
+    for rule in NORMALIZATIONS:
+        if character_map(rule) == charsmap:
+            return rule
+    raise UserError(
+        f"{key}: {path} has a normalisation of its own; "
+        f"give one that uses any of {', '.join(NORMALIZATIONS)}, or its Hugging Face folder"
+    )
 
 
 # --- a Hugging Face tokenizer
@@ -156,7 +227,7 @@ def load_hub(path: Path, key: str) -> Tokenizer:
     """Load a Hugging Face folder or `tokenizer.json` as it is; nothing is downloaded.
 
     Raises:
-        UserError: it is none.
+        UserError: it is neither.
     """
     from tokenizers import Tokenizer
 
@@ -181,25 +252,31 @@ def _converted(folder: Path) -> Tokenizer:
 def adapt_hub_tokenizer(tokenizer: Tokenizer, key: str) -> tuple[Tokenizer, list[str]]:
     """Renumber a tokenizer: this project's special tokens first, then its pieces by their ids.
 
-    Normalisation, splitting into words, model and decoder stay, but for what makes the pieces of a
-    word depend on its place in a text: surrounding and repeated spaces are dropped, and a word that
-    opens a text is treated like any other. Returns the tokenizer, and its pieces in `▁` notation.
+    Normalisation, splitting into words, model and decoder stay, except for what makes the pieces of
+    a word depend on its place in a text: surrounding and repeated spaces are dropped, and a word
+    that opens a text is treated like any other. Returns the tokenizer and its pieces in `▁`
+    notation.
 
     Raises:
-        UserError: its model is of a kind that can't be renumbered.
+        UserError: its model is of a kind that cannot be renumbered.
     """
     from tokenizers import Tokenizer
 
+    from sagevocab.vocab.export import add_special_tokens
+
     spec = json.loads(tokenizer.to_str())
     model = spec["model"]
-    if model["type"] not in _HUB_MODELS:
-        raise UserError(f"{key}: tokenizers of type {model['type']} cannot be imported")
+    _check_hub_model(model["type"], key)
     tokens = _kept_tokens(tokenizer, spec)
     _renumber(model, tokens)
-    kept = [token for token in spec["added_tokens"] if token["content"] in set(tokens)]
     numbers = {token: FIRST_PIECE_ID + number for number, token in enumerate(tokens)}
-    spec["added_tokens"] = [{**token, "id": numbers[token["content"]]} for token in kept]
-    spec["normalizer"] = _sequence("normalizers", _SPACES, spec["normalizer"])
+    spec["added_tokens"] = [
+        {**token, "id": numbers[token["content"]]}
+        for token in spec["added_tokens"]
+        if token["content"] in numbers
+    ]
+    own = [spec["normalizer"]] if spec["normalizer"] else []
+    spec["normalizer"] = {"type": "Sequence", "normalizers": [*_SPACES, *own]}
     spec["pre_tokenizer"] = _independent_of_place(spec["pre_tokenizer"])
     spec.update(post_processor=None, truncation=None, padding=None)
     adapted = Tokenizer.from_str(json.dumps(spec))
@@ -213,8 +290,9 @@ _SPACES = [
 ]
 
 
-def _sequence(name: str, first: Sequence[Any], rest: Any) -> dict[str, Any]:
-    return {"type": "Sequence", name: [*first, *([rest] if rest else [])]}
+def _check_hub_model(kind: str, key: str) -> None:
+    if kind not in _HUB_MODELS:
+        raise UserError(f"{key}: tokenizers of type {kind} cannot be imported")
 
 
 def _independent_of_place(step: Any) -> Any:
@@ -249,10 +327,8 @@ def _renumber(model: dict[str, Any], tokens: Sequence[str]) -> None:
     if model["type"] == "Unigram":
         scores = dict(model["vocab"])
         lowest = 10 * min(scores.values()) - 100
-        model["vocab"] = [
-            [token, scores.get(token, lowest) if token in set(tokens) else lowest]
-            for token in [*SPECIAL_TOKENS, *tokens]
-        ]
+        model["vocab"] = [[token, lowest] for token in SPECIAL_TOKENS]
+        model["vocab"] += [[token, scores.get(token, lowest)] for token in tokens]
         model["unk_id"] = UNKNOWN_ID if has_unknown else None
         return
     model["vocab"] = {token: number for number, token in enumerate([*SPECIAL_TOKENS, *tokens])}
@@ -267,20 +343,23 @@ def word_start_notation(tokens: Sequence[str], spec: Mapping[str, Any]) -> list[
     """Write tokens with `▁` at word starts: BERT's `##` and GPT-2's byte letters are translated.
 
     A token that has no such form (more than one space, a newline), or whose form another one has,
-    stays as it is.
+    stays as it is; a mark after it keeps it apart from a form that is spelt like it.
 
-    spec: the parsed `tokenizer.json`, which tells the token's own notation.
+    spec: the parsed `tokenizer.json`, which determines the token's own notation.
     """
     translate = _notation(spec)
-    forms = [_printable(translate(token) or token) for token in tokens]
-    taken: set[str] = set()
-    for number, form in enumerate(forms):
-        forms[number] = form if form not in taken else _free(tokens[number], taken)
-        taken.add(forms[number])
-    return forms
+    taken: dict[str, None] = {}
+    for token in tokens:
+        form = _printable(translate(token) or token)
+        if form in taken:
+            form = _printable(token)
+        while form in taken:
+            form += "\u241f"  # the symbol for a separator, which stands in no vocabulary
+        taken[form] = None
+    return list(taken)
 
 
-def _notation(spec: Mapping[str, Any]) -> Any:
+def _notation(spec: Mapping[str, Any]) -> Callable[[str], str | None]:
     model = spec["model"]
     if model["type"] == "WordPiece":
         prefix = model["continuing_subword_prefix"]
@@ -315,12 +394,122 @@ def _byte_letters() -> dict[str, int]:
 
 
 def _printable(form: str) -> str:
-    return form.replace("\n", "\\n") if "\n" in form else form
+    return form.replace("\n", "\\n")
 
 
-def _free(token: str, taken: Iterable[str]) -> str:
-    """Return the token, or with a mark after it if that is another token's form."""
-    form = _printable(token)
-    while form in taken:
-        form += "\u241f"  # the symbol for a separator, which stands in no vocabulary
-    return form
+# --- use
+
+
+def load(path: str | Path) -> Encoder:
+    """Load a tokenizer: a folder of this project or of Hugging Face, a `.model`, a list of pieces.
+
+    A model or a list gets the ids that `sagevocab export` gives it.
+
+    Raises:
+        UserError: it is none of these.
+    """
+    from sagevocab.vocab.export import WordSettings
+
+    path = Path(path)
+    if path.is_dir() or path.suffix == ".json":
+        return Encoder(load_hub(path, "tokenizer"))
+    with tempfile.TemporaryDirectory(prefix="sagevocab-") as folder:
+        import_foreign(path, folder, WordSettings())
+        return Encoder(load_hub(Path(folder), "tokenizer"))
+
+
+class Encoder:
+    """A tokenizer that encodes many lines to the ids of `AutoTokenizer`, without special tokens."""
+
+    def __init__(self, tokenizer: Tokenizer) -> None:
+        """Wrap a tokenizer; padding and truncation are switched off."""
+        self._tokenizer = tokenizer
+        tokenizer.no_padding()
+        tokenizer.no_truncation()
+        numbers = tokenizer.get_vocab(with_added_tokens=True)
+        self._tokens = {number: token for token, number in numbers.items()}
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of a text."""
+        return next(self.encode_lines([text]))
+
+    def tokenize(self, text: str) -> list[str]:
+        """Return the pieces of a text, `[UNK]` for a character without one."""
+        return self.names(self.encode(text))
+
+    def names(self, ids: Iterable[int]) -> list[str]:
+        """Return the pieces of ids."""
+        return [self._tokens[number] for number in ids]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text of ids, without special tokens."""
+        return self._tokenizer.decode(list(ids), skip_special_tokens=True)
+
+    def encode_lines(self, lines: Iterable[str]) -> Iterator[list[int]]:
+        """Yield the ids of each line."""
+        rest = iter(lines)
+        while batch := list(itertools.islice(rest, _LINES_A_BATCH)):
+            for encoding in self._tokenizer.encode_batch_fast(batch, add_special_tokens=False):
+                yield encoding.ids
+
+
+# --- export
+
+
+def convert(
+    path: str | Path,
+    output: str | Path,
+    form: str = "huggingface",
+    *,
+    words: WordSettings | None = None,
+    force: bool = False,
+) -> None:
+    """Write the vocabulary at `path` in another form, whole or not at all.
+
+    path: a list of pieces, a sentencepiece `.model` or a tokenizer's folder. form: `huggingface`, a
+    folder for `AutoTokenizer`; `pieces`, a file with one piece a line; `vocab`, the same with
+    scores as in sentencepiece's `.vocab`: a model's own, else the negative rank. words: how text
+    becomes words, for a list. force: replace what is there.
+
+    Raises:
+        UserError: there is no such form, `path` is no vocabulary, or `output` cannot be written.
+    """
+    from sagevocab.vocab.export import WordSettings, check_output, disk_errors
+
+    if form not in FORMATS:
+        raise UserError(f"format: {form!r} is unknown; choose one of {', '.join(FORMATS)}")
+    path, output, words = Path(path), Path(output), words or WordSettings()
+    if output.resolve() in (path.resolve(), *path.resolve().parents):
+        raise UserError(f"{output}: is or holds the vocabulary to export; give another output")
+    if form == "huggingface":
+        check_output(output, force)
+        with disk_errors(output), atomic_folder(output, replace=force) as folder:
+            import_foreign(path, folder, words)
+        return
+    if output.is_dir() or (output.exists() and not force):
+        raise UserError(f"{output}: is there already; give another file, or force to replace it")
+    pieces = _pieces(path, words)
+    with disk_errors(output):
+        if form == "pieces":
+            write_pieces(output, pieces)
+        else:
+            write_text(output, _scored(pieces, path))
+
+
+def _pieces(path: Path, words: WordSettings) -> list[str]:
+    if (path / "pieces.txt").exists():
+        return read_folder_pieces(path)
+    with tempfile.TemporaryDirectory(prefix="sagevocab-") as folder:
+        import_foreign(path, folder, words)
+        return read_pieces(Path(folder) / "pieces.txt")
+
+
+def _scored(pieces: Sequence[str], path: Path) -> str:
+    """Return the lines of a `.vocab` file; sentencepiece's special tokens come first."""
+    from sagevocab.vocab.bpe import read_model, scores_of_model
+
+    is_model = path.suffix == ".model" and path.is_file()
+    scores = scores_of_model(read_model(path)) if is_model else [-n for n in range(len(pieces))]
+    lines = ["<unk>\t0", "<s>\t0", "</s>\t0"]
+    lines += [f"{piece}\t{score:g}" for piece, score in zip(pieces, scores, strict=True)]
+    return "".join(f"{line}\n" for line in lines)

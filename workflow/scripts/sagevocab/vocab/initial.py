@@ -19,7 +19,7 @@ from sagevocab.vocab.bpe import (
     train_unigram,
 )
 from sagevocab.vocab.external import check_model, listed_pieces, normalization_of
-from sagevocab.vocab.pieces import read_pieces
+from sagevocab.vocab.pieces import is_own_folder, read_folder_pieces, read_pieces
 from sagevocab.vocab.settings import TrainingSettings, WordSettings
 
 log = logging.getLogger(__name__)
@@ -96,6 +96,8 @@ def _read_folder(folder: Path, words: WordSettings) -> InitialVocabulary:
             f"initial: {folder} holds no pieces.txt; give a folder with one, a list of pieces or "
             "a sentencepiece .model"
         )
+    if is_own_folder(folder):
+        read_folder_pieces(folder)  # refuses a damaged one
     pieces = listed_pieces(folder / "pieces.txt", "initial")
     if (folder / "sentencepiece.model").exists():
         model = _read_model(folder / "sentencepiece.model", words)

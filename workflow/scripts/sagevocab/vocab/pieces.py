@@ -1,4 +1,4 @@
-"""Pieces, the entries of a vocabulary, and the file that lists them.
+"""Pieces, the entries of a vocabulary, and the files of a folder that say what they are.
 
 Pieces are sentencepiece's: `▁` marks a word's start and no piece crosses a space. Special tokens
 are no pieces: they take the ids before the first piece.
@@ -6,8 +6,10 @@ are no pieces: they take the ids before the first piece.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from sagevocab.errors import UserError
 from sagevocab.state import write_text
@@ -24,6 +26,11 @@ def is_single_character(piece: str) -> bool:
     Such pieces are never pruned (paper, Section 3, footnote on single-character tokens).
     """
     return len(piece.removeprefix(WORD_START)) <= 1
+
+
+def missing_characters(pieces: Sequence[str]) -> list[str]:
+    """Return the characters that are part of a piece, or `▁`, and no piece themselves; sorted."""
+    return sorted({WORD_START, *"".join(pieces)} - set(pieces))
 
 
 def read_pieces(path: str | Path) -> list[str]:
@@ -65,3 +72,55 @@ def _check(pieces: Sequence[str], path: str) -> None:
         seen[piece] = line
     if not seen:
         raise UserError(f"{path}: holds no piece; put one piece on each line")
+
+
+# --- folders that this project wrote
+
+
+def read_description(folder: str | Path) -> dict[str, Any]:
+    """Return the entry `sagevocab` of `tokenizer_config.json`: method, normalization, ...
+
+    Raises:
+        UserError: there is no such file or entry.
+    """
+    path = Path(folder) / "tokenizer_config.json"
+    try:
+        return json.loads(path.read_text(encoding="utf-8"))["sagevocab"]
+    except (OSError, ValueError, KeyError) as error:
+        raise UserError(
+            f"{path}: does not describe a vocabulary of this project; build or import it first"
+        ) from error
+
+
+def is_own_folder(folder: str | Path) -> bool:
+    """Tell whether this project wrote the tokenizer in `folder`."""
+    path = Path(folder) / "tokenizer_config.json"
+    return path.is_file() and b'"sagevocab"' in path.read_bytes()
+
+
+def read_folder_pieces(folder: str | Path) -> list[str]:
+    """Read a folder's `pieces.txt`; in a folder of this project it must fit `tokenizer.json`.
+
+    Raises:
+        UserError: a file is missing or damaged, or one does not fit the other.
+    """
+    folder = Path(folder)
+    path = folder / "tokenizer.json"
+    pieces = read_pieces(folder / "pieces.txt")
+    if not is_own_folder(folder):
+        return pieces
+    try:
+        vocabulary = json.loads(path.read_text(encoding="utf-8"))["model"]["vocab"]
+        tokens = [token if isinstance(token, str) else token[0] for token in vocabulary]
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{path}: is damaged or missing; build the vocabulary again") from error
+    if read_description(folder)["method"] == "external":  # whose tokens have another notation
+        fits = len(tokens) == FIRST_PIECE_ID + len(pieces)
+    else:
+        fits = tokens[FIRST_PIECE_ID:] == pieces
+    if not fits:
+        raise UserError(
+            f"{folder / 'pieces.txt'}: lists other pieces than the tokenizer.json beside it; "
+            "one of them is damaged, so build the vocabulary again"
+        )
+    return pieces

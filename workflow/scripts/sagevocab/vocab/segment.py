@@ -14,9 +14,14 @@ from typing import Any
 
 import numpy as np
 
-from sagevocab.errors import UserError
 from sagevocab.vocab.decoding import UNCOVERED, Decoder, build_merges, build_trie
-from sagevocab.vocab.pieces import FIRST_PIECE_ID, UNKNOWN_ID, WORD_START, read_pieces
+from sagevocab.vocab.pieces import (
+    FIRST_PIECE_ID,
+    UNKNOWN_ID,
+    WORD_START,
+    read_description,
+    read_folder_pieces,
+)
 from sagevocab.vocab.words import Normalizer, split_words
 
 __all__ = [
@@ -27,6 +32,7 @@ __all__ = [
     "Segmenter",
     "encode",
     "load_segmenter",
+    "read_description",
 ]
 
 
@@ -161,26 +167,11 @@ def load_segmenter(folder: str | Path) -> Segmenter:
     """Load the segmenter of a vocabulary folder, as `tokenizer_config.json` describes it.
 
     Raises:
-        UserError: the folder is not one that this project wrote.
+        UserError: the folder is not one that this project wrote, or is damaged.
     """
     folder = Path(folder)
     method = read_description(folder)["method"]
-    pieces = read_pieces(folder / "pieces.txt")
+    pieces = read_folder_pieces(folder)
     if method == "greedy":
         return GreedySegmenter(pieces)
     return HubSegmenter(folder, pieces, external=method == "external")
-
-
-def read_description(folder: str | Path) -> dict[str, Any]:
-    """Return the entry `sagevocab` of `tokenizer_config.json`: method, normalization, ...
-
-    Raises:
-        UserError: there is no such file or entry.
-    """
-    path = Path(folder) / "tokenizer_config.json"
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))["sagevocab"]
-    except (OSError, ValueError, KeyError) as error:
-        raise UserError(
-            f"{path}: does not describe a vocabulary of this project; build or import it first"
-        ) from error

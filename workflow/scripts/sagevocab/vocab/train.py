@@ -31,7 +31,7 @@ from sagevocab.state import (
     write_parquet,
 )
 from sagevocab.vocab.embeddings import Embeddings, train_embeddings
-from sagevocab.vocab.export import Card, export_greedy
+from sagevocab.vocab.export import Card, check_output, disk_errors, export_greedy
 from sagevocab.vocab.initial import TRAINERS, InitialVocabulary, read_initial, train_initial
 from sagevocab.vocab.presets import DEFAULT_PRESET
 from sagevocab.vocab.progress import Listener, Progress, log_progress
@@ -226,38 +226,6 @@ def default_state_dir(output: str | Path) -> Path:
     """Return the hidden folder beside `output` that keeps a training's progress."""
     output = Path(output).resolve()
     return output.with_name(f".{output.name}.state")
-
-
-def check_output(folder: str | Path, force: bool) -> None:
-    """Refuse a folder that a vocabulary cannot go to.
-
-    Raises:
-        UserError: it is a file; or it is there already, and not forced or not a tokenizer's.
-    """
-    folder = Path(folder)
-    if folder.exists() and not folder.is_dir():
-        raise UserError(f"{folder}: is a file; give the name of a new folder")
-    if not folder.exists() or not any(folder.iterdir()):
-        return
-    if not (folder / "tokenizer_config.json").exists():
-        raise UserError(f"{folder}: holds something else than a tokenizer; give another folder")
-    if not force:
-        raise UserError(f"{folder}: is there already; give another folder, or force to replace it")
-
-
-@contextmanager
-def disk_errors(place: str | Path) -> Iterator[None]:
-    """Tell in one line what keeps `place` from being written (no right, no space, ...)."""
-    try:
-        yield
-    except BrokenPipeError:  # of the program that reads what we print
-        raise
-    except OSError as error:
-        where = error.filename or place
-        raise UserError(
-            f"{where}: cannot be written ({error.strerror or error}); make room or give another "
-            f"place ({place} is left as it was)"
-        ) from error
 
 
 # --- the steps
