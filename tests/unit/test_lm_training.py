@@ -16,6 +16,7 @@ from sagevocab.lm.training import (
     examples_of,
     hours_minutes_seconds,
     make_optimizer,
+    memory_for,
     seed_torch,
 )
 from sagevocab.state import ResumableState
@@ -205,7 +206,6 @@ def test_auto_is_the_fastest_precision_of_the_gpu(native, capability, precision,
     def is_supported(including_emulation: bool = True) -> bool:
         return native or including_emulation
 
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setattr(torch.cuda, "set_device", lambda device: None)
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", is_supported)
@@ -219,14 +219,13 @@ def test_auto_is_the_fastest_precision_of_the_gpu(native, capability, precision,
 
 
 def test_too_few_gpus_are_an_error(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     with pytest.raises(UserError, match=r"^lm\.gpus: 4, but torch sees 2 GPUs; set lm\.gpus: 2$"):
         choose_device(4, "auto", 1)
 
 
 def test_a_gpu_that_is_not_there_is_an_error(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     with pytest.raises(UserError, match=r"lm\.gpus: 1, but torch sees no GPU"):
         choose_device(1, "auto", 1)
     with pytest.raises(UserError, match=r"lm\.gpus: 2"):
@@ -235,3 +234,26 @@ def test_a_gpu_that_is_not_there_is_an_error(monkeypatch):
 
 def test_durations_read_as_hours():
     assert [hours_minutes_seconds(s) for s in (0.4, 61, 3723)] == ["0:00:00", "0:01:01", "1:02:03"]
+
+
+@pytest.mark.parametrize(
+    "error",
+    [
+        torch.OutOfMemoryError("CUDA out of memory"),
+        RuntimeError("CUDA error: out of memory"),
+        MemoryError(),
+    ],
+)
+def test_too_little_memory_names_the_key(error):
+    with pytest.raises(UserError, match="^a key: too little memory"), memory_for("a key"):
+        raise error
+
+
+def test_too_large_a_tensor_on_the_cpu_names_the_key():
+    with pytest.raises(UserError, match="^a key: too little memory"), memory_for("a key"):
+        torch.empty(2**55)
+
+
+def test_another_error_stays_what_it_is():
+    with pytest.raises(RuntimeError, match="something else"), memory_for("a key"):
+        raise RuntimeError("something else")

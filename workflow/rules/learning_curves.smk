@@ -26,7 +26,6 @@ use rule pretrain_model as repeat_pretraining with:
         name=lambda wildcards: f"{wildcards.lang}/{wildcards.tok}, seed {wildcards.seed} ({RUN})",
         seed=lambda wildcards: int(wildcards.seed),
         state_dir=state("studies/pretraining/{lang}/{tok}/{seed}"),
-        live=result("logs/repeat_pretraining/{lang}.{tok}.{seed}"),
         artefact=result("studies/pretraining/{lang}/{tok}/{seed}"),
 
 

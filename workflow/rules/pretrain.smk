@@ -10,8 +10,7 @@
 #
 # A killed training goes on from its last checkpoint when the rule runs again. `lm.gpus: N` trains one
 # model on N GPUs of one machine, a process each; 0 trains on the CPU, with as many threads as
-# `--set-threads pretrain_model=N` says. While it runs, training_log.parquet and learning_curve.png
-# in logs/pretrain_model/{lang}.{tok}/ show how far it is.
+# `--set-threads pretrain_model=N` says. While it runs, its log shows losses and held-out scores.
 
 
 rule build_shards:
@@ -83,7 +82,6 @@ rule pretrain_model:
         synthetic=lambda wildcards: synthetic_language(wildcards.lang),
         seed=config["seed"],
         state_dir=state("models/{lang}/{tok}"),
-        live=result("logs/pretrain_model/{lang}.{tok}"),
         artefact=result("models/{lang}/{tok}"),
         code=library_digest("lm.pretrain"),
     script:

@@ -29,8 +29,7 @@ import pandas as pd
 
 from sagevocab.data.corpus import read_lines
 from sagevocab.errors import UserError
-from sagevocab.lm.encoder import TextEncoder
-from sagevocab.lm.masking import IGNORED
+from sagevocab.lm.encoder import IGNORED, TextEncoder
 from sagevocab.state import read_npz, write_npz
 
 if TYPE_CHECKING:
