@@ -169,7 +169,7 @@ def test_a_resumed_run_ends_with_the_same_bytes(model, splits, tmp_path, monkeyp
     with pytest.raises(KeyboardInterrupt):
         run(model, splits, CLASSES, tmp_path / "resumed", arguments=arguments, epochs=1)
     monkeypatch.undo()
-    assert (tmp_path / "state" / "update-000000014").is_dir()
+    assert (tmp_path / "state" / "update-000000014.pt").is_file()
     resumed = run(model, splits, CLASSES, tmp_path / "resumed", arguments=arguments, epochs=1)[1]
     pd.testing.assert_frame_equal(resumed, unbroken, check_exact=True)
     assert not (tmp_path / "state").exists()

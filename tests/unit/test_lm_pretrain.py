@@ -214,7 +214,7 @@ def test_a_killed_run_resumes_to_the_same_bytes(corpus, tmp_path):
         time.sleep(0.002)
     child.send_signal(signal.SIGKILL)
     assert child.wait() == -signal.SIGKILL
-    done = max(int(path.name.removeprefix("update-")) for path in state.glob("update-*"))
+    done = max(int(path.stem.removeprefix("update-")) for path in state.glob("update-*"))
     assert 5 <= done < 120
     assert not output.exists()
 

@@ -113,7 +113,7 @@ def train_all(folder: Path) -> None:
     finish(start(folder, "unbroken", 2, dropout=0.1))
     see_killed(start(folder, "killed", 2, dropout=0.1, die_after=10))
     assert not (folder / "killed").exists()
-    assert (folder / "killed.state" / "update-000000010").exists()
+    assert (folder / "killed.state" / "update-000000010.pt").exists()
     finish(start(folder, "killed", 2, dropout=0.1))
 
 

@@ -12,7 +12,7 @@ import json
 import logging
 import math
 import os
-import shutil
+import pickle
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -23,24 +23,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 
 from sagevocab.errors import UserError
 from sagevocab.lm.team import require_gpus
-from sagevocab.state import (
-    ResumableState,
-    fingerprint,
-    is_claimed,
-    read_npz,
-    write_json,
-    write_npz,
-)
+from sagevocab.state import ResumableState, atomic_path, fingerprint, is_claimed, write_json
 
 log = logging.getLogger(__name__)
 
 KEPT_CHECKPOINTS = 2
 _NAMES, _PARTS = "update-*", "training.json"
+_LOGGED = torch.float64
 REPORT_SECONDS = 10.0  # between two lines of the log
 
 PRECISIONS = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
@@ -272,9 +264,9 @@ def _difference(folder: Path, parts: Mapping[str, Any]) -> str:
 
 
 class Checkpoints:
-    """The last two states of a run, each a folder that appears whole or not at all.
+    """The last two states of a run, each a file that appears whole or not at all.
 
-    Weights and AdamW's moments are safetensors, progress is JSON and npz: nothing is pickled.
+    They hold tensors and plain values only, and are read as such: loading one runs no code.
     """
 
     def __init__(
@@ -289,7 +281,7 @@ class Checkpoints:
 
         One is saved whenever `seconds` have passed, and after every `updates` updates.
         """
-        self._state, self._folder, self._learner = state, state.folder, learner
+        self._state, self._learner = state, learner
         self._seconds, self._updates = seconds, updates
         self._unreadable: list[Path] = []
 
@@ -301,57 +293,46 @@ class Checkpoints:
 
     def save(self, progress: Progress) -> None:
         """Write one checkpoint and remove the oldest beyond the last two."""
-        if self._folder is None:
+        folder, learner = self._state.folder, self._learner
+        if folder is None:
             return
-        target = self._folder / f"update-{progress.updates:09d}"
         # What a kill left half written and what could not be read would otherwise stay for good.
-        for useless in [*self._unreadable, *self._folder.glob(f".{_NAMES}.partial")]:
-            shutil.rmtree(useless, ignore_errors=True)
-        partial = self._folder / f".{target.name}.partial"
-        partial.mkdir(parents=True)
-        self._write(partial, progress)
-        shutil.rmtree(target, ignore_errors=True)
-        partial.rename(target)
-        log.info("checkpoint after %d updates", progress.updates)
-        for old in self._newest_first()[KEPT_CHECKPOINTS:]:
-            shutil.rmtree(old)
-
-    def _write(self, folder: Path, progress: Progress) -> None:
-        model, optimizer = self._learner.model, self._learner.optimizer
-        moments = {
-            f"{key}.{name}": value
-            for name, parameter in model.named_parameters()
-            for key, value in optimizer.state.get(parameter, {}).items()
-        }
-        _save_tensors(folder / "model.safetensors", dict(model.named_parameters()))
-        _save_tensors(folder / "optimizer.safetensors", moments)
-        write_npz(folder / "log.npz", **{name: np.array(v) for name, v in progress.log.items()})
-        if progress.heldout is not None:
-            rows = {name: column.to_numpy() for name, column in progress.heldout.items()}
-            write_npz(folder / "heldout.npz", **rows)
-        record = {
+        for useless in [*self._unreadable, *folder.glob(f".{_NAMES}")]:
+            useless.unlink(missing_ok=True)
+        heldout = progress.heldout
+        content = {
+            "model": learner.model.state_dict(),
+            "optimizer": learner.optimizer.state_dict(),
+            "scaler": learner.scaler.state_dict(),
             "updates": progress.updates,
             "seconds": progress.seconds,
-            "validated": progress.heldout is not None,
-            "scaler": self._learner.scaler.state_dict(),
+            "log": {name: torch.tensor(v, dtype=_LOGGED) for name, v in progress.log.items()},
+            "heldout": heldout if heldout is None else _columns(heldout),
         }
-        write_json(folder / "progress.json", record)
+        with atomic_path(folder / f"update-{progress.updates:09d}.pt") as path:
+            torch.save(content, path)
+        log.info("checkpoint after %d updates", progress.updates)
+        for old in self._newest_first()[KEPT_CHECKPOINTS:]:
+            old.unlink()
 
     def restore(self) -> Progress:
         """Load the newest readable checkpoint into the learner; a new run without one."""
-        for folder in self._newest_first():
+        for path in self._newest_first():
             try:
-                weights = load_file(folder / "model.safetensors")
-                moments = load_file(folder / "optimizer.safetensors")
-                progress, scaler = _read_progress(folder)
-            except (SafetensorError, UserError, OSError, ValueError, KeyError) as error:
-                log.warning("%s: damaged (%s), trying the one before", folder, error)
-                self._unreadable.append(folder)
+                content = torch.load(path, map_location="cpu", weights_only=True)
+            except (RuntimeError, OSError, ValueError, EOFError, pickle.UnpicklingError) as error:
+                log.warning("%s: damaged (%s), trying the one before", path, error)
+                self._unreadable.append(path)
                 continue
-            _load_tensors(self._learner, weights, moments)
-            self._learner.scaler.load_state_dict(scaler)
-            log.info("resuming after %d updates", progress.updates)
-            return progress
+            self._learner.model.load_state_dict(content["model"])
+            self._learner.optimizer.load_state_dict(content["optimizer"])
+            self._learner.scaler.load_state_dict(content["scaler"])
+            rows = {name: values.tolist() for name, values in content["log"].items()}
+            heldout = content["heldout"]
+            if heldout is not None:
+                heldout = pd.DataFrame({name: v.numpy() for name, v in heldout.items()})
+            log.info("resuming after %d updates", content["updates"])
+            return Progress(content["updates"], content["seconds"], rows, heldout)
         return Progress()
 
     def clear(self) -> None:
@@ -359,40 +340,12 @@ class Checkpoints:
         self._state.clear()
 
     def _newest_first(self) -> list[Path]:
-        if self._folder is None:
-            return []
-        return sorted(self._folder.glob(_NAMES), reverse=True)
+        folder = self._state.folder
+        return [] if folder is None else sorted(folder.glob(_NAMES), reverse=True)
 
 
-def _save_tensors(path: Path, tensors: dict[str, torch.Tensor]) -> None:
-    save_file({name: tensor.detach().contiguous() for name, tensor in tensors.items()}, path)
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-
-
-@torch.no_grad()
-def _load_tensors(
-    learner: Learner, weights: dict[str, torch.Tensor], moments: dict[str, torch.Tensor]
-) -> None:
-    for name, parameter in learner.model.named_parameters():
-        parameter.copy_(weights[name])
-        found = {
-            key: moments[f"{key}.{name}"].to(parameter.device)
-            for key in ("step", "exp_avg", "exp_avg_sq")
-            if f"{key}.{name}" in moments
-        }
-        if found:
-            learner.optimizer.state[parameter] = found
-
-
-def _read_progress(folder: Path) -> tuple[Progress, dict[str, float]]:
-    record = json.loads((folder / "progress.json").read_text(encoding="utf-8"))
-    arrays = read_npz(folder / "log.npz")
-    rows = {name: values.tolist() for name, values in arrays.items()}
-    heldout = None
-    if record["validated"]:
-        heldout = pd.DataFrame(read_npz(folder / "heldout.npz"))
-    return Progress(record["updates"], record["seconds"], rows, heldout), record["scaler"]
+def _columns(frame: pd.DataFrame) -> dict[str, torch.Tensor]:
+    return {name: torch.tensor(column.to_numpy()) for name, column in frame.items()}
 
 
 # --- errors of torch that are the user's to solve
