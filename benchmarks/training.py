@@ -53,7 +53,7 @@ from sagevocab.lm.encoder import load_encoder
 from sagevocab.lm.finetune import FinetuneSettings, Finetuning
 from sagevocab.lm.journal import flops_per_update, peak_flops
 from sagevocab.lm.model import build_model
-from sagevocab.lm.settings import ARCHITECTURE, PretrainSettings
+from sagevocab.lm.settings import PretrainSettings
 from sagevocab.lm.shards import build_shards
 from sagevocab.lm.tasks import Examples, Task, encode_texts
 from sagevocab.lm.training import Device, Learner, choose_device, examples_of, make_optimizer
@@ -388,9 +388,7 @@ def _finetuning(
     encoder: Any, architecture: PretrainSettings, settings: FinetuneSettings, device: Device
 ) -> Finetuning:
     with torch.device("meta"):
-        config = build_model(
-            encoder, **{key: getattr(architecture, key) for key in ARCHITECTURE}
-        ).config
+        config = build_model(encoder, architecture).config
     torch.manual_seed(SEED)
     model = AutoModelForSequenceClassification.from_config(config).to(device.device)
     optimizer = make_optimizer(

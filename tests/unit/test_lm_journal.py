@@ -11,7 +11,7 @@ from sagevocab.lm import journal as module
 from sagevocab.lm.encoder import load_encoder
 from sagevocab.lm.journal import NO_VALIDATION, Journal, Scale, flops_per_update, peak_flops
 from sagevocab.lm.model import build_model, masked_logits
-from sagevocab.lm.settings import ARCHITECTURE
+from sagevocab.lm.settings import PretrainSettings
 from sagevocab.lm.training import Clock, Progress
 
 SCALE = Scale(
@@ -69,9 +69,8 @@ def test_the_time_left_is_by_the_pace_since_the_start_of_this_process(caplog):
 @pytest.mark.parametrize("layers", [1, 3])
 def test_operations_are_those_that_torch_counts(layers, tmp_path):
     encoder = load_encoder(make_vocabulary(tmp_path))
-    settings = TINY | {"layers": layers, "activation": "gelu"}
-    settings |= {"dropout": 0.0, "attention_dropout": 0.0}
-    model = build_model(encoder, **{key: settings[key] for key in ARCHITECTURE})
+    changed = {"layers": layers, "dropout": 0.0, "attention_dropout": 0.0}
+    model = build_model(encoder, PretrainSettings(**(TINY | changed)))
     model.set_attn_implementation("eager")  # torch does not count the CPU's fused attention
     rows, length, masked = 4, 16, 3
     inputs = torch.randint(5, encoder.size, (rows, length))

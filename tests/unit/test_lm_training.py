@@ -14,7 +14,6 @@ from sagevocab.lm.training import (
     Progress,
     choose_device,
     examples_of,
-    hours_minutes_seconds,
     make_optimizer,
     memory_for,
     seed_torch,
@@ -226,10 +225,6 @@ def test_a_gpu_that_is_not_there_is_an_error(monkeypatch):
         choose_device(1, "auto", 1)
     with pytest.raises(UserError, match=r"lm\.gpus: 2"):
         choose_device(2, "auto", 1)
-
-
-def test_durations_read_as_hours():
-    assert [hours_minutes_seconds(s) for s in (0.4, 61, 3723)] == ["0:00:00", "0:01:01", "1:02:03"]
 
 
 @pytest.mark.parametrize(

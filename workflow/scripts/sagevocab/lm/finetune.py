@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import math
 from dataclasses import asdict, dataclass, fields
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -51,7 +52,6 @@ from sagevocab.lm.training import (
     Learner,
     Progress,
     choose_device,
-    hours_minutes_seconds,
     make_optimizer,
     memory_for,
     order_of,
@@ -288,7 +288,7 @@ def _train(
         progress.updates += 1
         progress.seconds = clock.seconds()
         if clock.is_due("report", REPORT_SECONDS):
-            left = hours_minutes_seconds(progress.seconds * (1 - spent) / max(spent, 1e-9))
+            left = timedelta(seconds=round(progress.seconds * (1 - spent) / max(spent, 1e-9)))
             log.info(
                 "update %d (%.0f %%), loss %.3f, %s left", progress.updates, 100 * spent, loss, left
             )

@@ -12,18 +12,13 @@ import logging
 import math
 import time
 from dataclasses import dataclass
+from datetime import timedelta
 
 import pandas as pd
 import torch
 from transformers import PretrainedConfig
 
-from sagevocab.lm.training import (
-    PRECISIONS,
-    REPORT_SECONDS,
-    Clock,
-    Progress,
-    hours_minutes_seconds,
-)
+from sagevocab.lm.training import PRECISIONS, REPORT_SECONDS, Clock, Progress
 
 log = logging.getLogger(__name__)
 
@@ -146,7 +141,7 @@ class Journal:
             row["tokens_per_second"],
             100 * row["peak_share"],
             100 * row["waiting"],
-            hours_minutes_seconds(self._left(spent)),
+            timedelta(seconds=round(self._left(spent))),
         )
         if validated and math.isfinite(row["heldout_loss"]):
             log.info(

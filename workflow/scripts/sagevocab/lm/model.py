@@ -39,30 +39,19 @@ TOKENIZER_FILES = (
 WEIGHTS = "model.safetensors"
 
 
-def build_model(
-    encoder: TextEncoder,
-    *,
-    layers: int,
-    hidden: int,
-    heads: int,
-    intermediate: int,
-    activation: str,
-    dropout: float,
-    attention_dropout: float,
-    sequence_length: int,
-) -> RobertaPreLayerNormForMaskedLM:
+def build_model(encoder: TextEncoder, settings: PretrainSettings) -> RobertaPreLayerNormForMaskedLM:
     """Return an untrained model with BERT's two segments and `sequence_length` positions."""
     config = RobertaPreLayerNormConfig(
         vocab_size=encoder.size,
-        hidden_size=hidden,
-        num_hidden_layers=layers,
-        num_attention_heads=heads,
-        intermediate_size=intermediate,
-        hidden_act=activation,
-        hidden_dropout_prob=dropout,
-        attention_probs_dropout_prob=attention_dropout,
+        hidden_size=settings.hidden,
+        num_hidden_layers=settings.layers,
+        num_attention_heads=settings.heads,
+        intermediate_size=settings.intermediate,
+        hidden_act=settings.activation,
+        hidden_dropout_prob=settings.dropout,
+        attention_probs_dropout_prob=settings.attention_dropout,
         # This class counts positions from the id of [PAD] plus one.
-        max_position_embeddings=sequence_length + encoder.pad + 1,
+        max_position_embeddings=settings.sequence_length + encoder.pad + 1,
         type_vocab_size=2,
         pad_token_id=encoder.pad,
         bos_token_id=encoder.cls,

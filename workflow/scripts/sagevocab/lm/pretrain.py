@@ -42,7 +42,7 @@ from sagevocab.lm.model import (
     save_model,
 )
 from sagevocab.lm.schedule import ReplaySchedule, Schedule, crosses
-from sagevocab.lm.settings import ARCHITECTURE, FREE, PretrainSettings
+from sagevocab.lm.settings import FREE, PretrainSettings
 from sagevocab.lm.shards import Shard, open_shard
 from sagevocab.lm.team import Gradients, Team, joined_team
 from sagevocab.lm.training import (
@@ -165,8 +165,7 @@ def prepare_run(
     train = _open_rows(shards, encoder, settings, team)
     seed_torch(seed, INITIAL_WEIGHTS)
     with memory_for("lm.pretrain.layers, hidden"):
-        architecture = {key: getattr(settings, key) for key in ARCHITECTURE}
-        model = build_model(encoder, **architecture).to(device.device)
+        model = build_model(encoder, settings).to(device.device)
     optimizer = make_optimizer(
         model,
         learning_rate=settings.learning_rate,

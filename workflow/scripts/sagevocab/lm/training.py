@@ -392,9 +392,3 @@ def compilation_for(key: str) -> Iterator[None]:
             raise
         reason = str(error).strip().partition("\n")[0]
         raise UserError(f"{key}: torch cannot compile here ({reason}); set it to false") from error
-
-
-def hours_minutes_seconds(seconds: float) -> str:
-    """Write a duration as 1:02:03."""
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"
