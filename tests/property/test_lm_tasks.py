@@ -18,8 +18,7 @@ from transformers import AutoTokenizer
 
 from lm_samples import make_vocabulary
 from sagevocab.data.corpus import write_lines
-from sagevocab.lm.encoder import load_encoder
-from sagevocab.lm.masking import IGNORED
+from sagevocab.lm.encoder import IGNORED, load_encoder
 from sagevocab.lm.shards import build_shards
 from sagevocab.lm.tasks import OUTSIDE, TRUNCATED, encode_words, pair_lengths
 

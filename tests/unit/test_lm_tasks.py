@@ -6,8 +6,7 @@ import pytest
 
 from lm_samples import PIECES, make_vocabulary
 from sagevocab.errors import UserError
-from sagevocab.lm.encoder import load_encoder
-from sagevocab.lm.masking import IGNORED
+from sagevocab.lm.encoder import IGNORED, load_encoder
 from sagevocab.lm.tasks import (
     TRUNCATED,
     Task,
@@ -16,7 +15,6 @@ from sagevocab.lm.tasks import (
     gold_of,
     most_frequent,
     pair_lengths,
-    read_split,
     tag_names,
 )
 
@@ -141,47 +139,10 @@ def test_the_most_frequent_answer():
     assert most_frequent([["O", "O"], ["B-PER"]], [1, 2], TAGS) == [["O"], ["O", "O"]]
 
 
-def test_gold_keeps_its_form(tmp_path):
-    assert gold_of("x", pd.DataFrame({"label": [1, 0]}), CLASSES).dtype == np.int64
-    assert gold_of("x", pd.DataFrame({"label": [1, 0.5]}), VALUES).dtype == np.float32
-    assert gold_of("x", words_frame(["a"]), TAGS) == [["O"]]
-
-
-@pytest.mark.parametrize(
-    ("task", "labels", "message"),
-    [
-        (
-            CLASSES,
-            [0, 2],
-            r"f: row 2: label 2 is not a class number from 0 to 1; see",
-        ),
-        (CLASSES, [-1, 0], r"f: row 1: label -1 is not a class number"),
-        (CLASSES, [0, "x"], r"f: row 2: label 'x'"),
-        (VALUES, [0.5, "x"], r"f: row 2: label 'x' is not a number"),
-        (VALUES, [float("nan")], r"f: row 1: label nan is not a number"),
-    ],
-)
-def test_labels_that_do_not_fit_are_named(task, labels, message):
-    with pytest.raises(UserError, match=message):
-        gold_of("f", pd.DataFrame({"label": labels}), task)
-
-
-def test_files_that_can_not_be_used_are_named(tmp_path):
-    path = tmp_path / "train.parquet"
-    with pytest.raises(UserError, match=r"train\.parquet: cannot be read"):
-        read_split(path, CLASSES)
-    path.write_text("no parquet")
-    with pytest.raises(UserError, match=r"train\.parquet: cannot be read"):
-        read_split(path, CLASSES)
-    pd.DataFrame({"text": ["a"], "class": [0]}).to_parquet(path)
-    with pytest.raises(UserError, match=r"train\.parquet: has no column 'label' \(it has text"):
-        read_split(path, CLASSES)
-    pd.DataFrame({"text": [], "label": []}).to_parquet(path)
-    with pytest.raises(UserError, match=r"train\.parquet: holds no rows"):
-        read_split(path, CLASSES)
-    words_frame(["a"], ["a", "b"], tags=[["O"], ["O"]]).to_parquet(path)
-    with pytest.raises(UserError, match=r"train\.parquet: row 2 has 2 tokens and 1 tags"):
-        read_split(path, TAGS)
+def test_gold_keeps_its_form():
+    assert gold_of(pd.DataFrame({"label": [1, 0]}), CLASSES).dtype == np.int64
+    assert gold_of(pd.DataFrame({"label": [1, 0.5]}), VALUES).dtype == np.float32
+    assert gold_of(words_frame(["a"]), TAGS) == [["O"]]
 
 
 @pytest.mark.parametrize(

@@ -2,32 +2,31 @@
 
 from __future__ import annotations
 
+import contextlib
 import os
 import signal
 import socket
 import subprocess
 import sys
+import time
 import traceback
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 import torch
 from safetensors.torch import load_file
 
-import sagevocab
 from lm_samples import TINY, make_shards
 from sagevocab.errors import UserError
-from sagevocab.lm import pretrain as module
-from sagevocab.lm.batches import prepare
 from sagevocab.lm.encoder import load_encoder
-from sagevocab.lm.masking import MaskedRows
-from sagevocab.lm.pretrain import pretrain
+from sagevocab.lm.pretrain import prepare_run, pretrain
 from sagevocab.lm.settings import PretrainSettings
-from sagevocab.lm.team import Team, even_parts, in_team
+from sagevocab.lm.team import Team, in_team, run_together
 from sagevocab.lm.training import Checkpoints, choose_device
+from sagevocab.provenance import PACKAGE
 
+PATIENCE = 300  # seconds; only a hanging process takes longer, however busy the machine
 STEPS = 24
 TWO = ("alone", "together")
 # 9 rows, 4 and 5 of them a process, in micro-batches of 2 and 3.
@@ -52,8 +51,9 @@ def start(
     for rank in range(size):
         child = os.fork()
         if not child:
-            told = zip(PLACES, (rank, rank, size, "127.0.0.1", port), strict=True)
-            os.environ |= {key: str(value) for key, value in told}
+            signal.alarm(PATIENCE)
+            places = zip(PLACES, (rank, rank, size, "127.0.0.1", port), strict=True)
+            os.environ |= {key: str(value) for key, value in places}
             if die_after is not None:
                 _die_after_checkpoint(die_after)
             _train(folder, name, dropout)
@@ -71,7 +71,6 @@ def _train(folder: Path, name: str, dropout: float) -> None:
             PretrainSettings(**SETTINGS | {"dropout": dropout}),
             name="test",
             seed=1,
-            processes=int(os.environ["WORLD_SIZE"]),
             state_dir=folder / f"{name}.state",
             checkpoint_updates=5,
         )
@@ -114,7 +113,7 @@ def train_all(folder: Path) -> None:
     finish(start(folder, "unbroken", 2, dropout=0.1))
     see_killed(start(folder, "killed", 2, dropout=0.1, die_after=10))
     assert not (folder / "killed").exists()
-    assert (folder / "killed.state" / "update-000000010").exists()
+    assert (folder / "killed.state" / "update-000000010.pt").exists()
     finish(start(folder, "killed", 2, dropout=0.1))
 
 
@@ -122,7 +121,7 @@ def train_all(folder: Path) -> None:
 def trained(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("team")
     make_shards(folder)
-    search = [str(Path(__file__).parents[1]), str(Path(sagevocab.__file__).parents[1])]
+    search = [str(Path(__file__).parents[1]), str(PACKAGE.parent)]
     environment = {"PYTHONPATH": os.pathsep.join(search), "OMP_NUM_THREADS": "1"}
     if sys.platform == "linux":
         environment["GLOO_SOCKET_IFNAME"] = "lo"
@@ -131,6 +130,7 @@ def trained(tmp_path_factory) -> Path:
         env=os.environ | environment,
         capture_output=True,
         text=True,
+        timeout=5 * PATIENCE,
     )
     assert done.returncode == 0, done.stderr
     return folder
@@ -160,54 +160,107 @@ def test_dropout_is_each_processes_own(trained):
     assert not all(with_dropout[name].equal(without[name]) for name in without)
 
 
-# --- who gets which rows
-
-
-@pytest.mark.parametrize("rows", [1, 7, 504, 4032])
-@pytest.mark.parametrize("size", [1, 2, 5, 8])
-def test_shares_are_all_rows_once_and_even(rows, size):
-    shares = [Team(rank, size).share(rows) for rank in range(size)]
-    assert np.concatenate([np.arange(rows)[share] for share in shares]).tolist() == [*range(rows)]
-    sizes = [share.stop - share.start for share in shares]
-    assert max(sizes) - min(sizes) <= 1
-
-
-@pytest.mark.parametrize(
-    ("rows", "largest", "sizes"),
-    [(4032, 32, {32}), (807, 32, {31, 32}), (8, 4, {4}), (5, 3, {2, 3}), (3, 8, {3})],
-)
-def test_parts_have_two_sizes_at_most(rows, largest, sizes):
-    parts = even_parts(rows, largest)
-    assert {part.stop - part.start for part in parts} == sizes
-    assert [row for part in parts for row in range(rows)[part]] == [*range(rows)]
-
-
-def test_a_batch_counts_the_targets_of_all_processes():
-    labels = np.arange(12).reshape(6, 2)
-    present = np.ones((6, 3), dtype=bool)
-    present[5, 2] = False
-    masked = MaskedRows(np.arange(18).reshape(6, 3), labels % 3, labels, present)
-    first, last = (prepare(masked, Team(rank, 2), 2, pin=False) for rank in (0, 1))
-    assert first.targets == last.targets == 12
-    assert torch.cat([first.inputs, last.inputs]).tolist() == masked.inputs.tolist()
-    assert [part.padded for part in first.parts] == [False, False]
-    assert [part.padded for part in last.parts] == [False, True]
-    assert last.present.tolist() == present[3:].tolist()
-
-
 def test_more_devices_than_rows_are_refused(tmp_path):
     make_shards(tmp_path)
-    encoder, settings = load_encoder(tmp_path / "vocabulary"), PretrainSettings(**TINY)
-    train, heldout = module.open_rows(tmp_path / "shards", encoder, settings)
-    device = choose_device(0, "auto", 1)
+    encoder, device = load_encoder(tmp_path / "vocabulary"), choose_device(0, "auto", 1)
     with pytest.raises(UserError, match=r"^lm\.gpus: 9 are more than the rows of an update"):
-        module.prepare_run(settings, 1, encoder, train, heldout, device, Team(0, 9))
+        prepare_run(PretrainSettings(**TINY), 1, encoder, tmp_path / "shards", device, Team(0, 9))
 
 
 def test_alone_there_is_no_team(monkeypatch):
     for name in PLACES:
         monkeypatch.delenv(name, raising=False)
     assert not in_team()
+
+
+# --- the launcher
+
+FUNCTIONS = """
+import logging, os, signal
+from pathlib import Path
+from sagevocab.errors import UserError
+from sagevocab.lm.team import joined_team
+
+def fail(folder, how):
+    with joined_team(0) as team:
+        logging.getLogger("sagevocab.test").info("process %s is here", team.rank)
+        Path(folder, str(team.rank)).write_text(str(os.getpid()))
+        team.wait()
+        while team.rank == 0 or how == "never":
+            team.wait()
+        if how == "killed":
+            os.kill(os.getpid(), signal.SIGKILL)
+        raise UserError("lm.pretrain.batch: too many") if how == "refused" else KeyError("x")
+"""
+PARENT = """
+import sys
+sys.path[:0] = sys.argv[1:3]
+from functions import fail
+from sagevocab.lm.team import run_together
+run_together(fail, 2, folder=sys.argv[3], how="never")
+"""
+
+
+@pytest.fixture
+def folder(tmp_path, monkeypatch) -> Path:
+    """A folder with a module of functions to launch, and one for the processes' ids."""
+    (tmp_path / "functions.py").write_text(FUNCTIONS)
+    (tmp_path / "pids").mkdir()
+    monkeypatch.syspath_prepend(tmp_path)
+    monkeypatch.delitem(sys.modules, "functions", raising=False)
+    return tmp_path
+
+
+def running(folder: Path) -> list[int]:
+    """Return the processes of `folder` that have not ended."""
+    found = []
+    for path in (folder / "pids").iterdir():
+        with contextlib.suppress(FileNotFoundError, ValueError):
+            pid = int(path.read_text())
+            state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
+            found += [pid] if state != "Z" else []
+    return found
+
+
+@pytest.mark.parametrize(
+    ("how", "kind", "expected"),
+    [
+        ("refused", UserError, "lm.pretrain.batch: too many"),
+        ("killed", UserError, "lm.gpus: signal 9 ended one of the training processes"),
+        ("unexpected", RuntimeError, "KeyError: 'x'"),
+    ],
+)
+def test_an_error_of_one_process_ends_all(how, kind, expected, folder, capfd):
+    from functions import fail
+
+    with pytest.raises(kind, match=expected) as error:
+        run_together(fail, 2, folder=str(folder / "pids"), how=how)
+    assert type(error.value) is kind
+    assert "\n" not in str(error.value) or kind is RuntimeError
+    printed = capfd.readouterr()
+    assert printed.err == ""
+    (line,) = printed.out.splitlines()
+    assert line.startswith("[0] ")
+    assert line.endswith("sagevocab.test: process 0 is here")
+    assert not running(folder)
+
+
+def test_the_processes_end_with_a_parent_that_was_killed(folder):
+    places = map(str, (PACKAGE.parent, folder, folder / "pids"))
+    parent = subprocess.Popen([sys.executable, "-c", PARENT, *places], stdout=subprocess.DEVNULL)
+    try:
+        wait_until(lambda: len(running(folder)) == 2 or parent.poll() is not None)
+    finally:
+        parent.kill()
+        parent.wait()
+    wait_until(lambda: not running(folder))
+
+
+def wait_until(condition) -> None:
+    deadline = time.monotonic() + PATIENCE
+    while not condition():
+        assert time.monotonic() < deadline
+        time.sleep(0.05)
 
 
 if __name__ == "__main__":

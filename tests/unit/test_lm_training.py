@@ -14,8 +14,8 @@ from sagevocab.lm.training import (
     Progress,
     choose_device,
     examples_of,
-    hours_minutes_seconds,
     make_optimizer,
+    memory_for,
     seed_torch,
 )
 from sagevocab.state import ResumableState
@@ -119,35 +119,28 @@ def test_an_update_that_overflows_is_left_out_and_its_scale_is_kept(tmp_path):
     assert restored(tmp_path, precision="fp16")[0].scaler.get_scale() == scale / 2
 
 
+def files(folder) -> list[str]:
+    return sorted(path.name for path in folder.glob("*update-*"))
+
+
 def test_the_last_two_are_kept_and_a_damaged_one_is_passed_over(tmp_path):
     saved(tmp_path, 4)
-    assert sorted(path.name for path in tmp_path.glob("update-*")) == [
-        "update-000000003",
-        "update-000000004",
-    ]
-    path = tmp_path / "update-000000004" / "optimizer.safetensors"
+    assert files(tmp_path) == ["update-000000003.pt", "update-000000004.pt"]
+    path = tmp_path / "update-000000004.pt"
     path.write_bytes(path.read_bytes()[:-50])
     assert restored(tmp_path)[1].updates == 3
 
 
-def test_damaged_checkpoints_do_not_push_good_ones_out(tmp_path):
+def test_damaged_and_half_written_checkpoints_do_not_push_good_ones_out(tmp_path):
     saved(tmp_path, 4)
-    (tmp_path / ".update-000000009.partial").mkdir()
-    for path in tmp_path.glob("update-*/progress.json"):
+    (tmp_path / ".update-000000009.1.partial.pt").write_text("half")
+    for path in tmp_path.glob("update-*"):
         path.write_text("{")
-    learner = learner_of(small_model())
-    checkpoints = Checkpoints(ResumableState(tmp_path, "mine"), learner)
+    checkpoints = Checkpoints(ResumableState(tmp_path, "mine"), learner_of(small_model()))
     assert checkpoints.restore().updates == 0
     checkpoints.save(Progress(updates=2))
-    folders = [path.name for path in tmp_path.iterdir() if path.is_dir()]
-    assert folders == ["update-000000002"]
+    assert files(tmp_path) == ["update-000000002.pt"]
     assert restored(tmp_path)[1].updates == 2
-
-
-def test_a_half_written_checkpoint_is_no_checkpoint(tmp_path):
-    saved(tmp_path, 1)
-    (tmp_path / "update-000000001").rename(tmp_path / ".update-000000002.partial")
-    assert restored(tmp_path)[1].updates == 0
 
 
 def test_checkpoints_of_another_run_are_not_resumed(tmp_path):
@@ -165,15 +158,18 @@ def test_scores_of_held_out_lines_are_kept(tmp_path):
     found = restored(tmp_path)[1].heldout
     pd.testing.assert_frame_equal(found, progress.heldout)
     assert found.step.tolist() == [3, 3, 5, 5]
-    path = next(tmp_path.glob("update-*")) / "heldout.npz"
-    path.unlink()  # then the checkpoint is not whole
-    assert restored(tmp_path)[1].updates == 0
 
 
-def test_nothing_is_pickled(tmp_path):
+class Unpleasant:
+    def __reduce__(self):
+        return print, ("code of the checkpoint ran",)
+
+
+def test_no_code_of_a_checkpoint_runs(tmp_path, capsys):
     saved(tmp_path, 1)
-    names = {path.name for path in (tmp_path / "update-000000001").iterdir()}
-    assert names == {"model.safetensors", "optimizer.safetensors", "progress.json", "log.npz"}
+    torch.save({"updates": Unpleasant()}, tmp_path / "update-000000001.pt")
+    assert restored(tmp_path)[1].updates == 0
+    assert "ran" not in capsys.readouterr().out
 
 
 def test_checkpoints_are_due_by_count_and_by_time(tmp_path):
@@ -185,7 +181,7 @@ def test_checkpoints_are_due_by_count_and_by_time(tmp_path):
     for update in (1, 2, 3):
         for checkpoints in (counted, timed):
             checkpoints.save_if_due(clock, Progress(updates=update))
-    assert [path.name[-1] for path in (tmp_path / "counted").glob("update-*")] == ["2"]
+    assert [path.stem[-1] for path in (tmp_path / "counted").glob("update-*")] == ["2"]
     assert len(list((tmp_path / "timed").glob("update-*"))) == 2
 
 
@@ -205,7 +201,6 @@ def test_auto_is_the_fastest_precision_of_the_gpu(native, capability, precision,
     def is_supported(including_emulation: bool = True) -> bool:
         return native or including_emulation
 
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     monkeypatch.setattr(torch.cuda, "set_device", lambda device: None)
     monkeypatch.setattr(torch.cuda, "is_bf16_supported", is_supported)
@@ -219,19 +214,37 @@ def test_auto_is_the_fastest_precision_of_the_gpu(native, capability, precision,
 
 
 def test_too_few_gpus_are_an_error(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: True)
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
     with pytest.raises(UserError, match=r"^lm\.gpus: 4, but torch sees 2 GPUs; set lm\.gpus: 2$"):
         choose_device(4, "auto", 1)
 
 
 def test_a_gpu_that_is_not_there_is_an_error(monkeypatch):
-    monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     with pytest.raises(UserError, match=r"lm\.gpus: 1, but torch sees no GPU"):
         choose_device(1, "auto", 1)
     with pytest.raises(UserError, match=r"lm\.gpus: 2"):
         choose_device(2, "auto", 1)
 
 
-def test_durations_read_as_hours():
-    assert [hours_minutes_seconds(s) for s in (0.4, 61, 3723)] == ["0:00:00", "0:01:01", "1:02:03"]
+@pytest.mark.parametrize(
+    "error",
+    [
+        torch.OutOfMemoryError("CUDA out of memory"),
+        RuntimeError("CUDA error: out of memory"),
+        MemoryError(),
+    ],
+)
+def test_too_little_memory_names_the_key(error):
+    with pytest.raises(UserError, match="^a key: too little memory"), memory_for("a key"):
+        raise error
+
+
+def test_too_large_a_tensor_on_the_cpu_names_the_key():
+    with pytest.raises(UserError, match="^a key: too little memory"), memory_for("a key"):
+        torch.empty(2**55)
+
+
+def test_another_error_stays_what_it_is():
+    with pytest.raises(RuntimeError, match="something else"), memory_for("a key"):
+        raise RuntimeError("something else")

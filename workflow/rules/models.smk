@@ -1,12 +1,97 @@
-# Language models: masked-language-model pretraining, then evaluation on tasks (paper, Section 5).
+# Language models: pretraining, then evaluation on tasks (paper, Section 5 and Appendix A).
 #
-# In:    corpora, vocabularies and tasks, as pretrain.smk and finetune.smk say
-# Out:   models/, scores/; studies/pretraining/{lang}/{tok}/{seed}/, a model pretrained with another seed
-# Steps: pretrain, fine-tune and score; pretrain again for each of `lm.pretraining_seeds`
+# In:    corpus/{lang}.txt.zst, the lines that the vocabulary was trained on
+#        corpus/{lang}.heldout.txt.zst, lines kept out of all training
+#        vocab/{lang}/{tok}/, a tokenizer
+#        tasks/{task}/{train,validation}.parquet, clean rows
+# Out:   shards/{lang}/{tok}/   the corpus as rows of token ids, words of held-out lines
+#        models/{lang}/{tok}/   a folder that `AutoModelForMaskedLM` loads, its training log and what
+#                               it answered on held-out lines
+#        studies/pretraining/{lang}/{tok}/{seed}/   the same, pretrained with another seed
+#        scores/{lang}/{tok}/{task}/{seed}.json                  metrics, as fractions
+#        scores/{lang}/{tok}/{task}/{seed}.predictions.parquet   a row an example: example, label,
+#            predicted (classes as numbers, with their probability); for tagging tokens, tags,
+#            predicted, a tag a word
+# Steps: encode and pack the corpus once a tokenizer; train from scratch under the budget; fine-tune,
+#        predict the validation split and score, one job a task, tokenizer and seed
+#
+# A killed training goes on from its last checkpoint when the rule runs again. `lm.gpus: N` trains one
+# model on N GPUs of one machine, a process each; 0 trains on the CPU, with as many threads as
+# `--set-threads pretrain_model=N` says. While it runs, its log shows losses and held-out scores.
 
 
-include: "pretrain.smk"
-include: "finetune.smk"
+rule build_shards:
+    """A corpus as memory-mapped rows of one tokenizer's ids."""
+    input:
+        train=result("corpus/{lang}.txt.zst"),
+        heldout=result("corpus/{lang}.heldout.txt.zst"),
+        tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
+        configuration=result("vocab/{lang}/{tok}/tokenizer_config.json"),
+    output:
+        train=result("shards/{lang}/{tok}/train.npy"),
+        questions=result("shards/{lang}/{tok}/heldout.npz"),
+        index=result("shards/{lang}/{tok}/index.json"),
+    log:
+        result("logs/build_shards/{lang}.{tok}.log"),
+    benchmark:
+        result("benchmarks/build_shards/{lang}.{tok}.tsv")
+    conda:
+        "../../envs/models.yaml"
+    threads: 1
+    resources:
+        mem_mb=memory(4000),
+        runtime=120,
+    params:
+        sequence_length=config["lm"]["pretrain"]["sequence_length"],
+        questions={
+            "lines": config["lm"]["pretrain"]["heldout_lines"],
+            "rate": config["lm"]["pretrain"]["mask_rate"],
+            "seed": config["seed"],
+        },
+        artefact=result("shards/{lang}/{tok}"),
+        code=code_of("build_shards.py"),
+    script:
+        "../scripts/build_shards.py"
+
+
+rule pretrain_model:
+    """A pre-layer-norm BERT, trained from scratch on one language with one tokenizer."""
+    input:
+        shards=result("shards/{lang}/{tok}/index.json"),
+        train=result("shards/{lang}/{tok}/train.npy"),
+        questions=result("shards/{lang}/{tok}/heldout.npz"),
+        tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
+        configuration=result("vocab/{lang}/{tok}/tokenizer_config.json"),
+        replay=lambda wildcards: run.replayed_log(wildcards.lang, wildcards.tok),
+    output:
+        weights=result("models/{lang}/{tok}/model.safetensors"),
+        configuration=result("models/{lang}/{tok}/config.json"),
+        tokenizer=result("models/{lang}/{tok}/tokenizer.json"),
+        tokenizer_configuration=result("models/{lang}/{tok}/tokenizer_config.json"),
+        log=result("models/{lang}/{tok}/training_log.parquet"),
+        heldout=result("models/{lang}/{tok}/heldout.parquet"),
+        card=result("models/{lang}/{tok}/README.md"),
+    log:
+        result("logs/pretrain_model/{lang}.{tok}.log"),
+    benchmark:
+        result("benchmarks/pretrain_model/{lang}.{tok}.tsv")
+    conda:
+        "../../envs/models.yaml"
+    threads: 4 * config["lm"]["gpus"] or 1
+    resources:
+        mem_mb=memory(6000 + 10000 * config["lm"]["gpus"]),
+        gpu=config["lm"]["gpus"],
+        # A budget in updates or tokens has no known duration: two days, unless a profile says.
+        runtime=120 + int(60 * (config["lm"]["pretrain"]["hours"] or 46)),
+    params:
+        settings=run.pretraining_settings,
+        name=lambda wildcards: f"{wildcards.lang}/{wildcards.tok} ({run.name})",
+        seed=config["seed"],
+        state_dir=state("models/{lang}/{tok}"),
+        artefact=result("models/{lang}/{tok}"),
+        code=code_of("pretrain_model.py"),
+    script:
+        "../scripts/pretrain_model.py"
 
 
 use rule pretrain_model as repeat_pretraining with:
@@ -28,5 +113,39 @@ use rule pretrain_model as repeat_pretraining with:
         name=lambda wildcards: f"{wildcards.lang}/{wildcards.tok}, seed {wildcards.seed} ({run.name})",
         seed=lambda wildcards: int(wildcards.seed),
         state_dir=state("studies/pretraining/{lang}/{tok}/{seed}"),
-        live=result("logs/repeat_pretraining/{lang}.{tok}.{seed}"),
         artefact=result("studies/pretraining/{lang}/{tok}/{seed}"),
+
+
+rule finetune_model:
+    """One model, fine-tuned and scored on one task with one seed."""
+    input:
+        weights=result("models/{lang}/{tok}/model.safetensors"),
+        configuration=result("models/{lang}/{tok}/config.json"),
+        tokenizer=result("models/{lang}/{tok}/tokenizer.json"),
+        tokenizer_configuration=result("models/{lang}/{tok}/tokenizer_config.json"),
+        train=result("tasks/{task}/train.parquet"),
+        validation=result("tasks/{task}/validation.parquet"),
+    output:
+        scores=result("scores/{lang}/{tok}/{task}/{seed}.json"),
+        predictions=result("scores/{lang}/{tok}/{task}/{seed}.predictions.parquet"),
+    log:
+        result("logs/finetune_model/{lang}.{tok}.{task}.{seed}.log"),
+    benchmark:
+        result("benchmarks/finetune_model/{lang}.{tok}.{task}.{seed}.tsv")
+    conda:
+        "../../envs/models.yaml"
+    threads: 4 if config["lm"]["gpus"] else 1
+    resources:
+        mem_mb=memory(16000 if config["lm"]["gpus"] else 6000),
+        gpu=min(config["lm"]["gpus"], 1),
+        runtime=1440,
+    params:
+        settings={key: value for key, value in config["lm"]["finetune"].items() if key != "seeds"},
+        task=lambda wildcards: {
+            key: run.task(wildcards.task)[key] for key in ("kind", "metric", "labels")
+        },
+        precision=config["lm"]["pretrain"]["precision"],
+        state_dir=state("scores/{lang}/{tok}/{task}/{seed}"),
+        code=code_of("finetune_model.py"),
+    script:
+        "../scripts/finetune_model.py"

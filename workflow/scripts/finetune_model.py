@@ -3,12 +3,12 @@
 from pathlib import Path
 
 from sagevocab.data.datasets import task_errors
-from sagevocab.lm.cards import claimed_gpus
 from sagevocab.lm.finetune import FinetuneSettings, finetune
 from sagevocab.lm.tasks import Task
+from sagevocab.lm.team import reserved_gpus
 from sagevocab.provenance import job
 
-with job(snakemake), claimed_gpus(snakemake.resources.gpu), task_errors(snakemake.wildcards.task):
+with job(snakemake), reserved_gpus(snakemake.resources.gpu), task_errors(snakemake.wildcards.task):
     names, task = snakemake.wildcards, snakemake.params.task
     labels = None if task["labels"] is None else tuple(task["labels"])
     finetune(

@@ -2,23 +2,24 @@
 
 from pathlib import Path
 
-from sagevocab.lm.cards import claimed_gpus
 from sagevocab.lm.pretrain import pretrain
 from sagevocab.lm.settings import PretrainSettings
+from sagevocab.lm.team import reserved_gpus, run_together
 from sagevocab.provenance import job
 
-with job(snakemake), claimed_gpus(snakemake.resources.gpu):
+with job(snakemake), reserved_gpus(snakemake.resources.gpu):
     settings = PretrainSettings.from_config(snakemake.config["lm"]["pretrain"])
-    pretrain(
-        Path(snakemake.input.shards).parent,
-        Path(snakemake.input.tokenizer).parent,
-        Path(snakemake.output.weights).parent,
-        settings,
+    run_together(
+        pretrain,
+        max(1, snakemake.resources.gpu),
+        shards=Path(snakemake.input.shards).parent,
+        vocabulary=Path(snakemake.input.tokenizer).parent,
+        output=Path(snakemake.output.weights).parent,
+        settings=settings,
         name=snakemake.params.name,
         seed=snakemake.params.seed,
         threads=snakemake.threads,
         gpus=snakemake.resources.gpu,
         state_dir=snakemake.params.state_dir,
         replay=settings.replay_of(lang=snakemake.wildcards.lang, tok=snakemake.wildcards.tok),
-        live=snakemake.params.live,
     )

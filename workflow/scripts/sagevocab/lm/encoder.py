@@ -1,7 +1,6 @@
-"""A vocabulary folder as a language model sees it: ids of text, ids of the special tokens.
+"""A vocabulary folder as a language model uses it: ids of text, ids of the special tokens.
 
-Text is only ever text here: a line that spells `[MASK]` is encoded as the characters it is made
-of, never as the special token.
+Text never becomes a special token: a line that spells `[MASK]` is encoded as its characters.
 """
 
 from __future__ import annotations
@@ -17,15 +16,17 @@ from tokenizers import Tokenizer
 from sagevocab.errors import UserError
 from sagevocab.state import fingerprint
 
+IGNORED = -100  # PyTorch's label for "nothing to predict here"
 # What a masked language model needs, by the names that tokenizer_config.json uses.
 ROLES = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
 
 
 @dataclass(frozen=True)
 class TextEncoder:
-    """Ids of text, without special tokens, and the ids of those by their role.
+    """Encodes text without special tokens, and knows the ids of the special tokens.
 
     Attributes:
+        pad, unk, cls, sep, mask: ids of the special tokens.
         size: number of ids, special tokens included; ids run from 0 to size - 1.
         ordinary: bool[size], False for the ids of special tokens.
         digest: changes with anything that could change an id.
@@ -80,7 +81,7 @@ def _read_tokenizer(path: Path) -> Tokenizer:
         raise UserError(f"{path}: is missing; name the folder of a vocabulary")
     try:
         tokenizer = Tokenizer.from_file(str(path))
-    except Exception as error:  # tokenizers raises no class of its own
+    except Exception as error:  # tokenizers raises nothing more specific
         raise UserError(f"{path}: is not a tokenizer ({error}); build it again") from error
     tokenizer.no_truncation()
     tokenizer.no_padding()

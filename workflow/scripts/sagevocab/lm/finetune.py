@@ -1,15 +1,16 @@
 """Fine-tuning of a pretrained model on one task, and its score (paper, Section 5, Appendix A).
 
 Heads are transformers' own. Training follows Hugging Face's fine-tuning scripts, which the paper
-names: AdamW, decay of degree 1 after a warm-up in updates, clipped gradients, no choice of a best
-epoch; the score is that of the last update on the validation split.
+names: AdamW, linear decay after a warm-up in updates, clipped gradients, no choice of a best
+epoch. The score is that of the model after the last update, on the validation split.
 """
 
 from __future__ import annotations
 
 import logging
 import math
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
@@ -27,8 +28,7 @@ from transformers import (
 )
 
 from sagevocab.errors import UserError
-from sagevocab.lm.encoder import TextEncoder, load_encoder
-from sagevocab.lm.masking import IGNORED
+from sagevocab.lm.encoder import IGNORED, TextEncoder, load_encoder
 from sagevocab.lm.model import WEIGHTS, longest_input
 from sagevocab.lm.schedule import Schedule
 from sagevocab.lm.settings import FinetuneSettings
@@ -41,7 +41,6 @@ from sagevocab.lm.tasks import (
     encode_words,
     gold_of,
     most_frequent,
-    read_split,
     tag_names,
 )
 from sagevocab.lm.training import (
@@ -54,7 +53,6 @@ from sagevocab.lm.training import (
     Learner,
     Progress,
     choose_device,
-    hours_minutes_seconds,
     make_optimizer,
     memory_for,
     order_of,
@@ -112,8 +110,8 @@ def finetune(
 
     Args:
         model: folder written by `pretrain`.
-        train: training rows, parquet.
-        validation: rows to score, parquet.
+        train: training rows, parquet, as `data.datasets.prepare_task` writes them.
+        validation: rows to score, likewise.
         scores: JSON to write: the task's metric, all metrics, what the most frequent answer
             scores, and how many examples there were.
         predictions: parquet to write, one row an example.
@@ -130,13 +128,12 @@ def finetune(
         checkpoint_updates: checkpoint after every so many updates too.
 
     Raises:
-        UserError: an unreadable model, file or row, no device, a loss that is not finite, too
-            little memory.
+        UserError: an unreadable model, no device, a loss that is not finite, too little memory.
     """
     device = choose_device(gpus, precision, threads)
     encoder = load_encoder(model)
     splits, tags = load_splits(train, validation, task, encoder, settings.max_sequence_length)
-    run = _prepare(Path(model), task, settings, seed, encoder, tags, device)
+    run = prepare_run(Path(model), task, settings, seed, encoder, tags, device)
     schedule = settings.learning_rates(len(splits["train"].rows))
     state = ResumableState(state_dir, _fingerprint(run, model, train, validation))
     checkpoints = Checkpoints(
@@ -148,34 +145,33 @@ def finetune(
     frame, predicted = predict(run, splits["validation"])
     run_record = {"language": language, "tokenizer": tokenizer, "updates": progress.updates}
     record = _record(run, splits, predicted) | run_record
-    log.info("%s: %s %.4f (most frequent answer %.4f)", *map(record.get, _SUMMARY))
+    log.info(
+        "%s: %s %.4f (most frequent answer %.4f)",
+        *(record[key] for key in ("task", "metric", "value", "majority")),
+    )
     write_parquet(predictions, frame)
     write_json(scores, record)
     state.clear()
 
 
-_SUMMARY = ("task", "metric", "value", "majority")
-
-
 def load_splits(
     train: str | Path, validation: str | Path, task: Task, encoder: TextEncoder, longest: int
 ) -> tuple[dict[str, Split], list[str]]:
-    """Read and encode both splits; return them by name, and the tags of a tagging task by number.
+    """Read and encode both splits, as `data.datasets.prepare_task` writes them.
 
-    Raises:
-        UserError: a file or a row is unusable; names it.
+    Returns the splits by name, and the tags of a tagging task by number, those of training.
     """
-    rows = {"train": read_split(train, task), "validation": read_split(validation, task)}
-    tags = tag_names(rows["train"]) if task.is_tagging else []
-    splits = {}
-    for (name, frame), path in zip(rows.items(), (train, validation), strict=True):
-        gold = gold_of(path, frame, task)
+    splits, tags = {}, []
+    for name, path in (("train", train), ("validation", validation)):
+        rows = pd.read_parquet(path)
+        gold = gold_of(rows, task)
         if task.is_tagging:
-            examples = encode_words(frame, tags, encoder, longest)
+            tags = tags or tag_names(rows)
+            examples = encode_words(rows, tags, encoder, longest)
         else:
-            examples = encode_texts(frame, gold, encoder, longest)
-        splits[name] = Split(frame, gold, examples)
-        log.info("%s: %d examples, %d truncated", path, len(frame), examples.truncated)
+            examples = encode_texts(rows, gold, encoder, longest)
+        splits[name] = Split(rows, gold, examples)
+        log.info("%s: %d examples, %d truncated", path, len(rows), examples.truncated)
     return splits, tags
 
 
@@ -247,7 +243,7 @@ def _train(
         progress.updates += 1
         progress.seconds = clock.seconds()
         if clock.is_due("report", REPORT_SECONDS):
-            left = hours_minutes_seconds(progress.seconds * (1 - spent) / max(spent, 1e-9))
+            left = timedelta(seconds=round(progress.seconds * (1 - spent) / max(spent, 1e-9)))
             log.info(
                 "update %d (%.0f %%), loss %.3f, %s left", progress.updates, 100 * spent, loss, left
             )
@@ -255,7 +251,7 @@ def _train(
     log.info("%d updates in %.1f s", progress.updates, clock.seconds())
 
 
-def _prepare(
+def prepare_run(
     folder: Path,
     task: Task,
     settings: FinetuneSettings,
@@ -264,6 +260,11 @@ def _prepare(
     tags: list[str],
     device: Device,
 ) -> Finetuning:
+    """Return a run before its first update: the pretrained model with a new head, an optimiser.
+
+    Raises:
+        UserError: the folder holds no model, or one for shorter inputs; too little memory.
+    """
     seed_torch(seed, INITIAL_WEIGHTS)
     with memory_for("lm.pretrain.layers, hidden"):
         model = load_model(folder, task, tags).to(device.device)
@@ -286,13 +287,14 @@ def load_model(folder: Path, task: Task, tags: list[str]) -> PreTrainedModel:
     Raises:
         UserError: the folder holds no model.
     """
-    transformers.logging.set_verbosity_error()  # that the head is new is no news
+    transformers.logging.set_verbosity_error()  # it would warn that the head is untrained
     transformers.logging.disable_progress_bar()
-    sequence_head, token_head = AutoModelForSequenceClassification, AutoModelForTokenClassification
-    head = token_head if task.is_tagging else sequence_head
-    classes = tags if task.is_tagging else task.labels or ("value",)
+    if task.is_tagging:
+        head, outputs = AutoModelForTokenClassification, len(tags)
+    else:
+        head, outputs = AutoModelForSequenceClassification, len(task.labels or ("value",))
     try:
-        return head.from_pretrained(folder, num_labels=len(classes), local_files_only=True)
+        return head.from_pretrained(folder, num_labels=outputs, local_files_only=True)
     except (OSError, ValueError, SafetensorError) as error:
         raise UserError(f"{folder}: is no pretrained model ({error}); pretrain it first") from error
 
@@ -350,7 +352,7 @@ def _fingerprint(
 ) -> str:
     return fingerprint(
         asdict(run.task),
-        asdict(run.settings),
+        vars(run.settings),
         run.seed,
         run.encoder.digest,
         run.device.precision,

@@ -1,18 +1,18 @@
-"""Words of held-out lines that a masked language model is asked, so that vocabularies compare.
+"""Words of held-out lines that a masked language model predicts, so that vocabularies compare.
 
-Of every line the same words (separated by white space) are asked, whatever the tokenizer: the
-share `lm.pretrain.mask_rate` of them, at least one, drawn by seed, place of the line and number of
-its words alone. Each word of a line is encoded alone, as in tagging, and the line is a row:
+Whatever the tokenizer, a model is asked the same words (separated by white space) of every line:
+the share `lm.pretrain.mask_rate` of them, at least one, drawn from the seed, the line's place and
+its number of words. Each word is encoded by itself, as in tagging, and the line becomes a row:
 
     [CLS] t t t t … t [SEP]
 
-The pieces of an asked word are hidden together and predicted from left to right, those before
-already shown: the chain rule inside the word (Kauf and Ivanova 2023, "A Better Way to Do Masked
-Language Model Scoring"). Pass j over a line shows the first j - 1 pieces of each asked word, hides
-the others and scores piece j of each word that has one.
+All pieces of an asked word are hidden and predicted from left to right, each with those before it
+shown: the chain rule inside the word (Kauf and Ivanova 2023, "A Better Way to Do Masked Language
+Model Scoring"). Pass j over a line shows the first j - 1 pieces of each asked word, hides the
+others and scores piece j of each word that has one.
 
-An asked word with an unknown piece, without a piece, or behind the longest row is left out under
-the tokenizer at hand. Comparisons pair the lines of which two tokenizers keep as many words and
+An asked word is left out under a tokenizer that gives it an unknown piece or none, or that puts it
+beyond the longest row. Comparisons pair the lines of which two tokenizers keep as many words and
 characters.
 """
 
@@ -29,8 +29,7 @@ import pandas as pd
 
 from sagevocab.data.corpus import read_lines
 from sagevocab.errors import UserError
-from sagevocab.lm.encoder import TextEncoder
-from sagevocab.lm.masking import IGNORED
+from sagevocab.lm.encoder import IGNORED, TextEncoder
 from sagevocab.state import read_npz, write_npz
 
 if TYPE_CHECKING:
@@ -141,7 +140,7 @@ def write_heldout(
 
 
 def asked_words(words: int, line: int, settings: HeldoutSettings) -> np.ndarray:
-    """Return which of a line's words are asked, ascending; nothing of the tokenizer is in it."""
+    """Return which of a line's words are asked, ascending, whatever the tokenizer."""
     count = min(words, max(1, round(settings.rate * words)))
     rng = np.random.default_rng([settings.seed, _ASKED, line])
     return np.sort(rng.choice(words, size=count, replace=False))
@@ -208,8 +207,8 @@ def score_words(
     """Ask the model the words of every line.
 
     Args:
-        logits_of: (inputs, positions, present) -> float32[rows * asked, V]; the model is in it,
-            in evaluation mode. Called without gradients by the caller's own doing.
+        logits_of: (inputs, positions, present) -> float32[rows * asked, V], of a model in
+            evaluation mode; the caller turns gradients off.
         held: what to ask.
         pad: id of [PAD].
         put: copies an array to the model's device.

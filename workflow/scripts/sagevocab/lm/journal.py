@@ -1,21 +1,27 @@
-"""What a training tells of itself: a log row an update, lines while it runs."""
+"""What a pretraining records: a log row per update, log lines now and then, its use of the device.
+
+Operations are counted as by Chowdhery et al. 2022 (PaLM, Appendix B): the multiplications and
+additions of the matrix products that the model needs, and nothing else. The share of the peak is
+that count per second over the device's peak.
+"""
 
 from __future__ import annotations
 
+import functools
 import logging
 import math
-from collections import deque
+import time
 from dataclasses import dataclass
+from datetime import timedelta
 
 import pandas as pd
+import torch
+from transformers import PretrainedConfig
 
-from sagevocab.lm.live import Live
-from sagevocab.lm.training import REPORT_SECONDS, Clock, Progress, hours_minutes_seconds
+from sagevocab.lm.training import PRECISIONS, REPORT_SECONDS, Clock, Progress
 
 log = logging.getLogger(__name__)
 
-LIVE_SECONDS = 60.0
-WINDOW_SECONDS = 30.0
 VALIDATION = (
     "heldout_bits_per_character",
     "heldout_word_accuracy",
@@ -23,6 +29,27 @@ VALIDATION = (
     "heldout_accuracy",
 )
 NO_VALIDATION = dict.fromkeys(VALIDATION, math.nan)
+
+# Dense peaks in half precision with float32 sums, TFLOP/s, from the makers' data sheets, by the
+# name that the driver gives. The peak of any other device is measured.
+PEAKS = {
+    "Quadro RTX 8000": 130.5,
+    "Tesla T4": 65.0,
+    "Tesla V100-SXM2-16GB": 125.0,
+    "Tesla V100-SXM2-32GB": 125.0,
+    "NVIDIA A100-SXM4-40GB": 312.0,
+    "NVIDIA A100-SXM4-80GB": 312.0,
+    "NVIDIA A100 80GB PCIe": 312.0,
+    "NVIDIA L4": 121.0,
+    "NVIDIA L40S": 362.0,
+    "NVIDIA GeForce RTX 3090": 71.0,
+    "NVIDIA GeForce RTX 4090": 165.2,
+    "NVIDIA H100 PCIe": 756.0,
+    "NVIDIA H100 80GB HBM3": 989.4,
+    "NVIDIA H200": 989.4,
+    "NVIDIA B200": 2250.0,
+}
+MEASURED_SECONDS = 0.5
 
 
 @dataclass(frozen=True)
@@ -36,7 +63,7 @@ class Scale:
         corpus_tokens: its tokens, without special ones.
         corpus_characters: its characters.
         flops: floating-point operations of an update.
-        peak: what all devices together can do at most in a second; None if unknown.
+        peak: the most that all devices together can do in a second; None if unknown.
     """
 
     rows: int
@@ -48,42 +75,14 @@ class Scale:
     peak: float | None
 
 
-class Speed:
-    """Updates a second of late: validations, checkpoints and the first update are left out."""
-
-    def __init__(self, window: float = WINDOW_SECONDS) -> None:
-        """Look at the updates of the last `window` seconds of training, at least one."""
-        self._window, self._durations = window, deque()
-        self._sum, self._warm = 0.0, False
-
-    def add(self, seconds: float) -> None:
-        """Take in how long an update took."""
-        if not self._warm and self._durations:  # the first one compiles, allocates, reads
-            self._durations.clear()
-            self._sum, self._warm = 0.0, True
-        self._durations.append(seconds)
-        self._sum += seconds
-        while len(self._durations) > 1 and self._sum - self._durations[0] >= self._window:
-            self._sum -= self._durations.popleft()
-
-    def per_second(self) -> float:
-        """Return the updates a second."""
-        return len(self._durations) / max(self._sum, 1e-9)
-
-
 class Journal:
-    """Keeps the log of one sitting of a run, reports and shows it."""
+    """Keeps the log of a run and reports on it; `spent` is the share of the budget at the start."""
 
-    def __init__(self, scale: Scale, progress: Progress, clock: Clock, live: Live) -> None:
-        """Go on with `progress`."""
-        self._scale, self._progress, self._live = scale, progress, live
-        self._speed, self._clock = Speed(), clock
-        self._start: tuple[float, float] | None = None
-        self._waited, self._seconds = 0.0, progress.seconds
-
-    def begin(self, spent: float) -> None:
-        """Remember which share of the budget was spent before this sitting."""
-        self._start = (spent, self._progress.seconds)
+    def __init__(self, scale: Scale, progress: Progress, clock: Clock, spent: float) -> None:
+        """Continue the log of `progress`."""
+        self._scale, self._progress, self._clock = scale, progress, clock
+        self._start = (spent, progress.seconds)
+        self._waited = 0.0
 
     def record(
         self,
@@ -97,17 +96,15 @@ class Journal:
         """Append the row of the update that is done.
 
         Args:
-            loss: nats a masked token.
+            loss: nats per masked token.
             rate: learning rate.
             duration: seconds of the update.
-            waited: seconds of waiting for data in this sitting so far.
-            validation: of VALIDATION.
+            waited: seconds of waiting for data so far, since this process started.
+            validation: values of VALIDATION.
         """
         scale, progress = self._scale, self._progress
-        self._speed.add(duration)
-        speed, rows = self._speed.per_second(), progress.updates * scale.rows
-        epoch = rows / scale.corpus_rows
-        passed = max(progress.seconds - self._seconds, 1e-9)
+        epoch = progress.updates * scale.rows / scale.corpus_rows
+        duration = max(duration, 1e-9)
         progress.record(
             step=progress.updates,
             epoch=epoch,
@@ -116,45 +113,39 @@ class Journal:
             loss=loss,
             learning_rate=rate,
             seconds=progress.seconds,
-            tokens_per_second=speed * scale.rows * scale.length,
-            peak_share=speed * scale.flops / scale.peak if scale.peak else math.nan,
-            waiting=(waited - self._waited) / passed,
+            tokens_per_second=scale.rows * scale.length / duration,
+            peak_share=scale.flops / duration / scale.peak if scale.peak else math.nan,
+            waiting=(waited - self._waited) / duration,
             **validation,
         )
-        self._waited, self._seconds = waited, progress.seconds
-
-    def tell(self, spent: float, validated: bool) -> None:
-        """Print lines and renew the live files, if it is time."""
-        first = len(self._progress.log["step"]) == 1
-        if validated or first or self._clock.is_due("report", REPORT_SECONDS):
-            self._report(spent, validated)
-        due = self._clock.is_due("live", LIVE_SECONDS)
-        if validated or (due and self._live.wanted):
-            self._live.show(self.frame())
+        self._waited = waited
 
     def frame(self) -> pd.DataFrame:
-        """Return the log as a table, one row an update."""
+        """Return the log as a table, one row per update."""
         return pd.DataFrame(self._progress.log).astype({"step": "int64"})
 
-    def _report(self, spent: float, validated: bool) -> None:
+    def report(self, spent: float, validated: bool) -> None:
+        """Write log lines after a validation or the first update, and every few seconds."""
+        first = len(self._progress.log["step"]) == 1
+        if not (validated or first or self._clock.is_due("report", REPORT_SECONDS)):
+            return
         row = {name: values[-1] for name, values in self._progress.log.items()}
-        share = "" if math.isnan(row["peak_share"]) else f" ({row['peak_share']:.1%} of the peak)"
         log.info(
-            "update %d (%.0f %%), epoch %.2f, loss %.3f, learning rate %.2e, %.0f tokens/s%s, "
-            "waiting for data %.1f %%, %s left",
-            self._progress.updates,
+            "update %d (%.0f %%), epoch %.2f, loss %.3f, learning rate %.2e, %.0f tokens/s "
+            "(%.1f %% of the peak), waiting for data %.1f %%, %s left",
+            row["step"],
             100 * spent,
             row["epoch"],
             row["loss"],
             row["learning_rate"],
             row["tokens_per_second"],
-            share,
+            100 * row["peak_share"],
             100 * row["waiting"],
-            hours_minutes_seconds(self._left(spent)),
+            timedelta(seconds=round(self._left(spent))),
         )
         if validated and math.isfinite(row["heldout_loss"]):
             log.info(
-                "held-out words: %.3f bits per character, %.1f %% right; %.3f nats a piece, "
+                "held-out words: %.3f bits per character, %.1f %% right; pieces: %.3f nats, "
                 "%.1f %% right",
                 row["heldout_bits_per_character"],
                 100 * row["heldout_word_accuracy"],
@@ -163,7 +154,58 @@ class Journal:
             )
 
     def _left(self, spent: float) -> float:
-        """Return the seconds left at the pace of this sitting, validations included."""
+        """Return the seconds left at the pace since this process started."""
         before, seconds = self._start
         pace = (spent - before) / max(self._progress.seconds - seconds, 1e-9)
         return max(0.0, 1 - spent) / max(pace, 1e-12)
+
+
+# --- use of the device
+
+
+def flops_per_update(config: PretrainedConfig, rows: int, length: int, masked: int) -> float:
+    """Return the floating-point operations of an update, forward and backward.
+
+    Args:
+        config: of the model; its layers, widths and vocabulary are read.
+        rows: rows of an update.
+        length: tokens of a row.
+        masked: tokens of a row that are predicted; only there the output layer is computed.
+    """
+    hidden, inner = config.hidden_size, config.intermediate_size
+    # Two operations per entry: four projections and two feed-forward matrices per token, and the
+    # products of queries with keys and of their weights with values.
+    layer = 2 * (4 * hidden * hidden + 2 * hidden * inner) + 2 * (2 * length * hidden)
+    output = 2 * (hidden * hidden + hidden * config.vocab_size)
+    forward = rows * (length * config.num_hidden_layers * layer + masked * output)
+    return 3.0 * forward  # the backward pass has two products for each of the forward pass
+
+
+def peak_flops(device: torch.device, precision: str) -> float | None:
+    """Return the most floating-point operations per second of `device`; None if unknown.
+
+    That is a known GPU's published peak, or what a product of large matrices reaches here.
+    precision: a key of `training.PRECISIONS`.
+    """
+    name = torch.cuda.get_device_name(device) if device.type == "cuda" else ""
+    if name in PEAKS and precision != "fp32":
+        return PEAKS[name] * 1e12
+    return _measured_flops(device, precision, torch.get_num_threads())
+
+
+@functools.cache
+def _measured_flops(device: torch.device, precision: str, threads: int) -> float | None:
+    """Return the rate of the fastest of some matrix products; `threads` is a cache key."""
+    size = 1024 if device.type == "cpu" else 8192
+    try:
+        left, right = (
+            torch.ones(size, size, device=device, dtype=PRECISIONS[precision]) for _ in range(2)
+        )
+        fastest, started = math.inf, time.perf_counter()
+        while time.perf_counter() - started < MEASURED_SECONDS or math.isinf(fastest):
+            began = time.perf_counter()
+            (left @ right)[0, 0].item()  # waits for the device
+            fastest = min(fastest, time.perf_counter() - began)
+    except RuntimeError:  # no memory, or no product of this type
+        return None
+    return 2.0 * size**3 / fastest

@@ -1,22 +1,22 @@
 """The model that is pretrained: transformers' pre-layer-norm BERT, its loss, its folder.
 
-RobertaPreLayerNorm runs on PyTorch's fused attention, without a mask where nothing is padded;
-beside the architecture of Izsak et al. 2021 it has one layer norm more, after the embeddings.
-MegatronBert has none there, but only transformers' eager attention, which keeps the weights of all
-pairs of tokens. One thread of a busy CPU (torch 2.13, 128 tokens a row, median processor time of an
-update, the two in turn) took 1.04 times as long with it at 4 layers, 256 wide, and 0.94 times at
-6 layers, 512 wide, either within the spread of 20 %: no difference there. A GPU was not asked.
+RobertaPreLayerNorm runs on PyTorch's fused attention. It has one layer norm more than the
+architecture of Izsak et al. 2021, after the embeddings. MegatronBert has none there, but only
+transformers' eager attention, which keeps the weights of all pairs of tokens; on a CPU the two are
+equally fast (within 6 %, 4 layers 256 wide and 6 layers 512 wide).
 """
 
 from __future__ import annotations
 
 import json
+import math
 import os
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
+import pandas as pd
 import torch
 from torch.nn import functional
 from transformers.models.roberta_prelayernorm import (
@@ -25,8 +25,8 @@ from transformers.models.roberta_prelayernorm import (
 )
 from transformers.utils import logging
 
-from sagevocab.lm.encoder import TextEncoder
-from sagevocab.lm.masking import IGNORED
+from sagevocab.lm.encoder import IGNORED, TextEncoder
+from sagevocab.lm.settings import PretrainSettings
 from sagevocab.state import remove_leftovers, write_json
 
 TOKENIZER_SETTINGS = "tokenizer_config.json"
@@ -39,30 +39,19 @@ TOKENIZER_FILES = (
 WEIGHTS = "model.safetensors"
 
 
-def build_model(
-    encoder: TextEncoder,
-    *,
-    layers: int,
-    hidden: int,
-    heads: int,
-    intermediate: int,
-    activation: str,
-    dropout: float,
-    attention_dropout: float,
-    sequence_length: int,
-) -> RobertaPreLayerNormForMaskedLM:
+def build_model(encoder: TextEncoder, settings: PretrainSettings) -> RobertaPreLayerNormForMaskedLM:
     """Return an untrained model with BERT's two segments and `sequence_length` positions."""
     config = RobertaPreLayerNormConfig(
         vocab_size=encoder.size,
-        hidden_size=hidden,
-        num_hidden_layers=layers,
-        num_attention_heads=heads,
-        intermediate_size=intermediate,
-        hidden_act=activation,
-        hidden_dropout_prob=dropout,
-        attention_probs_dropout_prob=attention_dropout,
+        hidden_size=settings.hidden,
+        num_hidden_layers=settings.layers,
+        num_attention_heads=settings.heads,
+        intermediate_size=settings.intermediate,
+        hidden_act=settings.activation,
+        hidden_dropout_prob=settings.dropout,
+        attention_probs_dropout_prob=settings.attention_dropout,
         # This class counts positions from the id of [PAD] plus one.
-        max_position_embeddings=sequence_length + encoder.pad + 1,
+        max_position_embeddings=settings.sequence_length + encoder.pad + 1,
         type_vocab_size=2,
         pad_token_id=encoder.pad,
         bos_token_id=encoder.cls,
@@ -149,3 +138,45 @@ def save_model(model: RobertaPreLayerNormForMaskedLM, vocabulary: Path, folder: 
     write_json(
         folder / TOKENIZER_SETTINGS, settings | {"model_max_length": longest_input(model.config)}
     )
+
+
+def model_card(name: str, settings: PretrainSettings, seed: int, frame: pd.DataFrame) -> str:
+    """Return the README of the model's folder; `frame` is its training log."""
+    last = frame.iloc[-1]
+    return f"""---
+library_name: transformers
+tags: [masked-lm, subword]
+pipeline_tag: fill-mask
+---
+
+# {name}
+
+A masked language model, pretrained from scratch with sagevocab: pre-layer-norm BERT
+(RobertaPreLayerNorm) of {settings.layers} layers, {settings.hidden} wide. It was trained on the
+corpus that its vocabulary was trained on.
+
+    from transformers import AutoModelForMaskedLM, AutoTokenizer
+    model = AutoModelForMaskedLM.from_pretrained("path/to/this/folder")
+    tokenizer = AutoTokenizer.from_pretrained("path/to/this/folder")
+
+| | |
+|---|---|
+| updates | {len(frame):,} of {settings.batch:,} sequences of {settings.sequence_length} tokens |
+| passes over the corpus | {last.epoch:.2f} |
+| largest learning rate | {frame.learning_rate.max():.3g} |
+| seed | {seed} |
+{_heldout(last)}
+
+Every update is a row of `training_log.parquet`, every held-out line and validation one of
+`heldout.parquet`. Models with different vocabularies compare by bits per character and words
+right, not by piece.
+"""
+
+
+def _heldout(last: pd.Series) -> str:
+    if math.isnan(last.heldout_loss):
+        return "| held-out words | none were asked |"
+    return f"""\
+| held-out words | {last.heldout_bits_per_character:.4f} bits per character, \
+{last.heldout_word_accuracy:.4f} right |
+| their pieces | {last.heldout_loss:.4f} nats, {last.heldout_accuracy:.4f} right |"""

@@ -1,23 +1,23 @@
 """Masked-language-model pretraining of a pre-layer-norm BERT, from scratch, under a budget.
 
 The scheme is the paper's (Section 5, Appendix A), which is that of Izsak et al. 2021: large
-batches, a short warm-up and a linear decay that the budget drives, here hours, updates or tokens.
+batches, a short warm-up and a linear decay over the budget, here hours, updates or tokens.
 
-`_train` is the loop. An update depends on the seed and its own number alone (see `training`), so a
-run killed after a checkpoint goes on as if nothing had happened: bit for bit on one CPU with a
+`_train` is the loop. An update depends only on the seed and its own number (see `training`), so a
+run killed after a checkpoint resumes as if nothing had happened: bit for bit on one CPU with a
 fixed number of threads, when the budget is updates or tokens. (GPUs sum in no fixed order.) A
 budget in hours depends on the clock; the log holds the learning rate of every update, and `replay`
 repeats them.
 
-Several devices share the rows of an update and add up their gradients (see `team`): data, masks and
-schedule are those of one device, dropout is each one's own.
+Several processes share the rows of an update and add up their gradients (see `team`): data, masks
+and schedule are those of a single process, dropout is each one's own.
 """
 
 from __future__ import annotations
 
 import logging
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from contextlib import closing
 from dataclasses import asdict, dataclass
 from pathlib import Path
@@ -28,22 +28,23 @@ import torch
 from transformers.models.roberta_prelayernorm import RobertaPreLayerNormForMaskedLM
 
 from sagevocab.errors import UserError
-from sagevocab.lm.batches import Batch, Batches, Part, prepare
-from sagevocab.lm.card import card
+from sagevocab.lm.batches import Batch, Batches, MaskedRows, make_batch, mask_rows, masked_per_row
 from sagevocab.lm.encoder import TextEncoder, load_encoder
 from sagevocab.lm.heldout import FILE as HELDOUT
 from sagevocab.lm.heldout import HeldoutWords, open_heldout, score_words, summarise_words
-from sagevocab.lm.journal import NO_VALIDATION, Journal, Scale
-from sagevocab.lm.launch import launch
-from sagevocab.lm.live import Live
-from sagevocab.lm.masking import MaskedRows, mask_rows, masked_per_row
-from sagevocab.lm.memory import check_memory
-from sagevocab.lm.model import build_model, masked_logits, masked_loss, model_folder, save_model
+from sagevocab.lm.journal import NO_VALIDATION, Journal, Scale, flops_per_update, peak_flops
+from sagevocab.lm.model import (
+    build_model,
+    masked_logits,
+    masked_loss,
+    model_card,
+    model_folder,
+    save_model,
+)
 from sagevocab.lm.schedule import ReplaySchedule, Schedule, crosses
-from sagevocab.lm.settings import ARCHITECTURE, FREE, PretrainSettings
+from sagevocab.lm.settings import FREE, PretrainSettings
 from sagevocab.lm.shards import Shard, open_shard
-from sagevocab.lm.team import Gradients, Team, even_parts, in_team, joined_team
-from sagevocab.lm.throughput import flops_per_update, peak_flops
+from sagevocab.lm.team import Gradients, Team, joined_team
 from sagevocab.lm.training import (
     DROPOUT,
     INITIAL_WEIGHTS,
@@ -53,7 +54,6 @@ from sagevocab.lm.training import (
     Device,
     Learner,
     Progress,
-    check_gpus,
     choose_device,
     claim_state,
     compilation_for,
@@ -68,7 +68,6 @@ from sagevocab.state import fingerprint, write_parquet, write_text
 
 log = logging.getLogger(__name__)
 
-WORKER = "sagevocab.lm.worker"
 ALONE = Team()
 
 
@@ -100,16 +99,14 @@ def pretrain(
     seed: int,
     threads: int = 1,
     gpus: int = 0,
-    processes: int | None = None,
     state_dir: str | Path | None = None,
     checkpoint_updates: int | None = None,
     replay: str | Path | None = None,
-    live: str | Path | None = None,
 ) -> None:
     """Train a model and write it as a folder that `AutoModelForMaskedLM` loads.
 
-    With several processes, one a GPU, it starts them with torchrun and waits for them. Started by
-    torchrun itself (see `worker`), it is one of them.
+    Processes that a launcher starts together with this call train one model (`team.run_together`,
+    torchrun).
 
     Args:
         shards: folder written by `build_shards` with the same tokenizer.
@@ -121,90 +118,125 @@ def pretrain(
         seed: of weights, order, masks and dropout.
         threads: threads of the CPU, of all processes together.
         gpus: how many train; 0 for the CPU.
-        processes: how many train; None is one a GPU.
         state_dir: where checkpoints are kept until the run is done; None keeps none.
-        checkpoint_updates: checkpoint after every so many updates too.
-        replay: a training_log.parquet whose learning rates, one an update, replace schedule and
+        checkpoint_updates: save a checkpoint after every so many updates too.
+        replay: a training_log.parquet whose learning rates, one per update, replace schedule and
             budget; None takes `settings.replay`.
-        live: folder in which log and learning curve are renewed while it runs; None for nowhere.
 
     Raises:
         UserError: shards of another tokenizer, too little text, no device, a loss that is not
             finite, too little memory.
     """
-    processes = max(gpus, 1) if processes is None else processes
-    replay = settings.replay if replay is None else replay
-    options = {
-        "threads": threads,
-        "gpus": gpus,
-        "processes": processes,
-        "checkpoint_updates": checkpoint_updates,
-        "state_dir": _text(state_dir),
-        "replay": _text(replay),
-        "live": _text(live),
-    }
-    places = {"shards": shards, "vocabulary": vocabulary, "output": output}
-    task = {"name": name, "seed": seed}
-    if processes > 1 and not in_team():
-        check_gpus(gpus)
-        paths = {key: _text(path) for key, path in places.items()}
-        launch(WORKER, paths | {"settings": asdict(settings)} | task | options, processes)
-        return
+    shards, replay = Path(shards), settings.replay if replay is None else replay
     with joined_team(gpus) as team:
-        _pretrain(team, settings, **places, **task, **options)
+        threads = max(1, threads // team.size)
+        device = choose_device(gpus, settings.precision, threads, team.local_rank)
+        run = prepare_run(settings, seed, load_encoder(vocabulary), shards, device, team)
+        schedule = _schedule(settings, replay)
+        checkpoints, progress = _resume(run, shards, schedule, state_dir, checkpoint_updates)
+        _announce(run)
+        with closing(run.batches):
+            frame = _train(run, schedule, progress, checkpoints)
+        if team.leads:
+            with model_folder(Path(output)) as folder:
+                save_model(run.model, Path(vocabulary), folder)
+                write_parquet(folder / "training_log.parquet", frame)
+                write_parquet(folder / "heldout.parquet", progress.heldout)
+                card = model_card(name, settings, seed, frame)
+                write_text(folder / "README.md", card)
+            checkpoints.clear()
 
 
-def _text(path: str | Path | None) -> str | None:
-    return None if path is None else str(path)
-
-
-def _pretrain(
-    team: Team,
+def prepare_run(
     settings: PretrainSettings,
-    *,
-    shards: str | Path,
-    vocabulary: str | Path,
-    output: str | Path,
-    name: str,
     seed: int,
-    threads: int,
-    gpus: int,
-    processes: int,
-    state_dir: str | Path | None,
-    checkpoint_updates: int | None,
-    replay: str | Path | None,
-    live: str | Path | None,
-) -> None:
-    device = choose_device(gpus, settings.precision, max(1, threads // team.size), team.local_rank)
-    encoder = load_encoder(vocabulary)
-    train, heldout = open_rows(Path(shards), encoder, settings)
-    schedule = _schedule(settings, replay)
-    run = prepare_run(settings, seed, encoder, train, heldout, device, team)
-    parts = _parts(run, Path(shards), schedule)
-    checkpoints, progress = _resume(run, parts, state_dir, checkpoint_updates)
-    _announce(run)
-    with closing(Live(live if team.leads else None)) as shown, closing(run.batches):
-        journal = _train(run, schedule, progress, checkpoints, shown)
-    if team.leads:
-        with model_folder(Path(output)) as folder:
-            save_model(run.model, Path(vocabulary), folder)
-            frame = journal.frame()
-            write_parquet(folder / "training_log.parquet", frame)
-            write_parquet(folder / "heldout.parquet", progress.heldout)
-            write_text(folder / "README.md", card(name, settings, seed, frame))
-        checkpoints.clear()
+    encoder: TextEncoder,
+    shards: Path,
+    device: Device,
+    team: Team = ALONE,
+) -> Pretraining:
+    """Return a run before its first update: rows, new weights, an optimiser.
+
+    Raises:
+        UserError: shards of another tokenizer or length, too few rows, too little memory.
+    """
+    train = _open_rows(shards, encoder, settings, team)
+    seed_torch(seed, INITIAL_WEIGHTS)
+    with memory_for("lm.pretrain.layers, hidden"):
+        model = build_model(encoder, settings).to(device.device)
+    optimizer = make_optimizer(
+        model,
+        learning_rate=settings.learning_rate,
+        weight_decay=settings.weight_decay,
+        betas=(settings.adam_beta1, settings.adam_beta2),
+        epsilon=settings.adam_epsilon,
+    )
+
+    def make(update: int) -> Batch:
+        masked = masked_batch(settings, train, encoder, seed, update)
+        return make_batch(masked, team, settings.micro_batch, device.put)
+
+    return Pretraining(
+        settings=settings,
+        seed=seed,
+        encoder=encoder,
+        train=train,
+        heldout=open_heldout(shards, encoder),
+        device=device,
+        team=team,
+        model=model,
+        learner=Learner(model, optimizer, device.scaler()),
+        gradients=Gradients(model, team),
+        batches=Batches(make),
+        loss_of=torch.compile(masked_loss, dynamic=False) if settings.compile else masked_loss,
+    )
+
+
+def _open_rows(folder: Path, encoder: TextEncoder, settings: PretrainSettings, team: Team) -> Shard:
+    train = open_shard(folder, encoder)
+    count, length = train.rows.shape
+    if length != settings.sequence_length:
+        raise UserError(
+            f"{train.path}: rows of {length} tokens, but lm.pretrain.sequence_length is "
+            f"{settings.sequence_length}; build the shards again"
+        )
+    if count < settings.batch:
+        raise UserError(
+            f"{train.path}: {count} rows are fewer than lm.pretrain.batch ({settings.batch}); "
+            "train on more text or set a smaller batch"
+        )
+    if team.size > settings.batch:
+        raise UserError(
+            f"lm.gpus: {team.size} are more than the rows of an update (lm.pretrain.batch: "
+            f"{settings.batch}); take fewer"
+        )
+    return train
+
+
+def _schedule(settings: PretrainSettings, replay: str | Path | None) -> Schedule:
+    if replay is None:
+        return settings.budget_schedule()
+    try:
+        rates = pd.read_parquet(replay, columns=["learning_rate"])["learning_rate"]
+    except (OSError, ValueError, KeyError) as error:  # ValueError: of pyarrow, too
+        reason = "no such file" if isinstance(error, FileNotFoundError) else "no training log"
+        raise UserError(
+            f"lm.pretrain.replay: {replay}: {reason}; name the training_log.parquet of a run"
+        ) from error
+    return ReplaySchedule(tuple(rates))
 
 
 def _resume(
     run: Pretraining,
-    parts: Mapping[str, Any],
+    shards: Path,
+    schedule: Schedule,
     state_dir: str | Path | None,
     checkpoint_updates: int | None,
 ) -> tuple[Checkpoints, Progress]:
     """Open the checkpoints and load the newest; the first process keeps them, all read them."""
     if not run.team.leads:
         run.team.wait()
-    state = claim_state(state_dir, parts)
+    state = claim_state(state_dir, _parts(run, shards, schedule))
     if run.team.leads:
         run.team.wait()
     seconds = run.settings.checkpoint_minutes * 60
@@ -218,17 +250,43 @@ def _resume(
     return checkpoints, progress
 
 
+def _parts(run: Pretraining, shards: Path, schedule: Schedule) -> dict[str, Any]:
+    """Return what the weights of a run depend on.
+
+    A run may resume with other values of the FREE keys, and with another number of devices: rows,
+    masks and schedule stay the same.
+    """
+    settings = dict(vars(run.settings)) | {"precision": run.device.precision}
+    return {
+        **{f"lm.pretrain.{name}": settings[name] for name in settings if name not in FREE},
+        "schedule": fingerprint(asdict(schedule)),
+        "seed": run.seed,
+        "tokenizer": run.encoder.digest,
+        "text": fingerprint(shards / "train.npy", shards / HELDOUT),
+        "code of this program": source_digest("lm.pretrain"),
+    }
+
+
+def _announce(run: Pretraining) -> None:
+    settings = run.settings
+    log.info(
+        "%.1f M parameters on %d x %s in %s; %d rows of %d tokens; %d tokens per update",
+        sum(parameter.numel() for parameter in run.model.parameters()) / 1e6,
+        run.team.size,
+        run.device.device.type,
+        run.device.precision,
+        *run.train.rows.shape,
+        settings.batch * settings.sequence_length,
+    )
+
+
 def _train(
-    run: Pretraining,
-    schedule: Schedule,
-    progress: Progress,
-    checkpoints: Checkpoints,
-    live: Live,
-) -> Journal:
+    run: Pretraining, schedule: Schedule, progress: Progress, checkpoints: Checkpoints
+) -> pd.DataFrame:
+    """Train until the budget is spent; return the log of the process that leads."""
     settings, team, clock = run.settings, run.team, Clock(progress.seconds)
-    journal = Journal(_scale(run), progress, clock, live)
     spent = schedule.share(progress.updates, team.agree(progress.seconds))
-    journal.begin(spent)
+    journal = Journal(_scale(run), progress, clock, spent)
     while spent < 1:
         began = clock.seconds()
         rate = schedule.rate(progress.updates, team.agree(began))
@@ -253,9 +311,25 @@ def _train(
             waited=run.batches.waited,
             validation=validation,
         )
-        journal.tell(spent, validated=due)
+        journal.report(spent, validated=due)
         checkpoints.save_if_due(clock, progress)
-    return journal
+    return journal.frame() if team.leads else pd.DataFrame()
+
+
+def _scale(run: Pretraining) -> Scale:
+    settings, counts = run.settings, run.train.counts
+    length = settings.sequence_length
+    masked = masked_per_row(length, settings.mask_rate)
+    peak = peak_flops(run.device.device, run.device.precision) if run.team.leads else None
+    return Scale(
+        rows=settings.batch,
+        length=length,
+        corpus_rows=len(run.train.rows),
+        corpus_tokens=counts.tokens,
+        corpus_characters=counts.characters,
+        flops=flops_per_update(run.model.config, settings.batch, length, masked),
+        peak=peak and peak * run.team.size,
+    )
 
 
 def masked_batch(
@@ -281,9 +355,9 @@ def train_on(run: Pretraining, update: int, rate: float) -> float:
     run.gradients.clear()
     total = torch.zeros((), device=run.device.device)
     with memory_for("lm.pretrain.micro_batch"), compilation_for("lm.pretrain.compile"):
-        batch = run.batches.take(update).to(run.device.device)
+        batch = run.batches.take(update)
         for part in batch.parts:
-            loss = _loss(run, batch, part) / batch.targets
+            loss = _loss(run, part) / batch.targets
             run.learner.backward(loss)
             total += loss.detach()
         total = run.gradients.total(total)
@@ -291,16 +365,12 @@ def train_on(run: Pretraining, update: int, rate: float) -> float:
     return total.item()
 
 
-def _loss(run: Pretraining, batch: Batch, part: Part) -> torch.Tensor:
+def _loss(run: Pretraining, part: MaskedRows) -> torch.Tensor:
     """Return the loss of a micro-batch, summed over its masked tokens."""
-    inputs, positions, labels = (
-        tensor[part.rows] for tensor in (batch.inputs, batch.positions, batch.labels)
-    )
-    present = batch.present[part.rows] if part.padded else None
     # The one micro-batch of an epoch that holds padding is not worth a compilation.
-    loss_of = masked_loss if part.padded else run.loss_of
+    loss_of = run.loss_of if part.present is None else masked_loss
     with run.device.autocast():
-        return loss_of(run.model, inputs, positions, labels, present)
+        return loss_of(run.model, part.inputs, part.positions, part.labels, part.present)
 
 
 @torch.no_grad()
@@ -324,155 +394,3 @@ def validate(run: Pretraining, progress: Progress) -> dict[str, float]:
         )
     progress.validated(scores)
     return summarise_words(scores)
-
-
-def open_rows(
-    folder: Path, encoder: TextEncoder, settings: PretrainSettings
-) -> tuple[Shard, HeldoutWords]:
-    """Return the rows to train on and the held-out words of a folder that `build_shards` wrote.
-
-    Raises:
-        UserError: shards of another tokenizer or length, fewer rows than a batch.
-    """
-    train = open_shard(folder, encoder)
-    count, length = train.rows.shape
-    if length != settings.sequence_length:
-        raise UserError(
-            f"{train.path}: rows of {length} tokens, but lm.pretrain.sequence_length is "
-            f"{settings.sequence_length}; build the shards again"
-        )
-    if count < settings.batch:
-        raise UserError(
-            f"{train.path}: {count} rows are fewer than lm.pretrain.batch ({settings.batch}); "
-            "train on more text or set a smaller batch"
-        )
-    return train, open_heldout(folder, encoder)
-
-
-def _schedule(settings: PretrainSettings, replay: str | Path | None) -> Schedule:
-    if replay is None:
-        return settings.budget_schedule()
-    try:
-        rates = pd.read_parquet(replay, columns=["learning_rate"])["learning_rate"]
-    except (OSError, ValueError, KeyError) as error:  # ValueError: of pyarrow, too
-        reason = "no such file" if isinstance(error, FileNotFoundError) else "no training log"
-        raise UserError(
-            f"lm.pretrain.replay: {replay}: {reason}; name the training_log.parquet of a run"
-        ) from error
-    return ReplaySchedule(tuple(rates))
-
-
-def prepare_run(
-    settings: PretrainSettings,
-    seed: int,
-    encoder: TextEncoder,
-    train: Shard,
-    heldout: HeldoutWords,
-    device: Device,
-    team: Team = ALONE,
-) -> Pretraining:
-    """Return a run before its first update: new weights, an optimiser, batches being made ahead.
-
-    Raises:
-        UserError: more processes than rows of an update, too little memory.
-    """
-    if team.size > settings.batch:
-        raise UserError(
-            f"lm.gpus: {team.size} are more than the rows of an update (lm.pretrain.batch: "
-            f"{settings.batch}); take fewer"
-        )
-    model = _new_model(settings, seed, encoder, device, team)
-    optimizer = make_optimizer(
-        model,
-        learning_rate=settings.learning_rate,
-        weight_decay=settings.weight_decay,
-        betas=(settings.adam_beta1, settings.adam_beta2),
-        epsilon=settings.adam_epsilon,
-    )
-
-    def make(update: int) -> Batch:
-        masked = masked_batch(settings, train, encoder, seed, update)
-        return prepare(masked, team, settings.micro_batch, pin=device.device.type == "cuda")
-
-    return Pretraining(
-        settings=settings,
-        seed=seed,
-        encoder=encoder,
-        train=train,
-        heldout=heldout,
-        device=device,
-        team=team,
-        model=model,
-        learner=Learner(model, optimizer, device.scaler()),
-        gradients=Gradients(model, team),
-        batches=Batches(make),
-        loss_of=torch.compile(masked_loss, dynamic=False) if settings.compile else masked_loss,
-    )
-
-
-def _new_model(
-    settings: PretrainSettings, seed: int, encoder: TextEncoder, device: Device, team: Team
-) -> RobertaPreLayerNormForMaskedLM:
-    architecture = {key: getattr(settings, key) for key in ARCHITECTURE}
-    with torch.device("meta"):
-        weights = sum(p.numel() for p in build_model(encoder, **architecture).parameters())
-    check_memory(weights, device.device, team.size)
-    seed_torch(seed, INITIAL_WEIGHTS)
-    with memory_for("lm.pretrain.layers, hidden"):
-        return build_model(encoder, **architecture).to(device.device)
-
-
-def _parts(run: Pretraining, shards: Path, schedule: Schedule) -> dict[str, Any]:
-    """Return what the weights of a run depend on.
-
-    How often it is saved, how many rows are in memory at once and how many devices share it are not
-    among that: a run may go on otherwise in these, with the same rows, masks and schedule.
-    """
-    settings = asdict(run.settings) | {"precision": run.device.precision}
-    return {
-        **{f"lm.pretrain.{name}": settings[name] for name in settings if name not in FREE},
-        "schedule": fingerprint(asdict(schedule)),
-        "seed": run.seed,
-        "tokenizer": run.encoder.digest,
-        "text": fingerprint(shards / "train.npy", shards / HELDOUT),
-        "code of this program": source_digest("lm.pretrain"),
-    }
-
-
-def _scale(run: Pretraining) -> Scale:
-    settings, counts = run.settings, run.train.counts
-    length = settings.sequence_length
-    masked = masked_per_row(length, settings.mask_rate)
-    peak = peak_flops(run.device.device, run.device.precision) if run.team.leads else None
-    return Scale(
-        rows=settings.batch,
-        length=length,
-        corpus_rows=len(run.train.rows),
-        corpus_tokens=counts.tokens,
-        corpus_characters=counts.characters,
-        flops=flops_per_update(run.model.config, settings.batch, length, masked),
-        peak=None if peak is None else peak * run.team.size,
-    )
-
-
-def _announce(run: Pretraining) -> None:
-    settings = run.settings
-    log.info(
-        "%.1f M parameters on %s in %s; %d rows of %d tokens; %d tokens an update",
-        sum(parameter.numel() for parameter in run.model.parameters()) / 1e6,
-        run.device.device if run.team.size == 1 else f"{run.team.size} x {run.device.device.type}",
-        run.device.precision,
-        *run.train.rows.shape,
-        settings.batch * settings.sequence_length,
-    )
-    share = run.team.share(settings.batch)
-    parts = even_parts(share.stop - share.start, settings.micro_batch)
-    sizes = {part.stop - part.start for part in parts}
-    if sizes != {settings.micro_batch}:
-        log.info(
-            "micro-batches of %s rows instead of %d, so that %d processes share %d rows",
-            " and ".join(map(str, sorted(sizes))),
-            settings.micro_batch,
-            run.team.size,
-            settings.batch,
-        )

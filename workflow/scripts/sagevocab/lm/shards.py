@@ -1,12 +1,12 @@
-"""Token shards: a corpus as rows of ids that training maps into memory, made once a tokenizer.
+"""Token shards: a corpus as rows of ids that training maps into memory, made once per tokenizer.
 
-The lines of the corpus, in its order, are one stream of tokens, cut into rows of equal length:
+The lines of the corpus, in order, are one stream of tokens, cut into rows of equal length:
 
     [CLS] t t t t … t [SEP]
 
 Rows start and end anywhere in a line (`▁` still marks where words start), no token is lost, and
-only the last row is filled up with [PAD]. Ids are uint16 where they fit, else uint32. Words of
-held-out lines, to be asked of the model, stand beside them (`heldout`).
+only the last row is filled up with [PAD]. Ids are uint16 where they fit, else uint32. Beside the
+rows stand the held-out words that the model is asked (`heldout`).
 """
 
 from __future__ import annotations

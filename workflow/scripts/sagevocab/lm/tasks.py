@@ -1,4 +1,4 @@
-"""Evaluation tasks: clean rows become ids, targets and, for tagging, the place of every word.
+"""Evaluation tasks: prepared rows become ids, targets and, for tagging, the place of every word.
 
 A text becomes `[CLS] text [SEP]`, a pair `[CLS] text [SEP] text_pair [SEP]` with segment 1 from
 the second text on. Longer inputs are truncated, of a pair the longer text first.
@@ -12,16 +12,14 @@ token and count as "O".
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
 from sagevocab.errors import UserError
-from sagevocab.lm.encoder import TextEncoder
-from sagevocab.lm.masking import IGNORED
+from sagevocab.lm.encoder import IGNORED, TextEncoder
 from sagevocab.lm.metrics import (
     class_scores,
     fitting_metrics,
@@ -39,7 +37,7 @@ class Task:
 
     Attributes:
         name: key of the stanza.
-        kind: "sequence" (one text or two, a class or a number) or "tokens" (a tag a word).
+        kind: "sequence" (one text or two, a class or a number) or "tokens" (a tag per word).
         metric: the one that tables show.
         labels: classes by number; None for a regression. For tagging they come from the data.
     """
@@ -77,7 +75,7 @@ class Task:
         return class_scores(gold, predicted, len(self.labels))
 
 
-@dataclass(frozen=True)
+@dataclass
 class Examples:
     """A split of a task, encoded.
 
@@ -90,11 +88,11 @@ class Examples:
         truncated: number of examples that were cut.
     """
 
-    ids: list[np.ndarray]
-    segments: list[np.ndarray]
-    targets: list[np.ndarray]
-    words: list[np.ndarray]
-    truncated: int
+    ids: list[np.ndarray] = field(default_factory=list)
+    segments: list[np.ndarray] = field(default_factory=list)
+    targets: list[np.ndarray] = field(default_factory=list)
+    words: list[np.ndarray] = field(default_factory=list)
+    truncated: int = 0
 
     def __len__(self) -> int:
         """Return the number of examples."""
@@ -123,68 +121,6 @@ def _pad(rows: Sequence[np.ndarray], filling: int) -> np.ndarray:
     return padded
 
 
-def read_split(path: str | Path, task: Task) -> pd.DataFrame:
-    """Read the rows of a split and check them.
-
-    Raises:
-        UserError: the file is missing or empty, lacks a column, or a row is unusable; names it.
-    """
-    try:
-        rows = pd.read_parquet(path)
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: cannot be read as parquet ({error}); prepare the task") from error
-    needed = ("tokens", "tags") if task.is_tagging else ("text", "label")
-    for column in needed:
-        if column not in rows:
-            raise UserError(
-                f"{path}: has no column {column!r} (it has {', '.join(map(str, rows.columns))}); "
-                f"see task_settings.{task.name}.columns"
-            )
-    if rows.empty:
-        raise UserError(f"{path}: holds no rows; check task_settings.{task.name}.source")
-    if task.is_tagging:
-        _check_tags(path, rows)
-    return rows
-
-
-def _check_tags(path: str | Path, rows: pd.DataFrame) -> None:
-    for number, (tokens, tags) in enumerate(zip(rows["tokens"], rows["tags"], strict=True), 1):
-        if len(tokens) != len(tags):
-            raise UserError(
-                f"{path}: row {number} has {len(tokens)} tokens and {len(tags)} tags; it needs "
-                "one tag a token"
-            )
-
-
-def class_numbers(path: str | Path, labels: Sequence[Any], task: Task) -> np.ndarray:
-    """Return the class number of each row: int64[rows].
-
-    Raises:
-        UserError: one is not a number of a class of the task; names file and row.
-    """
-    classes = range(len(task.labels))
-    for row, label in enumerate(labels, 1):
-        if label not in classes:
-            raise UserError(
-                f"{path}: row {row}: label {label!r} is not a class number from 0 to "
-                f"{classes[-1]}; see task_settings.{task.name}.labels"
-            )
-    return np.array(labels, dtype=np.int64)
-
-
-def label_values(path: str | Path, labels: Sequence[Any]) -> np.ndarray:
-    """Return the labels of a regression: float32[rows].
-
-    Raises:
-        UserError: one is not a finite number; names file and row.
-    """
-    values = pd.to_numeric(pd.Series(list(labels)), errors="coerce").to_numpy(np.float32)
-    if not np.isfinite(values).all():
-        row = int(np.argmin(np.isfinite(values)))
-        raise UserError(f"{path}: row {row + 1}: label {labels[row]!r} is not a number; correct it")
-    return values
-
-
 def tag_names(rows: pd.DataFrame) -> list[str]:
     """Return the tags of a training split by number, "O" first."""
     seen = {tag for tags in rows["tags"] for tag in tags}
@@ -197,16 +133,15 @@ def encode_texts(
     """Encode texts or pairs of texts, at most `longest` tokens each, special tokens included."""
     first = encoder.encode(rows["text"].tolist())
     second = encoder.encode(rows["text_pair"].tolist()) if "text_pair" in rows else None
-    examples = Examples([], [], [], [], truncated=0)
-    truncated = 0
+    examples = Examples()
     for row, target in enumerate(targets):
         a, b = first[row], second[row] if second else None
         parts, cut = _joined(a, b, encoder, longest)
-        truncated += cut
+        examples.truncated += cut
         examples.ids.append(np.concatenate(parts))
         examples.segments.append(np.repeat(np.arange(len(parts)), [len(part) for part in parts]))
         examples.targets.append(target)
-    return Examples(examples.ids, examples.segments, examples.targets, [], truncated)
+    return examples
 
 
 def _joined(
@@ -242,20 +177,19 @@ def encode_words(
     """
     numbers = {tag: number for number, tag in enumerate(tags)}
     pieces = _pieces_of_words(rows["tokens"], encoder)
-    examples = Examples([], [], [], [], truncated=0)
-    truncated = 0
+    examples = Examples()
     for words, row_tags in zip(rows["tokens"], rows["tags"], strict=True):
         ids, starts = _sentence([pieces[word] for word in words], encoder, longest)
         targets = np.full(len(ids), IGNORED, dtype=np.int64)
         kept = starts != TRUNCATED
         known = np.array([numbers.get(tag, IGNORED) for tag in row_tags], dtype=np.int64)
         targets[starts[kept]] = known[kept]
-        truncated += not kept.all()
+        examples.truncated += not kept.all()
         examples.ids.append(ids)
         examples.segments.append(np.zeros(len(ids), dtype=np.int64))
         examples.targets.append(targets)
         examples.words.append(starts)
-    return Examples(examples.ids, examples.segments, examples.targets, examples.words, truncated)
+    return examples
 
 
 def _pieces_of_words(sentences: Iterable[Sequence[str]], encoder: TextEncoder) -> dict[str, list]:
@@ -275,17 +209,11 @@ def _sentence(
     return np.array([encoder.cls, *ids, encoder.sep]), starts
 
 
-def gold_of(path: str | Path, rows: pd.DataFrame, task: Task) -> Any:
-    """Return what is right in each row: class numbers, values, or lists of tags.
-
-    Raises:
-        UserError: a label does not fit the task; names file and row.
-    """
+def gold_of(rows: pd.DataFrame, task: Task) -> Any:
+    """Return what is right in each row: class numbers, values, or lists of tags."""
     if task.is_tagging:
         return [list(tags) for tags in rows["tags"]]
-    if task.is_regression:
-        return label_values(path, rows["label"].tolist())
-    return class_numbers(path, rows["label"].tolist(), task)
+    return rows["label"].to_numpy(np.float32 if task.is_regression else np.int64)
 
 
 def most_frequent(gold: Any, rows: int | Sequence[int], task: Task) -> Any:

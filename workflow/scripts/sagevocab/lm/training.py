@@ -1,8 +1,8 @@
 """What pretraining and fine-tuning share: device, optimiser, order of examples, checkpoints.
 
 Everything random in an update is drawn from a generator seeded by (seed, purpose, update). So an
-update depends on nothing but the weights, the optimiser's moments and its own number, and a run
-that was killed goes on from a checkpoint exactly as it would have without the kill.
+update depends only on the weights, the optimiser's moments and its own number, and a killed run
+resumes from a checkpoint exactly as if it had not been killed.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import json
 import logging
 import math
 import os
-import shutil
+import pickle
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
@@ -23,24 +23,16 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
-from safetensors import SafetensorError
-from safetensors.torch import load_file, save_file
 
 from sagevocab.errors import UserError
-from sagevocab.state import (
-    ResumableState,
-    fingerprint,
-    is_claimed,
-    read_npz,
-    write_json,
-    write_npz,
-)
+from sagevocab.lm.team import require_gpus
+from sagevocab.state import ResumableState, atomic_path, fingerprint, is_claimed, write_json
 
 log = logging.getLogger(__name__)
 
 KEPT_CHECKPOINTS = 2
-_DERIVED = "schedule"  # of other keys, but for a replayed log
 _NAMES, _PARTS = "update-*", "training.json"
+_LOGGED = torch.float64
 REPORT_SECONDS = 10.0  # between two lines of the log
 
 PRECISIONS = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
@@ -113,22 +105,22 @@ class Device:
 
 
 def choose_device(gpus: int, precision: str, threads: int, local_rank: int = 0) -> Device:
-    """Set torch's threads and return the device for `gpus` (0: the CPU) and `precision`.
+    """Set torch's threads and return the device of this process.
 
     Args:
-        gpus: GPUs that the job was given; this process takes one of them.
+        gpus: GPUs of the job; 0 for the CPU.
         precision: a key of PRECISIONS, or "auto": the fastest that the device computes in.
         threads: threads of the CPU.
-        local_rank: which of the GPUs.
+        local_rank: which of the GPUs this process takes.
 
     Raises:
-        UserError: there are fewer GPUs than asked for or than processes, or one is full.
+        UserError: there are fewer GPUs than asked for, or this one is in use by others.
     """
     torch.set_num_threads(threads)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true" if threads > 1 else "false")
     if not gpus:
         return Device(torch.device("cpu"), "fp32" if precision == "auto" else precision)
-    check_gpus(max(gpus, local_rank + 1))
+    require_gpus(max(gpus, local_rank + 1))
     device = torch.device("cuda", local_rank)
     try:
         torch.cuda.set_device(device)
@@ -139,20 +131,6 @@ def choose_device(gpus: int, precision: str, threads: int, local_rank: int = 0) 
         ) from error
     torch.set_float32_matmul_precision("high")
     return Device(device, _fastest_precision(device) if precision == "auto" else precision)
-
-
-def check_gpus(gpus: int) -> None:
-    """Raise UserError if torch sees fewer GPUs."""
-    require_gpus(gpus, torch.cuda.device_count() if torch.cuda.is_available() else 0)
-
-
-def require_gpus(gpus: int, found: int) -> None:
-    """Raise UserError if `found` GPUs are fewer than are asked for."""
-    if found < gpus:
-        raise UserError(
-            f"lm.gpus: {gpus}, but torch sees {found or 'no'} GPU{'s' if found > 1 else ''}; set "
-            f"lm.gpus: {found}" + ("" if found else " to train on the CPU")
-        )
 
 
 def _fastest_precision(device: torch.device) -> str:
@@ -252,42 +230,43 @@ class Clock:
 
 
 def claim_state(folder: str | Path | None, parts: Mapping[str, Any]) -> ResumableState:
-    """Open the folder of a training's checkpoints, which is identified by `parts`.
+    """Open the folder of a training's checkpoints.
 
-    parts: what its weights depend on, by the name that a user knows it by. Hours of training are
-    nothing to throw away because a key was changed: checkpoints of another training stay.
+    parts: what the training's weights depend on, each by the name that the user knows. Checkpoints
+    of another training are hours of work, so they are kept, and an error says what differs.
 
     Raises:
-        UserError: there are such; names what differs.
+        UserError: the folder holds checkpoints of a training with other `parts`.
     """
     mark = fingerprint(dict(parts))
-    if folder is None or is_claimed(Path(folder), mark) or not any(Path(folder).glob(_NAMES)):
-        state = ResumableState(folder, mark)
-    else:
+    if folder is not None and not is_claimed(Path(folder), mark) and any(Path(folder).glob(_NAMES)):
         raise UserError(
-            f"{folder}: holds the checkpoints of a training with other {_difference(folder, parts)}"
-            "; set that back to go on with it, or delete the folder to begin again"
+            f"{folder}: holds the checkpoints of a training with other "
+            f"{_difference(Path(folder), parts)}; set that back to go on with it, or delete the "
+            "folder to begin again"
         )
+    state = ResumableState(folder, mark)
     if state.folder is not None:
         write_json(state.folder / _PARTS, parts)
     return state
 
 
-def _difference(folder: str | Path, parts: Mapping[str, Any]) -> str:
+def _difference(folder: Path, parts: Mapping[str, Any]) -> str:
     try:
-        theirs = json.loads((Path(folder) / _PARTS).read_text(encoding="utf-8"))
+        theirs = json.loads((folder / _PARTS).read_text(encoding="utf-8"))
     except (OSError, ValueError):
-        return "settings, inputs or code"
+        theirs = parts
     ours = json.loads(json.dumps(parts))
     names = [name for name in ours if theirs.get(name) != ours[name]]
-    keys = [name for name in names if name != _DERIVED]
+    # The schedule follows from other keys unless it is a replayed log.
+    keys = [name for name in names if name != "schedule"]
     return ", ".join(keys or names) or "settings, inputs or code"
 
 
 class Checkpoints:
-    """The last good states of a run, each a folder that appears whole or not at all.
+    """The last two states of a run, each a file that appears whole or not at all.
 
-    Weights and AdamW's moments are safetensors, progress is JSON and npz: nothing is pickled.
+    They hold tensors and plain values only, and are read as such: loading one runs no code.
     """
 
     def __init__(
@@ -298,11 +277,11 @@ class Checkpoints:
         seconds: float = math.inf,
         updates: int | None = None,
     ) -> None:
-        """Keep those of `learner` in the folder of `state`, whose fingerprint says whose they are.
+        """Keep the states of `learner` in the folder of `state`.
 
-        One is due whenever `seconds` have passed, and after every `updates` updates.
+        One is saved whenever `seconds` have passed, and after every `updates` updates.
         """
-        self._state, self._folder, self._learner = state, state.folder, learner
+        self._state, self._learner = state, learner
         self._seconds, self._updates = seconds, updates
         self._unreadable: list[Path] = []
 
@@ -314,50 +293,46 @@ class Checkpoints:
 
     def save(self, progress: Progress) -> None:
         """Write one checkpoint and remove the oldest beyond the last two."""
-        if self._folder is None:
+        folder, learner = self._state.folder, self._learner
+        if folder is None:
             return
-        target = self._folder / f"update-{progress.updates:09d}"
-        # What a kill left half written, and what could not be read, would stay for good.
-        for useless in [*self._unreadable, *self._folder.glob(f".{_NAMES}.partial")]:
-            shutil.rmtree(useless, ignore_errors=True)
-        partial = self._folder / f".{target.name}.partial"
-        partial.mkdir(parents=True)
-        learner = self._learner
-        weights = {name: value.detach() for name, value in learner.model.named_parameters()}
-        _save_tensors(partial / "model.safetensors", weights)
-        _save_tensors(partial / "optimizer.safetensors", _moments(learner))
-        write_npz(partial / "log.npz", **{name: np.array(v) for name, v in progress.log.items()})
-        if progress.heldout is not None:
-            rows = {name: column.to_numpy() for name, column in progress.heldout.items()}
-            write_npz(partial / "heldout.npz", **rows)
-        record = {
+        # What a kill left half written and what could not be read would otherwise stay for good.
+        for useless in [*self._unreadable, *folder.glob(f".{_NAMES}")]:
+            useless.unlink(missing_ok=True)
+        heldout = progress.heldout
+        content = {
+            "model": learner.model.state_dict(),
+            "optimizer": learner.optimizer.state_dict(),
+            "scaler": learner.scaler.state_dict(),
             "updates": progress.updates,
             "seconds": progress.seconds,
-            "validated": progress.heldout is not None,
-            "scaler": learner.scaler.state_dict(),
+            "log": {name: torch.tensor(v, dtype=_LOGGED) for name, v in progress.log.items()},
+            "heldout": heldout if heldout is None else _columns(heldout),
         }
-        write_json(partial / "progress.json", record)
-        shutil.rmtree(target, ignore_errors=True)
-        partial.rename(target)
+        with atomic_path(folder / f"update-{progress.updates:09d}.pt") as path:
+            torch.save(content, path)
         log.info("checkpoint after %d updates", progress.updates)
         for old in self._newest_first()[KEPT_CHECKPOINTS:]:
-            shutil.rmtree(old)
+            old.unlink()
 
     def restore(self) -> Progress:
         """Load the newest readable checkpoint into the learner; a new run without one."""
-        for folder in self._newest_first():
+        for path in self._newest_first():
             try:
-                weights = load_file(folder / "model.safetensors")
-                moments = load_file(folder / "optimizer.safetensors")
-                progress, scaler = _read_progress(folder)
-            except (SafetensorError, UserError, OSError, ValueError, KeyError) as error:
-                log.warning("%s: damaged (%s), trying the one before", folder, error)
-                self._unreadable.append(folder)
+                content = torch.load(path, map_location="cpu", weights_only=True)
+            except (RuntimeError, OSError, ValueError, EOFError, pickle.UnpicklingError) as error:
+                log.warning("%s: damaged (%s), trying the one before", path, error)
+                self._unreadable.append(path)
                 continue
-            _load_tensors(self._learner, weights, moments)
-            self._learner.scaler.load_state_dict(scaler)
-            log.info("resuming after %d updates", progress.updates)
-            return progress
+            self._learner.model.load_state_dict(content["model"])
+            self._learner.optimizer.load_state_dict(content["optimizer"])
+            self._learner.scaler.load_state_dict(content["scaler"])
+            rows = {name: values.tolist() for name, values in content["log"].items()}
+            heldout = content["heldout"]
+            if heldout is not None:
+                heldout = pd.DataFrame({name: v.numpy() for name, v in heldout.items()})
+            log.info("resuming after %d updates", content["updates"])
+            return Progress(content["updates"], content["seconds"], rows, heldout)
         return Progress()
 
     def clear(self) -> None:
@@ -365,61 +340,37 @@ class Checkpoints:
         self._state.clear()
 
     def _newest_first(self) -> list[Path]:
-        if self._folder is None:
-            return []
-        return sorted(self._folder.glob(_NAMES), reverse=True)
+        folder = self._state.folder
+        return [] if folder is None else sorted(folder.glob(_NAMES), reverse=True)
 
 
-def _save_tensors(path: Path, tensors: dict[str, torch.Tensor]) -> None:
-    save_file({name: tensor.contiguous() for name, tensor in tensors.items()}, path)
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
+def _columns(frame: pd.DataFrame) -> dict[str, torch.Tensor]:
+    return {name: torch.tensor(column.to_numpy()) for name, column in frame.items()}
 
 
-def _moments(learner: Learner) -> dict[str, torch.Tensor]:
-    return {
-        f"{key}.{name}": value
-        for name, parameter in learner.model.named_parameters()
-        for key, value in learner.optimizer.state.get(parameter, {}).items()
-    }
+# --- errors of torch that are the user's to solve
 
-
-@torch.no_grad()
-def _load_tensors(
-    learner: Learner, weights: dict[str, torch.Tensor], moments: dict[str, torch.Tensor]
-) -> None:
-    for name, parameter in learner.model.named_parameters():
-        parameter.copy_(weights[name])
-        found = {
-            key: moments[f"{key}.{name}"].to(parameter.device)
-            for key in ("step", "exp_avg", "exp_avg_sq")
-            if f"{key}.{name}" in moments
-        }
-        if found:
-            learner.optimizer.state[parameter] = found
-
-
-def _read_progress(folder: Path) -> tuple[Progress, dict[str, float]]:
-    record = json.loads((folder / "progress.json").read_text(encoding="utf-8"))
-    arrays = read_npz(folder / "log.npz")
-    rows = {name: values.tolist() for name, values in arrays.items()}
-    heldout = None
-    if record["validated"]:
-        heldout = pd.DataFrame(read_npz(folder / "heldout.npz"))
-    return Progress(record["updates"], record["seconds"], rows, heldout), record["scaler"]
+# What allocators without an error class of their own say: torch's on the CPU, CUDA's and NCCL's.
+_NO_MEMORY = (
+    "DefaultCPUAllocator",
+    "CUBLAS_STATUS_ALLOC_FAILED",
+    "CUDA error: out of memory",
+    "Failed to CUDA malloc",
+)
 
 
 @contextmanager
 def memory_for(key: str) -> Iterator[None]:
-    """Run what needs memory in proportion to the configuration `key`.
+    """Run code whose memory grows with the configuration key `key`.
 
     Raises:
         UserError: the device has too little; names the key to lower.
     """
     try:
         yield
-    except (RuntimeError, MemoryError) as error:  # OutOfMemoryError is a RuntimeError
-        if not _is_about_memory(error):
+    except (RuntimeError, MemoryError) as error:
+        known = isinstance(error, torch.OutOfMemoryError | MemoryError)
+        if not known and not any(text in str(error) for text in _NO_MEMORY):
             raise
         raise UserError(
             f"{key}: too little memory on the device; set a smaller one, or a smaller model"
@@ -428,7 +379,7 @@ def memory_for(key: str) -> Iterator[None]:
 
 @contextmanager
 def compilation_for(key: str) -> Iterator[None]:
-    """Run what torch compiles because the configuration `key` says so.
+    """Run code that torch compiles because the configuration key `key` says so.
 
     Raises:
         UserError: there is no compiler, or the model cannot be compiled.
@@ -441,24 +392,3 @@ def compilation_for(key: str) -> Iterator[None]:
             raise
         reason = str(error).strip().partition("\n")[0]
         raise UserError(f"{key}: torch cannot compile here ({reason}); set it to false") from error
-
-
-# What allocators without an error class of their own say: torch's on the CPU, CUDA's and NCCL's.
-_NO_MEMORY = (
-    "DefaultCPUAllocator",
-    "CUBLAS_STATUS_ALLOC_FAILED",
-    "CUDA error: out of memory",
-    "Failed to CUDA malloc",
-)
-
-
-def _is_about_memory(error: Exception) -> bool:
-    if isinstance(error, torch.OutOfMemoryError | MemoryError):
-        return True
-    return any(text in str(error) for text in _NO_MEMORY)
-
-
-def hours_minutes_seconds(seconds: float) -> str:
-    """Write a duration as 1:02:03."""
-    minutes, rest = divmod(round(seconds), 60)
-    return f"{minutes // 60}:{minutes % 60:02d}:{rest:02d}"

@@ -2,10 +2,12 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+import torch
 
 from lm_samples import make_vocabulary
-from sagevocab.lm.encoder import load_encoder
-from sagevocab.lm.masking import IGNORED, mask_rows, masked_per_row
+from sagevocab.lm.batches import MaskedRows, even_parts, make_batch, mask_rows, masked_per_row
+from sagevocab.lm.encoder import IGNORED, load_encoder
+from sagevocab.lm.team import Team
 from sagevocab.lm.training import generator
 
 
@@ -24,7 +26,7 @@ def test_every_row_has_the_same_number_of_targets(encoder):
     masked = mask_rows(random_rows(encoder, 50, 128), 0.15, encoder, generator(1, 0))
     assert masked_per_row(128, 0.15) == 19
     assert masked.positions.shape == masked.labels.shape == (50, 19)
-    assert masked.targets() == 50 * 19
+    assert (masked.labels != IGNORED).all()
     assert masked.present is None
     assert all(len(set(row)) == 19 for row in masked.positions.tolist())
 
@@ -88,3 +90,38 @@ def test_masks_depend_on_the_generator_alone(encoder):
     )
     assert (first.inputs == same.inputs).all()
     assert (first.inputs != other.inputs).any()
+
+
+# --- which process trains on which rows
+
+
+@pytest.mark.parametrize("rows", [1, 7, 504, 4032])
+@pytest.mark.parametrize("size", [1, 2, 5, 8])
+def test_shares_are_all_rows_once_and_even(rows, size):
+    shares = [Team(rank, size).share(rows) for rank in range(size)]
+    assert np.concatenate([np.arange(rows)[share] for share in shares]).tolist() == [*range(rows)]
+    sizes = [share.stop - share.start for share in shares]
+    assert max(sizes) - min(sizes) <= 1
+
+
+@pytest.mark.parametrize(
+    ("rows", "largest", "sizes"),
+    [(4032, 32, {32}), (807, 32, {31, 32}), (8, 4, {4}), (5, 3, {2, 3}), (3, 8, {3})],
+)
+def test_micro_batches_have_two_sizes_at_most(rows, largest, sizes):
+    parts = even_parts(rows, largest)
+    assert {part.stop - part.start for part in parts} == sizes
+    assert [row for part in parts for row in range(rows)[part]] == [*range(rows)]
+
+
+def test_a_batch_counts_the_targets_of_all_processes():
+    labels = np.arange(12).reshape(6, 2)
+    present = np.ones((6, 3), dtype=bool)
+    present[5, 2] = False
+    masked = MaskedRows(np.arange(18).reshape(6, 3), labels % 3, labels, present)
+    first, last = (make_batch(masked, Team(rank, 2), 2, torch.from_numpy) for rank in (0, 1))
+    assert first.targets == last.targets == 12
+    parts = [*first.parts, *last.parts]
+    assert torch.cat([part.inputs for part in parts]).tolist() == masked.inputs.tolist()
+    assert [part.present is None for part in parts] == [True, True, True, False]
+    assert parts[-1].present.tolist() == present[4:].tolist()
