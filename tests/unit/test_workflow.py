@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from sagevocab.errors import UserError
-from sagevocab.workflow import Run, caption_file, is_synthetic, load_config, preset_title
+from sagevocab.workflow import Run, caption_file, load_config, preset_title
 from sagevocab.workflow_report import changes, claims_run, figure_presets, reference_texts
 from sagevocab.workflow_studies import Studies
 
@@ -140,15 +140,11 @@ def test_further_pretrainings_have_curves_too() -> None:
 # --- Names
 
 
-def test_synthetic_text_is_called_so() -> None:
-    run = run_of(
-        language_settings={"tr": {"source": {"generator": "turkish", "rows": 9}}},
-        domain_settings={"quora": {"source": {"generator": "quora", "rows": 9}}},
-    )
-    assert run.titles(["en", "tr"]) == ["English", "Turkish (synthetic)"]
-    assert run.domain_title("quora") == "Quora questions (synthetic)"
-    assert {"tr", "quora", "reviews", "ner_tr"} == set(run.synthetic_names) - {"xnli_tr"}
-    assert not is_synthetic({"generator": "turkish", "path": "real.txt"})
+def test_constructed_tasks_are_known(paper) -> None:
+    constructed = {"train": {"constructed": "cola", "rows": 9}, "validation": None}
+    run = run_of(task_settings={"cola": {"source": constructed, "validation_share": 0.5}})
+    assert run.constructed_tasks == ["cola"]
+    assert paper.constructed_tasks == []
 
 
 def test_a_reading_is_named_by_what_differs_from_its_preset(paper) -> None:

@@ -54,7 +54,7 @@ rule build_report:
     input:
         claims=result("claims.json"),
         figures=run.artefacts(FIGURES, "png"),
-        tables=run.artefacts(TABLES, "md"),
+        tables=run.artefacts(TABLES, "json"),
         captions=[report_file(caption_file(name)) for name in [*FIGURES, *TABLES]],
         vocabularies=run.vocabulary_files(),
         paper=resource("paper_values.yaml"),
@@ -62,7 +62,6 @@ rule build_report:
         style=report_file("report.css"),
         behaviour=[
             report_file("report.js"),
-            report_file("graphemes.js"),
             report_file("segmentation.js"),
             report_file("playground.js"),
         ],

@@ -13,6 +13,7 @@ rule table_claims:
     output:
         tex=result("tables/table_claims.tex"),
         csv=result("tables/table_claims.csv"),
+        json=result("tables/table_claims.json"),
         md=in_report("tables/table_claims.md"),
     log:
         result("logs/table_claims.log"),
@@ -46,6 +47,7 @@ rule table_examples:
     output:
         tex=result("tables/table_examples.tex"),
         csv=result("tables/table_examples.csv"),
+        json=result("tables/table_examples.json"),
         md=in_report("tables/table_examples.md"),
     log:
         result("logs/table_examples.log"),
@@ -81,6 +83,7 @@ rule table_retokenization:
     output:
         tex=result("tables/table_retokenization.tex"),
         csv=result("tables/table_retokenization.csv"),
+        json=result("tables/table_retokenization.json"),
         md=in_report("tables/table_retokenization.md"),
     log:
         result("logs/table_retokenization.log"),
@@ -114,6 +117,7 @@ rule table_frequencies:
     output:
         tex=result("tables/table_frequencies.tex"),
         csv=result("tables/table_frequencies.csv"),
+        json=result("tables/table_frequencies.json"),
         md=in_report("tables/table_frequencies.md"),
     log:
         result("logs/table_frequencies.log"),
@@ -144,6 +148,7 @@ rule table_tokenizers:
     output:
         tex=result("tables/table_tokenizers.tex"),
         csv=result("tables/table_tokenizers.csv"),
+        json=result("tables/table_tokenizers.json"),
         md=in_report("tables/table_tokenizers.md"),
     log:
         result("logs/table_tokenizers.log"),
@@ -170,6 +175,7 @@ rule table_sequence:
     output:
         tex=result("tables/table_sequence.tex"),
         csv=result("tables/table_sequence.csv"),
+        json=result("tables/table_sequence.json"),
         md=in_report("tables/table_sequence.md"),
     log:
         result("logs/table_sequence.log"),
@@ -197,6 +203,7 @@ use rule table_sequence as table_ner with:
     output:
         tex=result("tables/table_ner.tex"),
         csv=result("tables/table_ner.csv"),
+        json=result("tables/table_ner.json"),
         md=in_report("tables/table_ner.md"),
     log:
         result("logs/table_ner.log"),
@@ -216,6 +223,7 @@ rule table_differences:
     output:
         tex=result("tables/table_differences.tex"),
         csv=result("tables/table_differences.csv"),
+        json=result("tables/table_differences.json"),
         md=in_report("tables/table_differences.md"),
     log:
         result("logs/table_differences.log"),
@@ -249,6 +257,7 @@ rule table_learning_curves:
     output:
         tex=result("tables/table_learning_curves.tex"),
         csv=result("tables/table_learning_curves.csv"),
+        json=result("tables/table_learning_curves.json"),
         md=in_report("tables/table_learning_curves.md"),
     log:
         result("logs/table_learning_curves.log"),
@@ -282,6 +291,7 @@ rule table_costs:
     output:
         tex=result("tables/table_costs.tex"),
         csv=result("tables/table_costs.csv"),
+        json=result("tables/table_costs.json"),
         md=in_report("tables/table_costs.md"),
     log:
         result("logs/table_costs.log"),
@@ -311,6 +321,7 @@ rule table_hyperparameters_vocabulary:
     output:
         tex=result("tables/table_hyperparameters_vocabulary.tex"),
         csv=result("tables/table_hyperparameters_vocabulary.csv"),
+        json=result("tables/table_hyperparameters_vocabulary.json"),
         md=in_report("tables/table_hyperparameters_vocabulary.md"),
     log:
         result("logs/table_hyperparameters_vocabulary.log"),
@@ -336,6 +347,7 @@ use rule table_hyperparameters_vocabulary as table_hyperparameters_pretraining w
     output:
         tex=result("tables/table_hyperparameters_pretraining.tex"),
         csv=result("tables/table_hyperparameters_pretraining.csv"),
+        json=result("tables/table_hyperparameters_pretraining.json"),
         md=in_report("tables/table_hyperparameters_pretraining.md"),
     log:
         result("logs/table_hyperparameters_pretraining.log"),
@@ -350,6 +362,7 @@ use rule table_hyperparameters_vocabulary as table_hyperparameters_finetuning wi
     output:
         tex=result("tables/table_hyperparameters_finetuning.tex"),
         csv=result("tables/table_hyperparameters_finetuning.csv"),
+        json=result("tables/table_hyperparameters_finetuning.json"),
         md=in_report("tables/table_hyperparameters_finetuning.md"),
     log:
         result("logs/table_hyperparameters_finetuning.log"),
@@ -370,6 +383,7 @@ rule table_readings:
     output:
         tex=result("tables/table_readings.tex"),
         csv=result("tables/table_readings.csv"),
+        json=result("tables/table_readings.json"),
         md=in_report("tables/table_readings.md"),
     log:
         result("logs/table_readings.log"),
@@ -393,6 +407,7 @@ rule table_readings_claims:
     output:
         tex=result("tables/table_readings_claims.tex"),
         csv=result("tables/table_readings_claims.csv"),
+        json=result("tables/table_readings_claims.json"),
         md=in_report("tables/table_readings_claims.md"),
     log:
         result("logs/table_readings_claims.log"),
@@ -416,6 +431,7 @@ rule table_stability:
     output:
         tex=result("tables/table_stability.tex"),
         csv=result("tables/table_stability.csv"),
+        json=result("tables/table_stability.json"),
         md=in_report("tables/table_stability.md"),
     log:
         result("logs/table_stability.log"),
@@ -438,6 +454,7 @@ rule table_sensitivity:
     output:
         tex=result("tables/table_sensitivity.tex"),
         csv=result("tables/table_sensitivity.csv"),
+        json=result("tables/table_sensitivity.json"),
         md=in_report("tables/table_sensitivity.md"),
     log:
         result("logs/table_sensitivity.log"),

@@ -1,7 +1,8 @@
-"""What the workflow's rules ask of a run: its names, sources, paths, targets, labels and captions.
+"""What the workflow's rules ask of a run: its configuration, files, tokenizers, models and targets.
 
 A `Run` is built from a checked configuration. It imports nothing heavy and no Snakemake, so a dry
-run stays fast and every answer can be tested. The builds of the studies are in `workflow_studies`.
+run stays fast and every answer can be tested. Its texts and tasks are in `workflow_texts`, the
+builds of the studies in `workflow_studies`, what the report says of it in `workflow_report`.
 """
 
 from __future__ import annotations
@@ -15,13 +16,12 @@ from typing import Any
 
 import yaml
 
-from sagevocab.config import check_config, missing_files
-from sagevocab.data.sources import load_catalogue, local_files, resolve_source
+from sagevocab.config import check_config
 from sagevocab.errors import UserError
 from sagevocab.lm.settings import FREE
+from sagevocab.vocab.external import check_external
 from sagevocab.vocab.presets import DEFAULT_PRESET, overrides, reading_settings
-
-Stanza = dict[str, Any]
+from sagevocab.workflow_texts import Stanza, Texts
 
 # The tokenizers that the paper's figures and tables compare, in their order.
 PAPER_TOKENIZERS = ("bpe", "sage", "sage_released")
@@ -29,9 +29,10 @@ PAPER_TOKENIZERS = ("bpe", "sage", "sage_released")
 PAPER_DOMAINS = ("quora", "legal", "reviews")
 # What `count_pieces` writes as tables, and what statistics are computed from.
 COUNTS = ("frequencies.parquet", "fertility.parquet", "neighbours.parquet", "lines.parquet")
-FORMATS = {"figure": ("pdf", "png"), "table": ("tex", "csv", "md")}
-# Section of the configuration -> folder of what a retrieve rule makes of its sources.
-RETRIEVED = {"language_settings": "corpora", "domain_settings": "domains", "task_settings": "tasks"}
+FORMATS = {"figure": ("pdf", "png"), "table": ("tex", "csv", "json", "md")}
+
+# The loader in C is ten times as fast, and every job of a cluster reads the configuration.
+_YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def load_config(
@@ -56,10 +57,6 @@ def load_config(
     _merge(config, given)
     check_config(config)
     return config
-
-
-# The loader in C is ten times as fast, and every job of a cluster reads the configuration.
-_YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 def _read_config(path: Path) -> dict[str, Any]:
@@ -96,83 +93,22 @@ def caption_file(target: str) -> str:
 
 
 @dataclass(frozen=True)
-class Run:
-    """One run of the workflow.
-
-    config: a checked configuration (`sagevocab.config.check_config`).
-    catalogue: name of a data set -> its entry in workflow/resources/datasets.yaml.
+class Run(Texts):
+    """One run of the workflow, as its checked configuration describes it.
 
     Raises:
-        UserError: when it is built, for a source that does not exist; not hours later, when the
-            rule that reads it is reached.
+        UserError: when it is built, for a source or an external tokenizer that can't be used.
     """
 
-    config: dict[str, Any]
-    catalogue: dict[str, Stanza]
-
-    @classmethod
-    def of(cls, config: dict[str, Any], resources: Path) -> Run:
-        """Return the run of a checked configuration; resources: the folder of datasets.yaml."""
-        return cls(config, load_catalogue(resources / "datasets.yaml"))
-
     def __post_init__(self) -> None:
-        """Resolve every source once."""
-        for name in self.languages:
-            self.source("language_settings", name)
-        for name in self.domains:
-            self.source("domain_settings", name)
-        for name in self.model_tasks:
-            for split in self.task_origins(name):
-                self.source("task_settings", name, split)
+        """Resolve every source and look at every external tokenizer once."""
+        super().__post_init__()
+        for name in self.of_method("external"):
+            for language in self.languages:
+                key = f"config key tokenizer_settings.{name}.path"
+                check_external(self.external_path(language, name), key)
 
-    # --- Paths
-
-    @property
-    def name(self) -> str:
-        """Name of the run and of its folder."""
-        return self.config["run"]
-
-    def result(self, path: str) -> str:
-        """Return the path of an artefact of this run."""
-        return f"results/{self.name}/{path}"
-
-    def state(self, path: str) -> str:
-        """Return the folder for a job's resumable progress.
-
-        It is none of the job's outputs, because a failure deletes those.
-        """
-        return self.result(f".state/{path}")
-
-    def artefacts(self, names: Iterable[str], *formats: str) -> list[str]:
-        """Return the files of figures and tables, given by target name; by default every format."""
-        kinds = [(name, name.partition("_")[0]) for name in names]
-        return [
-            self.result(f"{kind}s/{name}.{form}")
-            for name, kind in kinds
-            for form in formats or FORMATS[kind]
-        ]
-
-    # --- Languages, domains, tokenizers and tasks
-
-    @property
-    def seed(self) -> int:
-        """The run's seed."""
-        return self.config["seed"]
-
-    @property
-    def languages(self) -> list[str]:
-        """Names of the languages."""
-        return self.config["languages"]
-
-    @cached_property
-    def domains(self) -> list[str]:
-        """Names of the domain texts in a language of the run."""
-        return [n for n in self.config["domains"] if self.domain(n)["language"] in self.languages]
-
-    @cached_property
-    def tasks(self) -> list[str]:
-        """Names of the evaluation tasks in a language of the run."""
-        return [n for n in self.config["tasks"] if self.task(n)["language"] in self.languages]
+    # --- Tokenizers and models
 
     @property
     def tokenizers(self) -> list[str]:
@@ -180,48 +116,14 @@ class Run:
         return self.config["tokenizers"]
 
     @property
-    def models(self) -> list[str]:
-        """Names of the tokenizers that language models are trained with."""
-        return self.config["lm"]["tokenizers"] if self.config["lm"]["enabled"] else []
-
-    @property
     def readings(self) -> list[str]:
         """Names of the readings of the loss that the studies compare."""
         studies = self.config["studies"]
         return studies["readings"] if studies["enabled"] else []
 
-    @property
-    def model_tasks(self) -> list[str]:
-        """The tasks, if there are models to evaluate on them."""
-        return self.tasks if self.models else []
-
-    def language(self, name: str) -> Stanza:
-        """Return the stanza of a language."""
-        return self.config["language_settings"][name]
-
-    def domain(self, name: str) -> Stanza:
-        """Return the stanza of a domain text."""
-        return self.config["domain_settings"][name]
-
-    def task(self, name: str) -> Stanza:
-        """Return the stanza of an evaluation task."""
-        return self.config["task_settings"][name]
-
     def tokenizer(self, name: str) -> Stanza:
         """Return the stanza of a tokenizer."""
         return self.config["tokenizer_settings"][name]
-
-    def corpora_of(self, language: str) -> list[str]:
-        """Return the texts that a language's tokenizers are measured on: `train`, then domains."""
-        return ["train", *(n for n in self.domains if self.domain(n)["language"] == language)]
-
-    def tasks_of(self, language: str) -> list[str]:
-        """Return the evaluation tasks in a language."""
-        return [name for name in self.tasks if self.task(name)["language"] == language]
-
-    def tasks_of_kind(self, kind: str) -> list[str]:
-        """Return the evaluation tasks of a kind: `sequence` or `tokens`."""
-        return [name for name in self.tasks if self.task(name)["kind"] == kind]
 
     def of_method(self, *methods: str) -> list[str]:
         """Return the tokenizers that are built by one of `methods`."""
@@ -276,59 +178,6 @@ class Run:
         """Languages with a list of segmented words."""
         return [name for name in self.languages if self.language(name).get("morphology")]
 
-    @cached_property
-    def curve_languages(self) -> list[str]:
-        """Languages with learning curves: where a model is asked about held-out lines."""
-        asked = self.models and self.config["lm"]["pretrain"]["heldout_lines"]
-        return [name for name in self.languages if asked and self.language(name)["heldout_lines"]]
-
-    # --- Sources
-
-    def source(self, section: str, name: str, split: str | None = None) -> Stanza:
-        """Return where a corpus, a domain text or a task's split comes from, in one dict.
-
-        Raises:
-            UserError: the configuration names no such source, or a local file that is not there.
-        """
-        stanza, key = self.config[section][name]["source"], f"{section}.{name}.source"
-        if split is not None:
-            stanza, key = stanza[split], f"{key}.{split}"
-        try:
-            resolved = resolve_source(stanza, self.catalogue, key=key, split=split)
-        except UserError as error:
-            raise UserError(f"config key {error}") from error
-        if resolved["kind"] == "path" and (missing := missing_files(resolved["name"])):
-            raise UserError(f"config key {key}.path: there is no file {missing[0]!r}")
-        return resolved
-
-    def source_form(self, section: str, name: str, split: str | None = None) -> Stanza:
-        """Return what reading a source depends on."""
-        resolved = self.source(section, name, split)
-        return {key: resolved[key] for key in ("key", "kind", "format", "column", "sentences")}
-
-    def source_files(self, section: str, name: str, split: str | None = None) -> list[str]:
-        """Return the local files of a source, or what was retrieved: the data, its description."""
-        source = self.source(section, name, split)
-        if source["kind"] == "path":
-            return local_files(source["name"])
-        retrieved = self._retrieved(section, name, split)
-        return [retrieved, f"{retrieved}.source.json"]
-
-    def _retrieved(self, section: str, name: str, split: str | None = None) -> str:
-        path = f"retrieved/{RETRIEVED[section]}/{name}"
-        return self.result(path if split is None else f"{path}/{split}")
-
-    def morpheme_source(self, language: str) -> Stanza:
-        """Return where a language's list of segmented words comes from, and its format."""
-        key = f"language_settings.{language}.morphology"
-        return resolve_source(self.language(language)["morphology"], self.catalogue, key=key)
-
-    def morpheme_list(self, language: str) -> str:
-        """Return the list of segmented words: a local file, or what was retrieved."""
-        source = self.morpheme_source(language)
-        retrieved = self.result(f"retrieved/morphemes/{language}")
-        return source["name"] if source["kind"] == "path" else retrieved
-
     def morpheme_lists(self) -> list[Stanza]:
         """Return path and format of every language's list of segmented words."""
         return [
@@ -336,93 +185,11 @@ class Run:
             for name in self.morpheme_languages
         ]
 
-    def is_dump(self, section: str, name: str) -> bool:
-        """Return whether a source may be a dump, whose extraction is worth many cores."""
-        return self.source(section, name)["format"] == "mediawiki"
-
-    def corpus_lines(self, language: str, corpus: str) -> str:
-        """Return the lines of a text that tokenizers are measured on."""
-        path = f"{language}.txt.zst" if corpus == "train" else f"domains/{corpus}.txt.zst"
-        return self.result(f"corpus/{path}")
-
-    def descriptions(self, languages: Iterable[str]) -> list[str]:
-        """Return the descriptions beside retrieved corpora; a local file has none."""
-        return [
-            f"{self._retrieved('language_settings', name)}.source.json"
-            for name in languages
-            if not self.language(name)["source"].get("path")
-        ]
-
-    def task_origin(self, task: str, split: str) -> str:
-        """Return the source of a split: its own, or the training rows that it is a share of."""
-        return "train" if self.task(task).get("validation_share") else split
-
-    def task_origins(self, task: str) -> list[str]:
-        """Return the splits of a task that the run needs as sources."""
-        return sorted({self.task_origin(task, split) for split in ("train", "validation")})
-
-    def task_files(self, task: str, split: str) -> list[str]:
-        """Return the input files of a split of a task."""
-        return self.source_files("task_settings", task, self.task_origin(task, split))
-
-    def task_splits(self, task: str) -> dict[str, tuple[Stanza, Stanza | None]]:
-        """Return of both splits of a task what reading its source depends on, and its rows."""
-        return {
-            split: (
-                self.source_form("task_settings", task, self.task_origin(task, split)),
-                self.task_part(task, split),
-            )
-            for split in ("train", "validation")
-        }
-
-    def task_part(self, task: str, split: str) -> Stanza | None:
-        """Return which rows of its source a split takes; None for all."""
-        stanza = self.task(task)
-        most, shared = stanza.get(f"max_{split}"), stanza.get("validation_share")
-        if not (most or shared):
-            return None
-        edges = {"train": (0.0, 1 - (shared or 0)), "validation": (1 - (shared or 1), 1.0)}
-        return {"share": edges[split], "most": most, "seed": self.seed}
-
-    # --- What texts, tokenizers and tasks are called
-
-    def is_constructed(self, task: str) -> bool:
-        """Return whether a task's examples are constructed from text, in place of a real set."""
-        return any(
-            self.source("task_settings", task, split)["kind"] == "constructed"
-            for split in self.task_origins(task)
-        )
-
-    @property
-    def constructed_tasks(self) -> list[str]:
-        """Tasks that models are scored on whose examples are constructed."""
-        return list(filter(self.is_constructed, self.model_tasks))
-
-    def titles(self, languages: Iterable[str]) -> list[str]:
-        """Return the names of languages as panels and rows show them."""
-        return [self.language(name)["name"] for name in languages]
-
-    def domain_title(self, name: str) -> str:
-        """Return the name of a domain text as a panel shows it."""
-        title = self.domain(name)["name"]
-        return title[:1].upper() + title[1:]
-
-    def measured_texts(self) -> list[list[str]]:
-        """Return the texts that tokenizers are measured on, as pairs of language and text."""
-        return [
-            [title, "Training corpus" if corpus == "train" else self.domain_title(corpus)]
-            for title, lang in zip(self.titles(self.languages), self.languages, strict=True)
-            for corpus in self.corpora_of(lang)
-        ]
-
     @cached_property
-    def names(self) -> dict[str, str]:
-        """What languages, domains and tasks are called, by their names in the configuration."""
-        return {
-            **{name: self.language(name)["name"] for name in self.languages},
-            **{name: self.domain(name)["name"] for name in self.domains},
-            **{name: self.task(name).get("label", name) for name in self.tasks},
-        }
+    def curve_languages(self) -> list[str]:
+        """Languages with learning curves: where a model is asked about held-out lines."""
+        asked = self.models and self.config["lm"]["pretrain"]["heldout_lines"]
+        return [name for name in self.languages if asked and self.language(name)["heldout_lines"]]
 
     def labels(self, tokenizers: Iterable[str]) -> list[str]:
         """Return the names of tokenizers in figures and tables."""
@@ -437,37 +204,6 @@ class Run:
         """Return the readings of the SaGe tokenizers among some, by label."""
         presets = zip(self.labels(tokenizers), map(self.preset, tokenizers), strict=True)
         return {label: preset for label, preset in presets if preset}
-
-    def text_title(self, source: Stanza) -> str:
-        """Return what a text is: as configured or catalogued, else the names of its files."""
-        names = " and ".join(Path(file).name for file in local_files(source["name"]))
-        return source.get("title") or names
-
-    def text_sources(self, languages: Iterable[str]) -> list[Stanza]:
-        """Return of training corpora what the text is, and its licence."""
-        sources = [self.source("language_settings", name) for name in languages]
-        return [
-            {
-                "kind": source["kind"],
-                "title": self.text_title(source),
-                "licence": source.get("licence"),
-            }
-            for source in sources
-        ]
-
-    def task_columns(self, tasks: Iterable[str]) -> list[Stanza]:
-        """Return tasks as columns or rows of a score table, with what their rows are cut to."""
-        cuts = ("max_train", "max_validation", "validation_share")
-        return [
-            {
-                "name": name,
-                "label": stanza.get("label", name),
-                "metric": stanza["metric"],
-                "constructed": self.is_constructed(name),
-                **{key: stanza.get(key) for key in cuts},
-            }
-            for name, stanza in ((name, self.task(name)) for name in tasks)
-        ]
 
     # --- What decides a vocabulary, and what its model card says
 
@@ -537,7 +273,7 @@ class Run:
         return self.tokenizer(tokenizer)["path"].replace("{lang}", language)
 
     def external_files(self, language: str, tokenizer: str) -> list[str]:
-        """Return the files of an external tokenizer; if there are none, its job says so."""
+        """Return the files of an external tokenizer."""
         path = Path(self.external_path(language, tokenizer))
         files = sorted(path.iterdir()) if path.is_dir() else [path]
         return [str(file) for file in files if file.is_file()]
@@ -649,7 +385,16 @@ class Run:
         replay = self.config["lm"]["pretrain"]["replay"]
         return [replay.format(lang=language, tok=tokenizer)] if replay else []
 
-    # --- Figures and tables of the run, by target name
+    # --- Figures and tables
+
+    def artefacts(self, names: Iterable[str], *formats: str) -> list[str]:
+        """Return the files of figures and tables, given by target name; by default every format."""
+        kinds = [(name, name.partition("_")[0]) for name in names]
+        return [
+            self.result(f"{kind}s/{name}.{form}")
+            for name, kind in kinds
+            for form in formats or FORMATS[kind]
+        ]
 
     @cached_property
     def intrinsic_figures(self) -> list[str]:

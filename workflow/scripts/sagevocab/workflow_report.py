@@ -7,7 +7,8 @@ from typing import Any
 
 from sagevocab.config import changed_settings
 from sagevocab.data.sources import local_files
-from sagevocab.workflow import Run, Stanza
+from sagevocab.workflow import Run
+from sagevocab.workflow_texts import Stanza
 
 
 def report_run(run: Run) -> Stanza:

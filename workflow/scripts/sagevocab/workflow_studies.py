@@ -13,7 +13,8 @@ from functools import cached_property
 from typing import Any
 
 from sagevocab.vocab.presets import overrides, reading_settings
-from sagevocab.workflow import COUNTS, Run, Stanza, preset_title
+from sagevocab.workflow import COUNTS, Run, preset_title
+from sagevocab.workflow_texts import Stanza
 
 
 @dataclass(frozen=True)

@@ -1,0 +1,283 @@
+"""The texts and tasks of a run: which there are, where they come from and what they are called."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any, Self
+
+from sagevocab.config import missing_files
+from sagevocab.data.sources import load_catalogue, local_files, resolve_source
+from sagevocab.errors import UserError
+
+Stanza = dict[str, Any]
+
+# Section of the configuration -> folder of what a retrieve rule makes of its sources.
+RETRIEVED = {"language_settings": "corpora", "domain_settings": "domains", "task_settings": "tasks"}
+
+
+@dataclass(frozen=True)
+class Texts:
+    """What a run is made from.
+
+    config: a checked configuration (`sagevocab.config.check_config`).
+    catalogue: name of a data set -> its entry in workflow/resources/datasets.yaml.
+
+    Raises:
+        UserError: when it is built, for a source that does not exist; not hours later, when the
+            rule that reads it is reached.
+    """
+
+    config: dict[str, Any]
+    catalogue: dict[str, Stanza]
+
+    @classmethod
+    def of(cls, config: dict[str, Any], resources: Path) -> Self:
+        """Return the run of a checked configuration; resources: the folder of datasets.yaml."""
+        return cls(config, load_catalogue(resources / "datasets.yaml"))
+
+    def __post_init__(self) -> None:
+        """Resolve every source once."""
+        for name in self.languages:
+            self.source("language_settings", name)
+        for name in self.domains:
+            self.source("domain_settings", name)
+        for name in self.model_tasks:
+            for split in self.task_origins(name):
+                self.source("task_settings", name, split)
+
+    @property
+    def name(self) -> str:
+        """Name of the run and of its folder."""
+        return self.config["run"]
+
+    @property
+    def seed(self) -> int:
+        """The run's seed."""
+        return self.config["seed"]
+
+    def result(self, path: str) -> str:
+        """Return the path of an artefact of this run."""
+        return f"results/{self.name}/{path}"
+
+    def state(self, path: str) -> str:
+        """Return the folder for a job's resumable progress.
+
+        It is none of the job's outputs, because a failure deletes those.
+        """
+        return self.result(f".state/{path}")
+
+    # --- Languages, domains and tasks
+
+    @property
+    def languages(self) -> list[str]:
+        """Names of the languages."""
+        return self.config["languages"]
+
+    @cached_property
+    def domains(self) -> list[str]:
+        """Names of the domain texts in a language of the run."""
+        return [n for n in self.config["domains"] if self.domain(n)["language"] in self.languages]
+
+    @cached_property
+    def tasks(self) -> list[str]:
+        """Names of the evaluation tasks in a language of the run."""
+        return [n for n in self.config["tasks"] if self.task(n)["language"] in self.languages]
+
+    @property
+    def models(self) -> list[str]:
+        """Names of the tokenizers that language models are trained with."""
+        return self.config["lm"]["tokenizers"] if self.config["lm"]["enabled"] else []
+
+    @property
+    def model_tasks(self) -> list[str]:
+        """The tasks, if there are models to evaluate on them."""
+        return self.tasks if self.models else []
+
+    def language(self, name: str) -> Stanza:
+        """Return the stanza of a language."""
+        return self.config["language_settings"][name]
+
+    def domain(self, name: str) -> Stanza:
+        """Return the stanza of a domain text."""
+        return self.config["domain_settings"][name]
+
+    def task(self, name: str) -> Stanza:
+        """Return the stanza of an evaluation task."""
+        return self.config["task_settings"][name]
+
+    def corpora_of(self, language: str) -> list[str]:
+        """Return the texts that a language's tokenizers are measured on: `train`, then domains."""
+        return ["train", *(n for n in self.domains if self.domain(n)["language"] == language)]
+
+    def tasks_of_kind(self, kind: str) -> list[str]:
+        """Return the evaluation tasks of a kind: `sequence` or `tokens`."""
+        return [name for name in self.tasks if self.task(name)["kind"] == kind]
+
+    # --- Sources
+
+    def source(self, section: str, name: str, split: str | None = None) -> Stanza:
+        """Return where a corpus, a domain text or a task's split comes from, in one dict.
+
+        Raises:
+            UserError: the configuration names no such source, or a local file that is not there.
+        """
+        stanza, key = self.config[section][name]["source"], f"{section}.{name}.source"
+        if split is not None:
+            stanza, key = stanza[split], f"{key}.{split}"
+        try:
+            resolved = resolve_source(stanza, self.catalogue, key=key, split=split)
+        except UserError as error:
+            raise UserError(f"config key {error}") from error
+        if resolved["kind"] == "path" and (missing := missing_files(resolved["name"])):
+            raise UserError(f"config key {key}.path: there is no file {missing[0]!r}")
+        return resolved
+
+    def source_form(self, section: str, name: str, split: str | None = None) -> Stanza:
+        """Return what reading a source depends on."""
+        resolved = self.source(section, name, split)
+        return {key: resolved[key] for key in ("key", "kind", "format", "column", "sentences")}
+
+    def source_files(self, section: str, name: str, split: str | None = None) -> list[str]:
+        """Return the local files of a source, or what was retrieved: the data, its description."""
+        source = self.source(section, name, split)
+        if source["kind"] == "path":
+            return local_files(source["name"])
+        retrieved = self._retrieved(section, name, split)
+        return [retrieved, f"{retrieved}.source.json"]
+
+    def _retrieved(self, section: str, name: str, split: str | None = None) -> str:
+        path = f"retrieved/{RETRIEVED[section]}/{name}"
+        return self.result(path if split is None else f"{path}/{split}")
+
+    def morpheme_source(self, language: str) -> Stanza:
+        """Return where a language's list of segmented words comes from, and its format."""
+        key = f"language_settings.{language}.morphology"
+        return resolve_source(self.language(language)["morphology"], self.catalogue, key=key)
+
+    def morpheme_list(self, language: str) -> str:
+        """Return the list of segmented words: a local file, or what was retrieved."""
+        source = self.morpheme_source(language)
+        retrieved = self.result(f"retrieved/morphemes/{language}")
+        return source["name"] if source["kind"] == "path" else retrieved
+
+    def is_dump(self, section: str, name: str) -> bool:
+        """Return whether a source may be a dump, whose extraction is worth many cores."""
+        return self.source(section, name)["format"] == "mediawiki"
+
+    def corpus_lines(self, language: str, corpus: str) -> str:
+        """Return the lines of a text that tokenizers are measured on."""
+        path = f"{language}.txt.zst" if corpus == "train" else f"domains/{corpus}.txt.zst"
+        return self.result(f"corpus/{path}")
+
+    def descriptions(self, languages: Iterable[str]) -> list[str]:
+        """Return the descriptions beside retrieved corpora; a local file has none."""
+        return [
+            f"{self._retrieved('language_settings', name)}.source.json"
+            for name in languages
+            if not self.language(name)["source"].get("path")
+        ]
+
+    def task_origin(self, task: str, split: str) -> str:
+        """Return the source of a split: its own, or the training rows that it is a share of."""
+        return "train" if self.task(task).get("validation_share") else split
+
+    def task_origins(self, task: str) -> list[str]:
+        """Return the splits of a task that the run needs as sources."""
+        return sorted({self.task_origin(task, split) for split in ("train", "validation")})
+
+    def task_files(self, task: str, split: str) -> list[str]:
+        """Return the input files of a split of a task."""
+        return self.source_files("task_settings", task, self.task_origin(task, split))
+
+    def task_splits(self, task: str) -> dict[str, tuple[Stanza, Stanza | None]]:
+        """Return of both splits of a task what reading its source depends on, and its rows."""
+        return {
+            split: (
+                self.source_form("task_settings", task, self.task_origin(task, split)),
+                self.task_part(task, split),
+            )
+            for split in ("train", "validation")
+        }
+
+    def task_part(self, task: str, split: str) -> Stanza | None:
+        """Return which rows of its source a split takes; None for all."""
+        stanza = self.task(task)
+        most, shared = stanza.get(f"max_{split}"), stanza.get("validation_share")
+        if not (most or shared):
+            return None
+        edges = {"train": (0.0, 1 - (shared or 0)), "validation": (1 - (shared or 1), 1.0)}
+        return {"share": edges[split], "most": most, "seed": self.seed}
+
+    # --- Names
+
+    def is_constructed(self, task: str) -> bool:
+        """Return whether a task's examples are constructed from text, in place of a real set."""
+        return any(
+            self.source("task_settings", task, split)["kind"] == "constructed"
+            for split in self.task_origins(task)
+        )
+
+    @property
+    def constructed_tasks(self) -> list[str]:
+        """Tasks that models are scored on whose examples are constructed."""
+        return list(filter(self.is_constructed, self.model_tasks))
+
+    def titles(self, languages: Iterable[str]) -> list[str]:
+        """Return the names of languages as panels and rows show them."""
+        return [self.language(name)["name"] for name in languages]
+
+    def domain_title(self, name: str) -> str:
+        """Return the name of a domain text as a panel shows it."""
+        title = self.domain(name)["name"]
+        return title[:1].upper() + title[1:]
+
+    def measured_texts(self) -> list[list[str]]:
+        """Return the texts that tokenizers are measured on, as pairs of language and text."""
+        return [
+            [title, "Training corpus" if corpus == "train" else self.domain_title(corpus)]
+            for title, lang in zip(self.titles(self.languages), self.languages, strict=True)
+            for corpus in self.corpora_of(lang)
+        ]
+
+    @cached_property
+    def names(self) -> dict[str, str]:
+        """What languages, domains and tasks are called, by their names in the configuration."""
+        return {
+            **{name: self.language(name)["name"] for name in self.languages},
+            **{name: self.domain(name)["name"] for name in self.domains},
+            **{name: self.task(name).get("label", name) for name in self.tasks},
+        }
+
+    def text_title(self, source: Stanza) -> str:
+        """Return what a text is: as configured or catalogued, else the names of its files."""
+        names = " and ".join(Path(file).name for file in local_files(source["name"]))
+        return source.get("title") or names
+
+    def text_sources(self, languages: Iterable[str]) -> list[Stanza]:
+        """Return of training corpora what the text is, and its licence."""
+        sources = [self.source("language_settings", name) for name in languages]
+        return [
+            {
+                "kind": source["kind"],
+                "title": self.text_title(source),
+                "licence": source.get("licence"),
+            }
+            for source in sources
+        ]
+
+    def task_columns(self, tasks: Iterable[str]) -> list[Stanza]:
+        """Return tasks as columns or rows of a score table, with what their rows are cut to."""
+        cuts = ("max_train", "max_validation", "validation_share")
+        return [
+            {
+                "name": name,
+                "label": stanza.get("label", name),
+                "metric": stanza["metric"],
+                "constructed": self.is_constructed(name),
+                **{key: stanza.get(key) for key in cuts},
+            }
+            for name, stanza in ((name, self.task(name)) for name in tasks)
+        ]
