@@ -174,6 +174,6 @@ rule figure_tokenizers:
         texts=measured_texts(),
         labels=labels_of(ALL_TOKENIZERS),
         presets=presets_of(ALL_TOKENIZERS),
-        code=library_digest("paper.figures_tokenizers"),
+        code=library_digest("paper.tokenizers"),
     script:
         "../scripts/figure_tokenizers.py"

@@ -62,7 +62,7 @@ rule figure_learning_curves:
         labels=labels_of(ALL_TOKENIZERS),
         baseline=curve_baseline(),
         seed=config["seed"],
-        code=library_digest("paper.figures_learning"),
+        code=library_digest("paper.learning_curves"),
     script:
         "../scripts/figure_learning_curves.py"
 
@@ -99,6 +99,6 @@ rule table_learning_curves:
         baseline=curve_baseline(),
         pretrain=config["lm"]["pretrain"],
         seed=config["seed"],
-        code=library_digest("paper.tables_learning"),
+        code=library_digest("paper.learning_curves"),
     script:
         "../scripts/table_learning_curves.py"

@@ -161,7 +161,7 @@ rule table_tokenizers:
         listed=language_titles(MORPHEME_LANGUAGES),
         labels=labels_of(ALL_TOKENIZERS),
         presets=presets_of(ALL_TOKENIZERS),
-        code=library_digest("paper.tables_tokenizers"),
+        code=library_digest("paper.tokenizers"),
     script:
         "../scripts/table_tokenizers.py"
 
@@ -205,6 +205,6 @@ rule table_costs:
         presets=presets_of(PAPER_TOKENIZERS),
         budget=model_budget() if LM_TOKENIZERS else None,
         tasks=task_columns(TASKS),
-        code=library_digest("paper.tables_costs"),
+        code=library_digest("paper.tables"),
     script:
         "../scripts/table_costs.py"

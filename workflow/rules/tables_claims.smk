@@ -35,6 +35,6 @@ rule table_claims:
         labels=labels_of(tokenizers_of_method("sage")),
         presets=presets_of(tokenizers_of_method("sage")),
         pretrain=config["lm"]["pretrain"] if LM_TOKENIZERS else None,
-        code=library_digest("paper.tables_claims"),
+        code=library_digest("paper.claims"),
     script:
         "../scripts/table_claims.py"

@@ -35,7 +35,7 @@ rule table_hyperparameters_vocabulary:
             "tokenizer_settings": sage_settings(),
             "seed": config["seed"],
         },
-        code=library_digest("paper.tables_settings"),
+        code=library_digest("paper.tables"),
     script:
         "../scripts/table_hyperparameters_vocabulary.py"
 
@@ -64,7 +64,7 @@ rule table_hyperparameters_pretraining:
         runtime=30,
     params:
         settings={"lm": {"pretrain": config["lm"]["pretrain"]}},
-        code=library_digest("paper.tables_settings"),
+        code=library_digest("paper.tables"),
     script:
         "../scripts/table_hyperparameters_pretraining.py"
 
@@ -95,6 +95,6 @@ rule table_hyperparameters_finetuning:
         settings={"lm": {"finetune": config["lm"]["finetune"]}},
         budget=model_budget(),
         tasks=task_columns(TASKS),
-        code=library_digest("paper.tables_settings"),
+        code=library_digest("paper.tables"),
     script:
         "../scripts/table_hyperparameters_finetuning.py"

@@ -16,16 +16,15 @@ from typing import Any
 import pandas as pd
 
 from sagevocab.analysis import counts
-from sagevocab.analysis.line_totals import LineTotals
-from sagevocab.analysis.rankings import read_rankings
-from sagevocab.paper.learning_curves import Curve, read_curve
-from sagevocab.paper.score_intervals import TaskScores, read_scores, task_scores
+from sagevocab.analysis.counts import LineTotals
+from sagevocab.analysis.scores import TaskScores, read_scores, task_scores
+from sagevocab.analysis.vocabulary import read_rankings
+from sagevocab.paper.curves import Curve, read_curve
 from sagevocab.paper.verdicts import NotMeasurableError
 from sagevocab.vocab.pieces import read_pieces
 from sagevocab.vocab.segment import GreedySegmenter
 from sagevocab.vocab.words import WordCorpus
 
-BASELINE = "bpe"
 TRAIN = "train"
 
 

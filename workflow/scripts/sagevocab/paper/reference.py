@@ -18,10 +18,10 @@ import pyarrow.parquet
 import yaml
 
 from sagevocab.errors import UserError
-from sagevocab.paper.budgets import scope_note
 from sagevocab.paper.claims_page import count_verdicts, read_records
+from sagevocab.paper.inputs import read_paper_values
+from sagevocab.paper.notes import scope_note
 from sagevocab.paper.report import differences, show_setting, tokenizer_title
-from sagevocab.paper.tables import read_paper_values
 from sagevocab.provenance import git_commit, package_versions
 from sagevocab.state import atomic_folder, file_digest, write_text
 

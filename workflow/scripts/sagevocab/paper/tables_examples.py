@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -17,15 +16,14 @@ from sagevocab.analysis.examples import (
     segment_sentence,
 )
 from sagevocab.data.corpus import read_lines
-from sagevocab.errors import UserError
-from sagevocab.paper.formats import NOTHING, Segmentation, write_table
+from sagevocab.paper.formats import NOTHING, Files, Segmentation, write_table
+from sagevocab.paper.inputs import require_comparison
 from sagevocab.paper.notes import presets_note, sources_note, with_notes
-from sagevocab.paper.panels import require_comparison
+from sagevocab.state import read_parquet
 from sagevocab.vocab.pieces import WORD_START, read_pieces
 from sagevocab.vocab.segment import GreedySegmenter, Segmenter
 from sagevocab.vocab.words import Normalizer
 
-Files = str | Path
 EXAMPLES = 3
 PAPER = "paper"
 _ABLATIONS_NOTE = (
@@ -62,7 +60,7 @@ def read_greedy(path: Files) -> GreedySegmenter:
 def text_notes(
     presets: Mapping[str, str],
     sources: Sequence[Mapping[str, Any]],
-    descriptions: Sequence[str | Path],
+    descriptions: Sequence[Files],
 ) -> list[str]:
     """Return what stands under a table of sentences; arguments as of the notes it is made of."""
     return [sources_note(sources, descriptions), presets_note(presets.items())]
@@ -75,9 +73,7 @@ def table_examples(
     words: WordRule,
     paper: Mapping[str, Mapping[str, Any]],
     notes: Sequence[str] = (),
-    tex: Files,
-    csv: Files,
-    md: Files,
+    **files: Files,
 ) -> None:
     """Write sentences with a piece that BPE keeps and SaGe drops, under both tokenizers.
 
@@ -98,7 +94,7 @@ def table_examples(
         "bold: the words that hold it. Below them the paper's sentences, segmented by this run "
         "and, in the rows marked (paper), as printed there."
     )
-    _write_rows(rows, with_notes(note, notes), {"tex": tex, "csv": csv, "md": md})
+    _write_rows(rows, with_notes(note, notes), files)
 
 
 def _corpus_rows(
@@ -203,9 +199,7 @@ def table_retokenization(
     words: WordRule,
     paper: Mapping[str, Mapping[str, Any]],
     notes: Sequence[str] = (),
-    tex: Files,
-    csv: Files,
-    md: Files,
+    **files: Files,
 ) -> None:
     """Write an ablation that changes a token within a target's window from outside the window.
 
@@ -225,21 +219,14 @@ def table_retokenization(
                 normalizer,
                 GreedySegmenter,
                 pieces,
-                _pruned(path),
+                read_parquet(path, ["piece"])["piece"].tolist(),
                 window,
                 max_word_chars=words.max_word_chars,
             )
             rows += _found_rows(title, label, found)
         if title in paper:
             rows += _printed_rows(title, paper[title])
-    _write_ablations(rows, with_notes(_ABLATIONS_NOTE, notes), {"tex": tex, "csv": csv, "md": md})
-
-
-def _pruned(path: Files) -> list[str]:
-    try:
-        return pd.read_parquet(path, columns=["piece"])["piece"].tolist()
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: cannot be read ({error}); delete it and run again") from error
+    _write_ablations(rows, with_notes(_ABLATIONS_NOTE, notes), files)
 
 
 @dataclass(frozen=True)

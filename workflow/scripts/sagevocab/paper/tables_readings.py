@@ -11,8 +11,15 @@ import pandas as pd
 
 from sagevocab.paper.formats import NOTHING, write_table
 from sagevocab.paper.notes import presets_note
-from sagevocab.paper.overlaps import Spread
-from sagevocab.paper.studies import FULL, QUANTITIES, SAMPLE, builds_of, spread_of, verdicts_of
+from sagevocab.paper.studies import (
+    FULL,
+    QUANTITIES,
+    SAMPLE,
+    Spread,
+    builds_of,
+    spread_of,
+    verdicts_of,
+)
 from sagevocab.paper.study_cells import HEADS, Assessments, bare, cell, require_studies
 from sagevocab.paper.verdicts import (
     NOT_MEASURABLE,

@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypedDict
 
 import numpy as np
 import pandas as pd
 
-from sagevocab.analysis.stats import holm
-from sagevocab.errors import UserError
-from sagevocab.paper.formats import MINUS, NOTHING, write_table
-from sagevocab.paper.notes import with_notes
-from sagevocab.paper.score_intervals import (
+from sagevocab.analysis.scores import (
     EXAMPLES,
     EXAMPLES_AND_SEEDS,
     RESAMPLES,
     TaskScores,
     task_scores,
 )
+from sagevocab.analysis.stats import holm
+from sagevocab.errors import UserError
+from sagevocab.paper.formats import MINUS, NOTHING, Files, write_table
+from sagevocab.paper.inputs import BASELINE
+from sagevocab.paper.notes import with_notes
 from sagevocab.paper.verdicts import SIGNIFICANT
 
-Files = str | Path
 UNITS = {
     "f1": "F1",
     "span_f1": "F1",
@@ -33,7 +32,6 @@ UNITS = {
 _PAPER_NAMES = {"bpe": "BPE", "sage": "SaGe"}
 _SIZES = ("train_examples", "examples", "truncated_examples")
 _MARK = "*"
-BASELINE = "bpe"
 
 
 class Task(TypedDict):
@@ -48,7 +46,7 @@ class Task(TypedDict):
 # --- scores
 
 
-def table_sequence(
+def table_scores(
     scores: Iterable[Mapping],
     *,
     tasks: Sequence[Task],
@@ -56,70 +54,36 @@ def table_sequence(
     paper: Mapping[str, Mapping[str, float]],
     significant: Collection[tuple[str, str]],
     notes: Sequence[str],
-    tex: Files,
-    csv: Files,
-    md: Files,
+    **files: Files,
 ) -> None:
-    """Write the scores of the sequence-level tasks, mean and spread over the seeds.
+    """Write the scores of some tasks, mean and spread over the seeds.
 
     scores: records of task, tokenizer, seed, value and majority (fractions; majority: what the
     most frequent answer scores). labels: tokenizer name -> label.
     paper: tokenizer name -> task -> value printed (a fraction). significant: pairs of tokenizer
     and task whose difference from the baseline is (see `table_differences`). notes: further
-    sentences, of the models' budget and the presets. Source: paper, Section 5.
+    sentences, of the models' budget and the presets. files: see `write_table`.
+    Source: paper, Section 5, one table for sequences and one for named entities.
     """
-    files = {"tex": tex, "csv": csv, "md": md}
-    _write_scores(scores, tasks, labels, paper, significant, notes, files)
-
-
-def table_ner(
-    scores: Iterable[Mapping],
-    *,
-    tasks: Sequence[Task],
-    labels: Mapping[str, str],
-    paper: Mapping[str, Mapping[str, float]],
-    significant: Collection[tuple[str, str]],
-    notes: Sequence[str],
-    tex: Files,
-    csv: Files,
-    md: Files,
-) -> None:
-    """Write the span F1 of named entity recognition; arguments as in `table_sequence`.
-
-    Source: paper, Section 5.
-    """
-    files = {"tex": tex, "csv": csv, "md": md}
-    _write_scores(scores, tasks, labels, paper, significant, notes, files)
-
-
-def _write_scores(
-    scores: Iterable[Mapping],
-    tasks: Sequence[Task],
-    labels: Mapping[str, str],
-    paper: Mapping[str, Mapping[str, float]],
-    significant: Collection[tuple[str, str]],
-    notes: Sequence[str],
-    files: Mapping[str, Files],
-) -> None:
     _require_scores(tasks, labels)
     data = summarise_scores(scores, tasks, labels, paper)
     pairs = zip(data["tokenizer"], data["task"], strict=True)
     data["significant"] = [pair in significant for pair in pairs]
-    ours = [[label, *_our_cells(data, name, tasks)] for name, label in labels.items()]
-    printed = [
+    rows = [[label, *_our_cells(data, name, tasks)] for name, label in labels.items()]
+    rows.append(["Most frequent answer", *_majority_cells(data, tasks)])
+    ours = len(rows)
+    rows += [
         [f"{_PAPER_NAMES[name]} (paper)", *_paper_cells(values, tasks)]
         for name, values in paper.items()
     ]
-    ours.append(["Most frequent answer", *_majority_cells(data, tasks)])
     header = [("", "", ""), *(_task_header(task) for task in tasks)]
-    shown = pd.DataFrame(ours + printed, columns=pd.MultiIndex.from_tuples(header))
+    shown = pd.DataFrame(rows, columns=pd.MultiIndex.from_tuples(header))
     note = (
         f"{_averaging(data['seeds'])}, validation set; the paper gives the mean of three runs on "
-        f"the dev set. {_meaning_of_mark(labels)}"
+        f"the dev set."
     )
-    align = "l" + "r" * len(tasks)
-    note = with_notes(note.rstrip(), [*notes, _truncation(data, tasks)])
-    write_table(shown, data, align=align, note=note, blocks=[len(ours)], **files)
+    note = with_notes(note, [_meaning_of_mark(labels), *notes, _truncation(data, tasks)])
+    write_table(shown, data, align="l" + "r" * len(tasks), note=note, blocks=[ours], **files)
 
 
 def _truncation(data: pd.DataFrame, tasks: Sequence[Task]) -> str:
@@ -135,7 +99,7 @@ def _meaning_of_mark(labels: Mapping[str, str]) -> str:
         return ""
     return (
         f"{_MARK}: differs from {labels[BASELINE]}, p < {SIGNIFICANT} by Holm over all tasks of a "
-        "tokenizer (table_differences). "
+        "tokenizer (table_differences)."
     )
 
 
@@ -242,14 +206,12 @@ def table_differences(
     readings: Collection[str],
     seed: int,
     notes: Sequence[str],
-    tex: Files,
-    csv: Files,
-    md: Files,
+    **files: Files,
 ) -> None:
     """Write the difference of each tokenizer's scores from the first one's, task by task, tested.
 
     scores: as `read_scores` gives them, with predictions beside each file. labels: tokenizer name
-    -> label, the baseline first. paper: both of the paper's tables, as in `table_sequence`.
+    -> label, the baseline first. paper: both of the paper's tables, as in `table_scores`.
     readings: the tokenizers beside which its differences stand. Source: paper, Section 5.
     """
     _require_scores(tasks, labels)
@@ -277,7 +239,6 @@ def table_differences(
     shown = pd.DataFrame(cells, columns=header)
     align = "ll" + "r" * (len(header) - 2)
     note = with_notes(_testing(data, baseline), notes)
-    files = {"tex": tex, "csv": csv, "md": md}
     write_table(shown, data, align=align, note=note, blocks=blocks[1:], **files)
 
 

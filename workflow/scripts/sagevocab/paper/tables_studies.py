@@ -10,8 +10,15 @@ import pandas as pd
 
 from sagevocab.paper.evidence import TRAIN, Case
 from sagevocab.paper.formats import NOTHING, write_table
-from sagevocab.paper.overlaps import Build, Spread, common_share, common_shares, read_build
-from sagevocab.paper.studies import StudyRun, quantities
+from sagevocab.paper.studies import (
+    Build,
+    Spread,
+    StudyRun,
+    common_share,
+    common_shares,
+    quantities,
+    read_build,
+)
 from sagevocab.paper.study_cells import HEADS, bare, cell, require_studies
 
 Files = str | Path
