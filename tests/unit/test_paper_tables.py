@@ -10,9 +10,9 @@ import pytest
 import yaml
 
 from latex_checks import widths_of
+from sagevocab.analysis.examples import Segmentation
 from sagevocab.errors import UserError
 from sagevocab.paper import formats, tables, tables_examples
-from sagevocab.paper.formats import Segmentation
 from sagevocab.paper.inputs import read_paper_values
 from table_files import markdown_rows, rows_of, text_of
 
@@ -175,8 +175,7 @@ def test_printed_sentences_mark_the_word_that_the_paper_marks():
     for sentence in VALUES["examples"]["sentences"]:
         for name in ("bpe", "sage"):
             cell = tables_examples.printed_segmentation(sentence[name], sentence["bold"])
-            marked = "".join(cell.tokens[index] for index in sorted(cell.marked))
-            assert marked == f"▁{sentence['bold']}"
+            assert "".join(cell.marked_tokens()) == f"▁{sentence['bold']}"
 
 
 @pytest.fixture
@@ -228,12 +227,10 @@ def test_examples_hold_a_piece_that_only_bpe_keeps(corpus, outputs):
 
 
 def test_the_papers_ablation_is_bracketed_as_printed():
-    rows = list(tables_examples._printed_rows("English", VALUES["retokenization"]))
-    assert {row.tokenizer for row in rows} == {"the paper"}
-    assert str(rows[0].segmentation) == (
-        "▁use ▁of ▁an ▁includ [ e ▁direct ive ▁is ▁when ] ▁ref er r ing ▁to"
-    )
-    assert formats.markdown(rows[1].segmentation) == (
+    printed = tables_examples._printed_retokenization(VALUES["retokenization"])
+    whole, without = (row[-1] for row in tables_examples._ablation_cells(printed))
+    assert str(whole) == ("▁use ▁of ▁an ▁includ [ e ▁direct ive ▁is ▁when ] ▁ref er r ing ▁to")
+    assert formats.markdown(without) == (
         r"▁use ▁of ▁an **▁inc l u** \[ **de** ▁direct ive ▁is ▁when \] ▁ref er r ing ▁to"
     )
 

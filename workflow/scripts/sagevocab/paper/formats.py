@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
-from itertools import groupby
+from collections.abc import Hashable, Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
 
+from sagevocab.analysis.examples import Segmentation
 from sagevocab.state import atomic_path, write_json, write_text
 from sagevocab.vocab.pieces import WORD_START
 
@@ -47,26 +46,6 @@ _MARKDOWN_SPECIAL = re.compile(r"[\\`*<>|~\[\]]|(?<!\w)_|_(?!\w)")
 
 
 Files = str | Path
-
-
-@dataclass(frozen=True)
-class Segmentation:
-    """Tokens of a sentence or word; those at the indices `marked` are set in bold."""
-
-    tokens: tuple[str, ...]
-    marked: frozenset[int] = frozenset()
-
-    def __str__(self) -> str:
-        """Return the tokens alone."""
-        return " ".join(self.tokens)
-
-    def runs(self) -> list[tuple[str, bool]]:
-        """Return the text in runs of tokens that are all in bold, or all not."""
-        tokens = [(token, index in self.marked) for index, token in enumerate(self.tokens)]
-        return [
-            (" ".join(token for token, _ in run), bold)
-            for bold, run in groupby(tokens, key=lambda pair: pair[1])
-        ]
 
 
 def latex(cell: object) -> str:
@@ -123,6 +102,24 @@ def write_table(
         write_json(json, {"head": head, "rows": cells, "note": note})
     with atomic_path(csv) as temporary:
         data.to_csv(temporary, index=False, lineterminator="\n", encoding="utf-8")
+
+
+def in_blocks(
+    rows: Iterable[tuple[Hashable, Sequence[object]]], opening: int
+) -> tuple[list[list[object]], list[int]]:
+    """Leave the first `opening` cells of all rows but the first of a block empty.
+
+    rows: the key of the row's block, and its cells.
+    Returns the rows, and the numbers of those that begin a block, the first left out.
+    """
+    shown: list[list[object]] = []
+    blocks, last = [], None
+    for key, cells in rows:
+        new = not shown or key != last
+        blocks += [len(shown)] if new and shown else []
+        shown.append([*(cells[:opening] if new else [""] * opening), *cells[opening:]])
+        last = key
+    return shown, blocks
 
 
 def _latex_table(shown: pd.DataFrame, align: str, blocks: Sequence[int]) -> str:

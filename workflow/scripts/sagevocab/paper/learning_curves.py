@@ -30,7 +30,7 @@ from sagevocab.paper.curves import (
     estimate,
     first_reached,
 )
-from sagevocab.paper.formats import MINUS, NOTHING, write_table
+from sagevocab.paper.formats import MINUS, NOTHING, in_blocks, write_table
 from sagevocab.paper.notes import with_notes
 from sagevocab.paper.style import (
     MOST_STYLES,
@@ -194,17 +194,16 @@ def table_learning_curves(
     """
     data = summarise_curves(panels, baseline=baseline, seed=seed)
     columns = [c for c in _columns(baseline) if c[2] in data and data[c[2]].notna().any()]
-    rows, blocks = [], []
-    for language, block in data.groupby("language", sort=False):
-        blocks += [len(rows)] if rows else []
-        for place, row in enumerate(block.to_dict("records")):
-            cells = [form(row, name) for *_, name, form in columns]
-            rows.append(["" if place else language, row["tokenizer"], *cells])
+    rows = [
+        (row["language"], [row["language"], row["tokenizer"], *(f(row, n) for *_, n, f in columns)])
+        for row in data.to_dict("records")
+    ]
+    shown, blocks = in_blocks(rows, 1)
     header = [("Language", ""), ("Tokenizer", ""), *(column[:2] for column in columns)]
-    shown = pd.DataFrame(rows, columns=pd.MultiIndex.from_tuples(header))
+    table = pd.DataFrame(shown, columns=pd.MultiIndex.from_tuples(header))
     note = with_notes(_note(data, baseline), notes)
     align = "ll" + "r" * len(columns)
-    write_table(shown, data, align=align, note=note, blocks=blocks, **files)
+    write_table(table, data, align=align, note=note, blocks=blocks, **files)
 
 
 def _note(data: pd.DataFrame, baseline: str | None) -> str:

@@ -17,7 +17,7 @@ from sagevocab.analysis.scores import (
 )
 from sagevocab.analysis.stats import holm
 from sagevocab.errors import UserError
-from sagevocab.paper.formats import MINUS, NOTHING, Files, write_table
+from sagevocab.paper.formats import MINUS, NOTHING, Files, in_blocks, write_table
 from sagevocab.paper.inputs import BASELINE
 from sagevocab.paper.notes import with_notes
 from sagevocab.paper.verdicts import SIGNIFICANT
@@ -226,20 +226,17 @@ def table_differences(
         gains.get(task) if name in readings else None
         for name, task in zip(data["tokenizer"], data["task"], strict=True)
     ]
-    baseline, *others = labels.values()
-    blocks = [len(tasks) * number for number in range(len(others))]
+    baseline = labels[next(iter(labels))]
     intervals = [low for low in _INTERVALS if data[low].notna().any()]
-    cells = [
-        _difference_cells(row, row["label"] if number in blocks else "", intervals)
-        for number, row in enumerate(data.to_dict("records"))
-    ]
+    rows = [(row["label"], _difference_cells(row, intervals)) for row in data.to_dict("records")]
+    shown, blocks = in_blocks(rows, 1)
     header = ["Tokenizer", "Task", baseline, "Its own", "Difference"]
     header += [_INTERVALS[low] for low in intervals]
     header += ["p", "p (Holm)", "Paper"]
-    shown = pd.DataFrame(cells, columns=header)
     align = "ll" + "r" * (len(header) - 2)
     note = with_notes(_testing(data, baseline), notes)
-    write_table(shown, data, align=align, note=note, blocks=blocks[1:], **files)
+    table = pd.DataFrame(shown, columns=header)
+    write_table(table, data, align=align, note=note, blocks=blocks, **files)
 
 
 # Columns with the lower bounds of the intervals -> what they are called.
@@ -320,12 +317,12 @@ def _printed_gains(tables: Iterable[Mapping[str, Mapping[str, float]]]) -> dict[
     }
 
 
-def _difference_cells(row: Mapping[str, Any], label: str, intervals: Sequence[str]) -> list[str]:
+def _difference_cells(row: Mapping[str, Any], intervals: Sequence[str]) -> list[str]:
     metric = row["metric"]
     unit = UNITS.get(metric, metric)
     marks = [unit, "synthetic"] if row["synthetic"] else [unit]
     return [
-        label,
+        row["label"],
         f"{row['task_label']} ({', '.join(marks)})",
         _mean_and_spread(row["baseline_mean"], row["baseline_sd"], metric),
         _mean_and_spread(row["mean"], row["sd"], metric),

@@ -43,7 +43,7 @@ _SHOWN = (
 
 
 def table_stability(
-    rows: Sequence[Mapping[str, Any]], *, sizes: Sequence[int], tex: Files, csv: Files, md: Files
+    rows: Sequence[Mapping[str, Any]], *, sizes: Sequence[int], **files: Files
 ) -> None:
     """Write the pieces that vocabularies have in common across seeds and across samples.
 
@@ -66,7 +66,6 @@ def table_stability(
         (across, what) for across in ("Seeds", "Samples") for what in ("vocabulary %", "pruned %")
     ]
     frame = pd.DataFrame(shown, columns=pd.MultiIndex.from_tuples(header))
-    files = {"tex": tex, "csv": csv, "md": md}
     note = _stability_note(rows, *sizes)
     write_table(frame, pd.DataFrame(data), align="llrrrr", note=note, blocks=blocks, **files)
 
@@ -119,9 +118,7 @@ def table_sensitivity(
     *,
     titles: Mapping[str, str],
     window: int,
-    tex: Files,
-    csv: Files,
-    md: Files,
+    **files: Files,
 ) -> None:
     """Write what a reading's vocabulary becomes when one setting is another.
 
@@ -140,7 +137,6 @@ def table_sensitivity(
     header += [("In common with the base", "vocabulary %"), ("In common with the base", "pruned %")]
     header += [HEADS[name] for name in _SHOWN]
     frame = pd.DataFrame(shown, columns=pd.MultiIndex.from_tuples(header))
-    files = {"tex": tex, "csv": csv, "md": md}
     note = _sensitivity_note(data)
     write_table(frame, pd.DataFrame(data), align="lllrrrrrrr", note=note, blocks=blocks, **files)
 
