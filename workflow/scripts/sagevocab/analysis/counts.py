@@ -38,7 +38,7 @@ WORD_BITS = 64
 
 @dataclass(frozen=True)
 class Counts:
-    """What one segmenter makes of one corpus.
+    """The counts of one corpus under one segmenter.
 
     frequencies: piece, count; every piece of the vocabulary, in id order.
     fertility: subwords, words; corpus words (occurrences) by their number of subwords, 1 to the
@@ -138,7 +138,7 @@ def count_pieces(corpus: SegmentedCorpus) -> tuple[np.ndarray, int]:
 def count_fertility(corpus: SegmentedCorpus) -> pd.DataFrame:
     """Return corpus words (occurrences) by their number of subwords, 1 to the largest seen.
 
-    An external tokenizer may make nothing of a word; then there is a row for 0 subwords too.
+    An external tokenizer may give a word no token; then there is a row for 0 subwords too.
     """
     totals = np.zeros(int(corpus.lengths.max(initial=0)) + 1, dtype=np.int64)
     np.add.at(totals, corpus.lengths, corpus.type_counts)
@@ -210,7 +210,7 @@ class LineTotals:
     def histogram(self, longest: int) -> np.ndarray:
         """Words by subwords: int32[lines, longest], for 1, 2, ..., `longest` or more.
 
-        A word that a foreign tokenizer makes nothing of is in no column.
+        A word without tokens (an external tokenizer may give none) is in no column.
         """
         bins = np.minimum(self._corpus.lengths, longest) - 1
         return _histogram_by_line(bins, longest, self._corpus.types, self._corpus.line_offsets)
@@ -261,7 +261,7 @@ def read_lines(path: Path | str) -> pd.DataFrame:
 def rank_neighbours(neighbours: pd.DataFrame, window: int) -> pd.Series:
     """Return the distinct neighbours of every piece within `window`, from high to low.
 
-    Ties stand in id order. Source: paper, Section 4, "Contextual Exponence", the ranked chart.
+    Ties are in id order. Source: paper, Section 4, "Contextual Exponence", the ranked chart.
     """
     rows = neighbours[neighbours["window"] == window]
     return rows.set_index("piece")["distinct"].sort_values(ascending=False, kind="stable")

@@ -13,10 +13,14 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
 from itertools import groupby, islice, pairwise
+from typing import TYPE_CHECKING
 
 from sagevocab.vocab.pieces import WORD_START, is_single_character
-from sagevocab.vocab.segment import Segmenter
-from sagevocab.vocab.words import Normalizer, split_words
+from sagevocab.vocab.words import split_words
+
+if TYPE_CHECKING:
+    from sagevocab.vocab.segment import Segmenter
+    from sagevocab.vocab.words import Normalizer
 
 UNKNOWN = "[UNK]"
 FEWEST_WORDS, MOST_WORDS = 6, 16
@@ -155,7 +159,7 @@ def find_retokenization(
     """Find a sentence in which an ablation outside a target's window changes a token within it.
 
     pieces: the vocabulary before; ablated: pieces to try, in this order (SaGe's, as it pruned
-    them), one at a time. Among the first MOST_ABLATIONS of them that stand before another token of
+    them), one at a time. Among the first MOST_ABLATIONS of them that precede another token of
     a word (of letters alone, for the reader's sake), the shortest sentence wins. None if there is
     none. Source: paper, Table 2.
     """
@@ -309,7 +313,7 @@ def _plain_words(sentences: Iterable[tuple[str, list[str]]]) -> list[str]:
 def _words_led_by(
     words: Sequence[str], segmenter: Segmenter, wanted: set[str]
 ) -> dict[str, list[str]]:
-    """Return, by piece, the words in which it stands before other tokens of the word."""
+    """Return, by piece, the words in which it precedes other tokens of the word."""
     holders: dict[str, list[str]] = {}
     for word, tokens in zip(words, tokenize_words(words, segmenter), strict=True):
         for piece in set(tokens[:-1]) & wanted - set(tokens[-1:]):

@@ -35,7 +35,7 @@ from sagevocab.state import read_json, read_parquet
 RESAMPLES = 10_000
 EXAMPLES = "examples"
 EXAMPLES_AND_SEEDS = "examples and seeds"
-# What `test` says of a difference, by what varies.
+# Name of the test of a difference, by what varies.
 TESTS = {
     EXAMPLES: "paired bootstrap of examples",
     EXAMPLES_AND_SEEDS: "Student's: paired bootstrap of examples, and variance over seeds",
@@ -52,7 +52,7 @@ Score = Callable[[np.ndarray], np.ndarray]
 
 @dataclass(frozen=True)
 class ScoreSums:
-    """What each example adds to the score of each of several models.
+    """The terms that each example adds to the score of each of several models.
 
     rows: float64[examples, models, statistics]. score: of the sums over examples.
     """
@@ -68,7 +68,7 @@ class ScoreSums:
 def score_sums(
     gold: Sequence, predictions: Sequence, metric: str, classes: int | None
 ) -> ScoreSums:
-    """Return what the answers of several models to the same examples add to a metric.
+    """Return the terms that each example adds to a metric of several models.
 
     gold: a class number, a value or a list of tags for each example; predictions: the same for
     each model. classes: number of classes, None for values and tags.
@@ -159,7 +159,7 @@ def _f1_of_spans(sums: np.ndarray) -> np.ndarray:
 
 
 def spans_of(tags: Sequence[str]) -> set[tuple[str, int, int]]:
-    """Return the spans of IOB2 tags as (class, first word, word behind the last).
+    """Return the spans of IOB2 tags as (class, first word, last word + 1).
 
     An I- that goes on with no span of its class opens one, as in the CoNLL evaluation.
     """

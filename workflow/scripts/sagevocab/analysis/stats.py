@@ -19,11 +19,11 @@ import pandas as pd
 CONFIDENCE = 0.95
 RESAMPLES = 1000
 PERMUTATIONS = 9999
-# Cells of one batch of samples: what may stand in memory at once.
+# Most cells of a batch of samples, which is in memory at once.
 _BATCH_CELLS = 1 << 22
 # Tables of so few columns of counts have few distinct rows.
 _NARROW = 2
-# Rows of one block are drawn from while they stand in the processor's cache.
+# Rows of one block are drawn from while they are in the processor's cache.
 _BLOCK_ROWS = 8192
 # Drawing a count for each distinct row costs as much as drawing so many rows.
 _DRAWS_OF_A_COUNT = 10
@@ -245,8 +245,8 @@ def percentile_p_value(drawn: np.ndarray) -> float:
     """Return the two-sided p-value of 0 by the replicates of a difference.
 
     It is the smallest level at which the percentile interval leaves 0 out, so interval and test
-    agree. A replicate of 0 counts on both sides; that none is beyond 0 is never quite sure, hence
-    the one that is added (Davison and Hinkley 1997, Section 4.2).
+    agree. A replicate of 0 counts on both sides. One is added because a finite sample never shows
+    that no replicate lies beyond 0 (Davison and Hinkley 1997, Section 4.2).
     """
     beyond = min((drawn <= _ROUNDING).sum(), (drawn >= -_ROUNDING).sum())
     return min(1.0, 2 * (int(beyond) + 1) / (len(drawn) + 1))

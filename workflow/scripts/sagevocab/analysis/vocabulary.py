@@ -26,7 +26,7 @@ from sagevocab.vocab.pieces import WORD_START
 
 
 class Share(float):
-    """A share of pieces: a float that knows what it was counted from (nan of nothing).
+    """A share of pieces as a float, with the two numbers it was counted from; nan of nothing.
 
     hits, total: number of pieces that have the property, and of all pieces asked.
     """
@@ -58,7 +58,7 @@ def only_in(first: Sequence[str], second: Collection[str]) -> list[str]:
 
 
 def share_in(pieces: Iterable[str], vocabulary: Iterable[str]) -> Share:
-    """Return the share of `pieces` that stand in `vocabulary` (discarded pieces in BPE's)."""
+    """Return the share of `pieces` that are in `vocabulary`."""
     known = set(vocabulary)
     return Share.of(piece in known for piece in pieces)
 
@@ -119,7 +119,7 @@ def frequency_differences(first: pd.Series, second: pd.Series) -> pd.DataFrame:
     """Return first, second, difference (first - second) by piece, from high to low difference.
 
     first, second: counts by piece on one corpus under two tokenizers; a piece that a vocabulary
-    lacks has count 0. Ties stand by piece. Source: paper, Table "Tokens with high difference".
+    lacks has count 0. Ties are sorted by piece. Source: paper, Table "Tokens with high difference".
     """
     frame = pd.DataFrame({"first": first, "second": second}).fillna(0).astype("int64")
     frame["difference"] = frame["first"] - frame["second"]
@@ -188,7 +188,7 @@ class _RankedPair:
     """Two rankings of the same pieces, ready to be correlated under weights.
 
     A weight says how often a piece is in a resample. Ranks are those within the resample, so the
-    correlation is Spearman's of the resample itself, though nothing is sorted anew.
+    correlation is Spearman's of the resample itself, though nothing is sorted again.
     """
 
     def __init__(self, pair: pd.DataFrame) -> None:

@@ -1,9 +1,10 @@
-"""Every statement of the paper beside what a run measures, with a verdict.
+"""Every statement of the paper beside the measurement of a run, with a verdict.
 
 The statements are data (`paper_values.yaml`), the rules of the verdicts are in `verdicts`, and the
-measurements in the modules `measures_*`. A claim is taken for each SaGe tokenizer of the run and
-each language that the paper's statement covers: one record each. Statements that could be made of
-any language (`any_language`) are taken for the run's other languages, too, and marked `beyond`.
+measurements in `measures_texts` and `measures_models`. A claim gives one record for each SaGe
+tokenizer of the run and each language that the paper's statement covers. Statements that could be
+made of any language (`any_language`) are measured for the run's other languages too, and marked
+`beyond`.
 """
 
 from __future__ import annotations
@@ -143,7 +144,7 @@ class Assessment:
 
     @property
     def beyond(self) -> bool:
-        """Whether the paper does not say it of this language."""
+        """Whether the paper makes the statement of other languages only."""
         return self.case.language not in self.claim.get("languages", [None])
 
     @property
@@ -229,7 +230,7 @@ def _record(assessment: Assessment) -> dict[str, Any]:
 
 
 def _objection(claim: Mapping[str, Any], case: Case) -> str | None:
-    """Say why a number, though measured, can't be set against the paper's."""
+    """Return why a measured number can't be compared with the paper's; None if it can."""
     if claim.get("real_text") and case.synthetic:
         return "a property of the paper's data, and here a generator made the text"
     if claim.get("paper_scale"):

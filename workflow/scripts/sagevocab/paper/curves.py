@@ -1,11 +1,11 @@
 """Learning curves of the language models, as bits per character and accuracy per word.
 
-A validation asks a model the same words of held-out lines whatever its tokenizer (`lm.heldout`).
-Curves of a language are compared on the lines of which every tokenizer keeps as many words and
-characters, and on no others.
+A validation asks a model for the same words of held-out lines whatever its tokenizer
+(`lm.heldout`). Curves of a language are compared only on lines of which every tokenizer keeps the
+same number of words and characters.
 
-Intervals resample these lines, drawn whole under all tokenizers, validations and seeds at once.
-The first row of every array over resamples is what was measured, the others are its replicates.
+Intervals resample these lines, each drawn whole under all tokenizers, validations and seeds. The
+first row of every array over resamples is the measurement, the others are its replicates.
 """
 
 from __future__ import annotations
@@ -31,12 +31,12 @@ _COLUMNS = ["step", "line", "words", "characters", "nats", "right_words"]
 
 @dataclass(frozen=True)
 class Curve:
-    """What the validations of one pretraining found.
+    """The validations of one pretraining.
 
     Attributes:
         at: step, characters and seconds at each validation: float64, a row each.
         lines: int64[lines], numbers of the held-out lines.
-        words, characters: float64[lines], asked of each.
+        words, characters: float64[lines], how many the model was asked for.
         nats, right: float64[validations, lines], -log p of the words, and how many were right.
     """
 
@@ -71,9 +71,9 @@ def read_curves(
 ) -> dict[str, dict[str, list[Curve]]]:
     """Read the curves of all models and pair their lines in each language.
 
-    models: heldout.parquet of each model, language by language and tokenizer by tokenizer; beside
-    it stands training_log.parquet. repeats: the same of further seeds, all seeds of a model
-    together.
+    models: heldout.parquet of each model, language by language and tokenizer by tokenizer, with
+    training_log.parquet in the same folder. repeats: the same of further seeds, all seeds of a
+    model together.
 
     Raises:
         UserError: a file is missing or damaged, or nothing was asked that can be compared.
@@ -126,7 +126,7 @@ def read_curve(path: Files) -> Curve:
 
 
 def paired(curves: Sequence[Curve]) -> list[Curve]:
-    """Return the curves on the lines of which all were asked as many words and characters."""
+    """Return the curves on the lines of which all were asked for as many words and characters."""
     asked = [
         pd.DataFrame({"words": curve.words, "characters": curve.characters}, index=curve.lines)
         for curve in curves
@@ -168,8 +168,7 @@ def first_reached(at: np.ndarray, values: np.ndarray, target: np.ndarray) -> np.
     """Return where curves first come down to a target, straight lines between validations.
 
     at: float64[validations], ascending. values: float64[rows, validations]. target: float64[rows].
-    Returns float64[rows]; inf where a curve never does, and the first validation where it lies
-    before.
+    Returns float64[rows]: inf where a curve never does, the first validation where it already has.
     """
     reached = values <= target[:, None]
     after = reached.argmax(axis=1)
@@ -220,5 +219,5 @@ def difference_along(
 
 
 def _between(grid: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Return float64[grid, places]: how much of each grid point a straight line has at a place."""
+    """Return float64[grid, places]: the weight of each grid point in a straight line at a place."""
     return np.array([np.interp(at, grid, point) for point in np.eye(len(grid))])

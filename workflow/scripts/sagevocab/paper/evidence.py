@@ -40,9 +40,9 @@ class Run:
     lm_tokenizers: those with language models; empty if models are off. seeds: of fine-tuning.
     pretraining_seeds: of further pretrainings beside the run's own models.
     synthetic: names of the languages, domains and tasks whose text was made by a generator.
-    names: language, domain or task -> what it is called. final_size: pieces asked for.
+    names: language, domain or task -> its title. final_size: pieces asked for.
     benchmarks: folder of {rule}/{language}.tsv and {rule}/{language}.{tokenizer}.tsv.
-    budget: what the models are given: the sections lm.pretrain and lm.finetune; None without any.
+    budget: of the models, the sections lm.pretrain and lm.finetune; None without models.
     """
 
     folder: Path
@@ -97,13 +97,13 @@ class Case:
 
     @property
     def synthetic(self) -> bool:
-        """Whether a generator made any of the text behind the measurement."""
+        """Whether any of the measured text is generated."""
         names = {self.language, self.corpus} if self.language else set(self.run.tasks)
         return bool(names & set(self.run.synthetic))
 
     @property
     def text(self) -> str:
-        """What the text behind the measurement is called."""
+        """Title of the measured text."""
         language = self.run.names.get(self.language or "", self.language or "all languages")
         if self.corpus == TRAIN:
             return f"{language}, training corpus"
@@ -134,7 +134,7 @@ class Case:
         return counts.read_lines(self._analysis(tokenizer) / "lines.parquet")
 
     def line_totals(self, tokenizer: str, corpus: str | None = None) -> LineTotals:
-        """Return what a tokenizer makes of each line of the corpus, segmented greedily."""
+        """Return totals of each line of the corpus, segmented greedily."""
         words = self.run.words(self._language(), self._corpus(corpus))
         return _line_totals(words, self._vocabulary(tokenizer))
 
@@ -150,7 +150,7 @@ class Case:
         return [record["value"] for record in read_scores(self._score_files(tokenizer, task))]
 
     def most_frequent_answer(self, task: str) -> float:
-        """Return what the answer that is most frequent among the training rows scores."""
+        """Return the score of always giving the most frequent answer of the training rows."""
         return read_scores(self._score_files(self.tokenizer, task))[0]["majority"]
 
     def resampled_scores(self, tokenizer: str, task: str) -> TaskScores:
@@ -164,7 +164,7 @@ class Case:
         return _task_scores(tuple(in_order), self.run.seed)
 
     def learning_curves(self, tokenizer: str) -> list[Curve]:
-        """Return what validations found of a model, then of its further pretrainings."""
+        """Return the curve of a model, then those of its further pretrainings."""
         place = Path(self._language()) / self._modelled(tokenizer)
         repeats = self.run.folder / "studies/pretraining" / place
         folders = [repeats / str(seed) for seed in self.run.pretraining_seeds]

@@ -12,7 +12,7 @@ from sagevocab.analysis.examples import Segmentation
 from sagevocab.state import atomic_path, write_json, write_text
 from sagevocab.vocab.pieces import WORD_START
 
-NOTHING = "–"  # a cell that has nothing to say
+NOTHING = "–"  # a cell without a value
 MINUS = "−"
 _LATEX = {
     "\\": r"\textbackslash{}",

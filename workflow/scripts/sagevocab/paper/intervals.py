@@ -1,4 +1,4 @@
-"""Estimates with 95 % intervals and tests for the differences that the paper speaks of.
+"""Estimates with 95 % intervals and tests for the differences that the paper states.
 
 Each measurement names what is resampled: lines of the corpus or pieces of the vocabularies. A line
 or piece that two tokenizers share is drawn, and exchanged, under both at once. Scores of language
@@ -153,7 +153,7 @@ def difference_of_means(first: pd.Series, second: pd.Series, *, seed: int) -> Me
 def change_of_ratio(columns: Sequence[pd.Series], *, seed: int) -> Measurement:
     """Return mean / mean of the first two columns minus that of the last two, over pieces.
 
-    The pairs of columns are of two texts, whose labels can't be exchanged; hence a test by the
+    The pairs of columns are of two texts, whose labels can't be exchanged: the test is by the
     bootstrap standard error.
     """
     value, drawn = _resampled_means(columns, lambda a, b, c, d: a / b - c / d, seed)

@@ -187,7 +187,7 @@ def table_learning_curves(
     notes: Sequence[str],
     **files: Files,
 ) -> None:
-    """Write final bits per character and word accuracy of every model, and what it needed.
+    """Write final bits per character, word accuracy and effort of every model.
 
     baseline: label of BPE, None if it has no model. seed: of the bootstrap. notes: further
     sentences, of the models' budget and the presets. files: see `write_table`.
@@ -303,7 +303,7 @@ def _ratio(row: Row, name: str) -> str:
 
 
 def summarise_curves(panels: Curves, *, baseline: str | None, seed: int) -> pd.DataFrame:
-    """Return where every model ends and what it needs, a row a language and tokenizer.
+    """Return the final values of every model and its effort, a row for each language and tokenizer.
 
     Of bits_per_character and word_accuracy: the value at the last validation of the run's own
     pretraining with its interval over lines (`_low`, `_high`), `_sd` over pretraining seeds, and
@@ -371,7 +371,7 @@ def _ratios(curve: Curve, baseline: Curve, weights: np.ndarray) -> dict[str, flo
 
 
 def _bound(first: Curve, second: Curve, weights: np.ndarray, axis: str) -> str:
-    """Return what the ratio of needs is a bound to, if a curve got there before it was asked."""
+    """Return whether the ratio is a bound: one curve was there at its first validation already."""
     early = [
         needed[0] == curve.at[axis].iloc[0]
         for curve, needed in zip(

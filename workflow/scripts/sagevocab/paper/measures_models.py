@@ -42,7 +42,7 @@ def score(case: Case, *, task: str) -> Measurement:
 
 
 def _require_learnt(case: Case, scores: TaskScores, task: str, tokenizers: Sequence[str]) -> None:
-    """Refuse a task that none of these tokenizers' models has learnt, as far as can be told."""
+    """Raise NotMeasurableError for a task that none of these tokenizers' models has learnt."""
     if not _is_learnt(case, scores, task, tokenizers):
         floor = case.most_frequent_answer(task)
         raise NotMeasurableError(f"not above the most frequent answer, which scores {floor:.4f}")
@@ -184,7 +184,7 @@ def _over_seeds(pairs: Sequence[tuple[Curve, Curve]]) -> Measurement:
 def _student(logs: Sequence[float]) -> float:
     from scipy import stats
 
-    if np.ptp(logs) == 0:  # as on a coarse grid of validations: what signs alone can tell
+    if np.ptp(logs) == 0:  # as on a coarse grid of validations: then a test of signs
         return 1.0 if logs[0] == 0 else 2.0 ** (1 - len(logs))
     return float(stats.ttest_1samp(logs, 0.0).pvalue)
 

@@ -47,7 +47,7 @@ def only_pieces(case: Case) -> tuple[list[str], list[str]]:
 
 
 def greedy(pieces: list[str], word: str) -> list[str]:
-    """Segment one word greedily; an uncovered character stands for itself."""
+    """Segment one word greedily; an uncovered character becomes `?`."""
     ids = GreedySegmenter(pieces).segment(word)
     return [pieces[number] if number >= 0 else "?" for number in ids]
 
@@ -101,7 +101,7 @@ def _spells(pieces: list[str], word: str) -> bool:
 
 
 def printed_retokenization(case: Case) -> Measurement:
-    """Take the piece of Table 2 away and segment its word anew, with the initial vocabulary."""
+    """Segment Table 2's word by the initial vocabulary, with and without the ablated piece."""
     example = case.values["retokenization"]
     word, ablated = WORD_START + example["word"], example["ablated"]
     pieces = [piece for piece in case.initial_pieces() if piece != word]
@@ -224,7 +224,7 @@ def length_share(
 
 
 def dismantled(case: Case, *, piece: str, parts: list[str]) -> Measurement:
-    """How SaGe segments a piece that BPE keeps, when it stands inside a word."""
+    """SaGe's segmentation of a piece that BPE keeps, inside a word."""
     if piece not in case.pieces(BASELINE):
         raise NotMeasurableError(f"this run's BPE vocabulary has no `{piece}` to take apart")
     ours = greedy(case.pieces(), piece)
@@ -325,9 +325,9 @@ def _singles(case: Case, tokenizer: str, window: int) -> pd.Series:
 def ranks_below(case: Case, *, window: int, first: int) -> Measurement:
     """Share of the ranks from `first` on at which SaGe's piece has fewer neighbours than BPE's.
 
-    Ranks at which both pieces have none (never seen) say nothing and are left out. There is no
-    interval: neighbouring ranks are no independent observations, and which rank a piece has
-    follows from all the others, so no block of ranks could be drawn anew.
+    Ranks at which both pieces have none (never seen) are left out. There is no interval:
+    neighbouring ranks are not independent, and the rank of a piece depends on all others, so no
+    block of ranks could be resampled.
     """
     below = _below_by_rank(case, window)[first - 1 :]
     return Measurement(float(np.nanmean(below)) if np.isfinite(below).any() else float("nan"))
@@ -346,7 +346,7 @@ def dip_rank(case: Case, *, window: int, running: int) -> Measurement:
 
 
 def _below_by_rank(case: Case, window: int) -> np.ndarray:
-    """Return by rank whether SaGe's piece has fewer neighbours: 1.0, 0.0, nan if nobody has any."""
+    """Return by rank 1.0 if SaGe's piece has fewer neighbours, else 0.0; nan if neither has any."""
     _require_window(case, window)
     ours, baseline = (
         rank_neighbours(case.neighbours(tokenizer), window).to_numpy()
@@ -393,7 +393,7 @@ def fertility_distance_change(case: Case) -> Measurement:
     return intervals.change(here, there)
 
 
-# The training text stands against several domains.
+# The training text is compared with several domains.
 @functools.lru_cache(maxsize=8)
 def _distance(totals: LineTotals, baseline: LineTotals, seed: int) -> intervals.Resampled:
     difference = totals.histogram(LONGEST_WORD) - baseline.histogram(LONGEST_WORD)

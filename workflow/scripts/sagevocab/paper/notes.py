@@ -15,7 +15,7 @@ def with_notes(note: str, notes: Iterable[str]) -> str:
 
 
 def presets_note(presets: Iterable[tuple[str, str]]) -> str:
-    """Say which reading of the method each label stands for; empty if there are none.
+    """Return which reading of the method each label means; empty if there are none.
 
     presets: label and preset (with its overrides, if it has any); the same pair counts once.
     """
@@ -24,7 +24,7 @@ def presets_note(presets: Iterable[tuple[str, str]]) -> str:
 
 
 def sources_note(sources: Sequence[Mapping[str, Any]], descriptions: Sequence[str | Path]) -> str:
-    """Say where a table's sentences come from and under which licence; empty without sources.
+    """Return the sources of a table's sentences with their licences; empty without sources.
 
     sources: `kind`, `title` and `licence` of each language's source as configured. descriptions:
     files beside the retrieved corpora, in the order of those sources that are no local file; they
@@ -68,7 +68,7 @@ def pretraining_note(pretrain: Mapping[str, Any]) -> str:
 def model_notes(
     budget: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]], presets: Mapping[str, str]
 ) -> list[str]:
-    """Return what the notes of all tables of scores say: budget, cuts of the tasks, presets.
+    """Return the sentences under all tables of scores: budget, cuts of the tasks, presets.
 
     budget: the arguments pretrain and finetune of `budget_note`.
     """

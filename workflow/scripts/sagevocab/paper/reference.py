@@ -1,7 +1,7 @@
 """Reference results: a finished run's small artefacts in one folder that can be committed.
 
-Claims, tables, figures and their provenance records, and a page that says which text they were made
-from and how it differs from the paper's. Vocabularies, measurements and texts stay behind.
+Claims, tables, figures and their provenance records, and a page that describes the texts of the run
+and its settings that are not the paper's. Vocabularies, measurements and texts are left out.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ def build_reference(
 
 
 def _copy(file: Path, output: Path) -> bool:
-    """Copy a file with its record; tell whether it was small enough."""
+    """Copy a file with its provenance record, if it is small enough; return whether it was."""
     if not file.is_file():
         raise UserError(f"{file}: is missing; make the run whole first")
     if file.stat().st_size > LARGEST_FILE:

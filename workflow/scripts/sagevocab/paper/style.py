@@ -119,7 +119,7 @@ def _save(figure: Figure, path: Files, metadata: dict[str, None]) -> None:
 def row_titles(row: Iterable[Axes], title: str, columns: Sequence[str]) -> None:
     """Name a row of panels and, on the line below, each of its columns.
 
-    The row's title stands over its first column and may run on above the others.
+    The row's title starts above its first column and may extend over the others.
     """
     for number, (axes, column) in enumerate(zip(row, columns, strict=True)):
         axes.set_title(f"{'' if number else title}\n{column}")

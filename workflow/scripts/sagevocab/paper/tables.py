@@ -176,7 +176,7 @@ def _setting_rows(
 
 
 def _setting_name(key: str) -> str:
-    """Return what a key sets: its last part, and for a tokenizer's own setting whose it is."""
+    """Return a setting's name: the last part of its key, and the tokenizer if it has its own."""
     *_, owner, setting = ["", *key.split(".")]
     return f"{setting} of {owner}" if key.startswith("tokenizer_settings.") else setting
 
@@ -198,7 +198,7 @@ def flat_settings(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tup
 
 
 def format_setting(value: Any) -> str:
-    """Return a setting as it is read: true and false, lists by their members, short numbers."""
+    """Return a setting as text: true and false, the members of a list, short numbers."""
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list | tuple):
@@ -292,7 +292,7 @@ def _stage_row(jobs: pd.DataFrame, stage: str, tokenizers: Mapping[str, str]) ->
 def _vocabulary_row(
     jobs: pd.DataFrame, language: str, title: str, tokenizers: Mapping[str, str]
 ) -> list[str]:
-    """Everything it takes to make each vocabulary of one language, as a multiple of BPE's."""
+    """Return the costs of each vocabulary of a language, and their ratio to those of BPE."""
     spent = {name: _vocabulary_jobs(jobs, language, name) for name in tokenizers}
     baseline = spent[BASELINE]["seconds"].sum() if BASELINE in spent else 0.0
     cells = list(_vocabulary_cost_cells(spent, baseline))
@@ -320,7 +320,7 @@ def _cost_cells(jobs: pd.DataFrame) -> list[str]:
 
 
 def format_seconds(seconds: float) -> str:
-    """Return a duration in the unit that a reader would choose."""
+    """Return a duration in seconds, minutes or hours, by its size."""
     for limit, size, unit in ((120, 1, "s"), (7200, 60, "min"), (float("inf"), 3600, "h")):
         if seconds < limit:
             return f"{seconds / size:.1f} {unit}"

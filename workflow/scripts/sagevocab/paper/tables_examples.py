@@ -58,7 +58,7 @@ def text_notes(
     sources: Sequence[Mapping[str, Any]],
     descriptions: Sequence[Files],
 ) -> list[str]:
-    """Return what stands under a table of sentences: see `sources_note` and `presets_note`."""
+    """Return the sentences under a table of segmented sentences: texts and presets."""
     return [sources_note(sources, descriptions), presets_note(presets.items())]
 
 

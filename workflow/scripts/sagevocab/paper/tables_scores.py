@@ -87,7 +87,7 @@ def table_scores(
 
 
 def _truncation(data: pd.DataFrame, tasks: Sequence[Task]) -> str:
-    """Tell of which tasks inputs were cut: a tokenizer with more tokens loses more of them."""
+    """Name the tasks whose inputs were cut: a tokenizer with more tokens loses more of them."""
     most = (data["truncated_examples"] / data["examples"]).groupby(data["task"]).max()
     cut = [f"{task['label']} {100 * most[task['name']]:.0f} %" for task in tasks]
     shown = [text for text in cut if not text.endswith(" 0 %")]
@@ -127,7 +127,7 @@ def summarise_scores(
 ) -> pd.DataFrame:
     """Return mean, standard deviation (n - 1; empty for one seed) and seeds of every cell.
 
-    The paper's value stands beside it where there is one. Raises UserError where a score lacks.
+    `paper` is empty where the paper has no value. Raises UserError if a score is missing.
     """
     frame = pd.DataFrame([dict(score) for score in scores])
     rows = []
@@ -212,7 +212,8 @@ def table_differences(
 
     scores: as `read_scores` gives them, with predictions beside each file. labels: tokenizer name
     -> label, the baseline first. paper: both of the paper's tables, as in `table_scores`.
-    readings: the tokenizers beside which its differences stand. Source: paper, Section 5.
+    readings: the tokenizers that the paper's differences are shown beside.
+    Source: paper, Section 5.
     """
     _require_scores(tasks, labels)
     if len(labels) < 2:
@@ -239,7 +240,7 @@ def table_differences(
     write_table(table, data, align=align, note=note, blocks=blocks, **files)
 
 
-# Columns with the lower bounds of the intervals -> what they are called.
+# Column with the lower bounds of an interval -> its header.
 _INTERVALS = {"low": "95 %: examples", "low_seeds": "95 %: examples and seeds"}
 
 
@@ -248,9 +249,9 @@ def compare_scores(
 ) -> pd.DataFrame:
     """Return the differences of all tokenizers from the first of `labels`, a row a task and one.
 
-    Columns low, high and p_examples draw examples alone; low_seeds, high_seeds draw seeds, too,
-    and are empty for one seed. p_value is of the test that draws all that can be drawn, `test`
-    says what; p_adjusted is Holm's over the tasks of one tokenizer, and decides `significant`.
+    Columns low, high and p_examples vary examples alone; low_seeds and high_seeds vary seeds too,
+    and are empty for one seed. p_value is of the test that varies both where it can; `test` names
+    what varies. p_adjusted is Holm's over the tasks of one tokenizer, and decides `significant`.
     """
     baseline, *others = labels
     by_task = {}
@@ -366,9 +367,9 @@ def _testing(data: pd.DataFrame, baseline: str) -> str:
 
 
 def read_significant(paths: Sequence[Files]) -> set[tuple[str, str]]:
-    """Read which pairs of tokenizer and task `table_differences` found to differ.
+    """Read the pairs of tokenizer and task whose difference is significant.
 
-    paths: its csv, or none, where a run compares nothing.
+    paths: the csv of `table_differences`; none where a run compares nothing.
 
     Raises:
         UserError: it is not such a table.

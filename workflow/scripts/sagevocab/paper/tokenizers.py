@@ -38,9 +38,9 @@ def by_text(
 # --- figure
 
 _MARKERS = ("o", "D", "^", "s", "v", "P", "X", "<", ">", "*")
-_TEXT_HEIGHT = 0.06  # inches of a row for each text, so that no mark stands on another
-_UNSTYLED = "#555555"  # tokenizers beyond those that a colour can tell apart have a name only
-# field of a summary, what the axis says, factor
+_TEXT_HEIGHT = 0.06  # inches of a row for each text, so that marks do not overlap
+_UNSTYLED = "#555555"  # for tokenizers beyond those that have a colour; their names tell them apart
+# field of a summary, label of the axis, factor
 _MEASURES = (
     ("fertility", "Tokens\nper word", 1),
     ("characters_per_token", "Characters\nper token", 1),
@@ -97,7 +97,7 @@ def _draw_measure(
     colours: Sequence[str],
     markers: Mapping[str, str],
 ) -> None:
-    """Draw one mark a tokenizer and text, those of a tokenizer one below the other."""
+    """Draw a mark for each tokenizer and text, those of one tokenizer below one another."""
     shifts = np.linspace(-0.5, 0.5, 2 * len(panel) + 1)[1::2] * 0.9
     for number, (text, summaries) in enumerate(panel.items()):
         values = [factor * _value(summary, field) for summary in summaries.values()]
@@ -114,7 +114,7 @@ def _draw_measure(
 
 
 def _dress_panel(axes: Axes, rows: int) -> None:
-    """Part the tokenizers by lines, which no mark stands on, and give the axis its ticks."""
+    """Separate the tokenizers by lines between their marks, and give the axis its ticks."""
     for place in range(1, rows):
         axes.axhline(place - 0.5, color="#D9D9D9", linewidth=0.5, zorder=0)
     axes.grid(visible=True, axis="x")
