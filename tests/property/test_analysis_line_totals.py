@@ -5,8 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sagevocab.analysis.counts import count_corpus
-from sagevocab.analysis.line_totals import LineTotals
+from sagevocab.analysis.counts import LineTotals, count_corpus
 from sagevocab.vocab.pieces import is_single_character
 from sagevocab.vocab.segment import GreedySegmenter
 from sagevocab.vocab.words import Normalizer, WordCorpus

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pandas as pd
 import pytest
 
@@ -120,5 +121,45 @@ def test_missing_file_and_missing_column_are_told(tmp_path):
     with pytest.raises(UserError, match="lines.parquet: cannot be read"):
         counts.read_lines(tmp_path / "lines.parquet")
     write_parquet(tmp_path / "some.parquet", pd.DataFrame({"piece": ["a"]}))
-    with pytest.raises(UserError, match="column count is missing"):
+    with pytest.raises(UserError, match="cannot be read .*count"):
         counts.read_frequencies(tmp_path / "some.parquet")
+
+
+# --- totals by line
+
+LINE_TEXTS = ["cats sing", "cats cats x", "singing"]
+# ▁cats = ▁cat s | ▁sing = ▁ s ing | ▁x = ▁ ? | ▁singing = ▁ s ing ing
+LINE_PIECES = ["▁", "s", "▁cat", "ing"]
+
+
+@pytest.fixture
+def totals() -> counts.LineTotals:
+    corpus = WordCorpus.from_lines(LINE_TEXTS, Normalizer("nmt_nfkc"))
+    return counts.LineTotals(corpus, GreedySegmenter(LINE_PIECES))
+
+
+def test_totals_of_a_small_text(totals: counts.LineTotals):
+    assert totals.words.tolist() == [2, 3, 1]
+    assert totals.tokens.tolist() == [5, 6, 4]
+    assert totals.words_with(2, 2).tolist() == [1, 3, 0]
+    assert totals.words_with(3).tolist() == [1, 0, 1]
+    assert totals.words_with(1, 1).tolist() == [0, 0, 0]
+    assert totals.histogram(4).tolist() == [[0, 1, 1, 0], [0, 3, 0, 0], [0, 0, 0, 1]]
+    assert totals.histogram(3).tolist() == [[0, 1, 1], [0, 3, 0], [0, 0, 1]]
+
+
+def test_occurrences_leave_uncovered_characters_and_foreign_pieces_out(totals: counts.LineTotals):
+    assert totals.occurrences(["s"]).tolist() == [2, 2, 1]
+    assert totals.occurrences(["▁", "ing"]).tolist() == [2, 1, 3]
+    assert totals.occurrences(["og"]).tolist() == [0, 0, 0]
+    # The `x` that no piece covers is the one token that is none of the pieces.
+    assert (totals.tokens - totals.occurrences(LINE_PIECES)).tolist() == [0, 1, 0]
+
+
+def test_no_line_has_no_totals():
+    empty = counts.LineTotals(
+        WordCorpus.from_lines([], Normalizer("nmt_nfkc")), GreedySegmenter(LINE_PIECES)
+    )
+    assert empty.tokens.shape == (0,)
+    assert empty.histogram(3).shape == (0, 3)
+    assert empty.occurrences(["s"]).dtype == np.int64

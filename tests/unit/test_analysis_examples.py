@@ -57,17 +57,14 @@ def test_the_papers_retokenization():
         "▁includ",
         window=2,
     )
-    assert found.before == tokens("▁use ▁of ▁an ▁includ e ▁direct ive ▁is ▁when ▁ref er r ing ▁to")
-    assert found.after == tokens("▁use ▁of ▁an ▁inc l u de ▁direct ive ▁is ▁when ▁ref er r ing ▁to")
-    assert found.words == ["include"]
-    assert found.before[found.target_before] == "ive"
-    assert found.after[found.target_after] == "ive"
-    assert found.before[slice(*found.window_before)] == ["e", "▁direct", "ive", "▁is", "▁when"]
-    assert found.after[slice(*found.window_after)] == ["de", "▁direct", "ive", "▁is", "▁when"]
-    changed = [t for t, mark in zip(found.before, found.changed_before, strict=True) if mark]
-    assert changed == ["▁includ", "e"]
-    changed = [t for t, mark in zip(found.after, found.changed_after, strict=True) if mark]
-    assert changed == ["▁inc", "l", "u", "de"]
+    before, after = found.before.tokens, found.after.tokens
+    assert list(before) == tokens("▁use ▁of ▁an ▁includ e ▁direct ive ▁is ▁when ▁ref er r ing ▁to")
+    assert list(after) == tokens("▁use ▁of ▁an ▁inc l u de ▁direct ive ▁is ▁when ▁ref er r ing ▁to")
+    assert found.target == "ive"
+    assert list(before[slice(*found.window_before)]) == tokens("e ▁direct ive ▁is ▁when")
+    assert list(after[slice(*found.window_after)]) == tokens("de ▁direct ive ▁is ▁when")
+    assert found.before.marked_tokens() == ["▁includ", "e"]
+    assert found.after.marked_tokens() == ["▁inc", "l", "u", "de"]
 
 
 def test_an_ablation_that_leaves_the_end_of_the_word_alone_is_no_example():
@@ -90,8 +87,8 @@ def test_a_piece_inside_the_window_is_no_example():
         window=3,
     )
     assert found is not None
-    assert "▁includ" not in found.before[slice(*found.window_before)]
-    assert found.before[found.target_before] == "▁is"
+    assert "▁includ" not in found.before.tokens[slice(*found.window_before)]
+    assert found.target == "▁is"
 
 
 def test_find_retokenization_takes_the_shortest_sentence_with_one():
@@ -108,7 +105,7 @@ def test_find_retokenization_takes_the_shortest_sentence_with_one():
     )
     assert found.sentence == short
     assert found.piece == "▁includ"
-    assert found.window == 2
+    assert found.window_before[1] - found.window_before[0] == 5
 
 
 def test_find_retokenization_finds_nothing_where_nothing_is():
@@ -121,23 +118,23 @@ def test_find_retokenization_finds_nothing_where_nothing_is():
 
 def test_the_papers_sentences_mark_the_words_of_the_piece(bpe, sage):
     example = examples.segment_sentence(SENTENCES[0], NORMALIZER, bpe, sage, "og")
-    marked = [t for t, mark in zip(example.bpe_tokens, example.bpe_changed, strict=True) if mark]
+    marked = example.bpe.marked_tokens()
     assert marked == ["▁pseud", "og", "ene"]
-    marked = [t for t, mark in zip(example.sage_tokens, example.sage_changed, strict=True) if mark]
+    marked = example.sage.marked_tokens()
     assert marked == ["▁pseud", "ogene"]
-    assert "".join(example.bpe_tokens) == "".join(example.sage_tokens)
+    assert "".join(example.bpe.tokens) == "".join(example.sage.tokens)
 
 
 def test_a_sentence_whose_piece_bpe_lacks_is_marked_by_the_string(sage):
     example = examples.segment_sentence(SENTENCES[1], NORMALIZER, sage, sage, "og")
-    marked = [t for t, mark in zip(example.bpe_tokens, example.bpe_changed, strict=True) if mark]
+    marked = example.bpe.marked_tokens()
     assert "".join(marked) == "▁Stooges"
 
 
 def test_unknown_characters_are_shown_as_such(bpe, sage):
     example = examples.segment_sentence("This is a ß.", NORMALIZER, bpe, sage, "og")
-    assert example.bpe_tokens == ["▁This", "▁is", "▁a", "▁", "[UNK]", "."]
-    assert not any(example.bpe_changed)
+    assert str(example.bpe) == "▁This ▁is ▁a ▁ [UNK] ."
+    assert not example.bpe.marked
 
 
 def test_find_examples_takes_one_sentence_per_context(bpe, sage):
@@ -184,8 +181,8 @@ def test_sentences_that_do_not_read_plainly_are_passed_over(bpe, sage, line):
 
 def test_punctuation_that_ends_a_word_is_not_marked(bpe, sage):
     example = examples.segment_sentence("This is a pseudogene.,", NORMALIZER, bpe, sage, "og")
-    assert example.bpe_tokens[-4:] == ["og", "ene", ".", ","]
-    assert example.bpe_changed == [False] * 3 + [True] * 3 + [False] * 2
+    assert str(example.bpe).endswith("og ene . ,")
+    assert example.bpe.marked == {3, 4, 5}
     alone = examples.segment_sentence("This is ., too", NORMALIZER, bpe, sage, ".")
-    marked = [t for t, mark in zip(alone.bpe_tokens, alone.bpe_changed, strict=True) if mark]
+    marked = alone.bpe.marked_tokens()
     assert marked == ["▁", ".", ","]

@@ -1,13 +1,16 @@
-"""Statistics of piece lists, on lists small enough to count by hand."""
+"""Statistics of vocabularies, on lists and rankings small enough to count by hand."""
 
 from __future__ import annotations
 
 import math
 
+import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats as scipy_stats
 
 from sagevocab.analysis import vocabulary
+from sagevocab.analysis.vocabulary import mean_correlation, rank_correlations
 
 BPE = ["▁", "a", "▁a", "og", "▁th", "▁the", "ing", "ings"]
 SAGE = ["▁", "a", "▁a", "▁the", "ing", "▁dialog", "ogues"]
@@ -16,11 +19,6 @@ SAGE = ["▁", "a", "▁a", "▁the", "ing", "▁dialog", "ogues"]
 def test_pieces_of_one_vocabulary_only_keep_their_order():
     assert vocabulary.only_in(BPE, SAGE) == ["og", "▁th", "ings"]
     assert vocabulary.only_in(SAGE, BPE) == ["▁dialog", "ogues"]
-
-
-def test_subset():
-    assert vocabulary.is_subset(["og", "a"], BPE)
-    assert not vocabulary.is_subset(SAGE, BPE)
 
 
 def test_word_initial_share_counts_the_bare_mark():
@@ -32,12 +30,7 @@ def test_word_initial_share_counts_the_bare_mark():
 def test_share_of_nothing_is_nan_and_has_no_interval():
     share = vocabulary.word_initial_share([])
     assert math.isnan(share)
-    assert all(math.isnan(bound) for bound in share.interval())
-
-
-def test_share_knows_wilsons_interval():
-    low, high = vocabulary.Share(1, 10).interval()
-    assert (low, high) == pytest.approx((0.01787621, 0.40415003), abs=1e-6)
+    assert all(math.isnan(bound) for bound in share.estimate())
 
 
 @pytest.mark.parametrize(
@@ -82,7 +75,57 @@ def test_frequency_differences_count_missing_pieces_as_zero():
     assert frame.loc["ings"].tolist() == [0, 7, -7]
 
 
-def test_direction_of_a_piece():
-    sage, bpe = pd.Series({"e": 9, "x": 1}), pd.Series({"e": 4, "ings": 7, "x": 1})
-    found = [vocabulary.direction(piece, sage, bpe) for piece in ("e", "ings", "x", "none")]
-    assert found == [1, -1, 0, 0]
+# --- rankings of the losses
+
+
+def _rankings(losses: dict[int, dict[str, float]]) -> pd.DataFrame:
+    rows = [(i, piece, loss) for i, taken in losses.items() for piece, loss in taken.items()]
+    return pd.DataFrame(rows, columns=["iteration", "piece", "loss"])
+
+
+SMALL = _rankings(
+    {
+        0: {"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.0, "gone": 0.0},
+        4: {"a": 1.0, "b": 2.0, "c": 9.0, "d": 8.0, "gone": 0.5},
+        30: {"a": 4.0, "b": 3.0, "c": 2.0, "d": 1.0},
+    }
+)
+
+
+def test_correlations_by_hand_are_on_the_pieces_in_both():
+    table = rank_correlations(SMALL)
+    assert table[["first", "second", "distance", "pieces"]].to_numpy().tolist() == [
+        [0, 4, 4, 5],
+        [0, 30, 30, 4],
+        [4, 30, 26, 4],
+    ]
+    # 1 - 6 sum(d^2) / (n (n^2 - 1)): one swap of neighbours among five; reversed; reversed but one
+    assert table["correlation"].tolist() == pytest.approx([1 - 12 / 120, -1, 1 - 6 * 18 / 60])
+
+
+def test_the_mean_is_over_the_distances_asked_for():
+    assert mean_correlation(SMALL, 24, seed=1).value == pytest.approx((-1 - 0.8) / 2)
+    assert mean_correlation(SMALL, 27, seed=1).value == pytest.approx(-1)
+    assert all(math.isnan(number) for number in mean_correlation(SMALL, 31, seed=1))
+
+
+def test_equal_losses_have_no_correlation():
+    flat = _rankings({0: {"a": 1.0, "b": 1.0}, 4: {"a": 1.0, "b": 2.0}})
+    assert math.isnan(rank_correlations(flat)["correlation"][0])
+
+
+def test_interval_is_that_of_resampled_and_newly_ranked_pieces():
+    rng = np.random.default_rng(3)
+    first = rng.integers(0, 25, size=60).astype(float)
+    second = np.round(first + rng.normal(0, 6, size=60))
+    names = [f"p{number:02d}" for number in range(60)]
+    rankings = _rankings(
+        {0: dict(zip(names, first, strict=True)), 24: dict(zip(names, second, strict=True))}
+    )
+    ours = mean_correlation(rankings, 24, seed=5, resamples=400)
+    rng, drawn = np.random.default_rng(5), []
+    for _ in range(400):
+        chosen = rng.integers(60, size=60)
+        drawn.append(scipy_stats.spearmanr(first[chosen], second[chosen]).statistic)
+    assert ours.value == pytest.approx(scipy_stats.spearmanr(first, second).statistic)
+    assert (ours.low, ours.high) == pytest.approx(np.quantile(drawn, [0.025, 0.975]))

@@ -18,7 +18,9 @@ from scipy import stats as scipy_stats
 
 from curve_samples import curve, write_model
 from sagevocab.analysis.counts import count_corpus
+from sagevocab.analysis.scores import EXAMPLES_AND_SEEDS, TESTS
 from sagevocab.analysis.stats import holm
+from sagevocab.analysis.vocabulary import Share
 from sagevocab.errors import UserError
 from sagevocab.lm.tasks import Task
 from sagevocab.paper import intervals
@@ -31,7 +33,6 @@ from sagevocab.paper.claims import (
 )
 from sagevocab.paper.claims_page import claims_markdown, show_ours, show_value
 from sagevocab.paper.evidence import Case, Run
-from sagevocab.paper.score_intervals import EXAMPLES_AND_SEEDS, TESTS
 from sagevocab.paper.verdicts import (
     FAMILIES,
     RULES,
@@ -283,12 +284,12 @@ def test_more_and_less_are_mirror_images(value: float, below: float, above: floa
 
 
 def test_share_difference_is_newcombes_published_example_and_tested_by_fisher():
-    measured = intervals.share_difference((56, 70), (48, 80))
+    measured = intervals.share_difference(Share(56, 70), Share(48, 80))
     assert measured.ours == pytest.approx(0.2)
     assert (measured.low, measured.high) == pytest.approx((0.0524, 0.3339), abs=5e-5)
     # The tea tasting: 1 + 16 of the 70 tables are as extreme to either side.
-    assert intervals.fisher((3, 4), (1, 4)) == pytest.approx(34 / 70)
-    assert intervals.fisher((0, 0), (1, 4)) is None
+    assert intervals.fisher(Share(3, 4), Share(1, 4)) == pytest.approx(34 / 70)
+    assert intervals.fisher(Share(0, 0), Share(1, 4)) is None
 
 
 def test_bootstrap_pairs_what_two_columns_share():

@@ -13,8 +13,8 @@ from matplotlib.figure import Figure
 
 from sagevocab.errors import UserError
 from sagevocab.paper import figures, style
-from sagevocab.paper.figures_tokenizers import figure_tokenizers
-from sagevocab.paper.panels import by_panel, of_language
+from sagevocab.paper.inputs import by_panel, of_language
+from sagevocab.paper.tokenizers import figure_tokenizers
 
 STYLE = Path(figures.__file__).parents[3] / "resources" / "style.mplstyle"
 LABELS = ["BPE", "SaGe", "SaGe 1.0"]
@@ -135,19 +135,6 @@ def test_a_column_per_tokenizer_and_a_row_per_language(tmp_path, drawn):
     titles = [axes.get_title(loc="left") for axes in drawn[".png"].axes]
     row = ["{}\nBPE", "\nSaGe", "\nSaGe 1.0"]
     assert titles == [text.format(title) for title in TITLES for text in row]
-
-
-@pytest.mark.parametrize("domain", ["quora", "legal", "reviews"])
-@pytest.mark.parametrize("kind", ["fertility", "ratio"])
-def test_domain_figures_are_drawn_as_the_corpus_figures(monkeypatch, kind, domain):
-    calls = []
-    monkeypatch.setattr(
-        figures, f"figure_{kind}", lambda *given, **named: calls.append((given, named))
-    )
-    options = {"pdf": "a.pdf", "png": "a.png", "style": STYLE}
-    options |= {"window": 5} if kind == "ratio" else {}
-    getattr(figures, f"figure_{kind}_{domain}")({"Text": {}}, **options)
-    assert calls == [(({"Text": {}},), options)]
 
 
 def test_equal_data_give_equal_bytes_without_dates_or_versions(tmp_path):

@@ -16,9 +16,7 @@ from curve_samples import BITS, curve, write_model
 from sagevocab.analysis.stats import holm, paired_permutation
 from sagevocab.errors import UserError
 from sagevocab.paper.claims import assess, read_claims
-from sagevocab.paper.evidence import Case, Run
-from sagevocab.paper.figures_learning import figure_learning_curves
-from sagevocab.paper.learning_curves import (
+from sagevocab.paper.curves import (
     bits_per_character,
     difference_along,
     draw_lines,
@@ -27,10 +25,14 @@ from sagevocab.paper.learning_curves import (
     paired,
     read_curve,
     read_curves,
-    summarise_curves,
     word_accuracy,
 )
-from sagevocab.paper.tables_learning import table_learning_curves
+from sagevocab.paper.evidence import Case, Run
+from sagevocab.paper.learning_curves import (
+    figure_learning_curves,
+    summarise_curves,
+    table_learning_curves,
+)
 from sagevocab.state import write_parquet
 
 VALUES = Path(__file__).parents[2] / "workflow/resources/paper_values.yaml"

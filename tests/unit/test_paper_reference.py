@@ -11,8 +11,8 @@ import yaml
 
 from sagevocab.config import changed_settings
 from sagevocab.errors import UserError
+from sagevocab.paper.claims import table_claims
 from sagevocab.paper.reference import build_reference
-from sagevocab.paper.tables_claims import table_claims
 from sagevocab.state import file_digest, write_json
 
 CLAIM = {

@@ -23,17 +23,20 @@ from sagevocab.paper import studies
 from sagevocab.paper.claims import assess_claims, read_claims
 from sagevocab.paper.evidence import TRAIN, Case, Run
 from sagevocab.paper.figures_studies import figure_rankings, figure_readings
-from sagevocab.paper.overlaps import Spread, common_share, common_shares, read_build
 from sagevocab.paper.studies import (
     FULL,
     SAMPLE,
+    Spread,
     StudyRun,
     assess_readings,
     builds_of,
+    common_share,
+    common_shares,
     is_assessed,
     printed_quantities,
     quantities,
     read_assessment,
+    read_build,
     spread_of,
     stable_ranking,
     verdict_over_seeds,
@@ -166,7 +169,7 @@ def test_bpe_prunes_nothing_and_a_damaged_record_is_one_line(root, tmp_path):
     assert common_shares([bpe, bpe])[1].count == 0
     write_pieces(tmp_path / "pieces.txt", BPE)
     (tmp_path / "ablations.parquet").write_bytes(b"no parquet")
-    with pytest.raises(UserError, match="holds no pruned pieces"):
+    with pytest.raises(UserError, match="ablations.parquet: cannot be read"):
         read_build(tmp_path)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -9,13 +10,14 @@ import pytest
 import yaml
 
 from latex_checks import widths_of
+from sagevocab.analysis.examples import Segmentation
 from sagevocab.errors import UserError
-from sagevocab.paper import formats, tables, tables_costs, tables_examples, tables_settings
-from sagevocab.paper.formats import Segmentation
+from sagevocab.paper import formats, tables, tables_examples
+from sagevocab.paper.inputs import read_paper_values
 from table_files import markdown_rows, rows_of, text_of
 
 RESOURCES = Path(tables.__file__).parents[3] / "resources"
-VALUES = tables.read_paper_values(RESOURCES / "paper_values.yaml")
+VALUES = read_paper_values(RESOURCES / "paper_values.yaml")
 FORMS = ("tex", "csv", "md")
 
 
@@ -74,6 +76,18 @@ def test_a_wide_table_is_several_in_latex(outputs):
     assert text_of(outputs, "md").splitlines()[0] == "| Name | First | Second |"
 
 
+def test_json_has_cells_as_they_are_and_runs_of_bold_tokens(outputs, tmp_path):
+    bold = Segmentation(("▁a", "b", "c"), frozenset({1, 2}))
+    shown = pd.DataFrame({("Text", ""): ["_x_ | y"], ("Score", "F1"): [bold]})
+    path = tmp_path / "table.json"
+    formats.write_table(shown, shown, align="lr", note="a *b*", json=path, **outputs)
+    assert json.loads(path.read_text(encoding="utf-8")) == {
+        "head": ["Text", "Score (F1)"],
+        "rows": [["_x_ | y", [["▁a", False], ["b c", True]]]],
+        "note": "a *b*",
+    }
+
+
 # --- frequencies
 
 
@@ -82,9 +96,8 @@ def test_frequencies_rank_the_differences_and_mark_the_papers_pieces(outputs):
     sage = pd.Series({"es": 20, "the": 490, "e": 80, "s": 40, "a": 10})
     printed = {"English": {"language": "en", "sage": ["e", "ist"], "bpe": ["es", "ic"]}}
     panels = {"English": {"BPE": bpe, "SaGe": sage}}
-    notes = ["Presets: SaGe is algorithm-1."]
-    tables.table_frequencies(panels, paper_pieces=printed, top=2, notes=notes, **outputs)
-    assert text_of(outputs, "md").endswith("on the left. Presets: SaGe is algorithm-1.\n")
+    tables.table_frequencies(panels, paper_pieces=printed, top=2, notes=["The end."], **outputs)
+    assert text_of(outputs, "md").endswith(" The end.\n")
     rows = {(row["listed"], row["direction"], row["rank"]): row for row in rows_of(outputs)}
     assert [rows["rank", "more", rank]["piece"] for rank in "12"] == ["e", "s"]
     assert [rows["rank", "less", rank]["piece"] for rank in "12"] == ["es", "og"]
@@ -130,7 +143,7 @@ def test_settings_stand_beside_the_papers_and_then_our_own(outputs):
         "tokenizer_settings": {"sage": {"preset": "algorithm-1"}},
     }
     paper = PAPER_ROWS["table_hyperparameters_vocabulary"]
-    tables_settings.table_hyperparameters_vocabulary(settings, paper=paper, **outputs)
+    tables.table_hyperparameters(settings, stage="vocabulary", paper=paper, **outputs)
     rows = {row["setting"]: row for row in rows_of(outputs)}
     assert list(rows)[: len(paper)] == [row["key"] for row in paper]
     assert (rows["Final Vocab Size"]["run"], rows["Final Vocab Size"]["paper"]) == ("4000", "16K")
@@ -142,16 +155,14 @@ def test_settings_stand_beside_the_papers_and_then_our_own(outputs):
 @pytest.mark.parametrize("name", ["pretraining", "finetuning"])
 def test_every_appendix_row_appears_once_in_the_papers_order(outputs, name):
     paper = PAPER_ROWS[f"table_hyperparameters_{name}"]
-    write = getattr(tables_settings, f"table_hyperparameters_{name}")
-    notes = {"notes": ["Rows at most: 9."]} if name == "finetuning" else {}
-    write({"lm": {}}, paper=paper, **notes, **outputs)
+    tables.table_hyperparameters({"lm": {}}, stage=name, paper=paper, **outputs)
     assert [row["setting"] for row in rows_of(outputs)] == [row["key"] for row in paper]
     assert all(row["paper"] for row in rows_of(outputs))
 
 
 def test_the_papers_configuration_has_every_key_that_the_tables_name():
     config = yaml.safe_load((RESOURCES.parents[1] / "config.yaml").read_text(encoding="utf-8"))
-    keys = dict(tables_settings.flat_settings(config))
+    keys = dict(tables.flat_settings(config))
     rows = [row for table in PAPER_ROWS.values() for row in table if "config" in row]
     for row in rows:
         assert keys[row["config"]] == row["value"], row["key"]
@@ -164,8 +175,7 @@ def test_printed_sentences_mark_the_word_that_the_paper_marks():
     for sentence in VALUES["examples"]["sentences"]:
         for name in ("bpe", "sage"):
             cell = tables_examples.printed_segmentation(sentence[name], sentence["bold"])
-            marked = "".join(cell.tokens[index] for index in sorted(cell.marked))
-            assert marked == f"▁{sentence['bold']}"
+            assert "".join(cell.marked_tokens()) == f"▁{sentence['bold']}"
 
 
 @pytest.fixture
@@ -200,10 +210,8 @@ def test_examples_hold_a_piece_that_only_bpe_keeps(corpus, outputs):
         {"English": panel},
         words=words,
         paper=printed,
-        notes=["Sentences: ours.", ""],
         **outputs,
     )
-    assert text_of(outputs, "md").endswith("as printed there. Sentences: ours.\n")
     rows = rows_of(outputs)
     found = [row for row in rows if row["source"].startswith("corpus")]
     assert {row["piece"] for row in found} == {"og"}
@@ -219,12 +227,10 @@ def test_examples_hold_a_piece_that_only_bpe_keeps(corpus, outputs):
 
 
 def test_the_papers_ablation_is_bracketed_as_printed():
-    rows = list(tables_examples._printed_rows("English", VALUES["retokenization"]))
-    assert {row.tokenizer for row in rows} == {"the paper"}
-    assert str(rows[0].segmentation) == (
-        "▁use ▁of ▁an ▁includ [ e ▁direct ive ▁is ▁when ] ▁ref er r ing ▁to"
-    )
-    assert formats.markdown(rows[1].segmentation) == (
+    printed = tables_examples._printed_retokenization(VALUES["retokenization"])
+    whole, without = (row[-1] for row in tables_examples._ablation_cells(printed))
+    assert str(whole) == ("▁use ▁of ▁an ▁includ [ e ▁direct ive ▁is ▁when ] ▁ref er r ing ▁to")
+    assert formats.markdown(without) == (
         r"▁use ▁of ▁an **▁inc l u** \[ **de** ▁direct ive ▁is ▁when \] ▁ref er r ing ▁to"
     )
 
@@ -247,10 +253,8 @@ def test_an_ablation_is_found_in_the_corpus_or_said_to_be_absent(tmp_path, outpu
         window=2,
         words=tables_examples.WordRule(),
         paper={},
-        notes=["Presets: SaGe is algorithm-1."],
         **outputs,
     )
-    assert text_of(outputs, "md").endswith("in its order. Presets: SaGe is algorithm-1.\n")
     whole, without, absent = rows_of(outputs)
     assert (whole["ablated"], whole["vocabulary"]) == ("▁includ", "whole")
     assert without["vocabulary"] == "without ▁includ"
@@ -293,9 +297,7 @@ COST_NAMES = {
 
 
 def test_costs_add_up_by_stage_and_tokenizer(benchmarks, outputs):
-    notes = ["Presets: SaGe is algorithm-1."]
-    tables_costs.table_costs(benchmarks, stages=STAGES, **COST_NAMES, notes=notes, **outputs)
-    assert text_of(outputs, "md").endswith("not in it. Presets: SaGe is algorithm-1.\n")
+    tables.table_costs(benchmarks, stages=STAGES, **COST_NAMES, **outputs)
     rows = {row[0]: row[1:] for row in markdown_rows(outputs)}
     assert list(rows) == [*STAGES[:-1], "vocabulary, English"]
     nothing = ["–", "–"]
@@ -306,7 +308,7 @@ def test_costs_add_up_by_stage_and_tokenizer(benchmarks, outputs):
 
 
 def test_a_vocabulary_costs_all_the_stages_that_make_it(benchmarks, outputs):
-    tables_costs.table_costs(benchmarks, stages=STAGES, **COST_NAMES, **outputs)
+    tables.table_costs(benchmarks, stages=STAGES, **COST_NAMES, **outputs)
     last = markdown_rows(outputs)[-1]
     assert last[2:4] == ["10.0 s", "500 MB"]
     assert last[4:6] == ["110.0 s (11 ×)", "2.5 GB"]
@@ -318,10 +320,10 @@ def test_a_vocabulary_costs_all_the_stages_that_make_it(benchmarks, outputs):
     ("seconds", "text"), [(0.04, "0.0 s"), (119.9, "119.9 s"), (600, "10.0 min"), (9000, "2.5 h")]
 )
 def test_durations_are_told_in_a_fitting_unit(seconds, text):
-    assert tables_costs.format_seconds(seconds) == text
+    assert tables.format_seconds(seconds) == text
 
 
 def test_a_damaged_benchmark_is_named(tmp_path, outputs):
     benchmark(tmp_path, "build_sage/en.sage.tsv", "soon", 1)
     with pytest.raises(UserError, match=r"build_sage/en\.sage\.tsv: no benchmark"):
-        tables_costs.table_costs(tmp_path, stages=STAGES, **COST_NAMES, **outputs)
+        tables.table_costs(tmp_path, stages=STAGES, **COST_NAMES, **outputs)

@@ -9,7 +9,7 @@ import pytest
 
 from latex_checks import widths_of
 from sagevocab.errors import UserError
-from sagevocab.paper.tables_tokenizers import by_text, table_tokenizers
+from sagevocab.paper.tokenizers import by_text, table_tokenizers
 
 SUMMARY = {
     "vocabulary": 16000,

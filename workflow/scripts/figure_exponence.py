@@ -2,7 +2,7 @@
 
 from sagevocab.analysis.counts import read_neighbours
 from sagevocab.paper.figures import figure_exponence
-from sagevocab.paper.panels import by_panel
+from sagevocab.paper.inputs import by_panel
 from sagevocab.provenance import job
 
 with job(snakemake):

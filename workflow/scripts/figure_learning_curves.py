@@ -1,7 +1,7 @@
 """Adapter of rule figure_learning_curves."""
 
-from sagevocab.paper.figures_learning import figure_learning_curves
-from sagevocab.paper.learning_curves import read_curves
+from sagevocab.paper.curves import read_curves
+from sagevocab.paper.learning_curves import figure_learning_curves
 from sagevocab.provenance import job
 
 with job(snakemake):

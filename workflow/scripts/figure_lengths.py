@@ -2,7 +2,7 @@
 
 from sagevocab.analysis.vocabulary import length_histogram
 from sagevocab.paper.figures import figure_lengths
-from sagevocab.paper.panels import by_panel
+from sagevocab.paper.inputs import by_panel
 from sagevocab.provenance import job
 from sagevocab.vocab.pieces import read_pieces
 

@@ -1,8 +1,8 @@
 """Adapter of rule figure_rankings."""
 
-from sagevocab.analysis.rankings import read_rankings
+from sagevocab.analysis.vocabulary import read_rankings
 from sagevocab.paper.figures_studies import figure_rankings
-from sagevocab.paper.panels import by_panel
+from sagevocab.paper.inputs import by_panel
 from sagevocab.paper.studies import stable_ranking
 from sagevocab.provenance import job
 

@@ -1,7 +1,6 @@
 """Adapter of rule figure_tokenizers."""
 
-from sagevocab.paper.figures_tokenizers import figure_tokenizers
-from sagevocab.paper.tables_tokenizers import by_text
+from sagevocab.paper.tokenizers import by_text, figure_tokenizers
 from sagevocab.provenance import job
 
 with job(snakemake):

@@ -1,8 +1,7 @@
 """Adapter of rule table_claims."""
 
-from sagevocab.paper.budgets import pretraining_note
-from sagevocab.paper.notes import presets_note
-from sagevocab.paper.tables_claims import table_claims
+from sagevocab.paper.claims import table_claims
+from sagevocab.paper.notes import presets_note, pretraining_note
 from sagevocab.provenance import job
 
 with job(snakemake):

@@ -1,8 +1,7 @@
 """Adapter of rule table_costs."""
 
-from sagevocab.paper.budgets import model_notes
-from sagevocab.paper.notes import presets_note
-from sagevocab.paper.tables_costs import table_costs
+from sagevocab.paper.notes import model_notes, presets_note
+from sagevocab.paper.tables import table_costs
 from sagevocab.provenance import job
 
 with job(snakemake):

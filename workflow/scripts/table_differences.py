@@ -1,8 +1,8 @@
 """Adapter of rule table_differences."""
 
-from sagevocab.paper.budgets import model_notes
-from sagevocab.paper.score_intervals import read_scores
-from sagevocab.paper.tables import read_paper_values
+from sagevocab.analysis.scores import read_scores
+from sagevocab.paper.inputs import read_paper_values
+from sagevocab.paper.notes import model_notes
 from sagevocab.paper.tables_scores import table_differences
 from sagevocab.provenance import job
 

@@ -1,7 +1,6 @@
 """Adapter of rule table_examples."""
 
-from sagevocab.paper.panels import by_panel, of_language
-from sagevocab.paper.tables import read_paper_values
+from sagevocab.paper.inputs import by_panel, of_language, read_paper_values
 from sagevocab.paper.tables_examples import WordRule, read_greedy, table_examples, text_notes
 from sagevocab.provenance import job
 

@@ -1,9 +1,9 @@
 """Adapter of rule table_frequencies."""
 
 from sagevocab.analysis.counts import read_frequencies
+from sagevocab.paper.inputs import by_panel, of_language, read_paper_values
 from sagevocab.paper.notes import presets_note
-from sagevocab.paper.panels import by_panel, of_language
-from sagevocab.paper.tables import read_paper_values, table_frequencies
+from sagevocab.paper.tables import table_frequencies
 from sagevocab.provenance import job
 
 with job(snakemake):

@@ -1,18 +1,18 @@
 """Adapter of the rules table_hyperparameters_vocabulary, _pretraining and _finetuning."""
 
-from sagevocab.paper import tables_settings
-from sagevocab.paper.budgets import budget_note
-from sagevocab.paper.tables import read_paper_values
+from sagevocab.paper.inputs import read_paper_values
+from sagevocab.paper.notes import budget_note
+from sagevocab.paper.tables import table_hyperparameters
 from sagevocab.provenance import job
 
 with job(snakemake):
     params = snakemake.params
-    name = f"table_hyperparameters_{params.stage}"
+    printed = read_paper_values(snakemake.input.paper)["hyperparameters"]
     budget = params.get("budget")
-    notes = {"notes": [budget_note(**budget, tasks=params.tasks)]} if budget else {}
-    getattr(tables_settings, name)(
+    table_hyperparameters(
         params.settings,
-        paper=read_paper_values(snakemake.input.paper)["hyperparameters"][name],
-        **notes,
+        stage=params.stage,
+        paper=printed[f"table_hyperparameters_{params.stage}"],
+        notes=[budget_note(**budget, tasks=params.tasks)] if budget else [],
         **snakemake.output,
     )

@@ -1,9 +1,8 @@
 """Adapter of rule table_learning_curves."""
 
-from sagevocab.paper.budgets import pretraining_note
-from sagevocab.paper.learning_curves import read_curves
-from sagevocab.paper.notes import presets_note
-from sagevocab.paper.tables_learning import table_learning_curves
+from sagevocab.paper.curves import read_curves
+from sagevocab.paper.learning_curves import table_learning_curves
+from sagevocab.paper.notes import presets_note, pretraining_note
 from sagevocab.provenance import job
 
 with job(snakemake):

@@ -1,14 +1,14 @@
 """Adapter of the rules table_sequence and table_ner."""
 
-from sagevocab.paper.budgets import model_notes
-from sagevocab.paper.score_intervals import read_scores
-from sagevocab.paper.tables import read_paper_values
-from sagevocab.paper.tables_scores import read_significant, table_sequence
+from sagevocab.analysis.scores import read_scores
+from sagevocab.paper.inputs import read_paper_values
+from sagevocab.paper.notes import model_notes
+from sagevocab.paper.tables_scores import read_significant, table_scores
 from sagevocab.provenance import job
 
 with job(snakemake):
     params = snakemake.params
-    table_sequence(
+    table_scores(
         read_scores(snakemake.input.scores),
         tasks=params.tasks,
         labels=dict(zip(params.tokenizers, params.labels, strict=True)),

@@ -1,13 +1,14 @@
 """Adapter of rule table_tokenizers."""
 
+from sagevocab.paper.inputs import by_panel
 from sagevocab.paper.notes import presets_note
-from sagevocab.paper.panels import by_panel
-from sagevocab.paper.tables_tokenizers import by_text, read_summary, table_tokenizers
+from sagevocab.paper.tokenizers import by_text, table_tokenizers
 from sagevocab.provenance import job
+from sagevocab.state import read_json
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params
-    listed = by_panel(params.listed, params.labels, inputs.morphology, read_summary)
+    listed = by_panel(params.listed, params.labels, inputs.morphology, read_json)
     table_tokenizers(
         by_text(params.texts, params.labels, inputs.summaries),
         morphology=listed,

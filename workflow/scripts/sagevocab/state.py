@@ -10,7 +10,7 @@ import os
 import re
 import shutil
 import zipfile
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -107,6 +107,18 @@ def write_json(path: str | Path, value: Any) -> None:
     write_text(path, text + "\n")
 
 
+def read_json(path: str | Path) -> Any:
+    """Read a JSON file.
+
+    Raises:
+        UserError: it is missing or damaged.
+    """
+    try:
+        return json.loads(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: cannot be read ({error}); delete it and run again") from error
+
+
 def _plain(value: Any) -> Any:
     """Convert NumPy scalars and arrays and paths to values that JSON has."""
     if isinstance(value, np.generic):
@@ -122,6 +134,21 @@ def write_parquet(path: str | Path, frame: pd.DataFrame) -> None:
     """Write `frame` without its index, whole or not at all."""
     with atomic_path(path) as temporary:
         frame.to_parquet(temporary, index=False, compression="zstd")
+
+
+def read_parquet(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
+    """Read columns of a parquet file.
+
+    Raises:
+        UserError: it is missing or damaged, or lacks a column.
+    """
+    import pandas as pd
+
+    try:
+        return pd.read_parquet(path, columns=list(columns))
+    except (OSError, ValueError, KeyError) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(f"{path}: cannot be read ({reason}); delete it and run again") from error
 
 
 def write_npz(path: str | Path, **arrays: np.ndarray) -> None:

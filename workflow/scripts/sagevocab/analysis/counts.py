@@ -2,16 +2,18 @@
 
 These are the measurements behind the paper's Section 4: token frequency, subword fertility and
 contextual exponence. Everything follows from the segmentation of each word type and the sequence
-of type ids, so no more than a chunk of the token sequence ever stands in memory.
+of type ids, so no more than a chunk of the token sequence is ever in memory.
+
+`Counts` are totals of a corpus, `LineTotals` the same by line, for intervals and tests over lines.
 
 An uncovered character (UNK) holds a position of its line and counts among the subwords of its
-word, but it is no piece: it has no frequency, no neighbours, and is nobody's neighbour.
+word. It is no piece: it has no frequency and no neighbours, and is no neighbour of any piece.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,8 +23,7 @@ import numba
 import numpy as np
 import pandas as pd
 
-from sagevocab.errors import UserError
-from sagevocab.state import write_parquet
+from sagevocab.state import read_parquet, write_parquet
 
 if TYPE_CHECKING:
     from sagevocab.vocab.segment import Segmenter
@@ -37,7 +38,7 @@ WORD_BITS = 64
 
 @dataclass(frozen=True)
 class Counts:
-    """What one segmenter makes of one corpus.
+    """The counts of one corpus under one segmenter.
 
     frequencies: piece, count; every piece of the vocabulary, in id order.
     fertility: subwords, words; corpus words (occurrences) by their number of subwords, 1 to the
@@ -53,12 +54,6 @@ class Counts:
     neighbours: pd.DataFrame
     lines: pd.DataFrame
     unknown: int
-
-
-def write_counts(counts: Counts, outputs: Mapping[str, str]) -> None:
-    """Write the tables of `counts` as parquet; `outputs` maps their names to paths."""
-    for name in ("frequencies", "fertility", "neighbours", "lines"):
-        write_parquet(outputs[name], getattr(counts, name))
 
 
 @dataclass(frozen=True)
@@ -143,7 +138,7 @@ def count_pieces(corpus: SegmentedCorpus) -> tuple[np.ndarray, int]:
 def count_fertility(corpus: SegmentedCorpus) -> pd.DataFrame:
     """Return corpus words (occurrences) by their number of subwords, 1 to the largest seen.
 
-    An external tokenizer may make nothing of a word; then there is a row for 0 subwords too.
+    An external tokenizer may give a word no token; then there is a row for 0 subwords too.
     """
     totals = np.zeros(int(corpus.lengths.max(initial=0)) + 1, dtype=np.int64)
     np.add.at(totals, corpus.lengths, corpus.type_counts)
@@ -185,32 +180,88 @@ def count_neighbours(
     return distinct
 
 
+class LineTotals:
+    """Totals by line of one tokenizer on one corpus: int64[lines], in the corpus's order.
+
+    Words of a line are not independent of each other, nor is a line under two tokenizers: lines
+    are the units that a resample may draw and a test may exchange.
+    """
+
+    def __init__(self, corpus: WordCorpus, segmenter: Segmenter) -> None:
+        """Segment every word type once."""
+        self._corpus = segment_corpus(corpus, segmenter)
+        self._pieces = list(segmenter.pieces)
+
+    @property
+    def words(self) -> np.ndarray:
+        """Words of each line, whatever the tokenizer."""
+        return np.diff(self._corpus.line_offsets)
+
+    @property
+    def tokens(self) -> np.ndarray:
+        """Tokens of each line."""
+        return count_line_tokens(self._corpus)
+
+    def words_with(self, fewest: int, most: int | None = None) -> np.ndarray:
+        """Words of `fewest` to `most` subwords; no `most`: of `fewest` and more."""
+        lengths, top = self._corpus.lengths, np.inf if most is None else most
+        return self._by_line((lengths >= fewest) & (lengths <= top))
+
+    def histogram(self, longest: int) -> np.ndarray:
+        """Words by subwords: int32[lines, longest], for 1, 2, ..., `longest` or more.
+
+        A word without tokens (an external tokenizer may give none) is in no column.
+        """
+        bins = np.minimum(self._corpus.lengths, longest) - 1
+        return _histogram_by_line(bins, longest, self._corpus.types, self._corpus.line_offsets)
+
+    def occurrences(self, pieces: Collection[str]) -> np.ndarray:
+        """Tokens that are one of `pieces`; a piece that the vocabulary lacks has none."""
+        wanted = set(pieces)
+        chosen = np.array([piece in wanted for piece in self._pieces] + [False])
+        # Place -1, the last, is the uncovered character's.
+        before = np.concatenate(([0], np.cumsum(chosen[self._corpus.flat])))
+        return self._by_line(np.diff(before[self._corpus.offsets]))
+
+    def _by_line(self, values: np.ndarray) -> np.ndarray:
+        return _sum_by_line(values.astype(np.int64), self._corpus.types, self._corpus.line_offsets)
+
+
+# --- the tables that `count_corpus` gives, as files
+
+
+def write_counts(counts: Counts, outputs: Mapping[str, str]) -> None:
+    """Write the tables of `counts` as parquet; `outputs` maps their names to paths."""
+    for name in ("frequencies", "fertility", "neighbours", "lines"):
+        write_parquet(outputs[name], getattr(counts, name))
+
+
 def read_frequencies(path: Path | str) -> pd.Series:
     """Return the count of every piece, indexed by piece, in id order."""
-    frame = _read_columns(path, ["piece", "count"])
+    frame = read_parquet(path, ["piece", "count"])
     return frame.set_index("piece")["count"]
 
 
 def read_fertility(path: Path | str) -> pd.Series:
     """Return corpus words (occurrences), indexed by their number of subwords (1, 2, ...)."""
-    frame = _read_columns(path, ["subwords", "words"])
+    frame = read_parquet(path, ["subwords", "words"])
     return frame.set_index("subwords")["words"]
 
 
 def read_neighbours(path: Path | str) -> pd.DataFrame:
     """Return piece, window, distinct, count: one row per window and piece."""
-    return _read_columns(path, ["piece", "window", "distinct", "count"])
+    return read_parquet(path, ["piece", "window", "distinct", "count"])
 
 
 def read_lines(path: Path | str) -> pd.DataFrame:
     """Return words, tokens: one row per line of the corpus, the same lines for each tokenizer."""
-    return _read_columns(path, ["words", "tokens"])
+    return read_parquet(path, ["words", "tokens"])
 
 
 def rank_neighbours(neighbours: pd.DataFrame, window: int) -> pd.Series:
     """Return the distinct neighbours of every piece within `window`, from high to low.
 
-    Ties stand in id order. Source: paper, Section 4, "Contextual Exponence", the ranked chart.
+    Ties are in id order. Source: paper, Section 4, "Contextual Exponence", the ranked chart.
     """
     rows = neighbours[neighbours["window"] == window]
     return rows.set_index("piece")["distinct"].sort_values(ascending=False, kind="stable")
@@ -226,16 +277,7 @@ def neighbour_ratio(neighbours: pd.DataFrame, window: int) -> pd.Series:
     return (rows["distinct"] / rows["count"]).rename("ratio")
 
 
-def _read_columns(path: Path | str, columns: list[str]) -> pd.DataFrame:
-    try:
-        frame = pd.read_parquet(path)
-    except (OSError, ValueError) as error:
-        reason = str(error).splitlines()[0]
-        raise UserError(f"{path}: cannot be read as parquet ({reason}); make it again") from error
-    missing = [column for column in columns if column not in frame]
-    if missing:
-        raise UserError(f"{path}: column {', '.join(missing)} is missing; make the file again")
-    return frame[columns]
+# --- neighbours, block by block
 
 
 def _neighbour_frame(
@@ -323,6 +365,17 @@ def _sum_by_line(lengths, types, line_offsets):
         for position in range(line_offsets[line], line_offsets[line + 1]):
             sums[line] += lengths[types[position]]
     return sums
+
+
+@numba.njit(cache=True)
+def _histogram_by_line(bins, n_bins, types, line_offsets):
+    counts = np.zeros((len(line_offsets) - 1, n_bins), dtype=np.int32)
+    for line in range(len(counts)):
+        for position in range(line_offsets[line], line_offsets[line + 1]):
+            column = bins[types[position]]
+            if column >= 0:
+                counts[line, column] += 1
+    return counts
 
 
 @numba.njit(cache=True, nogil=True)

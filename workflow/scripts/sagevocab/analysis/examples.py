@@ -12,11 +12,15 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from functools import cache
-from itertools import islice, pairwise
+from itertools import groupby, islice, pairwise
+from typing import TYPE_CHECKING
 
 from sagevocab.vocab.pieces import WORD_START, is_single_character
-from sagevocab.vocab.segment import Segmenter
-from sagevocab.vocab.words import Normalizer, split_words
+from sagevocab.vocab.words import split_words
+
+if TYPE_CHECKING:
+    from sagevocab.vocab.segment import Segmenter
+    from sagevocab.vocab.words import Normalizer
 
 UNKNOWN = "[UNK]"
 FEWEST_WORDS, MOST_WORDS = 6, 16
@@ -27,42 +31,57 @@ MOST_ABLATIONS = 50
 
 
 @dataclass(frozen=True)
+class Segmentation:
+    """Tokens of a sentence or word; marked: the indices of those that a reader should look at."""
+
+    tokens: tuple[str, ...]
+    marked: frozenset[int] = frozenset()
+
+    def __str__(self) -> str:
+        """Return the tokens alone."""
+        return " ".join(self.tokens)
+
+    def runs(self) -> list[tuple[str, bool]]:
+        """Return the text in runs of tokens that are all marked, or all not."""
+        tokens = [(token, index in self.marked) for index, token in enumerate(self.tokens)]
+        return [
+            (" ".join(token for token, _ in run), mark)
+            for mark, run in groupby(tokens, key=lambda pair: pair[1])
+        ]
+
+    def marked_tokens(self) -> list[str]:
+        """Return the marked tokens alone."""
+        return [self.tokens[index] for index in sorted(self.marked)]
+
+
+@dataclass(frozen=True)
 class Example:
-    """A sentence under two tokenizers; changed: the tokens of the words that hold the piece.
+    """A sentence under two tokenizers; marked: the tokens of the words that hold the piece.
 
     Punctuation that ends such a word is not marked.
     """
 
     sentence: str
     piece: str
-    bpe_tokens: list[str]
-    sage_tokens: list[str]
-    bpe_changed: list[bool]
-    sage_changed: list[bool]
+    bpe: Segmentation
+    sage: Segmentation
 
 
 @dataclass(frozen=True)
 class Retokenization:
     """A sentence before and after the ablation of one piece, seen from one target token.
 
-    target_before, target_after: position of the same target in `before` and `after`.
-    window_before, window_after: half-open span of positions around it, the target included.
-    changed_before, changed_after: the tokens of re-segmented words.
-    words: the words whose segmentation changed, without `▁`.
+    before, after: marked are the tokens of re-segmented words. window_before, window_after:
+    half-open spans of positions around the target, itself included.
     """
 
     sentence: str
     piece: str
-    window: int
-    target_before: int
-    target_after: int
-    before: list[str]
-    after: list[str]
+    target: str
+    before: Segmentation
+    after: Segmentation
     window_before: tuple[int, int]
     window_after: tuple[int, int]
-    changed_before: list[bool]
-    changed_after: list[bool]
-    words: list[str]
 
 
 def tokenize_words(words: Sequence[str], segmenter: Segmenter) -> list[list[str]]:
@@ -91,7 +110,8 @@ def segment_sentence(
     marked = [piece in parts for parts in tokens]
     if not any(marked):
         marked = [piece in word for word in words]
-    return _example(sentence, piece, marked, tokens, tokenize_words(words, sage))
+    others = tokenize_words(words, sage)
+    return Example(sentence, piece, _marked(tokens, marked), _marked(others, marked))
 
 
 def find_examples(
@@ -139,7 +159,7 @@ def find_retokenization(
     """Find a sentence in which an ablation outside a target's window changes a token within it.
 
     pieces: the vocabulary before; ablated: pieces to try, in this order (SaGe's, as it pruned
-    them), one at a time. Among the first MOST_ABLATIONS of them that stand before another token of
+    them), one at a time. Among the first MOST_ABLATIONS of them that precede another token of
     a word (of letters alone, for the reader's sake), the shortest sentence wins. None if there is
     none. Source: paper, Table 2.
     """
@@ -173,41 +193,16 @@ def compare_ablation(
     has an uncovered character.
     """
     old, new = tokenize_words(words, before), tokenize_words(words, after)
-    flat_old, flat_new = _flatten(old), _flatten(new)
-    if UNKNOWN in flat_old:
-        return None
-    for targets in _kept_targets(old, new):
-        spans = _span(targets[0], window), _span(targets[1], window)
-        if _context_changes(flat_old, flat_new, spans, piece):
-            return _retokenization(sentence, words, piece, window, targets, (old, new))
-    return None
-
-
-def _retokenization(
-    sentence: str,
-    words: Sequence[str],
-    piece: str,
-    window: int,
-    targets: tuple[int, int],
-    tokens: tuple[list[list[str]], list[list[str]]],
-) -> Retokenization:
-    """Return what changed; targets, tokens (of each word): before and after the ablation."""
-    old, new = tokens
     changed = [left != right for left, right in zip(old, new, strict=True)]
-    return Retokenization(
-        sentence=sentence,
-        piece=piece,
-        window=window,
-        target_before=targets[0],
-        target_after=targets[1],
-        before=_flatten(old),
-        after=_flatten(new),
-        window_before=_span(targets[0], window),
-        window_after=_span(targets[1], window),
-        changed_before=_mark(old, changed),
-        changed_after=_mark(new, changed),
-        words=[w.removeprefix(WORD_START) for w, c in zip(words, changed, strict=True) if c],
-    )
+    ours, theirs = _marked(old, changed), _marked(new, changed)
+    if UNKNOWN in ours.tokens:
+        return None
+    for target_before, target_after in _kept_targets(old, new):
+        spans = _span(target_before, window), _span(target_after, window)
+        if _context_changes(ours.tokens, theirs.tokens, spans, piece):
+            target = ours.tokens[target_before]
+            return Retokenization(sentence, piece, target, ours, theirs, *spans)
+    return None
 
 
 @dataclass
@@ -224,29 +219,17 @@ class _Contexts:
             self.sentences[context] = sentence
 
 
-def _example(
-    sentence: str, piece: str, marked: list[bool], bpe: list[list[str]], sage: list[list[str]]
-) -> Example:
-    return Example(
-        sentence=sentence,
-        piece=piece,
-        bpe_tokens=_flatten(bpe),
-        sage_tokens=_flatten(sage),
-        bpe_changed=_mark(bpe, marked),
-        sage_changed=_mark(sage, marked),
-    )
-
-
-def _mark(words: list[list[str]], marked: list[bool]) -> list[bool]:
-    """Return the mark of each token: its word's, but for the punctuation that ends a word."""
-    marks = []
-    for tokens, mark in zip(words, marked, strict=True):
-        kept = len(tokens)
-        while kept and not any(map(str.isalnum, tokens[kept - 1].removeprefix(WORD_START))):
+def _marked(words: list[list[str]], marked: list[bool]) -> Segmentation:
+    """Join words; a token has its word's mark, except for the punctuation that ends a word."""
+    tokens: list[str] = []
+    places: set[int] = set()
+    for parts, mark in zip(words, marked, strict=True):
+        kept = len(parts)
+        while kept and not any(map(str.isalnum, parts[kept - 1].removeprefix(WORD_START))):
             kept -= 1
-        kept = kept or len(tokens)
-        marks += [mark] * kept + [False] * (len(tokens) - kept)
-    return marks
+        places |= set(range(len(tokens), len(tokens) + (kept or len(parts)))) if mark else set()
+        tokens += parts
+    return Segmentation(tuple(tokens), frozenset(places))
 
 
 def _dropped_pieces(bpe: Iterable[str], sage: Iterable[str]) -> set[str]:
@@ -330,7 +313,7 @@ def _plain_words(sentences: Iterable[tuple[str, list[str]]]) -> list[str]:
 def _words_led_by(
     words: Sequence[str], segmenter: Segmenter, wanted: set[str]
 ) -> dict[str, list[str]]:
-    """Return, by piece, the words in which it stands before other tokens of the word."""
+    """Return, by piece, the words in which it precedes other tokens of the word."""
     holders: dict[str, list[str]] = {}
     for word, tokens in zip(words, tokenize_words(words, segmenter), strict=True):
         for piece in set(tokens[:-1]) & wanted - set(tokens[-1:]):
@@ -366,16 +349,15 @@ def _kept_targets(old: list[list[str]], new: list[list[str]]) -> Iterator[tuple[
         start_new += len(after)
 
 
-def _flatten(words: list[list[str]]) -> list[str]:
-    return [token for tokens in words for token in tokens]
-
-
 def _span(target: int, window: int) -> tuple[int, int]:
     return target - window, target + window + 1
 
 
 def _context_changes(
-    old: list[str], new: list[str], spans: tuple[tuple[int, int], tuple[int, int]], piece: str
+    old: Sequence[str],
+    new: Sequence[str],
+    spans: tuple[tuple[int, int], tuple[int, int]],
+    piece: str,
 ) -> bool:
     (first_old, last_old), (first_new, last_new) = spans
     if min(first_old, first_new) < 0 or last_old > len(old) or last_new > len(new):

@@ -1,28 +1,36 @@
-"""Entropies, intervals and paired tests: small wrappers that fix the conventions used here.
+"""Entropies, bootstrap intervals and tests: the statistics of this project, each in one place.
 
-Every random procedure takes a seed. Corpora have hundreds of thousands of lines but few distinct
-(words, tokens) pairs, so resampling lines is done exactly on the counts of the distinct values
-(a bootstrap sample of lines is a multinomial sample of values), in seconds instead of hours.
+What is drawn is whole (a line, an example, a piece), under all tokenizers at once. Every random
+procedure takes a seed. Intervals are percentile intervals of 1,000 samples unless a caller says
+otherwise. Hundreds of thousands of lines have few distinct rows of counts, so a sample of lines is
+drawn exactly and in seconds as a multinomial sample of these.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import NamedTuple
 
 import numpy as np
+import pandas as pd
+
+# scipy.stats takes a second to import, and most jobs need none of it: functions import it.
 
 CONFIDENCE = 0.95
 RESAMPLES = 1000
 PERMUTATIONS = 9999
-_BATCH_CELLS = 1 << 24
+# Most cells of a batch of samples, which is in memory at once.
+_BATCH_CELLS = 1 << 22
+# Tables of so few columns of counts have few distinct rows.
+_NARROW = 2
+# Rows of one block are drawn from while they are in the processor's cache.
+_BLOCK_ROWS = 8192
+# Drawing a count for each distinct row costs as much as drawing so many rows.
+_DRAWS_OF_A_COUNT = 10
+# Differences of means that are closer to 0 are 0.
+_ROUNDING = 1e-12
 
-
-class Interval(NamedTuple):
-    """A confidence interval."""
-
-    low: float
-    high: float
+Numbers = Sequence[float] | np.ndarray
 
 
 class Estimate(NamedTuple):
@@ -42,115 +50,210 @@ class Comparison(NamedTuple):
     p_value: float
 
 
-def shannon_entropy(counts: Sequence[int] | np.ndarray) -> float:
-    """Return the Shannon entropy of a frequency distribution in bits; 0 without observations."""
-    return renyi_entropy(counts, alpha=1.0)
+NOTHING = Estimate(float("nan"), float("nan"), float("nan"))
+
+# --- entropies
 
 
-def renyi_entropy(counts: Sequence[int] | np.ndarray, alpha: float) -> float:
-    """Return the Renyi entropy of order `alpha` in bits; order 1 is Shannon's (the limit).
+def renyi_entropy(counts: Numbers, alpha: float) -> float:
+    """Return the Rényi entropy of order `alpha` in bits, 0 without observations.
+
+    Order 1 is Shannon's entropy (the limit).
 
     Raises:
         ValueError: alpha is negative or not finite.
     """
     if not 0 <= alpha < np.inf:
         raise ValueError(f"alpha must be finite and at least 0, not {alpha}")
-    shares = _shares(counts)
-    if shares.size == 0:
+    seen = np.asarray(counts, dtype=float)
+    seen = seen[seen > 0]
+    if not seen.size:
         return 0.0
+    shares = seen / seen.sum()
     if alpha == 1:
         return float(-(shares * np.log2(shares)).sum()) + 0.0
     return float(np.log2((shares**alpha).sum()) / (1 - alpha)) + 0.0
 
 
-def efficiency(
-    counts: Sequence[int] | np.ndarray, alpha: float = 1.0, outcomes: int | None = None
-) -> float:
-    """Return the Renyi entropy of order `alpha` as a share of its maximum, log2(outcomes).
+def efficiency(counts: Numbers, alpha: float = 1.0) -> float:
+    """Return the Rényi entropy as a share of its maximum, log2 of the number of counts.
 
-    outcomes: size of the vocabulary, unseen pieces included; `len(counts)` if not given.
+    counts: of every piece of the vocabulary, unseen ones included.
     Source: Zouhar et al. 2023, "Tokenization and the Noiseless Channel" (alpha = 2.5).
     """
-    size = len(counts) if outcomes is None else outcomes
-    return renyi_entropy(counts, alpha) / float(np.log2(size)) if size > 1 else 0.0
+    return renyi_entropy(counts, alpha) / float(np.log2(len(counts))) if len(counts) > 1 else 0.0
 
 
-def proportion_interval(hits: int, total: int, confidence: float = CONFIDENCE) -> Interval:
-    """Return Wilson's score interval of a share; (nan, nan) of nothing."""
-    if total == 0:
-        return Interval(float("nan"), float("nan"))
-    from scipy import stats  # a second to import, and most jobs need none of it
-
-    bounds = stats.binomtest(hits, total).proportion_ci(confidence, method="wilson")
-    return Interval(float(bounds.low), float(bounds.high))
+# --- bootstrap
 
 
-def bootstrap_interval(
-    values: Sequence[float] | np.ndarray,
-    statistic: Callable[..., float] = np.mean,
+def resampled_sums(table: np.ndarray, *, seed: int, resamples: int = RESAMPLES) -> np.ndarray:
+    """Return the column sums of bootstrap samples of the rows: float64[resamples, columns].
+
+    table: int[rows, columns], a row for each line. One or two columns of counts have few distinct
+    rows, and a sample of rows is then a multinomial sample of these; otherwise rows are drawn.
+    """
+    rng = np.random.default_rng(seed)
+    if not len(table):
+        return np.zeros((resamples, table.shape[1]))
+    draw = _sums_of_distinct if table.shape[1] <= _NARROW else _sums_of_rows
+    return draw(table.astype(np.int64), rng, resamples)
+
+
+def _sums_of_distinct(table, rng, resamples):
+    values, counts = _distinct_rows(table)
+    batch = max(1, _BATCH_CELLS // len(values))
+    sizes = [min(batch, resamples - done) for done in range(0, resamples, batch)]
+    shares = counts / counts.sum()
+    return np.concatenate([rng.multinomial(counts.sum(), shares, size) @ values for size in sizes])
+
+
+def _distinct_rows(table):
+    """Return the distinct rows as float64, ascending, and how often each occurs."""
+    low = table.min(axis=0)
+    spans = (table.max(axis=0) - low + 1).tolist()
+    keys = np.ravel_multi_index(tuple((table - low).T), spans)
+    cells = int(np.prod(spans))
+    if cells > 4 * len(keys):
+        seen, counts = np.unique(keys, return_counts=True)
+    else:  # faster than sorting where most cells are filled
+        tally = np.bincount(keys, minlength=cells)
+        seen = np.flatnonzero(tally)
+        counts = tally[seen]
+    return np.column_stack(np.unravel_index(seen, spans)) + low.astype(float), counts
+
+
+def _sums_of_rows(table, rng, resamples):
+    """Draw how many rows come from each block, then these rows: what drawing from all gives."""
+    starts = np.arange(0, len(table), _BLOCK_ROWS)
+    sizes = np.diff(np.append(starts, len(table)))
+    drawn = rng.multinomial(len(table), sizes / len(table), size=resamples)
+    sums = np.zeros((resamples, table.shape[1]))
+    for block, start in enumerate(starts):
+        rows = table[start : start + _BLOCK_ROWS].astype(float)
+        for number in range(resamples):
+            chosen = rng.integers(len(rows), size=drawn[number, block], dtype=np.int32)
+            sums[number] += np.bincount(chosen, minlength=len(rows)) @ rows
+    return sums
+
+
+def sampled_sums(table: np.ndarray, *, seed: int, resamples: int) -> np.ndarray:
+    """Return the column sums of bootstrap samples of the rows: float64[resamples, columns].
+
+    table: float64[rows, columns], thousands of rows, a row for each example of a task. Rows that
+    agree in all columns are drawn together: a sample of rows is a multinomial sample of these.
+    """
+    rng = np.random.default_rng(seed)
+    rows, kinds, counts = np.unique(table, axis=0, return_inverse=True, return_counts=True)
+    kinds, total = kinds.ravel(), len(table)
+    few = len(rows) * _DRAWS_OF_A_COUNT <= total
+    batch = max(1, _BATCH_CELLS // max(1, len(rows)))
+    sums = np.empty((resamples, table.shape[1]))
+    for start in range(0, resamples, batch):
+        size = min(batch, resamples - start)
+        if few:
+            drawn = rng.multinomial(total, counts / total, size)
+        else:
+            samples = (kinds[rng.integers(total, size=total)] for _ in range(size))
+            drawn = np.stack([np.bincount(sample, minlength=len(rows)) for sample in samples])
+        sums[start : start + size] = drawn.astype(float) @ rows
+    return sums
+
+
+def drawn_weights(size: int, *, seed: int, resamples: int = RESAMPLES) -> Iterator[np.ndarray]:
+    """Yield how often each of `size` units is in a bootstrap sample: float64[size]."""
+    rng = np.random.default_rng(seed)
+    for _ in range(resamples):
+        yield np.bincount(rng.integers(size, size=size), minlength=size).astype(float)
+
+
+def interval_of(value: float, drawn: np.ndarray, confidence: float = CONFIDENCE) -> Estimate:
+    """Return a value with the percentile interval of its bootstrap replicates; nan ones left out.
+
+    Without a replicate the bounds are nan.
+    """
+    drawn = drawn[np.isfinite(drawn)]
+    if not drawn.size:
+        return Estimate(float(value), float("nan"), float("nan"))
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(drawn, [tail, 1 - tail])
+    return Estimate(float(value), float(low), float(high))
+
+
+def total_interval(
+    table: np.ndarray,
+    statistic: Callable[[np.ndarray], np.ndarray],
     *,
     seed: int,
     resamples: int = RESAMPLES,
-    confidence: float = CONFIDENCE,
 ) -> Estimate:
-    """Return a statistic of independent values (pieces, scores) with its percentile interval.
+    """Return a statistic of column sums with its interval over resampled rows.
 
-    statistic: called as `statistic(samples, axis=-1)`.
+    statistic: float64[..., columns] -> float64[...].
     """
-    data = np.asarray(values, dtype=float)
-    if data.size == 0:
-        return Estimate(float("nan"), float("nan"), float("nan"))
-    value = float(statistic(data, axis=-1))
-    if np.all(data == data[0]):
-        return Estimate(value, value, value)
-    from scipy import stats
-
-    result = stats.bootstrap(
-        (data,),
-        statistic,
-        n_resamples=resamples,
-        confidence_level=confidence,
-        method="percentile",
-        vectorized=True,
-        batch=max(1, _BATCH_CELLS // data.size),
-        rng=np.random.default_rng(seed),
-    )
-    bounds = result.confidence_interval
-    return Estimate(value, float(bounds.low), float(bounds.high))
+    drawn = statistic(resampled_sums(table, seed=seed, resamples=resamples))
+    return interval_of(float(statistic(table.sum(axis=0).astype(float))), drawn)
 
 
 def ratio_interval(
-    numerators: Sequence[int] | np.ndarray,
-    denominators: Sequence[int] | np.ndarray,
-    *,
-    seed: int,
-    resamples: int = RESAMPLES,
-    confidence: float = CONFIDENCE,
+    numerators: Numbers, denominators: Numbers, *, seed: int, resamples: int = RESAMPLES
 ) -> Estimate:
     """Return sum(numerators) / sum(denominators) with its interval over resampled lines.
 
-    Both are given per line, in the same order: tokens and words make mean fertility, the tokens
-    of two tokenizers make their encoding cost. Percentile bootstrap, lines resampled together.
+    Both are whole numbers by line, in the same order: tokens and words give fertility, the tokens
+    of two tokenizers their relative cost. nan where the denominators sum to 0.
     """
-    pairs = np.column_stack([np.asarray(numerators), np.asarray(denominators)])
-    if pairs.size == 0 or pairs[:, 1].sum() == 0:
-        return Estimate(float("nan"), float("nan"), float("nan"))
-    values, counts = np.unique(pairs, axis=0, return_counts=True)
-    rng = np.random.default_rng(seed)
-    sums = np.concatenate(list(_resampled_sums(values, counts, rng, resamples)))
-    sums = sums[sums[:, 1] > 0]
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(sums[:, 0] / sums[:, 1], [tail, 1 - tail])
-    totals = counts @ values
-    return Estimate(float(totals[0] / totals[1]), float(low), float(high))
+    table = np.column_stack([np.asarray(numerators), np.asarray(denominators)])
+    if not table.size or table[:, 1].sum() == 0:
+        return NOTHING
+
+    def ratio(sums: np.ndarray) -> np.ndarray:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return sums[..., 0] / sums[..., 1]
+
+    return total_interval(table, ratio, seed=seed, resamples=resamples)
+
+
+def proportion_interval(hits: int, total: int, confidence: float = CONFIDENCE) -> Estimate:
+    """Return hits / total with Wilson's score interval; nan of nothing."""
+    if total == 0:
+        return NOTHING
+    from scipy import stats
+
+    bounds = stats.binomtest(hits, total).proportion_ci(confidence, method="wilson")
+    return Estimate(hits / total, float(bounds.low), float(bounds.high))
+
+
+# --- tests
+
+
+def bootstrap_p_value(value: float, drawn: np.ndarray) -> float:
+    """Return the two-sided p-value of `value` against 0, by its bootstrap standard error.
+
+    The replicates are taken as normal about the value: for comparisons whose labels can't be
+    exchanged, since two texts differ in more than what is compared.
+    """
+    from scipy.special import ndtr
+
+    error = float(np.std(drawn[np.isfinite(drawn)], ddof=1))
+    if error == 0:
+        return 1.0 if value == 0 else 0.0
+    return float(2 * ndtr(-abs(value) / error))
+
+
+def percentile_p_value(drawn: np.ndarray) -> float:
+    """Return the two-sided p-value of 0 by the replicates of a difference.
+
+    It is the smallest level at which the percentile interval leaves 0 out, so interval and test
+    agree. A replicate of 0 counts on both sides. One is added because a finite sample never shows
+    that no replicate lies beyond 0 (Davison and Hinkley 1997, Section 4.2).
+    """
+    beyond = min((drawn <= _ROUNDING).sum(), (drawn >= -_ROUNDING).sum())
+    return min(1.0, 2 * (int(beyond) + 1) / (len(drawn) + 1))
 
 
 def paired_permutation(
-    first: Sequence[float] | np.ndarray,
-    second: Sequence[float] | np.ndarray,
-    *,
-    seed: int,
-    permutations: int = PERMUTATIONS,
+    first: Numbers, second: Numbers, *, seed: int, permutations: int = PERMUTATIONS
 ) -> float:
     """Return the two-sided p-value of a paired difference of means under exchanged labels.
 
@@ -168,53 +271,6 @@ def paired_permutation(
     return hits / len(sums) if exact else (hits + 1) / (len(sums) + 1)
 
 
-def compare_paired(
-    first: Sequence[float] | np.ndarray,
-    second: Sequence[float] | np.ndarray,
-    *,
-    seed: int,
-    resamples: int = RESAMPLES,
-    confidence: float = CONFIDENCE,
-) -> Comparison:
-    """Return the mean paired difference with its bootstrap interval and permutation p-value.
-
-    Pairs are lines, pieces, examples or seeds measured under two tokenizers, in the same order.
-    """
-    differences = np.asarray(first, dtype=float) - np.asarray(second, dtype=float)
-    bounds = ratio_interval(
-        differences,
-        np.ones_like(differences),
-        seed=seed,
-        resamples=resamples,
-        confidence=confidence,
-    )
-    return Comparison(*bounds, paired_permutation(first, second, seed=seed))
-
-
-def holm(p_values: Sequence[float] | np.ndarray) -> np.ndarray:
-    """Return Holm's step-down adjusted p-values, in the order given."""
-    values = np.asarray(p_values, dtype=float)
-    order = np.argsort(values, kind="stable")
-    scaled = values[order] * np.arange(len(values), 0, -1)
-    adjusted = np.empty_like(values)
-    adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
-    return adjusted
-
-
-def _shares(counts: Sequence[int] | np.ndarray) -> np.ndarray:
-    seen = np.asarray(counts, dtype=float)
-    seen = seen[seen > 0]
-    return seen / seen.sum() if seen.size else seen
-
-
-def _resampled_sums(values, counts, rng, resamples):
-    """Yield bootstrap samples' sums of both columns: arrays (at most one batch, 2)."""
-    shares, batch = counts / counts.sum(), max(1, _BATCH_CELLS // len(counts))
-    for done in range(0, resamples, batch):
-        size = min(batch, resamples - done)
-        yield rng.multinomial(counts.sum(), shares, size=size) @ values
-
-
 def _all_flips(differences: np.ndarray) -> np.ndarray:
     sums = np.zeros(1)
     for difference in differences:
@@ -228,3 +284,52 @@ def _drawn_flips(differences: np.ndarray, seed: int, permutations: int) -> np.nd
     for size, count in zip(sizes, counts, strict=True):
         sums += size * (2.0 * rng.binomial(count, 0.5, size=permutations) - count)
     return sums
+
+
+def permute_pieces(
+    first: pd.Series, second: pd.Series, *, seed: int, permutations: int = PERMUTATIONS
+) -> float:
+    """Return the two-sided p-value of the difference of two means over pieces.
+
+    first, second: values by piece under two vocabularies; nan counts as missing. Within each piece
+    the two labels are exchanged or not: a piece in both swaps its values, a piece in one goes over
+    to the other. So the number of pieces under each label varies, as it does from one vocabulary
+    to another, and the statistic is symmetric about 0. nan where either mean is of nothing.
+    """
+    table = pd.concat([first, second], axis=1, join="outer").sort_index().to_numpy(dtype=float)
+    table = table[~np.isnan(table).all(axis=1)]
+    present = ~np.isnan(table)
+    values = np.where(present, table, 0.0)
+    sums, sizes = values.sum(axis=0), present.sum(axis=0)
+    if not sizes.all():
+        return float("nan")
+    # What the first label gains, in value and in pieces, where a piece exchanges its labels.
+    moved = np.column_stack([np.diff(values), np.diff(present.astype(float))])
+    gains = _sums_of_halves(moved, np.random.default_rng(seed), permutations)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = (sums[0] + gains[:, 0]) / (sizes[0] + gains[:, 1])
+        differences = means - (sums[1] - gains[:, 0]) / (sizes[1] - gains[:, 1])
+    observed = abs(sums[0] / sizes[0] - sums[1] / sizes[1])
+    # One that leaves a label without a piece (nan, in tiny vocabularies) counts as extreme.
+    less = np.abs(differences) < observed * (1 - 1e-9)
+    return int(permutations - less.sum() + 1) / (permutations + 1)
+
+
+def _sums_of_halves(rows: np.ndarray, rng: np.random.Generator, permutations: int) -> np.ndarray:
+    """Return sums over random halves of the rows: each is in or not, at even odds."""
+    sums = np.empty((permutations, rows.shape[1]))
+    batch = max(1, _BATCH_CELLS // len(rows))
+    for start in range(0, permutations, batch):
+        size = min(batch, permutations - start)
+        sums[start : start + size] = rng.integers(2, size=(size, len(rows)), dtype=np.int8) @ rows
+    return sums
+
+
+def holm(p_values: Numbers) -> np.ndarray:
+    """Return Holm's step-down adjusted p-values, in the order given."""
+    values = np.asarray(p_values, dtype=float)
+    order = np.argsort(values, kind="stable")
+    scaled = values[order] * np.arange(len(values), 0, -1)
+    adjusted = np.empty_like(values)
+    adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
+    return adjusted

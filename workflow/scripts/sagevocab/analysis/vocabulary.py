@@ -1,4 +1,4 @@
-"""Statistics of piece lists alone: what one vocabulary holds and another does not.
+"""Statistics of vocabularies: what one holds and another does not, and how stable a pruning is.
 
 Lengths are in characters. The word-start mark `▁` is not counted unless asked for, because the
 paper does not say which it did: both conventions are reported.
@@ -7,15 +7,26 @@ paper does not say which it did: both conventions are reported.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Sequence
+from itertools import combinations
+from pathlib import Path
 
+import numpy as np
 import pandas as pd
 
-from sagevocab.analysis.stats import Interval, proportion_interval
+from sagevocab.analysis.stats import (
+    NOTHING,
+    RESAMPLES,
+    Estimate,
+    drawn_weights,
+    interval_of,
+    proportion_interval,
+)
+from sagevocab.state import read_parquet
 from sagevocab.vocab.pieces import WORD_START
 
 
 class Share(float):
-    """A share of pieces: a float that knows what it was counted from (nan of nothing).
+    """A share of pieces as a float, with the two numbers it was counted from; nan of nothing.
 
     hits, total: number of pieces that have the property, and of all pieces asked.
     """
@@ -29,9 +40,9 @@ class Share(float):
         share.hits, share.total = hits, total
         return share
 
-    def interval(self, confidence: float = 0.95) -> Interval:
-        """Return Wilson's interval of the share."""
-        return proportion_interval(self.hits, self.total, confidence)
+    def estimate(self) -> Estimate:
+        """Return the share with Wilson's 95 % interval."""
+        return proportion_interval(self.hits, self.total)
 
     @classmethod
     def of(cls, answers: Iterable[bool]) -> Share:
@@ -46,13 +57,8 @@ def only_in(first: Sequence[str], second: Collection[str]) -> list[str]:
     return [piece for piece in first if piece not in others]
 
 
-def is_subset(small: Iterable[str], large: Iterable[str]) -> bool:
-    """Whether `large` holds every piece of `small` (the paper: BPE 16 k within BPE 20 k)."""
-    return set(small) <= set(large)
-
-
 def share_in(pieces: Iterable[str], vocabulary: Iterable[str]) -> Share:
-    """Return the share of `pieces` that stand in `vocabulary` (discarded pieces in BPE's)."""
+    """Return the share of `pieces` that are in `vocabulary`."""
     known = set(vocabulary)
     return Share.of(piece in known for piece in pieces)
 
@@ -101,11 +107,19 @@ def substring_share(pieces: Iterable[str], vocabulary: Iterable[str]) -> Share:
     return Share.of(piece in parts for piece in pieces)
 
 
+def _proper_substrings(piece: str) -> Iterable[str]:
+    size = len(piece)
+    for start in range(size):
+        for stop in range(start + 1, size + 1):
+            if stop - start < size:
+                yield piece[start:stop]
+
+
 def frequency_differences(first: pd.Series, second: pd.Series) -> pd.DataFrame:
     """Return first, second, difference (first - second) by piece, from high to low difference.
 
     first, second: counts by piece on one corpus under two tokenizers; a piece that a vocabulary
-    lacks has count 0. Ties stand by piece. Source: paper, Table "Tokens with high difference".
+    lacks has count 0. Ties are sorted by piece. Source: paper, Table "Tokens with high difference".
     """
     frame = pd.DataFrame({"first": first, "second": second}).fillna(0).astype("int64")
     frame["difference"] = frame["first"] - frame["second"]
@@ -114,18 +128,84 @@ def frequency_differences(first: pd.Series, second: pd.Series) -> pd.DataFrame:
     return frame.sort_values("difference", ascending=False, kind="stable")
 
 
-def direction(piece: str, first: pd.Series, second: pd.Series) -> int:
-    """Return 1 if a piece is more frequent in `first`, -1 if in `second`, 0 if it is in neither.
+# --- stability of the ranking of the ablation losses (paper, Section 3)
 
-    Spelled with or without `▁` as given: `ing` is not `▁ing`.
+
+def read_rankings(path: Path | str) -> pd.DataFrame:
+    """Return iteration, piece, loss: the losses of all pieces left at several iterations.
+
+    Raises:
+        UserError: the file is missing, damaged or has other columns.
     """
-    difference = int(first.get(piece, 0)) - int(second.get(piece, 0))
-    return (difference > 0) - (difference < 0)
+    return read_parquet(path, ["iteration", "piece", "loss"])
 
 
-def _proper_substrings(piece: str) -> Iterable[str]:
-    size = len(piece)
-    for start in range(size):
-        for stop in range(start + 1, size + 1):
-            if stop - start < size:
-                yield piece[start:stop]
+def rank_correlations(rankings: pd.DataFrame) -> pd.DataFrame:
+    """Return Spearman's correlation of every two rankings, on the pieces that are in both.
+
+    rankings: as `read_rankings` gives them.
+    Returns first, second, distance (iterations), pieces, correlation; one row per pair with first
+    before second, in order. The correlation is nan where it has no meaning: fewer than two pieces,
+    or equal losses throughout.
+    """
+    from scipy import stats
+
+    rows = []
+    for first, second, pair in _pairs(rankings):
+        ours, theirs = pair.dropna().to_numpy().T
+        varied = len(ours) > 1 and np.ptp(ours) > 0 and np.ptp(theirs) > 0
+        correlation = float(stats.spearmanr(ours, theirs).statistic) if varied else np.nan
+        rows.append((first, second, second - first, len(ours), correlation))
+    return pd.DataFrame(rows, columns=["first", "second", "distance", "pieces", "correlation"])
+
+
+def mean_correlation(
+    rankings: pd.DataFrame, shortest: int, *, seed: int, resamples: int = RESAMPLES
+) -> Estimate:
+    """Return the mean correlation of pairs `shortest` or more iterations apart, with an interval.
+
+    Percentile bootstrap over pieces: a resampled piece is resampled in all rankings at once. nan
+    where no two rankings are so far apart.
+    """
+    far = [pair for first, second, pair in _pairs(rankings) if second - first >= shortest]
+    if not far:
+        return NOTHING
+    ranked = [_RankedPair(pair) for pair in far]
+    size = len(far[0])
+    draws = [np.ones(size), *drawn_weights(size, seed=seed, resamples=resamples)]
+    means = np.array([np.mean([pair.correlation(weights) for pair in ranked]) for weights in draws])
+    return interval_of(means[0], means[1:])
+
+
+def _pairs(rankings: pd.DataFrame) -> list[tuple[int, int, pd.DataFrame]]:
+    """Return first and second iteration and the losses of all pieces in both, nan where pruned."""
+    table = rankings.pivot(index="piece", columns="iteration", values="loss").sort_index(axis=1)
+    pairs = combinations(table.columns, 2)
+    return [(int(first), int(second), table[[first, second]]) for first, second in pairs]
+
+
+class _RankedPair:
+    """Two rankings of the same pieces, ready to be correlated under weights.
+
+    A weight says how often a piece is in a resample. Ranks are those within the resample, so the
+    correlation is Spearman's of the resample itself, though nothing is sorted again.
+    """
+
+    def __init__(self, pair: pd.DataFrame) -> None:
+        losses = pair.to_numpy()
+        self._rows = np.flatnonzero(~np.isnan(losses).any(axis=1))
+        self._levels = [np.unique(c, return_inverse=True)[1] for c in losses[self._rows].T]
+
+    def correlation(self, weights: np.ndarray) -> float:
+        """Return Spearman's correlation; weights: float64, one a piece."""
+        weights = weights[self._rows]
+        centre = (weights.sum() + 1) / 2
+        first, second = (_midranks(weights, levels) - centre for levels in self._levels)
+        product = (weights * first * first).sum() * (weights * second * second).sum()
+        return (weights * first * second).sum() / np.sqrt(product) if product > 0 else np.nan
+
+
+def _midranks(weights: np.ndarray, levels: np.ndarray) -> np.ndarray:
+    """Return the mean rank of each observation that occurs `weights` times; ties share theirs."""
+    sizes = np.bincount(levels, weights)
+    return (np.cumsum(sizes) - sizes + (sizes + 1) / 2)[levels]

@@ -1,9 +1,10 @@
-"""Every statement of the paper beside what a run measures, with a verdict.
+"""Every statement of the paper beside the measurement of a run, with a verdict.
 
 The statements are data (`paper_values.yaml`), the rules of the verdicts are in `verdicts`, and the
-measurements in the modules `measures_*`. A claim is taken for each SaGe tokenizer of the run and
-each language that the paper's statement covers: one record each. Statements that could be made of
-any language (`any_language`) are taken for the run's other languages, too, and marked `beyond`.
+measurements in `measures_texts` and `measures_models`. A claim gives one record for each SaGe
+tokenizer of the run and each language that the paper's statement covers. Statements that could be
+made of any language (`any_language`) are measured for the run's other languages too, and marked
+`beyond`.
 """
 
 from __future__ import annotations
@@ -17,24 +18,22 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
-import yaml
+import pandas as pd
 
 from sagevocab.analysis.stats import holm
 from sagevocab.errors import UserError
-from sagevocab.paper import (
-    measures_corpus,
-    measures_downstream,
-    measures_pretraining,
-    measures_vocabulary,
-)
-from sagevocab.paper.budgets import scope_note
-from sagevocab.paper.claims_page import claims_markdown
-from sagevocab.paper.evidence import BASELINE, TRAIN, Case, Run
+from sagevocab.paper import measures_models, measures_texts
+from sagevocab.paper.claims_page import claims_markdown, read_records, show_ours, show_value
+from sagevocab.paper.evidence import TRAIN, Case, Run
+from sagevocab.paper.formats import NOTHING, Files, write_table
+from sagevocab.paper.inputs import BASELINE, read_paper_values
+from sagevocab.paper.notes import scope_note, with_notes
 from sagevocab.paper.verdicts import (
     BEYOND,
     INTRINSIC,
     NOT_MEASURABLE,
     NOTHING_TO_COUNT,
+    VERDICTS,
     Measurement,
     NotMeasurableError,
     verdict_of,
@@ -43,12 +42,7 @@ from sagevocab.state import write_json, write_text
 
 log = logging.getLogger(__name__)
 
-MEASURES = {
-    **measures_vocabulary.MEASURES,
-    **measures_corpus.MEASURES,
-    **measures_downstream.MEASURES,
-    **measures_pretraining.MEASURES,
-}
+MEASURES = {**measures_texts.MEASURES, **measures_models.MEASURES}
 # Times are set against the paper's only from this share of its lines and pieces on.
 PAPER_LINES = 750_000
 PAPER_PIECES = 16_000
@@ -81,12 +75,11 @@ def read_claims(path: Path | str) -> dict[str, Any]:
     Raises:
         UserError: the file is no such file, or a claim names an unknown measure or id twice.
     """
+    values = read_paper_values(path)
     try:
-        values = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
         values["claims"] = [single for claim in values["claims"] for single in _repeated(claim)]
-    except (OSError, ValueError, TypeError, KeyError, yaml.YAMLError) as error:
-        reason = str(error).splitlines()[0]
-        raise UserError(f"{path}: cannot be read as the paper's values ({reason})") from error
+    except (TypeError, KeyError) as error:
+        raise UserError(f"{path}: holds no claims ({error}); restore it from git") from error
     for claim in values["claims"]:
         _check(claim, path)
         claim["paper"] = _printed(claim["paper"], values)
@@ -151,7 +144,7 @@ class Assessment:
 
     @property
     def beyond(self) -> bool:
-        """Whether the paper does not say it of this language."""
+        """Whether the paper makes the statement of other languages only."""
         return self.case.language not in self.claim.get("languages", [None])
 
     @property
@@ -237,7 +230,7 @@ def _record(assessment: Assessment) -> dict[str, Any]:
 
 
 def _objection(claim: Mapping[str, Any], case: Case) -> str | None:
-    """Say why a number, though measured, can't be set against the paper's."""
+    """Return why a measured number can't be compared with the paper's; None if it can."""
     if claim.get("real_task") and case.constructed:
         return "a score on the paper's data, and here the examples are constructed"
     if claim.get("paper_scale"):
@@ -266,3 +259,67 @@ def _numbers(measured: Measurement | None) -> dict[str, Any]:
 
 def _is_nan(value: Any) -> bool:
     return isinstance(value, float) and math.isnan(value)
+
+
+# --- the main table: the claims that have a headline
+
+SIGNS = dict(zip(VERDICTS, ("✓", "≈", "✗", NOTHING), strict=True))
+_COLUMNS = (
+    *("id", "language", "tokenizer", "preset"),
+    *("paper", "ours", "low", "high", "p_adjusted", "verdict"),
+)
+
+
+def table_claims(
+    claims: Files,
+    values: Files,
+    *,
+    labels: Mapping[str, str],
+    languages: Mapping[str, str],
+    notes: Sequence[str] = (),
+    **files: Files,
+) -> None:
+    """Write the claims that have a `headline`, a row each, with a column for each tokenizer.
+
+    values: `paper_values.yaml`. claims: `claims.json`.
+    labels, languages: SaGe tokenizers and languages, and what they are called. notes: sentences
+    that end the note.
+
+    Raises:
+        UserError: `claims` is missing or damaged.
+    """
+    headlines = {c["id"]: c["headline"] for c in read_claims(values)["claims"] if "headline" in c}
+    records = [r for r in read_records(claims) if r["id"] in headlines and r["tokenizer"] in labels]
+    rows = list(_headline_rows(records, headlines, labels, languages))
+    shown = pd.DataFrame(rows, columns=["", "text", "paper", *labels.values()])
+    data = pd.DataFrame(
+        {"headline": headlines[r["id"]], **{k: r.get(k) for k in _COLUMNS}} for r in records
+    )
+    signs = ", ".join(f"{sign} {verdict}" for verdict, sign in SIGNS.items())
+    note = f"Ours with its 95 % interval; {signs}. All claims, with their tests: claims.md."
+    align = "lll" + "l" * len(labels)
+    write_table(shown, data, align=align, note=with_notes(note, notes), **files)
+
+
+def _headline_rows(
+    records: Sequence[Mapping[str, Any]],
+    headlines: Mapping[str, str],
+    labels: Mapping[str, str],
+    languages: Mapping[str, str],
+) -> Iterator[list[str]]:
+    by_row: dict[tuple[str, str | None], dict[str, Mapping[str, Any]]] = {}
+    for record in records:
+        by_row.setdefault((record["id"], record["language"]), {})[record["tokenizer"]] = record
+    for (name, language), members in by_row.items():
+        if all(record["ours"] is None for record in members.values()):
+            continue
+        first = next(iter(members.values()))
+        cells = [_headline_cell(members.get(tokenizer)) for tokenizer in labels]
+        text = languages.get(language or "", language or "")
+        yield [headlines[name], text, show_value(first["paper"]), *cells]
+
+
+def _headline_cell(record: Mapping[str, Any] | None) -> str:
+    if record is None or record["ours"] is None:
+        return NOTHING
+    return f"{show_ours(record)} {SIGNS[record['verdict']]}"

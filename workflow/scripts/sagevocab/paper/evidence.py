@@ -1,7 +1,7 @@
-"""What a run is and where its measurements stand: all that the claims know of the files.
+"""What a run is and where its measurements are: all that the claims know about files.
 
 Whether an artefact should exist follows from the run's settings alone. What the settings leave out
-is `NotMeasurableError`, with the configuration key that would bring it; what they include and the
+raises `NotMeasurableError`, with the configuration key that would add it. What they include and the
 disk lacks is an error.
 """
 
@@ -16,25 +16,24 @@ from typing import Any
 import pandas as pd
 
 from sagevocab.analysis import counts
-from sagevocab.analysis.line_totals import LineTotals
-from sagevocab.analysis.rankings import read_rankings
-from sagevocab.paper.learning_curves import Curve, read_curve
-from sagevocab.paper.score_intervals import TaskScores, read_scores, task_scores
+from sagevocab.analysis.counts import LineTotals
+from sagevocab.analysis.scores import TaskScores, read_scores, task_scores
+from sagevocab.analysis.vocabulary import read_rankings
+from sagevocab.paper.curves import Curve, read_curve
 from sagevocab.paper.verdicts import NotMeasurableError
 from sagevocab.vocab.pieces import read_pieces
 from sagevocab.vocab.segment import GreedySegmenter
 from sagevocab.vocab.words import WordCorpus
 
-BASELINE = "bpe"
 TRAIN = "train"
 
 
 @dataclass(frozen=True)
 class Run:
-    """A run's settings, as far as claims need them, and where its artefacts stand.
+    """A run's settings, as far as claims need them, and where its artefacts are.
 
-    The methods that return paths are all that the claims know of the folders: a subclass that
-    answers them otherwise lets the same claims be measured on other artefacts.
+    Claims find folders by the methods alone: with a subclass that returns other paths, the same
+    claims are measured on other artefacts.
 
     folder: `results/{run}`. domains, tasks: name -> language.
     tokenizers: name -> preset of a SaGe tokenizer, or None.
@@ -43,7 +42,7 @@ class Run:
     constructed: the tasks whose examples are constructed, in the place of a real set.
     names: language, domain or task -> what it is called. final_size: pieces asked for.
     benchmarks: folder of {rule}/{language}.tsv and {rule}/{language}.{tokenizer}.tsv.
-    budget: what the models are given: the sections lm.pretrain and lm.finetune; None without any.
+    budget: of the models, the sections lm.pretrain and lm.finetune; None without models.
     """
 
     folder: Path
@@ -104,7 +103,7 @@ class Case:
 
     @property
     def text(self) -> str:
-        """What the text behind the measurement is called."""
+        """Title of the measured text."""
         language = self.run.names.get(self.language or "", self.language or "all languages")
         if self.corpus == TRAIN:
             return f"{language}, training corpus"
@@ -112,12 +111,11 @@ class Case:
 
     def pieces(self, tokenizer: str | None = None) -> list[str]:
         """Return the vocabulary of `tokenizer`, by default the case's own."""
-        return list(_pieces(self._vocabulary(tokenizer or self.tokenizer) / "pieces.txt"))
+        return list(_pieces(self._vocabulary(tokenizer or self.tokenizer)))
 
     def initial_pieces(self) -> list[str]:
         """Return the vocabulary that SaGe starts from."""
-        self._require_language()
-        return list(_pieces(self.run.initial(str(self.language)) / "pieces.txt"))
+        return list(_pieces(self.run.initial(self._language()) / "pieces.txt"))
 
     def frequencies(self, tokenizer: str) -> pd.Series:
         """Return the count of every piece in the corpus."""
@@ -136,9 +134,9 @@ class Case:
         return counts.read_lines(self._analysis(tokenizer) / "lines.parquet")
 
     def line_totals(self, tokenizer: str, corpus: str | None = None) -> LineTotals:
-        """Return what a tokenizer makes of each line of the corpus, segmented greedily."""
-        vocabulary = self._vocabulary(tokenizer) / "pieces.txt"
-        return _line_totals(self._words(corpus), vocabulary)
+        """Return totals of each line of the corpus, segmented greedily."""
+        words = self.run.words(self._language(), self._corpus(corpus))
+        return _line_totals(words, self._vocabulary(tokenizer))
 
     def rankings(self) -> pd.DataFrame:
         """Return the losses of all pieces left at several iterations of the case's pruning."""
@@ -149,12 +147,10 @@ class Case:
 
     def scores(self, tokenizer: str, task: str) -> list[float]:
         """Return the scores of a task, one a seed, in the order of the run's seeds."""
-        self._require_model(tokenizer, task)
         return [record["value"] for record in read_scores(self._score_files(tokenizer, task))]
 
     def most_frequent_answer(self, task: str) -> float:
-        """Return what the answer that is most frequent among the training rows scores."""
-        self._require_model(self.tokenizer, task)
+        """Return the score of always giving the most frequent answer of the training rows."""
         return read_scores(self._score_files(self.tokenizer, task))[0]["majority"]
 
     def resampled_scores(self, tokenizer: str, task: str) -> TaskScores:
@@ -162,19 +158,14 @@ class Case:
 
         tokenizer: the one that is asked for, which must be among them.
         """
-        self._require_model(tokenizer, task)
-        files = [f for name in self.run.lm_tokenizers for f in self._score_files(name, task)]
-        return _task_scores(tuple(files), self.run.seed)
-
-    def _score_files(self, tokenizer: str, task: str) -> list[Path]:
-        folder = self.run.folder / "scores" / self.run.tasks[task] / tokenizer / task
-        return [folder / f"{seed}.json" for seed in self.run.seeds]
+        names = dict.fromkeys((tokenizer, *self.run.lm_tokenizers))
+        files = {name: self._score_files(name, task) for name in names}
+        in_order = [file for name in self.run.lm_tokenizers for file in files[name]]
+        return _task_scores(tuple(in_order), self.run.seed)
 
     def learning_curves(self, tokenizer: str) -> list[Curve]:
-        """Return what validations found of a model, then of its further pretrainings."""
-        self._require_language()
-        self._require_models(tokenizer)
-        place = Path(str(self.language)) / tokenizer
+        """Return the curve of a model, then those of its further pretrainings."""
+        place = Path(self._language()) / self._modelled(tokenizer)
         repeats = self.run.folder / "studies/pretraining" / place
         folders = [repeats / str(seed) for seed in self.run.pretraining_seeds]
         models = [self.run.folder / "models" / place, *folders]
@@ -182,11 +173,9 @@ class Case:
 
     def seconds(self, rule: str, tokenizer: str) -> float:
         """Return the wall-clock seconds of a rule, from its benchmark."""
-        self._require_language()
-        self._require_tokenizer(tokenizer)
+        names = (f"{self._language()}.{self._listed(tokenizer)}.tsv", f"{self.language}.tsv")
         if self.run.benchmarks is None:
             raise NotMeasurableError("the run keeps no benchmarks")
-        names = (f"{self.language}.{tokenizer}.tsv", f"{self.language}.tsv")
         paths = [self.run.benchmarks / rule / name for name in names]
         path = next((path for path in paths if path.exists()), None)
         if path is None:
@@ -194,43 +183,38 @@ class Case:
         return float(pd.read_csv(path, sep="\t")["s"].mean())
 
     def _vocabulary(self, tokenizer: str) -> Path:
-        self._require_language()
-        self._require_tokenizer(tokenizer)
-        return self.run.vocabulary(str(self.language), tokenizer)
+        return self.run.vocabulary(self._language(), self._listed(tokenizer)) / "pieces.txt"
 
     def _analysis(self, tokenizer: str, corpus: str | None = None) -> Path:
-        self._require_language()
-        self._require_tokenizer(tokenizer)
-        return self.run.analysis(str(self.language), self._text_of(corpus), tokenizer)
+        language, tokenizer = self._language(), self._listed(tokenizer)
+        return self.run.analysis(language, self._corpus(corpus), tokenizer)
 
-    def _words(self, corpus: str | None) -> Path:
-        self._require_language()
-        return self.run.words(str(self.language), self._text_of(corpus))
+    def _score_files(self, tokenizer: str, task: str) -> list[Path]:
+        tokenizer = self._modelled(tokenizer)
+        language = self.run.tasks[_known(task, self.run.tasks, "tasks (of the run's languages)")]
+        folder = self.run.folder / "scores" / language / tokenizer / task
+        return [folder / f"{seed}.json" for seed in self.run.seeds]
 
-    def _text_of(self, corpus: str | None) -> str:
-        corpus = corpus or self.corpus
-        if corpus != TRAIN and corpus not in self.run.domains:
-            raise NotMeasurableError(f"config key domains has no {corpus}")
-        return corpus
+    def _language(self) -> str:
+        return _known(self.language, self.run.languages, "languages")
 
-    def _require_language(self) -> None:
-        if self.language not in self.run.languages:
-            raise NotMeasurableError(f"config key languages has no {self.language}")
+    def _listed(self, tokenizer: str) -> str:
+        return _known(tokenizer, self.run.tokenizers, "tokenizers")
 
-    def _require_tokenizer(self, tokenizer: str) -> None:
-        if tokenizer not in self.run.tokenizers:
-            raise NotMeasurableError(f"config key tokenizers has no {tokenizer}")
-
-    def _require_models(self, tokenizer: str) -> None:
+    def _modelled(self, tokenizer: str) -> str:
         if not self.run.lm_tokenizers:
             raise NotMeasurableError("config key lm.enabled is false: the run has no models")
-        if tokenizer not in self.run.lm_tokenizers:
-            raise NotMeasurableError(f"config key lm.tokenizers has no {tokenizer}")
+        return _known(tokenizer, self.run.lm_tokenizers, "lm.tokenizers")
 
-    def _require_model(self, tokenizer: str, task: str) -> None:
-        self._require_models(tokenizer)
-        if task not in self.run.tasks:
-            raise NotMeasurableError(f"config key tasks (of the run's languages) has no {task}")
+    def _corpus(self, corpus: str | None) -> str:
+        return _known(corpus or self.corpus, [TRAIN, *self.run.domains], "domains")
+
+
+def _known(name: str | None, names: Collection[str], key: str) -> str:
+    """Return a name that the run has; key: the part of the configuration that lists them."""
+    if name is None or name not in names:
+        raise NotMeasurableError(f"config key {key} has no {name}")
+    return name
 
 
 @functools.lru_cache(maxsize=32)

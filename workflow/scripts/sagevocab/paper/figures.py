@@ -1,21 +1,23 @@
-"""The paper's figures (Section 4), one function a figure, named as the target that makes it.
+"""The paper's figures (Section 4), one function a figure, named as the rule that makes it.
 
-Every function takes panels, {panel title: {tokenizer label: measurement}}, and writes one figure
-as pdf and png. Tokenizers keep the order of the first panel and with it their colour.
+Every function takes panels, {panel title: {tokenizer label: measurement}}, and writes one figure.
+files: `pdf` and `png`, the paths to write, and optionally `style`, a matplotlib style file.
+Tokenizers keep the order of the first panel and with it their colour. The paper draws fertility and
+ratio of other domains too (Section 4.1): the same functions on other panels.
 """
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
 from sagevocab.analysis.counts import neighbour_ratio, rank_neighbours
-from sagevocab.paper.panels import require_comparison
+from sagevocab.paper.inputs import require_comparison
 from sagevocab.paper.style import (
+    Files,
     TokenizerStyle,
     bar_legend,
     curve_legend,
@@ -27,19 +29,12 @@ from sagevocab.paper.style import (
     whole_numbers,
 )
 
-Files = str | Path
 MOST_SUBWORDS = 8  # words of this many subwords or more share the last bar
 FIRST_OF_TAIL = 4  # from here on a second panel has a scale of its own
 RATIO_BINS = 40
 
 
-def figure_lengths(
-    panels: Mapping[str, Mapping[str, pd.Series]],
-    *,
-    pdf: Files,
-    png: Files,
-    style: Files | None = None,
-) -> None:
+def figure_lengths(panels: Mapping[str, Mapping[str, pd.Series]], **files: Files) -> None:
     """Draw how many pieces of a vocabulary have each length: one panel a language.
 
     panels: pieces (int) indexed by length in characters, the word-start mark not counted.
@@ -48,7 +43,7 @@ def figure_lengths(
     styles = _styles(panels)
     longest = max(counts.index.max() for panel in panels.values() for counts in panel.values())
     lengths = np.arange(1, longest + 1)
-    with drawing((len(panels), 1), height=1.9, pdf=pdf, png=png, style=style) as (figure, grid):
+    with drawing((len(panels), 1), height=1.9, **files) as (figure, grid):
         for axes, (title, panel) in zip(grid[:, 0], panels.items(), strict=True):
             pieces = {k: counts.reindex(lengths, fill_value=0) for k, counts in panel.items()}
             grouped_bars(axes, {k: v.to_numpy() for k, v in pieces.items()}, styles)
@@ -59,13 +54,7 @@ def figure_lengths(
         bar_legend(figure, styles)
 
 
-def figure_fertility(
-    panels: Mapping[str, Mapping[str, pd.Series]],
-    *,
-    pdf: Files,
-    png: Files,
-    style: Files | None = None,
-) -> None:
+def figure_fertility(panels: Mapping[str, Mapping[str, pd.Series]], **files: Files) -> None:
     """Draw the share of corpus words by their number of subwords: one row a language.
 
     The right panel repeats the words of many subwords on a scale of their own.
@@ -74,9 +63,7 @@ def figure_fertility(
     """
     styles = _styles(panels)
     widths = {"width_ratios": (MOST_SUBWORDS, MOST_SUBWORDS - FIRST_OF_TAIL + 1.5)}
-    with drawing(
-        (len(panels), 2), height=2.0, pdf=pdf, png=png, style=style, gridspec_kw=widths
-    ) as (figure, grid):
+    with drawing((len(panels), 2), height=2.0, gridspec_kw=widths, **files) as (figure, grid):
         for (whole, tail), (title, panel) in zip(grid, panels.items(), strict=True):
             shares = {label: _fertility_shares(words) for label, words in panel.items()}
             _draw_shares(whole, shares, styles, first=1)
@@ -99,7 +86,7 @@ def _fertility_shares(words: pd.Series) -> np.ndarray:
 def _draw_shares(
     axes: Axes,
     shares: Mapping[str, np.ndarray],
-    styles: dict[str, TokenizerStyle],
+    styles: Mapping[str, TokenizerStyle],
     *,
     first: int,
 ) -> None:
@@ -113,9 +100,7 @@ def figure_exponence(
     *,
     windows: Sequence[int],
     top: int,
-    pdf: Files,
-    png: Files,
-    style: Files | None = None,
+    **files: Files,
 ) -> None:
     """Draw distinct neighbours of the `top` pieces, ranked: rows are languages, columns windows.
 
@@ -126,13 +111,14 @@ def figure_exponence(
     styles = _styles(panels)
     shape = (2 * len(panels), len(windows))
     heights = {"height_ratios": [2.2, 1] * len(panels)}
-    with drawing(
-        shape, height=1.45, pdf=pdf, png=png, style=style, sharex=True, gridspec_kw=heights
-    ) as (figure, grid):
+    with drawing(shape, height=1.45, sharex=True, gridspec_kw=heights, **files) as (figure, grid):
         pairs = zip(grid[::2], grid[1::2], panels.items(), strict=True)
         for row, strips, (title, panel) in pairs:
             for axes, strip, window in zip(row, strips, windows, strict=True):
-                ranks = {k: _top_ranks(frame, window, top) for k, frame in panel.items()}
+                ranks = {
+                    label: rank_neighbours(neighbours, window).head(top).to_numpy()
+                    for label, neighbours in panel.items()
+                }
                 _draw_ranks(axes, strip, ranks, styles)
                 axes.set_xlim(0, top + 1)
             row_titles(row, title, [f"Window {window}" for window in windows])
@@ -144,17 +130,13 @@ def figure_exponence(
         curve_legend(figure, styles)
 
 
-def _top_ranks(neighbours: pd.DataFrame, window: int, top: int) -> np.ndarray:
-    return rank_neighbours(neighbours, window).head(top).to_numpy()
-
-
 def _draw_ranks(
     axes: Axes,
     strip: Axes,
     ranks: Mapping[str, np.ndarray],
-    styles: dict[str, TokenizerStyle],
+    styles: Mapping[str, TokenizerStyle],
 ) -> None:
-    """Draw the counts by rank above, and below in percent of the first tokenizer's."""
+    """Draw counts by rank above, and below their difference from the first tokenizer's in %."""
     baseline = next(iter(ranks.values()))
     for label, counts in ranks.items():
         axes.plot(np.arange(1, len(counts) + 1), counts, **styles[label].curve)
@@ -169,9 +151,7 @@ def figure_ratio(
     panels: Mapping[str, Mapping[str, pd.DataFrame]],
     *,
     window: int,
-    pdf: Files,
-    png: Files,
-    style: Files | None = None,
+    **files: Files,
 ) -> None:
     """Draw how neighbours / frequency spreads over the pieces.
 
@@ -182,7 +162,7 @@ def figure_ratio(
     """
     styles = _styles(panels)
     shape = (len(panels), len(styles))
-    with drawing(shape, height=1.75, pdf=pdf, png=png, style=style, sharex=True, sharey="row") as (
+    with drawing(shape, height=1.75, sharex=True, sharey="row", **files) as (
         figure,
         grid,
     ):
@@ -210,42 +190,6 @@ def _draw_ratios(axes: Axes, ratios: pd.Series, window: int, style: TokenizerSty
     box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
     text = f"median {median:.2f}"
     axes.text(s=text, y=0.97, va="top", transform=axes.transAxes, bbox=box, **place)
-
-
-def figure_fertility_quora(panels: Mapping, *, pdf: Files, png: Files, **style: Files) -> None:
-    """Draw `figure_fertility` of the Quora questions (paper, Section 4.1)."""
-    figure_fertility(panels, pdf=pdf, png=png, **style)
-
-
-def figure_fertility_legal(panels: Mapping, *, pdf: Files, png: Files, **style: Files) -> None:
-    """Draw `figure_fertility` of the congress bills (paper, Section 4.1)."""
-    figure_fertility(panels, pdf=pdf, png=png, **style)
-
-
-def figure_fertility_reviews(panels: Mapping, *, pdf: Files, png: Files, **style: Files) -> None:
-    """Draw `figure_fertility` of the Turkish reviews (paper, Section 4.1)."""
-    figure_fertility(panels, pdf=pdf, png=png, **style)
-
-
-def figure_ratio_quora(
-    panels: Mapping, *, window: int, pdf: Files, png: Files, **style: Files
-) -> None:
-    """Draw `figure_ratio` of the Quora questions (paper, Section 4.1)."""
-    figure_ratio(panels, window=window, pdf=pdf, png=png, **style)
-
-
-def figure_ratio_legal(
-    panels: Mapping, *, window: int, pdf: Files, png: Files, **style: Files
-) -> None:
-    """Draw `figure_ratio` of the congress bills (paper, Section 4.1)."""
-    figure_ratio(panels, window=window, pdf=pdf, png=png, **style)
-
-
-def figure_ratio_reviews(
-    panels: Mapping, *, window: int, pdf: Files, png: Files, **style: Files
-) -> None:
-    """Draw `figure_ratio` of the Turkish reviews (paper, Section 4.1)."""
-    figure_ratio(panels, window=window, pdf=pdf, png=png, **style)
 
 
 def _styles(panels: Mapping[str, Mapping]) -> dict[str, TokenizerStyle]:

@@ -14,7 +14,7 @@ from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
 
-from sagevocab.analysis.rankings import rank_correlations
+from sagevocab.analysis.vocabulary import rank_correlations
 from sagevocab.errors import UserError
 from sagevocab.paper.studies import FULL, QUANTITIES, SAMPLE, builds_of
 from sagevocab.paper.study_cells import Assessments, require_studies

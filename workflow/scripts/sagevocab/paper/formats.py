@@ -1,18 +1,18 @@
-"""One table in three forms: LaTeX (booktabs), CSV with the bare numbers, Markdown."""
+"""One table in several forms: LaTeX (booktabs), CSV with the bare numbers, Markdown, JSON."""
 
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Hashable, Iterable, Sequence
 from pathlib import Path
 
 import pandas as pd
 
-from sagevocab.state import atomic_path, write_text
+from sagevocab.analysis.examples import Segmentation
+from sagevocab.state import atomic_path, write_json, write_text
 from sagevocab.vocab.pieces import WORD_START
 
-NOTHING = "–"  # a cell that has nothing to say
+NOTHING = "–"  # a cell without a value
 MINUS = "−"
 _LATEX = {
     "\\": r"\textbackslash{}",
@@ -45,83 +45,81 @@ _LATEX_SPECIAL = re.compile("|".join(map(re.escape, _LATEX)))
 _MARKDOWN_SPECIAL = re.compile(r"[\\`*<>|~\[\]]|(?<!\w)_|_(?!\w)")
 
 
-@dataclass(frozen=True)
-class Segmentation:
-    """Tokens of a sentence or word; those at the indices `marked` are set in bold."""
-
-    tokens: tuple[str, ...]
-    marked: frozenset[int] = frozenset()
-
-    def __str__(self) -> str:
-        """Return the tokens alone."""
-        return " ".join(self.tokens)
+Files = str | Path
 
 
 def latex(cell: object) -> str:
     """Return a cell as LaTeX."""
     if isinstance(cell, Segmentation):
-        return _segmentation(cell, _escape_latex, r"\textbf{%s}")
-    return _escape_latex(str(cell))
+        return " ".join(rf"\textbf{{{latex(t)}}}" if bold else latex(t) for t, bold in cell.runs())
+    return _LATEX_SPECIAL.sub(lambda match: _LATEX[match.group()], str(cell))
 
 
 def markdown(cell: object) -> str:
     """Return a cell as Markdown."""
     if isinstance(cell, Segmentation):
-        return _segmentation(cell, _escape_markdown, "**%s**")
-    return _escape_markdown(str(cell))
-
-
-def _segmentation(cell: Segmentation, escape, bold: str) -> str:
-    """Join tokens; neighbours in bold share one pair of marks."""
-    parts: list[str] = []
-    run: list[str] = []
-    for index, token in enumerate(cell.tokens):
-        if index in cell.marked:
-            run.append(escape(token))
-            continue
-        parts += [bold % " ".join(run)] if run else []
-        parts.append(escape(token))
-        run = []
-    return " ".join([*parts, *([bold % " ".join(run)] if run else [])])
-
-
-def _escape_latex(text: str) -> str:
-    return _LATEX_SPECIAL.sub(lambda match: _LATEX[match.group()], text)
-
-
-def _escape_markdown(text: str) -> str:
-    return _MARKDOWN_SPECIAL.sub(lambda match: "\\" + match.group(), text)
+        return " ".join(f"**{markdown(t)}**" if bold else markdown(t) for t, bold in cell.runs())
+    return _MARKDOWN_SPECIAL.sub(lambda match: "\\" + match.group(), str(cell))
 
 
 def write_table(
     shown: pd.DataFrame,
     data: pd.DataFrame,
     *,
-    tex: str | Path,
-    csv: str | Path,
-    md: str | Path,
+    tex: Files,
+    csv: Files,
+    md: Files,
+    json: Files | None = None,
     align: str,
     note: str,
     blocks: Sequence[int] = (),
     parts: Sequence[Sequence[int]] = (),
 ) -> None:
-    """Write `shown` as LaTeX and Markdown, `data` as CSV.
+    """Write `shown` as LaTeX, Markdown and JSON, `data` as CSV.
 
     shown: cells are strings or `Segmentation`s; a header of several levels is several lines in
     LaTeX. data: the same in long form, numbers unrounded. align: LaTeX column format. note: one
     line of what a reader must know. blocks: numbers of rows before which a rule is drawn. parts:
-    columns of each of the tables that a page is too narrow for as one; in LaTeX they stand below
-    one another.
+    columns of each of the tables, where one is too wide for a page; in LaTeX they stand below one
+    another.
+
+    json: `head` (a string a column), `rows` and `note`; a cell is a string, or for a
+    `Segmentation` a list of runs [text, in bold].
     """
     formats = re.findall(r"\w(?:\{[^}]*\})?", align)
     tables = [
         _latex_table(shown.iloc[:, list(part)], "".join(formats[n] for n in part), blocks)
         for part in parts or [range(len(formats))]
     ]
+    head = list(map(_flat, zip(*_header(shown), strict=True)))
+    rows = list(shown.itertuples(index=False, name=None))
     write_text(tex, f"% {_ENGINES}\n% {note}\n" + "\n\\bigskip\n\n".join(tables))
-    write_text(md, f"{_markdown_table(shown)}\n{_escape_markdown(note)}\n")
+    lines = [map(markdown, head), ["---"] * len(head), *(map(markdown, row) for row in rows)]
+    table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
+    write_text(md, f"{table}\n{markdown(note)}\n")
+    if json is not None:
+        cells = [[c.runs() if isinstance(c, Segmentation) else str(c) for c in row] for row in rows]
+        write_json(json, {"head": head, "rows": cells, "note": note})
     with atomic_path(csv) as temporary:
         data.to_csv(temporary, index=False, lineterminator="\n", encoding="utf-8")
+
+
+def in_blocks(
+    rows: Iterable[tuple[Hashable, Sequence[object]]], opening: int
+) -> tuple[list[list[object]], list[int]]:
+    """Leave the first `opening` cells of all rows but the first of a block empty.
+
+    rows: the key of the row's block, and its cells.
+    Returns the rows, and the numbers of those that begin a block, the first left out.
+    """
+    shown: list[list[object]] = []
+    blocks, last = [], None
+    for key, cells in rows:
+        new = not shown or key != last
+        blocks += [len(shown)] if new and shown else []
+        shown.append([*(cells[:opening] if new else [""] * opening), *cells[opening:]])
+        last = key
+    return shown, blocks
 
 
 def _latex_table(shown: pd.DataFrame, align: str, blocks: Sequence[int]) -> str:
@@ -142,13 +140,6 @@ def _with_rules(text: str, blocks: set[int]) -> str:
     return head + middle + "".join(ruled)
 
 
-def _markdown_table(shown: pd.DataFrame) -> str:
-    names = [_flat(parts) for parts in zip(*_header(shown), strict=True)]
-    rows = [[markdown(cell) for cell in row] for row in shown.itertuples(index=False)]
-    lines = [names, ["---"] * len(names), *rows]
-    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
-
-
 def _header(shown: pd.DataFrame) -> list[list[str]]:
     columns = shown.columns
     return [list(columns.get_level_values(level)) for level in range(columns.nlevels)]
@@ -157,4 +148,4 @@ def _header(shown: pd.DataFrame) -> list[list[str]]:
 def _flat(parts: tuple[str, ...]) -> str:
     """Return a header of several levels as one, as in "MRPC (F1)"."""
     first, *rest = [part for part in parts if part] or [""]
-    return markdown(f"{first} ({', '.join(rest)})" if rest else first)
+    return f"{first} ({', '.join(rest)})" if rest else first

@@ -1,8 +1,8 @@
-"""Estimates with 95 % intervals and tests for the differences that the paper speaks of.
+"""Estimates with 95 % intervals and tests for the differences that the paper states.
 
-What is drawn anew is named in each measurement: lines of the corpus or pieces of the vocabularies.
-Those that two tokenizers share are drawn, and exchanged, under both at once. Scores of language
-models have `score_intervals`.
+Each measurement names what is resampled: lines of the corpus or pieces of the vocabularies. A line
+or piece that two tokenizers share is drawn, and exchanged, under both at once. Scores of language
+models are in `analysis.scores`.
 """
 
 from __future__ import annotations
@@ -11,22 +11,21 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 import pandas as pd
-from scipy import stats
 
-from sagevocab.analysis.resampling import (
+from sagevocab.analysis.stats import (
+    CONFIDENCE,
+    NOTHING,
+    Estimate,
     bootstrap_p_value,
+    drawn_weights,
     interval_of,
+    paired_permutation,
     permute_pieces,
+    ratio_interval,
     resampled_sums,
     total_interval,
 )
-from sagevocab.analysis.stats import (
-    CONFIDENCE,
-    RESAMPLES,
-    Estimate,
-    paired_permutation,
-    proportion_interval,
-)
+from sagevocab.analysis.vocabulary import Share
 from sagevocab.paper.verdicts import Measurement
 
 LINES = "lines"
@@ -45,22 +44,19 @@ PIECES_RESAMPLED = "bootstrap standard error over pieces"
 def line_share_difference(
     first: np.ndarray, second: np.ndarray, words: np.ndarray, *, seed: int
 ) -> Measurement:
-    """Return the difference of two shares of the words of a corpus, both counted by line."""
-    table = np.column_stack([first - second, words])
-    estimate = total_interval(table, _ratio, seed=seed)
-    return _exchanged(estimate, first, second, seed)
+    """Return the difference of two shares of the words of a corpus, all counted by line."""
+    return _exchanged(ratio_interval(first - second, words, seed=seed), first, second, seed)
 
 
 def line_ratio(first: np.ndarray, second: np.ndarray, *, seed: int) -> Measurement:
     """Return the ratio of two totals, both counted by line."""
-    estimate = total_interval(np.column_stack([first, second]), _ratio, seed=seed)
-    return _exchanged(estimate, first, second, seed)
+    return _exchanged(ratio_interval(first, second, seed=seed), first, second, seed)
 
 
 def line_log_ratio(first: np.ndarray, second: np.ndarray, *, seed: int) -> Measurement:
     """Return log(total / total) of two counts by line; the test is of the difference of the totals.
 
-    One half is added to each total, so that 0 is no trouble.
+    One half is added to each total, so that a total of 0 has a logarithm.
     """
 
     def statistic(sums: np.ndarray) -> np.ndarray:
@@ -68,11 +64,6 @@ def line_log_ratio(first: np.ndarray, second: np.ndarray, *, seed: int) -> Measu
 
     estimate = total_interval(np.column_stack([first, second]), statistic, seed=seed)
     return _exchanged(estimate, first, second, seed)
-
-
-def line_mean(values: np.ndarray, *, seed: int) -> Estimate:
-    """Return the mean over lines."""
-    return total_interval(np.column_stack([values, np.ones_like(values)]), _ratio, seed=seed)
 
 
 Resampled = tuple[float, np.ndarray]
@@ -87,20 +78,15 @@ def resampled_distance(table: np.ndarray, *, seed: int) -> Resampled:
 
 
 def change(here: Resampled, there: Resampled) -> Measurement:
-    """Return a number of one text minus that of another, the two resampled by line independently.
+    """Return a number of one text minus that of another, each resampled by line independently.
 
-    There is no exchange of labels, for texts differ in more than what is compared: the test is by
-    the bootstrap standard error.
+    The test is by the bootstrap standard error: the labels of texts can't be exchanged, because
+    texts differ in more than what is compared.
     """
     value, drawn = here[0] - there[0], here[1] - there[1]
     estimate = interval_of(value, drawn)
     p_value = None if np.isnan(value) else bootstrap_p_value(value, drawn)
     return Measurement(*estimate, unit=LINES, test=LINES_RESAMPLED, p_value=p_value)
-
-
-def _ratio(sums: np.ndarray) -> np.ndarray:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return sums[..., 0] / sums[..., 1]
 
 
 def _distance(sums: np.ndarray) -> np.ndarray:
@@ -116,36 +102,27 @@ def _exchanged(estimate: Estimate, first: np.ndarray, second: np.ndarray, seed: 
 # --- pieces
 
 
-def share(hits: int, total: int) -> Estimate:
-    """Return a share of pieces with Wilson's interval; nan of nothing."""
-    low, high = proportion_interval(hits, total)
-    return Estimate(hits / total if total else float("nan"), low, high)
-
-
-def share_difference(first: tuple[int, int], second: tuple[int, int]) -> Measurement:
-    """Return the difference of two shares, each (hits, total), of two sets without a common piece.
+def share_difference(first: Share, second: Share) -> Measurement:
+    """Return the difference of two shares of two sets without a common piece.
 
     Source of the interval: Newcombe 1998, method 10 (the limits of two Wilson intervals, combined).
     """
-    one, two = share(*first), share(*second)
+    one, two = first.estimate(), second.estimate()
     below = np.hypot(one.value - one.low, two.high - two.value)
     above = np.hypot(one.high - one.value, two.value - two.low)
     difference = one.value - two.value
-    return Measurement(
-        difference,
-        float(difference - below),
-        float(difference + above),
-        unit=PIECES,
-        test=FISHER,
-        p_value=fisher(first, second),
-    )
+    low, high = float(difference - below), float(difference + above)
+    p_value = fisher(first, second)
+    return Measurement(difference, low, high, unit=PIECES, test=FISHER, p_value=p_value)
 
 
-def fisher(first: tuple[int, int], second: tuple[int, int]) -> float | None:
-    """Return the two-sided p-value of equal shares, each (hits, total); None of nothing."""
-    if not (first[1] and second[1]):
+def fisher(first: Share, second: Share) -> float | None:
+    """Return the two-sided p-value of equal shares; None of nothing."""
+    from scipy import stats
+
+    if not (first.total and second.total):
         return None
-    table = [[hits, total - hits] for hits, total in (first, second)]
+    table = [[share.hits, share.total - share.hits] for share in (first, second)]
     return float(stats.fisher_exact(table).pvalue)
 
 
@@ -176,7 +153,7 @@ def difference_of_means(first: pd.Series, second: pd.Series, *, seed: int) -> Me
 def change_of_ratio(columns: Sequence[pd.Series], *, seed: int) -> Measurement:
     """Return mean / mean of the first two columns minus that of the last two, over pieces.
 
-    The pairs of columns are of two texts, whose labels can't be exchanged; hence a test by the
+    The pairs of columns are of two texts, whose labels can't be exchanged: the test is by the
     bootstrap standard error.
     """
     value, drawn = _resampled_means(columns, lambda a, b, c, d: a / b - c / d, seed)
@@ -194,11 +171,7 @@ def _resampled_means(
     if not present.any(axis=0).all():
         return float("nan"), np.zeros(0)
     both = np.column_stack([np.where(present, table, 0.0), present])
-    rng, size = np.random.default_rng(seed), len(both)
-    sums = np.empty((RESAMPLES, both.shape[1]))
-    for number in range(RESAMPLES):
-        weights = np.bincount(rng.integers(size, size=size), minlength=size)
-        sums[number] = weights.astype(float) @ both
+    sums = np.array([weights @ both for weights in drawn_weights(len(both), seed=seed)])
     return float(_of_means(both.sum(axis=0), statistic)), _of_means(sums, statistic)
 
 
@@ -214,9 +187,11 @@ def distribution_distance(first: Sequence[float], second: Sequence[float]) -> Es
 
     Half its width is how far two samples of one distribution are apart in 1 of 20 cases.
     """
+    from scipy import stats
+
     sizes = len(first), len(second)
     if not all(sizes):
-        return Estimate(float("nan"), float("nan"), float("nan"))
+        return NOTHING
     distance = float(stats.ks_2samp(first, second, method="asymp").statistic)
     error = float(stats.kstwobign.ppf(CONFIDENCE) * np.sqrt(1 / sizes[0] + 1 / sizes[1]))
     return Estimate(distance, max(0.0, distance - error), min(1.0, distance + error))

@@ -1,237 +1,309 @@
-"""Learning curves of the language models, as bits per character and accuracy per word.
+"""The learning curves of the language models as a figure, and where they end as a table.
 
-A validation asks a model the same words of held-out lines whatever its tokenizer (`lm.heldout`).
-Curves of a language are compared on the lines of which every tokenizer keeps as many words and
-characters, and on no others.
-
-Intervals resample these lines, drawn whole under all tokenizers, validations and seeds at once.
-The first row of every array over resamples is what was measured, the others are its replicates.
+Both take what `curves.read_curves` returns: {language: {tokenizer label: its pretrainings}}.
+Source: paper, Section 4, "Subword Fertility" (fewer update steps; left to future work).
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from collections.abc import Callable, Mapping, Sequence
+from typing import Any
 
 import numpy as np
 import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.ticker import StrMethodFormatter
 
-from sagevocab.analysis.resampling import interval_of
-from sagevocab.analysis.stats import RESAMPLES, Estimate, holm, paired_permutation
+from sagevocab.analysis.stats import Estimate, holm, paired_permutation
 from sagevocab.errors import UserError
-from sagevocab.paper.panels import by_panel
+from sagevocab.paper.curves import (
+    AXES,
+    QUANTITIES,
+    Curve,
+    Curves,
+    bits_per_character,
+    difference_along,
+    draw_lines,
+    effort_ratio,
+    efforts,
+    estimate,
+    first_reached,
+)
+from sagevocab.paper.formats import MINUS, NOTHING, in_blocks, write_table
+from sagevocab.paper.notes import with_notes
+from sagevocab.paper.style import (
+    MOST_STYLES,
+    Files,
+    TokenizerStyle,
+    curve_legend,
+    drawing,
+    tokenizer_styles,
+)
 
-Files = str | Path
-# What a curve is drawn against: columns of training_log.parquet.
-AXES = ("step", "characters", "seconds")
-_COLUMNS = ["step", "line", "words", "characters", "nats", "right_words"]
+# --- figure
+
+# row of panels -> label of its axis; the middle one needs a baseline
+_ROWS = {
+    "bits_per_character": "Bits per\ncharacter",
+    "difference": "minus\n{baseline}",
+    "word_accuracy": "Words\nright (%)",
+}
+# axis -> (title, unit that is shown if the largest value is below the limit: limit, size, name)
+_UNITS = {
+    "step": ("Updates", [(np.inf, 1, "")]),
+    "characters": ("Characters seen", [(2e6, 1e3, "thousands"), (2e9, 1e6, "millions")]),
+    "seconds": ("Time with validations", [(180, 1, "seconds"), (10800, 60, "minutes")]),
+}
+_LARGEST = {"characters": (1e9, "billions"), "seconds": (3600, "hours")}
+_MARK = "o"  # a curve of one validation is a point
+_REPEAT = {"linewidth": 0.6, "alpha": 0.8}
 
 
-@dataclass(frozen=True)
-class Curve:
-    """What the validations of one pretraining found.
-
-    Attributes:
-        at: step, characters and seconds at each validation: float64, a row each.
-        lines: int64[lines], numbers of the held-out lines.
-        words, characters: float64[lines], asked of each.
-        nats, right: float64[validations, lines], -log p of the words, and how many were right.
-    """
-
-    at: pd.DataFrame
-    lines: np.ndarray
-    words: np.ndarray
-    characters: np.ndarray
-    nats: np.ndarray
-    right: np.ndarray
-
-    def of_lines(self, chosen: np.ndarray) -> Curve:
-        """Return the same of some lines; chosen: bool[lines]."""
-        return Curve(
-            at=self.at,
-            lines=self.lines[chosen],
-            words=self.words[chosen],
-            characters=self.characters[chosen],
-            nats=self.nats[:, chosen],
-            right=self.right[:, chosen],
-        )
-
-
-# title of a language -> label of a tokenizer -> its pretrainings, the run's own first
-Curves = Mapping[str, Mapping[str, Sequence[Curve]]]
-
-
-def read_curves(
-    titles: Sequence[str],
+def figure_learning_curves(
+    panels: Curves,
+    *,
     labels: Sequence[str],
-    models: Sequence[Files],
-    repeats: Sequence[Files],
-) -> dict[str, dict[str, list[Curve]]]:
-    """Read the curves of all models and pair their lines in each language.
+    baseline: str | None,
+    seed: int,
+    **files: Files,
+) -> None:
+    """Draw bits per character and word accuracy against updates, characters and time.
 
-    models: heldout.parquet of each model, language by language and tokenizer by tokenizer; beside
-    it stands training_log.parquet. repeats: the same of further seeds, all seeds of a model
-    together.
-
-    Raises:
-        UserError: a file is missing or damaged, or nothing was asked that can be compared.
+    Three rows of panels a language, a line a tokenizer with its 95 % interval over held-out lines
+    as a band: bits per character, their difference from the baseline's on the same lines and at the
+    same place, and words right. Pretrainings with further seeds are thin lines.
+    labels: of all tokenizers of the run, whose order gives the colours. baseline: label of BPE;
+    None, if it has no model, draws no differences. seed: of the bootstrap. files: pdf, png and
+    optionally style.
     """
-    each = len(repeats) // max(1, len(models))
-    parts = [repeats[place * each : (place + 1) * each] for place in range(len(models))]
-    together = [[model, *more] for model, more in zip(models, parts, strict=True)]
-    panels = by_panel(titles, labels, together, lambda paths: [read_curve(path) for path in paths])
-    return {title: _paired_panel(panel, title) for title, panel in panels.items()}
-
-
-def _paired_panel(panel: Mapping[str, list[Curve]], title: str) -> dict[str, list[Curve]]:
-    flat = paired([curve for curves in panel.values() for curve in curves])
-    if not len(flat[0].lines):
+    if not panels:
         raise UserError(
-            f"config keys lm.pretrain.heldout_lines and language_settings: {title} has no held-out "
-            "lines that all its models were asked; hold more lines out (heldout_lines)"
+            "config keys lm.enabled and lm.tokenizers: figure_learning_curves needs a model; "
+            "enable them"
         )
-    rest = iter(flat)
-    return {label: [next(rest) for _ in curves] for label, curves in panel.items()}
+    compared = list(next(iter(panels.values())))
+    known = tokenizer_styles(labels if len(labels) <= MOST_STYLES else compared)
+    drawn = {label: known[label] for label in compared}
+    comparable = baseline in compared and len(compared) > 1
+    names = [name for name in _ROWS if name != "difference" or comparable]
+    shape = (len(names) * len(panels), len(AXES))
+    with drawing(shape, height=1.12, sharey="row", **files) as (figure, grid):
+        for number, (title, panel) in enumerate(panels.items()):
+            rows = dict(zip(names, grid[len(names) * number :], strict=False))
+            _draw_language(rows, panel, drawn, baseline, seed)
+            rows[names[0]][0].set_title(title)
+        figure.align_ylabels(grid[:, 0])
+        curve_legend(figure, drawn)
 
 
-def read_curve(path: Files) -> Curve:
-    """Read heldout.parquet of a model and the training log beside it.
+def _draw_language(
+    rows: Mapping[str, np.ndarray],
+    panel: Mapping[str, Sequence[Curve]],
+    styles: Mapping[str, TokenizerStyle],
+    baseline: str | None,
+    seed: int,
+) -> None:
+    weights = draw_lines(len(next(iter(panel.values()))[0].lines), seed)
+    columns = [_axis(axis, panel) for axis in AXES]
+    for name, row in rows.items():
+        row[0].set_ylabel(_ROWS[name].format(baseline=baseline))
+        for axes, axis, (_, unit, largest) in zip(row, AXES, columns, strict=True):
+            for label, style in styles.items():
+                if name == "difference" and label == baseline:
+                    axes.axhline(0, linewidth=0.8, **style.curve)
+                    continue
+                other = panel[baseline] if name == "difference" else None
+                _draw_tokenizer(axes, name, panel[label], other, weights, axis, unit, style)
+            _dress(axes, largest)
+    for axes, (name, *_) in zip(row, columns, strict=True):
+        axes.set_xlabel(name)
 
-    Raises:
-        UserError: one is missing or damaged, or they are not of one training.
+
+def _draw_tokenizer(
+    axes: Axes,
+    name: str,
+    curves: Sequence[Curve],
+    baseline: Sequence[Curve] | None,
+    weights: np.ndarray,
+    axis: str,
+    unit: float,
+    style: TokenizerStyle,
+) -> None:
+    """Draw a tokenizer's own pretraining with a band, and further seeds as thin lines.
+
+    baseline: draws the difference from these pretrainings instead, seed by seed.
     """
-    path = Path(path)
-    asked = _read(path, _COLUMNS)
-    log = _read(path.with_name("training_log.parquet"), list(AXES)).set_index("step", drop=False)
-    steps = np.unique(asked["step"])
-    lines = np.unique(asked["line"])
-    asked = asked.sort_values(["step", "line"])
-    if len(asked) != steps.size * lines.size or not set(steps) <= set(log.index):
-        raise UserError(f"{path}: validations or lines are missing; delete the model and run again")
-    table = asked[_COLUMNS[2:]].to_numpy(float).reshape(steps.size, lines.size, 4)
-    words, characters, nats, right = np.moveaxis(table, -1, 0)
-    first = slice(0, 1)
-    return Curve(
-        at=log.loc[steps, list(AXES)].astype(float).reset_index(drop=True),
-        lines=lines,
-        words=words[first].sum(axis=0),
-        characters=characters[first].sum(axis=0),
-        nats=nats,
-        right=right,
-    )
+    others = baseline if baseline is not None else [None] * len(curves)
+    for number, (curve, other) in enumerate(zip(curves, others, strict=False)):
+        at, values = _values(name, curve, other, weights[: 1 if number else None], axis)
+        if number:
+            axes.plot(at / unit, values[0], **style.curve, **_REPEAT)
+            continue
+        low, high = np.quantile(values[1:], [0.025, 0.975], axis=0)
+        axes.fill_between(at / unit, low, high, color=style.colour, alpha=0.18, linewidth=0)
+        axes.plot(at / unit, values[0], marker=_MARK if len(at) == 1 else "", **style.curve)
 
 
-def _read(path: Path, columns: list[str]) -> pd.DataFrame:
-    try:
-        return pd.read_parquet(path, columns=columns)
-    except (OSError, ValueError, KeyError) as error:
-        reason = str(error).splitlines()[0]
-        raise UserError(f"{path}: cannot be read ({reason}); pretrain the model again") from error
-
-
-def paired(curves: Sequence[Curve]) -> list[Curve]:
-    """Return the curves on the lines of which all were asked as many words and characters."""
-    asked = [
-        pd.DataFrame({"words": curve.words, "characters": curve.characters}, index=curve.lines)
-        for curve in curves
-    ]
-    common = asked[0][asked[0]["words"] > 0]
-    for other in asked[1:]:
-        same = other.reindex(common.index).eq(common).all(axis=1)
-        common = common[same]
-    return [curve.of_lines(np.isin(curve.lines, common.index)) for curve in curves]
-
-
-def draw_lines(count: int, seed: int, resamples: int = RESAMPLES) -> np.ndarray:
-    """Return how often each line counts: float64[1 + resamples, count], the first row all ones."""
-    rng = np.random.default_rng(seed)
-    drawn = rng.multinomial(count, np.full(count, 1 / count), size=resamples)
-    return np.vstack([np.ones((1, count)), drawn])
-
-
-def bits_per_character(curve: Curve, weights: np.ndarray) -> np.ndarray:
-    """Return float64[1 + resamples, validations] for the `weights` of `draw_lines`."""
-    return weights @ curve.nats.T / (weights @ curve.characters)[:, None] / math.log(2)
-
-
-def word_accuracy(curve: Curve, weights: np.ndarray) -> np.ndarray:
-    """Return float64[1 + resamples, validations] for the `weights` of `draw_lines`."""
-    return weights @ curve.right.T / (weights @ curve.words)[:, None]
-
-
-# name -> statistic of a curve
-QUANTITIES = {"bits_per_character": bits_per_character, "word_accuracy": word_accuracy}
-
-
-def estimate(values: np.ndarray) -> Estimate:
-    """Return the first of `values` with the 95 % percentile interval of the others."""
-    return interval_of(float(values[0]), values[1:])
-
-
-def first_reached(at: np.ndarray, values: np.ndarray, target: np.ndarray) -> np.ndarray:
-    """Return where curves first come down to a target, straight lines between validations.
-
-    at: float64[validations], ascending. values: float64[rows, validations]. target: float64[rows].
-    Returns float64[rows]; inf where a curve never does, and the first validation where it lies
-    before.
-    """
-    reached = values <= target[:, None]
-    after = reached.argmax(axis=1)
-    before = np.maximum(after - 1, 0)
-    rows = np.arange(len(values))
-    above, below = values[rows, before], values[rows, after]
-    with np.errstate(invalid="ignore", divide="ignore"):
-        share = np.where(after > 0, (above - target) / (above - below), 1.0)
-        found = at[before] + share * (at[after] - at[before])
-    return np.where(reached.any(axis=1), found, np.inf)
-
-
-def effort_ratio(first: Curve, second: Curve, weights: np.ndarray, axis: str) -> np.ndarray:
-    """Return what `first` needs over what `second` needs, see `efforts`: float64[1 + resamples]."""
-    needed = efforts(first, second, weights, axis)
-    return needed[0] / needed[1]
-
-
-def efforts(first: Curve, second: Curve, weights: np.ndarray, axis: str) -> list[np.ndarray]:
-    """Return what each curve needs for one value of bits per character: two float64[1 + resamples].
-
-    The value is the worse of the two final ones, so that both reach it. axis: one of `AXES`.
-    """
-    values = [bits_per_character(curve, weights) for curve in (first, second)]
-    target = np.maximum(values[0][:, -1], values[1][:, -1])
-    return [
-        first_reached(curve.at[axis].to_numpy(), value, target)
-        for curve, value in zip((first, second), values, strict=True)
-    ]
-
-
-def difference_along(
-    first: Curve, second: Curve, weights: np.ndarray, axis: str
+def _values(
+    name: str, curve: Curve, other: Curve | None, weights: np.ndarray, axis: str
 ) -> tuple[np.ndarray, np.ndarray]:
-    """Return bits per character of `first` minus those of `second` where both have been.
+    if other is not None:
+        return difference_along(curve, other, weights, axis)
+    factor = 100 if name == "word_accuracy" else 1
+    return curve.at[axis].to_numpy(), factor * QUANTITIES[name](curve, weights)
 
-    Between validations curves are straight lines. axis: one of `AXES`.
-    Returns places on the axis, float64[places], and float64[1 + resamples, places].
+
+def _dress(axes: Axes, largest: float) -> None:
+    # The same for all panels above one another, also where differences end before the curves do.
+    axes.set_xlim(0, 1.03 * largest)
+    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
+    axes.locator_params(axis="x", nbins=4)
+    axes.locator_params(axis="y", nbins=4)
+
+
+def _axis(axis: str, panel: Mapping[str, Sequence[Curve]]) -> tuple[str, float, float]:
+    """Return the name of an axis with its unit, the unit's size, and the largest value in it."""
+    largest = max(curve.at[axis].max() for curves in panel.values() for curve in curves)
+    title, units = _UNITS[axis]
+    for limit, size, unit in units:
+        if largest < limit:
+            return f"{title} ({unit})" if unit else title, size, largest / size
+    size, unit = _LARGEST[axis]
+    return f"{title} ({unit})", size, largest / size
+
+
+# --- table
+
+# Row of `summarise_curves`, by column.
+Row = Mapping[str, Any]
+
+
+def table_learning_curves(
+    panels: Curves,
+    *,
+    baseline: str | None,
+    seed: int,
+    notes: Sequence[str],
+    **files: Files,
+) -> None:
+    """Write final bits per character, word accuracy and effort of every model.
+
+    baseline: label of BPE, None if it has no model. seed: of the bootstrap. notes: further
+    sentences, of the models' budget and the presets. files: see `write_table`.
     """
-    grids = [curve.at[axis].to_numpy() for curve in (first, second)]
-    low, high = max(grid[0] for grid in grids), min(grid[-1] for grid in grids)
-    at = np.unique(np.clip(np.concatenate(grids), low, high)) if low <= high else np.zeros(0)
-    values = [
-        bits_per_character(curve, weights) @ _between(grid, at)
-        for curve, grid in zip((first, second), grids, strict=True)
+    data = summarise_curves(panels, baseline=baseline, seed=seed)
+    columns = [c for c in _columns(baseline) if c[2] in data and data[c[2]].notna().any()]
+    rows = [
+        (row["language"], [row["language"], row["tokenizer"], *(f(row, n) for *_, n, f in columns)])
+        for row in data.to_dict("records")
     ]
-    return at, values[0] - values[1]
+    shown, blocks = in_blocks(rows, 1)
+    header = [("Language", ""), ("Tokenizer", ""), *(column[:2] for column in columns)]
+    table = pd.DataFrame(shown, columns=pd.MultiIndex.from_tuples(header))
+    note = with_notes(_note(data, baseline), notes)
+    align = "ll" + "r" * len(columns)
+    write_table(table, data, align=align, note=note, blocks=blocks, **files)
 
 
-def _between(grid: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Return float64[grid, places]: how much of each grid point a straight line has at a place."""
-    return np.array([np.interp(at, grid, point) for point in np.eye(len(grid))])
+def _note(data: pd.DataFrame, baseline: str | None) -> str:
+    hours = data["seconds_spent"] / 3600
+    parts = [
+        f"A model took {_span(data['step_spent'], ',.0f')} updates, {_span(hours, '.2g')} hours. "
+        f"On {_span(data['words'], ',d')} "
+        f"words of {_span(data['lines'], ',d')} held-out lines; ±: half of the 95 % bootstrap "
+        "interval over lines, which says nothing of another pretraining."
+    ]
+    if baseline is not None and len(data) > 1:
+        parts.append(
+            f"Difference: tokenizer minus {baseline}, on the same lines; p: labels exchanged "
+            "within lines, by Holm over tokenizers and languages. Ratios: what the tokenizer needs "
+            f"over what {baseline} needs for the worse of the two final values, which both reach, "
+            "with its interval; ≤ or ≥ where one was there at its first validation. Time includes "
+            "validations and depends on what else the machine did; intervals are over lines alone. "
+            "A model sees of how many pieces a hidden word is, which tells more where they are "
+            "many."
+        )
+    if data["seeds"].max() > 1:
+        parts.append("Seeds: standard deviation of the final value over pretraining seeds.")
+    return " ".join(parts)
+
+
+def _span(values: pd.Series, form: str) -> str:
+    low, high = format(values.min(), form), format(values.max(), form)
+    return low if low == high else f"{low} to {high}"
+
+
+def _columns(baseline: str | None) -> list[tuple[str, str, str, Callable[[Row, str], str]]]:
+    """Return group, column, field of the data and how it is printed."""
+    bits, words = "Bits per character", "Words right (%)"
+    reach = f"To {baseline}'s final bits"
+    ratio = f"Needed, over {baseline}"
+    return [
+        (bits, "final", "bits_per_character", _plus_minus(1, 3)),
+        (bits, "difference", "bits_per_character_difference", _tested(1, 3)),
+        (bits, "seeds", "bits_per_character_sd", _spread(1, 3)),
+        (words, "final", "word_accuracy", _plus_minus(100, 1)),
+        (words, "difference", "word_accuracy_difference", _tested(100, 1)),
+        (words, "seeds", "word_accuracy_sd", _spread(100, 1)),
+        (reach, "updates", "step_to_baseline", _amount(1)),
+        (reach, "M characters", "characters_to_baseline", _amount(1e6)),
+        (reach, "minutes", "seconds_to_baseline", _amount(60)),
+        (ratio, "updates", "step_ratio", _ratio),
+        (ratio, "characters", "characters_ratio", _ratio),
+        (ratio, "seconds", "seconds_ratio", _ratio),
+    ]
+
+
+def _plus_minus(factor: float, digits: int) -> Callable[[Row, str], str]:
+    def form(row: Row, name: str) -> str:
+        if pd.isna(row[name]):
+            return NOTHING
+        half = factor * (row[f"{name}_high"] - row[f"{name}_low"]) / 2
+        return f"{_signed(factor * row[name], digits)} ± {half:.{digits}f}"
+
+    return form
+
+
+def _spread(factor: float, digits: int) -> Callable[[Row, str], str]:
+    return lambda row, name: NOTHING if pd.isna(row[name]) else f"{factor * row[name]:.{digits}f}"
+
+
+def _signed(value: float, digits: int) -> str:
+    return f"{value:.{digits}f}".replace("-", MINUS)
+
+
+def _tested(factor: float, digits: int) -> Callable[[Row, str], str]:
+    plain = _plus_minus(factor, digits)
+
+    def form(row: Row, name: str) -> str:
+        p_value = row[name.replace("_difference", "_p_adjusted")]
+        if pd.isna(p_value):
+            return NOTHING
+        return f"{plain(row, name)} (p = {p_value:.4f})"
+
+    return form
+
+
+def _amount(unit: float) -> Callable[[Row, str], str]:
+    def form(row: Row, name: str) -> str:
+        value = row[name] / unit
+        if math.isinf(value):
+            return "not reached"
+        return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
+
+    return form
+
+
+def _ratio(row: Row, name: str) -> str:
+    if pd.isna(row[name]):
+        return NOTHING
+    bound = f"{row[f'{name}_bound']} ".lstrip()
+    return f"{bound}{row[name]:.2f} [{row[f'{name}_low']:.2f}, {row[f'{name}_high']:.2f}]"
 
 
 def summarise_curves(panels: Curves, *, baseline: str | None, seed: int) -> pd.DataFrame:
-    """Return where every model ends and what it needs, a row a language and tokenizer.
+    """Return the final values of every model and its effort, a row for each language and tokenizer.
 
     Of bits_per_character and word_accuracy: the value at the last validation of the run's own
     pretraining with its interval over lines (`_low`, `_high`), `_sd` over pretraining seeds, and
@@ -299,7 +371,7 @@ def _ratios(curve: Curve, baseline: Curve, weights: np.ndarray) -> dict[str, flo
 
 
 def _bound(first: Curve, second: Curve, weights: np.ndarray, axis: str) -> str:
-    """Return what the ratio of needs is a bound to, if a curve got there before it was asked."""
+    """Return whether the ratio is a bound: one curve was there at its first validation already."""
     early = [
         needed[0] == curve.at[axis].iloc[0]
         for curve, needed in zip(

@@ -1,7 +1,7 @@
 """Reference results: a finished run's small artefacts in one folder that can be committed.
 
-Claims, tables, figures and their provenance records, and a page that says which text they were made
-from and how it differs from the paper's. Vocabularies, measurements and texts stay behind.
+Claims, tables, figures and their provenance records, and a page that describes the texts of the run
+and its settings that are not the paper's. Vocabularies, measurements and texts are left out.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,18 +18,25 @@ import pyarrow.parquet
 import yaml
 
 from sagevocab.errors import UserError
-from sagevocab.paper.budgets import scope_note
 from sagevocab.paper.claims_page import count_verdicts, read_records
+from sagevocab.paper.inputs import read_paper_values
+from sagevocab.paper.notes import scope_note
 from sagevocab.paper.report import differences, show_setting, tokenizer_title
-from sagevocab.paper.tables import read_paper_values
 from sagevocab.provenance import git_commit, package_versions
-from sagevocab.state import atomic_folder, file_digest, write_text
+from sagevocab.state import atomic_folder, file_digest, read_json, write_text
 
 log = logging.getLogger(__name__)
 
 _SHOWN_SETTINGS = ("seed", "vocabulary", "sage", "word2vec", "analysis")
 _MODEL_SETTINGS = ("lm",)
 LARGEST_FILE = 500_000  # bytes; a larger figure or table stays behind
+_VERDICTS_NOTE = (
+    "In brackets: the same statements in languages of which the paper does not make them."
+)
+_TEXTS_NOTE = (
+    "None of them is the paper's own. They are not part of this folder; where a table shows "
+    "sentences, they come from the training corpus of their language, under its licence."
+)
 
 
 def build_reference(
@@ -50,10 +57,10 @@ def build_reference(
 
     texts: name, title, licence, files (of the source), format, paper (title of the paper's own
     text), summary (path of a `summary.json` on the text). run: as for the report. command: what was
-    run. lists: path and format of the lists of segmented words. tasks: of each split of each
-    task, label, split, title, files (of the source) and rows (path of what was taken of it).
+    run. lists: path and format of the lists of segmented words. tasks: label, split, title, files
+    (of the source) and rows (path of the rows taken from them) of each split of each task.
     changes: settings that are not those of config.yaml: key, usual, run. made: artefacts that stay
-    behind, by what they are; the page tells the commits at which they were made.
+    behind, by a phrase such as "Models were trained"; the page names the commits that made them.
 
     Raises:
         UserError: a task is constructed, or a file is missing or damaged.
@@ -66,25 +73,30 @@ def build_reference(
     output = Path(output)
     with atomic_folder(output, replace=True) as folder:
         left = [Path(file).name for file in files if not _copy(Path(file), folder)]
-        values = read_paper_values(paper)
-        settings = [*_differences(run, values, changes)]
-        page = _page(
-            texts,
-            run,
-            read_records(claims),
-            [*_digests(texts, lists)],
-            [*_task_table(tasks)],
-            settings,
-            [*_commits(made or {})],
-            command,
-            left,
+        sections = (
+            _opening(run, command),
+            ["## Verdicts", "", *_verdict_table(read_records(claims), run)],
+            [_VERDICTS_NOTE],
+            [scope_note(run["settings"]["lm"])] if run["models"] else [],
+            ["## Texts"],
+            [_TEXTS_NOTE],
+            _text_table(texts),
+            _digests(texts, lists),
+            _task_table(tasks),
+            ["## Settings that differ from the paper's", "", *_differences(run, paper, changes)],
+            _settings(run),
+            ["## Made with"],
+            _commits(made or {}),
+            [", ".join(f"{name} {version}" for name, version in package_versions().items())],
+            _left_out(left),
         )
-        write_text(folder / "README.md", page)
+        page = "\n\n".join(filter(None, map("\n".join, sections)))
+        write_text(folder / "README.md", page + "\n")
     log.info("%s: %d files", output, len(list(output.rglob("*"))))
 
 
 def _copy(file: Path, output: Path) -> bool:
-    """Copy a file with its record; tell whether it was small enough."""
+    """Copy a file with its provenance record, if it is small enough; return whether it was."""
     if not file.is_file():
         raise UserError(f"{file}: is missing; make the run whole first")
     if file.stat().st_size > LARGEST_FILE:
@@ -100,47 +112,10 @@ def _copy(file: Path, output: Path) -> bool:
     return True
 
 
-def _read_json(path: Path | str) -> Any:
-    try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: cannot be read ({error}); delete it and run again") from error
-
-
-def _page(
-    texts: Sequence[Mapping[str, Any]],
-    run: Mapping[str, Any],
-    claims: Sequence[Mapping[str, Any]],
-    files: Sequence[str],
-    tasks: Sequence[str],
-    differing: Sequence[str],
-    commits: Sequence[str],
-    command: str,
-    left: Sequence[str],
-) -> str:
-    sections = (
-        _opening(run, command),
-        ["## Verdicts", "", *_verdict_table(claims, run)],
-        ["In brackets: the same statements in languages of which the paper does not make them."],
-        _budget(run),
-        ["## Texts"],
-        [
-            "None of them is the paper's own. They are not part of this folder; where a table "
-            "shows sentences, they come from the training corpus of their language, under its "
-            "licence."
-        ],
-        _text_table(texts),
-        files,
-        tasks,
-        ["## Settings that differ from the paper's", "", *differing],
-        [f"All settings of the vocabularies and {'models' if run['models'] else 'measurements'}:"],
-        _settings(run),
-        ["## Made with"],
-        commits,
-        [", ".join(f"{name} {version}" for name, version in package_versions().items())],
-        _left_out(left),
-    )
-    return "\n\n".join(filter(None, map("\n".join, sections))) + "\n"
+def _table(head: Sequence[str], align: str, rows: Iterable[Sequence[Any]]) -> list[str]:
+    """Return the lines of a table; align: `l` or `r` for each column."""
+    marks = ["---:" if side == "r" else "---" for side in align]
+    return [f"| {' | '.join(map(str, cells))} |" for cells in (head, marks, *rows)]
 
 
 def _opening(run: Mapping[str, Any], command: str) -> Iterator[str]:
@@ -155,14 +130,9 @@ def _opening(run: Mapping[str, Any], command: str) -> Iterator[str]:
     yield f"    {command}"
 
 
-def _budget(run: Mapping[str, Any]) -> Iterator[str]:
-    if run["models"]:
-        yield scope_note(run["settings"]["lm"])
-
-
 def _commits(made: Mapping[str, Sequence[Path | str]]) -> Iterator[str]:
     for what, files in made.items():
-        found = sorted({_read_json(_record_of(Path(file)))["git_commit"] for file in files})
+        found = sorted({read_json(_record_of(Path(file)))["git_commit"] for file in files})
         if found:
             commits = " and ".join(f"`{commit or 'unknown'}`" for commit in found)
             yield f"{what} at commit {commits}."
@@ -179,16 +149,17 @@ def _left_out(names: Sequence[str]) -> Iterator[str]:
         yield f"Larger than {LARGEST_FILE // 1000} kB, so not here: {', '.join(names)}."
 
 
-def _verdict_table(claims: Sequence[Mapping[str, Any]], run: Mapping[str, Any]) -> Iterator[str]:
+def _verdict_table(claims: Sequence[Mapping[str, Any]], run: Mapping[str, Any]) -> list[str]:
     tokenizers = list(dict.fromkeys(record["tokenizer"] for record in claims))
     counts = {
         name: count_verdicts([r for r in claims if r["tokenizer"] == name]) for name in tokenizers
     }
-    yield f"| verdict | {' | '.join(tokenizer_title(name, run) for name in tokenizers)} |"
-    yield f"| --- |{' ---: |' * len(tokenizers)}"
-    for verdict in counts[tokenizers[0]]:
-        numbers = (_count(counts[name][verdict]) for name in tokenizers)
-        yield f"| {verdict} | {' | '.join(numbers)} |"
+    head = ["verdict", *(tokenizer_title(name, run) for name in tokenizers)]
+    rows = [
+        [verdict, *(_count(counts[name][verdict]) for name in tokenizers)]
+        for verdict in counts[tokenizers[0]]
+    ]
+    return _table(head, "l" + "r" * len(tokenizers), rows)
 
 
 def _count(count: Mapping[str, int]) -> str:
@@ -196,45 +167,32 @@ def _count(count: Mapping[str, int]) -> str:
     return f"{count['real']} (+{beyond})" if beyond else str(count["real"])
 
 
-def _text_table(texts: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    yield "| text | what it is | licence | lines | words | in the paper |"
-    yield "| --- | --- | --- | ---: | ---: | --- |"
-    for text in texts:
-        size = _read_json(text["summary"])
-        cells = [
-            text["name"],
-            text["title"],
-            text["licence"],
-            f"{size['lines']:,}",
-            f"{size['words']:,}",
-            text["paper"],
-        ]
-        yield f"| {' | '.join(cells)} |"
+def _text_table(texts: Sequence[Mapping[str, Any]]) -> list[str]:
+    sizes = [read_json(text["summary"]) for text in texts]
+    rows = [
+        [*(text[key] for key in ("name", "title", "licence")), *counts, text["paper"]]
+        for text, size in zip(texts, sizes, strict=True)
+        for counts in [[f"{size[key]:,}" for key in ("lines", "words")]]
+    ]
+    head = ["text", "what it is", "licence", "lines", "words", "in the paper"]
+    return _table(head, "lllrrl", rows)
 
 
-def _digests(
-    texts: Sequence[Mapping[str, Any]], lists: Sequence[Mapping[str, str]]
-) -> Iterator[str]:
+def _digests(texts: Sequence[Mapping[str, Any]], lists: Sequence[Mapping[str, str]]) -> list[str]:
     files = [(file, text["format"]) for text in texts for file in text["files"]]
     files += [(one["path"], f"segmented words, {one['format']}") for one in lists]
-    yield "| file | sha256 | format |"
-    yield "| --- | --- | --- |"
-    for file, form in files:
-        yield f"| {Path(file).name} | `{file_digest(file)}` | {form} |"
+    rows = [(Path(file).name, f"`{file_digest(file)}`", form) for file, form in files]
+    return _table(["file", "sha256", "format"], "lll", rows)
 
 
-def _task_table(tasks: Sequence[Mapping[str, Any]]) -> Iterator[str]:
-    if not tasks:
-        return
-    yield "## Tasks"
-    yield ""
-    yield "| task | split | rows taken | file | sha256 |"
-    yield "| --- | --- | ---: | --- | --- |"
+def _task_table(tasks: Sequence[Mapping[str, Any]]) -> list[str]:
+    rows = []
     for task in tasks:
         digests = ", ".join(f"`{file_digest(file)}`" for file in task["files"])
-        rows = f"{_row_count(task['rows']):,}"
-        cells = [task["label"], task["split"], rows, task["title"], digests]
-        yield f"| {' | '.join(cells)} |"
+        count = f"{_row_count(task['rows']):,}"
+        rows.append([task["label"], task["split"], count, task["title"], digests])
+    head = ["task", "split", "rows taken", "file", "sha256"]
+    return ["## Tasks", "", *_table(head, "llrll", rows)] if rows else []
 
 
 def _row_count(path: Path | str) -> int:
@@ -244,40 +202,37 @@ def _row_count(path: Path | str) -> int:
         raise UserError(f"{path}: cannot be read ({error}); delete it and run again") from error
 
 
-def _settings(run: Mapping[str, Any]) -> Iterator[str]:
+def _settings(run: Mapping[str, Any]) -> list[str]:
     settings = run["settings"]
     names = [*_SHOWN_SETTINGS, *(_MODEL_SETTINGS if run["models"] else ())]
     shown = {key: settings[key] for key in names if key in settings}
     plain = json.loads(json.dumps(shown))  # Snakemake's own mappings are no YAML
-    return (f"    {line}" for line in yaml.safe_dump(plain, sort_keys=True).splitlines())
+    what = "models" if run["models"] else "measurements"
+    lines = yaml.safe_dump(plain, sort_keys=True).splitlines()
+    return [f"All settings of the vocabularies and {what}:", "", *(f"    {line}" for line in lines)]
 
 
 def _differences(
-    run: Mapping[str, Any], values: Mapping[str, Any], changes: Sequence[Mapping[str, Any]]
+    run: Mapping[str, Any], paper: Path | str, changes: Sequence[Mapping[str, Any]]
 ) -> Iterator[str]:
     """Yield the settings that the paper states otherwise, then the others that were changed."""
-    stated = [(row["key"], row["paper"], row["run"]) for row in differences(run, values)]
-    known = {key for key, _, _ in stated}
+    stated = list(differences(run, read_paper_values(paper)))
+    known = {row["key"] for row in stated}
+    rows = [(f"`{row['key']}`", row["paper"], row["run"]) for row in stated]
     others = [
-        (row["key"], _shown(row["usual"]), _shown(row["run"]))
+        (f"`{row['key']}`", _shown(row["usual"]), _shown(row["run"]))
         for row in changes
         if row["key"] not in known
     ]
-    yield from _setting_table("paper", stated) or ["None of those that the paper states."]
+    nothing = ["None of those that the paper states."]
+    yield from _table(["key", "paper", "here"], "lll", rows) if rows else nothing
     yield ""
     if not others:
         yield "All others are as in `config.yaml`."
         return
     yield "Other settings that are not those of `config.yaml`:"
     yield ""
-    yield from _setting_table("config.yaml", others)
-
-
-def _setting_table(usual: str, rows: Sequence[tuple[str, Any, Any]]) -> list[str]:
-    if not rows:
-        return []
-    head = [f"| key | {usual} | here |", "| --- | --- | --- |"]
-    return [*head, *(f"| `{key}` | {first} | {second} |" for key, first, second in rows)]
+    yield from _table(["key", "config.yaml", "here"], "lll", others)
 
 
 def _shown(value: Any) -> str:

@@ -17,8 +17,9 @@ import json
 import logging
 import math
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -28,17 +29,75 @@ from sagevocab.analysis.counts import neighbour_ratio, rank_neighbours
 from sagevocab.analysis.vocabulary import share_of_length, word_initial_share
 from sagevocab.errors import UserError
 from sagevocab.paper.claims import assess_claims, read_claims
-from sagevocab.paper.evidence import BASELINE, TRAIN, Case, Run
-from sagevocab.paper.measures_vocabulary import only_pieces
-from sagevocab.paper.overlaps import Spread
+from sagevocab.paper.evidence import TRAIN, Case, Run
+from sagevocab.paper.inputs import BASELINE
+from sagevocab.paper.measures_texts import only_pieces
 from sagevocab.paper.verdicts import VERDICTS
-from sagevocab.state import ResumableState, fingerprint, write_json
+from sagevocab.state import ResumableState, fingerprint, read_parquet, write_json
+from sagevocab.vocab.pieces import read_pieces
 
 log = logging.getLogger(__name__)
 
 SAMPLE, FULL = "sample", "full"
 # Measures of what a build of a study does not keep: whole rankings; benchmarks are `timing`.
 _OTHER_FILES = frozenset({"ranking_stability", "update_ratio"})
+
+
+@dataclass(frozen=True)
+class Spread:
+    """A number taken several times: its mean, lowest and highest value; nan of nothing."""
+
+    mean: float
+    low: float
+    high: float
+    count: int
+
+    @classmethod
+    def of(cls, values: Iterable[float]) -> Spread:
+        """Return the spread of some values."""
+        known = np.array(list(values), dtype=float)
+        if not known.size:
+            return cls(float("nan"), float("nan"), float("nan"), 0)
+        return cls(float(known.mean()), float(known.min()), float(known.max()), len(known))
+
+
+@dataclass(frozen=True)
+class Build:
+    """A vocabulary and the pieces that were pruned on the way to it; BPE prunes none."""
+
+    pieces: frozenset[str]
+    pruned: frozenset[str]
+
+
+def read_build(folder: Path | str) -> Build:
+    """Read `pieces.txt` and, if there is one, `ablations.parquet`.
+
+    Raises:
+        UserError: a file is missing or damaged.
+    """
+    path = Path(folder) / "ablations.parquet"
+    pieces = frozenset(read_pieces(Path(folder) / "pieces.txt"))
+    pruned = read_parquet(path, ["piece"])["piece"] if path.exists() else ()
+    return Build(pieces, frozenset(pruned))
+
+
+def common_share(first: Collection[str], second: Collection[str]) -> float:
+    """Return the pieces in both over the mean size of the two; nan of nothing.
+
+    Of two sets of equal size it is the share of the one that is in the other (Dice's measure).
+    """
+    size = len(first) + len(second)
+    return 2 * len(set(first) & set(second)) / size if size else float("nan")
+
+
+def common_shares(builds: Sequence[Build]) -> tuple[Spread, Spread]:
+    """Return the shares in common of every two builds: of vocabularies, and of pruned pieces."""
+    pairs = list(combinations(builds, 2))
+    vocabularies = (common_share(one.pieces, two.pieces) for one, two in pairs)
+    pruned = [pair for pair in pairs if all(build.pruned for build in pair)]
+    return Spread.of(vocabularies), Spread.of(
+        common_share(one.pruned, two.pruned) for one, two in pruned
+    )
 
 
 @dataclass(frozen=True)

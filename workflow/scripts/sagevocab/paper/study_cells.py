@@ -9,8 +9,7 @@ import pandas as pd
 
 from sagevocab.errors import UserError
 from sagevocab.paper.formats import NOTHING
-from sagevocab.paper.overlaps import Spread
-from sagevocab.paper.studies import QUANTITIES
+from sagevocab.paper.studies import QUANTITIES, Spread
 
 # Of a language, what `assess_readings` wrote.
 Assessments = Mapping[str, Mapping[str, Any]]

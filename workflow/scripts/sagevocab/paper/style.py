@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import logging
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,6 +11,7 @@ from pathlib import Path
 import matplotlib
 import matplotlib.style
 import numpy as np
+from matplotlib.artist import Artist
 from matplotlib.axes import Axes
 from matplotlib.figure import Figure
 from matplotlib.lines import Line2D
@@ -19,6 +21,10 @@ from matplotlib.ticker import LogLocator, NullLocator, StrMethodFormatter
 from sagevocab.errors import UserError
 from sagevocab.state import atomic_path
 
+# It logs every table of a font that it embeds in a PDF.
+logging.getLogger("fontTools").setLevel(logging.WARNING)
+
+Files = str | Path
 TEXT_WIDTH = 6.3  # inches, the text block of the ACL style
 
 # After Okabe and Ito: hues that stay apart under every common colour blindness, the first three
@@ -85,9 +91,9 @@ def drawing(
     shape: tuple[int, int],
     *,
     height: float,
-    pdf: str | Path,
-    png: str | Path,
-    style: str | Path | None,
+    pdf: Files,
+    png: Files,
+    style: Files | None = None,
     **grid: object,
 ) -> Iterator[tuple[Figure, np.ndarray]]:
     """Yield a figure and its axes (rows x columns); write both files when the block ends well.
@@ -105,7 +111,7 @@ def drawing(
         _save(figure, png, {"Software": None})
 
 
-def _save(figure: Figure, path: str | Path, metadata: dict[str, None]) -> None:
+def _save(figure: Figure, path: Files, metadata: dict[str, None]) -> None:
     with atomic_path(path) as temporary:
         figure.savefig(temporary, metadata=metadata)
 
@@ -113,26 +119,28 @@ def _save(figure: Figure, path: str | Path, metadata: dict[str, None]) -> None:
 def row_titles(row: Iterable[Axes], title: str, columns: Sequence[str]) -> None:
     """Name a row of panels and, on the line below, each of its columns.
 
-    The row's title stands over its first column and may run on above the others.
+    The row's title starts above its first column and may extend over the others.
     """
     for number, (axes, column) in enumerate(zip(row, columns, strict=True)):
         axes.set_title(f"{'' if number else title}\n{column}")
 
 
-def bar_legend(figure: Figure, styles: dict[str, TokenizerStyle]) -> None:
+def bar_legend(figure: Figure, styles: Mapping[str, TokenizerStyle]) -> None:
     """Put one legend of bars above all panels."""
-    handles = [Patch(label=label, **style.bar) for label, style in styles.items()]
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
+    _legend(figure, [Patch(label=label, **style.bar) for label, style in styles.items()])
 
 
-def curve_legend(figure: Figure, styles: dict[str, TokenizerStyle]) -> None:
+def curve_legend(figure: Figure, styles: Mapping[str, TokenizerStyle]) -> None:
     """Put one legend of lines above all panels."""
-    handles = [Line2D([], [], label=label, **style.curve) for label, style in styles.items()]
+    _legend(figure, [Line2D([], [], label=label, **style.curve) for label, style in styles.items()])
+
+
+def _legend(figure: Figure, handles: list[Artist]) -> None:
     figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
 
 
 def grouped_bars(
-    axes: Axes, heights: dict[str, np.ndarray], styles: dict[str, TokenizerStyle]
+    axes: Axes, heights: Mapping[str, np.ndarray], styles: Mapping[str, TokenizerStyle]
 ) -> None:
     """Draw one group of bars a position (0, 1, ...), one bar a label; arrays of equal length."""
     width = 0.84 / len(heights)

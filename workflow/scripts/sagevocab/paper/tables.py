@@ -1,32 +1,23 @@
-"""The paper's table of frequencies, and what the paper printed."""
+"""Tables of pieces, settings and costs, one function a table, named as the rule that makes it.
+
+files: the paths to write, as `write_table` takes them (`tex`, `csv`, `md`, optionally `json`).
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
-import yaml
 
 from sagevocab.analysis.vocabulary import frequency_differences
 from sagevocab.errors import UserError
-from sagevocab.paper.formats import MINUS, NOTHING, write_table
+from sagevocab.paper.formats import MINUS, NOTHING, Files, write_table
+from sagevocab.paper.inputs import BASELINE, BPE_RULE, SAGE_RULES, require_comparison
 from sagevocab.paper.notes import with_notes
-from sagevocab.paper.panels import require_comparison
 
-Files = str | Path
-
-
-def read_paper_values(path: str | Path) -> dict:
-    """Read what the paper printed (workflow/resources/paper_values.yaml).
-
-    Raises:
-        UserError: the file is missing or no YAML.
-    """
-    try:
-        return yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
-        raise UserError(f"{path}: cannot be read ({error}); restore it from git") from error
+# --- frequencies
 
 
 def table_frequencies(
@@ -35,9 +26,7 @@ def table_frequencies(
     paper_pieces: Mapping[str, Mapping[str, Sequence[str]]],
     top: int,
     notes: Sequence[str] = (),
-    tex: Files,
-    csv: Files,
-    md: Files,
+    **files: Files,
 ) -> None:
     """Write the pieces whose frequency differs most between BPE and each SaGe tokenizer.
 
@@ -59,10 +48,8 @@ def table_frequencies(
         "An asterisk marks the twelve pieces that the paper prints; the rows 'paper' give all of "
         "them, those it calls more frequent on the left."
     )
-    files = {"tex": tex, "csv": csv, "md": md}
-    write_table(
-        shown, data, align="llrlrrlrr", note=with_notes(note, notes), blocks=blocks, **files
-    )
+    note = with_notes(note, notes)
+    write_table(shown, data, align="llrlrrlrr", note=note, blocks=blocks, **files)
 
 
 def _frequency_block(
@@ -124,3 +111,224 @@ def _frequency_cells(pair: pd.DataFrame, side: str) -> list[str]:
     mark = "*" if row["in_paper"] and row["listed"] == "rank" else ""
     difference = f"{row['difference']:+,}".replace("-", MINUS)
     return [row["piece"] + mark, f"{row['tokens']:,}", difference]
+
+
+# --- settings
+
+SETTINGS_NOTE = (
+    "This run's values come from its configuration, under the key given; the paper's from its "
+    f"Appendix A. {NOTHING}: the paper or the configuration has no such setting."
+)
+# What the code does where the paper's appendix has a setting and the configuration has none.
+_FIXED_SETTINGS = {
+    "vocabulary": {},
+    "pretraining": {
+        "layer_norm_type": "pytorch",
+        "model_type": "roberta-prelayernorm, MLM",
+        "encoder_ln_mode": "pre-ln",
+        "optimizer_type": "adamw",
+        "deepspeed": "no",
+    },
+    "finetuning": {"evaluation_strategy": "after the last update"},
+}
+
+
+def table_hyperparameters(
+    settings: Mapping[str, Any],
+    *,
+    stage: str,
+    paper: Sequence[Mapping[str, Any]],
+    notes: Sequence[str] = (),
+    **files: Files,
+) -> None:
+    """Write the settings of a stage beside the paper's (Appendix A).
+
+    settings: the part of the configuration that counts, nested as there. stage: `vocabulary`,
+    `pretraining` or `finetuning`. paper: rows of key, value, optional `printed` (how the paper
+    prints it) and `config` (the same setting here). notes: sentences that end the note.
+    """
+    ours = dict(flat_settings(settings))
+    fixed = dict(_FIXED_SETTINGS[stage])
+    if stage == "pretraining":
+        fixed["lr_schedule"] = "steps" if ours.get("lm.pretrain.hours") is None else "time"
+    data = pd.DataFrame(list(_setting_rows(ours, paper, fixed)))
+    stated = int(data["paper"].notna().sum())
+    shown = data.fillna(NOTHING)
+    shown.columns = ["Setting", "Configuration key", "This run", "Paper"]
+    blocks = [stated] if stated < len(data) else []
+    note = with_notes(SETTINGS_NOTE, notes)
+    write_table(shown, data, align="llrr", note=note, blocks=blocks, **files)
+
+
+def _setting_rows(
+    ours: Mapping[str, Any], paper: Sequence[Mapping[str, Any]], fixed: Mapping[str, str]
+) -> Iterator[dict[str, str | None]]:
+    """Yield the paper's settings in its order, then those that only this pipeline has."""
+    named = {row["config"] for row in paper if "config" in row}
+    for row in paper:
+        key = row.get("config")
+        value = ours.get(key) if key else fixed.get(row["key"])
+        printed = format_setting(row.get("printed", row["value"]))
+        yield _setting_row(row["key"], key, value, printed)
+    for key, value in ours.items():
+        if key not in named and value is not None:
+            yield _setting_row(_setting_name(key), key, value, None)
+
+
+def _setting_name(key: str) -> str:
+    """Return a setting's name: the last part of its key, and the tokenizer if it has its own."""
+    *_, owner, setting = ["", *key.split(".")]
+    return f"{setting} of {owner}" if key.startswith("tokenizer_settings.") else setting
+
+
+def _setting_row(
+    setting: str, key: str | None, value: Any, printed: str | None
+) -> dict[str, str | None]:
+    run = None if value is None else format_setting(value)
+    return {"setting": setting, "key": key, "run": run, "paper": printed}
+
+
+def flat_settings(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield (dotted key, value) of nested settings, in their order."""
+    for key, value in settings.items():
+        if isinstance(value, Mapping):
+            yield from flat_settings(value, f"{prefix}{key}.")
+        else:
+            yield f"{prefix}{key}", value
+
+
+def format_setting(value: Any) -> str:
+    """Return a setting as text: true and false, the members of a list, short numbers."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, list | tuple):
+        return ", ".join(map(format_setting, value))
+    if isinstance(value, float):
+        return f"{value:g}"
+    return str(value)
+
+
+# --- costs
+
+COSTS_NOTE = (
+    "Wall-clock time of all jobs of a stage added up, and the largest resident memory of one job. "
+    "These numbers come from clocks: they differ between equal runs, and other work on the "
+    "machine counts. Jobs whose results stood already are not in it."
+)
+
+
+def table_costs(
+    benchmarks: Files,
+    *,
+    stages: Sequence[str],
+    languages: Mapping[str, str],
+    tokenizers: Mapping[str, str],
+    notes: Sequence[str] = (),
+    **files: Files,
+) -> None:
+    """Write time and memory of every stage, SaGe against BPE.
+
+    benchmarks: folder of Snakemake's benchmark files, `{rule}/{wildcards}.tsv`. stages: rules in
+    the order of the table. languages: code -> title. tokenizers: name -> label, BPE first.
+    notes: sentences that end the note.
+    Source: paper, "Limitations": SaGe takes about ten times as long as BPE.
+    """
+    jobs = read_benchmarks(benchmarks, stages, languages, tokenizers)
+    rows = [_stage_row(jobs, stage, tokenizers) for stage in stages if stage in set(jobs["rule"])]
+    vocabularies = [_vocabulary_row(jobs, code, languages[code], tokenizers) for code in languages]
+    sides = [*tokenizers.values(), "all"]
+    header = [("Stage", ""), ("Jobs", "")]
+    header += [(side, unit) for side in sides for unit in ("time", "memory")]
+    shown = pd.DataFrame(rows + vocabularies, columns=pd.MultiIndex.from_tuples(header))
+    align = "lr" + "rr" * len(sides)
+    note = with_notes(COSTS_NOTE, notes)
+    write_table(shown, jobs, align=align, note=note, blocks=[len(rows)], **files)
+
+
+def read_benchmarks(
+    folder: Files,
+    stages: Sequence[str],
+    languages: Mapping[str, str],
+    tokenizers: Mapping[str, str],
+) -> pd.DataFrame:
+    """Return rule, job, language, tokenizer, seconds, memory (MB): one row a job of the stages.
+
+    Language and tokenizer are found among the job's wildcards; empty where it has none.
+    """
+    jobs = []
+    for path in sorted(Path(folder).rglob("*.tsv")):
+        rule, *wildcards = path.relative_to(folder).with_suffix("").parts
+        if rule not in stages:
+            continue
+        names = [name for part in wildcards for name in part.split(".")]
+        jobs.append(
+            {
+                "rule": rule,
+                "job": "/".join(wildcards),
+                "language": next((name for name in names if name in languages), None),
+                "tokenizer": next((name for name in names if name in tokenizers), None),
+                **_read_benchmark(path),
+            }
+        )
+    columns = ["rule", "job", "language", "tokenizer", "seconds", "memory"]
+    return pd.DataFrame(jobs, columns=columns)
+
+
+def _read_benchmark(path: Path) -> dict[str, float]:
+    """Mean over repetitions; a job too short to be sampled has no memory."""
+    try:
+        frame = pd.read_csv(path, sep="\t", na_values=["-", "NA"])
+        return {"seconds": float(frame["s"].mean()), "memory": float(frame["max_rss"].max())}
+    except (OSError, ValueError, KeyError, TypeError) as error:
+        raise UserError(f"{path}: no benchmark ({error}); delete it and run again") from error
+
+
+def _stage_row(jobs: pd.DataFrame, stage: str, tokenizers: Mapping[str, str]) -> list[str]:
+    own = jobs[jobs["rule"] == stage]
+    cells = [cell for name in tokenizers for cell in _cost_cells(own[own["tokenizer"] == name])]
+    return [stage, str(len(own)), *cells, *_cost_cells(own)]
+
+
+def _vocabulary_row(
+    jobs: pd.DataFrame, language: str, title: str, tokenizers: Mapping[str, str]
+) -> list[str]:
+    """Return the costs of each vocabulary of a language, and their ratio to those of BPE."""
+    spent = {name: _vocabulary_jobs(jobs, language, name) for name in tokenizers}
+    baseline = spent[BASELINE]["seconds"].sum() if BASELINE in spent else 0.0
+    cells = list(_vocabulary_cost_cells(spent, baseline))
+    return [f"vocabulary, {title}", "", *cells, "", ""]
+
+
+def _vocabulary_cost_cells(spent: Mapping[str, pd.DataFrame], baseline: float) -> Iterator[str]:
+    for name, jobs in spent.items():
+        time, memory = _cost_cells(jobs)
+        known = baseline > 0 and len(jobs) and name != BASELINE
+        yield f"{time} ({jobs['seconds'].sum() / baseline:.3g} ×)" if known else time
+        yield memory
+
+
+def _vocabulary_jobs(jobs: pd.DataFrame, language: str, tokenizer: str) -> pd.DataFrame:
+    rules = (BPE_RULE,) if tokenizer == BASELINE else SAGE_RULES
+    mine = jobs["tokenizer"].isna() | (jobs["tokenizer"] == tokenizer)
+    return jobs[jobs["rule"].isin(rules) & (jobs["language"] == language) & mine]
+
+
+def _cost_cells(jobs: pd.DataFrame) -> list[str]:
+    if jobs.empty:
+        return [NOTHING, NOTHING]
+    return [format_seconds(jobs["seconds"].sum()), format_megabytes(jobs["memory"].max())]
+
+
+def format_seconds(seconds: float) -> str:
+    """Return a duration in seconds, minutes or hours, by its size."""
+    for limit, size, unit in ((120, 1, "s"), (7200, 60, "min"), (float("inf"), 3600, "h")):
+        if seconds < limit:
+            return f"{seconds / size:.1f} {unit}"
+    return NOTHING
+
+
+def format_megabytes(megabytes: float) -> str:
+    """Return an amount of memory in MB or GB."""
+    if pd.isna(megabytes):
+        return NOTHING
+    return f"{megabytes:.0f} MB" if megabytes < 1000 else f"{megabytes / 1000:.1f} GB"

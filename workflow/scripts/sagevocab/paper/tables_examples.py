@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import pandas as pd
@@ -12,26 +11,33 @@ import pandas as pd
 from sagevocab.analysis.examples import (
     Example,
     Retokenization,
+    Segmentation,
     find_examples,
     find_retokenization,
     segment_sentence,
 )
 from sagevocab.data.corpus import read_lines
-from sagevocab.errors import UserError
-from sagevocab.paper.formats import NOTHING, Segmentation, write_table
+from sagevocab.paper.formats import NOTHING, Files, in_blocks, write_table
+from sagevocab.paper.inputs import require_comparison
 from sagevocab.paper.notes import presets_note, sources_note, with_notes
-from sagevocab.paper.panels import require_comparison
+from sagevocab.state import read_parquet
 from sagevocab.vocab.pieces import WORD_START, read_pieces
 from sagevocab.vocab.segment import GreedySegmenter, Segmenter
 from sagevocab.vocab.words import Normalizer
 
-Files = str | Path
 EXAMPLES = 3
 PAPER = "paper"
-_ABLATIONS_NOTE = (
+EXAMPLES_NOTE = (
+    "Sentences of the training corpus in which a piece stands that BPE keeps and SaGe drops; "
+    "bold: the words that hold it. Below them the paper's sentences, segmented by this run "
+    "and, in the rows marked (paper), as printed there."
+)
+ABLATIONS_NOTE = (
     "Brackets: the context window around the target; bold: tokens of words that the ablation "
     "re-segments. Searched among the pieces that SaGe prunes, in its order."
 )
+_PRINTED = {"BPE": "bpe", "SaGe": "sage"}
+Row = dict[str, Any]
 
 
 @dataclass(frozen=True)
@@ -42,18 +48,6 @@ class WordRule:
     max_word_chars: int = 256
 
 
-@dataclass(frozen=True)
-class Row:
-    """One segmentation of one sentence."""
-
-    language: str
-    source: str
-    example: int
-    piece: str
-    tokenizer: str
-    segmentation: Segmentation
-
-
 def read_greedy(path: Files) -> GreedySegmenter:
     """Read a vocabulary as the greedy segmenter that the paper's tables and figures use."""
     return GreedySegmenter(read_pieces(path))
@@ -62,10 +56,13 @@ def read_greedy(path: Files) -> GreedySegmenter:
 def text_notes(
     presets: Mapping[str, str],
     sources: Sequence[Mapping[str, Any]],
-    descriptions: Sequence[str | Path],
+    descriptions: Sequence[Files],
 ) -> list[str]:
-    """Return what stands under a table of sentences; arguments as of the notes it is made of."""
+    """Return the sentences under a table of segmented sentences: texts and presets."""
     return [sources_note(sources, descriptions), presets_note(presets.items())]
+
+
+# --- Table 1
 
 
 def table_examples(
@@ -75,38 +72,47 @@ def table_examples(
     words: WordRule,
     paper: Mapping[str, Mapping[str, Any]],
     notes: Sequence[str] = (),
-    tex: Files,
-    csv: Files,
-    md: Files,
+    **files: Files,
 ) -> None:
     """Write sentences with a piece that BPE keeps and SaGe drops, under both tokenizers.
 
     corpora: language title -> lines. segmenters: title -> {label: segmenter}, BPE first. paper:
     title -> the paper's sentences (`examples` of paper_values.yaml), which are segmented too.
-    notes: sentences that end the note.
+    notes: sentences that end the note. files: see `write_table`.
     Source: paper, Table 1.
     """
     require_comparison(segmenters)
     normalizer = Normalizer(words.normalization)
     rows = []
     for title, lines in corpora.items():
-        rows += _corpus_rows(title, lines, segmenters[title], normalizer, words.max_word_chars)
-        if title in paper:
-            rows += _paper_rows(title, paper[title], segmenters[title], normalizer)
-    note = (
-        "Sentences of the training corpus in which a piece stands that BPE keeps and SaGe drops; "
-        "bold: the words that hold it. Below them the paper's sentences, segmented by this run "
-        "and, in the rows marked (paper), as printed there."
+        for row in (
+            *_corpus_rows(lines, segmenters[title], normalizer, words.max_word_chars),
+            *(_paper_rows(paper[title], segmenters[title], normalizer) if title in paper else ()),
+        ):
+            rows.append({"language": title, **row})
+    shown, blocks = in_blocks(map(_example_cells, rows), 3)
+    header = ["Language", "From", "Piece", "Tokenizer", "Segmentation"]
+    data = pd.DataFrame(
+        {**row, "changed": " ".join(row["segmentation"].marked_tokens())} for row in rows
     )
-    _write_rows(rows, with_notes(note, notes), {"tex": tex, "csv": csv, "md": md})
+    write_table(
+        pd.DataFrame(shown, columns=header),
+        data,
+        align="llllp{9cm}",
+        note=with_notes(EXAMPLES_NOTE, notes),
+        blocks=blocks,
+        **files,
+    )
+
+
+def _example_cells(row: Row) -> tuple[tuple, list]:
+    where = "the paper" if row["source"] == PAPER else "corpus"
+    cells = [row["language"], where, row["piece"], row["tokenizer"], row["segmentation"]]
+    return (row["language"], row["source"], row["example"]), cells
 
 
 def _corpus_rows(
-    title: str,
-    lines: Files,
-    segmenters: Mapping[str, Segmenter],
-    normalizer: Normalizer,
-    max_word_chars: int,
+    lines: Files, segmenters: Mapping[str, Segmenter], normalizer: Normalizer, max_word_chars: int
 ) -> Iterator[Row]:
     (baseline, bpe), *others = segmenters.items()
     for label, sage in others:
@@ -114,45 +120,36 @@ def _corpus_rows(
             read_lines(lines), normalizer, bpe, sage, EXAMPLES, max_word_chars=max_word_chars
         )
         for number, example in enumerate(examples, start=1):
-            pair = _pair(example)
-            for name, segmentation in zip((baseline, label), pair, strict=True):
-                yield Row(title, f"corpus, {label}", number, example.piece, name, segmentation)
-
-
-def _pair(example: Example) -> tuple[Segmentation, Segmentation]:
-    return (
-        segmentation_of(example.bpe_tokens, example.bpe_changed),
-        segmentation_of(example.sage_tokens, example.sage_changed),
-    )
+            parts = {baseline: example.bpe, label: example.sage}
+            yield from _example_rows(f"corpus, {label}", number, example.piece, parts)
 
 
 def _paper_rows(
-    title: str,
-    printed: Mapping[str, Any],
-    segmenters: Mapping[str, Segmenter],
-    normalizer: Normalizer,
+    printed: Mapping[str, Any], segmenters: Mapping[str, Segmenter], normalizer: Normalizer
 ) -> Iterator[Row]:
     (baseline, bpe), *others = segmenters.items()
     piece = printed["piece"]
     for number, sentence in enumerate(printed["sentences"], start=1):
-        ours: dict[str, Segmentation] = {}
+        parts: dict[str, Segmentation] = {}
         for label, sage in others:
-            example = segment_sentence(sentence["text"], normalizer, bpe, sage, piece)
-            ours[baseline], ours[label] = _pair(example)
-        theirs = {f"{name} ({PAPER})": sentence[key] for name, key in _PRINTED.items()}
-        for name, segmentation in ours.items():
-            yield Row(title, PAPER, number, piece, name, segmentation)
-        for name, text in theirs.items():
-            segmentation = printed_segmentation(text, sentence["bold"])
-            yield Row(title, PAPER, number, piece, name, segmentation)
+            example: Example = segment_sentence(sentence["text"], normalizer, bpe, sage, piece)
+            parts |= {baseline: example.bpe, label: example.sage}
+        for name, key in _PRINTED.items():
+            parts[f"{name} ({PAPER})"] = printed_segmentation(sentence[key], sentence["bold"])
+        yield from _example_rows(PAPER, number, piece, parts)
 
 
-_PRINTED = {"BPE": "bpe", "SaGe": "sage"}
-
-
-def segmentation_of(tokens: Sequence[str], changed: Sequence[bool]) -> Segmentation:
-    """Return tokens with the changed ones marked."""
-    return Segmentation(tuple(tokens), frozenset(i for i, mark in enumerate(changed) if mark))
+def _example_rows(
+    source: str, number: int, piece: str, parts: Mapping[str, Segmentation]
+) -> Iterator[Row]:
+    for name, segmentation in parts.items():
+        yield {
+            "source": source,
+            "example": number,
+            "piece": piece,
+            "tokenizer": name,
+            "segmentation": segmentation,
+        }
 
 
 def printed_segmentation(text: str, bold: str) -> Segmentation:
@@ -166,32 +163,7 @@ def printed_segmentation(text: str, bold: str) -> Segmentation:
     return Segmentation(tuple(tokens), frozenset(marked))
 
 
-def _write_rows(rows: Sequence[Row], note: str, files: Mapping[str, Files]) -> None:
-    shown, blocks, last = [], [], None
-    for index, row in enumerate(rows):
-        key = (row.language, row.source, row.example)
-        if last is not None and key != last:
-            blocks.append(index)
-        where = "the paper" if row.source == PAPER else "corpus"
-        opening = [row.language, where, row.piece] if key != last else ["", "", ""]
-        shown.append([*opening, row.tokenizer, row.segmentation])
-        last = key
-    frame = pd.DataFrame(shown, columns=["Language", "From", "Piece", "Tokenizer", "Segmentation"])
-    data = pd.DataFrame([_flat_row(row) for row in rows])
-    write_table(frame, data, align="llllp{9cm}", note=note, blocks=blocks, **files)
-
-
-def _flat_row(row: Row) -> dict[str, Any]:
-    tokens, marked = row.segmentation.tokens, row.segmentation.marked
-    return {
-        "language": row.language,
-        "source": row.source,
-        "example": row.example,
-        "piece": row.piece,
-        "tokenizer": row.tokenizer,
-        "segmentation": " ".join(tokens),
-        "changed": " ".join(token for index, token in enumerate(tokens) if index in marked),
-    }
+# --- Table 2
 
 
 def table_retokenization(
@@ -203,20 +175,19 @@ def table_retokenization(
     words: WordRule,
     paper: Mapping[str, Mapping[str, Any]],
     notes: Sequence[str] = (),
-    tex: Files,
-    csv: Files,
-    md: Files,
+    **files: Files,
 ) -> None:
     """Write an ablation that changes a token within a target's window from outside the window.
 
     corpora: language title -> lines. initial: title -> pieces.txt SaGe starts from. ablations:
     title -> {SaGe label: ablations.parquet}. window: of the illustration (the paper's is 2).
     paper: title -> `retokenization` of paper_values.yaml. notes: sentences that end the note.
+    files: see `write_table`.
     Source: paper, Table 2.
     """
     require_comparison(ablations, tokenizers=1)
     normalizer = Normalizer(words.normalization)
-    rows = []
+    rows: list[list] = []
     for title, lines in corpora.items():
         pieces = read_pieces(initial[title])
         for label, path in ablations[title].items():
@@ -225,94 +196,51 @@ def table_retokenization(
                 normalizer,
                 GreedySegmenter,
                 pieces,
-                _pruned(path),
+                read_parquet(path, ["piece"])["piece"].tolist(),
                 window,
                 max_word_chars=words.max_word_chars,
             )
-            rows += _found_rows(title, label, found)
+            rows += ([title, label, *cells] for cells in _ablation_cells(found))
         if title in paper:
-            rows += _printed_rows(title, paper[title])
-    _write_ablations(rows, with_notes(_ABLATIONS_NOTE, notes), {"tex": tex, "csv": csv, "md": md})
-
-
-def _pruned(path: Files) -> list[str]:
-    try:
-        return pd.read_parquet(path, columns=["piece"])["piece"].tolist()
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: cannot be read ({error}); delete it and run again") from error
-
-
-@dataclass(frozen=True)
-class AblationRow:
-    """A sentence with a vocabulary, whole or without one piece."""
-
-    language: str
-    tokenizer: str
-    piece: str
-    target: str
-    vocabulary: str
-    segmentation: Segmentation | str
-
-
-def _found_rows(title: str, label: str, found: Retokenization | None) -> Iterator[AblationRow]:
-    if found is None:
-        yield AblationRow(title, label, NOTHING, NOTHING, "whole", "no such sentence in the corpus")
-        return
-    target = found.before[found.target_before]
-    states = {
-        "whole": (found.before, found.changed_before, found.window_before),
-        f"without {found.piece}": (found.after, found.changed_after, found.window_after),
-    }
-    for vocabulary, (tokens, changed, span) in states.items():
-        segmentation = bracketed(tokens, changed, span)
-        yield AblationRow(title, label, found.piece, target, vocabulary, segmentation)
-
-
-def bracketed(
-    tokens: Sequence[str], changed: Sequence[bool], span: tuple[int, int]
-) -> Segmentation:
-    """Return tokens with brackets around the half-open `span`, the changed ones marked."""
-    first, last = span
-    parts, marked = [], set()
-    for index, (token, mark) in enumerate(zip(tokens, changed, strict=True)):
-        parts += ["["] if index == first else []
-        marked |= {len(parts)} if mark else set()
-        parts.append(token)
-        parts += ["]"] if index == last - 1 else []
-    return Segmentation(tuple(parts), frozenset(marked))
-
-
-def _printed_rows(title: str, printed: Mapping[str, Any]) -> Iterator[AblationRow]:
-    ablated, target, window = printed["ablated"], printed["target"], printed["window"]
-    states = {"whole": printed["before"], f"without {ablated}": printed["after"]}
-    for vocabulary, text in states.items():
-        plain = printed_segmentation(text, printed["word"])
-        tokens = plain.tokens
-        centre = tokens.index(target)
-        span = (max(0, centre - window), min(len(tokens), centre + window + 1))
-        segmentation = bracketed(tokens, [i in plain.marked for i in range(len(tokens))], span)
-        yield AblationRow(title, "the paper", ablated, target, vocabulary, segmentation)
-
-
-def _write_ablations(rows: Sequence[AblationRow], note: str, files: Mapping[str, Files]) -> None:
-    columns = ["Language", "Tokenizer", "Ablated", "Target", "Vocabulary", "Segmentation"]
-    shown, blocks, last = [], [], None
-    for index, row in enumerate(rows):
-        key = (row.language, row.tokenizer)
-        if last is not None and key != last:
-            blocks.append(index)
-        opening = [*key, row.piece, row.target] if key != last else [""] * 4
-        shown.append([*opening, row.vocabulary, row.segmentation])
-        last = key
-    data = [
-        [row.language, row.tokenizer, row.piece, row.target, row.vocabulary, str(row.segmentation)]
-        for row in rows
-    ]
+            printed = _printed_retokenization(paper[title])
+            rows += ([title, "the paper", *cells] for cells in _ablation_cells(printed))
+    header = ["Language", "Tokenizer", "Ablated", "Target", "Vocabulary", "Segmentation"]
+    shown, blocks = in_blocks((((row[0], row[1]), row) for row in rows), 4)
     write_table(
-        pd.DataFrame(shown, columns=columns),
-        pd.DataFrame(data, columns=[name.lower() for name in columns]),
+        pd.DataFrame(shown, columns=header),
+        pd.DataFrame(rows, columns=[name.lower() for name in header]),
         align="lllllp{8cm}",
-        note=note,
+        note=with_notes(ABLATIONS_NOTE, notes),
         blocks=blocks,
         **files,
     )
+
+
+def _ablation_cells(found: Retokenization | None) -> Iterator[list]:
+    """Yield ablated piece, target, vocabulary and segmentation, before and after the ablation."""
+    if found is None:
+        yield [NOTHING, NOTHING, "whole", "no such sentence in the corpus"]
+        return
+    before = bracketed(found.before, found.window_before)
+    after = bracketed(found.after, found.window_after)
+    yield [found.piece, found.target, "whole", before]
+    yield [found.piece, found.target, f"without {found.piece}", after]
+
+
+def bracketed(segmentation: Segmentation, span: tuple[int, int]) -> Segmentation:
+    """Return a segmentation with brackets around the half-open `span` of its tokens."""
+    first, last = span
+    tokens = segmentation.tokens
+    parts = (*tokens[:first], "[", *tokens[first:last], "]", *tokens[last:])
+    marked = {place + (place >= first) + (place >= last) for place in segmentation.marked}
+    return Segmentation(parts, frozenset(marked))
+
+
+def _printed_retokenization(printed: Mapping[str, Any]) -> Retokenization:
+    target, window = printed["target"], printed["window"]
+    states = [printed_segmentation(printed[key], printed["word"]) for key in ("before", "after")]
+    spans = []
+    for state in states:
+        centre = state.tokens.index(target)
+        spans.append((max(0, centre - window), min(len(state.tokens), centre + window + 1)))
+    return Retokenization("", printed["ablated"], target, *states, *spans)

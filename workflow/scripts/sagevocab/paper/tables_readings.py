@@ -11,8 +11,15 @@ import pandas as pd
 
 from sagevocab.paper.formats import NOTHING, write_table
 from sagevocab.paper.notes import presets_note
-from sagevocab.paper.overlaps import Spread
-from sagevocab.paper.studies import FULL, QUANTITIES, SAMPLE, builds_of, spread_of, verdicts_of
+from sagevocab.paper.studies import (
+    FULL,
+    QUANTITIES,
+    SAMPLE,
+    Spread,
+    builds_of,
+    spread_of,
+    verdicts_of,
+)
 from sagevocab.paper.study_cells import HEADS, Assessments, bare, cell, require_studies
 from sagevocab.paper.verdicts import (
     NOT_MEASURABLE,
@@ -52,9 +59,7 @@ def table_readings(
     full: Sequence[Mapping[str, Any]],
     *,
     paper: Mapping[str, Any],
-    tex: Files,
-    csv: Files,
-    md: Files,
+    **files: Files,
 ) -> None:
     """Write, for every reading and language, how many claims it reproduces and key quantities.
 
@@ -82,7 +87,6 @@ def table_readings(
     half = 6 + len(_SHOWN) // 2
     parts = [range(6), [0, 1, *range(6, half)], [0, 1, *range(half, len(align))]]
     note = _readings_note(assessments, readings, full)
-    files = {"tex": tex, "csv": csv, "md": md}
     write_table(shown, data, align=align, note=note, blocks=blocks, parts=parts, **files)
 
 
@@ -233,10 +237,7 @@ def table_readings_claims(
     assessments: Assessments,
     readings: Sequence[Mapping[str, Any]],
     full: Sequence[Mapping[str, Any]],
-    *,
-    tex: Files,
-    csv: Files,
-    md: Files,
+    **files: Files,
 ) -> None:
     """Write which reading reproduces which claim: a row a claim and language, a column a reading.
 
@@ -262,7 +263,6 @@ def table_readings_claims(
     }
     note = _claims_note(columns)
     frame = pd.DataFrame(shown, columns=heads)
-    files = {"tex": tex, "csv": csv, "md": md}
     align = "ll" + "c" * len(columns)
     bare = pd.DataFrame(data).rename(columns=names)
     write_table(frame, bare, align=align, note=note, blocks=blocks, **files)

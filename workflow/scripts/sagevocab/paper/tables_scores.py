@@ -3,26 +3,25 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from pathlib import Path
 from typing import Any, TypedDict
 
 import numpy as np
 import pandas as pd
 
-from sagevocab.analysis.stats import holm
-from sagevocab.errors import UserError
-from sagevocab.paper.formats import MINUS, NOTHING, write_table
-from sagevocab.paper.notes import with_notes
-from sagevocab.paper.score_intervals import (
+from sagevocab.analysis.scores import (
     EXAMPLES,
     EXAMPLES_AND_SEEDS,
     RESAMPLES,
     TaskScores,
     task_scores,
 )
+from sagevocab.analysis.stats import holm
+from sagevocab.errors import UserError
+from sagevocab.paper.formats import MINUS, NOTHING, Files, in_blocks, write_table
+from sagevocab.paper.inputs import BASELINE
+from sagevocab.paper.notes import with_notes
 from sagevocab.paper.verdicts import SIGNIFICANT
 
-Files = str | Path
 UNITS = {
     "f1": "F1",
     "span_f1": "F1",
@@ -33,7 +32,6 @@ UNITS = {
 _PAPER_NAMES = {"bpe": "BPE", "sage": "SaGe"}
 _SIZES = ("train_examples", "examples", "truncated_examples")
 _MARK = "*"
-BASELINE = "bpe"
 
 
 class Task(TypedDict):
@@ -48,7 +46,7 @@ class Task(TypedDict):
 # --- scores
 
 
-def table_sequence(
+def table_scores(
     scores: Iterable[Mapping],
     *,
     tasks: Sequence[Task],
@@ -56,74 +54,40 @@ def table_sequence(
     paper: Mapping[str, Mapping[str, float]],
     significant: Collection[tuple[str, str]],
     notes: Sequence[str],
-    tex: Files,
-    csv: Files,
-    md: Files,
+    **files: Files,
 ) -> None:
-    """Write the scores of the sequence-level tasks, mean and spread over the seeds.
+    """Write the scores of some tasks, mean and spread over the seeds.
 
     scores: records of task, tokenizer, seed, value and majority (fractions; majority: what the
     most frequent answer scores). labels: tokenizer name -> label.
     paper: tokenizer name -> task -> value printed (a fraction). significant: pairs of tokenizer
     and task whose difference from the baseline is (see `table_differences`). notes: further
-    sentences, of the models' budget and the presets. Source: paper, Section 5.
+    sentences, of the models' budget and the presets. files: see `write_table`.
+    Source: paper, Section 5, one table for sequences and one for named entities.
     """
-    files = {"tex": tex, "csv": csv, "md": md}
-    _write_scores(scores, tasks, labels, paper, significant, notes, files)
-
-
-def table_ner(
-    scores: Iterable[Mapping],
-    *,
-    tasks: Sequence[Task],
-    labels: Mapping[str, str],
-    paper: Mapping[str, Mapping[str, float]],
-    significant: Collection[tuple[str, str]],
-    notes: Sequence[str],
-    tex: Files,
-    csv: Files,
-    md: Files,
-) -> None:
-    """Write the span F1 of named entity recognition; arguments as in `table_sequence`.
-
-    Source: paper, Section 5.
-    """
-    files = {"tex": tex, "csv": csv, "md": md}
-    _write_scores(scores, tasks, labels, paper, significant, notes, files)
-
-
-def _write_scores(
-    scores: Iterable[Mapping],
-    tasks: Sequence[Task],
-    labels: Mapping[str, str],
-    paper: Mapping[str, Mapping[str, float]],
-    significant: Collection[tuple[str, str]],
-    notes: Sequence[str],
-    files: Mapping[str, Files],
-) -> None:
     _require_scores(tasks, labels)
     data = summarise_scores(scores, tasks, labels, paper)
     pairs = zip(data["tokenizer"], data["task"], strict=True)
     data["significant"] = [pair in significant for pair in pairs]
-    ours = [[label, *_our_cells(data, name, tasks)] for name, label in labels.items()]
-    printed = [
+    rows = [[label, *_our_cells(data, name, tasks)] for name, label in labels.items()]
+    rows.append(["Most frequent answer", *_majority_cells(data, tasks)])
+    ours = len(rows)
+    rows += [
         [f"{_PAPER_NAMES[name]} (paper)", *_paper_cells(values, tasks)]
         for name, values in paper.items()
     ]
-    ours.append(["Most frequent answer", *_majority_cells(data, tasks)])
     header = [("", "", ""), *(_task_header(task) for task in tasks)]
-    shown = pd.DataFrame(ours + printed, columns=pd.MultiIndex.from_tuples(header))
+    shown = pd.DataFrame(rows, columns=pd.MultiIndex.from_tuples(header))
     note = (
         f"{_averaging(data['seeds'])}, validation set; the paper gives the mean of three runs on "
-        f"the dev set. {_meaning_of_mark(labels)}"
+        f"the dev set."
     )
-    align = "l" + "r" * len(tasks)
-    note = with_notes(note.rstrip(), [*notes, _truncation(data, tasks)])
-    write_table(shown, data, align=align, note=note, blocks=[len(ours)], **files)
+    note = with_notes(note, [_meaning_of_mark(labels), *notes, _truncation(data, tasks)])
+    write_table(shown, data, align="l" + "r" * len(tasks), note=note, blocks=[ours], **files)
 
 
 def _truncation(data: pd.DataFrame, tasks: Sequence[Task]) -> str:
-    """Tell of which tasks inputs were cut: a tokenizer with more tokens loses more of them."""
+    """Name the tasks whose inputs were cut: a tokenizer with more tokens loses more of them."""
     most = (data["truncated_examples"] / data["examples"]).groupby(data["task"]).max()
     cut = [f"{task['label']} {100 * most[task['name']]:.0f} %" for task in tasks]
     shown = [text for text in cut if not text.endswith(" 0 %")]
@@ -135,7 +99,7 @@ def _meaning_of_mark(labels: Mapping[str, str]) -> str:
         return ""
     return (
         f"{_MARK}: differs from {labels[BASELINE]}, p < {SIGNIFICANT} by Holm over all tasks of a "
-        "tokenizer (table_differences). "
+        "tokenizer (table_differences)."
     )
 
 
@@ -163,7 +127,7 @@ def summarise_scores(
 ) -> pd.DataFrame:
     """Return mean, standard deviation (n - 1; empty for one seed) and seeds of every cell.
 
-    The paper's value stands beside it where there is one. Raises UserError where a score lacks.
+    `paper` is empty where the paper has no value. Raises UserError if a score is missing.
     """
     frame = pd.DataFrame([dict(score) for score in scores])
     rows = []
@@ -242,15 +206,14 @@ def table_differences(
     readings: Collection[str],
     seed: int,
     notes: Sequence[str],
-    tex: Files,
-    csv: Files,
-    md: Files,
+    **files: Files,
 ) -> None:
     """Write the difference of each tokenizer's scores from the first one's, task by task, tested.
 
     scores: as `read_scores` gives them, with predictions beside each file. labels: tokenizer name
-    -> label, the baseline first. paper: both of the paper's tables, as in `table_sequence`.
-    readings: the tokenizers beside which its differences stand. Source: paper, Section 5.
+    -> label, the baseline first. paper: both of the paper's tables, as in `table_scores`.
+    readings: the tokenizers that the paper's differences are shown beside.
+    Source: paper, Section 5.
     """
     _require_scores(tasks, labels)
     if len(labels) < 2:
@@ -264,24 +227,20 @@ def table_differences(
         gains.get(task) if name in readings else None
         for name, task in zip(data["tokenizer"], data["task"], strict=True)
     ]
-    baseline, *others = labels.values()
-    blocks = [len(tasks) * number for number in range(len(others))]
+    baseline = labels[next(iter(labels))]
     intervals = [low for low in _INTERVALS if data[low].notna().any()]
-    cells = [
-        _difference_cells(row, row["label"] if number in blocks else "", intervals)
-        for number, row in enumerate(data.to_dict("records"))
-    ]
+    rows = [(row["label"], _difference_cells(row, intervals)) for row in data.to_dict("records")]
+    shown, blocks = in_blocks(rows, 1)
     header = ["Tokenizer", "Task", baseline, "Its own", "Difference"]
     header += [_INTERVALS[low] for low in intervals]
     header += ["p", "p (Holm)", "Paper"]
-    shown = pd.DataFrame(cells, columns=header)
     align = "ll" + "r" * (len(header) - 2)
     note = with_notes(_testing(data, baseline), notes)
-    files = {"tex": tex, "csv": csv, "md": md}
-    write_table(shown, data, align=align, note=note, blocks=blocks[1:], **files)
+    table = pd.DataFrame(shown, columns=header)
+    write_table(table, data, align=align, note=note, blocks=blocks, **files)
 
 
-# Columns with the lower bounds of the intervals -> what they are called.
+# Column with the lower bounds of an interval -> its header.
 _INTERVALS = {"low": "95 %: examples", "low_seeds": "95 %: examples and seeds"}
 
 
@@ -290,9 +249,9 @@ def compare_scores(
 ) -> pd.DataFrame:
     """Return the differences of all tokenizers from the first of `labels`, a row a task and one.
 
-    Columns low, high and p_examples draw examples alone; low_seeds, high_seeds draw seeds, too,
-    and are empty for one seed. p_value is of the test that draws all that can be drawn, `test`
-    says what; p_adjusted is Holm's over the tasks of one tokenizer, and decides `significant`.
+    Columns low, high and p_examples vary examples alone; low_seeds and high_seeds vary seeds too,
+    and are empty for one seed. p_value is of the test that varies both where it can; `test` names
+    what varies. p_adjusted is Holm's over the tasks of one tokenizer, and decides `significant`.
     """
     baseline, *others = labels
     by_task = {}
@@ -359,12 +318,12 @@ def _printed_gains(tables: Iterable[Mapping[str, Mapping[str, float]]]) -> dict[
     }
 
 
-def _difference_cells(row: Mapping[str, Any], label: str, intervals: Sequence[str]) -> list[str]:
+def _difference_cells(row: Mapping[str, Any], intervals: Sequence[str]) -> list[str]:
     metric = row["metric"]
     unit = UNITS.get(metric, metric)
     marks = [unit, "constructed"] if row["constructed"] else [unit]
     return [
-        label,
+        row["label"],
         f"{row['task_label']} ({', '.join(marks)})",
         _mean_and_spread(row["baseline_mean"], row["baseline_sd"], metric),
         _mean_and_spread(row["mean"], row["sd"], metric),
@@ -408,9 +367,9 @@ def _testing(data: pd.DataFrame, baseline: str) -> str:
 
 
 def read_significant(paths: Sequence[Files]) -> set[tuple[str, str]]:
-    """Read which pairs of tokenizer and task `table_differences` found to differ.
+    """Read the pairs of tokenizer and task whose difference is significant.
 
-    paths: its csv, or none, where a run compares nothing.
+    paths: the csv of `table_differences`; none where a run compares nothing.
 
     Raises:
         UserError: it is not such a table.

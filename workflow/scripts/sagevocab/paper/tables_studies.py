@@ -10,8 +10,15 @@ import pandas as pd
 
 from sagevocab.paper.evidence import TRAIN, Case
 from sagevocab.paper.formats import NOTHING, write_table
-from sagevocab.paper.overlaps import Build, Spread, common_share, common_shares, read_build
-from sagevocab.paper.studies import StudyRun, quantities
+from sagevocab.paper.studies import (
+    Build,
+    Spread,
+    StudyRun,
+    common_share,
+    common_shares,
+    quantities,
+    read_build,
+)
 from sagevocab.paper.study_cells import HEADS, bare, cell, require_studies
 
 Files = str | Path
@@ -36,7 +43,7 @@ _SHOWN = (
 
 
 def table_stability(
-    rows: Sequence[Mapping[str, Any]], *, sizes: Sequence[int], tex: Files, csv: Files, md: Files
+    rows: Sequence[Mapping[str, Any]], *, sizes: Sequence[int], **files: Files
 ) -> None:
     """Write the pieces that vocabularies have in common across seeds and across samples.
 
@@ -59,7 +66,6 @@ def table_stability(
         (across, what) for across in ("Seeds", "Samples") for what in ("vocabulary %", "pruned %")
     ]
     frame = pd.DataFrame(shown, columns=pd.MultiIndex.from_tuples(header))
-    files = {"tex": tex, "csv": csv, "md": md}
     note = _stability_note(rows, *sizes)
     write_table(frame, pd.DataFrame(data), align="llrrrr", note=note, blocks=blocks, **files)
 
@@ -112,9 +118,7 @@ def table_sensitivity(
     *,
     titles: Mapping[str, str],
     window: int,
-    tex: Files,
-    csv: Files,
-    md: Files,
+    **files: Files,
 ) -> None:
     """Write what a reading's vocabulary becomes when one setting is another.
 
@@ -133,7 +137,6 @@ def table_sensitivity(
     header += [("In common with the base", "vocabulary %"), ("In common with the base", "pruned %")]
     header += [HEADS[name] for name in _SHOWN]
     frame = pd.DataFrame(shown, columns=pd.MultiIndex.from_tuples(header))
-    files = {"tex": tex, "csv": csv, "md": md}
     note = _sensitivity_note(data)
     write_table(frame, pd.DataFrame(data), align="lllrrrrrrr", note=note, blocks=blocks, **files)
 

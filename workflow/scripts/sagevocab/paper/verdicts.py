@@ -38,7 +38,7 @@ VERDICTS = (REPRODUCED, SAME_DIRECTION, NOT_REPRODUCED, NOT_MEASURABLE)
 
 NOTHING_TO_COUNT = "nothing to count: no piece, word or example is of this kind"
 
-# A test speaks for a difference below this adjusted p-value.
+# A difference is significant below this adjusted p-value.
 SIGNIFICANT = 0.05
 INTRINSIC = "intrinsic"
 DOWNSTREAM = "downstream"
@@ -83,23 +83,23 @@ RULES = {
     "example": ("the example comes out as printed", "its essential part does"),
 }
 
-# An interval wider than this many tolerances does not speak for the value it happens to hold.
+# An interval wider than this many tolerances does not support the value it happens to hold.
 WIDEST_INTERVAL = 4.0
 
 
 class NotMeasurableError(Exception):
-    """This run has nothing that could decide the claim; the message is the reason."""
+    """The run has no artefact that could decide the claim; the message is the reason."""
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """What a run gives for a claim.
+    """The measurement of a claim on a run.
 
     ours: the measured number, or the words of an `example`.
     low, high: 95 % interval of a number; None where there is no ground for one.
     holds: whether an `example` comes out as printed.
-    agrees: whether the comparison behind the claim has the sign that the paper states; None
-        where the claim compares nothing.
+    agrees: whether SaGe against BPE has the sign that the paper states; None where the claim
+        compares nothing.
     unit: what the interval resamples: `lines`, `pieces`, `examples`, `examples and seeds`, or None
         without an interval.
     test, p_value: the name and the two-sided p-value of the test between what is compared.

@@ -1,9 +1,9 @@
-"""Measurements of models and of time, for the statements of Section 5 and of the Limitations.
+"""Measurements of models and of time, for Section 5, the Limitations and the update steps.
 
 Each function takes a case and its claim's arguments, and is named in `paper_values.yaml`.
 Intervals and tests of scores are those of `table_differences`: by bootstrap over examples and
-fine-tuning seeds. They say nothing of another pre-training. A score that is not above what the most
-frequent answer scores says nothing of a vocabulary, and is not measured.
+fine-tuning seeds. They say nothing about another pretraining. A task whose models do no better than
+the most frequent answer says nothing about a vocabulary, and is not measured.
 """
 
 from __future__ import annotations
@@ -13,13 +13,18 @@ from dataclasses import replace
 
 import numpy as np
 
-from sagevocab.paper.evidence import BASELINE, Case
-from sagevocab.paper.score_intervals import TESTS, TaskScores
+from sagevocab.analysis.scores import TESTS, TaskScores
+from sagevocab.analysis.stats import CONFIDENCE, percentile_p_value
+from sagevocab.paper.curves import Curve, draw_lines, effort_ratio, estimate, paired
+from sagevocab.paper.evidence import Case
+from sagevocab.paper.inputs import BASELINE, BPE_RULE, SAGE_RULES
+from sagevocab.paper.intervals import LINES, LINES_RESAMPLED
 from sagevocab.paper.verdicts import Measurement, NotMeasurableError
 
-# The rules that make a SaGe vocabulary, and the one that makes BPE's.
-SAGE_RULES = ("train_bpe_initial", "train_embeddings", "build_sage")
-BPE_RULE = "train_bpe"
+SEEDS = "pretraining seeds"
+PAIRED_SEEDS = "Student's, paired by pretraining seed"
+
+# --- scores and time
 
 
 def score(case: Case, *, task: str) -> Measurement:
@@ -37,7 +42,7 @@ def score(case: Case, *, task: str) -> Measurement:
 
 
 def _require_learnt(case: Case, scores: TaskScores, task: str, tokenizers: Sequence[str]) -> None:
-    """Refuse a task that none of these tokenizers' models has learnt, as far as can be told."""
+    """Raise NotMeasurableError for a task that none of these tokenizers' models has learnt."""
     if not _is_learnt(case, scores, task, tokenizers):
         floor = case.most_frequent_answer(task)
         raise NotMeasurableError(f"not above the most frequent answer, which scores {floor:.4f}")
@@ -120,6 +125,70 @@ def _sage_seconds(case: Case) -> float:
     return sum(case.seconds(rule, case.tokenizer) for rule in SAGE_RULES)
 
 
+# --- pretraining
+
+
+def update_ratio(case: Case) -> Measurement:
+    """Updates of SaGe's model over those of BPE's, to bits per character that both reach.
+
+    That value is the worse of the two final ones, on the lines that all models of the language
+    keep, as in `table_learning_curves`. Intervals are over held-out lines or, where there are
+    several, over pretraining seeds, whose ratios are averaged as logarithms.
+    """
+    names = dict.fromkeys((case.tokenizer, BASELINE, *case.run.lm_tokenizers))
+    curves = [case.learning_curves(name) for name in names]
+    flat = paired([curve for own in curves for curve in own])
+    if not len(flat[0].lines):
+        raise NotMeasurableError("no held-out lines of which all models were asked the same words")
+    seeds = len(curves[0])
+    ours, baseline = flat[:seeds], flat[seeds : 2 * seeds]
+    if min(len(curve.at) for curve in (*ours, *baseline)) < 2:
+        raise NotMeasurableError("a curve of one validation; lower lm.pretrain.validation_every")
+    pairs = list(zip(ours, baseline, strict=True))
+    return _over_lines(*pairs[0], case.run.seed) if len(pairs) == 1 else _over_seeds(pairs)
+
+
+def _over_lines(ours: Curve, baseline: Curve, seed: int) -> Measurement:
+    weights = draw_lines(len(ours.lines), seed)
+    ratios = effort_ratio(ours, baseline, weights, "step")
+    logs = np.log(ratios)
+    return Measurement(
+        *estimate(ratios),
+        agrees=bool(ratios[0] < 1),
+        unit=LINES,
+        test=LINES_RESAMPLED,
+        p_value=percentile_p_value(logs[1:]),
+    )
+
+
+def _over_seeds(pairs: Sequence[tuple[Curve, Curve]]) -> Measurement:
+    from scipy import stats
+
+    logs = [
+        np.log(effort_ratio(ours, baseline, np.ones((1, len(ours.lines))), "step")[0])
+        for ours, baseline in pairs
+    ]
+    error = stats.t.ppf((1 + CONFIDENCE) / 2, len(logs) - 1) * stats.sem(logs)
+    ours, low, high = np.exp(np.mean(logs) + error * np.array([0, -1, 1])).tolist()
+    return Measurement(
+        ours,
+        low,
+        high,
+        agrees=ours < 1,
+        unit=SEEDS,
+        test=PAIRED_SEEDS,
+        p_value=_student(logs),
+    )
+
+
+def _student(logs: Sequence[float]) -> float:
+    from scipy import stats
+
+    if np.ptp(logs) == 0:  # as on a coarse grid of validations: then a test of signs
+        return 1.0 if logs[0] == 0 else 2.0 ** (1 - len(logs))
+    return float(stats.ttest_1samp(logs, 0.0).pvalue)
+
+
 MEASURES = {
     "cost_hours": cost_hours,
     "cost_ratio": cost_ratio,
@@ -127,4 +196,5 @@ MEASURES = {
     "score_difference": score_difference,
     "score_gain": score_gain,
     "tasks_won": tasks_won,
+    "update_ratio": update_ratio,
 }

@@ -1,4 +1,4 @@
-"""Files that a rule lists row by row become the nested panels that a figure draws."""
+"""Files that a rule lists become the nested panels that a figure or table shows."""
 
 from __future__ import annotations
 
@@ -6,9 +6,28 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
+import yaml
+
 from sagevocab.errors import UserError
 
 T = TypeVar("T")
+
+# The tokenizer that the others are compared with; the rules that make its vocabulary and SaGe's.
+BASELINE = "bpe"
+BPE_RULE = "train_bpe"
+SAGE_RULES = ("train_bpe_initial", "train_embeddings", "build_sage")
+
+
+def read_paper_values(path: str | Path) -> dict[str, Any]:
+    """Read what the paper printed (workflow/resources/paper_values.yaml).
+
+    Raises:
+        UserError: the file is missing or no YAML.
+    """
+    try:
+        return yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise UserError(f"{path}: cannot be read ({error}); restore it from git") from error
 
 
 def by_panel(
@@ -42,8 +61,8 @@ def of_language(
 def require_comparison(panels: Mapping[str, Mapping[str, Any]], tokenizers: int = 2) -> None:
     """Check that every panel holds BPE and at least one tokenizer to compare it with.
 
-    tokenizers: how many each panel has at least, where one of them (BPE) has no part in it. A
-    run without BPE or without SaGe gives no panels, or empty ones.
+    tokenizers: the fewest that a panel needs; 1 where BPE is not among them. A run without BPE or
+    without SaGe gives no panels, or empty ones.
 
     Raises:
         UserError: the run has too few tokenizers for a comparison.

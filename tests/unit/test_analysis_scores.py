@@ -6,15 +6,16 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sagevocab.analysis.resampling import percentile_p_value, sampled_sums
-from sagevocab.analysis.score_sums import ScoreSums, score_sums
-from sagevocab.errors import UserError
-from sagevocab.paper.score_intervals import (
+from sagevocab.analysis.scores import (
     EXAMPLES,
     EXAMPLES_AND_SEEDS,
+    ScoreSums,
     _student,
     resample_scores,
+    score_sums,
 )
+from sagevocab.analysis.stats import percentile_p_value, sampled_sums
+from sagevocab.errors import UserError
 
 RNG = np.random.default_rng(5)
 

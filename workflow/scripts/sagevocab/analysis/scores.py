@@ -1,34 +1,41 @@
-"""Paired bootstrap of scores over examples and fine-tuning seeds.
+"""Scores of predictions with intervals and tests: a paired bootstrap over examples and seeds.
+
+A score is a function of sums over examples, so ten thousand samples of the examples can be scored
+at once. The definitions are those of `lm.metrics`, where the libraries that define the metrics are
+called; where a score is undefined, it is 0.
 
 Examples are drawn once for all tokenizers and seeds, whose models answered the same ones. Where
 each tokenizer has several seeds, the variance of the drawn means is added to that of the means over
-seeds, s^2 / n, and interval and test are Student's, with the degrees of freedom that Welch and
-Satterthwaite give such a sum: then they speak of other examples and other fine-tunings of the same
-pretrained models. To draw the seeds, too, would not do: means of two of three values have tails far
+seeds, s^2 / n. Interval and test are then Student's, with the degrees of freedom that Welch and
+Satterthwaite give such a sum, and hold for other examples and other fine-tunings of the same
+pretrained models. Drawing the seeds too would not do: means of two or three values have tails far
 too short, and where seeds matter more than examples every tenth equal pair would have p < .005.
-Neither says anything of another pretraining.
+Neither says anything about another pretraining.
 """
 
 from __future__ import annotations
 
-import json
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
-from scipy import stats
 
-from sagevocab.analysis.resampling import interval_of, percentile_p_value, sampled_sums
-from sagevocab.analysis.score_sums import ScoreSums, score_sums
-from sagevocab.analysis.stats import CONFIDENCE, Comparison, Estimate
+from sagevocab.analysis.stats import (
+    CONFIDENCE,
+    Comparison,
+    Estimate,
+    interval_of,
+    percentile_p_value,
+    sampled_sums,
+)
 from sagevocab.errors import UserError
+from sagevocab.state import read_json, read_parquet
 
 RESAMPLES = 10_000
 EXAMPLES = "examples"
 EXAMPLES_AND_SEEDS = "examples and seeds"
-# What `test` says of a difference, by what varies.
+# Name of the test of a difference, by what varies.
 TESTS = {
     EXAMPLES: "paired bootstrap of examples",
     EXAMPLES_AND_SEEDS: "Student's: paired bootstrap of examples, and variance over seeds",
@@ -39,6 +46,135 @@ _SCORE_KEYS = (
 )
 # Scores that differ by more are not of the same predictions.
 _SAME_SCORE = 1e-6
+# Sums float64[..., statistics] -> scores float64[...].
+Score = Callable[[np.ndarray], np.ndarray]
+
+
+@dataclass(frozen=True)
+class ScoreSums:
+    """The terms that each example adds to the score of each of several models.
+
+    rows: float64[examples, models, statistics]. score: of the sums over examples.
+    """
+
+    rows: np.ndarray
+    score: Score
+
+    def scores(self) -> np.ndarray:
+        """Return the scores on all examples: float64[models]."""
+        return self.score(self.rows.sum(axis=0))
+
+
+def score_sums(
+    gold: Sequence, predictions: Sequence, metric: str, classes: int | None
+) -> ScoreSums:
+    """Return the terms that each example adds to a metric of several models.
+
+    gold: a class number, a value or a list of tags for each example; predictions: the same for
+    each model. classes: number of classes, None for values and tags.
+
+    Raises:
+        UserError: there is no such metric.
+    """
+    if metric == "span_f1":
+        return _span_sums(gold, predictions)
+    if metric == "pearson":
+        return _value_sums(np.asarray(gold, dtype=float), np.asarray(predictions, dtype=float))
+    if metric not in ("accuracy", "f1", "matthews") or classes is None:
+        raise UserError(f"metric {metric!r} of {classes} classes can't be resampled")
+    labels, answers = np.asarray(gold), np.asarray(predictions)
+    if metric == "accuracy":
+        right = (answers == labels).T.astype(float)
+        return ScoreSums(np.stack([right, np.ones_like(right)], axis=-1), _share)
+    score = {"f1": _f1_of_classes, "matthews": _matthews}[metric]
+    table = np.eye(classes * classes)[(labels * classes + answers).T]
+    return ScoreSums(table, lambda sums: score(sums.reshape(*sums.shape[:-1], classes, classes)))
+
+
+def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
+    """Return the ratio, 0 where it is undefined."""
+    defined = denominator > 0
+    return np.where(defined, numerator / np.where(defined, denominator, 1.0), 0.0)
+
+
+def _share(sums: np.ndarray) -> np.ndarray:
+    return _ratio(sums[..., 0], sums[..., 1])
+
+
+# --- classes; confusion: float64[..., labels, answers]
+
+
+def _f1_of_classes(confusion: np.ndarray) -> np.ndarray:
+    """F1 of class 1 of two classes, the mean over classes of more."""
+    right = np.diagonal(confusion, axis1=-2, axis2=-1)
+    both = confusion.sum(axis=-1) + confusion.sum(axis=-2)
+    by_class = _ratio(2 * right, both)
+    return by_class[..., 1] if by_class.shape[-1] == 2 else by_class.mean(axis=-1)
+
+
+def _matthews(confusion: np.ndarray) -> np.ndarray:
+    """Return Matthews' correlation, for any number of classes (Gorodkin 2004)."""
+    labels, answers = confusion.sum(axis=-1), confusion.sum(axis=-2)
+    total = labels.sum(axis=-1)
+    right = np.trace(confusion, axis1=-2, axis2=-1)
+    spread = [total**2 - (counts**2).sum(axis=-1) for counts in (labels, answers)]
+    return _ratio(right * total - (labels * answers).sum(axis=-1), np.sqrt(spread[0] * spread[1]))
+
+
+# --- values
+
+
+def _value_sums(gold: np.ndarray, predictions: np.ndarray) -> ScoreSums:
+    """gold: float64[examples], predictions: float64[models, examples]."""
+    # A correlation does not change with the place of its variables, but its rounding does.
+    given = np.broadcast_to(gold - gold.mean(), predictions.shape)
+    found = predictions - predictions.mean(axis=1, keepdims=True)
+    parts = (np.ones_like(found), given, found, given**2, found**2, given * found)
+    return ScoreSums(np.stack(parts, axis=-1).swapaxes(0, 1), _pearson)
+
+
+def _pearson(sums: np.ndarray) -> np.ndarray:
+    total, x, y, xx, yy, xy = np.moveaxis(sums, -1, 0)
+    spread_x, spread_y = total * xx - x * x, total * yy - y * y
+    # Of equal values, rounding leaves a spread that is nearly 0.
+    varied = (spread_x > 1e-12 * total * xx) & (spread_y > 1e-12 * total * yy)
+    return np.where(varied, _ratio(total * xy - x * y, np.sqrt(np.abs(spread_x * spread_y))), 0.0)
+
+
+# --- spans
+
+
+def _span_sums(gold: Sequence, predictions: Sequence) -> ScoreSums:
+    spans = [spans_of(tags) for tags in gold]
+    rows = np.empty((len(spans), len(predictions), 3))
+    for model, sentences in enumerate(predictions):
+        for row, (right, tags) in enumerate(zip(spans, sentences, strict=True)):
+            found = spans_of(tags)
+            rows[row, model] = len(right & found), len(right), len(found)
+    return ScoreSums(rows, _f1_of_spans)
+
+
+def _f1_of_spans(sums: np.ndarray) -> np.ndarray:
+    return _ratio(2 * sums[..., 0], sums[..., 1] + sums[..., 2])
+
+
+def spans_of(tags: Sequence[str]) -> set[tuple[str, int, int]]:
+    """Return the spans of IOB2 tags as (class, first word, last word + 1).
+
+    An I- that goes on with no span of its class opens one, as in the CoNLL evaluation.
+    """
+    spans, opened, name = set(), 0, None
+    for place, tag in enumerate([*tags, "O"]):
+        prefix, _, found = tag.partition("-")
+        if name is not None and (prefix != "I" or found != name):
+            spans.add((name, opened, place))
+            name = None
+        if tag != "O" and name is None:
+            opened, name = place, found
+    return spans
+
+
+# --- resampled scores of a task
 
 
 @dataclass(frozen=True)
@@ -80,6 +216,8 @@ def _student(value: float, drawn: np.ndarray, seeds: Sequence[np.ndarray]) -> Co
     drawn: float64[resamples], its replicates over examples, whose variance counts as known.
     seeds: the values behind each mean.
     """
+    from scipy import stats
+
     parts = np.array([np.var(values, ddof=1) / len(values) for values in seeds])
     variance = float(np.var(drawn, ddof=1) + parts.sum())
     if variance == 0:
@@ -117,10 +255,10 @@ def read_scores(paths: Iterable[str | Path]) -> list[dict]:
     """
     scores = []
     for path in paths:
+        score = read_json(path)
         try:
-            score = json.loads(Path(path).read_text(encoding="utf-8"))
             record = {key: score[key] for key in _SCORE_KEYS}
-        except (OSError, ValueError, KeyError, TypeError) as error:
+        except (KeyError, TypeError) as error:
             raise UserError(f"{path}: holds no score ({error}); delete it, run again") from error
         scores.append({**record, "path": Path(path)})
     return scores
@@ -177,13 +315,7 @@ def read_sums(paths: Sequence[str | Path], metric: str, classes: int | None) -> 
 
 
 def _read_predictions(path: str | Path, column: str) -> tuple[Sequence, Sequence]:
-    try:
-        table = pd.read_parquet(path, columns=[column, "predicted"])
-    except (OSError, ValueError, KeyError) as error:
-        reason = str(error).splitlines()[0]
-        raise UserError(
-            f"{path}: holds no predictions ({reason}); delete it and its score, run again"
-        ) from error
+    table = read_parquet(path, [column, "predicted"])
     if column == "tags":
         return tuple([list(row) for row in table[name]] for name in table)
     return table[column].to_numpy(), table["predicted"].to_numpy()

@@ -1,0 +1,223 @@
+"""Learning curves of the language models, as bits per character and accuracy per word.
+
+A validation asks a model for the same words of held-out lines whatever its tokenizer
+(`lm.heldout`). Curves of a language are compared only on lines of which every tokenizer keeps the
+same number of words and characters.
+
+Intervals resample these lines, each drawn whole under all tokenizers, validations and seeds. The
+first row of every array over resamples is the measurement, the others are its replicates.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from sagevocab.analysis.stats import RESAMPLES, Estimate, interval_of
+from sagevocab.errors import UserError
+from sagevocab.paper.inputs import by_panel
+from sagevocab.state import read_parquet
+
+Files = str | Path
+# What a curve is drawn against: columns of training_log.parquet.
+AXES = ("step", "characters", "seconds")
+_COLUMNS = ["step", "line", "words", "characters", "nats", "right_words"]
+
+
+@dataclass(frozen=True)
+class Curve:
+    """The validations of one pretraining.
+
+    Attributes:
+        at: step, characters and seconds at each validation: float64, a row each.
+        lines: int64[lines], numbers of the held-out lines.
+        words, characters: float64[lines], how many the model was asked for.
+        nats, right: float64[validations, lines], -log p of the words, and how many were right.
+    """
+
+    at: pd.DataFrame
+    lines: np.ndarray
+    words: np.ndarray
+    characters: np.ndarray
+    nats: np.ndarray
+    right: np.ndarray
+
+    def of_lines(self, chosen: np.ndarray) -> Curve:
+        """Return the same of some lines; chosen: bool[lines]."""
+        return Curve(
+            at=self.at,
+            lines=self.lines[chosen],
+            words=self.words[chosen],
+            characters=self.characters[chosen],
+            nats=self.nats[:, chosen],
+            right=self.right[:, chosen],
+        )
+
+
+# title of a language -> label of a tokenizer -> its pretrainings, the run's own first
+Curves = Mapping[str, Mapping[str, Sequence[Curve]]]
+
+
+def read_curves(
+    titles: Sequence[str],
+    labels: Sequence[str],
+    models: Sequence[Files],
+    repeats: Sequence[Files],
+) -> dict[str, dict[str, list[Curve]]]:
+    """Read the curves of all models and pair their lines in each language.
+
+    models: heldout.parquet of each model, language by language and tokenizer by tokenizer, with
+    training_log.parquet in the same folder. repeats: the same of further seeds, all seeds of a
+    model together.
+
+    Raises:
+        UserError: a file is missing or damaged, or nothing was asked that can be compared.
+    """
+    each = len(repeats) // max(1, len(models))
+    parts = [repeats[place * each : (place + 1) * each] for place in range(len(models))]
+    together = [[model, *more] for model, more in zip(models, parts, strict=True)]
+    panels = by_panel(titles, labels, together, lambda paths: [read_curve(path) for path in paths])
+    return {title: _paired_panel(panel, title) for title, panel in panels.items()}
+
+
+def _paired_panel(panel: Mapping[str, list[Curve]], title: str) -> dict[str, list[Curve]]:
+    flat = paired([curve for curves in panel.values() for curve in curves])
+    if not len(flat[0].lines):
+        raise UserError(
+            f"config keys lm.pretrain.heldout_lines and language_settings: {title} has no held-out "
+            "lines that all its models were asked; hold more lines out (heldout_lines)"
+        )
+    rest = iter(flat)
+    return {label: [next(rest) for _ in curves] for label, curves in panel.items()}
+
+
+def read_curve(path: Files) -> Curve:
+    """Read heldout.parquet of a model and the training log beside it.
+
+    Raises:
+        UserError: one is missing or damaged, or they are not of one training.
+    """
+    path = Path(path)
+    asked = read_parquet(path, _COLUMNS)
+    log = read_parquet(path.with_name("training_log.parquet"), list(AXES)).set_index(
+        "step", drop=False
+    )
+    steps = np.unique(asked["step"])
+    lines = np.unique(asked["line"])
+    asked = asked.sort_values(["step", "line"])
+    if len(asked) != steps.size * lines.size or not set(steps) <= set(log.index):
+        raise UserError(f"{path}: validations or lines are missing; delete the model and run again")
+    table = asked[_COLUMNS[2:]].to_numpy(float).reshape(steps.size, lines.size, 4)
+    words, characters, nats, right = np.moveaxis(table, -1, 0)
+    first = slice(0, 1)
+    return Curve(
+        at=log.loc[steps, list(AXES)].astype(float).reset_index(drop=True),
+        lines=lines,
+        words=words[first].sum(axis=0),
+        characters=characters[first].sum(axis=0),
+        nats=nats,
+        right=right,
+    )
+
+
+def paired(curves: Sequence[Curve]) -> list[Curve]:
+    """Return the curves on the lines of which all were asked for as many words and characters."""
+    asked = [
+        pd.DataFrame({"words": curve.words, "characters": curve.characters}, index=curve.lines)
+        for curve in curves
+    ]
+    common = asked[0][asked[0]["words"] > 0]
+    for other in asked[1:]:
+        same = other.reindex(common.index).eq(common).all(axis=1)
+        common = common[same]
+    return [curve.of_lines(np.isin(curve.lines, common.index)) for curve in curves]
+
+
+def draw_lines(count: int, seed: int, resamples: int = RESAMPLES) -> np.ndarray:
+    """Return how often each line counts: float64[1 + resamples, count], the first row all ones."""
+    rng = np.random.default_rng(seed)
+    drawn = rng.multinomial(count, np.full(count, 1 / count), size=resamples)
+    return np.vstack([np.ones((1, count)), drawn])
+
+
+def bits_per_character(curve: Curve, weights: np.ndarray) -> np.ndarray:
+    """Return float64[1 + resamples, validations] for the `weights` of `draw_lines`."""
+    return weights @ curve.nats.T / (weights @ curve.characters)[:, None] / math.log(2)
+
+
+def word_accuracy(curve: Curve, weights: np.ndarray) -> np.ndarray:
+    """Return float64[1 + resamples, validations] for the `weights` of `draw_lines`."""
+    return weights @ curve.right.T / (weights @ curve.words)[:, None]
+
+
+# name -> statistic of a curve
+QUANTITIES = {"bits_per_character": bits_per_character, "word_accuracy": word_accuracy}
+
+
+def estimate(values: np.ndarray) -> Estimate:
+    """Return the first of `values` with the 95 % percentile interval of the others."""
+    return interval_of(float(values[0]), values[1:])
+
+
+def first_reached(at: np.ndarray, values: np.ndarray, target: np.ndarray) -> np.ndarray:
+    """Return where curves first come down to a target, straight lines between validations.
+
+    at: float64[validations], ascending. values: float64[rows, validations]. target: float64[rows].
+    Returns float64[rows]: inf where a curve never does, the first validation where it already has.
+    """
+    reached = values <= target[:, None]
+    after = reached.argmax(axis=1)
+    before = np.maximum(after - 1, 0)
+    rows = np.arange(len(values))
+    above, below = values[rows, before], values[rows, after]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        share = np.where(after > 0, (above - target) / (above - below), 1.0)
+        found = at[before] + share * (at[after] - at[before])
+    return np.where(reached.any(axis=1), found, np.inf)
+
+
+def effort_ratio(first: Curve, second: Curve, weights: np.ndarray, axis: str) -> np.ndarray:
+    """Return what `first` needs over what `second` needs, see `efforts`: float64[1 + resamples]."""
+    needed = efforts(first, second, weights, axis)
+    return needed[0] / needed[1]
+
+
+def efforts(first: Curve, second: Curve, weights: np.ndarray, axis: str) -> list[np.ndarray]:
+    """Return what each curve needs for one value of bits per character: two float64[1 + resamples].
+
+    The value is the worse of the two final ones, so that both reach it. axis: one of `AXES`.
+    """
+    values = [bits_per_character(curve, weights) for curve in (first, second)]
+    target = np.maximum(values[0][:, -1], values[1][:, -1])
+    return [
+        first_reached(curve.at[axis].to_numpy(), value, target)
+        for curve, value in zip((first, second), values, strict=True)
+    ]
+
+
+def difference_along(
+    first: Curve, second: Curve, weights: np.ndarray, axis: str
+) -> tuple[np.ndarray, np.ndarray]:
+    """Return bits per character of `first` minus those of `second` where both have been.
+
+    Between validations curves are straight lines. axis: one of `AXES`.
+    Returns places on the axis, float64[places], and float64[1 + resamples, places].
+    """
+    grids = [curve.at[axis].to_numpy() for curve in (first, second)]
+    low, high = max(grid[0] for grid in grids), min(grid[-1] for grid in grids)
+    at = np.unique(np.clip(np.concatenate(grids), low, high)) if low <= high else np.zeros(0)
+    values = [
+        bits_per_character(curve, weights) @ _between(grid, at)
+        for curve, grid in zip((first, second), grids, strict=True)
+    ]
+    return at, values[0] - values[1]
+
+
+def _between(grid: np.ndarray, at: np.ndarray) -> np.ndarray:
+    """Return float64[grid, places]: the weight of each grid point in a straight line at a place."""
+    return np.array([np.interp(at, grid, point) for point in np.eye(len(grid))])

@@ -1,0 +1,467 @@
+"""Measurements of vocabularies and encoded texts, for the paper's Sections 1, 3, 4 and 4.1.
+
+Each function takes a case and its claim's arguments, and is named in `paper_values.yaml`.
+"SaGe-only" and "BPE-only" pieces are in exactly one of the two final vocabularies: two sets without
+a common piece, so nothing is paired when they are compared. Differences are SaGe minus BPE on the
+same text.
+"""
+
+from __future__ import annotations
+
+import functools
+import math
+from collections.abc import Callable
+from dataclasses import replace
+
+import numpy as np
+import pandas as pd
+
+from sagevocab.analysis.counts import LineTotals, neighbour_ratio, rank_neighbours
+from sagevocab.analysis.stats import proportion_interval, ratio_interval
+from sagevocab.analysis.vocabulary import (
+    Share,
+    length_histogram,
+    mean_correlation,
+    only_in,
+    piece_length,
+    share_in,
+    share_of_length,
+    substring_share,
+    word_initial_share,
+)
+from sagevocab.paper import intervals
+from sagevocab.paper.evidence import TRAIN, Case
+from sagevocab.paper.inputs import BASELINE
+from sagevocab.paper.verdicts import Measurement, NotMeasurableError
+from sagevocab.vocab.pieces import WORD_START, is_single_character
+from sagevocab.vocab.segment import GreedySegmenter
+
+# Words of this many subwords or more share the last bin of the histograms that are compared.
+LONGEST_WORD = 12
+
+
+def only_pieces(case: Case) -> tuple[list[str], list[str]]:
+    """Return the SaGe-only and the BPE-only pieces."""
+    sage, bpe = case.pieces(), case.pieces(BASELINE)
+    return only_in(sage, bpe), only_in(bpe, sage)
+
+
+def greedy(pieces: list[str], word: str) -> list[str]:
+    """Segment one word greedily; an uncovered character becomes `?`."""
+    ids = GreedySegmenter(pieces).segment(word)
+    return [pieces[number] if number >= 0 else "?" for number in ids]
+
+
+# --- vocabularies: Section 1 and Table 1
+
+
+def piece_selected(case: Case, *, piece: str) -> Measurement:
+    """Whether a piece is in the case's vocabulary."""
+    selected = piece in case.pieces()
+    return Measurement("in the vocabulary" if selected else "not in it", holds=selected)
+
+
+def piece_discarded(case: Case, *, piece: str) -> Measurement:
+    """Whether SaGe discards a piece that BPE selects."""
+    if piece not in case.pieces(BASELINE):
+        raise NotMeasurableError(f"this run's BPE vocabulary has no `{piece}` to drop")
+    kept = piece in case.pieces()
+    return Measurement("kept" if kept else "discarded", holds=not kept)
+
+
+def printed_segmentation(case: Case, *, index: int) -> Measurement:
+    """Segment a sentence of Table 1 and compare it with the printed pieces."""
+    example = case.values["examples"]["sentences"][index]
+    printed = example["bpe" if case.tokenizer == BASELINE else "sage"].split()
+    pieces = case.pieces()
+    words = [greedy(pieces, WORD_START + word) for word in example["text"].split()]
+    ours = [piece for word in words for piece in word]
+    marked = [word for word in _words_of(printed) if _spells(word, example["bold"])]
+    return Measurement(
+        " ".join(ours),
+        holds=ours == printed,
+        agrees=any(word in words for word in marked),
+    )
+
+
+def _words_of(pieces: list[str]) -> list[list[str]]:
+    words: list[list[str]] = []
+    for piece in pieces:
+        if piece.startswith(WORD_START):
+            words.append([])
+        words[-1].append(piece)
+    return words
+
+
+def _spells(pieces: list[str], word: str) -> bool:
+    return "".join(pieces).removeprefix(WORD_START) == word
+
+
+# --- vocabularies: Section 3
+
+
+def printed_retokenization(case: Case) -> Measurement:
+    """Segment Table 2's word by the initial vocabulary, with and without the ablated piece."""
+    example = case.values["retokenization"]
+    word, ablated = WORD_START + example["word"], example["ablated"]
+    pieces = [piece for piece in case.initial_pieces() if piece != word]
+    before = greedy(pieces, word)
+    if ablated not in before:
+        raise NotMeasurableError(f"this run's initial vocabulary does not segment with `{ablated}`")
+    after = greedy([piece for piece in pieces if piece != ablated], word)
+    return Measurement(
+        f"{' '.join(before)} → {' '.join(after)}",
+        holds=_within(before, example["before"]) and _within(after, example["after"]),
+        agrees=before[-1] != after[-1],
+    )
+
+
+def _within(pieces: list[str], printed: str) -> bool:
+    return f" {' '.join(pieces)} " in f" {printed} "
+
+
+def ranking_stability(case: Case, *, iterations: int) -> Measurement:
+    """Mean rank correlation of the losses over rankings `iterations` or more batches apart."""
+    estimate = mean_correlation(case.rankings(), iterations, seed=case.run.seed)
+    if math.isnan(estimate.value):
+        raise NotMeasurableError(f"no two rankings of the losses are {iterations} batches apart")
+    return Measurement(*estimate, unit=intervals.PIECES)
+
+
+def single_characters_kept(case: Case) -> Measurement:
+    """Share of the initial vocabulary's single characters that SaGe keeps."""
+    singles = [piece for piece in case.initial_pieces() if is_single_character(piece)]
+    return _census(share_in(singles, case.pieces()))
+
+
+# --- vocabularies: Section 4
+
+
+def subset_of_initial(case: Case) -> Measurement:
+    """Share of the final BPE vocabulary in the initial one."""
+    return _census(share_in(case.pieces(BASELINE), case.initial_pieces()))
+
+
+def discarded_in_bpe(case: Case) -> Measurement:
+    """Share of the pieces that SaGe discards which the final BPE vocabulary holds."""
+    discarded = only_in(case.initial_pieces(), case.pieces())
+    return _share(share_in(discarded, case.pieces(BASELINE)))
+
+
+def bpe_only_substrings(case: Case) -> Measurement:
+    """Share of the BPE-only pieces that are proper substrings of other BPE pieces."""
+    return _share(substring_share(only_pieces(case)[1], case.pieces(BASELINE)))
+
+
+def chained_share(case: Case) -> Measurement:
+    """Share of the pieces of several characters that two other pieces make up."""
+    return _census(_chained(case.pieces()))
+
+
+def unchained_share(case: Case) -> Measurement:
+    """Share of the pieces of several characters that no two other pieces make up."""
+    chained = _chained(case.pieces())
+    return _share(Share(chained.total - chained.hits, chained.total))
+
+
+def _chained(pieces: list[str]) -> Share:
+    known = set(pieces)
+    return Share.of(
+        any(piece[:cut] in known and piece[cut:] in known for cut in range(1, len(piece)))
+        for piece in pieces
+        if len(piece) > 1
+    )
+
+
+def word_initial_share_of(case: Case, *, side: str) -> Measurement:
+    """Share of the SaGe-only or BPE-only pieces that start a word."""
+    sage, bpe = (word_initial_share(pieces) for pieces in only_pieces(case))
+    return _share(sage if side == "sage" else bpe, agrees=bool(sage > bpe))
+
+
+def word_initial_difference(case: Case) -> Measurement:
+    """Word-initial share of SaGe-only pieces minus that of BPE-only pieces."""
+    sage, bpe = (word_initial_share(pieces) for pieces in only_pieces(case))
+    return intervals.share_difference(sage, bpe)
+
+
+def length_difference(case: Case) -> Measurement:
+    """Mean length of SaGe-only pieces minus that of BPE-only pieces, in characters."""
+    sage, bpe = (
+        pd.Series({piece: piece_length(piece) for piece in pieces}, dtype=float)
+        for pieces in only_pieces(case)
+    )
+    return intervals.difference_of_means(sage, bpe, seed=case.run.seed)
+
+
+def greatest_length_gaps(case: Case, *, count_word_start: bool) -> Measurement:
+    """The two lengths at which the histograms differ most, in absolute numbers."""
+    sage, bpe = (
+        length_histogram(pieces, count_word_start)
+        for pieces in (case.pieces(), case.pieces(BASELINE))
+    )
+    gaps = bpe.subtract(sage, fill_value=0)
+    greatest = sorted(gaps.abs().sort_values(ascending=False, kind="stable").index[:2].tolist())
+    listed = ", ".join(f"{length} ({gaps[length]:+.0f})" for length in greatest)
+    return Measurement(
+        f"lengths {listed} (BPE minus SaGe)",
+        holds=greatest == [2, 3] and bool((gaps[[2, 3]] > 0).all()),
+        agrees=bool(gaps.reindex([2, 3], fill_value=0).sum() > 0),
+    )
+
+
+def length_share(
+    case: Case, *, side: str, shortest: int, longest: int | None = None, count_word_start: bool
+) -> Measurement:
+    """Share of the SaGe-only or BPE-only pieces of `shortest` to `longest` characters."""
+    sage, bpe = (
+        share_of_length(pieces, shortest, longest, count_word_start) for pieces in only_pieces(case)
+    )
+    own, other = (sage, bpe) if side == "sage" else (bpe, sage)
+    p_value = intervals.fisher(own, other)
+    measured = _share(own, agrees=bool(own > other))
+    return replace(measured, test=intervals.FISHER, p_value=p_value)
+
+
+def dismantled(case: Case, *, piece: str, parts: list[str]) -> Measurement:
+    """SaGe's segmentation of a piece that BPE keeps, inside a word."""
+    if piece not in case.pieces(BASELINE):
+        raise NotMeasurableError(f"this run's BPE vocabulary has no `{piece}` to take apart")
+    ours = greedy(case.pieces(), piece)
+    return Measurement(" ".join(ours), holds=ours == list(parts), agrees=ours != [piece])
+
+
+def _census(share: Share) -> Measurement:
+    # "All pieces" is a fact about one list, not a sample of others: it has no interval.
+    return Measurement(float(share))
+
+
+def _share(share: Share, agrees: bool | None = None) -> Measurement:
+    return Measurement(*share.estimate(), agrees=agrees, unit=intervals.PIECES)
+
+
+# --- encoded texts: token frequency
+
+
+def frequency_ratio(case: Case, *, piece: str) -> Measurement:
+    """Log ratio of a piece's counts; a vocabulary that lacks the piece counts 0."""
+    if not any(piece in case.pieces(tokenizer) for tokenizer in (case.tokenizer, BASELINE)):
+        raise NotMeasurableError(f"`{piece}` is in neither vocabulary of this run")
+    return _compare_occurrences(case, lambda pieces: [piece])
+
+
+def single_character_ratio(case: Case) -> Measurement:
+    """Log ratio of the counts of single-character tokens."""
+    return _compare_occurrences(
+        case, lambda pieces: [piece for piece in pieces if is_single_character(piece)]
+    )
+
+
+def _compare_occurrences(case: Case, choose: Callable[[list[str]], list[str]]) -> Measurement:
+    ours, baseline = (
+        case.line_totals(tokenizer).occurrences(choose(case.pieces(tokenizer)))
+        for tokenizer in (case.tokenizer, BASELINE)
+    )
+    return intervals.line_log_ratio(ours, baseline, seed=case.run.seed)
+
+
+# --- encoded texts: subword fertility and encoding efficiency
+
+
+def fertility_difference(case: Case, *, fewest: int, most: int | None = None) -> Measurement:
+    """Difference of the shares of corpus words with `fewest` to `most` subwords."""
+    totals, baseline = (case.line_totals(tokenizer) for tokenizer in (case.tokenizer, BASELINE))
+    return intervals.line_share_difference(
+        totals.words_with(fewest, most),
+        baseline.words_with(fewest, most),
+        totals.words,
+        seed=case.run.seed,
+    )
+
+
+def tokens_of_lines(case: Case, *, lines: int) -> Measurement:
+    """Tokens in a number of lines: the mean of a line, times that number."""
+    tokens = case.lines(case.tokenizer)["tokens"].to_numpy()
+    estimate = ratio_interval(tokens, np.ones_like(tokens), seed=case.run.seed)
+    ours, low, high = (lines * number for number in estimate)
+    agrees = None
+    if case.tokenizer != BASELINE:
+        agrees = bool(tokens.sum() > case.lines(BASELINE)["tokens"].sum())
+    return Measurement(ours, low, high, agrees=agrees, unit=intervals.LINES)
+
+
+def token_ratio(case: Case) -> Measurement:
+    """Tokens of SaGe over tokens of BPE."""
+    ours, baseline = (
+        case.lines(tokenizer)["tokens"].to_numpy() for tokenizer in (case.tokenizer, BASELINE)
+    )
+    measured = intervals.line_ratio(ours, baseline, seed=case.run.seed)
+    return replace(measured, agrees=measured.ours > 1)
+
+
+# --- encoded texts: contextual exponence
+
+
+def single_characters_on_top(case: Case, *, window: int, top: int) -> Measurement:
+    """Share of single characters among the pieces with most distinct neighbours."""
+    _require_window(case, window)
+    first = rank_neighbours(case.neighbours(case.tokenizer), window).index[:top]
+    hits = sum(is_single_character(piece) for piece in first)
+    return Measurement(*proportion_interval(hits, len(first)), unit=intervals.PIECES)
+
+
+def single_character_contexts(case: Case, *, window: int) -> Measurement:
+    """Difference of the mean number of distinct neighbours of single-character pieces."""
+    ours, baseline = (_singles(case, tokenizer, window) for tokenizer in (case.tokenizer, BASELINE))
+    return intervals.difference_of_means(ours, baseline, seed=case.run.seed)
+
+
+def _singles(case: Case, tokenizer: str, window: int) -> pd.Series:
+    _require_window(case, window)
+    distinct = rank_neighbours(case.neighbours(tokenizer), window)
+    return distinct[distinct.index.map(is_single_character)]
+
+
+def ranks_below(case: Case, *, window: int, first: int) -> Measurement:
+    """Share of the ranks from `first` on at which SaGe's piece has fewer neighbours than BPE's.
+
+    Ranks at which both pieces have none (never seen) are left out. There is no interval:
+    neighbouring ranks are not independent, and the rank of a piece depends on all others, so no
+    block of ranks could be resampled.
+    """
+    below = _below_by_rank(case, window)[first - 1 :]
+    return Measurement(float(np.nanmean(below)) if np.isfinite(below).any() else float("nan"))
+
+
+def dip_rank(case: Case, *, window: int, running: int) -> Measurement:
+    """First of the first `running` ranks in a row at which SaGe's piece has fewer neighbours.
+
+    One more than there are ranks if there is none. Agrees if it lies in the ranking's upper half.
+    """
+    below = _below_by_rank(case, window) == 1
+    runs = np.convolve(below, np.ones(running), mode="valid") if len(below) >= running else []
+    dips = np.flatnonzero(np.asarray(runs) > running - 0.5)
+    rank = float(dips[0] + 1 if dips.size else len(below) + 1)
+    return Measurement(rank, agrees=2 * rank < len(below))
+
+
+def _below_by_rank(case: Case, window: int) -> np.ndarray:
+    """Return by rank 1.0 if SaGe's piece has fewer neighbours, else 0.0; nan if neither has any."""
+    _require_window(case, window)
+    ours, baseline = (
+        rank_neighbours(case.neighbours(tokenizer), window).to_numpy()
+        for tokenizer in (case.tokenizer, BASELINE)
+    )
+    ranks = min(len(ours), len(baseline))
+    ours, baseline = ours[:ranks], baseline[:ranks]
+    return np.where((ours > 0) | (baseline > 0), (ours < baseline).astype(float), np.nan)
+
+
+def ratio_difference(case: Case, *, window: int) -> Measurement:
+    """Difference of the mean neighbour / frequency ratios."""
+    ours, baseline = (_ratios(case, tokenizer, window) for tokenizer in (case.tokenizer, BASELINE))
+    return intervals.difference_of_means(ours, baseline, seed=case.run.seed)
+
+
+def _ratios(case: Case, tokenizer: str, window: int, corpus: str | None = None) -> pd.Series:
+    neighbours = case.neighbours(tokenizer, corpus)
+    _require_window(case, window, corpus)
+    return neighbour_ratio(neighbours, window)
+
+
+def _require_window(case: Case, window: int, corpus: str | None = None) -> None:
+    if window not in set(case.neighbours(case.tokenizer, corpus)["window"]):
+        raise NotMeasurableError(f"config key analysis.windows has no {window}")
+
+
+# --- encoded texts: other domains
+
+
+def fertility_distance_change(case: Case) -> Measurement:
+    """How much further apart the fertility histograms are on the domain than on the training text.
+
+    Distance: total variation, half the sum of the absolute differences of the shares.
+    """
+    here, there = (
+        _distance(
+            case.line_totals(case.tokenizer, corpus),
+            case.line_totals(BASELINE, corpus),
+            case.run.seed + number,
+        )
+        for number, corpus in enumerate((case.corpus, TRAIN))
+    )
+    return intervals.change(here, there)
+
+
+# The training text is compared with several domains.
+@functools.lru_cache(maxsize=8)
+def _distance(totals: LineTotals, baseline: LineTotals, seed: int) -> intervals.Resampled:
+    difference = totals.histogram(LONGEST_WORD) - baseline.histogram(LONGEST_WORD)
+    return intervals.resampled_distance(np.column_stack([difference, totals.words]), seed=seed)
+
+
+def relative_ratio_difference(case: Case, *, window: int) -> Measurement:
+    """Mean neighbour / frequency ratio of SaGe's pieces over BPE's, minus 1."""
+    columns = [_ratios(case, tokenizer, window) for tokenizer in (case.tokenizer, BASELINE)]
+    estimate = intervals.bootstrap_means(columns, lambda a, b: a / b - 1, seed=case.run.seed)
+    return Measurement(*estimate, unit=intervals.PIECES)
+
+
+def ratio_advantage_change(case: Case, *, window: int) -> Measurement:
+    """How much SaGe's ratio relative to BPE's grows from the training text to the domain."""
+    columns = [
+        _ratios(case, tokenizer, window, corpus)
+        for corpus in (case.corpus, TRAIN)
+        for tokenizer in (case.tokenizer, BASELINE)
+    ]
+    return intervals.change_of_ratio(columns, seed=case.run.seed)
+
+
+def ratio_distance_to_training(case: Case, *, window: int) -> Measurement:
+    """Kolmogorov-Smirnov distance of the ratios on the domain from those on the training text."""
+    domain, training = (
+        _ratios(case, case.tokenizer, window, corpus) for corpus in (case.corpus, TRAIN)
+    )
+    estimate = intervals.distribution_distance(domain, training)
+    return Measurement(*estimate, unit=intervals.PIECES)
+
+
+def corpus_words(case: Case) -> Measurement:
+    """Number of words in the corpus."""
+    return Measurement(float(case.fertility(case.tokenizer).sum()))
+
+
+MEASURES = {
+    "bpe_only_substrings": bpe_only_substrings,
+    "chained_share": chained_share,
+    "corpus_words": corpus_words,
+    "dip_rank": dip_rank,
+    "discarded_in_bpe": discarded_in_bpe,
+    "dismantled": dismantled,
+    "fertility_difference": fertility_difference,
+    "fertility_distance_change": fertility_distance_change,
+    "frequency_ratio": frequency_ratio,
+    "greatest_length_gaps": greatest_length_gaps,
+    "length_difference": length_difference,
+    "length_share": length_share,
+    "piece_discarded": piece_discarded,
+    "piece_selected": piece_selected,
+    "printed_retokenization": printed_retokenization,
+    "printed_segmentation": printed_segmentation,
+    "ranking_stability": ranking_stability,
+    "ranks_below": ranks_below,
+    "ratio_advantage_change": ratio_advantage_change,
+    "ratio_difference": ratio_difference,
+    "ratio_distance_to_training": ratio_distance_to_training,
+    "relative_ratio_difference": relative_ratio_difference,
+    "single_character_contexts": single_character_contexts,
+    "single_character_ratio": single_character_ratio,
+    "single_characters_kept": single_characters_kept,
+    "single_characters_on_top": single_characters_on_top,
+    "subset_of_initial": subset_of_initial,
+    "token_ratio": token_ratio,
+    "tokens_of_lines": tokens_of_lines,
+    "unchained_share": unchained_share,
+    "word_initial_difference": word_initial_difference,
+    "word_initial_share": word_initial_share_of,
+}
