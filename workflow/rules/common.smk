@@ -41,12 +41,6 @@ try:
 except ModuleNotFoundError as error:
     sys.exit(f"error: Snakemake's Python has no package {error.name!r}; {INSTALLATION}")
 
-if Path(sys.modules["sagevocab"].__file__).resolve().parent != Path(SCRIPTS, "sagevocab"):
-    sys.exit(
-        f"error: sagevocab was imported from {sys.modules['sagevocab'].__file__} before this "
-        f"workflow could import it from {SCRIPTS}; start snakemake anew"
-    )
-
 try:
     # A workflow that uses this one as a module hands over its configuration itself.
     config = load_config(CHECKOUT, config, working_directory=workflow.modifier.namespace is None)
@@ -135,11 +129,6 @@ def construction_code(task, split):
     """Digest of the constructions, for a task whose rows one of them makes."""
     kind = run.source("task_settings", task, split)["kind"]
     return source_digest("data.construct") if kind == "constructed" else None
-
-
-def usual_config():
-    """The configuration of the paper, config.yaml as it stands."""
-    return load_config(CHECKOUT, {}, working_directory=False)
 
 
 def downstream_targets(wildcards):

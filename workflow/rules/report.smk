@@ -117,7 +117,7 @@ rule build_reference:
         lists=run.morpheme_lists(),
         tasks=reference_tasks(run),
         run=report_run(run),
-        changes=lambda wildcards: changes(run, usual_config()),
+        changes=lambda wildcards: changes(run, load_config(CHECKOUT, {}, working_directory=False)),
         command=REFERENCE_COMMAND,
         code=code_of("build_reference.py"),
     script:
