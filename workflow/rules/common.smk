@@ -13,6 +13,11 @@ from pathlib import Path
 # `workflow.basedir` would be another folder where this workflow is used as a module.
 CHECKOUT = Path(str(workflow.current_basedir)).resolve().parents[1]
 SCRIPTS = str(CHECKOUT / "workflow/scripts")
+if not os.path.isdir(SCRIPTS):
+    sys.exit(
+        "error: this workflow reads files beside its Snakefile, which a URL does not give: clone the "
+        "repository and use the clone's workflow/Snakefile"
+    )
 # The library of this checkout, installed or not; the variable is for the jobs.
 sys.path.insert(0, SCRIPTS)
 search_path = [SCRIPTS, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
