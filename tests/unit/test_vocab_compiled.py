@@ -5,7 +5,7 @@ import importlib
 import pytest
 from numba.core.registry import CPUDispatcher
 
-MODULES = ["vocab.decoding", "vocab.kernels", "analysis.counts", "analysis.line_totals"]
+MODULES = ["vocab.decoding", "vocab.kernels", "analysis.counts"]
 
 
 @pytest.mark.parametrize("name", MODULES)

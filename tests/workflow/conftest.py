@@ -69,7 +69,9 @@ def tiny_config() -> dict:
         },
         "domains": ["quora"],
         "domain_settings": {
-            "quora": {"source": {"package": "gensim:test/test_data/lee.cor", "format": "text"}}
+            "quora": {
+                "source": {"package": "gensim:test/test_data/lee_background.cor", "format": "text"}
+            }
         },
         "tokenizers": ["bpe", "sage", "sage_released"],
         "vocabulary": {"initial_size": 1250, "final_size": 1000},

@@ -32,6 +32,7 @@ from tokenizers import (
     processors,
 )
 
+from sagevocab.errors import UserError
 from sagevocab.state import write_json, write_text
 from sagevocab.vocab.pieces import (
     FIRST_PIECE_ID,
