@@ -19,7 +19,7 @@ from sagevocab.vocab.presets import reading_settings
 from sagevocab.vocab.settings import SageSettings, check_pruning
 
 if TYPE_CHECKING:
-    from sagevocab.config import Configuration, Reading, Section, Source
+    from sagevocab.config import Configuration, Section, Source
 
 # Lists of names, the section that holds their stanzas.
 STANZAS = {
@@ -34,8 +34,9 @@ def _names_have_stanzas(config: Configuration) -> None:
     for names, stanzas in STANZAS.items():
         _check_stanzas(names, getattr(config, names), stanzas, getattr(config, stanzas))
     if config.studies.enabled:
-        known = config.reading_settings
-        _check_stanzas("studies.readings", config.studies.readings, "reading_settings", known)
+        known = {k: v for k, v in config.tokenizer_settings.items() if v.method == "sage"}
+        section = "tokenizer_settings of method sage"
+        _check_stanzas("studies.readings", config.studies.readings, section, known)
 
 
 def _check_stanzas(
@@ -73,11 +74,14 @@ def _pruning_can_be_done(config: Configuration) -> None:
     sizes, numbers = config.vocabulary, asdict(config.sage)
     sage = SageSettings(**numbers, final_size=sizes.final_size)
     check_pruning(sizes.initial_size, sage)
-    for key, stanza in _readings(config):
+    for name in _readings(config):
+        own = reading_settings(config.tokenizer_settings[name].model_dump())
         try:
-            SageSettings(**reading_settings(stanza.model_dump()))
+            reading = SageSettings(**{**numbers, **own}, final_size=sizes.final_size)
+            check_pruning(sizes.initial_size, reading)
         except SettingError as error:
-            raise SettingError(f"{key}.{error.key.removeprefix('sage.')}", error.reason) from None
+            key = error.key.removeprefix("sage.")
+            raise SettingError(f"tokenizer_settings.{name}.{key}", error.reason) from None
     for key, value in _study_values(config):
         initial_size = value if key == "initial_size" else sizes.initial_size
         varied = {} if key == "initial_size" else {key: value}
@@ -89,13 +93,10 @@ def _pruning_can_be_done(config: Configuration) -> None:
             raise SettingError(f"studies.values.{key}", f"with {value}, {error}") from None
 
 
-def _readings(config: Configuration) -> Iterator[tuple[str, Reading]]:
-    """Yield the readings of SaGe that are built, by the keys of their stanzas."""
-    for name in config.tokenizers:
-        if config.tokenizer_settings[name].method == "sage":
-            yield f"tokenizer_settings.{name}", config.tokenizer_settings[name]
-    for name in config.studies.readings if config.studies.enabled else []:
-        yield f"reading_settings.{name}", config.reading_settings[name]
+def _readings(config: Configuration) -> Iterator[str]:
+    """Yield the tokenizers of method `sage` that are built."""
+    yield from (n for n in config.tokenizers if config.tokenizer_settings[n].method == "sage")
+    yield from config.studies.readings if config.studies.enabled else []
 
 
 def _study_values(config: Configuration) -> Iterator[tuple[str, int]]:
