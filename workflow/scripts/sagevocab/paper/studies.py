@@ -161,26 +161,6 @@ def is_assessed(claim: Mapping[str, Any]) -> bool:
     return measured and on_train and claim["tokenizers"] == "sage" and "languages" in claim
 
 
-@dataclass(frozen=True)
-class _Subject:
-    """A build that is judged: a reading with a seed, or a tokenizer of the run."""
-
-    scale: str
-    name: str
-    seed: int
-    run: Run
-    tokenizer: str
-
-    def case(self, language: str, tokenizer: str | None = None) -> Case:
-        """Return the build, or another tokenizer of its run, on the text it was made from."""
-        return Case(self.run, language, TRAIN, tokenizer or self.tokenizer, {})
-
-    def files(self, language: str) -> list[Path]:
-        """Return what decides all counts: its vocabulary, BPE's, and the words."""
-        folders = [self.run.vocabulary(language, name) for name in (self.tokenizer, BASELINE)]
-        return [*(path / "pieces.txt" for path in folders), self.run.words(language, TRAIN)]
-
-
 def assess_readings(
     language: str,
     study: Run,
@@ -199,10 +179,9 @@ def assess_readings(
     (reading, seed). run: the run itself, whose SaGe tokenizers are the readings at full size; None
     without BPE to compare them with. values: `paper_values.yaml`. window: of the quantities about
     neighbours. state_dir: keeps what is judged, build by build, for the same inputs and `code`.
-    Writes JSON: `paper` (quantities that the paper prints, of English only), `claims` (id ->
-    statement, where, kind, paper, place among them, beyond), `baselines` (scale -> quantities of
-    BPE), and `builds`, each with scale, name, seed, preset, quantities and claims (id -> ours, low,
-    high, verdict, reason).
+    Writes JSON: `paper` (quantities that the paper prints, of English only), `baselines` (scale ->
+    quantities of BPE), and `builds`, each with scale, name, seed, preset, quantities and claims
+    (id, paper, beyond, ours, low, high, verdict, reason; in the paper's order).
 
     Raises:
         UserError: an artefact is missing or damaged, or `values` names what does not exist.
@@ -210,73 +189,60 @@ def assess_readings(
     printed = read_claims(values)
     known = {claim["id"]: claim["paper"] for claim in printed["claims"]} if language == "en" else {}
     printed["claims"] = [claim for claim in printed["claims"] if is_assessed(claim)]
-    subjects = [_Subject(SAMPLE, name, seed, study, f"{name}.seed{seed}") for name, seed in builds]
-    if run is not None:
-        subjects += [_Subject(FULL, name, run.seed, run, name) for name in run.sage_tokenizers]
-    files = sorted({path for subject in subjects for path in subject.files(language)})
+    cases = {
+        (SAMPLE, name, seed): _case(study, language, f"{name}.seed{seed}") for name, seed in builds
+    }
+    for name in run.sage_tokenizers if run else []:
+        cases[FULL, name, run.seed] = _case(run, language, name)
+    files = sorted({path for case in cases.values() for path in _files(case)})
     mark = fingerprint(code, language, window, Path(values), *files) if state_dir else ""
     state = ResumableState(state_dir, mark)
     document: dict[str, Any] = {
-        "language": language,
         "paper": {q.name: known[q.name] for q in QUANTITIES if known.get(q.name) is not None},
-        "claims": {},
-        "baselines": {},
+        "baselines": {
+            scale: _with_null(own_quantities(replace(case, tokenizer=BASELINE)))
+            for (scale, _, _), case in cases.items()
+        },
         "builds": [],
     }
-    for number, subject in enumerate(subjects, start=1):
-        log.info("%s: build %d of %d, %s", language, number, len(subjects), subject.tokenizer)
-        statements, build = _kept(state, subject, language, printed, window)
-        document["claims"] |= statements
-        document["builds"].append(build)
-        if subject.scale not in document["baselines"]:
-            own = own_quantities(subject.case(language, BASELINE))
-            document["baselines"][subject.scale] = _with_null(own)
+    for (scale, name, seed), case in cases.items():
+        log.info("%s: %s", language, case.tokenizer)
+        build = {"scale": scale, "name": name, "seed": seed}
+        kept = state.load(".".join(map(str, build.values())))
+        if kept is None:
+            judged = json.dumps(_judged(case, printed, window)).encode()
+            kept = {"json": np.frombuffer(judged, dtype=np.uint8)}
+            state.save(".".join(map(str, build.values())), **kept)
+        document["builds"].append(build | json.loads(kept["json"].tobytes()))
     write_json(output, document)
     state.clear()
 
 
-def _kept(
-    state: ResumableState,
-    subject: _Subject,
-    language: str,
-    values: Mapping[str, Any],
-    window: int,
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the statements and the record of a build, from before if they were kept."""
-    name = f"{subject.scale}.{subject.name}.{subject.seed}"
-    if (kept := state.load(name)) is not None:
-        return tuple(json.loads(kept["json"].tobytes()))
-    records = _records(subject, language, values)
-    judged = (
-        {
-            record["id"]: {
-                **{key: record[key] for key in ("statement", "where", "kind", "paper")},
-                "place": place,
-                "beyond": record.get("beyond", False),
-            }
-            for place, record in enumerate(records)
-        },
-        {
-            "scale": subject.scale,
-            "name": subject.name,
-            "seed": subject.seed,
-            "preset": subject.run.tokenizers[subject.tokenizer],
-            "quantities": _with_null(quantities(subject.case(language), window)),
-            "claims": {record["id"]: {key: record[key] for key in _JUDGED} for record in records},
-        },
-    )
-    state.save(name, json=np.frombuffer(json.dumps(judged).encode(), dtype=np.uint8))
-    return judged
+def _case(run: Run, language: str, tokenizer: str) -> Case:
+    """Return a build as the only one of its run beside BPE: that is Holm's family, too."""
+    tokenizers = {name: run.tokenizers[name] for name in (BASELINE, tokenizer)}
+    alone = replace(run, languages=[language], tokenizers=tokenizers)
+    return Case(alone, language, TRAIN, tokenizer, {})
 
 
-_JUDGED = ("ours", "low", "high", "verdict", "reason")
+def _files(case: Case) -> list[Path]:
+    """Return what decides all counts: the build's vocabulary, BPE's, and the words."""
+    folders = [case.run.vocabulary(case.language, name) for name in case.run.tokenizers]
+    return [*(path / "pieces.txt" for path in folders), case.run.words(case.language, TRAIN)]
 
 
-def _records(subject: _Subject, language: str, values: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the claims' records of one build in one language: that is Holm's family, too."""
-    tokenizers = {name: subject.run.tokenizers[name] for name in (BASELINE, subject.tokenizer)}
-    alone = replace(subject.run, languages=[language], tokenizers=tokenizers)
-    return [record for record in assess_claims(alone, values) if record["language"] == language]
+def _judged(case: Case, values: Mapping[str, Any], window: int) -> dict[str, Any]:
+    """Return preset, quantities and claims of a build."""
+    keys = ("id", "paper", "ours", "low", "high", "verdict", "reason")
+    return {
+        "preset": case.run.tokenizers[case.tokenizer],
+        "quantities": _with_null(quantities(case, window)),
+        "claims": [
+            {**{key: record[key] for key in keys}, "beyond": record.get("beyond", False)}
+            for record in assess_claims(case.run, values)
+            if record["language"] == case.language
+        ],
+    }
 
 
 def _with_null(numbers: Mapping[str, float]) -> dict[str, float | None]:
@@ -336,19 +302,15 @@ def _to_baseline(case: Case, mean: Any) -> float:
 # --- what seeds give together
 
 
-_DOCUMENT = ("language", "paper", "baselines", "builds")
-
-
 def read_assessment(path: Path | str) -> dict[str, Any]:
-    """Read what `assess_readings` wrote of one language, the claims in the paper's order.
+    """Read what `assess_readings` wrote of one language.
 
     Raises:
         UserError: the file is missing or holds something else.
     """
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
-        claims = sorted(document["claims"].items(), key=lambda claim: claim[1]["place"])
-        return {**{key: document[key] for key in _DOCUMENT}, "claims": dict(claims)}
+        return {key: document[key] for key in ("paper", "baselines", "builds")}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{path}: holds no readings ({error}); delete it and run again") from error
 
@@ -376,12 +338,12 @@ def verdict_over_seeds(verdicts: Sequence[str]) -> str:
     return max(counts, key=lambda verdict: (counts[verdict], VERDICTS.index(verdict)))
 
 
-def verdicts_of(builds: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the verdict of a reading on each claim."""
-    claims = builds[0]["claims"] if builds else {}
+def verdicts_of(builds: Sequence[Mapping[str, Any]], *, beyond: bool = True) -> dict[str, str]:
+    """Return the verdict of a reading on each claim; beyond: also on those in other languages."""
     return {
-        name: verdict_over_seeds([build["claims"][name]["verdict"] for build in builds])
-        for name in claims
+        records[0]["id"]: verdict_over_seeds([record["verdict"] for record in records])
+        for records in zip(*(build["claims"] for build in builds), strict=True)
+        if beyond or not records[0]["beyond"]
     }
 
 

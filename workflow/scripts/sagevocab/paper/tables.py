@@ -272,7 +272,7 @@ def read_benchmarks(
                 "rule": f"{rule}{STUDIED}" if studied else rule,
                 "job": "/".join(wildcards),
                 "language": next((name for name in names if name in languages), None),
-                "tokenizer": next((name for name in names if name in tokenizers), None),
+                "tokenizer": None if studied else next(filter(tokenizers.get, names), None),
                 **_read_benchmark(path),
             }
         )

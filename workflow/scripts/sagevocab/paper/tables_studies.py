@@ -30,6 +30,7 @@ from sagevocab.paper.studies import (
     require_studies,
     row_title,
     spread_of,
+    verdict_over_seeds,
     verdicts_of,
 )
 from sagevocab.paper.verdicts import (
@@ -128,18 +129,17 @@ def _reading_records(title: str, assessment: Row, row: Row) -> Iterator[dict[str
         numbers = spread_of(builds, quantity.name).record()
         paper = assessment["paper"].get(quantity.name)
         yield {**head, "kind": "quantity", "id": quantity.name, "paper": paper, **numbers}
-    verdicts = verdicts_of(builds)
-    for name, claim in assessment["claims"].items():
-        records = [build["claims"][name] for build in builds]
+    for records in zip(*(build["claims"] for build in builds), strict=True):
+        claim, verdicts = records[0], [record["verdict"] for record in records]
         ours = (record["ours"] for record in records)
         yield {
             **head,
             "kind": "claim beyond the paper's languages" if claim["beyond"] else "claim",
-            "id": name,
+            "id": claim["id"],
             "paper": claim["paper"],
             **Spread.of(value for value in ours if isinstance(value, (int, float))).record(),
-            "verdict": verdicts[name],
-            "verdicts": "; ".join(record["verdict"] for record in records),
+            "verdict": verdict_over_seeds(verdicts),
+            "verdicts": "; ".join(verdicts),
         }
 
 
@@ -163,11 +163,7 @@ def _quantities_row(
 
 def _reading_row(assessment: Row, row: Row) -> list[str]:
     builds, settings = builds_of(assessment, row), reading_settings(row)
-    counts = Counter(
-        verdict
-        for name, verdict in verdicts_of(builds).items()
-        if not assessment["claims"][name]["beyond"]
-    )
+    counts = Counter(verdicts_of(builds, beyond=False).values())
     claims = " / ".join(str(counts[verdict]) for verdict in _GIVEN)
     loss = [_LOSSES[settings["loss"]]]
     loss += [] if settings["loss_lines"] == "all" else [f"{settings['loss_lines']} of them"]
@@ -202,12 +198,13 @@ def table_readings_claims(
     data, shown, blocks = [], [], []
     for title, assessment in assessments.items():
         blocks += [len(shown)] if shown else []
-        verdicts = {key: verdicts_of(builds_of(assessment, row)) for key, row in columns.items()}
-        own = [name for name, claim in assessment["claims"].items() if not claim["beyond"]]
-        for number, name in enumerate(own):
-            given = {key: named.get(name, NOT_MEASURABLE) for key, named in verdicts.items()}
-            data.append({"language": title, "claim": name, **given})
-            shown.append(["" if number else title, name, *map(_SIGNS.get, given.values())])
+        named = [verdicts_of(builds_of(assessment, row), beyond=False) for row in columns.values()]
+        for number, claim in enumerate(named[0]):
+            given = [verdicts.get(claim, NOT_MEASURABLE) for verdicts in named]
+            data.append(
+                {"language": title, "claim": claim, **dict(zip(columns, given, strict=True))}
+            )
+            shown.append(["" if number else title, claim, *map(_SIGNS.get, given)])
     names = {
         key: f"{row['name']} at full size" if row["scale"] == FULL else row["name"]
         for key, row in columns.items()
