@@ -108,7 +108,7 @@ WRONG = [
     ),
     (
         {
-            "studies": {"readings": ["mine"]},
+            "studies": {"readings": ["mine"], "varied": []},
             "tokenizer_settings": {
                 "mine": {"method": "sage", "preset": "algorithm-1", "loss_lines": 10}
             },

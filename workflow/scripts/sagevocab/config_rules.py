@@ -72,25 +72,28 @@ def _names_are_known_elsewhere(config: Configuration) -> None:
 
 def _pruning_can_be_done(config: Configuration) -> None:
     sizes, numbers = config.vocabulary, asdict(config.sage)
-    sage = SageSettings(**numbers, final_size=sizes.final_size)
-    check_pruning(sizes.initial_size, sage)
+    check_pruning(sizes.initial_size, SageSettings(**numbers, final_size=sizes.final_size))
     for name in _readings(config):
-        own = reading_settings(config.tokenizer_settings[name].model_dump())
         try:
-            reading = SageSettings(**{**numbers, **own}, final_size=sizes.final_size)
-            check_pruning(sizes.initial_size, reading)
+            check_pruning(sizes.initial_size, _numbers_of(config, name))
         except SettingError as error:
             key = error.key.removeprefix("sage.")
             raise SettingError(f"tokenizer_settings.{name}.{key}", error.reason) from None
-    for key, value in _study_values(config):
-        initial_size = value if key == "initial_size" else sizes.initial_size
-        varied = {} if key == "initial_size" else {key: value}
+    for name, key, value in _study_values(config):
         try:
-            check_pruning(
-                initial_size, SageSettings(**{**numbers, **varied}, final_size=sizes.final_size)
-            )
+            if key == "initial_size":
+                check_pruning(value, _numbers_of(config, name))
+            else:
+                check_pruning(sizes.initial_size, _numbers_of(config, name, **{key: value}))
         except SettingError as error:
             raise SettingError(f"studies.values.{key}", f"with {value}, {error}") from None
+
+
+def _numbers_of(config: Configuration, name: str, **varied: int) -> SageSettings:
+    """Return all numbers of a tokenizer of method `sage`: the run's, its own, then those given."""
+    own = reading_settings(config.tokenizer_settings[name].model_dump())
+    final_size = config.vocabulary.final_size
+    return SageSettings(**{**asdict(config.sage), **own, **varied}, final_size=final_size)
 
 
 def _readings(config: Configuration) -> Iterator[str]:
@@ -99,10 +102,10 @@ def _readings(config: Configuration) -> Iterator[str]:
     yield from config.studies.readings if config.studies.enabled else []
 
 
-def _study_values(config: Configuration) -> Iterator[tuple[str, int]]:
-    if config.studies.enabled:
-        for key, values in config.studies.values:
-            yield from ((key, value) for value in values)
+def _study_values(config: Configuration) -> Iterator[tuple[str, str, int]]:
+    """Yield reading, key and value of what the study of sensitivity sets, one at a time."""
+    for name in config.studies.varied if config.studies.enabled else []:
+        yield from ((name, key, value) for key, values in config.studies.values for value in values)
 
 
 def _languages_are_known(config: Configuration) -> None:
@@ -205,8 +208,8 @@ def _is_training_log(path: str) -> bool:
 
 RULES = (
     _names_have_stanzas,
-    _pruning_can_be_done,
     _names_are_known_elsewhere,
+    _pruning_can_be_done,
     _languages_are_known,
     _local_files_are_there,
     _models_can_be_trained,
