@@ -72,17 +72,13 @@ class Studies:
 
     def files(self) -> list[str]:
         """Return the vocabularies of all studies."""
-        first = [(text, tok) for lang in self.languages for text, tok in self._on_first(lang)]
-        others = [
-            (text, self._with_seeds(name)[0])
+        others = [self._with_seeds(name)[0] for name in self.run.varied]
+        return [
+            f"{self._folder(text, tok)}/pieces.txt"
             for lang in self.languages
-            for text in self.run.samples_of(lang)[1:]
-            for name in self.run.varied
+            for number, text in enumerate(self.run.samples_of(lang))
+            for tok in (others if number else self.run.studied)
         ]
-        return [f"{self._folder(*build)}/pieces.txt" for build in [*first, *others]]
-
-    def _on_first(self, language: str) -> list[tuple[str, str]]:
-        return list(itertools.product(self.run.samples_of(language)[:1], self.run.studied))
 
     def _with_seeds(self, name: str) -> list[str]:
         """Return the tokenizers that are a reading with each seed."""
@@ -119,15 +115,13 @@ class Studies:
 
     def readings_runs(self) -> dict[str, Stanza | None]:
         """Return what claims have to know of the readings; `run`, at full size, may be None."""
-        presets = {name: self.run.preset(name) for name in self.full_size}
+        full = {name: self.run.preset(name) for name in self.full_size}
+        titles = {name: preset_title(self._row(name)) for name in self.run.readings}
+        study = {tok: title for name, title in titles.items() for tok in self._with_seeds(name)}
         return {
-            "study": self._claims(self._presets(self.run.readings), sample=".sample1"),
-            "run": self._claims(presets) if presets else None,
+            "study": self._claims(study, sample=".sample1"),
+            "run": self._claims(full) if full else None,
         }
-
-    def _presets(self, names: Iterable[str]) -> dict[str, str]:
-        titles = {name: preset_title(self._row(name)) for name in names}
-        return {tok: title for name, title in titles.items() for tok in self._with_seeds(name)}
 
     def _claims(self, tokenizers: dict[str, str], sample: str = "") -> Stanza:
         """Return what claims about training corpora, or samples of them, have to know of a run."""
