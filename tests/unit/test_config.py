@@ -108,10 +108,12 @@ WRONG = [
     ),
     (
         {
-            "studies": {"readings": ["mine"]},
-            "reading_settings": {"mine": {"preset": "algorithm-1", "loss_lines": 10}},
+            "studies": {"readings": ["mine"], "varied": []},
+            "tokenizer_settings": {
+                "mine": {"method": "sage", "preset": "algorithm-1", "loss_lines": 10}
+            },
         },
-        "config key reading_settings.mine.loss_lines: a total loss is over all lines",
+        "config key tokenizer_settings.mine.loss_lines: a total loss is over all lines",
     ),
     ({"lm": {"tokenizers": ["mine"]}}, "config key lm.tokenizers: 'mine' is not in tokenizers"),
     (
@@ -173,8 +175,12 @@ WRONG = [
         "config key language_settings.tr.morphology.format: missing",
     ),
     (
-        {"studies": {"readings": ["mine"]}},
-        "config key studies.readings: 'mine' has no stanza in reading_settings",
+        {"studies": {"readings": ["bpe"]}},
+        "config key studies.readings: 'bpe' has no stanza in tokenizer_settings of method sage",
+    ),
+    (
+        {"tokenizer_settings": {"sage": {"prune_batch": 200}}},
+        "config key tokenizer_settings.sage.candidates: 1500 run out before",
     ),
     (
         {"studies": {"varied": ["mine"]}},

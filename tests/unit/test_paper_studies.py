@@ -27,13 +27,11 @@ from sagevocab.paper.studies import (
     FULL,
     SAMPLE,
     Spread,
-    StudyRun,
     assess_readings,
     builds_of,
     common_share,
     common_shares,
     is_assessed,
-    printed_quantities,
     quantities,
     read_assessment,
     read_build,
@@ -41,8 +39,12 @@ from sagevocab.paper.studies import (
     stable_ranking,
     verdict_over_seeds,
 )
-from sagevocab.paper.tables_readings import table_readings, table_readings_claims
-from sagevocab.paper.tables_studies import table_sensitivity, table_stability
+from sagevocab.paper.tables_studies import (
+    table_readings,
+    table_readings_claims,
+    table_sensitivity,
+    table_stability,
+)
 from sagevocab.state import write_parquet
 from sagevocab.vocab.pieces import write_pieces
 from sagevocab.vocab.segment import GreedySegmenter
@@ -55,16 +57,19 @@ INITIAL = [*SINGLE, "▁the", "▁cat", "▁sat", "at", "he", "▁a", "th", "▁
 BPE = [*SINGLE, "▁the", "at", "▁c", "he"]
 FIRST = [*SINGLE, "▁the", "▁cat", "▁s", "he"]
 SECOND = [*SINGLE, "▁the", "▁cat", "▁sat", "he"]
-READINGS = [{"name": "printed", "label": "as printed", "preset": "algorithm-1"}]
+OTHERS_ON_SAMPLE = ("printed.seed2", "printed.prune_batch-50", "printed.initial_size-20")
+PRINTED = {"scale": SAMPLE, "name": "printed", "label": "as printed", "preset": "algorithm-1"}
+READINGS = [PRINTED, {"scale": FULL, "name": "sage", "label": "SaGe", "preset": "algorithm-1"}]
 TABLE = ("tex", "csv", "md")
 
 
-def write_build(folder: Path, pieces: list[str], corpus: WordCorpus, pruned: bool = True) -> None:
+def write_build(root: Path, place: str, pieces: list[str], corpus: WordCorpus) -> None:
+    folder, counts = root / "vocab" / place.format(""), root / "analysis" / place.format("train/")
     write_pieces(folder / "pieces.txt", pieces)
     names = ("frequencies", "fertility", "neighbours", "lines")
-    outputs = {name: str(folder / f"{name}.parquet") for name in names}
+    outputs = {name: str(counts / f"{name}.parquet") for name in names}
     write_counts(count_corpus(corpus, GreedySegmenter(pieces), [5, 2]), outputs)
-    if pruned:
+    if pieces != BPE:
         gone = [piece for piece in INITIAL if piece not in pieces]
         write_parquet(folder / "ablations.parquet", pd.DataFrame({"piece": gone, "iteration": 0}))
 
@@ -74,20 +79,14 @@ def root(tmp_path_factory) -> Path:
     """A study of one reading with two seeds, a variant of it, and the run itself."""
     root = tmp_path_factory.mktemp("run")
     corpus = WordCorpus.from_lines(LINES, Normalizer("nmt_nfkc"), 256)
-    made = root / "studies"
-    for path in (made / "samples/en/1.words.npz", root / "corpus/en.train.words.npz"):
-        path.parent.mkdir(parents=True)
-        corpus.save(path)
-    for folder in (made / "bpe/en/1.16", root / "vocab/en/bpe_initial"):
-        write_pieces(folder / "pieces.txt", INITIAL)
-    write_build(made / "bpe/en/1.11", BPE, corpus, pruned=False)
-    write_build(made / "readings/en/printed/1", FIRST, corpus)
-    write_build(made / "readings/en/printed/2", SECOND, corpus)
-    write_build(made / "sensitivity/en/printed.prune_batch-50/1", SECOND, corpus)
-    write_build(made / "sensitivity/en/printed.initial_size-20/1", SECOND, corpus)
-    for name, pieces in (("bpe", BPE), ("sage", FIRST)):
-        write_pieces(root / f"vocab/en/{name}/pieces.txt", pieces)
-        write_build(root / f"analysis/en/train/{name}", pieces, corpus, pruned=False)
+    (root / "corpus").mkdir()
+    for text in ("en", "en.sample1"):
+        corpus.save(root / f"corpus/{text}.train.words.npz")
+        write_pieces(root / f"vocab/{text}/bpe_initial/pieces.txt", INITIAL)
+    sample = {"bpe": BPE, "printed.seed1": FIRST, **dict.fromkeys(OTHERS_ON_SAMPLE, SECOND)}
+    for text, built in (("en", {"bpe": BPE, "sage": FIRST}), ("en.sample1", sample)):
+        for name, pieces in built.items():
+            write_build(root, f"{text}/{{}}{name}", pieces, corpus)
     return root
 
 
@@ -107,10 +106,8 @@ def settings(root: Path, *sage: str) -> dict:
 
 
 @pytest.fixture(scope="module")
-def study(root) -> StudyRun:
-    variants = [f"sensitivity/printed.{what}/1" for what in ("prune_batch-50", "initial_size-20")]
-    builds = ("readings/printed/1", "readings/printed/2", *variants)
-    return StudyRun(**settings(root, *builds), initial_size=16)
+def study(root) -> Run:
+    return Run(**settings(root, "printed.seed1", *OTHERS_ON_SAMPLE), sample=".sample1")
 
 
 @pytest.fixture(scope="module")
@@ -121,7 +118,7 @@ def assessment(root, tmp_path_factory) -> Path:
 
 
 def assess(root: Path, path: Path, **keep) -> None:
-    study = StudyRun(**settings(root, "readings/printed/1", "readings/printed/2"), initial_size=16)
+    study = Run(**settings(root, "printed.seed1", "printed.seed2"), sample=".sample1")
     run = Run(**settings(root, "sage"))
     builds = [("printed", 1), ("printed", 2)]
     assess_readings("en", study, builds, run, values=VALUES, window=5, output=path, **keep)
@@ -154,7 +151,7 @@ def test_the_share_in_common_is_of_the_mean_size():
 
 
 def test_every_two_builds_are_compared(root):
-    folders = [root / f"studies/readings/en/printed/{seed}" for seed in (1, 2)]
+    folders = [root / f"vocab/en.sample1/printed.seed{seed}" for seed in (1, 2)]
     builds = [read_build(folder) for folder in folders]
     vocabulary, pruned = common_shares([*builds, builds[0]])
     # first and second differ in one of 11 pieces and one of the 5 pruned; the third is the first
@@ -165,7 +162,7 @@ def test_every_two_builds_are_compared(root):
 
 
 def test_bpe_prunes_nothing_and_a_damaged_record_is_one_line(root, tmp_path):
-    bpe = read_build(root / "studies/bpe/en/1.11")
+    bpe = read_build(root / "vocab/en.sample1/bpe")
     assert common_shares([bpe, bpe])[1].count == 0
     write_pieces(tmp_path / "pieces.txt", BPE)
     (tmp_path / "ablations.parquet").write_bytes(b"no parquet")
@@ -177,12 +174,11 @@ def test_bpe_prunes_nothing_and_a_damaged_record_is_one_line(root, tmp_path):
 
 
 def test_quantities_by_hand(study, root):
-    found = quantities(Case(study, "en", TRAIN, "readings/printed/1", {}), 5)
-    neighbours = {
-        name: neighbour_ratio(read_neighbours(root / f"studies/{name}/neighbours.parquet"), 5)
-        for name in ("bpe/en/1.11", "readings/en/printed/1")
-    }
-    ratio = neighbours["readings/en/printed/1"].mean() / neighbours["bpe/en/1.11"].mean()
+    found = quantities(Case(study, "en", TRAIN, "printed.seed1", {}), 5)
+    sage, bpe = (
+        neighbour_ratio(read_neighbours(root / "analysis/en.sample1/train" / path), 5).mean()
+        for path in ("printed.seed1/neighbours.parquet", "bpe/neighbours.parquet")
+    )
     # SaGe-only: ▁cat, ▁s; BPE-only: at, ▁c. Words: the 1, cat 1 twice, sat 3 (▁s a t), a 2; in BPE
     # the 1, cat 2 twice, sat 3 (▁ s at), a 2.
     assert found["sage_only_word_initial"] == 1
@@ -193,7 +189,7 @@ def test_quantities_by_hand(study, root):
     assert found["whole_words"] == pytest.approx(3 / 5)
     assert found["long_words"] == 0
     assert found["fertility"] == pytest.approx(8 / 5)
-    assert found["ratio_to_bpe"] == pytest.approx(ratio)
+    assert found["ratio_to_bpe"] == pytest.approx(sage / bpe)
 
 
 def test_only_claims_about_sage_on_the_training_corpus_count():
@@ -220,9 +216,10 @@ def test_a_reading_is_assessed_with_every_seed_and_at_full_size(assessment, root
         (FULL, "sage", 1),
     ]
     order = [claim["id"] for claim in read_claims(VALUES)["claims"] if is_assessed(claim)]
-    assert list(document["claims"]) == [name for name in order if name in document["claims"]]
+    claims = [claim["id"] for claim in document["builds"][0]["claims"]]
+    assert claims == [name for name in order if name in claims]
     assert document["baselines"][SAMPLE]["fertility"] == pytest.approx(10 / 5)
-    spread = spread_of(builds_of(document, SAMPLE, "printed"), "token_ratio")
+    spread = spread_of(builds_of(document, PRINTED), "token_ratio")
     assert spread == Spread(pytest.approx(0.7), pytest.approx(0.6), pytest.approx(0.8), 2)
     # the sample's first seed and the run's own tokenizer are the same vocabulary on the same text
     first, _, full = document["builds"]
@@ -240,7 +237,7 @@ def test_a_reading_gets_the_verdicts_that_the_run_gives_its_tokenizer(assessment
         if record["language"] == "en"
     }
     claims = read_assessment(assessment)["builds"][2]["claims"]
-    assert {name: claim["verdict"] for name, claim in claims.items()} == expected
+    assert {claim["id"]: claim["verdict"] for claim in claims} == expected
     assert expected["og_discarded"] == "not measurable here"
 
 
@@ -263,8 +260,8 @@ def test_what_is_judged_is_not_judged_again(assessment, root, tmp_path, monkeypa
     with pytest.raises(KeyboardInterrupt):
         assess(root, tmp_path / "en.json", **keep)
     assess(root, tmp_path / "en.json", **keep)
-    second = "readings/printed/2"
-    assert judged == ["readings/printed/1", second, second, "sage"]
+    second = "printed.seed2"
+    assert judged == ["printed.seed1", second, second, "sage"]
     assert (tmp_path / "en.json").read_bytes() == assessment.read_bytes()
     assert not (tmp_path / "state").exists()
 
@@ -275,8 +272,8 @@ def test_a_damaged_assessment_is_one_line(tmp_path):
         read_assessment(tmp_path / "en.json")
 
 
-def test_the_papers_values_come_from_its_claims():
-    printed = printed_quantities(VALUES)
+def test_the_papers_values_come_from_its_claims(assessment):
+    printed = read_assessment(assessment)["paper"]
     assert printed["bpe_only_word_initial"] == 0.22
     assert printed["token_ratio"] == 1.125
     assert "whole_words" not in printed
@@ -289,9 +286,7 @@ def test_the_papers_values_come_from_its_claims():
 
 
 def write_readings(assessment: Path, table: dict[str, Path]) -> None:
-    full = [{"name": "sage", "label": "SaGe", "preset": "algorithm-1"}]
-    paper = printed_quantities(VALUES)
-    table_readings({"English": read_assessment(assessment)}, READINGS, full, paper=paper, **table)
+    table_readings({"English": read_assessment(assessment)}, READINGS, **table)
 
 
 def test_the_table_of_readings_counts_claims_and_sets_the_paper_beside(assessment, table):
@@ -313,16 +308,16 @@ def test_the_table_of_readings_counts_claims_and_sets_the_paper_beside(assessmen
 
 
 def test_every_claim_has_its_verdict_by_reading(assessment, table):
-    full = [{"name": "sage", "label": "SaGe", "preset": "algorithm-1"}]
     document = read_assessment(assessment)
-    table_readings_claims({"English": document}, READINGS, full, **table)
+    table_readings_claims({"English": document}, READINGS, **table)
     rows, shown = rows_of(table), {row[1].replace("\\", ""): row for row in body_of(table)}
-    first, second, own = (build["claims"] for build in document["builds"])
+    first, second, own = (
+        {claim["id"]: claim["verdict"] for claim in build["claims"]} for build in document["builds"]
+    )
     for row in rows:
         name = row["claim"]
-        seeds = [first[name]["verdict"], second[name]["verdict"]]
-        assert row["printed"] == verdict_over_seeds(seeds)
-        assert row["sage at full size"] == own[name]["verdict"]
+        assert row["printed"] == verdict_over_seeds([first[name], second[name]])
+        assert row["sage at full size"] == own[name]
     assert shown["prefers_word_initial"][2:] == ["≈", "≈"]
     assert shown["og_discarded"][2:] == ["–", "–"]
     note = table["md"].read_text("utf-8")
@@ -338,9 +333,9 @@ def test_the_tables_bytes_are_the_same_again(assessment, table, tmp_path):
 
 
 def test_stability_by_hand(root, table):
-    made = root / "studies"
-    seeds = [made / f"readings/en/printed/{seed}" for seed in (1, 2)]
-    bpe = [made / "bpe/en/1.11"] * 2
+    made = root / "vocab/en.sample1"
+    seeds = [made / f"printed.seed{seed}" for seed in (1, 2)]
+    bpe = [made / "bpe"] * 2
     rows = [
         {"language": "English", "label": "BPE", "preset": None, "seeds": [], "samples": bpe},
         {
@@ -366,13 +361,13 @@ def test_sensitivity_by_hand(study, table):
     ]
     for variant in variants:
         name = f"printed.{variant['key']}-{variant['value']}"
-        variant["build"] = f"sensitivity/{name}/1"
+        variant["build"] = name
     row = {
         "language": "en",
         "label": "as printed",
         "preset": "algorithm-1",
-        "base": "readings/printed/1",
-        "seeds": ["readings/printed/2"],
+        "base": "printed.seed1",
+        "seeds": ["printed.seed2"],
         "variants": variants,
     }
     table_sensitivity(study, [row], titles={"en": "English"}, window=5, **table)
@@ -398,10 +393,9 @@ def rankings() -> pd.DataFrame:
 
 
 def draw_readings(assessment: Path, folder: Path) -> Path:
-    full = [{"name": "sage", "label": "SaGe", "preset": "algorithm-1"}]
     panels = {name: read_assessment(assessment) for name in ("English", "again")}
     files = {form: folder / f"figure.{form}" for form in ("pdf", "png")}
-    figure_readings(panels, READINGS, full, paper=printed_quantities(VALUES), **files)
+    figure_readings(panels, READINGS, **files)
     return files["pdf"]
 
 
@@ -435,19 +429,25 @@ def kept(monkeypatch):
 
 
 OTHERS = [
-    {"name": "greedy_piece", "label": "greedy piece", "loss": "mean_piece_lines"},
-    {"name": "mine", "label": "my own", "decoder": "merges", "context_matrix": "shared"},
-    {"name": "all", "label": "all", "preset": "released-1.0", "loss_lines": "all"},
-    {"name": "few", "label": "few", "loss": "mean_string_lines", "loss_lines": 50},
+    {"scale": SAMPLE, "name": "greedy_piece", "label": "greedy piece", "loss": "mean_piece_lines"},
+    {
+        "scale": SAMPLE,
+        "name": "mine",
+        "label": "my own",
+        "decoder": "merges",
+        "context_matrix": "shared",
+    },
+    {"scale": SAMPLE, "name": "all", "label": "all", "preset": "released-1.0", "loss_lines": "all"},
+    {"scale": SAMPLE, "name": "few", "label": "few", "loss": "mean_string_lines", "loss_lines": 50},
 ]
 
 
 def test_the_rows_say_what_a_reading_is_and_no_word_stands_on_another(assessment, tmp_path, kept):
     panels = {"English": read_assessment(assessment)}
     files = {form: tmp_path / f"figure.{form}" for form in ("pdf", "png")}
-    full = [{"name": "sage", "label": "SaGe", "preset": "algorithm-1"}]
+    rows = [PRINTED, *OTHERS, *READINGS[1:]]
     style = VALUES.with_name("style.mplstyle")
-    figure_readings(panels, READINGS + OTHERS, full, paper={}, style=style, **files)
+    figure_readings(panels, rows, style=style, **files)
     figure = kept[0]
     words = [text.get_text() for text in figure.axes[0].texts]
     assert [words[start : start + 7] for start in range(0, len(words), 7)] == [
@@ -485,15 +485,15 @@ def test_the_bound_of_the_claim_is_told_and_looks_like_no_tokenizer(assessment, 
 def test_without_studies_every_target_says_so(study, table, tmp_path):
     files = {form: tmp_path / f"figure.{form}" for form in ("pdf", "png")}
     with pytest.raises(UserError, match=r"config key studies: .*studies.enabled"):
-        table_readings({}, [], [], paper={}, **table)
+        table_readings({}, [], **table)
     with pytest.raises(UserError, match="config key studies"):
-        table_readings_claims({}, [], [], **table)
+        table_readings_claims({}, [], **table)
     with pytest.raises(UserError, match="config key studies"):
         table_stability([], sizes=(16, 11), **table)
     with pytest.raises(UserError, match="config key studies"):
         table_sensitivity(study, [], titles={}, window=5, **table)
     with pytest.raises(UserError, match="config key studies"):
-        figure_readings({}, [], [], paper={}, **files)
+        figure_readings({}, [], **files)
     with pytest.raises(UserError, match="config key tokenizers: figure_rankings"):
         figure_rankings({"English": {}}, labels=["BPE"], stable=(24, 0.8), **files)
     assert not any(path.exists() for path in (*table.values(), *files.values()))

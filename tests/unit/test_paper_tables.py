@@ -282,6 +282,7 @@ def benchmarks(tmp_path):
     benchmark(folder, "build_sage/en.sage_released.tsv", 15, "NA")
     benchmark(folder, "count_pieces/en.train.bpe.tsv", 4, 300)
     benchmark(folder, "count_pieces/en.train.unigram.tsv", 5, 400)
+    benchmark(folder, "train_bpe/en.sample1.bpe.tsv", 7, 100)
     benchmark(folder, "table_ner.tsv", 99, 100)
     return folder
 
@@ -299,7 +300,7 @@ COST_NAMES = {
 def test_costs_add_up_by_stage_and_tokenizer(benchmarks, outputs):
     tables.table_costs(benchmarks, stages=STAGES, **COST_NAMES, **outputs)
     rows = {row[0]: row[1:] for row in markdown_rows(outputs)}
-    assert list(rows) == [*STAGES[:-1], "vocabulary, English"]
+    assert list(rows) == [*STAGES[:-1], "train_bpe, studies", "vocabulary, English"]
     nothing = ["–", "–"]
     assert rows["train_bpe_initial"] == ["1", *nothing * 3, "30.0 s", "600 MB"]
     sage = ["20.0 s", "2.5 GB", "15.0 s", "–"]
@@ -313,7 +314,7 @@ def test_a_vocabulary_costs_all_the_stages_that_make_it(benchmarks, outputs):
     assert last[2:4] == ["10.0 s", "500 MB"]
     assert last[4:6] == ["110.0 s (11 ×)", "2.5 GB"]
     assert last[6:8] == ["45.0 s (4.5 ×)", "600 MB"]
-    assert {row["rule"] for row in rows_of(outputs)} == set(STAGES[:-1])
+    assert {row["rule"] for row in rows_of(outputs)} == {*STAGES[:-1], "train_bpe, studies"}
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from sagevocab.workflow_report import changes, claims_run, figure_presets, refer
 from sagevocab.workflow_studies import Studies
 
 ROOT = Path(__file__).parents[2]
+NO_MODELS = {"enabled": False}
 MakeRun = Callable[..., Run]
 
 
@@ -190,36 +191,68 @@ def test_claims_know_the_budget_only_of_models(paper) -> None:
 # --- Studies
 
 
-def test_a_build_differs_from_the_run_by_what_its_name_says(paper) -> None:
-    studies = Studies(paper)
-    usual = studies.sage_parameters("readings", "printed", "2")
-    varied = studies.sage_parameters("sensitivity", "printed.prune_batch-50", "2")
-    assert {key for key in usual if usual[key] != varied[key]} == {"prune_batch"}
-    assert usual["seed"] == 2
-    larger = studies.inputs("sensitivity", "en", "printed.initial_size-24000", "1")
-    assert larger["pieces"].endswith("studies/bpe/en/1.24000/pieces.txt")
-    second = studies.inputs("stability", "en", "released.sample2", "1")
-    assert second["embeddings"].endswith("studies/embeddings/en/2.20000.merges.1.npz")
+def test_a_tokenizer_of_a_study_differs_from_its_reading_by_what_its_name_says(paper) -> None:
+    usual, other, varied = (
+        paper.sage_parameters(f"printed.{what}") for what in ("seed1", "seed2", "prune_batch-50")
+    )
+    assert other == {**usual, "seed": 2}
+    assert varied == {**usual, "prune_batch": 50}
+    larger = paper.initial("en.sample1", "printed.initial_size-24000", "pieces.txt")
+    assert larger.endswith("vocab/en.sample1/bpe_initial.24000/pieces.txt")
+    assert paper.initial("en", "sage", "pieces.txt").endswith("vocab/en/bpe_initial/pieces.txt")
+
+
+def test_a_tokenizer_of_the_run_may_have_numbers_and_a_seed_of_its_own() -> None:
+    mine = {"method": "sage", "preset": "algorithm-1", "seed": 7, "prune_batch": 50}
+    run = run_of(
+        tokenizers=["bpe", "sage", "mine"], tokenizer_settings={"mine": mine}, lm=NO_MODELS
+    )
+    differing = {"seed": 7, "prune_batch": 50}
+    assert run.sage_parameters("mine") == {**run.sage_parameters("sage"), **differing}
+    assert run.preset("mine") == "algorithm-1 (prune_batch: 50, seed: 7)"
+    assert Studies(run).full_size == ["sage"]
+
+
+def test_tokenizers_that_differ_only_in_the_pruning_share_embeddings(paper) -> None:
+    def shared(tokenizer: str) -> str:
+        return Path(paper.embeddings("en.sample1", tokenizer)).stem
+
+    assert shared("greedy_piece_own.seed2") == shared("greedy_released.seed2") == "printed.seed2"
+    assert shared("printed.prune_batch-50") == "printed.seed1"
+    assert shared("merges_total_own.seed1") == "released.seed1"
+    assert shared("printed.initial_size-24000") == "printed.initial_size-24000"
+    assert paper.embeddings("en", "sage") == "results/paper/embeddings/en/sage.npz"
+
+
+def test_samples_are_texts_of_a_language() -> None:
+    run = run_of(languages=["en"], studies={"samples": 2, "word2vec_lines": 9})
+    assert run.texts == ["en", "en.sample1", "en.sample2"]
+    assert run.descriptions(["en.sample2"]) == run.descriptions(["en"])
+    assert (run.word2vec("en.sample1")["lines"], run.word2vec("en")["lines"]) == (9, "all")
+    assert run.card("en.sample1", "BPE") == run.card("en", "BPE")
 
 
 def test_a_reading_that_never_retrains_is_not_varied_in_it(paper) -> None:
-    keys = {key for key, _ in Studies(paper).varied_values("released")}
-    assert "retrain_every" not in keys
-    assert "retrain_every" in {key for key, _ in Studies(paper).varied_values("printed")}
+    varied = {name: {key for key, _ in values} for name, values in paper.varied.items()}
+    assert "retrain_every" in varied["printed"]
+    assert "retrain_every" not in varied["released"]
 
 
 def test_all_that_tables_of_studies_read_is_built(paper) -> None:
     studies = Studies(paper)
     built = set(studies.files())
-    read = [*studies.counts("en"), *studies.stability_files(), *studies.sensitivity_files()]
-    pieces = {path for path in read if path.endswith("pieces.txt") and "/bpe/" not in path}
-    assert pieces <= built
-    assert len(studies.claims("readings")["tokenizers"]) == 1 + 15 * 3
+    read = [*studies.readings_files("en"), *studies.stability_files(), *studies.sensitivity_files()]
+    pieces = {path for path in read if path.endswith("pieces.txt") and ".sample" in path}
+    assert {path for path in pieces if "/bpe" not in path} <= built
+    assert len(studies.readings_runs()["study"]["tokenizers"]) == 1 + 15 * 3
 
 
 def test_without_readings_there_are_no_studies() -> None:
     studies = Studies(run_of(studies={"enabled": False}))
-    assert studies.files() == studies.tables == studies.figures == studies.counts("en") == []
+    assert (
+        studies.files() == studies.tables == studies.figures == studies.readings_files("en") == []
+    )
+    assert studies.run.texts == studies.run.languages and not studies.run.studied
 
 
 def test_it_is_cheap_to_ask() -> None:

@@ -9,6 +9,7 @@
 #            lines.parquet         words and tokens of each line, for tests paired over lines
 #            summary.json          fertility, compression, entropy and the other measures of peers
 #            rankings.parquet      SaGe: losses of all pieces left at several batches
+#        analysis/{lang}/readings.json           claims and quantities of the studies' readings
 #        analysis/{lang}/morphology/{tok}.json   boundaries against a list of morphemes, if given
 # Steps: segment each word type once, then count over the sequence of types
 
@@ -49,9 +50,9 @@ rule measure_rankings:
     """The losses of all pieces, taken anew at several batches of a finished pruning (Section 3)."""
     input:
         words=result("corpus/{lang}.train.words.npz"),
-        pieces=result("vocab/{lang}/bpe_initial/pieces.txt"),
-        model=result("vocab/{lang}/bpe_initial/sentencepiece.model"),
-        embeddings=result("embeddings/{lang}/{tok}.npz"),
+        pieces=lambda wildcards: run.initial(wildcards.lang, wildcards.tok, "pieces.txt"),
+        model=lambda wildcards: run.initial(wildcards.lang, wildcards.tok, "sentencepiece.model"),
+        embeddings=lambda wildcards: run.embeddings(wildcards.lang, wildcards.tok),
         ablations=result("vocab/{lang}/{tok}/ablations.parquet"),
     output:
         rankings=result("analysis/{lang}/train/{tok}/rankings.parquet"),
@@ -100,3 +101,29 @@ rule measure_morphology:
         code=code_of("measure_morphology.py"),
     script:
         "../scripts/measure_morphology.py"
+
+
+rule assess_readings:
+    """The paper's claims and the key quantities of every reading with every seed, in a language."""
+    input:
+        measured=lambda wildcards: studies.readings_files(wildcards.lang),
+        paper=resource("paper_values.yaml"),
+    output:
+        readings=result("analysis/{lang}/readings.json"),
+    log:
+        result("logs/assess_readings/{lang}.log"),
+    benchmark:
+        result("benchmarks/assess_readings/{lang}.tsv")
+    conda:
+        "../../envs/paper.yaml"
+    resources:
+        mem_mb=memory(4000),
+        runtime=120,
+    params:
+        **studies.readings_runs(),
+        builds=[(name, seed) for name in run.readings for seed in studies.seeds],
+        window=config["analysis"]["windows"][0],
+        state_dir=state("readings/{lang}"),
+        code=code_of("assess_readings.py"),
+    script:
+        "../scripts/assess_readings.py"

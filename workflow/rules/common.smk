@@ -1,5 +1,5 @@
 # What all rule files share. `run` is the checked configuration and answers what rules ask of it
-# (workflow/scripts/sagevocab/workflow.py), `studies` does so of the studies' builds.
+# (workflow/scripts/sagevocab/workflow.py), `studies` what the tables of studies compare.
 #
 # Values travel to the rules as `params`, so a change of one configuration key reruns the rules that
 # use it and no others. Scripts never read the configuration itself.
@@ -74,17 +74,11 @@ TABLES = [
 # The rules whose time and memory table_costs adds up, in the order of the stages.
 STAGES = [
     *("retrieve_corpus", "retrieve_domain", "retrieve_task"),
-    *("extract_corpus", "sample_corpus", "extract_domain", "index_words", "prepare_task"),
+    *("extract_corpus", "sample_corpus", "sample_again", "extract_domain", "index_words"),
+    "prepare_task",
     *("train_bpe_initial", "train_bpe", "export_bpe_merges", "train_unigram", "train_wordpiece"),
     *("import_tokenizer", "train_embeddings", "build_sage"),
     *("count_pieces", "measure_rankings", "measure_morphology"),
-    *(
-        "sample_study",
-        "train_study_bpe",
-        "count_study_bpe",
-        "train_study_embeddings",
-        "build_study",
-    ),
     *("build_shards", "pretrain_model", "repeat_pretraining", "finetune_model"),
 ]
 # What a run without models shows, too, is in the reference folder of such a run.
@@ -176,15 +170,11 @@ onstart:
 
 
 wildcard_constraints:
-    lang=any_of(run.languages),
-    tok=any_of(run.tokenizers),
+    lang=any_of(run.texts),
+    tok=any_of([*run.tokenizers, *run.bpe_tokenizers, *run.studied]),
     domain=any_of(run.domains),
     corpus=any_of(["train", *run.domains]),
     task=any_of(run.tasks),
     split="train|validation",
     seed="[0-9]+",
-    study="readings|stability|sensitivity",
-    sample="[0-9]+",
-    size="[0-9]+",
-    decoder="greedy|merges",
-    setting=any_of([name for builds in studies.builds.values() for name in builds]),
+    number="[0-9]+",

@@ -265,8 +265,7 @@ rule figure_rankings:
 rule figure_readings:
     """Key quantities of each reading of the loss, a mark a seed."""
     input:
-        readings=expand(result("studies/readings/{lang}.json"), lang=studies.languages),
-        paper=resource("paper_values.yaml"),
+        readings=expand(result("analysis/{lang}/readings.json"), lang=studies.languages),
         style=resource("style.mplstyle"),
     output:
         pdf=in_report("figures/figure_readings.pdf"),
@@ -280,7 +279,6 @@ rule figure_readings:
     params:
         titles=run.titles(studies.languages),
         readings=studies.rows(),
-        full=studies.full_size_rows(),
         code=code_of("figure_readings.py"),
     script:
         "../scripts/figure_readings.py"

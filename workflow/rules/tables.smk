@@ -376,10 +376,9 @@ use rule table_hyperparameters_vocabulary as table_hyperparameters_finetuning wi
 
 
 rule table_readings:
-    """What each reading of the loss reproduces, and key quantities."""
+    """What each reading of the loss reproduces, and key quantities; _claims: which claims."""
     input:
-        readings=expand(result("studies/readings/{lang}.json"), lang=studies.languages),
-        paper=resource("paper_values.yaml"),
+        readings=expand(result("analysis/{lang}/readings.json"), lang=studies.languages),
     output:
         tex=result("tables/table_readings.tex"),
         csv=result("tables/table_readings.csv"),
@@ -394,16 +393,12 @@ rule table_readings:
     params:
         titles=run.titles(studies.languages),
         readings=studies.rows(),
-        full=studies.full_size_rows(),
         code=code_of("table_readings.py"),
     script:
         "../scripts/table_readings.py"
 
 
-rule table_readings_claims:
-    """Which reading of the loss reproduces which claim."""
-    input:
-        readings=expand(result("studies/readings/{lang}.json"), lang=studies.languages),
+use rule table_readings as table_readings_claims with:
     output:
         tex=result("tables/table_readings_claims.tex"),
         csv=result("tables/table_readings_claims.csv"),
@@ -413,15 +408,6 @@ rule table_readings_claims:
         result("logs/table_readings_claims.log"),
     benchmark:
         result("benchmarks/table_readings_claims.tsv")
-    conda:
-        "../../envs/paper.yaml"
-    params:
-        titles=run.titles(studies.languages),
-        readings=studies.rows(),
-        full=studies.full_size_rows(),
-        code=code_of("table_readings_claims.py"),
-    script:
-        "../scripts/table_readings_claims.py"
 
 
 rule table_stability:
@@ -463,7 +449,7 @@ rule table_sensitivity:
     conda:
         "../../envs/paper.yaml"
     params:
-        study=studies.claims("readings", "sensitivity"),
+        study=studies.sensitivity_run(),
         rows=studies.sensitivity_rows(),
         titles=dict(zip(run.languages, run.titles(run.languages))),
         window=config["analysis"]["windows"][0],

@@ -1,10 +1,12 @@
 # Vocabularies (paper, Section 3) and their export as Hugging Face folders.
 #
-# In:    corpus/{lang}.txt.zst, training lines; corpus/{lang}.train.words.npz, the same as word types
-# Out:   vocab/{lang}/bpe_initial/   the BPE vocabulary that SaGe prunes
+# In:    corpus/{lang}.txt.zst, training lines; corpus/{lang}.train.words.npz, the same as word types.
+#        {lang} is a training corpus (`en`) or a sample of it (`en.sample1`)
+# Out:   vocab/{lang}/bpe_initial/   the BPE vocabulary that SaGe prunes; bpe_initial.{size} of others
 #        vocab/{lang}/{tok}/         a tokenizer: tokenizer.json, tokenizer_config.json, pieces.txt,
 #                                    README.md; for SaGe also ablations.parquet and embeddings.npz
 #        embeddings/{lang}/{tok}.npz the embeddings that a SaGe tokenizer starts from
+#        embeddings/{lang}/{tok}.npz of a study's {tok} serves all that differ only in the pruning
 # Steps: one rule for each method in `tokenizer_settings`; SaGe is bpe_initial -> embeddings -> pruning
 
 
@@ -46,19 +48,21 @@ rule train_bpe:
 
 use rule train_bpe as train_bpe_initial with:
     output:
-        pieces=result("vocab/{lang}/bpe_initial/pieces.txt"),
-        model=result("vocab/{lang}/bpe_initial/sentencepiece.model"),
-        tokenizer=result("vocab/{lang}/bpe_initial/tokenizer.json"),
-        settings=result("vocab/{lang}/bpe_initial/tokenizer_config.json"),
-        card=result("vocab/{lang}/bpe_initial/README.md"),
+        pieces=result("vocab/{lang}/bpe_initial{size}/pieces.txt"),
+        model=result("vocab/{lang}/bpe_initial{size}/sentencepiece.model"),
+        tokenizer=result("vocab/{lang}/bpe_initial{size}/tokenizer.json"),
+        settings=result("vocab/{lang}/bpe_initial{size}/tokenizer_config.json"),
+        card=result("vocab/{lang}/bpe_initial{size}/README.md"),
     log:
-        result("logs/train_bpe_initial/{lang}.log"),
+        result("logs/train_bpe_initial/{lang}{size}.log"),
     benchmark:
-        result("benchmarks/train_bpe_initial/{lang}.tsv")
+        result("benchmarks/train_bpe_initial/{lang}{size}.tsv")
+    wildcard_constraints:
+        size="|\\.[0-9]+",
     params:
-        size=config["vocabulary"]["initial_size"],
+        size=lambda wildcards: int(wildcards.size[1:] or config["vocabulary"]["initial_size"]),
         key="vocabulary.initial_size",
-        artefact=result("vocab/{lang}/bpe_initial"),
+        artefact=result("vocab/{lang}/bpe_initial{size}"),
 
 
 rule export_bpe_merges:
@@ -169,8 +173,8 @@ rule train_embeddings:
     """Word2Vec over the initial vocabulary, in the decoder of a SaGe tokenizer (paper, Section 3)."""
     input:
         words=result("corpus/{lang}.train.words.npz"),
-        pieces=result("vocab/{lang}/bpe_initial/pieces.txt"),
-        model=result("vocab/{lang}/bpe_initial/sentencepiece.model"),
+        pieces=lambda wildcards: run.initial(wildcards.lang, wildcards.tok, "pieces.txt"),
+        model=lambda wildcards: run.initial(wildcards.lang, wildcards.tok, "sentencepiece.model"),
     output:
         embeddings=result("embeddings/{lang}/{tok}.npz"),
     log:
@@ -178,7 +182,7 @@ rule train_embeddings:
     benchmark:
         result("benchmarks/train_embeddings/{lang}.{tok}.tsv")
     wildcard_constraints:
-        tok=any_of(run.of_method("sage")),
+        tok=any_of([*run.of_method("sage"), *run.studied]),
     conda:
         "../../envs/vocabulary.yaml"
     threads: config["word2vec"]["workers"]
@@ -187,8 +191,8 @@ rule train_embeddings:
         runtime=480,
     params:
         decoder=lambda wildcards: run.decoder(wildcards.tok),
-        word2vec=config["word2vec"],
-        seed=config["seed"],
+        word2vec=lambda wildcards: run.word2vec(wildcards.lang),
+        seed=lambda wildcards: run.sage_parameters(wildcards.tok)["seed"],
         state_dir=state("embeddings/{lang}/{tok}"),
         artefact=result("embeddings/{lang}/{tok}.npz"),
         code=code_of("train_embeddings.py"),
@@ -200,9 +204,9 @@ rule build_sage:
     """SaGe: prune the initial vocabulary to the final size (paper, Section 3, Algorithm 3)."""
     input:
         words=result("corpus/{lang}.train.words.npz"),
-        pieces=result("vocab/{lang}/bpe_initial/pieces.txt"),
-        model=result("vocab/{lang}/bpe_initial/sentencepiece.model"),
-        embeddings=result("embeddings/{lang}/{tok}.npz"),
+        pieces=lambda wildcards: run.initial(wildcards.lang, wildcards.tok, "pieces.txt"),
+        model=lambda wildcards: run.initial(wildcards.lang, wildcards.tok, "sentencepiece.model"),
+        embeddings=lambda wildcards: run.embeddings(wildcards.lang, wildcards.tok),
         source=lambda wildcards: run.descriptions([wildcards.lang]),
     output:
         pieces=result("vocab/{lang}/{tok}/pieces.txt"),
@@ -216,7 +220,7 @@ rule build_sage:
     benchmark:
         result("benchmarks/build_sage/{lang}.{tok}.tsv")
     wildcard_constraints:
-        tok=any_of(run.of_method("sage")),
+        tok=any_of([*run.of_method("sage"), *run.studied]),
     conda:
         "../../envs/vocabulary.yaml"
     threads: 2
@@ -225,7 +229,7 @@ rule build_sage:
         runtime=480,
     params:
         sage=lambda wildcards: run.sage_parameters(wildcards.tok),
-        word2vec=config["word2vec"],
+        word2vec=lambda wildcards: run.word2vec(wildcards.lang),
         words=run.word_settings,
         card=lambda wildcards: run.sage_card(wildcards.lang, wildcards.tok),
         state_dir=state("sage/{lang}/{tok}"),

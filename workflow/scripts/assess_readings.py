@@ -3,14 +3,14 @@
 from pathlib import Path
 
 from sagevocab.paper.evidence import Run
-from sagevocab.paper.studies import StudyRun, assess_readings
+from sagevocab.paper.studies import assess_readings
 from sagevocab.provenance import job
 
 with job(snakemake):
     params, folder = snakemake.params, Path(snakemake.params.study["folder"])
     assess_readings(
         snakemake.wildcards.lang,
-        StudyRun(**{**params.study, "folder": folder}),
+        Run(**{**params.study, "folder": folder}),
         params.builds,
         Run(**{**params.run, "folder": folder}) if params.run else None,
         values=snakemake.input.paper,

@@ -1,7 +1,7 @@
 """Adapter of rule figure_readings."""
 
 from sagevocab.paper.figures_studies import figure_readings
-from sagevocab.paper.studies import printed_quantities, read_assessment
+from sagevocab.paper.studies import read_assessment
 from sagevocab.provenance import job
 
 with job(snakemake):
@@ -9,8 +9,6 @@ with job(snakemake):
     figure_readings(
         dict(zip(params.titles, map(read_assessment, inputs.readings), strict=True)),
         params.readings,
-        params.full,
-        paper=printed_quantities(inputs.paper),
         pdf=snakemake.output.pdf,
         png=snakemake.output.png,
         style=inputs.style,

@@ -1,16 +1,11 @@
-"""Adapter of rule table_readings."""
+"""Adapter of the rules table_readings and table_readings_claims."""
 
-from sagevocab.paper.studies import printed_quantities, read_assessment
-from sagevocab.paper.tables_readings import table_readings
+from sagevocab.paper import tables_studies
+from sagevocab.paper.studies import read_assessment
 from sagevocab.provenance import job
 
 with job(snakemake):
-    inputs, params = snakemake.input, snakemake.params
-    assessments = map(read_assessment, inputs.readings)
-    table_readings(
-        dict(zip(params.titles, assessments, strict=True)),
-        params.readings,
-        params.full,
-        paper=printed_quantities(inputs.paper),
-        **snakemake.output,
-    )
+    params = snakemake.params
+    write = getattr(tables_studies, snakemake.rule)
+    assessments = map(read_assessment, snakemake.input.readings)
+    write(dict(zip(params.titles, assessments, strict=True)), params.readings, **snakemake.output)

@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sagevocab.paper.studies import StudyRun
+from sagevocab.paper.evidence import Run
 from sagevocab.paper.tables_studies import table_sensitivity
 from sagevocab.provenance import job
 
@@ -10,7 +10,7 @@ with job(snakemake):
     params = snakemake.params
     settings = {**params.study, "folder": Path(params.study["folder"])}
     table_sensitivity(
-        StudyRun(**settings),
+        Run(**settings),
         params.rows,
         titles=params.titles,
         window=params.window,

@@ -174,12 +174,21 @@ class Domain(Section):
 # --- tokenizers
 
 
-class Reading(Section):
-    """A reading of SaGe: a preset, and the keys that override it."""
+class Tokenizer(Section):
+    """A tokenizer to build: of method `sage`, a reading of SaGe."""
 
     label: str | None = optional("Name in figures and tables; the stanza's own if left out.")
-    preset: Literal[*PRESETS] = Field(
-        description="The preset to start from: `algorithm-1` is the paper's algorithm as printed "
+    method: Literal["bpe", "bpe_merges", "sage", "unigram", "wordpiece", "external"] = Field(
+        description="`bpe`: byte-pair encoding, decoded by greedy longest match; `bpe_merges`: the "
+        "same vocabulary decoded by its merges; `sage`; `unigram`; `wordpiece`; `external`: a "
+        "tokenizer from elsewhere, given by `path`."
+    )
+    path: str | None = optional(
+        "For `external`: a Hugging Face folder, a sentencepiece model or a list of pieces; "
+        "`{lang}` in it is replaced by the language."
+    )
+    preset: Literal[*PRESETS] | None = optional(
+        "For `sage`. The preset to start from: `algorithm-1` is the paper's algorithm as printed "
         "(greedy decoding, total loss, own context matrix, retraining); `released-1.0` is how the "
         "program published as SaGe 1.0 reads it (merges, mean loss over at most 1000 lines with "
         "the string, one matrix, no retraining, line-start pieces pushed back). Single keys below "
@@ -191,23 +200,11 @@ class Reading(Section):
     context_matrix: ContextMatrix | None = optional()
     retrain: Retrain | None = optional()
     push_back_line_start: PushBack | None = optional()
-
-
-class Tokenizer(Reading):
-    """A tokenizer to build."""
-
-    method: Literal["bpe", "bpe_merges", "sage", "unigram", "wordpiece", "external"] = Field(
-        description="`bpe`: byte-pair encoding, decoded by greedy longest match; `bpe_merges`: the "
-        "same vocabulary decoded by its merges; `sage`; `unigram`; `wordpiece`; `external`: a "
-        "tokenizer from elsewhere, given by `path`."
-    )
-    path: str | None = optional(
-        "For `external`: a Hugging Face folder, a sentencepiece model or a list of pieces; "
-        "`{lang}` in it is replaced by the language."
-    )
-    preset: Literal[*PRESETS] | None = optional(
-        f"For `sage`. {Reading.model_fields['preset'].description}"
-    )
+    prune_batch: Count | None = optional("k, in place of `sage.prune_batch`.")
+    candidates: Count | None = optional("M, in place of `sage.candidates`.")
+    rerank_every: Count | None = optional("m, in place of `sage.rerank_every`.")
+    retrain_every: Count | None = optional("l, in place of `sage.retrain_every`.")
+    seed: Seed | None = optional("Seed of embeddings and pruning, in place of the run's.")
 
     @model_validator(mode="after")
     def _has_what_its_method_needs(self) -> Self:
@@ -276,7 +273,8 @@ class Studies(Section):
     )
     readings: Names = Field(
         [],
-        description="Readings of the loss to compare; each needs a stanza in `reading_settings`.",
+        description="Readings of the loss to compare: tokenizers of method `sage`, each with a "
+        "stanza in `tokenizer_settings`. They need not be in `tokenizers`.",
     )
     varied: Names = Field(
         [], description="Of the readings, those whose stability and sensitivity are measured."
@@ -447,9 +445,6 @@ class Configuration(Section):
     word2vec: Word2VecKeys = section(Word2VecKeys)
     analysis: Analysis = section(Analysis)
     studies: Studies = section(Studies)
-    reading_settings: dict[Name, Reading] = section(
-        dict, "One stanza a reading: a preset and the keys that override it."
-    )
     tasks: Names = Field(
         [], description="Evaluation tasks; each needs a stanza in `task_settings`."
     )

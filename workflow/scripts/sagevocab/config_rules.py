@@ -19,7 +19,7 @@ from sagevocab.vocab.presets import reading_settings
 from sagevocab.vocab.settings import SageSettings, check_pruning
 
 if TYPE_CHECKING:
-    from sagevocab.config import Configuration, Reading, Section, Source
+    from sagevocab.config import Configuration, Section, Source
 
 # Lists of names, the section that holds their stanzas.
 STANZAS = {
@@ -34,8 +34,9 @@ def _names_have_stanzas(config: Configuration) -> None:
     for names, stanzas in STANZAS.items():
         _check_stanzas(names, getattr(config, names), stanzas, getattr(config, stanzas))
     if config.studies.enabled:
-        known = config.reading_settings
-        _check_stanzas("studies.readings", config.studies.readings, "reading_settings", known)
+        known = {k: v for k, v in config.tokenizer_settings.items() if v.method == "sage"}
+        section = "tokenizer_settings of method sage"
+        _check_stanzas("studies.readings", config.studies.readings, section, known)
 
 
 def _check_stanzas(
@@ -71,37 +72,40 @@ def _names_are_known_elsewhere(config: Configuration) -> None:
 
 def _pruning_can_be_done(config: Configuration) -> None:
     sizes, numbers = config.vocabulary, asdict(config.sage)
-    sage = SageSettings(**numbers, final_size=sizes.final_size)
-    check_pruning(sizes.initial_size, sage)
-    for key, stanza in _readings(config):
+    check_pruning(sizes.initial_size, SageSettings(**numbers, final_size=sizes.final_size))
+    for name in _readings(config):
         try:
-            SageSettings(**reading_settings(stanza.model_dump()))
+            check_pruning(sizes.initial_size, _numbers_of(config, name))
         except SettingError as error:
-            raise SettingError(f"{key}.{error.key.removeprefix('sage.')}", error.reason) from None
-    for key, value in _study_values(config):
-        initial_size = value if key == "initial_size" else sizes.initial_size
-        varied = {} if key == "initial_size" else {key: value}
+            key = error.key.removeprefix("sage.")
+            raise SettingError(f"tokenizer_settings.{name}.{key}", error.reason) from None
+    for name, key, value in _study_values(config):
         try:
-            check_pruning(
-                initial_size, SageSettings(**{**numbers, **varied}, final_size=sizes.final_size)
-            )
+            if key == "initial_size":
+                check_pruning(value, _numbers_of(config, name))
+            else:
+                check_pruning(sizes.initial_size, _numbers_of(config, name, **{key: value}))
         except SettingError as error:
             raise SettingError(f"studies.values.{key}", f"with {value}, {error}") from None
 
 
-def _readings(config: Configuration) -> Iterator[tuple[str, Reading]]:
-    """Yield the readings of SaGe that are built, by the keys of their stanzas."""
-    for name in config.tokenizers:
-        if config.tokenizer_settings[name].method == "sage":
-            yield f"tokenizer_settings.{name}", config.tokenizer_settings[name]
-    for name in config.studies.readings if config.studies.enabled else []:
-        yield f"reading_settings.{name}", config.reading_settings[name]
+def _numbers_of(config: Configuration, name: str, **varied: int) -> SageSettings:
+    """Return all numbers of a tokenizer of method `sage`: the run's, its own, then those given."""
+    own = reading_settings(config.tokenizer_settings[name].model_dump())
+    final_size = config.vocabulary.final_size
+    return SageSettings(**{**asdict(config.sage), **own, **varied}, final_size=final_size)
 
 
-def _study_values(config: Configuration) -> Iterator[tuple[str, int]]:
-    if config.studies.enabled:
-        for key, values in config.studies.values:
-            yield from ((key, value) for value in values)
+def _readings(config: Configuration) -> Iterator[str]:
+    """Yield the tokenizers of method `sage` that are built."""
+    yield from (n for n in config.tokenizers if config.tokenizer_settings[n].method == "sage")
+    yield from config.studies.readings if config.studies.enabled else []
+
+
+def _study_values(config: Configuration) -> Iterator[tuple[str, str, int]]:
+    """Yield reading, key and value of what the study of sensitivity sets, one at a time."""
+    for name in config.studies.varied if config.studies.enabled else []:
+        yield from ((name, key, value) for key, values in config.studies.values for value in values)
 
 
 def _languages_are_known(config: Configuration) -> None:
@@ -204,8 +208,8 @@ def _is_training_log(path: str) -> bool:
 
 RULES = (
     _names_have_stanzas,
-    _pruning_can_be_done,
     _names_are_known_elsewhere,
+    _pruning_can_be_done,
     _languages_are_known,
     _local_files_are_there,
     _models_can_be_trained,

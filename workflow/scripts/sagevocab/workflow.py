@@ -115,15 +115,41 @@ class Run(Texts):
         """Names of the tokenizers."""
         return self.config["tokenizers"]
 
-    @property
-    def readings(self) -> list[str]:
-        """Names of the readings of the loss that the studies compare."""
-        studies = self.config["studies"]
-        return studies["readings"] if studies["enabled"] else []
-
     def tokenizer(self, name: str) -> Stanza:
-        """Return the stanza of a tokenizer."""
-        return self.config["tokenizer_settings"][name]
+        """Return the stanza of a tokenizer, of the run or of its studies."""
+        return self.studied.get(name) or self.config["tokenizer_settings"][name]
+
+    @cached_property
+    def varied(self) -> dict[str, list[tuple[str, int]]]:
+        """Readings whose samples and numbers the studies vary -> (key, value), one at a time."""
+        studies, stanzas = self.config["studies"], self.config["tokenizer_settings"]
+        values = [(key, value) for key, values in studies["values"].items() for value in values]
+        retrains = {name: reading_settings(stanzas[name])["retrain"] for name in self.readings}
+        return {
+            name: [
+                (key, value) for key, value in values if key != "retrain_every" or retrains[name]
+            ]
+            for name in studies["varied"]
+            if name in retrains
+        }
+
+    @cached_property
+    def studied(self) -> dict[str, Stanza]:
+        """Stanzas of the studies' tokenizers: `printed.seed2`, `printed.prune_batch-50`.
+
+        They are a reading with each seed, and with the first seed and another number. Those of the
+        run have no dot in their names.
+        """
+        stanzas, seeds = self.config["tokenizer_settings"], self.config["studies"]["seeds"]
+        return {
+            f"{name}.seed{seed}": {**stanzas[name], "seed": seed}
+            for name in self.readings
+            for seed in seeds
+        } | {
+            f"{name}.{key}-{value}": {**stanzas[name], "seed": seeds[0], key: value}
+            for name, values in self.varied.items()
+            for key, value in values
+        }
 
     def of_method(self, *methods: str) -> list[str]:
         """Return the tokenizers that are built by one of `methods`."""
@@ -236,6 +262,32 @@ class Run(Texts):
             **self.sage_reading(tokenizer),
         }
 
+    def initial_size(self, tokenizer: str) -> int:
+        """Return the size of the vocabulary that a SaGe tokenizer is pruned from."""
+        usual = self.config["vocabulary"]["initial_size"]
+        return self.tokenizer(tokenizer).get("initial_size", usual)
+
+    def initial(self, text: str, tokenizer: str, name: str) -> str:
+        """Return a file of the vocabulary that a SaGe tokenizer is pruned from."""
+        size = self.initial_size(tokenizer)
+        other = "" if size == self.config["vocabulary"]["initial_size"] else f".{size}"
+        return self.result(f"vocab/{text}/bpe_initial{other}/{name}")
+
+    def embeddings(self, text: str, tokenizer: str) -> str:
+        """Return the embeddings that a SaGe tokenizer starts from.
+
+        Tokenizers of the studies that differ only in the pruning share those of the first of them.
+        """
+        start = self._start(tokenizer)
+        shared = self.studied if tokenizer in self.studied else [tokenizer]
+        first = next(name for name in shared if self._start(name) == start)
+        return self.result(f"embeddings/{text}/{first}.npz")
+
+    def _start(self, tokenizer: str) -> tuple[int, str, int]:
+        """Return what decides a tokenizer's embeddings beside the text."""
+        seed = self.sage_parameters(tokenizer)["seed"]
+        return self.initial_size(tokenizer), self.decoder(tokenizer), seed
+
     @property
     def sage_settings(self) -> dict[str, Stanza]:
         """Preset and overrides of the SaGe tokenizers that figures and tables show."""
@@ -246,8 +298,9 @@ class Run(Texts):
             if stanza["method"] == "sage"
         }
 
-    def card(self, language: str, method: str, **settings: Any) -> Stanza:
-        """Return what the model card of a vocabulary says that is trained on a language."""
+    def card(self, text: str, method: str, **settings: Any) -> Stanza:
+        """Return what the model card of a vocabulary says that is trained on a text."""
+        language = self.language_of(text)
         source = self.source("language_settings", language)
         return {
             "language": language,
@@ -261,12 +314,11 @@ class Run(Texts):
             "settings": settings,
         }
 
-    def sage_card(self, language: str, tokenizer: str) -> Stanza:
+    def sage_card(self, text: str, tokenizer: str) -> Stanza:
         """Return what the model card of a SaGe vocabulary says: its reading and its settings."""
         settings = self.sage_parameters(tokenizer)
         method = f"SaGe, preset {settings['preset']}, segmented by greedy longest match"
-        initial_size = self.config["vocabulary"]["initial_size"]
-        return self.card(language, method, initial_size=initial_size, **settings)
+        return self.card(text, method, initial_size=self.initial_size(tokenizer), **settings)
 
     def external_path(self, language: str, tokenizer: str) -> str:
         """Return where a tokenizer of method `external` lies."""

@@ -1,18 +1,18 @@
-"""Which vocabularies the studies build, and what their figures and tables compare.
+"""What the tables and figures of the studies compare.
 
-A build is a setting and a seed of a study in a language. A setting is named by the reading of the
-loss and by what differs from the run's own settings: `printed`, `printed.sample2`,
-`printed.prune_batch-50`.
+A study builds tokenizers on samples of the training corpora, which are texts of their own:
+`vocab/en.sample1/printed.seed2` is the reading `printed` with seed 2, on the first sample of
+English. `Run` knows the samples and the tokenizers; here are the rows that set them side by side.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+import itertools
+from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
 
-from sagevocab.vocab.presets import overrides, reading_settings
+from sagevocab.vocab.presets import overrides
 from sagevocab.workflow import COUNTS, Run, preset_title
 from sagevocab.workflow_texts import Stanza
 
@@ -23,158 +23,88 @@ class Studies:
 
     run: Run
 
-    # --- Settings
-
     @property
-    def settings(self) -> Stanza:
-        """The section `studies` of the configuration."""
-        return self.run.config["studies"]
-
-    @property
-    def readings(self) -> list[str]:
-        """Names of the readings of the loss; none if the studies are off."""
-        return self.run.readings
-
-    @property
-    def varied(self) -> list[str]:
-        """Names of the readings whose samples and settings are varied."""
-        return [name for name in self.settings["varied"] if name in self.readings]
+    def languages(self) -> list[str]:
+        """Languages with studies."""
+        return self.run.languages if self.run.readings else []
 
     @property
     def seeds(self) -> list[int]:
         """Seeds of each reading; the other studies take the first."""
-        return self.settings["seeds"]
+        return self.run.config["studies"]["seeds"]
 
-    @property
-    def samples(self) -> list[int]:
-        """Numbers of the samples of each corpus."""
-        return list(range(1, self.settings["samples"] + 1)) if self.readings else []
+    def rows(self) -> list[Stanza]:
+        """Return the readings as rows, then the run's tokenizers that are readings at full size.
 
-    @property
-    def languages(self) -> list[str]:
-        """Languages with studies."""
-        return self.run.languages if self.readings else []
-
-    @property
-    def word2vec(self) -> Stanza:
-        """Settings of the studies' embeddings."""
-        return {**self.run.config["word2vec"], "lines": self.settings["word2vec_lines"]}
-
-    def reading(self, name: str) -> Stanza:
-        """Return the settings of a reading: its preset and the keys that override it."""
-        stanza = self.run.config["reading_settings"][name]
-        return {key: value for key, value in stanza.items() if key != "label"}
-
-    def label(self, name: str) -> str:
-        """Return the name of a reading in figures and tables."""
-        return self.run.config["reading_settings"][name].get("label", name.replace("_", " "))
-
-    def varied_values(self, name: str) -> list[tuple[str, int]]:
-        """Return the (key, value) pairs that the study of sensitivity sets, one at a time."""
-        retrains = reading_settings(self.reading(name))["retrain"]
-        keys = [key for key in self.settings["values"] if key != "retrain_every" or retrains]
-        return [(key, value) for key in keys for value in self.settings["values"][key]]
-
-    # --- Builds
-
-    @cached_property
-    def builds(self) -> dict[str, dict[str, Stanza]]:
-        """Study -> setting -> what it is: reading, sample of the corpus, key and value."""
-        return {
-            "readings": {name: {"reading": name} for name in self.readings},
-            "stability": {
-                f"{name}.sample{sample}": {"reading": name, "sample": sample}
-                for name in self.varied
-                for sample in self.samples[1:]
-            },
-            "sensitivity": {
-                f"{name}.{key}-{value}": {"reading": name, "key": key, "value": value}
-                for name in self.varied
-                for key, value in self.varied_values(name)
-            },
-        }
-
-    def seeds_of(self, study: str) -> list[int]:
-        """Return the seeds with which a study's settings are built."""
-        return self.seeds if study == "readings" else self.seeds[:1]
-
-    def initial_size(self, build: Stanza) -> int:
-        """Return the size of the initial vocabulary of a build."""
-        varied = build.get("key") == "initial_size"
-        return build["value"] if varied else self.run.config["vocabulary"]["initial_size"]
-
-    def sage_parameters(self, study: str, setting: str, seed: str) -> Stanza:
-        """Return all that decides the pruning of a build beside corpus and initial pieces."""
-        build = self.builds[study][setting]
-        varied = build.get("key") not in (None, "initial_size")
-        return {
-            "final_size": self.run.config["vocabulary"]["final_size"],
-            "seed": int(seed),
-            **self.run.config["sage"],
-            **({build["key"]: build["value"]} if varied else {}),
-            **self.reading(build["reading"]),
-        }
-
-    def inputs(self, study: str, language: str, setting: str, seed: str) -> dict[str, str]:
-        """Return corpus, initial vocabulary and embeddings of a build."""
-        build = self.builds[study][setting]
-        part = f"{build.get('sample', 1)}.{self.initial_size(build)}"
-        decoder = reading_settings(self.reading(build["reading"]))["decoder"]
-        paths = {
-            "words": f"samples/{language}/{build.get('sample', 1)}.words.npz",
-            "pieces": f"bpe/{language}/{part}/pieces.txt",
-            "model": f"bpe/{language}/{part}/sentencepiece.model",
-            "embeddings": f"embeddings/{language}/{part}.{decoder}.{seed}.npz",
-        }
-        return {name: self.run.result(f"studies/{path}") for name, path in paths.items()}
-
-    def folders(
-        self, study: str, language: str, setting: str, seeds: Sequence[int] | None = None
-    ) -> list[str]:
-        """Return the folders of the builds of a setting, by default of all its seeds."""
+        A row has scale, name, label, preset and the keys that override it.
+        """
+        if not self.run.readings:
+            return []
+        full = zip(self.full_size, self.run.labels(self.full_size), strict=True)
         return [
-            self.run.result(f"studies/{study}/{language}/{setting}/{seed}")
-            for seed in seeds or self.seeds_of(study)
+            *({"scale": "sample", **self._row(name)} for name in self.run.readings),
+            *({"scale": "full", **self._row(name), "label": label} for name, label in full),
         ]
 
-    def baselines(self, language: str, samples: Iterable[int] = (1,)) -> list[str]:
-        """Return the folders of the BPE vocabularies of the final size on samples of a corpus."""
-        size = self.run.config["vocabulary"]["final_size"]
-        return [self.run.result(f"studies/bpe/{language}/{sample}.{size}") for sample in samples]
+    def _row(self, name: str) -> Stanza:
+        label = self.run.tokenizer(name).get("label", name.replace("_", " "))
+        return {"name": name, "label": label, **self.run.sage_reading(name)}
 
-    def files(self) -> list[str]:
-        """Return the vocabularies of all studies."""
-        return [
-            f"{folder}/pieces.txt"
-            for study, settings in self.builds.items()
-            for lang in self.run.languages
-            for setting in settings
-            for folder in self.folders(study, lang, setting)
-        ]
-
-    # --- Figures and tables
+    def _titled(self, name: str) -> Stanza:
+        row = self._row(name)
+        return {"label": row["label"], "preset": preset_title(row)}
 
     @property
     def figures(self) -> list[str]:
         """Figures of the studies, by target name."""
-        return ["figure_readings"] if self.readings else []
+        return ["figure_readings"] if self.run.readings else []
 
     @property
     def tables(self) -> list[str]:
         """Tables of the studies, by target name."""
         return [
-            *(["table_readings", "table_readings_claims"] if self.readings else []),
-            *(["table_stability"] if self.varied else []),
-            *(["table_sensitivity"] if self.builds["sensitivity"] else []),
+            *(["table_readings", "table_readings_claims"] if self.run.readings else []),
+            *(["table_stability"] if self.run.varied else []),
+            *(["table_sensitivity"] if any(self.run.varied.values()) else []),
         ]
 
-    # --- Readings of the loss
+    # --- Files
 
-    def rows(self) -> list[Stanza]:
-        """Return the readings as rows: what each is called and what it is."""
+    def files(self) -> list[str]:
+        """Return the vocabularies of all studies."""
+        others = [self._with_seeds(name)[0] for name in self.run.varied]
         return [
-            {"name": name, "label": self.label(name), **self.reading(name)}
-            for name in self.readings
+            f"{self._folder(text, tok)}/pieces.txt"
+            for lang in self.languages
+            for number, text in enumerate(self.run.samples_of(lang))
+            for tok in (others if number else self.run.studied)
+        ]
+
+    def _with_seeds(self, name: str) -> list[str]:
+        """Return the tokenizers that are a reading with each seed."""
+        return [f"{name}.seed{seed}" for seed in self.seeds]
+
+    def _folder(self, text: str, tokenizer: str) -> str:
+        return self.run.result(f"vocab/{text}/{tokenizer}")
+
+    def _measured(self, text: str, tokenizers: Iterable[str]) -> list[str]:
+        """Return vocabularies and counts of BPE and some tokenizers on the text they are from."""
+        run, names = self.run, ["bpe", *tokenizers]
+        counts = itertools.product(names, COUNTS)
+        return [
+            *(f"{self._folder(text, name)}/pieces.txt" for name in [*names, "bpe_initial"]),
+            *(run.result(f"analysis/{text}/train/{name}/{file}") for name, file in counts),
+            run.result(f"corpus/{text}.train.words.npz"),
+        ]
+
+    # --- Readings of the loss, on the first sample and at full size
+
+    def readings_files(self, language: str) -> list[str]:
+        """Return all that the readings are judged by in a language; nothing without readings."""
+        names = [tok for name in self.run.readings for tok in self._with_seeds(name)]
+        return [
+            *(self._measured(f"{language}.sample1", names) if names else []),
+            *(self._measured(language, self.full_size) if names and self.full_size else []),
         ]
 
     @cached_property
@@ -183,167 +113,103 @@ class Studies:
         names = self.run.of_method("sage") if "bpe" in self.run.tokenizers else []
         return [name for name in names if not overrides(self.run.tokenizer(name))]
 
-    def full_size_rows(self) -> list[Stanza]:
-        """Return the readings at full size as rows."""
-        rows = zip(self.full_size, self.run.labels(self.full_size), strict=True)
-        return [
-            {"name": name, "label": label, "preset": self.run.preset(name)} for name, label in rows
-        ]
+    def readings_runs(self) -> dict[str, Stanza | None]:
+        """Return what claims have to know of the readings; `run`, at full size, may be None."""
+        full = {name: self.run.preset(name) for name in self.full_size}
+        titles = {name: preset_title(self._row(name)) for name in self.run.readings}
+        study = {tok: title for name, title in titles.items() for tok in self._with_seeds(name)}
+        return {
+            "study": self._claims(study, sample=".sample1"),
+            "run": self._claims(full) if full else None,
+        }
 
-    def _claims(self, tokenizers: Stanza, **settings: Any) -> Stanza:
-        """Return what claims about the training corpora have to know of a run."""
+    def _claims(self, tokenizers: dict[str, str], sample: str = "") -> Stanza:
+        """Return what claims about training corpora, or samples of them, have to know of a run."""
         run = self.run
         return {
             "folder": run.result(""),
             "languages": run.languages,
             "domains": {},
             "tasks": {},
+            "tokenizers": {"bpe": None, **tokenizers},
             "lm_tokenizers": [],
             "seeds": [],
             "seed": run.seed,
             "final_size": run.config["vocabulary"]["final_size"],
             "names": run.names,
-            **settings,
-            "tokenizers": {"bpe": None, **tokenizers},
+            "sample": sample,
         }
-
-    def full_size_claims(self) -> Stanza | None:
-        """Return the run as far as the readings at full size go; None without any."""
-        presets = {name: self.run.preset(name) for name in self.full_size}
-        return self._claims(presets) if presets else None
-
-    def claims(self, *studies: str) -> Stanza:
-        """Return some studies as a run, whose tokenizers are the builds."""
-        builds = {
-            f"{study}/{name}/{seed}": preset_title(self.reading(build["reading"]))
-            for study in studies
-            for name, build in self.builds[study].items()
-            for seed in self.seeds_of(study)
-        }
-        return self._claims(builds, initial_size=self.run.config["vocabulary"]["initial_size"])
-
-    def counts(self, language: str) -> list[str]:
-        """Return all that the readings are judged by in a language; nothing without readings."""
-        if not self.readings:
-            return []
-        size, run = self.run.config["vocabulary"]["initial_size"], self.run
-        readings = [
-            folder for name in self.readings for folder in self.folders("readings", language, name)
-        ]
-        return [
-            *self._files([*readings, *self.baselines(language)], "pieces.txt", *COUNTS),
-            run.result(f"studies/bpe/{language}/1.{size}/pieces.txt"),
-            run.result(f"studies/samples/{language}/1.words.npz"),
-        ]
-
-    def full_size_counts(self, language: str) -> list[str]:
-        """Return the same of the run's own tokenizers."""
-        if not (self.readings and self.full_size):
-            return []
-        run, tokenizers = self.run, ["bpe", *self.full_size]
-        return [
-            *(run.result(f"vocab/{language}/{tok}/pieces.txt") for tok in tokenizers),
-            *self._files(
-                [run.result(f"analysis/{language}/train/{tok}") for tok in tokenizers], *COUNTS
-            ),
-            run.result(f"vocab/{language}/bpe_initial/pieces.txt"),
-            run.result(f"corpus/{language}.train.words.npz"),
-        ]
-
-    @staticmethod
-    def _files(folders: Iterable[str], *names: str) -> list[str]:
-        return [f"{folder}/{name}" for folder in folders for name in names]
 
     # --- Stability
 
     def stability_rows(self) -> list[Stanza]:
-        """Return what the study of stability compares: BPE and the varied readings, by language."""
-        titles = zip(self.run.titles(self.run.languages), self.run.languages, strict=True)
-        return [
-            row
-            for title, lang in titles
-            if self.varied
-            for row in (
-                {
-                    "language": title,
-                    "label": "BPE",
-                    "preset": None,
-                    "seeds": [],
-                    "samples": self.baselines(lang, self.samples),
-                },
-                *(self._stability_row(title, lang, name) for name in self.varied),
-            )
-        ]
+        """Return what the study of stability compares: BPE and the varied readings, by language.
 
-    def _stability_row(self, title: str, language: str, name: str) -> Stanza:
-        others = [
-            folder
-            for sample in self.samples[1:]
-            for folder in self.folders("stability", language, f"{name}.sample{sample}")
+        seeds and samples: folders of the vocabularies.
+        """
+        bpe = {"label": "BPE", "preset": None}
+        rows = [(bpe, [], "bpe")] if self.run.varied else []
+        for name in self.run.varied:
+            tokenizers = self._with_seeds(name)
+            rows.append((self._titled(name), tokenizers, tokenizers[0]))
+        return [
+            {
+                "language": self.run.language(lang)["name"],
+                **titled,
+                "seeds": [self._folder(f"{lang}.sample1", tok) for tok in seeds],
+                "samples": [self._folder(text, first) for text in self.run.samples_of(lang)],
+            }
+            for lang in self.languages
+            for titled, seeds, first in rows
         ]
-        return {
-            "language": title,
-            "label": self.label(name),
-            "preset": preset_title(self.reading(name)),
-            "seeds": self.folders("readings", language, name),
-            "samples": [*self.folders("readings", language, name, self.seeds[:1]), *others],
-        }
 
     def stability_files(self) -> list[str]:
-        """Return the vocabularies of the study of stability."""
+        """Return the files of the vocabularies that the study of stability compares."""
         rows = self.stability_rows()
-        bpe = {folder for row in rows if row["preset"] is None for folder in row["samples"]}
-        folders = {folder: 0 for row in rows for folder in [*row["seeds"], *row["samples"]]}
-        return [
-            *self._files((f for f in folders if f not in bpe), "pieces.txt", "ablations.parquet"),
-            *self._files(sorted(bpe), "pieces.txt"),
-        ]
+        folders = [(row["preset"], f) for row in rows for f in (*row["seeds"], *row["samples"])]
+        pruned = [f"{folder}/ablations.parquet" for preset, folder in folders if preset]
+        return list(dict.fromkeys([*(f"{folder}/pieces.txt" for _, folder in folders), *pruned]))
 
     # --- Sensitivity
 
+    def sensitivity_run(self) -> Stanza:
+        """Return what the quantities have to know of the study of sensitivity."""
+        return self._claims(dict.fromkeys(self.run.studied, ""), sample=".sample1")
+
     def sensitivity_rows(self) -> list[Stanza]:
-        """Return what the study of sensitivity compares: a reading, and what differs from it."""
-        config = self.run.config
-        usual = {**config["sage"], "initial_size": config["vocabulary"]["initial_size"]}
-        first, *others = self.seeds
+        """Return what the study of sensitivity compares: a reading, and what differs from it.
+
+        base, seeds and the variants' builds: tokenizers on the first sample.
+        """
+        vocabulary = self.run.config["vocabulary"]
+        usual = {name: {**vocabulary, **self.run.sage_parameters(name)} for name in self.run.varied}
         return [
             {
                 "language": lang,
-                "label": self.label(name),
-                "preset": preset_title(self.reading(name)),
-                "base": f"readings/{name}/{first}",
-                "seeds": [f"readings/{name}/{seed}" for seed in others],
+                **self._titled(name),
+                "base": self._with_seeds(name)[0],
+                "seeds": self._with_seeds(name)[1:],
                 "variants": [
                     {
                         "key": key,
                         "value": value,
-                        "usual": usual[key],
-                        "build": f"sensitivity/{name}.{key}-{value}/{first}",
+                        "usual": usual[name][key],
+                        "build": f"{name}.{key}-{value}",
                     }
-                    for key, value in self.varied_values(name)
+                    for key, value in values
                 ],
             }
-            for lang in self.run.languages
-            for name in self.varied
-            if self.varied_values(name)
+            for lang in self.languages
+            for name, values in self.run.varied.items()
+            if values
         ]
 
     def sensitivity_files(self) -> list[str]:
         """Return the vocabularies of the study of sensitivity, and their counts."""
-        rows = self.sensitivity_rows()
-        builds = [
-            (row["language"], *build.split("/"))
-            for row in rows
-            for build in (row["base"], *row["seeds"], *(v["build"] for v in row["variants"]))
-        ]
-        folders = [
-            self.run.result(f"studies/{study}/{lang}/{setting}/{seed}")
-            for lang, study, setting, seed in builds
-        ]
-        baselines = [
-            folder for lang in self.run.languages if rows for folder in self.baselines(lang)
-        ]
-        return [
-            *self._files(folders, "pieces.txt", "ablations.parquet", *COUNTS),
-            *self._files(baselines, "pieces.txt", *COUNTS),
-        ]
+        files = []
+        for row in self.sensitivity_rows():
+            text = f"{row['language']}.sample1"
+            names = [row["base"], *row["seeds"], *(v["build"] for v in row["variants"])]
+            files += self._measured(text, names)
+            files += [f"{self._folder(text, name)}/ablations.parquet" for name in names]
+        return list(dict.fromkeys(files))

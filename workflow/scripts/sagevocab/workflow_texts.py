@@ -116,6 +116,41 @@ class Texts:
         """Return the evaluation tasks of a kind: `sequence` or `tokens`."""
         return [name for name in self.tasks if self.task(name)["kind"] == kind]
 
+    # --- Samples of the training corpora, which the studies take as texts of their own
+
+    @property
+    def samples(self) -> list[int]:
+        """Numbers of the samples of each corpus."""
+        studies = self.config["studies"]
+        return list(range(1, studies["samples"] + 1)) if self.readings else []
+
+    @property
+    def readings(self) -> list[str]:
+        """Names of the tokenizers that the studies build on the samples."""
+        studies = self.config["studies"]
+        return studies["readings"] if studies["enabled"] else []
+
+    @cached_property
+    def texts(self) -> list[str]:
+        """Training corpora and their samples by name: `en`, `en.sample1`."""
+        return [text for lang in self.languages for text in (lang, *self.samples_of(lang))]
+
+    def samples_of(self, language: str) -> list[str]:
+        """Return the names of the samples of a language's corpus."""
+        return [f"{language}.sample{number}" for number in self.samples]
+
+    @staticmethod
+    def language_of(text: str) -> str:
+        """Return the language of a training corpus or of a sample; a language has no dot."""
+        return text.partition(".")[0]
+
+    def word2vec(self, text: str) -> Stanza:
+        """Return the settings of the embeddings that are trained on a text."""
+        settings, studies = self.config["word2vec"], self.config["studies"]
+        return (
+            settings if text in self.languages else settings | {"lines": studies["word2vec_lines"]}
+        )
+
     # --- Sources
 
     def source(self, section: str, name: str, split: str | None = None) -> Stanza:
@@ -172,11 +207,11 @@ class Texts:
         path = f"{language}.txt.zst" if corpus == "train" else f"domains/{corpus}.txt.zst"
         return self.result(f"corpus/{path}")
 
-    def descriptions(self, languages: Iterable[str]) -> list[str]:
+    def descriptions(self, texts: Iterable[str]) -> list[str]:
         """Return the descriptions beside retrieved corpora; a local file has none."""
         return [
             f"{self._retrieved('language_settings', name)}.source.json"
-            for name in languages
+            for name in map(self.language_of, texts)
             if not self.language(name)["source"].get("path")
         ]
 

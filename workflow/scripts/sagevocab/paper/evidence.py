@@ -32,9 +32,6 @@ TRAIN = "train"
 class Run:
     """A run's settings, as far as claims need them, and where its artefacts are.
 
-    Claims find folders by the methods alone: with a subclass that returns other paths, the same
-    claims are measured on other artefacts.
-
     folder: `results/{run}`. domains, tasks: name -> language.
     tokenizers: name -> preset of a SaGe tokenizer, or None.
     lm_tokenizers: those with language models; empty if models are off. seeds: of fine-tuning.
@@ -43,6 +40,7 @@ class Run:
     names: language, domain or task -> what it is called. final_size: pieces asked for.
     benchmarks: folder of {rule}/{language}.tsv and {rule}/{language}.{tokenizer}.tsv.
     budget: of the models, the sections lm.pretrain and lm.finetune; None without models.
+    sample: `.sample1` for what was made of that sample of each training corpus.
     """
 
     folder: Path
@@ -59,6 +57,7 @@ class Run:
     benchmarks: Path | None = None
     pretraining_seeds: Sequence[int] = ()
     budget: Mapping[str, Any] | None = None
+    sample: str = ""
 
     @property
     def sage_tokenizers(self) -> list[str]:
@@ -67,19 +66,19 @@ class Run:
 
     def vocabulary(self, language: str, tokenizer: str) -> Path:
         """Return the folder with a tokenizer's `pieces.txt`."""
-        return self.folder / "vocab" / language / tokenizer
+        return self.folder / "vocab" / f"{language}{self.sample}" / tokenizer
 
     def initial(self, language: str) -> Path:
         """Return the folder with the `pieces.txt` that SaGe starts from."""
-        return self.folder / "vocab" / language / "bpe_initial"
+        return self.vocabulary(language, "bpe_initial")
 
     def analysis(self, language: str, corpus: str, tokenizer: str) -> Path:
         """Return the folder with the measurements of a tokenizer on a corpus."""
-        return self.folder / "analysis" / language / corpus / tokenizer
+        return self.folder / "analysis" / f"{language}{self.sample}" / corpus / tokenizer
 
     def words(self, language: str, corpus: str) -> Path:
         """Return the file of a corpus as word types, which no tokenizer changes."""
-        return self.folder / "corpus" / f"{language}.{corpus}.words.npz"
+        return self.folder / "corpus" / f"{language}{self.sample}.{corpus}.words.npz"
 
 
 @dataclass(frozen=True)

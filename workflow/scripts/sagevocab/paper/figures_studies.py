@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
 from textwrap import fill
 from typing import Any
 
@@ -16,12 +14,20 @@ from matplotlib.lines import Line2D
 
 from sagevocab.analysis.vocabulary import rank_correlations
 from sagevocab.errors import UserError
-from sagevocab.paper.studies import FULL, QUANTITIES, SAMPLE, builds_of
-from sagevocab.paper.study_cells import Assessments, require_studies
+from sagevocab.paper.formats import Files
+from sagevocab.paper.studies import (
+    FULL,
+    QUANTITIES,
+    SAMPLE,
+    Assessments,
+    builds_of,
+    require_studies,
+    row_title,
+)
 from sagevocab.paper.style import MOST_STYLES, drawing, tokenizer_styles
-from sagevocab.vocab.presets import DEFAULT_PRESET, overrides, reading_settings
+from sagevocab.vocab.presets import DEFAULT_PRESET, NUMBERS, overrides, reading_settings
 
-Files = str | Path
+Row = Mapping[str, Any]
 
 _PANELS = {
     "sage_only_word_initial": "SaGe-only,\nword-initial\n(%)",
@@ -63,22 +69,10 @@ _SMALL = 7  # points: the names of rows and panels, of which many share the widt
 _WIDEST = 27  # characters of a row's name in one line; more would take the panels' room
 
 
-@dataclass(frozen=True)
-class _Row:
-    """A reading: at which scale, called what, with which columns of text; a preset as it stands."""
-
-    scale: str
-    name: str
-    columns: tuple[str, str, str]
-    preset: bool
-
-
 def figure_readings(
     assessments: Assessments,
-    readings: Sequence[Mapping[str, Any]],
-    full: Sequence[Mapping[str, Any]],
+    readings: Sequence[Row],
     *,
-    paper: Mapping[str, Any],
     pdf: Files,
     png: Files,
     style: Files | None = None,
@@ -87,39 +81,35 @@ def figure_readings(
 
     A mark is the mean over the seeds, a stroke a seed; the run's own tokenizers are the readings at
     full size. A dashed line is the paper's value, which is of English.
-    assessments, readings, full, paper: as `table_readings` takes them.
+    assessments, readings: as `table_readings` takes them.
     """
     require_studies(assessments)
-    rows = [_row(SAMPLE, row, _loss_name(row)) for row in readings]
-    rows += [_row(FULL, row, f"{row['label']}, full size") for row in full]
     looks = _looks(assessments)
-    height = _ROW_HEIGHT * len(rows) + 0.75
+    height = _ROW_HEIGHT * len(readings) + 0.75
     with drawing((1, len(_PANELS)), height=height, pdf=pdf, png=png, style=style, sharey=True) as (
         figure,
         grid,
     ):
         for axes, (name, title) in zip(grid[0], _PANELS.items(), strict=True):
-            _draw_quantity(axes, assessments, rows, name, looks)
-            _dress_panel(axes, rows, _on_the_axis(assessments, paper, name))
+            _draw_quantity(axes, assessments, readings, name, looks)
+            _dress_panel(axes, readings, _on_the_axis(assessments, name))
             axes.set_xlabel(title, fontsize=_SMALL)
-        _name_rows(grid[0, 0], rows)
+        _name_rows(grid[0, 0], readings)
         _readings_legend(figure, looks)
 
 
-def _row(scale: str, row: Mapping[str, Any], name: str) -> _Row:
-    settings = reading_settings(row)
-    columns = (fill(name, _WIDEST), settings["decoder"], settings["context_matrix"])
-    return _Row(scale, row["name"], columns, scale == FULL or not overrides(row))
+def _is_preset(row: Row) -> bool:
+    return row["scale"] == FULL or not overrides(row)
 
 
-def _loss_name(row: Mapping[str, Any]) -> str:
-    """Return what a row's first column says: the label it was given, or else its loss in words.
+def _loss_name(row: Row) -> str:
+    """Return the first column of a row: the reading's label if it has one, else its loss in words.
 
-    A reading without a label of its own has its name for one. The decoder and the matrix have
-    columns; whatever else it sets, and a preset that is not the paper's, is told here.
+    The decoder and the matrix have columns of their own.
     """
-    if not overrides(row) or row["label"] != row["name"].replace("_", " "):
-        return row["label"]
+    unlabelled = row["label"] == row["name"].replace("_", " ")
+    if _is_preset(row) or not unlabelled:
+        return row_title(row)
     printed = row.get("preset", DEFAULT_PRESET) == DEFAULT_PRESET
     parts = [] if printed else [row["preset"]]
     if printed or "loss" in row:
@@ -127,6 +117,7 @@ def _loss_name(row: Mapping[str, Any]) -> str:
     parts += [
         words.get(row[key], f"{row[key]} lines") for key, words in _CHANGES.items() if key in row
     ]
+    parts += [f"{key} {row[key]}" for key in NUMBERS if key in row]
     return ", ".join(parts)
 
 
@@ -142,7 +133,7 @@ def _looks(assessments: Assessments) -> dict[str, tuple[str, str, str]]:
 def _draw_quantity(
     axes: Axes,
     assessments: Assessments,
-    rows: Sequence[_Row],
+    rows: Sequence[Row],
     name: str,
     looks: Mapping[str, tuple[str, str, str]],
 ) -> None:
@@ -152,7 +143,7 @@ def _draw_quantity(
         colour, marker, inside = looks[title]
         mean = {"color": colour, "marker": marker, "markerfacecolor": inside, **_MEAN}
         for place, row in enumerate(rows):
-            builds = builds_of(assessment, row.scale, row.name)
+            builds = builds_of(assessment, row)
             values = [build["quantities"][name] for build in builds]
             known = np.array([factor * value for value in values if value is not None])
             if known.size > 1:
@@ -161,7 +152,7 @@ def _draw_quantity(
                 axes.plot(known.mean(), place + shift, **mean)
 
 
-def _dress_panel(axes: Axes, rows: Sequence[_Row], paper: float | None) -> None:
+def _dress_panel(axes: Axes, rows: Sequence[Row], paper: float | None) -> None:
     """Draw the paper's value and the bands behind the presets; leave room on either side."""
     if paper is not None:
         axes.axvline(paper, **_PAPER)
@@ -169,9 +160,9 @@ def _dress_panel(axes: Axes, rows: Sequence[_Row], paper: float | None) -> None:
     room = 0.1 * (high - low) or 1
     axes.set_xlim(low - room, high + room)
     for place, row in enumerate(rows):
-        if row.preset:
+        if _is_preset(row):
             axes.axhspan(place - 0.5, place + 0.5, color=_BAND, linewidth=0, zorder=0)
-    on_sample = sum(row.scale == SAMPLE for row in rows)
+    on_sample = sum(row["scale"] == SAMPLE for row in rows)
     if 0 < on_sample < len(rows):
         axes.axhline(on_sample - 0.5, color="black", linewidth=0.5)
     axes.grid(visible=True, axis="x")
@@ -180,15 +171,14 @@ def _dress_panel(axes: Axes, rows: Sequence[_Row], paper: float | None) -> None:
     axes.locator_params(axis="x", nbins=2, steps=[1, 2, 4, 5, 10], min_n_ticks=2)
 
 
-def _on_the_axis(assessments: Assessments, paper: Mapping[str, Any], name: str) -> float | None:
+def _on_the_axis(assessments: Assessments, name: str) -> float | None:
     """Return the paper's value as it is drawn; None without one, or if nothing is English."""
-    english = any(assessment["language"] == "en" for assessment in assessments.values())
-    if name not in paper or not english:
-        return None
-    return 100 * paper[name] if _PERCENT[name] else paper[name]
+    printed = (assessment["paper"].get(name) for assessment in assessments.values())
+    value = next((value for value in printed if value is not None), None)
+    return 100 * value if value is not None and _PERCENT[name] else value
 
 
-def _name_rows(axes: Axes, rows: Sequence[_Row]) -> None:
+def _name_rows(axes: Axes, rows: Sequence[Row]) -> None:
     """Write the columns of every row, and their heads, left of the first panel."""
     axes.set_yticks(range(len(rows)), [""] * len(rows))
     axes.set_ylim(len(rows) - 0.5, -0.5)
@@ -197,9 +187,16 @@ def _name_rows(axes: Axes, rows: Sequence[_Row]) -> None:
     for number, (head, left, align) in enumerate(_COLUMNS):
         axes.annotate(head, (0, -0.95), (-left, 0), ha=align, fontstyle="italic", **options)
         for place, row in enumerate(rows):
-            weight = "bold" if row.preset and number == 0 else "normal"
-            text = row.columns[number]
-            axes.annotate(text, (0, place), (-left, 0), ha=align, fontweight=weight, **options)
+            settings = reading_settings(row)
+            texts = (
+                fill(_loss_name(row), _WIDEST),
+                settings["decoder"],
+                settings["context_matrix"],
+            )
+            weight = "bold" if _is_preset(row) and number == 0 else "normal"
+            axes.annotate(
+                texts[number], (0, place), (-left, 0), ha=align, fontweight=weight, **options
+            )
 
 
 def _readings_legend(figure: Figure, looks: Mapping[str, tuple[str, str, str]]) -> None:

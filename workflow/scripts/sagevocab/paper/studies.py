@@ -1,14 +1,12 @@
 """The claims and key quantities of every reading of the loss, on a sample and at full size.
 
-A reading is measured as a tokenizer of a run is: the same measures, the same verdict rules, the
-same files, only elsewhere. How verdicts of several seeds become one was written down before any
-value was looked at: the verdict of a reading on a claim is the one that most of its seeds give,
-each by itself and with its own interval, as the claims of the run are judged; where two verdicts
-are equally frequent, the less favourable one. Quantities are means over the seeds with the lowest
-and the highest value beside them: two or three seeds ground no interval worth the name.
+A reading is measured as any tokenizer of a run is: the same measures and the same verdict rules.
+How verdicts of several seeds become one was written down before any value was looked at. Each seed
+is judged by itself, with its own interval. The verdict of the reading is the one that most seeds
+give; of equally frequent ones the less favourable. Quantities are means over the seeds with the
+lowest and the highest value: two or three seeds are too few for an interval.
 
-The claims that a reading is judged by are those about SaGe on the training corpus that need
-nothing but a vocabulary, the one it began with, BPE's, and their counts; see `is_assessed`.
+`is_assessed` says which claims a reading is judged by.
 """
 
 from __future__ import annotations
@@ -30,6 +28,7 @@ from sagevocab.analysis.vocabulary import share_of_length, word_initial_share
 from sagevocab.errors import UserError
 from sagevocab.paper.claims import assess_claims, read_claims
 from sagevocab.paper.evidence import TRAIN, Case, Run
+from sagevocab.paper.formats import NOTHING
 from sagevocab.paper.inputs import BASELINE
 from sagevocab.paper.measures_texts import only_pieces
 from sagevocab.paper.verdicts import VERDICTS
@@ -38,6 +37,8 @@ from sagevocab.vocab.pieces import read_pieces
 
 log = logging.getLogger(__name__)
 
+# Of a language, what `assess_readings` wrote.
+Assessments = Mapping[str, Mapping[str, Any]]
 SAMPLE, FULL = "sample", "full"
 # Measures of what a build of a study does not keep: whole rankings; benchmarks are `timing`.
 _OTHER_FILES = frozenset({"ranking_stability", "update_ratio"})
@@ -59,6 +60,10 @@ class Spread:
         if not known.size:
             return cls(float("nan"), float("nan"), float("nan"), 0)
         return cls(float(known.mean()), float(known.min()), float(known.max()), len(known))
+
+    def record(self) -> dict[str, float]:
+        """Return the numbers as a CSV has them."""
+        return {"mean": self.mean, "lowest": self.low, "highest": self.high}
 
 
 @dataclass(frozen=True)
@@ -102,61 +107,47 @@ def common_shares(builds: Sequence[Build]) -> tuple[Spread, Spread]:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number that readings are compared by.
+    """A number that readings are compared by; the paper's own stand under the same names there.
 
-    claim: the statement of the paper with its value, if there is one; it is about English.
-    percent: whether the number is a share.
+    head: of its column in tables, two lines; None keeps it to the CSV. percent: it is a share.
     """
 
     name: str
-    title: str
-    claim: str | None = None
+    head: tuple[str, str] | None = None
     percent: bool = True
+
+    def cell(self, value: float | None) -> str:
+        """Return a value as tables show it."""
+        if value is None or math.isnan(value):
+            return NOTHING
+        return f"{100 * value:.1f}" if self.percent else f"{value:.3f}"
 
 
 QUANTITIES = (
-    Quantity("sage_only_word_initial", "SaGe-only, word-initial", "sage_only_word_initial"),
-    Quantity("bpe_only_word_initial", "BPE-only, word-initial", "bpe_only_word_initial"),
-    Quantity("bpe_only_short", "BPE-only, length 2–3", "bpe_only_short"),
-    Quantity("sage_only_long", "SaGe-only, length ≥ 5", "sage_only_long"),
-    Quantity("token_ratio", "Tokens, SaGe / BPE", "token_ratio", percent=False),
-    Quantity("whole_words", "Words kept whole"),
-    Quantity("long_words", "Words of ≥ 5 pieces"),
-    Quantity("fertility", "Tokens per word", percent=False),
-    Quantity("ratio_to_bpe", "Neighbours / frequency, SaGe / BPE", percent=False),
-    Quantity("neighbours_to_bpe", "Distinct neighbours, SaGe / BPE", percent=False),
+    Quantity("sage_only_word_initial", ("SaGe-only", "word-initial %")),
+    Quantity("bpe_only_word_initial", ("BPE-only", "word-initial %")),
+    Quantity("bpe_only_short", ("BPE-only", "length 2–3 %")),
+    Quantity("sage_only_long", ("SaGe-only", "length ≥ 5 %")),
+    Quantity("token_ratio", ("Tokens", "SaGe / BPE"), percent=False),
+    Quantity("whole_words", ("Words", "whole %")),
+    Quantity("long_words", ("Words", "≥ 5 pieces %")),
+    Quantity("fertility", percent=False),
+    Quantity("ratio_to_bpe", ("Neighbours per occurrence", "SaGe / BPE"), percent=False),
+    Quantity("neighbours_to_bpe", percent=False),
 )
-# Of the quantities, those that BPE has by itself.
-_OWN = ("whole_words", "long_words", "fertility")
 
 
-@dataclass(frozen=True, kw_only=True)
-class StudyRun(Run):
-    """A study of a run: its "tokenizers" are builds, named {study}/{setting}/{seed}.
+def require_studies(rows: Collection[Any]) -> None:
+    """Check that the run has studies.
 
-    `bpe` is BPE of the final size on the first sample; `train` is that sample.
+    Raises:
+        UserError: it has none.
     """
-
-    initial_size: int
-
-    def vocabulary(self, language: str, tokenizer: str) -> Path:
-        """Return the folder of a build, or of the sample's BPE."""
-        if tokenizer == BASELINE:
-            return self.folder / "studies/bpe" / language / f"1.{self.final_size}"
-        study, setting, seed = tokenizer.split("/")
-        return self.folder / "studies" / study / language / setting / seed
-
-    def initial(self, language: str) -> Path:
-        """Return the folder with the `pieces.txt` that the builds start from."""
-        return self.folder / "studies/bpe" / language / f"1.{self.initial_size}"
-
-    def analysis(self, language: str, corpus: str, tokenizer: str) -> Path:
-        """Return the folder with the counts of a build on the sample."""
-        return self.vocabulary(language, tokenizer)
-
-    def words(self, language: str, corpus: str) -> Path:
-        """Return the file of the sample as word types."""
-        return self.folder / "studies/samples" / language / "1.words.npz"
+    if not rows:
+        raise UserError(
+            "config key studies: the run has no such study; set studies.enabled to true and list "
+            "studies.readings (and studies.varied, studies.values for stability and sensitivity)"
+        )
 
 
 def is_assessed(claim: Mapping[str, Any]) -> bool:
@@ -170,29 +161,9 @@ def is_assessed(claim: Mapping[str, Any]) -> bool:
     return measured and on_train and claim["tokenizers"] == "sage" and "languages" in claim
 
 
-@dataclass(frozen=True)
-class _Subject:
-    """A build that is judged: a reading with a seed, or a tokenizer of the run."""
-
-    scale: str
-    name: str
-    seed: int
-    run: Run
-    tokenizer: str
-
-    def case(self, language: str, values: Mapping[str, Any], tokenizer: str | None = None) -> Case:
-        """Return the build, or another tokenizer of its run, as a claim's subject."""
-        return Case(self.run, language, TRAIN, tokenizer or self.tokenizer, values)
-
-    def files(self, language: str) -> list[Path]:
-        """Return what decides all counts: its vocabulary, BPE's, and the words."""
-        folders = [self.run.vocabulary(language, name) for name in (self.tokenizer, BASELINE)]
-        return [*(path / "pieces.txt" for path in folders), self.run.words(language, TRAIN)]
-
-
 def assess_readings(
     language: str,
-    study: StudyRun,
+    study: Run,
     builds: Sequence[tuple[str, int]],
     run: Run | None,
     *,
@@ -204,101 +175,77 @@ def assess_readings(
 ) -> None:
     """Measure claims and quantities of every reading with every seed, in one language.
 
-    builds: (reading, seed). run: the run itself, whose SaGe tokenizers are the readings at full
-    size; None without BPE to compare them with. values: `paper_values.yaml`. window: of the
-    quantities about neighbours. state_dir: keeps what is judged, build by build, for the same
-    inputs and `code`. Writes JSON: `language`, `claims` (id -> statement, where, kind, paper,
-    place among them, beyond), `baselines` (scale -> quantities of BPE), and `builds`, each with
-    scale, name, seed, preset, quantities and claims (id -> ours, low, high, verdict, reason).
+    study: what was made of a sample; its tokenizers are named {reading}.seed{seed}. builds:
+    (reading, seed). run: the run itself, whose SaGe tokenizers are the readings at full size; None
+    without BPE to compare them with. values: `paper_values.yaml`. window: of the quantities about
+    neighbours. state_dir: keeps what is judged, build by build, for the same inputs and `code`.
+    Writes JSON: `paper` (quantities that the paper prints, of English only), `baselines` (scale ->
+    quantities of BPE), and `builds`, each with scale, name, seed, preset, quantities and claims
+    (id, paper, beyond, ours, low, high, verdict, reason; in the paper's order).
 
     Raises:
         UserError: an artefact is missing or damaged, or `values` names what does not exist.
     """
     printed = read_claims(values)
+    known = {claim["id"]: claim["paper"] for claim in printed["claims"]} if language == "en" else {}
     printed["claims"] = [claim for claim in printed["claims"] if is_assessed(claim)]
-    subjects = _subjects(study, builds, run)
-    files = sorted({path for subject in subjects for path in subject.files(language)})
+    cases = {
+        (SAMPLE, name, seed): _case(study, language, f"{name}.seed{seed}") for name, seed in builds
+    }
+    for name in run.sage_tokenizers if run else []:
+        cases[FULL, name, run.seed] = _case(run, language, name)
+    files = sorted({path for case in cases.values() for path in _files(case)})
     mark = fingerprint(code, language, window, Path(values), *files) if state_dir else ""
     state = ResumableState(state_dir, mark)
-    write_json(output, _assessed(state, subjects, language, printed, window))
+    document: dict[str, Any] = {
+        "paper": {q.name: known[q.name] for q in QUANTITIES if known.get(q.name) is not None},
+        "baselines": {
+            scale: _with_null(own_quantities(replace(case, tokenizer=BASELINE)))
+            for (scale, _, _), case in cases.items()
+        },
+        "builds": [],
+    }
+    for (scale, name, seed), case in cases.items():
+        log.info("%s: %s", language, case.tokenizer)
+        build = {"scale": scale, "name": name, "seed": seed}
+        kept = state.load(".".join(map(str, build.values())))
+        if kept is None:
+            judged = json.dumps(_judged(case, printed, window)).encode()
+            kept = {"json": np.frombuffer(judged, dtype=np.uint8)}
+            state.save(".".join(map(str, build.values())), **kept)
+        document["builds"].append(build | json.loads(kept["json"].tobytes()))
+    write_json(output, document)
     state.clear()
 
 
-def _subjects(
-    study: StudyRun, builds: Sequence[tuple[str, int]], run: Run | None
-) -> list[_Subject]:
-    """Return all that is judged: the study's builds, then the run's own tokenizers."""
-    subjects = [
-        _Subject(SAMPLE, *build, study, "readings/{}/{}".format(*build)) for build in builds
-    ]
-    if run is not None:
-        subjects += [_Subject(FULL, name, run.seed, run, name) for name in run.sage_tokenizers]
-    return subjects
+def _case(run: Run, language: str, tokenizer: str) -> Case:
+    """Return a build as the only one of its run beside BPE: that is Holm's family, too."""
+    tokenizers = {name: run.tokenizers[name] for name in (BASELINE, tokenizer)}
+    alone = replace(run, languages=[language], tokenizers=tokenizers)
+    return Case(alone, language, TRAIN, tokenizer, {})
 
 
-def _assessed(
-    state: ResumableState,
-    subjects: Sequence[_Subject],
-    language: str,
-    values: Mapping[str, Any],
-    window: int,
-) -> dict[str, Any]:
-    document: dict[str, Any] = {"language": language, "claims": {}, "baselines": {}, "builds": []}
-    for number, subject in enumerate(subjects, start=1):
-        log.info("%s: build %d of %d, %s", language, number, len(subjects), subject.tokenizer)
-        statements, build = _kept(state, subject, language, values, window)
-        document["claims"] |= statements
-        document["builds"].append(build)
-        if subject.scale not in document["baselines"]:
-            baseline = own_quantities(subject.case(language, values, BASELINE))
-            document["baselines"][subject.scale] = _known(baseline)
-    return document
+def _files(case: Case) -> list[Path]:
+    """Return what decides all counts: the build's vocabulary, BPE's, and the words."""
+    folders = [case.run.vocabulary(case.language, name) for name in case.run.tokenizers]
+    return [*(path / "pieces.txt" for path in folders), case.run.words(case.language, TRAIN)]
 
 
-def _kept(
-    state: ResumableState,
-    subject: _Subject,
-    language: str,
-    values: Mapping[str, Any],
-    window: int,
-) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Return the statements and the record of a build, from before if they were kept."""
-    name = f"{subject.scale}.{subject.name}.{subject.seed}"
-    if (kept := state.load(name)) is not None:
-        return tuple(json.loads(kept["json"].tobytes()))
-    records = _records(subject, language, values)
-    judged = (
-        {record["id"]: _statement(record, place) for place, record in enumerate(records)},
-        {
-            "scale": subject.scale,
-            "name": subject.name,
-            "seed": subject.seed,
-            "preset": subject.run.tokenizers[subject.tokenizer],
-            "quantities": _known(quantities(subject.case(language, values), window)),
-            "claims": {record["id"]: {key: record[key] for key in _JUDGED} for record in records},
-        },
-    )
-    state.save(name, json=np.frombuffer(json.dumps(judged).encode(), dtype=np.uint8))
-    return judged
+def _judged(case: Case, values: Mapping[str, Any], window: int) -> dict[str, Any]:
+    """Return preset, quantities and claims of a build."""
+    keys = ("id", "paper", "ours", "low", "high", "verdict", "reason")
+    return {
+        "preset": case.run.tokenizers[case.tokenizer],
+        "quantities": _with_null(quantities(case, window)),
+        "claims": [
+            {**{key: record[key] for key in keys}, "beyond": record.get("beyond", False)}
+            for record in assess_claims(case.run, values)
+            if record["language"] == case.language
+        ],
+    }
 
 
-_JUDGED = ("ours", "low", "high", "verdict", "reason")
-
-
-def _records(subject: _Subject, language: str, values: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the claims' records of one build in one language: that is Holm's family, too."""
-    tokenizers = {name: subject.run.tokenizers[name] for name in (BASELINE, subject.tokenizer)}
-    alone = replace(subject.run, languages=[language], tokenizers=tokenizers)
-    records = assess_claims(alone, values)
-    return [record for record in records if record["language"] == language]
-
-
-def _statement(record: Mapping[str, Any], place: int) -> dict[str, Any]:
-    known = {key: record[key] for key in ("statement", "where", "kind", "paper")}
-    return {**known, "place": place, "beyond": record.get("beyond", False)}
-
-
-def _known(numbers: Mapping[str, float]) -> dict[str, float | None]:
+def _with_null(numbers: Mapping[str, float]) -> dict[str, float | None]:
     """Return numbers as JSON has them, where nan is null."""
     return {name: None if math.isnan(number) else number for name, number in numbers.items()}
 
@@ -356,25 +303,27 @@ def _to_baseline(case: Case, mean: Any) -> float:
 
 
 def read_assessment(path: Path | str) -> dict[str, Any]:
-    """Read what `assess_readings` wrote of one language, the claims in the paper's order.
+    """Read what `assess_readings` wrote of one language.
 
     Raises:
         UserError: the file is missing or holds something else.
     """
     try:
         document = json.loads(Path(path).read_text(encoding="utf-8"))
-        claims = sorted(document["claims"].items(), key=lambda claim: claim[1]["place"])
-        known = {key: document[key] for key in ("language", "baselines", "builds")}
-        return {**known, "claims": dict(claims)}
+        return {key: document[key] for key in ("paper", "baselines", "builds")}
     except (OSError, ValueError, KeyError, TypeError) as error:
         raise UserError(f"{path}: holds no readings ({error}); delete it and run again") from error
 
 
-def builds_of(assessment: Mapping[str, Any], scale: str, name: str) -> list[Mapping[str, Any]]:
-    """Return the builds of a reading, one a seed; of a tokenizer of the run at full size."""
-    return [
-        build for build in assessment["builds"] if build["scale"] == scale and build["name"] == name
-    ]
+def builds_of(assessment: Mapping[str, Any], row: Mapping[str, Any]) -> list[Mapping[str, Any]]:
+    """Return the builds of a reading, by scale and name: one a seed."""
+    wanted = row["scale"], row["name"]
+    return [build for build in assessment["builds"] if (build["scale"], build["name"]) == wanted]
+
+
+def row_title(row: Mapping[str, Any]) -> str:
+    """Return what tables and figures call a reading."""
+    return f"{row['label']}, full size" if row["scale"] == FULL else row["label"]
 
 
 def spread_of(builds: Iterable[Mapping[str, Any]], quantity: str) -> Spread:
@@ -389,23 +338,13 @@ def verdict_over_seeds(verdicts: Sequence[str]) -> str:
     return max(counts, key=lambda verdict: (counts[verdict], VERDICTS.index(verdict)))
 
 
-def verdicts_of(builds: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the verdict of a reading on each claim."""
-    claims = builds[0]["claims"] if builds else {}
+def verdicts_of(builds: Sequence[Mapping[str, Any]], *, beyond: bool = True) -> dict[str, str]:
+    """Return the verdict of a reading on each claim; beyond: also on those in other languages."""
     return {
-        name: verdict_over_seeds([build["claims"][name]["verdict"] for build in builds])
-        for name in claims
+        records[0]["id"]: verdict_over_seeds([record["verdict"] for record in records])
+        for records in zip(*(build["claims"] for build in builds), strict=True)
+        if beyond or not records[0]["beyond"]
     }
-
-
-# --- what the paper says of them
-
-
-def printed_quantities(path: Path | str) -> dict[str, float]:
-    """Return the paper's value of each quantity that it gives (of English), by name."""
-    printed = {claim["id"]: claim["paper"] for claim in read_claims(path)["claims"]}
-    known = {quantity.name: printed.get(quantity.claim) for quantity in QUANTITIES}
-    return {name: value for name, value in known.items() if value is not None}
 
 
 def stable_ranking(path: Path | str) -> tuple[int, float]:

@@ -5,6 +5,7 @@ files: the paths to write, as `write_table` takes them (`tex`, `csv`, `md`, opti
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +17,8 @@ from sagevocab.errors import UserError
 from sagevocab.paper.formats import MINUS, NOTHING, Files, write_table
 from sagevocab.paper.inputs import BASELINE, BPE_RULE, SAGE_RULES, require_comparison
 from sagevocab.paper.notes import with_notes
+
+STUDIED = ", studies"  # after the names of rules that the studies run too
 
 # --- frequencies
 
@@ -234,6 +237,7 @@ def table_costs(
     Source: paper, "Limitations": SaGe takes about ten times as long as BPE.
     """
     jobs = read_benchmarks(benchmarks, stages, languages, tokenizers)
+    stages = [*stages, *(f"{stage}{STUDIED}" for stage in stages)]
     rows = [_stage_row(jobs, stage, tokenizers) for stage in stages if stage in set(jobs["rule"])]
     vocabularies = [_vocabulary_row(jobs, code, languages[code], tokenizers) for code in languages]
     sides = [*tokenizers.values(), "all"]
@@ -253,7 +257,8 @@ def read_benchmarks(
 ) -> pd.DataFrame:
     """Return rule, job, language, tokenizer, seconds, memory (MB): one row a job of the stages.
 
-    Language and tokenizer are found among the job's wildcards; empty where it has none.
+    Language and tokenizer are found among the job's wildcards; empty where it has none. Jobs of the
+    studies, which work on samples of a corpus, are rows of their own.
     """
     jobs = []
     for path in sorted(Path(folder).rglob("*.tsv")):
@@ -261,12 +266,13 @@ def read_benchmarks(
         if rule not in stages:
             continue
         names = [name for part in wildcards for name in part.split(".")]
+        studied = names[1:] and re.fullmatch("sample[0-9]+", names[1])
         jobs.append(
             {
-                "rule": rule,
+                "rule": f"{rule}{STUDIED}" if studied else rule,
                 "job": "/".join(wildcards),
                 "language": next((name for name in names if name in languages), None),
-                "tokenizer": next((name for name in names if name in tokenizers), None),
+                "tokenizer": None if studied else next(filter(tokenizers.get, names), None),
                 **_read_benchmark(path),
             }
         )

@@ -26,10 +26,12 @@ PRESETS: dict[str, dict[str, Any]] = {
     },
 }
 DEFAULT_PRESET = "algorithm-1"
+# What a tokenizer may set for itself beside the keys of a preset.
+NUMBERS = ("prune_batch", "candidates", "rerank_every", "retrain_every", "seed")
 
 
 def reading_settings(reading: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the values of a reading: those of its preset, with single keys overridden.
+    """Return the values of a reading: those of its preset, with its own on top.
 
     reading: `preset` (DEFAULT_PRESET if left out) and the keys that override it. Other keys, such
         as a label, are ignored; so is a key that is None.
@@ -41,5 +43,6 @@ def reading_settings(reading: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def overrides(reading: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys of a reading that override its preset."""
-    return {key: reading[key] for key in PRESETS[DEFAULT_PRESET] if reading.get(key) is not None}
+    """Return the keys of a reading that override its preset, or the run's numbers and seed."""
+    keys = (*PRESETS[DEFAULT_PRESET], *NUMBERS)
+    return {key: reading[key] for key in keys if reading.get(key) is not None}
