@@ -1,7 +1,8 @@
-"""Skip-gram embeddings of pieces: E_T and E_C of Equation 1, trained by gensim's Word2Vec.
+"""Skip-gram embeddings of pieces: E_T and E_C of Equation 1.
 
-The context matrix is gensim's output layer, `syn1neg`. With one worker the same corpus, vocabulary
-and settings give the same bytes, whatever PYTHONHASHSEED is.
+They are trained by gensim's Word2Vec, whose output layer `syn1neg` is the context matrix, or by
+`skipgram`, which trains the same model in another order. With gensim one worker gives the same
+bytes each time, whatever PYTHONHASHSEED is; with `skipgram` any number of threads does.
 """
 
 from __future__ import annotations
@@ -29,10 +30,13 @@ from sagevocab.vocab.words import WordCorpus
 if TYPE_CHECKING:
     from gensim.models import Word2Vec
 
+    from sagevocab.vocab.skipgram import Tokens
+
 log = logging.getLogger(__name__)
 
 _LONGEST_SENTENCE = 10_000  # tokens; gensim drops without a word what goes beyond
 _REPORT_EVERY = 10.0  # seconds
+_SAVE_EVERY = 30.0  # seconds, with `blocks`; gensim can only save after an epoch
 _UNSEEN = 0.01  # bound of the vectors of pieces that the corpus does not show
 
 
@@ -77,7 +81,7 @@ def train_embeddings(
 
     A piece that the lines trained on do not show gets a seeded uniform(-0.01, 0.01) vector in both
     matrices. Uncovered characters are left out. state_dir: a killed training of the same things
-    goes on from the last whole epoch kept there; the caller removes the folder in the end.
+    goes on from what was kept there; the caller removes the folder in the end.
     progress: called after each epoch, and every few seconds of a long one.
 
     Raises:
@@ -85,17 +89,79 @@ def train_embeddings(
     """
     if settings.lines != "all":
         corpus = corpus.sample(settings.lines, settings.seed)
+    shape = (2, len(segmenter.pieces), settings.dimension)
+    matrices = np.random.default_rng(settings.seed).uniform(-_UNSEEN, _UNSEEN, shape)
+    train = _train_blocks if settings.trainer == "blocks" else _train_gensim
+    rows, *trained = train(corpus, segmenter, settings, state_dir, progress)
+    matrices[:, rows] = trained
+    target, context = matrices.astype(np.float32)
+    return Embeddings(list(segmenter.pieces), target, context)
+
+
+def _train_blocks(
+    corpus: WordCorpus,
+    segmenter: Segmenter,
+    settings: Word2VecSettings,
+    state_dir: str | Path | None,
+    progress: Listener,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the numbers of the pieces that occur, and their rows of E_T and E_C."""
+    from sagevocab.vocab.skipgram import BlockTrainer
+
+    text = _token_stream(corpus, segmenter)
+    if not len(text.tokens):
+        raise UserError("corpus: no piece occurs in it; use the corpus of the vocabulary")
+    trainer = BlockTrainer(text, len(segmenter.pieces), settings)
+    decisive = dataclasses.asdict(dataclasses.replace(settings, workers=1))
+    parts = source_digest("vocab.skipgram"), decisive, text.digest()
+    state = ResumableState(state_dir, fingerprint(*parts))
+    if kept := state.load("blocks"):
+        trainer.restore(kept)
+        log.info("word2vec: goes on after %.2f epochs", trainer.epochs)
+
+    report = _Report(trainer.epochs, settings.epochs, progress)
+    saved = time.monotonic()
+    for _ in trainer.chunks(settings.workers):
+        report.now_and_then(trainer.epochs)
+        if time.monotonic() - saved >= _SAVE_EVERY:
+            state.save("blocks", **trainer.arrays())
+            saved = time.monotonic()
+    report(settings.epochs)
+    rows = np.unique(text.tokens)
+    target, context = trainer.matrices()
+    return rows, target[rows], context[rows]
+
+
+def _token_stream(corpus: WordCorpus, segmenter: Segmenter) -> Tokens:
+    """Return the corpus as the numbers of its pieces, line by line; uncovered ones left out."""
+    from sagevocab.vocab.skipgram import Tokens
+
+    ids, offsets = segmenter.segment_words(corpus.types)
+    covered = ids != UNCOVERED
+    offsets = np.concatenate(([0], np.cumsum(covered)))[offsets]
+    ids = ids[covered]
+    lengths = np.diff(offsets)[corpus.tokens]
+    ends = np.concatenate(([0], np.cumsum(lengths)))
+    # Where the pieces of each word of the corpus stand among those of the word types.
+    places = np.repeat(offsets[:-1][corpus.tokens] - ends[:-1], lengths) + np.arange(ends[-1])
+    return Tokens(ids[places].astype(np.int32), ends[corpus.line_offsets].astype(np.int64))
+
+
+def _train_gensim(
+    corpus: WordCorpus,
+    segmenter: Segmenter,
+    settings: Word2VecSettings,
+    state_dir: str | Path | None,
+    progress: Listener,
+) -> tuple[list[int], np.ndarray, np.ndarray]:
+    """Return the numbers of the pieces that occur, and their rows of E_T and E_C."""
     sentences = _Sentences(corpus, segmenter)
     model = _make_model(sentences.frequencies(), len(sentences), settings)
     parts = source_digest("vocab.embeddings"), dataclasses.asdict(settings), sentences.digest()
     _train(model, sentences, settings, ResumableState(state_dir, fingerprint(*parts)), progress)
 
-    shape = (2, len(segmenter.pieces), settings.dimension)
-    matrices = np.random.default_rng(settings.seed).uniform(-_UNSEEN, _UNSEEN, shape)
     rows = [int(token) for token in model.wv.index_to_key]
-    matrices[:, rows] = model.wv.vectors, model.syn1neg
-    target, context = matrices.astype(np.float32)
-    return Embeddings(list(segmenter.pieces), target, context)
+    return rows, model.wv.vectors, model.syn1neg
 
 
 class _Sentences:
@@ -202,12 +268,16 @@ class _Report:
         left = pace * (self._epochs - done)
         self._progress(Progress("word2vec", round(done, 2), self._epochs, left))
 
+    def now_and_then(self, done: float) -> None:
+        """Report, unless that was done a moment ago."""
+        if time.monotonic() - self._last >= _REPORT_EVERY:
+            self(done)
+
     def reading(self, sentences: _Sentences, epoch: int) -> Iterator[Sequence[str]]:
         """Yield the sentences for an epoch, and report now and then how many were read."""
         for number, sentence in enumerate(sentences):
-            late = time.monotonic() - self._last >= _REPORT_EVERY
-            if number and number % 1000 == 0 and late:
-                self(epoch + number / len(sentences))
+            if number and number % 1000 == 0:
+                self.now_and_then(epoch + number / len(sentences))
             yield sentence
 
 
