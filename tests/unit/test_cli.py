@@ -262,7 +262,7 @@ def test_a_message_names_the_option_in_place_of_the_key(key: str, option: str) -
 BAD = {
     "empty": (b"", "holds no words"),
     "blank": (b"\n  \n\t\n\r\n", "holds no words"),
-    "nul": (b"one two\nthree\0four\n", "bad.txt:2: contains NUL"),
+    "nul": (b"one two\nthree\0four\n", ":2: contains NUL characters"),
     "utf8": (b"one\ntwo\nthr\xffee\n", ":3: is not UTF-8 (byte 0xff at position 4)"),
     "way out": (b"\xff\n", "with iconv, or give --encoding-errors replace"),
     "small": (b"a few words only\n", "the largest possible size is"),

@@ -85,15 +85,15 @@ def die_at_write(number: int, where: str) -> None:
     """Kill this process amid its write with this number, counted from 0, to a path with `where`."""
     left = [number]
 
-    def flush(descriptor: int) -> None:
-        path = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
-        if where in str(path):
+    def fsync(file: int) -> None:
+        path = os.readlink(f"/proc/self/fd/{file}")
+        if where in path:
             left[0] -= 1
             if left[0] < 0:
-                os.truncate(path, path.stat().st_size // 2)
+                os.truncate(path, os.stat(path).st_size // 2)
                 os.kill(os.getpid(), signal.SIGKILL)
 
-    state.os.fsync = flush  # the last thing before a file gets its name
+    state.os.fsync = fsync
 
 
 def run_once(folder: Path, plan: Plan, log: Path) -> bool:

@@ -84,6 +84,24 @@ def try_lock(file: IO) -> bool:
     return True
 
 
+@contextmanager
+def locked_file(path: Path, refusal: str) -> Iterator[None]:
+    """Hold a lock while the caller works, as a file that goes with it.
+
+    Raises:
+        UserError: another process holds it; `refusal` is the message.
+    """
+    with path.open("a") as file:
+        # Who held it before may have removed the file after it was opened here.
+        held = try_lock(file) and path.exists()
+        if not held or not os.path.samestat(os.fstat(file.fileno()), path.stat()):
+            raise UserError(refusal)
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+
+
 def remove_leftovers(path: str | Path) -> None:
     """Remove the temporary folders that `atomic_folder` left beside `path` in killed processes.
 

@@ -11,20 +11,14 @@ from sagevocab.data.corpus import read_lines, write_lines
 from sagevocab.errors import UserError
 from sagevocab.provenance import source_digest
 from sagevocab.state import ResumableState, fingerprint
-from sagevocab.vocab.bpe import (
-    merges_of_model,
-    pieces_of_model,
-    read_model,
-    train_bpe,
-    train_unigram,
-)
+from sagevocab.vocab.bpe import merges_of_model, pieces_of_model, read_model, train_sentencepiece
 from sagevocab.vocab.external import check_model, listed_pieces, normalization_of
 from sagevocab.vocab.pieces import is_own_folder, read_folder_pieces, read_pieces
 from sagevocab.vocab.settings import TrainingSettings, WordSettings
 
 log = logging.getLogger(__name__)
 
-TRAINERS = {"bpe": train_bpe, "unigram": train_unigram}
+METHODS = ("bpe", "unigram")
 _KEY = "vocabulary.initial_size"
 
 
@@ -48,11 +42,13 @@ def train_initial(
     settings: TrainingSettings,
     words: WordSettings,
     state_dir: Path,
+    name: str,
 ) -> InitialVocabulary:
     """Train sentencepiece's BPE or UnigramLM on the lines of a file.
 
     Lines longer than `settings.max_sentence_length` bytes, which sentencepiece would leave out, are
-    cut there, at a space if there is one. state_dir: the model is kept there and found again.
+    cut there, at a space if there is one. state_dir: the model is kept there and found again. name:
+    of the text, for messages.
 
     Raises:
         UserError: the lines allow no vocabulary of this size.
@@ -62,7 +58,7 @@ def train_initial(
     model_path = state.folder / "sentencepiece.model"
     if not model_path.exists():
         path = _with_short_lines(lines_path, state.folder, settings.max_sentence_length)
-        TRAINERS[method](path, size, model_path, settings, _KEY)
+        train_sentencepiece(method, path, size, model_path, settings, _KEY, name=name)
     model = read_model(model_path)
     merges = merges_of_model(model) if method == "bpe" else None
     return InitialVocabulary(pieces_of_model(model), merges, words)

@@ -42,7 +42,7 @@ from sagevocab.vocab.ablation import (
 from sagevocab.vocab.embeddings import Embeddings, train_embeddings
 from sagevocab.vocab.pieces import is_single_character
 from sagevocab.vocab.progress import Listener, Progress, log_progress
-from sagevocab.vocab.segment import GreedySegmenter, MergeSegmenter, Segmenter
+from sagevocab.vocab.segment import Segmenter, make_segmenter
 from sagevocab.vocab.settings import SageSettings, Word2VecSettings, check_pruning
 from sagevocab.vocab.settings import settings_from as settings_from
 from sagevocab.vocab.words import WordCorpus
@@ -298,9 +298,7 @@ class _Pruning:
     def segmenter(self) -> Segmenter:
         """Return the decoder of this run for the pieces left."""
         left = [self._pieces[number] for number in np.flatnonzero(self._alive)]
-        if self._settings.decoder == "merges":
-            return MergeSegmenter(left, self._merges or (), self._pieces)
-        return GreedySegmenter(left)
+        return make_segmenter(self._settings.decoder, left, self._merges, self._pieces)
 
     def use_embeddings(self, embeddings: Embeddings) -> None:
         """Take embeddings trained for the pieces left, and keep them."""

@@ -24,17 +24,6 @@ from sagevocab.vocab.pieces import (
 )
 from sagevocab.vocab.words import Normalizer, split_words
 
-__all__ = [
-    "UNCOVERED",
-    "GreedySegmenter",
-    "HubSegmenter",
-    "MergeSegmenter",
-    "Segmenter",
-    "encode",
-    "load_segmenter",
-    "read_description",
-]
-
 
 class Segmenter(ABC):
     """How one tokenizer segments words.
@@ -99,6 +88,21 @@ class MergeSegmenter(Segmenter):
         decoder = Decoder.merging(words, self._merges)
         ids, offsets = decoder.segment(self._numbers[:-1] != UNCOVERED)
         return self._numbers[ids], offsets
+
+
+def make_segmenter(
+    decoder: str,
+    pieces: Sequence[str],
+    merges: Sequence[tuple[str, str]] | None,
+    full_pieces: Sequence[str] | None = None,
+) -> Segmenter:
+    """Make the segmenter of a decoder of SaGe, `greedy` or `merges`.
+
+    full_pieces: all that `merges` join or make; `pieces` if left out.
+    """
+    if decoder == "merges":
+        return MergeSegmenter(pieces, merges or (), full_pieces or pieces)
+    return GreedySegmenter(pieces)
 
 
 class HubSegmenter(Segmenter):
