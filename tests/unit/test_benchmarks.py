@@ -65,35 +65,9 @@ def test_a_pass_is_told_by_million_tokens_with_and_without_the_cache(bench):
     assert first[2].startswith("0.5 ") and first[4] == "no"
 
 
-def test_cores_and_growth_are_ratios_of_passes(bench):
-    assert [cells[2:] for cells in lines_of(bench, "cores")] == [
-        ["2x (24 s to 12 s)", "1.11", "yes"],
-        ["2x (12 s to 6 s)", "1.11", "yes"],
-    ]
-    ((_, _, measured, _, verdict),) = lines_of(bench, "growth")
-    assert measured.startswith("1.000 (50,000: 0.4 s, 100,000: 0.8 s, ") and verdict == "yes"
-
-
 def test_the_exponent_is_that_of_a_power():
     points = [(lines, 3 * lines**1.2) for lines in (10, 100, 1000)]
     assert engine.exponent(points) == pytest.approx(1.2)
-
-
-def test_a_text_that_yields_fewer_pieces_says_so(bench):
-    ((what, *_),) = lines_of(bench, "large")
-    assert "of 200,000 pieces" in what and "262,144 were asked for" in what
-
-
-def test_whole_sage_is_reported_without_a_target(bench):
-    whole, share = lines_of(bench, "whole")
-    assert whole[1:] == ["-", "100x (1,000 s to 10 s)", "-", "-"]
-    assert share[2] == "70% (all stages: word2vec 70%, pruning 30%)"
-
-
-def test_missing_peers_leave_a_line_that_says_how_to_get_them(bench):
-    ((_, target, measured, ratio, verdict),) = lines_of(bench, "peers")
-    assert (target, ratio, verdict) == ("at least 150x", "-", "not measured")
-    assert "make_environments.py --only sage_tokenizer_2" in measured
 
 
 def test_a_failed_row_leaves_the_others(bench, capsys):
@@ -112,12 +86,6 @@ def test_a_failed_row_leaves_the_others(bench, capsys):
     assert {row.count(" | ") for row in table} == {4}
 
 
-def test_a_small_run_is_marked_as_no_measure_of_the_targets(bench):
-    mark = "only a rough guide"
-    assert mark not in engine.page([], bench, {})
-    assert mark in engine.page([], engine.Bench(made_up, 5000, 150_000), {})
-
-
 @pytest.fixture(scope="module")
 def text(tmp_path_factory):
     path = tmp_path_factory.mktemp("text") / "lines.txt"
@@ -131,12 +99,6 @@ def prepared(text):
     facts = MEASURES["prepare"](folder, text=str(text), lines=300, size=400)
     assert (facts["lines"], facts["pieces"]) == (300, 400)
     return folder
-
-
-def test_what_is_prepared_is_not_made_again(prepared, text):
-    before = {path: path.stat().st_mtime_ns for path in prepared.iterdir()}
-    MEASURES["prepare"](prepared, text=str(text), lines=300, size=400)
-    assert {path: path.stat().st_mtime_ns for path in prepared.iterdir()} == before
 
 
 def test_passes_over_the_first_lines_count_their_tokens(prepared):

@@ -93,17 +93,6 @@ def test_train_writes_a_tokenizer_and_what_was_pruned(text: Path, built: Path) -
     assert list(built.parent.iterdir()) == [built]  # the progress is gone
 
 
-def test_the_function_and_the_command_are_the_same(text: Path, built: Path) -> None:
-    result = sagevocab.train(
-        text,
-        vocab_size=200,
-        initial_size=250,
-        vocabulary={"character_coverage": 1.0},
-        word2vec={"epochs": 1, "dimension": 8},
-    )
-    assert digest(result.save(built.parent / "again")) == digest(built)
-
-
 @pytest.mark.parametrize("form", ["gz", "bz2", "xz", "zst", "crlf", "lines", "parts"])
 def test_every_form_of_the_text_gives_the_same(
     form: str, text: Path, built: Path, tmp_path: Path
@@ -242,20 +231,6 @@ def test_options_reach_the_settings(text: Path, tmp_path: Path) -> None:
     assert settings["words"]["max_word_chars"] == 40
 
 
-@pytest.mark.parametrize(
-    ("key", "option"),
-    [
-        ("vocabulary.final_size", "--vocab-size"),
-        ("word2vec.epochs", "--word2vec-epochs"),
-        ("sage.loss", "--loss"),
-        ("encoding_errors", "--encoding-errors"),
-        ("/a/sage.loss.txt", "/a/sage.loss.txt"),
-    ],
-)
-def test_a_message_names_the_option_in_place_of_the_key(key: str, option: str) -> None:
-    assert in_options(f"{key}: is missing") == f"{option}: is missing"
-
-
 # --- bad input
 
 
@@ -284,28 +259,31 @@ def test_bad_text_is_one_line(name: str, tmp_path: Path, capsys: pytest.CaptureF
 def settings_refused() -> dict[str, tuple[list[str], str]]:
     return {
         "above": (["--vocab-size", "300"], "--vocab-size: 300 is above the 250"),
-        "zero": (["--vocab-size", "0"], "--vocab-size: 0 is too small"),
+        "zero": (["--vocab-size", "0"], "--vocab-size: 0 is not allowed"),
         "alphabet": (["--vocab-size", "30"], "--vocab-size: 30 is below the"),
         "tiny": (["--initial-size", "20", "--vocab-size", "10"], "--initial-size: 20 pieces"),
-        "coverage": (["--character-coverage", "0.1"], "--character-coverage: 0.1 is too small"),
-        "loss": (["--loss", "odd"], "--loss: 'odd' is unknown"),
+        "coverage": (["--character-coverage", "0.1"], "--character-coverage: 0.1 is not allowed"),
+        "loss": (["--loss", "odd"], "--loss: 'odd' is not allowed"),
         "candidates": (["--candidates", "5"], "--candidates: 5 run out"),
-        "normalization": (["--normalization", "odd"], "--normalization: 'odd' is unknown"),
-        "word": (["--max-word-chars", "1"], "--max-word-chars: 1 is too small"),
-        "piece": (["--max-piece-length", "600"], "--max-piece-length: 600 is too large"),
+        "normalization": (["--normalization", "odd"], "--normalization: 'odd' is not allowed"),
+        "word": (["--max-word-chars", "1"], "--max-word-chars: 1 is not allowed"),
+        "piece": (["--max-piece-length", "600"], "--max-piece-length: 600 is not allowed"),
         "line": (["--max-sentence-length", "9999999999"], "--max-sentence-length: 9999999999 is"),
-        "size": (["--initial-size", "9999999999"], "--initial-size: 9999999999 is too large"),
-        "negative": (["--word2vec-negative", "0"], "--word2vec-negative: 0 is too small"),
+        "size": (["--initial-size", "9999999999"], "--initial-size: 9999999999 is not allowed"),
+        "negative": (["--word2vec-negative", "0"], "--word2vec-negative: 0 is not allowed"),
         "rate": (["--word2vec-alpha", "nan"], "--word2vec-alpha: 'nan' is not allowed"),
         "window": (["--window", "99999999999999999999"], "--window: 99999999999999999999 is"),
-        "seed": (["--seed", "-1"], "--seed: -1 is too small"),
-        "large seed": (["--seed", "4294967296"], "--seed: 4294967296 is too large"),
-        "decoder": (["--decoder", "odd"], "--decoder: 'odd' is unknown"),
+        "seed": (["--seed", "-1"], "--seed: -1 is not allowed"),
+        "large seed": (["--seed", "4294967296"], "--seed: 4294967296 is not allowed"),
+        "decoder": (["--decoder", "odd"], "--decoder: 'odd' is not allowed"),
         "language": (["--language", "x: y"], "--language: 'x: y' is no language code"),
-        "epochs": (["--word2vec-epochs", "0"], "--word2vec-epochs: 0 is too small"),
-        "threads": (["--threads", "0"], "--threads: 0 is too small"),
-        "many threads": (["--threads", "1000000"], "--threads: 1000000 is too large"),
-        "type": (["--window", "wide"], "--window: 'wide' is not allowed; use a whole number"),
+        "epochs": (["--word2vec-epochs", "0"], "--word2vec-epochs: 0 is not allowed"),
+        "threads": (["--threads", "0"], "--threads: 0 is not allowed"),
+        "many threads": (["--threads", "1000000"], "--threads: 1000000 is not allowed"),
+        "type": (
+            ["--window", "wide"],
+            "--window: 'wide' is not allowed; input should be a valid integer",
+        ),
         "merges": (["--initial", "unigram", "--decoder", "merges"], "--decoder: merges needs"),
         "initial": (["--initial", "nothing"], "--initial: nothing is neither"),
     }
@@ -615,19 +593,6 @@ def test_compare_and_encode_refuse_what_is_no_tokenizer(
     assert "no Hugging Face tokenizer" in refused(capsys, "encode", tmp_path, text)
     (tmp_path / "empty").write_bytes(b"")
     assert "holds no words" in refused(capsys, "compare", built, "--text", tmp_path / "empty")
-
-
-def test_words_that_cannot_be_are_refused(
-    text: Path, built: Path, tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
-    pieces = built / "pieces.txt"
-    compare, export = ["compare", pieces, "--text", text], ["export", pieces, "-o", tmp_path / "x"]
-    for command in (compare, export):
-        told = refused(capsys, *command, "--max-word-chars", "0")
-        assert "--max-word-chars: 0 is too small" in told
-        told = refused(capsys, *command, "--normalization", "odd")
-        assert "--normalization: 'odd' is unknown" in told
-    assert list(tmp_path.iterdir()) == []
 
 
 def test_names_of_files_that_are_not_utf8(

@@ -208,11 +208,6 @@ def test_bare_classes_make_a_span_of_each_run() -> None:
     ]
 
 
-def test_mixed_tags_are_an_error() -> None:
-    with pytest.raises(UserError, match=r"with a prefix \(B-PER\) and without one \(LOC\)"):
-        tags_to_iob2([["B-PER"], ["LOC"]], "F")
-
-
 def tokens(frame, labels=None) -> pd.DataFrame:
     return normalise_task(
         pd.DataFrame(frame), kind="tokens", columns=TOKENS, labels=labels, source="F"

@@ -244,11 +244,3 @@ def test_a_sample_of_a_domain_text(tmp_path) -> None:
     with pytest.raises(UserError, match=r"^k\.lines: .* 50 distinct lines"):
         extract_sample([source], output, TEXT, SETTINGS, lines=51)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["o.zst", "text"]
-
-
-def test_several_files_are_read_one_after_the_other(tmp_path):
-    first, second = tmp_path / "a.txt", tmp_path / "b.txt"
-    first.write_text("one line\n", encoding="utf-8")
-    second.write_text("another line\n", encoding="utf-8")
-    assert extract_lines([second, first], tmp_path / "o.zst", TEXT, SETTINGS) == 2
-    assert list(read_lines(tmp_path / "o.zst")) == ["another line", "one line"]

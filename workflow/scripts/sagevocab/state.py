@@ -15,11 +15,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-import numpy as np
-
 from sagevocab.errors import UserError
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 log = logging.getLogger(__name__)
@@ -139,12 +138,10 @@ def read_json(path: str | Path) -> Any:
 
 def _plain(value: Any) -> Any:
     """Convert NumPy scalars and arrays and paths to values that JSON has."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
     if isinstance(value, Path):
         return value.as_posix()
+    if type(value).__module__ == "numpy":
+        return value.tolist()
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
@@ -171,6 +168,8 @@ def read_parquet(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
 
 def write_npz(path: str | Path, **arrays: np.ndarray) -> None:
     """Write named arrays (no objects, so no pickle), whole or not at all."""
+    import numpy as np
+
     with atomic_path(path) as temporary, temporary.open("wb") as file:
         np.savez(file, **arrays)
 
@@ -181,6 +180,8 @@ def read_npz(path: str | Path) -> dict[str, np.ndarray]:
     Raises:
         UserError: the file is missing, damaged or holds pickled objects.
     """
+    import numpy as np
+
     try:
         with np.load(path, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}

@@ -9,6 +9,7 @@ from __future__ import annotations
 import csv
 import json
 import logging
+import math
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -337,10 +338,12 @@ def _is_missing_mark(value: Any) -> bool:
 
 
 def _value(value: Any) -> float | None:
+    """Return a finite number that came as number or text; None if it is none."""
     try:
-        return float(value)
+        number = float(value)
     except (TypeError, ValueError):
         return None
+    return number if math.isfinite(number) else None
 
 
 def _class_of(value: Any, classes: Sequence[Any]) -> int | None:

@@ -27,6 +27,7 @@ from sagevocab.vocab import kernels
 from sagevocab.vocab.decoding import Decoder, build_merges, build_trie
 from sagevocab.vocab.kernels import Lines, Sample, Scores, Sums, View
 from sagevocab.vocab.settings import READINGS as READINGS
+from sagevocab.vocab.settings import SageKeys
 from sagevocab.vocab.words import WordCorpus
 
 _PARTS = 64  # of the corpus, for threads to share
@@ -44,7 +45,7 @@ class Objective:
     seed: of that sample.
     """
 
-    window: int = 5
+    window: int = SageKeys.window
     reading: str = "total"
     lines: int | None = None
     seed: int = 0

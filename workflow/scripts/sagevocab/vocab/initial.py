@@ -12,7 +12,7 @@ from sagevocab.errors import UserError
 from sagevocab.provenance import source_digest
 from sagevocab.state import ResumableState, fingerprint
 from sagevocab.vocab.bpe import merges_of_model, pieces_of_model, read_model, train_sentencepiece
-from sagevocab.vocab.external import check_model, listed_pieces, normalization_of
+from sagevocab.vocab.external import listed_pieces, open_model
 from sagevocab.vocab.pieces import is_own_folder, read_folder_pieces, read_pieces
 from sagevocab.vocab.settings import TrainingSettings, WordSettings
 
@@ -103,9 +103,7 @@ def _read_folder(folder: Path, words: WordSettings) -> InitialVocabulary:
 
 
 def _read_model(path: Path, words: WordSettings) -> InitialVocabulary:
-    model = read_model(path)
-    check_model(model, path, "initial")
-    rule = normalization_of(model, path, "initial")
+    model, rule = open_model(path, "initial")
     if rule != words.normalization:
         log.warning("%s: text is normalised by %s, as the model does", path, rule)
     is_bpe = model.trainer_spec.model_type == model.trainer_spec.BPE
