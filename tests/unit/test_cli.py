@@ -384,8 +384,7 @@ def unbroken(text: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, 
 
 
 @pytest.mark.parametrize(
-    ("signum", "after"),
-    [(signal.SIGINT, "word2vec: 2 of"), (signal.SIGKILL, "pruning: 13 of")],
+    ("signum", "after"), [(signal.SIGINT, "word2vec: 2 of"), (signal.SIGKILL, "pruning: 13 of")]
 )
 def test_a_stopped_training_goes_on_to_the_same_bytes(
     signum: int,

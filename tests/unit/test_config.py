@@ -89,15 +89,9 @@ WRONG = [
     ({"seeds": 3}, "config key seeds: unknown; did you mean seed?"),
     ({"sage": {"prunebatch": 3}}, "config key sage.prunebatch: unknown; did you mean prune_batch"),
     ({"vocabulary": {"final_size": "many"}}, "config key vocabulary.final_size"),
-    (
-        {"vocabulary": {"initial_size": 100}},
-        "config key vocabulary.final_size: 16000 is above",
-    ),
+    ({"vocabulary": {"initial_size": 100}}, "config key vocabulary.final_size: 16000 is above"),
     ({"languages": ["de"]}, "config key languages: 'de' has no stanza in language_settings"),
-    (
-        {"sage": {"candidates": 10}},
-        "config key sage.candidates: 10 run out before",
-    ),
+    ({"sage": {"candidates": 10}}, "config key sage.candidates: 10 run out before"),
     (
         {"tokenizer_settings": {"sage": {"loss_lines": 10}}},
         "config key tokenizer_settings.sage.loss_lines: a total loss is over all lines",

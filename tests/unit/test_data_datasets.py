@@ -229,11 +229,7 @@ def test_class_numbers_take_their_names_and_empty_sentences_go() -> None:
         ([[-1, -1]], ["O"], "unlabelled"),
         ([["O"]], None, "row 1: 1 tags for 2 tokens"),
         ([["O", "MISC"]], ["O", "PER"], "unknown tag 'MISC'"),
-        (
-            [["O", "Z-PER"]],
-            None,
-            "^F: column 'ner_tags', row 1: tag 'Z-PER' is no prefix",
-        ),
+        ([["O", "Z-PER"]], None, "^F: column 'ner_tags', row 1: tag 'Z-PER' is no prefix"),
         ([[0, 1]], ["O", "B-"], "tag 'B-' is no prefix and class"),
         ([["B", "I"]], None, "tag 'B' names no class; write B-NAME"),
     ],

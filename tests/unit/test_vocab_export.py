@@ -228,10 +228,7 @@ def test_models_that_cannot_be_imported(tmp_path):
     cases = {
         "word": ({"model_type": "word", "vocab_size": 8}, "neither a BPE nor a UnigramLM"),
         "byte": ({"byte_fallback": True, "vocab_size": 300}, "falls back to bytes"),
-        "cross": (
-            {"split_by_whitespace": False, "vocab_size": 60},
-            "crosses a space",
-        ),
+        "cross": ({"split_by_whitespace": False, "vocab_size": 60}, "crosses a space"),
         "own": ({"normalization_rule_tsv": str(rules)}, "normalisation of its own"),
     }
     for name, (options, message) in cases.items():

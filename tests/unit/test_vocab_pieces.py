@@ -3,11 +3,7 @@ from __future__ import annotations
 import pytest
 
 from sagevocab.errors import UserError
-from sagevocab.vocab.pieces import (
-    is_single_character,
-    read_pieces,
-    write_pieces,
-)
+from sagevocab.vocab.pieces import is_single_character, read_pieces, write_pieces
 
 
 @pytest.mark.parametrize("piece", ["a", "▁", "▁a", "İ", "▁é", "😀"])

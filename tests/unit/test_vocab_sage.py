@@ -10,13 +10,7 @@ from sagevocab.errors import UserError
 from sagevocab.vocab.embeddings import Word2VecSettings
 from sagevocab.vocab.kernels import sample_keys
 from sagevocab.vocab.presets import PRESETS
-from sagevocab.vocab.sage import (
-    SageSettings,
-    _Report,
-    build_sage,
-    settings_from,
-    take_rankings,
-)
+from sagevocab.vocab.sage import SageSettings, _Report, build_sage, settings_from, take_rankings
 from sagevocab.vocab.segment import MergeSegmenter
 from sagevocab.vocab.words import Normalizer, WordCorpus
 
