@@ -105,7 +105,7 @@ def test_labels_become_class_numbers_or_values(values, labels, numbers) -> None:
         (
             {"question": ["a"], "sentence": ["b"], "label": ["x"]},
             {"labels": None},
-            "unknown label 'x'; `labels` allows numbers",
+            "unknown label 'x'; `labels` allows finite numbers",
         ),
         ({"question": ["a"], "sentence": ["b"], "label": [-1]}, {"labels": None}, "unlabelled"),
         (
@@ -256,5 +256,5 @@ def test_text_where_a_list_of_words_belongs_is_refused(column) -> None:
     frame = pd.DataFrame({"tokens": [["a", "b"]], "ner_tags": [["O", "O"]]})
     frame[column] = "a b"
     columns = {"tokens": "tokens", "tags": "ner_tags"}
-    with pytest.raises(UserError, match=f"column '{column}' holds text, not lists"):
+    with pytest.raises(UserError, match=f"column '{column}', row 1: is text, not a list"):
         normalise_task(frame, kind="tokens", columns=columns, labels=None, source="rows.jsonl")
