@@ -69,7 +69,7 @@ def their_pass(
 ) -> Callable[[], float]:
     """Write the same lines and pieces into `folder`; return what runs sage-tokenizer 2.0 on them.
 
-    A call returns the seconds for the losses of all pieces; the start of the program does not count.
+    A call returns the seconds for the losses of all pieces, without the start of the program.
     """
     normalizer, output = Normalizer(), folder / "losses.json"
     words = ("".join(split_words(normalizer(line))) for line in lines)

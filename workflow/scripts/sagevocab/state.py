@@ -215,7 +215,7 @@ _MARK = "fingerprint"
 
 
 def is_claimed(folder: Path, fingerprint: str) -> bool:
-    """Tell whether the folder of a `ResumableState` belongs to `fingerprint`."""
+    """Return whether the folder of a `ResumableState` belongs to `fingerprint`."""
     mark = folder / _MARK
     return mark.exists() and mark.read_bytes() == fingerprint.encode()
 
@@ -259,7 +259,7 @@ class ResumableState:
 
 
 def _is_usable(folder: Path, fingerprint: str) -> bool:
-    """Tell whether to resume the progress in `folder`; log why not."""
+    """Return whether to resume the progress in `folder`; log why not."""
     if not is_claimed(folder, fingerprint):
         if folder.exists():
             log.info("%s: progress of other inputs, settings or code is discarded", folder)

@@ -82,7 +82,7 @@ Schedule = BudgetSchedule | ReplaySchedule
 
 
 def crosses(before: float, after: float, every: float) -> bool:
-    """Tell whether a multiple of `every` lies in (before, after]."""
+    """Return whether a multiple of `every` lies in (before, after]."""
     # Sums of shares miss a multiple by rounding: 3 * 0.1 > 0.3.
     return math.floor(after / every + 1e-9) > math.floor(before / every + 1e-9)
 

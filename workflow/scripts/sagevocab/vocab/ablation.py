@@ -195,7 +195,7 @@ class AblationLosses:
         return kernels.count_lines(self._whole, first, within, self._n_pieces)[self._rank]
 
     def _sampled_by_token(self) -> bool:
-        """Tell whether the lines that count change with the tokens: then sums are taken afresh."""
+        """Return whether the lines that count change with the tokens: sums are then afresh."""
         return self._objective.lines is not None and self._objective.reading == "mean_piece_lines"
 
     def _draw(self, pieces: np.ndarray, first: np.ndarray) -> Sample:

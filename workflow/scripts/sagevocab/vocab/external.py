@@ -78,7 +78,7 @@ def check_external(path: str | Path, key: str) -> None:
 
 
 def _kind(path: Path, key: str) -> str:
-    """Return what a path stands for: hub, model or list."""
+    """Return what kind of tokenizer a path is: hub, model or list."""
     if not path.exists():
         raise UserError(
             f"{key}: {path} does not exist; give a Hugging Face folder, a sentencepiece .model or "

@@ -1,4 +1,4 @@
-"""The vocabulary that SaGe prunes: trained by sentencepiece, or brought along."""
+"""The vocabulary that SaGe prunes: trained by sentencepiece, or read from files."""
 
 from __future__ import annotations
 

@@ -230,7 +230,7 @@ def objective_of(settings: SageSettings) -> Objective:
 
 
 class _Report:
-    """Tells `progress` how many pieces are pruned, and how long the others will take.
+    """Reports to `progress` how many pieces are pruned, and how long the others will take.
 
     Batches that rank all pieces take far longer than the others.
     """
@@ -290,7 +290,7 @@ class _Pruning:
         return int(self._alive.sum())
 
     def retraining_is_due(self) -> bool:
-        """Tell whether embeddings are to be trained before the next batch."""
+        """Return whether embeddings are to be trained before the next batch."""
         period = self._settings.retrain_every * self._settings.rerank_every
         due = self.iteration % period == 0 and self.iteration != self._trained_at
         return self._settings.retrain and due

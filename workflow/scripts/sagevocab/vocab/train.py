@@ -62,7 +62,7 @@ _MARK = "sagevocab.json"
 
 @dataclass(frozen=True)
 class TrainSettings:
-    """All that makes a vocabulary beside the text.
+    """The settings that make a vocabulary of a text.
 
     initial: `bpe`, `unigram` or the path of a vocabulary to prune (see `initial.read_initial`).
     initial_size: pieces to prune from, where the initial vocabulary is trained here.
@@ -76,7 +76,7 @@ class TrainSettings:
     words: WordSettings
 
     def __post_init__(self) -> None:
-        """Check what needs no text, so that nobody waits for a refusal.
+        """Check at once what needs no text.
 
         Raises:
             UserError: two settings do not go together.
