@@ -107,19 +107,13 @@ def test_training_twice_gives_the_same_bytes(tmp_path, trainer):
 # --- merges
 
 
-def test_merges_make_every_longer_piece_of_two(train):
-    model = train(train_bpe, real_lines(), 300)
-    pieces = pieces_of_model(model)
-    merges = merges_of_model(model)
-    known = set(pieces)
-    assert {left + right for left, right in merges} == {p for p in pieces if len(p) > 1}
-    assert all(left in known and right in known for left, right in merges)
-
-
-def test_merges_are_ordered_by_rank(train):
+def test_merges_make_every_longer_piece_of_two_by_rank(train):
     model = train(train_bpe, real_lines(), 300)
     rank = {piece: number for number, piece in enumerate(pieces_of_model(model))}
-    ranks = [rank[left + right] for left, right in merges_of_model(model)]
+    merges = merges_of_model(model)
+    assert {left + right for left, right in merges} == {p for p in rank if len(p) > 1}
+    assert all(left in rank and right in rank for left, right in merges)
+    ranks = [rank[left + right] for left, right in merges]
     assert ranks == sorted(ranks)
 
 
