@@ -23,8 +23,8 @@ import re
 import subprocess
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
 from pathlib import Path
 from statistics import linear_regression, median
 from typing import Any
@@ -42,34 +42,26 @@ Runs = list[dict[str, Any]]
 
 
 @dataclass(frozen=True)
-class Target:
-    """What is aimed at: at most, or at least, the bound."""
-
-    text: str
-    bound: float
-    at_least: bool = False
-
-    def is_met(self, value: float) -> bool:
-        """Compare a measurement, not rounded, to the bound."""
-        return value >= self.bound if self.at_least else value <= self.bound
-
-
-@dataclass(frozen=True)
 class Line:
-    """A line of the table; value is None where nothing was measured."""
+    """A line of the table.
+
+    value: None if nothing was measured. target: says "at most" or "at least" the bound.
+    """
 
     what: str
     measured: str
-    target: Target | None = None
     value: float | None = None
+    bound: float | None = None
+    target: str = "-"
 
     def cells(self) -> list[str]:
         """Return the line's cells."""
-        cells = [self.what, self.target.text if self.target else "-", self.measured]
-        if self.target is None or self.value is None:
-            return [*cells, "-", "-" if self.target is None else "not measured"]
-        met = "yes" if self.target.is_met(self.value) else "no"
-        return [*cells, f"{self.value / self.target.bound:.2f}", met]
+        cells = [self.what, self.target, self.measured]
+        if self.bound is None or self.value is None:
+            return [*cells, "-", "-" if self.bound is None else "not measured"]
+        most = self.target.startswith("at most")
+        met = self.value <= self.bound if most else self.value >= self.bound
+        return [*cells, f"{self.value / self.bound:.2f}", "yes" if met else "no"]
 
 
 @dataclass(frozen=True)
@@ -98,155 +90,130 @@ class Bench:
 
     def loops(self, every_batch: bool) -> Runs:
         """Return runs of the loop."""
-        return self.runs(
-            "loop", threads=self.threads, final_size=self.final_size, every_batch=every_batch
-        )
-
-    def sizes(self) -> str:
-        """Return from where to where the loop goes."""
-        return f"{self.initial_size:,} -> {self.final_size:,}"
+        sizes = {"threads": self.threads, "final_size": self.final_size}
+        return self.runs("loop", every_batch=every_batch, **sizes)
 
 
 # --- rows: each is one subject, and one or more lines of the table
 
 
-def pass_row(bench: Bench) -> list[Line]:
+CACHES = {"first": "cache of pair losses empty", "filled": "cache filled"}
+
+
+def pass_row(bench: Bench) -> Iterator[Line]:
     """One exact pass over all tokens, window 5."""
-    target = Target("at most 0.3 s per million tokens", 0.3)
-    lines = []
-    for key, state in (("first", "cache of pair losses empty"), ("filled", "cache filled")):
+    for key, state in CACHES.items():
         runs = bench.passes(bench.threads, bench.lines)
         costs = [run[key] / run["tokens"] * 1e6 for run in runs]
-        seconds = median(run[key] for run in runs)
-        measured = (
-            f"{spread(costs)} s per million tokens ({digits(seconds)} s, {bench.tokens:,} tokens)"
-        )
+        seconds = digits(median(run[key] for run in runs))
+        measured = f"{spread(costs)} s per million tokens ({seconds} s, {bench.tokens:,} tokens)"
         what = f"one exact pass over all tokens, window 5, {state}"
-        lines.append(Line(what, measured, target, median(costs)))
-    return lines
+        yield Line(what, measured, median(costs), 0.3, "at most 0.3 s per million tokens")
 
 
-def cores_row(bench: Bench) -> list[Line]:
+def cores_row(bench: Bench) -> Iterator[Line]:
     """Two cores against one."""
-    target = Target("at least 1.8x", 1.8, at_least=True)
-    lines = []
-    for key, state in (("first", "cache empty"), ("filled", "cache filled")):
-        one, two = (
-            median(run[key] for run in bench.passes(threads, bench.lines)) for threads in (1, 2)
-        )
+    for key, state in CACHES.items():
+        runs = (bench.passes(threads, bench.lines) for threads in (1, 2))
+        one, two = (median(run[key] for run in each) for each in runs)
         measured = f"{digits(one / two)}x ({digits(one)} s to {digits(two)} s)"
-        lines.append(Line(f"two cores against one, a pass, {state}", measured, target, one / two))
-    return lines
+        what = f"two cores against one, a pass, {state}"
+        yield Line(what, measured, one / two, 1.8, "at least 1.8x")
 
 
-def loop_row(bench: Bench) -> list[Line]:
-    """Time the loop without Word2Vec, and its memory."""
+def loop_row(bench: Bench) -> Iterator[Line]:
+    """The loop without Word2Vec, and its memory."""
     runs = bench.loops(every_batch=False)
-    seconds, memory = [run["seconds"] for run in runs], peak(runs)
-    what = f"the {bench.sizes()} loop without Word2Vec (k=100, M=1500, m=10)"
-    return [
-        Line(what, f"{spread(seconds)} s", Target("at most 120 s", 120), median(seconds)),
-        Line("peak memory of the loop", gigabytes(memory), memory_target(3), memory),
-    ]
+    seconds = [run["seconds"] for run in runs]
+    sizes = f"{bench.initial_size:,} -> {bench.final_size:,}"
+    what = f"the {sizes} loop without Word2Vec (k=100, M=1500, m=10)"
+    yield Line(what, f"{spread(seconds)} s", median(seconds), 120, "at most 120 s")
+    yield memory_line("peak memory of the loop", runs, 3)
 
 
-def every_batch_row(bench: Bench) -> list[Line]:
-    """Time the loop with every piece ranked before every batch."""
+def every_batch_row(bench: Bench) -> Iterator[Line]:
+    """The loop with every piece ranked before every batch."""
     runs, usual = bench.loops(every_batch=True), bench.loops(every_batch=False)
     seconds = [run["seconds"] for run in runs]
     ratio = median(seconds) / median(run["seconds"] for run in usual)
-    measured = f"{digits(ratio)}x ({spread(seconds)} s, {gigabytes(peak(runs))})"
-    target = Target("at most 3x the loop with the paper's m and M", 3)
-    return [Line("the same with m=1, M=all: no heuristic left", measured, target, ratio)]
+    measured = f"{digits(ratio)}x ({spread(seconds)} s, {peak(runs):.2f} GB)"
+    target = "at most 3x the loop with the paper's m and M"
+    yield Line("the same with m=1, M=all: no heuristic left", measured, ratio, 3, target)
 
 
-def word2vec_row(bench: Bench) -> list[Line]:
+def word2vec_row(bench: Bench) -> Iterator[Line]:
     """Peak memory of Word2Vec."""
     runs = [bench.run("word2vec", number) for number in range(bench.whole_repeats)]
-    seconds = spread([run["seconds"] for run in runs])
-    measured = f"{gigabytes(peak(runs))} ({seconds} s for one epoch of the default settings)"
-    return [Line("peak memory of Word2Vec", measured, memory_target(3), peak(runs))]
+    yield memory_line("peak memory of Word2Vec (one epoch of the default settings)", runs, 3)
 
 
-def large_row(bench: Bench) -> list[Line]:
-    """Take a few batches off a large initial vocabulary."""
+def large_row(bench: Bench) -> Iterator[Line]:
+    """A few batches off a large initial vocabulary."""
     size = bench.large_size
     bench.run("prepare_large", 0, size=size)
     runs = bench.runs("large", threads=bench.threads, size=size)
-    pieces, seconds = runs[0]["pieces"], [run["seconds"] for run in runs]
+    pieces = runs[0]["pieces"]
     what = f"peak memory with an initial vocabulary of {pieces:,} pieces (3 batches of the loop; "
     if pieces < size:
         what += f"{size:,} were asked for, the text yields no more; "
-    what += "random embeddings of norm 3)"
-    measured = f"{gigabytes(peak(runs))} ({spread(seconds)} s)"
-    return [Line(what, measured, memory_target(8), peak(runs))]
+    yield memory_line(f"{what}random embeddings of norm 3)", runs, 8)
 
 
-def growth_row(bench: Bench) -> list[Line]:
+def growth_row(bench: Bench) -> Iterator[Line]:
     """Growth of a pass with the number of lines."""
-    points = []
-    for lines in (max(1, round(bench.lines * share)) for share in GROWTH):
-        runs = bench.passes(bench.threads, lines)
-        points.append((lines, median(run["filled"] for run in runs)))
+    sizes = [max(1, round(bench.lines * share)) for share in GROWTH]
+    passes = (bench.passes(bench.threads, lines) for lines in sizes)
+    seconds = [median(run["filled"] for run in runs) for runs in passes]
+    points = list(zip(sizes, seconds, strict=True))
     slope = exponent(points)
-    steps = ", ".join(f"{lines:,}: {digits(seconds)} s" for lines, seconds in points)
+    steps = ", ".join(f"{lines:,}: {digits(spent)} s" for lines, spent in points)
     what = "growth of a pass with the lines, cache filled: exponent by least squares on logarithms"
-    return [Line(what, f"{slope:.3f} ({steps})", Target("at most 1.05", 1.05), slope)]
+    yield Line(what, f"{slope:.3f} ({steps})", slope, 1.05, "at most 1.05")
 
 
-def peers_row(bench: Bench) -> list[Line]:
+def peers_row(bench: Bench) -> Iterator[Line]:
     """One pass against sage-tokenizer 2.0."""
     what = f"one pass against sage-tokenizer 2.0 (window 2 and {bench.threads} workers each)"
-    target = Target("at least 150x", 150, at_least=True)
+    goal = {"bound": 150, "target": "at least 150x"}
     if not (bench.peers / "sage_tokenizer_2" / "bin" / "python").exists():
-        return [Line(what, PEERS_HINT, target)]
-    found = bench.run(
-        "peers", 0, threads=bench.threads, repeats=bench.repeats,
-        peers=str(bench.peers), peer_lines=bench.peer_lines,
-    )  # fmt: skip
-    return [
-        Line(f"{what}, {state}", _beside_peer(found, again), target, found[f"ratio{again}"])
-        for again, state in (("", "cache empty"), ("_again", "cache filled"))
-    ]
+        yield Line(what, PEERS_HINT, **goal)
+        return
+    shape = {"repeats": bench.repeats, "peers": str(bench.peers), "peer_lines": bench.peer_lines}
+    found = bench.run("peers", 0, threads=bench.threads, **shape)
+    theirs = digits(found["sage_tokenizer_seconds"])
+    for again, state in (("", "cache empty"), ("_again", "cache filled")):
+        ratio, ours = found[f"ratio{again}"], digits(found[f"ours{again}_seconds"])
+        measured = (
+            f"{digits(ratio)}x on the same {found['lines']:,} lines ({theirs} s to {ours} s); a "
+            f"line of our pass over {found['all_lines']:,} lines: "
+            f"{digits(found[f'ratio_per_line{again}'])}x"
+        )
+        yield Line(f"{what}, {state}", measured, ratio, **goal)
 
 
-def _beside_peer(found: Mapping[str, Any], again: str) -> str:
-    ours = digits(found[f"ours{again}_seconds"])
-    return (
-        f"{digits(found[f'ratio{again}'])}x on the same {found['lines']:,} lines "
-        f"({digits(found['sage_tokenizer_seconds'])} s to {ours} s); a line of our pass over "
-        f"{found['all_lines']:,} lines: {digits(found[f'ratio_per_line{again}'])}x"
-    )
-
-
-def whole_row(bench: Bench) -> list[Line]:
+def whole_row(bench: Bench) -> Iterator[Line]:
     """Whole SaGe against sentencepiece's BPE."""
-    initial, final = bench.initial_size, bench.final_size
-    runs = [
-        bench.run("whole", number, threads=bench.threads, initial_size=initial, final_size=final)
-        for number in range(bench.whole_repeats)
-    ]
-    seconds = median([run["seconds"] for run in runs])
-    baseline = median([run["seconds"] for run in bench.runs("bpe", size=final)])
+    sizes = {"initial_size": bench.initial_size, "final_size": bench.final_size}
+    numbers = range(bench.whole_repeats)
+    runs = [bench.run("whole", number, threads=bench.threads, **sizes) for number in numbers]
+    seconds = median(run["seconds"] for run in runs)
+    baseline = median(run["seconds"] for run in bench.runs("bpe", size=bench.final_size))
     stages = {
-        name: median([run["stages"].get(name, 0.0) for run in runs]) for name in runs[0]["stages"]
+        name: median(run["stages"].get(name, 0.0) for run in runs) / seconds
+        for name in runs[0]["stages"]
     }
-    shares = ", ".join(
-        f"{name} {100 * spent / seconds:.0f}%" for name, spent in stages.items() if name != "start"
-    )
+    shares = ", ".join(f"{name} {share:.0%}" for name, share in stages.items() if name != "start")
     what = (
-        f"whole SaGe, from text to tokenizer, against sentencepiece's BPE of {final:,} pieces "
-        f"({times(len(runs))})"
+        f"whole SaGe, from text to tokenizer, against sentencepiece's BPE of "
+        f"{bench.final_size:,} pieces ({times(len(runs))})"
     )
     measured = f"{digits(seconds / baseline)}x ({digits(seconds)} s to {digits(baseline)} s)"
-    word2vec = stages.get("word2vec", 0.0) / seconds
-    return [
-        Line(what, measured),
-        Line("share of Word2Vec in whole SaGe", f"{100 * word2vec:.0f}% (all stages: {shares})"),
-    ]
+    yield Line(what, measured)
+    share = f"{stages.get('word2vec', 0.0):.0%} (all stages: {shares})"
+    yield Line("share of Word2Vec in whole SaGe", share)
 
 
-ROWS: dict[str, Callable[[Bench], list[Line]]] = {
+ROWS: dict[str, Callable[[Bench], Iterator[Line]]] = {
     "pass": pass_row,
     "cores": cores_row,
     "loop": loop_row,
@@ -279,14 +246,11 @@ def peak(runs: Runs) -> float:
     return max(run["memory"] for run in runs) / 1e9
 
 
-def gigabytes(value: float) -> str:
-    """Write memory."""
-    return f"{value:.2f} GB"
-
-
-def memory_target(bound: float) -> Target:
-    """Return the target for a peak in GB."""
-    return Target(f"at most {bound:g} GB", bound)
+def memory_line(what: str, runs: Runs, bound: float) -> Line:
+    """Return the line of a peak memory, with the time that the runs took."""
+    seconds = spread([run["seconds"] for run in runs])
+    measured = f"{peak(runs):.2f} GB ({seconds} s)"
+    return Line(what, measured, peak(runs), bound, f"at most {bound:g} GB")
 
 
 def exponent(points: Sequence[tuple[float, float]]) -> float:
@@ -369,17 +333,10 @@ def run_apart(folder: Path, measure: str, number: int, **parameters: Any) -> dic
     return json.loads(done.stdout.strip().splitlines()[-1])
 
 
-def measure_here(measure: str, parameters: dict[str, Any], folder: Path) -> None:
-    """Run a measure in this process, and print what it returns as a line of JSON."""
-    from engine_measures import MEASURES
-
-    print(json.dumps(MEASURES[measure](folder, **parameters)))
-
-
-def failed(name: str, error: RunError) -> list[Line]:
+def failed(name: str, error: RunError) -> Line:
     """Return the line of a row that could not be measured; folders are left out of file names."""
     said = re.sub(r"(?:/[^/\s]+)*/(?=[^/\s])", "", str(error)).replace("|", ",")
-    return [Line(name, f"failed: {said}")]
+    return Line(name, f"failed: {said}")
 
 
 def run_rows(names: Sequence[str], bench: Bench, write: Callable[[Sequence[Line]], None]) -> bool:
@@ -389,9 +346,9 @@ def run_rows(names: Sequence[str], bench: Bench, write: Callable[[Sequence[Line]
     for name in names:
         print(f"engine: row {name}", flush=True)
         try:
-            lines += ROWS[name](bench)
+            lines += list(ROWS[name](bench))
         except RunError as error:
-            lines += failed(name, error)
+            lines.append(failed(name, error))
             well = False
         write(list(lines))
     print(table(lines))
@@ -440,19 +397,18 @@ def prepare_bench(options: argparse.Namespace) -> Bench:
     run = functools.cache(functools.partial(run_apart, folder))
     text = str(options.text.resolve())
     size = run("prepare", 0, text=text, lines=options.lines, size=options.initial_size)
-    names = (
-        "repeats", "whole_repeats", "threads", "initial_size", "final_size", "large_size", "peers",
-        "peer_lines",
-    )  # fmt: skip
-    chosen = {name: getattr(options, name) for name in names}
-    return Bench(run, size["lines"], size["tokens"], **chosen)
+    made = {"run": run, "lines": size["lines"], "tokens": size["tokens"]}
+    chosen = {field.name: getattr(options, field.name, None) for field in fields(Bench)}
+    return Bench(**{**chosen, **made})
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the benchmark; the exit code is 1 if a row failed."""
     options = arguments(argv)
     if options.measure:
-        measure_here(options.measure, options.parameters, options.work)
+        from engine_measures import MEASURES
+
+        print(json.dumps(MEASURES[options.measure](options.work, **options.parameters)))
         return 0
     try:
         bench = prepare_bench(options)

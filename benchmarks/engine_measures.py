@@ -12,7 +12,7 @@ import resource
 import sys
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -51,30 +51,23 @@ def prepare(folder: Path, *, text: str, lines: int, size: int) -> Numbers:
 
     What is there already stays. Returns how much text it is.
     """
-    if not (folder / "words.npz").exists():
-        chosen = list(islice(read_lines(text), lines))
-        write_text(folder / "lines.txt", "".join(f"{line}\n" for line in chosen))
-        WordCorpus.from_lines(chosen, Normalizer()).save(folder / "words.npz")
-    if not (folder / "pieces.txt").exists():
-        _write_bpe(folder, size, "pieces")
-    corpus, pieces = WordCorpus.load(folder / "words.npz"), read_pieces(folder / "pieces.txt")
+    corpus, pieces = word_corpus(folder, text, lines), bpe_pieces(folder, size, "pieces")
     path = _embeddings_path(folder)
     if not path.exists():
         segmenter = GreedySegmenter(pieces)
         train_embeddings(corpus, segmenter, _EMBEDDINGS, folder / "training").save(path)
     _warm(corpus, pieces, Embeddings.load(path))
-    tokens = _count_tokens(corpus, pieces)
+    tokens = count_tokens(corpus, pieces)
     return {"lines": corpus.n_lines, "tokens": tokens, "pieces": len(pieces)}
 
 
 def prepare_large(folder: Path, *, size: int) -> Numbers:
     """Train BPE of `size` pieces, or if sentencepiece refuses, of the largest number it accepts."""
-    if not (folder / f"large-{size}.txt").exists():
-        try:
-            _write_bpe(folder, size, f"large-{size}")
-        except TooManyPiecesError as error:
-            _write_bpe(folder, error.largest, f"large-{size}")
-    return {"pieces": len(read_pieces(folder / f"large-{size}.txt"))}
+    try:
+        pieces = bpe_pieces(folder, size, f"large-{size}")
+    except TooManyPiecesError as error:
+        pieces = bpe_pieces(folder, error.largest, f"large-{size}")
+    return {"pieces": len(pieces)}
 
 
 def one_pass(folder: Path, *, threads: int, lines: int) -> Numbers:
@@ -100,7 +93,7 @@ def one_pass(folder: Path, *, threads: int, lines: int) -> Numbers:
     filled = time.perf_counter() - began
     if not np.array_equal(first.loss, again.loss):
         raise AssertionError("two passes over the same lines differ")
-    tokens = _count_tokens(corpus, pieces)
+    tokens = count_tokens(corpus, pieces)
     return {"first": seconds, "filled": filled, "tokens": tokens, "memory": _peak()}
 
 
@@ -214,10 +207,23 @@ def _embeddings_path(folder: Path) -> Path:
     return folder / f"embeddings-{settings[:8]}.npz"
 
 
-def _write_bpe(folder: Path, size: int, name: str) -> None:
-    model = folder / f"{name}.model"
-    train_bpe(folder / "lines.txt", size, model, TrainingSettings(), "size")
-    write_pieces(folder / f"{name}.txt", pieces_of_model(read_model(model)))
+def word_corpus(folder: Path, text: str | Path, lines: int) -> WordCorpus:
+    """Return the first lines of a text as words; keep both in the folder."""
+    path = folder / "words.npz"
+    if not path.exists():
+        chosen = list(islice(read_lines(text), lines))
+        write_text(folder / "lines.txt", "".join(f"{line}\n" for line in chosen))
+        WordCorpus.from_lines(chosen, Normalizer()).save(path)
+    return WordCorpus.load(path)
+
+
+def bpe_pieces(folder: Path, size: int, name: str) -> list[str]:
+    """Return the pieces of BPE trained on the folder's lines; keep them there."""
+    model, path = folder / f"{name}.model", folder / f"{name}.txt"
+    if not path.exists():
+        train_bpe(folder / "lines.txt", size, model, TrainingSettings(), "size")
+        write_pieces(path, pieces_of_model(read_model(model)))
+    return read_pieces(path)
 
 
 def _head(corpus: WordCorpus, lines: int) -> WordCorpus:
@@ -241,7 +247,8 @@ def _prune(corpus: WordCorpus, embeddings: Embeddings, **changes: Any) -> float:
     return time.perf_counter() - began
 
 
-def _count_tokens(corpus: WordCorpus, pieces: list[str]) -> int:
+def count_tokens(corpus: WordCorpus, pieces: Sequence[str]) -> int:
+    """Count the corpus's greedy tokens."""
     _, offsets = GreedySegmenter(pieces).segment_words(corpus.types)
     return int((np.diff(offsets) * corpus.counts).sum())
 

@@ -22,23 +22,22 @@ import dataclasses
 import time
 from collections.abc import Sequence
 from dataclasses import dataclass
-from itertools import islice, product
+from itertools import product
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from engine_measures import bpe_pieces, count_tokens, word_corpus
 from gensim.models import Word2Vec
 
 from sagevocab.analysis.vocabulary import only_in, share_of_length, word_initial_share
-from sagevocab.data.corpus import read_lines
 from sagevocab.state import read_npz, write_npz, write_text
-from sagevocab.vocab.bpe import TrainingSettings, pieces_of_model, read_model, train_bpe
 from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
 from sagevocab.vocab.pieces import read_pieces, write_pieces
 from sagevocab.vocab.sage import build_sage, settings_from
 from sagevocab.vocab.segment import GreedySegmenter
-from sagevocab.vocab.words import Normalizer, WordCorpus
+from sagevocab.vocab.words import WordCorpus
 
 READINGS = {"total": "algorithm-1", "mean": "released-1.0"}
 
@@ -81,17 +80,9 @@ class Bench:
     @classmethod
     def prepare(cls, text: Path, lines: int, folder: Path) -> Bench:
         """Read the first `lines` lines of `text` and train BPE, unless the folder has it all."""
-        sample, words = folder / "lines.txt", folder / "words.npz"
-        if not words.exists():
-            chosen = list(islice(read_lines(text), lines))
-            write_text(sample, "".join(f"{line}\n" for line in chosen))
-            for size in (20_000, 16_000):
-                model = folder / f"{size}.model"
-                train_bpe(sample, size, model, TrainingSettings(), "size")
-                write_pieces(folder / f"{size}.txt", pieces_of_model(read_model(model)))
-            WordCorpus.from_lines(chosen, Normalizer()).save(words)
-        initial, bpe = (read_pieces(folder / f"{size}.txt") for size in (20_000, 16_000))
-        return cls(WordCorpus.load(words), initial, bpe, folder)
+        corpus = word_corpus(folder, text, lines)
+        initial, bpe = (bpe_pieces(folder, size, str(size)) for size in (20_000, 16_000))
+        return cls(corpus, initial, bpe, folder)
 
     def embeddings(self, row: Row) -> tuple[Embeddings, float, float]:
         """Return a row's embeddings, and the seconds and processor seconds they took."""
@@ -121,8 +112,7 @@ class Bench:
 
     def tokens(self, pieces: Sequence[str]) -> int:
         """Count the corpus's greedy tokens."""
-        _, offsets = GreedySegmenter(pieces).segment_words(self.corpus.types)
-        return int((np.diff(offsets) * self.corpus.counts).sum())
+        return count_tokens(self.corpus, pieces)
 
 
 def measure(bench: Bench, row: Row, reading: str, reference: Row) -> dict[str, Any]:
@@ -189,9 +179,8 @@ def main() -> None:
         print(pd.DataFrame(found[-2:]).to_string(index=False), flush=True)
     speeds = input_speeds(bench, options.workers)
     tables = [pd.DataFrame(table).to_markdown(index=False) for table in (found, speeds)]
-    text = (
-        f"{bench.corpus.n_lines:,} lines, {bench.tokens(bench.initial):,} tokens at 20,000 pieces."
-    )
+    tokens = bench.tokens(bench.initial)
+    text = f"{bench.corpus.n_lines:,} lines, {tokens:,} tokens at 20,000 pieces."
     write_text(options.output, "\n\n".join(["# Word2Vec", text, *tables]) + "\n")
     print(*tables, sep="\n\n")
 

@@ -20,7 +20,7 @@ import statistics
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -64,30 +64,30 @@ class OurPass:
         return time.perf_counter() - began
 
 
-class TheirPass:
-    """The same lines and pieces as files; a call runs sage-tokenizer 2.0 on them once."""
+def their_pass(
+    lines: Sequence[str], embeddings: Embeddings, threads: int, peers: Path, folder: Path
+) -> Callable[[], float]:
+    """Write the same lines and pieces into `folder`; return what runs sage-tokenizer 2.0 on them.
 
-    def __init__(
-        self, lines: Sequence[str], embeddings: Embeddings, threads: int, peers: Path, folder: Path
-    ) -> None:
-        """Write the files into `folder`."""
-        normalizer = Normalizer()
-        words = ("".join(split_words(normalizer(line))) for line in lines)
-        write_text(folder / "words.txt", "".join(f"{line}\n" for line in words if line))
-        write_pieces(folder / "pieces.txt", embeddings.pieces)
-        write_npz(folder / "embeddings.npz", target=embeddings.target)
-        self._output = folder / "losses.json"
-        script = Path(__file__).with_name("run_sage_tokenizer_2.py")
-        self._command = [
-            python_of("sage_tokenizer_2", peers), script, "--workers", str(threads),
-            "--lines", folder / "words.txt", "--pieces", folder / "pieces.txt",
-            "--embeddings", folder / "embeddings.npz", "--output", self._output,
-        ]  # fmt: skip
+    A call returns the seconds for the losses of all pieces, without the start of the program.
+    """
+    normalizer, output = Normalizer(), folder / "losses.json"
+    words = ("".join(split_words(normalizer(line))) for line in lines)
+    write_text(folder / "words.txt", "".join(f"{line}\n" for line in words if line))
+    write_pieces(folder / "pieces.txt", embeddings.pieces)
+    write_npz(folder / "embeddings.npz", target=embeddings.target)
+    command = [
+        python_of("sage_tokenizer_2", peers), Path(__file__).with_name("run_sage_tokenizer_2.py"),
+        "--workers", str(threads), "--lines", folder / "words.txt",
+        "--pieces", folder / "pieces.txt", "--embeddings", folder / "embeddings.npz",
+        "--output", output,
+    ]  # fmt: skip
 
-    def __call__(self) -> float:
-        """Take the losses of all pieces; the start of the program does not count."""
-        subprocess.run(self._command, check=True, stdout=subprocess.DEVNULL)
-        return json.loads(self._output.read_text(encoding="utf-8"))["seconds"][0]
+    def run() -> float:
+        subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+        return json.loads(output.read_text(encoding="utf-8"))["seconds"][0]
+
+    return run
 
 
 def compare(
@@ -106,10 +106,8 @@ def compare(
     OurPass(lines[:100], embeddings, threads)()  # compile
     few, every = (OurPass(part, embeddings, threads) for part in (lines[:peer_lines], lines))
     with tempfile.TemporaryDirectory() as folder:
-        their_pass = TheirPass(lines[:peer_lines], embeddings, threads, peers, Path(folder))
-        rounds = [
-            (their_pass(), few(), few.again(), every(), every.again()) for _ in range(repeats)
-        ]
+        theirs = their_pass(lines[:peer_lines], embeddings, threads, peers, Path(folder))
+        rounds = [(theirs(), few(), few.again(), every(), every.again()) for _ in range(repeats)]
     theirs, ours, ours_again, ours_all, ours_all_again = map(
         statistics.median, zip(*rounds, strict=True)
     )

@@ -45,11 +45,7 @@ def test_sentences_are_the_paragraph_cut_at_spaces(text, language) -> None:
     assert " ".join(split_sentences(paragraph, language)) == paragraph
 
 
-@given(
-    st.lists(st.integers(0, 50), min_size=1, max_size=200),
-    st.integers(0, 1000),
-    st.data(),
-)
+@given(st.lists(st.integers(0, 50), min_size=1, max_size=200), st.integers(0, 1000), st.data())
 def test_samples_are_disjoint_ordered_and_of_their_size(values, seed, data) -> None:
     first = first_occurrences(np.array(values, dtype=np.uint64))
     assert [values[i] for i in first] == list(dict.fromkeys(values))

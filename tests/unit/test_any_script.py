@@ -95,12 +95,6 @@ def test_vocabulary_of_any_script_from_a_file(script: str, tmp_path: Path) -> No
 
 
 @pytest.mark.parametrize("script", SCRIPTS)
-def test_merges_can_decode_while_pruning(script: str) -> None:
-    built = trained(lines_in(script), sage={"decoder": "merges"})
-    assert len(built.pieces) == len(built.initial) - 60
-
-
-@pytest.mark.parametrize("script", SCRIPTS)
 def test_other_scripts_are_unknown_and_still_equal(script: str, tmp_path: Path) -> None:
     folder = trained(lines_in("czech")).save(tmp_path / "czech")
     check_equal_ids(folder, SENTENCES[script])

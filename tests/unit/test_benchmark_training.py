@@ -38,21 +38,6 @@ def test_a_ratio_is_the_median_of_neighbouring_blocks():
     assert share[1:] == ("-", "20 % (the Trainer 20 %, doing 1.50 times as many operations)")
 
 
-def test_a_gpu_has_higher_targets_and_no_line_for_the_processor():
-    speed, share, waiting, _ = training.lines_of("paper", comparison(), "cuda")
-    assert speed[1] == "at least 1.2x"
-    # 4e9 operations in 2 s of 1e10 per second: a fifth; the Trainer's 6e9 in 3 s, too.
-    assert share[1] == "at least 40 %"
-    assert share[2].startswith("20 % (the Trainer 20 %")
-    assert waiting[2] == "0.50 % (the Trainer 3.33 %)"
-
-
-def test_the_page_says_what_is_unmeasured():
-    measured = list(training.lines_of("paper", comparison(), "cuda"))
-    assert "Not measured: a GPU" in training.page(measured, [], "cpu", "")
-    assert "Not measured" not in training.page(measured, [], "cuda", "")
-
-
 def test_both_loops_run_and_learn_the_same(tmp_path, monkeypatch):
     rng = random.Random(0)
     words = ["".join(rng.choices("abcdefgh", k=4)) for _ in range(300)]

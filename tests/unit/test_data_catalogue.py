@@ -62,13 +62,6 @@ def test_a_wrong_entry_is_one_line(tmp_path, entry, told) -> None:
     assert "\n" not in str(caught.value)
 
 
-def test_a_file_that_is_no_yaml_is_one_line(tmp_path) -> None:
-    (tmp_path / "d.yaml").write_text("a: [\nb: }")
-    with pytest.raises(UserError, match="cannot be read as YAML") as caught:
-        load_catalogue(tmp_path / "d.yaml")
-    assert "\n" not in str(caught.value)
-
-
 # --- resolving
 
 
@@ -105,11 +98,6 @@ def test_the_first_of_path_constructed_package_dataset_wins(catalogue) -> None:
     local = resolve_source(source, catalogue, key="k")
     assert (local["format"], local["column"]) == ("tsv", "c")
     assert "urls" not in local
-
-
-def test_constructed_rows_are_parquet(catalogue) -> None:
-    source = {"constructed": "cola", "rows": 5, "format": "mediawiki", "column": "x"}
-    assert resolve_source(source, catalogue, key="k", split="train")["format"] == "parquet"
 
 
 @pytest.mark.parametrize(

@@ -82,11 +82,6 @@ def test_a_stray_nul_is_dropped_with_a_warning(tmp_path, caplog) -> None:
     assert f"{path}:2: a NUL character was dropped" in caplog.text
 
 
-def test_a_missing_file_is_told(tmp_path) -> None:
-    with pytest.raises(UserError, match="nowhere: cannot be read"):
-        list(read_lines(tmp_path / "nowhere"))
-
-
 def test_equal_lines_are_equal_bytes_and_an_error_leaves_nothing(tmp_path) -> None:
     lines = [f"satır {i}" for i in range(10000)]
     assert write_lines(tmp_path / "a.txt.zst", lines) == 10000
@@ -215,17 +210,6 @@ def test_a_sample_of_at_most_so_many_lines(corpus, tmp_path, lines, size) -> Non
     assert len(once) == size
     remaining = iter(everything)
     assert all(line in remaining for line in once)  # in the corpus's order
-
-
-def test_all_lines_and_none_held_out(corpus, tmp_path) -> None:
-    train, heldout = sampled(corpus, tmp_path, lines=None, heldout_lines=0, seed=1)
-    assert train == [f"line {i}" for i in range(900)]
-    assert heldout == []
-
-
-def test_the_held_out_lines_do_not_depend_on_the_sample_size(corpus, tmp_path) -> None:
-    small = sampled(corpus, tmp_path, lines=10, heldout_lines=50, seed=3)[1]
-    assert sampled(corpus, tmp_path, lines=None, heldout_lines=50, seed=3)[1] == small
 
 
 def test_too_few_lines_are_an_error_that_names_the_key(corpus, tmp_path) -> None:

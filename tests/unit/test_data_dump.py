@@ -62,14 +62,6 @@ def test_old_schemas_tell_namespaces_by_title(tmp_path) -> None:
     assert [article.title for article in read_articles(path)] == ["Alien: X"]
 
 
-def test_multistream_bz2(tmp_path) -> None:
-    text = dump([page("A", "a"), page("B", "b")])
-    middle = text.index(b"<page>")
-    path = tmp_path / "dump.bz2"
-    path.write_bytes(bz2.compress(text[:middle]) + bz2.compress(text[middle:]))
-    assert [article.title for article in read_articles(path)] == ["A", "B"]
-
-
 def test_of_a_full_history_the_last_revision_counts(tmp_path) -> None:
     text = page("A", "old").replace("</page>", "<revision><text>new</text></revision></page>")
     path = tmp_path / "dump"

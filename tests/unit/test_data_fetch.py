@@ -100,16 +100,6 @@ def get(urls: list[str], folder: Path, **options) -> module.Fetched:
     return fetch(urls, folder / "out", cache_dir=folder / "cache", **options)
 
 
-def part_file(folder: Path, url: str) -> Path:
-    return folder / "cache" / f"{cache_name(url)}.part"
-
-
-def test_a_file_comes_whole_and_its_digest_is_told(server, tmp_path) -> None:
-    fetched = get([f"{server.url}/a"], tmp_path)
-    assert (tmp_path / "out").read_bytes() == CONTENT
-    assert fetched == module.Fetched(f"{server.url}/a", SHA256, len(CONTENT))
-
-
 def test_a_finished_download_is_not_fetched_again(server, tmp_path) -> None:
     get([f"{server.url}/a"], tmp_path)
     (tmp_path / "out").unlink()
@@ -138,56 +128,30 @@ def test_a_cut_connection_is_resumed_where_it_ended(server, tmp_path) -> None:
     assert server.requests[1][1]["If-Range"] == '"v1"'
 
 
-def test_progress_survives_a_run_that_failed(server, tmp_path) -> None:
-    url = f"{server.url}/cut"
-    part = part_file(tmp_path, url)
-    part.parent.mkdir()
-    part.write_bytes(CONTENT[:1000])
-    part.with_name(f"{part.name}.validator").write_text('"v1"')
-    server.cuts = 0
-    get([url], tmp_path)
-    assert (tmp_path / "out").read_bytes() == CONTENT
-    assert server.requests[0][1]["Range"] == "bytes=1000-"
-    assert not part.exists()
-
-
-def test_a_rest_is_not_joined_to_a_file_that_has_changed(server, tmp_path) -> None:
+@pytest.mark.parametrize(
+    ("part", "validator", "server_validator", "digest", "asked"),
+    [
+        (CONTENT[:1000], '"v1"', '"v1"', None, "bytes=1000-"),  # goes on
+        (b"x" * 1000, '"v0"', '"v1"', None, "bytes=1000-"),  # the file has changed
+        (b"x" * 1000, None, None, None, None),  # nothing tells whether it has
+        (CONTENT, None, '"v1"', SHA256, f"bytes={len(CONTENT)}-"),  # whole already
+        (CONTENT + b"more", None, '"v1"', SHA256, f"bytes={len(CONTENT) + 4}-"),  # of another file
+    ],
+)
+def test_what_an_earlier_run_left_is_joined_or_thrown_away(
+    server, tmp_path, part, validator, server_validator, digest, asked
+) -> None:
+    server.validators = {"ETag": server_validator} if server_validator else {}
     url = f"{server.url}/a"
-    part = part_file(tmp_path, url)
-    part.parent.mkdir()
-    part.write_bytes(b"x" * 1000)
-    part.with_name(f"{part.name}.validator").write_text('"v0"')
-    get([url], tmp_path)
+    left = tmp_path / "cache" / f"{cache_name(url)}.part"
+    left.parent.mkdir()
+    left.write_bytes(part)
+    if validator:
+        left.with_name(f"{left.name}.validator").write_text(validator)
+    get([url], tmp_path, sha256=digest)
     assert (tmp_path / "out").read_bytes() == CONTENT
-
-
-def test_without_validator_or_digest_a_download_starts_over(server, tmp_path) -> None:
-    server.validators = {}
-    url = f"{server.url}/a"
-    part = part_file(tmp_path, url)
-    part.parent.mkdir()
-    part.write_bytes(b"x" * 1000)
-    get([url], tmp_path)
-    assert (tmp_path / "out").read_bytes() == CONTENT
-    assert "Range" not in server.requests[0][1]
-
-
-def test_a_partial_file_that_is_whole_already_is_taken(server, tmp_path) -> None:
-    url = f"{server.url}/a"
-    part = part_file(tmp_path, url)
-    part.parent.mkdir()
-    part.write_bytes(CONTENT)
-    get([url], tmp_path, sha256=SHA256)
-    assert (tmp_path / "out").read_bytes() == CONTENT
-
-
-def test_a_partial_file_longer_than_the_file_is_thrown_away(server, tmp_path) -> None:
-    url = f"{server.url}/a"
-    part = part_file(tmp_path, url)
-    part.parent.mkdir()
-    part.write_bytes(CONTENT + b"more")
-    get([url], tmp_path, sha256=SHA256)
-    assert (tmp_path / "out").read_bytes() == CONTENT
+    assert server.requests[0][1].get("Range") == asked
+    assert not left.exists()
 
 
 def test_server_errors_are_retried(server, tmp_path) -> None:

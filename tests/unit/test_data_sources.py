@@ -18,7 +18,7 @@ import pandas as pd
 import pytest
 
 from sagevocab.data import fetch, sources
-from sagevocab.data.sources import retrieve, share_of_rows
+from sagevocab.data.sources import retrieve
 from sagevocab.errors import UserError
 
 SCRIPTS = Path(sources.__file__).parents[2]
@@ -113,14 +113,6 @@ def test_a_failing_network_is_no_reason_for_other_data(tmp_path, monkeypatch) ->
     with pytest.raises(UserError, match=r"127.0.0.1:9/d: cannot.*set `x\.source\.path` to a local"):
         get(resolved, tmp_path)
     assert not (tmp_path / "out").exists()
-
-
-def test_shares_of_a_seeded_shuffle_part_the_rows() -> None:
-    train, validation = (share_of_rows(101, share, 1) for share in ([0, 0.9], [0.9, 1]))
-    assert sorted([*train, *validation]) == list(range(101))
-    assert (len(train), list(train)) == (91, sorted(train))
-    assert list(share_of_rows(101, [0.9, 1], 2)) != list(validation)
-    assert max(validation) - min(validation) > 30
 
 
 # --- the hub

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 import os
 import random
 import shutil
@@ -13,7 +12,6 @@ import sys
 import threading
 import time
 import traceback
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,62 +54,61 @@ def bytes_of(built: SageVocabulary, folder: Path) -> dict[str, bytes]:
 
 @dataclass(frozen=True)
 class Plan:
-    """When to kill.
+    """When to kill: `value` seconds after the start, or amid write number `value` to a path.
 
-    kind: `run`, value seconds after its start; `stage`, value seconds after a beginning or progress
-    of the stage `where`; `write`, amid write number value (from 0) to a path with `where` in it.
+    where: what is in that path; empty for a kill by the clock. Writes are counted from 0.
     """
 
-    kind: str
-    value: float = 0
+    value: float
     where: str = ""
+
+
+NEVER = Plan(1e9)
 
 
 def plans(whole: float) -> list[Plan]:
     """Plan kills of a training that takes `whole` seconds, the same ones each time."""
     chance = random.Random(20)
-    planned = [Plan("run", chance.uniform(0, whole)) for _ in range(4)]
-    for stage in ("word2vec", "pruning"):
-        planned += [Plan("stage", chance.uniform(0, whole / 10), stage) for _ in range(3)]
-    planned += [Plan("write", n, "sagevocab.embeddings") for n in (0, 1)]
-    planned += [Plan("write", n, "sagevocab.pruning/.pruning") for n in (0, 3)]
-    planned += [Plan("write", n, "retraining") for n in (0, 2)]
-    planned += [Plan("write", n, ".partial/") for n in (0, 4)]  # the tokenizer's folder
+    planned = [Plan(chance.uniform(0, whole)) for _ in range(8)]
+    planned += [Plan(n, "sagevocab.embeddings") for n in (0, 1)]
+    planned += [Plan(n, "sagevocab.pruning/.pruning") for n in (0, 3)]
+    planned += [Plan(n, "retraining") for n in (0, 2)]
+    planned += [Plan(n, ".partial/") for n in (0, 4)]  # the tokenizer's folder
     chance.shuffle(planned)
-    return [Plan("write", 0, "sagevocab.initial"), *planned]
+    return [Plan(0, "sagevocab.initial"), *planned]
 
 
 def die_at_write(number: int, where: str) -> None:
     """Kill this process amid its write with this number, counted from 0, to a path with `where`."""
     left = [number]
 
-    def flush(descriptor: int) -> None:
-        path = Path(os.readlink(f"/proc/self/fd/{descriptor}"))
-        if where in str(path):
+    def fsync(file: int) -> None:
+        path = os.readlink(f"/proc/self/fd/{file}")
+        if where in path:
             left[0] -= 1
             if left[0] < 0:
-                os.truncate(path, path.stat().st_size // 2)
+                os.truncate(path, os.stat(path).st_size // 2)
                 os.kill(os.getpid(), signal.SIGKILL)
 
-    state.os.fsync = flush  # the last thing before a file gets its name
+    state.os.fsync = fsync
 
 
-def run_once(folder: Path, plan: Plan, log: Path) -> bool:
+def run_once(folder: Path, plan: Plan) -> bool:
     """Train in a forked process and kill it as planned; tell whether it was killed."""
-    log.write_text("", encoding="utf-8")
     if child := os.fork():
-        if plan.kind == "run":
-            time.sleep(plan.value)
-            os.kill(child, signal.SIGKILL)
+        timer = threading.Timer(plan.value, os.kill, (child, signal.SIGKILL))
+        if not plan.where:
+            timer.start()
         _, status = os.waitpid(child, 0)
+        timer.cancel()
         if os.WIFEXITED(status) and os.WEXITSTATUS(status):
             raise RuntimeError(f"a training that was not killed failed, after {plan}")
         return os.WIFSIGNALED(status)
     code = 1
     try:
-        if plan.kind == "write":
+        if plan.where:
             die_at_write(int(plan.value), plan.where)
-        train(output=folder / "killed", progress=listener(plan, log))
+        train(output=folder / "killed")
         code = 0
     except BaseException:
         traceback.print_exc()
@@ -119,60 +116,40 @@ def run_once(folder: Path, plan: Plan, log: Path) -> bool:
         os._exit(code)
 
 
-def listener(plan: Plan, log: Path) -> Callable[[Progress], None]:
-    """Return what logs the stages, and for a kill in a stage starts the time left."""
-
-    def tell(progress: Progress) -> None:
-        with log.open("a", encoding="utf-8") as file:
-            file.write(f"{progress.stage}\n")
-        if plan.kind == "stage" and progress.stage == plan.where:
-            kill = threading.Timer(plan.value, os.kill, (os.getpid(), signal.SIGKILL))
-            kill.daemon = True
-            kill.start()
-
-    return tell
-
-
-def kill_once(folder: Path, plan: Plan, log: Path) -> Plan:
-    """Train until a kill comes about and return its plan.
+def kill_once(folder: Path, plan: Plan) -> None:
+    """Train until a kill comes about.
 
     A training that ends before is looked at and begun anew, with half the time to its kill: a busy
     machine may have made `whole` too long.
     """
     for _ in range(8):
-        if run_once(folder, plan, log):
-            return plan
+        if run_once(folder, plan):
+            return
         check_killed(folder)
         shutil.rmtree(folder / "killed")
-        if plan.kind != "write":
+        if not plan.where:
             plan = dataclasses.replace(plan, value=plan.value / 2)
     raise RuntimeError(f"no training could be killed as planned: {plan}")
 
 
 def kill_again_and_again(folder: Path) -> None:
-    """Train unbroken, then killed as all plans say; write what was met to `kills.json`."""
+    """Train unbroken, then killed as all plans say; compare the bytes."""
     train().save(folder / "compiled")
     began = time.monotonic()
     train(output=folder / "unbroken")
-    whole = time.monotonic() - began
-    kills, log = [], folder / "stages.txt"
-    for plan in plans(whole):
-        plan = kill_once(folder, plan, log)
+    for plan in plans(time.monotonic() - began):
+        kill_once(folder, plan)
         if (folder / "killed").exists():  # between the tokenizer and the removal of the progress
             assert artefacts(folder / "killed") == artefacts(folder / "unbroken")
             shutil.rmtree(folder / "killed")
-        stages = log.read_text(encoding="utf-8").splitlines()
-        kills.append({**dataclasses.asdict(plan), "met": stages[-1] if stages else "start"})
-    assert not run_once(folder, Plan("none"), log)
+    assert not run_once(folder, NEVER)
     check_killed(folder)
-    (folder / "kills.json").write_text(json.dumps(kills, indent=1), encoding="utf-8")
 
 
 def check_killed(folder: Path) -> None:
     """Compare the bytes, and see that nothing else is left."""
     assert artefacts(folder / "killed") == artefacts(folder / "unbroken")
-    left = {path.name for path in folder.iterdir()}
-    assert left == {"compiled", "unbroken", "killed", "stages.txt"}, left
+    assert {path.name for path in folder.iterdir()} == {"compiled", "unbroken", "killed"}
 
 
 def test_killed_again_and_again_it_ends_with_the_same_bytes(tmp_path: Path) -> None:
@@ -185,10 +162,6 @@ def test_killed_again_and_again_it_ends_with_the_same_bytes(tmp_path: Path) -> N
         timeout=LONGEST,
     )
     assert done.returncode == 0, done.stderr
-    kills = json.loads((tmp_path / "kills.json").read_text(encoding="utf-8"))
-    assert len(kills) == len(plans(1))
-    met = {kill["met"] for kill in kills}
-    assert met >= {"word2vec", "pruning"}
 
 
 # --- same bytes whatever the number of threads

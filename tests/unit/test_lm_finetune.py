@@ -270,19 +270,6 @@ def test_an_epoch_shows_every_example_once():
     assert np.concatenate(epoch).tolist() != np.concatenate(again).tolist()
 
 
-@pytest.mark.parametrize(
-    ("schedule", "last"), [("polynomial", 1e-7 + 0.99e-6), ("linear", 1e-6), ("constant", 1e-5)]
-)
-def test_schedules_end_as_they_are_named(schedule, last):
-    settings = FinetuneSettings(
-        epochs=1, batch=1, learning_rate=1e-5, warmup_steps=10, schedule=schedule
-    )
-    rates = settings.learning_rates(20)
-    assert rates.rate(10, 0.0) == pytest.approx(1e-5)
-    assert rates.rate(19, 0.0) == pytest.approx(last)
-    assert rates.share(20, 0.0) == 1
-
-
 def test_the_body_is_the_pretrained_one(model):
     body = load_model(model, CLASSES, []).base_model
     again = load_model(model, TAGS, ["O", "B-PER", "I-PER"])
@@ -321,9 +308,3 @@ def test_too_little_memory_names_the_key(model, splits, monkeypatch):
         module.train_on(made, loaded["train"].examples, 0, 1e-3)
     with pytest.raises(UserError, match=r"^lm\.finetune\.eval_batch: too little memory"):
         module.predict(made, loaded["validation"])
-
-
-def test_unknown_keys_are_refused():
-    with pytest.raises(UserError, match=r"^lm\.finetune\.epoch: unknown; did you mean epochs"):
-        FinetuneSettings.from_config({"epoch": 3, "seeds": [1]})
-    assert FinetuneSettings.from_config({"seeds": [1, 2, 3]}) == FinetuneSettings()

@@ -177,13 +177,6 @@ def test_nothing_to_ask_scores_nothing(tmp_path, lines, settings):
     assert all(math.isnan(value) for value in summarise_words(frame).values())
 
 
-def test_a_line_without_a_word_left_is_a_row_of_zeros(tmp_path):
-    held, encoder, _ = encoded(tmp_path, ["ж", "cat"])
-    frame = score_words(Fake(encoder.size), held, pad=encoder.pad, put=put, batch=4)
-    assert frame["words"].tolist() == [0, 1]
-    assert frame["nats"][0] == 0 < frame["nats"][1]
-
-
 def test_words_of_another_tokenizer_are_refused(tmp_path):
     shards = make_shards(tmp_path)
     assert len(open_heldout(shards, load_encoder(tmp_path / "vocabulary"))) == ASKED.lines

@@ -56,9 +56,3 @@ def test_a_span_counts_if_type_and_both_ends_agree():
 
 def test_an_inside_without_a_beginning_starts_a_span():
     assert span_scores([["O", "B-PER", "I-PER"]], [["O", "I-PER", "I-PER"]])["span_f1"] == 1.0
-
-
-def test_no_spans_found_is_zero():
-    scores = span_scores([["B-PER", "O"]], [["O", "O"]])
-    assert scores["span_f1"] == scores["span_precision"] == 0.0
-    assert scores["word_accuracy"] == 0.5

@@ -4,7 +4,7 @@ import pytest
 import torch
 from transformers import get_linear_schedule_with_warmup, get_polynomial_decay_schedule_with_warmup
 
-from sagevocab.lm.schedule import BudgetSchedule, PolynomialSchedule, ReplaySchedule, crosses
+from sagevocab.lm.settings import BudgetSchedule, FinetuneSettings, ReplaySchedule, crosses
 
 
 def test_the_rate_rises_over_the_warmup_and_falls_to_nothing():
@@ -49,7 +49,9 @@ def test_fine_tuning_rates_are_those_of_hugging_face(name):
         theirs = get_polynomial_decay_schedule_with_warmup(optimizer, 7, 30)
     else:
         theirs = get_linear_schedule_with_warmup(optimizer, 7, 30)
-    ours = PolynomialSchedule(5e-5, 7, 30, end=1e-7 if name == "polynomial" else 0.0)
+    sizes = {"epochs": 1, "batch": 1, "warmup_steps": 7}
+    ours = FinetuneSettings(schedule=name, learning_rate=5e-5, **sizes).learning_rates(30)
+    assert ours.share(30, 0.0) == 1
     for update in range(30):
         assert ours.rate(update, 0.0) == pytest.approx(theirs.get_last_lr()[0], rel=1e-9)
         optimizer.step()
@@ -57,7 +59,9 @@ def test_fine_tuning_rates_are_those_of_hugging_face(name):
 
 
 def test_a_run_shorter_than_its_warmup_only_rises():
-    ours = PolynomialSchedule(1.0, 50, 20)
+    ours = FinetuneSettings(learning_rate=1.0, warmup_steps=50, epochs=1, batch=1).learning_rates(
+        20
+    )
     assert [ours.rate(update, 0.0) for update in range(20)] == [n / 50 for n in range(20)]
 
 

@@ -7,11 +7,9 @@ import numpy as np
 import pytest
 
 from lm_samples import PIECES, make_shards, make_vocabulary, sentences
-from sagevocab.data.corpus import write_lines
 from sagevocab.errors import UserError
 from sagevocab.lm.encoder import load_encoder
-from sagevocab.lm.heldout import open_heldout
-from sagevocab.lm.shards import build_shards, open_shard
+from sagevocab.lm.shards import open_shard
 from sagevocab.vocab.segment import encode, load_segmenter
 from sagevocab.vocab.words import Normalizer
 
@@ -68,17 +66,6 @@ def test_a_shard_of_another_tokenizer_is_refused(folder, tmp_path):
         open_shard(folder / "shards", load_encoder(other))
 
 
-def test_nothing_held_out_asks_nothing(tmp_path):
-    vocabulary = make_vocabulary(tmp_path / "vocabulary")
-    write_lines(tmp_path / "train.txt", ["the cat"])
-    write_lines(tmp_path / "heldout.txt", [])
-    names = [tmp_path / "train.txt", tmp_path / "heldout.txt"]
-    build_shards(*names, vocabulary, tmp_path / "shards", sequence_length=16)
-    encoder = load_encoder(vocabulary)
-    assert len(open_heldout(tmp_path / "shards", encoder)) == 0
-    assert open_shard(tmp_path / "shards", encoder).rows.shape == (1, 16)
-
-
 def test_an_empty_corpus_is_refused(tmp_path):
     with pytest.raises(UserError, match=r"train\.txt\.zst: holds no text"):
         make_shards(tmp_path, lines=[])
@@ -91,11 +78,6 @@ def test_a_cut_shard_is_refused(folder, tmp_path):
     (tmp_path / "shards" / "train.npy").write_bytes(data[:-100])
     with pytest.raises(UserError, match=r"train\.npy: cannot be read"):
         open_shard(tmp_path / "shards", load_encoder(folder / "vocabulary"))
-
-
-def test_missing_shards_are_named(folder, tmp_path):
-    with pytest.raises(UserError, match=r"index\.json: no index of shards"):
-        open_shard(tmp_path, load_encoder(folder / "vocabulary"))
 
 
 def test_a_tokenizer_without_a_mask_token_is_refused(tmp_path):

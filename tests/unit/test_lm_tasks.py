@@ -5,18 +5,8 @@ import pandas as pd
 import pytest
 
 from lm_samples import PIECES, make_vocabulary
-from sagevocab.errors import UserError
 from sagevocab.lm.encoder import IGNORED, load_encoder
-from sagevocab.lm.tasks import (
-    TRUNCATED,
-    Task,
-    encode_texts,
-    encode_words,
-    gold_of,
-    most_frequent,
-    pair_lengths,
-    tag_names,
-)
+from sagevocab.lm.tasks import TRUNCATED, Task, encode_texts, encode_words, gold_of, most_frequent
 
 CLASSES = Task("sst2", "sequence", "accuracy", (0, 1))
 VALUES = Task("stsb", "sequence", "pearson")
@@ -65,13 +55,6 @@ def test_long_texts_are_cut_and_counted(encoder):
     single = encode_texts(rows[["text"]], np.array([0, 0]), encoder, 5)
     assert [len(ids) for ids in single.ids] == [5, 5]
     assert single.truncated == 1
-
-
-def test_of_a_pair_the_longer_text_gives_way():
-    assert pair_lengths(3, 4, 7) == (3, 4)
-    assert pair_lengths(9, 2, 7) == (5, 2)
-    assert pair_lengths(2, 9, 7) == (2, 5)
-    assert sum(pair_lengths(9, 9, 7)) == 7
 
 
 def test_batches_are_padded_to_their_longest(encoder):
@@ -128,11 +111,6 @@ def test_a_tag_that_training_never_saw_is_no_target(encoder):
     assert (encode_words(rows, ["O", "B-PER"], encoder, 8).targets[0] == IGNORED).sum() == 3
 
 
-def test_tags_are_numbered_with_outside_first():
-    rows = words_frame(["a", "b"], ["c"], tags=[["I-PER", "B-PER"], ["B-LOC"]])
-    assert tag_names(rows) == ["O", "B-LOC", "B-PER", "I-PER"]
-
-
 def test_the_most_frequent_answer():
     assert most_frequent(np.array([0, 2, 2]), range(3), CLASSES).tolist() == [2, 2, 2]
     assert most_frequent(np.array([1.0, 4.0]), range(2), VALUES).tolist() == [2.5, 2.5]
@@ -143,12 +121,3 @@ def test_gold_keeps_its_form():
     assert gold_of(pd.DataFrame({"label": [1, 0]}), CLASSES).dtype == np.int64
     assert gold_of(pd.DataFrame({"label": [1, 0.5]}), VALUES).dtype == np.float32
     assert gold_of(words_frame(["a"]), TAGS) == [["O"]]
-
-
-@pytest.mark.parametrize(
-    ("kind", "metric", "labels"),
-    [("sequence", "pearson", (0, 1)), ("sequence", "f1", None), ("tokens", "accuracy", None)],
-)
-def test_a_metric_must_fit_the_task(kind, metric, labels):
-    with pytest.raises(UserError, match=rf"^task_settings\.x\.metric: {metric} does not fit"):
-        Task("x", kind, metric, labels)

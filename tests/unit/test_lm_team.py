@@ -22,7 +22,7 @@ from sagevocab.errors import UserError
 from sagevocab.lm.encoder import load_encoder
 from sagevocab.lm.pretrain import prepare_run, pretrain
 from sagevocab.lm.settings import PretrainSettings
-from sagevocab.lm.team import Team, in_team, run_together
+from sagevocab.lm.team import Team, run_together
 from sagevocab.lm.training import Checkpoints, choose_device
 from sagevocab.provenance import PACKAGE
 
@@ -165,12 +165,6 @@ def test_more_devices_than_rows_are_refused(tmp_path):
     encoder, device = load_encoder(tmp_path / "vocabulary"), choose_device(0, "auto", 1)
     with pytest.raises(UserError, match=r"^lm\.gpus: 9 are more than the rows of an update"):
         prepare_run(PretrainSettings(**TINY), 1, encoder, tmp_path / "shards", device, Team(0, 9))
-
-
-def test_alone_there_is_no_team(monkeypatch):
-    for name in PLACES:
-        monkeypatch.delenv(name, raising=False)
-    assert not in_team()
 
 
 # --- the launcher

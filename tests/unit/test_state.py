@@ -31,13 +31,6 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == [path]
 
 
-def test_temporary_files_keep_the_suffix(tmp_path: Path) -> None:
-    with atomic_path(tmp_path / "deep" / "figure.pdf") as temporary:
-        assert temporary.suffix == ".pdf"
-        temporary.write_bytes(b"x")
-    assert (tmp_path / "deep" / "figure.pdf").read_bytes() == b"x"
-
-
 def test_equal_values_are_equal_bytes(tmp_path: Path) -> None:
     frame = pd.DataFrame({"piece": ["a", "b"], "count": [1, 2]})
     for name in ("one", "two"):
@@ -88,13 +81,6 @@ def test_damaged_progress_is_discarded_with_a_warning(tmp_path: Path, caplog) ->
         assert [path.name for path in folder.iterdir()] == ["fingerprint"]
     [warning] = [record.message for record in caplog.records if record.levelname == "WARNING"]
     assert warning.startswith(f"{folder / 'second.npz'}: is damaged")
-
-
-def test_state_without_a_folder_keeps_nothing() -> None:
-    state = ResumableState(None, "one")
-    state.save("batch", step=np.array(7))
-    assert state.load("batch") is None
-    state.clear()
 
 
 def test_fingerprints_see_contents_not_names(tmp_path: Path) -> None:

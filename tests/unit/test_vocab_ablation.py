@@ -137,14 +137,6 @@ def test_a_mean_over_strings_counts_lines_without_the_token_as_0():
     assert (totals["total"].occurrences[bc], totals["total"].lines[bc]) == (1, 1)
 
 
-def test_a_piece_without_occurrences_has_loss_0():
-    pieces = ["▁", "a", "b", "ab"]
-    zero = np.zeros((4, 1))
-    for reading in ("total", "mean_piece_lines", "mean_string_lines"):
-        losses = losses_over(corpus_of("a b"), pieces, Objective(1, reading), zero, zero)
-        assert all_of(losses, pieces).loss.tolist() == [0, 0, 0, 0]
-
-
 def test_a_sample_is_seeded_and_no_larger_than_asked():
     # Lines of different lengths have different losses: the mean tells which line was drawn.
     lines = [" ".join(["x"] * n + ["ab"] + ["x"] * n) for n in range(30)]
@@ -164,13 +156,3 @@ def test_a_sample_is_seeded_and_no_larger_than_asked():
 def test_ascending_with_ties_to_the_higher_number():
     loss = np.array([2.0, -1.0, 0.0, 0.0, -0.0, 5.0])
     assert lowest_first(loss, np.array([0, 2, 3, 4, 1])).tolist() == [1, 4, 3, 2, 0]
-
-
-def test_embeddings_come_first():
-    pieces = ["▁", "a"]
-    corpus = corpus_of("a")
-    losses = AblationLosses(
-        corpus, pieces, make_decoder("greedy", corpus.types, pieces), Objective()
-    )
-    with pytest.raises(ValueError, match="use_embeddings"):
-        all_of(losses, pieces)

@@ -10,7 +10,6 @@ import pytest
 from gensim.models import Word2Vec
 
 from sagevocab.errors import UserError
-from sagevocab.state import ResumableState
 from sagevocab.vocab import embeddings as module
 from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
 from sagevocab.vocab.segment import GreedySegmenter
@@ -34,13 +33,6 @@ def train(corpus, settings=SETTINGS, state_dir=None) -> Embeddings:
 
 def as_bytes(embeddings: Embeddings) -> bytes:
     return embeddings.target.tobytes() + embeddings.context.tobytes()
-
-
-def test_the_matrices_are_in_the_order_of_the_pieces(corpus):
-    ours = train(corpus)
-    assert ours.pieces == PIECES
-    for matrix in (ours.target, ours.context):
-        assert (matrix.shape, matrix.dtype) == ((len(PIECES), 6), np.float32)
 
 
 def test_vectors_are_gensims(corpus):
@@ -122,20 +114,6 @@ def test_a_killed_training_goes_on_to_the_same_bytes(corpus, tmp_path, monkeypat
     assert as_bytes(resumed) == as_bytes(whole)
 
 
-def test_a_damaged_state_is_told_and_training_starts_over(corpus, tmp_path, caplog):
-    train(corpus, state_dir=tmp_path)
-    damaged = tmp_path / "word2vec.npz"
-    damaged.write_bytes(damaged.read_bytes()[:-30])
-    assert as_bytes(train(corpus, state_dir=tmp_path)) == as_bytes(train(corpus))
-    (warning,) = [r.getMessage() for r in caplog.records if r.levelname == "WARNING"]
-    assert str(damaged) in warning and "pickle" not in warning
-
-
-def test_progress_under_other_settings_is_not_resumed(corpus, tmp_path):
-    train(corpus, Word2VecSettings(**{**vars(SETTINGS), "seed": 9}), tmp_path / "state")
-    assert as_bytes(train(corpus, state_dir=tmp_path / "state")) == as_bytes(train(corpus))
-
-
 def test_lines_longer_than_gensim_takes_are_cut_not_dropped(monkeypatch):
     monkeypatch.setattr(module, "_LONGEST_SENTENCE", 4)
     corpus = WordCorpus.from_lines(["a b c a b c a"], Normalizer())
@@ -165,13 +143,6 @@ def test_a_corpus_without_any_piece_is_a_user_error():
     corpus = WordCorpus.from_lines(["xx y"], Normalizer())
     with pytest.raises(UserError, match="^corpus: no piece occurs"):
         train_embeddings(corpus, GreedySegmenter(["a"]), SETTINGS)
-
-
-def test_without_a_folder_nothing_is_kept(corpus, tmp_path, monkeypatch):
-    monkeypatch.chdir(tmp_path)
-    train(corpus)
-    assert list(tmp_path.iterdir()) == []
-    assert ResumableState(None, "").load("word2vec") is None
 
 
 def test_a_sample_of_lines_is_trained_on_as_a_corpus_of_its_own(corpus):

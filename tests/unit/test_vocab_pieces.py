@@ -3,19 +3,7 @@ from __future__ import annotations
 import pytest
 
 from sagevocab.errors import UserError
-from sagevocab.vocab.pieces import (
-    FIRST_PIECE_ID,
-    SPECIAL_TOKENS,
-    UNKNOWN_ID,
-    is_single_character,
-    read_pieces,
-    write_pieces,
-)
-
-
-def test_special_tokens_take_the_ids_before_the_pieces():
-    assert SPECIAL_TOKENS == ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
-    assert (UNKNOWN_ID, FIRST_PIECE_ID) == (1, 5)
+from sagevocab.vocab.pieces import is_single_character, read_pieces, write_pieces
 
 
 @pytest.mark.parametrize("piece", ["a", "▁", "▁a", "İ", "▁é", "😀"])

@@ -4,10 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-import pytest
-
 from sagevocab.vocab.presets import PRESETS, overrides, reading_settings
-from sagevocab.vocab.sage import SageSettings, settings_from
+from sagevocab.vocab.sage import SageSettings
 
 
 def test_a_reading_is_its_preset_with_single_keys_overridden() -> None:
@@ -21,10 +19,3 @@ def test_the_paper_is_what_is_read_when_nothing_is_said() -> None:
     assert reading_settings({}) == PRESETS["algorithm-1"]
     printed = dataclasses.asdict(SageSettings())
     assert {key: printed[key] for key in PRESETS["algorithm-1"]} == PRESETS["algorithm-1"]
-
-
-@pytest.mark.parametrize("preset", PRESETS)
-def test_rules_and_builds_read_a_preset_alike(preset: str) -> None:
-    built = dataclasses.asdict(settings_from(preset, loss_lines="all", loss="mean_piece_lines"))
-    asked = reading_settings({"preset": preset, "loss_lines": "all", "loss": "mean_piece_lines"})
-    assert {key: built[key] for key in asked} == asked

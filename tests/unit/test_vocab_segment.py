@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 import oracle
 from sagevocab.errors import UserError
 from sagevocab.vocab.bpe import merges_of_model, pieces_of_model, read_model
-from sagevocab.vocab.export import Card, WordSettings, export_greedy
 from sagevocab.vocab.segment import (
     UNCOVERED,
     GreedySegmenter,
@@ -43,10 +42,6 @@ def test_greedy_gives_one_uncovered_for_each_character_without_a_piece():
     segmenter = GreedySegmenter(["▁", "a", "▁a"])
     assert segmenter.segment("▁axya") == [2, UNCOVERED, UNCOVERED, 1]
     assert segmenter.segment("") == []
-
-
-def test_greedy_backs_off_over_a_piece_that_fails_late():
-    assert as_pieces(GreedySegmenter(["a", "ab", "abcd", "c"]), "abcab") == ["ab", "c", "ab"]
 
 
 @given(st.sets(st.text("abc▁", min_size=1, max_size=4), min_size=1), st.text("abcd▁", max_size=20))
@@ -124,11 +119,6 @@ def test_encode_gives_hugging_face_ids():
     segmenter = GreedySegmenter(["▁", "a", "▁a"])
     assert encode("  a  ax", segmenter, Normalizer()) == [7, 7, 1]
     assert encode(" \t ", segmenter, Normalizer()) == []
-
-
-def test_a_greedy_folder_gives_a_greedy_segmenter(tmp_path):
-    export_greedy(tmp_path, ["▁", "a", "▁a"], WordSettings(), Card("xx", "Test", "test"))
-    assert load_segmenter(tmp_path).segment("▁aa") == [2, 1]
 
 
 def test_a_folder_that_nobody_described_is_a_user_error(tmp_path):

@@ -8,7 +8,7 @@ from sagevocab.lm.team import reserved_gpus, run_together
 from sagevocab.provenance import job
 
 with job(snakemake), reserved_gpus(snakemake.resources.gpu):
-    settings = PretrainSettings.from_config(snakemake.config["lm"]["pretrain"])
+    settings = PretrainSettings(**snakemake.config["lm"]["pretrain"])
     run_together(
         pretrain,
         max(1, snakemake.resources.gpu),

@@ -21,6 +21,10 @@ from sagevocab.vocab.settings import DEFAULT_SEED, VocabularyKeys, WordSettings
 
 FORMATS = ("table", "csv", "json", "markdown")
 EXPORTS = ("huggingface", "pieces", "vocab")
+_TRAIN_ARGUMENTS = (
+    *("vocab_size", "initial_size", "initial", "preset", "seed", "threads", "encoding_errors"),
+    *("language", "name", "output", "force", "state_dir"),
+)
 _INTERRUPTED, _BROKEN_PIPE = 130, 141
 
 
@@ -30,7 +34,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     _reserve_standard_streams()
     try:
         arguments = _parser().parse_args(argv)
-        _log_to_standard_error(_log_level(arguments))
+        _log_to_standard_error(arguments)
         arguments.run(arguments)
         if sys.stdout is not None:
             sys.stdout.flush()
@@ -55,9 +59,8 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _reserve_standard_streams() -> None:
     """Keep the numbers of closed streams from files opened later, which would get their text."""
-    number = os.open(os.devnull, os.O_RDWR)
-    while number <= 2:
-        number = os.open(os.devnull, os.O_RDWR)
+    while (number := os.open(os.devnull, os.O_RDWR)) <= 2:
+        pass
     os.close(number)
     if sys.stderr is None:  # print() would write to standard output
         sys.stderr = os.fdopen(2, "w")
@@ -68,23 +71,20 @@ def _fail(message: str) -> int:
     return 1
 
 
-def _log_to_standard_error(level: int) -> None:
-    """Print records of `level`; the handler too must know it, whatever level a logger is set to."""
+def _log_to_standard_error(arguments: argparse.Namespace) -> None:
+    level = logging.INFO if getattr(arguments, "verbose", False) else logging.WARNING
+    level = logging.ERROR if getattr(arguments, "quiet", False) else level
     handler = logging.StreamHandler(sys.stderr)
-    handler.setLevel(level)
-    logging.basicConfig(
-        level=level, format="sagevocab: %(message)s", handlers=[handler], force=True
-    )
+    handler.setLevel(level)  # whatever level a logger is set to
+    form = "sagevocab: %(message)s"
+    logging.basicConfig(level=level, format=form, handlers=[handler], force=True)
     logging.getLogger("gensim").setLevel(logging.WARNING)
 
 
-def _log_level(arguments: argparse.Namespace) -> int:
-    if getattr(arguments, "quiet", False):
-        return logging.ERROR
-    return logging.INFO if getattr(arguments, "verbose", False) else logging.WARNING
-
-
 # --- usage
+
+_DEFAULT = "(default: %(default)s)"
+_TOKENIZER = "folder, .model or list of pieces"
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -94,40 +94,32 @@ def _parser() -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"sagevocab {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
-    _add_train(commands)
-    _add_encode(commands)
-    _add_compare(commands)
-    _add_export(commands)
+    for run, name, summary, add_arguments in (
+        (run_train, "train", "build a vocabulary from text", _add_train),
+        (run_encode, "encode", "turn lines into pieces or ids", _add_encode),
+        (run_compare, "compare", "measure tokenizers on a text", _add_compare),
+        (run_export, "export", "write a vocabulary in another form", _add_export),
+    ):
+        command = commands.add_parser(name, help=summary, description=run.__doc__)
+        add_arguments(command)
+        command.set_defaults(run=run)
     return parser
 
 
-def _add_train(commands: argparse._SubParsersAction) -> None:
-    parser = commands.add_parser(
-        "train",
-        help="build a vocabulary from text",
-        description="Build a SaGe vocabulary from lines of text, plain or compressed (gz, bz2, "
-        "xz, zst). A training that was stopped goes on when the same command is run again.",
-    )
-    add = parser.add_argument
-    add("files", nargs="*", default=["-"], metavar="FILE", help="text; - or none: standard input")
+def _add_train(parser: argparse.ArgumentParser) -> None:
+    add, sizes = parser.add_argument, {"type": int, "metavar": "N"}
+    _add_files(parser)
     add("-o", "--output", required=True, metavar="DIR", help="new folder of the tokenizer")
-    add(
-        "--vocab-size",
-        type=int,
-        default=VocabularyKeys.final_size,
-        metavar="N",
-        help="(default: %(default)s)",
-    )
-    add("--initial-size", type=int, metavar="N", help="pieces to prune from (default: a quarter "
-        "more than --vocab-size, as in the paper)")  # fmt: skip
-    add("--initial", default="bpe", metavar="bpe|unigram|PATH", help="what to prune: trained on "
-        "the text, or a list of pieces, a sentencepiece .model, a folder with pieces.txt "
-        "(default: %(default)s)")  # fmt: skip
-    add("--preset", default=DEFAULT_PRESET, choices=PRESETS, help="the paper as printed, or the "
-        "program published for it (default: %(default)s)")  # fmt: skip
-    add("--seed", type=int, default=DEFAULT_SEED, metavar="N", help="(default: %(default)s)")
-    add("--threads", type=int, metavar="N", help="change nothing but the time (default: all)")
-    _add_encoding_errors(parser)
+    add("--vocab-size", default=VocabularyKeys.final_size, help=_DEFAULT, **sizes)
+    larger = "pieces to prune from (default: a quarter more than --vocab-size, as in the paper)"
+    add("--initial-size", help=larger, **sizes)
+    initial = "what to prune: trained on the text, or a list of pieces, a sentencepiece .model, a "
+    initial += f"folder with pieces.txt {_DEFAULT}"
+    add("--initial", default="bpe", metavar="bpe|unigram|PATH", help=initial)
+    preset = f"the paper as printed, or the program published for it {_DEFAULT}"
+    add("--preset", default=DEFAULT_PRESET, choices=PRESETS, help=preset)
+    add("--seed", default=DEFAULT_SEED, help=_DEFAULT, **sizes)
+    add("--threads", help="change nothing but the time (default: all)", **sizes)
     add("--language", default="und", metavar="CODE", help="for the model card")
     add("--name", default="Unnamed language", help="of the language, for the model card")
     add("--state-dir", metavar="DIR", help="keeps progress (default: hidden, beside the output)")
@@ -136,158 +128,113 @@ def _add_train(commands: argparse._SubParsersAction) -> None:
     loudness.add_argument("-q", "--quiet", action="store_true", help="print errors only")
     loudness.add_argument("-v", "--verbose", action="store_true", help="print the log, no bar")
     add_settings(parser)
-    parser.set_defaults(run=run_train)
 
 
-def _add_encode(commands: argparse._SubParsersAction) -> None:
-    parser = commands.add_parser(
-        "encode",
-        help="turn lines into pieces or ids",
-        description="Print for each line of text one line of pieces or ids, with spaces between; "
-        "they are those of AutoTokenizer, without special tokens added.",
-    )
-    _add_tokenizer(parser)
+def _add_encode(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument("tokenizer", metavar="TOKENIZER", help=_TOKENIZER)
+    _add_files(parser)
+    parser.add_argument("--output", choices=("pieces", "ids"), default="pieces", help=_DEFAULT)
+
+
+def _add_compare(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("files", nargs="*", default=["-"], metavar="FILE", help="text; - or none: standard input")
-    add("--output", choices=("pieces", "ids"), default="pieces", help="(default: %(default)s)")
-    _add_encoding_errors(parser)
-    parser.set_defaults(run=run_encode)
-
-
-def _add_compare(commands: argparse._SubParsersAction) -> None:
-    parser = commands.add_parser(
-        "compare",
-        help="measure tokenizers on a text",
-        description="Print the intrinsic measures of tokenizers on the same text.",
-    )
-    add = parser.add_argument
-    add("tokenizers", nargs="+", metavar="TOKENIZER", help="folder, .model or list of pieces")
+    add("tokenizers", nargs="+", metavar="TOKENIZER", help=_TOKENIZER)
     add("--text", nargs="+", required=True, metavar="FILE", help="lines of text; - for stdin")
-    add("--format", choices=FORMATS, default=FORMATS[0], help="(default: %(default)s)")
+    add("--format", choices=FORMATS, default=FORMATS[0], help=_DEFAULT)
     _add_words(parser)
     _add_encoding_errors(parser)
-    parser.set_defaults(run=run_compare)
 
 
-def _add_export(commands: argparse._SubParsersAction) -> None:
-    parser = commands.add_parser(
-        "export",
-        help="write a vocabulary in another form",
-        description="Write a list of pieces, a sentencepiece .model or a tokenizer folder as a "
-        "folder for AutoTokenizer, as pieces.txt or as sentencepiece's .vocab.",
-    )
+def _add_export(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("vocabulary", metavar="VOCABULARY", help="list of pieces, .model or folder")
-    add("-o", "--output", required=True, metavar="PATH", help="new folder; for pieces and vocab "
-        "a new file")  # fmt: skip
-    add("--format", choices=EXPORTS, default=EXPORTS[0], help="(default: %(default)s)")
+    place = "new folder; for pieces and vocab a new file"
+    add("-o", "--output", required=True, metavar="PATH", help=place)
+    add("--format", choices=EXPORTS, default=EXPORTS[0], help=_DEFAULT)
     add("--force", action="store_true", help="replace what is there")
     _add_words(parser)
-    parser.set_defaults(run=run_export)
 
 
-def _add_tokenizer(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("tokenizer", metavar="TOKENIZER", help="folder, .model or list of pieces")
+def _add_files(parser: argparse.ArgumentParser) -> None:
+    text = "text; - or none: standard input"
+    parser.add_argument("files", nargs="*", default=["-"], metavar="FILE", help=text)
+    _add_encoding_errors(parser)
 
 
 def _add_words(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    words = WordSettings()
-    add("--normalization", default=words.normalization, metavar="NAME", help="(default: "
-        "%(default)s)")  # fmt: skip
-    add("--max-word-chars", type=int, default=words.max_word_chars, metavar="N", help="(default: "
-        "%(default)s)")  # fmt: skip
+    add, words = parser.add_argument, WordSettings()
+    add("--normalization", default=words.normalization, metavar="NAME", help=_DEFAULT)
+    add("--max-word-chars", type=int, default=words.max_word_chars, metavar="N", help=_DEFAULT)
 
 
 def _add_encoding_errors(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument(
-        "--encoding-errors",
-        choices=("strict", "replace"),
-        default="strict",
-        help="what is not UTF-8 is refused, or read as U+FFFD (default: %(default)s)",
-    )
+    text = f"what is not UTF-8 is refused, or read as U+FFFD {_DEFAULT}"
+    choices = ("strict", "replace")
+    parser.add_argument("--encoding-errors", choices=choices, default="strict", help=text)
 
 
-# --- commands
+# --- commands; their first lines are the usage's
+# Files are looked for before the libraries are loaded that read them, which takes seconds.
 
 
 def run_train(arguments: argparse.Namespace) -> None:
-    """Do `sagevocab train`."""
+    """Build a SaGe vocabulary from lines of text, plain or compressed (gz, bz2, xz, zst).
+
+    A training that was stopped goes on when the same command is run again.
+    """
+    given = {name: getattr(arguments, name) for name in _TRAIN_ARGUMENTS}
     files = _files(arguments.files)
     from sagevocab.cli_progress import shown_progress
     from sagevocab.vocab.train import train
 
     with shown_progress(quiet=arguments.quiet or arguments.verbose) as progress:
-        built = train(
-            files,
-            vocab_size=arguments.vocab_size,
-            initial_size=arguments.initial_size,
-            initial=arguments.initial,
-            preset=arguments.preset,
-            seed=arguments.seed,
-            threads=arguments.threads,
-            encoding_errors=arguments.encoding_errors,
-            language=arguments.language,
-            name=arguments.name,
-            output=arguments.output,
-            force=arguments.force,
-            state_dir=arguments.state_dir,
-            progress=progress,
-            **given_settings(arguments),
-        )
+        built = train(files, progress=progress, **given, **given_settings(arguments))
     if not arguments.quiet:
         sizes = f"{len(built.pieces)} pieces, {len(built.ablations)} pruned"
         print(f"sagevocab: {arguments.output}: {sizes}", file=sys.stderr)
 
 
 def run_encode(arguments: argparse.Namespace) -> None:
-    """Do `sagevocab encode`."""
+    """Print for each line of text one line of pieces or ids, with spaces between.
+
+    They are those of AutoTokenizer, without special tokens added.
+    """
     out, files = _standard_output(), _files(arguments.files)
     os.stat(arguments.tokenizer)
     from sagevocab.data.corpus import lines_of
     from sagevocab.vocab.external import load
 
     encoder = load(arguments.tokenizer)
-    lines = lines_of(files, arguments.encoding_errors)
-    as_text = encoder.names if arguments.output == "pieces" else _numerals
     if hasattr(out, "reconfigure"):
         out.reconfigure(encoding="utf-8", newline="\n")
-    for ids in encoder.encode_lines(lines):
-        out.write(" ".join(as_text(ids)) + "\n")
-
-
-def _numerals(ids: Sequence[int]) -> list[str]:
-    return list(map(str, ids))
+    for ids in encoder.encode_lines(lines_of(files, arguments.encoding_errors)):
+        shown = encoder.names(ids) if arguments.output == "pieces" else map(str, ids)
+        out.write(" ".join(shown) + "\n")
 
 
 def run_compare(arguments: argparse.Namespace) -> None:
-    """Do `sagevocab compare`."""
+    """Print the intrinsic measures of tokenizers on the same text."""
     out, files = _standard_output(), _files(arguments.text)
     for path in arguments.tokenizers:
         os.stat(path)
     from sagevocab.analysis.compare import compare, written
 
-    frame = compare(
-        arguments.tokenizers,
-        files,
-        normalization=arguments.normalization,
-        max_word_chars=arguments.max_word_chars,
-        encoding_errors=arguments.encoding_errors,
-    )
+    words = {name: getattr(arguments, name) for name in ("normalization", "max_word_chars")}
+    errors = arguments.encoding_errors
+    frame = compare(arguments.tokenizers, files, **words, encoding_errors=errors)
     print(written(frame, arguments.format), file=out)
 
 
 def run_export(arguments: argparse.Namespace) -> None:
-    """Do `sagevocab export`."""
-    from sagevocab.vocab.external import convert
-    from sagevocab.vocab.settings import WordSettings
+    """Write a vocabulary as a folder for AutoTokenizer, as pieces.txt or as sentencepiece's .vocab.
 
+    The vocabulary is a list of pieces, a sentencepiece .model or a tokenizer folder.
+    """
     words = WordSettings(arguments.normalization, arguments.max_word_chars)
+    from sagevocab.vocab.external import convert
+
     path, output = arguments.vocabulary, arguments.output
     convert(path, output, arguments.format, words=words, force=arguments.force)
-
-
-# Files are looked for before the libraries are loaded that read them, which takes seconds.
 
 
 def _files(names: Sequence[str]) -> list[Path]:

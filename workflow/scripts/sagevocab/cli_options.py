@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Iterator
 from typing import Annotated, Any, get_args, get_origin
 
 from pydantic.fields import FieldInfo
@@ -31,56 +30,46 @@ _OWN = {
 _ARGUMENTS = ("initial", "encoding_errors", "language")
 
 
+# Fields without an option of their own, by dotted key: option, field.
+_OPTIONS: dict[str, tuple[str, FieldInfo]] = {
+    f"{section}.{name}": (f"--{prefix}{name.replace('_', '-')}", field)
+    for section, (_, kind, prefix) in SECTIONS.items()
+    for name, field in kind.__pydantic_fields__.items()
+    if f"{section}.{name}" not in _OWN
+}
+
+
 def add_settings(parser: argparse.ArgumentParser) -> None:
-    """Give `parser` an option for every field of every section."""
-    for section, (title, _, _) in SECTIONS.items():
-        group = parser.add_argument_group(title)
-        for name, field in _fields(section):
-            _add(group, _option(section, name), field)
+    """Give `parser` an option for every field of every section, by its dotted key."""
+    groups = {name: parser.add_argument_group(title) for name, (title, *_) in SECTIONS.items()}
+    for key, (option, field) in _OPTIONS.items():
+        add = groups[key.partition(".")[0]].add_argument
+        text = f"{field.description} (default: {field.default})".replace("%", "%%")
+        shared: dict[str, Any] = {"dest": key, "default": argparse.SUPPRESS, "help": text}
+        if field.annotation is bool:
+            add(option, action=argparse.BooleanOptionalAction, **shared)
+        else:
+            add(option, type=_value, metavar=_metavar(field.annotation), **shared)
 
 
 def given_settings(arguments: argparse.Namespace) -> dict[str, dict[str, Any]]:
     """Return what the user set, by section and field."""
-    given = vars(arguments)
-    return {
-        section: {
-            name: given[_option(section, name)]
-            for name, _ in _fields(section)
-            if _option(section, name) in given
-        }
-        for section in SECTIONS
-    }
+    given: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
+    for key, value in vars(arguments).items():
+        if key in _OPTIONS:
+            section, _, name = key.partition(".")
+            given[section][name] = value
+    return given
 
 
 def in_options(message: str) -> str:
     """Name the option where a message begins with the key of a setting."""
     key, colon, rest = message.partition(": ")
-    section, _, name = key.partition(".")
     if key in _ARGUMENTS:
         key = f"--{key.replace('_', '-')}"
-    elif section in SECTIONS and key not in _OWN and name in dict(_fields(section)):
-        key = _option(section, name)
+    elif key in _OPTIONS:
+        key = _OPTIONS[key][0]
     return f"{_OWN.get(key, key)}{colon}{rest}"
-
-
-def _fields(section: str) -> Iterator[tuple[str, FieldInfo]]:
-    """Yield the fields of a section that have no option of their own."""
-    for name, field in SECTIONS[section][1].__pydantic_fields__.items():
-        if f"{section}.{name}" not in _OWN:
-            yield name, field
-
-
-def _option(section: str, name: str) -> str:
-    return f"--{SECTIONS[section][2]}{name.replace('_', '-')}"
-
-
-def _add(group: Any, option: str, field: FieldInfo) -> None:
-    text = f"{field.description} (default: {field.default})".replace("%", "%%")
-    options: dict[str, Any] = {"dest": option, "default": argparse.SUPPRESS, "help": text}
-    if field.annotation is bool:
-        group.add_argument(option, action=argparse.BooleanOptionalAction, **options)
-    else:
-        group.add_argument(option, type=_value, metavar=_metavar(field.annotation), **options)
 
 
 def _value(text: str) -> Any:

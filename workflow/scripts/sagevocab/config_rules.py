@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -19,7 +19,7 @@ from sagevocab.vocab.presets import reading_settings
 from sagevocab.vocab.settings import SageSettings, check_pruning
 
 if TYPE_CHECKING:
-    from sagevocab.config import Configuration, Section, Source
+    from sagevocab.config import Configuration, Source
 
 # Lists of names, the section that holds their stanzas.
 STANZAS = {
@@ -31,33 +31,33 @@ STANZAS = {
 
 
 def _names_have_stanzas(config: Configuration) -> None:
-    for names, stanzas in STANZAS.items():
-        _check_stanzas(names, getattr(config, names), stanzas, getattr(config, stanzas))
+    lists = [
+        (key, getattr(config, key), section, getattr(config, section))
+        for key, section in STANZAS.items()
+    ]
     if config.studies.enabled:
         known = {k: v for k, v in config.tokenizer_settings.items() if v.method == "sage"}
-        section = "tokenizer_settings of method sage"
-        _check_stanzas("studies.readings", config.studies.readings, section, known)
-
-
-def _check_stanzas(
-    key: str, names: Sequence[str], section: str, known: Mapping[str, Section]
-) -> None:
-    for name in names:
-        if name not in known:
-            have = ", ".join(sorted(known)) or "none"
-            raise SettingError(
-                key,
-                f"{name!r} has no stanza in {section} (there: {have}); add one or take the name "
-                "out of the list",
-            )
+        readings = config.studies.readings
+        lists.append(("studies.readings", readings, "tokenizer_settings of method sage", known))
+    for key, names, section, known in lists:
+        for name in names:
+            if name not in known:
+                have = ", ".join(sorted(known)) or "none"
+                raise SettingError(
+                    key,
+                    f"{name!r} has no stanza in {section} (there: {have}); add one or take the "
+                    "name out of the list",
+                )
 
 
 def _names_are_known_elsewhere(config: Configuration) -> None:
-    members = [("studies.varied", config.studies.varied, "studies.readings")]
+    lists = []
+    if config.studies.enabled:
+        readings = config.studies.readings
+        lists.append(("studies.varied", config.studies.varied, "studies.readings", readings))
     if config.lm.enabled:
-        members.append(("lm.tokenizers", config.lm.tokenizers, "tokenizers"))
-    for key, names, other in members if config.studies.enabled else members[1:]:
-        known = config.studies.readings if other == "studies.readings" else config.tokenizers
+        lists.append(("lm.tokenizers", config.lm.tokenizers, "tokenizers", config.tokenizers))
+    for key, names, other, known in lists:
         for name in names:
             if name not in known:
                 raise SettingError(

@@ -15,11 +15,10 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
 
-import numpy as np
-
 from sagevocab.errors import UserError
 
 if TYPE_CHECKING:
+    import numpy as np
     import pandas as pd
 
 log = logging.getLogger(__name__)
@@ -84,6 +83,24 @@ def try_lock(file: IO) -> bool:
     return True
 
 
+@contextmanager
+def locked_file(path: Path, refusal: str) -> Iterator[None]:
+    """Hold a lock while the caller works, as a file that goes with it.
+
+    Raises:
+        UserError: another process holds it; `refusal` is the message.
+    """
+    with path.open("a") as file:
+        # Who held it before may have removed the file after it was opened here.
+        held = try_lock(file) and path.exists()
+        if not held or not os.path.samestat(os.fstat(file.fileno()), path.stat()):
+            raise UserError(refusal)
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+
+
 def remove_leftovers(path: str | Path) -> None:
     """Remove the temporary folders that `atomic_folder` left beside `path` in killed processes.
 
@@ -121,12 +138,10 @@ def read_json(path: str | Path) -> Any:
 
 def _plain(value: Any) -> Any:
     """Convert NumPy scalars and arrays and paths to values that JSON has."""
-    if isinstance(value, np.generic):
-        return value.item()
-    if isinstance(value, np.ndarray):
-        return value.tolist()
     if isinstance(value, Path):
         return value.as_posix()
+    if type(value).__module__ == "numpy":
+        return value.tolist()
     raise TypeError(f"{type(value).__name__} has no JSON form")
 
 
@@ -153,6 +168,8 @@ def read_parquet(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
 
 def write_npz(path: str | Path, **arrays: np.ndarray) -> None:
     """Write named arrays (no objects, so no pickle), whole or not at all."""
+    import numpy as np
+
     with atomic_path(path) as temporary, temporary.open("wb") as file:
         np.savez(file, **arrays)
 
@@ -163,6 +180,8 @@ def read_npz(path: str | Path) -> dict[str, np.ndarray]:
     Raises:
         UserError: the file is missing, damaged or holds pickled objects.
     """
+    import numpy as np
+
     try:
         with np.load(path, allow_pickle=False) as archive:
             return {name: archive[name] for name in archive.files}
@@ -196,7 +215,7 @@ _MARK = "fingerprint"
 
 
 def is_claimed(folder: Path, fingerprint: str) -> bool:
-    """Tell whether the folder of a `ResumableState` belongs to `fingerprint`."""
+    """Return whether the folder of a `ResumableState` belongs to `fingerprint`."""
     mark = folder / _MARK
     return mark.exists() and mark.read_bytes() == fingerprint.encode()
 
@@ -240,7 +259,7 @@ class ResumableState:
 
 
 def _is_usable(folder: Path, fingerprint: str) -> bool:
-    """Tell whether to resume the progress in `folder`; log why not."""
+    """Return whether to resume the progress in `folder`; log why not."""
     if not is_claimed(folder, fingerprint):
         if folder.exists():
             log.info("%s: progress of other inputs, settings or code is discarded", folder)

@@ -17,7 +17,7 @@ import os
 import re
 import sys
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO, TextIO
 
@@ -110,19 +110,19 @@ def open_bytes(path: str | Path) -> BinaryIO:
             start = file.read(6)
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror}); check the path") from error
-    for magic, opener in _COMPRESSIONS.items():
-        if start.startswith(magic):
-            return opener(path)
-    return Path(path).open("rb")
+    opener = _opener(start)
+    return opener(path) if opener else Path(path).open("rb")
 
 
 def open_stream(file: io.BufferedReader) -> BinaryIO:
     """Decompress a stream, which cannot be read twice, as `open_bytes` does a file."""
-    start = file.peek(6)
-    for magic, opener in _COMPRESSIONS.items():
-        if start.startswith(magic):
-            return opener(file)
-    return file
+    opener = _opener(file.peek(6))
+    return opener(file) if opener else file
+
+
+def _opener(start: bytes) -> Callable | None:
+    found = (opener for magic, opener in _COMPRESSIONS.items() if start.startswith(magic))
+    return next(found, None)
 
 
 def open_text(path: str | Path) -> TextIO:

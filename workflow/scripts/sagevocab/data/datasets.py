@@ -9,7 +9,8 @@ from __future__ import annotations
 import csv
 import json
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+import math
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -293,20 +294,31 @@ def normalise_task(
         return _token_rows(parts, labels, source, columns)
     for name in ("text", "text_pair"):
         if name in parts:
-            _check_texts(parts[name], source, columns[name])
+            _check_rows(parts[name], f"{source}: column {columns[name]!r}", _not_text)
     where = f"{source}: column {columns['label']!r}"
     parts["label"] = _labels(parts["label"], labels, where)
     order = [name for name in ("text", "text_pair", "label") if name in parts]
     return pd.DataFrame({name: parts[name] for name in order})
 
 
-def _check_texts(texts: list[Any], source: str | Path, column: str) -> None:
-    for number, text in enumerate(texts, start=1):
-        if not isinstance(text, str):
-            raise UserError(
-                f"{source}: column {column!r}, row {number}: {text!r} is not text; "
-                "mend the file or name another column in `columns`"
-            )
+def _check_rows(rows: list[Any], where: str, problem_of: Callable[[Any], str | None]) -> None:
+    for number, row in enumerate(rows, start=1):
+        if problem := problem_of(row):
+            raise UserError(f"{where}, row {number}: {problem}; mend the file or check `columns`")
+
+
+def _not_text(value: Any) -> str | None:
+    return None if isinstance(value, str) else f"{value!r} is not text"
+
+
+def _no_list(row: Any) -> str | None:
+    if isinstance(row, str):
+        return "is text, not a list with an entry for each word"
+    if not isinstance(row, Sequence | np.ndarray):
+        return f"{row!r} is no list"
+    if any(entry is None or entry != entry for entry in row):
+        return "an entry of the list is missing"
+    return None
 
 
 _NO_LABEL = (
@@ -316,31 +328,32 @@ _NO_LABEL = (
 
 def _labels(values: list[Any], classes: Sequence[Any] | None, where: str) -> list[int | float]:
     """Class numbers of labels; without classes, the values of a regression."""
-    numbers: list[int | float] = []
-    for row, value in enumerate(values, start=1):
-        if value is None or value != value or value in ("", "-"):
-            raise UserError(f"{where}, row {row}: {_NO_LABEL}")
-        label = _value(value) if classes is None else _class_of(value, classes)
-        if label is None:
-            known = "numbers" if classes is None else ", ".join(map(str, classes))
-            problem = _NO_LABEL if _is_missing_mark(value) else f"unknown label {value!r}"
-            raise UserError(f"{where}, row {row}: {problem}; `labels` allows {known}")
-        numbers.append(label)
-    if classes is None and all(number == -1 for number in numbers):
+    numbers = [
+        _label(value, classes, f"{where}, row {row}") for row, value in enumerate(values, start=1)
+    ]
+    if classes is None and set(numbers) == {-1}:
         raise UserError(f"{where}: {_NO_LABEL}")
     return numbers
 
 
-def _is_missing_mark(value: Any) -> bool:
-    """Whether a label is -1, which unlabelled sets have in the place of a class."""
-    return _value(value) == -1
+def _label(value: Any, classes: Sequence[Any] | None, where: str) -> int | float:
+    label = _value(value) if classes is None else _class_of(value, classes)
+    if label is not None:
+        return label
+    # Unlabelled sets have nothing or -1 in the place of a class.
+    if value in (None, "", "-") or value != value or _value(value) == -1:
+        raise UserError(f"{where}: {_NO_LABEL}")
+    known = "finite numbers" if classes is None else ", ".join(map(str, classes))
+    raise UserError(f"{where}: unknown label {value!r}; `labels` allows {known}")
 
 
 def _value(value: Any) -> float | None:
+    """Return a finite number that came as number or text; None if it is none."""
     try:
-        return float(value)
+        number = float(value)
     except (TypeError, ValueError):
         return None
+    return number if math.isfinite(number) else None
 
 
 def _class_of(value: Any, classes: Sequence[Any]) -> int | None:
@@ -349,13 +362,8 @@ def _class_of(value: Any, classes: Sequence[Any]) -> int | None:
     for form in (str(value), str(number)):
         if form in names:
             return names.index(form)
-    if number is not None and number < len(names) and not _are_numbers(classes):
-        return number
-    return None
-
-
-def _are_numbers(labels: Sequence[Any]) -> bool:
-    return all(_class_number(label) is not None for label in labels)
+    are_numbers = all(_class_number(name) is not None for name in classes)
+    return None if number is None or number >= len(names) or are_numbers else number
 
 
 def _class_number(value: Any) -> int | None:
@@ -369,12 +377,7 @@ def _token_rows(
 ) -> pd.DataFrame:
     where = f"{source}: column {columns['tags']!r}"
     for name in ("tokens", "tags"):
-        if any(isinstance(row, str) for row in parts[name]):
-            raise UserError(
-                f"{source}: column {columns[name]!r} holds text, not lists; split it into one "
-                "entry a word, or name another column in `columns`"
-            )
-        _check_lists(parts[name], source, columns[name])
+        _check_rows(parts[name], f"{source}: column {columns[name]!r}", _no_list)
     tokens = [[str(token) for token in row] for row in parts["tokens"]]
     tags = [
         [_tag_name(tag, names, f"{where}, row {number}") for tag in row]
@@ -390,35 +393,18 @@ def _token_rows(
     return pd.DataFrame({"tokens": [tokens[i] for i in kept], "tags": converted})
 
 
-def _check_lists(rows: list[Any], source: str | Path, column: str) -> None:
-    for number, row in enumerate(rows, start=1):
-        where = f"{source}: column {column!r}, row {number}"
-        if not isinstance(row, Sequence | np.ndarray):
-            raise UserError(f"{where}: {row!r} is no list; mend the file")
-        if any(entry is None or entry != entry for entry in row):
-            raise UserError(f"{where}: an entry of the list is missing; mend the file")
-
-
 def _tag_name(tag: Any, names: Sequence[str] | None, where: str) -> str:
-    if isinstance(tag, str) and tag.isdecimal() and tag not in (names or ()):
-        tag = int(tag)
-    if isinstance(tag, str):
-        if not tag:
-            raise UserError(f"{where}: {_NO_LABEL}")
-        if names is not None and tag not in names:
+    """Return the name of a tag that is given by name or class number.
+
+    A prefix that no scheme has is refused: as the name of a class it would be scored wrongly.
+    """
+    if isinstance(tag, str) and not (tag.isdecimal() and tag not in (names or ())):
+        if tag and names is not None and tag not in names:
             raise UserError(f"{where}: unknown tag {tag!r}; `labels` has {', '.join(names)}")
-        return _checked_tag(tag, where)
-    if tag == -1:
+    else:
+        tag = _named(int(tag), names, where)
+    if not tag:
         raise UserError(f"{where}: {_NO_LABEL}")
-    if names is None:
-        raise UserError(f"{where}: tags are class numbers; name the classes in order in `labels`")
-    if not 0 <= tag < len(names):
-        raise UserError(f"{where}: class number {tag} is outside `labels` ({len(names)} names)")
-    return _checked_tag(names[tag], where)
-
-
-def _checked_tag(tag: str, where: str) -> str:
-    """Refuse a prefix that no scheme has: as the name of a class it would be scored wrongly."""
     if len(tag) > 1 and tag[1] == "-" and not _has_prefix(tag):
         known = ", ".join(sorted(_STARTING | _INSIDE))
         raise UserError(
@@ -426,6 +412,16 @@ def _checked_tag(tag: str, where: str) -> str:
             "mend the file"
         )
     return tag
+
+
+def _named(number: int, names: Sequence[str] | None, where: str) -> str:
+    if number == -1:
+        raise UserError(f"{where}: {_NO_LABEL}")
+    if names is None:
+        raise UserError(f"{where}: tags are class numbers; name the classes in order in `labels`")
+    if not 0 <= number < len(names):
+        raise UserError(f"{where}: class number {number} is outside `labels` ({len(names)} names)")
+    return names[number]
 
 
 # --- tagging schemes

@@ -198,7 +198,7 @@ def check_connection(url: str, advice: str) -> None:
 
 
 class _Stall:
-    """Counts the attempts in a row that brought no new byte of `part`."""
+    """Counts the attempts in a row that added nothing to `part`."""
 
     def __init__(self, part: Path) -> None:
         self._part, self._size, self.attempts = part, _size_of(part), 0
@@ -357,7 +357,7 @@ def _append(response: requests.Response, part: Path, start: int, total: int | No
 
 @contextmanager
 def _opened(path: Path, mode: str) -> Iterator:
-    """Open for writing; tell a full or read-only disk in one line."""
+    """Open for writing; a full or read-only disk is a UserError."""
     try:
         with path.open(mode) as file:
             yield file

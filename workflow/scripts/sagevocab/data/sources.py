@@ -20,7 +20,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 import yaml
 
 from sagevocab.errors import UserError
@@ -28,6 +27,7 @@ from sagevocab.state import atomic_path, file_digest, fingerprint, write_json, w
 
 if TYPE_CHECKING:
     import datasets
+    import numpy as np
 
     from sagevocab.data.fetch import Fetched
 
@@ -400,6 +400,8 @@ def share_of_rows(count: int, share: Sequence[float], seed: int) -> np.ndarray:
 
     share: [from, to] of the shuffle; adjacent shares never overlap.
     """
+    import numpy as np
+
     order = np.random.default_rng(seed).permutation(count)
     start, end = (round(count * edge) for edge in share)
     return np.sort(order[start:end])

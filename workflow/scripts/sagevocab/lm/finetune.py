@@ -30,8 +30,7 @@ from transformers import (
 from sagevocab.errors import UserError
 from sagevocab.lm.encoder import IGNORED, TextEncoder, load_encoder
 from sagevocab.lm.model import WEIGHTS, longest_input
-from sagevocab.lm.schedule import Schedule
-from sagevocab.lm.settings import FinetuneSettings
+from sagevocab.lm.settings import FinetuneSettings, Schedule
 from sagevocab.lm.tasks import (
     OUTSIDE,
     TRUNCATED,

@@ -39,6 +39,7 @@ FILE = "heldout.npz"
 # Rows are padded to a multiple of this, so that a device sees few shapes.
 PADDED_TO = 16
 _ASKED = 7  # its own random stream beside those of training
+_Pass = tuple[int, int, np.ndarray]  # row, step, the words asked in the row
 
 
 @dataclass(frozen=True)
@@ -83,25 +84,6 @@ class HeldoutWords:
     def row(self, number: int) -> np.ndarray:
         """Return the ids of a line: int64[its tokens]."""
         return self.ids[self.offsets[number] : self.offsets[number + 1]]
-
-
-@dataclass(frozen=True)
-class Questions:
-    """Some passes over lines: where pieces are hidden, and what stands there.
-
-    Attributes:
-        inputs: int64[rows, length], ids that the model sees.
-        positions: int64[rows, asked], where it predicts.
-        labels: int64[rows, asked], the ids that stood there; IGNORED where a row asks fewer words.
-        present: bool[rows, length], False on padding.
-        words: int64[rows, asked], the word (row of `asked`) that is asked; 0 where IGNORED.
-    """
-
-    inputs: np.ndarray
-    positions: np.ndarray
-    labels: np.ndarray
-    present: np.ndarray
-    words: np.ndarray
 
 
 def write_heldout(
@@ -220,21 +202,22 @@ def score_words(
     """
     nats = np.zeros(len(held.asked))
     right = np.zeros(len(held.asked), dtype=np.int64)
-    for part in questions(held, pad, batch):
-        logits = logits_of(put(part.inputs), put(part.positions), put(part.present))
-        labels = put(np.maximum(part.labels, 0)).flatten()
-        losses = -logits.log_softmax(-1).gather(1, labels.unsqueeze(1)).squeeze(1)
-        hits = logits.argmax(-1) == labels
-        scored = part.labels.flatten() != IGNORED
-        words = part.words.flatten()[scored]
+    for passes in _passes(held, batch):
+        inputs, present, positions, labels, words = _questions(held, passes, pad)
+        logits = logits_of(put(inputs), put(positions), put(present))
+        answers = put(np.maximum(labels, 0)).flatten()
+        losses = -logits.log_softmax(-1).gather(1, answers.unsqueeze(1)).squeeze(1)
+        hits = logits.argmax(-1) == answers
+        scored = labels.flatten() != IGNORED
         # Two passes over a line may share a batch.
-        np.add.at(nats, words, losses.double().cpu().numpy()[scored])
-        np.add.at(right, words, hits.cpu().numpy()[scored])
+        asked = words.flatten()[scored]
+        np.add.at(nats, asked, losses.double().cpu().numpy()[scored])
+        np.add.at(right, asked, hits.cpu().numpy()[scored])
     return _by_line(held, nats, right)
 
 
-def questions(held: HeldoutWords, pad: int, batch: int) -> Iterator[Questions]:
-    """Yield all passes over all lines, rows of like length together."""
+def _passes(held: HeldoutWords, batch: int) -> Iterator[list[_Pass]]:
+    """Yield batches of all passes over all lines, rows of like length together."""
     bounds = np.searchsorted(held.asked[:, 0], np.arange(len(held) + 1))
     passes = []
     for number in range(len(held)):
@@ -243,23 +226,29 @@ def questions(held: HeldoutWords, pad: int, batch: int) -> Iterator[Questions]:
         passes += [(number, step, words) for step in range(deepest)]
     passes.sort(key=lambda one: held.offsets[one[0] + 1] - held.offsets[one[0]])
     for start in range(0, len(passes), batch):
-        yield _batch(held, passes[start : start + batch], pad)
+        yield passes[start : start + batch]
 
 
-def _batch(held: HeldoutWords, passes: list[tuple[int, int, np.ndarray]], pad: int) -> Questions:
+def _questions(held: HeldoutWords, passes: list[_Pass], pad: int) -> tuple[np.ndarray, ...]:
+    """Return what the model sees and is asked, a row for each pass.
+
+    inputs: int64[rows, length]. present: bool[rows, length], False on padding. positions, labels,
+    words: int64[rows, asked], where it predicts, the ids that stood there (IGNORED where a row asks
+    fewer words), and which word of `asked` that is.
+    """
     rows = [_hidden(held, number, step, words) for number, step, words in passes]
     asking = [words[held.asked[words, 2] > step] for _, step, words in passes]
     length = PADDED_TO * math.ceil(max(map(len, rows)) / PADDED_TO)
     inputs = np.full((len(rows), length), pad, dtype=np.int64)
     present = np.zeros(inputs.shape, dtype=bool)
-    places = np.zeros((len(rows), max(map(len, asking))), dtype=np.int64)
-    labels, words = np.full_like(places, IGNORED), np.zeros_like(places)
-    for place, (row, asked, (number, step, _)) in enumerate(zip(rows, asking, passes, strict=True)):
-        inputs[place, : len(row)], present[place, : len(row)] = row, True
-        positions = held.asked[asked, 1] + step
-        places[place, : len(asked)], words[place, : len(asked)] = positions, asked
-        labels[place, : len(asked)] = held.row(number)[positions]
-    return Questions(inputs, places, labels, present, words)
+    positions = np.zeros((len(rows), max(map(len, asking))), dtype=np.int64)
+    labels, words = np.full_like(positions, IGNORED), np.zeros_like(positions)
+    for at, (row, asked, (number, step, _)) in enumerate(zip(rows, asking, passes, strict=True)):
+        inputs[at, : len(row)], present[at, : len(row)] = row, True
+        places = held.asked[asked, 1] + step
+        positions[at, : len(asked)], words[at, : len(asked)] = places, asked
+        labels[at, : len(asked)] = held.row(number)[places]
+    return inputs, present, positions, labels, words
 
 
 def _hidden(held: HeldoutWords, number: int, step: int, words: np.ndarray) -> np.ndarray:

@@ -54,16 +54,10 @@ MEASURED_SECONDS = 0.5
 
 @dataclass(frozen=True)
 class Scale:
-    """What an update is, and what it is a part of.
+    """What an update is (rows, tokens of a row), and the corpus that it is a part of.
 
-    Attributes:
-        rows: rows of an update, over all devices.
-        length: tokens of a row.
-        corpus_rows: rows of the corpus.
-        corpus_tokens: its tokens, without special ones.
-        corpus_characters: its characters.
-        flops: floating-point operations of an update.
-        peak: the most that all devices together can do in a second; None if unknown.
+    corpus_tokens: without special ones. flops: floating-point operations of an update. peak: the
+    most that all devices together can do in a second; None if unknown.
     """
 
     rows: int
@@ -85,22 +79,12 @@ class Journal:
         self._waited = 0.0
 
     def record(
-        self,
-        *,
-        loss: float,
-        rate: float,
-        duration: float,
-        waited: float,
-        validation: dict[str, float],
+        self, loss: float, rate: float, duration: float, waited: float, validation: dict[str, float]
     ) -> None:
         """Append the row of the update that is done.
 
-        Args:
-            loss: nats per masked token.
-            rate: learning rate.
-            duration: seconds of the update.
-            waited: seconds of waiting for data so far, since this process started.
-            validation: values of VALIDATION.
+        loss: nats per masked token. rate: learning rate. duration: seconds of the update. waited:
+        seconds of waiting for data since this process started. validation: values of VALIDATION.
         """
         scale, progress = self._scale, self._progress
         epoch = progress.updates * scale.rows / scale.corpus_rows

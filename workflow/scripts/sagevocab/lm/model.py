@@ -98,12 +98,8 @@ def masked_loss(
 
     labels: int64[rows, masked], the ids that stood there, or IGNORED.
     """
-    return summed_loss(masked_logits(model, inputs, positions, present), labels.flatten())
-
-
-def summed_loss(logits: torch.Tensor, labels: torch.Tensor) -> torch.Tensor:
-    """Return the loss in nats, summed over the `labels` that are not IGNORED."""
-    return functional.cross_entropy(logits, labels, ignore_index=IGNORED, reduction="sum")
+    logits = masked_logits(model, inputs, positions, present)
+    return functional.cross_entropy(logits, labels.flatten(), ignore_index=IGNORED, reduction="sum")
 
 
 @contextmanager

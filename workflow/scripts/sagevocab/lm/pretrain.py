@@ -41,8 +41,7 @@ from sagevocab.lm.model import (
     model_folder,
     save_model,
 )
-from sagevocab.lm.schedule import ReplaySchedule, Schedule, crosses
-from sagevocab.lm.settings import FREE, PretrainSettings
+from sagevocab.lm.settings import FREE, PretrainSettings, ReplaySchedule, Schedule, crosses
 from sagevocab.lm.shards import Shard, open_shard
 from sagevocab.lm.team import Gradients, Team, joined_team
 from sagevocab.lm.training import (
@@ -304,13 +303,7 @@ def _train(
         due = spent >= 1 or crosses(before, spent, settings.validation_every)
         validation = validate(run, progress) if due else NO_VALIDATION
         progress.seconds = clock.seconds()
-        journal.record(
-            loss=loss,
-            rate=rate,
-            duration=now - began,
-            waited=run.batches.waited,
-            validation=validation,
-        )
+        journal.record(loss, rate, now - began, run.batches.waited, validation)
         journal.report(spent, validated=due)
         checkpoints.save_if_due(clock, progress)
     return journal.frame() if team.leads else pd.DataFrame()

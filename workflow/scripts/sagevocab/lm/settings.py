@@ -1,14 +1,19 @@
-"""The keys of `lm.pretrain` and `lm.finetune`, checked, and the schedules that they ask for."""
+"""The keys of `lm.pretrain` and `lm.finetune`, checked, and the schedules that they ask for.
+
+A schedule tells after how many updates and seconds training ends (`share`), and the learning rate
+of every update (`rate`).
+"""
 
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
 from sagevocab.errors import SettingError
-from sagevocab.lm.schedule import BudgetSchedule, PolynomialSchedule, Schedule
 from sagevocab.settings import (
     Count,
     Flag,
@@ -24,17 +29,65 @@ from sagevocab.settings import (
 # Keys that change speed and memory, or what is an input of its own (`replay`): a run may be resumed
 # with other values of them, and a finished model needs no other training for them.
 FREE = ("checkpoint_minutes", "replay", "micro_batch", "validation_batch")
-ARCHITECTURE = (
-    "layers",
-    "hidden",
-    "heads",
-    "intermediate",
-    "activation",
-    "dropout",
-    "attention_dropout",
-    "sequence_length",
-)
 _BUDGETS = ("hours", "steps", "tokens")
+
+
+# --- schedules
+
+
+@dataclass(frozen=True)
+class BudgetSchedule:
+    """A rise over the share `warmup` of a budget, then a linear decay to 0 (paper, Appendix A).
+
+    The budget is a number of updates, or of seconds when `updates` is None: then the clock alone
+    drives the rate, as in Izsak et al. 2021. `decay` False keeps the peak after the rise.
+    """
+
+    peak: float
+    warmup: float
+    updates: int | None
+    seconds: float | None = None
+    decay: bool = True
+
+    def share(self, updates: float, seconds: float) -> float:
+        """Return the share of the budget that is spent."""
+        return updates / self.updates if self.updates is not None else seconds / self.seconds
+
+    def rate(self, updates: int, seconds: float) -> float:
+        """Return the rate in the middle of the update: neither the first nor the last is 0."""
+        share = min(1.0, self.share(updates + 0.5, seconds))
+        if share < self.warmup:
+            return self.peak * share / self.warmup
+        if not self.decay:
+            return self.peak
+        return self.peak * (1 - share) / max(1 - self.warmup, 1e-9)
+
+
+@dataclass(frozen=True)
+class ReplaySchedule:
+    """The learning rates of an earlier run, one an update: repeats a run that the clock drove."""
+
+    rates: Sequence[float]
+
+    def share(self, updates: float, seconds: float) -> float:
+        """Return the share of the recorded updates that are done."""
+        return updates / len(self.rates)
+
+    def rate(self, updates: int, seconds: float) -> float:
+        """Return the recorded rate."""
+        return self.rates[updates]
+
+
+Schedule = BudgetSchedule | ReplaySchedule
+
+
+def crosses(before: float, after: float, every: float) -> bool:
+    """Return whether a multiple of `every` lies in (before, after]."""
+    # Sums of shares miss a multiple by rounding: 3 * 0.1 > 0.3.
+    return math.floor(after / every + 1e-9) > math.floor(before / every + 1e-9)
+
+
+# --- keys
 
 
 @settings("lm.pretrain")
@@ -124,15 +177,6 @@ class PretrainKeys:
 class PretrainSettings(PretrainKeys):
     """Settings of a pretraining that can be run: exactly one of its budgets is set."""
 
-    @classmethod
-    def from_config(cls, section: dict[str, Any]) -> PretrainSettings:
-        """Read the section `lm.pretrain` of a configuration.
-
-        Raises:
-            UserError: a key is unknown, or values don't fit together.
-        """
-        return cls(**section)
-
     @model_validator(mode="after")
     def _one_budget(self) -> PretrainSettings:
         given = [name for name in _BUDGETS if getattr(self, name) is not None]
@@ -215,13 +259,19 @@ class FinetuneSettings:
         return math.ceil(examples / (self.batch * self.accumulation))
 
     def learning_rates(self, examples: int) -> Schedule:
-        """Return the schedule for a number of training examples."""
+        """Return the schedule for a number of training examples.
+
+        "polynomial" is Hugging Face's decay of degree 1 to 1e-7, "linear" that to 0. As there, the
+        very first update has rate 0 if there is a warm-up.
+        """
         updates = math.ceil(self.epochs * self.updates_per_epoch(examples))
+        peak, warmup = self.learning_rate, self.warmup_steps
         if self.schedule == "constant":
-            share = self.warmup_steps / updates
-            return BudgetSchedule(self.learning_rate, share, updates, decay=False)
+            return BudgetSchedule(peak, warmup / updates, updates, decay=False)
         end = 1e-7 if self.schedule == "polynomial" else 0.0
-        return PolynomialSchedule(self.learning_rate, self.warmup_steps, updates, end)
+        rises = [peak * update / warmup for update in range(min(warmup, updates))]
+        left = [1 - (update - warmup) / (updates - warmup) for update in range(warmup, updates)]
+        return ReplaySchedule((*rises, *(end + (peak - end) * share for share in left)))
 
 
 @settings("lm.finetune")

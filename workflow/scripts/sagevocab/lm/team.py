@@ -108,7 +108,7 @@ class Gradients:
 
 
 def in_team() -> bool:
-    """Tell whether a launcher started this process as one of several."""
+    """Return whether a launcher started this process as one of several."""
     return all(name in os.environ for name in _LAUNCHED) and int(os.environ["WORLD_SIZE"]) > 1
 
 

@@ -220,7 +220,7 @@ class Clock:
         return time.monotonic() - self._started
 
     def is_due(self, what: str, every: float) -> bool:
-        """Tell whether `every` seconds have passed since this last was due (or was first asked)."""
+        """Return whether `every` seconds have passed since this was last due, or first asked."""
         now = time.monotonic()
         last = self._last.setdefault(what, now)
         if now - last < every:

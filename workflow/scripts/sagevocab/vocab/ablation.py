@@ -27,6 +27,7 @@ from sagevocab.vocab import kernels
 from sagevocab.vocab.decoding import Decoder, build_merges, build_trie
 from sagevocab.vocab.kernels import Lines, Sample, Scores, Sums, View
 from sagevocab.vocab.settings import READINGS as READINGS
+from sagevocab.vocab.settings import SageKeys
 from sagevocab.vocab.words import WordCorpus
 
 _PARTS = 64  # of the corpus, for threads to share
@@ -44,7 +45,7 @@ class Objective:
     seed: of that sample.
     """
 
-    window: int = 5
+    window: int = SageKeys.window
     reading: str = "total"
     lines: int | None = None
     seed: int = 0
@@ -194,7 +195,7 @@ class AblationLosses:
         return kernels.count_lines(self._whole, first, within, self._n_pieces)[self._rank]
 
     def _sampled_by_token(self) -> bool:
-        """Tell whether the lines that count change with the tokens: then sums are taken afresh."""
+        """Return whether the lines that count change with the tokens: sums are then afresh."""
         return self._objective.lines is not None and self._objective.reading == "mean_piece_lines"
 
     def _draw(self, pieces: np.ndarray, first: np.ndarray) -> Sample:

@@ -6,6 +6,7 @@ not on the number of cores.
 
 from __future__ import annotations
 
+import functools
 import io
 import logging
 import re
@@ -38,41 +39,32 @@ _ERRORS_ONLY = 2
 _WORDS_A_TEXT = 1000
 
 
-def train_bpe(
-    lines_path: str | Path, size: int, model_path: str | Path, settings: TrainingSettings, key: str
-) -> None:
-    """Train byte-pair encoding on the lines of a file and write the sentencepiece model.
-
-    size: number of pieces without special tokens. key: the configuration key that `size` is from.
-
-    Raises:
-        UserError: the lines allow no vocabulary of this size, or too many of them are too long.
-    """
-    _train("bpe", lines_path, size, model_path, settings, key)
-
-
-def train_unigram(
-    lines_path: str | Path, size: int, model_path: str | Path, settings: TrainingSettings, key: str
-) -> None:
-    """Train UnigramLM on the lines of a file and write the sentencepiece model; as `train_bpe`."""
-    _train("unigram", lines_path, size, model_path, settings, key)
-
-
-def _train(
-    model_type: str,
+def train_sentencepiece(
+    method: str,
     lines_path: str | Path,
     size: int,
     model_path: str | Path,
     settings: TrainingSettings,
     key: str,
+    *,
+    name: str | None = None,
 ) -> None:
-    lines = TrainableLines(lines_path, settings.max_sentence_length)
+    """Train byte-pair encoding or UnigramLM on the lines of a file; write the sentencepiece model.
+
+    method: `bpe` or `unigram`. size: number of pieces without special tokens. key: the key that it
+    is from. name: of the text, for messages; the path of the file if left out.
+
+    Raises:
+        UserError: the lines allow no vocabulary of this size, or too many of them are too long.
+    """
+    name = name or str(lines_path)
+    lines = TrainableLines(lines_path, settings.max_sentence_length, name)
     buffer = io.BytesIO()
     try:
         sentencepiece.SentencePieceTrainer.train(
             sentence_iterator=iter(lines),
             model_writer=buffer,
-            model_type=model_type,
+            model_type=method,
             vocab_size=size + SENTENCEPIECE_SPECIALS,
             hard_vocab_limit=True,
             character_coverage=settings.character_coverage,
@@ -84,13 +76,17 @@ def _train(
         )
     except RuntimeError as error:
         lines.check()
-        raise _explained(error, size, lines_path, key) from error
+        raise _explained(error, size, name, key) from error
     lines.check()
-    model = _parsed(buffer.getvalue(), model_path)
-    if len(pieces_of_model(model)) != size:
-        raise _too_large(size, len(pieces_of_model(model)), lines_path, key)
+    found = len(pieces_of_model(_parsed(buffer.getvalue(), model_path)))
+    if found != size:
+        raise _too_large(size, found, name, key)
     with atomic_path(model_path) as temporary:
         temporary.write_bytes(buffer.getvalue())
+
+
+train_bpe = functools.partial(train_sentencepiece, "bpe")
+train_unigram = functools.partial(train_sentencepiece, "unigram")
 
 
 class TrainableLines:
@@ -101,10 +97,9 @@ class TrainableLines:
     sentencepiece.
     """
 
-    def __init__(self, path: str | Path, max_bytes: int) -> None:
-        """Prepare to read `path`."""
-        self.path = path
-        self.max_bytes = max_bytes
+    def __init__(self, path: str | Path, max_bytes: int, name: str) -> None:
+        """Prepare to read `path`; messages call it `name`."""
+        self.path, self.max_bytes, self.name = path, max_bytes, name
         self.total = self.too_long = self.reserved = 0
         self._error: Exception | None = None
 
@@ -132,29 +127,29 @@ class TrainableLines:
         if self._error is not None:
             raise self._error
         if not self.total:
-            raise UserError(f"{self.path}: has no lines; give the language a source with text")
+            raise UserError(f"{self.name}: has no lines; give the language a source with text")
         log.info(
             "%s: %d lines, %d left out as longer than %d bytes, %d for holding U+2585",
-            *(self.path, self.total, self.too_long, self.max_bytes, self.reserved),
+            *(self.name, self.total, self.too_long, self.max_bytes, self.reserved),
         )
         if self.too_long > MAX_SKIPPED_SHARE * self.total:
             raise UserError(
                 f"vocabulary.max_sentence_length: {self.too_long} of the {self.total} lines of "
-                f"{self.path} are longer than {self.max_bytes} bytes and would not be trained on; "
+                f"{self.name} are longer than {self.max_bytes} bytes and would not be trained on; "
                 "raise it, or cut the lines into sentences"
             )
 
 
-def _explained(error: RuntimeError, size: int, path: str | Path, key: str) -> UserError:
+def _explained(error: RuntimeError, size: int, name: str, key: str) -> UserError:
     """Translate an error of sentencepiece into the terms of the configuration."""
     message = str(error)
     if match := re.search(r"value <= (\d+)", message):
-        return _too_large(size, int(match[1]) - SENTENCEPIECE_SPECIALS, path, key)
+        return _too_large(size, int(match[1]) - SENTENCEPIECE_SPECIALS, name, key)
     if match := re.search(r"required_chars\. \d+ vs (\d+)", message):
-        return _too_small(size, int(match[1]) - SENTENCEPIECE_SPECIALS, path, key)
+        return _too_small(size, int(match[1]) - SENTENCEPIECE_SPECIALS, name, key)
     if "sentences_.empty()" in message or "all_chars_count" in message:
-        return UserError(f"{path}: has no line with text; give the language a source with text")
-    return UserError(f"{path}: sentencepiece cannot train on it: {message}")
+        return UserError(f"{name}: has no line with text; give the language a source with text")
+    return UserError(f"{name}: sentencepiece cannot train on it: {message}")
 
 
 class TooManyPiecesError(UserError):
@@ -163,18 +158,18 @@ class TooManyPiecesError(UserError):
     largest: int
 
 
-def _too_large(size: int, largest: int, path: str | Path, key: str) -> UserError:
+def _too_large(size: int, largest: int, name: str, key: str) -> UserError:
     error = TooManyPiecesError(
-        f"{key}: {path} yields no {size} pieces; the largest possible size is {largest}: "
+        f"{key}: {name} yields no {size} pieces; the largest possible size is {largest}: "
         "set it to that or less, or train on more text"
     )
     error.largest = largest
     return error
 
 
-def _too_small(size: int, least: int, path: str | Path, key: str) -> UserError:
+def _too_small(size: int, least: int, name: str, key: str) -> UserError:
     return UserError(
-        f"{key}: {size} pieces are too few for the characters of {path}, which take {least}; "
+        f"{key}: {size} pieces are too few for the characters of {name}, which take {least}; "
         "set it to more than that, or lower vocabulary.character_coverage"
     )
 

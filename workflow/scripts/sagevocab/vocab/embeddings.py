@@ -256,7 +256,7 @@ def _train(
 
 
 class _Report:
-    """Tells `progress` how many epochs are done, and how long the others will take."""
+    """Reports to `progress` how many epochs are done, and how long the others will take."""
 
     def __init__(self, first: int, epochs: int, progress: Listener) -> None:
         self._first, self._epochs, self._progress = first, epochs, progress

@@ -52,7 +52,7 @@ _NO_LIMIT = 1_000_000_000  # characters in a word: words are cut before the mode
 
 @dataclass(frozen=True)
 class Card:
-    """What a model card says beside the vocabulary itself.
+    """What a model card says besides the pieces.
 
     language: code. language_name, method: in words. source: description of the training corpus as
     `data.sources` writes it; None if the vocabulary was not trained here. settings: what else

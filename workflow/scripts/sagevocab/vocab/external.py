@@ -30,12 +30,13 @@ from sagevocab.vocab.pieces import (
     read_pieces,
     write_pieces,
 )
+from sagevocab.vocab.settings import WordSettings
 
 if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from sagevocab.vocab.bpe import Model
-    from sagevocab.vocab.export import Card, WordSettings
+    from sagevocab.vocab.export import Card
 
 log = logging.getLogger(__name__)
 
@@ -77,7 +78,7 @@ def check_external(path: str | Path, key: str) -> None:
 
 
 def _kind(path: Path, key: str) -> str:
-    """Return what a path stands for: hub, model or list."""
+    """Return what kind of tokenizer a path is: hub, model or list."""
     if not path.exists():
         raise UserError(
             f"{key}: {path} does not exist; give a Hugging Face folder, a sentencepiece .model or "
@@ -177,9 +178,8 @@ def _import_model(
 ) -> None:
     from sagevocab.vocab import bpe, export
 
-    model = bpe.read_model(path)
-    check_model(model, path, key)
-    words = export.WordSettings(normalization_of(model, path, key), words.max_word_chars)
+    model, rule = open_model(path, key)
+    words = WordSettings(rule, words.max_word_chars)
     pieces = bpe.pieces_of_model(model)
     if model.trainer_spec.model_type == model.trainer_spec.BPE:
         export.export_merges(folder, pieces, bpe.merges_of_model(model), words, card)
@@ -187,12 +187,18 @@ def _import_model(
         export.export_unigram(folder, pieces, bpe.scores_of_model(model), words, card)
 
 
-def check_model(model: Model, path: Path, key: str) -> None:
-    """Refuse a sentencepiece model that cannot be expressed in this project's pieces."""
-    from sagevocab.vocab.bpe import pieces_of_model
+def open_model(path: Path, key: str) -> tuple[Model, str]:
+    """Read a sentencepiece model; return it and the rule whose character map it carries.
 
-    kinds = (model.trainer_spec.BPE, model.trainer_spec.UNIGRAM)
-    if model.trainer_spec.model_type not in kinds:
+    Raises:
+        UserError: it cannot be expressed in this project's pieces, or has a normalisation of its
+            own.
+    """
+    from sagevocab.vocab.bpe import pieces_of_model, read_model
+    from sagevocab.vocab.words import NORMALIZATIONS, character_map
+
+    model = read_model(path)
+    if model.trainer_spec.model_type not in (model.trainer_spec.BPE, model.trainer_spec.UNIGRAM):
         raise UserError(f"{key}: {path} is neither a BPE nor a UnigramLM model; give one of these")
     if any(piece.type == piece.BYTE for piece in model.pieces):
         raise UserError(
@@ -204,16 +210,10 @@ def check_model(model: Model, path: Path, key: str) -> None:
         raise UserError(
             f"{key}: the piece {crossing[0]!r} of {path} crosses a space; train without such pieces"
         )
-
-
-def normalization_of(model: Model, path: Path, key: str) -> str:
-    """Return the rule whose character map the model carries."""
-    from sagevocab.vocab.words import NORMALIZATIONS, character_map
-
     charsmap = model.normalizer_spec.precompiled_charsmap
     for rule in NORMALIZATIONS:
         if character_map(rule) == charsmap:
-            return rule
+            return model, rule
     raise UserError(
         f"{key}: {path} has a normalisation of its own; "
         f"give one that uses any of {', '.join(NORMALIZATIONS)}, or its Hugging Face folder"
@@ -350,9 +350,9 @@ def word_start_notation(tokens: Sequence[str], spec: Mapping[str, Any]) -> list[
     translate = _notation(spec)
     taken: dict[str, None] = {}
     for token in tokens:
-        form = _printable(translate(token) or token)
+        form = (translate(token) or token).replace("\n", "\\n")
         if form in taken:
-            form = _printable(token)
+            form = token.replace("\n", "\\n")
         while form in taken:
             form += "\u241f"  # the symbol for a separator, which stands in no vocabulary
         taken[form] = None
@@ -393,10 +393,6 @@ def _byte_letters() -> dict[str, int]:
     return letters | {chr(0x100 + number): byte for number, byte in enumerate(other)}
 
 
-def _printable(form: str) -> str:
-    return form.replace("\n", "\\n")
-
-
 # --- use
 
 
@@ -408,8 +404,6 @@ def load(path: str | Path) -> Encoder:
     Raises:
         UserError: it is none of these.
     """
-    from sagevocab.vocab.export import WordSettings
-
     path = Path(path)
     if path.is_dir() or path.suffix == ".json":
         return Encoder(load_hub(path, "tokenizer"))
@@ -461,7 +455,7 @@ def convert(
     output: str | Path,
     form: str = "huggingface",
     *,
-    words: WordSettings | None = None,
+    words: WordSettings,
     force: bool = False,
 ) -> None:
     """Write the vocabulary at `path` in another form, whole or not at all.
@@ -474,11 +468,11 @@ def convert(
     Raises:
         UserError: there is no such form, `path` is no vocabulary, or `output` cannot be written.
     """
-    from sagevocab.vocab.export import WordSettings, check_output, disk_errors
+    from sagevocab.vocab.export import check_output, disk_errors
 
     if form not in FORMATS:
         raise UserError(f"format: {form!r} is unknown; choose one of {', '.join(FORMATS)}")
-    path, output, words = Path(path), Path(output), words or WordSettings()
+    path, output = Path(path), Path(output)
     if output.resolve() in (path.resolve(), *path.resolve().parents):
         raise UserError(f"{output}: is or holds the vocabulary to export; give another output")
     if form == "huggingface":

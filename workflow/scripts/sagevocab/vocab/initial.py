@@ -1,4 +1,4 @@
-"""The vocabulary that SaGe prunes: trained by sentencepiece, or brought along."""
+"""The vocabulary that SaGe prunes: trained by sentencepiece, or read from files."""
 
 from __future__ import annotations
 
@@ -11,20 +11,14 @@ from sagevocab.data.corpus import read_lines, write_lines
 from sagevocab.errors import UserError
 from sagevocab.provenance import source_digest
 from sagevocab.state import ResumableState, fingerprint
-from sagevocab.vocab.bpe import (
-    merges_of_model,
-    pieces_of_model,
-    read_model,
-    train_bpe,
-    train_unigram,
-)
-from sagevocab.vocab.external import check_model, listed_pieces, normalization_of
+from sagevocab.vocab.bpe import merges_of_model, pieces_of_model, read_model, train_sentencepiece
+from sagevocab.vocab.external import listed_pieces, open_model
 from sagevocab.vocab.pieces import is_own_folder, read_folder_pieces, read_pieces
 from sagevocab.vocab.settings import TrainingSettings, WordSettings
 
 log = logging.getLogger(__name__)
 
-TRAINERS = {"bpe": train_bpe, "unigram": train_unigram}
+METHODS = ("bpe", "unigram")
 _KEY = "vocabulary.initial_size"
 
 
@@ -48,11 +42,13 @@ def train_initial(
     settings: TrainingSettings,
     words: WordSettings,
     state_dir: Path,
+    name: str,
 ) -> InitialVocabulary:
     """Train sentencepiece's BPE or UnigramLM on the lines of a file.
 
     Lines longer than `settings.max_sentence_length` bytes, which sentencepiece would leave out, are
-    cut there, at a space if there is one. state_dir: the model is kept there and found again.
+    cut there, at a space if there is one. state_dir: the model is kept there and found again. name:
+    of the text, for messages.
 
     Raises:
         UserError: the lines allow no vocabulary of this size.
@@ -62,7 +58,7 @@ def train_initial(
     model_path = state.folder / "sentencepiece.model"
     if not model_path.exists():
         path = _with_short_lines(lines_path, state.folder, settings.max_sentence_length)
-        TRAINERS[method](path, size, model_path, settings, _KEY)
+        train_sentencepiece(method, path, size, model_path, settings, _KEY, name=name)
     model = read_model(model_path)
     merges = merges_of_model(model) if method == "bpe" else None
     return InitialVocabulary(pieces_of_model(model), merges, words)
@@ -107,9 +103,7 @@ def _read_folder(folder: Path, words: WordSettings) -> InitialVocabulary:
 
 
 def _read_model(path: Path, words: WordSettings) -> InitialVocabulary:
-    model = read_model(path)
-    check_model(model, path, "initial")
-    rule = normalization_of(model, path, "initial")
+    model, rule = open_model(path, "initial")
     if rule != words.normalization:
         log.warning("%s: text is normalised by %s, as the model does", path, rule)
     is_bpe = model.trainer_spec.model_type == model.trainer_spec.BPE

@@ -21,7 +21,7 @@ UNKNOWN_ID = SPECIAL_TOKENS.index("[UNK]")
 
 
 def is_single_character(piece: str) -> bool:
-    """Tell whether `piece` is one character, with or without `▁` before it; `▁` itself is.
+    """Return whether `piece` is one character, with or without `▁` before it; `▁` itself is.
 
     Such pieces are never pruned (paper, Section 3, footnote on single-character tokens).
     """
@@ -93,7 +93,7 @@ def read_description(folder: str | Path) -> dict[str, Any]:
 
 
 def is_own_folder(folder: str | Path) -> bool:
-    """Tell whether this project wrote the tokenizer in `folder`."""
+    """Return whether this project wrote the tokenizer in `folder`."""
     path = Path(folder) / "tokenizer_config.json"
     return path.is_file() and b'"sagevocab"' in path.read_bytes()
 

@@ -27,7 +27,7 @@ Listener = Callable[[Progress], None]
 
 
 def log_progress(progress: Progress) -> None:
-    """Write progress to the log: what happens to it where nobody else listens."""
+    """Write progress to the log: the listener where no other is given."""
     message = progress.stage
     if progress.total:
         message += f": {progress.done:g} of {progress.total} done"

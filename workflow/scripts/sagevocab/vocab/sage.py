@@ -42,7 +42,7 @@ from sagevocab.vocab.ablation import (
 from sagevocab.vocab.embeddings import Embeddings, train_embeddings
 from sagevocab.vocab.pieces import is_single_character
 from sagevocab.vocab.progress import Listener, Progress, log_progress
-from sagevocab.vocab.segment import GreedySegmenter, MergeSegmenter, Segmenter
+from sagevocab.vocab.segment import Segmenter, make_segmenter
 from sagevocab.vocab.settings import SageSettings, Word2VecSettings, check_pruning
 from sagevocab.vocab.settings import settings_from as settings_from
 from sagevocab.vocab.words import WordCorpus
@@ -230,7 +230,7 @@ def objective_of(settings: SageSettings) -> Objective:
 
 
 class _Report:
-    """Tells `progress` how many pieces are pruned, and how long the others will take.
+    """Reports to `progress` how many pieces are pruned, and how long the others will take.
 
     Batches that rank all pieces take far longer than the others.
     """
@@ -290,7 +290,7 @@ class _Pruning:
         return int(self._alive.sum())
 
     def retraining_is_due(self) -> bool:
-        """Tell whether embeddings are to be trained before the next batch."""
+        """Return whether embeddings are to be trained before the next batch."""
         period = self._settings.retrain_every * self._settings.rerank_every
         due = self.iteration % period == 0 and self.iteration != self._trained_at
         return self._settings.retrain and due
@@ -298,9 +298,7 @@ class _Pruning:
     def segmenter(self) -> Segmenter:
         """Return the decoder of this run for the pieces left."""
         left = [self._pieces[number] for number in np.flatnonzero(self._alive)]
-        if self._settings.decoder == "merges":
-            return MergeSegmenter(left, self._merges or (), self._pieces)
-        return GreedySegmenter(left)
+        return make_segmenter(self._settings.decoder, left, self._merges, self._pieces)
 
     def use_embeddings(self, embeddings: Embeddings) -> None:
         """Take embeddings trained for the pieces left, and keep them."""

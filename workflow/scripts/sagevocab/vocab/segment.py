@@ -22,18 +22,8 @@ from sagevocab.vocab.pieces import (
     read_description,
     read_folder_pieces,
 )
+from sagevocab.vocab.settings import WordSettings
 from sagevocab.vocab.words import Normalizer, split_words
-
-__all__ = [
-    "UNCOVERED",
-    "GreedySegmenter",
-    "HubSegmenter",
-    "MergeSegmenter",
-    "Segmenter",
-    "encode",
-    "load_segmenter",
-    "read_description",
-]
 
 
 class Segmenter(ABC):
@@ -101,6 +91,21 @@ class MergeSegmenter(Segmenter):
         return self._numbers[ids], offsets
 
 
+def make_segmenter(
+    decoder: str,
+    pieces: Sequence[str],
+    merges: Sequence[tuple[str, str]] | None,
+    full_pieces: Sequence[str] | None = None,
+) -> Segmenter:
+    """Make the segmenter of a decoder of SaGe, `greedy` or `merges`.
+
+    full_pieces: all that `merges` join or make; `pieces` if left out.
+    """
+    if decoder == "merges":
+        return MergeSegmenter(pieces, merges or (), full_pieces or pieces)
+    return GreedySegmenter(pieces)
+
+
 class HubSegmenter(Segmenter):
     """A Hugging Face tokenizer, word by word.
 
@@ -119,16 +124,9 @@ class HubSegmenter(Segmenter):
         self._tokenizer.no_truncation()
         self._space = " " if external else WORD_START
         self.pieces = list(pieces)
-        self._numbers = self._piece_numbers()
-
-    def _piece_numbers(self) -> np.ndarray:
-        """Return int32[ids]: in every folder of this project pieces follow the special tokens.
-
-        By number, not by name: a foreign tokenizer's own notation may differ from `pieces.txt`.
-        """
-        numbers = np.arange(-FIRST_PIECE_ID, len(self.pieces), dtype=np.int32)
-        numbers[:FIRST_PIECE_ID] = UNCOVERED
-        return numbers
+        # By number, not by name: the tokenizer's own notation may differ from `pieces.txt`.
+        self._numbers = np.arange(-FIRST_PIECE_ID, len(self.pieces), dtype=np.int32)
+        self._numbers[:FIRST_PIECE_ID] = UNCOVERED
 
     def segment_words(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Segment many words: int32 piece numbers one after another, int64[words + 1] offsets."""
@@ -153,7 +151,10 @@ def _inside_words(tokenizer: str) -> str:
 
 
 def encode(
-    text: str, segmenter: Segmenter, normalizer: Normalizer, max_word_chars: int = 256
+    text: str,
+    segmenter: Segmenter,
+    normalizer: Normalizer,
+    max_word_chars: int = WordSettings.max_word_chars,
 ) -> list[int]:
     """Turn text into Hugging Face ids: those of the exported folder, without special tokens."""
     words = split_words(normalizer(text), max_word_chars)

@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import IO, TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any
 
 from sagevocab.data.corpus import Texts, describe_texts, lines_of, read_lines, write_lines
 from sagevocab.errors import UserError
@@ -24,19 +24,19 @@ from sagevocab.provenance import package_versions, source_digest
 from sagevocab.state import (
     atomic_folder,
     fingerprint,
+    locked_file,
     path_text,
     remove_leftovers,
-    try_lock,
     write_json,
     write_parquet,
 )
 from sagevocab.vocab.embeddings import Embeddings, train_embeddings
 from sagevocab.vocab.export import Card, check_output, disk_errors, export_greedy
-from sagevocab.vocab.initial import TRAINERS, InitialVocabulary, read_initial, train_initial
+from sagevocab.vocab.initial import METHODS, InitialVocabulary, read_initial, train_initial
 from sagevocab.vocab.presets import DEFAULT_PRESET
 from sagevocab.vocab.progress import Listener, Progress, log_progress
 from sagevocab.vocab.sage import build_sage, check_sizes
-from sagevocab.vocab.segment import GreedySegmenter, MergeSegmenter, Segmenter
+from sagevocab.vocab.segment import make_segmenter
 from sagevocab.vocab.settings import (
     DEFAULT_SEED,
     GROWTH,
@@ -62,7 +62,7 @@ _MARK = "sagevocab.json"
 
 @dataclass(frozen=True)
 class TrainSettings:
-    """All that makes a vocabulary beside the text.
+    """The settings that make a vocabulary of a text.
 
     initial: `bpe`, `unigram` or the path of a vocabulary to prune (see `initial.read_initial`).
     initial_size: pieces to prune from, where the initial vocabulary is trained here.
@@ -76,12 +76,12 @@ class TrainSettings:
     words: WordSettings
 
     def __post_init__(self) -> None:
-        """Check what needs no text, so that nobody waits for a refusal.
+        """Check at once what needs no text.
 
         Raises:
             UserError: two settings do not go together.
         """
-        if self.initial in TRAINERS:
+        if self.initial in METHODS:
             check_pruning(self.initial_size, self.sage)
         if self.initial == "unigram":
             _check_merges(self.sage, None)
@@ -177,14 +177,17 @@ def train(
     sections = {"sage": sage or {}, "word2vec": word2vec or {}, "vocabulary": vocabulary or {}}
     sizes = vocab_size, initial_size
     settings = _train_settings(os.fspath(initial), sizes, preset, sections, seed, threads)
+    if not re.fullmatch(r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*", language):
+        raise UserError(f"language: {language!r} is no language code; give one like sw or zh-Hant")
     if output is not None:
         check_output(output, force)
-        state_dir = state_dir or default_state_dir(output)
-    _check_language(language)
+        state_dir = state_dir or _default_state_dir(output)
+    state_dir = state_dir and Path(state_dir).resolve()
     card = Card(language, name, "SaGe", _source(texts), _card_settings(preset, settings))
     place = output or state_dir or tempfile.gettempdir()
     with disk_errors(place), _workplace(state_dir) as work:
-        result = _train(texts, settings, encoding_errors, card, work, progress or log_progress)
+        parts = _train(texts, settings, encoding_errors, work, progress or log_progress)
+        result = SageVocabulary(**parts, card=card, state_dir=state_dir)
         if output is not None:
             result.save(output, force=force)
             remove_leftovers(output)
@@ -217,12 +220,16 @@ def _train_settings(
     )
 
 
+def _cores() -> int:
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
 def _part(kind: type, values: Mapping[str, Any]) -> Any:
     """Make settings of those values that are theirs."""
     return kind(**{field.name: values[field.name] for field in dataclasses.fields(kind)})
 
 
-def default_state_dir(output: str | Path) -> Path:
+def _default_state_dir(output: str | Path) -> Path:
     """Return the hidden folder beside `output` that keeps a training's progress."""
     output = Path(output).resolve()
     return output.with_name(f".{output.name}.state")
@@ -232,48 +239,48 @@ def default_state_dir(output: str | Path) -> Path:
 
 
 def _train(
-    texts: Texts,
-    settings: TrainSettings,
-    errors: str,
-    card: Card,
-    work: _Workplace,
-    progress: Listener,
-) -> SageVocabulary:
+    texts: Texts, settings: TrainSettings, errors: str, work: Path, progress: Listener
+) -> dict[str, Any]:
+    """Train, and return the fields of a `SageVocabulary` that the training decides."""
     initial, corpus = _initial_and_corpus(texts, settings, errors, work, progress)
+    pieces, merges = initial.pieces, initial.merges
     sage, word2vec = settings.sage, settings.word2vec
     progress(Progress("word2vec", 0, word2vec.epochs))
-    segmenter = _segmenter(initial, sage.decoder)
-    embeddings = train_embeddings(corpus, segmenter, word2vec, work.state("embeddings"), progress)
-    progress(Progress("pruning", 0, len(initial.pieces) - sage.final_size))
-    pieces, merges, state = initial.pieces, initial.merges, work.state("pruning")
+    segmenter = make_segmenter(sage.decoder, pieces, merges)
+    state = _state(work, "embeddings")
+    embeddings = train_embeddings(corpus, segmenter, word2vec, state, progress)
+    progress(Progress("pruning", 0, len(pieces) - sage.final_size))
+    state = _state(work, "pruning")
     built = build_sage(corpus, pieces, merges, embeddings, sage, word2vec, state, progress=progress)
-    return SageVocabulary(
-        pieces=built.pieces,
-        initial=pieces,
-        ablations=built.ablations,
-        embeddings=built.embeddings,
-        words=initial.words,
-        card=card,
-        record=_record(settings, corpus, initial),
-        state_dir=work.kept,
-    )
+    return {
+        "pieces": built.pieces,
+        "initial": pieces,
+        "ablations": built.ablations,
+        "embeddings": built.embeddings,
+        "words": initial.words,
+        "record": _record(settings, corpus, initial),
+    }
 
 
 def _initial_and_corpus(
-    texts: Texts, settings: TrainSettings, errors: str, work: _Workplace, progress: Listener
+    texts: Texts, settings: TrainSettings, errors: str, work: Path, progress: Listener
 ) -> tuple[InitialVocabulary, WordCorpus]:
+    """Return what is pruned and the words; refuse before Word2Vec what pruning would refuse."""
     progress(Progress("reading text"))
     name = describe_texts(texts)
-    if settings.initial not in TRAINERS:
+    if settings.initial in METHODS:
+        staged = _state(work, "text") / "text.txt.zst"
+        write_lines(staged, lines_of(texts, errors))
+        corpus = _corpus(read_lines(staged), settings.words, name)
+        progress(Progress("initial vocabulary"))
+        sizes = settings.initial_size, settings.sentencepiece
+        state = _state(work, "initial")
+        initial = train_initial(settings.initial, staged, *sizes, settings.words, state, name)
+    else:
         initial = read_initial(settings.initial, settings.words)
-        _check_pruning(initial, settings.sage)
-        return initial, _corpus(lines_of(texts, errors), initial.words, name)
-    staged = work.folder / "text.txt.zst"
-    write_lines(staged, lines_of(texts, errors))
-    corpus = _corpus(read_lines(staged), settings.words, name)
-    progress(Progress("initial vocabulary"))
-    initial = _trained(settings, staged, work, name)
-    _check_pruning(initial, settings.sage)
+        corpus = _corpus(lines_of(texts, errors), initial.words, name)
+    check_sizes(initial.pieces, settings.sage)
+    _check_merges(settings.sage, initial.merges)
     return initial, corpus
 
 
@@ -287,31 +294,6 @@ def _corpus(lines: Iterator[str], words: WordSettings, name: str) -> WordCorpus:
         *(name, corpus.n_lines, len(corpus.tokens), len(corpus.types)),
     )
     return corpus
-
-
-def _trained(
-    settings: TrainSettings, staged: Path, work: _Workplace, name: str
-) -> InitialVocabulary:
-    """Train the initial vocabulary; in messages the staged copy goes by the text's name."""
-    state = work.state("initial") or work.folder / "initial"
-    sizes = settings.initial_size, settings.sentencepiece
-    try:
-        return train_initial(settings.initial, staged, *sizes, settings.words, state)
-    except UserError as error:
-        message = str(error).replace(str(staged), name).replace(str(state / staged.name), name)
-        raise UserError(message) from error
-
-
-def _segmenter(initial: InitialVocabulary, decoder: str) -> Segmenter:
-    if decoder == "merges":
-        return MergeSegmenter(initial.pieces, initial.merges or (), initial.pieces)
-    return GreedySegmenter(initial.pieces)
-
-
-def _check_pruning(initial: InitialVocabulary, sage: SageSettings) -> None:
-    """Refuse before Word2Vec what pruning would refuse after it."""
-    check_sizes(initial.pieces, sage)
-    _check_merges(sage, initial.merges)
 
 
 def _check_merges(sage: SageSettings, merges: list[tuple[str, str]] | None) -> None:
@@ -341,18 +323,6 @@ def _record(
     }
 
 
-# --- settings
-
-
-def _cores() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
-def _check_language(code: str) -> None:
-    if not re.fullmatch(r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*", code):
-        raise UserError(f"language: {code!r} is no language code; give one like sw or zh-Hant")
-
-
 def _card_settings(preset: str, settings: TrainSettings) -> dict[str, Any]:
     return {
         "Preset": f"`{preset}`",
@@ -369,71 +339,43 @@ def _source(texts: Texts) -> dict[str, Any]:
 # --- where progress is kept
 
 
-@dataclass(frozen=True)
-class _Workplace:
-    """folder: for files of the moment. kept: where progress is kept; None for nowhere."""
-
-    folder: Path
-    kept: Path | None
-
-    def state(self, name: str) -> Path | None:
-        """Return the folder of a step's progress."""
-        return self.kept / f"sagevocab.{name}" if self.kept else None
+def _state(work: Path, name: str) -> Path:
+    return work / f"sagevocab.{name}"
 
 
 @contextmanager
-def _workplace(state_dir: str | Path | None) -> Iterator[_Workplace]:
+def _workplace(state_dir: Path | None) -> Iterator[Path]:
+    """Yield the folder of a training's progress: `state_dir`, or one that goes when it ends.
+
+    A second training is kept away. Progress is kept from the first epoch of the embeddings on.
+    """
     if state_dir is None:
         with tempfile.TemporaryDirectory(prefix="sagevocab-") as folder:
-            yield _Workplace(Path(folder), None)
+            yield Path(folder)
         return
-    kept = Path(state_dir).resolve()
-    folder = kept / "sagevocab.text"
-    kept.mkdir(parents=True, exist_ok=True)
-    with _only_user(kept):
-        shutil.rmtree(folder, ignore_errors=True)
-        folder.mkdir(parents=True)
-        try:
-            yield _Workplace(folder, kept)
-        except BaseException:
-            if not (kept / "sagevocab.embeddings").exists():
-                _forget(kept)
-            raise
-        finally:
-            shutil.rmtree(folder, ignore_errors=True)
-
-
-@contextmanager
-def _only_user(state_dir: Path) -> Iterator[None]:
-    """Keep a second training away from a folder of progress; a killed one keeps nobody away."""
-    path = state_dir / _LOCK
-    with path.open("a") as file:
-        if not _locked(file, path):
-            raise UserError(
-                f"{state_dir}: another training keeps its progress there; wait until it is done, "
-                "or give another output or state folder"
-            )
-        try:
-            yield
-        finally:
-            path.unlink(missing_ok=True)
-            _remove_if_empty(state_dir)
-
-
-def _locked(file: IO, path: Path) -> bool:
-    if not try_lock(file):
-        return False
-    # Who had it before may have removed the file between its opening and its locking.
-    return path.exists() and os.path.samestat(os.fstat(file.fileno()), path.stat())
+    state_dir.mkdir(parents=True, exist_ok=True)
+    refusal = (
+        f"{state_dir}: another training keeps its progress there; wait until it is done, or give "
+        "another output or state folder"
+    )
+    try:
+        with locked_file(state_dir / _LOCK, refusal):
+            yield state_dir
+    except BaseException:
+        if not _state(state_dir, "embeddings").exists():
+            _forget(state_dir)
+        raise
+    finally:
+        shutil.rmtree(_state(state_dir, "text"), ignore_errors=True)
+        _remove_if_empty(state_dir)
 
 
 def _forget(state_dir: Path | None) -> None:
-    """Remove progress, and its folder if nothing of others is in it."""
-    if state_dir is None or not state_dir.is_dir():
-        return
-    for name in _STATES:
-        shutil.rmtree(state_dir / f"sagevocab.{name}", ignore_errors=True)
-    _remove_if_empty(state_dir)
+    """Remove progress, and its folder if it holds nothing else."""
+    if state_dir is not None and state_dir.is_dir():
+        for name in _STATES:
+            shutil.rmtree(_state(state_dir, name), ignore_errors=True)
+        _remove_if_empty(state_dir)
 
 
 def _remove_if_empty(folder: Path) -> None:

@@ -22,7 +22,7 @@ from tokenizers import normalizers as hub
 from sagevocab.errors import UserError
 from sagevocab.state import fingerprint, read_npz, write_npz
 from sagevocab.vocab.pieces import WORD_START
-from sagevocab.vocab.settings import Normalization
+from sagevocab.vocab.settings import Normalization, WordSettings
 
 NORMALIZATIONS: tuple[str, ...] = get_args(Normalization)
 
@@ -35,7 +35,7 @@ class Normalizer:
     Other white space that the map left is an ordinary character: only U+0020 splits words.
     """
 
-    def __init__(self, rule: str = "nmt_nfkc") -> None:
+    def __init__(self, rule: str = WordSettings.normalization) -> None:
         """Make the normaliser of sentencepiece's `rule`.
 
         Raises:
@@ -45,7 +45,9 @@ class Normalizer:
             names = ", ".join(NORMALIZATIONS)
             raise UserError(f"vocabulary.normalization: {rule!r} is unknown; choose one of {names}")
         self.rule = rule
-        self.backend = _hub_normalizer(character_map(rule))
+        charsmap = character_map(rule)
+        spaces = [hub.Replace(WORD_START, " "), hub.Replace(Regex(" {2,}"), " "), hub.Strip()]
+        self.backend = hub.Sequence(([hub.Precompiled(charsmap)] if charsmap else []) + spaces)
 
     def __call__(self, line: str) -> str:
         """Return `line` normalised."""
@@ -60,12 +62,7 @@ def character_map(rule: str) -> bytes:
     return model.normalizer_spec.precompiled_charsmap
 
 
-def _hub_normalizer(charsmap: bytes) -> hub.Normalizer:
-    spaces = [hub.Replace(WORD_START, " "), hub.Replace(Regex(" {2,}"), " "), hub.Strip()]
-    return hub.Sequence(([hub.Precompiled(charsmap)] if charsmap else []) + spaces)
-
-
-def split_words(line: str, max_word_chars: int = 256) -> list[str]:
+def split_words(line: str, max_word_chars: int = WordSettings.max_word_chars) -> list[str]:
     """Split a normalised line into words, each opened by `▁`.
 
     A word of more than `max_word_chars` characters (`▁` counts) is cut into pieces of that length,
@@ -96,7 +93,10 @@ class WordCorpus:
 
     @classmethod
     def from_lines(
-        cls, lines: Iterable[str], normalizer: Normalizer, max_word_chars: int = 256
+        cls,
+        lines: Iterable[str],
+        normalizer: Normalizer,
+        max_word_chars: int = WordSettings.max_word_chars,
     ) -> WordCorpus:
         """Read `lines` once, one at a time; lines without a word are dropped."""
         numbers: dict[str, int] = {}
