@@ -8,9 +8,20 @@ PEERS := .peers
 LINES ?= 750000
 SMK := $(BIN)/snakemake --cores $(CORES)
 
-# Byte code is written at the first import, not at installation: most of what is installed is never
-# imported. So a setting that forbids writing it must not reach the commands below.
+# Most of what is installed is never imported, so byte code is not written for all of it, but at the
+# end of the installation for what the commands import. A setting that forbids this must not reach
+# the commands below; with it, every later start would compile anew.
 export PYTHONDONTWRITEBYTECODE :=
+define IMPORT
+import pkgutil, sagevocab
+import gensim.models, matplotlib.backends.backend_agg, matplotlib.backends.backend_pdf
+import scipy.stats, seqeval.metrics, sklearn.metrics
+import snakemake.cli, snakemake.script, snakemake.workflow
+for module in pkgutil.walk_packages(sagevocab.__path__, "sagevocab."):
+    if not module.name.endswith("__main__"):
+        __import__(module.name)
+endef
+export IMPORT
 
 .PHONY: help environment demo test test-report bench lint format docs lock clean
 
@@ -25,6 +36,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	$(BIN)/python -c "$$IMPORT"
 	touch $@
 
 demo: $(INSTALLED)  ## Run the whole workflow on the embedded default, in minutes.

@@ -321,9 +321,9 @@ def test_a_very_long_line_works(spaces: bool, text: Path, built: Path, tmp_path:
     path = tmp_path / "long"
     path.write_text(line, encoding="utf-8")
     assert path.stat().st_size > 600_000
-    began = time.monotonic()
+    began = time.process_time()
     assert main(["train", str(path), "-o", str(tmp_path / "out"), *SMALL, "--quiet"]) == 0
-    assert time.monotonic() - began < 60
+    assert time.process_time() - began < 60
     assert len(read_pieces(tmp_path / "out" / "pieces.txt")) == 200
 
 

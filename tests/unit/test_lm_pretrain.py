@@ -176,7 +176,7 @@ def test_a_killed_run_resumes_to_the_same_bytes(corpus, tmp_path):
         [*map(str, command), json.dumps(settings), str(state)],
         env=os.environ | {"PYTHONPATH": search},
     )
-    deadline = time.monotonic() + 120
+    deadline = time.monotonic() + 600
     while not list(state.glob("update-*")) and child.poll() is None:
         assert time.monotonic() < deadline
         time.sleep(0.002)

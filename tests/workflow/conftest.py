@@ -30,9 +30,7 @@ def copy_checkout(folder: Path) -> Path:
     return folder
 
 
-def run_snakemake(
-    checkout: Path, arguments: Sequence[str], environment: Mapping[str, str], timeout: float = 600
-) -> Run:
+def run_snakemake(checkout: Path, arguments: Sequence[str], environment: Mapping[str, str]) -> Run:
     """Run snakemake in `checkout` with the library of that checkout."""
     environment = {
         **os.environ,
@@ -41,9 +39,7 @@ def run_snakemake(
         **environment,
     }
     command = [sys.executable, "-m", "snakemake", "--cores=2", "--scheduler=greedy", *arguments]
-    return subprocess.run(
-        command, cwd=checkout, env=environment, capture_output=True, text=True, timeout=timeout
-    )
+    return subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True)
 
 
 def lee_corpus() -> list[str]:

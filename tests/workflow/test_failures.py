@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import bz2
 import json
+import os
 import re
 import subprocess
-import time
 from pathlib import Path
 
 import pandas as pd
@@ -31,12 +31,6 @@ def sst2(**source: object) -> dict:
 
 # name of the test, files to write, override of the tiny configuration, target, words of the line.
 CASES = {
-    "truncated_bz2": (
-        {"dump.bz2": bz2.compress(EMPTY_DUMP * 2000)[:-40]},
-        english(path="dump.bz2", format="mediawiki"),
-        "results/tiny/corpus/en.txt.zst",
-        ["dump.bz2", "truncated"],
-    ),
     "dump_without_articles": (
         {"dump.bz2": bz2.compress(EMPTY_DUMP)},
         english(path="dump.bz2", format="mediawiki"),
@@ -60,17 +54,6 @@ CASES = {
         english(path="few.txt", format="text"),
         "results/tiny/vocab/en/bpe_initial/pieces.txt",
         ["vocabulary.initial_size"],
-    ),
-    "fewer_pieces_than_characters": (
-        {
-            "cjk.txt": "".join(
-                f"{chr(0x4E00 + n)} {chr(0x5E00 + n)} is here now\n" for n in range(900)
-            ).encode()
-        },
-        english(path="cjk.txt", format="text")
-        | {"vocabulary": {"final_size": 40, "initial_size": 50, "character_coverage": 1.0}},
-        "results/tiny/vocab/en/bpe_initial/pieces.txt",
-        ["vocabulary."],
     ),
     "no_label_column": (
         {"task.jsonl": json.dumps({"sentence": "good", "idx": 1}).encode() + b"\n"},
@@ -145,27 +128,21 @@ def test_a_wrong_key_is_one_line(tiny) -> None:
     assert "Traceback" not in run.stderr
 
 
-COMPARISONS = {
-    "figure_ratio": ["sage", "sage_released"],
-    "table_examples": ["bpe", "unigram"],
-    "table_retokenization": ["sage", "wordpiece"],
-}
-
-
-@pytest.mark.parametrize("target", COMPARISONS)
-def test_a_comparison_without_bpe_or_sage_is_one_line_at_once(tiny, target) -> None:
+@pytest.mark.parametrize("tokenizers", [["sage", "wordpiece"], ["bpe", "unigram"]])
+def test_a_comparison_without_bpe_or_sage_is_one_line_at_once(tiny, tokenizers) -> None:
     values = ("prune_batch", "candidates", "rerank_every", "retrain_every", "initial_size")
     override = {
         "run": "lonely",
-        "tokenizers": COMPARISONS[target],
+        "tokenizers": tokenizers,
         "lm": {"enabled": False, "tokenizers": []},
         "studies": {"enabled": False, "values": {key: [] for key in values}},
     }
     (tiny.checkout / "lonely.yaml").write_text(yaml.safe_dump(override))
-    run = tiny(target, extra=("lonely.yaml",))
+    targets = ("figure_ratio", "table_examples", "table_retokenization")
+    run = tiny("--keep-going", *targets, extra=("lonely.yaml",))
     assert run.returncode != 0
-    (line,) = error_lines(run)
-    assert "config key tokenizers: a comparison needs bpe and sage or sage_released" in line
+    expected = "config key tokenizers: a comparison needs bpe and sage or sage_released; list them"
+    assert error_lines(run) == [f"error: {target}: {expected}" for target in targets]
     assert not (tiny.checkout / "results/lonely/corpus").exists()  # nothing was built in vain
 
 
@@ -179,10 +156,10 @@ def test_downstream_without_models_is_one_line(tiny) -> None:
 
 
 def test_the_paper_plans_everything_in_seconds(tiny) -> None:
-    started = time.monotonic()
+    before = os.times()
     run = tiny("-n", "all", config=())
     assert run.returncode == 0, run.stderr[-3000:]
-    assert time.monotonic() - started < 60
+    assert os.times().children_user - before.children_user < 30  # however busy the machine
     jobs = dict(re.findall(r"^([a-z_0-9]+)\s+(\d+)$", run.stdout + run.stderr, re.MULTILINE))
     assert jobs["build_sage"] == "4"  # two languages, two readings
     assert jobs["finetune_model"] == "90"  # ten tasks, three tokenizers, three seeds

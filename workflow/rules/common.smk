@@ -24,8 +24,8 @@ search_path = [SCRIPTS, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
 os.environ |= {"PYTHONPATH": os.pathsep.join(filter(None, dict.fromkeys(search_path)))}
 
 INSTALLATION = (
-    "with --software-deployment-method conda NumPy beside Snakemake is enough (pip install numpy), "
-    "without it install everything (`make environment` in the checkout)"
+    "with --software-deployment-method conda NumPy and pydantic beside Snakemake are enough "
+    "(pip install numpy pydantic), without it install everything (`make environment` in the checkout)"
 )
 # What jobs need where no conda environment gives it to them.
 PACKAGES = ("gensim", "matplotlib", "numba", "pandas", "pyarrow", "sentencepiece", "torch")

@@ -13,14 +13,13 @@ from pydantic import Field, model_validator
 from sagevocab.errors import SettingError
 from sagevocab.settings import Count, CountOrAll, Flag, Positive, Seed, Share, Size, settings
 from sagevocab.vocab.presets import DEFAULT_PRESET, PRESETS
+from sagevocab.vocab.words import Normalization
 
 GROWTH = 1.25  # n: initial size / final size (paper, Section 4)
 DEFAULT_SEED = 1
 _FINAL_SIZE = 16_000  # V of the paper, Section 4
 
 # --- text and initial vocabulary
-
-Normalization = Literal["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"]
 
 
 @settings("vocabulary")

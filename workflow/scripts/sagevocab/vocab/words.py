@@ -11,18 +11,17 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import get_args
+from typing import TYPE_CHECKING, get_args
 
 import numpy as np
-import sentencepiece
-from sentencepiece import sentencepiece_model_pb2
-from tokenizers import Regex
-from tokenizers import normalizers as hub
 
 from sagevocab.errors import UserError
 from sagevocab.state import fingerprint, read_npz, write_npz
 from sagevocab.vocab.pieces import WORD_START
 from sagevocab.vocab.settings import Normalization, WordSettings
+
+if TYPE_CHECKING:
+    from tokenizers import normalizers
 
 NORMALIZATIONS: tuple[str, ...] = get_args(Normalization)
 
@@ -56,10 +55,21 @@ class Normalizer:
 
 def character_map(rule: str) -> bytes:
     """Return sentencepiece's precompiled character map for `rule`; empty for `identity`."""
+    import sentencepiece
+    from sentencepiece import sentencepiece_model_pb2
+
     normalizer = sentencepiece.SentencePieceNormalizer(rule_name=rule)
     model = sentencepiece_model_pb2.ModelProto()
     model.ParseFromString(normalizer.serialized_model_proto())
     return model.normalizer_spec.precompiled_charsmap
+
+
+def _hub_normalizer(charsmap: bytes) -> normalizers.Normalizer:
+    from tokenizers import Regex
+    from tokenizers import normalizers as hub
+
+    spaces = [hub.Replace(WORD_START, " "), hub.Replace(Regex(" {2,}"), " "), hub.Strip()]
+    return hub.Sequence(([hub.Precompiled(charsmap)] if charsmap else []) + spaces)
 
 
 def split_words(line: str, max_word_chars: int = WordSettings.max_word_chars) -> list[str]:
