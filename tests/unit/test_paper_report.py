@@ -13,12 +13,12 @@ from report_samples import VALUES, record, run, settings, write_inputs
 from sagevocab.errors import UserError
 from sagevocab.paper import report
 from sagevocab.paper.claims import read_claims
+from sagevocab.paper.claims_page import show_test
 from sagevocab.paper.report import (
     build_report,
     differences,
     read_caption,
     read_table,
-    show_test,
 )
 from sagevocab.vocab.export import Card, WordSettings, export_greedy
 

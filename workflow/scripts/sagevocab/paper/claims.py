@@ -9,6 +9,7 @@ made of any language (`any_language`) are measured for the run's other languages
 
 from __future__ import annotations
 
+import inspect
 import logging
 import math
 from collections import Counter
@@ -23,7 +24,13 @@ import pandas as pd
 from sagevocab.analysis.stats import holm
 from sagevocab.errors import UserError
 from sagevocab.paper import measures_models, measures_texts
-from sagevocab.paper.claims_page import claims_markdown, read_records, show_ours, show_value
+from sagevocab.paper.claims_page import (
+    SIGNS,
+    claims_markdown,
+    read_records,
+    show_ours,
+    show_value,
+)
 from sagevocab.paper.evidence import TRAIN, Case, Run
 from sagevocab.paper.formats import NOTHING, Files, write_table
 from sagevocab.paper.inputs import BASELINE, read_paper_values
@@ -33,7 +40,6 @@ from sagevocab.paper.verdicts import (
     INTRINSIC,
     NOT_MEASURABLE,
     NOTHING_TO_COUNT,
-    VERDICTS,
     Measurement,
     NotMeasurableError,
     verdict_of,
@@ -42,7 +48,15 @@ from sagevocab.state import write_json, write_text
 
 log = logging.getLogger(__name__)
 
-MEASURES = {**measures_texts.MEASURES, **measures_models.MEASURES}
+# What a claim may name as its measure: the functions that return a Measurement.
+MEASURES = {
+    name: function
+    for module in (measures_texts, measures_models)
+    for name, function in vars(module).items()
+    if inspect.isfunction(function)
+    and not name.startswith("_")
+    and inspect.signature(function).return_annotation == "Measurement"
+}
 # Times are set against the paper's only from this share of its lines and pieces on.
 PAPER_LINES = 750_000
 PAPER_PIECES = 16_000
@@ -263,7 +277,6 @@ def _is_nan(value: Any) -> bool:
 
 # --- the main table: the claims that have a headline
 
-SIGNS = dict(zip(VERDICTS, ("✓", "≈", "✗", NOTHING), strict=True))
 _COLUMNS = (
     *("id", "language", "tokenizer", "preset"),
     *("paper", "ours", "low", "high", "p_adjusted", "verdict"),

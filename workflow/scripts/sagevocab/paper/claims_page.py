@@ -12,6 +12,8 @@ from typing import Any
 from sagevocab.errors import UserError
 from sagevocab.paper.verdicts import FAMILIES, RULES, SIGNIFICANT, VERDICTS
 
+# Shown before the name of a verdict, so that colour is not the only sign.
+SIGNS = dict(zip(VERDICTS, ("✓", "≈", "✗", "–"), strict=True))
 _LOG_RATIO = "log ratio"  # stands in the statement where the value is one
 
 
@@ -139,6 +141,19 @@ def show_p_value(record: Mapping[str, Any]) -> str:
     return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
+def show_test(record: Mapping[str, Any]) -> str:
+    """Return the p-value of a claim's test with the test's name; empty if it has none.
+
+    record: one claim; `p_adjusted`, `p_value` and `test` may be missing or null.
+    """
+    adjusted, plain = record.get("p_adjusted"), record.get("p_value")
+    value, kind = (plain, "p") if adjusted is None else (adjusted, "adjusted p")
+    if value is None:
+        return ""
+    shown = f"{kind} < 0.001" if value < 0.001 else f"{kind} = {value:.3f}"
+    return f"{shown} ({record['test']})" if record.get("test") else shown
+
+
 def show_notes(record: Mapping[str, Any]) -> str:
     """Return the reason of a verdict and the marks of a record."""
     marks = [
@@ -159,7 +174,7 @@ def _rules(records: Sequence[Mapping[str, Any]]) -> list[str]:
         "By the kind of a claim:",
         "",
     ]
-    rules = [[kind, *conditions] for kind, conditions in RULES.items()]
+    rules = [[kind, rule.reproduced, rule.same_direction] for kind, rule in RULES.items()]
     lines += _table(["kind", "reproduced if", "same direction if"], rows=rules, align=" --- |")
     lines += [
         "",

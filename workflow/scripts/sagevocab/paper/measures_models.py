@@ -187,14 +187,3 @@ def _student(logs: Sequence[float]) -> float:
     if np.ptp(logs) == 0:  # as on a coarse grid of validations: then a test of signs
         return 1.0 if logs[0] == 0 else 2.0 ** (1 - len(logs))
     return float(stats.ttest_1samp(logs, 0.0).pvalue)
-
-
-MEASURES = {
-    "cost_hours": cost_hours,
-    "cost_ratio": cost_ratio,
-    "score": score,
-    "score_difference": score_difference,
-    "score_gain": score_gain,
-    "tasks_won": tasks_won,
-    "update_ratio": update_ratio,
-}

@@ -16,6 +16,7 @@ from dataclasses import replace
 import numpy as np
 import pandas as pd
 
+from sagevocab.analysis import vocabulary
 from sagevocab.analysis.counts import LineTotals, neighbour_ratio, rank_neighbours
 from sagevocab.analysis.stats import proportion_interval, ratio_interval
 from sagevocab.analysis.vocabulary import (
@@ -27,7 +28,6 @@ from sagevocab.analysis.vocabulary import (
     share_in,
     share_of_length,
     substring_share,
-    word_initial_share,
 )
 from sagevocab.paper import intervals
 from sagevocab.paper.evidence import TRAIN, Case
@@ -173,15 +173,15 @@ def _chained(pieces: list[str]) -> Share:
     )
 
 
-def word_initial_share_of(case: Case, *, side: str) -> Measurement:
+def word_initial_share(case: Case, *, side: str) -> Measurement:
     """Share of the SaGe-only or BPE-only pieces that start a word."""
-    sage, bpe = (word_initial_share(pieces) for pieces in only_pieces(case))
+    sage, bpe = (vocabulary.word_initial_share(pieces) for pieces in only_pieces(case))
     return _share(sage if side == "sage" else bpe, agrees=bool(sage > bpe))
 
 
 def word_initial_difference(case: Case) -> Measurement:
     """Word-initial share of SaGe-only pieces minus that of BPE-only pieces."""
-    sage, bpe = (word_initial_share(pieces) for pieces in only_pieces(case))
+    sage, bpe = (vocabulary.word_initial_share(pieces) for pieces in only_pieces(case))
     return intervals.share_difference(sage, bpe)
 
 
@@ -429,39 +429,3 @@ def ratio_distance_to_training(case: Case, *, window: int) -> Measurement:
 def corpus_words(case: Case) -> Measurement:
     """Number of words in the corpus."""
     return Measurement(float(case.fertility(case.tokenizer).sum()))
-
-
-MEASURES = {
-    "bpe_only_substrings": bpe_only_substrings,
-    "chained_share": chained_share,
-    "corpus_words": corpus_words,
-    "dip_rank": dip_rank,
-    "discarded_in_bpe": discarded_in_bpe,
-    "dismantled": dismantled,
-    "fertility_difference": fertility_difference,
-    "fertility_distance_change": fertility_distance_change,
-    "frequency_ratio": frequency_ratio,
-    "greatest_length_gaps": greatest_length_gaps,
-    "length_difference": length_difference,
-    "length_share": length_share,
-    "piece_discarded": piece_discarded,
-    "piece_selected": piece_selected,
-    "printed_retokenization": printed_retokenization,
-    "printed_segmentation": printed_segmentation,
-    "ranking_stability": ranking_stability,
-    "ranks_below": ranks_below,
-    "ratio_advantage_change": ratio_advantage_change,
-    "ratio_difference": ratio_difference,
-    "ratio_distance_to_training": ratio_distance_to_training,
-    "relative_ratio_difference": relative_ratio_difference,
-    "single_character_contexts": single_character_contexts,
-    "single_character_ratio": single_character_ratio,
-    "single_characters_kept": single_characters_kept,
-    "single_characters_on_top": single_characters_on_top,
-    "subset_of_initial": subset_of_initial,
-    "token_ratio": token_ratio,
-    "tokens_of_lines": tokens_of_lines,
-    "unchained_share": unchained_share,
-    "word_initial_difference": word_initial_difference,
-    "word_initial_share": word_initial_share_of,
-}
