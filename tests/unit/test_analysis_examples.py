@@ -108,14 +108,6 @@ def test_find_retokenization_takes_the_shortest_sentence_with_one():
     assert found.window_before[1] - found.window_before[0] == 5
 
 
-def test_find_retokenization_finds_nothing_where_nothing_is():
-    lines = ["The use of an is when to be or not."]
-    found = examples.find_retokenization(
-        lines, NORMALIZER, GreedySegmenter, FRAGMENT_PIECES, ["▁of", "▁is"]
-    )
-    assert found is None
-
-
 def test_the_papers_sentences_mark_the_words_of_the_piece(bpe, sage):
     example = examples.segment_sentence(SENTENCES[0], NORMALIZER, bpe, sage, "og")
     marked = example.bpe.marked_tokens()
@@ -146,22 +138,6 @@ def test_find_examples_takes_one_sentence_per_context(bpe, sage):
     assert found[0].sentence == SENTENCES[0]
 
 
-def test_find_examples_is_deterministic_and_limited(bpe, sage):
-    first = examples.find_examples(SENTENCES, NORMALIZER, bpe, sage, count=2)
-    assert first == examples.find_examples(iter(SENTENCES), NORMALIZER, bpe, sage, count=2)
-    assert len(first) == 2
-    assert len(examples.find_examples(SENTENCES, NORMALIZER, bpe, sage, limit=1)) == 1
-
-
-def test_find_examples_finds_nothing_between_equal_vocabularies(bpe):
-    assert examples.find_examples(SENTENCES, NORMALIZER, bpe, bpe) == []
-
-
-def test_lines_that_do_not_fit_a_table_are_passed_over(bpe, sage):
-    lines = ["a pseudogene", "The " + "very " * 30 + "pseudogene.", "pseudogene " * 8]
-    assert examples.find_examples(lines, NORMALIZER, bpe, sage) == []
-
-
 @pytest.mark.parametrize(
     "line",
     [
@@ -171,6 +147,8 @@ def test_lines_that_do_not_fit_a_table_are_passed_over(bpe, sage):
         "This gene is a pseudogene in σ humans.",  # a second script
         "This gene is a pseudogene in húmans.",  # a letter that the vocabulary lacks
         "This gene is a pseudogene in humans",
+        "A pseudogene.",
+        "The " + "very " * 30 + "pseudogene.",
     ],
 )
 def test_sentences_that_do_not_read_plainly_are_passed_over(bpe, sage, line):

@@ -144,12 +144,6 @@ def test_settings_that_the_paper_leaves_open_are_told_where_they_are_not_the_usu
     ]
 
 
-def test_a_run_as_the_paper_states_says_so(tmp_path, values, text):
-    run = {**RUN, "settings": {"vocabulary": {"final_size": 16000}}}
-    page = page_of(tmp_path, values, text, run=run)
-    assert "None of those that the paper states.\n\nAll others are as in `config.yaml`." in page
-
-
 def test_lists_of_segmented_words_are_among_the_files(tmp_path, values, text):
     gold = tmp_path / "gold.tsv"
     gold.write_text("walked\twalk ed\n")

@@ -111,12 +111,6 @@ def test_without_any_list_there_is_no_column_and_a_word_of_why(outputs):
     assert "docs/deviations.md" in text
 
 
-def test_with_a_list_for_every_language_nothing_is_left_out(outputs):
-    morphology = dict.fromkeys(["English", "Turkish"], dict.fromkeys(PANEL, AGREEMENT))
-    table_tokenizers(TEXTS, morphology=morphology, **outputs)
-    assert "left out" not in outputs["md"].read_text(encoding="utf-8")
-
-
 def test_files_are_read_text_by_text(tmp_path):
     paths = [tmp_path / f"{number}.json" for number in range(4)]
     for number, path in enumerate(paths):
