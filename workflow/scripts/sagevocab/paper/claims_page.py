@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from sagevocab.errors import UserError
+from sagevocab.paper.formats import markdown_table
 from sagevocab.paper.verdicts import FAMILIES, RULES, SIGNIFICANT, VERDICTS
 
 # Shown before the name of a verdict, so that colour is not the only sign.
@@ -46,22 +47,14 @@ def claims_markdown(records: Sequence[Mapping[str, Any]], note: str = "") -> str
     heads = ["verdict", "on real data", "on constructed tasks", "beyond the paper's languages"]
     counts = count_verdicts(records).items()
     rows = [[verdict, *map(str, count.values())] for verdict, count in counts]
-    lines += _table(heads, rows, " ---: |")
+    lines += markdown_table(heads, rows, "lrrr")
     for verdict in VERDICTS:
         chosen = [record for record in records if record["verdict"] == verdict]
         lines += ["", f"## {verdict.capitalize()} ({len(chosen)})", ""]
-        columns = [*_columns(chosen[0])] if chosen else []
         claims = [[*_columns(record).values()] for record in chosen]
-        lines += _table(columns, claims, " --- |") if chosen else ["None."]
+        lines += markdown_table([*_columns(chosen[0])], claims) if chosen else ["None."]
     lines += ["", *_rules(records)]
     return "\n".join(lines) + "\n"
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], align: str) -> list[str]:
-    """Return the lines of a table; align: of every column but the first."""
-    lines = [[cell.replace("|", "\\|") for cell in row] for row in (heads, *rows)]
-    head, *body = (f"| {' | '.join(line)} |" for line in lines)
-    return [head, f"| --- |{align * (len(heads) - 1)}", *body]
 
 
 def count_verdicts(records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
@@ -79,7 +72,7 @@ def count_verdicts(records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, 
 def _columns(record: Mapping[str, Any]) -> dict[str, str]:
     """Return the cells of a claim, by heading."""
     name, preset = record["tokenizer"], record["preset"]
-    return {
+    cells = {
         "claim": record["id"],
         "where": record["where"],
         "statement": record["statement"],
@@ -91,6 +84,7 @@ def _columns(record: Mapping[str, Any]) -> dict[str, str]:
         "text": record["text"],
         "notes": show_notes(record),
     }
+    return {name: cell.replace("|", "\\|") for name, cell in cells.items()}
 
 
 def show_value(value: Any) -> str:
@@ -175,7 +169,7 @@ def _rules(records: Sequence[Mapping[str, Any]]) -> list[str]:
         "",
     ]
     rules = [[kind, rule.reproduced, rule.same_direction] for kind, rule in RULES.items()]
-    lines += _table(["kind", "reproduced if", "same direction if"], rows=rules, align=" --- |")
+    lines += markdown_table(["kind", "reproduced if", "same direction if"], rules)
     lines += [
         "",
         '"Agrees": SaGe against BPE has the sign that the paper states. A test is significant if '

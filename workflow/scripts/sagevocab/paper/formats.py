@@ -94,14 +94,21 @@ def write_table(
     head = list(map(_flat, zip(*_header(shown), strict=True)))
     rows = list(shown.itertuples(index=False, name=None))
     write_text(tex, f"% {_ENGINES}\n% {note}\n" + "\n\\bigskip\n\n".join(tables))
-    lines = [map(markdown, head), ["---"] * len(head), *(map(markdown, row) for row in rows)]
-    table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
-    write_text(md, f"{table}\n{markdown(note)}\n")
+    lines = markdown_table([*map(markdown, head)], [[*map(markdown, row)] for row in rows])
+    write_text(md, "\n".join([*lines, "", markdown(note), ""]))
     if json is not None:
         cells = [[c.runs() if isinstance(c, Segmentation) else str(c) for c in row] for row in rows]
         write_json(json, {"head": head, "rows": cells, "note": note})
     with atomic_path(csv) as temporary:
         data.to_csv(temporary, index=False, lineterminator="\n", encoding="utf-8")
+
+
+def markdown_table(
+    head: Sequence[object], rows: Iterable[Sequence[object]], align: str = ""
+) -> list[str]:
+    """Return the lines of a Markdown table; align: `l` or `r` a column, all `l` by default."""
+    marks = ["---:" if side == "r" else "---" for side in align or "l" * len(head)]
+    return [f"| {' | '.join(map(str, cells))} |" for cells in (head, marks, *rows)]
 
 
 def in_blocks(
