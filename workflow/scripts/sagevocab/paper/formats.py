@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -44,8 +45,10 @@ _LATEX_SPECIAL = re.compile("|".join(map(re.escape, _LATEX)))
 # An underscore inside a word is itself in Markdown; at a word's edge it would open emphasis.
 _MARKDOWN_SPECIAL = re.compile(r"[\\`*<>|~\[\]]|(?<!\w)_|_(?!\w)")
 
-
 Files = str | Path
+# A row of numbers by column, and a function that prints the value of one column.
+Row = Mapping[str, Any]
+Show = Callable[[Row, str], str]
 
 
 def latex(cell: object) -> str:
@@ -101,6 +104,11 @@ def write_table(
         write_json(json, {"head": head, "rows": cells, "note": note})
     with atomic_path(csv) as temporary:
         data.to_csv(temporary, index=False, lineterminator="\n", encoding="utf-8")
+
+
+def decimal(form: str, factor: float = 1) -> Show:
+    """Return a printer of a value times `factor`: `form` is a format, as in `,.2f`."""
+    return lambda row, name: NOTHING if pd.isna(row[name]) else format(factor * row[name], form)
 
 
 def markdown_table(
