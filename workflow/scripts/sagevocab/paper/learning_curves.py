@@ -24,7 +24,6 @@ from sagevocab.paper.curves import (
     bits_per_character,
     difference_along,
     draw_lines,
-    effort_ratio,
     efforts,
     estimate,
     first_reached,
@@ -341,23 +340,15 @@ def _differences(curve: Curve, baseline: Curve, weights: np.ndarray, seed: int) 
     return row
 
 
-def _ratios(curve: Curve, baseline: Curve, weights: np.ndarray) -> dict[str, float]:
-    row = {}
+def _ratios(curve: Curve, baseline: Curve, weights: np.ndarray) -> dict[str, float | str]:
+    row: dict[str, float | str] = {}
     for axis in AXES:
-        row |= _named(f"{axis}_ratio", estimate(effort_ratio(curve, baseline, weights, axis)))
-        row[f"{axis}_ratio_bound"] = _bound(curve, baseline, weights[:1], axis)
+        ours, theirs = efforts(curve, baseline, weights, axis)
+        row |= _named(f"{axis}_ratio", estimate(ours / theirs))
+        # The ratio is a bound where one curve was there at its first validation already.
+        early = ours[0] == curve.at[axis].iloc[0], theirs[0] == baseline.at[axis].iloc[0]
+        row[f"{axis}_ratio_bound"] = {(True, False): "≤", (False, True): "≥"}.get(early, "")
     return row
-
-
-def _bound(first: Curve, second: Curve, weights: np.ndarray, axis: str) -> str:
-    """Return whether the ratio is a bound: one curve was there at its first validation already."""
-    early = [
-        needed[0] == curve.at[axis].iloc[0]
-        for curve, needed in zip(
-            (first, second), efforts(first, second, weights, axis), strict=True
-        )
-    ]
-    return "" if early[0] == early[1] else "≤" if early[0] else "≥"
 
 
 def _named(name: str, found: Estimate) -> dict[str, float]:
