@@ -10,8 +10,7 @@ import pytest
 from selenium.webdriver import ActionChains, Chrome, Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-from playground_samples import english, spoilt, turkish
-from sagevocab.vocab.segment import UNCOVERED, encode, load_segmenter, read_description
+from sagevocab.vocab.segment import UNCOVERED, load_segmenter, read_description
 from sagevocab.vocab.words import Normalizer, split_words
 
 SCREENSHOTS = Path(__file__).parents[2] / "build/screenshots"
@@ -237,24 +236,6 @@ def test_another_language_has_its_own_vocabularies(opened, folders):
     click(opened, "#play input[value=en]")
     wait_for(opened, "document.querySelector('.pieces').lang === 'en'")
     assert segmented(opened) == expected(folders["en"], TEXT)
-
-
-def test_thousands_of_lines_get_the_librarys_ids_in_the_browser_too(opened, folders):
-    texts = {"en": english()[500:1300], "tr": turkish(800, seed=2)}
-    program = """
-        const [language, name, lines] = arguments;
-        const data = JSON.parse(document.getElementById("playground-data").textContent);
-        const spec = data.languages.find((each) => each.key === language)
-          .tokenizers.find((each) => each.key === name);
-        const using = Segmentation.tokenizer(
-          spec, Segmentation.normalizer(data.normalizations[spec.normalization]));
-        return JSON.stringify(lines.map((line) => Segmentation.encode(using, line)));"""
-    for language, named in folders.items():
-        lines = texts[language] + spoilt(texts[language], seed=5)
-        for name, folder in named.items():
-            segmenter, normalizer = load_segmenter(folder), Normalizer()
-            theirs = json.loads(opened.execute_script(program, language, name, lines))
-            assert theirs == [encode(line, segmenter, normalizer) for line in lines]
 
 
 @both_pages

@@ -70,14 +70,3 @@ def test_neither_threads_nor_memory_nor_chunks_change_a_count(lines, longer, thr
         patch.setattr(counts, "CHUNK_TOKENS", 7)
         other = counts.count_neighbours(corpus, [5, 2], per_line, threads=threads, budget=budget)
     assert (plain == other).all()
-
-
-@given(LINES, MULTI)
-@settings(max_examples=40, deadline=None)
-def test_narrower_windows_see_no_more(lines, longer):
-    segmenter = GreedySegmenter(vocabulary_of(longer))
-    frame = counts.count_corpus(
-        WordCorpus.from_lines(lines, NORMALIZER), segmenter, [5, 2]
-    ).neighbours
-    wide, narrow = (frame[frame["window"] == window]["distinct"].to_numpy() for window in (5, 2))
-    assert (narrow <= wide).all()

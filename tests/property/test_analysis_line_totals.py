@@ -5,7 +5,7 @@ from __future__ import annotations
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sagevocab.analysis.counts import LineTotals, count_corpus
+from sagevocab.analysis.counts import LineTotals
 from sagevocab.vocab.pieces import is_single_character
 from sagevocab.vocab.segment import GreedySegmenter
 from sagevocab.vocab.words import Normalizer, WordCorpus
@@ -35,16 +35,3 @@ def test_totals_equal_brute_force(lines, pieces, fewest, more):
         assert totals.occurrences(singles)[number] == sum(piece in singles for piece in spelled)
         bins = [sum(min(size, 3) == column for size in sizes) for column in (1, 2, 3)]
         assert totals.histogram(3)[number].tolist() == bins
-
-
-@settings(deadline=None)
-@given(LINES, PIECES)
-def test_sums_over_lines_are_the_counts_of_the_corpus(lines, pieces):
-    corpus = WordCorpus.from_lines(lines, Normalizer("nmt_nfkc"))
-    segmenter = GreedySegmenter(pieces)
-    totals, counts = LineTotals(corpus, segmenter), count_corpus(corpus, segmenter, [1])
-    for piece, count in zip(counts.frequencies["piece"], counts.frequencies["count"], strict=True):
-        assert totals.occurrences([piece]).sum() == count
-    for subwords, words in counts.fertility.itertuples(index=False):
-        assert totals.words_with(subwords, subwords).sum() == words
-    assert totals.tokens.tolist() == counts.lines["tokens"].tolist()

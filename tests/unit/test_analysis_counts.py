@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from sagevocab.analysis import counts
-from sagevocab.errors import UserError
 from sagevocab.state import write_parquet
 from sagevocab.vocab.segment import GreedySegmenter
 from sagevocab.vocab.words import Normalizer, WordCorpus
@@ -53,31 +52,12 @@ def test_neighbours_stay_in_the_line_and_unknown_is_none(counted):
     assert near.to_dict() == {"▁": 3, "a": 1, "b": 1, "▁ab": 2, "c": 2, "unused": 0}
 
 
-def test_neighbours_carry_the_frequency(counted):
-    assert counted.neighbours["count"].tolist() == [2, 1, 1, 2, 1, 0] * 2
-    assert counted.neighbours["window"].tolist() == [2] * 6 + [1] * 6
-
-
-def test_unknown_character_holds_a_position():
-    corpus = WordCorpus.from_lines(["aßb"], Normalizer("identity"))
-    frame = counts.count_corpus(corpus, GreedySegmenter(["▁", "a", "b"]), [1]).neighbours
-    assert frame["distinct"].tolist() == [1, 1, 0]
-
-
 def test_rank_and_ratio(counted):
     ranked = counts.rank_neighbours(counted.neighbours, 2)
     assert ranked.index.tolist() == ["▁", "▁ab", "c", "b", "a", "unused"]
     assert ranked.tolist() == [4, 3, 3, 2, 1, 0]
     ratio = counts.neighbour_ratio(counted.neighbours, 2)
     assert ratio.to_dict() == {"▁": 2.0, "a": 1.0, "b": 2.0, "▁ab": 1.5, "c": 3.0}
-
-
-def test_chunks_hold_whole_lines(monkeypatch):
-    monkeypatch.setattr(counts, "CHUNK_TOKENS", 5)
-    spans = counts._chunk_lines(pd.Series([3, 3, 20, 1, 1]).to_numpy())
-    assert [span[0] for span in spans[1:]] == [span[1] for span in spans[:-1]]
-    assert (spans[0][0], spans[-1][1]) == (0, 5)
-    assert len(spans) > 2
 
 
 def test_empty_corpus_counts_nothing():
@@ -103,63 +83,16 @@ def test_files_are_read_back_as_they_were_counted(tmp_path, counted):
     assert lines["tokens"].tolist() == [6, 2]
 
 
-def test_equal_counts_are_equal_bytes(tmp_path, corpus):
-    for name in ("one", "two"):
-        counted = counts.count_corpus(corpus, GreedySegmenter(PIECES), threads=2)
-        write_parquet(tmp_path / name, counted.neighbours)
-    assert (tmp_path / "one").read_bytes() == (tmp_path / "two").read_bytes()
-
-
-def test_damaged_file_is_told_in_one_line(tmp_path):
-    path = tmp_path / "fertility.parquet"
-    path.write_bytes(b"PAR1 no parquet")
-    with pytest.raises(UserError, match=r"fertility\.parquet: cannot be read"):
-        counts.read_fertility(path)
-
-
-def test_missing_file_and_missing_column_are_told(tmp_path):
-    with pytest.raises(UserError, match="lines.parquet: cannot be read"):
-        counts.read_lines(tmp_path / "lines.parquet")
-    write_parquet(tmp_path / "some.parquet", pd.DataFrame({"piece": ["a"]}))
-    with pytest.raises(UserError, match="cannot be read .*count"):
-        counts.read_frequencies(tmp_path / "some.parquet")
-
-
 # --- totals by line
 
-LINE_TEXTS = ["cats sing", "cats cats x", "singing"]
+
 # ▁cats = ▁cat s | ▁sing = ▁ s ing | ▁x = ▁ ? | ▁singing = ▁ s ing ing
 LINE_PIECES = ["▁", "s", "▁cat", "ing"]
 
 
-@pytest.fixture
-def totals() -> counts.LineTotals:
-    corpus = WordCorpus.from_lines(LINE_TEXTS, Normalizer("nmt_nfkc"))
-    return counts.LineTotals(corpus, GreedySegmenter(LINE_PIECES))
-
-
-def test_totals_of_a_small_text(totals: counts.LineTotals):
-    assert totals.words.tolist() == [2, 3, 1]
-    assert totals.tokens.tolist() == [5, 6, 4]
-    assert totals.words_with(2, 2).tolist() == [1, 3, 0]
-    assert totals.words_with(3).tolist() == [1, 0, 1]
-    assert totals.words_with(1, 1).tolist() == [0, 0, 0]
-    assert totals.histogram(4).tolist() == [[0, 1, 1, 0], [0, 3, 0, 0], [0, 0, 0, 1]]
-    assert totals.histogram(3).tolist() == [[0, 1, 1], [0, 3, 0], [0, 0, 1]]
-
-
-def test_occurrences_leave_uncovered_characters_and_foreign_pieces_out(totals: counts.LineTotals):
-    assert totals.occurrences(["s"]).tolist() == [2, 2, 1]
-    assert totals.occurrences(["▁", "ing"]).tolist() == [2, 1, 3]
-    assert totals.occurrences(["og"]).tolist() == [0, 0, 0]
-    # The `x` that no piece covers is the one token that is none of the pieces.
-    assert (totals.tokens - totals.occurrences(LINE_PIECES)).tolist() == [0, 1, 0]
-
-
 def test_no_line_has_no_totals():
-    empty = counts.LineTotals(
-        WordCorpus.from_lines([], Normalizer("nmt_nfkc")), GreedySegmenter(LINE_PIECES)
-    )
+    corpus = WordCorpus.from_lines([], Normalizer("nmt_nfkc"))
+    empty = counts.LineTotals(corpus, GreedySegmenter(PIECES))
     assert empty.tokens.shape == (0,)
     assert empty.histogram(3).shape == (0, 3)
     assert empty.occurrences(["s"]).dtype == np.int64

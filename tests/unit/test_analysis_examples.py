@@ -6,9 +6,9 @@ import pytest
 
 from sagevocab.analysis import examples
 from sagevocab.vocab.segment import GreedySegmenter
-from sagevocab.vocab.words import Normalizer, split_words
+from sagevocab.vocab.words import split_words
 
-NORMALIZER = Normalizer("nmt_nfkc")
+RULE = examples.WordRule()
 
 
 def tokens(text: str) -> list[str]:
@@ -100,24 +100,14 @@ def test_find_retokenization_takes_the_shortest_sentence_with_one():
         short,
         "too short include is.",
     ]
-    found = examples.find_retokenization(
-        lines, NORMALIZER, GreedySegmenter, FRAGMENT_PIECES, ["▁of", "▁includ"]
-    )
+    found = examples.find_retokenization(lines, RULE, FRAGMENT_PIECES, ["▁of", "▁includ"])
     assert found.sentence == short
     assert found.piece == "▁includ"
     assert found.window_before[1] - found.window_before[0] == 5
 
 
-def test_find_retokenization_finds_nothing_where_nothing_is():
-    lines = ["The use of an is when to be or not."]
-    found = examples.find_retokenization(
-        lines, NORMALIZER, GreedySegmenter, FRAGMENT_PIECES, ["▁of", "▁is"]
-    )
-    assert found is None
-
-
 def test_the_papers_sentences_mark_the_words_of_the_piece(bpe, sage):
-    example = examples.segment_sentence(SENTENCES[0], NORMALIZER, bpe, sage, "og")
+    example = examples.segment_sentence(SENTENCES[0], RULE, bpe, sage, "og")
     marked = example.bpe.marked_tokens()
     assert marked == ["▁pseud", "og", "ene"]
     marked = example.sage.marked_tokens()
@@ -126,40 +116,24 @@ def test_the_papers_sentences_mark_the_words_of_the_piece(bpe, sage):
 
 
 def test_a_sentence_whose_piece_bpe_lacks_is_marked_by_the_string(sage):
-    example = examples.segment_sentence(SENTENCES[1], NORMALIZER, sage, sage, "og")
+    example = examples.segment_sentence(SENTENCES[1], RULE, sage, sage, "og")
     marked = example.bpe.marked_tokens()
     assert "".join(marked) == "▁Stooges"
 
 
 def test_unknown_characters_are_shown_as_such(bpe, sage):
-    example = examples.segment_sentence("This is a ß.", NORMALIZER, bpe, sage, "og")
+    example = examples.segment_sentence("This is a ß.", RULE, bpe, sage, "og")
     assert str(example.bpe) == "▁This ▁is ▁a ▁ [UNK] ."
     assert not example.bpe.marked
 
 
 def test_find_examples_takes_one_sentence_per_context(bpe, sage):
     longer = "This is a pseudogene in most humans and most other songs in primates."
-    found = examples.find_examples([longer, *SENTENCES], NORMALIZER, bpe, sage, count=3)
+    found = examples.find_examples([longer, *SENTENCES], RULE, bpe, sage, count=3)
     assert {example.piece for example in found} == {"og"}
     assert sorted(example.sentence for example in found) == sorted(SENTENCES)
     # The context of the pseudogene was met twice, so it comes first.
     assert found[0].sentence == SENTENCES[0]
-
-
-def test_find_examples_is_deterministic_and_limited(bpe, sage):
-    first = examples.find_examples(SENTENCES, NORMALIZER, bpe, sage, count=2)
-    assert first == examples.find_examples(iter(SENTENCES), NORMALIZER, bpe, sage, count=2)
-    assert len(first) == 2
-    assert len(examples.find_examples(SENTENCES, NORMALIZER, bpe, sage, limit=1)) == 1
-
-
-def test_find_examples_finds_nothing_between_equal_vocabularies(bpe):
-    assert examples.find_examples(SENTENCES, NORMALIZER, bpe, bpe) == []
-
-
-def test_lines_that_do_not_fit_a_table_are_passed_over(bpe, sage):
-    lines = ["a pseudogene", "The " + "very " * 30 + "pseudogene.", "pseudogene " * 8]
-    assert examples.find_examples(lines, NORMALIZER, bpe, sage) == []
 
 
 @pytest.mark.parametrize(
@@ -171,18 +145,20 @@ def test_lines_that_do_not_fit_a_table_are_passed_over(bpe, sage):
         "This gene is a pseudogene in σ humans.",  # a second script
         "This gene is a pseudogene in húmans.",  # a letter that the vocabulary lacks
         "This gene is a pseudogene in humans",
+        "A pseudogene.",
+        "The " + "very " * 30 + "pseudogene.",
     ],
 )
 def test_sentences_that_do_not_read_plainly_are_passed_over(bpe, sage, line):
-    assert examples.find_examples([line], NORMALIZER, bpe, sage) == []
+    assert examples.find_examples([line], RULE, bpe, sage) == []
     plain = "This gene is a pseudogene in humans."
-    assert examples.find_examples([line, plain], NORMALIZER, bpe, sage)[0].sentence == plain
+    assert examples.find_examples([line, plain], RULE, bpe, sage)[0].sentence == plain
 
 
 def test_punctuation_that_ends_a_word_is_not_marked(bpe, sage):
-    example = examples.segment_sentence("This is a pseudogene.,", NORMALIZER, bpe, sage, "og")
+    example = examples.segment_sentence("This is a pseudogene.,", RULE, bpe, sage, "og")
     assert str(example.bpe).endswith("og ene . ,")
     assert example.bpe.marked == {3, 4, 5}
-    alone = examples.segment_sentence("This is ., too", NORMALIZER, bpe, sage, ".")
+    alone = examples.segment_sentence("This is ., too", RULE, bpe, sage, ".")
     marked = alone.bpe.marked_tokens()
     assert marked == ["▁", ".", ","]

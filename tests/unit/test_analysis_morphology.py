@@ -88,14 +88,6 @@ def test_boundaries_are_counted_inside_words():
     assert result["f1"]["low"] <= 4 / 6 <= result["f1"]["high"]
 
 
-def test_perfect_and_absent_boundaries():
-    morphemes = {"walked": ("walk", "ed"), "lower": ("low", "er")}
-    perfect = agreement(morphemes, ["▁walk", "ed", "▁low", "er"])
-    assert perfect["f1"] == {"value": 1.0, "low": 1.0, "high": 1.0}
-    whole = agreement(morphemes, ["▁walked", "▁lower"])
-    assert whole["recall"]["value"] == whole["f1"]["value"] == 0
-
-
 def test_an_uncovered_character_holds_its_place():
     result = agreement({"walkéd": ("walk", "éd")}, ["▁walk", "d"])
     assert result["words"] == 1

@@ -27,13 +27,6 @@ def test_renyi_entropy_of_order_two_is_collision_entropy():
     assert stats.renyi_entropy([2, 1, 1], alpha=2) == pytest.approx(-np.log2(3 / 8))
 
 
-def test_renyi_entropy_approaches_shannons_at_one_and_hartleys_at_zero():
-    counts = [5, 3, 1, 0]
-    near = stats.renyi_entropy(counts, alpha=1 + 1e-7)
-    assert near == pytest.approx(stats.renyi_entropy(counts, alpha=1), abs=1e-5)
-    assert stats.renyi_entropy(counts, alpha=0) == pytest.approx(np.log2(3))
-
-
 @pytest.mark.parametrize("alpha", [-1.0, float("inf"), float("nan")])
 def test_renyi_entropy_refuses_orders_without_meaning(alpha):
     with pytest.raises(ValueError, match="alpha"):
@@ -101,14 +94,6 @@ def test_paired_permutation_agrees_with_scipy():
     assert stats.paired_permutation(first, second, seed=0) == pytest.approx(theirs)
 
 
-def test_drawn_permutations_approach_the_exact_value():
-    first = np.array([2, 1, 3, 1, -1, 2, 1, -2, 1, 1])
-    exact = stats.paired_permutation(first, np.zeros(10), seed=0)
-    drawn = stats.paired_permutation(first, np.zeros(10), seed=0, permutations=1000)
-    assert drawn != exact
-    assert drawn == pytest.approx(exact, abs=0.03)
-
-
 def test_holm_by_hand():
     # sorted .01 .02 .03 .04 times 4 3 2 1 = .04 .06 .06 .04 -> running maximum
     assert stats.holm([0.04, 0.01, 0.03, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
@@ -150,20 +135,6 @@ def test_rows_of_many_blocks_are_drawn_from_all(monkeypatch):
     spread = np.sqrt(len(table)) * table.std(axis=0)
     assert drawn.mean(axis=0) == pytest.approx(table.sum(axis=0), rel=0.01)
     assert drawn.std(axis=0) == pytest.approx(spread, rel=0.04)
-
-
-def test_drawn_weights_are_a_multinomial_sample():
-    drawn = np.array(list(stats.drawn_weights(5, seed=1, resamples=4000)))
-    assert (drawn.sum(axis=1) == 5).all()
-    assert drawn.mean(axis=0) == pytest.approx(np.ones(5), abs=0.05)
-    assert drawn.var(axis=0) == pytest.approx(np.full(5, 4 / 5), abs=0.05)
-
-
-def test_negative_differences_are_resampled_as_they_are():
-    table = np.column_stack([np.tile([-3, 1], 50), np.ones(100, dtype=int)])
-    sums = stats.resampled_sums(table, seed=1)
-    assert set(sums[:, 1]) == {100.0}
-    assert sums[:, 0].mean() == pytest.approx(-100, abs=3)
 
 
 def test_replicates_without_a_meaning_are_left_out():
@@ -223,16 +194,6 @@ def test_p_value_is_that_of_all_exchanges(pairs, first, second):
     one, two = _series(pairs, first, second)
     drawn = stats.permute_pieces(one, two, seed=1, permutations=40_000)
     assert drawn == pytest.approx(_exact(pairs, first, second), abs=0.01)
-
-
-def test_a_value_that_is_missing_under_one_vocabulary_makes_no_pair():
-    one = pd.Series({"a": 1.0, "b": math.nan, "c": 5.0})
-    two = pd.Series({"a": 2.0, "b": 3.0, "d": 4.0})
-    expected = _exact([(1, 2)], [5.0], [3.0, 4.0])
-    assert stats.permute_pieces(one, two, seed=1, permutations=40_000) == pytest.approx(
-        expected, abs=0.01
-    )
-    assert math.isnan(stats.permute_pieces(pd.Series(dtype=float), two, seed=1))
 
 
 @settings(deadline=None, max_examples=30)

@@ -41,25 +41,11 @@ def test_length_histogram_under_both_conventions(count_word_start, expected):
     assert vocabulary.length_histogram(BPE, count_word_start).to_dict() == expected
 
 
-def test_length_histogram_has_no_gaps_and_may_be_empty():
-    assert vocabulary.length_histogram(["a", "abc"]).to_dict() == {1: 1, 2: 0, 3: 1}
-    assert vocabulary.length_histogram([]).empty
-
-
-def test_only_the_first_mark_of_a_piece_is_left_out_of_its_length():
-    assert vocabulary.piece_length("▁▁a") == 2
-    assert vocabulary.piece_length("▁▁a", count_word_start=True) == 3
-
-
 def test_share_of_length_includes_both_ends():
     only_bpe = vocabulary.only_in(BPE, SAGE)
     assert vocabulary.share_of_length(only_bpe, 2, 3) == pytest.approx(2 / 3)
     assert vocabulary.share_of_length(only_bpe, 2, 3, count_word_start=True) == pytest.approx(2 / 3)
     assert vocabulary.share_of_length(vocabulary.only_in(SAGE, BPE), 5) == 1.0
-
-
-def test_share_in_a_vocabulary():
-    assert vocabulary.share_in(["og", "ings", "zzz"], BPE) == pytest.approx(2 / 3)
 
 
 def test_substring_share_needs_a_longer_piece():
@@ -107,11 +93,6 @@ def test_the_mean_is_over_the_distances_asked_for():
     assert mean_correlation(SMALL, 24, seed=1).value == pytest.approx((-1 - 0.8) / 2)
     assert mean_correlation(SMALL, 27, seed=1).value == pytest.approx(-1)
     assert all(math.isnan(number) for number in mean_correlation(SMALL, 31, seed=1))
-
-
-def test_equal_losses_have_no_correlation():
-    flat = _rankings({0: {"a": 1.0, "b": 1.0}, 4: {"a": 1.0, "b": 2.0}})
-    assert math.isnan(rank_correlations(flat)["correlation"][0])
 
 
 def test_interval_is_that_of_resampled_and_newly_ranked_pieces():

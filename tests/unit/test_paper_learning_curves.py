@@ -19,8 +19,6 @@ from sagevocab.paper.claims import assess, read_claims
 from sagevocab.paper.curves import (
     bits_per_character,
     difference_along,
-    draw_lines,
-    effort_ratio,
     first_reached,
     paired,
     read_curve,
@@ -112,14 +110,6 @@ def test_a_target_is_reached_between_validations_at_one_or_never():
     assert reached.tolist() == [30, 20, math.inf, 10, 17.5]
 
 
-def test_effort_is_compared_at_the_value_that_both_reach():
-    fast, slow = curve([4, 3, 2, 1.5], spread=0), curve([4, 3.5, 3, 2], spread=0)
-    weights = draw_lines(40, seed=1, resamples=20)
-    ratio = effort_ratio(fast, slow, weights, "step")
-    np.testing.assert_allclose(ratio, 30 / 40)
-    np.testing.assert_allclose(effort_ratio(slow, fast, weights, "seconds"), 40 / 30)
-
-
 def test_differences_are_taken_where_both_curves_have_been():
     first, second = curve([4, 3, 2], spread=0), curve([5, 4.5], steps=[15, 25], spread=0)
     at, values = difference_along(first, second, np.ones((2, 40)), "step")
@@ -161,14 +151,6 @@ def test_intervals_of_differences_are_paired_and_holm_goes_over_all():
     assert sage["step_ratio"] == pytest.approx(29 / 30)
     assert other["step_to_baseline"] == math.inf
     assert other["step_ratio"] > 1
-
-
-def test_the_spread_is_over_pretraining_seeds():
-    curves = [curve([4, value], seed=number) for number, value in enumerate((2, 2.2, 2.4))]
-    data = summarise_curves({"English": {"BPE": curves}}, baseline="BPE", seed=1)
-    assert data["seeds"].tolist() == [3]
-    assert data["bits_per_character"][0] == pytest.approx(2)
-    assert data["bits_per_character_sd"][0] == pytest.approx(0.2)
 
 
 # --- figure and table
@@ -262,14 +244,6 @@ def test_the_table_shows_ends_differences_and_what_they_cost(panels, tmp_path):
     assert data["seeds"].tolist() == [2, 2, 1, 1]
 
 
-def test_the_table_without_bpe_compares_nothing(panels, tmp_path):
-    alone = {title: {"SaGe": panel["SaGe"]} for title, panel in panels.items()}
-    text, data = written(tmp_path, alone, baseline=None)
-    assert "difference" not in text
-    assert "To " not in text
-    assert data["bits_per_character"].round(3).tolist() == [2.1, 3.6]
-
-
 # --- the claim
 
 
@@ -323,13 +297,6 @@ def test_the_claim_and_the_table_are_of_the_same_lines(tmp_path):
     ).set_index("tokenizer")
     ends = ("step_ratio", "step_ratio_low", "step_ratio_high")
     assert [record[key] for key in ("ours", "low", "high")] == data.loc["sage", [*ends]].tolist()
-
-
-def test_noise_between_lines_is_no_reproduction(tmp_path):
-    bpe, sage = curve([4, 3, 2], spread=0.5), curve([4, 3, 1.99], spread=0.5, seed=1)
-    record = claimed(tmp_path, {"bpe": [bpe], "sage": [sage]})
-    assert record["verdict"] == "same direction"
-    assert record["low"] < 1 < record["high"]
 
 
 def test_several_pretraining_seeds_are_what_the_interval_is_over(tmp_path):

@@ -7,7 +7,7 @@ import json
 import pytest
 
 from sagevocab.errors import UserError
-from sagevocab.paper.notes import presets_note, sources_note, with_notes
+from sagevocab.paper.notes import presets_note, sources_note
 from sagevocab.paper.tables_examples import text_notes
 
 
@@ -23,10 +23,6 @@ def test_presets_are_named_once_with_their_overrides():
     assert presets_note([]) == ""
 
 
-def test_notes_follow_one_another_without_gaps():
-    assert with_notes("One.", ["", "Two.", "Three."]) == "One. Two. Three."
-
-
 def test_sentences_are_told_as_configured_or_as_retrieved(tmp_path):
     description = tmp_path / "tr.source.json"
     description.write_text(json.dumps({"title": "Another dump", "licence": "CC0", "bytes": 3}))
@@ -39,12 +35,6 @@ def test_sentences_are_told_as_configured_or_as_retrieved(tmp_path):
     )
     notes = text_notes({"SaGe": "algorithm-1"}, sources[:1], [])
     assert notes == ["Sentences: English Wikipedia, CC BY-SA 3.0.", "Presets: SaGe is algorithm-1."]
-
-
-def test_a_missing_licence_is_told():
-    sources = [{"kind": "path", "title": "en.txt", "licence": None}]
-    assert sources_note(sources, []) == "Sentences: en.txt, licence not stated."
-    assert sources_note([], []) == ""
 
 
 def test_a_damaged_description_is_named(tmp_path):

@@ -22,7 +22,7 @@ from playground_samples import (
     turkish,
 )
 from sagevocab.errors import UserError
-from sagevocab.paper.playground import example_sentences, playground_data, replacements
+from sagevocab.paper.playground import playground_data, replacements
 from sagevocab.vocab.export import export_greedy
 from sagevocab.vocab.segment import encode, load_segmenter, read_description
 from sagevocab.vocab.words import NORMALIZATIONS, Normalizer, character_map
@@ -159,13 +159,6 @@ def test_long_words_are_cut_and_unknown_characters_stand_alone(page, library):
     assert page.encode("en bpe", ["☃☃"])[0][1:] == [1, 1]
 
 
-def test_a_words_pieces_cover_it(page, texts):
-    for name in TOKENIZERS:
-        for line in texts["en"][:20] + texts["en"][1000:1050]:
-            for word in page.words(f"en {name}", line):
-                assert "".join(piece["text"] for piece in word["pieces"]) == word["text"]
-
-
 # --- normalisation
 
 
@@ -227,12 +220,6 @@ def test_other_methods_are_left_out_by_name(folders, tmp_path):
         {"language": "Turkish", "label": "F"},
     ]
     assert [language["key"] for language in data["languages"]] == ["en"]
-
-
-def test_the_papers_sentences_are_for_their_language():
-    assert example_sentences("en", EXAMPLES) == [{"name": "Table 1: ab", "text": "An ab."}]
-    assert all(row["name"] and row["text"] for row in example_sentences("tr", EXAMPLES))
-    assert len(example_sentences("xx", EXAMPLES)) == 1
 
 
 def test_a_damaged_folder_is_told_in_one_line(tmp_path):

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 import json
-import re
 
 import pandas as pd
 import pytest
 import yaml
 
+import report_samples
 from sagevocab.config import changed_settings
 from sagevocab.errors import UserError
 from sagevocab.paper.claims import table_claims
@@ -26,14 +26,10 @@ RUN = {
 }  # fmt: skip
 
 
-def record(**others) -> dict:
-    return {
-        **{k: CLAIM[k] for k in ("id", "where", "statement", "kind", "paper")},
-        "ours": 1.1, "low": 1.05, "high": 1.15, "verdict": "reproduced", "reason": None,
-        "corpus": "train", "text": "English, training corpus", "language": "en",
-        "tokenizer": "sage", "preset": "algorithm-1", "seed": 1, "constructed": False,
-        "timing": False, **others,
-    }  # fmt: skip
+def record(**changes) -> dict:
+    given = {key: CLAIM[key] for key in ("id", "statement", "paper")}
+    sample = report_samples.record("x", "sage", "reproduced", ours=1.1, low=1.05, high=1.15)
+    return {**sample, **given, **changes}
 
 
 @pytest.fixture
@@ -144,21 +140,6 @@ def test_settings_that_the_paper_leaves_open_are_told_where_they_are_not_the_usu
     ]
 
 
-def test_a_run_as_the_paper_states_says_so(tmp_path, values, text):
-    run = {**RUN, "settings": {"vocabulary": {"final_size": 16000}}}
-    page = page_of(tmp_path, values, text, run=run)
-    assert "None of those that the paper states.\n\nAll others are as in `config.yaml`." in page
-
-
-def test_lists_of_segmented_words_are_among_the_files(tmp_path, values, text):
-    gold = tmp_path / "gold.tsv"
-    gold.write_text("walked\twalk ed\n")
-    lists = [{"path": str(gold), "format": "columns"}]
-    page = page_of(tmp_path, values, text, run=RUN, lists=lists)
-    assert f"| gold.tsv | `{file_digest(gold)}` | segmented words, columns |" in page
-    assert re.search(r"\| corpus\.txt \| `[0-9a-f]{64}` \| text \|", page)
-
-
 def test_tasks_are_listed_with_their_files(tmp_path, values, text):
     source, rows = tmp_path / "sst2.jsonl", tmp_path / "train.parquet"
     source.write_text("{}\n")
@@ -179,13 +160,14 @@ def test_tasks_are_listed_with_their_files(tmp_path, values, text):
         page_of(tmp_path, values, text, run=run, tasks=tasks)
 
 
-def test_the_commits_of_what_stays_behind_are_told(tmp_path, values, text):
-    model, scores = tmp_path / "models/en/bpe/model.safetensors", tmp_path / "scores/1.json"
+def test_the_page_names_word_lists_and_the_commits_of_what_stays_behind(tmp_path, values, text):
+    gold, model = tmp_path / "gold.tsv", tmp_path / "models/en/bpe/model.safetensors"
+    gold.write_text("walked\twalk ed\n")
     write_json(tmp_path / "models/en/bpe.provenance.json", {"git_commit": "abc"})
-    write_json(tmp_path / "scores/1.provenance.json", {"git_commit": None})
-    made = {"Models were trained": [model], "Scores were made": [scores, scores]}
-    page = page_of(tmp_path, values, text, run=RUN, made=made)
-    assert "Models were trained at commit `abc`.\nScores were made at commit `unknown`." in page
+    lists, made = [{"path": str(gold), "format": "columns"}], {"Models were trained": [model]}
+    page = page_of(tmp_path, values, text, run=RUN, lists=lists, made=made)
+    assert f"| gold.tsv | `{file_digest(gold)}` | segmented words, columns |" in page
+    assert "Models were trained at commit `abc`." in page
 
 
 def test_a_constructed_task_is_no_reference(tmp_path, values, text):

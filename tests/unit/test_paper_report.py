@@ -13,12 +13,12 @@ from report_samples import VALUES, record, run, settings, write_inputs
 from sagevocab.errors import UserError
 from sagevocab.paper import report
 from sagevocab.paper.claims import read_claims
+from sagevocab.paper.claims_page import show_test
 from sagevocab.paper.report import (
     build_report,
     differences,
     read_caption,
     read_table,
-    show_test,
 )
 from sagevocab.vocab.export import Card, WordSettings, export_greedy
 
@@ -83,13 +83,6 @@ def test_page_loads_nothing_from_anywhere(tmp_path: Path, inputs: dict, page: Pa
     assert policies[0].startswith("default-src 'none'; img-src data:")
 
 
-def test_page_says_that_it_is_a_demonstration_and_why(page: Page):
-    assert "not that the paper holds" in page.text
-    assert "Tasks made of other text by a rule: MRPC" in page.text
-    assert "settings that the paper states are set otherwise here" in page.text
-    assert re.search(r"vocabulary\.final_size\s*16,000\s*4,000", page.text)
-
-
 def test_the_papers_own_settings_and_text_need_no_banner(tmp_path: Path, inputs: dict):
     chosen = settings(final_size=16000)
     chosen["lm"]["finetune"]["seeds"] = [1, 2, 3]
@@ -139,12 +132,6 @@ def test_page_can_be_used_without_sight_or_mouse(page: Page):
     anchors = {a["id"] for _, a in page.elements if "id" in a}
     assert {a["href"][1:] for a in page.all("a")} <= anchors
     assert len(anchors) == sum("id" in a for _, a in page.elements)
-
-
-def test_the_filter_appears_only_where_scripts_run(page: Page):
-    assert "hidden" in page.all("form")[0]
-    values = [a["value"] for a in page.all("input") if a.get("name") == "verdict"]
-    assert values == ["reproduced", "same-direction", "not-reproduced", "not-measurable-here"]
 
 
 def test_equal_runs_make_equal_pages(tmp_path: Path, inputs: dict):
@@ -208,14 +195,6 @@ def test_the_playground_embeds_the_vocabularies_as_inert_data(tmp_path: Path, pa
     assert language["tokenizers"][1]["label"] == "SaGe (algorithm-1)"
     assert language["tokenizers"][0]["pieces"].split("\n") == PIECES
     assert len(language["examples"]) == 3 and "Stooges" in language["examples"][2]["text"]
-
-
-def test_the_playground_is_named_and_told(page: Page):
-    areas = page.all("textarea")
-    statuses = [a["id"] for a in page.all("p") if a.get("role") == "status"]
-    assert areas[0]["aria-describedby"] in statuses
-    assert page.open == [] and page.all("noscript")
-    assert "#playground" in [a["href"] for a in page.all("a")]
 
 
 def test_a_run_of_foreign_tokenizers_has_no_playground(tmp_path: Path, inputs: dict):

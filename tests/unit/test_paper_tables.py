@@ -112,24 +112,6 @@ def test_frequencies_rank_the_differences_and_mark_the_papers_pieces(outputs):
     assert body[2] == ["", "", "paper", "e", "80", "+80", "es", "20", "−70"]
 
 
-def test_every_sage_tokenizer_is_compared_with_bpe(outputs):
-    one = pd.Series({"a": 1})
-    panels = {name: {"BPE": one, "SaGe": one * 2, "SaGe 1.0": one * 3} for name in ("en", "tr")}
-    tables.table_frequencies(panels, paper_pieces={}, top=1, **outputs)
-    more = [row for row in rows_of(outputs) if row["direction"] == "more"]
-    found = [(row["language"], row["tokenizer"], row["difference"]) for row in more]
-    assert found == [
-        (name, *pair) for name in ("en", "tr") for pair in (("SaGe", "1"), ("SaGe 1.0", "2"))
-    ]
-    assert text_of(outputs, "tex").count(r"\midrule") == 4
-
-
-def test_a_comparison_needs_two_tokenizers(outputs):
-    panels = {"English": {"BPE": pd.Series({"a": 1})}}
-    with pytest.raises(UserError, match="config key tokenizers"):
-        tables.table_frequencies(panels, paper_pieces={}, top=1, **outputs)
-
-
 # --- hyperparameters
 
 PAPER_ROWS = VALUES["hyperparameters"]
@@ -315,13 +297,6 @@ def test_a_vocabulary_costs_all_the_stages_that_make_it(benchmarks, outputs):
     assert last[4:6] == ["110.0 s (11 ×)", "2.5 GB"]
     assert last[6:8] == ["45.0 s (4.5 ×)", "600 MB"]
     assert {row["rule"] for row in rows_of(outputs)} == {*STAGES[:-1], "train_bpe, studies"}
-
-
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(0.04, "0.0 s"), (119.9, "119.9 s"), (600, "10.0 min"), (9000, "2.5 h")]
-)
-def test_durations_are_told_in_a_fitting_unit(seconds, text):
-    assert tables.format_seconds(seconds) == text
 
 
 def test_a_damaged_benchmark_is_named(tmp_path, outputs):

@@ -82,30 +82,11 @@ def test_one_seed_has_no_spread_and_a_metric_may_be_negative_or_undefined(output
     assert markdown_rows(outputs) == [["BPE", "−.0123"], ["SaGe", "–"], last]
 
 
-def test_a_single_tokenizer_is_compared_with_nothing(outputs):
-    given = [score("mrpc", "sage", 1, 0.5)]
-    only = {"sage": "SaGe"}
-    tables.table_scores(given, tasks=TASKS[:1], labels=only, paper={}, **REST, **outputs)
-    assert "differs from" not in text_of(outputs, "md")
-
-
 def test_a_missing_score_is_named(outputs):
     given = [score("mrpc", "bpe", 1, 0.5)]
     with pytest.raises(UserError, match="scores/bpe/mnli: none"):
         tables.table_scores(given, tasks=TASKS, labels={"bpe": "BPE"}, paper={}, **REST, **outputs)
     assert not any(path.exists() for path in outputs.values())
-
-
-def test_a_score_table_without_models_names_the_way_out(outputs):
-    with pytest.raises(UserError, match=r"config keys lm\.enabled"):
-        tables.table_scores([], tasks=TASKS, labels={}, paper={}, **REST, **outputs)
-
-
-def test_a_damaged_score_file_is_named(tmp_path):
-    path = tmp_path / "1.json"
-    path.write_text(json.dumps({"task": "mrpc"}), encoding="utf-8")
-    with pytest.raises(UserError, match=r"1\.json: holds no score"):
-        read_scores([path])
 
 
 # --- differences
@@ -178,13 +159,6 @@ def test_what_is_significant_is_read_back_for_the_other_tables(files, outputs):
         tables.read_significant([outputs["csv"]])
 
 
-def test_equal_seeds_give_equal_bytes(files, outputs, tmp_path):
-    first = differences(files, outputs)
-    assert differences(files, outputs) == first
-    other = differences(files, outputs, seed=2)
-    assert [row["low"] for row in other] != [row["low"] for row in first]
-
-
 def test_one_seed_draws_examples_alone(files, outputs):
     rows = differences([path for path in files if path.name == "1.json"], outputs)
     assert {row["test"] for row in rows} == {"examples"}
@@ -238,42 +212,24 @@ def test_tagging_and_values_are_compared_too(tmp_path, outputs):
 
 # --- budgets
 
-PRETRAIN = {
-    "layers": 24, "hidden": 1024, "batch": 4032, "sequence_length": 128, "mask_rate": 0.15,
-}  # fmt: skip
+
+PRETRAIN = {"layers": 24, "hidden": 1024, "batch": 4032, "sequence_length": 128, "mask_rate": 0.15}
 FINETUNE = {"epochs": 5, "batch": 16, "accumulation": 2, "max_sequence_length": 128}
 
 
 @pytest.mark.parametrize(
-    ("budget", "told"),
+    ("budget", "words"),
     [
-        (
-            {"hours": 24.0},
-            "24 hours in batches of 4,032 sequences of 128 tokens, 15 % of them masked.",
-        ),
-        ({"hours": 1}, "1 hour in batches of"),
-        ({"hours": None, "steps": 2000}, "2,000 updates of 4,032 sequences of 128 tokens, "),
+        ({"hours": 24.0}, "24 hours in batches of 4,032 sequences of 128 tokens"),
+        ({"hours": None, "steps": 1}, "1 update of 4,032 sequences of 128 tokens"),
         ({"tokens": 10**9}, "1,000,000,000 tokens in batches of 4,032 sequences"),
     ],
 )
-def test_a_budget_is_told_in_a_sentence(budget, told):
-    note = budget_note({**PRETRAIN, **budget}, FINETUNE, TASKS)
-    assert note.startswith("Pretraining: 24 layers, 1,024 wide, ")
-    assert told in note
-    assert note.endswith("Fine-tuning: 5 epochs in batches of 32, at most 128 tokens an input.")
-
-
-def test_rows_that_were_cut_are_told():
+def test_a_note_gives_the_budget_and_the_cuts(budget, words):
     cut = [
-        {"label": "SST-2", "max_train": 8000, "max_validation": None},
         {"label": "NER", "max_train": 500, "max_validation": 20, "validation_share": None},
-        {"label": "RTE", "validation_share": 0.1},
+        {"label": "RTE", "max_train": 500, "validation_share": 0.1},
     ]
-    note = budget_note({**PRETRAIN, "steps": 1}, FINETUNE, cut)
-    assert " 1 update of 4,032" in note
-    assert "Rows at most: SST-2 8,000 training, NER 500 training, NER 20 validation." in note
-    same = [{**task, "max_train": 500} for task in cut]
-    assert "at most: 500 training of each task, NER 20 val" in budget_note(
-        {**PRETRAIN, "steps": 1}, FINETUNE, same
-    )
-    assert note.endswith("Validated on training rows held out: 10 % of RTE.")
+    note = budget_note({**PRETRAIN, **budget}, FINETUNE, cut)
+    assert words in note and "5 epochs in batches of 32" in note
+    assert "500 training of each task, NER 20 validation." in note and "10 % of RTE" in note

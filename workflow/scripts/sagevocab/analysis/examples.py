@@ -8,19 +8,14 @@ deterministic: the same lines and vocabularies give the same sentences.
 from __future__ import annotations
 
 import unicodedata
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cache
 from itertools import groupby, islice, pairwise
-from typing import TYPE_CHECKING
 
 from sagevocab.vocab.pieces import WORD_START, is_single_character
-from sagevocab.vocab.words import split_words
-
-if TYPE_CHECKING:
-    from sagevocab.vocab.segment import Segmenter
-    from sagevocab.vocab.words import Normalizer
+from sagevocab.vocab.segment import GreedySegmenter, Segmenter
+from sagevocab.vocab.words import Normalizer, split_words
 
 UNKNOWN = "[UNK]"
 FEWEST_WORDS, MOST_WORDS = 6, 16
@@ -28,6 +23,23 @@ MOST_CHARACTERS = 110
 PLAIN_MARKS = frozenset(" ,.;:?!'’-")
 MOST_LINES = 100_000
 MOST_ABLATIONS = 50
+
+# The tokens before and after a piece in its word.
+Context = tuple[str, str]
+
+
+@dataclass(frozen=True)
+class WordRule:
+    """How a line becomes words: the normalisation and the length at which words are cut."""
+
+    normalization: str = "nmt_nfkc"
+    max_word_chars: int = 256
+
+    def words(self, lines: Iterable[str]) -> Iterator[tuple[str, list[str]]]:
+        """Yield each line with its words, which begin with `▁`."""
+        normalizer = Normalizer(self.normalization)
+        for line in lines:
+            yield line, split_words(normalizer(line), self.max_word_chars)
 
 
 @dataclass(frozen=True)
@@ -92,20 +104,14 @@ def tokenize_words(words: Sequence[str], segmenter: Segmenter) -> list[list[str]
 
 
 def segment_sentence(
-    sentence: str,
-    normalizer: Normalizer,
-    bpe: Segmenter,
-    sage: Segmenter,
-    piece: str,
-    *,
-    max_word_chars: int = 256,
+    sentence: str, rule: WordRule, bpe: Segmenter, sage: Segmenter, piece: str
 ) -> Example:
     """Segment a given sentence (one of the paper's) with both tokenizers.
 
     Marked are the tokens of the words whose BPE segmentation holds `piece`, or, where none does,
     of the words that hold it as a string: with another vocabulary the paper's piece may not occur.
     """
-    words = split_words(normalizer(sentence), max_word_chars)
+    [(_, words)] = rule.words([sentence])
     tokens = tokenize_words(words, bpe)
     marked = [piece in parts for parts in tokens]
     if not any(marked):
@@ -115,46 +121,30 @@ def segment_sentence(
 
 
 def find_examples(
-    lines: Iterable[str],
-    normalizer: Normalizer,
-    bpe: Segmenter,
-    sage: Segmenter,
-    count: int = 3,
-    *,
-    max_word_chars: int = 256,
-    limit: int = MOST_LINES,
+    lines: Iterable[str], rule: WordRule, bpe: Segmenter, sage: Segmenter, count: int = 3
 ) -> list[Example]:
     """Find sentences with a piece that BPE keeps and SaGe lacks, each in another context.
 
     A context is the pair of tokens around the piece in a word. Chosen is the piece with the most
     distinct contexts in short sentences, then its `count` most frequent contexts with distinct
-    left tokens, each by its shortest sentence. Fewer are returned if the first `limit` lines have
-    no more. Source: paper, Table 1.
+    left tokens, each by its shortest sentence. Fewer are returned if the first MOST_LINES lines
+    have no more. Source: paper, Table 1.
     """
     dropped = _dropped_pieces(bpe.pieces, sage.pieces)
-    found = _collect_contexts(
-        _short_sentences(lines, normalizer, max_word_chars, limit), bpe, dropped
-    )
+    found = _collect_contexts(_short_sentences(lines, rule), bpe, dropped)
     if not found:
         return []
-    piece = min(found, key=lambda name: (-len(found[name].sentences), name))
+    piece = min(found, key=lambda name: (-len(found[name]), name))
     sentences = _varied_sentences(found[piece], count)
-    return [
-        segment_sentence(s, normalizer, bpe, sage, piece, max_word_chars=max_word_chars)
-        for s in sentences
-    ]
+    return [segment_sentence(sentence, rule, bpe, sage, piece) for sentence in sentences]
 
 
 def find_retokenization(
     lines: Iterable[str],
-    normalizer: Normalizer,
-    segmenter_factory: Callable[[Sequence[str]], Segmenter],
+    rule: WordRule,
     pieces: Sequence[str],
     ablated: Sequence[str],
     window: int = 2,
-    *,
-    max_word_chars: int = 256,
-    limit: int = MOST_LINES,
 ) -> Retokenization | None:
     """Find a sentence in which an ablation outside a target's window changes a token within it.
 
@@ -163,12 +153,12 @@ def find_retokenization(
     a word (of letters alone, for the reader's sake), the shortest sentence wins. None if there is
     none. Source: paper, Table 2.
     """
-    sentences = list(_short_sentences(lines, normalizer, max_word_chars, limit))
-    before = segmenter_factory(pieces)
+    sentences = list(_short_sentences(lines, rule))
+    before = GreedySegmenter(pieces)
     holders = _words_led_by(_plain_words(sentences), before, set(ablated))
     best: Retokenization | None = None
     for piece in [piece for piece in ablated if piece in holders][:MOST_ABLATIONS]:
-        after = segmenter_factory([other for other in pieces if other != piece])
+        after = GreedySegmenter([other for other in pieces if other != piece])
         affected = {word for word in holders[piece] if _end_changes(word, before, after)}
         found = (
             compare_ablation(sentence, words, before, after, piece, window)
@@ -205,20 +195,6 @@ def compare_ablation(
     return None
 
 
-@dataclass
-class _Contexts:
-    """Contexts of one piece: how often each was seen, and the shortest sentence of each."""
-
-    counts: Counter = field(default_factory=Counter)
-    sentences: dict[tuple[str, str], str] = field(default_factory=dict)
-
-    def add(self, context: tuple[str, str], sentence: str) -> None:
-        self.counts[context] += 1
-        known = self.sentences.setdefault(context, sentence)
-        if len(sentence) < len(known):
-            self.sentences[context] = sentence
-
-
 def _marked(words: list[list[str]], marked: list[bool]) -> Segmentation:
     """Join words; a token has its word's mark, except for the punctuation that ends a word."""
     tokens: list[str] = []
@@ -242,15 +218,11 @@ def _dropped_pieces(bpe: Iterable[str], sage: Iterable[str]) -> set[str]:
     }
 
 
-def _short_sentences(
-    lines: Iterable[str], normalizer: Normalizer, max_word_chars: int, limit: int
-) -> Iterator[tuple[str, list[str]]]:
+def _short_sentences(lines: Iterable[str], rule: WordRule) -> Iterator[tuple[str, list[str]]]:
     """Yield (sentence, words) of lines that fit a table and read as a plain sentence."""
-    for line in islice(lines, limit):
-        sentence = line.strip()
-        if len(sentence) > MOST_CHARACTERS or not _is_plain(sentence):
-            continue
-        words = split_words(normalizer(sentence), max_word_chars)
+    sentences = (line.strip() for line in islice(lines, MOST_LINES))
+    plain = (s for s in sentences if len(s) <= MOST_CHARACTERS and _is_plain(s))
+    for sentence, words in rule.words(plain):
         if FEWEST_WORDS <= len(words) <= MOST_WORDS:
             yield sentence, words
 
@@ -271,9 +243,12 @@ def _script(letter: str) -> str:
 
 def _collect_contexts(
     sentences: Iterable[tuple[str, list[str]]], bpe: Segmenter, dropped: set[str]
-) -> dict[str, _Contexts]:
-    """Return the contexts of each dropped piece; sentences with an uncovered character are left."""
-    found: dict[str, _Contexts] = {}
+) -> dict[str, dict[Context, list[str]]]:
+    """Return dropped piece -> context -> a sentence for each time that it was seen.
+
+    Sentences with an uncovered character are left out.
+    """
+    found: dict[str, dict[Context, list[str]]] = {}
     known: dict[str, list[str]] = {}
     for sentence, words in sentences:
         new = [word for word in dict.fromkeys(words) if word not in known]
@@ -282,23 +257,22 @@ def _collect_contexts(
             continue
         for word in words:
             for piece, context in _contexts_in(known[word], dropped):
-                found.setdefault(piece, _Contexts()).add(context, sentence)
+                found.setdefault(piece, {}).setdefault(context, []).append(sentence)
     return found
 
 
-def _contexts_in(tokens: Sequence[str], dropped: set[str]) -> Iterator[tuple[str, tuple[str, str]]]:
+def _contexts_in(tokens: Sequence[str], dropped: set[str]) -> Iterator[tuple[str, Context]]:
     padded = ["", *tokens, ""]
     for left, piece, right in zip(padded, padded[1:], padded[2:], strict=False):
         if piece in dropped:
             yield piece, (left, right)
 
 
-def _varied_sentences(contexts: _Contexts, count: int) -> list[str]:
+def _varied_sentences(contexts: Mapping[Context, list[str]], count: int) -> list[str]:
     """Return sentences of the most frequent contexts, no left token and no sentence twice."""
     chosen: dict[str, str] = {}
-    order = sorted(contexts.counts, key=lambda context: (-contexts.counts[context], context))
-    for context in order:
-        sentence = contexts.sentences[context]
+    for context in sorted(contexts, key=lambda context: (-len(contexts[context]), context)):
+        sentence = min(contexts[context], key=len)
         if context[0] not in chosen and sentence not in chosen.values():
             chosen[context[0]] = sentence
     return list(chosen.values())[:count]

@@ -10,6 +10,7 @@ from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations
 from pathlib import Path
 
+import numba
 import numpy as np
 import pandas as pd
 
@@ -170,11 +171,11 @@ def mean_correlation(
     far = [pair for first, second, pair in _pairs(rankings) if second - first >= shortest]
     if not far:
         return NOTHING
-    ranked = [_RankedPair(pair) for pair in far]
+    ranked = [_levels_of(pair) for pair in far]
     size = len(far[0])
     draws = [np.ones(size), *drawn_weights(size, seed=seed, resamples=resamples)]
-    means = np.array([np.mean([pair.correlation(weights) for pair in ranked]) for weights in draws])
-    return interval_of(means[0], means[1:])
+    means = [np.mean([_correlation(weights[r], a, b) for r, a, b in ranked]) for weights in draws]
+    return interval_of(means[0], np.array(means[1:]))
 
 
 def _pairs(rankings: pd.DataFrame) -> list[tuple[int, int, pd.DataFrame]]:
@@ -184,28 +185,43 @@ def _pairs(rankings: pd.DataFrame) -> list[tuple[int, int, pd.DataFrame]]:
     return [(int(first), int(second), table[[first, second]]) for first, second in pairs]
 
 
-class _RankedPair:
-    """Two rankings of the same pieces, ready to be correlated under weights.
+def _levels_of(pair: pd.DataFrame) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the rows that are in both rankings and, for each, its place among distinct losses."""
+    losses = pair.to_numpy()
+    rows = np.flatnonzero(~np.isnan(losses).any(axis=1))
+    first, second = (np.unique(column, return_inverse=True)[1] for column in losses[rows].T)
+    return rows, first, second
 
-    A weight says how often a piece is in a resample. Ranks are those within the resample, so the
-    correlation is Spearman's of the resample itself, though nothing is sorted again.
+
+@numba.njit(cache=True)
+def _correlation(weights, first, second):
+    """Return Spearman's correlation of pieces that occur `weights` times in a resample.
+
+    first, second: int64, the place of each piece's loss among the distinct ones. All sums are of
+    multiples of 1/4, so they are exact in any order.
     """
-
-    def __init__(self, pair: pd.DataFrame) -> None:
-        losses = pair.to_numpy()
-        self._rows = np.flatnonzero(~np.isnan(losses).any(axis=1))
-        self._levels = [np.unique(c, return_inverse=True)[1] for c in losses[self._rows].T]
-
-    def correlation(self, weights: np.ndarray) -> float:
-        """Return Spearman's correlation; weights: float64, one a piece."""
-        weights = weights[self._rows]
-        centre = (weights.sum() + 1) / 2
-        first, second = (_midranks(weights, levels) - centre for levels in self._levels)
-        product = (weights * first * first).sum() * (weights * second * second).sum()
-        return (weights * first * second).sum() / np.sqrt(product) if product > 0 else np.nan
+    if not len(weights):
+        return np.nan
+    ours, theirs = _midranks(weights, first), _midranks(weights, second)
+    centre = (weights.sum() + 1) / 2
+    both = own = other = 0.0
+    for piece in range(len(weights)):
+        x, y = ours[first[piece]] - centre, theirs[second[piece]] - centre
+        both += weights[piece] * x * y
+        own += weights[piece] * x * x
+        other += weights[piece] * y * y
+    return both / np.sqrt(own * other) if own * other > 0 else np.nan
 
 
-def _midranks(weights: np.ndarray, levels: np.ndarray) -> np.ndarray:
-    """Return the mean rank of each observation that occurs `weights` times; ties share theirs."""
-    sizes = np.bincount(levels, weights)
-    return (np.cumsum(sizes) - sizes + (sizes + 1) / 2)[levels]
+@numba.njit(cache=True)
+def _midranks(weights, levels):
+    """Return the mean rank of each level; equal losses share theirs."""
+    ranks = np.zeros(levels.max() + 1)
+    for piece in range(len(weights)):
+        ranks[levels[piece]] += weights[piece]
+    before = 0.0
+    for level in range(len(ranks)):
+        size = ranks[level]
+        ranks[level] = before + (size + 1) / 2
+        before += size
+    return ranks

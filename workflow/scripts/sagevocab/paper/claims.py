@@ -9,6 +9,7 @@ made of any language (`any_language`) are measured for the run's other languages
 
 from __future__ import annotations
 
+import inspect
 import logging
 import math
 from collections import Counter
@@ -23,7 +24,13 @@ import pandas as pd
 from sagevocab.analysis.stats import holm
 from sagevocab.errors import UserError
 from sagevocab.paper import measures_models, measures_texts
-from sagevocab.paper.claims_page import claims_markdown, read_records, show_ours, show_value
+from sagevocab.paper.claims_page import (
+    SIGNS,
+    claims_markdown,
+    read_records,
+    show_ours,
+    show_value,
+)
 from sagevocab.paper.evidence import TRAIN, Case, Run
 from sagevocab.paper.formats import NOTHING, Files, write_table
 from sagevocab.paper.inputs import BASELINE, read_paper_values
@@ -32,8 +39,6 @@ from sagevocab.paper.verdicts import (
     BEYOND,
     INTRINSIC,
     NOT_MEASURABLE,
-    NOTHING_TO_COUNT,
-    VERDICTS,
     Measurement,
     NotMeasurableError,
     verdict_of,
@@ -42,7 +47,15 @@ from sagevocab.state import write_json, write_text
 
 log = logging.getLogger(__name__)
 
-MEASURES = {**measures_texts.MEASURES, **measures_models.MEASURES}
+# What a claim may name as its measure: the functions that return a Measurement.
+MEASURES = {
+    name: function
+    for module in (measures_texts, measures_models)
+    for name, function in vars(module).items()
+    if inspect.isfunction(function)
+    and not name.startswith("_")
+    and inspect.signature(function).return_annotation == "Measurement"
+}
 # Times are set against the paper's only from this share of its lines and pieces on.
 PAPER_LINES = 750_000
 PAPER_PIECES = 16_000
@@ -130,7 +143,7 @@ def _printed(paper: Any, values: Mapping[str, Any]) -> Any:
     return reduce(lambda place, key: place[key], keys, values)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Assessment:
     """A claim measured on a case.
 
@@ -160,12 +173,15 @@ def assess_claims(run: Run, values: Mapping[str, Any]) -> list[dict[str, Any]]:
     assessments = [
         _measure(claim, case) for claim in values["claims"] for case in _cases(claim, run, values)
     ]
-    return [_record(assessment) for assessment in _adjusted(assessments)]
+    _adjust(assessments)
+    return [_record(assessment) for assessment in assessments]
 
 
 def assess(claim: Mapping[str, Any], case: Case) -> dict[str, Any]:
     """Measure one claim on one case and return its record; its test is a family of its own."""
-    return _record(_adjusted([_measure(claim, case)])[0])
+    assessment = _measure(claim, case)
+    _adjust([assessment])
+    return _record(assessment)
 
 
 def _cases(claim: Mapping[str, Any], run: Run, values: Mapping[str, Any]) -> Iterator[Case]:
@@ -186,26 +202,23 @@ def _measure(claim: Mapping[str, Any], case: Case) -> Assessment:
     try:
         measured = MEASURES[claim["measure"]](case, **claim.get("arguments", {}))
         if _is_nan(measured.ours):
-            raise NotMeasurableError(NOTHING_TO_COUNT)
+            raise NotMeasurableError("nothing to count: no piece, word or example is of this kind")
         return Assessment(claim, case, measured, _objection(claim, case))
     except NotMeasurableError as error:
         return Assessment(claim, case, None, str(error))
 
 
-def _adjusted(assessments: Sequence[Assessment]) -> list[Assessment]:
+def _adjust(assessments: Sequence[Assessment]) -> None:
     """Adjust the p-values by Holm, in each family of each tokenizer by itself."""
-    families: dict[tuple[str, str], list[int]] = {}
-    for number, assessment in enumerate(assessments):
+    families: dict[tuple[str, str], list[Assessment]] = {}
+    for assessment in assessments:
         if assessment.family:
             key = (assessment.case.tokenizer, assessment.family)
-            families.setdefault(key, []).append(number)
-    adjusted = list(assessments)
+            families.setdefault(key, []).append(assessment)
     for members in families.values():
-        p_values = holm([assessments[number].measured.p_value for number in members])
-        for number, p_value in zip(members, p_values.tolist(), strict=True):
-            measured = replace(assessments[number].measured, p_adjusted=p_value)
-            adjusted[number] = replace(assessments[number], measured=measured)
-    return adjusted
+        p_values = holm([member.measured.p_value for member in members])
+        for member, p_value in zip(members, p_values.tolist(), strict=True):
+            member.measured = replace(member.measured, p_adjusted=p_value)
 
 
 def _record(assessment: Assessment) -> dict[str, Any]:
@@ -263,7 +276,6 @@ def _is_nan(value: Any) -> bool:
 
 # --- the main table: the claims that have a headline
 
-SIGNS = dict(zip(VERDICTS, ("✓", "≈", "✗", NOTHING), strict=True))
 _COLUMNS = (
     *("id", "language", "tokenizer", "preset"),
     *("paper", "ours", "low", "high", "p_adjusted", "verdict"),

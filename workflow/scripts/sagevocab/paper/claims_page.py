@@ -10,8 +10,11 @@ from pathlib import Path
 from typing import Any
 
 from sagevocab.errors import UserError
+from sagevocab.paper.formats import markdown_table
 from sagevocab.paper.verdicts import FAMILIES, RULES, SIGNIFICANT, VERDICTS
 
+# Shown before the name of a verdict, so that colour is not the only sign.
+SIGNS = dict(zip(VERDICTS, ("✓", "≈", "✗", "–"), strict=True))
 _LOG_RATIO = "log ratio"  # stands in the statement where the value is one
 
 
@@ -44,22 +47,14 @@ def claims_markdown(records: Sequence[Mapping[str, Any]], note: str = "") -> str
     heads = ["verdict", "on real data", "on constructed tasks", "beyond the paper's languages"]
     counts = count_verdicts(records).items()
     rows = [[verdict, *map(str, count.values())] for verdict, count in counts]
-    lines += _table(heads, rows, " ---: |")
+    lines += markdown_table(heads, rows, "lrrr")
     for verdict in VERDICTS:
         chosen = [record for record in records if record["verdict"] == verdict]
         lines += ["", f"## {verdict.capitalize()} ({len(chosen)})", ""]
-        columns = [*_columns(chosen[0])] if chosen else []
         claims = [[*_columns(record).values()] for record in chosen]
-        lines += _table(columns, claims, " --- |") if chosen else ["None."]
+        lines += markdown_table([*_columns(chosen[0])], claims) if chosen else ["None."]
     lines += ["", *_rules(records)]
     return "\n".join(lines) + "\n"
-
-
-def _table(heads: Sequence[str], rows: Sequence[Sequence[str]], align: str) -> list[str]:
-    """Return the lines of a table; align: of every column but the first."""
-    lines = [[cell.replace("|", "\\|") for cell in row] for row in (heads, *rows)]
-    head, *body = (f"| {' | '.join(line)} |" for line in lines)
-    return [head, f"| --- |{align * (len(heads) - 1)}", *body]
 
 
 def count_verdicts(records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
@@ -77,7 +72,7 @@ def count_verdicts(records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, 
 def _columns(record: Mapping[str, Any]) -> dict[str, str]:
     """Return the cells of a claim, by heading."""
     name, preset = record["tokenizer"], record["preset"]
-    return {
+    cells = {
         "claim": record["id"],
         "where": record["where"],
         "statement": record["statement"],
@@ -89,6 +84,7 @@ def _columns(record: Mapping[str, Any]) -> dict[str, str]:
         "text": record["text"],
         "notes": show_notes(record),
     }
+    return {name: cell.replace("|", "\\|") for name, cell in cells.items()}
 
 
 def show_value(value: Any) -> str:
@@ -139,6 +135,19 @@ def show_p_value(record: Mapping[str, Any]) -> str:
     return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
 
 
+def show_test(record: Mapping[str, Any]) -> str:
+    """Return the p-value of a claim's test with the test's name; empty if it has none.
+
+    record: one claim; `p_adjusted`, `p_value` and `test` may be missing or null.
+    """
+    adjusted, plain = record.get("p_adjusted"), record.get("p_value")
+    value, kind = (plain, "p") if adjusted is None else (adjusted, "adjusted p")
+    if value is None:
+        return ""
+    shown = f"{kind} < 0.001" if value < 0.001 else f"{kind} = {value:.3f}"
+    return f"{shown} ({record['test']})" if record.get("test") else shown
+
+
 def show_notes(record: Mapping[str, Any]) -> str:
     """Return the reason of a verdict and the marks of a record."""
     marks = [
@@ -159,8 +168,8 @@ def _rules(records: Sequence[Mapping[str, Any]]) -> list[str]:
         "By the kind of a claim:",
         "",
     ]
-    rules = [[kind, *conditions] for kind, conditions in RULES.items()]
-    lines += _table(["kind", "reproduced if", "same direction if"], rows=rules, align=" --- |")
+    rules = [[kind, rule.reproduced, rule.same_direction] for kind, rule in RULES.items()]
+    lines += markdown_table(["kind", "reproduced if", "same direction if"], rules)
     lines += [
         "",
         '"Agrees": SaGe against BPE has the sign that the paper states. A test is significant if '

@@ -116,13 +116,9 @@ class Case:
         """Return the vocabulary that SaGe starts from."""
         return list(_pieces(self.run.initial(self._language()) / "pieces.txt"))
 
-    def frequencies(self, tokenizer: str) -> pd.Series:
-        """Return the count of every piece in the corpus."""
-        return _frequencies(self._analysis(tokenizer) / "frequencies.parquet")
-
-    def fertility(self, tokenizer: str, corpus: str | None = None) -> pd.Series:
+    def fertility(self, tokenizer: str) -> pd.Series:
         """Return corpus words by their number of subwords."""
-        return _fertility(self._analysis(tokenizer, corpus) / "fertility.parquet")
+        return _fertility(self._analysis(tokenizer) / "fertility.parquet")
 
     def neighbours(self, tokenizer: str, corpus: str | None = None) -> pd.DataFrame:
         """Return distinct neighbours by piece and window."""
@@ -233,7 +229,6 @@ def _line_totals(words: Path, pieces: Path) -> LineTotals:
 
 
 _curve = functools.lru_cache(maxsize=16)(read_curve)
-_frequencies = functools.lru_cache(maxsize=32)(counts.read_frequencies)
 _fertility = functools.lru_cache(maxsize=32)(counts.read_fertility)
 _neighbours = functools.lru_cache(maxsize=32)(counts.read_neighbours)
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Hashable, Iterable, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 
@@ -44,8 +45,10 @@ _LATEX_SPECIAL = re.compile("|".join(map(re.escape, _LATEX)))
 # An underscore inside a word is itself in Markdown; at a word's edge it would open emphasis.
 _MARKDOWN_SPECIAL = re.compile(r"[\\`*<>|~\[\]]|(?<!\w)_|_(?!\w)")
 
-
 Files = str | Path
+# A row of numbers by column, and a function that prints the value of one column.
+Row = Mapping[str, Any]
+Show = Callable[[Row, str], str]
 
 
 def latex(cell: object) -> str:
@@ -94,14 +97,26 @@ def write_table(
     head = list(map(_flat, zip(*_header(shown), strict=True)))
     rows = list(shown.itertuples(index=False, name=None))
     write_text(tex, f"% {_ENGINES}\n% {note}\n" + "\n\\bigskip\n\n".join(tables))
-    lines = [map(markdown, head), ["---"] * len(head), *(map(markdown, row) for row in rows)]
-    table = "".join(f"| {' | '.join(line)} |\n" for line in lines)
-    write_text(md, f"{table}\n{markdown(note)}\n")
+    lines = markdown_table([*map(markdown, head)], [[*map(markdown, row)] for row in rows])
+    write_text(md, "\n".join([*lines, "", markdown(note), ""]))
     if json is not None:
         cells = [[c.runs() if isinstance(c, Segmentation) else str(c) for c in row] for row in rows]
         write_json(json, {"head": head, "rows": cells, "note": note})
     with atomic_path(csv) as temporary:
         data.to_csv(temporary, index=False, lineterminator="\n", encoding="utf-8")
+
+
+def decimal(form: str, factor: float = 1) -> Show:
+    """Return a printer of a value times `factor`: `form` is a format, as in `,.2f`."""
+    return lambda row, name: NOTHING if pd.isna(row[name]) else format(factor * row[name], form)
+
+
+def markdown_table(
+    head: Sequence[object], rows: Iterable[Sequence[object]], align: str = ""
+) -> list[str]:
+    """Return the lines of a Markdown table; align: `l` or `r` a column, all `l` by default."""
+    marks = ["---:" if side == "r" else "---" for side in align or "l" * len(head)]
+    return [f"| {' | '.join(map(str, cells))} |" for cells in (head, marks, *rows)]
 
 
 def in_blocks(

@@ -7,8 +7,7 @@ Source: paper, Section 4, "Subword Fertility" (fewer update steps; left to futur
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
@@ -25,12 +24,11 @@ from sagevocab.paper.curves import (
     bits_per_character,
     difference_along,
     draw_lines,
-    effort_ratio,
     efforts,
     estimate,
     first_reached,
 )
-from sagevocab.paper.formats import MINUS, NOTHING, in_blocks, write_table
+from sagevocab.paper.formats import MINUS, NOTHING, Row, Show, decimal, in_blocks, write_table
 from sagevocab.paper.notes import with_notes
 from sagevocab.paper.style import (
     MOST_STYLES,
@@ -175,9 +173,6 @@ def _axis(axis: str, panel: Mapping[str, Sequence[Curve]]) -> tuple[str, float, 
 
 # --- table
 
-# Row of `summarise_curves`, by column.
-Row = Mapping[str, Any]
-
 
 def table_learning_curves(
     panels: Curves,
@@ -234,18 +229,18 @@ def _span(values: pd.Series, form: str) -> str:
     return low if low == high else f"{low} to {high}"
 
 
-def _columns(baseline: str | None) -> list[tuple[str, str, str, Callable[[Row, str], str]]]:
+def _columns(baseline: str | None) -> list[tuple[str, str, str, Show]]:
     """Return group, column, field of the data and how it is printed."""
     bits, words = "Bits per character", "Words right (%)"
     reach = f"To {baseline}'s final bits"
     ratio = f"Needed, over {baseline}"
     return [
         (bits, "final", "bits_per_character", _plus_minus(1, 3)),
-        (bits, "difference", "bits_per_character_difference", _tested(1, 3)),
-        (bits, "seeds", "bits_per_character_sd", _spread(1, 3)),
+        (bits, "difference", "bits_per_character_difference", _plus_minus(1, 3)),
+        (bits, "seeds", "bits_per_character_sd", decimal(".3f")),
         (words, "final", "word_accuracy", _plus_minus(100, 1)),
-        (words, "difference", "word_accuracy_difference", _tested(100, 1)),
-        (words, "seeds", "word_accuracy_sd", _spread(100, 1)),
+        (words, "difference", "word_accuracy_difference", _plus_minus(100, 1)),
+        (words, "seeds", "word_accuracy_sd", decimal(".1f", 100)),
         (reach, "updates", "step_to_baseline", _amount(1)),
         (reach, "M characters", "characters_to_baseline", _amount(1e6)),
         (reach, "minutes", "seconds_to_baseline", _amount(60)),
@@ -255,37 +250,20 @@ def _columns(baseline: str | None) -> list[tuple[str, str, str, Callable[[Row, s
     ]
 
 
-def _plus_minus(factor: float, digits: int) -> Callable[[Row, str], str]:
+def _plus_minus(factor: float, digits: int) -> Show:
     def form(row: Row, name: str) -> str:
         if pd.isna(row[name]):
             return NOTHING
         half = factor * (row[f"{name}_high"] - row[f"{name}_low"]) / 2
-        return f"{_signed(factor * row[name], digits)} ± {half:.{digits}f}"
+        shown = f"{factor * row[name]:.{digits}f} ± {half:.{digits}f}".replace("-", MINUS)
+        tested = name.endswith("_difference")
+        p_value = row[name.replace("_difference", "_p_adjusted")] if tested else None
+        return f"{shown} (p = {p_value:.4f})" if tested else shown
 
     return form
 
 
-def _spread(factor: float, digits: int) -> Callable[[Row, str], str]:
-    return lambda row, name: NOTHING if pd.isna(row[name]) else f"{factor * row[name]:.{digits}f}"
-
-
-def _signed(value: float, digits: int) -> str:
-    return f"{value:.{digits}f}".replace("-", MINUS)
-
-
-def _tested(factor: float, digits: int) -> Callable[[Row, str], str]:
-    plain = _plus_minus(factor, digits)
-
-    def form(row: Row, name: str) -> str:
-        p_value = row[name.replace("_difference", "_p_adjusted")]
-        if pd.isna(p_value):
-            return NOTHING
-        return f"{plain(row, name)} (p = {p_value:.4f})"
-
-    return form
-
-
-def _amount(unit: float) -> Callable[[Row, str], str]:
+def _amount(unit: float) -> Show:
     def form(row: Row, name: str) -> str:
         value = row[name] / unit
         if math.isinf(value):
@@ -362,23 +340,15 @@ def _differences(curve: Curve, baseline: Curve, weights: np.ndarray, seed: int) 
     return row
 
 
-def _ratios(curve: Curve, baseline: Curve, weights: np.ndarray) -> dict[str, float]:
-    row = {}
+def _ratios(curve: Curve, baseline: Curve, weights: np.ndarray) -> dict[str, float | str]:
+    row: dict[str, float | str] = {}
     for axis in AXES:
-        row |= _named(f"{axis}_ratio", estimate(effort_ratio(curve, baseline, weights, axis)))
-        row[f"{axis}_ratio_bound"] = _bound(curve, baseline, weights[:1], axis)
+        ours, theirs = efforts(curve, baseline, weights, axis)
+        row |= _named(f"{axis}_ratio", estimate(ours / theirs))
+        # The ratio is a bound where one curve was there at its first validation already.
+        early = ours[0] == curve.at[axis].iloc[0], theirs[0] == baseline.at[axis].iloc[0]
+        row[f"{axis}_ratio_bound"] = {(True, False): "≤", (False, True): "≥"}.get(early, "")
     return row
-
-
-def _bound(first: Curve, second: Curve, weights: np.ndarray, axis: str) -> str:
-    """Return whether the ratio is a bound: one curve was there at its first validation already."""
-    early = [
-        needed[0] == curve.at[axis].iloc[0]
-        for curve, needed in zip(
-            (first, second), efforts(first, second, weights, axis), strict=True
-        )
-    ]
-    return "" if early[0] == early[1] else "≤" if early[0] else "≥"
 
 
 def _named(name: str, found: Estimate) -> dict[str, float]:

@@ -13,7 +13,7 @@ from dataclasses import replace
 
 import numpy as np
 
-from sagevocab.analysis.scores import TESTS, TaskScores
+from sagevocab.analysis.scores import TESTS
 from sagevocab.analysis.stats import CONFIDENCE, percentile_p_value
 from sagevocab.paper.curves import Curve, draw_lines, effort_ratio, estimate, paired
 from sagevocab.paper.evidence import Case
@@ -35,22 +35,21 @@ def score(case: Case, *, task: str) -> Measurement:
         difference = np.mean(ours) - np.mean(case.scores(BASELINE, task))
         agrees = bool(np.sign(difference) == np.sign(_printed_difference(case, task)))
     scores = case.resampled_scores(case.tokenizer, task)
-    _require_learnt(case, scores, task, [case.tokenizer])
-    return Measurement(
-        *scores.mean(case.tokenizer), agrees=agrees, unit=scores.unit(case.tokenizer)
-    )
+    _require_learnt(case, task, case.tokenizer)
+    unit = scores.unit(case.tokenizer)
+    return Measurement(*scores.mean(case.tokenizer), agrees=agrees, unit=unit)
 
 
-def _require_learnt(case: Case, scores: TaskScores, task: str, tokenizers: Sequence[str]) -> None:
+def _require_learnt(case: Case, task: str, *tokenizers: str) -> None:
     """Raise NotMeasurableError for a task that none of these tokenizers' models has learnt."""
-    if not _is_learnt(case, scores, task, tokenizers):
+    if not _is_learnt(case, task, *tokenizers):
         floor = case.most_frequent_answer(task)
         raise NotMeasurableError(f"not above the most frequent answer, which scores {floor:.4f}")
 
 
-def _is_learnt(case: Case, scores: TaskScores, task: str, tokenizers: Sequence[str]) -> bool:
-    floor = case.most_frequent_answer(task)
-    return any(scores.mean(name).low > floor for name in tokenizers)
+def _is_learnt(case: Case, task: str, *tokenizers: str) -> bool:
+    scores = case.resampled_scores(case.tokenizer, task)
+    return any(scores.mean(name).low > case.most_frequent_answer(task) for name in tokenizers)
 
 
 def _printed_difference(case: Case, task: str) -> float:
@@ -63,17 +62,11 @@ def score_difference(case: Case, *, task: str) -> Measurement:
     """Score of SaGe's model minus that of BPE's, means over the seeds; agrees if it is positive."""
     case.scores(BASELINE, task)
     scores = case.resampled_scores(case.tokenizer, task)
-    _require_learnt(case, scores, task, [case.tokenizer, BASELINE])
-    found = scores.difference(case.tokenizer, BASELINE)
+    _require_learnt(case, task, case.tokenizer, BASELINE)
+    *estimate, p_value = scores.difference(case.tokenizer, BASELINE)
     unit = scores.unit(case.tokenizer, BASELINE)
     return Measurement(
-        found.difference,
-        found.low,
-        found.high,
-        agrees=found.difference > 0,
-        unit=unit,
-        test=TESTS[unit],
-        p_value=found.p_value,
+        *estimate, agrees=estimate[0] > 0, unit=unit, test=TESTS[unit], p_value=p_value
     )
 
 
@@ -87,26 +80,19 @@ def tasks_won(case: Case, *, tasks: Sequence[str], except_for: Sequence[str]) ->
     missing = [task for task in tasks if task not in case.run.tasks]
     if missing and case.run.lm_tokenizers:
         raise NotMeasurableError(f"config key tasks (of the run's languages) has no {missing[0]}")
-    means = {
-        name: {task: np.mean(case.scores(name, task)) for task in tasks}
+    bpe, sage = (
+        {task: np.mean(case.scores(name, task)) for task in tasks}
         for name in (BASELINE, case.tokenizer)
-    }
-    unlearnt = [
-        task
-        for task in tasks
-        if not _is_learnt(
-            case, case.resampled_scores(case.tokenizer, task), task, [case.tokenizer, BASELINE]
-        )
-    ]
+    )
+    unlearnt = [task for task in tasks if not _is_learnt(case, task, case.tokenizer, BASELINE)]
     if unlearnt:
         raise NotMeasurableError(f"not above the most frequent answer on {', '.join(unlearnt)}")
-    won = [task for task in tasks if means[case.tokenizer][task] > means[BASELINE][task]]
-    expected = [task for task in tasks if task not in except_for]
-    lost = [task for task in tasks if task not in won]
+    lost = [task for task in tasks if sage[task] <= bpe[task]]
+    won = len(tasks) - len(lost)
     return Measurement(
-        f"{len(won)} of {len(tasks)}" + (f"; not on {', '.join(lost)}" if lost else ""),
-        holds=set(expected) <= set(won),
-        agrees=2 * len(won) > len(tasks),
+        f"{won} of {len(tasks)}" + (f"; not on {', '.join(lost)}" if lost else ""),
+        holds=set(lost) <= set(except_for),
+        agrees=2 * won > len(tasks),
     )
 
 
@@ -187,14 +173,3 @@ def _student(logs: Sequence[float]) -> float:
     if np.ptp(logs) == 0:  # as on a coarse grid of validations: then a test of signs
         return 1.0 if logs[0] == 0 else 2.0 ** (1 - len(logs))
     return float(stats.ttest_1samp(logs, 0.0).pvalue)
-
-
-MEASURES = {
-    "cost_hours": cost_hours,
-    "cost_ratio": cost_ratio,
-    "score": score,
-    "score_difference": score_difference,
-    "score_gain": score_gain,
-    "tasks_won": tasks_won,
-    "update_ratio": update_ratio,
-}

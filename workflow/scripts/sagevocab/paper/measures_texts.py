@@ -12,10 +12,12 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from typing import TypeVar
 
 import numpy as np
 import pandas as pd
 
+from sagevocab.analysis import vocabulary
 from sagevocab.analysis.counts import LineTotals, neighbour_ratio, rank_neighbours
 from sagevocab.analysis.stats import proportion_interval, ratio_interval
 from sagevocab.analysis.vocabulary import (
@@ -27,7 +29,6 @@ from sagevocab.analysis.vocabulary import (
     share_in,
     share_of_length,
     substring_share,
-    word_initial_share,
 )
 from sagevocab.paper import intervals
 from sagevocab.paper.evidence import TRAIN, Case
@@ -36,14 +37,21 @@ from sagevocab.paper.verdicts import Measurement, NotMeasurableError
 from sagevocab.vocab.pieces import WORD_START, is_single_character
 from sagevocab.vocab.segment import GreedySegmenter
 
+T = TypeVar("T")
+
 # Words of this many subwords or more share the last bin of the histograms that are compared.
 LONGEST_WORD = 12
 
 
 def only_pieces(case: Case) -> tuple[list[str], list[str]]:
     """Return the SaGe-only and the BPE-only pieces."""
-    sage, bpe = case.pieces(), case.pieces(BASELINE)
+    sage, bpe = _both(case.pieces, case)
     return only_in(sage, bpe), only_in(bpe, sage)
+
+
+def _both(read: Callable[[str], T], case: Case) -> tuple[T, T]:
+    """Return what `read` gives for the case's tokenizer and for BPE."""
+    return read(case.tokenizer), read(BASELINE)
 
 
 def greedy(pieces: list[str], word: str) -> list[str]:
@@ -173,15 +181,15 @@ def _chained(pieces: list[str]) -> Share:
     )
 
 
-def word_initial_share_of(case: Case, *, side: str) -> Measurement:
+def word_initial_share(case: Case, *, side: str) -> Measurement:
     """Share of the SaGe-only or BPE-only pieces that start a word."""
-    sage, bpe = (word_initial_share(pieces) for pieces in only_pieces(case))
+    sage, bpe = map(vocabulary.word_initial_share, only_pieces(case))
     return _share(sage if side == "sage" else bpe, agrees=bool(sage > bpe))
 
 
 def word_initial_difference(case: Case) -> Measurement:
     """Word-initial share of SaGe-only pieces minus that of BPE-only pieces."""
-    sage, bpe = (word_initial_share(pieces) for pieces in only_pieces(case))
+    sage, bpe = map(vocabulary.word_initial_share, only_pieces(case))
     return intervals.share_difference(sage, bpe)
 
 
@@ -196,10 +204,7 @@ def length_difference(case: Case) -> Measurement:
 
 def greatest_length_gaps(case: Case, *, count_word_start: bool) -> Measurement:
     """The two lengths at which the histograms differ most, in absolute numbers."""
-    sage, bpe = (
-        length_histogram(pieces, count_word_start)
-        for pieces in (case.pieces(), case.pieces(BASELINE))
-    )
+    sage, bpe = (length_histogram(p, count_word_start) for p in _both(case.pieces, case))
     gaps = bpe.subtract(sage, fill_value=0)
     greatest = sorted(gaps.abs().sort_values(ascending=False, kind="stable").index[:2].tolist())
     listed = ", ".join(f"{length} ({gaps[length]:+.0f})" for length in greatest)
@@ -245,23 +250,19 @@ def _share(share: Share, agrees: bool | None = None) -> Measurement:
 
 def frequency_ratio(case: Case, *, piece: str) -> Measurement:
     """Log ratio of a piece's counts; a vocabulary that lacks the piece counts 0."""
-    if not any(piece in case.pieces(tokenizer) for tokenizer in (case.tokenizer, BASELINE)):
+    if not any(piece in pieces for pieces in _both(case.pieces, case)):
         raise NotMeasurableError(f"`{piece}` is in neither vocabulary of this run")
-    return _compare_occurrences(case, lambda pieces: [piece])
+    return _compare_occurrences(case, [piece])
 
 
 def single_character_ratio(case: Case) -> Measurement:
     """Log ratio of the counts of single-character tokens."""
-    return _compare_occurrences(
-        case, lambda pieces: [piece for piece in pieces if is_single_character(piece)]
-    )
+    pieces = {piece for pieces in _both(case.pieces, case) for piece in pieces}
+    return _compare_occurrences(case, list(filter(is_single_character, pieces)))
 
 
-def _compare_occurrences(case: Case, choose: Callable[[list[str]], list[str]]) -> Measurement:
-    ours, baseline = (
-        case.line_totals(tokenizer).occurrences(choose(case.pieces(tokenizer)))
-        for tokenizer in (case.tokenizer, BASELINE)
-    )
+def _compare_occurrences(case: Case, pieces: list[str]) -> Measurement:
+    ours, baseline = (totals.occurrences(pieces) for totals in _both(case.line_totals, case))
     return intervals.line_log_ratio(ours, baseline, seed=case.run.seed)
 
 
@@ -270,7 +271,7 @@ def _compare_occurrences(case: Case, choose: Callable[[list[str]], list[str]]) -
 
 def fertility_difference(case: Case, *, fewest: int, most: int | None = None) -> Measurement:
     """Difference of the shares of corpus words with `fewest` to `most` subwords."""
-    totals, baseline = (case.line_totals(tokenizer) for tokenizer in (case.tokenizer, BASELINE))
+    totals, baseline = _both(case.line_totals, case)
     return intervals.line_share_difference(
         totals.words_with(fewest, most),
         baseline.words_with(fewest, most),
@@ -292,9 +293,7 @@ def tokens_of_lines(case: Case, *, lines: int) -> Measurement:
 
 def token_ratio(case: Case) -> Measurement:
     """Tokens of SaGe over tokens of BPE."""
-    ours, baseline = (
-        case.lines(tokenizer)["tokens"].to_numpy() for tokenizer in (case.tokenizer, BASELINE)
-    )
+    ours, baseline = (lines["tokens"].to_numpy() for lines in _both(case.lines, case))
     measured = intervals.line_ratio(ours, baseline, seed=case.run.seed)
     return replace(measured, agrees=measured.ours > 1)
 
@@ -312,14 +311,10 @@ def single_characters_on_top(case: Case, *, window: int, top: int) -> Measuremen
 
 def single_character_contexts(case: Case, *, window: int) -> Measurement:
     """Difference of the mean number of distinct neighbours of single-character pieces."""
-    ours, baseline = (_singles(case, tokenizer, window) for tokenizer in (case.tokenizer, BASELINE))
-    return intervals.difference_of_means(ours, baseline, seed=case.run.seed)
-
-
-def _singles(case: Case, tokenizer: str, window: int) -> pd.Series:
     _require_window(case, window)
-    distinct = rank_neighbours(case.neighbours(tokenizer), window)
-    return distinct[distinct.index.map(is_single_character)]
+    ranked = (rank_neighbours(frame, window) for frame in _both(case.neighbours, case))
+    ours, baseline = (distinct[distinct.index.map(is_single_character)] for distinct in ranked)
+    return intervals.difference_of_means(ours, baseline, seed=case.run.seed)
 
 
 def ranks_below(case: Case, *, window: int, first: int) -> Measurement:
@@ -349,8 +344,7 @@ def _below_by_rank(case: Case, window: int) -> np.ndarray:
     """Return by rank 1.0 if SaGe's piece has fewer neighbours, else 0.0; nan if neither has any."""
     _require_window(case, window)
     ours, baseline = (
-        rank_neighbours(case.neighbours(tokenizer), window).to_numpy()
-        for tokenizer in (case.tokenizer, BASELINE)
+        rank_neighbours(frame, window).to_numpy() for frame in _both(case.neighbours, case)
     )
     ranks = min(len(ours), len(baseline))
     ours, baseline = ours[:ranks], baseline[:ranks]
@@ -359,14 +353,15 @@ def _below_by_rank(case: Case, window: int) -> np.ndarray:
 
 def ratio_difference(case: Case, *, window: int) -> Measurement:
     """Difference of the mean neighbour / frequency ratios."""
-    ours, baseline = (_ratios(case, tokenizer, window) for tokenizer in (case.tokenizer, BASELINE))
+    ours, baseline = _ratios(case, window)
     return intervals.difference_of_means(ours, baseline, seed=case.run.seed)
 
 
-def _ratios(case: Case, tokenizer: str, window: int, corpus: str | None = None) -> pd.Series:
-    neighbours = case.neighbours(tokenizer, corpus)
+def _ratios(case: Case, window: int, corpus: str | None = None) -> list[pd.Series]:
+    """Return the ratios of the pieces of the case's tokenizer, and of BPE's."""
+    frames = _both(lambda tokenizer: case.neighbours(tokenizer, corpus), case)
     _require_window(case, window, corpus)
-    return neighbour_ratio(neighbours, window)
+    return [neighbour_ratio(neighbours, window) for neighbours in frames]
 
 
 def _require_window(case: Case, window: int, corpus: str | None = None) -> None:
@@ -402,25 +397,25 @@ def _distance(totals: LineTotals, baseline: LineTotals, seed: int) -> intervals.
 
 def relative_ratio_difference(case: Case, *, window: int) -> Measurement:
     """Mean neighbour / frequency ratio of SaGe's pieces over BPE's, minus 1."""
-    columns = [_ratios(case, tokenizer, window) for tokenizer in (case.tokenizer, BASELINE)]
-    estimate = intervals.bootstrap_means(columns, lambda a, b: a / b - 1, seed=case.run.seed)
+    estimate = intervals.bootstrap_means(
+        _ratios(case, window), lambda a, b: a / b - 1, seed=case.run.seed
+    )
     return Measurement(*estimate, unit=intervals.PIECES)
 
 
 def ratio_advantage_change(case: Case, *, window: int) -> Measurement:
     """How much SaGe's ratio relative to BPE's grows from the training text to the domain."""
-    columns = [
-        _ratios(case, tokenizer, window, corpus)
-        for corpus in (case.corpus, TRAIN)
-        for tokenizer in (case.tokenizer, BASELINE)
-    ]
+    columns = [*_ratios(case, window, case.corpus), *_ratios(case, window, TRAIN)]
     return intervals.change_of_ratio(columns, seed=case.run.seed)
 
 
 def ratio_distance_to_training(case: Case, *, window: int) -> Measurement:
     """Kolmogorov-Smirnov distance of the ratios on the domain from those on the training text."""
+    for corpus in (case.corpus, TRAIN):
+        _require_window(case, window, corpus)
     domain, training = (
-        _ratios(case, case.tokenizer, window, corpus) for corpus in (case.corpus, TRAIN)
+        neighbour_ratio(case.neighbours(case.tokenizer, corpus), window)
+        for corpus in (case.corpus, TRAIN)
     )
     estimate = intervals.distribution_distance(domain, training)
     return Measurement(*estimate, unit=intervals.PIECES)
@@ -429,39 +424,3 @@ def ratio_distance_to_training(case: Case, *, window: int) -> Measurement:
 def corpus_words(case: Case) -> Measurement:
     """Number of words in the corpus."""
     return Measurement(float(case.fertility(case.tokenizer).sum()))
-
-
-MEASURES = {
-    "bpe_only_substrings": bpe_only_substrings,
-    "chained_share": chained_share,
-    "corpus_words": corpus_words,
-    "dip_rank": dip_rank,
-    "discarded_in_bpe": discarded_in_bpe,
-    "dismantled": dismantled,
-    "fertility_difference": fertility_difference,
-    "fertility_distance_change": fertility_distance_change,
-    "frequency_ratio": frequency_ratio,
-    "greatest_length_gaps": greatest_length_gaps,
-    "length_difference": length_difference,
-    "length_share": length_share,
-    "piece_discarded": piece_discarded,
-    "piece_selected": piece_selected,
-    "printed_retokenization": printed_retokenization,
-    "printed_segmentation": printed_segmentation,
-    "ranking_stability": ranking_stability,
-    "ranks_below": ranks_below,
-    "ratio_advantage_change": ratio_advantage_change,
-    "ratio_difference": ratio_difference,
-    "ratio_distance_to_training": ratio_distance_to_training,
-    "relative_ratio_difference": relative_ratio_difference,
-    "single_character_contexts": single_character_contexts,
-    "single_character_ratio": single_character_ratio,
-    "single_characters_kept": single_characters_kept,
-    "single_characters_on_top": single_characters_on_top,
-    "subset_of_initial": subset_of_initial,
-    "token_ratio": token_ratio,
-    "tokens_of_lines": tokens_of_lines,
-    "unchained_share": unchained_share,
-    "word_initial_difference": word_initial_difference,
-    "word_initial_share": word_initial_share_of,
-}

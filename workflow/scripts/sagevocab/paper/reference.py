@@ -9,7 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ import yaml
 
 from sagevocab.errors import UserError
 from sagevocab.paper.claims_page import count_verdicts, read_records
+from sagevocab.paper.formats import markdown_table
 from sagevocab.paper.inputs import read_paper_values
 from sagevocab.paper.notes import scope_note
 from sagevocab.paper.report import differences, show_setting, tokenizer_title
@@ -30,6 +31,7 @@ log = logging.getLogger(__name__)
 _SHOWN_SETTINGS = ("seed", "vocabulary", "sage", "word2vec", "analysis")
 _MODEL_SETTINGS = ("lm",)
 LARGEST_FILE = 500_000  # bytes; a larger figure or table stays behind
+_TOO_LARGE = f"Larger than {LARGEST_FILE // 1000} kB, so not here: "
 _VERDICTS_NOTE = (
     "In brackets: the same statements in languages of which the paper does not make them."
 )
@@ -88,7 +90,7 @@ def build_reference(
             ["## Made with"],
             _commits(made or {}),
             [", ".join(f"{name} {version}" for name, version in package_versions().items())],
-            _left_out(left),
+            [f"{_TOO_LARGE}{', '.join(left)}."] if left else [],
         )
         page = "\n\n".join(filter(None, map("\n".join, sections)))
         write_text(folder / "README.md", page + "\n")
@@ -112,22 +114,16 @@ def _copy(file: Path, output: Path) -> bool:
     return True
 
 
-def _table(head: Sequence[str], align: str, rows: Iterable[Sequence[Any]]) -> list[str]:
-    """Return the lines of a table; align: `l` or `r` for each column."""
-    marks = ["---:" if side == "r" else "---" for side in align]
-    return [f"| {' | '.join(map(str, cells))} |" for cells in (head, marks, *rows)]
-
-
-def _opening(run: Mapping[str, Any], command: str) -> Iterator[str]:
-    yield "# Reference results"
-    yield ""
-    yield (
+def _opening(run: Mapping[str, Any], command: str) -> list[str]:
+    return [
+        "# Reference results",
+        "",
         f"The outcome of the run `{run['name']}` at commit `{git_commit() or 'unknown'}`: "
         "[claims.md](claims.md) (and `claims.json`), `tables/`, `figures/`, and in `provenance/` "
-        "what made each of them."
-    )
-    yield ""
-    yield f"    {command}"
+        "what made each of them.",
+        "",
+        f"    {command}",
+    ]
 
 
 def _commits(made: Mapping[str, Sequence[Path | str]]) -> Iterator[str]:
@@ -144,11 +140,6 @@ def _record_of(file: Path) -> Path:
     return own if own.is_file() else file.parent.with_name(f"{file.parent.name}.provenance.json")
 
 
-def _left_out(names: Sequence[str]) -> Iterator[str]:
-    if names:
-        yield f"Larger than {LARGEST_FILE // 1000} kB, so not here: {', '.join(names)}."
-
-
 def _verdict_table(claims: Sequence[Mapping[str, Any]], run: Mapping[str, Any]) -> list[str]:
     tokenizers = list(dict.fromkeys(record["tokenizer"] for record in claims))
     counts = {
@@ -159,7 +150,7 @@ def _verdict_table(claims: Sequence[Mapping[str, Any]], run: Mapping[str, Any]) 
         [verdict, *(_count(counts[name][verdict]) for name in tokenizers)]
         for verdict in counts[tokenizers[0]]
     ]
-    return _table(head, "l" + "r" * len(tokenizers), rows)
+    return markdown_table(head, rows, "l" + "r" * len(tokenizers))
 
 
 def _count(count: Mapping[str, int]) -> str:
@@ -168,21 +159,20 @@ def _count(count: Mapping[str, int]) -> str:
 
 
 def _text_table(texts: Sequence[Mapping[str, Any]]) -> list[str]:
-    sizes = [read_json(text["summary"]) for text in texts]
-    rows = [
-        [*(text[key] for key in ("name", "title", "licence")), *counts, text["paper"]]
-        for text, size in zip(texts, sizes, strict=True)
-        for counts in [[f"{size[key]:,}" for key in ("lines", "words")]]
-    ]
+    rows = []
+    for text in texts:
+        size = read_json(text["summary"])
+        counts = [f"{size['lines']:,}", f"{size['words']:,}"]
+        rows.append([text["name"], text["title"], text["licence"], *counts, text["paper"]])
     head = ["text", "what it is", "licence", "lines", "words", "in the paper"]
-    return _table(head, "lllrrl", rows)
+    return markdown_table(head, rows, "lllrrl")
 
 
 def _digests(texts: Sequence[Mapping[str, Any]], lists: Sequence[Mapping[str, str]]) -> list[str]:
     files = [(file, text["format"]) for text in texts for file in text["files"]]
     files += [(one["path"], f"segmented words, {one['format']}") for one in lists]
     rows = [(Path(file).name, f"`{file_digest(file)}`", form) for file, form in files]
-    return _table(["file", "sha256", "format"], "lll", rows)
+    return markdown_table(["file", "sha256", "format"], rows)
 
 
 def _task_table(tasks: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -192,7 +182,7 @@ def _task_table(tasks: Sequence[Mapping[str, Any]]) -> list[str]:
         count = f"{_row_count(task['rows']):,}"
         rows.append([task["label"], task["split"], count, task["title"], digests])
     head = ["task", "split", "rows taken", "file", "sha256"]
-    return ["## Tasks", "", *_table(head, "llrll", rows)] if rows else []
+    return ["## Tasks", "", *markdown_table(head, rows, "llrll")] if rows else []
 
 
 def _row_count(path: Path | str) -> int:
@@ -225,14 +215,14 @@ def _differences(
         if row["key"] not in known
     ]
     nothing = ["None of those that the paper states."]
-    yield from _table(["key", "paper", "here"], "lll", rows) if rows else nothing
+    yield from markdown_table(["key", "paper", "here"], rows) if rows else nothing
     yield ""
     if not others:
         yield "All others are as in `config.yaml`."
         return
     yield "Other settings that are not those of `config.yaml`:"
     yield ""
-    yield from _table(["key", "config.yaml", "here"], "lll", others)
+    yield from markdown_table(["key", "config.yaml", "here"], others)
 
 
 def _shown(value: Any) -> str:

@@ -22,10 +22,18 @@ from markupsafe import Markup, escape
 
 from sagevocab import __version__
 from sagevocab.errors import UserError
-from sagevocab.paper.claims_page import count_verdicts, read_records, show_ours, show_value
+from sagevocab.paper.claims_page import (
+    SIGNS,
+    count_verdicts,
+    read_records,
+    show_ours,
+    show_test,
+    show_value,
+)
+from sagevocab.paper.inputs import read_paper_values
 from sagevocab.paper.notes import presets_note
 from sagevocab.paper.playground import playground_data
-from sagevocab.paper.verdicts import VERDICTS
+from sagevocab.paper.tables import flat_settings
 from sagevocab.provenance import git_commit, package_versions
 from sagevocab.state import write_text
 
@@ -37,10 +45,6 @@ _EMPHASIS = re.compile(r"(?<!\*)\*{1,2}([^*]+?)\*{1,2}(?!\*)")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 MEGABYTE = 1_000_000
 LARGEST_PAGE = 10 * MEGABYTE
-COSTS = "table_costs"
-SETTINGS = "table_hyperparameters_"
-# Shown before the name of a verdict, so that colour is not the only sign.
-SIGNS = dict(zip(VERDICTS, ("✓", "≈", "✗", "–"), strict=True))
 
 
 def build_report(
@@ -69,61 +73,60 @@ def build_report(
     Raises:
         UserError: an input is missing or damaged, or the page would weigh more than 10 MB.
     """
-    values = _read_yaml(paper)
-    shown = presets or {}
+    values, shown = read_paper_values(paper), presets or {}
+    claims = _claims(read_records(claims_path))
+    tokenizers = {name: tokenizer_title(name, run) for name in (*run["labels"], *claims["counts"])}
     page = _environment(template).get_template(Path(template).name)
     text = page.render(
         title=title,
-        **_claims(claims_path, run),
+        run=run,
+        **claims,
+        tokenizers=tokenizers,
         figures=[
             {**_figure(name, path, captions), "presets": presets_note(shown.get(name, {}).items())}
             for name, path in figures.items()
         ],
-        **_tables(tables, captions),
-        **_playground(vocabularies, run, values["examples"]),
-        **_background(run, values),
+        tables=[_table(name, path, captions) for name, path in tables.items()],
+        playground=playground_data(
+            vocabularies,
+            languages=run["names"],
+            labels=tokenizers,
+            examples=values["examples"],
+        ),
+        differences=list(differences(run, values)),
+        # Through JSON, because YAML can't write Snakemake's own mappings.
+        settings=yaml.safe_dump(json.loads(json.dumps(run["settings"])), allow_unicode=True),
+        version=__version__,
+        commit=git_commit() or "unknown (no git checkout)",
+        packages=package_versions(),
+        citation=values["paper"],
     )
     _require_portable(text, output)
     write_text(output, text)
     log.info("%s: %.1f MB", output, len(text.encode()) / MEGABYTE)
 
 
-def _playground(
-    vocabularies: Mapping[str, Mapping[str, Path | str]],
-    run: Mapping[str, Any],
-    examples: Any,
-) -> dict[str, Any]:
-    data = playground_data(
-        vocabularies,
-        languages=run["names"],
-        labels={name: tokenizer_title(name, run) for name in run["labels"]},
-        examples=examples,
-    )
-    return {"playground": data, "playground_json": _script_json(data)}
-
-
-def _background(run: Mapping[str, Any], values: Mapping[str, Any]) -> dict[str, Any]:
-    """Return what made the numbers of the page, and how that differs from the paper."""
-    return {
-        "run": run,
-        "version": __version__,
-        "differences": list(differences(run, values)),
-        "constructed": [run["names"][name] for name in run["constructed"]],
-        "settings": yaml.safe_dump(_plain(run["settings"]), allow_unicode=True, sort_keys=True),
-        "commit": git_commit() or "unknown (no git checkout)",
-        "packages": package_versions(),
-        "citation": values["paper"],
-    }
-
-
 def _environment(template: Path | str) -> jinja2.Environment:
-    return jinja2.Environment(
+    environment = jinja2.Environment(
         loader=jinja2.FileSystemLoader(Path(template).parent),
         autoescape=jinja2.select_autoescape(("html", "html.jinja")),
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
     )
+    environment.filters |= {
+        "show_value": show_value,
+        "show_ours": show_ours,
+        "show_test": show_test,
+        "code": _with_code,
+        "script_json": _script_json,
+    }
+    return environment
+
+
+def _with_code(text: str) -> Markup:
+    """Return text with what stands in backticks as code."""
+    return Markup(_BACKTICKS.sub(r"<code>\1</code>", str(escape(text))))
 
 
 def _script_json(value: Any) -> Markup:
@@ -142,113 +145,37 @@ def _require_portable(text: str, output: Path | str) -> None:
         )
 
 
-def _read_yaml(path: Path | str) -> dict[str, Any]:
-    try:
-        return yaml.safe_load(Path(path).read_text(encoding="utf-8"))
-    except (OSError, yaml.YAMLError) as error:
-        raise UserError(f"{path}: cannot be read ({str(error).splitlines()[0]})") from error
-
-
-def _plain(value: Any) -> Any:
-    """Return nested settings as plain dictionaries and lists, which YAML can write."""
-    if isinstance(value, Mapping):
-        return {key: _plain(item) for key, item in value.items()}
-    if isinstance(value, Sequence) and not isinstance(value, str):
-        return [_plain(item) for item in value]
-    return value
-
-
-# --- claims
-
-
-def _claims(path: Path | str, run: Mapping[str, Any]) -> dict[str, Any]:
-    records = read_records(path)
-    tokenizers = list(dict.fromkeys(record["tokenizer"] for record in records))
-    return {
-        "origins": _origins(records),
-        "verdicts": [{"name": name, "sign": SIGNS[name], "key": _key(name)} for name in VERDICTS],
-        "tokenizers": [{"key": name, "label": tokenizer_title(name, run)} for name in tokenizers],
-        "counts": {
-            name: count_verdicts([r for r in records if r["tokenizer"] == name])
-            for name in tokenizers
-        },
-        "sections": list(_sections(records, run)),
-        "n_claims": len({record["id"] for record in records}),
-        "n_records": len(records),
-        "has_tests": any(show_test(record) for record in records),
-    }
-
-
-def _origins(records: Sequence[Mapping[str, Any]]) -> dict[str, str]:
-    """Return the kinds of record that are counted apart, and their headings."""
-    titles = {"real": "real data", "constructed": "constructed tasks", "beyond": "beyond the paper"}
-    seen = {
-        origin
-        for count in count_verdicts(records).values()
-        for origin, number in count.items()
-        if number
-    }
-    return {origin: title for origin, title in titles.items() if origin in {"real", *seen}}
-
-
 def tokenizer_title(name: str, run: Mapping[str, Any]) -> str:
     """Return a tokenizer's label, with its preset if SaGe made it."""
     label, preset = run["labels"].get(name, name), run["presets"].get(name)
     return f"{label} ({preset})" if preset else label
 
 
-def _sections(
-    records: Sequence[Mapping[str, Any]], run: Mapping[str, Any]
-) -> Iterator[dict[str, Any]]:
-    """Yield the places in the paper with their rows, one for a claim in one language."""
-    for place, members in groupby(records, key=lambda record: record["where"]):
-        rows = [
-            _row(list(group), run)
-            for _, group in groupby(members, key=lambda r: (r["id"], r["language"]))
-        ]
-        yield {"where": place, "rows": rows}
+def _claims(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the claims by place in the paper, and their verdicts counted.
 
-
-def _row(group: Sequence[Mapping[str, Any]], run: Mapping[str, Any]) -> dict[str, Any]:
-    first = group[0]
-    return {
-        "id": first["id"],
-        "statement": Markup(_BACKTICKS.sub(r"<code>\1</code>", str(escape(first["statement"])))),
-        "paper": show_value(first["paper"]),
-        "text": first["text"],
-        "constructed": first["constructed"],
-        "timing": first["timing"],
-        "outcomes": [
-            {
-                "tokenizer": record["tokenizer"],
-                "label": tokenizer_title(record["tokenizer"], run),
-                "ours": show_ours(record) if record["ours"] is not None else "",
-                "test": show_test(record),
-                "verdict": record["verdict"],
-                "key": _key(record["verdict"]),
-                "sign": SIGNS[record["verdict"]],
-                "reason": record["reason"],
-            }
-            for record in group
-        ],
-    }
-
-
-def show_test(record: Mapping[str, Any]) -> str:
-    """Return the p value of a claim's paired test, adjusted for its family; empty if it has none.
-
-    record: one claim; `p_adjusted`, `p_value` and `test` (its name) may be missing or null.
+    places: (place, rows); a row is the records of one claim in one language. counts: tokenizer ->
+    verdict -> origin -> number. origins: the kinds of record that are counted apart -> heading.
     """
-    adjusted, plain = record.get("p_adjusted"), record.get("p_value")
-    value, kind = (plain, "p") if adjusted is None else (adjusted, "adjusted p")
-    if value is None:
-        return ""
-    shown = f"{kind} < 0.001" if value < 0.001 else f"{kind} = {value:.3f}"
-    return f"{shown} ({record['test']})" if record.get("test") else shown
-
-
-def _key(verdict: str) -> str:
-    return verdict.replace(" ", "-")
+    by_tokenizer: dict[str, list[Mapping[str, Any]]] = {}
+    for record in records:
+        by_tokenizer.setdefault(record["tokenizer"], []).append(record)
+    titles = {"real": "real data", "constructed": "constructed tasks", "beyond": "beyond the paper"}
+    total = count_verdicts(records).values()
+    return {
+        "records": records,
+        "signs": SIGNS,
+        "places": [
+            (place, [list(row) for _, row in groupby(members, lambda r: (r["id"], r["language"]))])
+            for place, members in groupby(records, lambda r: r["where"])
+        ],
+        "counts": {name: count_verdicts(own) for name, own in by_tokenizer.items()},
+        "origins": {
+            origin: title
+            for origin, title in titles.items()
+            if origin == "real" or any(count[origin] for count in total)
+        },
+    }
 
 
 # --- figures and tables
@@ -269,23 +196,9 @@ def _figure(name: str, path: Path | str, captions: Mapping[str, Path | str]) -> 
     }
 
 
-def _tables(
-    tables: Mapping[str, Path | str], captions: Mapping[str, Path | str]
-) -> dict[str, list[dict[str, Any]]]:
-    views = [
-        {
-            "name": name,
-            "title": _title(name),
-            "content": read_table(path),
-            "caption": read_caption(captions[name]),
-        }
-        for name, path in tables.items()
-    ]
-    return {
-        "tables": [v for v in views if v["name"] != COSTS and not _shows_settings(v["name"])],
-        "costs": [v for v in views if v["name"] == COSTS],
-        "settings_tables": [v for v in views if _shows_settings(v["name"])],
-    }
+def _table(name: str, path: Path | str, captions: Mapping[str, Path | str]) -> dict[str, Any]:
+    caption = read_caption(captions[name])
+    return {"name": name, "title": _title(name), "content": read_table(path), "caption": caption}
 
 
 def read_table(path: Path | str) -> dict[str, Any]:
@@ -325,10 +238,6 @@ def _inline(text: str) -> Markup:
     return Markup("".join(parts))
 
 
-def _shows_settings(name: str) -> bool:
-    return name.startswith(SETTINGS)
-
-
 def _title(name: str) -> str:
     """Return a target's name as words: figure_ratio_quora -> Ratio, quora."""
     first, *rest = name.split("_")[1:]
@@ -347,21 +256,16 @@ def differences(
     if run["models"]:
         stated += tables["table_hyperparameters_pretraining"]
         stated += tables["table_hyperparameters_finetuning"]
+    ours = dict(flat_settings(run["settings"]))
     for row in stated:
-        found, value = _lookup(run["settings"], row.get("config"))
-        if found and value != row["value"]:
+        key = row.get("config")
+        if key not in ours:
+            continue
+        value = ours[key]
+        value = len(value) if isinstance(value, list | tuple) else value
+        if value != row["value"]:
             shown = "not set" if value is None else show_setting(value)
-            yield {"key": row["config"], "paper": show_setting(row["value"]), "run": shown}
-
-
-def _lookup(settings: Mapping[str, Any], key: str | None) -> tuple[bool, Any]:
-    """Return whether the settings have a dotted key, and its value; of a list, its length."""
-    place: Any = settings if key else {}
-    for part in (key or "-").split("."):
-        if not isinstance(place, Mapping) or part not in place:
-            return False, None
-        place = place[part]
-    return True, len(place) if isinstance(place, list | tuple) else place
+            yield {"key": key, "paper": show_setting(row["value"]), "run": shown}
 
 
 def show_setting(value: Any) -> str:

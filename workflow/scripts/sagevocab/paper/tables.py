@@ -14,7 +14,7 @@ import pandas as pd
 
 from sagevocab.analysis.vocabulary import frequency_differences
 from sagevocab.errors import UserError
-from sagevocab.paper.formats import MINUS, NOTHING, Files, write_table
+from sagevocab.paper.formats import MINUS, NOTHING, Files, in_blocks, write_table
 from sagevocab.paper.inputs import BASELINE, BPE_RULE, SAGE_RULES, require_comparison
 from sagevocab.paper.notes import with_notes
 
@@ -45,14 +45,18 @@ def table_frequencies(
         for label in list(panel)[1:]
     )
     baseline = next(iter(next(iter(panels.values()))))
-    shown, blocks = _frequency_rows(data, baseline)
+    shown, blocks = in_blocks(_frequency_rows(data), 2)
+    sides = [f"More frequent than with {baseline}", f"Less frequent than with {baseline}"]
+    header = [("Language", ""), ("Tokenizer", ""), ("Rank", "")]
+    header += [(side, part) for side in sides for part in ("piece", "tokens", "difference")]
+    table = pd.DataFrame(shown, columns=pd.MultiIndex.from_tuples(header))
     note = (
         f"Tokens of the training corpus; difference: the tokenizer named minus {baseline}. "
         "An asterisk marks the twelve pieces that the paper prints; the rows 'paper' give all of "
         "them, those it calls more frequent on the left."
     )
     note = with_notes(note, notes)
-    write_table(shown, data, align="llrlrrlrr", note=note, blocks=blocks, **files)
+    write_table(table, data, align="llrlrrlrr", note=note, blocks=blocks, **files)
 
 
 def _frequency_block(
@@ -88,22 +92,13 @@ def _frequency_block(
     return rows[[*order, "tokens", "baseline_tokens", "difference", "in_paper"]]
 
 
-def _frequency_rows(data: pd.DataFrame, baseline: str) -> tuple[pd.DataFrame, list[int]]:
-    """Return the table as printed and the rows that begin a block."""
-    rows, blocks = [], []
-    keys = ["language", "tokenizer", "listed"]
-    for (language, tokenizer, listed), block in data.groupby(keys, sort=False):
-        if rows and listed == "rank":
-            blocks.append(len(rows))
-        for rank, pair in block.groupby("rank", sort=True):
-            more, less = (_frequency_cells(pair, side) for side in ("more", "less"))
-            name = str(rank) if listed == "rank" else "paper"
-            first = listed == "rank" and rank == 1
-            rows.append([*((language, tokenizer) if first else ("", "")), name, *more, *less])
-    sides = [f"More frequent than with {baseline}", f"Less frequent than with {baseline}"]
-    header = [("Language", ""), ("Tokenizer", ""), ("Rank", "")]
-    header += [(side, part) for side in sides for part in ("piece", "tokens", "difference")]
-    return pd.DataFrame(rows, columns=pd.MultiIndex.from_tuples(header)), blocks
+def _frequency_rows(data: pd.DataFrame) -> Iterator[tuple[tuple[str, str], list[str]]]:
+    """Yield the rows as printed, each with the language and tokenizer of its block."""
+    keys = ["language", "tokenizer", "listed", "rank"]
+    for (language, tokenizer, listed, rank), pair in data.groupby(keys, sort=False):
+        more, less = (_frequency_cells(pair, side) for side in ("more", "less"))
+        name = str(rank) if listed == "rank" else "paper"
+        yield (language, tokenizer), [language, tokenizer, name, *more, *less]
 
 
 def _frequency_cells(pair: pd.DataFrame, side: str) -> list[str]:

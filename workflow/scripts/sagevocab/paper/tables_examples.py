@@ -3,15 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Any
 
 import pandas as pd
 
 from sagevocab.analysis.examples import (
-    Example,
     Retokenization,
     Segmentation,
+    WordRule,
     find_examples,
     find_retokenization,
     segment_sentence,
@@ -23,7 +22,6 @@ from sagevocab.paper.notes import presets_note, sources_note, with_notes
 from sagevocab.state import read_parquet
 from sagevocab.vocab.pieces import WORD_START, read_pieces
 from sagevocab.vocab.segment import GreedySegmenter, Segmenter
-from sagevocab.vocab.words import Normalizer
 
 EXAMPLES = 3
 PAPER = "paper"
@@ -38,14 +36,6 @@ ABLATIONS_NOTE = (
 )
 _PRINTED = {"BPE": "bpe", "SaGe": "sage"}
 Row = dict[str, Any]
-
-
-@dataclass(frozen=True)
-class WordRule:
-    """How a line becomes words: the normalisation and the length at which words are cut."""
-
-    normalization: str = "nmt_nfkc"
-    max_word_chars: int = 256
 
 
 def read_greedy(path: Files) -> GreedySegmenter:
@@ -82,14 +72,12 @@ def table_examples(
     Source: paper, Table 1.
     """
     require_comparison(segmenters)
-    normalizer = Normalizer(words.normalization)
     rows = []
     for title, lines in corpora.items():
-        for row in (
-            *_corpus_rows(lines, segmenters[title], normalizer, words.max_word_chars),
-            *(_paper_rows(paper[title], segmenters[title], normalizer) if title in paper else ()),
-        ):
-            rows.append({"language": title, **row})
+        found = [*_corpus_rows(lines, segmenters[title], words)]
+        if title in paper:
+            found += _paper_rows(paper[title], segmenters[title], words)
+        rows += [{"language": title, **row} for row in found]
     shown, blocks = in_blocks(map(_example_cells, rows), 3)
     header = ["Language", "From", "Piece", "Tokenizer", "Segmentation"]
     data = pd.DataFrame(
@@ -112,27 +100,25 @@ def _example_cells(row: Row) -> tuple[tuple, list]:
 
 
 def _corpus_rows(
-    lines: Files, segmenters: Mapping[str, Segmenter], normalizer: Normalizer, max_word_chars: int
+    lines: Files, segmenters: Mapping[str, Segmenter], words: WordRule
 ) -> Iterator[Row]:
     (baseline, bpe), *others = segmenters.items()
     for label, sage in others:
-        examples = find_examples(
-            read_lines(lines), normalizer, bpe, sage, EXAMPLES, max_word_chars=max_word_chars
-        )
+        examples = find_examples(read_lines(lines), words, bpe, sage, EXAMPLES)
         for number, example in enumerate(examples, start=1):
             parts = {baseline: example.bpe, label: example.sage}
             yield from _example_rows(f"corpus, {label}", number, example.piece, parts)
 
 
 def _paper_rows(
-    printed: Mapping[str, Any], segmenters: Mapping[str, Segmenter], normalizer: Normalizer
+    printed: Mapping[str, Any], segmenters: Mapping[str, Segmenter], words: WordRule
 ) -> Iterator[Row]:
     (baseline, bpe), *others = segmenters.items()
     piece = printed["piece"]
     for number, sentence in enumerate(printed["sentences"], start=1):
         parts: dict[str, Segmentation] = {}
         for label, sage in others:
-            example: Example = segment_sentence(sentence["text"], normalizer, bpe, sage, piece)
+            example = segment_sentence(sentence["text"], words, bpe, sage, piece)
             parts |= {baseline: example.bpe, label: example.sage}
         for name, key in _PRINTED.items():
             parts[f"{name} ({PAPER})"] = printed_segmentation(sentence[key], sentence["bold"])
@@ -186,20 +172,12 @@ def table_retokenization(
     Source: paper, Table 2.
     """
     require_comparison(ablations, tokenizers=1)
-    normalizer = Normalizer(words.normalization)
     rows: list[list] = []
     for title, lines in corpora.items():
         pieces = read_pieces(initial[title])
         for label, path in ablations[title].items():
-            found = find_retokenization(
-                read_lines(lines),
-                normalizer,
-                GreedySegmenter,
-                pieces,
-                read_parquet(path, ["piece"])["piece"].tolist(),
-                window,
-                max_word_chars=words.max_word_chars,
-            )
+            pruned = read_parquet(path, ["piece"])["piece"].tolist()
+            found = find_retokenization(read_lines(lines), words, pieces, pruned, window)
             rows += ([title, label, *cells] for cells in _ablation_cells(found))
         if title in paper:
             printed = _printed_retokenization(paper[title])

@@ -67,13 +67,16 @@ def table_scores(
     """
     _require_scores(tasks, labels)
     data = summarise_scores(scores, tasks, labels, paper)
-    pairs = zip(data["tokenizer"], data["task"], strict=True)
-    data["significant"] = [pair in significant for pair in pairs]
-    rows = [[label, *_our_cells(data, name, tasks)] for name, label in labels.items()]
-    rows.append(["Most frequent answer", *_majority_cells(data, tasks)])
+    data["significant"] = [pair in significant for pair in data.index]
+    rows = [
+        [label, *(_our_cell(data.loc[name, task["name"]]) for task in tasks)]
+        for name, label in labels.items()
+    ]
+    majority = data.groupby(level="task")["majority"].mean()
+    rows.append(["Most frequent answer", *_printed_cells(majority, tasks)])
     ours = len(rows)
     rows += [
-        [f"{_PAPER_NAMES[name]} (paper)", *_paper_cells(values, tasks)]
+        [f"{_PAPER_NAMES[name]} (paper)", *_printed_cells(values, tasks)]
         for name, values in paper.items()
     ]
     header = [("", "", ""), *(_task_header(task) for task in tasks)]
@@ -83,12 +86,13 @@ def table_scores(
         f"the dev set."
     )
     note = with_notes(note, [_meaning_of_mark(labels), *notes, _truncation(data, tasks)])
-    write_table(shown, data, align="l" + "r" * len(tasks), note=note, blocks=[ours], **files)
+    data, align = data.reset_index(drop=True), "l" + "r" * len(tasks)
+    write_table(shown, data, align=align, note=note, blocks=[ours], **files)
 
 
 def _truncation(data: pd.DataFrame, tasks: Sequence[Task]) -> str:
     """Name the tasks whose inputs were cut: a tokenizer with more tokens loses more of them."""
-    most = (data["truncated_examples"] / data["examples"]).groupby(data["task"]).max()
+    most = (data["truncated_examples"] / data["examples"]).groupby(level="task").max()
     cut = [f"{task['label']} {100 * most[task['name']]:.0f} %" for task in tasks]
     shown = [text for text in cut if not text.endswith(" 0 %")]
     return f"Inputs that were cut, at most: {', '.join(shown)}." if shown else ""
@@ -127,7 +131,8 @@ def summarise_scores(
 ) -> pd.DataFrame:
     """Return mean, standard deviation (n - 1; empty for one seed) and seeds of every cell.
 
-    `paper` is empty where the paper has no value. Raises UserError if a score is missing.
+    The index is tokenizer and task. `paper` is empty where the paper has no value. Raises UserError
+    if a score is missing.
     """
     frame = pd.DataFrame([dict(score) for score in scores])
     rows = []
@@ -150,7 +155,7 @@ def summarise_scores(
                     "paper": paper.get(name, {}).get(task["name"]),
                 }
             )
-    return pd.DataFrame(rows)
+    return pd.DataFrame(rows).set_index(["tokenizer", "task"], drop=False)
 
 
 def _task_header(task: Task) -> tuple[str, str, str]:
@@ -158,13 +163,9 @@ def _task_header(task: Task) -> tuple[str, str, str]:
     return task["label"], unit, "constructed" if task["constructed"] else ""
 
 
-def _our_cells(data: pd.DataFrame, tokenizer: str, tasks: Sequence[Task]) -> list[str]:
-    own = data[data["tokenizer"] == tokenizer].set_index("task")
-    return [
-        _mean_and_spread(own.loc[task["name"], "mean"], own.loc[task["name"], "sd"], task["metric"])
-        + (_MARK if own.loc[task["name"], "significant"] else "")
-        for task in tasks
-    ]
+def _our_cell(row: pd.Series) -> str:
+    mark = _MARK if row["significant"] else ""
+    return _mean_and_spread(row["mean"], row["sd"], row["metric"]) + mark
 
 
 def _mean_and_spread(mean: float, spread: float, metric: str) -> str:
@@ -172,19 +173,11 @@ def _mean_and_spread(mean: float, spread: float, metric: str) -> str:
     return shown if pd.isna(spread) else f"{shown} ± {format_score(spread, metric)}"
 
 
-def _majority_cells(data: pd.DataFrame, tasks: Sequence[Task]) -> list[str]:
-    by_task = data.groupby("task")["majority"].mean()
-    return [format_score(by_task[task["name"]], task["metric"]) for task in tasks]
+def _printed_cells(values: Mapping[str, float], tasks: Sequence[Task]) -> list[str]:
+    return [format_score(values.get(task["name"]), task["metric"]) for task in tasks]
 
 
-def _paper_cells(values: Mapping[str, float], tasks: Sequence[Task]) -> list[str]:
-    return [
-        format_score(values[task["name"]], task["metric"]) if task["name"] in values else NOTHING
-        for task in tasks
-    ]
-
-
-def format_score(value: float, metric: str) -> str:
+def format_score(value: float | None, metric: str) -> str:
     """Return a fraction as the paper prints it: 62.76 for an accuracy, .7918 for the rest."""
     if pd.isna(value):
         return NOTHING

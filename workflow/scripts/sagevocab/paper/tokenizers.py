@@ -7,7 +7,7 @@ language's training corpus is its first text. The paper has no such table or fig
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,13 +15,15 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from sagevocab.paper.formats import NOTHING, write_table
+from sagevocab.paper.formats import NOTHING, Row, Show, decimal, write_table
 from sagevocab.paper.inputs import by_panel
 from sagevocab.paper.notes import with_notes
 from sagevocab.paper.style import MOST_STYLES, Files, drawing, few_round_ticks, tokenizer_styles
 from sagevocab.state import read_json
 
 Summary = Mapping[str, Any]
+# group of columns, column, field of the data, how it is printed
+Column = tuple[str, str, str, Show]
 Texts = Mapping[tuple[str, str], Mapping[str, Summary]]
 
 
@@ -196,7 +198,7 @@ def table_tokenizers(
     write_table(shown, data, align=align, note=note, blocks=blocks, parts=parts, **files)
 
 
-def _parts(columns: Sequence[tuple[str, str, str, Callable]]) -> list[list[int]]:
+def _parts(columns: Sequence[Column]) -> list[list[int]]:
     """Return the columns of the two tables that fit a page: of lengths, and of use."""
     names, *rest = [0, 1, 2], *range(3, 3 + len(columns))
     second = [column[2] for column in columns].index(_SECOND_PART)
@@ -258,9 +260,7 @@ def _agreement(agreement: Summary) -> dict[str, Any]:
     }
 
 
-def _shown_rows(
-    data: pd.DataFrame, columns: Sequence[tuple[str, str, str, Callable]]
-) -> tuple[list[list[str]], list[int]]:
+def _shown_rows(data: pd.DataFrame, columns: Sequence[Column]) -> tuple[list[list[str]], list[int]]:
     """Return the table as printed and the rows that begin a text."""
     rows: list[list[str]] = []
     blocks = []
@@ -275,12 +275,7 @@ def _shown_rows(
     return rows, blocks
 
 
-def _number(form: str, factor: float = 1) -> Callable[[Mapping, str], str]:
-    """Return a printer of one value times `factor`: `form` is a format, as in `,.2f`."""
-    return lambda row, name: NOTHING if pd.isna(row[name]) else format(factor * row[name], form)
-
-
-def _with_interval(row: Mapping, name: str) -> str:
+def _with_interval(row: Row, name: str) -> str:
     """Print a value with half of its interval, to the interval's second digit."""
     half = (row[f"{name}_high"] - row[f"{name}_low"]) / 2
     if pd.isna(row[name]) or pd.isna(half):
@@ -289,18 +284,17 @@ def _with_interval(row: Mapping, name: str) -> str:
 
 
 _SECOND_PART = "word_initial_share"
-# group of columns, column, field of the data, how it is printed
-_SHOWN: tuple[tuple[str, str, str, Callable[[Mapping, str], str]], ...] = (
-    ("Pieces", "", "vocabulary", _number(",")),
+_SHOWN: tuple[Column, ...] = (
+    ("Pieces", "", "vocabulary", decimal(",")),
     ("Fertility", "", "fertility", _with_interval),
-    ("Per token", "characters", "characters_per_token", _number(".2f")),
-    ("Per token", "bytes", "bytes_per_token", _number(".2f")),
-    ("Whole", "%", "whole_word_share", _number(".1f", 100)),
-    ("Word-initial", "%", "word_initial_share", _number(".1f", 100)),
-    ("Used", "%", "vocabulary_use", _number(".1f", 100)),
-    ("Types", "per 1,000", "type_token_ratio", _number(".2f", 1000)),
-    ("Efficiency", "Shannon", "shannon_efficiency", _number(".3f")),
-    ("Efficiency", "Rényi", "renyi_efficiency", _number(".3f")),
-    ("Unknown", "%", "unknown_share", _number(".2f", 100)),
-    ("Morphemes", "F1", "morpheme_f1", _number(".3f")),
+    ("Per token", "characters", "characters_per_token", decimal(".2f")),
+    ("Per token", "bytes", "bytes_per_token", decimal(".2f")),
+    ("Whole", "%", "whole_word_share", decimal(".1f", 100)),
+    ("Word-initial", "%", "word_initial_share", decimal(".1f", 100)),
+    ("Used", "%", "vocabulary_use", decimal(".1f", 100)),
+    ("Types", "per 1,000", "type_token_ratio", decimal(".2f", 1000)),
+    ("Efficiency", "Shannon", "shannon_efficiency", decimal(".3f")),
+    ("Efficiency", "Rényi", "renyi_efficiency", decimal(".3f")),
+    ("Unknown", "%", "unknown_share", decimal(".2f", 100)),
+    ("Morphemes", "F1", "morpheme_f1", decimal(".3f")),
 )

@@ -23,7 +23,6 @@ with a reason. A missing file is an error, never a verdict.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -35,8 +34,6 @@ SAME_DIRECTION = "same direction"
 NOT_REPRODUCED = "not reproduced"
 NOT_MEASURABLE = "not measurable here"
 VERDICTS = (REPRODUCED, SAME_DIRECTION, NOT_REPRODUCED, NOT_MEASURABLE)
-
-NOTHING_TO_COUNT = "nothing to count: no piece, word or example is of this kind"
 
 # A difference is significant below this adjusted p-value.
 SIGNIFICANT = 0.05
@@ -53,34 +50,6 @@ FAMILIES = {
     PRETRAINING: "the claim about the pretraining of one SaGe tokenizer, in all its languages",
     BEYOND: "all tested claims of one SaGe tokenizer in languages of which the paper does not say "
     "it; they are no part of the paper's statements and cost these nothing",
-}
-
-# Kind -> (when the statement is reproduced, when ours has the same direction).
-RULES = {
-    "value": (
-        "ours is within the tolerance of the paper's value, or the interval holds the paper's "
-        "value and is at most 4 tolerances wide",
-        "ours agrees",
-    ),
-    "factor": ("ours is between the paper's value / factor and the value * factor", "ours agrees"),
-    "range": (
-        "the paper's range, widened by the tolerance, holds ours, and the interval, where there is "
-        "one, leaves 0 out",
-        "ours agrees",
-    ),
-    "more": (
-        "the whole interval lies above the threshold, and the test, where there is one, is "
-        "significant",
-        "ours lies above the threshold",
-    ),
-    "less": (
-        "the whole interval lies below the threshold, and the test, where there is one, is "
-        "significant",
-        "ours lies below the threshold",
-    ),
-    "equal": ("the whole interval lies within the margin around 0", "ours lies within it"),
-    "always": ("ours, a share of cases, is at least the share asked for (1)", "ours is above 1/2"),
-    "example": ("the example comes out as printed", "its essential part does"),
 }
 
 # An interval wider than this many tolerances does not support the value it happens to hold.
@@ -116,40 +85,47 @@ class Measurement:
     p_value: float | None = None
     p_adjusted: float | None = None
 
+    @property
+    def has_interval(self) -> bool:
+        """Whether the number has a 95 % interval."""
+        return self.low is not None and self.high is not None
+
+    @property
+    def passes_test(self) -> bool:
+        """Whether the test, where there is one, is significant after Holm's adjustment."""
+        adjusted = self.p_adjusted
+        return self.test is None or (adjusted is not None and adjusted < SIGNIFICANT)
+
 
 def verdict_of(claim: Mapping[str, Any], measured: Measurement) -> str:
     """Return the verdict on `claim` (an entry of `paper_values.yaml`) by the rule of its kind.
 
     Raises:
         UserError: there is no such kind.
-        NotMeasurableError: the number is not one, because nothing was there to count.
     """
     kind = claim["kind"]
-    if kind not in _DECISIONS:
-        kinds = ", ".join(_DECISIONS)
+    if kind not in RULES:
+        kinds = ", ".join(RULES)
         raise UserError(f"paper_values.yaml: claim {claim['id']}: kind {kind!r} is none of {kinds}")
-    if isinstance(measured.ours, float) and math.isnan(measured.ours):
-        raise NotMeasurableError(NOTHING_TO_COUNT)
-    reproduced, leaning = _DECISIONS[kind](claim, measured)
+    reproduced, leaning = RULES[kind].decide(claim, measured)
     if reproduced:
         return REPRODUCED
     return SAME_DIRECTION if leaning else NOT_REPRODUCED
 
 
+# Whether the statement is reproduced, and whether ours has the same direction.
 Outcome = tuple[bool, bool | None]
 
 
 def _value(claim: Mapping[str, Any], measured: Measurement) -> Outcome:
     paper, tolerance = claim["paper"], claim["tolerance"]
     close = abs(measured.ours - paper) <= tolerance + 1e-12
-    return close or _narrow_and_holds(measured, paper, tolerance), measured.agrees
-
-
-def _narrow_and_holds(measured: Measurement, paper: float, tolerance: float) -> bool:
-    if not _has_interval(measured):
-        return False
-    narrow = measured.high - measured.low <= WIDEST_INTERVAL * tolerance
-    return narrow and measured.low <= paper <= measured.high
+    supported = (
+        measured.has_interval
+        and measured.low <= paper <= measured.high
+        and measured.high - measured.low <= WIDEST_INTERVAL * tolerance
+    )
+    return close or supported, measured.agrees
 
 
 def _factor(claim: Mapping[str, Any], measured: Measurement) -> Outcome:
@@ -160,25 +136,25 @@ def _factor(claim: Mapping[str, Any], measured: Measurement) -> Outcome:
 def _range(claim: Mapping[str, Any], measured: Measurement) -> Outcome:
     (low, high), tolerance = claim["paper"], claim.get("tolerance", 0.0)
     inside = low - tolerance <= measured.ours <= high + tolerance
-    unsure = _has_interval(measured) and measured.low <= 0 <= measured.high
+    unsure = measured.has_interval and measured.low <= 0 <= measured.high
     return inside and not unsure, measured.agrees
 
 
 def _more(claim: Mapping[str, Any], measured: Measurement) -> Outcome:
     threshold = claim.get("threshold", 0.0)
-    surely = _has_interval(measured) and measured.low > threshold
-    return surely and _significant(measured), measured.ours > threshold
+    surely = measured.has_interval and measured.low > threshold
+    return surely and measured.passes_test, measured.ours > threshold
 
 
 def _less(claim: Mapping[str, Any], measured: Measurement) -> Outcome:
     threshold = claim.get("threshold", 0.0)
-    surely = _has_interval(measured) and measured.high < threshold
-    return surely and _significant(measured), measured.ours < threshold
+    surely = measured.has_interval and measured.high < threshold
+    return surely and measured.passes_test, measured.ours < threshold
 
 
 def _equal(claim: Mapping[str, Any], measured: Measurement) -> Outcome:
     margin = claim["margin"]
-    surely = _has_interval(measured) and -margin <= measured.low <= measured.high <= margin
+    surely = measured.has_interval and -margin <= measured.low <= measured.high <= margin
     return surely, abs(measured.ours) <= margin
 
 
@@ -190,23 +166,49 @@ def _example(claim: Mapping[str, Any], measured: Measurement) -> Outcome:
     return bool(measured.holds), measured.agrees
 
 
-def _significant(measured: Measurement) -> bool:
-    return measured.test is None or (
-        measured.p_adjusted is not None and measured.p_adjusted < SIGNIFICANT
-    )
+@dataclass(frozen=True)
+class Rule:
+    """When a statement is reproduced, and when ours only has the same direction."""
+
+    reproduced: str
+    same_direction: str
+    decide: Callable[[Mapping[str, Any], Measurement], Outcome]
 
 
-def _has_interval(measured: Measurement) -> bool:
-    return measured.low is not None and measured.high is not None
-
-
-_DECISIONS: dict[str, Callable[[Mapping[str, Any], Measurement], Outcome]] = {
-    "value": _value,
-    "factor": _factor,
-    "range": _range,
-    "more": _more,
-    "less": _less,
-    "equal": _equal,
-    "always": _always,
-    "example": _example,
+# Kind of a claim -> its rule. `claims.md` prints the texts.
+RULES: dict[str, Rule] = {
+    "value": Rule(
+        "ours is within the tolerance of the paper's value, or the interval holds the paper's "
+        "value and is at most 4 tolerances wide",
+        "ours agrees",
+        _value,
+    ),
+    "factor": Rule(
+        "ours is between the paper's value / factor and the value * factor", "ours agrees", _factor
+    ),
+    "range": Rule(
+        "the paper's range, widened by the tolerance, holds ours, and the interval, where there is "
+        "one, leaves 0 out",
+        "ours agrees",
+        _range,
+    ),
+    "more": Rule(
+        "the whole interval lies above the threshold, and the test, where there is one, is "
+        "significant",
+        "ours lies above the threshold",
+        _more,
+    ),
+    "less": Rule(
+        "the whole interval lies below the threshold, and the test, where there is one, is "
+        "significant",
+        "ours lies below the threshold",
+        _less,
+    ),
+    "equal": Rule(
+        "the whole interval lies within the margin around 0", "ours lies within it", _equal
+    ),
+    "always": Rule(
+        "ours, a share of cases, is at least the share asked for (1)", "ours is above 1/2", _always
+    ),
+    "example": Rule("the example comes out as printed", "its essential part does", _example),
 }
