@@ -22,8 +22,7 @@ from sagevocab.vocab.pieces import (
     read_description,
     read_folder_pieces,
 )
-from sagevocab.vocab.settings import WordSettings
-from sagevocab.vocab.words import Normalizer, split_words
+from sagevocab.vocab.words import MAX_WORD_CHARS, Normalizer, split_words
 
 
 class Segmenter(ABC):
@@ -154,7 +153,7 @@ def encode(
     text: str,
     segmenter: Segmenter,
     normalizer: Normalizer,
-    max_word_chars: int = WordSettings.max_word_chars,
+    max_word_chars: int = MAX_WORD_CHARS,
 ) -> list[int]:
     """Turn text into Hugging Face ids: those of the exported folder, without special tokens."""
     words = split_words(normalizer(text), max_word_chars)

@@ -13,7 +13,7 @@ from pydantic import Field, model_validator
 from sagevocab.errors import SettingError
 from sagevocab.settings import Count, CountOrAll, Flag, Positive, Seed, Share, Size, settings
 from sagevocab.vocab.presets import DEFAULT_PRESET, PRESETS
-from sagevocab.vocab.words import Normalization
+from sagevocab.vocab.words import MAX_WORD_CHARS, NORMALIZATION, Normalization
 
 GROWTH = 1.25  # n: initial size / final size (paper, Section 4)
 DEFAULT_SEED = 1
@@ -27,7 +27,7 @@ class _Normalized:
     """What training and segmenting share."""
 
     normalization: Normalization = Field(
-        "nmt_nfkc",
+        NORMALIZATION,
         description="sentencepiece's normalisation rule, in training and in every exported "
         "tokenizer.",
     )
@@ -57,7 +57,7 @@ class WordSettings(_Normalized):
     """How text becomes words."""
 
     max_word_chars: Annotated[Count, Field(ge=2, le=100_000)] = Field(
-        256,
+        MAX_WORD_CHARS,
         description="Longer words are cut into chunks of this many characters; the `▁` of a word "
         "counts.",
     )

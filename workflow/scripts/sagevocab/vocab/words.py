@@ -11,18 +11,21 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 from pathlib import Path
-from typing import TYPE_CHECKING, get_args
+from typing import TYPE_CHECKING, Literal, get_args
 
 import numpy as np
 
 from sagevocab.errors import UserError
 from sagevocab.state import fingerprint, read_npz, write_npz
 from sagevocab.vocab.pieces import WORD_START
-from sagevocab.vocab.settings import Normalization, WordSettings
 
 if TYPE_CHECKING:
     from tokenizers import normalizers
 
+# These stand here so that reading words does not load the settings, which import them.
+Normalization = Literal["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"]
+NORMALIZATION: Normalization = "nmt_nfkc"
+MAX_WORD_CHARS = 256
 NORMALIZATIONS: tuple[str, ...] = get_args(Normalization)
 
 
@@ -34,7 +37,7 @@ class Normalizer:
     Other white space that the map left is an ordinary character: only U+0020 splits words.
     """
 
-    def __init__(self, rule: str = WordSettings.normalization) -> None:
+    def __init__(self, rule: str = NORMALIZATION) -> None:
         """Make the normaliser of sentencepiece's `rule`.
 
         Raises:
@@ -45,8 +48,7 @@ class Normalizer:
             raise UserError(f"vocabulary.normalization: {rule!r} is unknown; choose one of {names}")
         self.rule = rule
         charsmap = character_map(rule)
-        spaces = [hub.Replace(WORD_START, " "), hub.Replace(Regex(" {2,}"), " "), hub.Strip()]
-        self.backend = hub.Sequence(([hub.Precompiled(charsmap)] if charsmap else []) + spaces)
+        self.backend = _hub_normalizer(charsmap)
 
     def __call__(self, line: str) -> str:
         """Return `line` normalised."""
@@ -72,7 +74,7 @@ def _hub_normalizer(charsmap: bytes) -> normalizers.Normalizer:
     return hub.Sequence(([hub.Precompiled(charsmap)] if charsmap else []) + spaces)
 
 
-def split_words(line: str, max_word_chars: int = WordSettings.max_word_chars) -> list[str]:
+def split_words(line: str, max_word_chars: int = MAX_WORD_CHARS) -> list[str]:
     """Split a normalised line into words, each opened by `▁`.
 
     A word of more than `max_word_chars` characters (`▁` counts) is cut into pieces of that length,
@@ -106,7 +108,7 @@ class WordCorpus:
         cls,
         lines: Iterable[str],
         normalizer: Normalizer,
-        max_word_chars: int = WordSettings.max_word_chars,
+        max_word_chars: int = MAX_WORD_CHARS,
     ) -> WordCorpus:
         """Read `lines` once, one at a time; lines without a word are dropped."""
         numbers: dict[str, int] = {}
