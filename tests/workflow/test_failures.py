@@ -161,7 +161,7 @@ def test_the_paper_plans_everything_in_seconds(tiny) -> None:
     assert run.returncode == 0, run.stderr[-3000:]
     assert os.times().children_user - before.children_user < 30  # however busy the machine
     jobs = dict(re.findall(r"^([a-z_0-9]+)\s+(\d+)$", run.stdout + run.stderr, re.MULTILINE))
-    assert jobs["build_sage"] == "4"  # two languages, two readings
+    assert jobs["measure_rankings"] == "4"  # two languages, two readings
     assert jobs["finetune_model"] == "90"  # ten tasks, three tokenizers, three seeds
 
 
