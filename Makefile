@@ -39,7 +39,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 	$(BIN)/python -c "$$IMPORT"
 	touch $@
 
-demo: $(INSTALLED)  ## Run the whole workflow on the embedded default, in minutes.
+demo: $(INSTALLED)  ## Run the whole workflow on text that packages ship, in minutes.
 	$(SMK) --scheduler greedy --quiet rules --configfile config/demo.yaml -- all
 	@echo
 	@echo "Done. Open results/demo/report.html in a browser."

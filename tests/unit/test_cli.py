@@ -423,6 +423,20 @@ def test_a_stopped_training_goes_on_to_the_same_bytes(
     assert not (tmp_path / ".out.state").exists()
 
 
+def test_a_damaged_initial_model_is_trained_again(text: Path, built: Path, tmp_path: Path) -> None:
+    def stop(progress: Progress) -> None:
+        if progress.stage == "word2vec" and progress.done:
+            raise KeyboardInterrupt
+
+    out = tmp_path / "out"
+    with pytest.raises(KeyboardInterrupt):
+        sagevocab.train(text, **SAME, output=out, state_dir=tmp_path / "state", progress=stop)
+    (kept,) = tmp_path.rglob("sentencepiece.model")
+    kept.write_bytes(b"garbage")
+    sagevocab.train(text, **SAME, output=out, state_dir=tmp_path / "state")
+    assert digest(out) == digest(built)
+
+
 def test_a_second_training_keeps_off_the_first(
     text: Path, built: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:

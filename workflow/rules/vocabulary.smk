@@ -6,7 +6,7 @@
 #        vocab/{lang}/{tok}/         a tokenizer: tokenizer.json, tokenizer_config.json, pieces.txt,
 #                                    README.md; for SaGe also ablations.parquet and embeddings.npz
 #        embeddings/{lang}/{tok}.npz the embeddings that a SaGe tokenizer starts from
-#        embeddings/{lang}/{tok}.npz of a study's {tok} serves all that differ only in the pruning
+#                                    (in a study, of all tokenizers that differ in the pruning only)
 # Steps: one rule for each method in `tokenizer_settings`; SaGe is bpe_initial -> embeddings -> pruning
 
 

@@ -103,7 +103,7 @@ _TEXT_AS_FLAG = "YAML reads no, off, yes and on as truth values: quote them, 'no
 
 
 def first_problem(error: ValidationError, kind: type, data: Mapping[str, Any]) -> SettingError:
-    """Say what is wrong with `data`, from which an instance of `kind` was to be made.
+    """Return the first problem of `data`, from which an instance of `kind` was to be made.
 
     An unknown key comes first: a misspelt one may be why another is missing.
     """
@@ -140,7 +140,7 @@ def _unknown(name: str, known: Sequence[str]) -> str:
 
 
 def _reason(details: Sequence[ErrorDetails]) -> str:
-    """Say what is wrong with a value; a union has an error for each of its members."""
+    """Return what is wrong with a value; a union has an error for each of its members."""
     first = details[0]
     if first["type"] == "missing":
         return "missing; give it a value"

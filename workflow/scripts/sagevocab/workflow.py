@@ -62,6 +62,8 @@ def load_config(
 def _read_config(path: Path) -> dict[str, Any]:
     try:
         config = yaml.load(path.read_text(encoding="utf-8"), Loader=_YAML_LOADER) or {}
+    except FileNotFoundError as error:
+        raise UserError(f"{path}: is missing; it holds the paper's settings, restore it") from error
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
         raise UserError(f"{path}: cannot be read as YAML ({error})") from error
     if not isinstance(config, dict):

@@ -158,7 +158,7 @@ def _of_split(entry: Entry, split: str | None) -> Entry:
 def resolve_source(
     source: dict[str, Any], catalogue: dict[str, Entry], *, key: str, split: str | None = None
 ) -> dict[str, Any]:
-    """Say in one dict where the data of a configured source comes from, and of what form it is.
+    """Return where the data of a configured source comes from and what form it has, in one dict.
 
     source: stanza with one of path, constructed, package, dataset; the first of these wins, so that
         an override needs only to add a key. What the winner says of its form wins over the stanza.

@@ -196,7 +196,7 @@ def _cases(claim: Mapping[str, Any], run: Run, values: Mapping[str, Any]) -> Ite
 
 
 def _measure(claim: Mapping[str, Any], case: Case) -> Assessment:
-    log.info("%s: %s %s", claim["id"], case.language or "", case.tokenizer)
+    log.debug("%s: %s %s", claim["id"], case.language or "", case.tokenizer)
     if "unmeasured" in claim:
         return Assessment(claim, case, None, claim["unmeasured"])
     try:

@@ -25,6 +25,7 @@ from sagevocab.vocab.pieces import (
     SPECIAL_TOKENS,
     UNKNOWN_ID,
     WORD_START,
+    is_own_folder,
     missing_characters,
     read_folder_pieces,
     read_pieces,
@@ -405,6 +406,8 @@ def load(path: str | Path) -> Encoder:
         UserError: it is none of these.
     """
     path = Path(path)
+    if path.is_dir() and is_own_folder(path):
+        read_folder_pieces(path)  # refuses a pieces.txt that does not fit
     if path.is_dir() or path.suffix == ".json":
         return Encoder(load_hub(path, "tokenizer"))
     with tempfile.TemporaryDirectory(prefix="sagevocab-") as folder:

@@ -11,7 +11,13 @@ from sagevocab.data.corpus import read_lines, write_lines
 from sagevocab.errors import UserError
 from sagevocab.provenance import source_digest
 from sagevocab.state import ResumableState, fingerprint
-from sagevocab.vocab.bpe import merges_of_model, pieces_of_model, read_model, train_sentencepiece
+from sagevocab.vocab.bpe import (
+    Model,
+    merges_of_model,
+    pieces_of_model,
+    read_model,
+    train_sentencepiece,
+)
 from sagevocab.vocab.external import listed_pieces, open_model
 from sagevocab.vocab.pieces import is_own_folder, read_folder_pieces, read_pieces
 from sagevocab.vocab.settings import TrainingSettings, WordSettings
@@ -56,12 +62,24 @@ def train_initial(
     code = source_digest("vocab.bpe"), source_digest("vocab.initial")
     state = ResumableState(state_dir, fingerprint(*code, method, lines_path, size, vars(settings)))
     model_path = state.folder / "sentencepiece.model"
-    if not model_path.exists():
+    model = _kept_model(model_path)
+    if model is None:
         path = _with_short_lines(lines_path, state.folder, settings.max_sentence_length)
         train_sentencepiece(method, path, size, model_path, settings, _KEY, name=name)
-    model = read_model(model_path)
+        model = read_model(model_path)
     merges = merges_of_model(model) if method == "bpe" else None
     return InitialVocabulary(pieces_of_model(model), merges, words)
+
+
+def _kept_model(path: Path) -> Model | None:
+    """Return the model that an earlier run left; None without one, or if it is damaged."""
+    if not path.exists():
+        return None
+    try:
+        return read_model(path)
+    except UserError:
+        log.warning("%s: is damaged; it is trained again", path)
+        return None
 
 
 def read_initial(path: str | Path, words: WordSettings) -> InitialVocabulary:
