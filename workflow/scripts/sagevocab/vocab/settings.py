@@ -85,7 +85,7 @@ class Word2VecKeys:
 
     trainer: Literal["gensim", "blocks"] = Field(
         "gensim",
-        description="`gensim`: the paper's tool. `blocks`: the same model, trained about eight "
+        description="`gensim`: the paper's tool. `blocks`: the same model, trained about five "
         "times as fast on one core and on as many as four, with the same bytes for any number of "
         "them; `docs/speed.md` compares the two.",
     )
