@@ -44,16 +44,18 @@ READINGS = {"total": "algorithm-1", "mean": "released-1.0"}
 
 @dataclass(frozen=True)
 class Row:
-    """A way of training: the share of the lines, epochs, gensim's threads, and the seed."""
+    """A way of training: the share of the lines, epochs, threads, the seed, and who trains."""
 
     share: float = 1.0
     epochs: int = 5
     workers: int = 2
     seed: int = 1
+    trainer: str = "gensim"
 
     def name(self) -> str:
         """Name the row in a file name."""
-        return f"share{self.share:g}.epochs{self.epochs}.workers{self.workers}.seed{self.seed}"
+        fields = dataclasses.asdict(self).items()
+        return ".".join(f"{key}{value}" for key, value in fields)
 
 
 def rows(workers: int) -> list[Row]:
@@ -63,6 +65,7 @@ def rows(workers: int) -> list[Row]:
     return [
         reference,
         dataclasses.replace(reference, seed=2),
+        *(dataclasses.replace(reference, seed=seed, trainer="blocks") for seed in (1, 2)),
         *(dataclasses.replace(reference, share=share, epochs=n) for share, n in savings),
         dataclasses.replace(reference, share=0.1, workers=1),
     ]
@@ -90,7 +93,11 @@ class Bench:
         if not path.exists():
             lines = round(row.share * self.corpus.n_lines)
             settings = Word2VecSettings(
-                epochs=row.epochs, workers=row.workers, seed=row.seed, lines=lines
+                epochs=row.epochs,
+                workers=row.workers,
+                seed=row.seed,
+                trainer=row.trainer,
+                lines=lines,
             )
             began, spent = time.perf_counter(), time.process_time()
             trained = train_embeddings(self.corpus, GreedySegmenter(self.initial), settings)

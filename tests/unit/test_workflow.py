@@ -132,6 +132,22 @@ def test_every_score_has_a_file(paper) -> None:
     assert paper.prediction_files(["cola"])[0].endswith("scores/en/bpe/cola/1.predictions.parquet")
 
 
+def test_what_is_retrieved_includes_lists_of_morphemes_but_no_local_file() -> None:
+    packaged = {"package": "turkish-treebanks:data/wiki.conllu", "format": "conllu"}
+    run = run_of(language_settings={"tr": {"morphology": packaged}})
+    assert "results/paper/retrieved/morphemes/tr" in run.retrieved_files()
+    assert "results/paper/retrieved/corpora/en" in run.retrieved_files()
+    own = {"path": str(ROOT / "README.md")}
+    local = run_of(
+        language_settings={
+            "en": {"source": {**own, "format": "text"}},
+            "tr": {"morphology": {**own, "format": "segmentation"}},
+        }
+    )
+    kept = {"results/paper/retrieved/corpora/en", "results/paper/retrieved/morphemes/tr"}
+    assert not kept & set(local.retrieved_files())
+
+
 def test_further_pretrainings_have_curves_too() -> None:
     run = run_of(languages=["en"], lm={"pretraining_seeds": [7]})
     assert "results/paper/studies/pretraining/en/sage/7/a" in run.repeated_curve_files(["en"], "a")

@@ -346,7 +346,11 @@ class Run(Texts):
         splits = [(task, split) for task in self.model_tasks for split in self.task_origins(task)]
         texts += [("task_settings", task, split) for task, split in splits]
         kinds = [(text, self.source(*text)["kind"]) for text in texts]
-        return [self._retrieved(*text) for text, kind in kinds if kind != "path"]
+        lists = [(name, self.morpheme_source(name)["kind"]) for name in self.morpheme_languages]
+        return [
+            *(self._retrieved(*text) for text, kind in kinds if kind != "path"),
+            *(self.morpheme_list(name) for name, kind in lists if kind != "path"),
+        ]
 
     def vocabulary_files(self) -> list[str]:
         """Return the folder of every tokenizer, by its first file."""

@@ -17,8 +17,8 @@ taken at the values before the update. Three things make it fast:
   E_C is loaded once for all of them.
 - *Rows that are padded to whole cache lines*, which lets the compiler use vector instructions.
 
-A pair's positive and its negatives are updated together. Updating them one after the other shrinks
-the mean of E_C and makes E_T longer by 5 %, which the mean losses of a SaGe ablation notice.
+A pair's positive and its negatives are updated together. One after the other, E_T would grow and
+E_C shrink, which the mean losses of a SaGe ablation notice.
 
 The bytes depend on the width of the processor's vector instructions: they are equal on processors
 of one family, and may differ between, say, AVX2 and AVX-512.
