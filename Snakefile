@@ -32,7 +32,7 @@ rule all:
     input:
         result("report.html"),
         result("claims.json"),
-        run.artefacts(FIGURES + TABLES),
+        run.artefacts(ARTEFACTS),
         run.model_files(),
 
 
@@ -52,14 +52,14 @@ rule intrinsic:
     """What can be measured without a language model (paper, Section 4)."""
     input:
         run.analysis_files(run.tokenizers, "summary.json"),
-        run.artefacts(run.intrinsic_figures + run.intrinsic_tables),
+        run.artefacts(part_of("intrinsic")),
 
 
 rule studies:
     """The readings of the loss, other samples and other settings: vocabularies, tables, figures."""
     input:
         studies.files(),
-        run.artefacts(studies.figures + studies.tables),
+        run.artefacts(part_of("studies")),
 
 
 rule downstream:
@@ -73,4 +73,4 @@ rule paper:
     """The tables, figures and claims, without the report page."""
     input:
         result("claims.json"),
-        run.artefacts(FIGURES + TABLES),
+        run.artefacts(ARTEFACTS),

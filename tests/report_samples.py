@@ -83,23 +83,20 @@ def run(**changes) -> dict:
 
 
 def write_inputs(folder: Path, vocabularies: dict[str, dict[str, Path]]) -> dict:
-    """Write a figure, tables and captions into `folder`; return what `build_report` takes."""
+    """Write a figure and tables into `folder`; return what `build_report` takes."""
     (folder / "claims.json").write_text(json.dumps(RECORDS), encoding="utf-8")
     (folder / "figure.png").write_bytes(PIXEL)
     bold = [["▁dial og", True], ["ues", False]]
     table = {"head": ["Piece", "BPE"], "rows": [["_og", bold], ["a | b", "3"]]}
     table["note"] = "A note < all."
     (folder / "table.json").write_text(json.dumps(table), encoding="utf-8")
-    (folder / "caption.rst").write_text(
-        "What *is* shown in ``bpe``. More words\nof it.\n\n.. comment\n", encoding="utf-8"
-    )
     names = ["figure_lengths", "table_examples", "table_costs", "table_hyperparameters_vocabulary"]
     return {
         "title": "SaGe, run tiny",
         "claims_path": folder / "claims.json",
         "figures": {names[0]: folder / "figure.png"},
         "tables": {name: folder / "table.json" for name in names[1:]},
-        "captions": {name: folder / "caption.rst" for name in names},
+        "captions": dict.fromkeys(names, "What *is* shown in ``bpe``. More words\nof it.\n"),
         "vocabularies": vocabularies,
         "paper": VALUES,
         "template": TEMPLATE,

@@ -17,8 +17,8 @@ from sagevocab.paper.claims_page import show_test
 from sagevocab.paper.report import (
     build_report,
     differences,
-    read_caption,
     read_table,
+    show_caption,
 )
 from sagevocab.vocab.export import Card, WordSettings, export_greedy
 
@@ -173,12 +173,12 @@ def test_differences_ignore_models_that_a_run_does_not_have():
 
 
 def test_a_file_without_a_table_or_caption_is_an_error(tmp_path: Path):
-    empty = tmp_path / "empty.rst"
-    empty.write_text(".. only a comment\n", encoding="utf-8")
+    empty = tmp_path / "empty.json"
+    empty.write_text("{}", encoding="utf-8")
     with pytest.raises(UserError, match="holds no table"):
         read_table(empty)
-    with pytest.raises(UserError, match="holds no caption"):
-        read_caption(empty)
+    with pytest.raises(UserError, match="rule table_costs: has no caption"):
+        show_caption("table_costs", "")
 
 
 # --- playground

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from sagevocab.errors import UserError
-from sagevocab.workflow import Run, caption_file, load_config, preset_title
-from sagevocab.workflow_report import changes, claims_run, figure_presets, reference_texts
+from sagevocab.workflow import Run, load_config, preset_title
+from sagevocab.workflow_report import changes, claims_run, reference_texts
 from sagevocab.workflow_studies import Studies
 
 ROOT = Path(__file__).parents[2]
@@ -84,8 +84,8 @@ def test_domains_and_tasks_follow_the_languages() -> None:
 def test_a_comparison_needs_bpe_and_a_reading_of_sage(tokenizers, compared) -> None:
     run = run_of(tokenizers=tokenizers, lm={"enabled": False})
     assert run.compared == compared
-    assert ("figure_fertility_quora" in run.intrinsic_figures) == bool(compared)
-    assert run.model_tables == run.model_figures == run.model_files() == []
+    assert len(run.domain_counts("quora", "fertility.parquet")) == len(compared)
+    assert run.score_files(run.tasks) == run.model_files() == run.curve_languages == []
 
 
 def test_models_are_compared_with_bpe() -> None:
@@ -97,7 +97,7 @@ def test_models_are_compared_with_bpe() -> None:
 def test_no_held_out_lines_no_learning_curves() -> None:
     run = run_of(language_settings={"tr": {"heldout_lines": 0}})
     assert run.curve_languages == ["en"]
-    assert run_of(lm={"pretrain": {"heldout_lines": 0}}).model_figures == []
+    assert run_of(lm={"pretrain": {"heldout_lines": 0}}).curve_languages == []
 
 
 # --- Sources and files
@@ -169,15 +169,8 @@ def test_a_reading_is_named_by_what_differs_from_its_preset(paper) -> None:
     assert preset_title({"loss_lines": 5, "decoder": "merges"}) == (
         "algorithm-1 (decoder: merges, loss_lines: 5)"
     )
-    assert paper.presets(["bpe", "sage"]) == {"SaGe": "algorithm-1"}
-    assert figure_presets(paper, ["figure_readings", "figure_learning_curves"]) == {
-        "figure_learning_curves": {"SaGe": "algorithm-1", "SaGe 1.0": "released-1.0"}
-    }
-
-
-def test_domain_figures_share_a_caption() -> None:
-    assert caption_file("figure_ratio_legal") == "figure_ratio_domain.rst"
-    assert caption_file("table_costs") == "table_costs.rst"
+    legend = {"labels": ["BPE", "SaGe"], "presets": {"SaGe": "algorithm-1"}}
+    assert paper.legend(["bpe", "sage"]) == legend
 
 
 # --- Report and reference pages
@@ -265,9 +258,7 @@ def test_all_that_tables_of_studies_read_is_built(paper) -> None:
 
 def test_without_readings_there_are_no_studies() -> None:
     studies = Studies(run_of(studies={"enabled": False}))
-    assert (
-        studies.files() == studies.tables == studies.figures == studies.readings_files("en") == []
-    )
+    assert studies.files() == studies.rows() == studies.readings_files("en") == []
     assert studies.run.texts == studies.run.languages and not studies.run.studied
 
 

@@ -5,6 +5,7 @@
 # use it and no others. Scripts never read the configuration itself.
 
 import importlib.util
+import inspect
 import os
 import re
 import sys
@@ -33,11 +34,10 @@ PACKAGES = ("gensim", "matplotlib", "numba", "pandas", "pyarrow", "sentencepiece
 try:
     from sagevocab.errors import UserError
     from sagevocab.provenance import code_of, source_digest
-    from sagevocab.workflow import COUNTS, Run, caption_file, load_config
+    from sagevocab.workflow import COUNTS, Run, load_config
     from sagevocab.workflow_report import (
         changes,
         claims_run,
-        figure_presets,
         reference_tasks,
         reference_texts,
         report_run,
@@ -56,21 +56,9 @@ except UserError as error:
 studies = Studies(run)
 result, state = run.result, run.state
 
-# The groups of figures and tables, by target name.
-MODEL_ARTEFACTS = [*run.model_figures, *run.model_tables]
-FIGURES = [
-    *run.intrinsic_figures,
-    *run.model_figures,
-    *studies.figures,
-    *(["figure_rankings"] if run.of_method("sage") else []),
-]
-TABLES = [
-    *(["table_claims"] if run.compared else []),
-    *run.intrinsic_tables,
-    *run.model_tables,
-    "table_costs",
-    *studies.tables,
-]
+# Figures and tables of the run by name, in the order of their rules -> the target they are part of:
+# intrinsic, downstream, studies or, for what is in none of these, paper.
+ARTEFACTS = {}
 # The rules whose time and memory table_costs adds up, in the order of the stages.
 STAGES = [
     *("retrieve_corpus", "retrieve_domain", "retrieve_task"),
@@ -81,15 +69,6 @@ STAGES = [
     *("count_pieces", "measure_rankings", "measure_morphology"),
     *("build_shards", "pretrain_model", "repeat_pretraining", "finetune_model"),
 ]
-# What a run without models shows, too, is in the reference folder of such a run.
-REFERENCE_NAMES = [*FIGURES, *TABLES]
-if run.models:
-    REFERENCE_NAMES = [
-        *run.model_figures,
-        *(["table_claims"] if run.compared else []),
-        *run.model_tables,
-        "table_costs",
-    ]
 REFERENCE_COMMAND = (
     f"snakemake --configfile {' '.join(Path(file).name for file in workflow.overwrite_configfiles)}"
     " -- all build_reference"
@@ -116,12 +95,42 @@ def report_file(name):
     return os.path.relpath(CHECKOUT / "workflow/report" / name)
 
 
-def in_report(path):
-    """A figure, table or page of claims that `snakemake --report` shows, with its caption."""
-    name = Path(path).stem
-    kind = name.partition("_")[0]
-    category = {"figure": "Figures", "table": "Tables"}.get(kind, "Claims")
-    return report(result(path), caption=f"../report/{caption_file(name)}", category=category)
+def of_each(path, tokenizers, languages=run.languages):
+    """A file of each of some tokenizers, language by language."""
+    return expand(result(path), lang=languages, tok=tokenizers)
+
+
+def in_report(path, category):
+    """A file that `snakemake --report` shows; its caption is the docstring of its rule."""
+    return report(result(path), caption="../report/caption.rst", category=category)
+
+
+def figure(name, target, wanted=True):
+    """The files of a figure. Where it is `wanted`, it's part of `target`, of all and the report."""
+    if wanted:
+        ARTEFACTS[name] = target
+    return {
+        "pdf": in_report(f"figures/{name}.pdf", "Figures"),
+        "png": result(f"figures/{name}.png"),
+    }
+
+
+def table(name, target, wanted=True):
+    """The files of a table. Where it is `wanted`, it's part of `target`, of all and the report."""
+    if wanted:
+        ARTEFACTS[name] = target
+    files = {form: result(f"tables/{name}.{form}") for form in ("tex", "csv", "json")}
+    return {**files, "md": in_report(f"tables/{name}.md", "Tables")}
+
+
+def part_of(target):
+    """The figures and tables of a target, by name."""
+    return [name for name, whole in ARTEFACTS.items() if whole == target]
+
+
+def caption(rule_name):
+    """The docstring of a rule as text without indentation."""
+    return inspect.cleandoc(getattr(rules, rule_name).rule.docstring or "")
 
 
 def construction_code(task, split):
@@ -137,7 +146,7 @@ def downstream_targets(wildcards):
             "error: config keys lm.enabled, lm.tokenizers: the run has no language models, so "
             "downstream has nothing to make; set lm.enabled: true and list tokenizers"
         )
-    return [*run.model_files(), *run.score_files(run.tasks), *run.artefacts(MODEL_ARTEFACTS)]
+    return [*run.model_files(), *run.score_files(run.tasks), *run.artefacts(part_of("downstream"))]
 
 
 # Snakemake does not limit a resource that nobody has declared, and trainings side by side on one

@@ -2,290 +2,202 @@
 #
 # In:    vocabularies, measurements, learning curves and assessed readings of the run
 # Out:   figures/NAME.pdf and .png, where NAME is the rule
-# Steps: read the measurements, draw one panel or row a language. A figure on another text is the same
-#        figure with other inputs (`use rule`); a domain that the configuration leaves out has none
+# Steps: read the measurements, draw one panel or row a language; on a domain text one panel
+#
+# The docstring of a rule is the caption, in reStructuredText. Its output names the target of which
+# the figure is a part (besides `all` and `paper`), and what the run must have for it.
 
 
 rule figure_lengths:
-    """Length of the vocabularies' pieces (paper, Section 4, "Token Length")."""
+    """Length of the pieces of each vocabulary, in characters (paper, Section 4, “Token Length”).
+    The word-start mark ``▁`` does not count; the mark standing alone has no length and is left out.
+    The paper shows English and calls Turkish similar. BPE and both readings of SaGe segment
+    greedily: SaGe is Algorithm 3 as printed, SaGe 1.0 what the released program does.
+    """
     input:
-        pieces=expand(
-            result("vocab/{lang}/{tok}/pieces.txt"),
-            lang=run.languages,
-            tok=run.compared,
-        ),
+        pieces=of_each("vocab/{lang}/{tok}/pieces.txt", run.compared),
         style=resource("style.mplstyle"),
     output:
-        pdf=in_report("figures/figure_lengths.pdf"),
-        png=result("figures/figure_lengths.png"),
+        **figure("figure_lengths", "intrinsic", run.compared),
     log:
         result("logs/figure_lengths.log"),
-    benchmark:
-        result("benchmarks/figure_lengths.tsv")
     conda:
         "../../envs/paper.yaml"
     params:
+        **run.legend(run.compared),
         titles=run.titles(run.languages),
-        labels=run.labels(run.compared),
-        presets=run.presets(run.compared),
         code=code_of("figure_lengths.py"),
     script:
         "../scripts/figure_lengths.py"
 
 
 rule figure_fertility:
-    """Subwords per corpus word, BPE beside SaGe (paper, Section 4, "Subword Fertility")."""
+    """Share of the words of the training corpus by the number of subwords they are cut into (paper,
+    Section 4, “Subword Fertility”). Words of eight or more share the last group; the right panels
+    repeat the words of four or more on a scale of their own. BPE and both readings of SaGe segment
+    greedily: SaGe is Algorithm 3 as printed, SaGe 1.0 what the released program does.
+    """
     input:
-        fertility=expand(
-            result("analysis/{lang}/train/{tok}/fertility.parquet"),
-            lang=run.languages,
-            tok=run.compared,
-        ),
+        fertility=of_each("analysis/{lang}/train/{tok}/fertility.parquet", run.compared),
         style=resource("style.mplstyle"),
     output:
-        pdf=in_report("figures/figure_fertility.pdf"),
-        png=result("figures/figure_fertility.png"),
+        **figure("figure_fertility", "intrinsic", run.compared),
     log:
         result("logs/figure_fertility.log"),
-    benchmark:
-        result("benchmarks/figure_fertility.tsv")
     conda:
         "../../envs/paper.yaml"
     params:
+        **run.legend(run.compared),
         titles=run.titles(run.languages),
-        labels=run.labels(run.compared),
-        presets=run.presets(run.compared),
         code=code_of("figure_fertility.py"),
     script:
         "../scripts/figure_fertility.py"
 
 
 rule figure_exponence:
-    """Distinct neighbours of the top pieces, ranked (paper, Section 4, "Contextual Exponence")."""
+    """Number of distinct pieces that stand within a window around each piece anywhere in the
+    training corpus, for the 200 pieces with the most of them, ranked for each tokenizer by itself
+    (paper, Section 4, “Contextual Exponence”). The vertical axis is logarithmic; the strip below
+    repeats the curves as differences from BPE's, rank by rank. The paper shows Turkish with window
+    5 and says that English and window 2 agree. BPE and both readings of SaGe segment greedily: SaGe
+    is Algorithm 3 as printed, SaGe 1.0 what the released program does.
+    """
     input:
-        neighbours=expand(
-            result("analysis/{lang}/train/{tok}/neighbours.parquet"),
-            lang=run.languages,
-            tok=run.compared,
-        ),
+        neighbours=of_each("analysis/{lang}/train/{tok}/neighbours.parquet", run.compared),
         style=resource("style.mplstyle"),
     output:
-        pdf=in_report("figures/figure_exponence.pdf"),
-        png=result("figures/figure_exponence.png"),
+        **figure("figure_exponence", "intrinsic", run.compared),
     log:
         result("logs/figure_exponence.log"),
-    benchmark:
-        result("benchmarks/figure_exponence.tsv")
     conda:
         "../../envs/paper.yaml"
     params:
+        **run.legend(run.compared),
         titles=run.titles(run.languages),
         windows=config["analysis"]["windows"],
         top=config["analysis"]["top_neighbours"],
-        labels=run.labels(run.compared),
-        presets=run.presets(run.compared),
         code=code_of("figure_exponence.py"),
     script:
         "../scripts/figure_exponence.py"
 
 
 rule figure_ratio:
-    """Distinct neighbours over frequency (paper, Section 4, "Contextual Exponence")."""
+    """Distinct neighbours divided by frequency, over the pieces of each vocabulary (paper, Section
+    4, “Contextual Exponence”). A piece that the corpus never uses has no ratio and is left out. An
+    occurrence has at most ten neighbours in a window of five on either side, so no ratio is larger.
+    The dotted line is the median. BPE and both readings of SaGe segment greedily: SaGe is Algorithm
+    3 as printed, SaGe 1.0 what the released program does.
+    """
     input:
-        neighbours=expand(
-            result("analysis/{lang}/train/{tok}/neighbours.parquet"),
-            lang=run.languages,
-            tok=run.compared,
-        ),
+        neighbours=of_each("analysis/{lang}/train/{tok}/neighbours.parquet", run.compared),
         style=resource("style.mplstyle"),
     output:
-        pdf=in_report("figures/figure_ratio.pdf"),
-        png=result("figures/figure_ratio.png"),
+        **figure("figure_ratio", "intrinsic", run.compared),
     log:
         result("logs/figure_ratio.log"),
-    benchmark:
-        result("benchmarks/figure_ratio.tsv")
     conda:
         "../../envs/paper.yaml"
     params:
+        **run.legend(run.compared),
         titles=run.titles(run.languages),
         window=config["analysis"]["windows"][0],
-        labels=run.labels(run.compared),
-        presets=run.presets(run.compared),
         code=code_of("figure_ratio.py"),
     script:
         "../scripts/figure_ratio.py"
 
 
-if "quora" in run.domains:
+for domain in run.domains:
 
-    use rule figure_fertility as figure_fertility_quora with:
+    rule:
+        """Share of words by their number of subwords, on a text of another domain, which the title
+        names, with the vocabularies made from the training corpus (paper, Section 4, “Robustness to
+        Domain Change”). The right panel repeats the words of four or more subwords on a scale of
+        its own. BPE and both readings of SaGe segment greedily: SaGe is Algorithm 3 as printed,
+        SaGe 1.0 what the released program does.
+        """
+        name:
+            f"figure_fertility_{domain}"
         input:
-            fertility=run.domain_counts("quora", "fertility.parquet"),
+            fertility=run.domain_counts(domain, "fertility.parquet"),
             style=resource("style.mplstyle"),
         output:
-            pdf=in_report("figures/figure_fertility_quora.pdf"),
-            png=result("figures/figure_fertility_quora.png"),
+            **figure(f"figure_fertility_{domain}", "intrinsic", run.compared),
         log:
-            result("logs/figure_fertility_quora.log"),
-        benchmark:
-            result("benchmarks/figure_fertility_quora.tsv")
+            result(f"logs/figure_fertility_{domain}.log"),
+        conda:
+            "../../envs/paper.yaml"
         params:
-            titles=[run.domain_title("quora")],
+            **run.legend(run.compared),
+            titles=[run.domain_title(domain)],
+            code=code_of("figure_fertility.py"),
+        script:
+            "../scripts/figure_fertility.py"
 
-    use rule figure_ratio as figure_ratio_quora with:
+
+for domain in run.domains:
+
+    rule:
+        """Distinct neighbours divided by frequency over the pieces of each vocabulary, on a text of
+        another domain, which the title names (paper, Section 4, “Robustness to Domain Change”).
+        Pieces that the text never uses are left out: on a small text they are many. The dotted line
+        is the median. Many pieces are rare in such a text, and one seen once or twice has a whole
+        or half number: hence the comb. BPE and both readings of SaGe segment greedily: SaGe is
+        Algorithm 3 as printed, SaGe 1.0 what the released program does.
+        """
+        name:
+            f"figure_ratio_{domain}"
         input:
-            neighbours=run.domain_counts("quora", "neighbours.parquet"),
+            neighbours=run.domain_counts(domain, "neighbours.parquet"),
             style=resource("style.mplstyle"),
         output:
-            pdf=in_report("figures/figure_ratio_quora.pdf"),
-            png=result("figures/figure_ratio_quora.png"),
+            **figure(f"figure_ratio_{domain}", "intrinsic", run.compared),
         log:
-            result("logs/figure_ratio_quora.log"),
-        benchmark:
-            result("benchmarks/figure_ratio_quora.tsv")
+            result(f"logs/figure_ratio_{domain}.log"),
+        conda:
+            "../../envs/paper.yaml"
         params:
-            titles=[run.domain_title("quora")],
-
-
-if "legal" in run.domains:
-
-    use rule figure_fertility as figure_fertility_legal with:
-        input:
-            fertility=run.domain_counts("legal", "fertility.parquet"),
-            style=resource("style.mplstyle"),
-        output:
-            pdf=in_report("figures/figure_fertility_legal.pdf"),
-            png=result("figures/figure_fertility_legal.png"),
-        log:
-            result("logs/figure_fertility_legal.log"),
-        benchmark:
-            result("benchmarks/figure_fertility_legal.tsv")
-        params:
-            titles=[run.domain_title("legal")],
-
-    use rule figure_ratio as figure_ratio_legal with:
-        input:
-            neighbours=run.domain_counts("legal", "neighbours.parquet"),
-            style=resource("style.mplstyle"),
-        output:
-            pdf=in_report("figures/figure_ratio_legal.pdf"),
-            png=result("figures/figure_ratio_legal.png"),
-        log:
-            result("logs/figure_ratio_legal.log"),
-        benchmark:
-            result("benchmarks/figure_ratio_legal.tsv")
-        params:
-            titles=[run.domain_title("legal")],
-
-
-if "reviews" in run.domains:
-
-    use rule figure_fertility as figure_fertility_reviews with:
-        input:
-            fertility=run.domain_counts("reviews", "fertility.parquet"),
-            style=resource("style.mplstyle"),
-        output:
-            pdf=in_report("figures/figure_fertility_reviews.pdf"),
-            png=result("figures/figure_fertility_reviews.png"),
-        log:
-            result("logs/figure_fertility_reviews.log"),
-        benchmark:
-            result("benchmarks/figure_fertility_reviews.tsv")
-        params:
-            titles=[run.domain_title("reviews")],
-
-    use rule figure_ratio as figure_ratio_reviews with:
-        input:
-            neighbours=run.domain_counts("reviews", "neighbours.parquet"),
-            style=resource("style.mplstyle"),
-        output:
-            pdf=in_report("figures/figure_ratio_reviews.pdf"),
-            png=result("figures/figure_ratio_reviews.png"),
-        log:
-            result("logs/figure_ratio_reviews.log"),
-        benchmark:
-            result("benchmarks/figure_ratio_reviews.tsv")
-        params:
-            titles=[run.domain_title("reviews")],
+            **run.legend(run.compared),
+            titles=[run.domain_title(domain)],
+            window=config["analysis"]["windows"][0],
+            code=code_of("figure_ratio.py"),
+        script:
+            "../scripts/figure_ratio.py"
 
 
 rule figure_tokenizers:
-    """What peers measure of a tokenizer, drawn for every one on every text."""
+    """Five measures of every tokenizer of the run (columns) in every language (rows): a filled mark
+    is the training corpus, an open one a text of another domain; a tokenizer's marks stand one
+    below the other only so that none covers another. The paper has no such figure; all numbers are
+    in ``table_tokenizers``. BPE and both readings of SaGe segment greedily, the others by their own
+    method. No scale begins at zero.
+    """
     input:
         summaries=run.analysis_files(run.ordered_tokenizers, "summary.json"),
         style=resource("style.mplstyle"),
     output:
-        pdf=in_report("figures/figure_tokenizers.pdf"),
-        png=result("figures/figure_tokenizers.png"),
+        **figure("figure_tokenizers", "intrinsic"),
     log:
         result("logs/figure_tokenizers.log"),
-    benchmark:
-        result("benchmarks/figure_tokenizers.tsv")
     conda:
         "../../envs/paper.yaml"
     params:
+        **run.legend(run.ordered_tokenizers),
         texts=run.measured_texts(),
-        labels=run.labels(run.ordered_tokenizers),
-        presets=run.presets(run.ordered_tokenizers),
         code=code_of("figure_tokenizers.py"),
     script:
         "../scripts/figure_tokenizers.py"
 
 
-rule figure_rankings:
-    """Rank correlation of the losses by distance (paper, Section 3)."""
-    input:
-        rankings=expand(
-            result("analysis/{lang}/train/{tok}/rankings.parquet"),
-            lang=run.languages,
-            tok=run.of_method("sage"),
-        ),
-        paper=resource("paper_values.yaml"),
-        style=resource("style.mplstyle"),
-    output:
-        pdf=in_report("figures/figure_rankings.pdf"),
-        png=result("figures/figure_rankings.png"),
-    log:
-        result("logs/figure_rankings.log"),
-    benchmark:
-        result("benchmarks/figure_rankings.tsv")
-    conda:
-        "../../envs/paper.yaml"
-    params:
-        titles=run.titles(run.languages),
-        ranked=run.labels(run.of_method("sage")),
-        presets=run.presets(run.of_method("sage")),
-        labels=run.labels(run.ordered_tokenizers),
-        code=code_of("figure_rankings.py"),
-    script:
-        "../scripts/figure_rankings.py"
-
-
-rule figure_readings:
-    """Key quantities of each reading of the loss, a mark a seed."""
-    input:
-        readings=expand(result("analysis/{lang}/readings.json"), lang=studies.languages),
-        style=resource("style.mplstyle"),
-    output:
-        pdf=in_report("figures/figure_readings.pdf"),
-        png=result("figures/figure_readings.png"),
-    log:
-        result("logs/figure_readings.log"),
-    benchmark:
-        result("benchmarks/figure_readings.tsv")
-    conda:
-        "../../envs/paper.yaml"
-    params:
-        titles=run.titles(studies.languages),
-        readings=studies.rows(),
-        code=code_of("figure_readings.py"),
-    script:
-        "../scripts/figure_readings.py"
-
-
 rule figure_learning_curves:
-    """Bits per character and words right against updates, characters and training time."""
+    """Learning curves of the language models on held-out lines: bits per character of the words
+    asked, their difference from BPE's at the same place, and the share of words of which every
+    piece is the most probable one; against updates, characters seen and time (with validations).
+    The same words are hidden for every tokenizer, so vocabularies compare; a word's pieces are
+    predicted from left to right. Bands are 95 % bootstrap intervals over lines, thin lines are
+    pretrainings with other seeds. The paper says that coherent tokens should need fewer updates and
+    leaves it to future work (Section 4, “Subword Fertility”). The learning rate falls over the
+    whole budget, so a point within a curve is not what a smaller budget would give.
+    """
     input:
         heldout=run.curve_files(run.curve_languages, "heldout.parquet"),
         logs=run.curve_files(run.curve_languages, "training_log.parquet"),
@@ -293,12 +205,9 @@ rule figure_learning_curves:
         repeated_logs=run.repeated_curve_files(run.curve_languages, "training_log.parquet"),
         style=resource("style.mplstyle"),
     output:
-        pdf=in_report("figures/figure_learning_curves.pdf"),
-        png=result("figures/figure_learning_curves.png"),
+        **figure("figure_learning_curves", "downstream", run.curve_languages),
     log:
         result("logs/figure_learning_curves.log"),
-    benchmark:
-        result("benchmarks/figure_learning_curves.tsv")
     conda:
         "../../envs/paper.yaml"
     params:
@@ -311,3 +220,60 @@ rule figure_learning_curves:
         code=code_of("figure_learning_curves.py"),
     script:
         "../scripts/figure_learning_curves.py"
+
+
+rule figure_readings:
+    """Six quantities of every reading of the ablation loss (rows): a mark is the mean over the
+    seeds, a stroke one seed, the dashed line the paper's value for English. Rows in bold on grey
+    are the presets ``algorithm-1`` and ``released-1.0``; the rows at the foot show them at full
+    size. Every other row changes one preset in what its name says: the loss, the decoder or the
+    context vectors. "SaGe-only" and "BPE-only" pieces are in exactly one of the two vocabularies.
+    The paper has no such figure; all numbers are in ``table_readings``.
+    """
+    input:
+        readings=expand(result("analysis/{lang}/readings.json"), lang=studies.languages),
+        style=resource("style.mplstyle"),
+    output:
+        **figure("figure_readings", "studies", run.readings),
+    log:
+        result("logs/figure_readings.log"),
+    conda:
+        "../../envs/paper.yaml"
+    params:
+        titles=run.titles(studies.languages),
+        readings=studies.rows(),
+        code=code_of("figure_readings.py"),
+    script:
+        "../scripts/figure_readings.py"
+
+
+rule figure_rankings:
+    """How stable the ranking of the ablation losses is: Spearman's correlation of two rankings, by
+    the number of pruning iterations between them. A point is the mean over all pairs of rankings at
+    that distance; its band reaches from the lowest to the highest pair and is no confidence
+    interval. The paper says that the list "stays relatively stable over dozens of iterations"
+    (Section 3). We take that to hold where the mean over all pairs on or right of the upright grey
+    line reaches the level grey line. SaGe is the preset ``algorithm-1``, SaGe 1.0 is
+    ``released-1.0``.
+    """
+    input:
+        rankings=of_each(
+            "analysis/{lang}/train/{tok}/rankings.parquet",
+            run.of_method("sage"),
+        ),
+        paper=resource("paper_values.yaml"),
+        style=resource("style.mplstyle"),
+    output:
+        **figure("figure_rankings", "paper", run.of_method("sage")),
+    log:
+        result("logs/figure_rankings.log"),
+    conda:
+        "../../envs/paper.yaml"
+    params:
+        titles=run.titles(run.languages),
+        ranked=run.labels(run.of_method("sage")),
+        presets=run.presets(run.of_method("sage")),
+        labels=run.labels(run.ordered_tokenizers),
+        code=code_of("figure_rankings.py"),
+    script:
+        "../scripts/figure_rankings.py"

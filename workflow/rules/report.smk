@@ -6,33 +6,35 @@
 #        what is small, with its provenance, for others to compare their own run with
 
 
+FIGURES = [name for name in ARTEFACTS if name.startswith("figure_")]
+TABLES = [name for name in ARTEFACTS if name.startswith("table_")]
+# What a run without models shows, too, is in the reference folder of such a run.
+SHOWN_WITHOUT_MODELS = {*part_of("intrinsic"), *part_of("studies"), "figure_rankings"}
+REFERENCE_NAMES = [n for n in ARTEFACTS if not (run.models and n in SHOWN_WITHOUT_MODELS)]
+
+
 rule build_claims:
-    """Every number and statement of the paper beside this run's, with a verdict."""
+    """Every number and statement of the paper beside what this run measures, with a 95 % interval
+    and a verdict: reproduced, same direction, not reproduced, or not measurable here with the
+    reason.
+    """
     input:
-        initial=expand(result("vocab/{lang}/bpe_initial/pieces.txt"), lang=run.languages),
-        pieces=expand(
-            result("vocab/{lang}/{tok}/pieces.txt"),
-            lang=run.languages,
-            tok=run.of_method("bpe", "sage"),
-        ),
+        initial=of_each("vocab/{lang}/{tok}/pieces.txt", ["bpe_initial"]),
+        pieces=of_each("vocab/{lang}/{tok}/pieces.txt", run.of_method("bpe", "sage")),
         analysis=run.analysis_files(run.of_method("bpe", "sage"), *COUNTS),
         words=[
             result(f"corpus/{lang}.{corpus}.words.npz")
             for lang in run.languages
             for corpus in run.corpora_of(lang)
         ],
-        rankings=expand(
-            result("analysis/{lang}/train/{tok}/rankings.parquet"),
-            lang=run.languages,
-            tok=run.of_method("sage"),
-        ),
+        rankings=of_each("analysis/{lang}/train/{tok}/rankings.parquet", run.of_method("sage")),
         scores=run.score_files(run.tasks),
         curves=run.claimed_curve_files(),
         predictions=run.prediction_files(run.tasks),
         paper=resource("paper_values.yaml"),
     output:
         json=result("claims.json"),
-        md=in_report("claims.md"),
+        md=in_report("claims.md", "Claims"),
     log:
         result("logs/build_claims.log"),
     benchmark:
@@ -55,7 +57,6 @@ rule build_report:
         claims=result("claims.json"),
         figures=run.artefacts(FIGURES, "png"),
         tables=run.artefacts(TABLES, "json"),
-        captions=[report_file(caption_file(name)) for name in [*FIGURES, *TABLES]],
         vocabularies=run.vocabulary_files(),
         paper=resource("paper_values.yaml"),
         template=report_file("report.html.jinja"),
@@ -79,7 +80,12 @@ rule build_report:
         figures=FIGURES,
         tables=TABLES,
         run=report_run(run),
-        presets=figure_presets(run, FIGURES),
+        captions={name: caption(name) for name in ARTEFACTS},
+        presets={
+            name: getattr(rules, name).params.presets
+            for name in FIGURES
+            if getattr(rules, name).params.get("presets")
+        },
         code=code_of("build_report.py"),
     script:
         "../scripts/build_report.py"
@@ -122,3 +128,9 @@ rule build_reference:
         code=code_of("build_reference.py"),
     script:
         "../scripts/build_reference.py"
+
+
+# What `snakemake --report` shows. A parameter that depends on the output is not compared with that of
+# the last run: no figure is drawn again for another caption.
+for name in [*ARTEFACTS, "build_claims"]:
+    getattr(rules, name).rule.set_params(caption=lambda wildcards, output, name=name: caption(name))

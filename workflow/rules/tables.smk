@@ -1,32 +1,31 @@
 # The tables of the paper, of its appendix and of the studies, one rule a table.
 #
 # In:    corpora, vocabularies, measurements, scores and claims; workflow/resources/paper_values.yaml
-# Out:   tables/NAME.tex, .csv (bare numbers) and .md, where NAME is the rule
+# Out:   tables/NAME.tex, .csv (bare numbers), .json and .md, where NAME is the rule
 # Steps: read, compare BPE with each SaGe tokenizer, set the paper's values beside this run's
+#
+# Captions and groups are given as in figures.smk.
 
 
 rule table_claims:
-    """The paper's chief numbers beside those of each SaGe tokenizer (Sections 3 and 4)."""
+    """The paper's main numbers and statements beside those of each SaGe tokenizer of the run, with
+    95 % intervals and verdicts. A row is one statement in one language. All other claims, and the
+    rules of the verdicts, are in ``claims.md``.
+    """
     input:
         claims=result("claims.json"),
         paper=resource("paper_values.yaml"),
     output:
-        tex=result("tables/table_claims.tex"),
-        csv=result("tables/table_claims.csv"),
-        json=result("tables/table_claims.json"),
-        md=in_report("tables/table_claims.md"),
+        **table("table_claims", "paper", run.compared),
     log:
         result("logs/table_claims.log"),
-    benchmark:
-        result("benchmarks/table_claims.tsv")
     conda:
         "../../envs/paper.yaml"
     params:
+        **run.legend(run.of_method("sage")),
         languages=run.languages,
         titles=run.titles(run.languages),
         tokenizers=run.of_method("sage"),
-        labels=run.labels(run.of_method("sage")),
-        presets=run.presets(run.of_method("sage")),
         pretrain=config["lm"]["pretrain"] if run.models else None,
         code=code_of("table_claims.py"),
     script:
@@ -34,33 +33,29 @@ rule table_claims:
 
 
 rule table_examples:
-    """Sentences with a piece that BPE keeps and SaGe drops (paper, Table 1)."""
+    """Sentences of the training corpus with a piece that BPE keeps and SaGe drops, under both
+    tokenizers; the words that hold it are in bold (paper, Table 1). The piece with the most
+    distinct contexts is shown, each context by its shortest plain sentence among the first 100,000
+    lines. Below stand the paper's own three sentences, segmented by this run and as printed. BPE
+    and both readings of SaGe segment greedily: SaGe is Algorithm 3 as printed, SaGe 1.0 what the
+    released program does.
+    """
     input:
         lines=expand(result("corpus/{lang}.txt.zst"), lang=run.example_languages),
         descriptions=run.descriptions(run.example_languages),
-        pieces=expand(
-            result("vocab/{lang}/{tok}/pieces.txt"),
-            lang=run.example_languages,
-            tok=run.compared,
-        ),
+        pieces=of_each("vocab/{lang}/{tok}/pieces.txt", run.compared, run.example_languages),
         paper=resource("paper_values.yaml"),
     output:
-        tex=result("tables/table_examples.tex"),
-        csv=result("tables/table_examples.csv"),
-        json=result("tables/table_examples.json"),
-        md=in_report("tables/table_examples.md"),
+        **table("table_examples", "intrinsic", run.example_languages),
     log:
         result("logs/table_examples.log"),
-    benchmark:
-        result("benchmarks/table_examples.tsv")
     conda:
         "../../envs/paper.yaml"
     params:
+        **run.legend(run.compared),
         languages=run.example_languages,
         titles=run.titles(run.example_languages),
         sources=run.text_sources(run.example_languages),
-        labels=run.labels(run.compared),
-        presets=run.presets(run.compared),
         normalization=config["vocabulary"]["normalization"],
         max_word_chars=config["vocabulary"]["max_word_chars"],
         code=code_of("table_examples.py"),
@@ -69,34 +64,29 @@ rule table_examples:
 
 
 rule table_retokenization:
-    """An ablation that reaches into a distant window (paper, Table 2)."""
+    """An ablation that changes a token within the window around a distant target, though the
+    ablated piece stands outside the window (paper, Table 2). Brackets hold the window, bold marks
+    the tokens of re-segmented words. Below stands the paper's example as printed.
+    """
     input:
         lines=expand(result("corpus/{lang}.txt.zst"), lang=run.example_languages),
         descriptions=run.descriptions(run.example_languages),
         initial=expand(result("vocab/{lang}/bpe_initial/pieces.txt"), lang=run.example_languages),
-        ablations=expand(
-            result("vocab/{lang}/{tok}/ablations.parquet"),
-            lang=run.example_languages,
-            tok=run.compared[1:],
+        ablations=of_each(
+            "vocab/{lang}/{tok}/ablations.parquet", run.compared[1:], run.example_languages
         ),
         paper=resource("paper_values.yaml"),
     output:
-        tex=result("tables/table_retokenization.tex"),
-        csv=result("tables/table_retokenization.csv"),
-        json=result("tables/table_retokenization.json"),
-        md=in_report("tables/table_retokenization.md"),
+        **table("table_retokenization", "intrinsic", run.example_languages),
     log:
         result("logs/table_retokenization.log"),
-    benchmark:
-        result("benchmarks/table_retokenization.tsv")
     conda:
         "../../envs/paper.yaml"
     params:
+        **run.legend(run.compared[1:]),
         languages=run.example_languages,
         titles=run.titles(run.example_languages),
         sources=run.text_sources(run.example_languages),
-        labels=run.labels(run.compared[1:]),
-        presets=run.presets(run.compared[1:]),
         window=2,
         normalization=config["vocabulary"]["normalization"],
         max_word_chars=config["vocabulary"]["max_word_chars"],
@@ -106,30 +96,25 @@ rule table_retokenization:
 
 
 rule table_frequencies:
-    """Pieces whose frequency differs most (paper, Section 4, "Token Frequency")."""
+    """Pieces whose frequency on the training corpus differs most between BPE and each SaGe
+    tokenizer, each way (paper, Section 4, “Token Frequency”). The paper's twelve pieces are marked
+    with an asterisk where they are among them, and listed with this run's counts in any case. BPE
+    and both readings of SaGe segment greedily: SaGe is Algorithm 3 as printed, SaGe 1.0 what the
+    released program does.
+    """
     input:
-        frequencies=expand(
-            result("analysis/{lang}/train/{tok}/frequencies.parquet"),
-            lang=run.languages,
-            tok=run.compared,
-        ),
+        frequencies=of_each("analysis/{lang}/train/{tok}/frequencies.parquet", run.compared),
         paper=resource("paper_values.yaml"),
     output:
-        tex=result("tables/table_frequencies.tex"),
-        csv=result("tables/table_frequencies.csv"),
-        json=result("tables/table_frequencies.json"),
-        md=in_report("tables/table_frequencies.md"),
+        **table("table_frequencies", "intrinsic", run.compared),
     log:
         result("logs/table_frequencies.log"),
-    benchmark:
-        result("benchmarks/table_frequencies.tsv")
     conda:
         "../../envs/paper.yaml"
     params:
+        **run.legend(run.compared),
         languages=run.languages,
         titles=run.titles(run.languages),
-        labels=run.labels(run.compared),
-        presets=run.presets(run.compared),
         top=10,
         code=code_of("table_frequencies.py"),
     script:
@@ -137,196 +122,44 @@ rule table_frequencies:
 
 
 rule table_tokenizers:
-    """What peers measure of a tokenizer: fertility, compression, efficiency, use; every one."""
+    """What is usually reported of tokenizers, for every tokenizer of the run on every text: tokens
+    per word (fertility), characters and bytes per token (compression), words kept whole, tokens
+    that start a word, pieces in use, and how evenly the pieces are used (Shannon and Rényi
+    efficiency). The paper has no such table. BPE and both readings of SaGe segment greedily, the
+    others by their own method. Where a list of segmented words is given, the last column says how
+    well a tokenizer's boundaries agree with those between morphemes. Mean lengths and all intervals
+    are in the csv file.
+    """
     input:
         summaries=run.analysis_files(run.ordered_tokenizers, "summary.json"),
-        morphology=expand(
-            result("analysis/{lang}/morphology/{tok}.json"),
-            lang=run.morpheme_languages,
-            tok=run.ordered_tokenizers,
+        morphology=of_each(
+            "analysis/{lang}/morphology/{tok}.json", run.ordered_tokenizers, run.morpheme_languages
         ),
     output:
-        tex=result("tables/table_tokenizers.tex"),
-        csv=result("tables/table_tokenizers.csv"),
-        json=result("tables/table_tokenizers.json"),
-        md=in_report("tables/table_tokenizers.md"),
+        **table("table_tokenizers", "intrinsic"),
     log:
         result("logs/table_tokenizers.log"),
-    benchmark:
-        result("benchmarks/table_tokenizers.tsv")
     conda:
         "../../envs/paper.yaml"
     params:
+        **run.legend(run.ordered_tokenizers),
         texts=run.measured_texts(),
         listed=run.titles(run.morpheme_languages),
-        labels=run.labels(run.ordered_tokenizers),
-        presets=run.presets(run.ordered_tokenizers),
         code=code_of("table_tokenizers.py"),
     script:
         "../scripts/table_tokenizers.py"
 
 
-rule table_sequence:
-    """Scores of the sequence-level tasks (paper, Section 5)."""
-    input:
-        scores=run.score_files(run.tasks_of_kind("sequence")),
-        differences=[result("tables/table_differences.csv")] if run.compared_tasks else [],
-        paper=resource("paper_values.yaml"),
-    output:
-        tex=result("tables/table_sequence.tex"),
-        csv=result("tables/table_sequence.csv"),
-        json=result("tables/table_sequence.json"),
-        md=in_report("tables/table_sequence.md"),
-    log:
-        result("logs/table_sequence.log"),
-    benchmark:
-        result("benchmarks/table_sequence.tsv")
-    conda:
-        "../../envs/paper.yaml"
-    params:
-        printed="table_sequence",
-        tasks=run.task_columns(run.tasks_of_kind("sequence")),
-        tokenizers=run.models,
-        labels=run.labels(run.models),
-        presets=run.presets(run.models),
-        budget=run.model_budget,
-        code=code_of("table_sequence.py"),
-    script:
-        "../scripts/table_sequence.py"
-
-
-use rule table_sequence as table_ner with:
-    input:
-        scores=run.score_files(run.tasks_of_kind("tokens")),
-        differences=[result("tables/table_differences.csv")] if run.compared_tasks else [],
-        paper=resource("paper_values.yaml"),
-    output:
-        tex=result("tables/table_ner.tex"),
-        csv=result("tables/table_ner.csv"),
-        json=result("tables/table_ner.json"),
-        md=in_report("tables/table_ner.md"),
-    log:
-        result("logs/table_ner.log"),
-    benchmark:
-        result("benchmarks/table_ner.tsv")
-    params:
-        printed="table_ner",
-        tasks=run.task_columns(run.tasks_of_kind("tokens")),
-
-
-rule table_differences:
-    """Differences of scores between tokenizers, by paired bootstrap (paper, Section 5)."""
-    input:
-        scores=run.score_files(run.compared_tasks),
-        predictions=run.prediction_files(run.compared_tasks),
-        paper=resource("paper_values.yaml"),
-    output:
-        tex=result("tables/table_differences.tex"),
-        csv=result("tables/table_differences.csv"),
-        json=result("tables/table_differences.json"),
-        md=in_report("tables/table_differences.md"),
-    log:
-        result("logs/table_differences.log"),
-    benchmark:
-        result("benchmarks/table_differences.tsv")
-    conda:
-        "../../envs/paper.yaml"
-    resources:
-        mem_mb=memory(4000),
-        runtime=60,
-    params:
-        tasks=run.task_columns(run.compared_tasks),
-        tokenizers=run.compared_models,
-        labels=run.labels(run.compared_models),
-        presets=run.presets(run.compared_models),
-        readings=run.of_method("sage"),
-        seed=config["seed"],
-        budget=run.model_budget,
-        code=code_of("table_differences.py"),
-    script:
-        "../scripts/table_differences.py"
-
-
-rule table_learning_curves:
-    """Where the learning curves end, and what it takes to get as far as BPE's."""
-    input:
-        heldout=run.curve_files(run.curve_languages, "heldout.parquet"),
-        logs=run.curve_files(run.curve_languages, "training_log.parquet"),
-        repeats=run.repeated_curve_files(run.curve_languages, "heldout.parquet"),
-        repeated_logs=run.repeated_curve_files(run.curve_languages, "training_log.parquet"),
-    output:
-        tex=result("tables/table_learning_curves.tex"),
-        csv=result("tables/table_learning_curves.csv"),
-        json=result("tables/table_learning_curves.json"),
-        md=in_report("tables/table_learning_curves.md"),
-    log:
-        result("logs/table_learning_curves.log"),
-    benchmark:
-        result("benchmarks/table_learning_curves.tsv")
-    conda:
-        "../../envs/paper.yaml"
-    params:
-        titles=run.titles(run.curve_languages),
-        compared=run.labels(run.models),
-        presets=run.presets(run.models),
-        baseline=run.curve_baseline,
-        pretrain=config["lm"]["pretrain"],
-        seed=config["seed"],
-        code=code_of("table_learning_curves.py"),
-    script:
-        "../scripts/table_learning_curves.py"
-
-
-rule table_costs:
-    """Time and memory of every stage, SaGe against BPE (paper, "Limitations").
-
-    Its numbers come from clocks: it is the one table that differs between equal runs.
+rule table_hyperparameters_vocabulary:
+    """Hyperparameters of vocabulary creation: the values of this run's configuration beside the
+    paper's (Appendix A), then those that the paper leaves open.
     """
     input:
-        vocabularies=run.vocabulary_files(),
-        analysis=run.analysis_files(run.tokenizers, "summary.json"),
-        models=run.model_files(),
-        scores=run.score_files(run.tasks),
-        studies=studies.files(),
-    output:
-        tex=result("tables/table_costs.tex"),
-        csv=result("tables/table_costs.csv"),
-        json=result("tables/table_costs.json"),
-        md=in_report("tables/table_costs.md"),
-    log:
-        result("logs/table_costs.log"),
-    benchmark:
-        result("benchmarks/table_costs.tsv")
-    conda:
-        "../../envs/paper.yaml"
-    params:
-        benchmarks=result("benchmarks"),
-        stages=STAGES,
-        languages=run.languages,
-        titles=run.titles(run.languages),
-        tokenizers=run.paper_tokenizers,
-        labels=run.labels(run.paper_tokenizers),
-        presets=run.presets(run.paper_tokenizers),
-        budget=run.model_budget if run.models else None,
-        tasks=run.task_columns(run.tasks),
-        code=code_of("table_costs.py"),
-    script:
-        "../scripts/table_costs.py"
-
-
-rule table_hyperparameters_vocabulary:
-    """Hyperparameters of vocabulary creation (paper, Appendix A)."""
-    input:
         paper=resource("paper_values.yaml"),
     output:
-        tex=result("tables/table_hyperparameters_vocabulary.tex"),
-        csv=result("tables/table_hyperparameters_vocabulary.csv"),
-        json=result("tables/table_hyperparameters_vocabulary.json"),
-        md=in_report("tables/table_hyperparameters_vocabulary.md"),
+        **table("table_hyperparameters_vocabulary", "intrinsic"),
     log:
         result("logs/table_hyperparameters_vocabulary.log"),
-    benchmark:
-        result("benchmarks/table_hyperparameters_vocabulary.tsv")
     conda:
         "../../envs/paper.yaml"
     params:
@@ -343,31 +176,107 @@ rule table_hyperparameters_vocabulary:
         "../scripts/table_hyperparameters_vocabulary.py"
 
 
-use rule table_hyperparameters_vocabulary as table_hyperparameters_pretraining with:
+rule table_sequence:
+    """Scores on the validation sets of the sequence-level tasks: mean over the fine-tuning seeds,
+    with the standard deviation where there are several (paper, Section 5). An asterisk marks a
+    difference from BPE that is significant (table_differences). The paper's rows are means of three
+    runs. A task called constructed is made of other text by a rule: its scores show that the
+    pipeline runs, nothing about the task.
+    """
+    input:
+        scores=run.score_files(run.tasks_of_kind("sequence")),
+        differences=[result("tables/table_differences.csv")] if run.compared_tasks else [],
+        paper=resource("paper_values.yaml"),
     output:
-        tex=result("tables/table_hyperparameters_pretraining.tex"),
-        csv=result("tables/table_hyperparameters_pretraining.csv"),
-        json=result("tables/table_hyperparameters_pretraining.json"),
-        md=in_report("tables/table_hyperparameters_pretraining.md"),
+        **table("table_sequence", "downstream", run.models and run.tasks_of_kind("sequence")),
+    log:
+        result("logs/table_sequence.log"),
+    conda:
+        "../../envs/paper.yaml"
+    params:
+        **run.legend(run.models),
+        printed="table_sequence",
+        tasks=run.task_columns(run.tasks_of_kind("sequence")),
+        tokenizers=run.models,
+        budget=run.model_budget,
+        code=code_of("table_sequence.py"),
+    script:
+        "../scripts/table_sequence.py"
+
+
+use rule table_sequence as table_ner with:
+    """F1 of entity spans on the validation sets: mean over the fine-tuning seeds, with the standard
+    deviation where there are several (paper, Section 5). An asterisk marks a difference from BPE
+    that is significant (table_differences). The paper's rows are means of three runs. A task called
+    constructed is made of other text by a rule: its scores show that the pipeline runs, nothing
+    about the task.
+    """
+    input:
+        scores=run.score_files(run.tasks_of_kind("tokens")),
+        differences=[result("tables/table_differences.csv")] if run.compared_tasks else [],
+        paper=resource("paper_values.yaml"),
+    output:
+        **table("table_ner", "downstream", run.models and run.tasks_of_kind("tokens")),
+    log:
+        result("logs/table_ner.log"),
+    params:
+        printed="table_ner",
+        tasks=run.task_columns(run.tasks_of_kind("tokens")),
+
+
+rule table_differences:
+    """Score of each tokenizer's models minus that of BPE's on every task, means over the
+    fine-tuning seeds on the validation sets, tested by a paired bootstrap over examples and seeds,
+    adjusted by Holm over the tasks (paper, Section 5; its differences beside). All seeds share one
+    pretrained model. A task called constructed is made of other text by a rule: its scores show
+    that the pipeline runs, nothing about the task.
+    """
+    input:
+        scores=run.score_files(run.compared_tasks),
+        predictions=run.prediction_files(run.compared_tasks),
+        paper=resource("paper_values.yaml"),
+    output:
+        **table("table_differences", "downstream", run.compared_tasks),
+    log:
+        result("logs/table_differences.log"),
+    conda:
+        "../../envs/paper.yaml"
+    resources:
+        mem_mb=memory(4000),
+        runtime=60,
+    params:
+        **run.legend(run.compared_models),
+        tasks=run.task_columns(run.compared_tasks),
+        tokenizers=run.compared_models,
+        readings=run.of_method("sage"),
+        seed=config["seed"],
+        budget=run.model_budget,
+        code=code_of("table_differences.py"),
+    script:
+        "../scripts/table_differences.py"
+
+
+use rule table_hyperparameters_vocabulary as table_hyperparameters_pretraining with:
+    """Hyperparameters of pre-training: the values of this run's configuration beside the paper's
+    (Appendix A), then those that the paper leaves open.
+    """
+    output:
+        **table("table_hyperparameters_pretraining", "downstream", run.models),
     log:
         result("logs/table_hyperparameters_pretraining.log"),
-    benchmark:
-        result("benchmarks/table_hyperparameters_pretraining.tsv")
     params:
         stage="pretraining",
         settings={"lm": {"pretrain": config["lm"]["pretrain"]}},
 
 
 use rule table_hyperparameters_vocabulary as table_hyperparameters_finetuning with:
+    """Hyperparameters of fine-tuning: the values of this run's configuration beside the paper's
+    (Appendix A), then those that the paper leaves open.
+    """
     output:
-        tex=result("tables/table_hyperparameters_finetuning.tex"),
-        csv=result("tables/table_hyperparameters_finetuning.csv"),
-        json=result("tables/table_hyperparameters_finetuning.json"),
-        md=in_report("tables/table_hyperparameters_finetuning.md"),
+        **table("table_hyperparameters_finetuning", "downstream", run.models),
     log:
         result("logs/table_hyperparameters_finetuning.log"),
-    benchmark:
-        result("benchmarks/table_hyperparameters_finetuning.tsv")
     params:
         stage="finetuning",
         settings={"lm": {"finetune": config["lm"]["finetune"]}},
@@ -375,19 +284,84 @@ use rule table_hyperparameters_vocabulary as table_hyperparameters_finetuning wi
         tasks=run.task_columns(run.tasks),
 
 
+rule table_learning_curves:
+    """Where the learning curves end, and what each model needs to get as far as BPE's. All models
+    were asked for the same words of the same held-out lines. Intervals are 95 % bootstrap intervals
+    over lines. Effort is given in updates, characters and time: until BPE's final bits per
+    character, and relative to BPE's for the worse of the two final values. The paper leaves this
+    comparison to future work (Section 4, “Subword Fertility”).
+    """
+    input:
+        heldout=run.curve_files(run.curve_languages, "heldout.parquet"),
+        logs=run.curve_files(run.curve_languages, "training_log.parquet"),
+        repeats=run.repeated_curve_files(run.curve_languages, "heldout.parquet"),
+        repeated_logs=run.repeated_curve_files(run.curve_languages, "training_log.parquet"),
+    output:
+        **table("table_learning_curves", "downstream", run.curve_languages),
+    log:
+        result("logs/table_learning_curves.log"),
+    conda:
+        "../../envs/paper.yaml"
+    params:
+        titles=run.titles(run.curve_languages),
+        compared=run.labels(run.models),
+        presets=run.presets(run.models),
+        baseline=run.curve_baseline,
+        pretrain=config["lm"]["pretrain"],
+        seed=config["seed"],
+        code=code_of("table_learning_curves.py"),
+    script:
+        "../scripts/table_learning_curves.py"
+
+
+rule table_costs:
+    """Time and memory of every stage, for BPE, for each SaGe tokenizer and for all jobs together;
+    last, all that each vocabulary takes, as a multiple of BPE's time (paper, “Limitations”). The
+    numbers come from clocks and differ between equal runs.
+    """
+    input:
+        vocabularies=run.vocabulary_files(),
+        analysis=run.analysis_files(run.tokenizers, "summary.json"),
+        models=run.model_files(),
+        scores=run.score_files(run.tasks),
+        studies=studies.files(),
+    output:
+        **table("table_costs", "paper"),
+    log:
+        result("logs/table_costs.log"),
+    conda:
+        "../../envs/paper.yaml"
+    params:
+        **run.legend(run.paper_tokenizers),
+        benchmarks=result("benchmarks"),
+        stages=STAGES,
+        languages=run.languages,
+        titles=run.titles(run.languages),
+        tokenizers=run.paper_tokenizers,
+        budget=run.model_budget if run.models else None,
+        tasks=run.task_columns(run.tasks),
+        code=code_of("table_costs.py"),
+    script:
+        "../scripts/table_costs.py"
+
+
 rule table_readings:
-    """What each reading of the loss reproduces, and key quantities; _claims: which claims."""
+    """What each reading of the ablation loss reproduces, and what it changes. The paper's text has
+    the total loss over the corpus, context vectors of their own and a greedy decoder; the program
+    that was released has a mean over lines, one matrix for targets and contexts, and the merges.
+    Each reading is made on one seeded sample of each training corpus with several seeds and judged
+    by the paper's own statements, as the claims of this run are; the presets stand below at full
+    size, from the run's own vocabularies. The last columns are what a language model would notice:
+    the length of its sequences, words kept whole or cut to pieces, and contexts per occurrence.
+    Everything is segmented greedily. The CSV names every setting, and has every claim's verdict
+    with every seed. The paper has no such table.
+    """
     input:
         readings=expand(result("analysis/{lang}/readings.json"), lang=studies.languages),
     output:
-        tex=result("tables/table_readings.tex"),
-        csv=result("tables/table_readings.csv"),
-        json=result("tables/table_readings.json"),
-        md=in_report("tables/table_readings.md"),
+        **table("table_readings", "studies", run.readings),
     log:
         result("logs/table_readings.log"),
-    benchmark:
-        result("benchmarks/table_readings.tsv")
     conda:
         "../../envs/paper.yaml"
     params:
@@ -399,30 +373,30 @@ rule table_readings:
 
 
 use rule table_readings as table_readings_claims with:
+    """Which reading of the ablation loss reproduces which statement of the paper: one column a
+    reading on the sample, by the verdict that most seeds give, and the run's own tokenizers at full
+    size in the lettered columns. The statements are those about the training corpus that a
+    vocabulary and its counts decide; tests are adjusted by Holm within a build and language. The
+    paper has no such table.
+    """
     output:
-        tex=result("tables/table_readings_claims.tex"),
-        csv=result("tables/table_readings_claims.csv"),
-        json=result("tables/table_readings_claims.json"),
-        md=in_report("tables/table_readings_claims.md"),
+        **table("table_readings_claims", "studies", run.readings),
     log:
         result("logs/table_readings_claims.log"),
-    benchmark:
-        result("benchmarks/table_readings_claims.tsv")
 
 
 rule table_stability:
-    """Pieces in common across seeds and across samples of the corpus."""
+    """How much of a vocabulary stays the same with another seed or another sample of the corpus.
+    SaGe is shown in its presets, beside BPE, which has no seed. Shares are of all pieces and of the
+    pruned ones. The note below the table gives the share that two random prunings have in common.
+    The paper has no such table.
+    """
     input:
         vocabularies=studies.stability_files(),
     output:
-        tex=result("tables/table_stability.tex"),
-        csv=result("tables/table_stability.csv"),
-        json=result("tables/table_stability.json"),
-        md=in_report("tables/table_stability.md"),
+        **table("table_stability", "studies", run.varied),
     log:
         result("logs/table_stability.log"),
-    benchmark:
-        result("benchmarks/table_stability.tsv")
     conda:
         "../../envs/paper.yaml"
     params:
@@ -434,18 +408,17 @@ rule table_stability:
 
 
 rule table_sensitivity:
-    """What other values of k, M, m, l and n change."""
+    """What the vocabulary becomes when one setting is another than the paper's: batch (k),
+    candidates (M), batches from one ranking to the next (m), rankings from one training of the
+    embeddings to the next (l), and the size of the initial vocabulary (n·V). "Another seed" is the
+    yardstick: what a change of nothing but the random numbers does. The paper has no such table.
+    """
     input:
         builds=studies.sensitivity_files(),
     output:
-        tex=result("tables/table_sensitivity.tex"),
-        csv=result("tables/table_sensitivity.csv"),
-        json=result("tables/table_sensitivity.json"),
-        md=in_report("tables/table_sensitivity.md"),
+        **table("table_sensitivity", "studies", any(run.varied.values())),
     log:
         result("logs/table_sensitivity.log"),
-    benchmark:
-        result("benchmarks/table_sensitivity.tsv")
     conda:
         "../../envs/paper.yaml"
     params:

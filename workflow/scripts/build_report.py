@@ -13,7 +13,7 @@ with job(snakemake):
         claims_path=inputs.claims,
         figures=dict(zip(params.figures, inputs.figures, strict=True)),
         tables=dict(zip(params.tables, inputs.tables, strict=True)),
-        captions=dict(zip([*params.figures, *params.tables], inputs.captions, strict=True)),
+        captions=params.captions,
         vocabularies={
             language: {name: next(vocabularies) for name in params.run["labels"]}
             for language in params.languages

@@ -25,8 +25,6 @@ from sagevocab.workflow_texts import Stanza, Texts
 
 # The tokenizers that the paper's figures and tables compare, in their order.
 PAPER_TOKENIZERS = ("bpe", "sage", "sage_released")
-# The domain texts of the paper; each has figures of its own.
-PAPER_DOMAINS = ("quora", "legal", "reviews")
 # What `count_pieces` writes as tables, and what statistics are computed from.
 COUNTS = ("frequencies.parquet", "fertility.parquet", "neighbours.parquet", "lines.parquet")
 FORMATS = {"figure": ("pdf", "png"), "table": ("tex", "csv", "json", "md")}
@@ -86,12 +84,6 @@ def preset_title(stanza: Mapping[str, Any]) -> str:
     changed = [f"{key}: {value}" for key, value in sorted(overrides(stanza).items())]
     preset = stanza.get("preset", DEFAULT_PRESET)
     return f"{preset} ({', '.join(changed)})" if changed else preset
-
-
-def caption_file(target: str) -> str:
-    """Return the name of a target's caption in workflow/report; figures of domains share one."""
-    domain = next((name for name in PAPER_DOMAINS if target.endswith(f"_{name}")), None)
-    return f"{target if domain is None else target.removesuffix(domain) + 'domain'}.rst"
 
 
 @dataclass(frozen=True)
@@ -232,6 +224,10 @@ class Run(Texts):
         """Return the readings of the SaGe tokenizers among some, by label."""
         presets = zip(self.labels(tokenizers), map(self.preset, tokenizers), strict=True)
         return {label: preset for label, preset in presets if preset}
+
+    def legend(self, tokenizers: Sequence[str]) -> Stanza:
+        """Return labels and presets of the tokenizers that a figure or table shows."""
+        return {"labels": self.labels(tokenizers), "presets": self.presets(tokenizers)}
 
     # --- What decides a vocabulary, and what its model card says
 
@@ -453,41 +449,3 @@ class Run(Texts):
             for name, kind in kinds
             for form in formats or FORMATS[kind]
         ]
-
-    @cached_property
-    def intrinsic_figures(self) -> list[str]:
-        """Figures that need no language model."""
-        domains = [name for name in PAPER_DOMAINS if name in self.domains]
-        comparisons = [
-            *("figure_lengths", "figure_fertility", "figure_exponence", "figure_ratio"),
-            *(f"figure_fertility_{name}" for name in domains),
-            *(f"figure_ratio_{name}" for name in domains),
-        ]
-        return [*(comparisons if self.compared else []), "figure_tokenizers"]
-
-    @cached_property
-    def intrinsic_tables(self) -> list[str]:
-        """Tables that need no language model."""
-        return [
-            *(["table_examples", "table_retokenization"] if self.example_languages else []),
-            *(["table_frequencies"] if self.compared else []),
-            *("table_tokenizers", "table_hyperparameters_vocabulary"),
-        ]
-
-    @cached_property
-    def model_figures(self) -> list[str]:
-        """Figures of language models."""
-        return ["figure_learning_curves"] if self.curve_languages else []
-
-    @cached_property
-    def model_tables(self) -> list[str]:
-        """Tables of language models."""
-        wanted = {
-            "table_sequence": self.models and self.tasks_of_kind("sequence"),
-            "table_ner": self.models and self.tasks_of_kind("tokens"),
-            "table_differences": self.compared_tasks,
-            "table_hyperparameters_pretraining": self.models,
-            "table_hyperparameters_finetuning": self.models,
-            "table_learning_curves": self.curve_languages,
-        }
-        return [name for name, wants in wanted.items() if wants]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from typing import Any
 
 from sagevocab.config import changed_settings
@@ -34,18 +34,6 @@ def _shown_settings(run: Run) -> Stanza:
     }
     stanzas = {key: {n: run.config[key][n] for n in names} for key, names in used.items()}
     return {**{key: run.config[key] for key in shown}, **stanzas}
-
-
-def figure_presets(run: Run, figures: Iterable[str]) -> dict[str, dict[str, str]]:
-    """Return the readings of the SaGe tokenizers in each of `figures`, by label."""
-    others = {
-        "figure_tokenizers": run.ordered_tokenizers,
-        "figure_learning_curves": run.models,
-        "figure_rankings": run.of_method("sage"),
-        "figure_readings": [],
-    }
-    presets = {name: run.presets(others.get(name, run.compared)) for name in figures}
-    return {name: shown for name, shown in presets.items() if shown}
 
 
 def claims_run(run: Run) -> Stanza:

@@ -54,20 +54,6 @@ class Studies:
         row = self._row(name)
         return {"label": row["label"], "preset": preset_title(row)}
 
-    @property
-    def figures(self) -> list[str]:
-        """Figures of the studies, by target name."""
-        return ["figure_readings"] if self.run.readings else []
-
-    @property
-    def tables(self) -> list[str]:
-        """Tables of the studies, by target name."""
-        return [
-            *(["table_readings", "table_readings_claims"] if self.run.readings else []),
-            *(["table_stability"] if self.run.varied else []),
-            *(["table_sensitivity"] if any(self.run.varied.values()) else []),
-        ]
-
     # --- Files
 
     def files(self) -> list[str]:

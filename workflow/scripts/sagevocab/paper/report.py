@@ -55,7 +55,7 @@ def build_report(
     claims_path: Path | str,
     figures: Mapping[str, Path | str],
     tables: Mapping[str, Path | str],
-    captions: Mapping[str, Path | str],
+    captions: Mapping[str, str],
     vocabularies: Mapping[str, Mapping[str, Path | str]],
     paper: Path | str,
     template: Path | str,
@@ -181,12 +181,12 @@ def _claims(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 # --- figures and tables
 
 
-def _figure(name: str, path: Path | str, captions: Mapping[str, Path | str]) -> dict[str, Any]:
+def _figure(name: str, path: Path | str, captions: Mapping[str, str]) -> dict[str, Any]:
     try:
         image = base64.b64encode(Path(path).read_bytes()).decode("ascii")
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror}); run {name} again") from error
-    caption = read_caption(captions[name])
+    caption = show_caption(name, captions[name])
     summary = _SENTENCE_END.split(caption.striptags())[0]
     return {
         "name": name,
@@ -196,9 +196,13 @@ def _figure(name: str, path: Path | str, captions: Mapping[str, Path | str]) -> 
     }
 
 
-def _table(name: str, path: Path | str, captions: Mapping[str, Path | str]) -> dict[str, Any]:
-    caption = read_caption(captions[name])
-    return {"name": name, "title": _title(name), "content": read_table(path), "caption": caption}
+def _table(name: str, path: Path | str, captions: Mapping[str, str]) -> dict[str, Any]:
+    return {
+        "name": name,
+        "title": _title(name),
+        "content": read_table(path),
+        "caption": show_caption(name, captions[name]),
+    }
 
 
 def read_table(path: Path | str) -> dict[str, Any]:
@@ -214,20 +218,18 @@ def read_table(path: Path | str) -> dict[str, Any]:
         raise UserError(f"{path}: holds no table; delete it and run again") from error
 
 
-def read_caption(path: Path | str) -> Markup:
+def show_caption(name: str, text: str) -> Markup:
     """Return the HTML of a caption: reStructuredText of paragraphs, literals and emphasis.
 
     Raises:
-        UserError: the file cannot be read, or holds no text.
+        UserError: there is no text.
     """
-    try:
-        blocks = re.split(r"\n\s*\n", Path(path).read_text(encoding="utf-8"))
-    except (OSError, UnicodeDecodeError) as error:
-        raise UserError(f"{path}: cannot be read ({error}); restore it") from error
-    paragraphs = [block for block in blocks if block.strip() and not block.startswith("..")]
-    if not paragraphs:
-        raise UserError(f"{path}: holds no caption; write what the artefact shows")
-    return Markup("\n").join(Markup("<p>{}</p>").format(_inline(block)) for block in paragraphs)
+    if not text.strip():
+        raise UserError(
+            f"rule {name}: has no caption; say in its docstring what the artefact shows"
+        )
+    blocks = re.split(r"\n\s*\n", text.strip())
+    return Markup("\n").join(Markup("<p>{}</p>").format(_inline(block)) for block in blocks)
 
 
 def _inline(text: str) -> Markup:
