@@ -150,8 +150,9 @@ def test_what_is_retrieved_includes_lists_of_morphemes_but_no_local_file() -> No
 
 def test_further_pretrainings_have_curves_too() -> None:
     run = run_of(languages=["en"], lm={"pretraining_seeds": [7]})
-    assert "results/paper/studies/pretraining/en/sage/7/a" in run.repeated_curve_files(["en"], "a")
-    assert len(run.claimed_curve_files()) == 2 * 3 * (1 + 1)
+    curves = run.curves(["en"])
+    assert {key: len(files) for key, files in curves.items()} == dict.fromkeys(curves, 3)
+    assert "results/paper/studies/pretraining/en/sage/7/heldout.parquet" in curves["repeats"]
 
 
 # --- Names

@@ -6,6 +6,7 @@
 
 import importlib.util
 import inspect
+import itertools
 import os
 import re
 import sys

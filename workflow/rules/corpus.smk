@@ -135,8 +135,7 @@ rule index_words:
         mem_mb=memory(4000),
         runtime=120,
     params:
-        normalization=config["vocabulary"]["normalization"],
-        max_word_chars=config["vocabulary"]["max_word_chars"],
+        **run.word_settings,
         code=code_of("index_words.py"),
     script:
         "../scripts/index_words.py"

@@ -199,10 +199,7 @@ rule figure_learning_curves:
     whole budget, so a point within a curve is not what a smaller budget would give.
     """
     input:
-        heldout=run.curve_files(run.curve_languages, "heldout.parquet"),
-        logs=run.curve_files(run.curve_languages, "training_log.parquet"),
-        repeats=run.repeated_curve_files(run.curve_languages, "heldout.parquet"),
-        repeated_logs=run.repeated_curve_files(run.curve_languages, "training_log.parquet"),
+        **run.curves(run.curve_languages),
         style=resource("style.mplstyle"),
     output:
         **figure("figure_learning_curves", "downstream", run.curve_languages),

@@ -20,6 +20,20 @@
 # `--set-threads pretrain_model=N` says. While it runs, its log shows losses and held-out scores.
 
 
+def model_files(folder):
+    """The files of a trained model: for transformers, and what was measured while it was trained."""
+    names = {
+        "weights": "model.safetensors",
+        "configuration": "config.json",
+        "tokenizer": "tokenizer.json",
+        "tokenizer_configuration": "tokenizer_config.json",
+        "log": "training_log.parquet",
+        "heldout": "heldout.parquet",
+        "card": "README.md",
+    }
+    return {key: result(f"{folder}/{name}") for key, name in names.items()}
+
+
 rule build_shards:
     """A corpus as memory-mapped rows of one tokenizer's ids."""
     input:
@@ -64,13 +78,7 @@ rule pretrain_model:
         configuration=result("vocab/{lang}/{tok}/tokenizer_config.json"),
         replay=lambda wildcards: run.replayed_log(wildcards.lang, wildcards.tok),
     output:
-        weights=result("models/{lang}/{tok}/model.safetensors"),
-        configuration=result("models/{lang}/{tok}/config.json"),
-        tokenizer=result("models/{lang}/{tok}/tokenizer.json"),
-        tokenizer_configuration=result("models/{lang}/{tok}/tokenizer_config.json"),
-        log=result("models/{lang}/{tok}/training_log.parquet"),
-        heldout=result("models/{lang}/{tok}/heldout.parquet"),
-        card=result("models/{lang}/{tok}/README.md"),
+        **model_files("models/{lang}/{tok}"),
     log:
         result("logs/pretrain_model/{lang}.{tok}.log"),
     benchmark:
@@ -96,15 +104,7 @@ rule pretrain_model:
 
 use rule pretrain_model as repeat_pretraining with:
     output:
-        weights=result("studies/pretraining/{lang}/{tok}/{seed}/model.safetensors"),
-        configuration=result("studies/pretraining/{lang}/{tok}/{seed}/config.json"),
-        tokenizer=result("studies/pretraining/{lang}/{tok}/{seed}/tokenizer.json"),
-        tokenizer_configuration=result(
-            "studies/pretraining/{lang}/{tok}/{seed}/tokenizer_config.json"
-        ),
-        log=result("studies/pretraining/{lang}/{tok}/{seed}/training_log.parquet"),
-        heldout=result("studies/pretraining/{lang}/{tok}/{seed}/heldout.parquet"),
-        card=result("studies/pretraining/{lang}/{tok}/{seed}/README.md"),
+        **model_files("studies/pretraining/{lang}/{tok}/{seed}"),
     log:
         result("logs/repeat_pretraining/{lang}.{tok}.{seed}.log"),
     benchmark:

@@ -29,7 +29,7 @@ rule build_claims:
         ],
         rankings=of_each("analysis/{lang}/train/{tok}/rankings.parquet", run.of_method("sage")),
         scores=run.score_files(run.tasks),
-        curves=run.claimed_curve_files(),
+        curves=list(itertools.chain(*run.curves(run.languages).values())),
         predictions=run.prediction_files(run.tasks),
         paper=resource("paper_values.yaml"),
     output:

@@ -53,11 +53,10 @@ rule table_examples:
         "../../envs/paper.yaml"
     params:
         **run.legend(run.compared),
+        **run.word_settings,
         languages=run.example_languages,
         titles=run.titles(run.example_languages),
         sources=run.text_sources(run.example_languages),
-        normalization=config["vocabulary"]["normalization"],
-        max_word_chars=config["vocabulary"]["max_word_chars"],
         code=code_of("table_examples.py"),
     script:
         "../scripts/table_examples.py"
@@ -84,12 +83,11 @@ rule table_retokenization:
         "../../envs/paper.yaml"
     params:
         **run.legend(run.compared[1:]),
+        **run.word_settings,
         languages=run.example_languages,
         titles=run.titles(run.example_languages),
         sources=run.text_sources(run.example_languages),
         window=2,
-        normalization=config["vocabulary"]["normalization"],
-        max_word_chars=config["vocabulary"]["max_word_chars"],
         code=code_of("table_retokenization.py"),
     script:
         "../scripts/table_retokenization.py"
@@ -292,10 +290,7 @@ rule table_learning_curves:
     comparison to future work (Section 4, “Subword Fertility”).
     """
     input:
-        heldout=run.curve_files(run.curve_languages, "heldout.parquet"),
-        logs=run.curve_files(run.curve_languages, "training_log.parquet"),
-        repeats=run.repeated_curve_files(run.curve_languages, "heldout.parquet"),
-        repeated_logs=run.repeated_curve_files(run.curve_languages, "training_log.parquet"),
+        **run.curves(run.curve_languages),
     output:
         **table("table_learning_curves", "downstream", run.curve_languages),
     log:

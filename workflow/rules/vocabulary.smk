@@ -10,17 +10,24 @@
 # Steps: one rule for each method in `tokenizer_settings`; SaGe is bpe_initial -> embeddings -> pruning
 
 
+def tokenizer_files(folder):
+    """The files of every exported tokenizer."""
+    return {
+        "pieces": result(f"{folder}/pieces.txt"),
+        "tokenizer": result(f"{folder}/tokenizer.json"),
+        "settings": result(f"{folder}/tokenizer_config.json"),
+        "card": result(f"{folder}/README.md"),
+    }
+
+
 rule train_bpe:
     """BPE of sentencepiece at the final size, segmented by greedy longest match (paper, Section 2)."""
     input:
         lines=result("corpus/{lang}.txt.zst"),
         source=lambda wildcards: run.descriptions([wildcards.lang]),
     output:
-        pieces=result("vocab/{lang}/{tok}/pieces.txt"),
+        **tokenizer_files("vocab/{lang}/{tok}"),
         model=result("vocab/{lang}/{tok}/sentencepiece.model"),
-        tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
-        settings=result("vocab/{lang}/{tok}/tokenizer_config.json"),
-        card=result("vocab/{lang}/{tok}/README.md"),
     log:
         result("logs/train_bpe/{lang}.{tok}.log"),
     benchmark:
@@ -48,11 +55,8 @@ rule train_bpe:
 
 use rule train_bpe as train_bpe_initial with:
     output:
-        pieces=result("vocab/{lang}/bpe_initial{size}/pieces.txt"),
+        **tokenizer_files("vocab/{lang}/bpe_initial{size}"),
         model=result("vocab/{lang}/bpe_initial{size}/sentencepiece.model"),
-        tokenizer=result("vocab/{lang}/bpe_initial{size}/tokenizer.json"),
-        settings=result("vocab/{lang}/bpe_initial{size}/tokenizer_config.json"),
-        card=result("vocab/{lang}/bpe_initial{size}/README.md"),
     log:
         result("logs/train_bpe_initial/{lang}{size}.log"),
     benchmark:
@@ -71,10 +75,7 @@ rule export_bpe_merges:
         model=result("vocab/{lang}/bpe/sentencepiece.model"),
         source=lambda wildcards: run.descriptions([wildcards.lang]),
     output:
-        pieces=result("vocab/{lang}/{tok}/pieces.txt"),
-        tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
-        settings=result("vocab/{lang}/{tok}/tokenizer_config.json"),
-        card=result("vocab/{lang}/{tok}/README.md"),
+        **tokenizer_files("vocab/{lang}/{tok}"),
     log:
         result("logs/export_bpe_merges/{lang}.{tok}.log"),
     benchmark:
@@ -113,10 +114,7 @@ rule train_wordpiece:
         words=result("corpus/{lang}.train.words.npz"),
         source=lambda wildcards: run.descriptions([wildcards.lang]),
     output:
-        pieces=result("vocab/{lang}/{tok}/pieces.txt"),
-        tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
-        settings=result("vocab/{lang}/{tok}/tokenizer_config.json"),
-        card=result("vocab/{lang}/{tok}/README.md"),
+        **tokenizer_files("vocab/{lang}/{tok}"),
     log:
         result("logs/train_wordpiece/{lang}.{tok}.log"),
     benchmark:
@@ -147,10 +145,7 @@ rule import_tokenizer:
     input:
         files=lambda wildcards: run.external_files(wildcards.lang, wildcards.tok),
     output:
-        pieces=result("vocab/{lang}/{tok}/pieces.txt"),
-        tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
-        settings=result("vocab/{lang}/{tok}/tokenizer_config.json"),
-        card=result("vocab/{lang}/{tok}/README.md"),
+        **tokenizer_files("vocab/{lang}/{tok}"),
     log:
         result("logs/import_tokenizer/{lang}.{tok}.log"),
     benchmark:
@@ -209,10 +204,7 @@ rule build_sage:
         embeddings=lambda wildcards: run.embeddings(wildcards.lang, wildcards.tok),
         source=lambda wildcards: run.descriptions([wildcards.lang]),
     output:
-        pieces=result("vocab/{lang}/{tok}/pieces.txt"),
-        tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
-        settings=result("vocab/{lang}/{tok}/tokenizer_config.json"),
-        card=result("vocab/{lang}/{tok}/README.md"),
+        **tokenizer_files("vocab/{lang}/{tok}"),
         ablations=result("vocab/{lang}/{tok}/ablations.parquet"),
         embeddings=result("vocab/{lang}/{tok}/embeddings.npz"),
     log:

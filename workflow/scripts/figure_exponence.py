@@ -6,12 +6,12 @@ from sagevocab.paper.inputs import by_panel
 from sagevocab.provenance import job
 
 with job(snakemake):
-    inputs, outputs, params = snakemake.input, snakemake.output, snakemake.params
+    inputs, params = snakemake.input, snakemake.params
+    panels = by_panel(params.titles, params.labels, inputs.neighbours, read_neighbours)
     figure_exponence(
-        by_panel(params.titles, params.labels, inputs.neighbours, read_neighbours),
+        panels,
         windows=params.windows,
         top=params.top,
-        pdf=outputs.pdf,
-        png=outputs.png,
+        **snakemake.output,
         style=inputs.style,
     )

@@ -1,4 +1,4 @@
-"""Adapter of rule figure_fertility and of its twins on other texts."""
+"""Adapter of rule figure_fertility and of the same on domain texts."""
 
 from sagevocab.analysis.counts import read_fertility
 from sagevocab.paper.figures import figure_fertility
@@ -6,10 +6,6 @@ from sagevocab.paper.inputs import by_panel
 from sagevocab.provenance import job
 
 with job(snakemake):
-    inputs, outputs, params = snakemake.input, snakemake.output, snakemake.params
-    figure_fertility(
-        by_panel(params.titles, params.labels, inputs.fertility, read_fertility),
-        pdf=outputs.pdf,
-        png=outputs.png,
-        style=inputs.style,
-    )
+    inputs, params = snakemake.input, snakemake.params
+    panels = by_panel(params.titles, params.labels, inputs.fertility, read_fertility)
+    figure_fertility(panels, **snakemake.output, style=inputs.style)

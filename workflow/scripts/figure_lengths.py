@@ -13,6 +13,6 @@ def read_lengths(path):
 
 
 with job(snakemake):
-    inputs, outputs, params = snakemake.input, snakemake.output, snakemake.params
+    inputs, params = snakemake.input, snakemake.params
     panels = by_panel(params.titles, params.labels, inputs.pieces, read_lengths)
-    figure_lengths(panels, pdf=outputs.pdf, png=outputs.png, style=inputs.style)
+    figure_lengths(panels, **snakemake.output, style=inputs.style)

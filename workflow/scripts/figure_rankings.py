@@ -8,11 +8,11 @@ from sagevocab.provenance import job
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params
+    panels = by_panel(params.titles, params.ranked, inputs.rankings, read_rankings)
     figure_rankings(
-        by_panel(params.titles, params.ranked, inputs.rankings, read_rankings),
+        panels,
         labels=params.labels,
         stable=stable_ranking(inputs.paper),
-        pdf=snakemake.output.pdf,
-        png=snakemake.output.png,
+        **snakemake.output,
         style=inputs.style,
     )

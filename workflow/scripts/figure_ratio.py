@@ -1,4 +1,4 @@
-"""Adapter of rule figure_ratio and of its twins on other texts."""
+"""Adapter of rule figure_ratio and of the same on domain texts."""
 
 from sagevocab.analysis.counts import read_neighbours
 from sagevocab.paper.figures import figure_ratio
@@ -6,11 +6,6 @@ from sagevocab.paper.inputs import by_panel
 from sagevocab.provenance import job
 
 with job(snakemake):
-    inputs, outputs, params = snakemake.input, snakemake.output, snakemake.params
-    figure_ratio(
-        by_panel(params.titles, params.labels, inputs.neighbours, read_neighbours),
-        window=params.window,
-        pdf=outputs.pdf,
-        png=outputs.png,
-        style=inputs.style,
-    )
+    inputs, params = snakemake.input, snakemake.params
+    panels = by_panel(params.titles, params.labels, inputs.neighbours, read_neighbours)
+    figure_ratio(panels, window=params.window, **snakemake.output, style=inputs.style)

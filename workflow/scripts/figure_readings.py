@@ -9,7 +9,6 @@ with job(snakemake):
     figure_readings(
         dict(zip(params.titles, map(read_assessment, inputs.readings), strict=True)),
         params.readings,
-        pdf=snakemake.output.pdf,
-        png=snakemake.output.png,
+        **snakemake.output,
         style=inputs.style,
     )

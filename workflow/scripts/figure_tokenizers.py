@@ -4,10 +4,6 @@ from sagevocab.paper.tokenizers import by_text, figure_tokenizers
 from sagevocab.provenance import job
 
 with job(snakemake):
-    inputs, outputs, params = snakemake.input, snakemake.output, snakemake.params
-    figure_tokenizers(
-        by_text(params.texts, params.labels, inputs.summaries),
-        pdf=outputs.pdf,
-        png=outputs.png,
-        style=inputs.style,
-    )
+    inputs, params = snakemake.input, snakemake.params
+    texts = by_text(params.texts, params.labels, inputs.summaries)
+    figure_tokenizers(texts, **snakemake.output, style=inputs.style)

@@ -14,7 +14,6 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from sagevocab.config_rules import RULES, STANZAS
-from sagevocab.config_rules import missing_files as missing_files
 from sagevocab.data.sources import FORMATS, KINDS
 from sagevocab.errors import SettingError, UserError
 from sagevocab.lm.metrics import fitting_metrics

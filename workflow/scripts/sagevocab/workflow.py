@@ -392,26 +392,25 @@ class Run(Texts):
         """Seeds of the further pretrainings."""
         return self.config["lm"]["pretraining_seeds"] if self.models else []
 
-    def curve_files(self, languages: Iterable[str], *names: str) -> list[str]:
-        """Return files of every model, language by language and tokenizer by tokenizer."""
-        kinds = itertools.product(languages, self.models, names)
-        return [self.result(f"models/{lang}/{tok}/{name}") for lang, tok, name in kinds]
+    def curves(self, languages: Iterable[str]) -> dict[str, list[str]]:
+        """Return what learning curves are drawn from, a model's further seeds together.
 
-    def repeated_curve_files(self, languages: Iterable[str], *names: str) -> list[str]:
-        """Return the same of all further pretrainings, the seeds of a model together."""
-        kinds = itertools.product(languages, self.models, self.pretraining_seeds, names)
-        return [
-            self.result(f"studies/pretraining/{lang}/{tok}/{seed}/{name}")
-            for lang, tok, seed, name in kinds
+        heldout and logs are of the models of some languages, language by language and tokenizer by
+        tokenizer; repeats and repeated_logs of all further pretrainings.
+        """
+        models = list(itertools.product(languages, self.models))
+        folders = [self.result(f"models/{lang}/{tok}") for lang, tok in models]
+        repeated = [
+            self.result(f"studies/pretraining/{lang}/{tok}/{seed}")
+            for lang, tok in models
+            for seed in self.pretraining_seeds
         ]
-
-    def claimed_curve_files(self) -> list[str]:
-        """Return all curves, also the empty ones of languages without held-out lines."""
-        names = ("heldout.parquet", "training_log.parquet")
-        return [
-            *self.curve_files(self.languages, *names),
-            *self.repeated_curve_files(self.languages, *names),
-        ]
+        return {
+            "heldout": [f"{folder}/heldout.parquet" for folder in folders],
+            "logs": [f"{folder}/training_log.parquet" for folder in folders],
+            "repeats": [f"{folder}/heldout.parquet" for folder in repeated],
+            "repeated_logs": [f"{folder}/training_log.parquet" for folder in repeated],
+        }
 
     @property
     def curve_baseline(self) -> str | None:

@@ -8,7 +8,6 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from sagevocab.config import missing_files
 from sagevocab.data.sources import load_catalogue, local_files, resolve_source
 from sagevocab.errors import UserError
 
@@ -26,8 +25,8 @@ class Texts:
     catalogue: name of a data set -> its entry in workflow/resources/datasets.yaml.
 
     Raises:
-        UserError: when it is built, for a source that does not exist; not hours later, when the
-            rule that reads it is reached.
+        UserError: when it is built, for a source that is unknown; not hours later, when the rule
+            that reads it is reached.
     """
 
     config: dict[str, Any]
@@ -157,18 +156,15 @@ class Texts:
         """Return where a corpus, a domain text or a task's split comes from, in one dict.
 
         Raises:
-            UserError: the configuration names no such source, or a local file that is not there.
+            UserError: the configuration names no such source.
         """
         stanza, key = self.config[section][name]["source"], f"{section}.{name}.source"
         if split is not None:
             stanza, key = stanza[split], f"{key}.{split}"
         try:
-            resolved = resolve_source(stanza, self.catalogue, key=key, split=split)
+            return resolve_source(stanza, self.catalogue, key=key, split=split)
         except UserError as error:
             raise UserError(f"config key {error}") from error
-        if resolved["kind"] == "path" and (missing := missing_files(resolved["name"])):
-            raise UserError(f"config key {key}.path: there is no file {missing[0]!r}")
-        return resolved
 
     def source_form(self, section: str, name: str, split: str | None = None) -> Stanza:
         """Return what reading a source depends on."""
