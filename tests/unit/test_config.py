@@ -15,7 +15,6 @@ from sagevocab.config_reference import config_page, config_schema
 from sagevocab.errors import UserError
 
 ROOT = Path(__file__).parents[2]
-SAME_FILE = {split: {"path": "config.yaml", "format": "jsonl"} for split in ("train", "validation")}
 
 
 def merged(base: dict, override: dict) -> dict:
@@ -85,122 +84,94 @@ def test_one_key_is_enough_for_another_budget(paper: dict, key: str) -> None:
     assert paper["lm"]["pretrain"]["hours"] is None
 
 
-WRONG = [
-    ({"seeds": 3}, "config key seeds: unknown; did you mean seed?"),
-    ({"sage": {"prunebatch": 3}}, "config key sage.prunebatch: unknown; did you mean prune_batch"),
-    ({"vocabulary": {"initial_size": 100}}, "config key vocabulary.final_size: 16000 is above"),
-    ({"languages": ["de"]}, "config key languages: 'de' has no stanza in language_settings"),
-    ({"sage": {"candidates": 10}}, "config key sage.candidates: 10 run out before"),
-    (
-        {"tokenizer_settings": {"sage": {"loss_lines": 10}}},
-        "config key tokenizer_settings.sage.loss_lines: a total loss is over all lines",
-    ),
-    (
-        {
-            "studies": {"readings": ["mine"], "varied": []},
-            "tokenizer_settings": {
-                "mine": {"method": "sage", "preset": "algorithm-1", "loss_lines": 10}
-            },
-        },
-        "config key tokenizer_settings.mine.loss_lines: a total loss is over all lines",
-    ),
-    ({"lm": {"tokenizers": ["mine"]}}, "config key lm.tokenizers: 'mine' is not in tokenizers"),
-    (
-        {"task_settings": {"cola": {"source": SAME_FILE}}},
-        "config key task_settings.cola.source: train and validation are the same file; set",
-    ),
-    (
-        {"lm": {"pretraining_seeds": [2, 1]}},
-        "config key lm.pretraining_seeds: 1 is the seed of the",
-    ),
-    ({"lm": {"pretrain": {"hours": None}}}, "is the budget, here none; set one"),
-    (
-        {"lm": {"pretrain": {"replay": str(ROOT / "README.md")}}},
-        "README.md is no training log; name the training_log.parquet of a run",
-    ),
-    ({"lm": {"pretrain": {"steps": 1, "tokens": 1}}}, "exactly one of hours, steps, tokens"),
-    (
-        {"lm": {"pretrain": {"sequence_length": 64}}},
-        "config key lm.finetune.max_sequence_length: 128 is more than",
-    ),
-    ({"lm": {"pretrain": {"heads": 7}}}, "config key lm.pretrain.heads: 7 does not divide"),
-    ({"lm": {"pretrain": {"tokens": "1e9"}}}, "YAML reads 1e-3 as text: write it with a point"),
-    (
-        {"lm": {"pretrain": {"replay": "results/paper/models/{lang}/{tok}/training_log.parquet"}}},
-        "is a result of this run; give the run another name (config key run)",
-    ),
-    (
-        {"lm": {"pretrain": {"replay": "old/{lang}/{tok}.parquet"}}},
-        "config key lm.pretrain.replay: there is no file 'old/en/bpe.parquet'",
-    ),
-    ({"lm": {"pretrain": {"replay": "old/{run}.parquet"}}}, "only {lang} and {tok} can be filled"),
-    (
-        {"task_settings": {"stsb": {"metric": "accuracy"}}},
-        "task_settings.stsb.metric: accuracy does not fit this task; choose one of pearson, or",
-    ),
-    (
-        {"language_settings": {"en": {"source": {"path": "no/such.bz2"}}}},
-        "config key language_settings.en.source.path: there is no file no/such.bz2",
-    ),
-    (
-        {"tokenizers": ["x"], "tokenizer_settings": {"x": {"method": "external"}}},
-        "config key tokenizer_settings.x.path: missing",
-    ),
-    (
-        {"language_settings": {"en": {"source": {"path": ["config.yaml", "no/such.xz"]}}}},
-        "config key language_settings.en.source.path: there is no file no/such.xz",
-    ),
-    (
-        {"language_settings": {"tr": {"morphology": {"path": "no.tsv", "format": "derivation"}}}},
-        "config key language_settings.tr.morphology.path: there is no file no.tsv",
-    ),
-    (
-        {"language_settings": {"tr": {"morphology": {"path": "config.yaml"}}}},
-        "config key language_settings.tr.morphology.format: missing",
-    ),
-    (
-        {"studies": {"readings": ["bpe"]}},
-        "config key studies.readings: 'bpe' has no stanza in tokenizer_settings of method sage",
-    ),
-    (
-        {"tokenizer_settings": {"sage": {"prune_batch": 200}}},
-        "config key tokenizer_settings.sage.candidates: 1500 run out before",
-    ),
-    (
-        {"studies": {"varied": ["mine"]}},
-        "config key studies.varied: 'mine' is not in studies.readings",
-    ),
-    (
-        {"studies": {"values": {"rerank_every": [20]}}},
-        "config key studies.values.rerank_every: with 20, sage.candidates: 1500 run out",
-    ),
-    (
-        {"studies": {"values": {"initial_size": [10]}}},
-        "config key studies.values.initial_size: with 10, vocabulary.final_size: 16000 is above",
-    ),
-    (
-        {"tokenizer_settings": {"sage": {"decoder": "viterbi"}}},
-        "tokenizer_settings.sage.decoder: 'viterbi' is not allowed; input should be 'greedy'",
-    ),
-    (
-        {"languages": [False]},
-        "config key languages: False is not allowed; input should be a valid string; YAML reads no",
-    ),
-    ({"language_settings": {False: {}}}, "YAML reads no, off, yes and on as truth values: quote"),
-    ({"tokenizers": ["bpe", "bpe"]}, "config key tokenizers: 'bpe' is there twice"),
-    ({"word2vec": {"lines": 0}}, "config key word2vec.lines: 0 is not allowed; input"),
-    ({"sage": None}, "config key sage: None is not allowed; use a section of keys"),
-    ({"lm": {"finetune": {"epochs": "5"}}}, "config key lm.finetune.epochs: '5' is not allowed"),
-    ({"language_settings": {"de": {"name": "German"}}}, "language_settings.de.source: missing"),
-    ({"language_settings": {"en": {"source": {"dataset": None}}}}, "none of path, "),
-]
+# What a user writes, and below it a part of what he is told.
+WRONG = """\
+seeds: 3
+    config key seeds: unknown; did you mean seed?
+sage: {prunebatch: 3}
+    config key sage.prunebatch: unknown; did you mean prune_batch
+vocabulary: {initial_size: 100}
+    config key vocabulary.final_size: 16000 is above
+languages: [de]
+    config key languages: 'de' has no stanza in language_settings
+sage: {candidates: 10}
+    config key sage.candidates: 10 run out before
+tokenizer_settings: {sage: {loss_lines: 10}}
+    config key tokenizer_settings.sage.loss_lines: a total loss is over all lines
+tokenizer_settings: {printed: {loss_lines: 10}}
+    config key tokenizer_settings.printed.loss_lines: a total loss is over all lines
+lm: {tokenizers: [mine]}
+    config key lm.tokenizers: 'mine' is not in tokenizers
+task_settings: {cola: {source: {train: &one {path: config.yaml, format: jsonl}, validation: *one}}}
+    config key task_settings.cola.source: train and validation are the same file; set
+lm: {pretraining_seeds: [2, 1]}
+    config key lm.pretraining_seeds: 1 is the seed of the
+lm: {pretrain: {hours: }}
+    is the budget, here none; set one
+lm: {pretrain: {replay: README.md}}
+    README.md is no training log; name the training_log.parquet of a run
+lm: {pretrain: {steps: 1, tokens: 1}}
+    exactly one of hours, steps, tokens
+lm: {pretrain: {sequence_length: 64}}
+    config key lm.finetune.max_sequence_length: 128 is more than
+lm: {pretrain: {heads: 7}}
+    config key lm.pretrain.heads: 7 does not divide
+lm: {pretrain: {tokens: 1e9}}
+    YAML reads 1e-3 as text: write it with a point
+lm: {pretrain: {replay: 'results/paper/models/{lang}/{tok}/training_log.parquet'}}
+    is a result of this run; give the run another name (config key run)
+lm: {pretrain: {replay: 'old/{lang}/{tok}.parquet'}}
+    config key lm.pretrain.replay: there is no file 'old/en/bpe.parquet'
+lm: {pretrain: {replay: 'old/{run}.parquet'}}
+    only {lang} and {tok} can be filled
+task_settings: {stsb: {metric: accuracy}}
+    task_settings.stsb.metric: accuracy does not fit this task; choose one of pearson, or
+language_settings: {en: {source: {path: no/such.bz2}}}
+    config key language_settings.en.source.path: there is no file no/such.bz2
+{tokenizers: [x], tokenizer_settings: {x: {method: external}}}
+    config key tokenizer_settings.x.path: missing
+language_settings: {en: {source: {path: [config.yaml, no/such.xz]}}}
+    config key language_settings.en.source.path: there is no file no/such.xz
+language_settings: {tr: {morphology: {path: no.tsv, format: derivation}}}
+    config key language_settings.tr.morphology.path: there is no file no.tsv
+language_settings: {tr: {morphology: {path: config.yaml}}}
+    config key language_settings.tr.morphology.format: missing
+studies: {readings: [bpe]}
+    config key studies.readings: 'bpe' has no stanza in tokenizer_settings of method sage
+tokenizer_settings: {sage: {prune_batch: 200}}
+    config key tokenizer_settings.sage.candidates: 1500 run out before
+studies: {varied: [mine]}
+    config key studies.varied: 'mine' is not in studies.readings
+studies: {values: {rerank_every: [20]}}
+    config key studies.values.rerank_every: with 20, sage.candidates: 1500 run out
+studies: {values: {initial_size: [10]}}
+    config key studies.values.initial_size: with 10, vocabulary.final_size: 16000 is above
+tokenizer_settings: {sage: {decoder: viterbi}}
+    tokenizer_settings.sage.decoder: 'viterbi' is not allowed; input should be 'greedy'
+languages: [no]
+    config key languages: False is not allowed; input should be a valid string; YAML reads no
+language_settings: {no: {}}
+    YAML reads no, off, yes and on as truth values: quote
+tokenizers: [bpe, bpe]
+    config key tokenizers: 'bpe' is there twice
+word2vec: {lines: 0}
+    config key word2vec.lines: 0 is not allowed; input
+sage: 
+    config key sage: None is not allowed; use a section of keys
+lm: {finetune: {epochs: '5'}}
+    config key lm.finetune.epochs: '5' is not allowed
+language_settings: {de: {name: German}}
+    language_settings.de.source: missing
+language_settings: {en: {source: {dataset: }}}
+    none of path,
+""".splitlines()
 
 
-@pytest.mark.parametrize(("override", "words"), WRONG)
-def test_a_mistake_is_one_line_with_the_key(paper: dict, override: dict, words: str) -> None:
+@pytest.mark.parametrize(("written", "told"), zip(WRONG[::2], WRONG[1::2], strict=True))
+def test_a_mistake_is_one_line_with_the_key(paper: dict, written: str, told: str) -> None:
     with pytest.raises(UserError) as caught:
-        check_config(merged(paper, override))
-    assert words in str(caught.value)
+        check_config(merged(paper, yaml.safe_load(written)))
+    assert told.strip() in str(caught.value)
     assert "\n" not in str(caught.value)
 
 

@@ -60,16 +60,6 @@ result, state = run.result, run.state
 # Figures and tables of the run by name, in the order of their rules -> the target they are part of:
 # intrinsic, downstream, studies or, for what is in none of these, paper.
 ARTEFACTS = {}
-# The rules whose time and memory table_costs adds up, in the order of the stages.
-STAGES = [
-    *("retrieve_corpus", "retrieve_domain", "retrieve_task"),
-    *("extract_corpus", "sample_corpus", "sample_again", "extract_domain", "index_words"),
-    "prepare_task",
-    *("train_bpe_initial", "train_bpe", "export_bpe_merges", "train_unigram", "train_wordpiece"),
-    *("import_tokenizer", "train_embeddings", "build_sage"),
-    *("count_pieces", "measure_rankings", "measure_morphology"),
-    *("build_shards", "pretrain_model", "repeat_pretraining", "finetune_model"),
-]
 REFERENCE_COMMAND = (
     f"snakemake --configfile {' '.join(Path(file).name for file in workflow.overwrite_configfiles)}"
     " -- all build_reference"

@@ -6,6 +6,9 @@
 #
 # Captions and groups are given as in figures.smk.
 
+# The rules whose time and memory table_costs adds up: all that came before, in their order.
+STAGES = [Path(str(rule.benchmark)).parent.name for rule in workflow.rules if rule.benchmark]
+
 
 rule table_claims:
     """The paper's main numbers and statements beside those of each SaGe tokenizer of the run, with
