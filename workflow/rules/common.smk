@@ -91,6 +91,30 @@ def of_each(path, tokenizers, languages=run.languages):
     return expand(result(path), lang=languages, tok=tokenizers)
 
 
+def tokenizer_files(folder):
+    """The files of every exported tokenizer."""
+    return {
+        "pieces": result(f"{folder}/pieces.txt"),
+        "tokenizer": result(f"{folder}/tokenizer.json"),
+        "settings": result(f"{folder}/tokenizer_config.json"),
+        "card": result(f"{folder}/README.md"),
+    }
+
+
+def model_files(folder):
+    """The files of a trained model: for transformers, and what was measured while it was trained."""
+    names = {
+        "weights": "model.safetensors",
+        "configuration": "config.json",
+        "tokenizer": "tokenizer.json",
+        "tokenizer_configuration": "tokenizer_config.json",
+        "log": "training_log.parquet",
+        "heldout": "heldout.parquet",
+        "card": "README.md",
+    }
+    return {key: result(f"{folder}/{name}") for key, name in names.items()}
+
+
 def in_report(path, category):
     """A file that `snakemake --report` shows; its caption is the docstring of its rule."""
     return report(result(path), caption="../report/caption.rst", category=category)

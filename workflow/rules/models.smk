@@ -20,20 +20,6 @@
 # `--set-threads pretrain_model=N` says. While it runs, its log shows losses and held-out scores.
 
 
-def model_files(folder):
-    """The files of a trained model: for transformers, and what was measured while it was trained."""
-    names = {
-        "weights": "model.safetensors",
-        "configuration": "config.json",
-        "tokenizer": "tokenizer.json",
-        "tokenizer_configuration": "tokenizer_config.json",
-        "log": "training_log.parquet",
-        "heldout": "heldout.parquet",
-        "card": "README.md",
-    }
-    return {key: result(f"{folder}/{name}") for key, name in names.items()}
-
-
 rule build_shards:
     """A corpus as memory-mapped rows of one tokenizer's ids."""
     input:

@@ -10,16 +10,6 @@
 # Steps: one rule for each method in `tokenizer_settings`; SaGe is bpe_initial -> embeddings -> pruning
 
 
-def tokenizer_files(folder):
-    """The files of every exported tokenizer."""
-    return {
-        "pieces": result(f"{folder}/pieces.txt"),
-        "tokenizer": result(f"{folder}/tokenizer.json"),
-        "settings": result(f"{folder}/tokenizer_config.json"),
-        "card": result(f"{folder}/README.md"),
-    }
-
-
 rule train_bpe:
     """BPE of sentencepiece at the final size, segmented by greedy longest match (paper, Section 2)."""
     input:
