@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 JOBS = 4  # jobs that a step can run at the same time, and blocks of input pieces
 GROUP = 8  # pairs that share their negatives
-CHUNK = 50_000  # tokens whose pairs are listed together
+CHUNK = 20_000  # tokens whose pairs are listed together; in longer chunks both matrices grow more
 LAST_RATE = 1e-4  # gensim's min_alpha
 NOISE_POWER = 0.75  # negatives are drawn by count ** 0.75 (Mikolov et al. 2013)
 
@@ -444,12 +444,13 @@ class BlockTrainer:
 
     def chunks(self, threads: int) -> Iterator[int]:
         """Train chunk by chunk, and yield `done` after each."""
+        threads = min(threads, JOBS)
         with ThreadPoolExecutor(threads) as pool:
             self._fill(self.done)
             while self.done < self.total:
                 # The next chunk's pairs are listed while this one is trained.
                 listing = pool.submit(self._fill, self.done + 1)
-                self._train_chunk(pool)
+                self._train_chunk(pool, threads)
                 listing.result()
                 self.done += 1
                 yield self.done
@@ -461,16 +462,19 @@ class BlockTrainer:
             seed = self._seed(number, 0)
             self._chunks[number % 2].fill(self._text, lines, self._layout, self._settings, seed)
 
-    def _train_chunk(self, pool: ThreadPoolExecutor) -> None:
+    def _train_chunk(self, pool: ThreadPoolExecutor, threads: int) -> None:
         chunk, steps = self._chunks[self.done % 2], schedule()
         rate = self._rate()
         # In another order each time, so that no couple of blocks always comes first.
         for step in np.random.default_rng(int(self._seed(self.done, 1))).permutation(len(steps)):
-            jobs = [pool.submit(self._train_job, chunk, job, rate) for job in steps[step]]
-            for job in jobs:
-                job.result()
+            # Handing a job over costs as much as a part of it, so this thread does its share, too.
+            mine, *others = (sum(steps[step][first::threads], []) for first in range(threads))
+            waiting = [pool.submit(self._train_buckets, chunk, other, rate) for other in others]
+            self._train_buckets(chunk, mine, rate)
+            for other in waiting:
+                other.result()
 
-    def _train_job(self, chunk: _Chunk, buckets: list[int], rate: np.float32) -> None:
+    def _train_buckets(self, chunk: _Chunk, buckets: list[int], rate: np.float32) -> None:
         layout = self._layout
         for bucket in buckets:
             rows = slice(*layout.starts[bucket % _BLOCKS : bucket % _BLOCKS + 2])
