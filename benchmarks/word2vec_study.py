@@ -134,12 +134,12 @@ def measure(bench: Bench, row: Row, reading: str, reference: Row) -> dict[str, A
         **dataclasses.asdict(row),
         "seconds": round(seconds),
         "processor seconds": round(processor),
-        "pruned in common": round(len(pruned & reference_pruned) / len(reference_pruned), 3),
-        "SaGe-only word-initial": round(word_initial_share(sage_only), 3),
-        "BPE-only word-initial": round(word_initial_share(bpe_only), 3),
-        "BPE-only of length 2-3": round(share_of_length(bpe_only, 2, 3), 3),
-        "SaGe-only of length 5 or more": round(share_of_length(sage_only, 5, None), 3),
-        "SaGe / BPE tokens": round(bench.tokens(pieces) / bench.tokens(bench.bpe), 4),
+        "pruned in common": len(pruned & reference_pruned) / len(reference_pruned),
+        "SaGe-only word-initial": word_initial_share(sage_only),
+        "BPE-only word-initial": word_initial_share(bpe_only),
+        "BPE-only of length 2-3": share_of_length(bpe_only, 2, 3),
+        "SaGe-only of length 5 or more": share_of_length(sage_only, 5, None),
+        "SaGe / BPE tokens": bench.tokens(pieces) / bench.tokens(bench.bpe),
     }
 
 
@@ -183,9 +183,9 @@ def main() -> None:
     found = []
     for row in ways:
         found += [measure(bench, row, reading, ways[0]) for reading in READINGS]
-        print(pd.DataFrame(found[-2:]).to_string(index=False), flush=True)
+        print(pd.DataFrame(found[-2:]).round(4).to_string(index=False), flush=True)
     speeds = input_speeds(bench, options.workers)
-    tables = [pd.DataFrame(table).to_markdown(index=False) for table in (found, speeds)]
+    tables = [pd.DataFrame(table).round(4).to_markdown(index=False) for table in (found, speeds)]
     tokens = bench.tokens(bench.initial)
     text = f"{bench.corpus.n_lines:,} lines, {tokens:,} tokens at 20,000 pieces."
     write_text(options.output, "\n\n".join(["# Word2Vec", text, *tables]) + "\n")

@@ -42,7 +42,7 @@ if TYPE_CHECKING:
 
 JOBS = 4  # jobs that a step can run at the same time, and blocks of input pieces
 GROUP = 8  # pairs that share their negatives
-CHUNK = 50_000  # tokens whose pairs are listed together
+CHUNK = 20_000  # tokens whose pairs are listed together; in longer chunks both matrices grow more
 LAST_RATE = 1e-4  # gensim's min_alpha
 NOISE_POWER = 0.75  # negatives are drawn by count ** 0.75 (Mikolov et al. 2013)
 
@@ -241,17 +241,11 @@ def _step(dot, rate):
 def pair_trainer(width: int, negative: int) -> Callable[..., None]:  # noqa: C901, short functions
     """Return `train_pairs`, compiled for rows of `width` numbers and `negative` negatives a pair.
 
-    Loops of a known length are three times as fast as others here.
+    Loops of a known length are three times as fast as others here. Numbers of rows are unsigned,
+    as Numba looks at every signed one for a count from the end; and rows are not taken as arrays of
+    their own, which it would count references to. Either costs a quarter of the speed.
     """
     padded = _padded(negative)
-
-    @njit(inline="always")
-    def dot(x, j, y):
-        """Return the dot product of row j of x and the row y."""
-        total = np.float32(0)
-        for d in range(width):
-            total += x[j, d] * y[d]
-        return total
 
     @njit(inline="always")
     def draw(state, start, chance, other, drawn):
@@ -260,21 +254,14 @@ def pair_trainer(width: int, negative: int) -> Callable[..., None]:  # noqa: C90
         for k in range(negative):
             state += _STEP
             z = _mix(state)
-            place = np.int64(((z >> uint64(32)) * size) >> uint64(32))
+            place = ((z >> uint64(32)) * size) >> uint64(32)
             if (z & uint64(0xFFFFFFFF)) >= chance[place]:
-                place = np.int64(other[place])
-            drawn[k] = start + place
+                place = uint64(other[place])
+            drawn[k] = uint64(start) + place
         return state
 
     @njit(inline="always")
-    def skip_output(away, j, drawn, output):
-        """Take no step from a negative that is the output itself, as gensim does."""
-        for k in range(negative):
-            if drawn[k] == output:
-                away[j, k] = np.float32(0)
-
-    @njit(inline="always")
-    def step_from_negatives(x, outputs, context, drawn, real, rate, away):
+    def step_from_negatives(x, outputs, context, drawn, rate, away):
         """Write the steps of each pair along the gradients of its negatives.
 
         Each pair sees the negatives as the pairs before it in the group have left them: by then row
@@ -282,17 +269,26 @@ def pair_trainer(width: int, negative: int) -> Callable[..., None]:  # noqa: C90
         of away[i] (x[i] . x[j]).
         """
         for k in range(negative):
-            y = context[drawn[k]]
+            y = drawn[k]
             for j in range(GROUP):
-                away[j, k] = dot(x, j, y)
+                dot = np.float32(0)
+                for d in range(width):
+                    dot += x[j, d] * context[y, d]
+                away[j, k] = dot
         for j in range(GROUP):
             for i in range(j):
-                alike = dot(x, i, x[j])
+                alike = np.float32(0)
+                for d in range(width):
+                    alike += x[i, d] * x[j, d]
                 for k in range(padded):
                     away[j, k] += away[i, k] * alike
             for k in range(padded):
-                away[j, k] = _step(away[j, k], rate) * real[k]
-            skip_output(away, j, drawn, outputs[j])
+                away[j, k] = _step(away[j, k], rate)
+            for k in range(negative, padded):
+                away[j, k] = np.float32(0)
+            for k in range(negative):  # gensim, too, skips a negative that is the output itself
+                if drawn[k] == outputs[j]:
+                    away[j, k] = np.float32(0)
 
     @njit(inline="always")
     def update_positives(x, n, outputs, context, towards, away, change):
@@ -301,11 +297,11 @@ def pair_trainer(width: int, negative: int) -> Callable[..., None]:  # noqa: C90
         A pair after others of its group has met its negatives as those have left them.
         """
         for j in range(n):
-            y, step = context[outputs[j]], towards[j]
+            y, step = outputs[j], towards[j]
             for d in range(width):
-                old = y[d]
+                old = context[y, d]
                 change[j, d] = step * old
-                y[d] = old + step * x[j, d]
+                context[y, d] = old + step * x[j, d]
             for i in range(j):
                 both = np.float32(0)
                 for k in range(padded):
@@ -317,16 +313,16 @@ def pair_trainer(width: int, negative: int) -> Callable[..., None]:  # noqa: C90
     def update_negatives(x, context, drawn, away, change):
         """Add the steps of the negatives to E_C, and to what the inputs' rows change by."""
         for k in range(negative):
-            y = context[drawn[k]]
+            y = drawn[k]
             for d in range(width):
-                old = y[d]
+                old = context[y, d]
                 new = old
                 for j in range(GROUP):
                     change[j, d] += away[j, k] * old
                     new += away[j, k] * x[j, d]
-                y[d] = new
+                context[y, d] = new
 
-    @njit(nogil=True, cache=True, fastmath=_FAST)
+    @njit(nogil=True, cache=True, fastmath=_FAST, error_model="numpy")
     def train_pairs(pairs, start, chance, other, target, context, rate, seed):
         """Update target (E_T) and context (E_C) by some pairs, `GROUP` at a time.
 
@@ -334,10 +330,8 @@ def pair_trainer(width: int, negative: int) -> Callable[..., None]:  # noqa: C90
         negatives come from; chance, other: its alias table.
         """
         state = _mix(seed)
-        inputs, outputs = np.empty(GROUP, np.int64), np.empty(GROUP, np.int64)
-        drawn = np.empty(negative, np.int64)
-        real = np.zeros(padded, np.float32)  # 1 for a negative, 0 for what pads a row of `away`
-        real[:negative] = np.float32(1)
+        inputs, outputs = np.empty(GROUP, np.uint64), np.empty(GROUP, np.uint64)
+        drawn = np.empty(negative, np.uint64)
         x = np.empty((GROUP, width), np.float32)  # the inputs' rows before the group
         change = np.zeros((GROUP, width), np.float32)
         towards = np.empty(GROUP, np.float32)  # steps along the gradients of the positives
@@ -348,22 +342,22 @@ def pair_trainer(width: int, negative: int) -> Callable[..., None]:  # noqa: C90
             # A group's pairs stand `groups` apart, far from one another in the text.
             n = 0
             for at in range(first, len(pairs), groups):
-                inputs[n], outputs[n] = pairs[at, 0], pairs[at, 1]
-                row = target[inputs[n]]
+                row, y, dot = uint64(pairs[at, 0]), uint64(pairs[at, 1]), np.float32(0)
                 for d in range(width):
-                    x[n, d] = row[d]
-                towards[n] = -_step(-dot(x, n, context[outputs[n]]), rate)
+                    x[n, d] = target[row, d]
+                    dot += target[row, d] * context[y, d]
+                inputs[n], outputs[n], towards[n] = row, y, -_step(-dot, rate)
                 n += 1
             x[n:] = np.float32(0)
             state = draw(state, start, chance, other, drawn)
-            step_from_negatives(x, outputs, context, drawn, real, rate, away)
+            step_from_negatives(x, outputs, context, drawn, rate, away)
             away[n:] = np.float32(0)
             update_positives(x, n, outputs, context, towards, away, change)
             update_negatives(x, context, drawn, away, change)
             for j in range(n):
-                row = target[inputs[j]]
+                row = inputs[j]
                 for d in range(width):
-                    row[d] += change[j, d]
+                    target[row, d] += change[j, d]
 
     return train_pairs
 
@@ -450,12 +444,13 @@ class BlockTrainer:
 
     def chunks(self, threads: int) -> Iterator[int]:
         """Train chunk by chunk, and yield `done` after each."""
+        threads = min(threads, JOBS)
         with ThreadPoolExecutor(threads) as pool:
             self._fill(self.done)
             while self.done < self.total:
                 # The next chunk's pairs are listed while this one is trained.
                 listing = pool.submit(self._fill, self.done + 1)
-                self._train_chunk(pool)
+                self._train_chunk(pool, threads)
                 listing.result()
                 self.done += 1
                 yield self.done
@@ -467,16 +462,19 @@ class BlockTrainer:
             seed = self._seed(number, 0)
             self._chunks[number % 2].fill(self._text, lines, self._layout, self._settings, seed)
 
-    def _train_chunk(self, pool: ThreadPoolExecutor) -> None:
+    def _train_chunk(self, pool: ThreadPoolExecutor, threads: int) -> None:
         chunk, steps = self._chunks[self.done % 2], schedule()
         rate = self._rate()
         # In another order each time, so that no couple of blocks always comes first.
         for step in np.random.default_rng(int(self._seed(self.done, 1))).permutation(len(steps)):
-            jobs = [pool.submit(self._train_job, chunk, job, rate) for job in steps[step]]
-            for job in jobs:
-                job.result()
+            # Handing a job over costs as much as a part of it, so this thread does its share, too.
+            mine, *others = (sum(steps[step][first::threads], []) for first in range(threads))
+            waiting = [pool.submit(self._train_buckets, chunk, other, rate) for other in others]
+            self._train_buckets(chunk, mine, rate)
+            for other in waiting:
+                other.result()
 
-    def _train_job(self, chunk: _Chunk, buckets: list[int], rate: np.float32) -> None:
+    def _train_buckets(self, chunk: _Chunk, buckets: list[int], rate: np.float32) -> None:
         layout = self._layout
         for bucket in buckets:
             rows = slice(*layout.starts[bucket % _BLOCKS : bucket % _BLOCKS + 2])

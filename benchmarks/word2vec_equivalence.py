@@ -1,0 +1,204 @@
+"""Whether the block trainer's SaGe vocabularies can be told from those of another seed of gensim.
+
+    python benchmarks/word2vec_equivalence.py --text FILE [--lines 200000] [--seeds 4]
+
+Trains with some seeds of either trainer and prunes under both losses. The rules were written down
+before any value was computed:
+
+- *Pruned pieces.* Two seeds of gensim share fewer than all. The block trainer is equivalent if its
+  seeds share with gensim's at most 0.01 less than those share with one another: 40 of 4,000 pruned
+  pieces. The one-sided 95 % limit of the loss must lie below, with a jackknife error over seeds.
+- *Statistics of the vocabulary.* The margin is gensim's repeatability limit (ISO 5725), 2.77
+  standard deviations: two of its seeds differ by more in one case of twenty. The 90 % interval of
+  the difference of the means must lie within it, in both directions (two one-sided tests).
+- Overlap and SaGe / BPE tokens decide, under both losses; all of them must pass. The other
+  statistics, the norms and the held-out objective are reported.
+
+Rows that are in --work already are not trained again. Prints the tables, and writes them to
+--output.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Sequence
+from itertools import combinations, islice, pairwise, product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from scipy import stats
+from word2vec_study import READINGS, Bench, Row, measure
+
+from sagevocab.data.corpus import read_lines
+from sagevocab.state import write_text
+from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings
+from sagevocab.vocab.segment import UNCOVERED, GreedySegmenter
+from sagevocab.vocab.words import Normalizer, WordCorpus
+
+HELD_OUT = 5_000  # lines after those that are trained on, for the objective
+OVERLAP_MARGIN = 0.01
+STATISTICS = [
+    "SaGe / BPE tokens",
+    "SaGe-only word-initial",
+    "BPE-only word-initial",
+    "BPE-only of length 2-3",
+    "SaGe-only of length 5 or more",
+]
+
+
+def equivalence(bench: Bench, text: Path, seeds: int) -> dict[str, pd.DataFrame]:
+    """Return tables that compare seeds of the block trainer with seeds of gensim."""
+    ways = [
+        Row(workers=workers, seed=seed, trainer=trainer)
+        for trainer, workers in (("gensim", 1), ("blocks", 2))
+        for seed in range(1, seeds + 1)
+    ]
+    counts = piece_counts(bench.corpus, bench.initial)
+    pairs = held_out_pairs(text, bench)
+    builds, overlaps, differences = [], [], []
+    for row in ways:
+        embeddings, _, processor = bench.embeddings(row)
+        sides = embeddings.target, embeddings.context
+        norms = [np.linalg.norm(side[counts > 0], axis=1).mean() for side in sides]
+        builds.append(
+            {
+                "trainer": row.trainer,
+                "seed": row.seed,
+                "processor seconds": round(processor),
+                "norm of E_T": round(float(norms[0]), 3),
+                "norm of E_C": round(float(norms[1]), 3),
+                "held-out objective": round(objective(embeddings, counts, pairs), 4),
+            }
+        )
+        print(builds[-1], flush=True)
+    for reading in READINGS:
+        found = pd.DataFrame([measure(bench, row, reading, ways[0]) for row in ways])
+        pruned = [set(bench.initial) - set(bench.vocabulary(row, reading)) for row in ways]
+        overlaps.append({"reading": reading, **compare_overlaps(pruned, seeds)})
+        gensim, blocks = found[:seeds], found[seeds:]
+        for name in STATISTICS:
+            row = compare_means(gensim[name].to_numpy(), blocks[name].to_numpy())
+            differences.append({"reading": reading, "statistic": name, **row})
+        print(overlaps[-1], *differences[-len(STATISTICS) :], sep="\n", flush=True)
+    tables = {"Trainings": builds, "Overlaps": overlaps, "Statistics": differences}
+    return {title: pd.DataFrame(table) for title, table in tables.items()}
+
+
+def compare_overlaps(pruned: Sequence[set[str]], seeds: int) -> dict[str, Any]:
+    """Compare what gensim's seeds share with one another, and with the block trainer's.
+
+    pruned: of gensim's seeds, then of as many of the block trainer. The difference of the means
+    has a jackknife error over seeds, and an upper limit of 95 % (one-sided).
+    """
+    size = len(pruned)
+    shares = np.array([[len(one & two) / len(one) for two in pruned] for one in pruned])
+
+    def means(left_out: int | None) -> np.ndarray:
+        kept = [number for number in range(size) if number != left_out]
+        ours, theirs = [n for n in kept if n < seeds], [n for n in kept if n >= seeds]
+        pairs = [combinations(ours, 2), product(ours, theirs), combinations(theirs, 2)]
+        return np.array([np.mean([shares[pair] for pair in some]) for some in pairs])
+
+    within, between, blocks = means(None)
+    lost = np.array([first - second for first, second, _ in map(means, range(size))])
+    error = np.sqrt((size - 1) / size * ((lost - lost.mean()) ** 2).sum())
+    limit = within - between + 1.645 * error
+    return {
+        "gensim with gensim": round(within, 4),
+        "gensim with blocks": round(between, 4),
+        "blocks with blocks": round(blocks, 4),
+        "lost, at most": round(limit, 4),
+        "margin": OVERLAP_MARGIN,
+        "equivalent": bool(limit < OVERLAP_MARGIN),
+    }
+
+
+def compare_means(gensim: np.ndarray, blocks: np.ndarray) -> dict[str, Any]:
+    """Test whether two means are equal within the repeatability limit of gensim (ISO 5725).
+
+    Two results of gensim with different seeds differ by more than that in one case of twenty.
+    """
+    variances = gensim.var(ddof=1) / len(gensim), blocks.var(ddof=1) / len(blocks)
+    freedom = sum(variances) ** 2 / sum(
+        variance**2 / (len(values) - 1)
+        for variance, values in zip(variances, (gensim, blocks), strict=True)
+    )
+    difference = blocks.mean() - gensim.mean()
+    half = stats.t.ppf(0.95, freedom) * np.sqrt(sum(variances))
+    margin = 1.96 * np.sqrt(2) * gensim.std(ddof=1)
+    return {
+        "gensim": round(gensim.mean(), 4),
+        "blocks": round(blocks.mean(), 4),
+        "difference, 90 %": f"{difference:+.4f} ± {half:.4f}",
+        "margin": round(margin, 4),
+        "equivalent": bool(abs(difference) + half < margin),
+    }
+
+
+def objective(embeddings: Embeddings, counts: np.ndarray, pairs: np.ndarray) -> float:
+    """Return the mean log-likelihood of held-out pairs, with the expectation over negatives.
+
+    counts: int64[pieces], in the text that was trained on. pairs: int32[n, 2], input and output.
+    """
+    noise = counts**0.75 / (counts**0.75).sum()
+    target, context = embeddings.target.astype(float), embeddings.context.astype(float)
+    inputs, times = np.unique(pairs[:, 0], return_counts=True)
+    total = -np.logaddexp(0, -(target[pairs[:, 0]] * context[pairs[:, 1]]).sum(axis=1)).sum()
+    for part in np.array_split(np.arange(len(inputs)), max(1, len(inputs) // 500)):
+        away = -np.logaddexp(0, target[inputs[part]] @ context.T) @ noise
+        total += Word2VecSettings().negative * (away * times[part]).sum()
+    return float(total / len(pairs))
+
+
+def piece_counts(corpus: WordCorpus, pieces: Sequence[str]) -> np.ndarray:
+    """Return how often each piece occurs: int64[pieces]."""
+    ids, offsets = GreedySegmenter(pieces).segment_words(corpus.types)
+    times, covered = np.repeat(corpus.counts, np.diff(offsets)), ids != UNCOVERED
+    return np.bincount(ids[covered], times[covered], len(pieces)).astype(np.int64)
+
+
+def held_out_pairs(text: Path, bench: Bench) -> np.ndarray:
+    """Return the pairs of neighbours in lines that were not trained on: int32[n, 2].
+
+    Raises:
+        SystemExit: the text has no lines left.
+    """
+    lines = bench.corpus.n_lines
+    rest = islice(read_lines(text), lines, lines + HELD_OUT)
+    corpus = WordCorpus.from_lines(rest, Normalizer())
+    if not corpus.n_lines:
+        raise SystemExit(f"{text}: has no lines after the first {lines}, for the objective")
+    ids, offsets = GreedySegmenter(bench.initial).segment_words(corpus.types)
+    words = np.split(ids, offsets[1:-1])
+    pairs = []
+    for first, last in pairwise(corpus.line_offsets):
+        line = np.concatenate([words[kind] for kind in corpus.tokens[first:last]])
+        line = line[line != UNCOVERED]
+        after = np.stack([line[1:], line[:-1]], axis=1)
+        pairs += [after, after[:, ::-1]]
+    return np.concatenate(pairs)
+
+
+def main() -> None:
+    """Run the study."""
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("--text", type=Path, required=True, help="plain or compressed lines")
+    parser.add_argument("--lines", type=int, default=200_000)
+    parser.add_argument("--seeds", type=int, default=4)
+    parser.add_argument("--work", type=Path, default=Path("benchmarks/scratch/equivalence"))
+    parser.add_argument("--output", type=Path, default=Path("docs/benchmarks/equivalence.md"))
+    options = parser.parse_args()
+    options.work.mkdir(parents=True, exist_ok=True)
+    bench = Bench.prepare(options.text, options.lines, options.work)
+    tables = equivalence(bench, options.text, options.seeds)
+    text = [f"# {options.text.name}: {bench.corpus.n_lines:,} lines, {options.seeds} seeds"]
+    for title, table in tables.items():
+        text += [f"## {title}", table.to_markdown(index=False)]
+    write_text(options.output, "\n\n".join(text) + "\n")
+    print(*text, sep="\n\n")
+
+
+if __name__ == "__main__":
+    main()
