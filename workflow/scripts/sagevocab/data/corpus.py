@@ -139,10 +139,11 @@ def write_lines(path: str | Path, lines: Iterable[str]) -> int:
     count = 0
     compressor = zstandard.ZstdCompressor(level=_ZSTD_LEVEL)
     with atomic_path(path) as temporary, compressor.stream_writer(temporary.open("wb")) as stream:
-        for count, line in enumerate(lines, start=1):
+        for line in lines:
             if "\n" in line:
                 raise ValueError("a line of a corpus holds a line end")
             stream.write(f"{line}\n".encode())
+            count += 1
     return count
 
 
