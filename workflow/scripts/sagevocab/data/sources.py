@@ -14,15 +14,16 @@ import importlib.metadata
 import importlib.util
 import json
 import logging
-import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from sagevocab.errors import UserError
+from sagevocab.settings import Share, first_problem, optional
 from sagevocab.state import atomic_path, file_digest, fingerprint, write_json, write_parquet
 
 if TYPE_CHECKING:
@@ -40,36 +41,62 @@ CONSTRUCTED = (
     *("cola", "mrpc", "qqp", "qnli", "mnli", "xnli_tr", "stsb"),
     *("sst2", "ner_en", "ner_tr"),
 )
-# field -> type; what every entry may hold. `null` stands for "not known" or "as the source says".
-_FIELDS: dict[str, type | tuple[type, ...]] = {
-    "title": str,
-    "version": str,
-    "licence": str,
-    "note": str,
-    "in_paper": bool,
-    "urls": list,
-    "hub": dict,
-    "package": str,
-    "format": str,
-    "column": str,
-    "sentences": bool,
-    "sha256": str,
-    "bytes": int,
-    "share": list,
-    "fallback": str,
-    "splits": dict,
-}
-_REQUIRED = ("title", "version", "licence")
-_HUB_FIELDS = ("repo", "config", "split", "revision", "data_files")
-_SPLITS = ("train", "validation")
-_SPLIT_FIELDS = ("urls", "hub", "sha256", "bytes", "share")
 _ORIGINS = ("urls", "hub", "package")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 Entry = dict[str, Any]
 Source = dict[str, Any]
 
 # --- the catalogue
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _Hub(_Strict):
+    repo: str | None = None
+    config: str | None = None
+    split: str | None = None
+    revision: str | None = None
+    data_files: str | list[str] | None = None
+
+
+class _Part(_Strict):
+    """What a split may say for itself; `null` stands for "not known" or "as the source says"."""
+
+    urls: list[str] | None = None
+    hub: _Hub | None = None
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = optional("64 hex digits")
+    bytes: int | None = None
+    share: list[Share] | None = None
+
+    @field_validator("share")
+    @classmethod
+    def _is_a_span(cls, share: list[float] | None) -> list[float] | None:
+        if share is not None and (len(share) != 2 or share[0] >= share[1]):
+            raise ValueError("must be [from, to] with 0 <= from < to <= 1")
+        return share
+
+
+class _Splits(_Strict):
+    train: _Part | None = None
+    validation: _Part | None = None
+
+
+class _Entry(_Part):
+    """A data set of the catalogue; the head of datasets.yaml says what the fields mean."""
+
+    title: Annotated[str, Field(min_length=1)]
+    version: Annotated[str, Field(min_length=1)]
+    licence: Annotated[str, Field(min_length=1)]
+    note: str | None = None
+    in_paper: bool | None = None
+    package: str | None = None
+    format: Literal[*FORMATS] | None = None
+    column: str | None = None
+    sentences: bool | None = None
+    fallback: str | None = None
+    splits: _Splits | None = None
 
 
 def load_catalogue(path: str | Path) -> dict[str, Entry]:
@@ -81,58 +108,19 @@ def load_catalogue(path: str | Path) -> dict[str, Entry]:
     try:
         entries = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError) as error:
-        problem = " ".join(str(error).split())
-        raise UserError(f"{path}: cannot be read as YAML ({problem})") from error
+        raise UserError(f"{path}: cannot be read as YAML ({error})") from error
     if not isinstance(entries, dict):
         raise UserError(f"{path}: must map names of data sets to their descriptions")
     for name, entry in entries.items():
-        _check_entry(f"{path}: {name}", entry)
+        try:
+            _Entry.model_validate(entry)
+        except ValidationError as error:
+            raise UserError(f"{path}: {first_problem(error, _Entry, entry).under(name)}") from error
+        for split in entry.get("splits") or (None,):
+            _check_origin(f"{path}: {name}", _of_split(entry, split))
         if entry.get("fallback") not in (None, *entries):
             raise UserError(f"{path}: {name}: fallback {entry['fallback']!r} is no entry")
     return entries
-
-
-def _check_entry(where: str, entry: Any) -> None:
-    if not isinstance(entry, dict):
-        raise UserError(f"{where}: must be a mapping")
-    for field in _REQUIRED:
-        if not entry.get(field):
-            raise UserError(f"{where}: field `{field}` is missing")
-    _check_fields(where, entry, tuple(_FIELDS))
-    splits = entry.get("splits") or {}
-    for split, part in splits.items():
-        if split not in _SPLITS or not isinstance(part, dict):
-            raise UserError(f"{where}: `splits` may map {' and '.join(_SPLITS)} to fields")
-        _check_fields(f"{where}: {split}", part, _SPLIT_FIELDS)
-    for split in splits or (None,):
-        _check_origin(where if split is None else f"{where}: {split}", _of_split(entry, split))
-
-
-def _check_fields(where: str, fields: dict[str, Any], allowed: tuple[str, ...]) -> None:
-    for field, value in fields.items():
-        if field not in allowed:
-            raise UserError(f"{where}: unknown field `{field}`; known are {', '.join(allowed)}")
-        if value is not None and not isinstance(value, _FIELDS[field]):
-            raise UserError(f"{where}: `{field}` must be of type {_FIELDS[field].__name__}")
-    _check_values(where, fields)
-
-
-def _check_values(where: str, fields: dict[str, Any]) -> None:
-    digest = fields.get("sha256")
-    if digest is not None and not _SHA256.fullmatch(digest):
-        raise UserError(f"{where}: `sha256` must be 64 hexadecimal digits, or null")
-    if fields.get("format") not in (None, *FORMATS):
-        raise UserError(f"{where}: `format` must be one of {', '.join(FORMATS)}")
-    unknown = set(fields.get("hub") or ()) - set(_HUB_FIELDS)
-    if unknown:
-        raise UserError(f"{where}: `hub` has unknown fields: {', '.join(sorted(unknown))}")
-    if fields.get("share") is not None and not _is_share(fields["share"]):
-        raise UserError(f"{where}: `share` must be [from, to] with 0 <= from < to <= 1")
-
-
-def _is_share(share: list) -> bool:
-    numbers = [part for part in share if isinstance(part, int | float)]
-    return len(numbers) == len(share) == 2 and 0 <= numbers[0] < numbers[1] <= 1
 
 
 def _check_origin(where: str, entry: Entry) -> None:
