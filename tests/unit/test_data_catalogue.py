@@ -139,16 +139,8 @@ def test_a_fallback_is_resolved_with_its_entry(catalogue) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    ("source", "told"),
-    [
-        ({"format": "text"}, "k: names no source; give one of path, constructed"),
-        (
-            {"path": None, "dataset": "wikl"},
-            r"k\.dataset: 'wikl' is not in .*there are: hub-wiki.*k\.path",
-        ),
-    ],
-)
-def test_a_source_that_is_none_is_one_line(catalogue, source, told) -> None:
+def test_a_data_set_that_is_not_listed_is_one_line(catalogue) -> None:
+    source = {"path": None, "dataset": "wikl"}
+    told = r"k\.dataset: 'wikl' is not in .*there are: hub-wiki.*k\.path"
     with pytest.raises(UserError, match=told):
         resolve_source(source, catalogue, key="k")

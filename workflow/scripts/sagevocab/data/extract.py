@@ -98,7 +98,12 @@ def extract_lines(
         lines = _dump_sentences(sources, settings, threads, state, save_seconds)
     else:
         lines = chain.from_iterable(_column_lines(s, description, settings) for s in sources)
-    count = write_lines(output, _nonempty(lines, names))
+    count = write_lines(output, lines)
+    if not count:
+        Path(output).unlink()
+        raise UserError(
+            f"{names}: holds no usable line of text; check the file, `format`, `column`"
+        )
     log.info("%s: %d lines", names, count)
     state.clear()
     return count
@@ -124,16 +129,6 @@ def extract_sample(
         extract_lines(sources, everything, description, settings, threads=threads)
         count, _ = sample_corpus(everything, output, None, lines=lines, seed=settings.seed, key=key)
     return count
-
-
-def _nonempty(lines: Iterator[str], names: str) -> Iterator[str]:
-    first = next(lines, None)
-    if first is None:
-        raise UserError(
-            f"{names}: holds no usable line of text; check the file, `format`, `column`"
-        )
-    yield first
-    yield from lines
 
 
 def _column_lines(source, description: dict[str, Any], settings) -> Iterator[str]:

@@ -28,7 +28,6 @@ from sagevocab.state import atomic_path, file_digest, fingerprint, write_json, w
 
 if TYPE_CHECKING:
     import datasets
-    import numpy as np
 
     from sagevocab.data.fetch import Fetched
 
@@ -61,9 +60,8 @@ class _Hub(_Strict):
     data_files: str | list[str] | None = None
 
 
+# What a split may say for itself; `null` stands for "not known" or "as the source says".
 class _Part(_Strict):
-    """What a split may say for itself; `null` stands for "not known" or "as the source says"."""
-
     urls: list[str] | None = None
     hub: _Hub | None = None
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = optional("64 hex digits")
@@ -83,9 +81,8 @@ class _Splits(_Strict):
     validation: _Part | None = None
 
 
+# The head of datasets.yaml says what the fields mean.
 class _Entry(_Part):
-    """A data set of the catalogue; the head of datasets.yaml says what the fields mean."""
-
     title: Annotated[str, Field(min_length=1)]
     version: Annotated[str, Field(min_length=1)]
     licence: Annotated[str, Field(min_length=1)]
@@ -154,11 +151,9 @@ def resolve_source(
     split: train or validation, for task sets.
 
     Raises:
-        UserError: none of the four keys, or a data set or construction that does not exist.
+        UserError: a data set or construction that does not exist.
     """
-    kind = next((kind for kind in KINDS if source.get(kind)), None)
-    if kind is None:
-        raise UserError(f"{key}: names no source; give one of {', '.join(KINDS)}")
+    kind = next(kind for kind in KINDS if source.get(kind))
     resolved = {name: source.get(name) for name in ("format", "column", "rows")}
     if kind in ("path", "package"):
         resolved |= {name: source[name] for name in ("title", "licence") if source.get(name)}
@@ -340,6 +335,8 @@ def _join_package_files(source: Source, output: Path) -> str:
 
 def _retrieve_hub(source: Source, output: Path, cache_dir: Path, seed: int, advice: str) -> str:
     """Bring rows of a hub data set to `output` as parquet, through a copy in the cache."""
+    import numpy as np
+
     from sagevocab.data.fetch import check_connection, publish
 
     hub, share, url = source["hub"], source.get("share"), hub_url(source["hub"])
@@ -349,7 +346,9 @@ def _retrieve_hub(source: Source, output: Path, cache_dir: Path, seed: int, advi
         check_connection(url, advice)
         rows = _load_hub(hub, cache_dir, advice)
         if share:
-            rows = rows.select(share_of_rows(len(rows), share, seed))
+            order = np.random.default_rng(seed).permutation(len(rows))
+            start, end = (round(len(rows) * edge) for edge in share)
+            rows = rows.select(np.sort(order[start:end]))
         with atomic_path(cached) as temporary:
             rows.to_parquet(temporary)
         log.info("%s: %d rows", url, len(rows))
@@ -381,15 +380,3 @@ def _load_hub(hub: dict[str, Any], cache_dir: Path, advice: str) -> datasets.Dat
     except Exception as error:
         reason = str(error).strip().split("\n")[0] or type(error).__name__
         raise UserError(f"{hub_url(hub)}: cannot be fetched ({reason}); {advice}") from error
-
-
-def share_of_rows(count: int, share: Sequence[float], seed: int) -> np.ndarray:
-    """Return the positions of a part of a seeded shuffle, ascending.
-
-    share: [from, to] of the shuffle; adjacent shares never overlap.
-    """
-    import numpy as np
-
-    order = np.random.default_rng(seed).permutation(count)
-    start, end = (round(count * edge) for edge in share)
-    return np.sort(order[start:end])
