@@ -232,12 +232,13 @@ def _check_encodable(text: str, number: int) -> None:
 # --- sentences
 
 
-def _words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text, which is written as one for the reader's sake."""
     return frozenset(text.split())
 
 
 # Words whose full stop does not end a sentence, English and Turkish, in lower case.
-ABBREVIATIONS = _words(
+ABBREVIATIONS = word_set(
     """
     mr mrs ms dr prof st sr jr rev hon gen col lt sgt capt cmdr adm gov rep pres mt ft vs cf ca
     approx eg ie e.g i.e al fig figs vol vols pp ed eds trans viz op cit dept univ jan feb mar
@@ -246,12 +247,12 @@ ABBREVIATIONS = _words(
     """
 )
 # Words whose full stop does not end a sentence before a number: "No. 5", "p. 12".
-_NUMBERED = _words("no nos p s n nr sec ch art par chap str md mad")
+_NUMBERED = word_set("no nos p s n nr sec ch art par chap str md mad")
 _END = re.compile(r"""([.!?…]+)(["'”’»)\]]*)\s+(?=["'“‘«(\[¿¡]*(\S))""")
 _LAST_WORD = re.compile(r"[\w.'’-]*$")
 _ORDINAL = re.compile(r"(\d{1,2}|[IVXLCDM]+)$")
 # Languages that write ordinal numbers with a full stop: "2. Dünya Savaşı", "14. Juli".
-_ORDINAL_LANGUAGES = _words("tr az de da nb nn no fi et hu cs sk sl hr sr bs pl lv is")
+_ORDINAL_LANGUAGES = word_set("tr az de da nb nn no fi et hu cs sk sl hr sr bs pl lv is")
 
 
 def split_sentences(text: str, language: str = "") -> list[str]:
