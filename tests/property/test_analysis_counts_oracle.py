@@ -62,7 +62,7 @@ def test_all_counts_equal_the_oracle(lines, longer, windows):
 @settings(max_examples=40, deadline=None)
 def test_neither_threads_nor_memory_change_a_count(lines, longer, threads, budget):
     segmenter = GreedySegmenter(vocabulary_of(longer))
-    corpus = counts.segment_corpus(WordCorpus.from_lines(lines, NORMALIZER), segmenter)
+    corpus = counts.SegmentedCorpus(WordCorpus.from_lines(lines, NORMALIZER), segmenter)
     plain = counts.count_neighbours(corpus, [5, 2])
     other = counts.count_neighbours(corpus, [5, 2], threads=threads, budget=budget)
     assert (plain == other).all()

@@ -55,43 +55,21 @@ class Counts:
     unknown: int
 
 
-@dataclass(frozen=True)
 class SegmentedCorpus:
     """A corpus as the segmentation of its word types and the sequence of their ids.
 
     flat: int32, piece ids of all types one after another, -1 for UNK.
     offsets: int64, type `t` is `flat[offsets[t]:offsets[t + 1]]`.
     types: int32, the corpus as type ids; line_offsets: int64, its lines.
-    vocabulary_size: number of pieces.
+    lengths: int64, the number of subwords of every type; type_counts: int64, its occurrences.
     """
 
-    flat: np.ndarray
-    offsets: np.ndarray
-    types: np.ndarray
-    line_offsets: np.ndarray
-    vocabulary_size: int
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """Return the number of subwords of every type, int64."""
-        return np.diff(self.offsets)
-
-    @property
-    def type_counts(self) -> np.ndarray:
-        """Return the number of occurrences of every type, int64."""
-        return np.bincount(self.types, minlength=len(self.offsets) - 1)
-
-
-def segment_corpus(corpus: WordCorpus, segmenter: Segmenter) -> SegmentedCorpus:
-    """Segment every word type of a corpus once."""
-    flat, offsets = segmenter.segment_words(corpus.types)
-    return SegmentedCorpus(
-        flat=np.ascontiguousarray(flat, dtype=np.int32),
-        offsets=np.ascontiguousarray(offsets, dtype=np.int64),
-        types=np.ascontiguousarray(corpus.tokens, dtype=np.int32),
-        line_offsets=np.ascontiguousarray(corpus.line_offsets, dtype=np.int64),
-        vocabulary_size=len(segmenter.pieces),
-    )
+    def __init__(self, corpus: WordCorpus, segmenter: Segmenter) -> None:
+        """Segment every word type once."""
+        self.pieces = list(segmenter.pieces)
+        self.flat, self.offsets = segmenter.segment_words(corpus.types)
+        self.types, self.line_offsets = corpus.tokens, corpus.line_offsets
+        self.lengths, self.type_counts = np.diff(self.offsets), corpus.counts
 
 
 def count_corpus(
@@ -106,7 +84,7 @@ def count_corpus(
     The result is the same for any number of threads.
     Source: paper, Section 4, "Token Frequency", "Subword Fertility", "Contextual Exponence".
     """
-    segmented = segment_corpus(corpus, segmenter)
+    segmented = SegmentedCorpus(corpus, segmenter)
     frequencies, unknown = count_pieces(segmented)
     tokens = count_line_tokens(segmented)
     log.info("%d words are %d tokens, %d unknown", len(corpus.tokens), tokens.sum(), unknown)
@@ -136,7 +114,7 @@ def count_corpus(
 def count_pieces(corpus: SegmentedCorpus) -> tuple[np.ndarray, int]:
     """Return the frequency of every piece (int64, id order) and the number of UNK tokens."""
     occurrences = np.repeat(corpus.type_counts, corpus.lengths)
-    totals = np.zeros(corpus.vocabulary_size + 1, dtype=np.int64)
+    totals = np.zeros(len(corpus.pieces) + 1, dtype=np.int64)
     np.add.at(totals, corpus.flat + 1, occurrences)
     return totals[1:], int(totals[0])
 
@@ -170,7 +148,7 @@ def count_neighbours(
     out to blocks. One thread alone fills a block, in a pass over the corpus, so threads never meet
     and no order matters. The blocks that are in work fit into `budget` bytes together.
     """
-    size, radii = corpus.vocabulary_size, np.asarray(windows, dtype=np.int64)
+    size, radii = len(corpus.pieces), np.asarray(windows, dtype=np.int64)
     row_words = -(-size // WORD_BITS)
     matrix_bytes = len(radii) * size * row_words * WORD_BITS // 8
     blocks = max(threads, -(-threads * matrix_bytes // budget))
@@ -192,31 +170,26 @@ def count_neighbours(
     return distinct
 
 
-class LineTotals:
+class LineTotals(SegmentedCorpus):
     """Totals by line of one tokenizer on one corpus: int64[lines], in the corpus's order.
 
     Words of a line are not independent of each other, nor is a line under two tokenizers: lines
     are the units that a resample may draw and a test may exchange.
     """
 
-    def __init__(self, corpus: WordCorpus, segmenter: Segmenter) -> None:
-        """Segment every word type once."""
-        self._corpus = segment_corpus(corpus, segmenter)
-        self._pieces = list(segmenter.pieces)
-
     @property
     def words(self) -> np.ndarray:
         """Words of each line, whatever the tokenizer."""
-        return np.diff(self._corpus.line_offsets)
+        return np.diff(self.line_offsets)
 
     @property
     def tokens(self) -> np.ndarray:
         """Tokens of each line."""
-        return count_line_tokens(self._corpus)
+        return count_line_tokens(self)
 
     def words_with(self, fewest: int, most: int | None = None) -> np.ndarray:
         """Words of `fewest` to `most` subwords; no `most`: of `fewest` and more."""
-        lengths, top = self._corpus.lengths, np.inf if most is None else most
+        lengths, top = self.lengths, np.inf if most is None else most
         return self._by_line((lengths >= fewest) & (lengths <= top))
 
     def histogram(self, longest: int) -> np.ndarray:
@@ -224,19 +197,19 @@ class LineTotals:
 
         A word without tokens (an external tokenizer may give none) is in no column.
         """
-        bins = np.minimum(self._corpus.lengths, longest) - 1
-        return _histogram_by_line(bins, longest, self._corpus.types, self._corpus.line_offsets)
+        bins = np.minimum(self.lengths, longest) - 1
+        return _histogram_by_line(bins, longest, self.types, self.line_offsets)
 
     def occurrences(self, pieces: Collection[str]) -> np.ndarray:
         """Tokens that are one of `pieces`; a piece that the vocabulary lacks has none."""
         wanted = set(pieces)
-        chosen = np.array([piece in wanted for piece in self._pieces] + [False])
+        chosen = np.array([piece in wanted for piece in self.pieces] + [False])
         # Place -1, the last, is the uncovered character's.
-        before = np.concatenate(([0], np.cumsum(chosen[self._corpus.flat])))
-        return self._by_line(np.diff(before[self._corpus.offsets]))
+        before = np.concatenate(([0], np.cumsum(chosen[self.flat])))
+        return self._by_line(np.diff(before[self.offsets]))
 
     def _by_line(self, values: np.ndarray) -> np.ndarray:
-        return _sum_by_line(values.astype(np.int64), self._corpus.types, self._corpus.line_offsets)
+        return _sum_by_line(values.astype(np.int64), self.types, self.line_offsets)
 
 
 # --- the tables that `count_corpus` gives, as files

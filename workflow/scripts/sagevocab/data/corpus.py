@@ -211,22 +211,17 @@ def _checked(texts: Iterable[str]) -> Iterator[str]:
         if not isinstance(text, str):
             kind = type(text).__name__
             raise UserError(f"texts: item {number} is of type {kind}; give strings, or one path")
-        if not text.isascii():
-            _check_encodable(text, number)
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise UserError(
+                f"texts: string {number} holds half a surrogate pair at position "
+                f"{error.start + 1}; decode the text anew"
+            ) from error
         if "\0" in text:
             raise UserError(f"texts: string {number} holds a NUL character; is it text?")
         for line in text.removesuffix("\n").split("\n"):
             yield line.removesuffix("\r")
-
-
-def _check_encodable(text: str, number: int) -> None:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise UserError(
-            f"texts: string {number} holds half a surrogate pair at position {error.start + 1}; "
-            "decode the text anew"
-        ) from error
 
 
 # --- sentences

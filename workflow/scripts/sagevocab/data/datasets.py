@@ -320,23 +320,28 @@ _NO_LABEL = (
 
 def _labels(values: list[Any], classes: Sequence[Any] | None, where: str) -> list[int | float]:
     """Class numbers of labels; without classes, the values of a regression."""
-    numbers = [
-        _label(value, classes, f"{where}, row {row}") for row, value in enumerate(values, start=1)
-    ]
-    if classes is None and set(numbers) == {-1}:
+    numbers_of = None if classes is None else _numbers_of(classes)
+    labels = []
+    for row, value in enumerate(values, start=1):
+        label = _value(value) if numbers_of is None else _class_of(value, numbers_of)
+        # Unlabelled sets have nothing or -1 in the place of a class.
+        if label is None and (value in (None, "", "-") or value != value or _value(value) == -1):
+            raise UserError(f"{where}, row {row}: {_NO_LABEL}")
+        if label is None:
+            known = "finite numbers" if classes is None else ", ".join(map(str, classes))
+            raise UserError(f"{where}, row {row}: unknown label {value!r}; `labels` allows {known}")
+        labels.append(label)
+    if classes is None and set(labels) == {-1}:
         raise UserError(f"{where}: {_NO_LABEL}")
-    return numbers
+    return labels
 
 
-def _label(value: Any, classes: Sequence[Any] | None, where: str) -> int | float:
-    label = _value(value) if classes is None else _class_of(value, classes)
-    if label is not None:
-        return label
-    # Unlabelled sets have nothing or -1 in the place of a class.
-    if value in (None, "", "-") or value != value or _value(value) == -1:
-        raise UserError(f"{where}: {_NO_LABEL}")
-    known = "finite numbers" if classes is None else ", ".join(map(str, classes))
-    raise UserError(f"{where}: unknown label {value!r}; `labels` allows {known}")
+def _numbers_of(classes: Sequence[Any]) -> dict[str, int]:
+    """Class number by name; also by number, unless all names are numbers themselves."""
+    names = {str(name): number for number, name in enumerate(classes)}
+    if all(_class_number(name) is not None for name in classes):
+        return names
+    return {str(number): number for number in names.values()} | names
 
 
 def _value(value: Any) -> float | None:
@@ -348,14 +353,9 @@ def _value(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _class_of(value: Any, classes: Sequence[Any]) -> int | None:
-    """Number of a class given by name or, if the names are no numbers, by number."""
-    names, number = [str(name) for name in classes], _class_number(value)
-    for form in (str(value), str(number)):
-        if form in names:
-            return names.index(form)
-    are_numbers = all(_class_number(name) is not None for name in classes)
-    return None if number is None or number >= len(names) or are_numbers else number
+def _class_of(value: Any, numbers_of: dict[str, int]) -> int | None:
+    """Number of a class that is given as text or as a number."""
+    return numbers_of.get(str(value), numbers_of.get(str(_class_number(value))))
 
 
 def _class_number(value: Any) -> int | None:

@@ -96,21 +96,15 @@ def _local(element: ET.Element) -> str:
 
 
 def _article(page: ET.Element, other_namespaces: set[str]) -> Article | None:
-    parts = {_local(child): child for child in page}  # of several revisions, the last
-    revision = {_local(child): child for child in parts.get("revision", ())}
-    title = _text_of(parts.get("title"))
-    text = _text_of(revision.get("text"))
-    if "redirect" in parts or _REDIRECT.match(text):
+    title = page.findtext("{*}title", "")
+    text = page.findtext("{*}revision[last()]/{*}text", "")
+    if page.find("{*}redirect") is not None or _REDIRECT.match(text):
         return None
-    if _text_of(revision.get("model")) not in ("", "wikitext"):
+    if page.findtext("{*}revision[last()]/{*}model", "") not in ("", "wikitext"):
         return None
-    if not _in_main_namespace(_text_of(parts.get("ns")), title, other_namespaces):
+    if not _in_main_namespace(page.findtext("{*}ns", ""), title, other_namespaces):
         return None
     return Article(title, text)
-
-
-def _text_of(element: ET.Element | None) -> str:
-    return "" if element is None else element.text or ""
 
 
 def _in_main_namespace(number: str, title: str, other_namespaces: set[str]) -> bool:

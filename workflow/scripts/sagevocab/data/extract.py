@@ -159,7 +159,7 @@ def _dump_sentences(
     for batch in _parsed(_batches(remaining), settings, threads):
         yield from batch.sentences
         progress.add(batch)
-    progress.finish()
+    progress.check()
 
 
 def _chosen(articles: Iterable[Article], settings: ExtractionSettings) -> Iterator[Article]:
@@ -281,19 +281,15 @@ class _Progress:
         self._parts += 1
         self._unsaved = []
         self._last_save = time.monotonic()
-        log.info("%s: %d articles, %d sentences", self._source, self.articles, self.sentences)
         if self.articles >= _ENOUGH_TO_JUDGE:
-            self._check_failures()
+            self.check()
 
-    def finish(self) -> None:
+    def check(self) -> None:
         """Log the totals; too many failures are an error."""
-        self._check_failures()
         log.info(
             "%s: %d articles (%d left out as unreadable), %d sentences",
             *(self._source, self.articles, self.failed, self.sentences),
         )
-
-    def _check_failures(self) -> None:
         if self.failed > self._settings.max_failed_share * self.articles:
             raise UserError(
                 f"{self._source}: {self.failed} of {self.articles} articles can't be parsed, more "

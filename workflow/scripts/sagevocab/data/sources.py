@@ -15,6 +15,7 @@ import importlib.util
 import json
 import logging
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any, Literal
@@ -294,7 +295,13 @@ def package_file(name: str, key: str = "source") -> Path:
         UserError: no such package, or no such file in it.
     """
     package, _, inside = name.partition(":")
-    places = [*_module_places(package, inside), *_distribution_places(package, inside)]
+    places: list[Path] = []
+    spec = importlib.util.find_spec(package) if package.isidentifier() else None
+    if spec and spec.submodule_search_locations:
+        places += [Path(folder, inside) for folder in spec.submodule_search_locations]
+    with suppress(importlib.metadata.PackageNotFoundError, ValueError):
+        distribution = importlib.metadata.distribution(package)
+        places += [*_listed(distribution, inside), Path(distribution.locate_file(inside))]
     if not places:
         raise UserError(f"{key}.package: {package!r} is not installed; pip install it")
     for file in places:
@@ -303,22 +310,12 @@ def package_file(name: str, key: str = "source") -> Path:
     raise UserError(f"{key}.package: {places[0]} does not exist; set `{key}.path` to a local copy")
 
 
-def _module_places(package: str, inside: str) -> Iterator[Path]:
-    spec = importlib.util.find_spec(package) if package.isidentifier() else None
-    for folder in (spec and spec.submodule_search_locations) or ():
-        yield Path(folder) / inside
-
-
-def _distribution_places(name: str, inside: str) -> Iterator[Path]:
-    try:
-        distribution = importlib.metadata.distribution(name)
-    except (importlib.metadata.PackageNotFoundError, ValueError):
-        return
+def _listed(distribution: importlib.metadata.Distribution, inside: str) -> Iterator[Path]:
+    """Yield the file that a distribution lists under this path, in or beside its metadata."""
     for file in distribution.files or ():
         in_metadata = file.parts[0].endswith(".dist-info")
         if inside == "/".join(file.parts[1:] if in_metadata else file.parts):
             yield Path(distribution.locate_file(file))
-    yield Path(distribution.locate_file(inside))
 
 
 def _join_package_files(source: Source, output: Path) -> str:
