@@ -76,12 +76,6 @@ def open_bytes(path: str | Path) -> BinaryIO:
     return opener(path) if opener else Path(path).open("rb")
 
 
-def open_stream(file: io.BufferedReader) -> BinaryIO:
-    """Decompress a stream, which cannot be read twice, as `open_bytes` does a file."""
-    opener = _opener(file.peek(6))
-    return opener(file) if opener else file
-
-
 def _opener(start: bytes) -> Callable | None:
     found = (opener for magic, opener in _COMPRESSIONS.items() if start.startswith(magic))
     return next(found, None)
@@ -203,7 +197,9 @@ def _names_file(item: str | Path) -> bool:
 
 
 def _standard_input(errors: str) -> Iterator[str]:
-    return decoded_lines(open_stream(sys.stdin.buffer), "standard input", errors)
+    stream = sys.stdin.buffer  # cannot be read twice
+    opener = _opener(stream.peek(6))
+    return decoded_lines(opener(stream) if opener else stream, "standard input", errors)
 
 
 def _checked(texts: Iterable[str]) -> Iterator[str]:
@@ -278,13 +274,8 @@ def _ends_sentence(text: str, match: re.Match, ordinals: bool) -> bool:
         return False
     if following.isdigit() and word.lower() in _NUMBERED:
         return False
-    return not _is_initial(word)
-
-
-def _is_initial(word: str) -> bool:
-    """Whether a word is an initial or a row of them: "J", "J.R", "U.S"."""
-    last = word.rpartition(".")[2]
-    return len(last) == 1 and last.isupper() and last != "I"
+    last = word.rpartition(".")[2]  # of a row of initials: "J.R", "U.S"
+    return not (len(last) == 1 and last.isupper() and last != "I")
 
 
 # --- cleaning

@@ -14,8 +14,8 @@ import os
 import shutil
 import sys
 import time
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager, suppress
+from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
@@ -308,6 +308,7 @@ def _keep_validator(response: requests.Response, part: Path) -> None:
 
 
 def _append(response: requests.Response, part: Path, start: int, total: int | None) -> None:
+    """Write what comes behind `start`; a full or read-only disk is a UserError."""
     terminal = sys.__stderr__  # not the rule's log, which wants no progress bars
     bar = tqdm(
         total=total,
@@ -318,21 +319,14 @@ def _append(response: requests.Response, part: Path, start: int, total: int | No
         file=terminal,
         disable=terminal is None or not terminal.isatty(),
     )
-    with bar, _opened(part, "ab" if start else "wb") as file:
-        for block in response.iter_content(_BLOCK):
-            file.write(block)
-            bar.update(len(block))
-
-
-@contextmanager
-def _opened(path: Path, mode: str) -> Iterator:
-    """Open for writing; a full or read-only disk is a UserError."""
     try:
-        with path.open(mode) as file:
-            yield file
+        with bar, part.open("ab" if start else "wb") as file:
+            for block in response.iter_content(_BLOCK):
+                file.write(block)
+                bar.update(len(block))
     except requests.RequestException:  # an OSError too, but of the network
         raise
     except OSError as error:
         raise UserError(
-            f"{path}: cannot be written ({error.strerror}); make room or set `download_dir`"
+            f"{part}: cannot be written ({error.strerror}); make room or set `download_dir`"
         ) from error
