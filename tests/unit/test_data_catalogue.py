@@ -71,13 +71,7 @@ def test_a_wrong_entry_is_one_line(tmp_path, entry, told) -> None:
 def catalogue(tmp_path):
     entries = {
         "wiki": ENTRY | {"format": "mediawiki", "fallback": "hub-wiki"},
-        "hub-wiki": {
-            **ENTRY,
-            "urls": None,
-            "hub": {"repo": "w"},
-            "column": "text",
-            "sentences": True,
-        },
+        "hub-wiki": {**ENTRY, "urls": None, "hub": {"repo": "w"}, "column": "text"},
         "task": {
             **ENTRY,
             "urls": None,
@@ -132,11 +126,8 @@ def test_splits_lie_over_their_entry(catalogue) -> None:
 
 def test_a_fallback_is_resolved_with_its_entry(catalogue) -> None:
     fallback = resolve_source({"dataset": "wiki"}, catalogue, key="k")["fallback"]
-    assert (fallback["name"], fallback["format"], fallback["column"]) == (
-        "hub-wiki",
-        "parquet",
-        "text",
-    )
+    described = fallback["name"], fallback["format"], fallback["column"]
+    assert described == ("hub-wiki", "parquet", "text")
 
 
 def test_a_data_set_that_is_not_listed_is_one_line(catalogue) -> None:
