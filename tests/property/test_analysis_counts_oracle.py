@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 
-import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -61,12 +60,9 @@ def test_all_counts_equal_the_oracle(lines, longer, windows):
 
 @given(LINES, MULTI, st.integers(1, 5), st.sampled_from([1, 200, 5000, 1 << 20]))
 @settings(max_examples=40, deadline=None)
-def test_neither_threads_nor_memory_nor_chunks_change_a_count(lines, longer, threads, budget):
+def test_neither_threads_nor_memory_change_a_count(lines, longer, threads, budget):
     segmenter = GreedySegmenter(vocabulary_of(longer))
-    corpus = counts.segment_corpus(WordCorpus.from_lines(lines, NORMALIZER), segmenter)
-    per_line = counts.count_line_tokens(corpus)
-    plain = counts.count_neighbours(corpus, [5, 2], per_line)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(counts, "CHUNK_TOKENS", 7)
-        other = counts.count_neighbours(corpus, [5, 2], per_line, threads=threads, budget=budget)
+    corpus = counts.SegmentedCorpus(WordCorpus.from_lines(lines, NORMALIZER), segmenter)
+    plain = counts.count_neighbours(corpus, [5, 2])
+    other = counts.count_neighbours(corpus, [5, 2], threads=threads, budget=budget)
     assert (plain == other).all()

@@ -26,32 +26,6 @@ def counted(corpus: WordCorpus) -> counts.Counts:
     return counts.count_corpus(corpus, GreedySegmenter(PIECES), windows=[2, 1])
 
 
-def test_frequencies_of_every_piece_in_id_order(counted):
-    assert counted.frequencies["piece"].tolist() == PIECES
-    assert counted.frequencies["count"].tolist() == [2, 1, 1, 2, 1, 0]
-    assert counted.unknown == 1
-
-
-def test_unknown_characters_count_in_fertility_and_in_lines(counted):
-    assert dict(counted.fertility.itertuples(index=False)) == {1: 1, 2: 2, 3: 1}
-    assert counted.lines.to_dict("list") == {"words": [3, 1], "tokens": [6, 2]}
-
-
-def test_neighbours_stay_in_the_line_and_unknown_is_none(counted):
-    # line 1: ▁ab ▁ab c ▁ b UNK; line 2: ▁ a
-    wide = counted.neighbours[counted.neighbours["window"] == 2].set_index("piece")["distinct"]
-    assert wide.to_dict() == {
-        "▁": 4,  # ▁ab c b, and a in line 2
-        "a": 1,
-        "b": 2,  # ▁ c, not UNK
-        "▁ab": 3,  # itself, c, ▁
-        "c": 3,
-        "unused": 0,
-    }
-    near = counted.neighbours[counted.neighbours["window"] == 1].set_index("piece")["distinct"]
-    assert near.to_dict() == {"▁": 3, "a": 1, "b": 1, "▁ab": 2, "c": 2, "unused": 0}
-
-
 def test_rank_and_ratio(counted):
     ranked = counts.rank_neighbours(counted.neighbours, 2)
     assert ranked.index.tolist() == ["▁", "▁ab", "c", "b", "a", "unused"]
@@ -84,10 +58,6 @@ def test_files_are_read_back_as_they_were_counted(tmp_path, counted):
 
 
 # --- totals by line
-
-
-# ▁cats = ▁cat s | ▁sing = ▁ s ing | ▁x = ▁ ? | ▁singing = ▁ s ing ing
-LINE_PIECES = ["▁", "s", "▁cat", "ing"]
 
 
 def test_no_line_has_no_totals():

@@ -44,19 +44,15 @@ def sage() -> GreedySegmenter:
     return GreedySegmenter(SAGE_PIECES)
 
 
-def ablate(piece: str) -> GreedySegmenter:
-    return GreedySegmenter([other for other in FRAGMENT_PIECES if other != piece])
+def without_includ(window: int) -> examples.Retokenization | None:
+    without = GreedySegmenter([piece for piece in FRAGMENT_PIECES if piece != "▁includ"])
+    segmenters = GreedySegmenter(FRAGMENT_PIECES), without
+    words = split_words(FRAGMENT)
+    return examples.compare_ablation(FRAGMENT, words, *segmenters, "▁includ", window)
 
 
 def test_the_papers_retokenization():
-    found = examples.compare_ablation(
-        FRAGMENT,
-        split_words(FRAGMENT),
-        GreedySegmenter(FRAGMENT_PIECES),
-        ablate("▁includ"),
-        "▁includ",
-        window=2,
-    )
+    found = without_includ(window=2)
     before, after = found.before.tokens, found.after.tokens
     assert list(before) == tokens("▁use ▁of ▁an ▁includ e ▁direct ive ▁is ▁when ▁ref er r ing ▁to")
     assert list(after) == tokens("▁use ▁of ▁an ▁inc l u de ▁direct ive ▁is ▁when ▁ref er r ing ▁to")
@@ -78,14 +74,7 @@ def test_an_ablation_that_leaves_the_end_of_the_word_alone_is_no_example():
 
 
 def test_a_piece_inside_the_window_is_no_example():
-    found = examples.compare_ablation(
-        FRAGMENT,
-        split_words(FRAGMENT),
-        GreedySegmenter(FRAGMENT_PIECES),
-        ablate("▁includ"),
-        "▁includ",
-        window=3,
-    )
+    found = without_includ(window=3)
     assert found is not None
     assert "▁includ" not in found.before.tokens[slice(*found.window_before)]
     assert found.target == "▁is"
@@ -108,17 +97,14 @@ def test_find_retokenization_takes_the_shortest_sentence_with_one():
 
 def test_the_papers_sentences_mark_the_words_of_the_piece(bpe, sage):
     example = examples.segment_sentence(SENTENCES[0], RULE, bpe, sage, "og")
-    marked = example.bpe.marked_tokens()
-    assert marked == ["▁pseud", "og", "ene"]
-    marked = example.sage.marked_tokens()
-    assert marked == ["▁pseud", "ogene"]
+    assert example.bpe.marked_tokens() == ["▁pseud", "og", "ene"]
+    assert example.sage.marked_tokens() == ["▁pseud", "ogene"]
     assert "".join(example.bpe.tokens) == "".join(example.sage.tokens)
 
 
 def test_a_sentence_whose_piece_bpe_lacks_is_marked_by_the_string(sage):
     example = examples.segment_sentence(SENTENCES[1], RULE, sage, sage, "og")
-    marked = example.bpe.marked_tokens()
-    assert "".join(marked) == "▁Stooges"
+    assert "".join(example.bpe.marked_tokens()) == "▁Stooges"
 
 
 def test_unknown_characters_are_shown_as_such(bpe, sage):
@@ -160,5 +146,4 @@ def test_punctuation_that_ends_a_word_is_not_marked(bpe, sage):
     assert str(example.bpe).endswith("og ene . ,")
     assert example.bpe.marked == {3, 4, 5}
     alone = examples.segment_sentence("This is ., too", RULE, bpe, sage, ".")
-    marked = alone.bpe.marked_tokens()
-    assert marked == ["▁", ".", ","]
+    assert alone.bpe.marked_tokens() == ["▁", ".", ","]

@@ -38,20 +38,22 @@ def test_the_projects_own_catalogue_has_what_the_papers_config_names() -> None:
 @pytest.mark.parametrize(
     ("entry", "told"),
     [
-        ({"licence": "drop"}, "a: field `licence` is missing"),
-        ({"url": "x"}, "unknown field `url`; known are title"),
-        ({"urls": "https://x.org"}, "`urls` must be of type list"),
-        ({"bytes": "5"}, "`bytes` must be of type int"),
-        ({"sha256": "abc"}, "64 hexadecimal digits"),
-        ({"urls": "drop"}, "needs exactly one of urls, hub, package; has \\[\\]"),
-        ({"package": "p:f"}, "needs exactly one of urls, hub, package"),
-        ({"format": "xls"}, "`format` must be one of mediawiki"),
-        ({"urls": "drop", "hub": {"config": "c"}}, "`hub` needs a `repo`"),
-        ({"urls": "drop", "hub": {"repo": "r", "name": "n"}}, "unknown fields: name"),
-        ({"share": [0.5, 0.2]}, "`share` must be"),
-        ({"splits": {"test": {}}}, "`splits` may map"),
-        ({"splits": {"train": {"title": "x"}}}, "a: train: unknown field `title`"),
-        ({"fallback": "b"}, "fallback 'b' is no entry"),
+        ({"licence": "drop"}, r"a\.licence: missing"),
+        ({"url": "x"}, r"a\.url: unknown; did you mean urls"),
+        ({"urls": "https://x.org"}, r"a\.urls: .* should be a valid list"),
+        ({"bytes": "5"}, r"a\.bytes: '5' .* valid integer"),
+        ({"sha256": "abc"}, r"a\.sha256: .*64 hex digits"),
+        ({"urls": "drop"}, r"a: needs exactly one of urls, hub, package; has \[\]"),
+        ({"package": "p:f"}, "a: needs exactly one of urls, hub, package"),
+        ({"format": "xls"}, r"a\.format: 'xls' .*'mediawiki', 'text'"),
+        ({"urls": "drop", "hub": {"config": "c"}}, "a: `hub` needs a `repo`"),
+        ({"urls": "drop", "hub": {"repo": "r", "name": "n"}}, r"a\.hub\.name: unknown"),
+        ({"share": [0.5, 0.2]}, r"a\.share: must be \[from, to\]"),
+        ({"share": [0.5, 2]}, r"a\.share: 2 .* less than or equal to 1"),
+        ({"splits": {"test": {}}}, r"a\.splits\.test: unknown; known: train, validation"),
+        ({"splits": {"train": {"title": "x"}}}, r"a\.splits\.train\.title: unknown"),
+        ({"splits": {"train": {"urls": []}}}, "a: needs exactly one of urls"),
+        ({"fallback": "b"}, "a: fallback 'b' is no entry"),
     ],
 )
 def test_a_wrong_entry_is_one_line(tmp_path, entry, told) -> None:
@@ -69,13 +71,7 @@ def test_a_wrong_entry_is_one_line(tmp_path, entry, told) -> None:
 def catalogue(tmp_path):
     entries = {
         "wiki": ENTRY | {"format": "mediawiki", "fallback": "hub-wiki"},
-        "hub-wiki": {
-            **ENTRY,
-            "urls": None,
-            "hub": {"repo": "w"},
-            "column": "text",
-            "sentences": True,
-        },
+        "hub-wiki": {**ENTRY, "urls": None, "hub": {"repo": "w"}, "column": "text"},
         "task": {
             **ENTRY,
             "urls": None,
@@ -130,23 +126,12 @@ def test_splits_lie_over_their_entry(catalogue) -> None:
 
 def test_a_fallback_is_resolved_with_its_entry(catalogue) -> None:
     fallback = resolve_source({"dataset": "wiki"}, catalogue, key="k")["fallback"]
-    assert (fallback["name"], fallback["format"], fallback["column"]) == (
-        "hub-wiki",
-        "parquet",
-        "text",
-    )
+    described = fallback["name"], fallback["format"], fallback["column"]
+    assert described == ("hub-wiki", "parquet", "text")
 
 
-@pytest.mark.parametrize(
-    ("source", "told"),
-    [
-        ({"format": "text"}, "k: names no source; give one of path, constructed"),
-        (
-            {"path": None, "dataset": "wikl"},
-            r"k\.dataset: 'wikl' is not in .*there are: hub-wiki.*k\.path",
-        ),
-    ],
-)
-def test_a_source_that_is_none_is_one_line(catalogue, source, told) -> None:
+def test_a_data_set_that_is_not_listed_is_one_line(catalogue) -> None:
+    source = {"path": None, "dataset": "wikl"}
+    told = r"k\.dataset: 'wikl' is not in .*there are: hub-wiki.*k\.path"
     with pytest.raises(UserError, match=told):
         resolve_source(source, catalogue, key="k")

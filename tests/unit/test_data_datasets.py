@@ -83,41 +83,22 @@ def test_labels_become_class_numbers_or_values(values, labels, numbers) -> None:
 
 
 @pytest.mark.parametrize(
-    ("frame", "options", "told"),
+    ("changed", "labels", "told"),
     [
-        (
-            {"question": ["a"], "label": [1]},
-            {},
-            "no column 'sentence'; its columns are question, label",
-        ),
-        ({"question": ["a"], "sentence": ["b"], "target": [1]}, {}, "no column 'label'.*target"),
-        (
-            {"question": ["a"], "sentence": ["b"], "label": [-1]},
-            {},
-            "row 1: no label; the split is unlab",
-        ),
-        ({"question": ["a"], "sentence": ["b"], "label": [None]}, {}, "no label"),
-        (
-            {"question": ["a"], "sentence": ["b"], "label": [2]},
-            {},
-            "row 1: unknown label 2.*allows 0, 1",
-        ),
-        (
-            {"question": ["a"], "sentence": ["b"], "label": ["x"]},
-            {"labels": None},
-            "unknown label 'x'; `labels` allows finite numbers",
-        ),
-        ({"question": ["a"], "sentence": ["b"], "label": [-1]}, {"labels": None}, "unlabelled"),
-        (
-            {"question": ["a"], "sentence": [None], "label": [1]},
-            {},
-            "'sentence', row 1: None is not text",
-        ),
+        ({"sentence": None}, [0, 1], "no column 'sentence'; its columns are question, label"),
+        ({"sentence": [None]}, [0, 1], "'sentence', row 1: .* is not text"),
+        ({"label": [-1]}, [0, 1], "row 1: no label; the split is unlab"),
+        ({"label": [-1]}, None, "unlabelled"),
+        ({"label": [None]}, [0, 1], "no label"),
+        ({"label": [2]}, [0, 1], "row 1: unknown label 2.*allows 0, 1"),
+        ({"label": ["x"]}, None, "unknown label 'x'; `labels` allows finite numbers"),
     ],
 )
-def test_bad_rows_name_file_column_and_advice(frame, options, told) -> None:
+def test_bad_rows_name_file_column_and_advice(changed, labels, told) -> None:
+    rows = {"question": ["a"], "sentence": ["b"], "label": [1]} | changed
+    frame = pd.DataFrame({name: values for name, values in rows.items() if values})
     with pytest.raises(UserError, match=told) as caught:
-        task(pd.DataFrame(frame), **options)
+        task(frame, labels=labels)
     assert str(caught.value).startswith("F: ")
     assert "\n" not in str(caught.value)
 
@@ -147,18 +128,11 @@ def test_unreadable_tables_are_one_line(tmp_path, name, content, told) -> None:
 
 def test_a_prepared_task_is_a_parquet_file_and_an_error_leaves_none(tmp_path) -> None:
     (tmp_path / "rows").write_text(JSONL)
-    output = tmp_path / "out.parquet"
+    output, form = tmp_path / "out.parquet", {"kind": "sequence", "labels": [0, 1]}
     with pytest.raises(UserError, match="no column 'premise'"):
-        prepare_task(
-            [tmp_path / "rows"],
-            output,
-            None,
-            kind="sequence",
-            columns=PAIR | {"text": "premise"},
-            labels=[0, 1],
-        )
+        prepare_task([tmp_path / "rows"], output, None, columns=PAIR | {"text": "premise"}, **form)
     assert not output.exists()
-    prepare_task([tmp_path / "rows"], output, None, kind="sequence", columns=PAIR, labels=[0, 1])
+    prepare_task([tmp_path / "rows"], output, None, columns=PAIR, **form)
     assert pd.read_parquet(output)["label"].tolist() == [1, 0]
 
 
@@ -185,20 +159,6 @@ def test_a_split_may_take_a_part_of_its_rows(tmp_path) -> None:
 
 
 # --- tags
-
-
-@pytest.mark.parametrize(
-    ("scheme", "tags"),
-    [
-        ("IOB2", "O B-PER I-PER B-PER O B-LOC I-ORG"),
-        ("IOB1", "O I-PER I-PER B-PER O I-LOC I-ORG"),
-        ("BIOES", "O B-PER E-PER S-PER O S-LOC S-ORG"),
-        ("BILOU", "O B-PER L-PER U-PER O U-LOC U-ORG"),
-        ("IOE2", "O I-PER E-PER E-PER O E-LOC E-ORG"),
-    ],
-)
-def test_every_scheme_becomes_iob2(scheme, tags) -> None:
-    assert tags_to_iob2([tags.split()]) == [["O", "B-PER", "I-PER", "B-PER", "O", "B-LOC", "B-ORG"]]
 
 
 def test_bare_classes_make_a_span_of_each_run() -> None:
@@ -242,19 +202,14 @@ def test_bad_tags_are_one_line(tags, labels, told) -> None:
 @pytest.mark.parametrize("column", ["tokens", "ner_tags"])
 @pytest.mark.parametrize(
     ("row", "told"),
-    [(None, "row 2: None is no list"), (["a", None], "row 2: an entry of the list is missing")],
+    [
+        (None, "row 2: None is no list"),
+        (["a", None], "row 2: an entry of the list is missing"),
+        ("a b", "row 2: is text, not a list"),
+    ],
 )
 def test_a_row_that_lacks_words_or_tags_is_named(column, row, told) -> None:
     columns = {"tokens": [["a", "b"]] * 2, "ner_tags": [["O", "O"]] * 2}
     columns[column] = [columns[column][0], row]
     with pytest.raises(UserError, match=f"column '{column}', {told}"):
         tokens(columns)
-
-
-@pytest.mark.parametrize("column", ["tokens", "ner_tags"])
-def test_text_where_a_list_of_words_belongs_is_refused(column) -> None:
-    frame = pd.DataFrame({"tokens": [["a", "b"]], "ner_tags": [["O", "O"]]})
-    frame[column] = "a b"
-    columns = {"tokens": "tokens", "tags": "ner_tags"}
-    with pytest.raises(UserError, match=f"column '{column}', row 1: is text, not a list"):
-        normalise_task(frame, kind="tokens", columns=columns, labels=None, source="rows.jsonl")

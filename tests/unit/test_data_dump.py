@@ -32,22 +32,16 @@ def dump(pages: list[str], version: str = "0.11") -> bytes:
 @pytest.mark.parametrize("compress", [bytes, bz2.compress])
 def test_articles_and_nothing_else(tmp_path, version, compress) -> None:
     path = tmp_path / "dump"
-    path.write_bytes(
-        compress(
-            dump(
-                [
-                    page("Elma", "Elma bir meyvedir."),
-                    page("Talk:Elma", "Hi.", ns="1"),
-                    page("Alma", "#REDIRECT [[Elma]]"),
-                    page("Olma", "#YÖNLENDİRME[[Elma]]"),
-                    page("Ulma", "see", extra='<redirect title="Elma"/>'),
-                    page("a.css", "p {}", model="css"),
-                    page("Star Trek: Picard", "A series.", model="wikitext"),
-                ],
-                version,
-            )
-        )
-    )
+    pages = [
+        page("Elma", "Elma bir meyvedir."),
+        page("Talk:Elma", "Hi.", ns="1"),
+        page("Alma", "#REDIRECT [[Elma]]"),
+        page("Olma", "#YÖNLENDİRME[[Elma]]"),
+        page("Ulma", "see", extra='<redirect title="Elma"/>'),
+        page("a.css", "p {}", model="css"),
+        page("Star Trek: Picard", "A series.", model="wikitext"),
+    ]
+    path.write_bytes(compress(dump(pages, version)))
     assert list(read_articles(path)) == [
         Article("Elma", "Elma bir meyvedir."),
         Article("Star Trek: Picard", "A series."),

@@ -172,27 +172,23 @@ def test_unreadable_articles_are_left_out_until_they_are_too_many(
 # --- other sources
 
 
-def test_lines_of_a_text_are_cleaned(tmp_path) -> None:
-    source = tmp_path / "text"
-    source.write_text("  One   line.  Two sentences. \n\n \t\nOK\n")
+@pytest.mark.parametrize(
+    ("description", "content", "lines"),
+    [
+        (TEXT, "  One   line.  Two. \n\n \t\nOK\n", ["One line. Two.", "OK"]),
+        (TEXT | {"sentences": True}, "One line. Two.\nOK\n", ["One line.", "Two.", "OK"]),
+        (
+            TEXT | {"format": "jsonl", "column": "text"},
+            '{"text": "A bill\\n\\n  to do  x\\n"}\n{"text": null}\n{"text": "B"}\n',
+            ["A bill", "to do x", "B"],
+        ),
+    ],
+)
+def test_texts_become_lines_or_sentences(tmp_path, description, content, lines) -> None:
+    (tmp_path / "text").write_text(content)
     output = tmp_path / "o.zst"
-    assert extract_lines([source], output, TEXT, SETTINGS) == 2
-    assert list(read_lines(output)) == ["One line. Two sentences.", "OK"]
-
-
-def test_documents_are_cut_into_sentences_on_request(tmp_path) -> None:
-    source = tmp_path / "text"
-    source.write_text("One line. Two sentences.\nThree\n")
-    extract_lines([source], tmp_path / "o.zst", TEXT | {"sentences": True}, SETTINGS)
-    assert list(read_lines(tmp_path / "o.zst")) == ["One line.", "Two sentences.", "Three"]
-
-
-def test_lines_of_a_column(tmp_path) -> None:
-    source = tmp_path / "bills"
-    source.write_text('{"text": "A bill\\n\\n  to do  x\\n"}\n{"text": null}\n{"text": "B"}\n')
-    description = {"format": "jsonl", "column": "text", "sentences": False, "key": "k"}
-    extract_lines([source], tmp_path / "o.zst", description, SETTINGS)
-    assert list(read_lines(tmp_path / "o.zst")) == ["A bill", "to do x", "B"]
+    assert extract_lines([tmp_path / "text"], output, description, SETTINGS) == len(lines)
+    assert list(read_lines(output)) == lines
 
 
 @pytest.mark.parametrize(
@@ -203,9 +199,10 @@ def test_lines_of_a_column(tmp_path) -> None:
         (TEXT | {"format": "jsonl"}, "{}", "`column` is not set"),
         (TEXT | {"format": "jsonl", "column": "text"}, '{"txt": "a"}', "no column 'text'.*txt"),
         (TEXT | {"format": "jsonl", "column": "a"}, '{"a": 5}', "row 1: is int, not text"),
+        (TEXT | {"format": "mediawik", "column": "a"}, "x", "'mediawik' is not a format of tables"),
         (TEXT | {"format": "parquet", "column": "a"}, "nothing", "cannot be read as parquet"),
         (TEXT | {"format": "csv", "column": "a"}, "a,b\n1\n", ":2: has more or fewer fields"),
-        (TEXT | {"format": "conll", "column": "a"}, "a O", "has no column of text"),
+        (TEXT | {"format": "conll", "column": "a"}, "a O", "no column 'a'"),
     ],
 )
 def test_unusable_sources_are_one_line(tmp_path, description, content, told) -> None:

@@ -31,19 +31,6 @@ def as_pieces(segmenter, word):
     return [None if n == UNCOVERED else segmenter.pieces[n] for n in segmenter.segment(word)]
 
 
-def test_greedy_takes_the_longest_piece_from_the_left():
-    segmenter = GreedySegmenter(["▁", "a", "b", "c", "▁a", "ab", "abc", "bc", "cab"])
-    # ▁a is taken before abc gets a chance; then b; then cab.
-    assert as_pieces(segmenter, "▁abcab") == ["▁a", "bc", "ab"]
-    assert as_pieces(segmenter, "▁cabc") == ["▁", "cab", "c"]
-
-
-def test_greedy_gives_one_uncovered_for_each_character_without_a_piece():
-    segmenter = GreedySegmenter(["▁", "a", "▁a"])
-    assert segmenter.segment("▁axya") == [2, UNCOVERED, UNCOVERED, 1]
-    assert segmenter.segment("") == []
-
-
 @given(st.sets(st.text("abc▁", min_size=1, max_size=4), min_size=1), st.text("abcd▁", max_size=20))
 def test_greedy_is_the_oracles(pieces, word):
     segmenter = GreedySegmenter(sorted(pieces))

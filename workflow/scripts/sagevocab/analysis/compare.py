@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 
@@ -14,8 +13,7 @@ from sagevocab.data.corpus import Texts, describe_texts, lines_of
 from sagevocab.errors import UserError
 from sagevocab.state import path_text
 from sagevocab.vocab.export import WordSettings
-from sagevocab.vocab.external import import_foreign
-from sagevocab.vocab.pieces import is_own_folder
+from sagevocab.vocab.external import as_own_folder
 from sagevocab.vocab.segment import Segmenter, load_segmenter
 from sagevocab.vocab.words import Normalizer, WordCorpus
 
@@ -71,10 +69,7 @@ def compare(
 
 
 def _load(path: Path, words: WordSettings) -> Segmenter:
-    if is_own_folder(path):
-        return load_segmenter(path)
-    with tempfile.TemporaryDirectory(prefix="sagevocab-") as folder:
-        import_foreign(path, folder, words)
+    with as_own_folder(path, words) as folder:
         return load_segmenter(folder)
 
 

@@ -2,7 +2,7 @@
 
 These are the measurements behind the paper's Section 4: token frequency, subword fertility and
 contextual exponence. Everything follows from the segmentation of each word type and the sequence
-of type ids, so no more than a chunk of the token sequence is ever in memory.
+of type ids, so the token sequence is never in memory.
 
 `Counts` are totals of a corpus, `LineTotals` the same by line, for intervals and tests over lines.
 
@@ -13,7 +13,7 @@ word. It is no piece: it has no frequency and no neighbours, and is no neighbour
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +31,6 @@ if TYPE_CHECKING:
 
 log = logging.getLogger(__name__)
 
-CHUNK_TOKENS = 1 << 22
 NEIGHBOUR_BYTES = 1 << 30
 WORD_BITS = 64
 
@@ -56,43 +55,21 @@ class Counts:
     unknown: int
 
 
-@dataclass(frozen=True)
 class SegmentedCorpus:
     """A corpus as the segmentation of its word types and the sequence of their ids.
 
     flat: int32, piece ids of all types one after another, -1 for UNK.
     offsets: int64, type `t` is `flat[offsets[t]:offsets[t + 1]]`.
     types: int32, the corpus as type ids; line_offsets: int64, its lines.
-    vocabulary_size: number of pieces.
+    lengths: int64, the number of subwords of every type; type_counts: int64, its occurrences.
     """
 
-    flat: np.ndarray
-    offsets: np.ndarray
-    types: np.ndarray
-    line_offsets: np.ndarray
-    vocabulary_size: int
-
-    @property
-    def lengths(self) -> np.ndarray:
-        """Return the number of subwords of every type, int64."""
-        return np.diff(self.offsets)
-
-    @property
-    def type_counts(self) -> np.ndarray:
-        """Return the number of occurrences of every type, int64."""
-        return np.bincount(self.types, minlength=len(self.offsets) - 1)
-
-
-def segment_corpus(corpus: WordCorpus, segmenter: Segmenter) -> SegmentedCorpus:
-    """Segment every word type of a corpus once."""
-    flat, offsets = segmenter.segment_words(corpus.types)
-    return SegmentedCorpus(
-        flat=np.ascontiguousarray(flat, dtype=np.int32),
-        offsets=np.ascontiguousarray(offsets, dtype=np.int64),
-        types=np.ascontiguousarray(corpus.tokens, dtype=np.int32),
-        line_offsets=np.ascontiguousarray(corpus.line_offsets, dtype=np.int64),
-        vocabulary_size=len(segmenter.pieces),
-    )
+    def __init__(self, corpus: WordCorpus, segmenter: Segmenter) -> None:
+        """Segment every word type once."""
+        self.pieces = list(segmenter.pieces)
+        self.flat, self.offsets = segmenter.segment_words(corpus.types)
+        self.types, self.line_offsets = corpus.tokens, corpus.line_offsets
+        self.lengths, self.type_counts = np.diff(self.offsets), corpus.counts
 
 
 def count_corpus(
@@ -107,16 +84,23 @@ def count_corpus(
     The result is the same for any number of threads.
     Source: paper, Section 4, "Token Frequency", "Subword Fertility", "Contextual Exponence".
     """
-    segmented = segment_corpus(corpus, segmenter)
+    segmented = SegmentedCorpus(corpus, segmenter)
     frequencies, unknown = count_pieces(segmented)
     tokens = count_line_tokens(segmented)
     log.info("%d words are %d tokens, %d unknown", len(corpus.tokens), tokens.sum(), unknown)
-    distinct = count_neighbours(segmented, windows, tokens, threads=threads)
+    distinct = count_neighbours(segmented, windows, threads=threads)
     pieces = pd.Index(segmenter.pieces, dtype=object)
     return Counts(
         frequencies=pd.DataFrame({"piece": pieces, "count": frequencies}),
         fertility=count_fertility(segmented),
-        neighbours=_neighbour_frame(pieces, frequencies, windows, distinct),
+        neighbours=pd.DataFrame(
+            {
+                "piece": np.tile(pieces, len(windows)),
+                "window": np.repeat(np.asarray(windows, dtype=np.int32), len(pieces)),
+                "distinct": distinct.reshape(-1),
+                "count": np.tile(frequencies, len(windows)),
+            }
+        ),
         lines=pd.DataFrame(
             {
                 "words": np.diff(segmented.line_offsets).astype(np.int32),
@@ -130,7 +114,7 @@ def count_corpus(
 def count_pieces(corpus: SegmentedCorpus) -> tuple[np.ndarray, int]:
     """Return the frequency of every piece (int64, id order) and the number of UNK tokens."""
     occurrences = np.repeat(corpus.type_counts, corpus.lengths)
-    totals = np.zeros(corpus.vocabulary_size + 1, dtype=np.int64)
+    totals = np.zeros(len(corpus.pieces) + 1, dtype=np.int64)
     np.add.at(totals, corpus.flat + 1, occurrences)
     return totals[1:], int(totals[0])
 
@@ -154,57 +138,58 @@ def count_line_tokens(corpus: SegmentedCorpus) -> np.ndarray:
 def count_neighbours(
     corpus: SegmentedCorpus,
     windows: Sequence[int],
-    line_tokens: np.ndarray,
     *,
     threads: int = 1,
     budget: int = NEIGHBOUR_BYTES,
 ) -> np.ndarray:
     """Count the distinct pieces within each window of every piece: int64 (windows, pieces).
 
-    The relation "stands within the window of" is a V x V bit matrix per window. Its rows are
-    dealt out to blocks, each filled by one thread alone, so threads never meet and no order
-    matters. Rows that do not fit into `budget` bytes together are filled in several rounds over
-    the corpus.
+    The relation "stands within the window of" is a V x V bit matrix per window. Its rows are dealt
+    out to blocks. One thread alone fills a block, in a pass over the corpus, so threads never meet
+    and no order matters. The blocks that are in work fit into `budget` bytes together.
     """
-    size, radii = corpus.vocabulary_size, np.asarray(windows, dtype=np.int64)
+    size, radii = len(corpus.pieces), np.asarray(windows, dtype=np.int64)
+    row_words = -(-size // WORD_BITS)
+    matrix_bytes = len(radii) * size * row_words * WORD_BITS // 8
+    blocks = max(threads, -(-threads * matrix_bytes // budget))
     distinct = np.zeros((len(radii), size), dtype=np.int64)
-    blocks, per_round = _plan_blocks(size, len(radii), threads, budget)
-    chunks = _chunk_lines(line_tokens)
+    longest = count_line_tokens(corpus).max(initial=0)
+
+    def count_block(block: int) -> None:
+        members = np.arange(block, size, blocks)
+        rows = np.full(size + 1, -1, dtype=np.int32)  # the last place is the uncovered character's
+        rows[members] = np.arange(len(members))
+        bits = np.zeros((len(radii), len(members), row_words), dtype=np.uint64)
+        line = np.empty(longest, dtype=np.int32)
+        text = corpus.types, corpus.line_offsets, corpus.flat, corpus.offsets
+        _mark_neighbours(*text, radii, rows, line, bits)
+        distinct[:, members] = np.bitwise_count(bits).sum(axis=2, dtype=np.int64)
+
     with ThreadPoolExecutor(max_workers=threads) as pool:
-        for first in range(0, blocks, per_round):
-            members = range(first, min(first + per_round, blocks))
-            counted = _count_blocks(corpus, radii, line_tokens, chunks, blocks, members, pool)
-            for block, rows in zip(members, counted, strict=True):
-                mine = distinct[:, block::blocks]
-                mine[:] = rows[:, : mine.shape[1]]
+        list(pool.map(count_block, range(min(blocks, size))))
     return distinct
 
 
-class LineTotals:
+class LineTotals(SegmentedCorpus):
     """Totals by line of one tokenizer on one corpus: int64[lines], in the corpus's order.
 
     Words of a line are not independent of each other, nor is a line under two tokenizers: lines
     are the units that a resample may draw and a test may exchange.
     """
 
-    def __init__(self, corpus: WordCorpus, segmenter: Segmenter) -> None:
-        """Segment every word type once."""
-        self._corpus = segment_corpus(corpus, segmenter)
-        self._pieces = list(segmenter.pieces)
-
     @property
     def words(self) -> np.ndarray:
         """Words of each line, whatever the tokenizer."""
-        return np.diff(self._corpus.line_offsets)
+        return np.diff(self.line_offsets)
 
     @property
     def tokens(self) -> np.ndarray:
         """Tokens of each line."""
-        return count_line_tokens(self._corpus)
+        return count_line_tokens(self)
 
     def words_with(self, fewest: int, most: int | None = None) -> np.ndarray:
         """Words of `fewest` to `most` subwords; no `most`: of `fewest` and more."""
-        lengths, top = self._corpus.lengths, np.inf if most is None else most
+        lengths, top = self.lengths, np.inf if most is None else most
         return self._by_line((lengths >= fewest) & (lengths <= top))
 
     def histogram(self, longest: int) -> np.ndarray:
@@ -212,19 +197,19 @@ class LineTotals:
 
         A word without tokens (an external tokenizer may give none) is in no column.
         """
-        bins = np.minimum(self._corpus.lengths, longest) - 1
-        return _histogram_by_line(bins, longest, self._corpus.types, self._corpus.line_offsets)
+        bins = np.minimum(self.lengths, longest) - 1
+        return _histogram_by_line(bins, longest, self.types, self.line_offsets)
 
     def occurrences(self, pieces: Collection[str]) -> np.ndarray:
         """Tokens that are one of `pieces`; a piece that the vocabulary lacks has none."""
         wanted = set(pieces)
-        chosen = np.array([piece in wanted for piece in self._pieces] + [False])
+        chosen = np.array([piece in wanted for piece in self.pieces] + [False])
         # Place -1, the last, is the uncovered character's.
-        before = np.concatenate(([0], np.cumsum(chosen[self._corpus.flat])))
-        return self._by_line(np.diff(before[self._corpus.offsets]))
+        before = np.concatenate(([0], np.cumsum(chosen[self.flat])))
+        return self._by_line(np.diff(before[self.offsets]))
 
     def _by_line(self, values: np.ndarray) -> np.ndarray:
-        return _sum_by_line(values.astype(np.int64), self._corpus.types, self._corpus.line_offsets)
+        return _sum_by_line(values.astype(np.int64), self.types, self.line_offsets)
 
 
 # --- the tables that `count_corpus` gives, as files
@@ -277,85 +262,7 @@ def neighbour_ratio(neighbours: pd.DataFrame, window: int) -> pd.Series:
     return (rows["distinct"] / rows["count"]).rename("ratio")
 
 
-# --- neighbours, block by block
-
-
-def _neighbour_frame(
-    pieces: pd.Index, frequencies: np.ndarray, windows: Sequence[int], distinct: np.ndarray
-) -> pd.DataFrame:
-    columns = {
-        "piece": np.tile(pieces, len(windows)),
-        "window": np.repeat(np.asarray(windows, dtype=np.int32), len(pieces)),
-        "distinct": distinct.reshape(-1),
-        "count": np.tile(frequencies, len(windows)),
-    }
-    return pd.DataFrame(columns)
-
-
-def _plan_blocks(size: int, windows: int, threads: int, budget: int) -> tuple[int, int]:
-    """Return the number of row blocks, a power of two, and how many are filled per round.
-
-    A round has a block for each thread, as far as `budget` bytes allow blocks of a row or more.
-    """
-    row_bytes = windows * _row_words(size) * WORD_BITS // 8
-    share = budget // threads
-    blocks = 1
-    while blocks < 2 * threads or (blocks < size and row_bytes * _rows(size, blocks) > share):
-        blocks *= 2
-    block_bytes = max(1, row_bytes * _rows(size, blocks))
-    return blocks, max(1, min(blocks, budget // block_bytes))
-
-
-def _rows(size: int, blocks: int) -> int:
-    return -(-size // blocks)
-
-
-def _row_words(size: int) -> int:
-    return -(-size // WORD_BITS)
-
-
-def _chunk_lines(line_tokens: np.ndarray) -> list[tuple[int, int]]:
-    """Return (first, past last) line of chunks of whole lines, about CHUNK_TOKENS tokens each."""
-    ends = np.cumsum(line_tokens)
-    total = int(ends[-1]) if len(ends) else 0
-    marks = np.searchsorted(ends, np.arange(CHUNK_TOKENS, total, CHUNK_TOKENS)) + 1
-    bounds = np.unique(np.concatenate([[0], marks, [len(ends)]]))
-    return list(zip(bounds[:-1].tolist(), bounds[1:].tolist(), strict=True))
-
-
-def _count_blocks(
-    corpus: SegmentedCorpus,
-    radii: np.ndarray,
-    line_tokens: np.ndarray,
-    chunks: list[tuple[int, int]],
-    blocks: int,
-    members: range,
-    pool: ThreadPoolExecutor,
-) -> list[np.ndarray]:
-    """Fill the rows of the blocks `members` over the corpus; return their bits, counted."""
-    size = corpus.vocabulary_size
-    shape = (len(radii), _rows(size, blocks), _row_words(size))
-    matrices = [np.zeros(shape, dtype=np.uint64) for _ in members]
-    for tokens, offsets in _expand_chunks(corpus, line_tokens, chunks):
-        jobs = [
-            pool.submit(_mark_neighbours, tokens, offsets, radii, block, blocks, bits)
-            for block, bits in zip(members, matrices, strict=True)
-        ]
-        for job in jobs:
-            job.result()
-    return [np.bitwise_count(bits).sum(axis=2, dtype=np.int64) for bits in matrices]
-
-
-def _expand_chunks(
-    corpus: SegmentedCorpus, line_tokens: np.ndarray, chunks: list[tuple[int, int]]
-) -> Iterator[tuple[np.ndarray, np.ndarray]]:
-    """Yield the piece ids of a chunk of lines and the offsets of its lines."""
-    for first, last in chunks:
-        offsets = np.concatenate([[0], np.cumsum(line_tokens[first:last])]).astype(np.int64)
-        tokens = np.empty(offsets[-1], dtype=np.int32)
-        span = corpus.types[corpus.line_offsets[first] : corpus.line_offsets[last]]
-        _expand(span, corpus.flat, corpus.offsets, tokens)
-        yield tokens, offsets
+# --- kernels
 
 
 @numba.njit(cache=True, nogil=True)
@@ -379,29 +286,24 @@ def _histogram_by_line(bins, n_bins, types, line_offsets):
 
 
 @numba.njit(cache=True, nogil=True)
-def _expand(types, flat, offsets, tokens):
-    end = 0
-    for kind in types:
-        for position in range(offsets[kind], offsets[kind + 1]):
-            tokens[end] = flat[position]
-            end += 1
+def _mark_neighbours(types, line_offsets, flat, offsets, radii, rows, line, bits):
+    """Set bits[window, rows[piece], neighbour] for the pieces that have a row.
 
-
-@numba.njit(cache=True, nogil=True)
-def _mark_neighbours(tokens, line_offsets, radii, block, blocks, bits):
-    """Set bits[window, piece // blocks, neighbour] for the pieces of one block."""
-    shift = 0
-    while 1 << shift < blocks:
-        shift += 1
-    for line in range(len(line_offsets) - 1):
-        start, stop = line_offsets[line], line_offsets[line + 1]
-        for position in range(start, stop):
-            piece = tokens[position]
-            if piece >= 0 and piece & (blocks - 1) == block:
+    line: room for the tokens of the longest line.
+    """
+    for number in range(len(line_offsets) - 1):
+        length = 0
+        for kind in types[line_offsets[number] : line_offsets[number + 1]]:
+            for position in range(offsets[kind], offsets[kind + 1]):
+                line[length] = flat[position]
+                length += 1
+        for position in range(length):
+            row = rows[line[position]]
+            if row >= 0:
                 for window in range(len(radii)):
-                    low = max(start, position - radii[window])
-                    high = min(stop, position + radii[window] + 1)
-                    _mark_window(tokens, position, low, high, bits[window, piece >> shift])
+                    low = max(0, position - radii[window])
+                    high = min(length, position + radii[window] + 1)
+                    _mark_window(line, position, low, high, bits[window, row])
 
 
 @numba.njit(cache=True, nogil=True, inline="always")

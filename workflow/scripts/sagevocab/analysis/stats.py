@@ -96,31 +96,19 @@ def resampled_sums(table: np.ndarray, *, seed: int, resamples: int = RESAMPLES) 
     rng = np.random.default_rng(seed)
     if not len(table):
         return np.zeros((resamples, table.shape[1]))
-    draw = _sums_of_distinct if table.shape[1] <= _NARROW else _sums_of_rows
-    return draw(table.astype(np.int64), rng, resamples)
+    if table.shape[1] > _NARROW:
+        return _sums_of_rows(table, rng, resamples)
+    counts = pd.DataFrame(table).value_counts(sort=False).sort_index()
+    rows = counts.index.to_frame().to_numpy(dtype=float)
+    return _sums_of_distinct(rows, counts.to_numpy(), rng, resamples)
 
 
-def _sums_of_distinct(table, rng, resamples):
-    values, counts = _distinct_rows(table)
-    batch = max(1, _BATCH_CELLS // len(values))
+def _sums_of_distinct(rows, counts, rng, resamples):
+    """Sums of samples of rows that occur `counts` times: a multinomial sample of each."""
+    batch = max(1, _BATCH_CELLS // len(rows))
     sizes = [min(batch, resamples - done) for done in range(0, resamples, batch)]
     shares = counts / counts.sum()
-    return np.concatenate([rng.multinomial(counts.sum(), shares, size) @ values for size in sizes])
-
-
-def _distinct_rows(table):
-    """Return the distinct rows as float64, ascending, and how often each occurs."""
-    low = table.min(axis=0)
-    spans = (table.max(axis=0) - low + 1).tolist()
-    keys = np.ravel_multi_index(tuple((table - low).T), spans)
-    cells = int(np.prod(spans))
-    if cells > 4 * len(keys):
-        seen, counts = np.unique(keys, return_counts=True)
-    else:  # faster than sorting where most cells are filled
-        tally = np.bincount(keys, minlength=cells)
-        seen = np.flatnonzero(tally)
-        counts = tally[seen]
-    return np.column_stack(np.unravel_index(seen, spans)) + low.astype(float), counts
+    return np.concatenate([rng.multinomial(counts.sum(), shares, size) @ rows for size in sizes])
 
 
 def _sums_of_rows(table, rng, resamples):
@@ -145,17 +133,15 @@ def sampled_sums(table: np.ndarray, *, seed: int, resamples: int) -> np.ndarray:
     """
     rng = np.random.default_rng(seed)
     rows, kinds, counts = np.unique(table, axis=0, return_inverse=True, return_counts=True)
-    kinds, total = kinds.ravel(), len(table)
-    few = len(rows) * _DRAWS_OF_A_COUNT <= total
+    if len(rows) * _DRAWS_OF_A_COUNT <= len(table):
+        return _sums_of_distinct(rows, counts, rng, resamples)
+    kinds = kinds.ravel()
     batch = max(1, _BATCH_CELLS // max(1, len(rows)))
     sums = np.empty((resamples, table.shape[1]))
     for start in range(0, resamples, batch):
         size = min(batch, resamples - start)
-        if few:
-            drawn = rng.multinomial(total, counts / total, size)
-        else:
-            samples = (kinds[rng.integers(total, size=total)] for _ in range(size))
-            drawn = np.stack([np.bincount(sample, minlength=len(rows)) for sample in samples])
+        samples = (kinds[rng.integers(len(table), size=len(table))] for _ in range(size))
+        drawn = np.stack([np.bincount(sample, minlength=len(rows)) for sample in samples])
         sums[start : start + size] = drawn.astype(float) @ rows
     return sums
 

@@ -33,6 +33,7 @@ def summarise(
     size = _text_size(corpus)
     words = int(counts.lines["words"].sum())
     tokens = int(counts.lines["tokens"].sum())
+    whole = counts.fertility.loc[counts.fertility["subwords"] == 1, "words"].sum()
     fertility = ratio_interval(counts.lines["tokens"], counts.lines["words"], seed=seed)
     return {
         **size,
@@ -41,7 +42,7 @@ def summarise(
         "fertility": fertility._asdict(),
         "tokens_per_character": _ratio(tokens, size["characters"]),
         "tokens_per_byte": _ratio(tokens, size["bytes"]),
-        "whole_word_share": _ratio(_whole_words(counts.fertility), words),
+        "whole_word_share": _ratio(int(whole), words),
         "unknown_share": _ratio(counts.unknown, tokens),
         **_piece_measures(pieces, frequencies, tokens),
         "efficiency": sample_efficiency(counts.lines, efficiency_lines, seed),
@@ -89,19 +90,14 @@ def _piece_measures(
 
 def _text_size(corpus: WordCorpus) -> dict[str, int]:
     """Return lines, characters, bytes of the normalised text; a line's first `▁` is no space."""
-    lines = len(corpus.line_offsets) - 1
     characters = np.array([len(word) for word in corpus.types], dtype=np.int64)
     sizes = (len(word.replace(WORD_START, " ", 1).encode("utf-8")) for word in corpus.types)
     octets = np.fromiter(sizes, dtype=np.int64, count=len(corpus.types))
     return {
-        "lines": lines,
-        "characters": int(corpus.counts @ characters) - lines,
-        "bytes": int(corpus.counts @ octets) - lines,
+        "lines": corpus.n_lines,
+        "characters": int(corpus.counts @ characters) - corpus.n_lines,
+        "bytes": int(corpus.counts @ octets) - corpus.n_lines,
     }
-
-
-def _whole_words(fertility: pd.DataFrame) -> int:
-    return int(fertility.loc[fertility["subwords"] == 1, "words"].sum())
 
 
 def _ratio(part: int, whole: int) -> float:

@@ -10,12 +10,12 @@ import bz2
 import gzip
 import hashlib
 import io
-import itertools
 import logging
 import lzma
 import os
 import re
 import sys
+import zlib
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -30,7 +30,6 @@ from sagevocab.state import atomic_path, path_text
 log = logging.getLogger(__name__)
 
 _BLOCK = 1 << 17
-_LINES_A_BLOCK = 4096
 _ZSTD_LEVEL = 9
 _BYTE_ORDER_MARK = "\ufeff"
 _MOST_NUL = 0.05  # of a line's characters; a line with more is binary data
@@ -42,61 +41,24 @@ Texts = str | Path | Iterable[str | Path]
 # --- reading and writing
 
 
-class _ZstdStream(io.RawIOBase):
-    """Decompressed bytes of a .zst file of one or more frames; a file cut short is an EOFError.
+def _open_zstd(file: str | Path | BinaryIO) -> BinaryIO:
+    """Open a .zst file of one or more frames; the text of one that was cut short is an OSError.
 
-    `zstandard`'s own stream reader mistakes the end of a truncated file for the end of the text.
+    `zstandard`'s own reader mistakes the end of a truncated file for the end of the text.
     """
+    import pyarrow
 
-    def __init__(self, file: str | Path | BinaryIO) -> None:
-        named = isinstance(file, str | Path)
-        self._file = Path(file).open("rb") if named else file  # noqa: SIM115 - closed by close()
-        self._frame = zstandard.ZstdDecompressor().decompressobj()
-        self._inside = False
-        self._waiting = b""
-        self._ready = b""
-
-    def readable(self) -> bool:
-        return True
-
-    def readinto(self, buffer) -> int:
-        while not self._ready:
-            block = self._waiting or self._file.read(_BLOCK)
-            self._waiting = b""
-            if not block:
-                return self._end()
-            self._ready = self._decompress(block)
-        taken = self._ready[: len(buffer)]
-        buffer[: len(taken)] = taken
-        self._ready = self._ready[len(taken) :]
-        return len(taken)
-
-    def _decompress(self, block: bytes) -> bytes:
-        text = self._frame.decompress(block)
-        self._inside = not self._frame.eof
-        if self._frame.eof:
-            self._waiting = self._frame.unused_data
-            self._frame = zstandard.ZstdDecompressor().decompressobj()
-        return text
-
-    def _end(self) -> int:
-        if self._inside:
-            raise EOFError("compressed file ended before the end of its last frame")
-        return 0
-
-    def close(self) -> None:
-        self._file.close()
-        super().close()
+    return io.BufferedReader(pyarrow.input_stream(file, compression="zstd"), _BLOCK)
 
 
 _COMPRESSIONS = {
     b"BZh": bz2.open,
     b"\x1f\x8b": gzip.open,
     b"\xfd7zXZ\x00": lzma.open,
-    b"\x28\xb5\x2f\xfd": lambda file: io.BufferedReader(_ZstdStream(file), _BLOCK),
+    b"\x28\xb5\x2f\xfd": _open_zstd,
 }
 # Errors that decompressors raise on damaged or truncated data.
-DAMAGE = (EOFError, OSError, lzma.LZMAError, zstandard.ZstdError)
+DAMAGE = (EOFError, OSError, lzma.LZMAError, zlib.error)
 
 
 def open_bytes(path: str | Path) -> BinaryIO:
@@ -114,12 +76,6 @@ def open_bytes(path: str | Path) -> BinaryIO:
     return opener(path) if opener else Path(path).open("rb")
 
 
-def open_stream(file: io.BufferedReader) -> BinaryIO:
-    """Decompress a stream, which cannot be read twice, as `open_bytes` does a file."""
-    opener = _opener(file.peek(6))
-    return opener(file) if opener else file
-
-
 def _opener(start: bytes) -> Callable | None:
     found = (opener for magic, opener in _COMPRESSIONS.items() if start.startswith(magic))
     return next(found, None)
@@ -132,7 +88,8 @@ def open_text(path: str | Path) -> TextIO:
 
 def damaged(path: str | Path, error: Exception) -> UserError:
     """Return the error for a file that could not be decompressed."""
-    kind = "truncated" if isinstance(error, EOFError) else "damaged"
+    is_cut = isinstance(error, EOFError) or "truncated" in str(error).lower()
+    kind = "truncated" if is_cut else "damaged"
     return UserError(f"{path}: the compressed file is {kind} ({error}); fetch or copy it again")
 
 
@@ -173,27 +130,15 @@ def write_lines(path: str | Path, lines: Iterable[str]) -> int:
 
     Equal lines give equal bytes: one frame, fixed level, no date.
     """
+    count = 0
     compressor = zstandard.ZstdCompressor(level=_ZSTD_LEVEL)
-    with (
-        atomic_path(path) as temporary,
-        temporary.open("wb") as file,
-        compressor.stream_writer(file, closefd=False) as stream,
-    ):
-        return sum(_write_block(stream, block) for block in _blocks(lines))
-
-
-def _blocks(lines: Iterable[str]) -> Iterator[list[str]]:
-    rest = iter(lines)
-    while block := list(itertools.islice(rest, _LINES_A_BLOCK)):
-        yield block
-
-
-def _write_block(stream: BinaryIO, lines: list[str]) -> int:
-    data = "".join(f"{line}\n" for line in lines).encode("utf-8")
-    if data.count(b"\n") != len(lines):
-        raise ValueError("a line of a corpus holds a line end")
-    stream.write(data)
-    return len(lines)
+    with atomic_path(path) as temporary, compressor.stream_writer(temporary.open("wb")) as stream:
+        for line in lines:
+            if "\n" in line:
+                raise ValueError("a line of a corpus holds a line end")
+            stream.write(f"{line}\n".encode())
+            count += 1
+    return count
 
 
 def _without_nul(line: str, where: str) -> str:
@@ -252,7 +197,9 @@ def _names_file(item: str | Path) -> bool:
 
 
 def _standard_input(errors: str) -> Iterator[str]:
-    return decoded_lines(open_stream(sys.stdin.buffer), "standard input", errors)
+    stream = sys.stdin.buffer  # cannot be read twice
+    opener = _opener(stream.peek(6))
+    return decoded_lines(opener(stream) if opener else stream, "standard input", errors)
 
 
 def _checked(texts: Iterable[str]) -> Iterator[str]:
@@ -260,33 +207,29 @@ def _checked(texts: Iterable[str]) -> Iterator[str]:
         if not isinstance(text, str):
             kind = type(text).__name__
             raise UserError(f"texts: item {number} is of type {kind}; give strings, or one path")
-        if not text.isascii():
-            _check_encodable(text, number)
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise UserError(
+                f"texts: string {number} holds half a surrogate pair at position "
+                f"{error.start + 1}; decode the text anew"
+            ) from error
         if "\0" in text:
             raise UserError(f"texts: string {number} holds a NUL character; is it text?")
         for line in text.removesuffix("\n").split("\n"):
             yield line.removesuffix("\r")
 
 
-def _check_encodable(text: str, number: int) -> None:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError as error:
-        raise UserError(
-            f"texts: string {number} holds half a surrogate pair at position {error.start + 1}; "
-            "decode the text anew"
-        ) from error
-
-
 # --- sentences
 
 
-def _words(text: str) -> frozenset[str]:
+def word_set(text: str) -> frozenset[str]:
+    """Return the words of a text, which is written as one for the reader's sake."""
     return frozenset(text.split())
 
 
 # Words whose full stop does not end a sentence, English and Turkish, in lower case.
-ABBREVIATIONS = _words(
+ABBREVIATIONS = word_set(
     """
     mr mrs ms dr prof st sr jr rev hon gen col lt sgt capt cmdr adm gov rep pres mt ft vs cf ca
     approx eg ie e.g i.e al fig figs vol vols pp ed eds trans viz op cit dept univ jan feb mar
@@ -295,12 +238,12 @@ ABBREVIATIONS = _words(
     """
 )
 # Words whose full stop does not end a sentence before a number: "No. 5", "p. 12".
-_NUMBERED = _words("no nos p s n nr sec ch art par chap str md mad")
+_NUMBERED = word_set("no nos p s n nr sec ch art par chap str md mad")
 _END = re.compile(r"""([.!?…]+)(["'”’»)\]]*)\s+(?=["'“‘«(\[¿¡]*(\S))""")
 _LAST_WORD = re.compile(r"[\w.'’-]*$")
 _ORDINAL = re.compile(r"(\d{1,2}|[IVXLCDM]+)$")
 # Languages that write ordinal numbers with a full stop: "2. Dünya Savaşı", "14. Juli".
-_ORDINAL_LANGUAGES = _words("tr az de da nb nn no fi et hu cs sk sl hr sr bs pl lv is")
+_ORDINAL_LANGUAGES = word_set("tr az de da nb nn no fi et hu cs sk sl hr sr bs pl lv is")
 
 
 def split_sentences(text: str, language: str = "") -> list[str]:
@@ -331,13 +274,8 @@ def _ends_sentence(text: str, match: re.Match, ordinals: bool) -> bool:
         return False
     if following.isdigit() and word.lower() in _NUMBERED:
         return False
-    return not _is_initial(word)
-
-
-def _is_initial(word: str) -> bool:
-    """Whether a word is an initial or a row of them: "J", "J.R", "U.S"."""
-    last = word.rpartition(".")[2]
-    return len(last) == 1 and last.isupper() and last != "I"
+    last = word.rpartition(".")[2]  # of a row of initials: "J.R", "U.S"
+    return not (len(last) == 1 and last.isupper() and last != "I")
 
 
 # --- cleaning

@@ -44,12 +44,7 @@ def read_rows(path: str | Path, format: str | None = None) -> pd.DataFrame:
         UserError: unreadable or empty.
     """
     form = format or sniff_format(path)
-    if form == "parquet":
-        frame = _parquet(path).read().to_pandas()
-    elif form == "conll":
-        frame = pd.DataFrame(_conll_sentences(path), columns=["tokens", "ner_tags"])
-    else:
-        frame = pd.DataFrame(_records(path, form))
+    frame = pd.DataFrame(_records(path, form))
     if frame.empty:
         raise UserError(f"{path}: holds no rows; check the file and `format` ({form})")
     return frame
@@ -87,7 +82,9 @@ def read_column(path: str | Path, format: str, column: str | None) -> Iterator[s
         return
     if not column:
         raise UserError(f"{path}: `column` is not set; a {format} source needs it")
-    for number, value in enumerate(_column_values(path, format, column), start=1):
+    for number, record in enumerate(_records(path, format, column), start=1):
+        _require_column(path, column, record)
+        value = record[column]
         if value is None:
             continue
         if not isinstance(value, str):
@@ -98,20 +95,6 @@ def read_column(path: str | Path, format: str, column: str | None) -> Iterator[s
         yield value
 
 
-def _column_values(path: str | Path, format: str, column: str) -> Iterator[Any]:
-    if format == "parquet":
-        table = _parquet(path)
-        _require_column(path, column, table.schema_arrow.names)
-        for batch in table.iter_batches(columns=[column]):
-            yield from batch.column(0).to_pylist()
-        return
-    if format not in ("jsonl", *_DIALECTS):
-        raise UserError(f"{path}: a {format} source has no column of text; check `format`")
-    for record in _records(path, format):
-        _require_column(path, column, record)
-        yield record[column]
-
-
 def _require_column(path: str | Path, column: str, present: Iterable[str]) -> None:
     if column not in present:
         raise UserError(
@@ -120,16 +103,25 @@ def _require_column(path: str | Path, column: str, present: Iterable[str]) -> No
         )
 
 
-def _parquet(path: str | Path) -> pq.ParquetFile:
+def _records(path: str | Path, format: str, column: str | None = None) -> Iterator[dict[str, Any]]:
+    """Rows of a table; of a parquet file with `column`, only what this holds."""
+    if format == "parquet":
+        return _parquet_records(path, column)
+    if format == "conll":
+        return _conll_records(path)
+    return _json_records(path) if format == "jsonl" else _delimited_records(path, format)
+
+
+def _parquet_records(path: str | Path, column: str | None) -> Iterator[dict[str, Any]]:
     try:
-        return pq.ParquetFile(path)
+        table = pq.ParquetFile(path)
     except (pa.ArrowInvalid, OSError) as error:
         problem = str(error).splitlines()[0]
         raise UserError(f"{path}: cannot be read as parquet ({problem}); check `format`") from error
-
-
-def _records(path: str | Path, format: str) -> Iterator[dict[str, Any]]:
-    return _json_records(path) if format == "jsonl" else _delimited_records(path, format)
+    if column is not None:
+        _require_column(path, column, table.schema_arrow.names)
+    for batch in table.iter_batches(columns=column and [column]):
+        yield from batch.to_pylist()
 
 
 def _json_records(path: str | Path) -> Iterator[dict[str, Any]]:
@@ -171,7 +163,7 @@ def _delimited_records(path: str | Path, format: str) -> Iterator[dict[str, str]
             raise damaged(path, error) from error
 
 
-def _conll_sentences(path: str | Path) -> Iterator[tuple[list[str], list[str]]]:
+def _conll_records(path: str | Path) -> Iterator[dict[str, list[str]]]:
     """Tokens and last-column tags of each sentence; document marks and comments left out."""
     tokens: list[str] = []
     tags: list[str] = []
@@ -179,13 +171,13 @@ def _conll_sentences(path: str | Path) -> Iterator[tuple[list[str], list[str]]]:
         fields = line.split("\t") if "\t" in line else line.split()
         if not line.strip():
             if tokens:
-                yield tokens, tags
+                yield {"tokens": tokens, "ner_tags": tags}
             tokens, tags = [], []
         elif _is_conll_token(path, number, fields, inside=bool(tokens)):
             tokens.append(fields[0])
             tags.append(fields[-1].strip())
     if tokens:
-        yield tokens, tags
+        yield {"tokens": tokens, "ner_tags": tags}
 
 
 def _is_conll_token(path: str | Path, number: int, fields: list[str], *, inside: bool) -> bool:
@@ -328,23 +320,28 @@ _NO_LABEL = (
 
 def _labels(values: list[Any], classes: Sequence[Any] | None, where: str) -> list[int | float]:
     """Class numbers of labels; without classes, the values of a regression."""
-    numbers = [
-        _label(value, classes, f"{where}, row {row}") for row, value in enumerate(values, start=1)
-    ]
-    if classes is None and set(numbers) == {-1}:
+    numbers_of = None if classes is None else _numbers_of(classes)
+    labels = []
+    for row, value in enumerate(values, start=1):
+        label = _value(value) if numbers_of is None else _class_of(value, numbers_of)
+        # Unlabelled sets have nothing or -1 in the place of a class.
+        if label is None and (value in (None, "", "-") or value != value or _value(value) == -1):
+            raise UserError(f"{where}, row {row}: {_NO_LABEL}")
+        if label is None:
+            known = "finite numbers" if classes is None else ", ".join(map(str, classes))
+            raise UserError(f"{where}, row {row}: unknown label {value!r}; `labels` allows {known}")
+        labels.append(label)
+    if classes is None and set(labels) == {-1}:
         raise UserError(f"{where}: {_NO_LABEL}")
-    return numbers
+    return labels
 
 
-def _label(value: Any, classes: Sequence[Any] | None, where: str) -> int | float:
-    label = _value(value) if classes is None else _class_of(value, classes)
-    if label is not None:
-        return label
-    # Unlabelled sets have nothing or -1 in the place of a class.
-    if value in (None, "", "-") or value != value or _value(value) == -1:
-        raise UserError(f"{where}: {_NO_LABEL}")
-    known = "finite numbers" if classes is None else ", ".join(map(str, classes))
-    raise UserError(f"{where}: unknown label {value!r}; `labels` allows {known}")
+def _numbers_of(classes: Sequence[Any]) -> dict[str, int]:
+    """Class number by name; also by number, unless all names are numbers themselves."""
+    names = {str(name): number for number, name in enumerate(classes)}
+    if all(_class_number(name) is not None for name in classes):
+        return names
+    return {str(number): number for number in names.values()} | names
 
 
 def _value(value: Any) -> float | None:
@@ -356,14 +353,9 @@ def _value(value: Any) -> float | None:
     return number if math.isfinite(number) else None
 
 
-def _class_of(value: Any, classes: Sequence[Any]) -> int | None:
-    """Number of a class given by name or, if the names are no numbers, by number."""
-    names, number = [str(name) for name in classes], _class_number(value)
-    for form in (str(value), str(number)):
-        if form in names:
-            return names.index(form)
-    are_numbers = all(_class_number(name) is not None for name in classes)
-    return None if number is None or number >= len(names) or are_numbers else number
+def _class_of(value: Any, numbers_of: dict[str, int]) -> int | None:
+    """Number of a class that is given as text or as a number."""
+    return numbers_of.get(str(value), numbers_of.get(str(_class_number(value))))
 
 
 def _class_number(value: Any) -> int | None:
@@ -449,23 +441,16 @@ def tags_to_iob2(sentences: Sequence[Sequence[str]], where: str = "tags") -> lis
             f"{where}: tags with a prefix ({min(prefixed)}) and without one "
             f"({min(named - prefixed)}) are mixed; mend the file"
         )
-    convert = _from_prefixes if prefixed else _from_classes
-    return [convert(sentence) for sentence in sentences]
+    if not prefixed:
+        sentences = [[tag if tag == "O" else f"I-{tag}" for tag in tags] for tags in sentences]
+    return [_to_iob2(tags) for tags in sentences]
 
 
 def _has_prefix(tag: str) -> bool:
     return len(tag) > 2 and tag[1] == "-" and tag[0] in _STARTING | _INSIDE
 
 
-def _from_classes(tags: Sequence[str]) -> list[str]:
-    converted, previous = [], "O"
-    for tag in tags:
-        converted.append(tag if tag == "O" else f"{'I' if tag == previous else 'B'}-{tag}")
-        previous = tag
-    return converted
-
-
-def _from_prefixes(tags: Sequence[str]) -> list[str]:
+def _to_iob2(tags: Sequence[str]) -> list[str]:
     converted, open_class = [], None
     for tag in tags:
         prefix, _, name = tag.partition("-")

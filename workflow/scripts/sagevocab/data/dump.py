@@ -16,7 +16,7 @@ from typing import BinaryIO, NamedTuple
 import mwparserfromhell
 from mwparserfromhell import nodes
 
-from sagevocab.data.corpus import DAMAGE, damaged, open_bytes
+from sagevocab.data.corpus import DAMAGE, damaged, open_bytes, word_set
 from sagevocab.errors import UserError
 
 # --- XML
@@ -96,21 +96,15 @@ def _local(element: ET.Element) -> str:
 
 
 def _article(page: ET.Element, other_namespaces: set[str]) -> Article | None:
-    parts = {_local(child): child for child in page}  # of several revisions, the last
-    revision = {_local(child): child for child in parts.get("revision", ())}
-    title = _text_of(parts.get("title"))
-    text = _text_of(revision.get("text"))
-    if "redirect" in parts or _REDIRECT.match(text):
+    title = page.findtext("{*}title", "")
+    text = page.findtext("{*}revision[last()]/{*}text", "")
+    if page.find("{*}redirect") is not None or _REDIRECT.match(text):
         return None
-    if _text_of(revision.get("model")) not in ("", "wikitext"):
+    if page.findtext("{*}revision[last()]/{*}model", "") not in ("", "wikitext"):
         return None
-    if not _in_main_namespace(_text_of(parts.get("ns")), title, other_namespaces):
+    if not _in_main_namespace(page.findtext("{*}ns", ""), title, other_namespaces):
         return None
     return Article(title, text)
-
-
-def _text_of(element: ET.Element | None) -> str:
-    return "" if element is None else element.text or ""
 
 
 def _in_main_namespace(number: str, title: str, other_namespaces: set[str]) -> bool:
@@ -124,25 +118,21 @@ def _in_main_namespace(number: str, title: str, other_namespaces: set[str]) -> b
 # --- wikitext
 
 
-def _words(text: str) -> frozenset[str]:
-    return frozenset(text.split())
-
-
 # A line that holds this mark is dropped: a list item, an indented line.
 _NOT_PROSE = "\x00"
 # Where a template was.
 _HOLE = "\x01"
 # What a hole becomes if readers see a word there: its sentence is not whole.
 MISSING_WORD = "\ufffc"
-_KEPT_TAGS = _words(
+_KEPT_TAGS = word_set(
     """
     b i u s em strong small big sub sup span div p center font tt code cite q abbr bdi
     nowiki blockquote dfn var section onlyinclude noinclude ins samp kbd
     """
 )
-_FORMULA_TAGS = _words("math chem ce hiero score timeline syntaxhighlight source")
-_LINE_TAGS = _words("li dd dt hr")
-_BREAKS = _words("br p div center blockquote")
+_FORMULA_TAGS = word_set("math chem ce hiero score timeline syntaxhighlight source")
+_LINE_TAGS = word_set("li dd dt hr")
+_BREAKS = word_set("br p div center blockquote")
 _MAGIC_WORD = re.compile(r"__[A-ZÇĞİÖŞÜ]{3,}__")
 _NAMESPACE_LINK = re.compile(r"\s*:?[^\W\d_][\w \-]{1,40}:\S")
 _HAS_WORD = re.compile(r"\w")
@@ -219,18 +209,14 @@ def _measure(values: list[str]) -> str:
     return " ".join(values[: count + 1]) if count else _HOLE
 
 
-def _external_text(link: nodes.ExternalLink) -> Iterator[str]:
-    """The label of a link to another site; nothing for a bare address."""
-    yield from _rendered(link.title.nodes if link.title is not None else ())
-
-
 # Nodes of other types (comments, template arguments) show nothing.
 _RENDERERS = {
     nodes.Text: lambda node: (node.value,),
     nodes.HTMLEntity: lambda node: (node.normalize(),),
     nodes.Heading: lambda node: ("\n\n",),
     nodes.Wikilink: _link_text,
-    nodes.ExternalLink: _external_text,
+    # Of a link to another site the label; nothing for a bare address.
+    nodes.ExternalLink: lambda node: _rendered(node.title.nodes if node.title is not None else ()),
     nodes.Tag: _tag_text,
     nodes.Template: _template_text,
 }

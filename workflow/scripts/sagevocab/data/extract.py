@@ -98,7 +98,12 @@ def extract_lines(
         lines = _dump_sentences(sources, settings, threads, state, save_seconds)
     else:
         lines = chain.from_iterable(_column_lines(s, description, settings) for s in sources)
-    count = write_lines(output, _nonempty(lines, names))
+    count = write_lines(output, lines)
+    if not count:
+        Path(output).unlink()
+        raise UserError(
+            f"{names}: holds no usable line of text; check the file, `format`, `column`"
+        )
     log.info("%s: %d lines", names, count)
     state.clear()
     return count
@@ -124,16 +129,6 @@ def extract_sample(
         extract_lines(sources, everything, description, settings, threads=threads)
         count, _ = sample_corpus(everything, output, None, lines=lines, seed=settings.seed, key=key)
     return count
-
-
-def _nonempty(lines: Iterator[str], names: str) -> Iterator[str]:
-    first = next(lines, None)
-    if first is None:
-        raise UserError(
-            f"{names}: holds no usable line of text; check the file, `format`, `column`"
-        )
-    yield first
-    yield from lines
 
 
 def _column_lines(source, description: dict[str, Any], settings) -> Iterator[str]:
@@ -164,7 +159,7 @@ def _dump_sentences(
     for batch in _parsed(_batches(remaining), settings, threads):
         yield from batch.sentences
         progress.add(batch)
-    progress.finish()
+    progress.check()
 
 
 def _chosen(articles: Iterable[Article], settings: ExtractionSettings) -> Iterator[Article]:
@@ -286,19 +281,15 @@ class _Progress:
         self._parts += 1
         self._unsaved = []
         self._last_save = time.monotonic()
-        log.info("%s: %d articles, %d sentences", self._source, self.articles, self.sentences)
         if self.articles >= _ENOUGH_TO_JUDGE:
-            self._check_failures()
+            self.check()
 
-    def finish(self) -> None:
+    def check(self) -> None:
         """Log the totals; too many failures are an error."""
-        self._check_failures()
         log.info(
             "%s: %d articles (%d left out as unreadable), %d sentences",
             *(self._source, self.articles, self.failed, self.sentences),
         )
-
-    def _check_failures(self) -> None:
         if self.failed > self._settings.max_failed_share * self.articles:
             raise UserError(
                 f"{self._source}: {self.failed} of {self.articles} articles can't be parsed, more "

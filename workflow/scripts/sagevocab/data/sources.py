@@ -14,20 +14,21 @@ import importlib.metadata
 import importlib.util
 import json
 import logging
-import re
 from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Annotated, Any, Literal
 
 import yaml
+from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from sagevocab.errors import UserError
+from sagevocab.settings import Share, first_problem, optional
 from sagevocab.state import atomic_path, file_digest, fingerprint, write_json, write_parquet
 
 if TYPE_CHECKING:
     import datasets
-    import numpy as np
 
     from sagevocab.data.fetch import Fetched
 
@@ -40,36 +41,60 @@ CONSTRUCTED = (
     *("cola", "mrpc", "qqp", "qnli", "mnli", "xnli_tr", "stsb"),
     *("sst2", "ner_en", "ner_tr"),
 )
-# field -> type; what every entry may hold. `null` stands for "not known" or "as the source says".
-_FIELDS: dict[str, type | tuple[type, ...]] = {
-    "title": str,
-    "version": str,
-    "licence": str,
-    "note": str,
-    "in_paper": bool,
-    "urls": list,
-    "hub": dict,
-    "package": str,
-    "format": str,
-    "column": str,
-    "sentences": bool,
-    "sha256": str,
-    "bytes": int,
-    "share": list,
-    "fallback": str,
-    "splits": dict,
-}
-_REQUIRED = ("title", "version", "licence")
-_HUB_FIELDS = ("repo", "config", "split", "revision", "data_files")
-_SPLITS = ("train", "validation")
-_SPLIT_FIELDS = ("urls", "hub", "sha256", "bytes", "share")
 _ORIGINS = ("urls", "hub", "package")
-_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 Entry = dict[str, Any]
 Source = dict[str, Any]
 
 # --- the catalogue
+
+
+class _Strict(BaseModel):
+    model_config = ConfigDict(extra="forbid", strict=True)
+
+
+class _Hub(_Strict):
+    repo: str | None = None
+    config: str | None = None
+    split: str | None = None
+    revision: str | None = None
+    data_files: str | list[str] | None = None
+
+
+# What a split may say for itself; `null` stands for "not known" or "as the source says".
+class _Part(_Strict):
+    urls: list[str] | None = None
+    hub: _Hub | None = None
+    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = optional("64 hex digits")
+    bytes: int | None = None
+    share: list[Share] | None = None
+
+    @field_validator("share")
+    @classmethod
+    def _is_a_span(cls, share: list[float] | None) -> list[float] | None:
+        if share is not None and (len(share) != 2 or share[0] >= share[1]):
+            raise ValueError("must be [from, to] with 0 <= from < to <= 1")
+        return share
+
+
+class _Splits(_Strict):
+    train: _Part | None = None
+    validation: _Part | None = None
+
+
+# The head of datasets.yaml says what the fields mean.
+class _Entry(_Part):
+    title: Annotated[str, Field(min_length=1)]
+    version: Annotated[str, Field(min_length=1)]
+    licence: Annotated[str, Field(min_length=1)]
+    note: str | None = None
+    in_paper: bool | None = None
+    package: str | None = None
+    format: Literal[*FORMATS] | None = None
+    column: str | None = None
+    sentences: bool | None = None
+    fallback: str | None = None
+    splits: _Splits | None = None
 
 
 def load_catalogue(path: str | Path) -> dict[str, Entry]:
@@ -81,58 +106,19 @@ def load_catalogue(path: str | Path) -> dict[str, Entry]:
     try:
         entries = yaml.safe_load(Path(path).read_text(encoding="utf-8"))
     except (OSError, yaml.YAMLError) as error:
-        problem = " ".join(str(error).split())
-        raise UserError(f"{path}: cannot be read as YAML ({problem})") from error
+        raise UserError(f"{path}: cannot be read as YAML ({error})") from error
     if not isinstance(entries, dict):
         raise UserError(f"{path}: must map names of data sets to their descriptions")
     for name, entry in entries.items():
-        _check_entry(f"{path}: {name}", entry)
+        try:
+            _Entry.model_validate(entry)
+        except ValidationError as error:
+            raise UserError(f"{path}: {first_problem(error, _Entry, entry).under(name)}") from error
+        for split in entry.get("splits") or (None,):
+            _check_origin(f"{path}: {name}", _of_split(entry, split))
         if entry.get("fallback") not in (None, *entries):
             raise UserError(f"{path}: {name}: fallback {entry['fallback']!r} is no entry")
     return entries
-
-
-def _check_entry(where: str, entry: Any) -> None:
-    if not isinstance(entry, dict):
-        raise UserError(f"{where}: must be a mapping")
-    for field in _REQUIRED:
-        if not entry.get(field):
-            raise UserError(f"{where}: field `{field}` is missing")
-    _check_fields(where, entry, tuple(_FIELDS))
-    splits = entry.get("splits") or {}
-    for split, part in splits.items():
-        if split not in _SPLITS or not isinstance(part, dict):
-            raise UserError(f"{where}: `splits` may map {' and '.join(_SPLITS)} to fields")
-        _check_fields(f"{where}: {split}", part, _SPLIT_FIELDS)
-    for split in splits or (None,):
-        _check_origin(where if split is None else f"{where}: {split}", _of_split(entry, split))
-
-
-def _check_fields(where: str, fields: dict[str, Any], allowed: tuple[str, ...]) -> None:
-    for field, value in fields.items():
-        if field not in allowed:
-            raise UserError(f"{where}: unknown field `{field}`; known are {', '.join(allowed)}")
-        if value is not None and not isinstance(value, _FIELDS[field]):
-            raise UserError(f"{where}: `{field}` must be of type {_FIELDS[field].__name__}")
-    _check_values(where, fields)
-
-
-def _check_values(where: str, fields: dict[str, Any]) -> None:
-    digest = fields.get("sha256")
-    if digest is not None and not _SHA256.fullmatch(digest):
-        raise UserError(f"{where}: `sha256` must be 64 hexadecimal digits, or null")
-    if fields.get("format") not in (None, *FORMATS):
-        raise UserError(f"{where}: `format` must be one of {', '.join(FORMATS)}")
-    unknown = set(fields.get("hub") or ()) - set(_HUB_FIELDS)
-    if unknown:
-        raise UserError(f"{where}: `hub` has unknown fields: {', '.join(sorted(unknown))}")
-    if fields.get("share") is not None and not _is_share(fields["share"]):
-        raise UserError(f"{where}: `share` must be [from, to] with 0 <= from < to <= 1")
-
-
-def _is_share(share: list) -> bool:
-    numbers = [part for part in share if isinstance(part, int | float)]
-    return len(numbers) == len(share) == 2 and 0 <= numbers[0] < numbers[1] <= 1
 
 
 def _check_origin(where: str, entry: Entry) -> None:
@@ -166,11 +152,9 @@ def resolve_source(
     split: train or validation, for task sets.
 
     Raises:
-        UserError: none of the four keys, or a data set or construction that does not exist.
+        UserError: a data set or construction that does not exist.
     """
-    kind = next((kind for kind in KINDS if source.get(kind)), None)
-    if kind is None:
-        raise UserError(f"{key}: names no source; give one of {', '.join(KINDS)}")
+    kind = next(kind for kind in KINDS if source.get(kind))
     resolved = {name: source.get(name) for name in ("format", "column", "rows")}
     if kind in ("path", "package"):
         resolved |= {name: source[name] for name in ("title", "licence") if source.get(name)}
@@ -311,7 +295,13 @@ def package_file(name: str, key: str = "source") -> Path:
         UserError: no such package, or no such file in it.
     """
     package, _, inside = name.partition(":")
-    places = [*_module_places(package, inside), *_distribution_places(package, inside)]
+    places: list[Path] = []
+    spec = importlib.util.find_spec(package) if package.isidentifier() else None
+    if spec and spec.submodule_search_locations:
+        places += [Path(folder, inside) for folder in spec.submodule_search_locations]
+    with suppress(importlib.metadata.PackageNotFoundError, ValueError):
+        distribution = importlib.metadata.distribution(package)
+        places += [*_listed(distribution, inside), Path(distribution.locate_file(inside))]
     if not places:
         raise UserError(f"{key}.package: {package!r} is not installed; pip install it")
     for file in places:
@@ -320,22 +310,12 @@ def package_file(name: str, key: str = "source") -> Path:
     raise UserError(f"{key}.package: {places[0]} does not exist; set `{key}.path` to a local copy")
 
 
-def _module_places(package: str, inside: str) -> Iterator[Path]:
-    spec = importlib.util.find_spec(package) if package.isidentifier() else None
-    for folder in (spec and spec.submodule_search_locations) or ():
-        yield Path(folder) / inside
-
-
-def _distribution_places(name: str, inside: str) -> Iterator[Path]:
-    try:
-        distribution = importlib.metadata.distribution(name)
-    except (importlib.metadata.PackageNotFoundError, ValueError):
-        return
+def _listed(distribution: importlib.metadata.Distribution, inside: str) -> Iterator[Path]:
+    """Yield the file that a distribution lists under this path, in or beside its metadata."""
     for file in distribution.files or ():
         in_metadata = file.parts[0].endswith(".dist-info")
         if inside == "/".join(file.parts[1:] if in_metadata else file.parts):
             yield Path(distribution.locate_file(file))
-    yield Path(distribution.locate_file(inside))
 
 
 def _join_package_files(source: Source, output: Path) -> str:
@@ -352,6 +332,8 @@ def _join_package_files(source: Source, output: Path) -> str:
 
 def _retrieve_hub(source: Source, output: Path, cache_dir: Path, seed: int, advice: str) -> str:
     """Bring rows of a hub data set to `output` as parquet, through a copy in the cache."""
+    import numpy as np
+
     from sagevocab.data.fetch import check_connection, publish
 
     hub, share, url = source["hub"], source.get("share"), hub_url(source["hub"])
@@ -361,7 +343,9 @@ def _retrieve_hub(source: Source, output: Path, cache_dir: Path, seed: int, advi
         check_connection(url, advice)
         rows = _load_hub(hub, cache_dir, advice)
         if share:
-            rows = rows.select(share_of_rows(len(rows), share, seed))
+            order = np.random.default_rng(seed).permutation(len(rows))
+            start, end = (round(len(rows) * edge) for edge in share)
+            rows = rows.select(np.sort(order[start:end]))
         with atomic_path(cached) as temporary:
             rows.to_parquet(temporary)
         log.info("%s: %d rows", url, len(rows))
@@ -393,15 +377,3 @@ def _load_hub(hub: dict[str, Any], cache_dir: Path, advice: str) -> datasets.Dat
     except Exception as error:
         reason = str(error).strip().split("\n")[0] or type(error).__name__
         raise UserError(f"{hub_url(hub)}: cannot be fetched ({reason}); {advice}") from error
-
-
-def share_of_rows(count: int, share: Sequence[float], seed: int) -> np.ndarray:
-    """Return the positions of a part of a seeded shuffle, ascending.
-
-    share: [from, to] of the shuffle; adjacent shares never overlap.
-    """
-    import numpy as np
-
-    order = np.random.default_rng(seed).permutation(count)
-    start, end = (round(count * edge) for edge in share)
-    return np.sort(order[start:end])

@@ -80,7 +80,7 @@ def train_sentencepiece(
     lines.check()
     found = len(pieces_of_model(_parsed(buffer.getvalue(), model_path)))
     if found != size:
-        raise _too_large(size, found, name, key)
+        raise TooManyPiecesError(size, found, name, key)
     with atomic_path(model_path) as temporary:
         temporary.write_bytes(buffer.getvalue())
 
@@ -141,10 +141,14 @@ class TrainableLines:
 
 
 def _explained(error: RuntimeError, size: int, name: str, key: str) -> UserError:
-    """Translate an error of sentencepiece into the terms of the configuration."""
+    """Translate an error of sentencepiece into the terms of the configuration.
+
+    Its text is all that sentencepiece tells: every failure of a training is a RuntimeError, and
+    the largest and the least size that a text allows are found by training alone.
+    """
     message = str(error)
     if match := re.search(r"value <= (\d+)", message):
-        return _too_large(size, int(match[1]) - SENTENCEPIECE_SPECIALS, name, key)
+        return TooManyPiecesError(size, int(match[1]) - SENTENCEPIECE_SPECIALS, name, key)
     if match := re.search(r"required_chars\. \d+ vs (\d+)", message):
         return _too_small(size, int(match[1]) - SENTENCEPIECE_SPECIALS, name, key)
     if "sentences_.empty()" in message or "all_chars_count" in message:
@@ -155,16 +159,13 @@ def _explained(error: RuntimeError, size: int, name: str, key: str) -> UserError
 class TooManyPiecesError(UserError):
     """A text yields fewer pieces than were asked for: `largest` at most."""
 
-    largest: int
-
-
-def _too_large(size: int, largest: int, name: str, key: str) -> UserError:
-    error = TooManyPiecesError(
-        f"{key}: {name} yields no {size} pieces; the largest possible size is {largest}: "
-        "set it to that or less, or train on more text"
-    )
-    error.largest = largest
-    return error
+    def __init__(self, size: int, largest: int, name: str, key: str) -> None:
+        """Tell that the text `name` yields no `size` pieces; key: that the size is from."""
+        super().__init__(
+            f"{key}: {name} yields no {size} pieces; the largest possible size is {largest}: "
+            "set it to that or less, or train on more text"
+        )
+        self.largest = largest
 
 
 def _too_small(size: int, least: int, name: str, key: str) -> UserError:
@@ -197,8 +198,8 @@ def _parsed(data: bytes, path: str | Path) -> Model:
     model = Model()
     try:
         model.ParseFromString(data)
-    except DecodeError as error:
-        raise UserError(f"{path}: is no sentencepiece model; name a .model file") from error
+    except DecodeError:
+        model.Clear()
     if not model.pieces:
         raise UserError(f"{path}: is no sentencepiece model; name a .model file")
     return model
@@ -264,7 +265,7 @@ def train_wordpiece(
     repeats = np.repeat(known, counts[known])
     pieces = characters + _merge_words(words, repeats, alphabet, size - len(characters))
     if len(pieces) < size:
-        raise _too_large(size, len(pieces), "the training corpus", key)
+        raise TooManyPiecesError(size, len(pieces), "the training corpus", key)
     return pieces
 
 

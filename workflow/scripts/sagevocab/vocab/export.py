@@ -43,7 +43,7 @@ from sagevocab.vocab.pieces import (
     write_pieces,
 )
 from sagevocab.vocab.settings import WordSettings
-from sagevocab.vocab.words import character_map
+from sagevocab.vocab.words import hub_normalizer
 
 MODEL_MAX_LENGTH = 512  # BERT's
 UNKNOWN = SPECIAL_TOKENS[UNKNOWN_ID]
@@ -299,15 +299,11 @@ def _normalizer(rule: str) -> normalizers.Normalizer:
 
     The text may follow a special token; the pre-tokenizer makes a `▁` of the space.
     """
-    charsmap = character_map(rule)
-    return normalizers.Sequence(
-        ([normalizers.Precompiled(charsmap)] if charsmap else [])
-        + [
-            normalizers.Replace(WORD_START, " "),
-            normalizers.Replace(Regex(r"\A\s+"), " "),
-            normalizers.Replace(Regex(" {2,}"), " "),
-            normalizers.Strip(left=False, right=True),
-        ]
+    return hub_normalizer(
+        rule,
+        normalizers.Replace(Regex(r"\A\s+"), " "),
+        normalizers.Replace(Regex(" {2,}"), " "),
+        normalizers.Strip(left=False, right=True),
     )
 
 

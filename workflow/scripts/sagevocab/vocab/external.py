@@ -14,7 +14,8 @@ import itertools
 import json
 import logging
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -28,7 +29,6 @@ from sagevocab.vocab.pieces import (
     is_own_folder,
     missing_characters,
     read_folder_pieces,
-    read_pieces,
     write_pieces,
 )
 from sagevocab.vocab.settings import WordSettings
@@ -65,17 +65,25 @@ def check_external(path: str | Path, key: str) -> None:
     try:
         if kind == "list":
             read_list(path, key)
-        elif kind == "model":
-            if not path.read_bytes().startswith(b"\n"):  # protobuf's tag of the first piece
-                raise UserError(f"{key}: {path} is no sentencepiece model; give a .model file")
-        elif not (path.is_dir() and not (path / "tokenizer.json").exists()):
-            file = path / "tokenizer.json" if path.is_dir() else path
-            model = json.loads(file.read_text(encoding="utf-8"))["model"]
-            _check_hub_model(model.get("type", "BPE"), key)
-        elif not any(any(path.glob(name)) for name in _HUB_FILES):
-            raise UserError(f"{key}: {path} holds no tokenizer; give one with a tokenizer.json")
+        elif kind == "hub":
+            _check_hub(path, key)
+        elif not path.read_bytes().startswith(b"\n"):  # protobuf's tag of the first piece
+            raise UserError(f"{key}: {path} is no sentencepiece model; give a .model file")
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(f"{key}: {path} is no tokenizer or cannot be read ({error})") from error
+
+
+def _check_hub(path: Path, key: str) -> None:
+    file = _tokenizer_json(path)
+    if file.exists():
+        model = json.loads(file.read_text(encoding="utf-8"))["model"]
+        _check_hub_model(model.get("type", "BPE"), key)
+    elif not any(any(path.glob(name)) for name in _HUB_FILES):
+        raise UserError(f"{key}: {path} holds no tokenizer; give one with a tokenizer.json")
+
+
+def _tokenizer_json(path: Path) -> Path:
+    return path / "tokenizer.json" if path.is_dir() else path
 
 
 def _kind(path: Path, key: str) -> str:
@@ -121,6 +129,21 @@ def import_foreign(path: str | Path, folder: str | Path, words: WordSettings) ->
 
     card = Card("und", "Unnamed language", f"`{path_text(Path(path).name)}`, imported")
     import_external(path, folder, words, card, "tokenizer")
+
+
+@contextmanager
+def as_own_folder(path: Path, words: WordSettings) -> Iterator[Path]:
+    """Yield a folder of this project's form: `path` if it is one, else a copy for the time being.
+
+    Raises:
+        UserError: there is no tokenizer at `path`.
+    """
+    if is_own_folder(path):
+        yield path
+        return
+    with tempfile.TemporaryDirectory(prefix="sagevocab-") as folder:
+        import_foreign(path, folder, words)
+        yield Path(folder)
 
 
 # --- a list of pieces
@@ -232,7 +255,7 @@ def load_hub(path: Path, key: str) -> Tokenizer:
     """
     from tokenizers import Tokenizer
 
-    file = path / "tokenizer.json" if path.is_dir() else path
+    file = _tokenizer_json(path)
     try:
         return Tokenizer.from_file(str(file)) if file.exists() else _converted(path)
     except Exception as error:  # the library raises bare exceptions of many kinds
@@ -348,7 +371,11 @@ def word_start_notation(tokens: Sequence[str], spec: Mapping[str, Any]) -> list[
 
     spec: the parsed `tokenizer.json`, which determines the token's own notation.
     """
-    translate = _notation(spec)
+    model, translate = spec["model"], str
+    if model["type"] == "WordPiece" and model["continuing_subword_prefix"]:
+        translate = functools.partial(_from_prefix, prefix=model["continuing_subword_prefix"])
+    elif model["type"] != "WordPiece" and '"ByteLevel"' in json.dumps(spec["pre_tokenizer"]):
+        translate = _from_bytes
     taken: dict[str, None] = {}
     for token in tokens:
         form = (translate(token) or token).replace("\n", "\\n")
@@ -360,20 +387,12 @@ def word_start_notation(tokens: Sequence[str], spec: Mapping[str, Any]) -> list[
     return list(taken)
 
 
-def _notation(spec: Mapping[str, Any]) -> Callable[[str], str | None]:
-    model = spec["model"]
-    if model["type"] == "WordPiece":
-        prefix = model["continuing_subword_prefix"]
-        return functools.partial(_from_prefix, prefix=prefix) if prefix else str
-    return _from_bytes if '"ByteLevel"' in json.dumps(spec["pre_tokenizer"]) else str
-
-
 def _from_prefix(token: str, prefix: str) -> str:
     return token.removeprefix(prefix) if token.startswith(prefix) else WORD_START + token
 
 
 def _from_bytes(token: str) -> str | None:
-    letters = _byte_letters()
+    letters = _bytes_of_letters()
     if not letters.keys() >= set(token):
         return None
     data = bytes(letters[letter] for letter in token)
@@ -386,12 +405,11 @@ def _from_bytes(token: str) -> str | None:
 
 
 @functools.cache
-def _byte_letters() -> dict[str, int]:
-    """GPT-2's letter for each byte: itself if it is printable, else one from U+0100 on."""
-    own = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
-    other = [byte for byte in range(256) if byte not in own]
-    letters = {chr(byte): byte for byte in own}
-    return letters | {chr(0x100 + number): byte for number, byte in enumerate(other)}
+def _bytes_of_letters() -> dict[str, int]:
+    """Return the byte that each of GPT-2's letters stands for."""
+    from transformers.convert_slow_tokenizer import bytes_to_unicode
+
+    return {letter: byte for byte, letter in bytes_to_unicode().items()}
 
 
 # --- use
@@ -406,13 +424,12 @@ def load(path: str | Path) -> Encoder:
         UserError: it is none of these.
     """
     path = Path(path)
-    if path.is_dir() and is_own_folder(path):
+    if is_own_folder(path):
         read_folder_pieces(path)  # refuses a pieces.txt that does not fit
     if path.is_dir() or path.suffix == ".json":
         return Encoder(load_hub(path, "tokenizer"))
-    with tempfile.TemporaryDirectory(prefix="sagevocab-") as folder:
-        import_foreign(path, folder, WordSettings())
-        return Encoder(load_hub(Path(folder), "tokenizer"))
+    with as_own_folder(path, WordSettings()) as folder:
+        return Encoder(load_hub(folder, "tokenizer"))
 
 
 class Encoder:
@@ -496,9 +513,8 @@ def convert(
 def _pieces(path: Path, words: WordSettings) -> list[str]:
     if (path / "pieces.txt").exists():
         return read_folder_pieces(path)
-    with tempfile.TemporaryDirectory(prefix="sagevocab-") as folder:
-        import_foreign(path, folder, words)
-        return read_pieces(Path(folder) / "pieces.txt")
+    with as_own_folder(path, words) as folder:
+        return read_folder_pieces(folder)
 
 
 def _scored(pieces: Sequence[str], path: Path) -> str:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from abc import ABC, abstractmethod
 from collections.abc import Sequence
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -131,12 +132,9 @@ class HubSegmenter(Segmenter):
         """Segment many words: int32 piece numbers one after another, int64[words + 1] offsets."""
         texts = [word.replace(WORD_START, self._space) for word in words]
         encodings = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
-        offsets = np.zeros(len(words) + 1, dtype=np.int64)
-        np.cumsum([len(encoding) for encoding in encodings], out=offsets[1:])
-        ids = np.empty(offsets[-1], dtype=np.int64)
-        for number, encoding in enumerate(encodings):
-            ids[offsets[number] : offsets[number + 1]] = encoding.ids
-        return self._numbers[ids], offsets
+        ids = [encoding.ids for encoding in encodings]
+        offsets = np.cumsum([0, *map(len, ids)], dtype=np.int64)
+        return self._numbers[np.fromiter(chain.from_iterable(ids), dtype=np.int64)], offsets
 
 
 def _inside_words(tokenizer: str) -> str:

@@ -46,9 +46,12 @@ class Normalizer:
         if rule not in NORMALIZATIONS:
             names = ", ".join(NORMALIZATIONS)
             raise UserError(f"vocabulary.normalization: {rule!r} is unknown; choose one of {names}")
+        from tokenizers import Regex, normalizers
+
         self.rule = rule
-        charsmap = character_map(rule)
-        self.backend = _hub_normalizer(charsmap)
+        self.backend = hub_normalizer(
+            rule, normalizers.Replace(Regex(" {2,}"), " "), normalizers.Strip()
+        )
 
     def __call__(self, line: str) -> str:
         """Return `line` normalised."""
@@ -66,12 +69,13 @@ def character_map(rule: str) -> bytes:
     return model.normalizer_spec.precompiled_charsmap
 
 
-def _hub_normalizer(charsmap: bytes) -> normalizers.Normalizer:
-    from tokenizers import Regex
-    from tokenizers import normalizers as hub
+def hub_normalizer(rule: str, *spaces: normalizers.Normalizer) -> normalizers.Normalizer:
+    """Return the normaliser of `rule` for `tokenizers`; spaces: what it does to spaces at last."""
+    from tokenizers import normalizers
 
-    spaces = [hub.Replace(WORD_START, " "), hub.Replace(Regex(" {2,}"), " "), hub.Strip()]
-    return hub.Sequence(([hub.Precompiled(charsmap)] if charsmap else []) + spaces)
+    charsmap = character_map(rule)
+    mapped = [normalizers.Precompiled(charsmap)] if charsmap else []
+    return normalizers.Sequence([*mapped, normalizers.Replace(WORD_START, " "), *spaces])
 
 
 def split_words(line: str, max_word_chars: int = MAX_WORD_CHARS) -> list[str]:
@@ -120,8 +124,7 @@ class WordCorpus:
                 block = [numbers.setdefault(word, len(numbers)) for word in words]
                 blocks.append(np.array(block, dtype=np.int32))
                 lengths.append(len(block))
-        offsets = np.zeros(len(lengths) + 1, dtype=np.int64)
-        np.cumsum(lengths, out=offsets[1:])
+        offsets = np.cumsum([0, *lengths], dtype=np.int64)
         tokens = np.concatenate(blocks) if blocks else np.zeros(0, dtype=np.int32)
         return cls(list(numbers), tokens, offsets)
 
