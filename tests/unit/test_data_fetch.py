@@ -170,7 +170,7 @@ def test_the_second_mirror_serves_when_the_first_has_nothing(server, tmp_path) -
     ("expected", "told"),
     [
         ({"size": 5}, "has 1048576 bytes instead of 5"),
-        ({"sha256": "0" * 64}, f"has SHA-256 {SHA256} instead of {'0' * 64}"),
+        ({"sha256": "0" * 64}, f"the SHA-256 {'0' * 64}"),
     ],
 )
 def test_a_wrong_file_is_refused_and_not_kept(server, tmp_path, expected, told) -> None:

@@ -1,17 +1,19 @@
-"""Retrieval of every kind of source."""
+"""Retrieval of every kind of source, the hub by a stand-in that speaks its protocol."""
 
 from __future__ import annotations
 
 import hashlib
+import http.server
+import io
 import json
 import os
 import subprocess
 import sys
+import threading
+import urllib.parse
+from collections.abc import Iterator
 from pathlib import Path
-from unittest.mock import create_autospec
 
-import datasets
-import huggingface_hub
 import pandas as pd
 import pytest
 
@@ -20,6 +22,8 @@ from sagevocab.data.sources import retrieve
 from sagevocab.errors import UserError
 
 SCRIPTS = Path(sources.__file__).parents[2]
+COMMIT = "a" * 40
+REPO = "someone/words"
 
 
 def source(kind: str, name: str, **fields) -> dict:
@@ -113,53 +117,146 @@ def test_a_failing_network_is_no_reason_for_other_data(tmp_path, monkeypatch) ->
 
 # --- the hub
 
+
+class Hub(http.server.BaseHTTPRequestHandler):
+    """As much of the hub's protocol as its client needs to load one data set of parquet files."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *args) -> None:
+        pass
+
+    def do_HEAD(self) -> None:
+        self.do_GET()
+
+    def do_GET(self) -> None:
+        self.server.paths.append(self.path)
+        path = urllib.parse.unquote(self.path.split("?")[0])
+        api, resolve = f"/api/datasets/{REPO}", f"/datasets/{REPO}/resolve/"
+        if path.startswith(f"{api}/tree/"):
+            self.tree(path.removeprefix(f"{api}/tree/").partition("/")[2])
+        elif path.startswith(api):
+            files = [{"rfilename": name} for name in self.server.files]
+            self.json({"id": REPO, "_id": "1", "sha": COMMIT, "siblings": files})
+        elif path.startswith(resolve) and (name := self.file_of(path)):
+            content = self.server.files[name]
+            etag = hashlib.sha1(content).hexdigest()
+            self.reply(200, content, {"X-Repo-Commit": COMMIT, "ETag": f'"{etag}"'})
+        elif path == f"/datasets/{REPO}":
+            self.reply(200, b"")
+        else:
+            self.missing()
+
+    def file_of(self, path: str) -> str | None:
+        return next((name for name in self.server.files if path.endswith(f"/{name}")), None)
+
+    def tree(self, folder: str) -> None:
+        prefix = f"{folder}/" if folder else ""
+        inside = [name for name in self.server.files if name.startswith(prefix)]
+        entries = {}
+        for name in inside:
+            head, _, rest = name.removeprefix(prefix).partition("/")
+            size = 0 if rest else len(self.server.files[name])
+            kind = "directory" if rest else "file"
+            entries[head] = {"type": kind, "path": prefix + head, "size": size, "oid": "b" * 40}
+        if entries:
+            self.json(list(entries.values()))
+        else:
+            self.missing()
+
+    def json(self, value) -> None:
+        self.reply(200, json.dumps(value).encode(), {"Content-Type": "application/json"})
+
+    def missing(self) -> None:
+        self.reply(404, b"{}", {"X-Error-Code": "EntryNotFound", "X-Repo-Commit": COMMIT})
+
+    def reply(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
+        self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        if self.command != "HEAD":
+            self.wfile.write(body)
+
+
 ROWS = pd.DataFrame({"words": [["Ali", "geldi"]] * 20, "ner": [["PER", "O"]] * 20, "id": range(20)})
-PAGE = "http://127.0.0.1:9/datasets"
 
 
 @pytest.fixture
-def client(monkeypatch):
-    """A stand-in for the hub's client that takes what the real one takes; the hub is nowhere."""
-
-    def load(repo, *_, **__):
-        if repo != "someone/words":
-            raise FileNotFoundError("no such data set\nand ten lines about it")
-        return datasets.Dataset.from_pandas(ROWS)
-
-    stand_in = create_autospec(datasets.load_dataset, side_effect=load)
-    monkeypatch.setattr(datasets, "load_dataset", stand_in)
-    monkeypatch.setattr(huggingface_hub.constants, "ENDPOINT", PAGE.removesuffix("/datasets"))
-    return stand_in
+def hub() -> Iterator[http.server.ThreadingHTTPServer]:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+    buffer = io.BytesIO()
+    ROWS.to_parquet(buffer)
+    server.files, server.paths = {"tr/train/0000.parquet": buffer.getvalue()}, []
+    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    yield server
+    server.shutdown()
+    server.server_close()
 
 
-def test_shares_of_a_data_set_of_the_hub_are_kept(client, tmp_path, monkeypatch) -> None:
-    where = {"repo": "someone/words", "revision": "parquet", "data_files": "tr/*.parquet"}
-    wanted = source("dataset", "words", hub=where, format="parquet")
-    ids = []
-    with monkeypatch.context() as connected:
-        connected.setattr(fetch, "check_connection", lambda *_: None)
-        for share in ([0.0, 0.9], [0.9, 1.0]):
-            seen = get(wanted | {"share": share}, tmp_path)
-            ids += pd.read_parquet(tmp_path / "out")["id"].tolist()
-    assert (sorted(ids), len(pd.read_parquet(tmp_path / "out"))) == (list(range(20)), 2)
-    assert client.call_args.args == ("someone/words", None)
-    asked = {key: client.call_args.kwargs[key] for key in ("split", "revision", "data_files")}
-    assert asked == {"split": "train", "revision": "parquet", "data_files": "tr/*.parquet"}
-    assert seen["origin"] == f"{PAGE}/someone/words"
-    assert seen["sha256"] == hashlib.sha256((tmp_path / "out").read_bytes()).hexdigest()
-    # Again without a connection: from the cache.
-    assert get(wanted | {"share": [0.9, 1.0]}, tmp_path) == seen
-    assert client.call_count == 2
+RETRIEVE = """
+import json, sys
+from sagevocab.data.sources import retrieve
+from sagevocab.errors import UserError
+for resolved, out in json.loads(sys.argv[1]):
+    try:
+        retrieve(resolved, out, out + ".source.json", cache_dir=sys.argv[2], seed=1)
+    except UserError as error:
+        print(error)
+"""
 
 
-@pytest.mark.parametrize(
-    ("connected", "told"), [(True, "no such data set"), (False, "no connection")]
-)
-def test_what_the_hub_does_not_give_is_one_line(client, tmp_path, monkeypatch, connected, told):
-    if connected:
-        monkeypatch.setattr(fetch, "check_connection", lambda *_: None)
-    with pytest.raises(UserError) as caught:
-        get(source("dataset", "words", hub={"repo": "someone/else"}, format="parquet"), tmp_path)
-    advice = "set `x.source.path` to a local copy"
-    assert str(caught.value) == f"{PAGE}/someone/else: cannot be fetched ({told}); {advice}"
-    assert not (tmp_path / "out").exists()
+def get_from_hub(jobs: list, folder: Path, endpoint: str) -> str:
+    """Retrieve in a process of its own: the client reads its settings when it is imported."""
+    environment = {
+        **os.environ,
+        "PYTHONPATH": str(SCRIPTS),
+        "HF_ENDPOINT": endpoint,
+        "HF_HUB_DISABLE_XET": "1",
+        "HF_HOME": str(folder / "home"),
+        "OMP_NUM_THREADS": "1",
+    }
+    done = subprocess.run(
+        [sys.executable, "-c", RETRIEVE, json.dumps(jobs), str(folder / "cache")],
+        env=environment,
+        check=True,
+        capture_output=True,
+        text=True,
+    )
+    return done.stdout.strip()
+
+
+def test_the_hub(hub, tmp_path) -> None:
+    where = {"repo": REPO, "revision": "refs/convert/parquet", "data_files": "tr/train/*.parquet"}
+    jobs = []
+    for name, share in (("train", [0.0, 0.9]), ("validation", [0.9, 1.0])):
+        resolved = source("dataset", "words", hub=where, share=share, format="parquet")
+        jobs.append((resolved, str(tmp_path / name)))
+    absent = source("dataset", "words", hub={"repo": "someone/else"}, format="parquet")
+    jobs.append((absent, str(tmp_path / "absent")))
+    endpoint = f"http://127.0.0.1:{hub.server_port}"
+
+    told = get_from_hub(jobs, tmp_path, endpoint)
+    train, validation = (pd.read_parquet(tmp_path / name) for name in ("train", "validation"))
+    assert (len(train), len(validation)) == (18, 2)
+    assert sorted([*train["id"], *validation["id"]]) == list(range(20))
+    assert any("refs%2Fconvert%2Fparquet" in path for path in hub.paths)
+    description = json.loads((tmp_path / "train.source.json").read_text())
+    assert description["origin"] == f"{endpoint}/datasets/{REPO}"
+    assert description["sha256"] == hashlib.sha256((tmp_path / "train").read_bytes()).hexdigest()
+    assert told.startswith(f"{endpoint}/datasets/someone/else: cannot be fetched (")
+    assert told.endswith("set `x.source.path` to a local copy")
+    assert "\n" not in told
+    assert not (tmp_path / "absent").exists()
+
+    # Again without the hub: from the cache, and what is not there is one line at once.
+    hub.shutdown()
+    hub.server_close()
+    (tmp_path / "train").unlink()
+    told = get_from_hub([jobs[0], jobs[2]], tmp_path, endpoint)
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "train"), train)
+    assert told == (
+        f"{endpoint}/datasets/someone/else: cannot be fetched (no connection); "
+        "set `x.source.path` to a local copy"
+    )

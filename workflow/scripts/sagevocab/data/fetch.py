@@ -2,7 +2,7 @@
 
 After a cut, a download goes on: the bytes received stay in `NAME.part`, with the server's validator
 (ETag or date) beside them, and the next attempt asks for the rest only if the file behind the URL
-is still the same.
+is still the same. (pooch keeps the cache and checks the SHA-256; its downloaders start over.)
 """
 
 from __future__ import annotations
@@ -13,15 +13,16 @@ import logging
 import os
 import shutil
 import sys
-import time
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
+import pooch
 import requests
+import tenacity
 from tqdm import tqdm
 
 from sagevocab import __version__
@@ -92,24 +93,25 @@ def fetch(
     """
     failures: list[_UnavailableError] = []
     for url in urls:
-        is_local = urlsplit(url).scheme == "file"
         try:
-            if is_local:
-                source = _local_file(url)
-                digest = _check(source, sha256, size)
-            else:
-                source, digest = _cached_file(url, Path(cache_dir), sha256, size)
+            found = _local_file(url) if urlsplit(url).scheme == "file" else None
+            source = found or _cached_file(url, Path(cache_dir), sha256, size)
+            digest = _check(source, sha256, size)
         except _UnavailableError as error:
             log.warning("%s: %s", url, error)
             failures.append(error)
             continue
-        publish(source, Path(output), may_link=not is_local)
+        publish(source, Path(output), may_link=found is None)
         log.info("%s: %d bytes, sha256 %s", url, source.stat().st_size, digest)
         return Fetched(url, digest, source.stat().st_size)
     problem = GoneError if all(error.gone for error in failures) else UserError
+    raise problem(f"{urls[0]}: {_summary(failures)}; {advice}")
+
+
+def _summary(failures: list[_UnavailableError]) -> str:
     others = len(failures) - 1
     mirrors = f", nor from {others} mirror{'s' * (others > 1)}" if others else ""
-    raise problem(f"{urls[0]}: cannot be fetched ({failures[0]}){mirrors}; {advice}")
+    return f"cannot be fetched ({failures[0]}){mirrors}"
 
 
 def _check(path: Path, sha256: str | None, size: int | None) -> str:
@@ -153,25 +155,34 @@ def cache_name(url: str) -> str:
     return f"{key}-{base[-120:]}"
 
 
-def _cached_file(
-    url: str, cache_dir: Path, sha256: str | None, size: int | None
-) -> tuple[Path, str]:
-    """Return the URL's whole file in the cache and its digest; download it if it is not there."""
+def _cached_file(url: str, cache_dir: Path, sha256: str | None, size: int | None) -> Path:
+    """Return the path of the URL's whole file in the cache; download it if it is not there."""
+    name = cache_name(url)
     cache_dir.mkdir(parents=True, exist_ok=True)
-    cached = cache_dir / cache_name(url)
-    part = cached.with_name(f"{cached.name}.part")
-    with cached.with_name(f"{cached.name}.lock").open("a") as lock:
+    pooch.get_logger().setLevel("WARNING")
+    with (cache_dir / f"{name}.lock").open("a") as lock:
         fcntl.lockf(lock, fcntl.LOCK_EX)  # one process at a time works on a download
-        with suppress(_UnavailableError, FileNotFoundError):
-            return cached, _check(cached, sha256, size)
-        _download(url, part, size, trusted=sha256 is not None)
-        part.replace(cached)
-        _validator_file(part).unlink(missing_ok=True)
+        part = cache_dir / f"{name}.part"
+
+        def download(url: str, output_file: str, _pooch: object) -> None:
+            _download(url, part, size, trusted=sha256 is not None)
+            part.replace(output_file)
+            _validator_file(part).unlink(missing_ok=True)
+
         try:
-            return cached, _check(cached, sha256, size)
-        except _UnavailableError:
-            cached.unlink()
-            raise
+            found = Path(
+                pooch.retrieve(
+                    url, known_hash=sha256, fname=name, path=cache_dir, downloader=download
+                )
+            )
+        except ValueError as error:
+            raise _UnavailableError(f"does not have the SHA-256 {sha256}") from error
+    try:
+        _check_size(found.stat().st_size, size)
+    except _UnavailableError:
+        found.unlink()  # or the next run would take it for the file
+        raise
+    return found
 
 
 def check_connection(url: str, advice: str) -> None:
@@ -186,25 +197,45 @@ def check_connection(url: str, advice: str) -> None:
         raise UserError(f"{url}: cannot be fetched ({_reason(error)}); {advice}") from error
 
 
+class _Stall:
+    """Counts the attempts in a row that added nothing to `part`."""
+
+    def __init__(self, part: Path) -> None:
+        self._part, self._size, self.attempts = part, _size_of(part), 0
+
+    def count(self, _state: tenacity.RetryCallState) -> None:
+        size = _size_of(self._part)
+        self.attempts = 1 if size > self._size else self.attempts + 1
+        self._size = size
+
+
 def _download(url: str, part: Path, size: int | None, *, trusted: bool) -> None:
     """Bring `part` to the whole file; ask again for as long as that helps.
 
     trusted: the digest is checked afterwards, so a rest may be joined without a validator.
     """
-    stalled = 0  # attempts in a row that added nothing
-    while True:
-        before = _size_of(part)
-        try:
-            _receive(url, part, size, trusted=trusted)
-            return
-        except (requests.RequestException, _InterruptedError) as error:
-            stalled = 1 if _size_of(part) > before else stalled + 1
-            if stalled == ATTEMPTS:
-                raise _UnavailableError(_reason(error)) from error
-            asked = getattr(error, "wait", 0.0)
-            pause = max(asked, BACKOFF_SECONDS * 2 ** (stalled - 1))
-            log.info("%s: %s; next attempt in %.1f s", url, _reason(error), pause)
-            time.sleep(pause)
+    stall = _Stall(part)
+
+    def wait(state: tenacity.RetryCallState) -> float:
+        asked = getattr(state.outcome.exception(), "wait", 0.0)
+        return max(asked, BACKOFF_SECONDS * 2 ** (stall.attempts - 1))
+
+    def tell(state: tenacity.RetryCallState) -> None:
+        reason, pause = _reason(state.outcome.exception()), state.next_action.sleep
+        log.info("%s: %s; next attempt in %.1f s", url, reason, pause)
+
+    retrying = tenacity.Retrying(
+        retry=tenacity.retry_if_exception_type((requests.RequestException, _InterruptedError)),
+        after=stall.count,
+        stop=lambda _state: stall.attempts >= ATTEMPTS,
+        wait=wait,
+        before_sleep=tell,
+        reraise=True,
+    )
+    try:
+        retrying(_receive, url, part, size, trusted=trusted)
+    except (requests.RequestException, _InterruptedError) as error:
+        raise _UnavailableError(_reason(error)) from error
 
 
 _REASONS = (
@@ -308,7 +339,6 @@ def _keep_validator(response: requests.Response, part: Path) -> None:
 
 
 def _append(response: requests.Response, part: Path, start: int, total: int | None) -> None:
-    """Write what comes behind `start`; a full or read-only disk is a UserError."""
     terminal = sys.__stderr__  # not the rule's log, which wants no progress bars
     bar = tqdm(
         total=total,
@@ -319,14 +349,21 @@ def _append(response: requests.Response, part: Path, start: int, total: int | No
         file=terminal,
         disable=terminal is None or not terminal.isatty(),
     )
+    with bar, _opened(part, "ab" if start else "wb") as file:
+        for block in response.iter_content(_BLOCK):
+            file.write(block)
+            bar.update(len(block))
+
+
+@contextmanager
+def _opened(path: Path, mode: str) -> Iterator:
+    """Open for writing; a full or read-only disk is a UserError."""
     try:
-        with bar, part.open("ab" if start else "wb") as file:
-            for block in response.iter_content(_BLOCK):
-                file.write(block)
-                bar.update(len(block))
+        with path.open(mode) as file:
+            yield file
     except requests.RequestException:  # an OSError too, but of the network
         raise
     except OSError as error:
         raise UserError(
-            f"{part}: cannot be written ({error.strerror}); make room or set `download_dir`"
+            f"{path}: cannot be written ({error.strerror}); make room or set `download_dir`"
         ) from error
