@@ -98,6 +98,38 @@ use rule train_bpe as train_unigram with:
         card=lambda wildcards: run.card(wildcards.lang, "UnigramLM"),
 
 
+rule prune_null:
+    """The initial vocabulary, pruned without contexts: at random, or the least frequent pieces."""
+    input:
+        words=result("corpus/{lang}.train.words.npz"),
+        pieces=lambda wildcards: run.initial(wildcards.lang, wildcards.tok, "pieces.txt"),
+        source=lambda wildcards: run.descriptions([wildcards.lang]),
+    output:
+        **tokenizer_files("vocab/{lang}/{tok}"),
+        ablations=result("vocab/{lang}/{tok}/ablations.parquet"),
+    log:
+        result("logs/prune_null/{lang}.{tok}.log"),
+    benchmark:
+        result("benchmarks/prune_null/{lang}.{tok}.tsv")
+    wildcard_constraints:
+        tok=any_of(run.of_method("random", "frequency")),
+    conda:
+        "../../envs/vocabulary.yaml"
+    resources:
+        mem_mb=memory(8000),
+        runtime=120,
+    params:
+        **run.null_parameters,
+        method=lambda wildcards: run.tokenizer(wildcards.tok)["method"],
+        seed=lambda wildcards: run.tokenizer(wildcards.tok).get("seed", run.seed),
+        words=run.word_settings,
+        card=lambda wildcards: run.null_card(wildcards.lang, wildcards.tok),
+        artefact=result("vocab/{lang}/{tok}"),
+        code=code_of("prune_null.py"),
+    script:
+        "../scripts/prune_null.py"
+
+
 rule train_wordpiece:
     """WordPiece of Hugging Face at the final size, in `▁` notation, segmented greedily."""
     input:

@@ -177,10 +177,14 @@ class Tokenizer(Section):
     """A tokenizer to build: of method `sage`, a reading of SaGe."""
 
     label: str | None = optional("Name in figures and tables; the stanza's own if left out.")
-    method: Literal["bpe", "bpe_merges", "sage", "unigram", "wordpiece", "external"] = Field(
+    method: Literal[
+        "bpe", "bpe_merges", "sage", "random", "frequency", "unigram", "wordpiece", "external"
+    ] = Field(
         description="`bpe`: byte-pair encoding, decoded by greedy longest match; `bpe_merges`: the "
-        "same vocabulary decoded by its merges; `sage`; `unigram`; `wordpiece`; `external`: a "
-        "tokenizer from elsewhere, given by `path`."
+        "same vocabulary decoded by its merges; `sage`; `random`, `frequency`: the vocabulary that "
+        "SaGe starts from, pruned at random or of its least frequent pieces, which is what SaGe "
+        "has to be told from; `unigram`; `wordpiece`; `external`: a tokenizer from elsewhere, "
+        "given by `path`."
     )
     path: str | None = optional(
         "For `external`: a Hugging Face folder, a sentencepiece model or a list of pieces; "
@@ -203,7 +207,9 @@ class Tokenizer(Section):
     candidates: Count | None = optional("M, in place of `sage.candidates`.")
     rerank_every: Count | None = optional("m, in place of `sage.rerank_every`.")
     retrain_every: Count | None = optional("l, in place of `sage.retrain_every`.")
-    seed: Seed | None = optional("Seed of embeddings and pruning, in place of the run's.")
+    seed: Seed | None = optional(
+        "For `sage`, `random`. Seed of embeddings and pruning, in place of the run's."
+    )
 
     @model_validator(mode="after")
     def _has_what_its_method_needs(self) -> Self:

@@ -318,6 +318,21 @@ class Run(Texts):
         method = f"SaGe, preset {settings['preset']}, segmented by greedy longest match"
         return self.card(text, method, initial_size=self.initial_size(tokenizer), **settings)
 
+    @property
+    def null_parameters(self) -> Stanza:
+        """What decides a null vocabulary beside its method and its seed."""
+        return {
+            "final_size": self.config["vocabulary"]["final_size"],
+            "prune_batch": self.config["sage"]["prune_batch"],
+        }
+
+    def null_card(self, text: str, tokenizer: str) -> Stanza:
+        """Return what the model card of a null vocabulary says."""
+        method = self.tokenizer(tokenizer)["method"]
+        pruned = "its least frequent pieces" if method == "frequency" else "pieces drawn at random"
+        title = f"BPE without {pruned} (a null for SaGe), segmented by greedy longest match"
+        return self.card(text, title, **self.null_parameters)
+
     def external_path(self, language: str, tokenizer: str) -> str:
         """Return where a tokenizer of method `external` lies."""
         return self.tokenizer(tokenizer)["path"].replace("{lang}", language)

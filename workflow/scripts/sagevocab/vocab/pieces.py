@@ -28,6 +28,20 @@ def is_single_character(piece: str) -> bool:
     return len(piece.removeprefix(WORD_START)) <= 1
 
 
+def check_singles(pieces: Sequence[str], final_size: int) -> None:
+    """Check that pruning `pieces` to a size leaves the single characters.
+
+    Raises:
+        UserError: there are more of them than that.
+    """
+    singles = sum(map(is_single_character, pieces))
+    if final_size < singles:
+        raise UserError(
+            f"vocabulary.final_size: {final_size} is below the {singles} single characters, which "
+            "are never pruned; raise it or lower vocabulary.character_coverage"
+        )
+
+
 def missing_characters(pieces: Sequence[str]) -> list[str]:
     """Return the characters that are part of a piece, or `▁`, and no piece themselves; sorted."""
     return sorted({WORD_START, *"".join(pieces)} - set(pieces))

@@ -40,7 +40,7 @@ from sagevocab.vocab.ablation import (
     make_decoder,
 )
 from sagevocab.vocab.embeddings import Embeddings, train_embeddings
-from sagevocab.vocab.pieces import is_single_character
+from sagevocab.vocab.pieces import check_singles, is_single_character
 from sagevocab.vocab.progress import Listener, Progress, log_progress
 from sagevocab.vocab.segment import Segmenter, make_segmenter
 from sagevocab.vocab.settings import SageSettings, Word2VecSettings, check_pruning
@@ -189,12 +189,7 @@ def check_sizes(pieces: Sequence[str], settings: SageSettings) -> None:
         UserError: the final size is above the initial one or below the number of single
             characters, or the candidates run out.
     """
-    final, singles = settings.final_size, sum(map(is_single_character, pieces))
-    if final < singles:
-        raise UserError(
-            f"vocabulary.final_size: {final} is below the {singles} single characters, which are "
-            "never pruned; raise it or lower vocabulary.character_coverage"
-        )
+    check_singles(pieces, settings.final_size)
     check_pruning(len(pieces), settings)
 
 

@@ -1,0 +1,20 @@
+"""Adapter of rule prune_null."""
+
+from sagevocab.provenance import job
+from sagevocab.state import write_parquet
+from sagevocab.vocab.export import Card, WordSettings, export_greedy
+from sagevocab.vocab.nulls import prune_least_frequent, prune_random
+from sagevocab.vocab.pieces import read_pieces
+from sagevocab.vocab.words import WordCorpus
+
+with job(snakemake):
+    inputs, params = snakemake.input, snakemake.params
+    pieces, size = read_pieces(inputs.pieces), params.final_size
+    if params.method == "random":
+        left, pruned = prune_random(pieces, size, params.seed)
+    else:
+        corpus = WordCorpus.load(inputs.words)
+        left, pruned = prune_least_frequent(corpus, pieces, size, params.prune_batch)
+    card = Card.described(inputs.source, **params.card)
+    export_greedy(params.artefact, left, WordSettings(**params.words), card)
+    write_parquet(snakemake.output.ablations, pruned)
