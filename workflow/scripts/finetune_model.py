@@ -2,11 +2,13 @@
 
 from pathlib import Path
 
-from sagevocab.data.datasets import task_errors
-from sagevocab.lm.finetune import FinetuneSettings, finetune
-from sagevocab.lm.tasks import Task
-from sagevocab.lm.team import reserved_gpus
-from sagevocab.provenance import job
+from sagevocab.provenance import job, lasting_imports
+
+with lasting_imports():
+    from sagevocab.data.datasets import task_errors
+    from sagevocab.lm.finetune import FinetuneSettings, finetune
+    from sagevocab.lm.tasks import Task
+    from sagevocab.lm.team import reserved_gpus
 
 with job(snakemake), reserved_gpus(snakemake.resources.gpu), task_errors(snakemake.wildcards.task):
     names, task = snakemake.wildcards, snakemake.params.task
