@@ -8,9 +8,10 @@ with lasting_imports():
     from sagevocab.data.datasets import task_errors
     from sagevocab.lm.finetune import FinetuneSettings, finetune
     from sagevocab.lm.tasks import Task
-    from sagevocab.lm.team import reserved_gpus
+    from sagevocab.lm.team import reserve_gpus
 
-with job(snakemake), reserved_gpus(snakemake.resources.gpu), task_errors(snakemake.wildcards.task):
+with job(snakemake), task_errors(snakemake.wildcards.task):
+    reserve_gpus(snakemake.resources.gpu)
     names, task = snakemake.wildcards, snakemake.params.task
     labels = None if task["labels"] is None else tuple(task["labels"])
     finetune(
