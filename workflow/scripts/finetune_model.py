@@ -21,7 +21,7 @@ with job(snakemake), task_errors(snakemake.wildcards.task):
         snakemake.output.scores,
         snakemake.output.predictions,
         Task(names.task, task["kind"], task["metric"], labels),
-        FinetuneSettings.from_config(snakemake.params.settings),
+        FinetuneSettings(**snakemake.params.settings),
         language=names.lang,
         tokenizer=names.tok,
         seed=int(names.seed),
