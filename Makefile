@@ -15,7 +15,7 @@ export PYTHONDONTWRITEBYTECODE :=
 define IMPORT
 import pkgutil, sagevocab
 import gensim.models, matplotlib.backends.backend_agg, matplotlib.backends.backend_pdf
-import scipy.stats, seqeval.metrics, sklearn.metrics
+import scipy.stats
 import snakemake.cli, snakemake.script, snakemake.workflow
 for module in pkgutil.walk_packages(sagevocab.__path__, "sagevocab."):
     if not module.name.endswith("__main__"):

@@ -70,31 +70,48 @@ def prepare_large(folder: Path, *, size: int) -> Numbers:
     return {"pieces": len(pieces)}
 
 
-def one_pass(folder: Path, *, threads: int, lines: int) -> Numbers:
-    """Take the losses of all pieces over the first lines: with an empty cache, and a filled one.
+class TimedPass:
+    """A corpus made ready to take the losses of all pieces; a call returns the seconds it took."""
 
-    first: with taking the embeddings. filled: again with the pair losses that the first left in
-    the cache, every sum taken afresh.
-    """
+    def __init__(
+        self, corpus: WordCorpus, embeddings: Embeddings, objective: Objective, threads: int
+    ) -> None:
+        """Prepare what does not depend on the embeddings' values."""
+        pieces, self._embeddings = embeddings.pieces, embeddings
+        decoder = make_decoder("greedy", corpus.types, pieces)
+        self._losses = AblationLosses(corpus, pieces, decoder, objective, threads=threads)
+        self._wanted = np.array([not is_single_character(piece) for piece in pieces])
+        self._alive = np.ones(len(pieces), dtype=bool)
+        self.found = np.zeros(0)  # float[pieces], the losses of the last call
+        self.lines = corpus.n_lines
+
+    def first(self) -> float:
+        """Take the losses with an empty cache of pair losses."""
+        began = time.perf_counter()
+        self._losses.use_embeddings(self._embeddings.target, self._embeddings.context)
+        self.found = self._losses.losses(self._alive, self._wanted).loss
+        return time.perf_counter() - began
+
+    def again(self) -> float:
+        """Take them with the pair losses of the last call in the cache, every sum afresh."""
+        self._losses.losses(self._alive, np.zeros_like(self._wanted))  # nothing left to correct
+        began = time.perf_counter()
+        self.found = self._losses.losses(self._alive, self._wanted).loss
+        return time.perf_counter() - began
+
+
+def one_pass(folder: Path, *, threads: int, lines: int) -> Numbers:
+    """Take the losses of all pieces over the first lines: with an empty cache, and a filled one."""
     corpus, pieces, embeddings = _load(folder)
     _warm(corpus, pieces, embeddings)
     corpus = _head(corpus, lines)
-    decoder = make_decoder("greedy", corpus.types, pieces)
-    losses = AblationLosses(corpus, pieces, decoder, Objective(), threads=threads)
-    alive = np.ones(len(pieces), dtype=bool)
-    wanted = np.array([not is_single_character(piece) for piece in pieces])
-    began = time.perf_counter()
-    losses.use_embeddings(embeddings.target, embeddings.context)
-    first = losses.losses(alive, wanted)
-    seconds = time.perf_counter() - began
-    losses.losses(alive, np.zeros_like(wanted))  # nothing of it is left to correct
-    began = time.perf_counter()
-    again = losses.losses(alive, wanted)
-    filled = time.perf_counter() - began
-    if not np.array_equal(first.loss, again.loss):
+    timed = TimedPass(corpus, embeddings, Objective(), threads)
+    first, losses = timed.first(), timed.found
+    filled = timed.again()
+    if not np.array_equal(losses, timed.found):
         raise AssertionError("two passes over the same lines differ")
     tokens = count_tokens(corpus, pieces)
-    return {"first": seconds, "filled": filled, "tokens": tokens, "memory": _peak()}
+    return {"first": first, "filled": filled, "tokens": tokens, "memory": _peak()}
 
 
 def loop(folder: Path, *, threads: int, final_size: int, every_batch: bool) -> Numbers:

@@ -15,23 +15,20 @@ from __future__ import annotations
 
 import argparse
 import copy
-import importlib.metadata
 import importlib.util
-import os
-import platform
-import statistics
 import sys
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from statistics import median
 from tempfile import TemporaryDirectory
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
-from torch.utils.data import Dataset, SequentialSampler
+from engine import Line, machine_facts, spread, table
 from transformers import (
     AutoModelForSequenceClassification,
     AutoTokenizer,
@@ -91,8 +88,8 @@ processor's time does.
 
 Both loops have the same model class of transformers, the same first weights, the same rows in the
 same order, device, precision, attention, compilation, batch, micro-batch, accumulation, fused AdamW
-and learning rate. The Trainer neither evaluates nor saves nor logs. It reads the rows from the same
-memory map, in the form that its collator takes fastest (`--workers`). What is compared:
+and learning rate. The Trainer neither evaluates nor saves nor logs. It gets its rows from memory,
+in the form that its collator takes fastest (`--workers`). What is compared:
 
 - we compute the output layer, as wide as the vocabulary, at the masked positions only, 15 % of all;
   transformers' model computes it at every position. This is most of the gain where the vocabulary
@@ -138,9 +135,9 @@ class Comparison:
         size: tokens or examples of a block.
         peer, ours: the blocks.
         losses: mean over all updates of the peer and of ours.
+        model: what was trained, in words.
         operations: floating-point operations of a block, the peer's and ours; None if not counted.
         peak: the most operations that the device can do per second; None if unknown.
-        model: what was trained, in words.
     """
 
     what: str
@@ -148,9 +145,9 @@ class Comparison:
     peer: list[Block]
     ours: list[Block]
     losses: tuple[float, float]
-    operations: tuple[float, float] | None
-    peak: float | None
     model: str
+    operations: tuple[float, float] | None = None
+    peak: float | None = None
 
 
 # --- the two loops in turn
@@ -190,21 +187,15 @@ class Watch:
         return timed
 
 
-class PairedTrainer(Trainer):
-    """transformers' loop on rows in the order given."""
-
-    def _get_train_sampler(self, train_dataset: Dataset | None = None) -> SequentialSampler:
-        return SequentialSampler(self.train_dataset if train_dataset is None else train_dataset)
-
-
 @dataclass
 class HandOver(TrainerCallback):
-    """After every block of the Trainer's, a block of `ours`, which does so many updates."""
+    """After every block of the Trainer's, one of ours; `update` does an update by its number."""
 
     plan: Plan
-    ours: Callable[[int], None]
+    update: Callable[[int], float]
     watches: tuple[Watch, Watch]
     blocks: tuple[list[Block], list[Block]] = field(default_factory=lambda: ([], []))
+    losses: list[float] = field(default_factory=list)
 
     def on_step_end(self, args: Any, state: Any, control: Any, **kwargs: Any) -> None:
         """Hand over if a block has ended."""
@@ -212,26 +203,22 @@ class HandOver(TrainerCallback):
         if done < 0 or done % self.plan.updates:
             return
         peer, ours = self.watches
-        if done == 0:
-            self.ours(WARM_UP)
-        else:
+        if done:
             self.blocks[0].append(peer.stop())
-            ours.start()
-            self.ours(self.plan.updates)
+        ours.start()
+        for number in range(len(self.losses), state.global_step):
+            self.losses.append(self.update(number))
+        if done:
             self.blocks[1].append(ours.stop())
         peer.start()
 
 
-def alternate(
-    plan: Plan,
-    device: Device,
-    watches: tuple[Watch, Watch],
-    ours: Callable[[int], None],
-    options: dict[str, Any],
-    **trainer: Any,
-) -> tuple[list[Block], list[Block], float]:
-    """Run both loops; return the Trainer's blocks, ours, and the Trainer's mean loss."""
-    hand_over = HandOver(plan, ours, watches)
+def alternate(hand_over: HandOver, device: Device, options: dict[str, Any], **trainer: Any) -> dict:
+    """Run both loops; return their blocks and mean losses as fields of a `Comparison`.
+
+    options: more of the Trainer's arguments. trainer: its model, rows and collator.
+    """
+    plan = hand_over.plan
     with TemporaryDirectory() as folder:
         arguments = TrainingArguments(
             folder,
@@ -239,6 +226,7 @@ def alternate(
             learning_rate=RATE,
             lr_scheduler_type="constant",
             optim="adamw_torch_fused",
+            train_sampling_strategy="sequential",
             bf16=device.precision == "bf16",
             fp16=device.precision == "fp16",
             use_cpu=device.device.type == "cpu",
@@ -256,30 +244,15 @@ def alternate(
             **options,
         )
         arguments._n_gpu = min(arguments.n_gpu, 1)  # not several devices by threads
-        peer = PairedTrainer(args=arguments, callbacks=[hand_over], **trainer)
+        peer = Trainer(args=arguments, callbacks=[hand_over], **trainer)
         peer.pop_callback(PrinterCallback)
-        peer.get_batch_samples = watches[0].waiting(peer.get_batch_samples)
+        peer.get_batch_samples = hand_over.watches[0].waiting(peer.get_batch_samples)
         # The model's class takes a count of targets and ignores it: with it the Trainer would add
         # up the means of micro-batches instead of averaging them.
         peer.model_accepts_loss_kwargs = False
         loss = peer.train().training_loss
-    return *hand_over.blocks, loss
-
-
-@dataclass(frozen=True)
-class Ordered(Dataset):
-    """Rows of the Trainer in the order of our updates; `row` makes one from its number."""
-
-    order: np.ndarray
-    row: Callable[[int], Any]
-
-    def __len__(self) -> int:
-        """Return the number of rows."""
-        return len(self.order)
-
-    def __getitem__(self, place: int) -> Any:
-        """Return a row."""
-        return self.row(self.order[place])
+    blocks = dict(zip(("peer", "ours"), hand_over.blocks, strict=True))
+    return blocks | {"losses": (loss, float(np.mean(hand_over.losses)))}
 
 
 def compare_pretraining(
@@ -290,22 +263,11 @@ def compare_pretraining(
     run = pretrain.prepare_run(settings, SEED, load_encoder(words), folder / "shards", device)
     rows, batch = run.train.rows, settings.batch
     chosen = [examples_of(update, batch, len(rows), SEED) for update in range(plan.total())]
-    watches, losses = (Watch(device.device), Watch(device.device)), []
-
-    def ours(updates: int) -> None:
-        before = run.batches.waited
-        for _ in range(updates):
-            losses.append(pretrain.train_on(run, len(losses), RATE))
-        watches[1].waited += run.batches.waited - before
-
-    collator = DataCollatorForLanguageModeling(
-        AutoTokenizer.from_pretrained(words), mlm_probability=settings.mask_rate, seed=SEED
-    )
-    peer, own, peer_loss = alternate(
-        plan,
+    watches = Watch(device.device), Watch(device.device)
+    run.batches.take = watches[1].waiting(run.batches.take)
+    found = alternate(
+        HandOver(plan, lambda update: pretrain.train_on(run, update, RATE), watches),
         device,
-        watches,
-        ours,
         {
             "per_device_train_batch_size": settings.micro_batch,
             "gradient_accumulation_steps": batch // settings.micro_batch,
@@ -317,22 +279,23 @@ def compare_pretraining(
             "max_grad_norm": settings.gradient_clipping,
         },
         model=copy.deepcopy(run.model),
-        train_dataset=Ordered(
-            np.concatenate(chosen), lambda row: torch.from_numpy(rows[row].astype(np.int64))
+        train_dataset=torch.from_numpy(rows[np.concatenate(chosen)].astype(np.int64)),
+        data_collator=DataCollatorForLanguageModeling(
+            AutoTokenizer.from_pretrained(words), mlm_probability=settings.mask_rate, seed=SEED
         ),
-        data_collator=collator,
     )
     run.batches.close()
     count, masked = batch * plan.updates, masked_per_row(length, settings.mask_rate)
-    operations = tuple(
-        flops_per_update(run.model.config, count, length, predicted)
-        for predicted in (length, masked)
-    )
-    peak = peak_flops(device.device, device.precision)
-    mean_losses = (peer_loss, float(np.mean(losses)))
-    model = describe(run.model, length)
     return Comparison(
-        "pretraining", count * length, peer, own, mean_losses, operations, peak, model
+        what="pretraining",
+        size=count * length,
+        model=describe(run.model, length),
+        operations=tuple(
+            flops_per_update(run.model.config, count, length, predicted)
+            for predicted in (length, masked)
+        ),
+        peak=peak_flops(device.device, device.precision),
+        **found,
     )
 
 
@@ -357,18 +320,11 @@ def compare_finetuning(
     chosen = [
         finetune.examples_in_epoch(settings, update, count, SEED) for update in range(plan.total())
     ]
-    watches, losses = (Watch(device.device), Watch(device.device)), []
+    watches = Watch(device.device), Watch(device.device)
     examples.padded = watches[1].waiting(examples.padded)
-
-    def ours(updates: int) -> None:
-        for _ in range(updates):
-            losses.append(finetune.train_on(run, examples, len(losses), RATE))
-
-    peer, own, peer_loss = alternate(
-        plan,
+    found = alternate(
+        HandOver(plan, lambda update: finetune.train_on(run, examples, update, RATE), watches),
         device,
-        watches,
-        ours,
         {
             "per_device_train_batch_size": settings.batch,
             "gradient_accumulation_steps": settings.accumulation,
@@ -376,12 +332,11 @@ def compare_finetuning(
             "max_grad_norm": settings.max_grad_norm,
         },
         model=copy.deepcopy(run.model),
-        train_dataset=Ordered(np.concatenate(chosen), lambda row: _as_lists(examples, row)),
+        train_dataset=[_as_lists(examples, row) for row in np.concatenate(chosen)],
         data_collator=DataCollatorWithPadding(AutoTokenizer.from_pretrained(words)),
     )
-    mean_losses = (peer_loss, float(np.mean(losses)))
     model = describe(run.model, max(map(len, examples.ids)))
-    return Comparison("fine-tuning", size * plan.updates, peer, own, mean_losses, None, None, model)
+    return Comparison(what="fine-tuning", size=size * plan.updates, model=model, **found)
 
 
 def _finetuning(
@@ -422,54 +377,59 @@ def describe(model: PreTrainedModel, length: int) -> str:
 # --- the table
 
 
-def lines_of(name: str, found: Comparison, device: str) -> Iterator[tuple[str, str, str]]:
-    """Yield the table's lines of one comparison: what, target, measured; `name` is the size's."""
+def lines_of(name: str, found: Comparison, device: str) -> Iterator[Line]:
+    """Yield the table's lines of one comparison; `name` is the size's."""
     what, unit = f"{name}: {found.what}", "tokens" if found.operations else "examples"
-    bound = FASTER[device].get(found.what, 1.0)
     speeds = [found.size / _median(blocks, "seconds") for blocks in (found.ours, found.peer)]
-    measured = (
-        f"{_ratios(found, 'seconds')}, {speeds[0]:,.3g} beside the Trainer's {speeds[1]:,.3g}"
-    )
-    yield f"{what}, {unit} a second", f"at least {bound:g}x", measured
+    beside = f", {speeds[0]:,.3g} beside the Trainer's {speeds[1]:,.3g}"
+    bound = FASTER[device].get(found.what, 1.0)
+    yield _ratio_line(f"{what}, {unit} a second", found, "seconds", bound, beside)
     if device == "cpu":
-        yield f"{what}, by the processor's time", "at least 1x", _ratios(found, "processor")
+        yield _ratio_line(f"{what}, by the processor's time", found, "processor", 1.0)
     if found.operations and found.peak:
         peer, ours = (
             100 * operations / _median(blocks, "seconds") / found.peak
             for operations, blocks in zip(found.operations, (found.peer, found.ours), strict=True)
         )
         more = found.operations[0] / found.operations[1]
-        target = f"at least {PEAK_SHARE:g} %" if (device, name) == ("cuda", "paper") else "-"
-        yield (
+        aim = (PEAK_SHARE, f"at least {PEAK_SHARE:g} %")
+        yield Line(
             f"{what}, share of the device's peak ({found.peak / 1e12:.3g} TFLOP/s)",
-            target,
             f"{ours:.0f} % (the Trainer {peer:.0f} %, doing {more:.2f} times as many operations)",
+            ours,
+            *(aim if (device, name) == ("cuda", "paper") else ()),
         )
     ours, peer = (
-        100 * statistics.median(block.waiting / block.seconds for block in blocks)
+        100 * median(block.waiting / block.seconds for block in blocks)
         for blocks in (found.ours, found.peer)
     )
-    measured = f"{ours:.2f} % (the Trainer {peer:.2f} %)"
-    yield f"{what}, share of the time waiting for data", f"at most {WAITING:g} %", measured
+    yield Line(
+        f"{what}, share of the time waiting for data",
+        f"{ours:.2f} % (the Trainer {peer:.2f} %)",
+        ours,
+        WAITING,
+        f"at most {WAITING:g} %",
+    )
     losses = f"{found.losses[1]:.3f} (the Trainer {found.losses[0]:.3f})"
-    yield f"{what}, mean loss", "-", losses
+    yield Line(f"{what}, mean loss", losses)
 
 
-def _ratios(found: Comparison, quantity: str) -> str:
-    ratios = [
-        getattr(peer, quantity) / getattr(ours, quantity)
-        for peer, ours in zip(found.peer, found.ours, strict=True)
-    ]
-    return f"{statistics.median(ratios):.3g} ({min(ratios):.3g} to {max(ratios):.3g})x"
+def _ratio_line(
+    what: str, found: Comparison, quantity: str, bound: float, beside: str = ""
+) -> Line:
+    """Return the line of a quantity of the Trainer's over ours, block by block."""
+    blocks = zip(found.peer, found.ours, strict=True)
+    ratios = [getattr(peer, quantity) / getattr(ours, quantity) for peer, ours in blocks]
+    measured = f"{spread(ratios)}x{beside}"
+    return Line(what, measured, median(ratios), bound, f"at least {bound:g}x")
 
 
-def _median(blocks: Sequence[Block], quantity: str) -> float:
-    return statistics.median(getattr(block, quantity) for block in blocks)
+def _median(blocks: Iterable[Block], quantity: str) -> float:
+    return median(getattr(block, quantity) for block in blocks)
 
 
-def page(lines: list[tuple[str, str, str]], models: list[str], device: str, facts: str) -> str:
+def page(lines: Sequence[Line], models: Sequence[str], device: str, facts: str) -> str:
     """Return the whole file: the table, what is compared, models, machine."""
-    rows = [("what", "target", "measured"), ("---",) * 3, *lines]
     unmeasured = (
         "**Not measured: a GPU at the paper's size**, for which the targets are 1.2 times the "
         "Trainer's speed and 40 % of the peak. `python benchmarks/training.py --device cuda --size "
@@ -477,8 +437,12 @@ def page(lines: list[tuple[str, str, str]], models: list[str], device: str, fact
     )
     parts = [
         "# Training beside transformers' own loop",
-        *([] if device == "cuda" and any("paper:" in line[0] for line in lines) else [unmeasured]),
-        "\n".join(f"| {' | '.join(row)} |" for row in rows),
+        *(
+            []
+            if device == "cuda" and any("paper:" in line.what for line in lines)
+            else [unmeasured]
+        ),
+        table(lines).rstrip("\n"),
         EXPLANATION.rstrip("\n"),
         "\n".join(f"- {model}" for model in models),
         facts,
@@ -489,12 +453,13 @@ def page(lines: list[tuple[str, str, str]], models: list[str], device: str, fact
 def facts_of(device: Device, options: argparse.Namespace) -> str:
     """Describe machine and versions."""
     gpu = torch.cuda.get_device_name(device.device) if device.device.type == "cuda" else "none"
-    versions = "; ".join(f"{name} {importlib.metadata.version(name)}" for name in PACKAGES)
-    return (
-        f"Machine: {os.cpu_count()} cores; GPU {gpu}; Python {platform.python_version()}; "
-        f"{versions}; threads {options.threads}; precision {device.precision}; compilation "
-        f"{options.compile}."
-    )
+    facts = machine_facts(PACKAGES) | {
+        "GPU": gpu,
+        "threads": options.threads,
+        "precision": device.precision,
+        "compilation": options.compile,
+    }
+    return f"Machine: {'; '.join(f'{name} {value}' for name, value in facts.items())}."
 
 
 # --- command line
@@ -519,19 +484,19 @@ def prepare(folder: Path, text: Path | None, vocabulary: int, sequence_length: i
         settings = ExtractionSettings(language="en")
         extract_lines([sample], lines, {"format": "mediawiki", "key": "--data"}, settings)
     else:
-        files = sorted(text.iterdir()) if text.is_dir() else [text]
-        write_lines(lines, (line for file in files for line in read_lines(file) if line.strip()))
+        every = (line for file in files_of(text) for line in read_lines(file))
+        write_lines(lines, (line for line in every if line.strip()))
     train_bpe(lines, vocabulary, folder / "bpe.model", TrainingSettings(), "--vocabulary")
     pieces = pieces_of_model(read_model(folder / "bpe.model"))
     export_greedy(words, pieces, WordSettings(), Card("en", "English", "BPE"))
     write_lines(folder / "heldout.txt.zst", [])
-    build_shards(
-        lines,
-        folder / "heldout.txt.zst",
-        words,
-        folder / "shards",
-        sequence_length=sequence_length,
-    )
+    files = lines, folder / "heldout.txt.zst", words, folder / "shards"
+    build_shards(*files, sequence_length=sequence_length)
+
+
+def files_of(text: Path) -> list[Path]:
+    """Return the files of a folder, or the file itself."""
+    return sorted(text.iterdir()) if text.is_dir() else [text]
 
 
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
@@ -567,10 +532,8 @@ def compare(name: str, device: Device, options: argparse.Namespace) -> Iterator[
     if options.micro_batch:
         shape["micro_batch"] = options.micro_batch
     settings = PretrainSettings(**shape, steps=1, compile=options.compile)
-    source = "sample"
-    if options.data:
-        files = sorted(options.data.iterdir()) if options.data.is_dir() else [options.data]
-        source = "-".join(file_digest(file)[:12] for file in files)
+    files = files_of(options.data) if options.data else []
+    source = "-".join(file_digest(file)[:12] for file in files) or "sample"
     folder = options.work / f"{source}-{vocabulary}-{settings.sequence_length}"
     prepare(folder, options.data, vocabulary, settings.sequence_length)
     plans = [Plan(options.updates or n, options.rounds, options.workers) for n in UPDATES[name]]
@@ -588,7 +551,7 @@ def main(argv: Sequence[str] | None = None) -> None:
         for found in compare(name, device, options):
             lines += lines_of(name, found, options.device)
             models.append(f"{name}, {found.what}: {found.model}; {options.rounds} blocks")
-            print("\n".join(" | ".join(line) for line in lines), flush=True)
+            print(table(lines), flush=True)
             facts = facts_of(device, options)
             write_text(options.output, page(lines, models, options.device, facts))
 

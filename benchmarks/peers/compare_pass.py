@@ -19,49 +19,27 @@ import json
 import statistics
 import subprocess
 import tempfile
-import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-import numpy as np
+from engine_measures import TimedPass
 from make_environments import FOLDER, python_of
 
 from sagevocab.state import write_npz, write_text
-from sagevocab.vocab.ablation import AblationLosses, Objective, make_decoder
+from sagevocab.vocab.ablation import Objective
 from sagevocab.vocab.embeddings import Embeddings
-from sagevocab.vocab.pieces import is_single_character, write_pieces
+from sagevocab.vocab.pieces import write_pieces
 from sagevocab.vocab.words import Normalizer, WordCorpus, split_words
 
 WINDOW = 2
 
 
-class OurPass:
-    """A corpus made ready; a call takes all losses once and returns the seconds it took."""
-
-    def __init__(self, lines: Sequence[str], embeddings: Embeddings, threads: int) -> None:
-        """Prepare `lines`."""
-        pieces = embeddings.pieces
-        corpus = WordCorpus.from_lines(lines, Normalizer())
-        decoder = make_decoder("greedy", corpus.types, pieces)
-        self._losses = AblationLosses(corpus, pieces, decoder, Objective(WINDOW), threads=threads)
-        self._target = embeddings.target
-        self._wanted = np.array([not is_single_character(piece) for piece in pieces])
-        self.lines = corpus.n_lines
-
-    def __call__(self) -> float:
-        """Take the losses of all pieces."""
-        began = time.perf_counter()
-        self._losses.use_embeddings(self._target, self._target)
-        return time.perf_counter() - began + self.again()
-
-    def again(self) -> float:
-        """Take them with the embeddings of the last call, every sum afresh."""
-        alive = np.ones(len(self._wanted), dtype=bool)
-        self._losses.losses(alive, np.zeros_like(alive))  # nothing is left that could be corrected
-        began = time.perf_counter()
-        self._losses.losses(alive, self._wanted)
-        return time.perf_counter() - began
+def our_pass(lines: Sequence[str], embeddings: Embeddings, threads: int) -> TimedPass:
+    """Prepare `lines` for passes with one matrix for both sides."""
+    both = Embeddings(embeddings.pieces, embeddings.target, embeddings.target)
+    corpus = WordCorpus.from_lines(lines, Normalizer())
+    return TimedPass(corpus, both, Objective(WINDOW), threads)
 
 
 def their_pass(
@@ -103,11 +81,14 @@ def compare(
 
     lines: raw text. Returns seconds (medians), lines, and ratios: theirs over ours.
     """
-    OurPass(lines[:100], embeddings, threads)()  # compile
-    few, every = (OurPass(part, embeddings, threads) for part in (lines[:peer_lines], lines))
+    our_pass(lines[:100], embeddings, threads).first()  # compile
+    few, every = (our_pass(part, embeddings, threads) for part in (lines[:peer_lines], lines))
     with tempfile.TemporaryDirectory() as folder:
         theirs = their_pass(lines[:peer_lines], embeddings, threads, peers, Path(folder))
-        rounds = [(theirs(), few(), few.again(), every(), every.again()) for _ in range(repeats)]
+        rounds = [
+            (theirs(), few.first(), few.again(), every.first(), every.again())
+            for _ in range(repeats)
+        ]
     theirs, ours, ours_again, ours_all, ours_all_again = map(
         statistics.median, zip(*rounds, strict=True)
     )

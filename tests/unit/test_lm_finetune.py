@@ -3,6 +3,7 @@ from __future__ import annotations
 import json
 import random
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -75,7 +76,7 @@ def splits(tmp_path_factory) -> dict[str, tuple[Path, Path]]:
 
 
 def run(model, splits, task, folder, seed=1, arguments=None, **overrides):
-    settings = FinetuneSettings.from_config(QUICK | overrides)
+    settings = FinetuneSettings(**(QUICK | overrides))
     finetune(
         model,
         *splits[task.name],
@@ -158,17 +159,17 @@ def test_equal_seeds_give_equal_bytes_and_others_do_not(model, splits, tmp_path)
     assert scores[0] == scores[1]
 
 
-def test_a_resumed_run_ends_with_the_same_bytes(model, splits, tmp_path, monkeypatch):
+def run_until_predictions(*where, **how) -> None:
+    """Train, and be interrupted before the state of the run is cleared."""
+    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(module, "predict", Mock(side_effect=KeyboardInterrupt))
+        run(*where, epochs=1, **how)
+
+
+def test_a_resumed_run_ends_with_the_same_bytes(model, splits, tmp_path):
     unbroken = run(model, splits, CLASSES, tmp_path / "unbroken", epochs=1)[1]
-
-    def killed(*arguments):
-        raise KeyboardInterrupt
-
     arguments = {"state_dir": tmp_path / "state", "checkpoint_updates": 7}
-    monkeypatch.setattr(module, "predict", killed)
-    with pytest.raises(KeyboardInterrupt):
-        run(model, splits, CLASSES, tmp_path / "resumed", arguments=arguments, epochs=1)
-    monkeypatch.undo()
+    run_until_predictions(model, splits, CLASSES, tmp_path / "resumed", arguments=arguments)
     assert (tmp_path / "state" / "update-000000014.pt").is_file()
     resumed = run(model, splits, CLASSES, tmp_path / "resumed", arguments=arguments, epochs=1)[1]
     pd.testing.assert_frame_equal(resumed, unbroken, check_exact=True)
@@ -177,35 +178,25 @@ def test_a_resumed_run_ends_with_the_same_bytes(model, splits, tmp_path, monkeyp
 
 @pytest.mark.parametrize("changed", ["train", "validation", "precision"])
 def test_a_run_on_other_rows_or_in_another_precision_begins_anew(
-    model, splits, tmp_path, monkeypatch, caplog, changed
+    model, splits, tmp_path, caplog, changed
 ):
     paths = [str(tmp_path / name) for name in ("train", "validation")]
     for source, path in zip(splits[CLASSES.name], paths, strict=True):
         pd.read_parquet(source).to_parquet(path)
     arguments = {"state_dir": tmp_path / "state", "checkpoint_updates": 7}
-    folder = tmp_path / "scores"
-
-    def killed(*arguments):
-        raise KeyboardInterrupt
-
-    def start(**more) -> None:
-        given = arguments | more
-        run(str(model), {CLASSES.name: paths}, CLASSES, folder, arguments=given, epochs=1)
-
-    monkeypatch.setattr(module, "predict", killed)
-    with pytest.raises(KeyboardInterrupt):
-        start()
+    where = str(model), {CLASSES.name: paths}, CLASSES, tmp_path / "scores"
+    run_until_predictions(*where, arguments=arguments)
     caplog.set_level("INFO")
-    with pytest.raises(KeyboardInterrupt):
-        start()
+    run_until_predictions(*where, arguments=arguments)
     assert "resuming after 14 updates" in caplog.text
     caplog.clear()
     if changed != "precision":
         path = tmp_path / changed
         rows = pd.read_parquet(path)
         rows.assign(label=1 - rows["label"]).to_parquet(path)
-    with pytest.raises(KeyboardInterrupt):
-        start(precision="bf16" if changed == "precision" else "auto")
+    else:
+        arguments["precision"] = "bf16"
+    run_until_predictions(*where, arguments=arguments)
     assert "resuming" not in caplog.text
 
 
@@ -299,11 +290,8 @@ def test_a_loss_that_is_not_finite_names_the_key(model, splits, tmp_path):
 
 
 def test_too_little_memory_names_the_key(model, splits, monkeypatch):
-    def full(*arguments):
-        raise torch.OutOfMemoryError("CUDA out of memory")
-
     made, loaded = prepared(model, splits, CLASSES)
-    monkeypatch.setattr(module, "_logits", full)
+    monkeypatch.setattr(module, "_logits", Mock(side_effect=torch.OutOfMemoryError("full")))
     with pytest.raises(UserError, match=r"^lm\.finetune\.batch: too little memory"):
         module.train_on(made, loaded["train"].examples, 0, 1e-3)
     with pytest.raises(UserError, match=r"^lm\.finetune\.eval_batch: too little memory"):

@@ -5,24 +5,23 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-from contextlib import ExitStack
 
 import pytest
 import torch
 
 from sagevocab.errors import UserError
 from sagevocab.lm import team
-from sagevocab.lm.team import reserved_gpus, visible_gpus
+from sagevocab.lm.team import reserve_gpus
 from sagevocab.provenance import PACKAGE
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 HOLDER = """
 import os, sys, torch
 torch.cuda.device_count = lambda: 3 if "CUDA_VISIBLE_DEVICES" in os.environ else 4
-from sagevocab.lm.team import reserved_gpus
-with reserved_gpus(3):
-    print("ready", flush=True)
-    sys.stdin.read()
+from sagevocab.lm.team import reserve_gpus
+reserve_gpus(3)
+print("ready", flush=True)
+sys.stdin.read()
 """
 
 
@@ -30,7 +29,9 @@ with reserved_gpus(3):
 def machine(monkeypatch, tmp_path) -> None:
     """Four GPUs, and a folder of locks of the test's own."""
     monkeypatch.setattr(team, "gettempdir", lambda: str(tmp_path))
-    monkeypatch.delenv(VISIBLE, raising=False)
+    monkeypatch.setattr(team, "_LOCKED", [])
+    monkeypatch.setenv(VISIBLE, "")  # so that it is put back
+    monkeypatch.delenv(VISIBLE)
     monkeypatch.setattr(
         torch.cuda,
         "device_count",
@@ -41,56 +42,55 @@ def machine(monkeypatch, tmp_path) -> None:
 def taken(*counts: int) -> list[str]:
     """What jobs that need so many GPUs each see, one started after the other."""
     seen = []
-    with ExitStack() as jobs:
-        for count in counts:
-            os.environ.pop(VISIBLE, None)  # every job is a process of its own
-            jobs.enter_context(reserved_gpus(count))
-            seen.append(os.environ[VISIBLE])
-    os.environ.pop(VISIBLE, None)
+    for count in counts:
+        os.environ.pop(VISIBLE, None)  # every job is a process of its own
+        reserve_gpus(count)
+        seen.append(os.environ[VISIBLE])
     return seen
 
 
-def test_jobs_side_by_side_have_different_gpus():
-    assert taken(1, 1, 2) == ["0", "1", "2,3"]
-    assert taken(3, 1) == ["0,1,2", "3"]
+@pytest.mark.parametrize(
+    ("counts", "names"),
+    [((1, 1, 2), ["0", "1", "2,3"]), ((3, 1), ["0,1,2", "3"]), ((4,), ["0,1,2,3"])],
+)
+def test_jobs_side_by_side_have_different_gpus(counts, names):
+    assert taken(*counts) == names
 
 
 def test_a_job_without_a_free_gpu_is_refused():
     with pytest.raises(UserError, match=r"^lm\.gpus: 2, but other trainings .* leave 1 of 4 GPUs"):
         taken(3, 2)
-    assert taken(4) == ["0,1,2,3"]
 
 
 def test_gpus_that_the_user_left_visible_keep_their_names(monkeypatch):
     monkeypatch.setenv(VISIBLE, "5, GPU-8932f937")
-    assert visible_gpus() == ["5", "GPU-8932f937"]
-    with reserved_gpus(1):
-        assert os.environ[VISIBLE] == "5"
-    assert os.environ[VISIBLE] == "5, GPU-8932f937"
+    reserve_gpus(1)
+    assert os.environ[VISIBLE] == "5"
 
 
 def test_a_batch_systems_choice_is_taken_as_it_is(monkeypatch):
     # Two jobs of a cluster may both call their GPU 0.
     monkeypatch.setenv(VISIBLE, "0")
-    with reserved_gpus(1), reserved_gpus(1):
+    for _ in range(2):
+        reserve_gpus(1)
         assert os.environ[VISIBLE] == "0"
 
 
 def test_a_training_on_the_cpu_reserves_nothing():
-    with reserved_gpus(0):
-        assert VISIBLE not in os.environ
+    reserve_gpus(0)
+    assert VISIBLE not in os.environ
 
 
 def test_fewer_gpus_than_needed_are_an_error(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 1)
     with pytest.raises(UserError, match=r"^lm\.gpus: 2, but torch sees 1 GPU; set lm\.gpus: 1"):
-        taken(2)
+        reserve_gpus(2)
 
 
 def test_a_choice_that_would_have_no_effect_is_an_error(monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 4)  # without NVML
     with pytest.raises(UserError, match=r"^lm\.gpus: 1 of 4 GPUs cannot be chosen"):
-        taken(1)
+        reserve_gpus(1)
 
 
 def test_a_killed_job_leaves_its_gpus_to_others(tmp_path):

@@ -9,6 +9,7 @@ import subprocess
 import sys
 import time
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pandas as pd
@@ -200,11 +201,7 @@ def test_a_checkpoint_of_other_settings_is_neither_resumed_nor_lost(
     corpus, tmp_path, caplog, monkeypatch
 ):
     state = tmp_path / "state"
-
-    def killed(*arguments):
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(module, "save_model", killed)
+    monkeypatch.setattr(module, "save_model", Mock(side_effect=KeyboardInterrupt))
     arguments = {"state_dir": state, "checkpoint_updates": 2}
     with pytest.raises(KeyboardInterrupt):
         train(corpus, tmp_path / "m", arguments=arguments)
@@ -282,20 +279,18 @@ def test_nothing_held_out_is_no_validation(corpus):
     assert len(progress.heldout) == 0
 
 
-def test_a_loss_that_is_not_finite_names_the_key(corpus, tmp_path):
-    with pytest.raises(UserError, match=r"^lm\.pretrain\.learning_rate: the loss is (nan|inf)"):
-        train(corpus, tmp_path / "m", learning_rate=1e38)
+@pytest.mark.parametrize(
+    ("setting", "message"),
+    [
+        ({"learning_rate": 1e38}, r"^lm\.pretrain\.learning_rate: the loss is (nan|inf)"),
+        ({"batch": 4000}, r"train\.npy: \d+ rows are fewer than lm\.pretrain\.batch"),
+        ({"sequence_length": 32}, r"rows of 16 tokens, but lm\.pretrain\.sequence_length"),
+    ],
+)
+def test_a_setting_that_does_not_work_is_named(setting, message, corpus, tmp_path):
+    with pytest.raises(UserError, match=message):
+        train(corpus, tmp_path / "m", **setting)
     assert not (tmp_path / "m").exists()
-
-
-def test_too_little_text_for_a_batch_is_an_error(corpus, tmp_path):
-    with pytest.raises(UserError, match=r"train\.npy: \d+ rows are fewer than lm\.pretrain\.batch"):
-        train(corpus, tmp_path / "m", batch=4000)
-
-
-def test_shards_of_another_length_are_an_error(corpus, tmp_path):
-    with pytest.raises(UserError, match=r"rows of 16 tokens, but lm\.pretrain\.sequence_length"):
-        train(corpus, tmp_path / "m", sequence_length=32)
 
 
 def test_shards_of_another_tokenizer_are_an_error(corpus, tmp_path):
@@ -315,9 +310,7 @@ def test_no_compiler_is_an_error(corpus, monkeypatch):
 
 
 def test_too_little_memory_names_the_key(corpus, monkeypatch):
-    def full(*arguments):
-        raise torch.OutOfMemoryError("CUDA out of memory")
-
+    full = Mock(side_effect=torch.OutOfMemoryError("CUDA out of memory"))
     run = dataclasses.replace(run_of(corpus), loss_of=full)
     with pytest.raises(UserError, match=r"^lm\.pretrain\.micro_batch: too little memory"):
         module.train_on(run, 0, 1e-3)

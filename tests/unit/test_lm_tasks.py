@@ -79,12 +79,6 @@ def test_a_words_first_token_carries_its_tag(encoder):
     assert examples.targets[0].tolist() == [no, 0, 1, no, no, no, 2, no]
 
 
-def test_a_word_that_leaves_nothing_is_unknown(encoder):
-    examples = encode_words(words_frame(["a", "\u200b", "", "dog"]), ["O"], encoder, 16)
-    assert pieces_of(examples.ids[0]) == ["[CLS]", "▁a", "[UNK]", "[UNK]", "▁dog", "[SEP]"]
-    assert examples.words[0].tolist() == [1, 2, 3, 4]
-
-
 def test_words_that_spell_special_tokens_are_text(encoder):
     examples = encode_words(words_frame(["[SEP]", "[MASK]"]), ["O"], encoder, 30)
     ids = examples.ids[0].tolist()
@@ -98,12 +92,6 @@ def test_words_behind_the_end_are_truncated(encoder):
     assert examples.words[0].tolist() == [1, 2, TRUNCATED, TRUNCATED]
     assert examples.targets[0].tolist() == [IGNORED, 0, 0, IGNORED, IGNORED]
     assert examples.truncated == 1
-
-
-def test_a_sentence_without_words_is_an_example(encoder):
-    examples = encode_words(words_frame([]), ["O"], encoder, 8)
-    assert pieces_of(examples.ids[0]) == ["[CLS]", "[SEP]"]
-    assert examples.words[0].tolist() == []
 
 
 def test_a_tag_that_training_never_saw_is_no_target(encoder):

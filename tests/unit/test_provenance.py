@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import logging
 import subprocess
@@ -166,3 +167,10 @@ def test_a_commit_is_dirty_by_edits_but_not_by_results(tmp_path: Path, monkeypat
     assert provenance.git_commit() == clean
     (tmp_path / "library/code.py").write_text("second")
     assert provenance.git_commit() == f"{clean}-dirty"
+
+
+def test_the_garbage_collector_is_off_only_while_modules_are_imported() -> None:
+    with pytest.raises(ModuleNotFoundError), provenance.lasting_imports():
+        assert not gc.isenabled()
+        raise ModuleNotFoundError
+    assert gc.isenabled()

@@ -2,13 +2,16 @@
 
 from pathlib import Path
 
-from sagevocab.data.datasets import task_errors
-from sagevocab.lm.finetune import FinetuneSettings, finetune
-from sagevocab.lm.tasks import Task
-from sagevocab.lm.team import reserved_gpus
-from sagevocab.provenance import job
+from sagevocab.provenance import job, lasting_imports
 
-with job(snakemake), reserved_gpus(snakemake.resources.gpu), task_errors(snakemake.wildcards.task):
+with lasting_imports():
+    from sagevocab.data.datasets import task_errors
+    from sagevocab.lm.finetune import FinetuneSettings, finetune
+    from sagevocab.lm.tasks import Task
+    from sagevocab.lm.team import reserve_gpus
+
+with job(snakemake), task_errors(snakemake.wildcards.task):
+    reserve_gpus(snakemake.resources.gpu)
     names, task = snakemake.wildcards, snakemake.params.task
     labels = None if task["labels"] is None else tuple(task["labels"])
     finetune(
@@ -18,7 +21,7 @@ with job(snakemake), reserved_gpus(snakemake.resources.gpu), task_errors(snakema
         snakemake.output.scores,
         snakemake.output.predictions,
         Task(names.task, task["kind"], task["metric"], labels),
-        FinetuneSettings.from_config(snakemake.params.settings),
+        FinetuneSettings(**snakemake.params.settings),
         language=names.lang,
         tokenizer=names.tok,
         seed=int(names.seed),

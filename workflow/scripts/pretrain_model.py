@@ -2,12 +2,15 @@
 
 from pathlib import Path
 
-from sagevocab.lm.pretrain import pretrain
-from sagevocab.lm.settings import PretrainSettings
-from sagevocab.lm.team import reserved_gpus, run_together
-from sagevocab.provenance import job
+from sagevocab.provenance import job, lasting_imports
 
-with job(snakemake), reserved_gpus(snakemake.resources.gpu):
+with lasting_imports():
+    from sagevocab.lm.pretrain import pretrain
+    from sagevocab.lm.settings import PretrainSettings
+    from sagevocab.lm.team import reserve_gpus, run_together
+
+with job(snakemake):
+    reserve_gpus(snakemake.resources.gpu)
     settings = PretrainSettings(**snakemake.config["lm"]["pretrain"])
     run_together(
         pretrain,

@@ -1,8 +1,7 @@
 """Scores of predictions with intervals and tests: a paired bootstrap over examples and seeds.
 
 A score is a function of sums over examples, so ten thousand samples of the examples can be scored
-at once. The definitions are those of `lm.metrics`, where the libraries that define the metrics are
-called; where a score is undefined, it is 0.
+at once. The definitions are those of `lm.metrics`; where a score is undefined, it is 0.
 
 Examples are drawn once for all tokenizers and seeds, whose models answered the same ones. Where
 each tokenizer has several seeds, the variance of the drawn means is added to that of the means over
@@ -30,6 +29,7 @@ from sagevocab.analysis.stats import (
     sampled_sums,
 )
 from sagevocab.errors import UserError
+from sagevocab.lm.metrics import f1_of_classes, matthews, ratio, spans_of
 from sagevocab.state import read_json, read_parquet
 
 RESAMPLES = 10_000
@@ -86,39 +86,13 @@ def score_sums(
     if metric == "accuracy":
         right = (answers == labels).T.astype(float)
         return ScoreSums(np.stack([right, np.ones_like(right)], axis=-1), _share)
-    score = {"f1": _f1_of_classes, "matthews": _matthews}[metric]
+    score = {"f1": f1_of_classes, "matthews": matthews}[metric]
     table = np.eye(classes * classes)[(labels * classes + answers).T]
     return ScoreSums(table, lambda sums: score(sums.reshape(*sums.shape[:-1], classes, classes)))
 
 
-def _ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
-    """Return the ratio, 0 where it is undefined."""
-    defined = denominator > 0
-    return np.where(defined, numerator / np.where(defined, denominator, 1.0), 0.0)
-
-
 def _share(sums: np.ndarray) -> np.ndarray:
-    return _ratio(sums[..., 0], sums[..., 1])
-
-
-# --- classes; confusion: float64[..., labels, answers]
-
-
-def _f1_of_classes(confusion: np.ndarray) -> np.ndarray:
-    """F1 of class 1 of two classes, the mean over classes of more."""
-    right = np.diagonal(confusion, axis1=-2, axis2=-1)
-    both = confusion.sum(axis=-1) + confusion.sum(axis=-2)
-    by_class = _ratio(2 * right, both)
-    return by_class[..., 1] if by_class.shape[-1] == 2 else by_class.mean(axis=-1)
-
-
-def _matthews(confusion: np.ndarray) -> np.ndarray:
-    """Return Matthews' correlation, for any number of classes (Gorodkin 2004)."""
-    labels, answers = confusion.sum(axis=-1), confusion.sum(axis=-2)
-    total = labels.sum(axis=-1)
-    right = np.trace(confusion, axis1=-2, axis2=-1)
-    spread = [total**2 - (counts**2).sum(axis=-1) for counts in (labels, answers)]
-    return _ratio(right * total - (labels * answers).sum(axis=-1), np.sqrt(spread[0] * spread[1]))
+    return ratio(sums[..., 0], sums[..., 1])
 
 
 # --- values
@@ -138,7 +112,7 @@ def _pearson(sums: np.ndarray) -> np.ndarray:
     spread_x, spread_y = total * xx - x * x, total * yy - y * y
     # Of equal values, rounding leaves a spread that is nearly 0.
     varied = (spread_x > 1e-12 * total * xx) & (spread_y > 1e-12 * total * yy)
-    return np.where(varied, _ratio(total * xy - x * y, np.sqrt(np.abs(spread_x * spread_y))), 0.0)
+    return np.where(varied, ratio(total * xy - x * y, np.sqrt(np.abs(spread_x * spread_y))), 0.0)
 
 
 # --- spans
@@ -155,23 +129,7 @@ def _span_sums(gold: Sequence, predictions: Sequence) -> ScoreSums:
 
 
 def _f1_of_spans(sums: np.ndarray) -> np.ndarray:
-    return _ratio(2 * sums[..., 0], sums[..., 1] + sums[..., 2])
-
-
-def spans_of(tags: Sequence[str]) -> set[tuple[str, int, int]]:
-    """Return the spans of IOB2 tags as (class, first word, last word + 1).
-
-    An I- that goes on with no span of its class opens one, as in the CoNLL evaluation.
-    """
-    spans, opened, name = set(), 0, None
-    for place, tag in enumerate([*tags, "O"]):
-        prefix, _, found = tag.partition("-")
-        if name is not None and (prefix != "I" or found != name):
-            spans.add((name, opened, place))
-            name = None
-        if tag != "O" and name is None:
-            opened, name = place, found
-    return spans
+    return ratio(2 * sums[..., 0], sums[..., 1] + sums[..., 2])
 
 
 # --- resampled scores of a task

@@ -1,16 +1,14 @@
 """Scores of predictions, as fractions: F1, accuracy, Matthews, Pearson, span F1 (paper, Section 5).
 
-The libraries that define them are used: scikit-learn, scipy, seqeval. Where a correlation is
-undefined, because all predictions (or labels) are the same, it counts as 0.
+They are those of scikit-learn, scipy and seqeval, to the last bit. Where a score is undefined,
+because all predictions (or labels) are the same, it counts as 0.
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
 
-if TYPE_CHECKING:
-    import numpy as np
+import numpy as np
 
 CLASS_METRICS = ("accuracy", "f1", "matthews")
 VALUE_METRICS = ("pearson", "spearman")
@@ -29,16 +27,42 @@ def class_scores(labels: np.ndarray, predictions: np.ndarray, classes: int) -> d
 
     F1 is that of class 1 if there are two classes, as GLUE reports it; else the mean over classes.
     """
-    from sklearn.metrics import f1_score, matthews_corrcoef
-
-    average = {"average": "binary"} if classes == 2 else {"average": "macro"}
-    numbers = None if classes == 2 else list(range(classes))
-    f1 = f1_score(labels, predictions, labels=numbers, zero_division=0.0, **average)
+    confusion = np.zeros((classes, classes))
+    np.add.at(confusion, (labels, predictions), 1)
     return {
         "accuracy": float((labels == predictions).mean()),
-        "f1": float(f1),
-        "matthews": float(matthews_corrcoef(labels, predictions)),
+        "f1": float(f1_of_classes(confusion)),
+        "matthews": float(matthews(confusion)),
     }
+
+
+def f1_of_classes(confusion: np.ndarray) -> np.ndarray:
+    """Return F1 of class 1 of two classes, the mean over classes of more: float64[...].
+
+    confusion: float64[..., labels, answers], counts.
+    """
+    right = np.diagonal(confusion, axis1=-2, axis2=-1)
+    both = confusion.sum(axis=-1) + confusion.sum(axis=-2)
+    by_class = ratio(2 * right, both)
+    return by_class[..., 1] if by_class.shape[-1] == 2 else by_class.mean(axis=-1)
+
+
+def matthews(confusion: np.ndarray) -> np.ndarray:
+    """Return Matthews' correlation, for any number of classes (Gorodkin 2004): float64[...].
+
+    confusion: float64[..., labels, answers], counts.
+    """
+    labels, answers = confusion.sum(axis=-1), confusion.sum(axis=-2)
+    total = labels.sum(axis=-1)
+    right = np.trace(confusion, axis1=-2, axis2=-1)
+    spread = [total**2 - (counts**2).sum(axis=-1) for counts in (labels, answers)]
+    return ratio(right * total - (labels * answers).sum(axis=-1), np.sqrt(spread[0] * spread[1]))
+
+
+def ratio(numerator: np.ndarray, denominator: np.ndarray) -> np.ndarray:
+    """Return the ratio, 0 where it is undefined."""
+    defined = denominator > 0
+    return np.where(defined, numerator / np.where(defined, denominator, 1.0), 0.0)
 
 
 def value_scores(labels: np.ndarray, predictions: np.ndarray) -> dict[str, float]:
@@ -57,18 +81,32 @@ def value_scores(labels: np.ndarray, predictions: np.ndarray) -> dict[str, float
 def span_scores(
     tags: Sequence[Sequence[str]], predictions: Sequence[Sequence[str]]
 ) -> dict[str, float]:
-    """Return SPAN_METRICS for IOB2 tags of words: a span counts if its type and both ends agree.
-
-    Predicted tags that break the scheme (an I- without a B-) start a span of their own, as in the
-    CoNLL evaluation.
-    """
-    from seqeval.metrics import f1_score, precision_score, recall_score
-
+    """Return SPAN_METRICS for IOB2 tags of words: a span counts if its type and both ends agree."""
     gold, found = [list(row) for row in tags], [list(row) for row in predictions]
     right = [a == b for x, y in zip(gold, found, strict=True) for a, b in zip(x, y, strict=True)]
+    spans = [(spans_of(x), spans_of(y)) for x, y in zip(gold, found, strict=True)]
+    shared = sum(len(x & y) for x, y in spans)
+    precision = shared / max(sum(len(y) for _, y in spans), 1)
+    recall = shared / max(sum(len(x) for x, _ in spans), 1)
     return {
-        "span_f1": float(f1_score(gold, found, zero_division=0)),
-        "span_precision": float(precision_score(gold, found, zero_division=0)),
-        "span_recall": float(recall_score(gold, found, zero_division=0)),
+        "span_f1": 2 * precision * recall / (precision + recall) if shared else 0.0,
+        "span_precision": precision,
+        "span_recall": recall,
         "word_accuracy": sum(right) / max(len(right), 1),
     }
+
+
+def spans_of(tags: Sequence[str]) -> set[tuple[str, int, int]]:
+    """Return the spans of IOB2 tags as (class, first word, last word + 1).
+
+    An I- that goes on with no span of its class opens one, as in the CoNLL evaluation.
+    """
+    spans, opened, name = set(), 0, None
+    for place, tag in enumerate([*tags, "O"]):
+        prefix, _, found = tag.partition("-")
+        if name is not None and (prefix != "I" or found != name):
+            spans.add((name, opened, place))
+            name = None
+        if tag != "O" and name is None:
+            opened, name = place, found
+    return spans

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from pydantic import Field, model_validator
 
@@ -244,15 +244,6 @@ class FinetuneSettings:
         "polynomial", description="Decay of the learning rate."
     )
     warmup_steps: Natural = Field(50, description="Updates in which the learning rate rises.")
-
-    @classmethod
-    def from_config(cls, section: dict[str, Any]) -> FinetuneSettings:
-        """Read the section `lm.finetune` of a configuration; its seeds are for the rules.
-
-        Raises:
-            UserError: a key is unknown.
-        """
-        return cls(**{key: value for key, value in section.items() if key != "seeds"})
 
     def updates_per_epoch(self, examples: int) -> int:
         """Return the updates of one pass over the examples; the last may see fewer of them."""

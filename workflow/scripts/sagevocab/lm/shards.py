@@ -14,10 +14,9 @@ from __future__ import annotations
 import json
 import logging
 from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass
 from itertools import islice
 from pathlib import Path
-from typing import BinaryIO
 
 import numpy as np
 
@@ -130,13 +129,25 @@ def _write_shard(
 ) -> ShardCounts:
     counts = ShardCounts()
     dtype = np.uint16 if encoder.size <= np.iinfo(np.uint16).max + 1 else np.uint32
-    with atomic_path(path) as temporary, temporary.open("wb") as file:
-        writer = _RowWriter(file, sequence_length, dtype)
-        for tokens in _token_batches(read_lines(lines), encoder, counts):
-            writer.extend(tokens, encoder)
-        counts.rows = writer.close(encoder)
+    batches = [ids.astype(dtype) for ids in _token_batches(read_lines(lines), encoder, counts)]
+    rows = _packed(np.concatenate([np.zeros(0, dtype), *batches]), encoder, sequence_length)
+    counts.rows = len(rows)
+    with atomic_path(path) as temporary:
+        np.save(temporary, rows)
     log.info("%s: %s", path, counts)
     return counts
+
+
+def _packed(stream: np.ndarray, encoder: TextEncoder, length: int) -> np.ndarray:
+    """Return a stream of tokens as rows: int[rows, length]; only the last may hold padding."""
+    body = length - 2
+    full, rest = divmod(len(stream), body)
+    rows = np.full((full + bool(rest), length), encoder.pad, dtype=stream.dtype)
+    rows[:, 0] = encoder.cls
+    rows[:full, 1:-1], rows[:full, -1] = stream[: full * body].reshape(full, body), encoder.sep
+    if rest:
+        rows[-1, 1 : rest + 1], rows[-1, rest + 1] = stream[full * body :], encoder.sep
+    return rows
 
 
 def _token_batches(
@@ -153,53 +164,3 @@ def _token_batches(
         if counts.lines % REPORT_EVERY == 0:
             log.info("%d lines, %d tokens", counts.lines, counts.tokens)
         yield tokens
-
-
-@dataclass
-class _RowWriter:
-    """Appends rows to a `.npy` file whose number of rows is known only at its end."""
-
-    file: BinaryIO
-    width: int
-    dtype: type
-    rows: int = 0
-    rest: np.ndarray = field(default_factory=lambda: np.zeros(0, dtype=np.int64))
-
-    def __post_init__(self) -> None:
-        self._write_header()
-
-    def extend(self, tokens: np.ndarray, encoder: TextEncoder) -> None:
-        """Write the full rows that `tokens` completes; keep what is left over for the next."""
-        stream = np.concatenate([self.rest, tokens])
-        body = self.width - 2
-        full = len(stream) // body
-        self._write_rows(stream[: full * body].reshape(full, body), encoder)
-        self.rest = stream[full * body :]
-
-    def close(self, encoder: TextEncoder) -> int:
-        """Write the last, filled-up row and the true header; return the number of rows."""
-        if len(self.rest):
-            padded = np.full((1, self.width), encoder.pad, dtype=self.dtype)
-            padded[0, : len(self.rest) + 2] = [encoder.cls, *self.rest, encoder.sep]
-            self.file.write(padded.tobytes())
-            self.rows += 1
-        end = self.file.tell()
-        self.file.seek(0)
-        self._write_header()
-        self.file.seek(end)
-        return self.rows
-
-    def _write_rows(self, bodies: np.ndarray, encoder: TextEncoder) -> None:
-        rows = np.empty((len(bodies), self.width), dtype=self.dtype)
-        rows[:, 0], rows[:, 1:-1], rows[:, -1] = encoder.cls, bodies, encoder.sep
-        self.file.write(rows.tobytes())
-        self.rows += len(rows)
-
-    def _write_header(self) -> None:
-        # NumPy pads this header so that the first dimension can grow without moving the data.
-        header = {
-            "descr": np.lib.format.dtype_to_descr(np.dtype(self.dtype)),
-            "fortran_order": False,
-            "shape": (self.rows, self.width),
-        }
-        np.lib.format.write_array_header_1_0(self.file, header)

@@ -14,13 +14,13 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import timedelta
 from itertools import islice
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
-from typing import Any
+from typing import IO, Any
 
 import torch
 from torch import distributed
@@ -37,6 +37,7 @@ _LAUNCHED = ("RANK", "LOCAL_RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT")
 # The first process validates and saves while the others wait.
 _PATIENCE = timedelta(hours=2)
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
+_LOCKED: list[IO] = []  # files of the GPUs that this process holds
 _SIGTERM = -15  # with which the launcher ends the other processes after a failure
 
 
@@ -232,13 +233,13 @@ def _end_with(parent: int) -> None:
 # --- sharing the machine's GPUs
 
 
-@contextmanager
-def reserved_gpus(count: int) -> Iterator[None]:
-    """Reserve `count` of this machine's GPUs for this job and hide the others from torch.
+def reserve_gpus(count: int) -> None:
+    """Reserve `count` of this machine's GPUs for this process and hide the others from torch.
 
-    A GPU is reserved by locking a file, which the system unlocks when the job ends, however it
-    ends. If `CUDA_VISIBLE_DEVICES` already names just as many GPUs, as batch systems do, the job
-    takes those. Call this before torch uses a GPU: it reads the variable once.
+    Snakemake counts the GPUs that its jobs use and does not say which. A GPU is reserved by locking
+    a file, which the system unlocks when the process ends, however it ends. If
+    `CUDA_VISIBLE_DEVICES` already names just as many GPUs, as batch systems do, the job takes
+    those. Call this before torch uses a GPU: it reads the variable once.
 
     Raises:
         UserError: there are fewer GPUs, or other trainings hold too many of them.
@@ -246,28 +247,19 @@ def reserved_gpus(count: int) -> Iterator[None]:
     names = visible_gpus() if count else []
     require_gpus(count, len(names))
     if count == 0 or (_VISIBLE in os.environ and len(names) == count):
-        yield
         return
-    before = os.environ.get(_VISIBLE)
-    with ExitStack() as locks:
-        free = list(islice((name for name in names if _lock(name, locks)), count))
-        if len(free) < count:
-            raise UserError(
-                f"lm.gpus: {count}, but other trainings on this machine leave {len(free)} of "
-                f"{len(names)} GPUs; wait for them, or start fewer at once (--resources gpu=N)"
-            )
-        os.environ[_VISIBLE] = ",".join(free)
-        try:
-            if torch.cuda.device_count() != count:  # where NVML does not answer, it is too late
-                raise UserError(
-                    f"lm.gpus: {count} of {len(names)} GPUs cannot be chosen on this machine; "
-                    f"start snakemake with {_VISIBLE} naming as many as lm.gpus"
-                )
-            yield
-        finally:
-            os.environ.pop(_VISIBLE, None)
-            if before is not None:
-                os.environ[_VISIBLE] = before
+    free = list(islice(filter(_lock, names), count))
+    if len(free) < count:
+        raise UserError(
+            f"lm.gpus: {count}, but other trainings on this machine leave {len(free)} of "
+            f"{len(names)} GPUs; wait for them, or start fewer at once (--resources gpu=N)"
+        )
+    os.environ[_VISIBLE] = ",".join(free)
+    if torch.cuda.device_count() != count:  # where NVML does not answer, it is too late
+        raise UserError(
+            f"lm.gpus: {count} of {len(names)} GPUs cannot be chosen on this machine; "
+            f"start snakemake with {_VISIBLE} naming as many as lm.gpus"
+        )
 
 
 def visible_gpus() -> list[str]:
@@ -288,7 +280,9 @@ def require_gpus(gpus: int, found: int | None = None) -> None:
         )
 
 
-def _lock(gpu: str, locks: ExitStack) -> bool:
+def _lock(gpu: str) -> bool:
     folder = Path(gettempdir()) / f"sagevocab-gpus-{os.getuid()}"
     folder.mkdir(exist_ok=True)
-    return try_lock(locks.enter_context((folder / gpu).open("a")))
+    file = (folder / gpu).open("a")
+    _LOCKED.append(file)
+    return try_lock(file)

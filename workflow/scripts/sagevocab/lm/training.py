@@ -81,16 +81,11 @@ class Device:
     device: torch.device
     precision: str = "fp32"
 
-    @property
-    def dtype(self) -> torch.dtype:
-        """The number type of the matrix products in forward and backward passes."""
-        return PRECISIONS[self.precision]
-
     def autocast(self) -> AbstractContextManager:
         """Return the context for forward passes; weights and moments stay float32."""
         if self.precision == "fp32":
             return nullcontext()
-        return torch.autocast(self.device.type, dtype=self.dtype)
+        return torch.autocast(self.device.type, dtype=PRECISIONS[self.precision])
 
     def scaler(self) -> torch.amp.GradScaler:
         """Return what keeps gradients in fp16's range; in other precisions it changes nothing."""
