@@ -36,6 +36,7 @@ from sagevocab.settings import (
 from sagevocab.vocab.presets import PRESETS
 from sagevocab.vocab.settings import (
     DEFAULT_SEED,
+    LOCAL,
     ContextMatrix,
     Decoder,
     Loss,
@@ -43,6 +44,7 @@ from sagevocab.vocab.settings import (
     PushBack,
     Retrain,
     SageKeys,
+    Scheduler,
     VocabularyKeys,
     Word2VecKeys,
 )
@@ -427,6 +429,7 @@ class Configuration(Section):
         "results/downloads",
         description="Folder of finished and partial downloads, shared by all runs.",
     )
+    scheduler: Scheduler = LOCAL
     languages: Annotated[Names, Field(min_length=1)] = Field(
         description="Languages of the run; each needs a stanza in `language_settings`."
     )
