@@ -8,7 +8,7 @@ import signal
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -16,8 +16,9 @@ from gensim.test.utils import datapath
 
 import sagevocab
 from sagevocab.cli import main
-from sagevocab.vocab import distributed
-from sagevocab.vocab.distributed import ClusterSums, check_cluster, signature
+from sagevocab.vocab import cluster as module
+from sagevocab.vocab.cluster import check_cluster, signature
+from sagevocab.vocab.distributed import ClusterSums
 
 Client = pytest.importorskip("distributed").Client
 
@@ -28,12 +29,10 @@ SMALL = [
 ]
 RELEASED = ["--preset", "released-1.0"]
 READINGS = {
+    "mean by token": ["--loss", "mean_piece_lines", "--loss-lines", "10", "--decoder", "merges"],
+    "mean by string": [*RELEASED, "--decoder", "greedy", "--no-push-back-line-start"],
     "total": [],
-    "total, merges": ["--decoder", "merges"],
-    "mean, sampled by token": ["--loss", "mean_piece_lines", "--loss-lines", "10"],
     "released": [*RELEASED, "--loss-lines", "10"],
-    "released, updated": [*RELEASED, "--no-push-back-line-start", "--retrain"],
-    "released, greedy": [*RELEASED, "--decoder", "greedy"],
 }
 SOURCE = str(Path(sagevocab.__file__).parents[1])
 
@@ -63,12 +62,14 @@ def local(text: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, dic
 
 
 class Cluster:
-    """A scheduler and workers, started by hand as `docs/clusters.md` says; no nanny revives them."""
+    """A scheduler and workers, started by hand as `docs/clusters.md` says; no nanny revives one."""
 
     def __init__(self, folder: Path) -> None:
         self.file = folder / "scheduler.json"
-        self.processes = [self._start("scheduler", "--port", "0", "--no-show")]
+        self.scheduler = self._start("scheduler", "--port", "0", "--no-show")
         self.workers: list[subprocess.Popen] = []
+        with self.client() as client:
+            self.address = client.scheduler.address
 
     def _start(self, *command: str) -> subprocess.Popen:
         options = ["--scheduler-file", str(self.file), "--no-dashboard", "--interface", "lo"]
@@ -78,64 +79,52 @@ class Cluster:
             stderr=subprocess.DEVNULL,
         )
 
-    def add(self, workers: int, threads: int = 1) -> None:
-        """Start workers, and wait until they are there."""
-        command = ["worker", "--nthreads", str(threads), "--no-nanny"]
-        self.workers += [self._start(*command) for _ in range(workers)]
-        with Client(scheduler_file=str(self.file), timeout=30, set_as_default=False) as client:
-            client.wait_for_workers(len(self.workers), timeout=30)
+    def client(self) -> Client:
+        return Client(scheduler_file=str(self.file), timeout=60, set_as_default=False)
 
-    @property
-    def address(self) -> str:
-        with Client(scheduler_file=str(self.file), timeout=30, set_as_default=False) as client:
-            return client.scheduler.address
+    def with_workers(self, number: int) -> str:
+        """Start or kill workers until there are so many; return the address."""
+        while len(self.workers) > number:
+            self.kill_worker()
+        while len(self.workers) < number:
+            self.workers.append(self._start("worker", "--nthreads", "1", "--no-nanny"))
+        with self.client() as client:
+            while len(client.nthreads()) != number:
+                time.sleep(0.05)
+        return self.address
 
-    def kill(self, workers: int) -> None:
-        for _ in range(workers):
-            self.workers.pop().send_signal(signal.SIGKILL)
+    def kill_worker(self) -> None:
+        worker = self.workers.pop()
+        worker.send_signal(signal.SIGKILL)
+        worker.wait()
 
     def close(self) -> None:
-        for process in (*self.workers, *self.processes):
+        for process in (*self.workers, self.scheduler):
             process.kill()
             process.wait()
 
 
-@pytest.fixture
-def cluster(tmp_path: Path) -> Iterator[Cluster]:
-    with contextlib.closing(Cluster(tmp_path)) as made:
+@pytest.fixture(scope="module")
+def cluster(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Cluster]:
+    with contextlib.closing(Cluster(tmp_path_factory.mktemp("cluster"))) as made:
         yield made
 
 
-def test_any_number_of_workers_writes_the_same_bytes(
-    cluster: Cluster, text: Path, local: dict, tmp_path: Path
-) -> None:
-    for number, (workers, readings) in enumerate([(1, 2), (1, 6)]):
-        cluster.add(workers)
-        for reading in [*READINGS][-readings:]:
-            made = trained(
-                text, reading, tmp_path / f"{number} {reading}", "--scheduler", cluster.address
-            )
-            assert made == local[reading], (len(cluster.workers), reading)
+def in_pass(number: int, act: Callable[[], None], patch: pytest.MonkeyPatch) -> list[int]:
+    """Act when the tasks of this pass are on their way; return where each pass's tasks are counted.
 
-
-@pytest.mark.parametrize("reading", ["total", "released"])
-def test_a_worker_killed_in_the_middle_changes_no_byte(
-    reading: str, cluster: Cluster, text: Path, local: dict, tmp_path: Path, monkeypatch
-) -> None:
+    The workers hold their shards and the sums of the pass before then.
+    """
     wait, passes = ClusterSums._gathered, []
 
     def gathered(self: ClusterSums, futures: list) -> list:
         passes.append(len(futures))
-        if len(passes) == 5:  # its tasks are on their way, and its workers hold their shards
-            cluster.kill(1)
+        if len(passes) == number:
+            act()
         return wait(self, futures)
 
-    monkeypatch.setattr(ClusterSums, "_gathered", gathered)
-    cluster.add(4)
-    made = trained(text, reading, tmp_path / "out", "--scheduler", cluster.address)
-    assert passes == [4] * 15
-    assert len(cluster.workers) == 3
-    assert made == local[reading]
+    patch.setattr(ClusterSums, "_gathered", gathered)
+    return passes
 
 
 # --- what cannot be used is one line
@@ -153,12 +142,14 @@ def refused(capsys: pytest.CaptureFixture, text: Path, address: str) -> str:
 def test_an_address_that_is_none_or_does_not_answer(
     text: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
-    monkeypatch.setattr(distributed, "_PATIENCE", 1)
+    monkeypatch.setattr(module, "ANSWER", 1)
     told = refused(capsys, text, "localhost:8786")
     assert "--scheduler: 'localhost:8786' is not allowed" in told
     for address in ("tcp://127.0.0.1:1", "tcp://127.0.0.1:http", "tcp://no.such.host:1"):
         told = refused(capsys, text, address)
         assert f"--scheduler: no scheduler answers at {address}; start one" in told
+    told = refused(capsys, text, "tls://127.0.0.1:1")
+    assert "--scheduler: tls://127.0.0.1:1 needs certificates" in told
 
 
 def test_a_missing_package(text: Path, monkeypatch, capsys: pytest.CaptureFixture) -> None:
@@ -171,58 +162,83 @@ def test_a_missing_package(text: Path, monkeypatch, capsys: pytest.CaptureFixtur
 def test_clusters_that_cannot_be_used(
     cluster: Cluster, text: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture
 ) -> None:
-    address = cluster.address
+    address = cluster.with_workers(0)
     with monkeypatch.context() as patch:
-        patch.setattr(distributed, "_PATIENCE", 1)
+        patch.setattr(module, "PATIENCE", 0.1)
         told = refused(capsys, text, address)
         assert f"--scheduler: {address} has no workers; start some with `dask worker" in told
-    cluster.add(1)
+    cluster.with_workers(1)
     check_cluster(address)
     # Other versions: at the start, and of a worker that came later.
     ours = signature()
     for name in ours:
         with monkeypatch.context() as patch:
-            patch.setattr(distributed, "signature", lambda: {**ours, name: "other"})  # noqa: B023
+            patch.setattr(module, "signature", lambda: {**ours, name: "other"})  # noqa: B023
             told = refused(capsys, text, address)
             assert "--scheduler: worker tcp://127.0.0.1:" in told
             assert f"has another {name}; start scheduler and workers from" in told
-    connect = distributed._connect
+    connect = module.connect
 
     def connect_then_change(address: str):
         client = connect(address)
-        monkeypatch.setattr(distributed, "signature", lambda: {**ours, "numpy": "other"})
+        monkeypatch.setattr(module, "signature", lambda: {**ours, "numpy": "other"})
         return client
 
     with monkeypatch.context() as patch:
-        patch.setattr(distributed, "_connect", connect_then_change)
+        patch.setattr(module, "connect", connect_then_change)
         patch.setattr("sagevocab.vocab.train.check_cluster", lambda _: None)
         assert "has another numpy; start" in refused(capsys, text, address)
 
 
+# --- the same bytes
+
+
+@pytest.mark.parametrize(
+    ("workers", "readings"), [(1, ["total", "released"]), (2, [*READINGS]), (4, ["released"])]
+)
+def test_any_number_of_workers_writes_the_same_bytes(
+    workers: int, readings: list[str], cluster: Cluster, text: Path, local: dict, tmp_path: Path
+) -> None:
+    address = cluster.with_workers(workers)
+    for reading in readings:
+        made = trained(text, reading, tmp_path / reading, "--scheduler", address)
+        assert made == local[reading], reading
+
+
+def test_a_worker_killed_in_the_middle_changes_no_byte(
+    cluster: Cluster, text: Path, local: dict, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = cluster.with_workers(4)
+    passes = in_pass(5, cluster.kill_worker, monkeypatch)
+    made = trained(text, "total", tmp_path / "out", "--scheduler", address)
+    assert passes == [4] * 15
+    assert len(cluster.workers) == 3
+    assert made == local["total"]
+
+
 @pytest.mark.parametrize("what", ["workers", "scheduler"])
 def test_a_cluster_that_is_lost_leaves_progress_to_go_on_from(
-    what: str, cluster: Cluster, text: Path, local: dict, tmp_path: Path, monkeypatch, capsys
+    what: str,
+    cluster: Cluster,
+    text: Path,
+    local: dict,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    capsys: pytest.CaptureFixture,
 ) -> None:
-    wait, passes = ClusterSums._gathered, []
+    def lose() -> None:
+        cluster.kill_worker()
+        if what == "scheduler":
+            cluster.scheduler.kill()
 
-    def gathered(self: ClusterSums, futures: list) -> list:
-        passes.append(len(futures))
-        if len(passes) == 5:
-            cluster.kill(1)
-            if what == "scheduler":
-                cluster.processes[0].kill()
-        return wait(self, futures)
-
-    cluster.add(1)
+    address = cluster.with_workers(1)
     out = tmp_path / "out"
-    argv = ["train", str(text), "-o", str(out), *SMALL]
     with monkeypatch.context() as patch:
-        patch.setattr(ClusterSums, "_gathered", gathered)
-        patch.setattr(distributed, "_PATIENCE", 2)
-        began = time.monotonic()
-        assert main([*argv, "--scheduler", cluster.address]) == 1
-        assert time.monotonic() - began < 60
+        patch.setattr(module, "PATIENCE", 1)
+        in_pass(5, lose, patch)
+        argv = ["train", str(text), "-o", str(out), *SMALL, "--scheduler", address]
+        assert main(argv) == 1
     told = capsys.readouterr().err
-    assert "it goes on from its last batch" in told
     assert {"workers": "has lost all its workers", "scheduler": "is gone"}[what] in told
+    assert "it goes on from its last batch" in told
     assert trained(text, "total", out) == local["total"]

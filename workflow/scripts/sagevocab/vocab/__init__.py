@@ -9,7 +9,8 @@ The engine, from the bottom up; each module knows only those above it:
     embeddings  E_T and E_C of Equation 1, by Word2Vec
     kernels     compiled: Equation 1's sums over lines, with and without each piece
     line_sums   these sums over a stretch of lines: views of the vocabulary, threads
-    distributed the same, by the workers of a Dask cluster
+    cluster     a Dask cluster whose workers compute as this machine does
+    distributed these sums, taken by its workers
     ablation    the loss of a piece: readings of loss_t
     sage        Algorithm 3: k, M, m, l, the record of what was pruned, its state
 

@@ -10,28 +10,19 @@ another loads its shard. What a shard remembers of its last pass only saves time
 
 from __future__ import annotations
 
-import functools
-import hashlib
-import importlib.metadata
 import time
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from sagevocab.errors import UserError
-from sagevocab.provenance import source_digest
-from sagevocab.vocab import kernels
+from sagevocab.vocab import cluster, kernels
 from sagevocab.vocab.decoding import Decoder
 from sagevocab.vocab.kernels import Lines, Scores, Sums
 from sagevocab.vocab.line_sums import LineSums, split
 
 if TYPE_CHECKING:
-    from distributed import Client, Future
-
-_PATIENCE = 60  # seconds that a cluster may be without workers
-_GO_ON = "start the cluster and this command again: it goes on from its last batch"
+    from distributed import Future
 
 
 class ClusterSums:
@@ -46,10 +37,10 @@ class ClusterSums:
             UserError: the cluster cannot be used; the message says what to do.
         """
         self._address, self._n_pieces = address, len(keys)
-        self._client = _connect(address)
+        self._client = cluster.connect(address)
         self._scores: Future | None = None
         self._limits: tuple[np.ndarray, Future] | None = None
-        with self._told():
+        with cluster.told_failures(self._client, self._address):
             threads = self._client.nthreads()
             self._places = [worker for worker, n in sorted(threads.items()) for _ in range(n)]
             self._shards = [
@@ -65,16 +56,16 @@ class ClusterSums:
         """Take the embeddings for the passes that follow; each worker has a cache of its own."""
         self._scores = None
         if scores is not None:
-            with self._told():
+            with cluster.told_failures(self._client, self._address):
                 self._scores = self._submit(_WorkerScores, *scores[1:])
 
     def take(self, alive: np.ndarray, wanted: np.ndarray, limits: np.ndarray) -> Sums:
         """Return the sums as `LineSums.take` does."""
         masks = np.packbits([alive, wanted], axis=1)
-        with self._told():
+        with cluster.told_failures(self._client, self._address):
             if self._limits is None or self._limits[0] is not limits:
                 self._limits = limits, self._submit(np.array, limits)
-            given = self._scores, self._limits[1], masks, signature()
+            given = self._scores, self._limits[1], masks, cluster.signature()
             placed = zip(self._shards, self._places, strict=False)
             asked = [self._submit(_sums, shard, *given, worker=at) for shard, at in placed]
             shares = self._gathered(asked)
@@ -99,97 +90,14 @@ class ClusterSums:
         seen = time.monotonic()
         while True:
             try:
-                wait(futures, timeout=5)
+                wait(futures, timeout=1)
                 return self._client.gather(futures)
             except TimeoutError:
                 if self._client.nthreads():
                     seen = time.monotonic()
-                elif time.monotonic() - seen > _PATIENCE:
-                    reason = f"{self._address} has lost all its workers; {_GO_ON}"
+                elif time.monotonic() - seen > cluster.PATIENCE:
+                    reason = f"{self._address} has lost all its workers; {cluster.GO_ON}"
                     raise UserError(f"scheduler: {reason}") from None
-
-    @contextmanager
-    def _told(self) -> Iterator[None]:
-        """Make one line of what can befall a cluster."""
-        from distributed import CancelledError, KilledWorker
-        from distributed.client import FutureCancelledError
-
-        try:
-            with self._client.as_current():
-                yield
-        except KilledWorker as error:
-            died = f"died one after the other at the same lines, the last at {error.last_worker}"
-            advice = f"look into their logs, give them more memory, and {_GO_ON}"
-            raise UserError(f"scheduler: workers of {self._address} {died}; {advice}") from error
-        except (OSError, CancelledError, FutureCancelledError) as error:
-            raise UserError(f"scheduler: {self._address} is gone ({error}); {_GO_ON}") from error
-
-
-def check_cluster(address: str) -> None:
-    """Refuse a cluster that cannot be used: before Word2Vec, not after hours of it.
-
-    Raises:
-        UserError: the package is missing, nothing answers, or workers have other code.
-    """
-    _connect(address).close()
-
-
-def _connect(address: str) -> Client:
-    """Return a client of the scheduler, once there is a worker and all of them are like us."""
-    try:
-        from distributed import Client
-    except ImportError as error:
-        advice = "install it: pip install 'sagevocab[distributed]'"
-        raise UserError(f"scheduler: {address} needs the package distributed; {advice}") from error
-    try:
-        client = Client(address, timeout=_PATIENCE, set_as_default=False)
-    except (OSError, ValueError) as error:
-        advice = "start one with `dask scheduler`, or correct the address"
-        raise UserError(f"scheduler: no scheduler answers at {address}; {advice}") from error
-    try:
-        client.wait_for_workers(1, timeout=_PATIENCE)
-        for worker, found in client.run(_found_signature, on_error="return").items():
-            _check_same(signature(), found, worker)
-    except TimeoutError as error:
-        client.close()
-        advice = f"start some with `dask worker {address}`"
-        raise UserError(f"scheduler: {address} has no workers; {advice}") from error
-    except BaseException:
-        client.close()
-        raise
-    return client
-
-
-# --- what must be the same everywhere
-
-
-@functools.cache
-def signature() -> dict[str, str]:
-    """Return what the bytes of the sums depend on, by name: code, versions and the arithmetic.
-
-    Processors and C libraries may differ in the last bit of an exponential.
-    """
-    versions = {name: importlib.metadata.version(name) for name in ("numba", "numpy")}
-    arithmetic = hashlib.sha256(kernels.sample_pair_losses().tobytes()).hexdigest()
-    return {"sagevocab": source_digest("vocab.distributed"), **versions, "arithmetic": arithmetic}
-
-
-def _found_signature() -> dict[str, str]:
-    return signature()
-
-
-def _check_same(ours: dict[str, str], theirs: Any, worker: str) -> None:
-    if isinstance(theirs, Exception):
-        raise UserError(f"scheduler: worker {worker} cannot run sagevocab ({theirs}); {_SAME}")
-    other = [name for name, value in ours.items() if theirs.get(name) != value]
-    if other:
-        raise UserError(f"scheduler: worker {worker} has another {', '.join(other)}; {_SAME}")
-
-
-_SAME = (
-    "start scheduler and workers from the environment that this command runs in, on machines of "
-    "one kind"
-)
 
 
 # --- on the workers
@@ -235,7 +143,7 @@ def _sums(
     """Return a shard's sums of the pieces wanted: int64[sums, pieces]."""
     from distributed import get_worker
 
-    _check_same(ours, signature(), get_worker().address)
+    cluster.check_same(ours, cluster.signature(), f"worker {get_worker().address}")
     shard.use_scores(scores.scores)
     alive, wanted = np.unpackbits(masks, axis=1, count=len(limits)).astype(bool)
     return np.stack(shard.take(alive, wanted, limits))[:, wanted]

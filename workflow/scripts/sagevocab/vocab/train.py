@@ -30,7 +30,7 @@ from sagevocab.state import (
     write_json,
     write_parquet,
 )
-from sagevocab.vocab.distributed import check_cluster
+from sagevocab.vocab.cluster import check_cluster
 from sagevocab.vocab.embeddings import Embeddings, train_embeddings
 from sagevocab.vocab.export import Card, check_output, disk_errors, export_greedy
 from sagevocab.vocab.initial import METHODS, InitialVocabulary, read_initial, train_initial
