@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 ANSWER = 10  # seconds that a scheduler has to answer
 PATIENCE = 60  # seconds that a cluster may be without workers
+LOOK = 5  # seconds between two looks at which workers are left
 GO_ON = "start the cluster and this command again: it goes on from its last batch"
 _SAME = (
     "start scheduler and workers from the environment that this command runs in, on machines of "
@@ -67,11 +68,7 @@ def connect(address: str) -> Client:
 
 def _check_members(client: Client, address: str) -> None:
     """Refuse a cluster without workers, or whose parts are not like us."""
-    try:
-        client.wait_for_workers(1, timeout=PATIENCE)
-    except TimeoutError as error:
-        advice = f"start some with `dask worker {address}`"
-        raise UserError(f"scheduler: {address} has no workers; {advice}") from error
+    wait_for_workers(client, address)
     for worker, found in client.run(_found_signature, on_error="return").items():
         check_same(signature(), found, f"worker {worker}")
     try:
@@ -82,22 +79,32 @@ def _check_members(client: Client, address: str) -> None:
     check_same(computing_nothing, found, address)
 
 
+def wait_for_workers(client: Client, address: str) -> dict[str, int]:
+    """Return the workers, at least one, and how many threads each has.
+
+    Raises:
+        UserError: none comes.
+    """
+    try:
+        client.wait_for_workers(1, timeout=PATIENCE)
+    except TimeoutError as error:
+        advice = f"start some with `dask worker {address}`, then this command again"
+        raise UserError(f"scheduler: {address} has no workers; {advice}") from error
+    return client.nthreads()
+
+
 @contextmanager
 def told_failures(client: Client, address: str) -> Iterator[None]:
     """Make a user's error of what can befall a cluster in use.
 
     Raises:
-        UserError: workers die one after the other or lack the library, or the scheduler is gone.
+        UserError: workers lack the library, or the scheduler is gone.
     """
-    from distributed import CancelledError, KilledWorker
+    from distributed import CancelledError
 
     try:
         with client.as_current():
             yield
-    except KilledWorker as error:
-        died = f"died one after the other at the same lines, the last at {error.last_worker}"
-        advice = f"look into their logs, give them more memory, and {GO_ON}"
-        raise UserError(f"scheduler: workers of {address} {died}; {advice}") from error
     except ImportError as error:  # of a worker that came later
         check_same({}, error, f"a worker of {address}")
     except (OSError, CancelledError) as error:
