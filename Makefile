@@ -76,7 +76,7 @@ docs: $(INSTALLED)  ## Write the schema and the page of the settings.
 	$(BIN)/python -m sagevocab.config_reference workflow/schemas/config.schema.json config/README.md
 
 lock:  ## Resolve requirements.lock anew from the ranges in pyproject.toml (needs uv).
-	uv pip compile --quiet --universal --python-version 3.11 --extra workflow --extra dev \
+	uv pip compile --quiet --universal --python-version 3.11 --extra workflow --extra dev --extra distributed \
 	  --constraint requirements.in --no-header --no-emit-index-url --no-annotate pyproject.toml \
 	  | grep -vE '^(nvidia-|cuda-|triton|torch==)' > requirements.lock
 	grep '^torch==' requirements.in >> requirements.lock

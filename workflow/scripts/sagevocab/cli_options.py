@@ -27,7 +27,7 @@ _OWN = {
     "word2vec.seed": "--seed",
 }
 # Arguments of the library's functions that have the name of an option.
-_ARGUMENTS = ("initial", "encoding_errors", "language")
+_ARGUMENTS = ("initial", "encoding_errors", "language", "scheduler")
 
 
 # Fields without an option of their own, by dotted key: option, field.
@@ -86,4 +86,4 @@ def _metavar(kind: Any) -> str:
         return _metavar(get_args(kind)[0])
     if members := get_args(kind):
         return "|".join(_metavar(member) for member in members)
-    return {int: "N", float: "X"}.get(kind, str(kind))
+    return {int: "N", float: "X", str: "ADDRESS"}.get(kind, str(kind))

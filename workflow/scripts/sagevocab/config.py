@@ -35,6 +35,7 @@ from sagevocab.settings import (
 from sagevocab.vocab.presets import PRESETS
 from sagevocab.vocab.settings import (
     DEFAULT_SEED,
+    LOCAL,
     ContextMatrix,
     Decoder,
     Loss,
@@ -42,6 +43,7 @@ from sagevocab.vocab.settings import (
     PushBack,
     Retrain,
     SageKeys,
+    Scheduler,
     VocabularyKeys,
     Word2VecKeys,
 )
@@ -432,6 +434,7 @@ class Configuration(Section):
         "results/downloads",
         description="Folder of finished and partial downloads, shared by all runs.",
     )
+    scheduler: Scheduler = LOCAL
     languages: Annotated[Names, Field(min_length=1)] = Field(
         description="Languages of the run; each needs a stanza in `language_settings`."
     )

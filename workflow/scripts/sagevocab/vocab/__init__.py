@@ -8,7 +8,10 @@ The engine, from the bottom up; each module knows only those above it:
     segment     a finished vocabulary's way to segment words
     embeddings  E_T and E_C of Equation 1, by Word2Vec
     kernels     compiled: Equation 1's sums over lines, with and without each piece
-    ablation    the loss of a piece: views of the vocabulary, threads, readings of loss_t
+    line_sums   these sums over a stretch of lines: views of the vocabulary, threads
+    cluster     a Dask cluster whose workers compute as this machine does
+    distributed these sums, taken by its workers
+    ablation    the loss of a piece: readings of loss_t
     sage        Algorithm 3: k, M, m, l, the record of what was pruned, its state
 
 `decoding` and `kernels` call nothing compiled outside their own file. The other modules make

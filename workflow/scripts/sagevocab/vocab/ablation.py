@@ -5,32 +5,27 @@
     loss_t  = L(V without t, C) - L(V, C)                       (paper, Section 3, Algorithm 3)
 
 `AblationLosses` takes loss_t exactly, for every piece t of interest in one pass over the corpus.
-A *view* says how V segments each word type, and how V without t does (`decoding`); `kernels` walks
-the lines; here the lines are shared out among threads, summed, and read in one of three ways
-(`READINGS`).
-
-Asked again after pieces have left, it corrects the sums it has: only lines with a word type that
-showed a piece that is gone have changed. All sums are of whole numbers, so that neither this nor
-the number of threads changes a byte.
+The sums over its lines are `line_sums`' or, on several machines, `distributed`'s; here they are
+read in one of three ways (`READINGS`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 import numpy as np
 
 from sagevocab.errors import UserError
 from sagevocab.vocab import kernels
-from sagevocab.vocab.decoding import Decoder, build_merges, build_trie
-from sagevocab.vocab.kernels import Lines, Sample, Scores, Sums, View
+from sagevocab.vocab.decoding import Decoder, build_merges, build_trie, list_distinct
+from sagevocab.vocab.distributed import ClusterSums
+from sagevocab.vocab.kernels import Lines, Sums
+from sagevocab.vocab.line_sums import LineSums, split
+from sagevocab.vocab.settings import LOCAL, SageKeys
 from sagevocab.vocab.settings import READINGS as READINGS
-from sagevocab.vocab.settings import SageKeys
 from sagevocab.vocab.words import WordCorpus
 
-_PARTS = 64  # of the corpus, for threads to share
 _CACHE_BYTES = 2 << 30
 
 
@@ -98,83 +93,67 @@ class AblationLosses:
         objective: Objective,
         *,
         threads: int = 1,
+        scheduler: str = LOCAL,
         cache_bytes: int = _CACHE_BYTES,
     ) -> None:
         """Prepare the corpus.
 
         decoder: made for `corpus.types` and `pieces`.
+        threads: of this machine. scheduler: of the cluster that takes the sums instead.
         cache_bytes: the most memory that pair losses may take; changes no byte of the outcome.
+
+        Raises:
+            UserError: the cluster cannot be used.
         """
         self._objective = objective
-        self._threads = threads
         self._cache_bytes = cache_bytes
-        self._n_types, self._n_pieces = len(corpus.types), len(pieces)
+        self._n_pieces = len(pieces)
         self._whole = Lines(corpus.tokens, corpus.line_offsets, 0)
-        self._parts = _split(corpus)
-        characters = _longest_line(corpus, self._parts)  # no line has more tokens
+        characters = _longest_line(self._whole, corpus.types)  # no line has more tokens
         self._line_pairs = characters * min(objective.window, characters)
-        self._scores: Scores | None = None
-        self._last: _Taken | None = None
+        self._one: float | None = None
         self._order = _by_frequency(corpus, decoder, len(pieces))  # int64[rank], a piece's number
         self._rank = np.argsort(self._order).astype(np.int32)
         self._decoder = decoder.renumbered(self._rank)
-        keys = kernels.sample_keys(len(pieces), objective.seed)[self._order]
-        self._sample = Sample(keys, np.full(len(pieces), kernels.HIGHEST))
+        self._keys = kernels.sample_keys(len(pieces), objective.seed)[self._order]
+        self._limits = np.full(len(pieces), kernels.HIGHEST)
         if objective.reading == "mean_string_lines":
             self._string_lines = self._count_string_lines(corpus, pieces)
+        parts = self._whole, self._decoder, self._keys, objective.window
+        self._sums: LineSums | ClusterSums = (
+            LineSums(*parts, threads) if scheduler == LOCAL else ClusterSums(*parts, scheduler)
+        )
+
+    def close(self) -> None:
+        """Leave the cluster, if there is one."""
+        self._sums.close()
 
     def use_embeddings(self, target: np.ndarray, context: np.ndarray) -> None:
         """Take E_T and E_C (float[pieces, dimensions]) for the passes that follow."""
-        self._scores = self._last = None  # their memory is free before it is taken again
-        self._scores = kernels.make_scores(
+        self._sums.use_scores(None)  # their memory is free before it is taken again
+        scores = kernels.make_scores(
             target[self._order], context[self._order], self._cache_bytes, self._line_pairs
         )
+        self._one = scores.one
+        self._sums.use_scores(scores)
 
     def losses(self, alive: np.ndarray, wanted: np.ndarray) -> Losses:
         """Return the losses of the pieces that are `wanted`, in the vocabulary `alive`.
 
         Both are bool[pieces]. A piece without occurrences has loss 0.
         """
-        alive, wanted = alive[self._order], wanted[self._order]
-        tokens = self._decoder.segment(alive)
-        view = View(*tokens, *self._decoder.ablate(alive, wanted, tokens))
-        last = self._last
-        if last is None or (wanted & ~last.wanted).any() or (alive & ~last.alive).any():
-            before, changed = _no_tokens(self._n_types), np.full(self._n_types, kernels.TOKENS)
-            sums = kernels.zero_sums(self._n_pieces)
-        else:
-            before, sums = last.view, last.sums
-            changed = kernels.find_changed(before, last.alive & ~alive, wanted)
-        sums = self._correct(sums, changed, before, view, wanted)
-        if not self._sampled_by_token():
-            self._last = _Taken(alive, wanted, view, sums)
-        return self._read(sums, wanted)
-
-    def _correct(
-        self, sums: Sums, changed: np.ndarray, before: View, after: View, wanted: np.ndarray
-    ) -> Sums:
-        """Correct sums from one view to another, the corpus shared out among the threads."""
-        if self._scores is None:
+        if self._one is None:
             raise ValueError("use_embeddings comes before the first pass")
-        sample = self._sample
-        if self._sampled_by_token():
-            sample = self._draw(after.pieces, after.first)
-        window, scores, parts = self._objective.window, self._scores, iter(self._parts)
-
-        def work(_: int) -> Sums:
-            mine = kernels.zero_sums(self._n_pieces)
-            for lines in parts:  # an iterator that all threads share
-                kernels.ablate_lines(
-                    lines, changed, before, after, wanted, window, scores, sample, mine
-                )
-            return mine
-
-        with ThreadPoolExecutor(self._threads) as pool:
-            return kernels.add_sums([sums, *pool.map(work, range(self._threads))])
+        alive, wanted = alive[self._order], wanted[self._order]
+        limits = self._limits
+        if self._objective.lines is not None and self._objective.reading == "mean_piece_lines":
+            first, pieces = list_distinct(*self._decoder.segment(alive), wanted)
+            limits = self._draw(pieces, first)
+        return self._read(self._sums.take(alive, wanted, limits), wanted)
 
     def _read(self, sums: Sums, wanted: np.ndarray) -> Losses:
         """Read the sums as losses of the pieces that are wanted."""
-        loss = (sums.high * 2.0**32 + sums.low) / self._scores.one
+        loss = (sums.high * 2.0**32 + sums.low) / self._one
         values = (loss, sums.occurrences, sums.lines, sums.opening)
         loss, occurrences, lines, opening = (
             np.where(wanted, value, value.dtype.type(0))[self._rank] for value in values
@@ -191,29 +170,14 @@ class AblationLosses:
         strings = Decoder.greedy(corpus.types, build_trie(pieces)).renumbered(self._rank)
         within, first = strings.pieces_within(self._n_pieces)
         if self._objective.lines is not None:
-            self._sample = self._draw(within, first)
+            self._limits = self._draw(within, first)
         return kernels.count_lines(self._whole, first, within, self._n_pieces)[self._rank]
 
-    def _sampled_by_token(self) -> bool:
-        """Return whether the lines that count change with the tokens: sums are then afresh."""
-        return self._objective.lines is not None and self._objective.reading == "mean_piece_lines"
-
-    def _draw(self, pieces: np.ndarray, first: np.ndarray) -> Sample:
-        """Draw each piece's sample from the lines with a word type that lists it."""
+    def _draw(self, pieces: np.ndarray, first: np.ndarray) -> np.ndarray:
+        """Draw each piece's sample from the lines with a word type that lists it; its limits."""
         holding = kernels.count_lines(self._whole, first, pieces, self._n_pieces)
-        keys, n = self._sample.keys, self._objective.lines
-        limits = kernels.sample_limits(self._whole, first, pieces, holding, keys, n)
-        return Sample(keys, limits)
-
-
-@dataclass(frozen=True)
-class _Taken:
-    """Sums that were taken, of which pieces, and for which vocabulary and view."""
-
-    alive: np.ndarray
-    wanted: np.ndarray
-    view: View
-    sums: Sums
+        drawn = self._keys, self._objective.lines
+        return kernels.sample_limits(self._whole, first, pieces, holding, *drawn)
 
 
 def lowest_first(loss: np.ndarray, pieces: np.ndarray) -> np.ndarray:
@@ -229,27 +193,10 @@ def _by_frequency(corpus: WordCorpus, decoder: Decoder, n_pieces: int) -> np.nda
     return np.argsort(-counts, kind="stable")
 
 
-def _no_tokens(types: int) -> View:
-    """Return a view in which no word type has tokens."""
-    nothing, offsets = np.zeros(0, np.int32), np.zeros(types + 1, np.int64)
-    return View(nothing, offsets, offsets, nothing, nothing, nothing, offsets[:1], nothing)
-
-
-def _split(corpus: WordCorpus) -> list[Lines]:
-    """Split the corpus at line ends into parts of about as many words."""
-    offsets = corpus.line_offsets
-    ends = np.searchsorted(offsets, np.linspace(0, offsets[-1], _PARTS + 1).astype(np.int64))
-    return [
-        Lines(corpus.tokens, offsets[first : last + 1], int(first))
-        for first, last in zip(ends[:-1], ends[1:], strict=True)
-        if last > first
-    ]
-
-
-def _longest_line(corpus: WordCorpus, parts: Sequence[Lines]) -> int:
+def _longest_line(lines: Lines, words: Sequence[str]) -> int:
     """Return the number of characters of the longest line, 1 if there is none."""
-    lengths, longest = np.array([len(word) for word in corpus.types], dtype=np.int64), 1
-    for types, offsets, _ in parts:
+    lengths, longest = np.array([len(word) for word in words], dtype=np.int64), 1
+    for types, offsets, _ in split(lines):
         characters = lengths[types[offsets[0] : offsets[-1]]]
         longest = max(longest, int(np.add.reduceat(characters, offsets[:-1] - offsets[0]).max()))
     return longest

@@ -19,6 +19,7 @@ are 0.
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import logging
 import time
@@ -94,16 +95,16 @@ def build_sage(
     _check(corpus, pieces, embeddings, settings)
     retraining = Path(state_dir) / "retraining" if state_dir is not None else None
     state = _state(state_dir, corpus, pieces, merges, embeddings, settings, word2vec)
-    losses = _make_losses(corpus, pieces, merges, settings)
-    pruning = _Pruning(pieces, merges, losses, embeddings, settings, state)
-    report = _Report(settings, len(pieces), progress)
-    while (left := pruning.size - settings.final_size) > 0:
-        if pruning.retraining_is_due():
-            trained = train(corpus, pruning.segmenter(), word2vec, retraining, progress)
-            pruning.use_embeddings(trained)
-        pruning.prune(min(settings.prune_batch, left))
-        report(pruning.iteration, pruning.size)
-    return pruning.result()
+    with contextlib.closing(_make_losses(corpus, pieces, merges, settings)) as losses:
+        pruning = _Pruning(pieces, merges, losses, embeddings, settings, state)
+        report = _Report(settings, len(pieces), progress)
+        while (left := pruning.size - settings.final_size) > 0:
+            if pruning.retraining_is_due():
+                trained = train(corpus, pruning.segmenter(), word2vec, retraining, progress)
+                pruning.use_embeddings(trained)
+            pruning.prune(min(settings.prune_batch, left))
+            report(pruning.iteration, pruning.size)
+        return pruning.result()
 
 
 def take_rankings(
@@ -130,19 +131,19 @@ def take_rankings(
         raise UserError("embeddings: are of another vocabulary; take those the pruning began with")
     if ablations.empty or not set(ablations["piece"]) <= set(pieces):
         raise UserError("ablations: are of another vocabulary; take those of this pruning")
-    losses = _make_losses(corpus, pieces, merges, settings)
-    _use_embeddings(losses, embeddings, pieces, settings)
     last, names = int(ablations["iteration"].max()), np.array(pieces, dtype=object)
     pruned_at = dict(zip(ablations["piece"], ablations["iteration"], strict=True))
     left_until = np.array([pruned_at.get(piece, last + 1) for piece in pieces])
     rankings = []
-    for iteration in range(0, last + 1, every):
-        alive = left_until >= iteration
-        wanted = alive & _prunable(pieces)
-        loss = losses.losses(alive, wanted).loss[wanted]
-        columns = {"iteration": iteration, "piece": names[wanted], "loss": loss}
-        rankings.append(pd.DataFrame(columns))
-        log.info("ranking before batch %d: %d pieces", iteration, wanted.sum())
+    with contextlib.closing(_make_losses(corpus, pieces, merges, settings)) as losses:
+        _use_embeddings(losses, embeddings, pieces, settings)
+        for iteration in range(0, last + 1, every):
+            alive = left_until >= iteration
+            wanted = alive & _prunable(pieces)
+            loss = losses.losses(alive, wanted).loss[wanted]
+            columns = {"iteration": iteration, "piece": names[wanted], "loss": loss}
+            rankings.append(pd.DataFrame(columns))
+            log.info("ranking before batch %d: %d pieces", iteration, wanted.sum())
     return pd.concat(rankings, ignore_index=True)
 
 
@@ -153,7 +154,8 @@ def _make_losses(
     settings: SageSettings,
 ) -> AblationLosses:
     decoder = make_decoder(settings.decoder, corpus.types, pieces, merges)
-    return AblationLosses(corpus, pieces, decoder, objective_of(settings), threads=settings.threads)
+    place = {"threads": settings.threads, "scheduler": settings.scheduler}
+    return AblationLosses(corpus, pieces, decoder, objective_of(settings), **place)
 
 
 def _use_embeddings(
@@ -212,7 +214,7 @@ def _state(
             list(pieces),
             merges,
             embeddings.target.tobytes() + embeddings.context.tobytes(),
-            dataclasses.asdict(dataclasses.replace(settings, threads=1)),
+            settings.described(),
             dataclasses.asdict(word2vec),
         ),
     )

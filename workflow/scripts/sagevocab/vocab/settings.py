@@ -6,6 +6,7 @@ functions take: the same, with what is not configured there (seed, threads).
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
@@ -164,6 +165,15 @@ PushBack = Annotated[
         "of a line to its end, instead of updating losses."
     ),
 ]
+LOCAL = "local"
+Scheduler = Annotated[
+    Literal["local"] | Annotated[str, Field(pattern=r"^(tcp|tls)://\S+$")],
+    Field(
+        description="Where the ablation losses of SaGe are taken: `local`, on this machine, or "
+        "the address of a `dask.distributed` scheduler (`tcp://HOST:8786`), on its workers. "
+        "Changes no byte. `docs/clusters.md` says how."
+    ),
+]
 _PRINTED = PRESETS[DEFAULT_PRESET]
 
 
@@ -184,7 +194,10 @@ class SageKeys:
 
 @settings("sage")
 class SageSettings(SageKeys):
-    """Settings of SaGe (paper, Section 3, Appendix A); threads change no byte of the outcome."""
+    """Settings of SaGe (paper, Section 3, Appendix A).
+
+    Threads and scheduler say where the work is done; they change no byte of the outcome.
+    """
 
     final_size: Size = _FINAL_SIZE
     decoder: Decoder = _PRINTED["decoder"]
@@ -195,6 +208,7 @@ class SageSettings(SageKeys):
     push_back_line_start: PushBack = _PRINTED["push_back_line_start"]
     seed: Seed = DEFAULT_SEED
     threads: Annotated[Count, Field(le=1024)] = 1
+    scheduler: Scheduler = LOCAL
 
     @model_validator(mode="after")
     def _total_is_over_all_lines(self) -> SageSettings:
@@ -203,6 +217,12 @@ class SageSettings(SageKeys):
                 "loss_lines", "a total loss is over all lines; set it to all, or choose a mean loss"
             )
         return self
+
+    def described(self) -> dict[str, Any]:
+        """Return the settings that decide the outcome, for a record."""
+        described = asdict(self)
+        del described["threads"], described["scheduler"]
+        return described
 
 
 def settings_from(preset: str, **overrides: Any) -> SageSettings:

@@ -30,6 +30,7 @@ from sagevocab.state import (
     write_json,
     write_parquet,
 )
+from sagevocab.vocab.cluster import check_cluster
 from sagevocab.vocab.embeddings import Embeddings, train_embeddings
 from sagevocab.vocab.export import Card, check_output, disk_errors, export_greedy
 from sagevocab.vocab.initial import METHODS, InitialVocabulary, read_initial, train_initial
@@ -40,6 +41,7 @@ from sagevocab.vocab.segment import make_segmenter
 from sagevocab.vocab.settings import (
     DEFAULT_SEED,
     GROWTH,
+    LOCAL,
     SageSettings,
     TrainingSettings,
     VocabularyKeys,
@@ -87,9 +89,8 @@ class TrainSettings:
             _check_merges(self.sage, None)
 
     def described(self) -> dict[str, Any]:
-        """Return the settings for a record; the number of threads is none of them."""
-        record = dataclasses.asdict(self)
-        del record["sage"]["threads"]
+        """Return the settings for a record; where the work is done is none of them."""
+        record = {**dataclasses.asdict(self), "sage": self.sage.described()}
         record["initial"] = path_text(self.initial)
         return record
 
@@ -183,6 +184,8 @@ def train(
         check_output(output, force)
         state_dir = state_dir or _default_state_dir(output)
     state_dir = state_dir and Path(state_dir).resolve()
+    if settings.sage.scheduler != LOCAL:
+        check_cluster(settings.sage.scheduler)
     card = Card(language, name, "SaGe", _source(texts), _card_settings(preset, settings))
     place = output or state_dir or tempfile.gettempdir()
     with disk_errors(place), _workplace(state_dir) as work:
