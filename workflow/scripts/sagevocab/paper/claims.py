@@ -19,8 +19,6 @@ from functools import reduce
 from pathlib import Path
 from typing import Any
 
-import pandas as pd
-
 from sagevocab.analysis.stats import holm
 from sagevocab.errors import UserError
 from sagevocab.paper import measures_models, measures_texts
@@ -34,7 +32,7 @@ from sagevocab.paper.claims_page import (
 from sagevocab.paper.evidence import TRAIN, Case, Run
 from sagevocab.paper.formats import NOTHING, Files, write_table
 from sagevocab.paper.inputs import BASELINE, read_paper_values
-from sagevocab.paper.notes import scope_note, with_notes
+from sagevocab.paper.notes import scope_note
 from sagevocab.paper.verdicts import (
     BEYOND,
     INTRINSIC,
@@ -302,15 +300,16 @@ def table_claims(
     """
     headlines = {c["id"]: c["headline"] for c in read_claims(values)["claims"] if "headline" in c}
     records = [r for r in read_records(claims) if r["id"] in headlines and r["tokenizer"] in labels]
-    rows = list(_headline_rows(records, headlines, labels, languages))
-    shown = pd.DataFrame(rows, columns=["", "text", "paper", *labels.values()])
-    data = pd.DataFrame(
-        {"headline": headlines[r["id"]], **{k: r.get(k) for k in _COLUMNS}} for r in records
-    )
     signs = ", ".join(f"{sign} {verdict}" for verdict, sign in SIGNS.items())
     note = f"Ours with its 95 % interval; {signs}. All claims, with their tests: claims.md."
-    align = "lll" + "l" * len(labels)
-    write_table(shown, data, align=align, note=with_notes(note, notes), **files)
+    write_table(
+        ["", "text", "paper", *labels.values()],
+        [list(_headline_rows(records, headlines, labels, languages))],
+        [{"headline": headlines[r["id"]], **{k: r.get(k) for k in _COLUMNS}} for r in records],
+        align="l",
+        note=[note, *notes],
+        **files,
+    )
 
 
 def _headline_rows(

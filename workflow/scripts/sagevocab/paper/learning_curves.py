@@ -28,8 +28,7 @@ from sagevocab.paper.curves import (
     estimate,
     first_reached,
 )
-from sagevocab.paper.formats import MINUS, NOTHING, Row, Show, decimal, in_blocks, write_table
-from sagevocab.paper.notes import with_notes
+from sagevocab.paper.formats import MINUS, NOTHING, Row, Show, decimal, write_table
 from sagevocab.paper.style import (
     MOST_STYLES,
     Files,
@@ -189,16 +188,22 @@ def table_learning_curves(
     """
     data = summarise_curves(panels, baseline=baseline, seed=seed)
     columns = [c for c in _columns(baseline) if c[2] in data and data[c[2]].notna().any()]
-    rows = [
-        (row["language"], [row["language"], row["tokenizer"], *(f(row, n) for *_, n, f in columns)])
-        for row in data.to_dict("records")
+    blocks = [
+        [
+            [row["language"], row["tokenizer"], *(show(row, name) for *_, name, show in columns)]
+            for row in rows.to_dict("records")
+        ]
+        for _, rows in data.groupby("language", sort=False)
     ]
-    shown, blocks = in_blocks(rows, 1)
-    header = [("Language", ""), ("Tokenizer", ""), *(column[:2] for column in columns)]
-    table = pd.DataFrame(shown, columns=pd.MultiIndex.from_tuples(header))
-    note = with_notes(_note(data, baseline), notes)
-    align = "ll" + "r" * len(columns)
-    write_table(table, data, align=align, note=note, blocks=blocks, **files)
+    write_table(
+        ["Language", "Tokenizer", *(column[:2] for column in columns)],
+        blocks,
+        data,
+        opening=1,
+        align="llr",
+        note=[_note(data, baseline), *notes],
+        **files,
+    )
 
 
 def _note(data: pd.DataFrame, baseline: str | None) -> str:

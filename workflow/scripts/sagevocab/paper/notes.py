@@ -9,11 +9,6 @@ from typing import Any
 from sagevocab.state import read_json
 
 
-def with_notes(note: str, notes: Iterable[str]) -> str:
-    """Return a note followed by other sentences; empty ones are left out."""
-    return " ".join(filter(None, (note, *notes)))
-
-
 def presets_note(presets: Iterable[tuple[str, str]]) -> str:
     """Return which reading of the method each label means; empty if there are none.
 
