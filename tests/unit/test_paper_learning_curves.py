@@ -12,10 +12,11 @@ import pytest
 from matplotlib.figure import Figure
 from scipy import stats
 
+from claim_samples import record_of
 from curve_samples import BITS, curve, write_model
 from sagevocab.analysis.stats import holm, paired_permutation
 from sagevocab.errors import UserError
-from sagevocab.paper.claims import assess, read_claims
+from sagevocab.paper.claims import read_claims
 from sagevocab.paper.curves import (
     bits_per_character,
     difference_along,
@@ -25,7 +26,7 @@ from sagevocab.paper.curves import (
     read_curves,
     word_accuracy,
 )
-from sagevocab.paper.evidence import Case, Run
+from sagevocab.paper.evidence import Run
 from sagevocab.paper.learning_curves import (
     figure_learning_curves,
     summarise_curves,
@@ -267,9 +268,7 @@ def claimed(tmp_path, values, seeds=(), **changes):
         "final_size": 20,
         "pretraining_seeds": seeds,
     }
-    values = read_claims(VALUES)
-    claim = next(claim for claim in values["claims"] if claim["id"] == "fewer_update_steps")
-    return assess(claim, Case(Run(**settings | changes), "en", "train", "sage", values))
+    return record_of("fewer_update_steps", Run(**settings | changes), read_claims(VALUES))
 
 
 def test_fewer_updates_are_reproduced_where_the_whole_interval_is_below_one(tmp_path):

@@ -25,7 +25,6 @@ from sagevocab.paper import measures_models, measures_texts
 from sagevocab.paper.claims_page import (
     SIGNS,
     claims_markdown,
-    read_records,
     show_ours,
     show_value,
 )
@@ -41,7 +40,7 @@ from sagevocab.paper.verdicts import (
     NotMeasurableError,
     verdict_of,
 )
-from sagevocab.state import write_json, write_text
+from sagevocab.state import read_json, write_json, write_text
 
 log = logging.getLogger(__name__)
 
@@ -175,13 +174,6 @@ def assess_claims(run: Run, values: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [_record(assessment) for assessment in assessments]
 
 
-def assess(claim: Mapping[str, Any], case: Case) -> dict[str, Any]:
-    """Measure one claim on one case and return its record; its test is a family of its own."""
-    assessment = _measure(claim, case)
-    _adjust([assessment])
-    return _record(assessment)
-
-
 def _cases(claim: Mapping[str, Any], run: Run, values: Mapping[str, Any]) -> Iterator[Case]:
     sage = run.sage_tokenizers or ["sage"]
     tokenizers = {"sage": sage, "bpe": [BASELINE], "each": [BASELINE, *sage]}[claim["tokenizers"]]
@@ -299,7 +291,7 @@ def table_claims(
         UserError: `claims` is missing or damaged.
     """
     headlines = {c["id"]: c["headline"] for c in read_claims(values)["claims"] if "headline" in c}
-    records = [r for r in read_records(claims) if r["id"] in headlines and r["tokenizer"] in labels]
+    records = [r for r in read_json(claims) if r["id"] in headlines and r["tokenizer"] in labels]
     signs = ", ".join(f"{sign} {verdict}" for verdict, sign in SIGNS.items())
     note = f"Ours with its 95 % interval; {signs}. All claims, with their tests: claims.md."
     write_table(

@@ -25,7 +25,6 @@ from sagevocab.errors import UserError
 from sagevocab.paper.claims_page import (
     SIGNS,
     count_verdicts,
-    read_records,
     show_ours,
     show_test,
     show_value,
@@ -35,7 +34,7 @@ from sagevocab.paper.notes import presets_note
 from sagevocab.paper.playground import playground_data
 from sagevocab.paper.tables import flat_settings
 from sagevocab.provenance import git_commit, package_versions
-from sagevocab.state import write_text
+from sagevocab.state import read_json, write_text
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +73,7 @@ def build_report(
         UserError: an input is missing or damaged, or the page would weigh more than 10 MB.
     """
     values, shown = read_paper_values(paper), presets or {}
-    claims = _claims(read_records(claims_path))
+    claims = _claims(read_json(claims_path))
     tokenizers = {name: tokenizer_title(name, run) for name in (*run["labels"], *claims["counts"])}
     page = _environment(template).get_template(Path(template).name)
     text = page.render(

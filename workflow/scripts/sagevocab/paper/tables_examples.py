@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 from sagevocab.analysis.examples import (
@@ -34,6 +35,7 @@ ABLATIONS_NOTE = (
     "re-segments. Searched among the pieces that SaGe prunes, in its order."
 )
 _PRINTED = {"BPE": "bpe", "SaGe": "sage"}
+Row = Mapping[str, Any]
 
 
 def read_greedy(path: Files) -> GreedySegmenter:
@@ -70,15 +72,18 @@ def table_examples(
     Source: paper, Table 1.
     """
     require_comparison(segmenters)
-    examples: list[Example] = []
+    rows: list[Row] = []
     for title, lines in corpora.items():
-        examples += _corpus_examples(title, lines, segmenters[title], words)
+        rows += _corpus_rows(title, lines, segmenters[title], words)
         if title in paper:
-            examples += _paper_examples(title, paper[title], segmenters[title], words)
+            rows += _paper_rows(title, paper[title], segmenters[title], words)
     write_table(
         ["Language", "From", "Piece", "Tokenizer", "Segmentation"],
-        [example.cells() for example in examples],
-        [record for example in examples for record in example.records()],
+        [
+            [_example_cells(row) for row in example]
+            for _, example in groupby(rows, key=itemgetter("language", "source", "example"))
+        ],
+        rows,
         opening=3,
         align="llllp{9cm}",
         note=[EXAMPLES_NOTE, *notes],
@@ -86,53 +91,25 @@ def table_examples(
     )
 
 
-@dataclass(frozen=True)
-class Example:
-    """A sentence under several tokenizers; number: among those of its language and source."""
-
-    language: str
-    source: str
-    number: int
-    piece: str
-    segmentations: Mapping[str, Segmentation]
-
-    def cells(self) -> list[Cells]:
-        """Return its rows as printed."""
-        source = "the paper" if self.source == PAPER else "corpus"
-        opening = self.language, source, self.piece
-        return [(*opening, *named) for named in self.segmentations.items()]
-
-    def records(self) -> Iterator[dict[str, Any]]:
-        """Yield its rows of the CSV."""
-        for name, segmentation in self.segmentations.items():
-            yield {
-                "language": self.language,
-                "source": self.source,
-                "example": self.number,
-                "piece": self.piece,
-                "tokenizer": name,
-                "segmentation": segmentation,
-                "changed": " ".join(segmentation.marked_tokens()),
-            }
+def _example_cells(row: Row) -> Cells:
+    where = "the paper" if row["source"] == PAPER else "corpus"
+    return [row["language"], where, row["piece"], row["tokenizer"], row["segmentation"]]
 
 
-def _corpus_examples(
+def _corpus_rows(
     title: str, lines: Files, segmenters: Mapping[str, Segmenter], words: WordRule
-) -> Iterator[Example]:
+) -> Iterator[Row]:
     (baseline, bpe), *others = segmenters.items()
     for label, sage in others:
         found = find_examples(read_lines(lines), words, bpe, sage, EXAMPLES)
         for number, one in enumerate(found, start=1):
             parts = {baseline: one.bpe, label: one.sage}
-            yield Example(title, f"corpus, {label}", number, one.piece, parts)
+            yield from _example_rows(title, f"corpus, {label}", number, one.piece, parts)
 
 
-def _paper_examples(
-    title: str,
-    printed: Mapping[str, Any],
-    segmenters: Mapping[str, Segmenter],
-    words: WordRule,
-) -> Iterator[Example]:
+def _paper_rows(
+    title: str, printed: Row, segmenters: Mapping[str, Segmenter], words: WordRule
+) -> Iterator[Row]:
     (baseline, bpe), *others = segmenters.items()
     piece = printed["piece"]
     for number, sentence in enumerate(printed["sentences"], start=1):
@@ -142,7 +119,22 @@ def _paper_examples(
             parts |= {baseline: one.bpe, label: one.sage}
         for name, key in _PRINTED.items():
             parts[f"{name} ({PAPER})"] = printed_segmentation(sentence[key], sentence["bold"])
-        yield Example(title, PAPER, number, piece, parts)
+        yield from _example_rows(title, PAPER, number, piece, parts)
+
+
+def _example_rows(
+    title: str, source: str, number: int, piece: str, parts: Mapping[str, Segmentation]
+) -> Iterator[Row]:
+    for name, segmentation in parts.items():
+        yield {
+            "language": title,
+            "source": source,
+            "example": number,
+            "piece": piece,
+            "tokenizer": name,
+            "segmentation": segmentation,
+            "changed": " ".join(segmentation.marked_tokens()),
+        }
 
 
 def printed_segmentation(text: str, bold: str) -> Segmentation:
