@@ -18,12 +18,6 @@ from table_files import markdown_rows, rows_of, text_of
 
 RESOURCES = Path(tables.__file__).parents[3] / "resources"
 VALUES = read_paper_values(RESOURCES / "paper_values.yaml")
-FORMS = ("tex", "csv", "md")
-
-
-@pytest.fixture
-def outputs(tmp_path):
-    return {form: tmp_path / f"table.{form}" for form in FORMS}
 
 
 # --- the three forms
