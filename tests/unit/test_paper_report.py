@@ -175,8 +175,12 @@ def test_differences_ignore_models_that_a_run_does_not_have():
 def test_a_file_without_a_table_or_caption_is_an_error(tmp_path: Path):
     empty = tmp_path / "empty.rst"
     empty.write_text(".. only a comment\n", encoding="utf-8")
-    with pytest.raises(UserError, match="holds no table"):
+    with pytest.raises(UserError, match="empty.rst: cannot be read"):
         read_table(empty)
+    other = tmp_path / "other.json"
+    other.write_text("[]", encoding="utf-8")
+    with pytest.raises(UserError, match="holds no table"):
+        read_table(other)
     with pytest.raises(UserError, match="holds no caption"):
         read_caption(empty)
 

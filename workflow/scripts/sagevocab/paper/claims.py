@@ -14,7 +14,7 @@ import logging
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -247,17 +247,10 @@ def _objection(claim: Mapping[str, Any], case: Case) -> str | None:
 
 
 def _numbers(measured: Measurement | None) -> dict[str, Any]:
-    measured = measured or Measurement(ours=None)
-    numbers = {
-        "ours": measured.ours,
-        "low": measured.low,
-        "high": measured.high,
-        "interval": measured.unit,
-        "test": measured.test,
-        "p_value": measured.p_value,
-        "p_adjusted": measured.p_adjusted,
-    }
-    return {key: None if _is_nan(value) else value for key, value in numbers.items()}
+    known = asdict(measured or Measurement(ours=None))
+    known["interval"] = known["unit"]
+    names = ("ours", "low", "high", "interval", "test", "p_value", "p_adjusted")
+    return {name: None if _is_nan(known[name]) else known[name] for name in names}
 
 
 def _is_nan(value: Any) -> bool:

@@ -46,13 +46,18 @@ _ROWS = {
     "difference": "minus\n{baseline}",
     "word_accuracy": "Words\nright (%)",
 }
-# axis -> (title, unit that is shown if the largest value is below the limit: limit, size, name)
+# axis -> (title, units: an axis whose largest value is below the limit has limit, size, name)
 _UNITS = {
     "step": ("Updates", [(np.inf, 1, "")]),
-    "characters": ("Characters seen", [(2e6, 1e3, "thousands"), (2e9, 1e6, "millions")]),
-    "seconds": ("Time with validations", [(180, 1, "seconds"), (10800, 60, "minutes")]),
+    "characters": (
+        "Characters seen",
+        [(2e6, 1e3, "thousands"), (2e9, 1e6, "millions"), (np.inf, 1e9, "billions")],
+    ),
+    "seconds": (
+        "Time with validations",
+        [(180, 1, "seconds"), (10800, 60, "minutes"), (np.inf, 3600, "hours")],
+    ),
 }
-_LARGEST = {"characters": (1e9, "billions"), "seconds": (3600, "hours")}
 _MARK = "o"  # a curve of one validation is a point
 _REPEAT = {"linewidth": 0.6, "alpha": 0.8}
 
@@ -163,11 +168,8 @@ def _axis(axis: str, panel: Mapping[str, Sequence[Curve]]) -> tuple[str, float, 
     """Return the name of an axis with its unit, the unit's size, and the largest value in it."""
     largest = max(curve.at[axis].max() for curves in panel.values() for curve in curves)
     title, units = _UNITS[axis]
-    for limit, size, unit in units:
-        if largest < limit:
-            return f"{title} ({unit})" if unit else title, size, largest / size
-    size, unit = _LARGEST[axis]
-    return f"{title} ({unit})", size, largest / size
+    size, unit = next((size, unit) for limit, size, unit in units if largest < limit)
+    return f"{title} ({unit})" if unit else title, size, largest / size
 
 
 # --- table

@@ -85,7 +85,15 @@ def build_report(
             {**_figure(name, path, captions), "presets": presets_note(shown.get(name, {}).items())}
             for name, path in figures.items()
         ],
-        tables=[_table(name, path, captions) for name, path in tables.items()],
+        tables=[
+            {
+                "name": name,
+                "title": _title(name),
+                "content": read_table(path),
+                "caption": read_caption(captions[name]),
+            }
+            for name, path in tables.items()
+        ],
         playground=playground_data(
             vocabularies,
             languages=run["names"],
@@ -195,11 +203,6 @@ def _figure(name: str, path: Path | str, captions: Mapping[str, Path | str]) -> 
     }
 
 
-def _table(name: str, path: Path | str, captions: Mapping[str, Path | str]) -> dict[str, Any]:
-    caption = read_caption(captions[name])
-    return {"name": name, "title": _title(name), "content": read_table(path), "caption": caption}
-
-
 def read_table(path: Path | str) -> dict[str, Any]:
     """Read the JSON of a table: head, rows and note; a cell is text or runs of [text, in bold].
 
@@ -207,9 +210,9 @@ def read_table(path: Path | str) -> dict[str, Any]:
         UserError: the file cannot be read, or holds no table.
     """
     try:
-        table = json.loads(Path(path).read_text(encoding="utf-8"))
+        table = read_json(path)
         return {part: table[part] for part in ("head", "rows", "note")}
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (KeyError, TypeError) as error:
         raise UserError(f"{path}: holds no table; delete it and run again") from error
 
 

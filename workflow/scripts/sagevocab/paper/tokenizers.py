@@ -129,8 +129,7 @@ def _value(summary: Summary, field: str) -> float:
     if field == "fertility":
         return summary["fertility"]["value"]
     if field == "characters_per_token":
-        tokens = summary["tokens_per_character"]
-        return 1 / tokens if tokens else float("nan")
+        return _inverse(summary["tokens_per_character"])
     return summary[field]
 
 
