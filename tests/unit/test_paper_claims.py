@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
+from claim_samples import record_of
 from curve_samples import curve, write_model
 from sagevocab.analysis.counts import count_corpus
 from sagevocab.analysis.scores import EXAMPLES_AND_SEEDS, TESTS
@@ -26,13 +27,12 @@ from sagevocab.lm.tasks import Task
 from sagevocab.paper import intervals
 from sagevocab.paper.claims import (
     MEASURES,
-    assess,
     assess_claims,
     build_claims,
     read_claims,
 )
 from sagevocab.paper.claims_page import claims_markdown, show_ours, show_value
-from sagevocab.paper.evidence import Case, Run
+from sagevocab.paper.evidence import Run
 from sagevocab.paper.verdicts import (
     FAMILIES,
     RULES,
@@ -145,11 +145,6 @@ def run(tmp_path: Path) -> Run:
 @pytest.fixture(scope="module")
 def values() -> dict:
     return read_claims(VALUES)
-
-
-def _record(run: Run, values: dict, name: str, tokenizer: str = "sage", language: str = "en"):
-    claim = next(claim for claim in values["claims"] if claim["id"] == name)
-    return assess(claim, Case(run, language, claim.get("corpus", "train"), tokenizer, values))
 
 
 # --- what the paper says
@@ -346,12 +341,12 @@ def test_distance_change_of_equal_texts_is_within_its_interval():
 )
 def test_measurements_worked_out_by_hand(run: Run, values: dict, name: str, ours: float):
     tokenizer = "bpe" if name in ("tokens_bpe", "bpe_subset", "words_of_quora") else "sage"
-    assert _record(run, values, name, tokenizer)["ours"] == pytest.approx(ours, abs=1e-12)
+    assert record_of(name, run, values, tokenizer)["ours"] == pytest.approx(ours, abs=1e-12)
 
 
 def test_verdicts_of_the_small_run(run: Run, values: dict):
     verdicts = {
-        name: _record(run, values, name)["verdict"]
+        name: record_of(name, run, values)["verdict"]
         for name in ("og_discarded", "cost_ratio", "frequency_bpe_ings", "worse_on_sst2")
     }
     assert verdicts == {
@@ -360,7 +355,7 @@ def test_verdicts_of_the_small_run(run: Run, values: dict):
         "frequency_bpe_ings": "same direction",
         "worse_on_sst2": "same direction",
     }
-    record = _record(run, values, "ings_dismantled")
+    record = record_of("ings_dismantled", run, values)
     assert (record["ours"], record["verdict"]) == ("in g s", "same direction")
 
 
@@ -372,8 +367,8 @@ def test_what_no_model_has_learnt_is_not_measured(run: Run, values: dict, other,
         for seed, share in enumerate((0.55, 0.53), start=1):
             write_score(run.folder / "scores/en", name, task, seed, *answers(share))
     told = "not above the most frequent answer, which scores 0.5000"
-    assert _record(run, values, "score_mrpc_sage")["reason"] == told
-    record = _record(run, values, "better_on_mrpc")
+    assert record_of("score_mrpc_sage", run, values)["reason"] == told
+    record = record_of("better_on_mrpc", run, values)
     assert (record["verdict"], record["reason"]) == (
         ("not reproduced", None) if compared else ("not measurable here", told)
     )
@@ -392,26 +387,26 @@ def _write_ranks(run: Run, **distinct: list[int]) -> None:
 
 def test_ranks_at_which_nobody_was_seen_do_not_count(run: Run, values: dict):
     _write_ranks(run, bpe=[90] * 49 + [8, 7, 6, 0], sage=[90] * 49 + [7, 7])
-    assert _record(run, values, "neighbours_dip_w5")["ours"] == pytest.approx(1 / 2)
+    assert record_of("neighbours_dip_w5", run, values)["ours"] == pytest.approx(1 / 2)
 
 
 def test_table_1_segmentation_as_printed_and_in_part(tmp_path: Path, run: Run, values: dict):
     example = values["examples"]["sentences"][1]
     write_pieces(run.folder / "vocab/en/bpe/pieces.txt", sorted(set(example["bpe"].split())))
-    record = _record(run, values, "example_2_bpe", "bpe")
+    record = record_of("example_2_bpe", run, values, "bpe")
     assert (record["ours"], record["verdict"]) == (example["bpe"], "reproduced")
     fewer = sorted(set(example["bpe"].split()) - {"▁prim"})
     other = dataclasses.replace(run, folder=tmp_path / "other")
     write_pieces(other.folder / "vocab/en/bpe/pieces.txt", fewer)
-    assert _record(other, values, "example_2_bpe", "bpe")["verdict"] == "same direction"
+    assert record_of("example_2_bpe", other, values, "bpe")["verdict"] == "same direction"
 
 
 def test_table_2_needs_its_piece(tmp_path: Path, run: Run, values: dict):
-    assert "`▁includ`" in _record(run, values, "retokenization", "bpe")["reason"]
+    assert "`▁includ`" in record_of("retokenization", run, values, "bpe")["reason"]
     other = dataclasses.replace(run, folder=tmp_path / "other")
     pieces = ["▁include", "▁includ", "▁inc", "de", "e", "d", "l", "u"]
     write_pieces(other.folder / "vocab/en/bpe_initial/pieces.txt", pieces)
-    record = _record(other, values, "retokenization", "bpe")
+    record = record_of("retokenization", other, values, "bpe")
     assert record["ours"] == "▁includ e → ▁inc l u de"
     assert record["verdict"] == "reproduced"
 
@@ -427,7 +422,7 @@ def test_table_2_needs_its_piece(tmp_path: Path, run: Run, values: dict):
 )
 def test_the_dip_is_the_first_dozen_ranks_below(run, values, bpe, sage, rank, verdict):
     _write_ranks(run, bpe=bpe, sage=sage)
-    record = _record(run, values, "neighbours_dip_rank_w5")
+    record = record_of("neighbours_dip_rank_w5", run, values)
     assert (record["ours"], record["verdict"]) == (rank, verdict)
 
 
@@ -436,13 +431,13 @@ def test_stability_of_the_ranking_is_measured_where_rankings_are_kept(run: Run, 
     rows = [(i, f"p{n:02d}", n + (i > 0) * (n % 2)) for i in (0, 8, 24) for n in range(40)]
     rankings = pd.DataFrame(rows, columns=["iteration", "piece", "loss"])
     write_parquet(path, rankings)
-    record = _record(run, values, "loss_ranking_stable")
+    record = record_of("loss_ranking_stable", run, values)
     assert record["ours"] == pytest.approx(
         scipy_stats.spearmanr(range(40), [n + n % 2 for n in range(40)]).statistic
     )
     assert (record["interval"], record["verdict"]) == ("pieces", "reproduced")
     write_parquet(path, rankings[rankings["iteration"] < 24])
-    assert "24 batches apart" in _record(run, values, "loss_ranking_stable")["reason"]
+    assert "24 batches apart" in record_of("loss_ranking_stable", run, values)["reason"]
 
 
 # --- tests and families
@@ -485,11 +480,11 @@ def test_what_was_resampled_and_tested_stands_in_the_record(run: Run, values: di
         "og_discarded": (None, None),
     }
     for name, expected in tested.items():
-        record = _record(run, values, name)
+        record = record_of(name, run, values)
         assert (record["interval"], record["test"]) == expected, name
         assert (record["p_value"] is None) == (expected[1] is None), name
     # Whole words by line, SaGe minus BPE: bingo; goats; none; hat. 2 of 8 exchanges are as extreme.
-    assert _record(run, values, "whole_words_more")["p_value"] == 2 / 8
+    assert record_of("whole_words_more", run, values)["p_value"] == 2 / 8
 
 
 def test_holm_is_over_the_family_of_one_tokenizer(run: Run, values: dict):
@@ -567,13 +562,13 @@ def test_another_language_has_verdicts_where_the_statement_is_of_no_language(
     ],
 )
 def test_what_a_run_leaves_out_is_not_measurable(run, values, change, name, language, reason):
-    record = _record(dataclasses.replace(run, **change), values, name, language=language)
+    record = record_of(name, dataclasses.replace(run, **change), values, language=language)
     assert record["verdict"] == "not measurable here"
     assert reason in record["reason"]
 
 
 def test_a_number_of_a_constructed_task_is_kept_beside_the_reason(run: Run, values: dict):
-    record = _record(dataclasses.replace(run, constructed=["mrpc"]), values, "score_mrpc_sage")
+    record = record_of("score_mrpc_sage", dataclasses.replace(run, constructed=["mrpc"]), values)
     assert record["ours"] == pytest.approx(0.765)
     assert record["constructed"]
 
@@ -581,13 +576,13 @@ def test_a_number_of_a_constructed_task_is_kept_beside_the_reason(run: Run, valu
 def test_a_missing_artefact_is_an_error_and_no_verdict(run: Run, values: dict):
     (run.folder / "corpus/en.train.words.npz").unlink()
     with pytest.raises(UserError, match=r"en\.train\.words\.npz"):
-        _record(run, values, "whole_words_more")
+        record_of("whole_words_more", run, values)
     (run.folder / "analysis/en/train/sage/lines.parquet").unlink()
     with pytest.raises(UserError, match=r"lines\.parquet"):
-        _record(run, values, "token_ratio")
+        record_of("token_ratio", run, values)
     (run.folder / "scores/en/sage/mrpc/2.json").unlink()
     with pytest.raises(UserError, match=r"2\.json"):
-        _record(run, values, "score_mrpc_sage")
+        record_of("score_mrpc_sage", run, values)
 
 
 # --- the files
@@ -619,7 +614,7 @@ def test_claims_are_the_same_bytes_twice_and_name_preset_and_origin(run: Run, tm
 
 
 def test_markdown_keeps_a_bar_inside_its_cell(run: Run, values: dict):
-    record = {**_record(run, values, "og_discarded"), "ours": "a | b"}
+    record = {**record_of("og_discarded", run, values), "ours": "a | b"}
     row = next(line for line in claims_markdown([record]).splitlines() if "og_discarded" in line)
     assert "a \\| b" in row
 

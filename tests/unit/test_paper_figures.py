@@ -21,19 +21,6 @@ LABELS = ["BPE", "SaGe", "SaGe 1.0"]
 TITLES = ["English", "Turkish"]
 
 
-@pytest.fixture
-def laid_out(monkeypatch):
-    """Keep every figure that would be saved, by the suffix of its file; nothing is rendered."""
-    kept: dict[str, Figure] = {}
-
-    def keep(figure, path, **options):
-        kept[Path(path).suffix] = figure
-        Path(path).touch()
-
-    monkeypatch.setattr(Figure, "savefig", keep)
-    return kept
-
-
 def files(folder: Path) -> dict[str, Path]:
     return {"pdf": folder / "figure.pdf", "png": folder / "figure.png", "style": STYLE}
 
@@ -56,11 +43,11 @@ def bars(axes) -> dict[str, list[float]]:
     return heights
 
 
-def test_fertility_is_a_share_and_long_words_share_a_bar(tmp_path, laid_out):
+def test_fertility_is_a_share_and_long_words_share_a_bar(tmp_path, kept):
     bpe = pd.Series([50, 30, 10, 5, 3, 1, 0.5, 0.25, 0.25], index=range(1, 10)) * 400
     sage = pd.Series([1, 3], index=[1, 12])
     figures.figure_fertility({"English": {"BPE": bpe, "SaGe": sage}}, **files(tmp_path))
-    whole, tail = laid_out[".pdf"].axes
+    whole, tail = kept[0].axes
     blue, vermillion = (style.tokenizer_styles(LABELS)[name].colour for name in ("BPE", "SaGe"))
     assert bars(whole)[blue] == pytest.approx([50, 30, 10, 5, 3, 1, 0.5, 0.5])
     assert bars(whole)[vermillion] == pytest.approx([25, 0, 0, 0, 0, 0, 0, 75])
@@ -68,19 +55,19 @@ def test_fertility_is_a_share_and_long_words_share_a_bar(tmp_path, laid_out):
     assert [text.get_text() for text in tail.get_xticklabels()] == ["4", "5", "6", "7", "≥8"]
 
 
-def test_lengths_are_aligned_when_a_vocabulary_lacks_one(tmp_path, laid_out):
+def test_lengths_are_aligned_when_a_vocabulary_lacks_one(tmp_path, kept):
     panel = {"BPE": pd.Series([3, 2], index=[1, 2]), "SaGe": pd.Series([1, 4], index=[0, 4])}
     figures.figure_lengths({"English": panel}, **files(tmp_path))
-    (axes,) = laid_out[".pdf"].axes
+    (axes,) = kept[0].axes
     assert list(bars(axes).values()) == [[3, 2, 0, 0], [0, 0, 0, 4]]
 
 
-def test_exponence_ranks_the_top_of_its_own_window(tmp_path, laid_out):
+def test_exponence_ranks_the_top_of_its_own_window(tmp_path, kept):
     bpe = pd.concat([neighbours([3, 9, 8, 1], [9] * 4), neighbours([2, 2, 4, 1], [9] * 4, 2)])
     sage = pd.concat([neighbours([6, 3, 9], [9] * 3), neighbours([4, 2], [9] * 2, 2)])
     panels = {"Turkish": {"BPE": bpe, "SaGe": sage}}
     figures.figure_exponence(panels, windows=[5, 2], top=3, **files(tmp_path))
-    wide, narrow, wide_strip, narrow_strip = laid_out[".pdf"].axes
+    wide, narrow, wide_strip, narrow_strip = kept[0].axes
     assert list(wide.lines[0].get_ydata()) == [9, 8, 3]
     assert list(narrow.lines[0].get_ydata()) == [4, 2, 2]
     titles = [axes.get_title(loc="left") for axes in (wide, narrow)]
@@ -93,20 +80,20 @@ def test_exponence_ranks_the_top_of_its_own_window(tmp_path, laid_out):
 
 
 @pytest.mark.parametrize(("low", "high"), [(8200, 15800), (5000, 15700), (90, 2000), (700, 3900)])
-def test_a_log_axis_has_three_ticks_or_more(tmp_path, laid_out, low, high):
+def test_a_log_axis_has_three_ticks_or_more(tmp_path, kept, low, high):
     frame = neighbours(np.geomspace(low, high, 200).astype(int), np.full(200, 9))
     panels = {"English": {"BPE": frame, "SaGe": frame}}
     figures.figure_exponence(panels, windows=[5], top=200, **files(tmp_path))
-    axes = laid_out[".pdf"].axes[0]
+    axes = kept[0].axes[0]
     bottom, top = axes.get_ylim()
     assert 3 <= sum(bottom <= tick <= top for tick in axes.get_yticks()) <= 8
 
 
-def test_ratio_leaves_out_pieces_never_seen_and_fills_100_percent(tmp_path, laid_out):
+def test_ratio_leaves_out_pieces_never_seen_and_fills_100_percent(tmp_path, kept):
     frame = neighbours([10, 20, 5, 0], [1, 10, 10, 0])
     panel = {"BPE": frame, "SaGe": frame}
     figures.figure_ratio({"English": panel}, window=5, **files(tmp_path))
-    axes, _ = laid_out[".pdf"].axes
+    axes, _ = kept[0].axes
     (stairs,) = axes.patches
     heights = stairs.get_data().values
     assert len(heights) == figures.RATIO_BINS
@@ -143,7 +130,7 @@ def random_frame() -> pd.DataFrame:
 
 @pytest.mark.parametrize("languages", [1, 3])
 @pytest.mark.parametrize("name", ["lengths", "fertility", "exponence", "ratio"])
-def test_no_text_overlaps_or_leaves_the_page(tmp_path, laid_out, name, languages):
+def test_no_text_overlaps_or_leaves_the_page(tmp_path, kept, name, languages):
     measure = {
         "lengths": pd.Series(range(1, 17), index=range(1, 17)),
         "fertility": pd.Series(range(1, 17), index=range(1, 17)),
@@ -151,7 +138,7 @@ def test_no_text_overlaps_or_leaves_the_page(tmp_path, laid_out, name, languages
     options = {"exponence": {"windows": [5, 2], "top": 200}, "ratio": {"window": 5}}.get(name, {})
     panels = {title: dict.fromkeys(LABELS, measure) for title in LONG_TITLES[:languages]}
     getattr(figures, f"figure_{name}")(panels, **options, **files(tmp_path))
-    assert_readable(laid_out[".pdf"])
+    assert_readable(kept[0])
 
 
 def test_a_figure_of_a_comparison_needs_two_tokenizers(tmp_path):
@@ -191,17 +178,17 @@ TEXTS = [
 
 @pytest.mark.parametrize("texts", [TEXTS[:1], [*TEXTS, ("Hungarian", "Training corpus")]])
 @pytest.mark.parametrize("labels", [LABELS[:1], [f"Tokenizer {n}" for n in range(9)]])
-def test_tokenizers_are_drawn_for_any_number_of_them(tmp_path, laid_out, texts, labels):
+def test_tokenizers_are_drawn_for_any_number_of_them(tmp_path, kept, texts, labels):
     figure_tokenizers(tokenizers_of(texts, labels), **files(tmp_path))
-    assert_readable(laid_out[".pdf"])
-    for axes in laid_out[".pdf"].axes:
+    assert_readable(kept[0])
+    for axes in kept[0].axes:
         left, right = axes.get_xlim()
         assert sum(left <= tick <= right for tick in axes.get_xticks()) in (3, 4)
 
 
-def test_a_mark_is_a_value_a_text_has_a_mark_and_a_tokenizer_its_colour(tmp_path, laid_out):
+def test_a_mark_is_a_value_a_text_has_a_mark_and_a_tokenizer_its_colour(tmp_path, kept):
     figure_tokenizers(tokenizers_of(TEXTS, LABELS), **files(tmp_path))
-    train, quora = laid_out[".pdf"].axes[0].collections
+    train, quora = kept[0].axes[0].collections
     assert train.get_offsets()[:, 0].tolist() == [1.5 + n / 3 for n in range(3)]
     assert train.get_offsets()[:, 1].round().tolist() == [0, 1, 2]
     styles = style.tokenizer_styles(LABELS)
@@ -209,14 +196,14 @@ def test_a_mark_is_a_value_a_text_has_a_mark_and_a_tokenizer_its_colour(tmp_path
     assert edges == [styles[label].colour for label in LABELS]
     assert matplotlib.colors.to_hex(train.get_facecolors()[1]).upper() == styles["SaGe"].colour
     assert matplotlib.colors.to_hex(quora.get_facecolors()[0]) == "#ffffff"
-    shares = laid_out[".pdf"].axes[2].collections[0].get_offsets()[:, 0]
+    shares = kept[0].axes[2].collections[0].get_offsets()[:, 0]
     assert shares.tolist() == pytest.approx([60, 60 + 20 / 3, 60 + 40 / 3])
 
 
-def test_no_text_of_a_tokenizer_covers_another(tmp_path, laid_out):
+def test_no_text_of_a_tokenizer_covers_another(tmp_path, kept):
     texts = [("English", name) for name in ("Training corpus", "Quora", "Bills", "Pages")]
     figure_tokenizers(tokenizers_of(texts, LABELS), **files(tmp_path))
-    axes = laid_out[".pdf"].axes[0]
+    axes = kept[0].axes[0]
     axes.figure.draw_without_rendering()
     marks = axes.collections
     points = axes.transData.transform([mark.get_offsets()[1] for mark in marks])
@@ -262,11 +249,11 @@ def crossed_by_a_median(figure, text, box) -> bool:
 
 
 @pytest.mark.parametrize("ratio", [5, 6])
-def test_the_median_is_told_beside_its_line(tmp_path, laid_out, ratio):
+def test_the_median_is_told_beside_its_line(tmp_path, kept, ratio):
     frame = neighbours([ratio], [1])
     panel = {"BPE": frame, "SaGe": frame}
     figures.figure_ratio({"English": panel}, window=5, **files(tmp_path))
-    figure = laid_out[".pdf"]
+    figure = kept[0]
     figure.draw_without_rendering()
     for axes in figure.axes:
         (text,) = axes.texts

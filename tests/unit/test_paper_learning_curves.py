@@ -9,13 +9,13 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 import pytest
-from matplotlib.figure import Figure
 from scipy import stats
 
+from claim_samples import record_of
 from curve_samples import BITS, curve, write_model
 from sagevocab.analysis.stats import holm, paired_permutation
 from sagevocab.errors import UserError
-from sagevocab.paper.claims import assess, read_claims
+from sagevocab.paper.claims import read_claims
 from sagevocab.paper.curves import (
     bits_per_character,
     difference_along,
@@ -25,13 +25,14 @@ from sagevocab.paper.curves import (
     read_curves,
     word_accuracy,
 )
-from sagevocab.paper.evidence import Case, Run
+from sagevocab.paper.evidence import Run
 from sagevocab.paper.learning_curves import (
     figure_learning_curves,
     summarise_curves,
     table_learning_curves,
 )
 from sagevocab.state import write_parquet
+from table_files import text_of
 
 VALUES = Path(__file__).parents[2] / "workflow/resources/paper_values.yaml"
 
@@ -170,12 +171,9 @@ def panels():
 LABELS = ["BPE", "SaGe", "Unigram"]
 
 
-def test_the_figure_has_three_rows_a_language_and_a_line_a_seed(panels, tmp_path, monkeypatch):
-    figures = []
-    monkeypatch.setattr(Figure, "savefig", lambda self, path, **_: _kept(figures, self, path))
-    files = {"pdf": tmp_path / "a.pdf", "png": tmp_path / "a.png"}
-    figure_learning_curves(panels, labels=LABELS, baseline="BPE", seed=1, **files)
-    axes = figures[0].axes
+def test_the_figure_has_three_rows_a_language_and_a_line_a_seed(panels, drawings, kept):
+    figure_learning_curves(panels, labels=LABELS, baseline="BPE", seed=1, **drawings)
+    axes = kept[0].axes
     assert len(axes) == 18
     # BPE's zero, SaGe and its other seed; in Turkish, one seed.
     assert [len(one.lines) for one in axes[::3]] == [4, 3, 4, 2, 2, 2]
@@ -186,11 +184,6 @@ def test_the_figure_has_three_rows_a_language_and_a_line_a_seed(panels, tmp_path
     np.testing.assert_allclose(axes[3].lines[1].get_ydata(), [-0.2, -0.1, -0.1])
     assert [axes[place].get_ylabel() for place in (3, 6)] == ["minus\nBPE", "Words\nright (%)"]
     assert axes[8].get_xlabel() == "Time with validations (seconds)"
-
-
-def _kept(figures, figure, path):
-    figures.append(figure)
-    Path(path).write_bytes(b"")
 
 
 def test_the_figure_is_drawn_for_one_language_and_validation_and_is_stable(tmp_path):
@@ -208,21 +201,14 @@ def test_the_figure_is_drawn_for_one_language_and_validation_and_is_stable(tmp_p
         assert one.read_bytes() == two.read_bytes()
 
 
-def test_a_figure_of_no_model_is_refused(tmp_path):
+def test_a_figure_of_no_model_is_refused(drawings):
     with pytest.raises(UserError, match=r"lm\.enabled"):
-        figure_learning_curves(
-            {}, labels=[], baseline=None, seed=1, pdf=tmp_path / "a", png=tmp_path / "b"
-        )
+        figure_learning_curves({}, labels=[], baseline=None, seed=1, **drawings)
 
 
-def written(tmp_path, panels, baseline="BPE"):
-    files = {form: tmp_path / f"a.{form}" for form in ("tex", "csv", "md")}
-    table_learning_curves(panels, baseline=baseline, seed=1, notes=["Presets: none."], **files)
-    return files["md"].read_text(encoding="utf-8"), pd.read_csv(files["csv"])
-
-
-def test_the_table_shows_ends_differences_and_what_they_cost(panels, tmp_path):
-    text, data = written(tmp_path, panels)
+def test_the_table_shows_ends_differences_and_what_they_cost(panels, outputs):
+    table_learning_curves(panels, baseline="BPE", seed=1, notes=["Presets: none."], **outputs)
+    text, data = text_of(outputs, "md"), pd.read_csv(outputs["csv"])
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()[:6]]
     assert rows[0][:4] == ["Language", "Tokenizer"] + [
         f"Bits per character ({part})" for part in ("final", "difference")
@@ -267,9 +253,7 @@ def claimed(tmp_path, values, seeds=(), **changes):
         "final_size": 20,
         "pretraining_seeds": seeds,
     }
-    values = read_claims(VALUES)
-    claim = next(claim for claim in values["claims"] if claim["id"] == "fewer_update_steps")
-    return assess(claim, Case(Run(**settings | changes), "en", "train", "sage", values))
+    return record_of("fewer_update_steps", Run(**settings | changes), read_claims(VALUES))
 
 
 def test_fewer_updates_are_reproduced_where_the_whole_interval_is_below_one(tmp_path):

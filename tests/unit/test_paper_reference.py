@@ -51,7 +51,7 @@ def write_claims(tmp_path, *records):
     return path
 
 
-def test_the_main_table_has_a_row_a_headline_and_language(tmp_path, values):
+def test_the_main_table_has_a_row_a_headline_and_language(tmp_path, values, outputs):
     claims = write_claims(
         tmp_path,
         record(),
@@ -59,7 +59,6 @@ def test_the_main_table_has_a_row_a_headline_and_language(tmp_path, values):
         record(id="other"),
         record(language="tr", ours=None, verdict="not measurable here"),
     )
-    outputs = {form: tmp_path / f"t.{form}" for form in ("tex", "csv", "md")}
     labels = {"sage": "SaGe", "second": "SaGe 1.0"}
     table_claims(claims, values, labels=labels, languages={"en": "English"},
                  notes=["Presets: SaGe is algorithm-1."], **outputs)  # fmt: skip

@@ -173,10 +173,14 @@ def test_differences_ignore_models_that_a_run_does_not_have():
 
 
 def test_a_file_without_a_table_or_caption_is_an_error(tmp_path: Path):
-    empty = tmp_path / "empty.json"
-    empty.write_text("{}", encoding="utf-8")
+    damaged = tmp_path / "damaged.json"
+    damaged.write_text("{", encoding="utf-8")
+    with pytest.raises(UserError, match="damaged.json: cannot be read"):
+        read_table(damaged)
+    other = tmp_path / "other.json"
+    other.write_text("[]", encoding="utf-8")
     with pytest.raises(UserError, match="holds no table"):
-        read_table(empty)
+        read_table(other)
     with pytest.raises(UserError, match="rule table_costs: has no caption"):
         show_caption("table_costs", "")
 

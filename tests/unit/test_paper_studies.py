@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import csv
 import json
 from pathlib import Path
 
@@ -10,7 +9,6 @@ import pandas as pd
 import pytest
 import yaml
 from matplotlib.colors import to_rgb
-from matplotlib.figure import Figure
 
 from sagevocab.analysis.counts import (
     count_corpus,
@@ -49,6 +47,7 @@ from sagevocab.state import write_parquet
 from sagevocab.vocab.pieces import write_pieces
 from sagevocab.vocab.segment import GreedySegmenter
 from sagevocab.vocab.words import Normalizer, WordCorpus
+from table_files import markdown_rows, rows_of, text_of
 
 VALUES = Path(__file__).parents[2] / "workflow/resources/paper_values.yaml"
 LINES = ["the cat sat", "a cat"]
@@ -60,7 +59,6 @@ SECOND = [*SINGLE, "▁the", "▁cat", "▁sat", "he"]
 OTHERS_ON_SAMPLE = ("printed.seed2", "printed.prune_batch-50", "printed.initial_size-20")
 PRINTED = {"scale": SAMPLE, "name": "printed", "label": "as printed", "preset": "algorithm-1"}
 READINGS = [PRINTED, {"scale": FULL, "name": "sage", "label": "SaGe", "preset": "algorithm-1"}]
-TABLE = ("tex", "csv", "md")
 
 
 def write_build(root: Path, place: str, pieces: list[str], corpus: WordCorpus) -> None:
@@ -122,22 +120,6 @@ def assess(root: Path, path: Path, **keep) -> None:
     run = Run(**settings(root, "sage"))
     builds = [("printed", 1), ("printed", 2)]
     assess_readings("en", study, builds, run, values=VALUES, window=5, output=path, **keep)
-
-
-@pytest.fixture
-def table(tmp_path) -> dict[str, Path]:
-    return {form: tmp_path / f"table.{form}" for form in TABLE}
-
-
-def rows_of(table) -> list[dict[str, str]]:
-    with table["csv"].open(encoding="utf-8", newline="") as file:
-        return list(csv.DictReader(file))
-
-
-def body_of(table) -> list[list[str]]:
-    lines = table["md"].read_text(encoding="utf-8").splitlines()
-    cells = [line.strip("|").split(" | ") for line in lines if line.startswith("|")]
-    return [[cell.strip() for cell in line] for line in cells[2:]]
 
 
 # --- pieces in common
@@ -285,13 +267,9 @@ def test_the_papers_values_come_from_its_claims(assessment):
 # --- tables
 
 
-def write_readings(assessment: Path, table: dict[str, Path]) -> None:
-    table_readings({"English": read_assessment(assessment)}, READINGS, **table)
-
-
-def test_the_table_of_readings_counts_claims_and_sets_the_paper_beside(assessment, table):
-    write_readings(assessment, table)
-    rows = {row[1]: row for row in body_of(table)}
+def test_the_table_of_readings_counts_claims_and_sets_the_paper_beside(assessment, outputs):
+    table_readings({"English": read_assessment(assessment)}, READINGS, **outputs)
+    rows = {row[1]: row for row in markdown_rows(outputs)}
     names = ["the paper", "BPE", "as printed", "seeds", "BPE, full size", "SaGe, full size"]
     assert list(rows) == names
     assert rows["the paper"][6:11] == ["83.0", "22.0", "56.0", "55.0", "1.125"]
@@ -299,7 +277,7 @@ def test_the_table_of_readings_counts_claims_and_sets_the_paper_beside(assessmen
     assert rows["as printed"][10] == "0.700"
     assert rows["seeds"][10] == "0.200"
     assert rows["SaGe, full size"][10] == "0.800"
-    data = pd.DataFrame(rows_of(table))
+    data = pd.DataFrame(rows_of(outputs))
     verdicts = data[(data["scale"] == SAMPLE) & (data["kind"] == "claim")]["verdict"]
     counts = verdicts.value_counts()
     given = ("reproduced", "same direction", "not reproduced")
@@ -307,10 +285,13 @@ def test_the_table_of_readings_counts_claims_and_sets_the_paper_beside(assessmen
     assert set(data["preset"]) == {"algorithm-1"}
 
 
-def test_every_claim_has_its_verdict_by_reading(assessment, table):
+def test_every_claim_has_its_verdict_by_reading(assessment, outputs):
     document = read_assessment(assessment)
-    table_readings_claims({"English": document}, READINGS, **table)
-    rows, shown = rows_of(table), {row[1].replace("\\", ""): row for row in body_of(table)}
+    table_readings_claims({"English": document}, READINGS, **outputs)
+    rows, shown = (
+        rows_of(outputs),
+        {row[1].replace("\\", ""): row for row in markdown_rows(outputs)},
+    )
     first, second, own = (
         {claim["id"]: claim["verdict"] for claim in build["claims"]} for build in document["builds"]
     )
@@ -320,19 +301,19 @@ def test_every_claim_has_its_verdict_by_reading(assessment, table):
         assert row["sage at full size"] == own[name]
     assert shown["prefers_word_initial"][2:] == ["≈", "≈"]
     assert shown["og_discarded"][2:] == ["–", "–"]
-    note = table["md"].read_text("utf-8")
-    assert r"$\surd$" in table["tex"].read_text("utf-8")
+    note = text_of(outputs, "md")
+    assert r"$\surd$" in text_of(outputs, "tex")
     assert "1 as printed (algorithm-1); A SaGe, full size (algorithm-1)" in note
 
 
-def test_the_tables_bytes_are_the_same_again(assessment, table, tmp_path):
-    write_readings(assessment, table)
-    again = {form: tmp_path / f"again.{form}" for form in TABLE}
-    write_readings(assessment, again)
-    assert all(table[form].read_bytes() == again[form].read_bytes() for form in TABLE)
+def test_the_tables_bytes_are_the_same_again(assessment, outputs, tmp_path):
+    table_readings({"English": read_assessment(assessment)}, READINGS, **outputs)
+    again = {form: tmp_path / f"again.{form}" for form in outputs}
+    table_readings({"English": read_assessment(assessment)}, READINGS, **again)
+    assert all(outputs[form].read_bytes() == again[form].read_bytes() for form in outputs)
 
 
-def test_stability_by_hand(root, table):
+def test_stability_by_hand(root, outputs):
     made = root / "vocab/en.sample1"
     seeds = [made / f"printed.seed{seed}" for seed in (1, 2)]
     bpe = [made / "bpe"] * 2
@@ -346,15 +327,15 @@ def test_stability_by_hand(root, table):
             "samples": [seeds[0], seeds[1], seeds[0]],
         },
     ]
-    table_stability(rows, sizes=(16, 11), **table)
-    assert body_of(table) == [
+    table_stability(rows, sizes=(16, 11), **outputs)
+    assert markdown_rows(outputs) == [
         ["English", "BPE", "–", "–", "100.0", "–"],
         ["", "as printed", "90.9", "80.0", "93.9 (90.9–100.0)", "86.7 (80.0–100.0)"],
     ]
-    assert "69 % of the vocabulary and 31 % of the pruned" in table["md"].read_text("utf-8")
+    assert "69 % of the vocabulary and 31 % of the pruned" in text_of(outputs, "md")
 
 
-def test_sensitivity_by_hand(study, table):
+def test_sensitivity_by_hand(study, outputs):
     variants = [
         {"key": "prune_batch", "value": 50, "usual": 100},
         {"key": "initial_size", "value": 20, "usual": 16},
@@ -370,15 +351,15 @@ def test_sensitivity_by_hand(study, table):
         "seeds": ["printed.seed2"],
         "variants": variants,
     }
-    table_sensitivity(study, [row], titles={"en": "English"}, window=5, **table)
+    table_sensitivity(study, [row], titles={"en": "English"}, window=5, **outputs)
     second = ["90.9", "80.0", "0.600", "80.0", "100.0", "50.0"]
-    assert body_of(table) == [
+    assert markdown_rows(outputs) == [
         ["English", "as printed", "as configured", "", "–", "–", "0.800", "60.0", "100.0", "50.0"],
         ["", "", "another seed", "", *second],
         ["", "", r"prune_batch (k)", "50 for 100", *second],
         ["", "", r"initial_size (n·V)", "20 for 16", second[0], "–", *second[2:]],
     ]
-    assert "English, as printed: 80.0 %" in table["md"].read_text("utf-8")
+    assert "English, as printed: 80.0 %" in text_of(outputs, "md")
 
 
 # --- figures
@@ -415,19 +396,6 @@ def test_a_figure_is_drawn_alike_twice(draw, assessment, tmp_path):
         assert first == second
 
 
-@pytest.fixture
-def kept(monkeypatch):
-    """Keep the figure that would be saved; nothing is rendered."""
-    figures: list[Figure] = []
-
-    def keep(figure, path, **options):
-        figures.append(figure)
-        Path(path).touch()
-
-    monkeypatch.setattr(Figure, "savefig", keep)
-    return figures
-
-
 OTHERS = [
     {"scale": SAMPLE, "name": "greedy_piece", "label": "greedy piece", "loss": "mean_piece_lines"},
     {
@@ -442,12 +410,11 @@ OTHERS = [
 ]
 
 
-def test_the_rows_say_what_a_reading_is_and_no_word_stands_on_another(assessment, tmp_path, kept):
+def test_the_rows_say_what_a_reading_is_and_no_word_stands_on_another(assessment, drawings, kept):
     panels = {"English": read_assessment(assessment)}
-    files = {form: tmp_path / f"figure.{form}" for form in ("pdf", "png")}
     rows = [PRINTED, *OTHERS, *READINGS[1:]]
     style = VALUES.with_name("style.mplstyle")
-    figure_readings(panels, rows, style=style, **files)
+    figure_readings(panels, rows, style=style, **drawings)
     figure = kept[0]
     words = [text.get_text() for text in figure.axes[0].texts]
     assert [words[start : start + 7] for start in range(0, len(words), 7)] == [
@@ -482,18 +449,24 @@ def test_the_bound_of_the_claim_is_told_and_looks_like_no_tokenizer(assessment, 
     assert len(curves) == 1 and curves[0].get_linewidth() > bound.get_linewidth()
 
 
-def test_without_studies_every_target_says_so(study, table, tmp_path):
-    files = {form: tmp_path / f"figure.{form}" for form in ("pdf", "png")}
+@pytest.mark.parametrize(
+    ("write", "given"),
+    [
+        (table_readings, {"assessments": {}, "readings": []}),
+        (table_readings_claims, {"assessments": {}, "readings": []}),
+        (table_stability, {"rows": [], "sizes": (16, 11)}),
+        (table_sensitivity, {"study": None, "rows": [], "titles": {}, "window": 5}),
+        (figure_readings, {"assessments": {}, "readings": []}),
+    ],
+)
+def test_without_studies_every_target_says_so(write, given, outputs, drawings):
+    files = drawings if write is figure_readings else outputs
     with pytest.raises(UserError, match=r"config key studies: .*studies.enabled"):
-        table_readings({}, [], **table)
-    with pytest.raises(UserError, match="config key studies"):
-        table_readings_claims({}, [], **table)
-    with pytest.raises(UserError, match="config key studies"):
-        table_stability([], sizes=(16, 11), **table)
-    with pytest.raises(UserError, match="config key studies"):
-        table_sensitivity(study, [], titles={}, window=5, **table)
-    with pytest.raises(UserError, match="config key studies"):
-        figure_readings({}, [], **files)
+        write(**given, **files)
+    assert not any(path.exists() for path in files.values())
+
+
+def test_without_sage_there_are_no_rankings(drawings):
     with pytest.raises(UserError, match="config key tokenizers: figure_rankings"):
-        figure_rankings({"English": {}}, labels=["BPE"], stable=(24, 0.8), **files)
-    assert not any(path.exists() for path in (*table.values(), *files.values()))
+        figure_rankings({"English": {}}, labels=["BPE"], stable=(24, 0.8), **drawings)
+    assert not any(path.exists() for path in drawings.values())

@@ -28,11 +28,6 @@ LABELS = {"bpe": "BPE", "sage": "SaGe"}
 REST = {"significant": {("sage", "mrpc")}, "notes": ["Budget: little."]}
 
 
-@pytest.fixture
-def outputs(tmp_path):
-    return {form: tmp_path / f"table.{form}" for form in ("tex", "csv", "md")}
-
-
 def score(task, tokenizer, seed, value, majority=0.5):
     names = {"task": task, "tokenizer": tokenizer, "seed": seed}
     cut = 10 if (task, tokenizer) == ("mnli", "sage") else 0

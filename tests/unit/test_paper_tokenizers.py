@@ -47,11 +47,6 @@ TEXTS = {
 }
 
 
-@pytest.fixture
-def outputs(tmp_path):
-    return {form: tmp_path / f"table.{form}" for form in ("tex", "csv", "md")}
-
-
 def head_and_rows(outputs) -> list[list[str]]:
     head = text_of(outputs, "md").splitlines()[0]
     return [[cell.strip() for cell in head.strip("|").split("|")], *markdown_rows(outputs)]

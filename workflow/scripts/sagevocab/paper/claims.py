@@ -14,12 +14,10 @@ import logging
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any
-
-import pandas as pd
 
 from sagevocab.analysis.stats import holm
 from sagevocab.errors import UserError
@@ -27,14 +25,13 @@ from sagevocab.paper import measures_models, measures_texts
 from sagevocab.paper.claims_page import (
     SIGNS,
     claims_markdown,
-    read_records,
     show_ours,
     show_value,
 )
 from sagevocab.paper.evidence import TRAIN, Case, Run
 from sagevocab.paper.formats import NOTHING, Files, write_table
 from sagevocab.paper.inputs import BASELINE, read_paper_values
-from sagevocab.paper.notes import scope_note, with_notes
+from sagevocab.paper.notes import scope_note
 from sagevocab.paper.verdicts import (
     BEYOND,
     INTRINSIC,
@@ -43,7 +40,7 @@ from sagevocab.paper.verdicts import (
     NotMeasurableError,
     verdict_of,
 )
-from sagevocab.state import write_json, write_text
+from sagevocab.state import read_json, write_json, write_text
 
 log = logging.getLogger(__name__)
 
@@ -177,13 +174,6 @@ def assess_claims(run: Run, values: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [_record(assessment) for assessment in assessments]
 
 
-def assess(claim: Mapping[str, Any], case: Case) -> dict[str, Any]:
-    """Measure one claim on one case and return its record; its test is a family of its own."""
-    assessment = _measure(claim, case)
-    _adjust([assessment])
-    return _record(assessment)
-
-
 def _cases(claim: Mapping[str, Any], run: Run, values: Mapping[str, Any]) -> Iterator[Case]:
     sage = run.sage_tokenizers or ["sage"]
     tokenizers = {"sage": sage, "bpe": [BASELINE], "each": [BASELINE, *sage]}[claim["tokenizers"]]
@@ -257,17 +247,10 @@ def _objection(claim: Mapping[str, Any], case: Case) -> str | None:
 
 
 def _numbers(measured: Measurement | None) -> dict[str, Any]:
-    measured = measured or Measurement(ours=None)
-    numbers = {
-        "ours": measured.ours,
-        "low": measured.low,
-        "high": measured.high,
-        "interval": measured.unit,
-        "test": measured.test,
-        "p_value": measured.p_value,
-        "p_adjusted": measured.p_adjusted,
-    }
-    return {key: None if _is_nan(value) else value for key, value in numbers.items()}
+    known = asdict(measured or Measurement(ours=None))
+    known["interval"] = known["unit"]
+    names = ("ours", "low", "high", "interval", "test", "p_value", "p_adjusted")
+    return {name: None if _is_nan(known[name]) else known[name] for name in names}
 
 
 def _is_nan(value: Any) -> bool:
@@ -301,16 +284,17 @@ def table_claims(
         UserError: `claims` is missing or damaged.
     """
     headlines = {c["id"]: c["headline"] for c in read_claims(values)["claims"] if "headline" in c}
-    records = [r for r in read_records(claims) if r["id"] in headlines and r["tokenizer"] in labels]
-    rows = list(_headline_rows(records, headlines, labels, languages))
-    shown = pd.DataFrame(rows, columns=["", "text", "paper", *labels.values()])
-    data = pd.DataFrame(
-        {"headline": headlines[r["id"]], **{k: r.get(k) for k in _COLUMNS}} for r in records
-    )
+    records = [r for r in read_json(claims) if r["id"] in headlines and r["tokenizer"] in labels]
     signs = ", ".join(f"{sign} {verdict}" for verdict, sign in SIGNS.items())
     note = f"Ours with its 95 % interval; {signs}. All claims, with their tests: claims.md."
-    align = "lll" + "l" * len(labels)
-    write_table(shown, data, align=align, note=with_notes(note, notes), **files)
+    write_table(
+        ["", "text", "paper", *labels.values()],
+        [list(_headline_rows(records, headlines, labels, languages))],
+        [{"headline": headlines[r["id"]], **{k: r.get(k) for k in _COLUMNS}} for r in records],
+        align="l",
+        note=[note, *notes],
+        **files,
+    )
 
 
 def _headline_rows(

@@ -2,32 +2,17 @@
 
 from __future__ import annotations
 
-import json
 import math
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
-from sagevocab.errors import UserError
 from sagevocab.paper.formats import markdown_table
 from sagevocab.paper.verdicts import FAMILIES, RULES, SIGNIFICANT, VERDICTS
 
 # Shown before the name of a verdict, so that colour is not the only sign.
 SIGNS = dict(zip(VERDICTS, ("✓", "≈", "✗", "–"), strict=True))
 _LOG_RATIO = "log ratio"  # stands in the statement where the value is one
-
-
-def read_records(path: str | Path) -> list[dict[str, Any]]:
-    """Read `claims.json`.
-
-    Raises:
-        UserError: it is missing or damaged.
-    """
-    try:
-        return json.loads(Path(path).read_text(encoding="utf-8"))
-    except (OSError, ValueError) as error:
-        raise UserError(f"{path}: holds no claims ({error}); delete it and run again") from error
 
 
 def claims_markdown(records: Sequence[Mapping[str, Any]], note: str = "") -> str:

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -49,8 +49,8 @@ class Curve:
 
     def of_lines(self, chosen: np.ndarray) -> Curve:
         """Return the same of some lines; chosen: bool[lines]."""
-        return Curve(
-            at=self.at,
+        return replace(
+            self,
             lines=self.lines[chosen],
             words=self.words[chosen],
             characters=self.characters[chosen],
@@ -181,12 +181,6 @@ def first_reached(at: np.ndarray, values: np.ndarray, target: np.ndarray) -> np.
     return np.where(reached.any(axis=1), found, np.inf)
 
 
-def effort_ratio(first: Curve, second: Curve, weights: np.ndarray, axis: str) -> np.ndarray:
-    """Return what `first` needs over what `second` needs, see `efforts`: float64[1 + resamples]."""
-    needed = efforts(first, second, weights, axis)
-    return needed[0] / needed[1]
-
-
 def efforts(first: Curve, second: Curve, weights: np.ndarray, axis: str) -> list[np.ndarray]:
     """Return what each curve needs for one value of bits per character: two float64[1 + resamples].
 
@@ -211,13 +205,10 @@ def difference_along(
     grids = [curve.at[axis].to_numpy() for curve in (first, second)]
     low, high = max(grid[0] for grid in grids), min(grid[-1] for grid in grids)
     at = np.unique(np.clip(np.concatenate(grids), low, high)) if low <= high else np.zeros(0)
-    values = [
-        bits_per_character(curve, weights) @ _between(grid, at)
-        for curve, grid in zip((first, second), grids, strict=True)
-    ]
-    return at, values[0] - values[1]
-
-
-def _between(grid: np.ndarray, at: np.ndarray) -> np.ndarray:
-    """Return float64[grid, places]: the weight of each grid point in a straight line at a place."""
-    return np.array([np.interp(at, grid, point) for point in np.eye(len(grid))])
+    # float64[grid, places]: the weight of each validation in a straight line at a place
+    shares = [np.array([np.interp(at, grid, one) for one in np.eye(len(grid))]) for grid in grids]
+    ours, theirs = (
+        bits_per_character(curve, weights) @ share
+        for curve, share in zip((first, second), shares, strict=True)
+    )
+    return at, ours - theirs

@@ -72,24 +72,18 @@ _WIDEST = 27  # characters of a row's name in one line; more would take the pane
 def figure_readings(
     assessments: Assessments,
     readings: Sequence[Row],
-    *,
-    pdf: Files,
-    png: Files,
-    style: Files | None = None,
+    **files: Files,
 ) -> None:
     """Draw key quantities of every reading: readings down, quantities across, a mark a seed.
 
     A mark is the mean over the seeds, a stroke a seed; the run's own tokenizers are the readings at
     full size. A dashed line is the paper's value, which is of English.
-    assessments, readings: as `table_readings` takes them.
+    assessments, readings: as `table_readings` takes them. files: pdf, png and optionally style.
     """
     require_studies(assessments)
     looks = _looks(assessments)
     height = _ROW_HEIGHT * len(readings) + 0.75
-    with drawing((1, len(_PANELS)), height=height, pdf=pdf, png=png, style=style, sharey=True) as (
-        figure,
-        grid,
-    ):
+    with drawing((1, len(_PANELS)), height=height, sharey=True, **files) as (figure, grid):
         for axes, (name, title) in zip(grid[0], _PANELS.items(), strict=True):
             _draw_quantity(axes, assessments, readings, name, looks)
             _dress_panel(axes, readings, _on_the_axis(assessments, name))
@@ -184,19 +178,19 @@ def _name_rows(axes: Axes, rows: Sequence[Row]) -> None:
     axes.set_ylim(len(rows) - 0.5, -0.5)
     options = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points"}
     options |= {"va": "center", "fontsize": _SMALL}
-    for number, (head, left, align) in enumerate(_COLUMNS):
-        axes.annotate(head, (0, -0.95), (-left, 0), ha=align, fontstyle="italic", **options)
-        for place, row in enumerate(rows):
-            settings = reading_settings(row)
-            texts = (
-                fill(_loss_name(row), _WIDEST),
-                settings["decoder"],
-                settings["context_matrix"],
-            )
-            weight = "bold" if _is_preset(row) and number == 0 else "normal"
-            axes.annotate(
-                texts[number], (0, place), (-left, 0), ha=align, fontweight=weight, **options
-            )
+    settings = [reading_settings(row) for row in rows]
+    texts = (
+        [fill(_loss_name(row), _WIDEST) for row in rows],
+        [setting["decoder"] for setting in settings],
+        [setting["context_matrix"] for setting in settings],
+    )
+    weights = ["bold" if _is_preset(row) else "normal" for row in rows]
+    for (head, left, align), column in zip(_COLUMNS, texts, strict=True):
+        options |= {"xytext": (-left, 0), "ha": align}
+        axes.annotate(head, (0, -0.95), fontstyle="italic", **options)
+        for place, text in enumerate(column):
+            weight = weights[place] if column is texts[0] else "normal"
+            axes.annotate(text, (0, place), fontweight=weight, **options)
 
 
 def _readings_legend(figure: Figure, looks: Mapping[str, tuple[str, str, str]]) -> None:
@@ -217,9 +211,7 @@ def figure_rankings(
     *,
     labels: Sequence[str],
     stable: tuple[int, float],
-    pdf: Files,
-    png: Files,
-    style: Files | None = None,
+    **files: Files,
 ) -> None:
     """Draw the rank correlation of the losses against the distance of the rankings.
 
@@ -227,8 +219,8 @@ def figure_rankings(
     apart, with a band from the lowest to the highest. Thin lines: the claim calls a ranking
     `stable` that correlates so much at such a distance (iterations, correlation).
     panels: language title -> tokenizer label -> iteration, piece, loss. labels: of all tokenizers
-    of the run, whose order gives the colours. Source: paper, Section 3 ("relatively stable over
-    dozens of iterations").
+    of the run, whose order gives the colours. files: pdf, png and optionally style.
+    Source: paper, Section 3 ("relatively stable over dozens of iterations").
     """
     if not any(panels.values()):
         raise UserError(
@@ -236,10 +228,7 @@ def figure_rankings(
             "sage_released"
         )
     styles = tokenizer_styles(labels[:MOST_STYLES])
-    with drawing((1, len(panels)), height=2.3, pdf=pdf, png=png, style=style, sharey=True) as (
-        figure,
-        grid,
-    ):
+    with drawing((1, len(panels)), height=2.3, sharey=True, **files) as (figure, grid):
         for axes, (title, panel) in zip(grid[0], panels.items(), strict=True):
             for label, rankings in panel.items():
                 curve = styles[label].curve if label in styles else {"color": _UNSTYLED}

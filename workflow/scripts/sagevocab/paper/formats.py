@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate
 from pathlib import Path
 from typing import Any
 
@@ -49,6 +50,8 @@ Files = str | Path
 # A row of numbers by column, and a function that prints the value of one column.
 Row = Mapping[str, Any]
 Show = Callable[[Row, str], str]
+# A row as printed.
+Cells = Sequence[Any]
 
 
 def latex(cell: object) -> str:
@@ -66,44 +69,54 @@ def markdown(cell: object) -> str:
 
 
 def write_table(
-    shown: pd.DataFrame,
-    data: pd.DataFrame,
+    head: Sequence[str | tuple[str, ...]],
+    blocks: Iterable[Sequence[Cells]],
+    data: pd.DataFrame | Iterable[Mapping[str, Any]],
     *,
     tex: Files,
     csv: Files,
     md: Files,
     json: Files | None = None,
     align: str,
-    note: str,
-    blocks: Sequence[int] = (),
+    note: Sequence[str],
+    opening: int = 0,
     parts: Sequence[Sequence[int]] = (),
 ) -> None:
-    """Write `shown` as LaTeX, Markdown and JSON, `data` as CSV.
+    """Write a table as LaTeX, Markdown and JSON, and `data` as CSV.
 
-    shown: cells are strings or `Segmentation`s; a header of several levels is several lines in
-    LaTeX. data: the same in long form, numbers unrounded. align: LaTeX column format. note: one
-    line of what a reader must know. blocks: numbers of rows before which a rule is drawn. parts:
-    columns of each of the tables, where one is too wide for a page; in LaTeX they stand below one
-    another.
+    head: a name a column; one of several parts is several lines in LaTeX. blocks: the rows between
+    two rules; cells are strings or `Segmentation`s. opening: the number of first cells that only
+    the first row of a block shows. data: the same in long form, numbers unrounded. align: LaTeX
+    formats of the columns, the last one of all that follow. note: sentences that a reader must
+    know; empty ones are left out. parts: columns of each of the tables, where one is too wide for a
+    page; in LaTeX they stand below one another.
 
     json: `head` (a string a column), `rows` and `note`; a cell is a string, or for a
     `Segmentation` a list of runs [text, in bold].
     """
-    formats = re.findall(r"\w(?:\{[^}]*\})?", align)
-    tables = [
-        _latex_table(shown.iloc[:, list(part)], "".join(formats[n] for n in part), blocks)
-        for part in parts or [range(len(formats))]
+    blocks = [block for block in blocks if block]
+    rows = [
+        [*([""] * opening if number else row[:opening]), *row[opening:]]
+        for block in blocks
+        for number, row in enumerate(block)
     ]
-    head = list(map(_flat, zip(*_header(shown), strict=True)))
-    rows = list(shown.itertuples(index=False, name=None))
-    write_text(tex, f"% {_ENGINES}\n% {note}\n" + "\n\\bigskip\n\n".join(tables))
-    lines = markdown_table([*map(markdown, head)], [[*map(markdown, row)] for row in rows])
-    write_text(md, "\n".join([*lines, "", markdown(note), ""]))
+    ruled = set(accumulate(map(len, blocks)))
+    formats = re.findall(r"\w(?:\{[^}]*\})?", align)
+    formats += formats[-1:] * (len(head) - len(formats))
+    tables = [
+        _latex_table(head, rows, part, formats, ruled) for part in parts or [range(len(head))]
+    ]
+    text = " ".join(filter(None, note))
+    write_text(tex, f"% {_ENGINES}\n% {text}\n" + "\n\\bigskip\n\n".join(tables))
+    flat = list(map(_flat, head))
+    lines = markdown_table([*map(markdown, flat)], [[*map(markdown, row)] for row in rows])
+    write_text(md, "\n".join([*lines, "", markdown(text), ""]))
     if json is not None:
         cells = [[c.runs() if isinstance(c, Segmentation) else str(c) for c in row] for row in rows]
-        write_json(json, {"head": head, "rows": cells, "note": note})
+        write_json(json, {"head": flat, "rows": cells, "note": text})
     with atomic_path(csv) as temporary:
-        data.to_csv(temporary, index=False, lineterminator="\n", encoding="utf-8")
+        frame = pd.DataFrame(data)
+        frame.to_csv(temporary, index=False, lineterminator="\n", encoding="utf-8")
 
 
 def decimal(form: str, factor: float = 1) -> Show:
@@ -119,48 +132,32 @@ def markdown_table(
     return [f"| {' | '.join(map(str, cells))} |" for cells in (head, marks, *rows)]
 
 
-def in_blocks(
-    rows: Iterable[tuple[Hashable, Sequence[object]]], opening: int
-) -> tuple[list[list[object]], list[int]]:
-    """Leave the first `opening` cells of all rows but the first of a block empty.
-
-    rows: the key of the row's block, and its cells.
-    Returns the rows, and the numbers of those that begin a block, the first left out.
-    """
-    shown: list[list[object]] = []
-    blocks, last = [], None
-    for key, cells in rows:
-        new = not shown or key != last
-        blocks += [len(shown)] if new and shown else []
-        shown.append([*(cells[:opening] if new else [""] * opening), *cells[opening:]])
-        last = key
-    return shown, blocks
-
-
-def _latex_table(shown: pd.DataFrame, align: str, blocks: Sequence[int]) -> str:
-    frame = shown.map(latex)
-    levels = [list(map(latex, level)) for level in _header(shown)]
-    frame.columns = pd.MultiIndex.from_arrays(levels) if len(levels) > 1 else levels[0]
+def _latex_table(
+    head: Sequence[str | tuple[str, ...]],
+    rows: Sequence[Cells],
+    part: Sequence[int],
+    formats: Sequence[str],
+    ruled: set[int],
+) -> str:
+    """Return some columns as LaTeX, with a rule before the rows numbered `ruled`."""
+    names = [head[n] if isinstance(head[n], tuple) else (head[n],) for n in part]
+    depth = max(map(len, names))
+    levels = [[latex("".join(name[level : level + 1])) for name in names] for level in range(depth)]
+    columns = pd.MultiIndex.from_arrays(levels) if depth > 1 else levels[0]
+    frame = pd.DataFrame([[latex(row[n]) for n in part] for row in rows], columns=columns)
     text = frame.style.hide(axis="index").to_latex(
-        hrules=True, column_format=align, multicol_align="c"
+        hrules=True, column_format="".join(formats[n] for n in part), multicol_align="c"
     )
-    return _with_rules(text, set(blocks))
+    above, middle, body = text.partition("\\midrule\n")
+    lines = body.splitlines(keepends=True)  # one a row, and two that end the table
+    for number in ruled - {len(rows)}:
+        lines[number] = f"\\midrule\n{lines[number]}"
+    return above + middle + "".join(lines)
 
 
-def _with_rules(text: str, blocks: set[int]) -> str:
-    """Add a rule before the body rows numbered `blocks`; each row is one line."""
-    head, middle, body = text.partition("\\midrule\n")
-    rows = body.splitlines(keepends=True)
-    ruled = [f"\\midrule\n{row}" if index in blocks else row for index, row in enumerate(rows)]
-    return head + middle + "".join(ruled)
-
-
-def _header(shown: pd.DataFrame) -> list[list[str]]:
-    columns = shown.columns
-    return [list(columns.get_level_values(level)) for level in range(columns.nlevels)]
-
-
-def _flat(parts: tuple[str, ...]) -> str:
-    """Return a header of several levels as one, as in "MRPC (F1)"."""
-    first, *rest = [part for part in parts if part] or [""]
+def _flat(name: str | tuple[str, ...]) -> str:
+    """Return a name of several parts as one, as in "MRPC (F1)"."""
+    if isinstance(name, str):
+        return name
+    first, *rest = [part for part in name if part] or [""]
     return f"{first} ({', '.join(rest)})" if rest else first

@@ -83,10 +83,12 @@ def change(here: Resampled, there: Resampled) -> Measurement:
     The test is by the bootstrap standard error: the labels of texts can't be exchanged, because
     texts differ in more than what is compared.
     """
-    value, drawn = here[0] - there[0], here[1] - there[1]
-    estimate = interval_of(value, drawn)
+    return _by_error(here[0] - there[0], here[1] - there[1], LINES, LINES_RESAMPLED)
+
+
+def _by_error(value: float, drawn: np.ndarray, unit: str, test: str) -> Measurement:
     p_value = None if np.isnan(value) else bootstrap_p_value(value, drawn)
-    return Measurement(*estimate, unit=LINES, test=LINES_RESAMPLED, p_value=p_value)
+    return Measurement(*interval_of(value, drawn), unit=unit, test=test, p_value=p_value)
 
 
 def _distance(sums: np.ndarray) -> np.ndarray:
@@ -134,20 +136,15 @@ def bootstrap_means(
     columns: values by piece. A piece that a column lacks does not count in that column's mean;
     a resampled piece is resampled in all columns at once, so what they share is paired.
     """
-    value, drawn = _resampled_means(columns, statistic, seed)
-    return interval_of(value, drawn)
+    return interval_of(*_resampled_means(columns, statistic, seed))
 
 
 def difference_of_means(first: pd.Series, second: pd.Series, *, seed: int) -> Measurement:
     """Return the difference of two means over pieces with the test that exchanges their labels."""
     estimate = bootstrap_means([first, second], lambda a, b: a - b, seed=seed)
     p_value = permute_pieces(first, second, seed=seed)
-    return Measurement(
-        *estimate,
-        unit=PIECES,
-        test=PIECES_EXCHANGED,
-        p_value=None if np.isnan(p_value) else p_value,
-    )
+    known = None if np.isnan(p_value) else p_value
+    return Measurement(*estimate, unit=PIECES, test=PIECES_EXCHANGED, p_value=known)
 
 
 def change_of_ratio(columns: Sequence[pd.Series], *, seed: int) -> Measurement:
@@ -157,10 +154,7 @@ def change_of_ratio(columns: Sequence[pd.Series], *, seed: int) -> Measurement:
     bootstrap standard error.
     """
     value, drawn = _resampled_means(columns, lambda a, b, c, d: a / b - c / d, seed)
-    p_value = None if np.isnan(value) else bootstrap_p_value(value, drawn)
-    return Measurement(
-        *interval_of(value, drawn), unit=PIECES, test=PIECES_RESAMPLED, p_value=p_value
-    )
+    return _by_error(value, drawn, PIECES, PIECES_RESAMPLED)
 
 
 def _resampled_means(

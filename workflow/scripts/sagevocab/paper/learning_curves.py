@@ -28,8 +28,7 @@ from sagevocab.paper.curves import (
     estimate,
     first_reached,
 )
-from sagevocab.paper.formats import MINUS, NOTHING, Row, Show, decimal, in_blocks, write_table
-from sagevocab.paper.notes import with_notes
+from sagevocab.paper.formats import MINUS, NOTHING, Row, Show, decimal, write_table
 from sagevocab.paper.style import (
     MOST_STYLES,
     Files,
@@ -47,13 +46,18 @@ _ROWS = {
     "difference": "minus\n{baseline}",
     "word_accuracy": "Words\nright (%)",
 }
-# axis -> (title, unit that is shown if the largest value is below the limit: limit, size, name)
+# axis -> (title, units: an axis whose largest value is below the limit has limit, size, name)
 _UNITS = {
     "step": ("Updates", [(np.inf, 1, "")]),
-    "characters": ("Characters seen", [(2e6, 1e3, "thousands"), (2e9, 1e6, "millions")]),
-    "seconds": ("Time with validations", [(180, 1, "seconds"), (10800, 60, "minutes")]),
+    "characters": (
+        "Characters seen",
+        [(2e6, 1e3, "thousands"), (2e9, 1e6, "millions"), (np.inf, 1e9, "billions")],
+    ),
+    "seconds": (
+        "Time with validations",
+        [(180, 1, "seconds"), (10800, 60, "minutes"), (np.inf, 3600, "hours")],
+    ),
 }
-_LARGEST = {"characters": (1e9, "billions"), "seconds": (3600, "hours")}
 _MARK = "o"  # a curve of one validation is a point
 _REPEAT = {"linewidth": 0.6, "alpha": 0.8}
 
@@ -164,11 +168,8 @@ def _axis(axis: str, panel: Mapping[str, Sequence[Curve]]) -> tuple[str, float, 
     """Return the name of an axis with its unit, the unit's size, and the largest value in it."""
     largest = max(curve.at[axis].max() for curves in panel.values() for curve in curves)
     title, units = _UNITS[axis]
-    for limit, size, unit in units:
-        if largest < limit:
-            return f"{title} ({unit})" if unit else title, size, largest / size
-    size, unit = _LARGEST[axis]
-    return f"{title} ({unit})", size, largest / size
+    size, unit = next((size, unit) for limit, size, unit in units if largest < limit)
+    return f"{title} ({unit})" if unit else title, size, largest / size
 
 
 # --- table
@@ -189,16 +190,22 @@ def table_learning_curves(
     """
     data = summarise_curves(panels, baseline=baseline, seed=seed)
     columns = [c for c in _columns(baseline) if c[2] in data and data[c[2]].notna().any()]
-    rows = [
-        (row["language"], [row["language"], row["tokenizer"], *(f(row, n) for *_, n, f in columns)])
-        for row in data.to_dict("records")
+    blocks = [
+        [
+            [row["language"], row["tokenizer"], *(show(row, name) for *_, name, show in columns)]
+            for row in rows.to_dict("records")
+        ]
+        for _, rows in data.groupby("language", sort=False)
     ]
-    shown, blocks = in_blocks(rows, 1)
-    header = [("Language", ""), ("Tokenizer", ""), *(column[:2] for column in columns)]
-    table = pd.DataFrame(shown, columns=pd.MultiIndex.from_tuples(header))
-    note = with_notes(_note(data, baseline), notes)
-    align = "ll" + "r" * len(columns)
-    write_table(table, data, align=align, note=note, blocks=blocks, **files)
+    write_table(
+        ["Language", "Tokenizer", *(column[:2] for column in columns)],
+        blocks,
+        data,
+        opening=1,
+        align="llr",
+        note=[_note(data, baseline), *notes],
+        **files,
+    )
 
 
 def _note(data: pd.DataFrame, baseline: str | None) -> str:

@@ -15,7 +15,7 @@ import numpy as np
 
 from sagevocab.analysis.scores import TESTS
 from sagevocab.analysis.stats import CONFIDENCE, percentile_p_value
-from sagevocab.paper.curves import Curve, draw_lines, effort_ratio, estimate, paired
+from sagevocab.paper.curves import Curve, draw_lines, efforts, estimate, paired
 from sagevocab.paper.evidence import Case
 from sagevocab.paper.inputs import BASELINE, BPE_RULE, SAGE_RULES
 from sagevocab.paper.intervals import LINES, LINES_RESAMPLED
@@ -136,14 +136,13 @@ def update_ratio(case: Case) -> Measurement:
 
 def _over_lines(ours: Curve, baseline: Curve, seed: int) -> Measurement:
     weights = draw_lines(len(ours.lines), seed)
-    ratios = effort_ratio(ours, baseline, weights, "step")
-    logs = np.log(ratios)
+    ratios = np.divide(*efforts(ours, baseline, weights, "step"))
     return Measurement(
         *estimate(ratios),
         agrees=bool(ratios[0] < 1),
         unit=LINES,
         test=LINES_RESAMPLED,
-        p_value=percentile_p_value(logs[1:]),
+        p_value=percentile_p_value(np.log(ratios[1:])),
     )
 
 
@@ -151,7 +150,7 @@ def _over_seeds(pairs: Sequence[tuple[Curve, Curve]]) -> Measurement:
     from scipy import stats
 
     logs = [
-        np.log(effort_ratio(ours, baseline, np.ones((1, len(ours.lines))), "step")[0])
+        np.log(np.divide(*efforts(ours, baseline, np.ones((1, len(ours.lines))), "step"))[0])
         for ours, baseline in pairs
     ]
     error = stats.t.ppf((1 + CONFIDENCE) / 2, len(logs) - 1) * stats.sem(logs)

@@ -9,11 +9,6 @@ from typing import Any
 from sagevocab.state import read_json
 
 
-def with_notes(note: str, notes: Iterable[str]) -> str:
-    """Return a note followed by other sentences; empty ones are left out."""
-    return " ".join(filter(None, (note, *notes)))
-
-
 def presets_note(presets: Iterable[tuple[str, str]]) -> str:
     """Return which reading of the method each label means; empty if there are none.
 
@@ -34,22 +29,13 @@ def sources_note(sources: Sequence[Mapping[str, Any]], descriptions: Sequence[st
         UserError: a description is missing or damaged.
     """
     retrieved = map(read_json, descriptions)
-    taken = [
-        source if source["kind"] == "path" else _described(source, next(retrieved))
-        for source in sources
-    ]
-    texts = dict.fromkeys(map(_text_title, taken))
+    texts = {}
+    for source in sources:
+        used = {} if source["kind"] == "path" else next(retrieved)
+        title = used.get("title") or source["title"]
+        licence = used.get("licence") or source["licence"] or "licence not stated"
+        texts[f"{title}, {licence}"] = None
     return f"Sentences: {'; '.join(texts)}." if texts else ""
-
-
-def _text_title(source: Mapping[str, Any]) -> str:
-    return f"{source['title']}, {source['licence'] or 'licence not stated'}"
-
-
-def _described(source: Mapping[str, Any], description: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a source with title and licence of what was retrieved, as far as they are known."""
-    known = {name: description[name] for name in ("title", "licence") if description.get(name)}
-    return {**source, **known}
 
 
 # --- budgets of the models

@@ -18,7 +18,7 @@ import pyarrow.parquet
 import yaml
 
 from sagevocab.errors import UserError
-from sagevocab.paper.claims_page import count_verdicts, read_records
+from sagevocab.paper.claims_page import count_verdicts
 from sagevocab.paper.formats import markdown_table
 from sagevocab.paper.inputs import read_paper_values
 from sagevocab.paper.notes import scope_note
@@ -77,7 +77,7 @@ def build_reference(
         left = [Path(file).name for file in files if not _copy(Path(file), folder)]
         sections = (
             _opening(run, command),
-            ["## Verdicts", "", *_verdict_table(read_records(claims), run)],
+            ["## Verdicts", "", *_verdict_table(read_json(claims), run)],
             [_VERDICTS_NOTE],
             [scope_note(run["settings"]["lm"])] if run["models"] else [],
             ["## Texts"],

@@ -25,7 +25,6 @@ from sagevocab.errors import UserError
 from sagevocab.paper.claims_page import (
     SIGNS,
     count_verdicts,
-    read_records,
     show_ours,
     show_test,
     show_value,
@@ -35,7 +34,7 @@ from sagevocab.paper.notes import presets_note
 from sagevocab.paper.playground import playground_data
 from sagevocab.paper.tables import flat_settings
 from sagevocab.provenance import git_commit, package_versions
-from sagevocab.state import write_text
+from sagevocab.state import read_json, write_text
 
 log = logging.getLogger(__name__)
 
@@ -74,7 +73,7 @@ def build_report(
         UserError: an input is missing or damaged, or the page would weigh more than 10 MB.
     """
     values, shown = read_paper_values(paper), presets or {}
-    claims = _claims(read_records(claims_path))
+    claims = _claims(read_json(claims_path))
     tokenizers = {name: tokenizer_title(name, run) for name in (*run["labels"], *claims["counts"])}
     page = _environment(template).get_template(Path(template).name)
     text = page.render(
@@ -86,7 +85,15 @@ def build_report(
             {**_figure(name, path, captions), "presets": presets_note(shown.get(name, {}).items())}
             for name, path in figures.items()
         ],
-        tables=[_table(name, path, captions) for name, path in tables.items()],
+        tables=[
+            {
+                "name": name,
+                "title": _title(name),
+                "content": read_table(path),
+                "caption": show_caption(name, captions[name]),
+            }
+            for name, path in tables.items()
+        ],
         playground=playground_data(
             vocabularies,
             languages=run["names"],
@@ -196,15 +203,6 @@ def _figure(name: str, path: Path | str, captions: Mapping[str, str]) -> dict[st
     }
 
 
-def _table(name: str, path: Path | str, captions: Mapping[str, str]) -> dict[str, Any]:
-    return {
-        "name": name,
-        "title": _title(name),
-        "content": read_table(path),
-        "caption": show_caption(name, captions[name]),
-    }
-
-
 def read_table(path: Path | str) -> dict[str, Any]:
     """Read the JSON of a table: head, rows and note; a cell is text or runs of [text, in bold].
 
@@ -212,9 +210,9 @@ def read_table(path: Path | str) -> dict[str, Any]:
         UserError: the file cannot be read, or holds no table.
     """
     try:
-        table = json.loads(Path(path).read_text(encoding="utf-8"))
+        table = read_json(path)
         return {part: table[part] for part in ("head", "rows", "note")}
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (KeyError, TypeError) as error:
         raise UserError(f"{path}: holds no table; delete it and run again") from error
 
 

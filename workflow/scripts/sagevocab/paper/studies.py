@@ -32,7 +32,7 @@ from sagevocab.paper.formats import NOTHING
 from sagevocab.paper.inputs import BASELINE
 from sagevocab.paper.measures_texts import only_pieces
 from sagevocab.paper.verdicts import VERDICTS
-from sagevocab.state import ResumableState, fingerprint, read_parquet, write_json
+from sagevocab.state import ResumableState, fingerprint, read_json, read_parquet, write_json
 from sagevocab.vocab.pieces import read_pieces
 
 log = logging.getLogger(__name__)
@@ -309,9 +309,9 @@ def read_assessment(path: Path | str) -> dict[str, Any]:
         UserError: the file is missing or holds something else.
     """
     try:
-        document = json.loads(Path(path).read_text(encoding="utf-8"))
+        document = read_json(path)
         return {key: document[key] for key in ("paper", "baselines", "builds")}
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (KeyError, TypeError) as error:
         raise UserError(f"{path}: holds no readings ({error}); delete it and run again") from error
 
 

@@ -14,9 +14,8 @@ import pandas as pd
 
 from sagevocab.analysis.vocabulary import frequency_differences
 from sagevocab.errors import UserError
-from sagevocab.paper.formats import MINUS, NOTHING, Files, in_blocks, write_table
+from sagevocab.paper.formats import MINUS, NOTHING, Files, write_table
 from sagevocab.paper.inputs import BASELINE, BPE_RULE, SAGE_RULES, require_comparison
-from sagevocab.paper.notes import with_notes
 
 STUDIED = ", studies"  # after the names of rules that the studies run too
 
@@ -45,18 +44,23 @@ def table_frequencies(
         for label in list(panel)[1:]
     )
     baseline = next(iter(next(iter(panels.values()))))
-    shown, blocks = in_blocks(_frequency_rows(data), 2)
     sides = [f"More frequent than with {baseline}", f"Less frequent than with {baseline}"]
-    header = [("Language", ""), ("Tokenizer", ""), ("Rank", "")]
-    header += [(side, part) for side in sides for part in ("piece", "tokens", "difference")]
-    table = pd.DataFrame(shown, columns=pd.MultiIndex.from_tuples(header))
+    parts = [(side, part) for side in sides for part in ("piece", "tokens", "difference")]
+    by_tokenizer = data.groupby(["language", "tokenizer"], sort=False)
     note = (
         f"Tokens of the training corpus; difference: the tokenizer named minus {baseline}. "
         "An asterisk marks the twelve pieces that the paper prints; the rows 'paper' give all of "
         "them, those it calls more frequent on the left."
     )
-    note = with_notes(note, notes)
-    write_table(table, data, align="llrlrrlrr", note=note, blocks=blocks, **files)
+    write_table(
+        ["Language", "Tokenizer", "Rank", *parts],
+        [list(_frequency_rows(*names, rows)) for names, rows in by_tokenizer],
+        data,
+        opening=2,
+        align="llrlrrlrr",
+        note=[note, *notes],
+        **files,
+    )
 
 
 def _frequency_block(
@@ -92,13 +96,12 @@ def _frequency_block(
     return rows[[*order, "tokens", "baseline_tokens", "difference", "in_paper"]]
 
 
-def _frequency_rows(data: pd.DataFrame) -> Iterator[tuple[tuple[str, str], list[str]]]:
-    """Yield the rows as printed, each with the language and tokenizer of its block."""
-    keys = ["language", "tokenizer", "listed", "rank"]
-    for (language, tokenizer, listed, rank), pair in data.groupby(keys, sort=False):
+def _frequency_rows(language: str, tokenizer: str, rows: pd.DataFrame) -> Iterator[list[str]]:
+    """Yield the rows of a block as printed: a piece more frequent beside one less frequent."""
+    for (listed, rank), pair in rows.groupby(["listed", "rank"], sort=False):
         more, less = (_frequency_cells(pair, side) for side in ("more", "less"))
         name = str(rank) if listed == "rank" else "paper"
-        yield (language, tokenizer), [language, tokenizer, name, *more, *less]
+        yield [language, tokenizer, name, *more, *less]
 
 
 def _frequency_cells(pair: pd.DataFrame, side: str) -> list[str]:
@@ -150,12 +153,16 @@ def table_hyperparameters(
     if stage == "pretraining":
         fixed["lr_schedule"] = "steps" if ours.get("lm.pretrain.hours") is None else "time"
     data = pd.DataFrame(list(_setting_rows(ours, paper, fixed)))
+    shown = data.fillna(NOTHING).values.tolist()
     stated = int(data["paper"].notna().sum())
-    shown = data.fillna(NOTHING)
-    shown.columns = ["Setting", "Configuration key", "This run", "Paper"]
-    blocks = [stated] if stated < len(data) else []
-    note = with_notes(SETTINGS_NOTE, notes)
-    write_table(shown, data, align="llrr", note=note, blocks=blocks, **files)
+    write_table(
+        ["Setting", "Configuration key", "This run", "Paper"],
+        [shown[:stated], shown[stated:]],
+        data,
+        align="llr",
+        note=[SETTINGS_NOTE, *notes],
+        **files,
+    )
 
 
 def _setting_rows(
@@ -167,23 +174,17 @@ def _setting_rows(
         key = row.get("config")
         value = ours.get(key) if key else fixed.get(row["key"])
         printed = format_setting(row.get("printed", row["value"]))
-        yield _setting_row(row["key"], key, value, printed)
+        yield {"setting": row["key"], "key": key, "run": format_setting(value), "paper": printed}
     for key, value in ours.items():
         if key not in named and value is not None:
-            yield _setting_row(_setting_name(key), key, value, None)
+            run = format_setting(value)
+            yield {"setting": _setting_name(key), "key": key, "run": run, "paper": None}
 
 
 def _setting_name(key: str) -> str:
     """Return a setting's name: the last part of its key, and the tokenizer if it has its own."""
     *_, owner, setting = ["", *key.split(".")]
     return f"{setting} of {owner}" if key.startswith("tokenizer_settings.") else setting
-
-
-def _setting_row(
-    setting: str, key: str | None, value: Any, printed: str | None
-) -> dict[str, str | None]:
-    run = None if value is None else format_setting(value)
-    return {"setting": setting, "key": key, "run": run, "paper": printed}
 
 
 def flat_settings(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tuple[str, Any]]:
@@ -195,8 +196,10 @@ def flat_settings(settings: Mapping[str, Any], prefix: str = "") -> Iterator[tup
             yield f"{prefix}{key}", value
 
 
-def format_setting(value: Any) -> str:
-    """Return a setting as text: true and false, the members of a list, short numbers."""
+def format_setting(value: Any) -> str | None:
+    """Return a setting as text: true and false, members of a list, short numbers; None if unset."""
+    if value is None:
+        return None
     if isinstance(value, bool):
         return "true" if value else "false"
     if isinstance(value, list | tuple):
@@ -236,12 +239,14 @@ def table_costs(
     rows = [_stage_row(jobs, stage, tokenizers) for stage in stages if stage in set(jobs["rule"])]
     vocabularies = [_vocabulary_row(jobs, code, languages[code], tokenizers) for code in languages]
     sides = [*tokenizers.values(), "all"]
-    header = [("Stage", ""), ("Jobs", "")]
-    header += [(side, unit) for side in sides for unit in ("time", "memory")]
-    shown = pd.DataFrame(rows + vocabularies, columns=pd.MultiIndex.from_tuples(header))
-    align = "lr" + "rr" * len(sides)
-    note = with_notes(COSTS_NOTE, notes)
-    write_table(shown, jobs, align=align, note=note, blocks=[len(rows)], **files)
+    write_table(
+        ["Stage", "Jobs", *((side, unit) for side in sides for unit in ("time", "memory"))],
+        [rows, vocabularies],
+        jobs,
+        align="lr",
+        note=[COSTS_NOTE, *notes],
+        **files,
+    )
 
 
 def read_benchmarks(
@@ -294,18 +299,15 @@ def _vocabulary_row(
     jobs: pd.DataFrame, language: str, title: str, tokenizers: Mapping[str, str]
 ) -> list[str]:
     """Return the costs of each vocabulary of a language, and their ratio to those of BPE."""
-    spent = {name: _vocabulary_jobs(jobs, language, name) for name in tokenizers}
-    baseline = spent[BASELINE]["seconds"].sum() if BASELINE in spent else 0.0
-    cells = list(_vocabulary_cost_cells(spent, baseline))
+    baseline = _vocabulary_jobs(jobs, language, BASELINE)["seconds"].sum()
+    cells = []
+    for name in tokenizers:
+        own = _vocabulary_jobs(jobs, language, name)
+        time, memory = _cost_cells(own)
+        if baseline > 0 and len(own) and name != BASELINE:
+            time += f" ({own['seconds'].sum() / baseline:.3g} ×)"
+        cells += [time, memory]
     return [f"vocabulary, {title}", "", *cells, "", ""]
-
-
-def _vocabulary_cost_cells(spent: Mapping[str, pd.DataFrame], baseline: float) -> Iterator[str]:
-    for name, jobs in spent.items():
-        time, memory = _cost_cells(jobs)
-        known = baseline > 0 and len(jobs) and name != BASELINE
-        yield f"{time} ({jobs['seconds'].sum() / baseline:.3g} ×)" if known else time
-        yield memory
 
 
 def _vocabulary_jobs(jobs: pd.DataFrame, language: str, tokenizer: str) -> pd.DataFrame:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
-
-import pandas as pd
 
 from sagevocab.analysis.examples import (
     Retokenization,
@@ -16,9 +16,9 @@ from sagevocab.analysis.examples import (
     segment_sentence,
 )
 from sagevocab.data.corpus import read_lines
-from sagevocab.paper.formats import NOTHING, Files, in_blocks, write_table
+from sagevocab.paper.formats import NOTHING, Cells, Files, write_table
 from sagevocab.paper.inputs import require_comparison
-from sagevocab.paper.notes import presets_note, sources_note, with_notes
+from sagevocab.paper.notes import presets_note, sources_note
 from sagevocab.state import read_parquet
 from sagevocab.vocab.pieces import WORD_START, read_pieces
 from sagevocab.vocab.segment import GreedySegmenter, Segmenter
@@ -35,7 +35,7 @@ ABLATIONS_NOTE = (
     "re-segments. Searched among the pieces that SaGe prunes, in its order."
 )
 _PRINTED = {"BPE": "bpe", "SaGe": "sage"}
-Row = dict[str, Any]
+Row = Mapping[str, Any]
 
 
 def read_greedy(path: Files) -> GreedySegmenter:
@@ -72,69 +72,68 @@ def table_examples(
     Source: paper, Table 1.
     """
     require_comparison(segmenters)
-    rows = []
+    rows: list[Row] = []
     for title, lines in corpora.items():
-        found = [*_corpus_rows(lines, segmenters[title], words)]
+        rows += _corpus_rows(title, lines, segmenters[title], words)
         if title in paper:
-            found += _paper_rows(paper[title], segmenters[title], words)
-        rows += [{"language": title, **row} for row in found]
-    shown, blocks = in_blocks(map(_example_cells, rows), 3)
-    header = ["Language", "From", "Piece", "Tokenizer", "Segmentation"]
-    data = pd.DataFrame(
-        {**row, "changed": " ".join(row["segmentation"].marked_tokens())} for row in rows
-    )
+            rows += _paper_rows(title, paper[title], segmenters[title], words)
     write_table(
-        pd.DataFrame(shown, columns=header),
-        data,
+        ["Language", "From", "Piece", "Tokenizer", "Segmentation"],
+        [
+            [_example_cells(row) for row in example]
+            for _, example in groupby(rows, key=itemgetter("language", "source", "example"))
+        ],
+        rows,
+        opening=3,
         align="llllp{9cm}",
-        note=with_notes(EXAMPLES_NOTE, notes),
-        blocks=blocks,
+        note=[EXAMPLES_NOTE, *notes],
         **files,
     )
 
 
-def _example_cells(row: Row) -> tuple[tuple, list]:
+def _example_cells(row: Row) -> Cells:
     where = "the paper" if row["source"] == PAPER else "corpus"
-    cells = [row["language"], where, row["piece"], row["tokenizer"], row["segmentation"]]
-    return (row["language"], row["source"], row["example"]), cells
+    return [row["language"], where, row["piece"], row["tokenizer"], row["segmentation"]]
 
 
 def _corpus_rows(
-    lines: Files, segmenters: Mapping[str, Segmenter], words: WordRule
+    title: str, lines: Files, segmenters: Mapping[str, Segmenter], words: WordRule
 ) -> Iterator[Row]:
     (baseline, bpe), *others = segmenters.items()
     for label, sage in others:
-        examples = find_examples(read_lines(lines), words, bpe, sage, EXAMPLES)
-        for number, example in enumerate(examples, start=1):
-            parts = {baseline: example.bpe, label: example.sage}
-            yield from _example_rows(f"corpus, {label}", number, example.piece, parts)
+        found = find_examples(read_lines(lines), words, bpe, sage, EXAMPLES)
+        for number, one in enumerate(found, start=1):
+            parts = {baseline: one.bpe, label: one.sage}
+            yield from _example_rows(title, f"corpus, {label}", number, one.piece, parts)
 
 
 def _paper_rows(
-    printed: Mapping[str, Any], segmenters: Mapping[str, Segmenter], words: WordRule
+    title: str, printed: Row, segmenters: Mapping[str, Segmenter], words: WordRule
 ) -> Iterator[Row]:
     (baseline, bpe), *others = segmenters.items()
     piece = printed["piece"]
     for number, sentence in enumerate(printed["sentences"], start=1):
         parts: dict[str, Segmentation] = {}
         for label, sage in others:
-            example = segment_sentence(sentence["text"], words, bpe, sage, piece)
-            parts |= {baseline: example.bpe, label: example.sage}
+            one = segment_sentence(sentence["text"], words, bpe, sage, piece)
+            parts |= {baseline: one.bpe, label: one.sage}
         for name, key in _PRINTED.items():
             parts[f"{name} ({PAPER})"] = printed_segmentation(sentence[key], sentence["bold"])
-        yield from _example_rows(PAPER, number, piece, parts)
+        yield from _example_rows(title, PAPER, number, piece, parts)
 
 
 def _example_rows(
-    source: str, number: int, piece: str, parts: Mapping[str, Segmentation]
+    title: str, source: str, number: int, piece: str, parts: Mapping[str, Segmentation]
 ) -> Iterator[Row]:
     for name, segmentation in parts.items():
         yield {
+            "language": title,
             "source": source,
             "example": number,
             "piece": piece,
             "tokenizer": name,
             "segmentation": segmentation,
+            "changed": " ".join(segmentation.marked_tokens()),
         }
 
 
@@ -172,24 +171,25 @@ def table_retokenization(
     Source: paper, Table 2.
     """
     require_comparison(ablations, tokenizers=1)
-    rows: list[list] = []
+    blocks: list[list[Cells]] = []
     for title, lines in corpora.items():
         pieces = read_pieces(initial[title])
         for label, path in ablations[title].items():
             pruned = read_parquet(path, ["piece"])["piece"].tolist()
             found = find_retokenization(read_lines(lines), words, pieces, pruned, window)
-            rows += ([title, label, *cells] for cells in _ablation_cells(found))
+            blocks.append([(title, label, *cells) for cells in _ablation_cells(found)])
         if title in paper:
             printed = _printed_retokenization(paper[title])
-            rows += ([title, "the paper", *cells] for cells in _ablation_cells(printed))
-    header = ["Language", "Tokenizer", "Ablated", "Target", "Vocabulary", "Segmentation"]
-    shown, blocks = in_blocks((((row[0], row[1]), row) for row in rows), 4)
+            blocks.append([(title, "the paper", *cells) for cells in _ablation_cells(printed)])
+    head = ["Language", "Tokenizer", "Ablated", "Target", "Vocabulary", "Segmentation"]
+    names = [name.lower() for name in head]
     write_table(
-        pd.DataFrame(shown, columns=header),
-        pd.DataFrame(rows, columns=[name.lower() for name in header]),
+        head,
+        blocks,
+        [dict(zip(names, row, strict=True)) for block in blocks for row in block],
+        opening=4,
         align="lllllp{8cm}",
-        note=with_notes(ABLATIONS_NOTE, notes),
-        blocks=blocks,
+        note=[ABLATIONS_NOTE, *notes],
         **files,
     )
 

@@ -17,9 +17,8 @@ from sagevocab.analysis.scores import (
 )
 from sagevocab.analysis.stats import holm
 from sagevocab.errors import UserError
-from sagevocab.paper.formats import MINUS, NOTHING, Files, in_blocks, write_table
+from sagevocab.paper.formats import MINUS, NOTHING, Files, write_table
 from sagevocab.paper.inputs import BASELINE
-from sagevocab.paper.notes import with_notes
 from sagevocab.paper.verdicts import SIGNIFICANT
 
 UNITS = {
@@ -68,26 +67,28 @@ def table_scores(
     _require_scores(tasks, labels)
     data = summarise_scores(scores, tasks, labels, paper)
     data["significant"] = [pair in significant for pair in data.index]
-    rows = [
+    ours = [
         [label, *(_our_cell(data.loc[name, task["name"]]) for task in tasks)]
         for name, label in labels.items()
     ]
     majority = data.groupby(level="task")["majority"].mean()
-    rows.append(["Most frequent answer", *_printed_cells(majority, tasks)])
-    ours = len(rows)
-    rows += [
+    ours.append(["Most frequent answer", *_printed_cells(majority, tasks)])
+    printed = [
         [f"{_PAPER_NAMES[name]} (paper)", *_printed_cells(values, tasks)]
         for name, values in paper.items()
     ]
-    header = [("", "", ""), *(_task_header(task) for task in tasks)]
-    shown = pd.DataFrame(rows, columns=pd.MultiIndex.from_tuples(header))
     note = (
         f"{_averaging(data['seeds'])}, validation set; the paper gives the mean of three runs on "
-        f"the dev set."
+        "the dev set."
     )
-    note = with_notes(note, [_meaning_of_mark(labels), *notes, _truncation(data, tasks)])
-    data, align = data.reset_index(drop=True), "l" + "r" * len(tasks)
-    write_table(shown, data, align=align, note=note, blocks=[ours], **files)
+    write_table(
+        ["", *map(_task_header, tasks)],
+        [ours, printed],
+        data,
+        align="lr",
+        note=[note, _meaning_of_mark(labels), *notes, _truncation(data, tasks)],
+        **files,
+    )
 
 
 def _truncation(data: pd.DataFrame, tasks: Sequence[Task]) -> str:
@@ -222,15 +223,20 @@ def table_differences(
     ]
     baseline = labels[next(iter(labels))]
     intervals = [low for low in _INTERVALS if data[low].notna().any()]
-    rows = [(row["label"], _difference_cells(row, intervals)) for row in data.to_dict("records")]
-    shown, blocks = in_blocks(rows, 1)
-    header = ["Tokenizer", "Task", baseline, "Its own", "Difference"]
-    header += [_INTERVALS[low] for low in intervals]
-    header += ["p", "p (Holm)", "Paper"]
-    align = "ll" + "r" * (len(header) - 2)
-    note = with_notes(_testing(data, baseline), notes)
-    table = pd.DataFrame(shown, columns=header)
-    write_table(table, data, align=align, note=note, blocks=blocks, **files)
+    by_tokenizer = data.groupby("tokenizer", sort=False)
+    names = [_INTERVALS[low] for low in intervals]
+    write_table(
+        ["Tokenizer", "Task", baseline, "Its own", "Difference", *names, "p", "p (Holm)", "Paper"],
+        [
+            [_difference_cells(row, intervals) for row in rows.to_dict("records")]
+            for _, rows in by_tokenizer
+        ],
+        data,
+        opening=1,
+        align="llr",
+        note=[_testing(data, baseline), *notes],
+        **files,
+    )
 
 
 # Column with the lower bounds of an interval -> its header.

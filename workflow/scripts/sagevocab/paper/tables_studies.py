@@ -7,11 +7,14 @@ override it. files: the paths to write, as `write_table` takes them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import pandas as pd
 
+from sagevocab.paper.claims_page import SIGNS
 from sagevocab.paper.evidence import TRAIN, Case, Run
 from sagevocab.paper.formats import NOTHING, Files, write_table
 from sagevocab.paper.notes import presets_note
@@ -20,7 +23,6 @@ from sagevocab.paper.studies import (
     QUANTITIES,
     SAMPLE,
     Assessments,
-    Build,
     Spread,
     builds_of,
     common_share,
@@ -33,13 +35,7 @@ from sagevocab.paper.studies import (
     verdict_over_seeds,
     verdicts_of,
 )
-from sagevocab.paper.verdicts import (
-    NOT_MEASURABLE,
-    NOT_REPRODUCED,
-    REPRODUCED,
-    SAME_DIRECTION,
-    VERDICTS,
-)
+from sagevocab.paper.verdicts import NOT_MEASURABLE, VERDICTS
 from sagevocab.vocab.presets import overrides, reading_settings
 
 Row = Mapping[str, Any]
@@ -49,8 +45,7 @@ _LOSSES = {
     "mean_piece_lines": "mean, lines with the piece",
     "mean_string_lines": "mean, lines with the string",
 }
-_SIGNS = dict(zip(VERDICTS, ("✓", "≈", "✗", NOTHING), strict=True))
-_GIVEN = (REPRODUCED, SAME_DIRECTION, NOT_REPRODUCED)
+_GIVEN = VERDICTS[:3]  # of claims that could be measured
 _SYMBOLS = {
     "prune_batch": "k",
     "candidates": "M",
@@ -59,8 +54,12 @@ _SYMBOLS = {
     "initial_size": "n·V",
 }
 _SHOWN = [quantity for quantity in QUANTITIES if quantity.head]
-_BY_NAME = {quantity.name: quantity for quantity in QUANTITIES}
-_BRIEF = ("token_ratio", "whole_words", "sage_only_word_initial", "bpe_only_word_initial")
+_BRIEF = [
+    quantity
+    for name in ("token_ratio", "whole_words", "sage_only_word_initial", "bpe_only_word_initial")
+    for quantity in QUANTITIES
+    if quantity.name == name
+]
 
 # --- readings
 
@@ -77,37 +76,40 @@ def table_readings(assessments: Assessments, readings: Sequence[Row], **files: F
         for row in readings
         for record in _reading_records(title, assessment, row)
     )
-    rows, blocks = [], []
-    for title, assessment in assessments.items():
-        blocks += [len(rows)] if rows else []
-        own = _language_rows(assessment, readings)
-        rows += [[title if number == 0 else "", *row] for number, row in enumerate(own)]
-    header = [("Text", ""), ("Reading", ""), ("Decoder", ""), ("Loss", ""), ("Contexts", "")]
-    header += [("Claims", " / ".join(_SIGNS[verdict] for verdict in _GIVEN))]
-    header += [quantity.head for quantity in _SHOWN]
-    shown = pd.DataFrame(rows, columns=pd.MultiIndex.from_tuples(header))
-    align = "lllllr" + "r" * len(_SHOWN)
-    half = 6 + len(_SHOWN) // 2
-    parts = [range(6), [0, 1, *range(6, half)], [0, 1, *range(half, len(align))]]
-    note = _readings_note(data, readings)
-    write_table(shown, data, align=align, note=note, blocks=blocks, parts=parts, **files)
-
-
-def _readings_note(data: pd.DataFrame, readings: Sequence[Row]) -> str:
-    seeds = data.loc[data["scale"] == SAMPLE, "seeds"].max()
-    judges = f"most of {seeds} seeds" if seeds > 1 else "its files"
     presets = [(row["label"], row["preset"]) for row in readings if not overrides(row)]
+    width, half = 6 + len(_SHOWN), 6 + len(_SHOWN) // 2
+    write_table(
+        [
+            *("Text", "Reading", "Decoder", "Loss", "Contexts"),
+            ("Claims", " / ".join(SIGNS[verdict] for verdict in _GIVEN)),
+            *(quantity.head for quantity in _SHOWN),
+        ],
+        [
+            [[title, *row] for row in _language_rows(assessment, readings)]
+            for title, assessment in assessments.items()
+        ],
+        data,
+        opening=1,
+        align="lllllr",
+        note=[
+            _readings_note(data.loc[data["scale"] == SAMPLE, "seeds"].max()),
+            presets_note(presets) or "Presets: none.",
+        ],
+        parts=[range(6), [0, 1, *range(6, half)], [0, 1, *range(half, width)]],
+        **files,
+    )
+
+
+def _readings_note(seeds: int) -> str:
+    judges = f"most of {seeds} seeds" if seeds > 1 else "its files"
     return (
-        f"Claims: the paper's statements about the language's training corpus that are reproduced "
-        f"(✓), have the same direction (≈), or are not reproduced (✗), by the verdict that "
-        f"{judges} give; table_readings_claims and the CSV have each by itself. Numbers "
-        "are means over the seeds; 'seeds' is the largest difference of two seeds of one reading. "
-        "Loss: total over the corpus, or its mean over the lines that hold the piece as a token or "
-        "as a string, over all lines or a sample of so many of them; 'pushed back': pieces at the "
-        "start of a line are spared. Contexts: the matrix that context vectors are taken from. "
-        "Lengths do not count the word-start mark. Everything is segmented greedily. The paper's "
-        "numbers are of "
-        f"English. {presets_note(presets) or 'Presets: none.'}"
+        "Claims: the paper's statements about the language's training corpus that are reproduced "
+        "(✓), have the same direction (≈), or are not reproduced (✗), by the verdict that "
+        f"{judges} give. Numbers are means over the seeds; 'seeds' is the largest difference of "
+        "two seeds of one reading. Loss: total over the corpus, or its mean over the lines that "
+        "hold the piece as a token or as a string, over all lines or a sample of so many of them; "
+        "'pushed back': pieces at the start of a line are spared. Lengths do not count the "
+        "word-start mark. The paper's numbers are of English."
     )
 
 
@@ -195,33 +197,38 @@ def table_readings_claims(
     full = [row for row in readings if row["scale"] == FULL]
     columns = {str(number): row for number, row in enumerate(samples, start=1)}
     columns |= {chr(ord("A") + number): row for number, row in enumerate(full)}
-    data, shown, blocks = [], [], []
-    for title, assessment in assessments.items():
-        blocks += [len(shown)] if shown else []
-        named = [verdicts_of(builds_of(assessment, row), beyond=False) for row in columns.values()]
-        for number, claim in enumerate(named[0]):
-            given = [verdicts.get(claim, NOT_MEASURABLE) for verdicts in named]
-            data.append(
-                {"language": title, "claim": claim, **dict(zip(columns, given, strict=True))}
-            )
-            shown.append(["" if number else title, claim, *map(_SIGNS.get, given)])
-    names = {
-        key: f"{row['name']} at full size" if row["scale"] == FULL else row["name"]
-        for key, row in columns.items()
-    }
-    frame = pd.DataFrame(shown, columns=["Text", "Claim", *columns])
-    align = "ll" + "c" * len(columns)
-    bare = pd.DataFrame(data).rename(columns=names)
-    write_table(frame, bare, align=align, note=_claims_note(columns), blocks=blocks, **files)
+    rows = [
+        (title, claim, *verdicts)
+        for title, assessment in assessments.items()
+        for claim, *verdicts in _claim_rows(assessment, columns.values())
+    ]
+    names = [row["name"] for row in samples] + [f"{row['name']} at full size" for row in full]
+    signs = ", ".join(f"{sign} {verdict}" for verdict, sign in SIGNS.items())
+    readings_named = "; ".join(f"{key} {_described(row)}" for key, row in columns.items())
+    write_table(
+        ["Text", "Claim", *columns],
+        [
+            [[title, claim, *map(SIGNS.get, verdicts)] for title, claim, *verdicts in of_text]
+            for _, of_text in groupby(rows, key=itemgetter(0))
+        ],
+        pd.DataFrame(rows, columns=["language", "claim", *names]),
+        opening=1,
+        align="llc",
+        note=[f"{signs}; claims.md has the statements.", f"Readings: {readings_named}."],
+        **files,
+    )
 
 
-def _claims_note(columns: Mapping[str, Row]) -> str:
-    signs = ", ".join(f"{sign} {verdict}" for verdict, sign in _SIGNS.items())
-    names = []
-    for key, row in columns.items():
-        changed = [f"{name}: {value}" for name, value in overrides(row).items()]
-        names.append(f"{key} {row_title(row)} ({', '.join([row['preset'], *changed])})")
-    return f"{signs}; claims.md has the statements. Readings: {'; '.join(names)}."
+def _claim_rows(assessment: Row, readings: Iterable[Row]) -> Iterator[tuple[str, ...]]:
+    """Yield the verdicts on a claim under every reading, after its name."""
+    named = [verdicts_of(builds_of(assessment, row), beyond=False) for row in readings]
+    for claim in named[0]:
+        yield claim, *(verdicts.get(claim, NOT_MEASURABLE) for verdicts in named)
+
+
+def _described(row: Row) -> str:
+    changed = [f"{name}: {value}" for name, value in overrides(row).items()]
+    return f"{row_title(row)} ({', '.join([row['preset'], *changed])})"
 
 
 # --- stability
@@ -234,35 +241,54 @@ def table_stability(rows: Sequence[Row], *, sizes: Sequence[int], **files: Files
     each seed, and on each sample. sizes: initial and final number of pieces.
     """
     require_studies(rows)
-    data, shown, blocks = [], [], []
-    for row in rows:
-        new = not data or row["language"] != data[-1]["language"]
-        blocks += [len(shown)] if new and shown else []
-        cells = [row["language"] if new else "", row["label"]]
-        for across in ("seeds", "samples"):
-            shares = common_shares([read_build(folder) for folder in row[across]])
-            for what, spread in zip(("vocabulary", "pruned"), shares, strict=True):
-                cells.append(_range_cell(spread))
-                data.append(
-                    {
-                        "language": row["language"],
-                        "vocabulary": row["label"],
-                        "preset": row["preset"] or "",
-                        "across": across,
-                        "builds": len(row[across]),
-                        "pairs": spread.count,
-                        "of": what,
-                        **spread.record(),
-                    }
-                )
-        shown.append(cells)
-    header = [("Text", ""), ("Vocabulary", "")]
-    header += [
-        (across, what) for across in ("Seeds", "Samples") for what in ("vocabulary %", "pruned %")
+    records = [record for row in rows for record in _stability_records(row)]
+    width = len(_STABILITY_COLUMNS)
+    cells = [_range_cell(spread) for *_, spread in records]
+    shown = [
+        [row["language"], row["label"], *cells[number * width : (number + 1) * width]]
+        for number, row in enumerate(rows)
     ]
-    frame = pd.DataFrame(shown, columns=pd.MultiIndex.from_tuples(header))
-    note = _stability_note(rows, *sizes)
-    write_table(frame, pd.DataFrame(data), align="llrrrr", note=note, blocks=blocks, **files)
+    initial, final = sizes
+    presets = ((row["label"], row["preset"]) for row in rows if row["preset"])
+    write_table(
+        ["Text", "Vocabulary", *_STABILITY_COLUMNS],
+        [list(of_text) for _, of_text in groupby(shown, key=itemgetter(0))],
+        [{**record, **spread.record()} for record, spread in records],
+        opening=1,
+        align="llr",
+        note=[
+            "Mean over the pairs of vocabularies, lowest and highest. Seeds: embeddings trained "
+            "anew, on lines drawn anew, and other lines where the loss samples them. Samples: "
+            "drawn from the corpus independently, so that two share the part of their lines that "
+            "one is of the corpus; all is made anew from them, BPE too. Prunings at random would "
+            f"have {100 * final / initial:.0f} % of the vocabulary and "
+            f"{100 * (initial - final) / initial:.0f} % of the pruned pieces in common.",
+            presets_note(presets),
+        ],
+        **files,
+    )
+
+
+_STABILITY_COLUMNS = [
+    (across, f"{what} %") for across in ("Seeds", "Samples") for what in ("vocabulary", "pruned")
+]
+
+
+def _stability_records(row: Row) -> Iterator[tuple[dict[str, Any], Spread]]:
+    """Yield what stands in the CSV of each cell of a row, and the numbers of the cell."""
+    for across in ("seeds", "samples"):
+        shares = common_shares([read_build(folder) for folder in row[across]])
+        for what, spread in zip(("vocabulary", "pruned"), shares, strict=True):
+            record = {
+                "language": row["language"],
+                "vocabulary": row["label"],
+                "preset": row["preset"] or "",
+                "across": across,
+                "builds": len(row[across]),
+                "pairs": spread.count,
+                "of": what,
+            }
+            yield record, spread
 
 
 def _range_cell(spread: Spread) -> str:
@@ -272,19 +298,6 @@ def _range_cell(spread: Spread) -> str:
     if spread.count == 1:
         return mean
     return f"{mean} ({100 * spread.low:.1f}–{100 * spread.high:.1f})"
-
-
-def _stability_note(rows: Sequence[Row], initial: int, final: int) -> str:
-    return (
-        "Pieces that two vocabularies have in common, of all pieces and of the pruned ones: mean "
-        "over the pairs, lowest and highest. Seeds: embeddings trained anew, on lines drawn anew, "
-        "and other lines where the loss samples them. Samples: drawn from the corpus "
-        "independently, so that two share the part of their lines that one is of the corpus; all "
-        "is made anew from them, BPE too. Prunings at random would have "
-        f"{100 * final / initial:.0f} % of the vocabulary and "
-        f"{100 * (initial - final) / initial:.0f} % of the pruned pieces in common. "
-        + presets_note((row["label"], row["preset"]) for row in rows if row["preset"])
-    )
 
 
 # --- sensitivity
@@ -300,18 +313,23 @@ def table_sensitivity(
     value, usual value, build). titles: names of the languages.
     """
     require_studies(rows)
-    data, shown, blocks = [], [], []
-    for row in rows:
-        blocks += [len(shown)] if shown else []
-        records = list(_sensitivity_records(study, row, titles[row["language"]], window))
-        data += records
-        shown += _sensitivity_rows(records)
-    header = [("Text", ""), ("Reading", ""), ("Setting", ""), ("Value", "")]
-    header += [("In common with the base", "vocabulary %"), ("In common with the base", "pruned %")]
-    header += [_BY_NAME[name].head for name in _BRIEF]
-    frame = pd.DataFrame(shown, columns=pd.MultiIndex.from_tuples(header))
-    note = _sensitivity_note(data)
-    write_table(frame, pd.DataFrame(data), align="lllrrrrrrr", note=note, blocks=blocks, **files)
+    by_row = [
+        list(_sensitivity_records(study, row, titles[row["language"]], window)) for row in rows
+    ]
+    common = [("In common with the base", f"{what} %") for what in ("vocabulary", "pruned")]
+    data = pd.DataFrame(record for records in by_row for record in records)
+    write_table(
+        ["Text", "Reading", "Setting", "Value", *common, *(q.head for q in _BRIEF)],
+        [list(_sensitivity_rows(records)) for records in by_row],
+        data,
+        opening=2,
+        align="lllr",
+        note=[
+            _sensitivity_note(data),
+            presets_note(zip(data["label"], data["preset"], strict=True)),
+        ],
+        **files,
+    )
 
 
 def _sensitivity_records(study: Run, row: Row, title: str, window: int) -> Iterator[dict[str, Any]]:
@@ -322,8 +340,7 @@ def _sensitivity_records(study: Run, row: Row, title: str, window: int) -> Itera
     builds += [{"key": "seed", "build": name} for name in row["seeds"]]
     for variant in (*builds, *row["variants"]):
         key, name = variant["key"], variant["build"]
-        build = read_build(study.vocabulary(language, name))
-        yield {
+        record = {
             "language": title,
             "label": row["label"],
             "preset": row["preset"],
@@ -331,51 +348,38 @@ def _sensitivity_records(study: Run, row: Row, title: str, window: int) -> Itera
             "setting": key,
             "value": variant.get("value"),
             "usual": variant.get("usual"),
-            **({} if key == "base" else _in_common(base, build, key != "initial_size")),
-            **quantities(Case(study, language, TRAIN, name, {}), window),
         }
-
-
-def _in_common(base: Build, build: Build, same_start: bool) -> dict[str, float]:
-    """Shares in common with the base; what was pruned compares only from the same beginning."""
-    pruned = common_share(base.pruned, build.pruned) if same_start else float("nan")
-    return {
-        "vocabulary_in_common": common_share(base.pieces, build.pieces),
-        "pruned_in_common": pruned,
-    }
+        if key != "base":
+            build = read_build(study.vocabulary(language, name))
+            pruned = common_share(base.pruned, build.pruned)
+            record["vocabulary_in_common"] = common_share(base.pieces, build.pieces)
+            # From another initial vocabulary other pieces are pruned.
+            record["pruned_in_common"] = float("nan") if key == "initial_size" else pruned
+        yield record | quantities(Case(study, language, TRAIN, name, {}), window)
 
 
 def _sensitivity_rows(records: Sequence[Row]) -> Iterator[list[str]]:
-    groups: dict[tuple[str, str], list[Row]] = {}
-    seeds = sum(record["setting"] == "seed" for record in records)
-    names = {
-        "base": ("as configured", ""),
-        "seed": ("another seed", f"mean of {seeds}" if seeds > 1 else ""),
-    }
-    for record in records:
-        key, value = record["setting"], f"{record['value']} for {record['usual']}"
-        name = names.get(key) or (f"{key} ({_SYMBOLS[key]})", value)
-        groups.setdefault(name, []).append(record)
-    opening = [records[0]["language"], records[0]["label"]]
-    for name, group in groups.items():
+    """Yield the rows as printed: the base, the mean of the other seeds, each variant."""
+    for (setting, value), same in groupby(records, key=itemgetter("setting", "value")):
+        group = list(same)
         means = pd.DataFrame(group).mean(numeric_only=True)
-        common = [means.get(f"{what}_in_common") for what in ("vocabulary", "pruned")]
+        shares = (means.get(f"{what}_in_common") for what in ("vocabulary", "pruned"))
+        names = {
+            "base": ("as configured", ""),
+            "seed": ("another seed", f"mean of {len(group)}" if len(group) > 1 else ""),
+        }
+        varied = f"{setting} ({_SYMBOLS.get(setting)})", f"{value} for {group[0]['usual']}"
         yield [
-            *opening,
-            *name,
-            *map(_percent, common),
-            *(_BY_NAME[q].cell(means[q]) for q in _BRIEF),
+            group[0]["language"],
+            group[0]["label"],
+            *names.get(setting, varied),
+            *(NOTHING if pd.isna(share) else f"{100 * share:.1f}" for share in shares),
+            *(quantity.cell(means[quantity.name]) for quantity in _BRIEF),
         ]
-        opening = ["", ""]
 
 
-def _percent(share: float | None) -> str:
-    return NOTHING if share is None or pd.isna(share) else f"{100 * share:.1f}"
-
-
-def _sensitivity_note(records: Sequence[Row]) -> str:
-    frame = pd.DataFrame(records)
-    seeds = frame[frame["setting"] == "seed"]
+def _sensitivity_note(data: pd.DataFrame) -> str:
+    seeds = data[data["setting"] == "seed"]
     yardsticks = [
         f"{language}, {label}: {100 * part['pruned_in_common'].mean():.1f} %"
         for (language, label), part in seeds.groupby(["language", "label"], sort=False)
@@ -383,9 +387,8 @@ def _sensitivity_note(records: Sequence[Row]) -> str:
     return (
         "One setting at a time, with the first seed, on the first sample; smaller batches (k) or "
         "fewer between rankings (m) bring more trainings of the embeddings where these are trained "
-        "again every l m batches. A change is worth a "
-        "word where it leaves fewer pruned pieces in common with the base than another seed does "
+        "again every l m batches. A change is worth a word where it leaves fewer pruned pieces in "
+        "common with the base than another seed does "
         f"({'; '.join(yardsticks) or 'only one seed was run'}). From another initial vocabulary "
-        "other pieces are pruned, so only the final ones are compared. "
-        + presets_note(zip(frame["label"], frame["preset"], strict=True))
+        "other pieces are pruned, so only the final ones are compared."
     )

@@ -15,9 +15,8 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from sagevocab.paper.formats import NOTHING, Row, Show, decimal, write_table
+from sagevocab.paper.formats import NOTHING, Cells, Row, Show, decimal, write_table
 from sagevocab.paper.inputs import by_panel
-from sagevocab.paper.notes import with_notes
 from sagevocab.paper.style import MOST_STYLES, Files, drawing, few_round_ticks, tokenizer_styles
 from sagevocab.state import read_json
 
@@ -130,8 +129,7 @@ def _value(summary: Summary, field: str) -> float:
     if field == "fertility":
         return summary["fertility"]["value"]
     if field == "characters_per_token":
-        tokens = summary["tokens_per_character"]
-        return 1 / tokens if tokens else float("nan")
+        return _inverse(summary["tokens_per_character"])
     return summary[field]
 
 
@@ -187,15 +185,17 @@ def table_tokenizers(
     """
     data = pd.DataFrame(list(_records(texts, morphology)))
     columns = [column for column in _SHOWN if column[2] in data.columns]
-    rows, blocks = _shown_rows(data, columns)
-    header = [("Language", ""), ("Text", ""), ("Tokenizer", "")]
-    header += [(group, name) for group, name, _, _ in columns]
     languages = {language for language, _ in texts}
-    note = with_notes(_note(texts), [_morpheme_note(languages, morphology), *notes])
-    shown = pd.DataFrame(rows, columns=pd.MultiIndex.from_tuples(header))
-    align = "lll" + "r" * len(columns)
-    parts = _parts(columns)
-    write_table(shown, data, align=align, note=note, blocks=blocks, parts=parts, **files)
+    write_table(
+        ["Language", "Text", "Tokenizer", *((group, name) for group, name, _, _ in columns)],
+        list(_shown_blocks(data, columns)),
+        data,
+        opening=2,
+        align="lllr",
+        note=[_note(texts), _morpheme_note(languages, morphology), *notes],
+        parts=_parts(columns),
+        **files,
+    )
 
 
 def _parts(columns: Sequence[Column]) -> list[list[int]]:
@@ -260,19 +260,16 @@ def _agreement(agreement: Summary) -> dict[str, Any]:
     }
 
 
-def _shown_rows(data: pd.DataFrame, columns: Sequence[Column]) -> tuple[list[list[str]], list[int]]:
-    """Return the table as printed and the rows that begin a text."""
-    rows: list[list[str]] = []
-    blocks = []
-    for (language, text), block in data.groupby(["language", "text"], sort=False):
-        blocks += [len(rows)] if rows else []
-        new = not rows or language != data["language"].iloc[len(rows) - 1]
-        opening = [language if new else "", text]
-        for row in block.to_dict("records"):
-            cells = [form(row, name) for _, _, name, form in columns]
-            rows.append([*opening, row["tokenizer"], *cells])
-            opening = ["", ""]
-    return rows, blocks
+def _shown_blocks(data: pd.DataFrame, columns: Sequence[Column]) -> Iterator[list[Cells]]:
+    """Yield the rows of each text; a language is named at its first text."""
+    named = set()
+    for (language, text), rows in data.groupby(["language", "text"], sort=False):
+        opening = ["" if language in named else language, text]
+        named.add(language)
+        yield [
+            [*opening, row["tokenizer"], *(show(row, name) for *_, name, show in columns)]
+            for row in rows.to_dict("records")
+        ]
 
 
 def _with_interval(row: Row, name: str) -> str:
