@@ -296,7 +296,7 @@ def summarise_curves(panels: Curves, *, baseline: str | None, seed: int) -> pd.D
     interval, `_p_value` (labels exchanged within lines) and `_p_adjusted` (Holm over tokenizers and
     languages, each quantity by itself). Of step, characters and seconds: `_spent`, `_to_baseline`
     (until the baseline's final bits per character; inf if it is never reached), and `_ratio` with
-    interval (`effort_ratio`) and `_bound`: "≤" or "≥" where one of the two curves was there at its
+    interval and `_bound`: "≤" or "≥" where one of the two curves was there at its
     first validation already, so that the ratio is a bound.
     """
     rows = []

@@ -261,13 +261,8 @@ def pair_trainer(width: int, negative: int) -> Callable[..., None]:  # noqa: C90
         return state
 
     @njit(inline="always")
-    def step_from_negatives(x, outputs, context, drawn, rate, away):
-        """Write the steps of each pair along the gradients of its negatives.
-
-        Each pair sees the negatives as the pairs before it in the group have left them: by then row
-        y is y + sum of away[i] x[i] over i < j, so its dot product with x[j] has grown by the sum
-        of away[i] (x[i] . x[j]).
-        """
+    def meet_negatives(x, context, drawn, away):
+        """Write the dot products of the group's inputs and negatives."""
         for k in range(negative):
             y = drawn[k]
             for j in range(GROUP):
@@ -275,6 +270,15 @@ def pair_trainer(width: int, negative: int) -> Callable[..., None]:  # noqa: C90
                 for d in range(width):
                     dot += x[j, d] * context[y, d]
                 away[j, k] = dot
+
+    @njit(inline="always")
+    def step_from_negatives(x, outputs, drawn, rate, away):
+        """Make the dot products steps of each pair along the gradients of its negatives.
+
+        Each pair sees the negatives as the pairs before it in the group have left them: by then row
+        y is y + sum of away[i] x[i] over i < j, so its dot product with x[j] has grown by the sum
+        of away[i] (x[i] . x[j]).
+        """
         for j in range(GROUP):
             for i in range(j):
                 alike = np.float32(0)
@@ -284,8 +288,7 @@ def pair_trainer(width: int, negative: int) -> Callable[..., None]:  # noqa: C90
                     away[j, k] += away[i, k] * alike
             for k in range(padded):
                 away[j, k] = _step(away[j, k], rate)
-            for k in range(negative, padded):
-                away[j, k] = np.float32(0)
+            away[j, negative:] = np.float32(0)
             for k in range(negative):  # gensim, too, skips a negative that is the output itself
                 if drawn[k] == outputs[j]:
                     away[j, k] = np.float32(0)
@@ -350,7 +353,8 @@ def pair_trainer(width: int, negative: int) -> Callable[..., None]:  # noqa: C90
                 n += 1
             x[n:] = np.float32(0)
             state = draw(state, start, chance, other, drawn)
-            step_from_negatives(x, outputs, context, drawn, rate, away)
+            meet_negatives(x, context, drawn, away)
+            step_from_negatives(x, outputs, drawn, rate, away)
             away[n:] = np.float32(0)
             update_positives(x, n, outputs, context, towards, away, change)
             update_negatives(x, context, drawn, away, change)
