@@ -89,7 +89,8 @@ class Cluster:
         while len(self.workers) > number:
             self.kill_worker()
         while len(self.workers) < number:
-            self.workers.append(self._start("worker", "--nthreads", "1", "--no-nanny"))
+            threads = "2" if len(self.workers) == 1 else "1"  # the second worker has two
+            self.workers.append(self._start("worker", "--nthreads", threads, "--no-nanny"))
         with self.client() as client:
             while len(client.nthreads()) != number:
                 time.sleep(0.05)
@@ -223,8 +224,8 @@ def test_a_worker_killed_in_the_middle_changes_no_byte(
     loaded, alone = [], distributed._alone
     monkeypatch.setattr(distributed, "_alone", lambda *part: loaded.append(1) or alone(*part))
     made = trained(text, "total", tmp_path / "out", "--scheduler", address)
-    assert passes == [4] * 15
-    assert len(loaded) == 4 + 1  # the lost shard once more, and no other
+    assert passes == [5] * 15  # the threads of four workers
+    assert len(loaded) == 5 + 1  # the lost shard once more, and no other
     assert len(cluster.workers) == 3
     assert made == local["total"]
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import hashlib
 import importlib.metadata
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
@@ -27,6 +28,8 @@ _SAME = (
     "start scheduler and workers from the environment that this command runs in, on machines of "
     "one kind"
 )
+
+_lock = threading.Lock()
 
 
 def check_cluster(address: str) -> None:
@@ -114,12 +117,17 @@ def told_failures(client: Client, address: str) -> Iterator[None]:
 # --- what must be the same everywhere
 
 
-@functools.cache
 def signature() -> dict[str, str]:
     """Return what the bytes of the sums depend on, by name: code, versions and the arithmetic.
 
     Processors and C libraries may differ in the last bit of an exponential.
     """
+    with _lock:  # a worker's threads begin together; Python 3.11 fails to parse code in two
+        return _signature()
+
+
+@functools.cache
+def _signature() -> dict[str, str]:
     versions = {name: importlib.metadata.version(name) for name in ("numba", "numpy")}
     arithmetic = hashlib.sha256(kernels.sample_pair_losses().tobytes()).hexdigest()
     return {"sagevocab": source_digest("vocab.distributed"), **versions, "arithmetic": arithmetic}
