@@ -40,7 +40,7 @@ def neighbour_oracle(lines: list[list[list[int]]], window: int, size: int) -> li
 
 
 @given(LINES, MULTI, WINDOWS)
-@settings(max_examples=80, deadline=None)
+@settings(max_examples=80)
 def test_all_counts_equal_the_oracle(lines, longer, windows):
     segmenter = GreedySegmenter(vocabulary_of(longer))
     counted = counts.count_corpus(WordCorpus.from_lines(lines, NORMALIZER), segmenter, windows)
@@ -59,7 +59,7 @@ def test_all_counts_equal_the_oracle(lines, longer, windows):
 
 
 @given(LINES, MULTI, st.integers(1, 5), st.sampled_from([1, 200, 5000, 1 << 20]))
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 def test_neither_threads_nor_memory_change_a_count(lines, longer, threads, budget):
     segmenter = GreedySegmenter(vocabulary_of(longer))
     corpus = counts.SegmentedCorpus(WordCorpus.from_lines(lines, NORMALIZER), segmenter)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sagevocab.analysis.counts import LineTotals
@@ -15,7 +15,6 @@ LINES = st.lists(st.text("abc ", min_size=1, max_size=20), max_size=8)
 PIECES = st.lists(st.text("▁abc", min_size=1, max_size=4), min_size=1, max_size=12, unique=True)
 
 
-@settings(deadline=None)
 @given(LINES, PIECES, st.integers(1, 4), st.integers(0, 3))
 def test_totals_equal_brute_force(lines, pieces, fewest, more):
     corpus = WordCorpus.from_lines(lines, Normalizer("nmt_nfkc"))

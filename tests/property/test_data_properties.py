@@ -114,7 +114,7 @@ WIKITEXT = st.lists(
 
 
 @given(WIKITEXT)
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_any_wikitext_becomes_lines_without_control_marks(wikitext) -> None:
     for line in plain_text(wikitext).split("\n"):
         assert "\x00" not in line and "\x01" not in line

@@ -26,7 +26,7 @@ def even(inputs, positions, present):
     return torch.zeros(positions.numel(), PROBABLE)
 
 
-@settings(max_examples=25, deadline=None)
+@settings(max_examples=25)
 @given(
     lines=LINES,
     asked=st.builds(HeldoutSettings, st.integers(0, 6), st.floats(0, 1), st.integers(0, 9)),

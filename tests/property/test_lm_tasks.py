@@ -32,7 +32,7 @@ WORDS = st.one_of(
 )
 SENTENCES = st.lists(st.lists(WORDS, max_size=12), min_size=1, max_size=4)
 TAGS = ["O", "B-PER", "I-PER", "B-LOC"]
-relaxed = settings(max_examples=150, deadline=None)
+relaxed = settings(max_examples=150)
 
 
 # No fixtures: hypothesis would print them, and the map of a normalizer is long.
@@ -110,7 +110,7 @@ def test_pairs_are_cut_as_by_hugging_face(a, b, longest):
     assert pair_lengths(a, b, longest - 3) == (names.count("▁a"), names.count("▁the"))
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.lists(st.text(st.characters(codec="utf-8", exclude_characters="\n\r\0")), min_size=1),
     st.integers(3, 20),

@@ -18,7 +18,7 @@ from sagevocab.lm.metrics import spans_of
 
 TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC", "B-WORK-OF-ART", "I-WORK-OF-ART"]
 SENTENCE = st.lists(st.sampled_from(TAGS), max_size=8)
-relaxed = settings(max_examples=60, deadline=None)
+relaxed = settings(max_examples=60)
 
 
 def samples_of(rng: np.random.Generator, count: int) -> list[np.ndarray]:
@@ -30,7 +30,7 @@ def scores_of(sums, sample: np.ndarray) -> np.ndarray:
     return sums.score(sums.rows[sample].sum(axis=0))
 
 
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 @given(st.integers(2, 4), st.integers(1, 30), st.integers(0, 10_000))
 def test_scores_of_classes_are_those_of_sklearn(classes, count, seed):
     rng = np.random.default_rng(seed)

@@ -142,7 +142,6 @@ CASES = [
 SPELT = "the ［MASK］ of a［ＳＥＰ］b [MASK"  # normalised it spells special tokens
 relaxed = settings(
     max_examples=120,
-    deadline=None,
     suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
 )
 

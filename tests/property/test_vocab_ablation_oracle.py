@@ -78,7 +78,7 @@ def assert_close(ours: float, theirs: float, scale: float) -> None:
 
 @pytest.mark.parametrize("shared", [False, True], ids=["own", "shared"])
 @pytest.mark.parametrize("decoder", ["greedy", "merges"])
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(case=cases(), roomy=st.booleans(), limit=st.sampled_from([None, 1, 2, 3]))
 def test_losses_are_those_of_equation_1(decoder, shared, case, roomy, limit):
     corpus, segment, left = case.corpus(), case.segment(decoder), case.left()
@@ -119,7 +119,7 @@ def test_losses_are_those_of_equation_1(decoder, shared, case, roomy, limit):
             assert ours.opening[number] == sum(opening)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(case=cases(), decoder=st.sampled_from(["greedy", "merges"]), data=st.data())
 def test_a_loss_does_not_depend_on_who_else_is_asked_for(case, decoder, data):
     corpus = case.corpus()
@@ -135,7 +135,7 @@ def test_a_loss_does_not_depend_on_who_else_is_asked_for(case, decoder, data):
 
 @pytest.mark.parametrize("decoder", ["greedy", "merges"])
 @pytest.mark.parametrize("reading", READINGS)
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(case=cases(), data=st.data())
 def test_losses_corrected_as_pieces_leave_are_those_taken_afresh(decoder, reading, case, data):
     corpus = case.corpus()

@@ -196,7 +196,7 @@ def test_p_value_is_that_of_all_exchanges(pairs, first, second):
     assert drawn == pytest.approx(_exact(pairs, first, second), abs=0.01)
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.permutations(range(12)), st.integers(0, 5))
 def test_neither_order_nor_side_changes_the_test(order, seed):
     rng = np.random.default_rng(seed)

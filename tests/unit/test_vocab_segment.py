@@ -83,7 +83,7 @@ def model(tmp_path_factory):
     return path
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(data=st.data())
 def test_merges_without_some_pieces_are_sentencepieces_set_vocabulary(model, data):
     proto = read_model(model)

@@ -65,7 +65,7 @@ def test_types_come_in_order_of_first_appearance():
     assert corpus.counts.tolist() == [2, 2, 1]
 
 
-@settings(max_examples=30, deadline=None)
+@settings(max_examples=30)
 @given(st.lists(st.text(max_size=20), max_size=8))
 def test_a_corpus_survives_a_round_trip(tmp_path_factory, lines):
     lines = [line.encode("utf-8", "ignore").decode("utf-8") for line in lines]
