@@ -5,11 +5,13 @@ Its workers must compute the bytes that this machine does, so they are refused w
 
 from __future__ import annotations
 
+import asyncio
 import functools
 import hashlib
 import importlib.metadata
 import threading
 from collections.abc import Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
 
@@ -52,11 +54,15 @@ def connect(address: str) -> Client:
     except ImportError as error:
         advice = "install it: pip install 'sagevocab[distributed]'"
         raise UserError(f"scheduler: {address} needs the package distributed; {advice}") from error
-    encrypts = Security().get_connection_args("client")["ssl_context"] is not None
-    if address.startswith("tls:") and not encrypts:
+    security = Security().get_connection_args("client")
+    if address.startswith("tls:") and security["ssl_context"] is None:
         advice = "name them in Dask's configuration (distributed.comm.tls)"
         raise UserError(f"scheduler: {address} needs certificates; {advice}")
     try:
+        # A client without an answer stays half made, and blocks the next one when it is collected.
+        # In a thread, because a notebook has an event loop of its own.
+        with ThreadPoolExecutor(1) as pool:
+            pool.submit(asyncio.run, _knock(address, security)).result()
         client = Client(address, timeout=ANSWER, set_as_default=False)
     except (OSError, ValueError) as error:
         advice = "start one with `dask scheduler`, or correct the address"
@@ -67,6 +73,12 @@ def connect(address: str) -> Client:
         client.close()
         raise
     return client
+
+
+async def _knock(address: str, security: dict[str, Any]) -> None:
+    from distributed.comm import connect
+
+    await (await connect(address, timeout=ANSWER, **security)).close()
 
 
 def _check_members(client: Client, address: str) -> None:
