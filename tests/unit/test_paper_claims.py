@@ -440,6 +440,50 @@ def test_stability_of_the_ranking_is_measured_where_rankings_are_kept(run: Run, 
     assert "24 batches apart" in record_of("loss_ranking_stable", run, values)["reason"]
 
 
+# --- nulls
+
+
+@pytest.fixture
+def with_nulls(run: Run) -> Run:
+    """The small run with nulls: one has SaGe's vocabulary, the others have BPE's."""
+    methods = {"frequency": "frequency", "random1": "random", "random2": "random"}
+    for name in methods:
+        twin = "sage" if name == "random1" else "bpe"
+        shutil.copytree(run.vocabulary("en", twin), run.vocabulary("en", name))
+        for corpus in ("train", "quora"):
+            shutil.copytree(run.analysis("en", corpus, twin), run.analysis("en", corpus, name))
+    tokenizers = {**run.tokenizers, **dict.fromkeys(methods)}
+    return dataclasses.replace(run, tokenizers=tokenizers, nulls=methods)
+
+
+def test_claims_about_sage_are_measured_on_the_nulls(with_nulls: Run, values: dict):
+    record = record_of("whole_words_more", with_nulls, values)
+    assert (record["random"], record["frequency"]) == ([pytest.approx(3 / 16), 0], 0)
+    spread = [record[f"random_{name}"] for name in ("mean", "low", "high")]
+    assert spread == pytest.approx([3 / 32, 0, 3 / 16])
+    record = record_of("og_discarded", with_nulls, values)
+    assert (record["random"], record["frequency"]) == (["discarded", "kept"], "kept")
+    assert record["random_mean"] is None
+
+
+def test_a_null_has_the_number_of_a_resampled_measurement(with_nulls: Run, values: dict):
+    records = assess_claims(with_nulls, values)
+    counted = {r["id"]: r for r in records if r["random"] and r["language"] == "en"}
+    assert {"whole_words_more", "longer_pieces", "context_advantage_lost_quora"} < set(counted)
+    # A null that is BPE's vocabulary has no pieces of its own, so some claims have one value alone.
+    for record in counted.values():
+        assert record["random"][0] == record["ours"]
+
+
+@pytest.mark.parametrize(
+    "name", ["score_mrpc_sage", "cost_ratio", "tokens_bpe", "retraining_minor"]
+)
+def test_scores_times_and_claims_about_bpe_have_no_null(with_nulls: Run, values: dict, name):
+    tokenizer = "bpe" if name == "tokens_bpe" else "sage"
+    record = record_of(name, with_nulls, values, tokenizer)
+    assert (record["random"], record["frequency"]) == ([], None)
+
+
 # --- tests and families
 
 
