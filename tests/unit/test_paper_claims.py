@@ -25,6 +25,12 @@ from sagevocab.analysis.vocabulary import Share
 from sagevocab.errors import UserError
 from sagevocab.lm.tasks import Task
 from sagevocab.paper import intervals
+from sagevocab.paper.chance import (
+    DIRECTIONS,
+    chance_p_value,
+    chance_verdict,
+    prediction_error,
+)
 from sagevocab.paper.claims import (
     MEASURES,
     assess_claims,
@@ -482,6 +488,98 @@ def test_scores_times_and_claims_about_bpe_have_no_null(with_nulls: Run, values:
     tokenizer = "bpe" if name == "tokens_bpe" else "sage"
     record = record_of(name, with_nulls, values, tokenizer)
     assert (record["random"], record["frequency"]) == ([], None)
+
+
+# Mean 3, standard deviation 1, so that a further draw has the standard error sqrt(4 / 3).
+THREE = np.array([2.0, 3.0, 4.0])
+
+
+def test_the_test_against_chance_by_hand():
+    assert prediction_error(THREE) == pytest.approx(math.sqrt(4 / 3))
+    # With two degrees of freedom p = 1 - t / sqrt(2 + t²), and t is 3 here.
+    ours = 3 + 3 * math.sqrt(4 / 3)
+    assert chance_p_value(ours, THREE) == pytest.approx(1 - 3 / math.sqrt(11))
+    assert chance_p_value(6 - ours, THREE) == pytest.approx(1 - 3 / math.sqrt(11))
+    assert chance_p_value(3.0, THREE) == 1
+    assert chance_p_value(3.0, THREE[:1]) is None
+
+
+def test_what_all_seeds_agree_on_is_met_or_not():
+    # 0.1 + 0.1 + 0.1 is not 3 * 0.1: a rounding error is no deviation.
+    same = np.full(3, 0.1)
+    assert prediction_error(same) == 0
+    assert [chance_p_value(value, same) for value in (0.1, 0.1001)] == [1.0, 0.0]
+
+
+def test_a_draw_of_the_same_distribution_is_significant_as_often_as_it_may_be():
+    drawn = np.random.default_rng(4).normal(size=(4000, 6))
+    found = [chance_p_value(row[0], row[1:]) for row in drawn]
+    assert np.mean(np.array(found) < 0.05) == pytest.approx(0.05, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("claim", "beyond", "below"),
+    [
+        ({"kind": "more"}, 9, -9),
+        ({"kind": "more", "threshold": 20}, 9, -9),
+        ({"kind": "always"}, 9, -9),
+        ({"kind": "less"}, -9, 9),
+        ({"kind": "equal", "margin": 0.1}, -1, 9),
+        ({"kind": "equal", "margin": 0.1}, 0, -9),
+        ({"kind": "value", "paper": 8, "tolerance": 1}, 9, -9),
+        ({"kind": "value", "paper": 8, "tolerance": 1}, 8, 20),
+        ({"kind": "factor", "paper": 8, "factor": 2}, 9, 20),
+        ({"kind": "range", "paper": [7, 8]}, 7.5, 20),
+        ({"kind": "range", "paper": [7, 8]}, 9, -9),
+    ],
+)
+def test_the_direction_against_chance_is_the_statements(claim: dict, beyond, below):
+    verdicts = [chance_verdict(claim, ours, THREE, 0.049) for ours in (beyond, below)]
+    assert verdicts == ["beyond chance", "below chance"]
+    assert chance_verdict(claim, beyond, THREE, 0.05) == "as chance"
+
+
+def test_two_values_inside_the_range_are_as_far():
+    assert chance_verdict({"kind": "range", "paper": [0, 9]}, 8.0, THREE, 0.0) == "as chance"
+
+
+def test_every_kind_has_a_direction_but_examples():
+    assert set(DIRECTIONS) == set(RULES) - {"example"}
+
+
+def _write_pruned(run: Run, name: str, *kept: str) -> None:
+    write_pieces(run.folder / f"vocab/en/{name}/pieces.txt", [*SHARED, *kept])
+
+
+def test_chance_tests_of_a_tokenizer_are_one_family(with_nulls: Run, values: dict):
+    _write_pruned(with_nulls, "random1", "og", "▁hat", "ation", "at")
+    _write_pruned(with_nulls, "random2", "og", "ings", "ation", "at")
+    records = assess_claims(with_nulls, values)
+    tested = [r for r in records if r["chance"]]
+    assert len(tested) > 20
+    adjusted = holm([r["chance_p_value"] for r in tested])
+    assert [r["chance_p_adjusted"] for r in tested] == pytest.approx(adjusted.tolist())
+    record = record_of("discarded_in_bpe", with_nulls, values)
+    # Of five discarded pieces BPE has `ings` and `ing`, then `ing` alone, and of SaGe's all but one.
+    assert record["random"] == pytest.approx([2 / 5, 1 / 5])
+    t = (4 / 5 - 3 / 10) / (math.sqrt(1 / 50) * math.sqrt(3 / 2))
+    assert record["chance_p_value"] == pytest.approx(1 - 2 * math.atan(t) / math.pi)
+    assert (record["chance_p_adjusted"], record["chance"]) == (
+        record["chance_p_value"],
+        "as chance",
+    )
+
+
+def test_examples_definitions_and_single_seeds_have_no_verdict_against_chance(
+    with_nulls: Run, values: dict
+):
+    for name in ("og_discarded", "single_characters_kept", "sage_breaks_chains", "cost_ratio"):
+        assert record_of(name, with_nulls, values)["chance"] is None
+    assert record_of("single_characters_kept", with_nulls, values)["definition"]
+    nulls = {name: method for name, method in with_nulls.nulls.items() if name != "random2"}
+    alone = dataclasses.replace(with_nulls, nulls=nulls)
+    record = record_of("whole_words_more", alone, values)
+    assert (record["chance"], record["random_mean"]) == (None, pytest.approx(3 / 16))
 
 
 # --- tests and families

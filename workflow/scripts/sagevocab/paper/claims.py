@@ -22,7 +22,12 @@ from typing import Any
 from sagevocab.analysis.stats import holm
 from sagevocab.errors import UserError
 from sagevocab.paper import measures_models, measures_texts
-from sagevocab.paper.chance import Nulls
+from sagevocab.paper.chance import (
+    DIRECTIONS,
+    Nulls,
+    chance_p_value,
+    chance_verdict,
+)
 from sagevocab.paper.claims_page import (
     SIGNS,
     claims_markdown,
@@ -71,7 +76,9 @@ def build_claims(run: Run, *, values: Path | str, json: Path | str, md: Path | s
     resampled: lines, pieces, examples, examples and seeds or null), test, p_value, p_adjusted
     (Holm over the family), family, beyond (the paper does not say it of this language), verdict,
     reason, random (the same, measured on each random pruning), random_mean, random_low,
-    random_high, frequency (on the vocabulary without its least frequent pieces), corpus, text,
+    random_high, frequency (on the vocabulary without its least frequent pieces), chance (the
+    verdict against chance, null without one), chance_p_value, chance_p_adjusted (Holm over the
+    tokenizer's chance tests), definition (no pruning can break the statement), corpus, text,
     language, tokenizer, preset, seed, constructed (the examples of its task are), timing (the
     number comes from clocks, so it differs between equal runs).
 
@@ -152,7 +159,8 @@ class Assessment:
     """A claim measured on a case.
 
     measured: None where nothing could be. reason: why the claim gets no verdict, else None.
-    nulls: what the vocabularies that are pruned without contexts give.
+    nulls: what the vocabularies that are pruned without contexts give. chance_p_adjusted: of the
+    test against chance, by Holm.
     """
 
     claim: Mapping[str, Any]
@@ -160,6 +168,7 @@ class Assessment:
     measured: Measurement | None
     reason: str | None
     nulls: Nulls = field(default_factory=Nulls)
+    chance_p_adjusted: float | None = None
 
     @property
     def beyond(self) -> bool:
@@ -173,6 +182,27 @@ class Assessment:
             return None
         return BEYOND if self.beyond else self.claim.get("family", INTRINSIC)
 
+    @property
+    def definition(self) -> bool:
+        """Whether no pruning can break the statement."""
+        return self.claim.get("definition", False)
+
+    @property
+    def chance_p_value(self) -> float | None:
+        """The p-value of the test against chance; None where there is no such test."""
+        untested = self.reason or self.measured is None or self.definition
+        if untested or self.claim["kind"] not in DIRECTIONS:
+            return None
+        return chance_p_value(self.measured.ours, self.nulls.numbers)
+
+    @property
+    def chance(self) -> str | None:
+        """The verdict against chance; None where there is no such test."""
+        p_adjusted = self.chance_p_adjusted
+        if p_adjusted is None:
+            return None
+        return chance_verdict(self.claim, self.measured.ours, self.nulls.numbers, p_adjusted)
+
 
 def assess_claims(run: Run, values: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the records of all claims, in the paper's order."""
@@ -184,6 +214,7 @@ def assess_claims(run: Run, values: Mapping[str, Any]) -> list[dict[str, Any]]:
     for assessment in assessments:
         key = (assessment.claim["id"], assessment.case.language)
         assessment.nulls = Nulls.of(nulls.get(key, {}), run.nulls)
+    _adjust_chance(assessments)
     return [_record(assessment) for assessment in assessments]
 
 
@@ -252,6 +283,18 @@ def _adjust(assessments: Sequence[Assessment]) -> None:
             member.measured = replace(member.measured, p_adjusted=p_value)
 
 
+def _adjust_chance(assessments: Sequence[Assessment]) -> None:
+    """Adjust the p-values against chance by Holm, over all of each tokenizer."""
+    tested: dict[str, list[Assessment]] = {}
+    for assessment in assessments:
+        if assessment.chance_p_value is not None:
+            tested.setdefault(assessment.case.tokenizer, []).append(assessment)
+    for members in tested.values():
+        p_values = holm([member.chance_p_value for member in members])
+        for member, p_value in zip(members, p_values.tolist(), strict=True):
+            member.chance_p_adjusted = p_value
+
+
 def _record(assessment: Assessment) -> dict[str, Any]:
     claim, case, measured = assessment.claim, assessment.case, assessment.measured
     decided = measured is not None and not assessment.reason
@@ -263,6 +306,10 @@ def _record(assessment: Assessment) -> dict[str, Any]:
         "verdict": verdict_of(claim, measured) if decided else NOT_MEASURABLE,
         "reason": assessment.reason,
         **assessment.nulls.record(),
+        "chance": assessment.chance,
+        "chance_p_value": assessment.chance_p_value,
+        "chance_p_adjusted": assessment.chance_p_adjusted,
+        "definition": assessment.definition,
         "corpus": case.corpus,
         "text": case.text,
         "language": case.language,

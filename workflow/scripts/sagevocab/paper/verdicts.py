@@ -19,6 +19,9 @@ at 2.5 %).
 "Not measurable here" is for statements that this run has no artefact for, and for scores on the
 paper's data (`real_task` in `paper_values.yaml`) when our examples are constructed. It always comes
 with a reason. A missing file is an error, never a verdict.
+
+These verdicts are against the paper. Whether SaGe differs from a pruning without contexts is
+another question, and `chance` has its rule.
 """
 
 from __future__ import annotations
