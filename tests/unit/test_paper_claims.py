@@ -208,25 +208,37 @@ def test_a_wrong_claims_file_is_told_in_one_line(tmp_path: Path, edit: dict, mes
     [
         ({"kind": "value", "paper": 0.83, "tolerance": 0.05}, (0.79, 0.78, 0.80), "reproduced"),
         ({"kind": "value", "paper": 0.83, "tolerance": 0.05}, (0.77, 0.71, 0.84), "reproduced"),
-        ({"kind": "value", "paper": 0.83, "tolerance": 0.05}, (0.6, 0.3, 0.9), "same direction"),
+        ({"kind": "value", "paper": 0.83, "tolerance": 0.05}, (0.6, 0.3, 0.9), "undecided"),
         ({"kind": "value", "paper": 0.83, "tolerance": 0.05}, (0.6, 0.5, 0.7), "same direction"),
+        ({"kind": "value", "paper": 0.83, "tolerance": 0.05}, (0.77, 0.74, 0.8), "undecided"),
         ({"kind": "factor", "paper": 10, "factor": 2}, (5.0, None, None), "reproduced"),
         ({"kind": "factor", "paper": 10, "factor": 2}, (21.0, None, None), "same direction"),
+        ({"kind": "factor", "paper": 10, "factor": 2}, (21.0, 19.0, 23.0), "undecided"),
         ({"kind": "range", "paper": [0.013, 0.08]}, (0.05, None, None), "reproduced"),
         ({"kind": "range", "paper": [0.013, 0.08]}, (0.09, None, None), "same direction"),
         ({"kind": "range", "paper": [0.013, 0.08]}, (0.05, 0.01, 0.09), "reproduced"),
-        ({"kind": "range", "paper": [0.013, 0.08]}, (0.02, -0.01, 0.05), "same direction"),
+        ({"kind": "range", "paper": [0.013, 0.08]}, (0.02, -0.01, 0.05), "undecided"),
+        ({"kind": "range", "paper": [0.013, 0.08]}, (0.09, 0.07, 0.11), "undecided"),
+        ({"kind": "range", "paper": [0.013, 0.08]}, (0.09, 0.085, 0.11), "same direction"),
         ({"kind": "more"}, (0.1, 0.01, 0.2), "reproduced"),
-        ({"kind": "more"}, (0.1, -0.01, 0.2), "same direction"),
+        ({"kind": "more"}, (0.1, -0.01, 0.2), "undecided"),
         ({"kind": "more"}, (0.1, None, None), "same direction"),
-        ({"kind": "more"}, (-0.1, -0.2, 0.3), "not reproduced"),
+        ({"kind": "more"}, (-0.1, -0.2, 0.3), "undecided"),
+        ({"kind": "more"}, (0.1, 0.0, 0.2), "undecided"),
+        ({"kind": "more"}, (-0.1, -0.2, -0.01), "not reproduced"),
+        ({"kind": "more"}, (-0.1, None, None), "not reproduced"),
         ({"kind": "more", "threshold": 0.5}, (0.6, 0.55, 0.7), "reproduced"),
-        ({"kind": "more", "threshold": 0.5}, (0.4, 0.35, 0.7), "not reproduced"),
+        ({"kind": "more", "threshold": 0.5}, (0.4, 0.35, 0.7), "undecided"),
+        ({"kind": "more", "threshold": 0.5}, (0.4, 0.35, 0.45), "not reproduced"),
         ({"kind": "less"}, (-0.1, -0.2, -0.05), "reproduced"),
-        ({"kind": "less"}, (-0.1, -0.2, 0.05), "same direction"),
-        ({"kind": "less"}, (0.1, -0.2, 0.25), "not reproduced"),
+        ({"kind": "less"}, (-0.1, -0.2, 0.05), "undecided"),
+        ({"kind": "less"}, (0.1, -0.2, 0.25), "undecided"),
+        ({"kind": "less"}, (0.1, 0.05, 0.25), "not reproduced"),
         ({"kind": "equal", "margin": 0.1}, (0.02, -0.05, 0.09), "reproduced"),
-        ({"kind": "equal", "margin": 0.1}, (0.02, -0.2, 0.24), "same direction"),
+        ({"kind": "equal", "margin": 0.1}, (0.02, -0.2, 0.24), "undecided"),
+        ({"kind": "equal", "margin": 0.1}, (0.12, 0.08, 0.16), "undecided"),
+        ({"kind": "equal", "margin": 0.1}, (-0.12, -0.16, -0.08), "undecided"),
+        ({"kind": "equal", "margin": 0.1}, (0.02, None, None), "same direction"),
         ({"kind": "equal", "margin": 0.1}, (0.2, 0.19, 0.21), "not reproduced"),
         ({"kind": "always"}, (1.0, 0.9, 1.0), "reproduced"),
         ({"kind": "always"}, (0.99, 0.9, 1.0), "same direction"),
@@ -358,8 +370,8 @@ def test_verdicts_of_the_small_run(run: Run, values: dict):
     assert verdicts == {
         "og_discarded": "reproduced",
         "cost_ratio": "reproduced",
-        "frequency_bpe_ings": "same direction",
-        "worse_on_sst2": "same direction",
+        "frequency_bpe_ings": "undecided",
+        "worse_on_sst2": "undecided",
     }
     record = record_of("ings_dismantled", run, values)
     assert (record["ours"], record["verdict"]) == ("in g s", "same direction")
@@ -560,7 +572,7 @@ def test_chance_tests_of_a_tokenizer_are_one_family(with_nulls: Run, values: dic
     adjusted = holm([r["chance_p_value"] for r in tested])
     assert [r["chance_p_adjusted"] for r in tested] == pytest.approx(adjusted.tolist())
     record = record_of("discarded_in_bpe", with_nulls, values)
-    # Of five discarded pieces BPE has `ings` and `ing`, then `ing` alone, and of SaGe's all but one.
+    # Of five discarded pieces BPE has `ings` and `ing`, then `ing` alone; of SaGe's all but one.
     assert record["random"] == pytest.approx([2 / 5, 1 / 5])
     t = (4 / 5 - 3 / 10) / (math.sqrt(1 / 50) * math.sqrt(3 / 2))
     assert record["chance_p_value"] == pytest.approx(1 - 2 * math.atan(t) / math.pi)

@@ -11,7 +11,7 @@ from sagevocab.paper.formats import markdown_table
 from sagevocab.paper.verdicts import FAMILIES, RULES, SIGNIFICANT, VERDICTS
 
 # Shown before the name of a verdict, so that colour is not the only sign.
-SIGNS = dict(zip(VERDICTS, ("✓", "≈", "✗", "–"), strict=True))
+SIGNS = dict(zip(VERDICTS, ("✓", "≈", "?", "✗", "–"), strict=True))
 _LOG_RATIO = "log ratio"  # stands in the statement where the value is one
 
 
@@ -153,8 +153,11 @@ def _rules(records: Sequence[Mapping[str, Any]]) -> list[str]:
         "By the kind of a claim:",
         "",
     ]
-    rules = [[kind, rule.reproduced, rule.same_direction] for kind, rule in RULES.items()]
-    lines += markdown_table(["kind", "reproduced if", "same direction if"], rules)
+    rules = [
+        [kind, rule.reproduced, rule.undecided, rule.same_direction] for kind, rule in RULES.items()
+    ]
+    heads = ["kind", "reproduced if", "else undecided if", "else same direction if"]
+    lines += markdown_table(heads, rules)
     lines += [
         "",
         '"Agrees": SaGe against BPE has the sign that the paper states. A test is significant if '
