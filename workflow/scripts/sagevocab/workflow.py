@@ -182,6 +182,11 @@ class Run(Texts):
         return names if "bpe" in names and len(names) > 1 else []
 
     @property
+    def compared_with_nulls(self) -> list[str]:
+        """Those that are compared, if two or more random prunings say what chance is; or none."""
+        return self.compared if len(self.of_method("random")) > 1 else []
+
+    @property
     def compared_models(self) -> list[str]:
         """The tokenizers whose scores are compared, BPE first; none without BPE."""
         return ["bpe", *(n for n in self.models if n != "bpe")] if "bpe" in self.models else []

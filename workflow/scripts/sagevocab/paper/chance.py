@@ -89,6 +89,13 @@ def prediction_error(random: np.ndarray) -> float:
     return float(random.std(ddof=1) * math.sqrt(1 + 1 / len(random)))
 
 
+def prediction_quantile(seeds: int, share: float = 0.95) -> float:
+    """Return how many prediction errors from the mean hold a share of further draws."""
+    from scipy import stats
+
+    return float(stats.t.isf((1 - share) / 2, seeds - 1))
+
+
 def chance_p_value(ours: float, random: np.ndarray) -> float | None:
     """Return the two-sided p-value of `ours` as one more draw; None with fewer than two seeds."""
     from scipy import stats
