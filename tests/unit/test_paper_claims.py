@@ -582,6 +582,18 @@ def test_chance_tests_of_a_tokenizer_are_one_family(with_nulls: Run, values: dic
     )
 
 
+def test_the_page_of_claims_shows_the_nulls(with_nulls: Run, values: dict):
+    records = assess_claims(with_nulls, values)
+    page = claims_markdown(records)
+    count = sum(record["chance"] == "as chance" for record in records)
+    assert f"| as chance | {count} |" in page
+    row = next(line for line in page.splitlines() if line.startswith("| whole_words_more |"))
+    assert "| 0.094 (0.000 to 0.188) | as chance |" in row
+    row = next(line for line in page.splitlines() if line.startswith("| sage_breaks_chains |"))
+    assert "| true of any pruning |" in row
+    assert "against chance" not in claims_markdown([{**r, "chance": None} for r in records])
+
+
 def test_examples_definitions_and_single_seeds_have_no_verdict_against_chance(
     with_nulls: Run, values: dict
 ):
