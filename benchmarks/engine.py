@@ -35,6 +35,7 @@ from sagevocab.state import file_digest, fingerprint, write_text
 TARGET_LINES, TARGET_THREADS = 750_000, 2
 INITIAL_SIZE, FINAL_SIZE, LARGE_SIZE = 20_000, 16_000, 262_144
 GROWTH = (1 / 15, 2 / 15, 4 / 15, 8 / 15, 1)  # of 750,000: 50, 100, 200, 400 thousand, all
+TRAINERS = ("blocks", "gensim")  # of Word2Vec
 PACKAGES = ("numba", "numpy", "gensim", "sentencepiece")
 PEERS_HINT = "not measured: python benchmarks/peers/make_environments.py --only sage_tokenizer_2"
 
@@ -143,8 +144,11 @@ def every_batch_row(bench: Bench) -> Iterator[Line]:
 
 def word2vec_row(bench: Bench) -> Iterator[Line]:
     """Peak memory of Word2Vec."""
-    runs = [bench.run("word2vec", number) for number in range(bench.whole_repeats)]
-    yield memory_line("peak memory of Word2Vec (one epoch of the default settings)", runs, 3)
+    for trainer in TRAINERS:
+        given = {"trainer": trainer, "threads": bench.threads}
+        runs = [bench.run("word2vec", number, **given) for number in range(bench.whole_repeats)]
+        what = f"peak memory of Word2Vec by {trainer} (one epoch of the default settings)"
+        yield memory_line(what, runs, 3)
 
 
 def large_row(bench: Bench) -> Iterator[Line]:
@@ -191,26 +195,27 @@ def peers_row(bench: Bench) -> Iterator[Line]:
         yield Line(f"{what}, {state}", measured, ratio, **goal)
 
 
-def whole_row(bench: Bench) -> Iterator[Line]:
-    """Whole SaGe against sentencepiece's BPE."""
+def whole_row(bench: Bench, trainer: str) -> Iterator[Line]:
+    """Whole SaGe against sentencepiece's BPE, with Word2Vec by one of the trainers."""
+    given = {"trainer": trainer, "threads": bench.threads}
     sizes = {"initial_size": bench.initial_size, "final_size": bench.final_size}
     numbers = range(bench.whole_repeats)
-    runs = [bench.run("whole", number, threads=bench.threads, **sizes) for number in numbers]
+    runs = [bench.run("whole", number, **given, **sizes) for number in numbers]
     seconds = median(run["seconds"] for run in runs)
     baseline = median(run["seconds"] for run in bench.runs("bpe", size=bench.final_size))
     stages = {
-        name: median(run["stages"].get(name, 0.0) for run in runs) / seconds
-        for name in runs[0]["stages"]
+        name: median(run["stages"].get(name, 0.0) for run in runs) for name in runs[0]["stages"]
     }
-    shares = ", ".join(f"{name} {share:.0%}" for name, share in stages.items() if name != "start")
+    parts = ", ".join(f"{name} {digits(spent)}" for name, spent in stages.items())
     what = (
-        f"whole SaGe, from text to tokenizer, against sentencepiece's BPE of "
-        f"{bench.final_size:,} pieces ({times(len(runs))})"
+        f"whole SaGe, from text to tokenizer, Word2Vec by {trainer}, against sentencepiece's BPE "
+        f"of {bench.final_size:,} pieces ({times(len(runs))})"
     )
-    measured = f"{digits(seconds / baseline)}x ({digits(seconds)} s to {digits(baseline)} s)"
-    yield Line(what, measured)
-    share = f"{stages.get('word2vec', 0.0):.0%} (all stages: {shares})"
-    yield Line("share of Word2Vec in whole SaGe", share)
+    measured = (
+        f"{digits(seconds / baseline)}x ({digits(seconds)} s to {digits(baseline)} s; {parts}; "
+        f"{peak(runs):.2f} GB)"
+    )
+    yield Line(what, measured, seconds / baseline, 10, "at most 10x")
 
 
 ROWS: dict[str, Callable[[Bench], Iterator[Line]]] = {
@@ -222,7 +227,8 @@ ROWS: dict[str, Callable[[Bench], Iterator[Line]]] = {
     "large": large_row,
     "growth": growth_row,
     "peers": peers_row,
-    "whole": whole_row,
+    "whole": functools.partial(whole_row, trainer="blocks"),
+    "whole_gensim": functools.partial(whole_row, trainer="gensim"),
 }
 
 

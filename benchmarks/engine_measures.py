@@ -138,10 +138,10 @@ def large(folder: Path, *, threads: int, size: int) -> Numbers:
     return {"seconds": seconds, "memory": _peak(), "pieces": len(pieces)}
 
 
-def word2vec(folder: Path) -> Numbers:
+def word2vec(folder: Path, *, trainer: str, threads: int) -> Numbers:
     """Train embeddings for one epoch, all else by default."""
     corpus, pieces, _ = _load(folder)
-    settings = dataclasses.replace(Word2VecSettings(), epochs=1)
+    settings = Word2VecSettings(trainer=trainer, epochs=1).on(threads)
     began = time.perf_counter()
     train_embeddings(corpus, GreedySegmenter(pieces), settings)
     return {"seconds": time.perf_counter() - began, "memory": _peak()}
@@ -170,7 +170,9 @@ def bpe(folder: Path, *, size: int) -> Numbers:
         return {"seconds": time.perf_counter() - began, "memory": _peak()}
 
 
-def whole(folder: Path, *, threads: int, initial_size: int, final_size: int) -> Numbers:
+def whole(
+    folder: Path, *, trainer: str, threads: int, initial_size: int, final_size: int
+) -> Numbers:
     """Make a SaGe tokenizer of the lines, from text to folder; seconds by stage, too."""
     _warm(*_load(folder))
     clock = _StageClock()
@@ -179,6 +181,7 @@ def whole(folder: Path, *, threads: int, initial_size: int, final_size: int) -> 
             folder / "lines.txt",
             vocab_size=final_size,
             initial_size=initial_size,
+            word2vec={"trainer": trainer},
             threads=threads,
             output=Path(place) / "tokenizer",
             progress=clock,

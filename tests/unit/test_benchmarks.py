@@ -99,7 +99,7 @@ def test_every_row_is_measured(prepared, tmp_path):
             assert measured and (line.value is None or line.value > 0), what
     large = MEASURES["large"](prepared, threads=1, size=262_144)
     assert 400 < large["pieces"] < 262_144  # the most that the text yields
-    whole = run("whole", 0, threads=1, initial_size=400, final_size=300)
+    whole = run("whole", 0, trainer="blocks", threads=1, initial_size=400, final_size=300)
     assert {"reading text", "initial vocabulary", "word2vec", "pruning"} <= whole["stages"].keys()
     assert whole["seconds"] == pytest.approx(sum(whole["stages"].values()))
 

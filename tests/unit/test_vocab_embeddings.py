@@ -16,7 +16,9 @@ from sagevocab.vocab.segment import GreedySegmenter
 from sagevocab.vocab.words import Normalizer, WordCorpus
 
 PIECES = ["▁", "a", "b", "c", "▁a", "ab", "zz", "z", "▁ab"]
-SETTINGS = Word2VecSettings(dimension=6, window=2, negative=3, epochs=3, sample=0, seed=4)
+SETTINGS = Word2VecSettings(
+    trainer="gensim", dimension=6, window=2, negative=3, epochs=3, sample=0, seed=4
+)
 
 
 @pytest.fixture
@@ -79,7 +81,8 @@ from sagevocab.vocab.words import Normalizer, WordCorpus
 def main():
     corpus = WordCorpus.from_lines(["ab cab b", "c ba ab"] * 20, Normalizer())
     segmenter = GreedySegmenter(["▁", "a", "b", "c", "ab", "▁b"])
-    made = train_embeddings(corpus, segmenter, Word2VecSettings(dimension=5, epochs=2))
+    settings = Word2VecSettings(trainer="gensim", dimension=5, epochs=2)
+    made = train_embeddings(corpus, segmenter, settings)
     return made.target.tobytes() + made.context.tobytes()
 """
 
@@ -156,7 +159,10 @@ def test_a_sample_of_lines_is_trained_on_as_a_corpus_of_its_own(corpus):
 def test_a_long_epoch_tells_how_far_it_is(corpus, monkeypatch):
     lines = ["ab c", "b"] * 1500
     longer, heard = WordCorpus.from_lines(lines, Normalizer()), []
-    settings, segmenter = Word2VecSettings(dimension=2, epochs=2), GreedySegmenter(PIECES)
+    settings, segmenter = (
+        Word2VecSettings(trainer="gensim", dimension=2, epochs=2),
+        GreedySegmenter(PIECES),
+    )
     with monkeypatch.context() as patch:
         patch.setattr(module, "_REPORT_EVERY", 0.0)
         told = train_embeddings(longer, segmenter, settings, progress=heard.append)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from dataclasses import replace
 
 import numpy as np
 import pytest
@@ -16,7 +17,7 @@ from sagevocab.vocab.settings import Word2VecSettings
 from sagevocab.vocab.skipgram import BlockTrainer, Layout, Tokens, pair_trainer, schedule
 from sagevocab.vocab.words import Normalizer, WordCorpus
 
-SETTINGS = Word2VecSettings(trainer="blocks", dimension=12, epochs=2, negative=5)
+SETTINGS = Word2VecSettings(dimension=12, epochs=2, negative=5)
 
 
 def random_text(lines: int = 60, pieces: int = 50, seed: int = 0) -> Tokens:
@@ -183,7 +184,7 @@ def test_the_tokens_are_those_that_gensim_gets(corpus) -> None:
 
 def test_pieces_that_do_not_occur_get_the_same_vectors_from_both_trainers(corpus) -> None:
     blocks = train_embeddings(*corpus, SETTINGS)
-    gensim = train_embeddings(*corpus, Word2VecSettings(dimension=12, epochs=2, negative=5))
+    gensim = train_embeddings(*corpus, replace(SETTINGS, trainer="gensim"))
     unseen = np.abs(blocks.target).max(axis=1) <= 0.01
     assert unseen.any() and (blocks.target[unseen] == gensim.target[unseen]).all()
 

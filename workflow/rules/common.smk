@@ -71,6 +71,13 @@ def memory(megabytes):
     return lambda wildcards, attempt: megabytes * 2 ** (attempt - 1)
 
 
+def scheduler(wildcards, output):
+    """Where ablation losses are taken. What depends on the output is not compared with the last run's,
+    so another scheduler reruns nothing.
+    """
+    return config["scheduler"]
+
+
 def any_of(names):
     """A wildcard constraint for `names`; one that matches nothing if there are none."""
     return "|".join(map(re.escape, names)) or "(?!)"

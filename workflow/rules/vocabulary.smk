@@ -202,7 +202,7 @@ rule train_embeddings:
         tok=any_of([*run.of_method("sage"), *run.studied]),
     conda:
         "../../envs/vocabulary.yaml"
-    threads: config["word2vec"]["workers"]
+    threads: 2 if config["word2vec"]["trainer"] == "blocks" else config["word2vec"]["workers"]
     resources:
         mem_mb=memory(8000),
         runtime=480,
@@ -243,6 +243,7 @@ rule build_sage:
         runtime=480,
     params:
         sage=lambda wildcards: run.sage_parameters(wildcards.tok),
+        scheduler=scheduler,
         word2vec=lambda wildcards: run.word2vec(wildcards.lang),
         words=run.word_settings,
         card=lambda wildcards: run.sage_card(wildcards.lang, wildcards.tok),

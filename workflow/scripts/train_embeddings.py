@@ -13,6 +13,6 @@ with job(snakemake):
     segmenter = GreedySegmenter(pieces)
     if params.decoder == "merges":
         segmenter = MergeSegmenter(pieces, merges_of_model(read_model(inputs.model)), pieces)
-    settings = Word2VecSettings(**params.word2vec, seed=params.seed)
+    settings = Word2VecSettings(**params.word2vec, seed=params.seed).on(snakemake.threads)
     embeddings = train_embeddings(corpus, segmenter, settings, params.state_dir)
     embeddings.save(snakemake.output.embeddings)

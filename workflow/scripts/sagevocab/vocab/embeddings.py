@@ -7,7 +7,6 @@ bytes each time, whatever PYTHONHASHSEED is; with `skipgram` any number of threa
 
 from __future__ import annotations
 
-import dataclasses
 import logging
 import time
 import zlib
@@ -112,8 +111,7 @@ def _train_blocks(
     if not len(text.tokens):
         raise UserError("corpus: no piece occurs in it; use the corpus of the vocabulary")
     trainer = BlockTrainer(text, len(segmenter.pieces), settings)
-    decisive = dataclasses.asdict(dataclasses.replace(settings, workers=1))
-    parts = source_digest("vocab.skipgram"), decisive, text.digest()
+    parts = source_digest("vocab.skipgram"), settings.described(), text.digest()
     state = ResumableState(state_dir, fingerprint(*parts))
     if kept := state.load("blocks"):
         trainer.restore(kept)
@@ -122,11 +120,12 @@ def _train_blocks(
     report = _Report(trainer.epochs, settings.epochs, progress)
     saved = time.monotonic()
     for _ in trainer.chunks(settings.workers):
+        if trainer.epochs.is_integer():
+            report(trainer.epochs)
         report.now_and_then(trainer.epochs)
         if time.monotonic() - saved >= _SAVE_EVERY:
             state.save("blocks", **trainer.arrays())
             saved = time.monotonic()
-    report(settings.epochs)
     rows = np.unique(text.tokens)
     target, context = trainer.matrices()
     return rows, target[rows], context[rows]
@@ -157,7 +156,7 @@ def _train_gensim(
     """Return the numbers of the pieces that occur, and their rows of E_T and E_C."""
     sentences = _Sentences(corpus, segmenter)
     model = _make_model(sentences.frequencies(), len(sentences), settings)
-    parts = source_digest("vocab.embeddings"), dataclasses.asdict(settings), sentences.digest()
+    parts = source_digest("vocab.embeddings"), settings.described(), sentences.digest()
     _train(model, sentences, settings, ResumableState(state_dir, fingerprint(*parts)), progress)
 
     rows = [int(token) for token in model.wv.index_to_key]

@@ -20,7 +20,6 @@ are 0.
 from __future__ import annotations
 
 import contextlib
-import dataclasses
 import logging
 import time
 from collections.abc import Callable, Sequence
@@ -215,7 +214,7 @@ def _state(
             merges,
             embeddings.target.tobytes() + embeddings.context.tobytes(),
             settings.described(),
-            dataclasses.asdict(word2vec),
+            word2vec.described(),
         ),
     )
 

@@ -90,7 +90,8 @@ class TrainSettings:
 
     def described(self) -> dict[str, Any]:
         """Return the settings for a record; where the work is done is none of them."""
-        record = {**dataclasses.asdict(self), "sage": self.sage.described()}
+        described = {"sage": self.sage.described(), "word2vec": self.word2vec.described()}
+        record = {**dataclasses.asdict(self), **described}
         record["initial"] = path_text(self.initial)
         return record
 
@@ -217,7 +218,7 @@ def _train_settings(
         initial=initial,
         initial_size=initial_size,
         sage=settings_from(preset, **sage),
-        word2vec=Word2VecSettings(**{**sections["word2vec"], "seed": seed}),
+        word2vec=Word2VecSettings(**{**sections["word2vec"], "seed": seed}).on(cores),
         sentencepiece=_part(TrainingSettings, checked),
         words=_part(WordSettings, checked),
     )
