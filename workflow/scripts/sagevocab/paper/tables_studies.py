@@ -106,10 +106,10 @@ def _readings_note(seeds: int) -> str:
         "Claims: the paper's statements about the language's training corpus that are reproduced "
         "(✓), have the same direction (≈), are undecided (?), or are not reproduced (✗), by the "
         f"verdict that {judges} give. Numbers are means over the seeds; 'seeds' is the largest "
-        "difference of two seeds of one reading. Loss: total over the corpus, or its mean over the lines that "
-        "hold the piece as a token or as a string, over all lines or a sample of so many of them; "
-        "'pushed back': pieces at the start of a line are spared. Lengths do not count the "
-        "word-start mark. The paper's numbers are of English."
+        "difference of two seeds of one reading. Loss: total over the corpus, or its mean over "
+        "the lines that hold the piece as a token or as a string, over all lines or a sample of so "
+        "many of them; 'pushed back': pieces at the start of a line are spared. Lengths do not "
+        "count the word-start mark. The paper's numbers are of English."
     )
 
 
