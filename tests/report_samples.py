@@ -36,6 +36,13 @@ def record(name: str, tokenizer: str, verdict: str, **changes) -> dict:
         "seed": 1,
         "constructed": False,
         "timing": False,
+        "random": [0.5, 0.6],
+        "random_mean": 0.55,
+        "random_low": 0.5,
+        "random_high": 0.6,
+        "frequency": 0.4,
+        "chance": "beyond chance",
+        "definition": False,
     }
     return {**values, **changes}
 

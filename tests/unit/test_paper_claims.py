@@ -25,6 +25,12 @@ from sagevocab.analysis.vocabulary import Share
 from sagevocab.errors import UserError
 from sagevocab.lm.tasks import Task
 from sagevocab.paper import intervals
+from sagevocab.paper.chance import (
+    DIRECTIONS,
+    chance_p_value,
+    chance_verdict,
+    prediction_error,
+)
 from sagevocab.paper.claims import (
     MEASURES,
     assess_claims,
@@ -202,25 +208,37 @@ def test_a_wrong_claims_file_is_told_in_one_line(tmp_path: Path, edit: dict, mes
     [
         ({"kind": "value", "paper": 0.83, "tolerance": 0.05}, (0.79, 0.78, 0.80), "reproduced"),
         ({"kind": "value", "paper": 0.83, "tolerance": 0.05}, (0.77, 0.71, 0.84), "reproduced"),
-        ({"kind": "value", "paper": 0.83, "tolerance": 0.05}, (0.6, 0.3, 0.9), "same direction"),
+        ({"kind": "value", "paper": 0.83, "tolerance": 0.05}, (0.6, 0.3, 0.9), "undecided"),
         ({"kind": "value", "paper": 0.83, "tolerance": 0.05}, (0.6, 0.5, 0.7), "same direction"),
+        ({"kind": "value", "paper": 0.83, "tolerance": 0.05}, (0.77, 0.74, 0.8), "undecided"),
         ({"kind": "factor", "paper": 10, "factor": 2}, (5.0, None, None), "reproduced"),
         ({"kind": "factor", "paper": 10, "factor": 2}, (21.0, None, None), "same direction"),
+        ({"kind": "factor", "paper": 10, "factor": 2}, (21.0, 19.0, 23.0), "undecided"),
         ({"kind": "range", "paper": [0.013, 0.08]}, (0.05, None, None), "reproduced"),
         ({"kind": "range", "paper": [0.013, 0.08]}, (0.09, None, None), "same direction"),
         ({"kind": "range", "paper": [0.013, 0.08]}, (0.05, 0.01, 0.09), "reproduced"),
-        ({"kind": "range", "paper": [0.013, 0.08]}, (0.02, -0.01, 0.05), "same direction"),
+        ({"kind": "range", "paper": [0.013, 0.08]}, (0.02, -0.01, 0.05), "undecided"),
+        ({"kind": "range", "paper": [0.013, 0.08]}, (0.09, 0.07, 0.11), "undecided"),
+        ({"kind": "range", "paper": [0.013, 0.08]}, (0.09, 0.085, 0.11), "same direction"),
         ({"kind": "more"}, (0.1, 0.01, 0.2), "reproduced"),
-        ({"kind": "more"}, (0.1, -0.01, 0.2), "same direction"),
+        ({"kind": "more"}, (0.1, -0.01, 0.2), "undecided"),
         ({"kind": "more"}, (0.1, None, None), "same direction"),
-        ({"kind": "more"}, (-0.1, -0.2, 0.3), "not reproduced"),
+        ({"kind": "more"}, (-0.1, -0.2, 0.3), "undecided"),
+        ({"kind": "more"}, (0.1, 0.0, 0.2), "undecided"),
+        ({"kind": "more"}, (-0.1, -0.2, -0.01), "not reproduced"),
+        ({"kind": "more"}, (-0.1, None, None), "not reproduced"),
         ({"kind": "more", "threshold": 0.5}, (0.6, 0.55, 0.7), "reproduced"),
-        ({"kind": "more", "threshold": 0.5}, (0.4, 0.35, 0.7), "not reproduced"),
+        ({"kind": "more", "threshold": 0.5}, (0.4, 0.35, 0.7), "undecided"),
+        ({"kind": "more", "threshold": 0.5}, (0.4, 0.35, 0.45), "not reproduced"),
         ({"kind": "less"}, (-0.1, -0.2, -0.05), "reproduced"),
-        ({"kind": "less"}, (-0.1, -0.2, 0.05), "same direction"),
-        ({"kind": "less"}, (0.1, -0.2, 0.25), "not reproduced"),
+        ({"kind": "less"}, (-0.1, -0.2, 0.05), "undecided"),
+        ({"kind": "less"}, (0.1, -0.2, 0.25), "undecided"),
+        ({"kind": "less"}, (0.1, 0.05, 0.25), "not reproduced"),
         ({"kind": "equal", "margin": 0.1}, (0.02, -0.05, 0.09), "reproduced"),
-        ({"kind": "equal", "margin": 0.1}, (0.02, -0.2, 0.24), "same direction"),
+        ({"kind": "equal", "margin": 0.1}, (0.02, -0.2, 0.24), "undecided"),
+        ({"kind": "equal", "margin": 0.1}, (0.12, 0.08, 0.16), "undecided"),
+        ({"kind": "equal", "margin": 0.1}, (-0.12, -0.16, -0.08), "undecided"),
+        ({"kind": "equal", "margin": 0.1}, (0.02, None, None), "same direction"),
         ({"kind": "equal", "margin": 0.1}, (0.2, 0.19, 0.21), "not reproduced"),
         ({"kind": "always"}, (1.0, 0.9, 1.0), "reproduced"),
         ({"kind": "always"}, (0.99, 0.9, 1.0), "same direction"),
@@ -352,8 +370,8 @@ def test_verdicts_of_the_small_run(run: Run, values: dict):
     assert verdicts == {
         "og_discarded": "reproduced",
         "cost_ratio": "reproduced",
-        "frequency_bpe_ings": "same direction",
-        "worse_on_sst2": "same direction",
+        "frequency_bpe_ings": "undecided",
+        "worse_on_sst2": "undecided",
     }
     record = record_of("ings_dismantled", run, values)
     assert (record["ours"], record["verdict"]) == ("in g s", "same direction")
@@ -438,6 +456,154 @@ def test_stability_of_the_ranking_is_measured_where_rankings_are_kept(run: Run, 
     assert (record["interval"], record["verdict"]) == ("pieces", "reproduced")
     write_parquet(path, rankings[rankings["iteration"] < 24])
     assert "24 batches apart" in record_of("loss_ranking_stable", run, values)["reason"]
+
+
+# --- nulls
+
+
+@pytest.fixture
+def with_nulls(run: Run) -> Run:
+    """The small run with nulls: one has SaGe's vocabulary, the others have BPE's."""
+    methods = {"frequency": "frequency", "random1": "random", "random2": "random"}
+    for name in methods:
+        twin = "sage" if name == "random1" else "bpe"
+        shutil.copytree(run.vocabulary("en", twin), run.vocabulary("en", name))
+        for corpus in ("train", "quora"):
+            shutil.copytree(run.analysis("en", corpus, twin), run.analysis("en", corpus, name))
+    tokenizers = {**run.tokenizers, **dict.fromkeys(methods)}
+    return dataclasses.replace(run, tokenizers=tokenizers, nulls=methods)
+
+
+def test_claims_about_sage_are_measured_on_the_nulls(with_nulls: Run, values: dict):
+    record = record_of("whole_words_more", with_nulls, values)
+    assert (record["random"], record["frequency"]) == ([pytest.approx(3 / 16), 0], 0)
+    spread = [record[f"random_{name}"] for name in ("mean", "low", "high")]
+    assert spread == pytest.approx([3 / 32, 0, 3 / 16])
+    record = record_of("og_discarded", with_nulls, values)
+    assert (record["random"], record["frequency"]) == (["discarded", "kept"], "kept")
+    assert record["random_mean"] is None
+
+
+def test_a_null_has_the_number_of_a_resampled_measurement(with_nulls: Run, values: dict):
+    records = assess_claims(with_nulls, values)
+    counted = {r["id"]: r for r in records if r["random"] and r["language"] == "en"}
+    assert {"whole_words_more", "longer_pieces", "context_advantage_lost_quora"} < set(counted)
+    # A null that is BPE's vocabulary has no pieces of its own, so some claims have one value alone.
+    for record in counted.values():
+        assert record["random"][0] == record["ours"]
+
+
+@pytest.mark.parametrize(
+    "name", ["score_mrpc_sage", "cost_ratio", "tokens_bpe", "retraining_minor"]
+)
+def test_scores_times_and_claims_about_bpe_have_no_null(with_nulls: Run, values: dict, name):
+    tokenizer = "bpe" if name == "tokens_bpe" else "sage"
+    record = record_of(name, with_nulls, values, tokenizer)
+    assert (record["random"], record["frequency"]) == ([], None)
+
+
+# Mean 3, standard deviation 1, so that a further draw has the standard error sqrt(4 / 3).
+THREE = np.array([2.0, 3.0, 4.0])
+
+
+def test_the_test_against_chance_by_hand():
+    assert prediction_error(THREE) == pytest.approx(math.sqrt(4 / 3))
+    # With two degrees of freedom p = 1 - t / sqrt(2 + t²), and t is 3 here.
+    ours = 3 + 3 * math.sqrt(4 / 3)
+    assert chance_p_value(ours, THREE) == pytest.approx(1 - 3 / math.sqrt(11))
+    assert chance_p_value(6 - ours, THREE) == pytest.approx(1 - 3 / math.sqrt(11))
+    assert chance_p_value(3.0, THREE) == 1
+    assert chance_p_value(3.0, THREE[:1]) is None
+
+
+def test_what_all_seeds_agree_on_is_met_or_not():
+    # 0.1 + 0.1 + 0.1 is not 3 * 0.1: a rounding error is no deviation.
+    same = np.full(3, 0.1)
+    assert prediction_error(same) == 0
+    assert [chance_p_value(value, same) for value in (0.1, 0.1001)] == [1.0, 0.0]
+
+
+def test_a_draw_of_the_same_distribution_is_significant_as_often_as_it_may_be():
+    drawn = np.random.default_rng(4).normal(size=(4000, 6))
+    found = [chance_p_value(row[0], row[1:]) for row in drawn]
+    assert np.mean(np.array(found) < 0.05) == pytest.approx(0.05, abs=0.01)
+
+
+@pytest.mark.parametrize(
+    ("claim", "beyond", "below"),
+    [
+        ({"kind": "more"}, 9, -9),
+        ({"kind": "more", "threshold": 20}, 9, -9),
+        ({"kind": "always"}, 9, -9),
+        ({"kind": "less"}, -9, 9),
+        ({"kind": "equal", "margin": 0.1}, -1, 9),
+        ({"kind": "equal", "margin": 0.1}, 0, -9),
+        ({"kind": "value", "paper": 8, "tolerance": 1}, 9, -9),
+        ({"kind": "value", "paper": 8, "tolerance": 1}, 8, 20),
+        ({"kind": "factor", "paper": 8, "factor": 2}, 9, 20),
+        ({"kind": "range", "paper": [7, 8]}, 7.5, 20),
+        ({"kind": "range", "paper": [7, 8]}, 9, -9),
+    ],
+)
+def test_the_direction_against_chance_is_the_statements(claim: dict, beyond, below):
+    verdicts = [chance_verdict(claim, ours, THREE, 0.049) for ours in (beyond, below)]
+    assert verdicts == ["beyond chance", "below chance"]
+    assert chance_verdict(claim, beyond, THREE, 0.05) == "as chance"
+
+
+def test_two_values_inside_the_range_are_as_far():
+    assert chance_verdict({"kind": "range", "paper": [0, 9]}, 8.0, THREE, 0.0) == "as chance"
+
+
+def test_every_kind_has_a_direction_but_examples():
+    assert set(DIRECTIONS) == set(RULES) - {"example"}
+
+
+def _write_pruned(run: Run, name: str, *kept: str) -> None:
+    write_pieces(run.folder / f"vocab/en/{name}/pieces.txt", [*SHARED, *kept])
+
+
+def test_chance_tests_of_a_tokenizer_are_one_family(with_nulls: Run, values: dict):
+    _write_pruned(with_nulls, "random1", "og", "▁hat", "ation", "at")
+    _write_pruned(with_nulls, "random2", "og", "ings", "ation", "at")
+    records = assess_claims(with_nulls, values)
+    tested = [r for r in records if r["chance"]]
+    assert len(tested) > 20
+    adjusted = holm([r["chance_p_value"] for r in tested])
+    assert [r["chance_p_adjusted"] for r in tested] == pytest.approx(adjusted.tolist())
+    record = record_of("discarded_in_bpe", with_nulls, values)
+    # Of five discarded pieces BPE has `ings` and `ing`, then `ing` alone; of SaGe's all but one.
+    assert record["random"] == pytest.approx([2 / 5, 1 / 5])
+    t = (4 / 5 - 3 / 10) / (math.sqrt(1 / 50) * math.sqrt(3 / 2))
+    assert record["chance_p_value"] == pytest.approx(1 - 2 * math.atan(t) / math.pi)
+    assert (record["chance_p_adjusted"], record["chance"]) == (
+        record["chance_p_value"],
+        "as chance",
+    )
+
+
+def test_the_page_of_claims_shows_the_nulls(with_nulls: Run, values: dict):
+    records = assess_claims(with_nulls, values)
+    page = claims_markdown(records)
+    count = sum(record["chance"] == "as chance" for record in records)
+    assert f"| as chance | {count} |" in page
+    row = next(line for line in page.splitlines() if line.startswith("| whole_words_more |"))
+    assert "| 0.094 (0.000 to 0.188) | as chance |" in row
+    row = next(line for line in page.splitlines() if line.startswith("| sage_breaks_chains |"))
+    assert "| true of any pruning |" in row
+    assert "against chance" not in claims_markdown([{**r, "chance": None} for r in records])
+
+
+def test_examples_definitions_and_single_seeds_have_no_verdict_against_chance(
+    with_nulls: Run, values: dict
+):
+    for name in ("og_discarded", "single_characters_kept", "sage_breaks_chains", "cost_ratio"):
+        assert record_of(name, with_nulls, values)["chance"] is None
+    assert record_of("single_characters_kept", with_nulls, values)["definition"]
+    nulls = {name: method for name, method in with_nulls.nulls.items() if name != "random2"}
+    alone = dataclasses.replace(with_nulls, nulls=nulls)
+    record = record_of("whole_words_more", alone, values)
+    assert (record["chance"], record["random_mean"]) == (None, pytest.approx(3 / 16))
 
 
 # --- tests and families

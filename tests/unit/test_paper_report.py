@@ -115,6 +115,30 @@ def test_claims_stand_first_with_both_readings_side_by_side(page: Page):
     assert len([a for a in page.all("tr") if a.get("class") == "claim"]) == 3
 
 
+def test_the_page_opens_with_what_chance_gives_and_folds_the_claims(tmp_path: Path, inputs: dict):
+    nulls = {
+        "figures": {"figure_nulls": inputs["figures"]["figure_lengths"], **inputs["figures"]},
+        "tables": {"table_nulls": inputs["tables"]["table_examples"], **inputs["tables"]},
+        "captions": {**inputs["captions"], "figure_nulls": "One.", "table_nulls": "Two."},
+    }
+    build_report(tmp_path / "nulls.html", run=run(), **{**inputs, **nulls})
+    page = Page((tmp_path / "nulls.html").read_text(encoding="utf-8"))
+    ids = [a["id"] for _, a in page.elements if "id" in a]
+    places = [
+        ids.index(name) for name in ("claims", "table_nulls", "figure_nulls", "filter", "figures")
+    ]
+    assert places == sorted(places)
+    assert ids.count("table_nulls") == ids.count("figure_nulls") == 1
+    assert [a.get("class") for a in page.all("details")].count("place") == 2
+    counts = page.text.split("Against chance")[1].split("Chance is what")[0].split("\n")
+    assert [row for row in counts if "chance" in row] == [
+        "beyond chance31",
+        "as chance00",
+        "below chance00",
+    ]
+    assert "random 0.550 (0.500 to 0.600): beyond chance" in page.text
+
+
 def test_statements_and_cells_are_text_and_not_markup(page: Page):
     assert "<b>first</b> & others hold." in page.text
     assert page.all("b") == [] and "`" not in page.text

@@ -37,6 +37,8 @@ def test_all_makes_the_whole_contract(finished) -> None:
         "figures/figure_ratio_quora.png",
         "figures/figure_rankings.pdf",
         "figures/figure_readings.png",
+        "figures/figure_nulls.png",
+        "tables/table_nulls.csv",
         "tables/table_sequence.tex",
         "tables/table_readings.csv",
         "tables/table_stability.md",

@@ -21,7 +21,8 @@
     return count;
   }
 
-  function filter() {
+  // Places are folded; a choice unfolds those with something to show.
+  function filter(event) {
     const choice = new FormData(form);
     const verdicts = new Set(choice.getAll("verdict"));
     const words = choice.get("words").toLowerCase().split(/\s+/).filter(Boolean);
@@ -31,6 +32,7 @@
         filterRow(row, verdicts, choice.get("tokenizer"), words));
       const count = counts.reduce((sum, number) => sum + number, 0);
       place.hidden = count === 0;
+      if (event) place.open = count > 0;
       total += count;
     }
     shown.textContent = total === 1 ? "1 verdict shown" : `${total} verdicts shown`;

@@ -8,6 +8,35 @@
 # the figure is a part (besides `all` and `paper`), and what the run must have for it.
 
 
+rule figure_nulls:
+    """How far SaGe goes beyond prunings without contexts, on the paper's main statements. A row is
+    a statement in one language; its unit is the standard deviation of the vocabularies pruned at
+    random, 0 is their mean, and right is where the statement points. Grey bars hold 95 % of further
+    random seeds, before Holm's adjustment; a filled circle is significant after it. Lines are 95 %
+    intervals over the text or the pieces, and no spread of seeds. The axis is logarithmic outside
+    ±5. A statement on which all random prunings agree has no such unit and is left out. The paper
+    has no such figure.
+    """
+    input:
+        claims=result("claims.json"),
+        paper=resource("paper_values.yaml"),
+        style=resource("style.mplstyle"),
+    output:
+        **figure("figure_nulls", "paper", run.compared_with_nulls),
+    log:
+        result("logs/figure_nulls.log"),
+    conda:
+        "../../envs/paper.yaml"
+    params:
+        **run.legend(run.compared),
+        languages=run.languages,
+        titles=run.titles(run.languages),
+        tokenizers=run.compared[1:],
+        code=code_of("figure_nulls.py"),
+    script:
+        "../scripts/figure_nulls.py"
+
+
 rule figure_lengths:
     """Length of the pieces of each vocabulary, in characters (paper, Section 4, “Token Length”).
     The word-start mark ``▁`` does not count; the mark standing alone has no length and is left out.

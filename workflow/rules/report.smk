@@ -15,13 +15,14 @@ REFERENCE_NAMES = [n for n in ARTEFACTS if not (run.models and n in SHOWN_WITHOU
 
 rule build_claims:
     """Every number and statement of the paper beside what this run measures, with a 95 % interval
-    and a verdict: reproduced, same direction, not reproduced, or not measurable here with the
-    reason.
+    and a verdict: reproduced, same direction, undecided, not reproduced, or not measurable here
+    with the reason. Beside it, the same measured on the null vocabularies, and whether SaGe is beyond
+    what pruning at random gives.
     """
     input:
         initial=of_each("vocab/{lang}/{tok}/pieces.txt", ["bpe_initial"]),
-        pieces=of_each("vocab/{lang}/{tok}/pieces.txt", run.of_method("bpe", "sage")),
-        analysis=run.analysis_files(run.of_method("bpe", "sage"), *COUNTS),
+        pieces=of_each("vocab/{lang}/{tok}/pieces.txt", [*run.of_method("bpe", "sage"), *run.nulls]),
+        analysis=run.analysis_files([*run.of_method("bpe", "sage"), *run.nulls], *COUNTS),
         words=[
             result(f"corpus/{lang}.{corpus}.words.npz")
             for lang in run.languages

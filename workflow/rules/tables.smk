@@ -10,6 +10,32 @@
 STAGES = [Path(str(rule.benchmark)).parent.name for rule in workflow.rules if rule.benchmark]
 
 
+rule table_nulls:
+    """What of the paper is SaGe, and what is pruning: the main statements measured on vocabularies
+    that are pruned from the same initial one to the same size without contexts, at random and of
+    the least frequent pieces, beside each SaGe tokenizer. A statement that a random pruning meets
+    as well says nothing of contexts. The csv file has all statements that vocabularies and counts
+    decide. The paper has no such table.
+    """
+    input:
+        claims=result("claims.json"),
+        paper=resource("paper_values.yaml"),
+    output:
+        **table("table_nulls", "paper", run.compared_with_nulls),
+    log:
+        result("logs/table_nulls.log"),
+    conda:
+        "../../envs/paper.yaml"
+    params:
+        **run.legend(run.of_method("sage")),
+        languages=run.languages,
+        titles=run.titles(run.languages),
+        tokenizers=run.of_method("sage"),
+        code=code_of("table_nulls.py"),
+    script:
+        "../scripts/table_nulls.py"
+
+
 rule table_claims:
     """The paper's main numbers and statements beside those of each SaGe tokenizer of the run, with
     95 % intervals and verdicts. A row is one statement in one language. All other claims, and the

@@ -112,7 +112,7 @@ rule prune_null:
     benchmark:
         result("benchmarks/prune_null/{lang}.{tok}.tsv")
     wildcard_constraints:
-        tok=any_of(run.of_method("random", "frequency")),
+        tok=any_of(run.nulls),
     conda:
         "../../envs/vocabulary.yaml"
     resources:

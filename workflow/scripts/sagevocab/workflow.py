@@ -149,6 +149,11 @@ class Run(Texts):
         """Return the tokenizers that are built by one of `methods`."""
         return [name for name in self.tokenizers if self.tokenizer(name)["method"] in methods]
 
+    @property
+    def nulls(self) -> list[str]:
+        """Return the tokenizers that are pruned without contexts, as SaGe's nulls."""
+        return self.of_method("random", "frequency")
+
     @cached_property
     def bpe_tokenizers(self) -> list[str]:
         """Tokenizers of method `bpe`, and `bpe` itself where only `bpe_merges` is compared."""
@@ -175,6 +180,11 @@ class Run(Texts):
         """
         names = self.paper_tokenizers
         return names if "bpe" in names and len(names) > 1 else []
+
+    @property
+    def compared_with_nulls(self) -> list[str]:
+        """Those that are compared, if two or more random prunings say what chance is; or none."""
+        return self.compared if len(self.of_method("random")) > 1 else []
 
     @property
     def compared_models(self) -> list[str]:

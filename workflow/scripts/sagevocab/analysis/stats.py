@@ -51,6 +51,7 @@ class Comparison(NamedTuple):
 
 
 NOTHING = Estimate(float("nan"), float("nan"), float("nan"))
+NO_REPLICATES = np.zeros(0)
 
 # --- entropies
 
@@ -170,24 +171,28 @@ def total_interval(
     table: np.ndarray,
     statistic: Callable[[np.ndarray], np.ndarray],
     *,
-    seed: int,
+    seed: int | None,
     resamples: int = RESAMPLES,
 ) -> Estimate:
     """Return a statistic of column sums with its interval over resampled rows.
 
-    statistic: float64[..., columns] -> float64[...].
+    statistic: float64[..., columns] -> float64[...]. seed: None draws nothing, so the bounds are
+    nan.
     """
-    drawn = statistic(resampled_sums(table, seed=seed, resamples=resamples))
-    return interval_of(float(statistic(table.sum(axis=0).astype(float))), drawn)
+    value = float(statistic(table.sum(axis=0).astype(float)))
+    if seed is None:
+        return interval_of(value, NO_REPLICATES)
+    return interval_of(value, statistic(resampled_sums(table, seed=seed, resamples=resamples)))
 
 
 def ratio_interval(
-    numerators: Numbers, denominators: Numbers, *, seed: int, resamples: int = RESAMPLES
+    numerators: Numbers, denominators: Numbers, *, seed: int | None, resamples: int = RESAMPLES
 ) -> Estimate:
     """Return sum(numerators) / sum(denominators) with its interval over resampled lines.
 
     Both are whole numbers by line, in the same order: tokens and words give fertility, the tokens
-    of two tokenizers their relative cost. nan where the denominators sum to 0.
+    of two tokenizers their relative cost. nan where the denominators sum to 0. seed: as for
+    `total_interval`.
     """
     table = np.column_stack([np.asarray(numerators), np.asarray(denominators)])
     if not table.size or table[:, 1].sum() == 0:

@@ -14,7 +14,7 @@ import logging
 import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from functools import reduce
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,12 @@ from typing import Any
 from sagevocab.analysis.stats import holm
 from sagevocab.errors import UserError
 from sagevocab.paper import measures_models, measures_texts
+from sagevocab.paper.chance import (
+    DIRECTIONS,
+    Nulls,
+    chance_p_value,
+    chance_verdict,
+)
 from sagevocab.paper.claims_page import (
     SIGNS,
     claims_markdown,
@@ -53,6 +59,10 @@ MEASURES = {
     and not name.startswith("_")
     and inspect.signature(function).return_annotation == "Measurement"
 }
+# The measures that vocabularies and counts decide: what the nulls are measured by, too.
+COUNTED = {
+    name for name in MEASURES if hasattr(measures_texts, name) and name != "ranking_stability"
+}
 # Times are set against the paper's only from this share of its lines and pieces on.
 PAPER_LINES = 750_000
 PAPER_PIECES = 16_000
@@ -65,8 +75,12 @@ def build_claims(run: Run, *, values: Path | str, json: Path | str, md: Path | s
     json: a list of records: id, where, statement, kind, paper, ours, low, high, interval (what is
     resampled: lines, pieces, examples, examples and seeds or null), test, p_value, p_adjusted
     (Holm over the family), family, beyond (the paper does not say it of this language), verdict,
-    reason, corpus, text, language, tokenizer, preset, seed, constructed (the examples of
-    its task are), timing (the number comes from clocks, so it differs between equal runs).
+    reason, random (the same, measured on each random pruning), random_mean, random_low,
+    random_high, frequency (on the vocabulary without its least frequent pieces), chance (the
+    verdict against chance, null without one), chance_p_value, chance_p_adjusted (Holm over the
+    tokenizer's chance tests), definition (no pruning can break the statement), corpus, text,
+    language, tokenizer, preset, seed, constructed (the examples of its task are), timing (the
+    number comes from clocks, so it differs between equal runs).
 
     Raises:
         UserError: `values` names a measure or a rule that does not exist, or an artefact that the
@@ -145,12 +159,16 @@ class Assessment:
     """A claim measured on a case.
 
     measured: None where nothing could be. reason: why the claim gets no verdict, else None.
+    nulls: what the vocabularies that are pruned without contexts give. chance_p_adjusted: of the
+    test against chance, by Holm.
     """
 
     claim: Mapping[str, Any]
     case: Case
     measured: Measurement | None
     reason: str | None
+    nulls: Nulls = field(default_factory=Nulls)
+    chance_p_adjusted: float | None = None
 
     @property
     def beyond(self) -> bool:
@@ -164,6 +182,27 @@ class Assessment:
             return None
         return BEYOND if self.beyond else self.claim.get("family", INTRINSIC)
 
+    @property
+    def definition(self) -> bool:
+        """Whether no pruning can break the statement."""
+        return self.claim.get("definition", False)
+
+    @property
+    def chance_p_value(self) -> float | None:
+        """The p-value of the test against chance; None where there is no such test."""
+        untested = self.reason or self.measured is None or self.definition
+        if untested or self.claim["kind"] not in DIRECTIONS:
+            return None
+        return chance_p_value(self.measured.ours, self.nulls.numbers)
+
+    @property
+    def chance(self) -> str | None:
+        """The verdict against chance; None where there is no such test."""
+        p_adjusted = self.chance_p_adjusted
+        if p_adjusted is None:
+            return None
+        return chance_verdict(self.claim, self.measured.ours, self.nulls.numbers, p_adjusted)
+
 
 def assess_claims(run: Run, values: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the records of all claims, in the paper's order."""
@@ -171,18 +210,51 @@ def assess_claims(run: Run, values: Mapping[str, Any]) -> list[dict[str, Any]]:
         _measure(claim, case) for claim in values["claims"] for case in _cases(claim, run, values)
     ]
     _adjust(assessments)
+    nulls = _measure_nulls(run, values)
+    for assessment in assessments:
+        key = (assessment.claim["id"], assessment.case.language)
+        assessment.nulls = Nulls.of(nulls.get(key, {}), run.nulls)
+    _adjust_chance(assessments)
     return [_record(assessment) for assessment in assessments]
+
+
+def _measure_nulls(
+    run: Run, values: Mapping[str, Any]
+) -> dict[tuple[str, str | None], dict[str, float | str]]:
+    """Measure the claims about SaGe on the nulls: id and language -> null -> value.
+
+    Null by null: what is counted under one vocabulary is in memory while its claims need it.
+    """
+    claims = [
+        claim
+        for claim in values["claims"]
+        if claim["tokenizers"] == "sage" and claim.get("measure") in COUNTED
+    ]
+    found: dict[tuple[str, str | None], dict[str, float | str]] = {}
+    for null in run.nulls:
+        for claim in claims:
+            for language in _languages(claim, run):
+                case = Case(run, language, claim.get("corpus", TRAIN), null, values, alone=True)
+                measured = _measure(claim, case).measured
+                if measured:
+                    found.setdefault((claim["id"], language), {})[null] = measured.ours
+    return found
 
 
 def _cases(claim: Mapping[str, Any], run: Run, values: Mapping[str, Any]) -> Iterator[Case]:
     sage = run.sage_tokenizers or ["sage"]
     tokenizers = {"sage": sage, "bpe": [BASELINE], "each": [BASELINE, *sage]}[claim["tokenizers"]]
+    for language in _languages(claim, run):
+        for tokenizer in tokenizers:
+            yield Case(run, language, claim.get("corpus", TRAIN), tokenizer, values)
+
+
+def _languages(claim: Mapping[str, Any], run: Run) -> list[str | None]:
+    """Return the languages of a claim, then the run's others where it may be said of any."""
     languages = list(claim.get("languages", [None]))
     if claim.get("any_language"):
         languages += [language for language in run.languages if language not in languages]
-    for language in languages:
-        for tokenizer in tokenizers:
-            yield Case(run, language, claim.get("corpus", TRAIN), tokenizer, values)
+    return languages
 
 
 def _measure(claim: Mapping[str, Any], case: Case) -> Assessment:
@@ -211,6 +283,18 @@ def _adjust(assessments: Sequence[Assessment]) -> None:
             member.measured = replace(member.measured, p_adjusted=p_value)
 
 
+def _adjust_chance(assessments: Sequence[Assessment]) -> None:
+    """Adjust the p-values against chance by Holm, over all of each tokenizer."""
+    tested: dict[str, list[Assessment]] = {}
+    for assessment in assessments:
+        if assessment.chance_p_value is not None:
+            tested.setdefault(assessment.case.tokenizer, []).append(assessment)
+    for members in tested.values():
+        p_values = holm([member.chance_p_value for member in members])
+        for member, p_value in zip(members, p_values.tolist(), strict=True):
+            member.chance_p_adjusted = p_value
+
+
 def _record(assessment: Assessment) -> dict[str, Any]:
     claim, case, measured = assessment.claim, assessment.case, assessment.measured
     decided = measured is not None and not assessment.reason
@@ -221,6 +305,11 @@ def _record(assessment: Assessment) -> dict[str, Any]:
         "beyond": assessment.beyond,
         "verdict": verdict_of(claim, measured) if decided else NOT_MEASURABLE,
         "reason": assessment.reason,
+        **assessment.nulls.record(),
+        "chance": assessment.chance,
+        "chance_p_value": assessment.chance_p_value,
+        "chance_p_adjusted": assessment.chance_p_adjusted,
+        "definition": assessment.definition,
         "corpus": case.corpus,
         "text": case.text,
         "language": case.language,

@@ -7,11 +7,12 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from sagevocab.paper.chance import CHANCES, DIRECTIONS
 from sagevocab.paper.formats import markdown_table
 from sagevocab.paper.verdicts import FAMILIES, RULES, SIGNIFICANT, VERDICTS
 
 # Shown before the name of a verdict, so that colour is not the only sign.
-SIGNS = dict(zip(VERDICTS, ("✓", "≈", "✗", "–"), strict=True))
+SIGNS = dict(zip(VERDICTS, ("✓", "≈", "?", "✗", "–"), strict=True))
 _LOG_RATIO = "log ratio"  # stands in the statement where the value is one
 
 
@@ -23,9 +24,10 @@ def claims_markdown(records: Sequence[Mapping[str, Any]], note: str = "") -> str
     lines = ["# The paper's claims, and what this run says of them", ""]
     lines += [
         "Ours with its 95 % interval and what was resampled for it; *p*: of the test between the "
-        "tokenizers, by Holm over its family. *Constructed*: the examples of its task are made of "
-        "other text by a rule. *Timed*: measured by a clock, so it differs between equal runs. "
-        "*Beyond*: the paper does not say it of this language.",
+        "tokenizers, by Holm over its family. *Random*: the same of vocabularies pruned at random, "
+        "mean and lowest to highest; *chance*: SaGe against them. *Constructed*: the examples of "
+        "its task are made of other text by a rule. *Timed*: measured by a clock, so it differs "
+        "between equal runs. *Beyond*: the paper does not say it of this language.",
         "",
         *([note, ""] if note else []),
     ]
@@ -33,6 +35,7 @@ def claims_markdown(records: Sequence[Mapping[str, Any]], note: str = "") -> str
     counts = count_verdicts(records).items()
     rows = [[verdict, *map(str, count.values())] for verdict, count in counts]
     lines += markdown_table(heads, rows, "lrrr")
+    lines += _chances(records)
     for verdict in VERDICTS:
         chosen = [record for record in records if record["verdict"] == verdict]
         lines += ["", f"## {verdict.capitalize()} ({len(chosen)})", ""]
@@ -54,6 +57,23 @@ def count_verdicts(records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, 
     return counts
 
 
+def count_chances(records: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Return verdict against chance -> number of records; empty where nothing was tested."""
+    counts = Counter(record.get("chance") for record in records)
+    return {chance: counts[chance] for chance in CHANCES} if any(map(counts.get, CHANCES)) else {}
+
+
+def _chances(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return how many claims of each SaGe tokenizer are beyond chance; nothing without nulls."""
+    names = dict.fromkeys(record["tokenizer"] for record in records if record.get("chance"))
+    counts = [
+        count_chances([record for record in records if record["tokenizer"] == name])
+        for name in names
+    ]
+    rows = [[chance, *(str(count[chance]) for count in counts)] for chance in CHANCES]
+    return ["", *markdown_table(["against chance", *names], rows)] if counts else []
+
+
 def _columns(record: Mapping[str, Any]) -> dict[str, str]:
     """Return the cells of a claim, by heading."""
     name, preset = record["tokenizer"], record["preset"]
@@ -65,6 +85,8 @@ def _columns(record: Mapping[str, Any]) -> dict[str, str]:
         "ours": show_ours(record),
         "over": record["interval"] or "",
         "p": show_p_value(record),
+        "random": show_random(record),
+        "chance": show_chance(record),
         "tokenizer": f"{name} ({preset})" if preset else name,
         "text": record["text"],
         "notes": show_notes(record),
@@ -94,6 +116,23 @@ def show_ours(record: Mapping[str, Any]) -> str:
     shown, *bounds = (f"{number:,.{decimals}f}" for number in (ours, low, high))
     interval = f"{shown} [{bounds[0]}, {bounds[1]}]".replace("-", "\N{MINUS SIGN}")
     return interval + _show_size(record)
+
+
+def show_random(record: Mapping[str, Any]) -> str:
+    """Return what the random prunings give: mean, lowest and highest; empty where nothing is."""
+    mean, low, high = (record.get(f"random_{name}") for name in ("mean", "low", "high"))
+    if mean is None:
+        return ""
+    decimals = _decimals(mean, (high - low) / 2)
+    shown = [f"{number:,.{decimals}f}" for number in (mean, low, high)]
+    return "{} ({} to {})".format(*shown).replace("-", "\N{MINUS SIGN}")
+
+
+def show_chance(record: Mapping[str, Any]) -> str:
+    """Return the verdict against chance, or why there is none; empty without nulls."""
+    if record.get("definition"):
+        return "true of any pruning"
+    return record.get("chance") or ""
 
 
 def _show_size(record: Mapping[str, Any]) -> str:
@@ -153,8 +192,11 @@ def _rules(records: Sequence[Mapping[str, Any]]) -> list[str]:
         "By the kind of a claim:",
         "",
     ]
-    rules = [[kind, rule.reproduced, rule.same_direction] for kind, rule in RULES.items()]
-    lines += markdown_table(["kind", "reproduced if", "same direction if"], rules)
+    rules = [
+        [kind, rule.reproduced, rule.undecided, rule.same_direction] for kind, rule in RULES.items()
+    ]
+    heads = ["kind", "reproduced if", "else undecided if", "else same direction if"]
+    lines += markdown_table(heads, rules)
     lines += [
         "",
         '"Agrees": SaGe against BPE has the sign that the paper states. A test is significant if '
@@ -164,6 +206,15 @@ def _rules(records: Sequence[Mapping[str, Any]]) -> list[str]:
     for family, meaning in FAMILIES.items():
         counts = [f"{name} {n}" for (name, of), n in tested.items() if of == family]
         lines.append(f"- {family}: {meaning} ({', '.join(counts) or 'none here'})")
+    lines += [
+        "",
+        "Against chance: SaGe's value y beside R random seeds of mean m and standard deviation s; "
+        "t = (y - m) / (s sqrt(1 + 1/R)) with R - 1 degrees of freedom, two-sided, adjusted "
+        f"by Holm over all such tests of a tokenizer. Beyond chance: p below {SIGNIFICANT} and "
+        "further than m in the statement's direction; below chance: less far. Directions:",
+        "",
+        *(f"- {kind}: {direction.words}" for kind, direction in DIRECTIONS.items()),
+    ]
     names = sorted({record["test"] for record in records if record["test"]})
     lines += ["", "Tests:", "", *[f"- {name}" for name in names]] if names else []
     return lines

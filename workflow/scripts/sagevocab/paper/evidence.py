@@ -34,6 +34,7 @@ class Run:
 
     folder: `results/{run}`. domains, tasks: name -> language.
     tokenizers: name -> preset of a SaGe tokenizer, or None.
+    nulls: tokenizers that are pruned without contexts -> their method, `random` or `frequency`.
     lm_tokenizers: those with language models; empty if models are off. seeds: of fine-tuning.
     pretraining_seeds: of further pretrainings beside the run's own models.
     constructed: the tasks whose examples are constructed, in the place of a real set.
@@ -58,6 +59,7 @@ class Run:
     pretraining_seeds: Sequence[int] = ()
     budget: Mapping[str, Any] | None = None
     sample: str = ""
+    nulls: Mapping[str, str] = field(default_factory=dict)
 
     @property
     def sage_tokenizers(self) -> list[str]:
@@ -85,7 +87,8 @@ class Run:
 class Case:
     """One claim's subject: a tokenizer of a run, in one language, on one corpus.
 
-    corpus: `train`, a domain, or the name of a task.
+    corpus: `train`, a domain, or the name of a task. alone: a number is wanted without interval and
+    test, which cost most.
     """
 
     run: Run
@@ -93,6 +96,12 @@ class Case:
     corpus: str
     tokenizer: str
     values: Mapping[str, Any]
+    alone: bool = False
+
+    @property
+    def seed(self) -> int | None:
+        """Seed of what is resampled; None if nothing is."""
+        return None if self.alone else self.run.seed
 
     @property
     def constructed(self) -> bool:

@@ -3,6 +3,9 @@
 Each measurement names what is resampled: lines of the corpus or pieces of the vocabularies. A line
 or piece that two tokenizers share is drawn, and exchanged, under both at once. Scores of language
 models are in `analysis.scores`.
+
+Resampling is the costly part. With the seed None nothing is drawn: the value stands alone, its
+bounds are nan and it has no test.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ import pandas as pd
 
 from sagevocab.analysis.stats import (
     CONFIDENCE,
+    NO_REPLICATES,
     NOTHING,
     Estimate,
     bootstrap_p_value,
@@ -42,18 +46,18 @@ PIECES_RESAMPLED = "bootstrap standard error over pieces"
 
 
 def line_share_difference(
-    first: np.ndarray, second: np.ndarray, words: np.ndarray, *, seed: int
+    first: np.ndarray, second: np.ndarray, words: np.ndarray, *, seed: int | None
 ) -> Measurement:
     """Return the difference of two shares of the words of a corpus, all counted by line."""
     return _exchanged(ratio_interval(first - second, words, seed=seed), first, second, seed)
 
 
-def line_ratio(first: np.ndarray, second: np.ndarray, *, seed: int) -> Measurement:
+def line_ratio(first: np.ndarray, second: np.ndarray, *, seed: int | None) -> Measurement:
     """Return the ratio of two totals, both counted by line."""
     return _exchanged(ratio_interval(first, second, seed=seed), first, second, seed)
 
 
-def line_log_ratio(first: np.ndarray, second: np.ndarray, *, seed: int) -> Measurement:
+def line_log_ratio(first: np.ndarray, second: np.ndarray, *, seed: int | None) -> Measurement:
     """Return log(total / total) of two counts by line; the test is of the difference of the totals.
 
     One half is added to each total, so that a total of 0 has a logarithm.
@@ -69,12 +73,15 @@ def line_log_ratio(first: np.ndarray, second: np.ndarray, *, seed: int) -> Measu
 Resampled = tuple[float, np.ndarray]
 
 
-def resampled_distance(table: np.ndarray, *, seed: int) -> Resampled:
+def resampled_distance(table: np.ndarray, *, seed: int | None) -> Resampled:
     """Return the total variation distance of two histograms, and its replicates over lines.
 
     table: int[lines, bins + 1], by line the difference of the histograms and, last, the words.
     """
-    return float(_distance(table.sum(axis=0))), _distance(resampled_sums(table, seed=seed))
+    distance = float(_distance(table.sum(axis=0)))
+    if seed is None:
+        return distance, NO_REPLICATES
+    return distance, _distance(resampled_sums(table, seed=seed))
 
 
 def change(here: Resampled, there: Resampled) -> Measurement:
@@ -87,7 +94,8 @@ def change(here: Resampled, there: Resampled) -> Measurement:
 
 
 def _by_error(value: float, drawn: np.ndarray, unit: str, test: str) -> Measurement:
-    p_value = None if np.isnan(value) else bootstrap_p_value(value, drawn)
+    untested = np.isnan(value) or not drawn.size
+    p_value = None if untested else bootstrap_p_value(value, drawn)
     return Measurement(*interval_of(value, drawn), unit=unit, test=test, p_value=p_value)
 
 
@@ -96,8 +104,10 @@ def _distance(sums: np.ndarray) -> np.ndarray:
         return np.abs(sums[..., :-1]).sum(axis=-1) / sums[..., -1] / 2
 
 
-def _exchanged(estimate: Estimate, first: np.ndarray, second: np.ndarray, seed: int) -> Measurement:
-    p_value = paired_permutation(first, second, seed=seed)
+def _exchanged(
+    estimate: Estimate, first: np.ndarray, second: np.ndarray, seed: int | None
+) -> Measurement:
+    p_value = None if seed is None else paired_permutation(first, second, seed=seed)
     return Measurement(*estimate, unit=LINES, test=LINES_EXCHANGED, p_value=p_value)
 
 
@@ -129,7 +139,7 @@ def fisher(first: Share, second: Share) -> float | None:
 
 
 def bootstrap_means(
-    columns: Sequence[pd.Series], statistic: Callable[..., np.ndarray], *, seed: int
+    columns: Sequence[pd.Series], statistic: Callable[..., np.ndarray], *, seed: int | None
 ) -> Estimate:
     """Return `statistic(*means of the columns)` with its interval over resampled pieces.
 
@@ -139,15 +149,15 @@ def bootstrap_means(
     return interval_of(*_resampled_means(columns, statistic, seed))
 
 
-def difference_of_means(first: pd.Series, second: pd.Series, *, seed: int) -> Measurement:
+def difference_of_means(first: pd.Series, second: pd.Series, *, seed: int | None) -> Measurement:
     """Return the difference of two means over pieces with the test that exchanges their labels."""
     estimate = bootstrap_means([first, second], lambda a, b: a - b, seed=seed)
-    p_value = permute_pieces(first, second, seed=seed)
+    p_value = np.nan if seed is None else permute_pieces(first, second, seed=seed)
     known = None if np.isnan(p_value) else p_value
     return Measurement(*estimate, unit=PIECES, test=PIECES_EXCHANGED, p_value=known)
 
 
-def change_of_ratio(columns: Sequence[pd.Series], *, seed: int) -> Measurement:
+def change_of_ratio(columns: Sequence[pd.Series], *, seed: int | None) -> Measurement:
     """Return mean / mean of the first two columns minus that of the last two, over pieces.
 
     The pairs of columns are of two texts, whose labels can't be exchanged: the test is by the
@@ -158,15 +168,18 @@ def change_of_ratio(columns: Sequence[pd.Series], *, seed: int) -> Measurement:
 
 
 def _resampled_means(
-    columns: Sequence[pd.Series], statistic: Callable[..., np.ndarray], seed: int
+    columns: Sequence[pd.Series], statistic: Callable[..., np.ndarray], seed: int | None
 ) -> tuple[float, np.ndarray]:
     table = pd.concat(columns, axis=1, join="outer").sort_index().to_numpy(dtype=float)
     present = ~np.isnan(table)
     if not present.any(axis=0).all():
-        return float("nan"), np.zeros(0)
+        return float("nan"), NO_REPLICATES
     both = np.column_stack([np.where(present, table, 0.0), present])
+    value = float(_of_means(both.sum(axis=0), statistic))
+    if seed is None:
+        return value, NO_REPLICATES
     sums = np.array([weights @ both for weights in drawn_weights(len(both), seed=seed)])
-    return float(_of_means(both.sum(axis=0), statistic)), _of_means(sums, statistic)
+    return value, _of_means(sums, statistic)
 
 
 def _of_means(sums: np.ndarray, statistic: Callable[..., np.ndarray]) -> np.ndarray:

@@ -199,7 +199,7 @@ def length_difference(case: Case) -> Measurement:
         pd.Series({piece: piece_length(piece) for piece in pieces}, dtype=float)
         for pieces in only_pieces(case)
     )
-    return intervals.difference_of_means(sage, bpe, seed=case.run.seed)
+    return intervals.difference_of_means(sage, bpe, seed=case.seed)
 
 
 def greatest_length_gaps(case: Case, *, count_word_start: bool) -> Measurement:
@@ -263,7 +263,7 @@ def single_character_ratio(case: Case) -> Measurement:
 
 def _compare_occurrences(case: Case, pieces: list[str]) -> Measurement:
     ours, baseline = (totals.occurrences(pieces) for totals in _both(case.line_totals, case))
-    return intervals.line_log_ratio(ours, baseline, seed=case.run.seed)
+    return intervals.line_log_ratio(ours, baseline, seed=case.seed)
 
 
 # --- encoded texts: subword fertility and encoding efficiency
@@ -276,14 +276,14 @@ def fertility_difference(case: Case, *, fewest: int, most: int | None = None) ->
         totals.words_with(fewest, most),
         baseline.words_with(fewest, most),
         totals.words,
-        seed=case.run.seed,
+        seed=case.seed,
     )
 
 
 def tokens_of_lines(case: Case, *, lines: int) -> Measurement:
     """Tokens in a number of lines: the mean of a line, times that number."""
     tokens = case.lines(case.tokenizer)["tokens"].to_numpy()
-    estimate = ratio_interval(tokens, np.ones_like(tokens), seed=case.run.seed)
+    estimate = ratio_interval(tokens, np.ones_like(tokens), seed=case.seed)
     ours, low, high = (lines * number for number in estimate)
     agrees = None
     if case.tokenizer != BASELINE:
@@ -294,7 +294,7 @@ def tokens_of_lines(case: Case, *, lines: int) -> Measurement:
 def token_ratio(case: Case) -> Measurement:
     """Tokens of SaGe over tokens of BPE."""
     ours, baseline = (lines["tokens"].to_numpy() for lines in _both(case.lines, case))
-    measured = intervals.line_ratio(ours, baseline, seed=case.run.seed)
+    measured = intervals.line_ratio(ours, baseline, seed=case.seed)
     return replace(measured, agrees=measured.ours > 1)
 
 
@@ -314,7 +314,7 @@ def single_character_contexts(case: Case, *, window: int) -> Measurement:
     _require_window(case, window)
     ranked = (rank_neighbours(frame, window) for frame in _both(case.neighbours, case))
     ours, baseline = (distinct[distinct.index.map(is_single_character)] for distinct in ranked)
-    return intervals.difference_of_means(ours, baseline, seed=case.run.seed)
+    return intervals.difference_of_means(ours, baseline, seed=case.seed)
 
 
 def ranks_below(case: Case, *, window: int, first: int) -> Measurement:
@@ -354,7 +354,7 @@ def _below_by_rank(case: Case, window: int) -> np.ndarray:
 def ratio_difference(case: Case, *, window: int) -> Measurement:
     """Difference of the mean neighbour / frequency ratios."""
     ours, baseline = _ratios(case, window)
-    return intervals.difference_of_means(ours, baseline, seed=case.run.seed)
+    return intervals.difference_of_means(ours, baseline, seed=case.seed)
 
 
 def _ratios(case: Case, window: int, corpus: str | None = None) -> list[pd.Series]:
@@ -381,7 +381,7 @@ def fertility_distance_change(case: Case) -> Measurement:
         _distance(
             case.line_totals(case.tokenizer, corpus),
             case.line_totals(BASELINE, corpus),
-            case.run.seed + number,
+            None if case.seed is None else case.seed + number,
         )
         for number, corpus in enumerate((case.corpus, TRAIN))
     )
@@ -390,7 +390,7 @@ def fertility_distance_change(case: Case) -> Measurement:
 
 # The training text is compared with several domains.
 @functools.lru_cache(maxsize=8)
-def _distance(totals: LineTotals, baseline: LineTotals, seed: int) -> intervals.Resampled:
+def _distance(totals: LineTotals, baseline: LineTotals, seed: int | None) -> intervals.Resampled:
     difference = totals.histogram(LONGEST_WORD) - baseline.histogram(LONGEST_WORD)
     return intervals.resampled_distance(np.column_stack([difference, totals.words]), seed=seed)
 
@@ -398,7 +398,7 @@ def _distance(totals: LineTotals, baseline: LineTotals, seed: int) -> intervals.
 def relative_ratio_difference(case: Case, *, window: int) -> Measurement:
     """Mean neighbour / frequency ratio of SaGe's pieces over BPE's, minus 1."""
     estimate = intervals.bootstrap_means(
-        _ratios(case, window), lambda a, b: a / b - 1, seed=case.run.seed
+        _ratios(case, window), lambda a, b: a / b - 1, seed=case.seed
     )
     return Measurement(*estimate, unit=intervals.PIECES)
 
@@ -406,7 +406,7 @@ def relative_ratio_difference(case: Case, *, window: int) -> Measurement:
 def ratio_advantage_change(case: Case, *, window: int) -> Measurement:
     """How much SaGe's ratio relative to BPE's grows from the training text to the domain."""
     columns = [*_ratios(case, window, case.corpus), *_ratios(case, window, TRAIN)]
-    return intervals.change_of_ratio(columns, seed=case.run.seed)
+    return intervals.change_of_ratio(columns, seed=case.seed)
 
 
 def ratio_distance_to_training(case: Case, *, window: int) -> Measurement:

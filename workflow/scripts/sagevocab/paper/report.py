@@ -24,8 +24,11 @@ from sagevocab import __version__
 from sagevocab.errors import UserError
 from sagevocab.paper.claims_page import (
     SIGNS,
+    count_chances,
     count_verdicts,
+    show_chance,
     show_ours,
+    show_random,
     show_test,
     show_value,
 )
@@ -125,6 +128,8 @@ def _environment(template: Path | str) -> jinja2.Environment:
         "show_value": show_value,
         "show_ours": show_ours,
         "show_test": show_test,
+        "show_random": show_random,
+        "show_chance": show_chance,
         "code": _with_code,
         "script_json": _script_json,
     }
@@ -162,13 +167,15 @@ def _claims(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     """Return the claims by place in the paper, and their verdicts counted.
 
     places: (place, rows); a row is the records of one claim in one language. counts: tokenizer ->
-    verdict -> origin -> number. origins: the kinds of record that are counted apart -> heading.
+    verdict -> origin -> number. chances: tokenizer -> verdict against chance -> number, where there
+    are nulls. origins: the kinds of record that are counted apart -> heading.
     """
     by_tokenizer: dict[str, list[Mapping[str, Any]]] = {}
     for record in records:
         by_tokenizer.setdefault(record["tokenizer"], []).append(record)
     titles = {"real": "real data", "constructed": "constructed tasks", "beyond": "beyond the paper"}
     total = count_verdicts(records).values()
+    chances = {name: count_chances(own) for name, own in by_tokenizer.items()}
     return {
         "records": records,
         "signs": SIGNS,
@@ -177,6 +184,7 @@ def _claims(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             for place, members in groupby(records, lambda r: r["where"])
         ],
         "counts": {name: count_verdicts(own) for name, own in by_tokenizer.items()},
+        "chances": {name: counts for name, counts in chances.items() if counts},
         "origins": {
             origin: title
             for origin, title in titles.items()

@@ -45,7 +45,7 @@ _LOSSES = {
     "mean_piece_lines": "mean, lines with the piece",
     "mean_string_lines": "mean, lines with the string",
 }
-_GIVEN = VERDICTS[:3]  # of claims that could be measured
+_GIVEN = VERDICTS[:4]  # of claims that could be measured
 _SYMBOLS = {
     "prune_batch": "k",
     "candidates": "M",
@@ -104,12 +104,12 @@ def _readings_note(seeds: int) -> str:
     judges = f"most of {seeds} seeds" if seeds > 1 else "its files"
     return (
         "Claims: the paper's statements about the language's training corpus that are reproduced "
-        "(✓), have the same direction (≈), or are not reproduced (✗), by the verdict that "
-        f"{judges} give. Numbers are means over the seeds; 'seeds' is the largest difference of "
-        "two seeds of one reading. Loss: total over the corpus, or its mean over the lines that "
-        "hold the piece as a token or as a string, over all lines or a sample of so many of them; "
-        "'pushed back': pieces at the start of a line are spared. Lengths do not count the "
-        "word-start mark. The paper's numbers are of English."
+        "(✓), have the same direction (≈), are undecided (?), or are not reproduced (✗), by the "
+        f"verdict that {judges} give. Numbers are means over the seeds; 'seeds' is the largest "
+        "difference of two seeds of one reading. Loss: total over the corpus, or its mean over "
+        "the lines that hold the piece as a token or as a string, over all lines or a sample of so "
+        "many of them; 'pushed back': pieces at the start of a line are spared. Lengths do not "
+        "count the word-start mark. The paper's numbers are of English."
     )
 
 

@@ -6,9 +6,11 @@ means that the comparison behind the number (SaGe against BPE) has the sign that
 
 The rules are `RULES`, the families of tests `FAMILIES`; both are printed in `claims.md`.
 
-Anything else is "not reproduced". A wide interval is ignorance, not agreement: hence the limit on
-its width under `value`, and the demand under `equal` that all of it be close to 0. Without an
-interval (a single seed) `more`, `less` and `equal` can at best give "same direction".
+Where the interval holds the threshold between two verdicts, the claim is "undecided": a wide
+interval is ignorance, neither agreement nor disagreement. Hence also the limit on its width under
+`value`, and the demand under `equal` that all of it be close to 0. Without an interval (a single
+seed) `more`, `less` and `equal` can at best give "same direction". Anything else is "not
+reproduced".
 
 A test is significant if its p-value, adjusted by Holm over its family, is below 0.05.
 A claim that can't be set against the paper's (a score on its data, where our examples are
@@ -19,6 +21,9 @@ at 2.5 %).
 "Not measurable here" is for statements that this run has no artefact for, and for scores on the
 paper's data (`real_task` in `paper_values.yaml`) when our examples are constructed. It always comes
 with a reason. A missing file is an error, never a verdict.
+
+These verdicts are against the paper. Whether SaGe differs from a pruning without contexts is
+another question, and `chance` has its rule.
 """
 
 from __future__ import annotations
@@ -31,9 +36,11 @@ from sagevocab.errors import UserError
 
 REPRODUCED = "reproduced"
 SAME_DIRECTION = "same direction"
+UNDECIDED = "undecided"
 NOT_REPRODUCED = "not reproduced"
 NOT_MEASURABLE = "not measurable here"
-VERDICTS = (REPRODUCED, SAME_DIRECTION, NOT_REPRODUCED, NOT_MEASURABLE)
+# From the most favourable on.
+VERDICTS = (REPRODUCED, SAME_DIRECTION, UNDECIDED, NOT_REPRODUCED, NOT_MEASURABLE)
 
 # A difference is significant below this adjusted p-value.
 SIGNIFICANT = 0.05
@@ -90,6 +97,10 @@ class Measurement:
         """Whether the number has a 95 % interval."""
         return self.low is not None and self.high is not None
 
+    def reaches(self, low: float, high: float) -> bool:
+        """Whether the interval, where there is one, has a number from `low` to `high`."""
+        return self.has_interval and self.low <= high and self.high >= low
+
     @property
     def passes_test(self) -> bool:
         """Whether the test, where there is one, is significant after Holm's adjustment."""
@@ -107,72 +118,94 @@ def verdict_of(claim: Mapping[str, Any], measured: Measurement) -> str:
     if kind not in RULES:
         kinds = ", ".join(RULES)
         raise UserError(f"paper_values.yaml: claim {claim['id']}: kind {kind!r} is none of {kinds}")
-    reproduced, leaning = RULES[kind].decide(claim, measured)
-    if reproduced:
-        return REPRODUCED
-    return SAME_DIRECTION if leaning else NOT_REPRODUCED
+    return RULES[kind].decide(claim, measured)
 
 
-# Whether the statement is reproduced, and whether ours has the same direction.
-Outcome = tuple[bool, bool | None]
+def _leaning(agrees: bool | None) -> str:
+    return SAME_DIRECTION if agrees else NOT_REPRODUCED
 
 
-def _value(claim: Mapping[str, Any], measured: Measurement) -> Outcome:
+def _value(claim: Mapping[str, Any], measured: Measurement) -> str:
     paper, tolerance = claim["paper"], claim["tolerance"]
-    close = abs(measured.ours - paper) <= tolerance + 1e-12
-    supported = (
-        measured.has_interval
-        and measured.low <= paper <= measured.high
-        and measured.high - measured.low <= WIDEST_INTERVAL * tolerance
-    )
-    return close or supported, measured.agrees
+    narrow = measured.has_interval and measured.high - measured.low <= WIDEST_INTERVAL * tolerance
+    if abs(measured.ours - paper) <= tolerance + 1e-12:
+        return REPRODUCED
+    if narrow and measured.reaches(paper, paper):
+        return REPRODUCED
+    if measured.reaches(paper - tolerance, paper + tolerance):
+        return UNDECIDED
+    return _leaning(measured.agrees)
 
 
-def _factor(claim: Mapping[str, Any], measured: Measurement) -> Outcome:
-    paper, factor = claim["paper"], claim["factor"]
-    return paper / factor <= measured.ours <= paper * factor, measured.agrees
+def _factor(claim: Mapping[str, Any], measured: Measurement) -> str:
+    low, high = claim["paper"] / claim["factor"], claim["paper"] * claim["factor"]
+    if low <= measured.ours <= high:
+        return REPRODUCED
+    return UNDECIDED if measured.reaches(low, high) else _leaning(measured.agrees)
 
 
-def _range(claim: Mapping[str, Any], measured: Measurement) -> Outcome:
+def _range(claim: Mapping[str, Any], measured: Measurement) -> str:
     (low, high), tolerance = claim["paper"], claim.get("tolerance", 0.0)
     inside = low - tolerance <= measured.ours <= high + tolerance
-    unsure = measured.has_interval and measured.low <= 0 <= measured.high
-    return inside and not unsure, measured.agrees
+    if measured.reaches(0, 0):
+        return UNDECIDED
+    if inside:
+        return REPRODUCED
+    near = measured.reaches(low - tolerance, high + tolerance)
+    return UNDECIDED if near else _leaning(measured.agrees)
 
 
-def _more(claim: Mapping[str, Any], measured: Measurement) -> Outcome:
+def _more(claim: Mapping[str, Any], measured: Measurement) -> str:
     threshold = claim.get("threshold", 0.0)
-    surely = measured.has_interval and measured.low > threshold
-    return surely and measured.passes_test, measured.ours > threshold
+    if measured.reaches(threshold, threshold):
+        return UNDECIDED
+    if measured.has_interval and measured.low > threshold and measured.passes_test:
+        return REPRODUCED
+    return _leaning(measured.ours > threshold)
 
 
-def _less(claim: Mapping[str, Any], measured: Measurement) -> Outcome:
+def _less(claim: Mapping[str, Any], measured: Measurement) -> str:
     threshold = claim.get("threshold", 0.0)
-    surely = measured.has_interval and measured.high < threshold
-    return surely and measured.passes_test, measured.ours < threshold
+    if measured.reaches(threshold, threshold):
+        return UNDECIDED
+    if measured.has_interval and measured.high < threshold and measured.passes_test:
+        return REPRODUCED
+    return _leaning(measured.ours < threshold)
 
 
-def _equal(claim: Mapping[str, Any], measured: Measurement) -> Outcome:
+def _equal(claim: Mapping[str, Any], measured: Measurement) -> str:
     margin = claim["margin"]
-    surely = measured.has_interval and -margin <= measured.low <= measured.high <= margin
-    return surely, abs(measured.ours) <= margin
+    if measured.has_interval and -margin <= measured.low <= measured.high <= margin:
+        return REPRODUCED
+    if measured.reaches(-margin, margin):
+        return UNDECIDED
+    return _leaning(abs(measured.ours) <= margin)
 
 
-def _always(claim: Mapping[str, Any], measured: Measurement) -> Outcome:
-    return measured.ours >= claim.get("at_least", 1.0), measured.ours > 0.5
+def _always(claim: Mapping[str, Any], measured: Measurement) -> str:
+    if measured.ours >= claim.get("at_least", 1.0):
+        return REPRODUCED
+    return _leaning(measured.ours > 0.5)
 
 
-def _example(claim: Mapping[str, Any], measured: Measurement) -> Outcome:
-    return bool(measured.holds), measured.agrees
+def _example(claim: Mapping[str, Any], measured: Measurement) -> str:
+    return REPRODUCED if measured.holds else _leaning(measured.agrees)
+
+
+NEVER = "–"  # of what a rule never gives
 
 
 @dataclass(frozen=True)
 class Rule:
-    """When a statement is reproduced, and when ours only has the same direction."""
+    """When a statement is reproduced, when undecided, and when ours has the same direction.
+
+    They are asked in this order.
+    """
 
     reproduced: str
+    undecided: str
     same_direction: str
-    decide: Callable[[Mapping[str, Any], Measurement], Outcome]
+    decide: Callable[[Mapping[str, Any], Measurement], str]
 
 
 # Kind of a claim -> its rule. `claims.md` prints the texts.
@@ -180,35 +213,48 @@ RULES: dict[str, Rule] = {
     "value": Rule(
         "ours is within the tolerance of the paper's value, or the interval holds the paper's "
         "value and is at most 4 tolerances wide",
+        "the interval reaches within the tolerance",
         "ours agrees",
         _value,
     ),
     "factor": Rule(
-        "ours is between the paper's value / factor and the value * factor", "ours agrees", _factor
+        "ours is between the paper's value / factor and the value * factor",
+        "the interval reaches between them",
+        "ours agrees",
+        _factor,
     ),
     "range": Rule(
         "the paper's range, widened by the tolerance, holds ours, and the interval, where there is "
         "one, leaves 0 out",
+        "the interval holds 0, or reaches into the widened range",
         "ours agrees",
         _range,
     ),
     "more": Rule(
         "the whole interval lies above the threshold, and the test, where there is one, is "
         "significant",
-        "ours lies above the threshold",
+        "the interval holds the threshold",
+        "ours lies above the threshold, and the interval, where there is one, leaves it out",
         _more,
     ),
     "less": Rule(
         "the whole interval lies below the threshold, and the test, where there is one, is "
         "significant",
-        "ours lies below the threshold",
+        "the interval holds the threshold",
+        "ours lies below the threshold, and the interval, where there is one, leaves it out",
         _less,
     ),
     "equal": Rule(
-        "the whole interval lies within the margin around 0", "ours lies within it", _equal
+        "the whole interval lies within the margin around 0",
+        "the interval lies within the margin in part",
+        "ours lies within it, and has no interval",
+        _equal,
     ),
     "always": Rule(
-        "ours, a share of cases, is at least the share asked for (1)", "ours is above 1/2", _always
+        "ours, a share of cases, is at least the share asked for (1)",
+        NEVER,
+        "ours is above 1/2",
+        _always,
     ),
-    "example": Rule("the example comes out as printed", "its essential part does", _example),
+    "example": Rule("the example comes out as printed", NEVER, "its essential part does", _example),
 }

@@ -1,0 +1,131 @@
+"""SaGe beside the nulls: the table and the figure."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from latex_checks import widths_of
+from report_samples import VALUES, record
+from sagevocab.errors import UserError
+from sagevocab.paper import nulls
+from sagevocab.paper.nulls import figure_nulls, table_nulls
+from table_files import markdown_rows, rows_of, text_of
+
+STYLE = Path(nulls.__file__).parents[3] / "resources" / "style.mplstyle"
+LABELS = {"sage": "SaGe", "sage_released": "SaGe 1.0"}
+SHOWN = ["BPE", *LABELS.values()]
+LANGUAGES = {"en": "English", "tr": "Turkish"}
+# Mean 0.3, standard deviation 0.1.
+SEEDS = {"random": [0.2, 0.3, 0.4], "random_mean": 0.3, "random_low": 0.2, "random_high": 0.4}
+
+
+def of(name: str, kind: str, tokenizer: str = "sage", **changes) -> dict:
+    given = record(name, tokenizer, "reproduced", **{"kind": kind, **SEEDS, **changes})
+    return {"chance_p_value": 0.01, "chance_p_adjusted": 0.04, **given}
+
+
+VALUE = of(
+    "sage_only_word_initial", "value", paper=0.5, ours=0.45, low=0.4, high=0.5, frequency=0.1
+)
+LESS = of("ratio_lower", "less", paper="lower", ours=0.1, low=0.0, high=0.2, frequency=0.5)
+RECORDS = [
+    VALUE,
+    {**VALUE, "tokenizer": "sage_released", "ours": 0.3, "chance": "as chance"},
+    LESS,
+    {**LESS, "language": "tr", "ours": 0.7, "chance": "below chance", "verdict": "undecided"},
+    of("prefers_word_initial", "more", ours=0.9),
+    of("cost_ratio", "factor", random=[], random_mean=None, chance=None),
+]
+
+
+@pytest.fixture
+def claims(tmp_path: Path) -> Path:
+    path = tmp_path / "claims.json"
+    path.write_text(json.dumps(RECORDS), encoding="utf-8")
+    return path
+
+
+def test_the_table_sets_both_verdicts_beside_the_nulls(claims: Path, outputs):
+    table_nulls(claims, VALUES, labels=LABELS, languages=LANGUAGES, **outputs)
+    rows = markdown_rows(outputs)
+    assert rows[0] == [
+        "SaGe-only pieces that start a word",
+        "English",
+        "0.5",
+        "0.300 (0.200 to 0.400)",
+        "0.1",
+        r"0.450 \[0.400, 0.500\] ✓ beyond chance",
+        r"0.300 \[0.400, 0.500\] ✓ as chance",
+    ]
+    assert [row[5].split()[-3:] for row in rows[1:]] == [
+        ["✓", "beyond", "chance"],
+        ["?", "below", "chance"],
+    ]
+    assert [row[-1] for row in rows[1:]] == ["–", "–"]
+    assert widths_of(text_of(outputs, "tex")) == [5, 4]
+    # What has no headline is in the CSV alone, and what no null is measured by is in none.
+    assert {row["id"] for row in rows_of(outputs)} == {
+        "sage_only_word_initial",
+        "ratio_lower",
+        "prefers_word_initial",
+    }
+
+
+def marks(axes, marker: str) -> list[tuple[float, float]]:
+    lines = [line for line in axes.lines if line.get_marker() == marker]
+    return [(float(x), float(y)) for line in lines for x, y in line.get_xydata()]
+
+
+def draw(claims: Path, drawings) -> None:
+    figure_nulls(
+        claims, VALUES, labels=LABELS, shown=SHOWN, languages=LANGUAGES, style=STYLE, **drawings
+    )
+
+
+def test_right_is_where_the_statement_points(claims: Path, drawings, kept):
+    draw(claims, drawings)
+    (axes,) = kept[0].axes
+    # (0.45 - 0.3) / 0.1 towards the paper's 0.5; lower is right in the second statement.
+    found = [x for x, _ in marks(axes, "o")]
+    assert found == pytest.approx([1.5, 0, 2, -4])
+    assert marks(axes, "D") == [(pytest.approx(2), 0)]
+    assert [x for x, _ in marks(axes, "x")] == pytest.approx([-2, -2, -2])
+    assert [x for x, _ in marks(axes, "|")] == pytest.approx([-1, 0, 1, 1, 0, -1, 1, 0, -1])
+    # Student's 0.975 quantile with 2 degrees of freedom, times sqrt(1 + 1/3).
+    assert axes.patches[0].get_width() == pytest.approx(2 * 4.302653 * (4 / 3) ** 0.5)
+    filled = [line.get_markerfacecolor() for line in axes.lines if line.get_marker() == "o"]
+    assert [face == "white" for face in filled] == [False, True, False, False]
+
+
+def test_a_statement_on_which_all_seeds_agree_is_left_out(claims: Path, drawings, kept):
+    same = {**VALUE, "random": [0.3, 0.3], "random_low": 0.3, "random_high": 0.3}
+    claims.write_text(json.dumps([same, LESS]), encoding="utf-8")
+    draw(claims, drawings)
+    (axes,) = kept[0].axes
+    assert len(marks(axes, "o")) == 1
+
+
+def test_no_name_of_a_row_overlaps_another_and_all_are_inside(claims: Path, drawings, kept):
+    names = ["bpe_only_short_with_mark", "sage_only_long_with_mark", "words_of_5_more"]
+    claims.write_text(json.dumps([{**VALUE, "id": name} for name in names]), encoding="utf-8")
+    draw(claims, drawings)
+    figure = kept[0]
+    figure.draw_without_rendering()
+    axes = figure.axes[0]
+    boxes = [text.get_window_extent() for text in axes.texts]
+    assert len(boxes) == 6
+    for number, box in enumerate(boxes):
+        assert not any(map(box.overlaps, boxes[number + 1 :])), axes.texts[number].get_text()
+    boxes.append(axes.xaxis.label.get_window_extent())
+    width = figure.bbox.width
+    assert all(box.x0 >= 0 and box.x1 <= width for box in boxes)
+
+
+@pytest.mark.parametrize("records", [[], [RECORDS[-1]]])
+def test_a_run_without_nulls_says_what_to_list(claims: Path, outputs, records):
+    claims.write_text(json.dumps(records), encoding="utf-8")
+    with pytest.raises(UserError, match="two or more of method random"):
+        table_nulls(claims, VALUES, labels=LABELS, languages=LANGUAGES, **outputs)

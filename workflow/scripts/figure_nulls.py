@@ -1,0 +1,16 @@
+"""Adapter of rule figure_nulls."""
+
+from sagevocab.paper.nulls import figure_nulls
+from sagevocab.provenance import job
+
+with job(snakemake):
+    inputs, params = snakemake.input, snakemake.params
+    figure_nulls(
+        inputs.claims,
+        inputs.paper,
+        labels=dict(zip(params.tokenizers, params.labels[1:], strict=True)),
+        shown=params.labels,
+        languages=dict(zip(params.languages, params.titles, strict=True)),
+        **snakemake.output,
+        style=inputs.style,
+    )

@@ -1,0 +1,281 @@
+"""The paper's main statements under SaGe beside those of prunings without contexts: the nulls."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from textwrap import fill
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from sagevocab.errors import UserError
+from sagevocab.paper.chance import AS_CHANCE, DIRECTIONS, prediction_error, prediction_quantile
+from sagevocab.paper.claims import read_claims
+from sagevocab.paper.claims_page import SIGNS, show_chance, show_ours, show_random, show_value
+from sagevocab.paper.formats import MINUS, NOTHING, Files, write_table
+from sagevocab.paper.style import TokenizerStyle, drawing, tokenizer_styles
+from sagevocab.state import read_json
+
+log = logging.getLogger(__name__)
+
+Record = Mapping[str, Any]
+
+_COLUMNS = (
+    *("id", "language", "tokenizer", "preset", "statement", "kind", "paper"),
+    *("random_mean", "random_low", "random_high", "frequency", "ours", "low", "high"),
+    *("verdict", "chance_p_value", "chance_p_adjusted", "chance", "definition"),
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A statement with a headline in one language: its records by SaGe tokenizer."""
+
+    headline: str
+    language: str | None
+    records: Mapping[str, Record]
+
+    @property
+    def any(self) -> Record:
+        """One of the records: what they say of the paper and of the nulls is the same."""
+        return next(iter(self.records.values()))
+
+
+def null_rows(records: Sequence[Record], headlines: Mapping[str, str]) -> list[Row]:
+    """Return the statements with a headline that are numbers and measured on the nulls.
+
+    Raises:
+        UserError: there is none.
+    """
+    members: dict[tuple[str, str | None], dict[str, Record]] = {}
+    for record in records:
+        if record["id"] in headlines and record["random_mean"] is not None:
+            members.setdefault((record["id"], record["language"]), {})[record["tokenizer"]] = record
+    if not members:
+        raise UserError(
+            "config key tokenizers: no statement is measured on null vocabularies; list bpe, a "
+            "SaGe tokenizer and two or more of method random"
+        )
+    return [Row(headlines[name], language, own) for (name, language), own in members.items()]
+
+
+def _read_rows(claims: Files, values: Files, labels: Mapping[str, str]) -> list[Row]:
+    headlines = {c["id"]: c["headline"] for c in read_claims(values)["claims"] if "headline" in c}
+    return null_rows([r for r in read_json(claims) if r["tokenizer"] in labels], headlines)
+
+
+# --- the table
+
+
+def table_nulls(
+    claims: Files,
+    values: Files,
+    *,
+    labels: Mapping[str, str],
+    languages: Mapping[str, str],
+    notes: Sequence[str] = (),
+    **files: Files,
+) -> None:
+    """Write the main statements: the paper, the nulls, and each SaGe tokenizer with both verdicts.
+
+    claims: `claims.json`. values: `paper_values.yaml`. labels, languages: SaGe tokenizers and
+    languages, and what they are called. The CSV has all statements that the nulls are measured by.
+
+    Raises:
+        UserError: `claims` is missing or damaged, or has no nulls.
+    """
+    rows = _read_rows(claims, values, labels)
+    measured = [
+        {name: record.get(name) for name in _COLUMNS}
+        for record in read_json(claims)
+        if record["tokenizer"] in labels and record["random_mean"] is not None
+    ]
+    signs = ", ".join(f"{sign} {verdict}" for verdict, sign in SIGNS.items())
+    note = (
+        "Random: mean over the seeds, lowest to highest. SaGe with its 95 % interval over the text "
+        f"or the pieces, the verdict against the paper ({signs}), and the one against the random "
+        "prunings: beyond chance, as chance or below chance (docs/statistics.md)."
+    )
+    first, columns = range(5), range(5, 5 + len(labels))
+    write_table(
+        ["", "text", "paper", "random", "least frequent", *labels.values()],
+        [[_cells(row, labels, languages) for row in rows]],
+        measured,
+        align="l",
+        note=[note, *notes],
+        parts=[first, [0, 1, *columns]],
+        **files,
+    )
+
+
+def _cells(row: Row, labels: Mapping[str, str], languages: Mapping[str, str]) -> list[str]:
+    null = row.any
+    return [
+        row.headline,
+        languages.get(row.language or "", row.language or ""),
+        show_value(null["paper"]),
+        show_random(null),
+        show_value(null["frequency"]),
+        *(_sage_cell(row.records.get(tokenizer)) for tokenizer in labels),
+    ]
+
+
+def _sage_cell(record: Record | None) -> str:
+    if record is None or record["ours"] is None:
+        return NOTHING
+    return f"{show_ours(record)} {SIGNS[record['verdict']]} {show_chance(record)}".rstrip()
+
+
+# --- the figure
+
+_GREY, _BAND, _SHADE = "#6E6E6E", "#D4D4D4", "#F4F4F4"
+_SEED = {"linestyle": "none", "marker": "|", "markersize": 6, "color": _GREY, "zorder": 3}
+_LEAST = {"linestyle": "none", "marker": "x", "markersize": 4, "color": "black", "zorder": 3}
+_PAPER = {
+    "linestyle": "none",
+    "marker": "D",
+    "markersize": 4,
+    "color": "black",
+    "markerfacecolor": "white",
+    "zorder": 4,
+}
+_ROW_HEIGHT = 0.24  # inches
+_SMALL = 6.5  # points
+_WIDEST = 46  # characters of a statement in one line
+_STATEMENT, _LANGUAGE = -48, -43  # points left of the panel
+_LINEAR = 5  # deviations from which on the axis is logarithmic
+_TICKS = [sign * 10.0**power for power in range(1, 7) for sign in (-1, 1)]
+
+
+def figure_nulls(
+    claims: Files,
+    values: Files,
+    *,
+    labels: Mapping[str, str],
+    shown: Sequence[str],
+    languages: Mapping[str, str],
+    **files: Files,
+) -> None:
+    """Draw how far SaGe is from the random prunings, statement by statement.
+
+    The unit is the standard deviation of the random seeds, and right is where the statement points.
+    A statement on which all seeds agree has no such unit and is left out.
+    claims, values, languages: as for `table_nulls`. labels: SaGe tokenizers and what they are
+    called. shown: labels of all tokenizers of the figures, whose order gives the colours. files:
+    pdf, png and optionally style.
+
+    Raises:
+        UserError: `claims` is missing or damaged, or has no nulls.
+    """
+    rows = [row for row in _read_rows(claims, values, labels) if prediction_error(_seeds(row)) > 0]
+    styles = {name: tokenizer_styles(shown)[label] for name, label in labels.items()}
+    height = _ROW_HEIGHT * len(rows) + 1.1  # of the legend and the axis
+    with drawing((1, 1), height=height, **files) as (figure, grid):
+        axes = grid[0, 0]
+        for place, row in enumerate(rows):
+            _draw_nulls(axes, place, row)
+            _draw_sage(axes, place, row, styles)
+        _dress(axes)
+        _name_rows(axes, rows, languages)
+        handles = list(_handles(labels, styles))
+        figure.legend(handles=handles, loc="outside upper center", ncols=3)
+
+
+def _seeds(row: Row) -> np.ndarray:
+    return np.array(row.any["random"], dtype=float)
+
+
+def _standardised(row: Row, value: Any) -> Any:
+    """Return values as deviations from the random mean, positive where the statement points."""
+    seeds = _seeds(row)
+    mean, deviation = float(seeds.mean()), float(seeds.std(ddof=1))
+    reach = DIRECTIONS[row.any["kind"]].reach
+    ahead = reach(row.any, mean + 1e-6 * deviation) >= reach(row.any, mean)
+    return (np.asarray(value, dtype=float) - mean) / (deviation if ahead else -deviation)
+
+
+def _draw_nulls(axes: Axes, place: int, row: Row) -> None:
+    seeds = _seeds(row)
+    reach = prediction_quantile(len(seeds)) * prediction_error(seeds) / seeds.std(ddof=1)
+    axes.barh(place, 2 * reach, left=-reach, height=0.62, color=_BAND, linewidth=0, zorder=1)
+    axes.plot(_standardised(row, seeds), np.full(len(seeds), place), **_SEED)
+    if row.any["frequency"] is not None:
+        axes.plot(_standardised(row, row.any["frequency"]), place, **_LEAST)
+    if not isinstance(row.any["paper"], str | Sequence):
+        axes.plot(_standardised(row, row.any["paper"]), place, **_PAPER)
+
+
+def _draw_sage(axes: Axes, place: int, row: Row, styles: Mapping[str, TokenizerStyle]) -> None:
+    shifts = np.linspace(-0.2, 0.2, len(styles)) if len(styles) > 1 else [0.0]
+    for (name, style), shift in zip(styles.items(), shifts, strict=True):
+        record = row.records.get(name)
+        if record is None or record["ours"] is None:
+            continue
+        if record["low"] is not None:
+            bounds = _standardised(row, [record["low"], record["high"]])
+            axes.plot(bounds, [place + shift] * 2, color=style.colour, linewidth=1.1, zorder=5)
+        inside = "white" if record["chance"] in (AS_CHANCE, None) else style.colour
+        mark = {"color": style.colour, "markerfacecolor": inside, "marker": "o", "markersize": 3.6}
+        axes.plot(_standardised(row, record["ours"]), place + shift, zorder=6, **mark)
+
+
+def _dress(axes: Axes) -> None:
+    axes.axvline(0, color=_GREY, linewidth=0.7, zorder=0.5)
+    low, high = axes.dataLim.intervalx
+    axes.set_xscale("symlog", linthresh=_LINEAR, linscale=0.9)
+    axes.set_xlim(min(1.5 * low, -_LINEAR), max(1.5 * high, _LINEAR))
+    axes.xaxis.set_major_locator(FixedLocator([*_TICKS, -_LINEAR, 0, _LINEAR]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}".replace("-", MINUS)))
+    axes.set_xlabel(
+        "Distance from the random mean, in standard deviations\n"
+        "of the random seeds; right: where the statement points"
+    )
+    axes.grid(visible=True, axis="x")
+    axes.grid(visible=False, axis="y")
+    axes.tick_params(axis="y", length=0)
+
+
+def _name_rows(axes: Axes, rows: Sequence[Row], languages: Mapping[str, str]) -> None:
+    """Write statement and language left of every row, a statement once, on a shade in turn."""
+    axes.set_yticks(range(len(rows)), [""] * len(rows))
+    axes.set_ylim(len(rows) - 0.5, -0.5)
+    options = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points"}
+    options |= {"va": "center", "fontsize": _SMALL}
+    for number, (headline, places) in enumerate(_blocks(rows).items()):
+        middle = (places[0] + places[-1]) / 2
+        text = fill(headline, _WIDEST)
+        axes.annotate(text, (0, middle), xytext=(_STATEMENT, 0), ha="right", **options)
+        if number % 2:
+            bounds = (places[0] - 0.5, places[-1] + 0.5)
+            axes.axhspan(*bounds, color=_SHADE, linewidth=0, zorder=0)
+    for place, row in enumerate(rows):
+        text = languages.get(row.language or "", row.language or "")
+        axes.annotate(text, (0, place), xytext=(_LANGUAGE, 0), ha="left", **options)
+
+
+def _blocks(rows: Sequence[Row]) -> dict[str, list[int]]:
+    """Return the places of each statement."""
+    places: dict[str, list[int]] = {}
+    for place, row in enumerate(rows):
+        places.setdefault(row.headline, []).append(place)
+    return places
+
+
+def _handles(
+    labels: Mapping[str, str], styles: Mapping[str, TokenizerStyle]
+) -> Iterator[Line2D | Patch]:
+    for name, label in labels.items():
+        yield Line2D([], [], label=label, color=styles[name].colour, marker="o", markersize=3.6)
+    hollow = {"color": _GREY, "marker": "o", "markersize": 3.6, "markerfacecolor": "white"}
+    yield Line2D([], [], label="hollow: as chance", linestyle="none", **hollow)
+    yield Line2D([], [], label="random, one seed", **_SEED)
+    yield Patch(label="95 % of further seeds", color=_BAND, linewidth=0)
+    yield Line2D([], [], label="least frequent pruned", **_LEAST)
+    yield Line2D([], [], label="the paper's value", **_PAPER)

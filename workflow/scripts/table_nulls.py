@@ -1,0 +1,16 @@
+"""Adapter of rule table_nulls."""
+
+from sagevocab.paper.notes import presets_note
+from sagevocab.paper.nulls import table_nulls
+from sagevocab.provenance import job
+
+with job(snakemake):
+    params = snakemake.params
+    table_nulls(
+        snakemake.input.claims,
+        snakemake.input.paper,
+        labels=dict(zip(params.tokenizers, params.labels, strict=True)),
+        languages=dict(zip(params.languages, params.titles, strict=True)),
+        notes=[presets_note(params.presets.items())],
+        **snakemake.output,
+    )
