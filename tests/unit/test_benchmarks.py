@@ -7,6 +7,7 @@ import os
 import sys
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 from sagevocab.data.construct import shipped_sentences
@@ -15,6 +16,7 @@ ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "benchmarks"))
 engine = importlib.import_module("engine")
 MEASURES = importlib.import_module("engine_measures").MEASURES
+word2vec_equivalence = importlib.import_module("word2vec_equivalence")
 
 
 def made_up(measure, number, **parameters):
@@ -129,3 +131,23 @@ def test_a_text_too_small_is_one_line(text, tmp_path, monkeypatch, capsys):
     error = capsys.readouterr().err
     assert error.startswith("error: ") and error.count("\n") == 1
     assert "90000 pieces" in error
+
+
+def test_means_are_equal_within_what_seeds_of_gensim_differ_by() -> None:
+    # The standard deviation is 1, so the margin is 2.77; the interval is 1 +- t(.95, 4) sqrt(2/3).
+    gensim = np.array([1.0, 2.0, 3.0])
+    found = word2vec_equivalence.compare_means(gensim, gensim + 1)
+    assert (found["difference, 90 %"], found["margin"]) == ("+1.0000 ± 1.7406", 2.7719)
+    assert found["equivalent"]
+    assert not word2vec_equivalence.compare_means(gensim, gensim + 1.1)["equivalent"]
+
+
+def test_overlaps_are_equal_if_the_trainers_share_what_seeds_share() -> None:
+    common, own = set("abcdefgh"), [set("ij"), set("jk"), set("ik")]
+    same = [common | pair for pair in own]
+    found = word2vec_equivalence.compare_overlaps([*same, *same], 3)
+    assert found["gensim with gensim"] == found["blocks with blocks"] == 0.9
+    assert found["gensim with blocks"] == 0.9333  # three of the nine pairs are the same set
+    assert found["equivalent"]
+    other = [set("abcdefg") | pair | {"z"} for pair in own]
+    assert not word2vec_equivalence.compare_overlaps([*same, *other], 3)["equivalent"]
