@@ -15,7 +15,7 @@ before any value was computed:
   statistics, the norms and the held-out objective are reported.
 
 Rows that are in --work already are not trained again. Prints the tables, and writes them to
---output.
+--output; beside it, in a .parquet file, which pieces each training kept.
 """
 
 from __future__ import annotations
@@ -48,13 +48,18 @@ STATISTICS = [
 ]
 
 
-def equivalence(bench: Bench, text: Path, seeds: int) -> dict[str, pd.DataFrame]:
-    """Return tables that compare seeds of the block trainer with seeds of gensim."""
-    ways = [
+def rows(seeds: int) -> list[Row]:
+    """Return the trainings: gensim's seeds, then those of the block trainer."""
+    return [
         Row(workers=workers, seed=seed, trainer=trainer)
         for trainer, workers in (("gensim", 1), ("blocks", 2))
         for seed in range(1, seeds + 1)
     ]
+
+
+def equivalence(bench: Bench, text: Path, seeds: int) -> dict[str, pd.DataFrame]:
+    """Return tables that compare seeds of the block trainer with seeds of gensim."""
+    ways = rows(seeds)
     counts = piece_counts(bench.corpus, bench.initial)
     pairs = held_out_pairs(text, bench)
     builds, overlaps, differences = [], [], []
@@ -84,6 +89,17 @@ def equivalence(bench: Bench, text: Path, seeds: int) -> dict[str, pd.DataFrame]
         print(overlaps[-1], *differences[-len(STATISTICS) :], sep="\n", flush=True)
     tables = {"Trainings": builds, "Overlaps": overlaps, "Statistics": differences}
     return {title: pd.DataFrame(table) for title, table in tables.items()}
+
+
+def kept_pieces(bench: Bench, seeds: int) -> pd.DataFrame:
+    """Return the initial pieces, and for each training and reading whether it kept them."""
+    columns = {
+        f"{row.trainer}{row.seed}.{reading}": set(bench.vocabulary(row, reading))
+        for row in rows(seeds)
+        for reading in READINGS
+    }
+    kept = {name: [piece in pieces for piece in bench.initial] for name, pieces in columns.items()}
+    return pd.DataFrame({"piece": bench.initial, **kept})
 
 
 def compare_overlaps(pruned: Sequence[set[str]], seeds: int) -> dict[str, Any]:
@@ -197,6 +213,8 @@ def main() -> None:
     for title, table in tables.items():
         text += [f"## {title}", table.to_markdown(index=False)]
     write_text(options.output, "\n\n".join(text) + "\n")
+    pieces = options.output.with_suffix(".parquet")
+    kept_pieces(bench, options.seeds).to_parquet(pieces, compression="zstd", index=False)
     print(*text, sep="\n\n")
 
 
