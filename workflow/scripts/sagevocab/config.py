@@ -184,8 +184,8 @@ class Tokenizer(Section):
     ] = Field(
         description="`bpe`: byte-pair encoding, decoded by greedy longest match; `bpe_merges`: the "
         "same vocabulary decoded by its merges; `sage`; `random`, `frequency`: the vocabulary that "
-        "SaGe starts from, pruned at random or of its least frequent pieces, which is what SaGe "
-        "has to be told from; `unigram`; `wordpiece`; `external`: a tokenizer from elsewhere, "
+        "SaGe starts from, pruned at random or of its least frequent pieces, as baselines for "
+        "SaGe; `unigram`; `wordpiece`; `external`: a tokenizer from elsewhere, "
         "given by `path`."
     )
     path: str | None = optional(

@@ -268,9 +268,6 @@ def _is_usable(folder: Path, fingerprint: str) -> bool:
         try:
             read_npz(path)
         except UserError:
-            log.warning(
-                "%s: is damaged; the progress kept with it is discarded and the work starts over",
-                path,
-            )
+            log.warning("%s: is damaged; its progress is discarded, and the work starts over", path)
             return False
     return True

@@ -224,7 +224,7 @@ class Texts:
         return self.source_files("task_settings", task, self.task_origin(task, split))
 
     def task_splits(self, task: str) -> dict[str, tuple[Stanza, Stanza | None]]:
-        """Return of both splits of a task what reading its source depends on, and its rows."""
+        """Return, for both splits of a task, what reading its source depends on, and its rows."""
         return {
             split: (
                 self.source_form("task_settings", task, self.task_origin(task, split)),

@@ -4,7 +4,7 @@ The sentences are those of files that packages ship; labels and pairs are made h
 of the real data sets. A score on such a task says that the pipeline runs, nothing about the real
 task. A sentence serves either training or validation, by its checksum, whatever the seed.
 
-| task | what a model has to tell |
+| task | what a model must distinguish |
 |---|---|
 | cola | a sentence from one whose inner words are shuffled |
 | mrpc, qqp, qnli, mnli, xnli_tr, stsb | how many words two texts share |

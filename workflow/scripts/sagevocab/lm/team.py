@@ -180,7 +180,7 @@ run_in_team(sys.argv[2])
 
 
 def _cause(error: ChildFailedError) -> Exception:
-    """Return what ended the team: an error that a process raised, or a signal."""
+    """Return why the processes stopped: an error that a process raised, or a signal."""
     failures = error.failures.values()
     raised = [failure for failure in failures if isinstance(failure.message, dict)]
     # The first error makes the other processes lose their connection and raise, too.

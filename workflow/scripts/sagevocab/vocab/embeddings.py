@@ -120,10 +120,11 @@ def _train_blocks(
     report = _Report(trainer.epochs, settings.epochs, progress)
     saved = time.monotonic()
     for _ in trainer.chunks(settings.workers):
-        if trainer.epochs.is_integer():
+        whole = trainer.epochs.is_integer()
+        if whole:
             report(trainer.epochs)
         report.now_and_then(trainer.epochs)
-        if time.monotonic() - saved >= _SAVE_EVERY:
+        if whole or time.monotonic() - saved >= _SAVE_EVERY:
             state.save("blocks", **trainer.arrays())
             saved = time.monotonic()
     rows = np.unique(text.tokens)
