@@ -19,8 +19,7 @@ Compiled functions call only functions of this file and get only arrays and the 
 because Numba looks at this file alone to tell whether its cache is still good. They take a block of
 lines at a time, one that fits the processor's cache: Numba counts references to each array that is
 handed over, with a lock; line by line that would cost more than the pairs do. For the same reason
-the loops over pairs look into the cache of pair losses themselves and call `_fill` only for a pair
-that is not there.
+pairs are listed first, and then looked up together (`_look_up`).
 """
 
 from __future__ import annotations
@@ -28,9 +27,12 @@ from __future__ import annotations
 from typing import NamedTuple
 
 import numpy as np
-from numba import njit
+from llvmlite import ir
+from numba import njit, types
+from numba.extending import intrinsic
 
 _BLOCK = 2048  # words
+_PLACES = 512  # whose new pairs are listed at a time
 
 
 class Lines(NamedTuple):
@@ -167,6 +169,47 @@ def _fill(scores, x, y):
             loss = _pair_loss(scores.target, scores.context, max(x, y), min(x, y))
         scores.cache[place] = mark << _LOSS_BITS | np.uint64(loss * scores.one + 0.5)
     return scores.cache[place]
+
+
+@intrinsic
+def _prefetch(_typing, array, index):
+    """Ask for an entry of an array that will be read soon, without waiting: `llvm.prefetch`."""
+
+    def generate(context, builder, signature, arguments):
+        entries = context.make_array(signature.args[0])(context, builder, arguments[0]).data
+        address = builder.gep(entries, [arguments[1]])
+        number = ir.IntType(32)
+        kind = ir.FunctionType(ir.VoidType(), [address.type, number, number, number])
+        prefetch = builder.module.declare_intrinsic("llvm.prefetch", [address.type], kind)
+        to_read, keep, data = number(0), number(3), number(1)
+        builder.call(prefetch, [address, to_read, keep, data])
+        return context.get_dummy_value()
+
+    return types.void(array, index), generate
+
+
+_AHEAD = 32  # pairs; anything from 16 to 64 is as good
+
+
+@njit(cache=True, nogil=True)
+def _look_up(pairs, scores):
+    """Return the losses of pairs of tokens (int32[pairs, 2]): int64[pairs], in units.
+
+    The cache of losses is far larger than the processor's, and waiting for memory takes several
+    times as long as all else here. So each entry is asked for well before its turn.
+    """
+    cache, bits = scores.cache, scores.bits
+    inside = (np.uint64(1) << bits) - np.uint64(1)
+    losses = np.empty(len(pairs), np.int64)
+    for k in range(len(pairs)):
+        later = min(k + _AHEAD, len(pairs) - 1)
+        _prefetch(cache, _pair_number(pairs[later, 0], pairs[later, 1]) & inside)
+        pair = _pair_number(pairs[k, 0], pairs[k, 1])
+        entry = cache[pair & inside]
+        if entry >> _LOSS_BITS != (pair >> bits) + np.uint64(1):
+            entry = _fill(scores, pairs[k, 0], pairs[k, 1])
+        losses[k] = np.int64(entry & _LOSS_MASK)
+    return losses
 
 
 # --- which lines count for a piece's loss: all, or a seeded sample
@@ -325,7 +368,8 @@ def ablate_lines(lines, changed, before, after, wanted, window, scores, sample, 
             new = _write_places(places, items, view, starts, tokens, window)
             pairs = _sum_pairs(tokens, starts[block.ends], window, scores)
             _sum_old_pairs(places, tokens, window, pairs, scores)
-            _sum_new_pairs(places, new, window, scores)
+            for some in range(0, len(places), _PLACES):
+                _sum_new_pairs(places[some : some + _PLACES], new, window, scores)
             _add_losses(places, sign, sums.high, sums.low)
             sign = 1
 
@@ -559,12 +603,14 @@ def _write_places(places, items, view, starts, tokens, window):
 
 
 class _Pairs(NamedTuple):
-    """Pairs of tokens within the window, in a block: losses[i, d - 1] is that of (i, i + d).
+    """Pairs of tokens within the window, in a block.
 
-    ahead[i], behind[i]: the sums of those whose left, right token stands before i.
+    losses[begins[i] + d - 1]: of (i, i + d). ahead[i], behind[i]: the sums of those whose left,
+    right token stands before i.
     """
 
     losses: np.ndarray
+    begins: np.ndarray
     ahead: np.ndarray
     behind: np.ndarray
 
@@ -572,26 +618,30 @@ class _Pairs(NamedTuple):
 @njit(cache=True, nogil=True)
 def _sum_pairs(tokens, ends, window, scores):
     """Look up the pairs of every line; line k is up to ends[k]."""
-    cache, bits = scores.cache, scores.bits
-    inside = (np.uint64(1) << bits) - np.uint64(1)
-    losses = np.empty((len(tokens), window), np.int64)
-    ahead, behind = np.zeros(len(tokens) + 1, np.int64), np.zeros(len(tokens) + 1, np.int64)
-    begin = 0
+    room, begin = 0, 0
+    for end in ends:
+        room += (end - begin) * min(window, end - begin)
+        begin = end
+    listed, n = np.empty((room, 2), np.int32), 0
+    begins, begin = np.zeros(len(tokens) + 1, np.int64), 0
     for end in ends:
         for i in range(begin, end):
             for j in range(i + 1, min(i + window + 1, end)):
-                pair = _pair_number(tokens[i], tokens[j])
-                entry = cache[pair & inside]
-                if entry >> _LOSS_BITS != (pair >> bits) + np.uint64(1):
-                    entry = _fill(scores, tokens[i], tokens[j])
-                losses[i, j - i - 1] = np.int64(entry & _LOSS_MASK)
-                ahead[i + 1] += np.int64(entry & _LOSS_MASK)
-                behind[j + 1] += np.int64(entry & _LOSS_MASK)
+                listed[n, 0], listed[n, 1] = tokens[i], tokens[j]
+                n += 1
+            begins[i + 1] = n
         begin = end
+    losses = _look_up(listed[:n], scores)
+    ahead, behind = np.zeros(len(tokens) + 1, np.int64), np.zeros(len(tokens) + 1, np.int64)
+    for i in range(len(tokens)):
+        for k in range(begins[i], begins[i + 1]):
+            j = i + 1 + k - begins[i]
+            ahead[i + 1] += losses[k]
+            behind[j + 1] += losses[k]
     for i in range(len(tokens)):
         ahead[i + 1] += ahead[i]
         behind[i + 1] += behind[i]
-    return _Pairs(losses, ahead, behind)
+    return _Pairs(losses, begins, ahead, behind)
 
 
 @njit(cache=True, nogil=True)
@@ -601,7 +651,7 @@ def _sum_old_pairs(places, tokens, window, pairs, scores):
     Those that met the old tokens go. Of those, a pair from before the place to behind it comes back
     if the new tokens leave it in the window: if they are fewer than the old ones, others come in.
     """
-    losses, ahead, behind = pairs
+    losses, begins, ahead, behind = pairs
     for place in range(len(places)):
         start, stop, end = places[place].start, places[place].stop, places[place].line_end
         new = places[place].last - places[place].first
@@ -610,7 +660,7 @@ def _sum_old_pairs(places, tokens, window, pairs, scores):
         for i in range(max(places[place].line_start, stop - reach), start):
             for j in range(stop, min(end, i + reach + 1)):
                 if j - i <= window:
-                    loss += losses[i, j - i - 1]
+                    loss += losses[begins[i] + j - i - 1]
                 else:
                     loss += np.int64(_fill(scores, tokens[i], tokens[j]) & _LOSS_MASK)
         places[place].loss = loss
@@ -619,10 +669,14 @@ def _sum_old_pairs(places, tokens, window, pairs, scores):
 @njit(cache=True, nogil=True)
 def _sum_new_pairs(places, tokens, window, scores):
     """Add to each place's loss the pairs that meet its new tokens."""
-    cache, bits = scores.cache, scores.bits
-    inside = (np.uint64(1) << bits) - np.uint64(1)
+    room = 0
     for place in range(len(places)):
-        loss, first, last = places[place].loss, places[place].first, places[place].last
+        around = places[place].end - places[place].begin
+        room += (places[place].last - places[place].first) * min(2 * window, around)
+    listed, n = np.empty((room, 2), np.int32), 0
+    stops = np.empty(len(places), np.int64)  # where the pairs of each place end
+    for place in range(len(places)):
+        first, last = places[place].first, places[place].last
         begin, end = places[place].begin, places[place].end
         for i in range(first, last):
             # Left of the place, then right of i: two new tokens pair once, from the left one.
@@ -630,12 +684,13 @@ def _sum_new_pairs(places, tokens, window, scores):
             left = max(begin, min(i - window, first))
             for at in range(left, min(i + window + 1, end) - skip):
                 j = at + skip * (at >= first)
-                pair = _pair_number(tokens[i], tokens[j])
-                entry = cache[pair & inside]
-                if entry >> _LOSS_BITS != (pair >> bits) + np.uint64(1):
-                    entry = _fill(scores, tokens[i], tokens[j])
-                loss += np.int64(entry & _LOSS_MASK)
-        places[place].loss = loss
+                listed[n, 0], listed[n, 1] = tokens[i], tokens[j]
+                n += 1
+        stops[place] = n
+    losses, begin = _look_up(listed[:n], scores), 0
+    for place in range(len(places)):
+        places[place].loss += losses[begin : stops[place]].sum()
+        begin = stops[place]
 
 
 @njit(cache=True, nogil=True)
