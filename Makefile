@@ -45,6 +45,7 @@ demo: $(INSTALLED)  ## Run the whole workflow on text that packages ship, in min
 	@echo "Done. Open results/demo/report.html in a browser."
 	@echo "Figures: results/demo/figures/   tables: results/demo/tables/   claims: results/demo/claims.md"
 	@echo "Tokenizers for AutoTokenizer.from_pretrained: results/demo/vocab/en/sage and its neighbours"
+	@echo "One figure again: $(BIN)/snakemake --cores 2 --configfile config/demo.yaml -- figure_fertility"
 
 test: lint  ## Run lint, format checks and all tests, two files at a time.
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder

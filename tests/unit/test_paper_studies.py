@@ -468,6 +468,13 @@ def test_without_studies_every_target_says_so(write, given, outputs, drawings):
     assert not any(path.exists() for path in files.values())
 
 
+def test_a_short_pruning_has_one_ranking_and_no_correlation(drawings):
+    rankings = pd.DataFrame({"iteration": 0, "piece": ["a", "b"], "loss": [1.0, 2.0]})
+    panels = {"English": {"SaGe": rankings}}
+    figure_rankings(panels, labels=["SaGe"], stable=(24, 0.8), **drawings)
+    assert all(path.exists() for path in drawings.values())
+
+
 def test_without_sage_there_are_no_rankings(drawings):
     with pytest.raises(UserError, match="config key tokenizers: figure_rankings"):
         figure_rankings({"English": {}}, labels=["BPE"], stable=(24, 0.8), **drawings)

@@ -248,8 +248,8 @@ def figure_rankings(
 def _draw_correlations(
     axes: Axes, correlations: pd.DataFrame, label: str, curve: Mapping[str, Any]
 ) -> None:
-    by_distance = correlations.dropna().groupby("distance")["correlation"]
-    means = by_distance.mean()
+    by_distance = correlations.dropna().astype(float).groupby("distance")["correlation"]
+    means = by_distance.mean()  # of nothing, where a short pruning has one ranking
     axes.fill_between(
         means.index, by_distance.min(), by_distance.max(), color=curve["color"], alpha=0.18, lw=0
     )

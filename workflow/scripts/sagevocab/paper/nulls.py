@@ -150,7 +150,7 @@ _SMALL = 6.5  # points
 _WIDEST = 46  # characters of a statement in one line
 _STATEMENT, _LANGUAGE = -48, -43  # points left of the panel
 _LINEAR = 5  # deviations from which on the axis is logarithmic
-_TICKS = [sign * 10.0**power for power in range(1, 7) for sign in (-1, 1)]
+_TICKS = [sign * 2 * 10.0**power for power in range(1, 7) for sign in (-1, 1)]
 
 
 def figure_nulls(
