@@ -200,7 +200,9 @@ def _forget_progress(snakemake: Any) -> None:
 
 def _tell(file: TextIO, line: str) -> None:
     for stream in (file, sys.stderr):
-        print(f"error: {line}", file=stream, flush=True)
+        # One write, so that the lines of jobs that fail together do not run into each other.
+        stream.write(f"error: {line}\n")
+        stream.flush()
 
 
 def _log_to(file: TextIO) -> None:
