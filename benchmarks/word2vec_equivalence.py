@@ -20,7 +20,6 @@ Rows that are in --work already are not trained again. Prints the tables, and wr
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Sequence
 from itertools import combinations, islice, pairwise, product
 from pathlib import Path
@@ -29,8 +28,9 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import stats
-from word2vec_study import READINGS, Bench, Row, measure
+from word2vec_study import READINGS, Bench, Row, measure, read_options
 
+from sagevocab.analysis.counts import SegmentedCorpus, count_pieces
 from sagevocab.data.corpus import read_lines
 from sagevocab.state import write_text
 from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings
@@ -60,7 +60,8 @@ def rows(seeds: int) -> list[Row]:
 def equivalence(bench: Bench, text: Path, seeds: int) -> dict[str, pd.DataFrame]:
     """Return tables that compare seeds of the block trainer with seeds of gensim."""
     ways = rows(seeds)
-    counts = piece_counts(bench.corpus, bench.initial)
+    segmented = SegmentedCorpus(bench.corpus, GreedySegmenter(bench.initial))
+    counts, _ = count_pieces(segmented)
     pairs = held_out_pairs(text, bench)
     builds, overlaps, differences = [], [], []
     for row in ways:
@@ -168,13 +169,6 @@ def objective(embeddings: Embeddings, counts: np.ndarray, pairs: np.ndarray) -> 
     return float(total / len(pairs))
 
 
-def piece_counts(corpus: WordCorpus, pieces: Sequence[str]) -> np.ndarray:
-    """Return how often each piece occurs: int64[pieces]."""
-    ids, offsets = GreedySegmenter(pieces).segment_words(corpus.types)
-    times, covered = np.repeat(corpus.counts, np.diff(offsets)), ids != UNCOVERED
-    return np.bincount(ids[covered], times[covered], len(pieces)).astype(np.int64)
-
-
 def held_out_pairs(text: Path, bench: Bench) -> np.ndarray:
     """Return the pairs of neighbours in lines that were not trained on: int32[n, 2].
 
@@ -199,14 +193,7 @@ def held_out_pairs(text: Path, bench: Bench) -> np.ndarray:
 
 def main() -> None:
     """Run the study."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--text", type=Path, required=True, help="plain or compressed lines")
-    parser.add_argument("--lines", type=int, default=200_000)
-    parser.add_argument("--seeds", type=int, default=4)
-    parser.add_argument("--work", type=Path, default=Path("benchmarks/scratch/equivalence"))
-    parser.add_argument("--output", type=Path, default=Path("docs/benchmarks/equivalence.md"))
-    options = parser.parse_args()
-    options.work.mkdir(parents=True, exist_ok=True)
+    options = read_options(__doc__, "equivalence", lines=200_000, seeds=4)
     bench = Bench.prepare(options.text, options.lines, options.work)
     tables = equivalence(bench, options.text, options.seeds)
     text = [f"# {options.text.name}: {bench.corpus.n_lines:,} lines, {options.seeds} seeds"]

@@ -168,16 +168,25 @@ def input_speeds(bench: Bench, workers: int, lines: int = 60_000) -> list[dict[s
     return found
 
 
-def main() -> None:
-    """Run the study."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+def read_options(about: str, name: str, *, lines: int, **numbers: int) -> argparse.Namespace:
+    """Read a study's command line, and make its folder.
+
+    name: of the folder and the page it writes. lines, numbers: defaults.
+    """
+    parser = argparse.ArgumentParser(description=about.split("\n\n")[0])
     parser.add_argument("--text", type=Path, required=True, help="plain or compressed lines")
-    parser.add_argument("--lines", type=int, default=750_000)
-    parser.add_argument("--workers", type=int, default=2)
-    parser.add_argument("--work", type=Path, default=Path("benchmarks/scratch/word2vec"))
-    parser.add_argument("--output", type=Path, default=Path("docs/benchmarks/word2vec.md"))
+    for option, default in {"lines": lines, **numbers}.items():
+        parser.add_argument(f"--{option}", type=int, default=default)
+    parser.add_argument("--work", type=Path, default=Path("benchmarks/scratch", name))
+    parser.add_argument("--output", type=Path, default=Path("docs/benchmarks", f"{name}.md"))
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
+    return options
+
+
+def main() -> None:
+    """Run the study."""
+    options = read_options(__doc__, "word2vec", lines=750_000, workers=2)
     bench = Bench.prepare(options.text, options.lines, options.work)
     ways = rows(options.workers)
     found = []

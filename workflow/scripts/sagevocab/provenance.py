@@ -148,8 +148,8 @@ def _module_file(name: str) -> Path | None:
 def lasting_imports() -> Iterator[None]:
     """Import without the garbage collector.
 
-    PyTorch and transformers make a million objects that stay. To look for garbage among them while
-    they are imported takes a fifth of that time.
+    PyTorch and transformers make a million objects that stay. To look for garbage among them takes
+    a good part of the time of their import.
     """
     gc.disable()
     try:
@@ -177,8 +177,7 @@ def job(snakemake: Any) -> Iterator[None]:
                 yield
                 _record(snakemake, started)
                 _forget_progress(snakemake)
-                # The process ends: no search for garbage in all that it imported, which is a second
-                # with PyTorch.
+                # The process ends: no search for garbage in all that it imported.
                 gc.freeze()
         except UserError as error:
             _tell(file, f"{snakemake.rule}: {error}")

@@ -13,7 +13,7 @@ import inspect
 import logging
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import reduce
 from pathlib import Path
@@ -272,27 +272,31 @@ def _measure(claim: Mapping[str, Any], case: Case) -> Assessment:
 
 def _adjust(assessments: Sequence[Assessment]) -> None:
     """Adjust the p-values by Holm, in each family of each tokenizer by itself."""
-    families: dict[tuple[str, str], list[Assessment]] = {}
-    for assessment in assessments:
-        if assessment.family:
-            key = (assessment.case.tokenizer, assessment.family)
-            families.setdefault(key, []).append(assessment)
-    for members in families.values():
-        p_values = holm([member.measured.p_value for member in members])
-        for member, p_value in zip(members, p_values.tolist(), strict=True):
-            member.measured = replace(member.measured, p_adjusted=p_value)
+    tested = [assessment for assessment in assessments if assessment.family]
+    keys = [(member.case.tokenizer, member.family) for member in tested]
+    p_values = [member.measured.p_value for member in tested]
+    for member, p_value in zip(tested, _holm_by(keys, p_values), strict=True):
+        member.measured = replace(member.measured, p_adjusted=p_value)
 
 
 def _adjust_chance(assessments: Sequence[Assessment]) -> None:
     """Adjust the p-values against chance by Holm, over all of each tokenizer."""
-    tested: dict[str, list[Assessment]] = {}
-    for assessment in assessments:
-        if assessment.chance_p_value is not None:
-            tested.setdefault(assessment.case.tokenizer, []).append(assessment)
-    for members in tested.values():
-        p_values = holm([member.chance_p_value for member in members])
-        for member, p_value in zip(members, p_values.tolist(), strict=True):
-            member.chance_p_adjusted = p_value
+    tested = [assessment for assessment in assessments if assessment.chance_p_value is not None]
+    keys = [member.case.tokenizer for member in tested]
+    p_values = [member.chance_p_value for member in tested]
+    for member, p_value in zip(tested, _holm_by(keys, p_values), strict=True):
+        member.chance_p_adjusted = p_value
+
+
+def _holm_by(keys: Sequence[Hashable], p_values: Sequence[float]) -> list[float]:
+    """Return p-values adjusted by Holm, those of each key by themselves, in their order."""
+    adjusted = [0.0] * len(p_values)
+    for key in set(keys):
+        members = [number for number, other in enumerate(keys) if other == key]
+        of_members = holm([p_values[number] for number in members]).tolist()
+        for number, p_value in zip(members, of_members, strict=True):
+            adjusted[number] = p_value
+    return adjusted
 
 
 def _record(assessment: Assessment) -> dict[str, Any]:
@@ -354,6 +358,20 @@ _COLUMNS = (
 )
 
 
+def read_headlines(values: Path | str) -> dict[str, str]:
+    """Return the claims of `paper_values.yaml` that the main tables show: id -> headline."""
+    return {c["id"]: c["headline"] for c in read_claims(values)["claims"] if "headline" in c}
+
+
+def read_records(claims: Path | str, tokenizers: Collection[str]) -> list[dict[str, Any]]:
+    """Return the records of `claims.json` on some tokenizers.
+
+    Raises:
+        UserError: the file is missing or damaged.
+    """
+    return [record for record in read_json(claims) if record["tokenizer"] in tokenizers]
+
+
 def table_claims(
     claims: Files,
     values: Files,
@@ -372,8 +390,8 @@ def table_claims(
     Raises:
         UserError: `claims` is missing or damaged.
     """
-    headlines = {c["id"]: c["headline"] for c in read_claims(values)["claims"] if "headline" in c}
-    records = [r for r in read_json(claims) if r["id"] in headlines and r["tokenizer"] in labels]
+    headlines = read_headlines(values)
+    records = [r for r in read_records(claims, labels) if r["id"] in headlines]
     signs = ", ".join(f"{sign} {verdict}" for verdict, sign in SIGNS.items())
     note = f"Ours with its 95 % interval; {signs}. All claims, with their tests: claims.md."
     write_table(

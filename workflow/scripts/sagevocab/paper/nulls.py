@@ -16,11 +16,10 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from sagevocab.errors import UserError
 from sagevocab.paper.chance import AS_CHANCE, DIRECTIONS, prediction_error, prediction_quantile
-from sagevocab.paper.claims import read_claims
+from sagevocab.paper.claims import read_headlines, read_records
 from sagevocab.paper.claims_page import SIGNS, show_chance, show_ours, show_random, show_value
 from sagevocab.paper.formats import MINUS, NOTHING, Files, write_table
 from sagevocab.paper.style import TokenizerStyle, drawing, tokenizer_styles
-from sagevocab.state import read_json
 
 log = logging.getLogger(__name__)
 
@@ -47,6 +46,11 @@ class Row:
         return next(iter(self.records.values()))
 
 
+def _has_spread(record: Record) -> bool:
+    """Whether a statement is a number and measured on two random prunings or more."""
+    return record["random_mean"] is not None and len(record["random"]) > 1
+
+
 def null_rows(records: Sequence[Record], headlines: Mapping[str, str]) -> list[Row]:
     """Return the statements with a headline that are numbers and measured on the nulls.
 
@@ -55,7 +59,7 @@ def null_rows(records: Sequence[Record], headlines: Mapping[str, str]) -> list[R
     """
     members: dict[tuple[str, str | None], dict[str, Record]] = {}
     for record in records:
-        if record["id"] in headlines and record["random_mean"] is not None:
+        if record["id"] in headlines and _has_spread(record):
             members.setdefault((record["id"], record["language"]), {})[record["tokenizer"]] = record
     if not members:
         raise UserError(
@@ -63,11 +67,6 @@ def null_rows(records: Sequence[Record], headlines: Mapping[str, str]) -> list[R
             "SaGe tokenizer and two or more of method random"
         )
     return [Row(headlines[name], language, own) for (name, language), own in members.items()]
-
-
-def _read_rows(claims: Files, values: Files, labels: Mapping[str, str]) -> list[Row]:
-    headlines = {c["id"]: c["headline"] for c in read_claims(values)["claims"] if "headline" in c}
-    return null_rows([r for r in read_json(claims) if r["tokenizer"] in labels], headlines)
 
 
 # --- the table
@@ -90,11 +89,10 @@ def table_nulls(
     Raises:
         UserError: `claims` is missing or damaged, or has no nulls.
     """
-    rows = _read_rows(claims, values, labels)
+    records = read_records(claims, labels)
+    rows = null_rows(records, read_headlines(values))
     measured = [
-        {name: record.get(name) for name in _COLUMNS}
-        for record in read_json(claims)
-        if record["tokenizer"] in labels and record["random_mean"] is not None
+        {name: record.get(name) for name in _COLUMNS} for record in records if _has_spread(record)
     ]
     signs = ", ".join(f"{sign} {verdict}" for verdict, sign in SIGNS.items())
     note = (
@@ -173,7 +171,8 @@ def figure_nulls(
     Raises:
         UserError: `claims` is missing or damaged, or has no nulls.
     """
-    rows = [row for row in _read_rows(claims, values, labels) if prediction_error(_seeds(row)) > 0]
+    rows = null_rows(read_records(claims, labels), read_headlines(values))
+    rows = [row for row in rows if prediction_error(_seeds(row)) > 0]
     styles = {name: tokenizer_styles(shown)[label] for name, label in labels.items()}
     height = _ROW_HEIGHT * len(rows) + 1.1  # of the legend and the axis
     with drawing((1, 1), height=height, **files) as (figure, grid):
@@ -207,7 +206,7 @@ def _draw_nulls(axes: Axes, place: int, row: Row) -> None:
     axes.plot(_standardised(row, seeds), np.full(len(seeds), place), **_SEED)
     if row.any["frequency"] is not None:
         axes.plot(_standardised(row, row.any["frequency"]), place, **_LEAST)
-    if not isinstance(row.any["paper"], str | Sequence):
+    if not isinstance(row.any["paper"], Sequence):  # neither words nor a range
         axes.plot(_standardised(row, row.any["paper"]), place, **_PAPER)
 
 

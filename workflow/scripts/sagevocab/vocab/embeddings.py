@@ -121,9 +121,7 @@ def _train_blocks(
     saved = time.monotonic()
     for _ in trainer.chunks(settings.workers):
         whole = trainer.epochs.is_integer()
-        if whole:
-            report(trainer.epochs)
-        report.now_and_then(trainer.epochs)
+        (report if whole else report.now_and_then)(trainer.epochs)
         if whole or time.monotonic() - saved >= _SAVE_EVERY:
             state.save("blocks", **trainer.arrays())
             saved = time.monotonic()
