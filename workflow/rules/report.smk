@@ -21,8 +21,8 @@ rule build_claims:
     """
     input:
         initial=of_each("vocab/{lang}/{tok}/pieces.txt", ["bpe_initial"]),
-        pieces=of_each("vocab/{lang}/{tok}/pieces.txt", [*run.of_method("bpe", "sage"), *run.nulls]),
-        analysis=run.analysis_files([*run.of_method("bpe", "sage"), *run.nulls], *COUNTS),
+        pieces=of_each("vocab/{lang}/{tok}/pieces.txt", run.judged),
+        analysis=run.analysis_files(run.judged, *COUNTS),
         words=[
             result(f"corpus/{lang}.{corpus}.words.npz")
             for lang in run.languages

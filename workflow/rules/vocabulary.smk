@@ -199,7 +199,7 @@ rule train_embeddings:
     benchmark:
         result("benchmarks/train_embeddings/{lang}.{tok}.tsv")
     wildcard_constraints:
-        tok=any_of([*run.of_method("sage"), *run.studied]),
+        tok=any_of([*run.with_seeds(run.of_method("sage")), *run.studied]),
     conda:
         "../../envs/vocabulary.yaml"
     threads: 2 if config["word2vec"]["trainer"] == "blocks" else config["word2vec"]["workers"]
@@ -234,7 +234,7 @@ rule build_sage:
     benchmark:
         result("benchmarks/build_sage/{lang}.{tok}.tsv")
     wildcard_constraints:
-        tok=any_of([*run.of_method("sage"), *run.studied]),
+        tok=any_of([*run.with_seeds(run.of_method("sage")), *run.studied]),
     conda:
         "../../envs/vocabulary.yaml"
     threads: 2

@@ -175,6 +175,9 @@ class Domain(Section):
 # --- tokenizers
 
 
+SEEDED = ("sage", "random")  # the methods that a seed changes
+
+
 class Tokenizer(Section):
     """A tokenizer to build: of method `sage`, a reading of SaGe."""
 
@@ -212,12 +215,18 @@ class Tokenizer(Section):
     seed: Seed | None = optional(
         "For `sage`, `random`. Seed of embeddings and pruning, in place of the run's."
     )
+    seeds: Count | None = optional(
+        "For `sage`, `random`. How many seeds in a row it is built with, from `seed` on. Figures "
+        "and tables show the first; all of them tell the claims how much a seed matters."
+    )
 
     @model_validator(mode="after")
     def _has_what_its_method_needs(self) -> Self:
         needed = {"external": "path", "sage": "preset"}.get(self.method)
         if needed and not getattr(self, needed):
             raise SettingError(needed, f"missing; method {self.method} needs it")
+        if self.seeds and self.method not in SEEDED:
+            raise SettingError("seeds", f"method {self.method} has no seed; leave it out")
         return self
 
 

@@ -19,6 +19,7 @@ import yaml
 from sagevocab.config import check_config
 from sagevocab.errors import UserError
 from sagevocab.lm.settings import FREE
+from sagevocab.paper.verdicts import FEWEST_SEEDS
 from sagevocab.vocab.external import check_external
 from sagevocab.vocab.presets import DEFAULT_PRESET, overrides, reading_settings
 from sagevocab.workflow_texts import Stanza, Texts
@@ -111,7 +112,30 @@ class Run(Texts):
 
     def tokenizer(self, name: str) -> Stanza:
         """Return the stanza of a tokenizer, of the run or of its studies."""
-        return self.studied.get(name) or self.config["tokenizer_settings"][name]
+        own = self.studied.get(name) or self.reseeded.get(name)
+        return own or self.config["tokenizer_settings"][name]
+
+    @cached_property
+    def reseeded(self) -> dict[str, Stanza]:
+        """Stanzas of the further seeds of the run's tokenizers: `sage.seed2`."""
+        stanzas = {name: self.config["tokenizer_settings"][name] for name in self.tokenizers}
+        return {
+            f"{name}.seed{seed}": {**stanza, "seed": seed, "seeds": 1}
+            for name, stanza in stanzas.items()
+            for seed in self._seeds(stanza)[1:]
+        }
+
+    def _seeds(self, stanza: Stanza) -> range:
+        first = stanza.get("seed", self.seed)
+        return range(first, first + stanza.get("seeds", 1))
+
+    def with_seeds(self, names: Iterable[str]) -> list[str]:
+        """Return tokenizers, each followed by those of its further seeds."""
+        return [one for name in names for one in (name, *self.further_seeds(name))]
+
+    def further_seeds(self, name: str) -> list[str]:
+        """Return the tokenizers that are another with a further seed."""
+        return [f"{name}.seed{seed}" for seed in self._seeds(self.tokenizer(name))[1:]]
 
     @cached_property
     def varied(self) -> dict[str, list[tuple[str, int]]]:
@@ -151,8 +175,13 @@ class Run(Texts):
 
     @property
     def nulls(self) -> list[str]:
-        """Return the tokenizers that are pruned without contexts, as SaGe's nulls."""
-        return self.of_method("random", "frequency")
+        """Return the tokenizers that are pruned without contexts, as SaGe's nulls; every seed."""
+        return self.with_seeds(self.of_method("random", "frequency"))
+
+    @property
+    def judged(self) -> list[str]:
+        """Return the tokenizers that the claims are about, and those that they are set against."""
+        return [*self.of_method("bpe"), *self.with_seeds(self.of_method("sage")), *self.nulls]
 
     @cached_property
     def bpe_tokenizers(self) -> list[str]:
@@ -183,8 +212,9 @@ class Run(Texts):
 
     @property
     def compared_with_nulls(self) -> list[str]:
-        """Those that are compared, if two or more random prunings say what chance is; or none."""
-        return self.compared if len(self.of_method("random")) > 1 else []
+        """Those that are compared, if random prunings enough say what chance is; or none."""
+        drawn = self.with_seeds(self.of_method("random"))
+        return self.compared if len(drawn) >= FEWEST_SEEDS else []
 
     @property
     def compared_models(self) -> list[str]:

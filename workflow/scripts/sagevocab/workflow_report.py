@@ -45,6 +45,7 @@ def claims_run(run: Run) -> Stanza:
         "domains": {name: run.domain(name)["language"] for name in run.domains},
         "tasks": {name: run.task(name)["language"] for name in run.tasks},
         "tokenizers": {name: run.preset(name) for name in run.tokenizers},
+        "further_seeds": {name: run.further_seeds(name) for name in run.of_method("sage")},
         "nulls": {name: run.tokenizer(name)["method"] for name in run.nulls},
         "lm_tokenizers": run.models,
         "seeds": run.config["lm"]["finetune"]["seeds"],

@@ -11,14 +11,14 @@ from the same distribution, taken as normal. So
     t = (y - m) / (s sqrt(1 + 1/R))
 
 has Student's distribution with R - 1 degrees of freedom: y lies outside the prediction interval of
-the seeds. The p-value is two-sided, and adjusted by Holm over all chance tests of one SaGe
-tokenizer, in all languages: a family of their own. Where all seeds agree (s = 0), an equal value
-has p = 1 and any other p = 0.
+the seeds. The p-value is two-sided, the largest of SaGe's seeds where it has several, and adjusted
+by Holm over all chance tests of one SaGe tokenizer, in all languages: a family of their own.
 
-The verdict is "beyond chance" if the adjusted p is below 0.05 and y is further than m in the
-direction of the statement (`DIRECTIONS`), "below chance" if it is below 0.05 and y is less far, and
-else "as chance". There is none with fewer than two seeds, of an `example`, and of a `definition`: a
-statement that no pruning can break says nothing of contexts.
+The verdict is "beyond chance" if the adjusted p is below 0.05 and SaGe (the mean of its seeds) is
+further than m in the direction of the statement (`DIRECTIONS`), "below chance" if p is below 0.05
+and SaGe is less far, and else "as chance". There is none with fewer than `FEWEST_SEEDS` random
+seeds, where all of them agree (s = 0), of an `example`, and of a `definition`: a statement that no
+pruning can break says nothing of contexts.
 
 The standard deviation s is that of the seeds of a pruning, not the sampling error of the text,
 which is in SaGe's own interval. The least frequent pieces are one vocabulary, so they are in no
@@ -28,13 +28,13 @@ test.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
-from sagevocab.paper.verdicts import SIGNIFICANT
+from sagevocab.paper.verdicts import FEWEST_SEEDS, SIGNIFICANT
 
 RANDOM, FREQUENCY = "random", "frequency"  # the methods of the nulls
 
@@ -96,16 +96,17 @@ def prediction_quantile(seeds: int, share: float = 0.95) -> float:
     return float(stats.t.isf((1 - share) / 2, seeds - 1))
 
 
-def chance_p_value(ours: float, random: np.ndarray) -> float | None:
-    """Return the two-sided p-value of `ours` as one more draw; None with fewer than two seeds."""
+def chance_p_value(ours: Sequence[float], random: np.ndarray) -> float | None:
+    """Return the two-sided p-value of `ours` as one more draw; None where seeds say too little.
+
+    ours: of each of SaGe's seeds, of which the nearest to the random ones counts.
+    """
     from scipy import stats
 
-    if len(random) < 2:
+    if len(random) < FEWEST_SEEDS or not (error := prediction_error(random)):
         return None
-    error = prediction_error(random)
-    if error == 0:
-        return 1.0 if ours == random[0] else 0.0
-    return float(2 * stats.t.sf(abs(ours - random.mean()) / error, len(random) - 1))
+    nearest = np.abs(np.asarray(ours) - random.mean()).min()
+    return float(2 * stats.t.sf(nearest / error, len(random) - 1))
 
 
 def chance_verdict(

@@ -37,6 +37,7 @@ from sagevocab.paper.claims_page import (
 from sagevocab.paper.evidence import TRAIN, Case, Run
 from sagevocab.paper.formats import NOTHING, Files, write_table
 from sagevocab.paper.inputs import BASELINE, read_paper_values
+from sagevocab.paper.intervals import over_seeds
 from sagevocab.paper.notes import scope_note
 from sagevocab.paper.verdicts import (
     BEYOND,
@@ -193,7 +194,8 @@ class Assessment:
         untested = self.reason or self.measured is None or self.definition
         if untested or self.claim["kind"] not in DIRECTIONS:
             return None
-        return chance_p_value(self.measured.ours, self.nulls.numbers)
+        ours = self.measured.seeds or (self.measured.ours,)
+        return chance_p_value(ours, self.nulls.numbers)
 
     @property
     def chance(self) -> str | None:
@@ -262,12 +264,23 @@ def _measure(claim: Mapping[str, Any], case: Case) -> Assessment:
     if "unmeasured" in claim:
         return Assessment(claim, case, None, claim["unmeasured"])
     try:
-        measured = MEASURES[claim["measure"]](case, **claim.get("arguments", {}))
-        if _is_nan(measured.ours):
-            raise NotMeasurableError("nothing to count: no piece, word or example is of this kind")
+        measured = over_seeds([_measure_one(claim, one) for one in _of_each_seed(claim, case)])
         return Assessment(claim, case, measured, _objection(claim, case))
     except NotMeasurableError as error:
         return Assessment(claim, case, None, str(error))
+
+
+def _of_each_seed(claim: Mapping[str, Any], case: Case) -> list[Case]:
+    """Return the case and, where vocabularies and counts decide, the same with further seeds."""
+    further = case.run.further_seeds.get(case.tokenizer, ()) if claim["measure"] in COUNTED else ()
+    return [case, *(replace(case, tokenizer=name) for name in further)]
+
+
+def _measure_one(claim: Mapping[str, Any], case: Case) -> Measurement:
+    measured = MEASURES[claim["measure"]](case, **claim.get("arguments", {}))
+    if _is_nan(measured.ours):
+        raise NotMeasurableError("nothing to count: no piece, word or example is of this kind")
+    return measured
 
 
 def _adjust(assessments: Sequence[Assessment]) -> None:

@@ -8,6 +8,7 @@ disk lacks is an error.
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -34,6 +35,7 @@ class Run:
 
     folder: `results/{run}`. domains, tasks: name -> language.
     tokenizers: name -> preset of a SaGe tokenizer, or None.
+    further_seeds: SaGe tokenizer -> those that are the same with another seed.
     nulls: tokenizers that are pruned without contexts -> their method, `random` or `frequency`.
     lm_tokenizers: those with language models; empty if models are off. seeds: of fine-tuning.
     pretraining_seeds: of further pretrainings beside the run's own models.
@@ -60,11 +62,18 @@ class Run:
     budget: Mapping[str, Any] | None = None
     sample: str = ""
     nulls: Mapping[str, str] = field(default_factory=dict)
+    further_seeds: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     @property
     def sage_tokenizers(self) -> list[str]:
         """Names of the tokenizers that SaGe made, in the run's order."""
         return [name for name, preset in self.tokenizers.items() if preset is not None]
+
+    @functools.cached_property
+    def listed(self) -> set[str]:
+        """Names of all that the run measures on its texts, every seed by itself."""
+        further = itertools.chain.from_iterable(self.further_seeds.values())
+        return {*self.tokenizers, *self.nulls, *further}
 
     def vocabulary(self, language: str, tokenizer: str) -> Path:
         """Return the folder with a tokenizer's `pieces.txt`."""
@@ -203,7 +212,7 @@ class Case:
         return _known(self.language, self.run.languages, "languages")
 
     def _listed(self, tokenizer: str) -> str:
-        return _known(tokenizer, self.run.tokenizers, "tokenizers")
+        return _known(tokenizer, self.run.listed, "tokenizers")
 
     def _modelled(self, tokenizer: str) -> str:
         if not self.run.lm_tokenizers:

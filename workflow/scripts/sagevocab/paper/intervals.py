@@ -10,7 +10,8 @@ bounds are nan and it has no test.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
 
 import numpy as np
 import pandas as pd
@@ -34,12 +35,76 @@ from sagevocab.paper.verdicts import Measurement
 
 LINES = "lines"
 PIECES = "pieces"
+SEEDS = "seeds"
 
 LINES_EXCHANGED = "permutation, labels exchanged within lines"
 PIECES_EXCHANGED = "permutation, labels exchanged within pieces"
 FISHER = "Fisher's exact, two sets of pieces"
 LINES_RESAMPLED = "bootstrap standard error over lines"
 PIECES_RESAMPLED = "bootstrap standard error over pieces"
+
+
+# --- seeds
+
+
+def over_seeds(measured: Sequence[Measurement]) -> Measurement:
+    """Return what vocabularies that differ only in their seed say together.
+
+    A number is their mean. Its variance is that of the text, as the intervals of the seeds have it
+    on average, and s^2 / n of the n seeds; the interval is Student's (degrees of freedom by Welch
+    and Satterthwaite). The p-value is the largest of the seeds: all must be significant. Words are
+    those of the first seed. `holds` and `agrees` are what more than half of the seeds say.
+    """
+    first = measured[0]
+    if len(measured) == 1:
+        return first
+    values = tuple(member.ours for member in measured)
+    together = replace(
+        first,
+        seeds=values,
+        holds=_most(member.holds for member in measured),
+        agrees=_most(member.agrees for member in measured),
+    )
+    if isinstance(first.ours, str):
+        return together
+    ours, low, high = _student_interval(np.array(values), measured)
+    p_values = [member.p_value for member in measured if member.p_value is not None]
+    return replace(
+        together,
+        ours=ours,
+        low=low,
+        high=high,
+        unit=f"{first.unit} and {SEEDS}" if first.has_interval else SEEDS,
+        p_value=max(p_values, default=None),
+    )
+
+
+def _most(answers: Iterable[bool | None]) -> bool | None:
+    known = [answer for answer in answers if answer is not None]
+    return sum(known) * 2 > len(known) if known else None
+
+
+def _student_interval(values: np.ndarray, measured: Sequence[Measurement]) -> Estimate:
+    from scipy import stats
+
+    of_text = np.mean([_variance(member) for member in measured])
+    of_seeds = float(np.var(values, ddof=1) / len(values))
+    mean, variance = float(values.mean()), of_text + of_seeds
+    if not of_seeds:  # the seeds make no difference
+        return Estimate(mean, measured[0].low, measured[0].high)
+    degrees = variance**2 / (of_seeds**2 / (len(values) - 1))
+    half = float(stats.t.isf((1 - CONFIDENCE) / 2, degrees) * np.sqrt(variance))
+    return Estimate(mean, mean - half, mean + half)
+
+
+def _variance(measured: Measurement) -> float:
+    """Return the variance that a 95 % interval stands for; 0 without one."""
+    from scipy import stats
+
+    if not measured.has_interval:
+        return 0.0
+    half = (measured.high - measured.low) / 2
+    return float((half / stats.norm.isf((1 - CONFIDENCE) / 2)) ** 2)
 
 
 # --- lines

@@ -20,6 +20,7 @@ from sagevocab.paper.claims import read_headlines, read_records
 from sagevocab.paper.claims_page import SIGNS, show_chance, show_ours, show_random, show_value
 from sagevocab.paper.formats import MINUS, NOTHING, Files, write_table
 from sagevocab.paper.style import TokenizerStyle, drawing, tokenizer_styles
+from sagevocab.paper.verdicts import FEWEST_SEEDS
 
 log = logging.getLogger(__name__)
 
@@ -47,8 +48,8 @@ class Row:
 
 
 def _has_spread(record: Record) -> bool:
-    """Whether a statement is a number and measured on two random prunings or more."""
-    return record["random_mean"] is not None and len(record["random"]) > 1
+    """Whether a statement is a number and measured on random prunings enough."""
+    return record["random_mean"] is not None and len(record["random"]) >= FEWEST_SEEDS
 
 
 def null_rows(records: Sequence[Record], headlines: Mapping[str, str]) -> list[Row]:

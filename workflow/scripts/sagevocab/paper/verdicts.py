@@ -44,6 +44,8 @@ VERDICTS = (REPRODUCED, SAME_DIRECTION, UNDECIDED, NOT_REPRODUCED, NOT_MEASURABL
 
 # A difference is significant below this adjusted p-value.
 SIGNIFICANT = 0.05
+# Random prunings that a verdict against chance needs: two have no spread worth the name.
+FEWEST_SEEDS = 3
 INTRINSIC = "intrinsic"
 DOWNSTREAM = "downstream"
 PRETRAINING = "pretraining"
@@ -76,10 +78,12 @@ class Measurement:
     holds: whether an `example` comes out as printed.
     agrees: whether SaGe against BPE has the sign that the paper states; None where the claim
         compares nothing.
-    unit: what the interval resamples: `lines`, `pieces`, `examples`, `examples and seeds`, or None
+    unit: what the interval resamples: `lines`, `pieces`, `examples`, `seeds`, two of them, or None
         without an interval.
     test, p_value: the name and the two-sided p-value of the test between what is compared.
     p_adjusted: the p-value by Holm over the claim's family.
+    seeds: what each seed gives, where the tokenizer is built with several; then the rest is of all
+        together.
     """
 
     ours: float | str
@@ -91,6 +95,7 @@ class Measurement:
     test: str | None = None
     p_value: float | None = None
     p_adjusted: float | None = None
+    seeds: tuple[float | str, ...] = ()
 
     @property
     def has_interval(self) -> bool:
