@@ -10,7 +10,8 @@
 #            summary.json          fertility, compression, entropy and the other measures of peers
 #            rankings.parquet      SaGe: losses of all pieces left at several batches
 #        analysis/{lang}/readings.json           claims and quantities of the studies' readings
-#        analysis/{lang}/morphology/{tok}.json   boundaries against a list of morphemes, if given
+#        analysis/{lang}/morphology/{tok}.json   boundaries against a list of morphemes, if given;
+#                                                word by word in {tok}.parquet
 # Steps: segment each word type once, then count over the sequence of types
 
 
@@ -86,6 +87,7 @@ rule measure_morphology:
         settings=result("vocab/{lang}/{tok}/tokenizer_config.json"),
     output:
         agreement=result("analysis/{lang}/morphology/{tok}.json"),
+        words=result("analysis/{lang}/morphology/{tok}.parquet"),
     log:
         result("logs/measure_morphology/{lang}.{tok}.log"),
     benchmark:

@@ -39,6 +39,7 @@ try:
     from sagevocab.workflow_report import (
         changes,
         claims_run,
+        claims_studies,
         reference_tasks,
         reference_texts,
         report_run,

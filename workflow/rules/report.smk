@@ -29,6 +29,10 @@ rule build_claims:
             for corpus in run.corpora_of(lang)
         ],
         rankings=of_each("analysis/{lang}/train/{tok}/rankings.parquet", run.of_method("sage")),
+        boundaries=of_each(
+            "analysis/{lang}/morphology/{tok}.parquet", run.judged, run.morpheme_languages
+        ),
+        studies=claims_studies(run),
         scores=run.score_files(run.tasks),
         curves=list(itertools.chain(*run.curves(run.languages).values())),
         predictions=run.prediction_files(run.tasks),

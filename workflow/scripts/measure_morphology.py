@@ -2,19 +2,20 @@
 
 from pathlib import Path
 
-from sagevocab.analysis.morphology import boundary_agreement, read_morphemes
+from sagevocab.analysis.morphology import boundary_agreement, count_boundaries, read_morphemes
 from sagevocab.provenance import job
-from sagevocab.state import write_json
+from sagevocab.state import write_json, write_parquet
 from sagevocab.vocab.segment import load_segmenter
 from sagevocab.vocab.words import Normalizer
 
 with job(snakemake):
-    inputs, params = snakemake.input, snakemake.params
-    agreement = boundary_agreement(
-        read_morphemes(inputs.morphemes, params.format),
-        load_segmenter(Path(inputs.tokenizer).parent),
-        Normalizer(params.normalization),
-        max_word_chars=params.max_word_chars,
-        seed=params.seed,
+    inputs, outputs, params = snakemake.input, snakemake.output, snakemake.params
+    morphemes = read_morphemes(inputs.morphemes, params.format)
+    segmenter = load_segmenter(Path(inputs.tokenizer).parent)
+    normalizer = Normalizer(params.normalization)
+    counts = count_boundaries(
+        morphemes, segmenter, normalizer, max_word_chars=params.max_word_chars
     )
-    write_json(snakemake.output.agreement, agreement)
+    write_parquet(outputs.words, counts)
+    agreement = boundary_agreement(counts, listed=len(morphemes), seed=params.seed)
+    write_json(outputs.agreement, agreement)

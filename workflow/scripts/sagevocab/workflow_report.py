@@ -11,6 +11,10 @@ from sagevocab.workflow import Run
 from sagevocab.workflow_texts import Stanza
 
 
+# Of the numbers that the studies vary, those that the paper speaks of (Section 3).
+_VARIED = ("rerank_every-1", "retrain_every-1")
+
+
 def report_run(run: Run) -> Stanza:
     """Return what the report page and the reference page say of the run."""
     return {
@@ -54,8 +58,43 @@ def claims_run(run: Run) -> Stanza:
         "final_size": run.config["vocabulary"]["final_size"],
         "constructed": run.constructed_tasks,
         "names": run.names,
+        "studies": {
+            name: studied for name in run.of_method("sage") if (studied := _studied(run, name))
+        },
+        "morpheme_languages": run.morpheme_languages,
+        "paper_texts": _paper_texts(run),
         "budget": run.model_budget if run.models else None,
     }
+
+
+def _studied(run: Run, tokenizer: str) -> Stanza | None:
+    """Return what the studies make of a tokenizer's reading: with each seed, and varied."""
+    same = [name for name in run.varied if run.sage_reading(name) == run.sage_reading(tokenizer)]
+    if not same:
+        return None
+    varied = [f"{key}-{value}" for key, value in run.varied[same[0]]]
+    return {
+        "seeds": [f"{same[0]}.seed{seed}" for seed in run.config["studies"]["seeds"]],
+        "varied": [f"{same[0]}.{change}" for change in _VARIED if change in varied],
+    }
+
+
+def claims_studies(run: Run) -> list[str]:
+    """Return the prunings of the studies that claims compare."""
+    return [
+        run.result(f"vocab/{lang}.sample1/{name}/ablations.parquet")
+        for studied in claims_run(run)["studies"].values()
+        for names in studied.values()
+        for lang in run.languages
+        for name in names
+    ]
+
+
+def _paper_texts(run: Run) -> list[str]:
+    """Return the languages and domains whose text comes from the set that the paper names."""
+    texts = [("language_settings", lang) for lang in run.languages]
+    texts += [("domain_settings", name) for name in run.domains]
+    return [name for section, name in texts if run.source(section, name)["kind"] == "dataset"]
 
 
 def reference_tasks(run: Run) -> list[Stanza]:

@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
+import pandas as pd
 
 from sagevocab.analysis.stats import ratio_interval
 from sagevocab.data.conllu import read_conllu
 from sagevocab.data.corpus import read_lines
 from sagevocab.errors import UserError
+from sagevocab.state import read_parquet
 from sagevocab.vocab.pieces import WORD_START
 from sagevocab.vocab.segment import Segmenter
 from sagevocab.vocab.words import Normalizer, split_words
@@ -52,35 +54,54 @@ def read_morphemes(path: str | Path, format: str) -> dict[str, Morphemes]:
     return spelled
 
 
-def boundary_agreement(
+def count_boundaries(
     morphemes: Mapping[str, Morphemes],
     segmenter: Segmenter,
     normalizer: Normalizer,
     *,
     max_word_chars: int,
-    seed: int,
-) -> dict[str, Any]:
-    """Return precision, recall and F1 of a tokenizer's boundaries inside words, ready for JSON.
+) -> pd.DataFrame:
+    """Count a tokenizer's boundaries inside the words of a list: word, placed, wanted, shared.
 
-    Every word of the list counts once. A word that normalisation changes, or whose tokens do not
-    spell it (tokenizers from elsewhere), is left out. Intervals are 95 % bootstrap intervals over
-    words; f1 = 2 * shared / (placed + wanted).
+    A word that normalisation changes, or whose tokens do not spell it (tokenizers from elsewhere),
+    is left out.
     """
     words = [word for word in morphemes if _is_plain(word, normalizer, max_word_chars)]
     placed = dict(zip(words, _boundaries(words, segmenter), strict=True))
     known = [word for word in words if placed[word] is not None]
     wanted = {word: set(_ends(map(len, morphemes[word]))) for word in known}
-    ours = np.array([len(placed[word]) for word in known], dtype=np.int64)
-    theirs = np.array([len(wanted[word]) for word in known], dtype=np.int64)
-    shared = np.array([len(placed[word] & wanted[word]) for word in known], dtype=np.int64)
+    return pd.DataFrame(
+        {
+            "word": pd.Series(known, dtype="str"),
+            "placed": np.array([len(placed[word]) for word in known], dtype=np.int64),
+            "wanted": np.array([len(wanted[word]) for word in known], dtype=np.int64),
+            "shared": np.array(
+                [len(placed[word] & wanted[word]) for word in known], dtype=np.int64
+            ),
+        }
+    )
+
+
+def boundary_agreement(counts: pd.DataFrame, *, listed: int, seed: int) -> dict[str, Any]:
+    """Return precision, recall and F1 of a tokenizer's boundaries inside words, ready for JSON.
+
+    counts: of `count_boundaries`. listed: the words of the list. Every word counts once. Intervals
+    are 95 % bootstrap intervals over words; f1 = 2 * shared / (placed + wanted).
+    """
+    placed, wanted, shared = (counts[name].to_numpy() for name in ("placed", "wanted", "shared"))
     return {
-        "listed": len(morphemes),
-        "words": len(known),
-        "boundaries": int(theirs.sum()),
-        "precision": ratio_interval(shared, ours, seed=seed)._asdict(),
-        "recall": ratio_interval(shared, theirs, seed=seed)._asdict(),
-        "f1": ratio_interval(2 * shared, ours + theirs, seed=seed)._asdict(),
+        "listed": listed,
+        "words": len(counts),
+        "boundaries": int(wanted.sum()),
+        "precision": ratio_interval(shared, placed, seed=seed)._asdict(),
+        "recall": ratio_interval(shared, wanted, seed=seed)._asdict(),
+        "f1": ratio_interval(2 * shared, placed + wanted, seed=seed)._asdict(),
     }
+
+
+def read_boundaries(path: Path | str) -> pd.DataFrame:
+    """Return placed, wanted and shared boundaries by word, as `count_boundaries` counted them."""
+    return read_parquet(path, ["word", "placed", "wanted", "shared"]).set_index("word")
 
 
 def _is_plain(word: str, normalizer: Normalizer, max_word_chars: int) -> bool:

@@ -316,11 +316,14 @@ def _sums_of_halves(rows: np.ndarray, rng: np.random.Generator, permutations: in
     return sums
 
 
-def holm(p_values: Numbers) -> np.ndarray:
-    """Return Holm's step-down adjusted p-values, in the order given."""
+def holm(p_values: Numbers, tests: int = 0) -> np.ndarray:
+    """Return Holm's step-down adjusted p-values, in the order given.
+
+    tests: the size of the family; those that could not be made count as p = 1.
+    """
     values = np.asarray(p_values, dtype=float)
     order = np.argsort(values, kind="stable")
-    scaled = values[order] * np.arange(len(values), 0, -1)
+    scaled = values[order] * (max(tests, len(values)) - np.arange(len(values)))
     adjusted = np.empty_like(values)
     adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
     return adjusted

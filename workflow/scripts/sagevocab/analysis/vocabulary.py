@@ -132,6 +132,15 @@ def frequency_differences(first: pd.Series, second: pd.Series) -> pd.DataFrame:
 # --- stability of the ranking of the ablation losses (paper, Section 3)
 
 
+def common_share(first: Collection[str], second: Collection[str]) -> float:
+    """Return the pieces in both over the mean size of the two; nan of nothing.
+
+    Of two sets of equal size it is the share of the one that is in the other (Dice's measure).
+    """
+    size = len(first) + len(second)
+    return 2 * len(set(first) & set(second)) / size if size else float("nan")
+
+
 def read_rankings(path: Path | str) -> pd.DataFrame:
     """Return iteration, piece, loss: the losses of all pieces left at several iterations.
 
@@ -176,6 +185,21 @@ def mean_correlation(
     draws = [np.ones(size), *drawn_weights(size, seed=seed, resamples=resamples)]
     means = [np.mean([_correlation(weights[r], a, b) for r, a, b in ranked]) for weights in draws]
     return interval_of(means[0], np.array(means[1:]))
+
+
+def correlation_of(
+    values: Sequence[pd.DataFrame], *, seed: int | None, resamples: int = RESAMPLES
+) -> np.ndarray:
+    """Return Spearman's correlations of some tables, then those of resampled pieces.
+
+    values: by piece, two columns each. A resampled piece is resampled in all tables at once.
+    Returns float64[1 + resamples, tables]; only the first row if the seed is None.
+    """
+    pieces = pd.Index(sorted(set().union(*(table.index for table in values))))
+    ranked = [_levels_of(table.reindex(pieces)) for table in values]
+    drawn = [] if seed is None else drawn_weights(len(pieces), seed=seed, resamples=resamples)
+    draws = [np.ones(len(pieces)), *drawn]
+    return np.array([[_correlation(w[rows], a, b) for rows, a, b in ranked] for w in draws])
 
 
 def _pairs(rankings: pd.DataFrame) -> list[tuple[int, int, pd.DataFrame]]:

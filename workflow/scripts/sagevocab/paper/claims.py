@@ -13,7 +13,7 @@ import inspect
 import logging
 import math
 from collections import Counter
-from collections.abc import Collection, Hashable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from functools import reduce
 from pathlib import Path
@@ -64,10 +64,17 @@ MEASURES = {
 COUNTED = {
     name for name in MEASURES if hasattr(measures_texts, name) and name != "ranking_stability"
 }
-# Times are set against the paper's only from this share of its lines and pieces on.
-PAPER_LINES = 750_000
-PAPER_PIECES = 16_000
-COMPARABLE = 2 / 3
+# The measures with a test, which decide how many tests the paper's statements ask for.
+TESTED = {
+    *("word_initial_difference", "length_difference", "length_share", "partition"),
+    *("frequency_ratio", "single_character_ratio", "boundary_f1_difference"),
+    *("fertility_difference", "fertility_distance_change", "token_ratio"),
+    *("single_character_contexts", "ratio_difference", "ratio_advantage_change"),
+    *("score_difference", "update_ratio"),
+}
+# Settings of `lm.pretrain` without which a score is not one of the paper's models.
+_BUDGET = ("layers", "hidden", "heads", "intermediate", "batch", "hours")
+CHANCE = "chance"
 
 
 def build_claims(run: Run, *, values: Path | str, json: Path | str, md: Path | str) -> None:
@@ -79,8 +86,10 @@ def build_claims(run: Run, *, values: Path | str, json: Path | str, md: Path | s
     reason, random (the same, measured on each random pruning), random_mean, random_low,
     random_high, frequency (on the vocabulary without its least frequent pieces), chance (the
     verdict against chance, null without one), chance_p_value, chance_p_adjusted (Holm over the
-    tokenizer's chance tests), definition (no pruning can break the statement), corpus, text,
-    language, tokenizer, preset, seed, constructed (the examples of its task are), timing (the
+    tokenizer's chance tests), definition (no pruning can break the statement), variant (another
+    reading of a statement that is there already), corpus, text, language, tokenizer, preset, seed
+    (the run's), seeds (what each seed of the tokenizer gives, where it has several), left_out
+    (pieces too rare to have a ratio), constructed (the examples of its task are), timing (the
     number comes from clocks, so it differs between equal runs).
 
     Raises:
@@ -179,7 +188,8 @@ class Assessment:
     @property
     def family(self) -> str | None:
         """The name of the family that the claim's test is in, None if it has none."""
-        if self.reason or self.measured is None or self.measured.p_value is None:
+        tested = self.measured is not None and self.measured.p_value is not None
+        if self.reason or not tested or self.variant:
             return None
         return BEYOND if self.beyond else self.claim.get("family", INTRINSIC)
 
@@ -189,10 +199,15 @@ class Assessment:
         return self.claim.get("definition", False)
 
     @property
+    def variant(self) -> bool:
+        """Whether it is another reading of a statement that is counted already."""
+        return self.claim.get("variant", False)
+
+    @property
     def chance_p_value(self) -> float | None:
         """The p-value of the test against chance; None where there is no such test."""
-        untested = self.reason or self.measured is None or self.definition
-        if untested or self.claim["kind"] not in DIRECTIONS:
+        untested = self.reason or self.measured is None or not _has_chance(self.claim)
+        if untested:
             return None
         ours = self.measured.seeds or (self.measured.ours,)
         return chance_p_value(ours, self.nulls.numbers)
@@ -211,12 +226,12 @@ def assess_claims(run: Run, values: Mapping[str, Any]) -> list[dict[str, Any]]:
     assessments = [
         _measure(claim, case) for claim in values["claims"] for case in _cases(claim, run, values)
     ]
-    _adjust(assessments)
+    _adjust(assessments, values["claims"])
     nulls = _measure_nulls(run, values)
     for assessment in assessments:
         key = (assessment.claim["id"], assessment.case.language)
         assessment.nulls = Nulls.of(nulls.get(key, {}), run.nulls)
-    _adjust_chance(assessments)
+    _adjust_chance(assessments, values["claims"])
     return [_record(assessment) for assessment in assessments]
 
 
@@ -283,30 +298,51 @@ def _measure_one(claim: Mapping[str, Any], case: Case) -> Measurement:
     return measured
 
 
-def _adjust(assessments: Sequence[Assessment]) -> None:
+def _has_chance(claim: Mapping[str, Any]) -> bool:
+    """Whether a claim is set against chance, where the run has nulls and can measure it."""
+    measured = claim["tokenizers"] == "sage" and claim.get("measure") in COUNTED
+    counted = not (claim.get("definition") or claim.get("variant"))
+    return measured and counted and claim["kind"] in DIRECTIONS
+
+
+def _adjust(assessments: Sequence[Assessment], claims: Sequence[Mapping[str, Any]]) -> None:
     """Adjust the p-values by Holm, in each family of each tokenizer by itself."""
+    sizes: Counter[str] = Counter()
+    for claim in claims:
+        if claim.get("measure") in TESTED and not claim.get("variant"):
+            sizes[claim.get("family", INTRINSIC)] += len(claim.get("languages", [None]))
     tested = [assessment for assessment in assessments if assessment.family]
     keys = [(member.case.tokenizer, member.family) for member in tested]
     p_values = [member.measured.p_value for member in tested]
-    for member, p_value in zip(tested, _holm_by(keys, p_values), strict=True):
+    for member, p_value in zip(tested, _holm_by(keys, p_values, sizes), strict=True):
         member.measured = replace(member.measured, p_adjusted=p_value)
 
 
-def _adjust_chance(assessments: Sequence[Assessment]) -> None:
-    """Adjust the p-values against chance by Holm, over all of each tokenizer."""
+def _adjust_chance(assessments: Sequence[Assessment], claims: Sequence[Mapping[str, Any]]) -> None:
+    """Adjust the p-values against chance by Holm, in two families of each tokenizer.
+
+    One is of the paper's statements, the other of the same in languages that it does not speak of.
+    """
+    paper = sum(len(claim.get("languages", [None])) for claim in claims if _has_chance(claim))
     tested = [assessment for assessment in assessments if assessment.chance_p_value is not None]
-    keys = [member.case.tokenizer for member in tested]
+    keys = [(member.case.tokenizer, BEYOND if member.beyond else CHANCE) for member in tested]
     p_values = [member.chance_p_value for member in tested]
-    for member, p_value in zip(tested, _holm_by(keys, p_values), strict=True):
+    for member, p_value in zip(tested, _holm_by(keys, p_values, {CHANCE: paper}), strict=True):
         member.chance_p_adjusted = p_value
 
 
-def _holm_by(keys: Sequence[Hashable], p_values: Sequence[float]) -> list[float]:
-    """Return p-values adjusted by Holm, those of each key by themselves, in their order."""
+def _holm_by(
+    keys: Sequence[tuple[str, str]], p_values: Sequence[float], sizes: Mapping[str, int]
+) -> list[float]:
+    """Return p-values adjusted by Holm, those of each key by themselves, in their order.
+
+    keys: tokenizer and family. sizes: how many tests a family has by the paper, whatever a run
+    could not measure.
+    """
     adjusted = [0.0] * len(p_values)
     for key in set(keys):
         members = [number for number, other in enumerate(keys) if other == key]
-        of_members = holm([p_values[number] for number in members]).tolist()
+        of_members = holm([p_values[n] for n in members], sizes.get(key[1], 0)).tolist()
         for number, p_value in zip(members, of_members, strict=True):
             adjusted[number] = p_value
     return adjusted
@@ -327,6 +363,7 @@ def _record(assessment: Assessment) -> dict[str, Any]:
         "chance_p_value": assessment.chance_p_value,
         "chance_p_adjusted": assessment.chance_p_adjusted,
         "definition": assessment.definition,
+        "variant": assessment.variant,
         "corpus": case.corpus,
         "text": case.text,
         "language": case.language,
@@ -340,22 +377,42 @@ def _record(assessment: Assessment) -> dict[str, Any]:
 
 def _objection(claim: Mapping[str, Any], case: Case) -> str | None:
     """Return why a measured number can't be compared with the paper's; None if it can."""
+    if "incomparable" in claim:
+        return claim["incomparable"]
+    if claim.get("paper_text") and not {case.language, case.corpus} & set(case.run.paper_texts):
+        return "a number of the paper's own text, and this is another"
+    if claim.get("paper_budget") and (differs := _other_budget(case)):
+        return f"a number of models with the paper's budget, and here {differs}"
     if claim.get("real_task") and case.constructed:
         return "a score on the paper's data, and here the examples are constructed"
-    if claim.get("paper_scale"):
-        lines = len(case.lines(BASELINE))
-        if min(lines / PAPER_LINES, case.run.final_size / PAPER_PIECES) < COMPARABLE:
-            return (
-                f"time grows with the text and the vocabulary: here {lines:,} lines and "
-                f"{case.run.final_size:,} pieces, there {PAPER_LINES:,} and {PAPER_PIECES:,}"
-            )
+    return None
+
+
+def _other_budget(case: Case) -> str | None:
+    """Return the first setting of the models' size and budget that is not the paper's."""
+    ours = case.run.budget["pretrain"]
+    for row in case.values["hyperparameters"]["table_hyperparameters_pretraining"]:
+        section, _, key = row.get("config", "").rpartition(".")
+        if section == "lm.pretrain" and key in _BUDGET and ours[key] != row["value"]:
+            return f"{row['config']} is {ours[key]}, there {row['value']}"
     return None
 
 
 def _numbers(measured: Measurement | None) -> dict[str, Any]:
     known = asdict(measured or Measurement(ours=None))
     known["interval"] = known["unit"]
-    names = ("ours", "low", "high", "interval", "test", "p_value", "p_adjusted")
+    known["seeds"] = list(known["seeds"])
+    names = (
+        "ours",
+        "low",
+        "high",
+        "interval",
+        "test",
+        "p_value",
+        "p_adjusted",
+        "seeds",
+        "left_out",
+    )
     return {name: None if _is_nan(known[name]) else known[name] for name in names}
 
 

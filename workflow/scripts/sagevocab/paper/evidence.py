@@ -18,10 +18,12 @@ import pandas as pd
 
 from sagevocab.analysis import counts
 from sagevocab.analysis.counts import LineTotals
+from sagevocab.analysis.morphology import read_boundaries
 from sagevocab.analysis.scores import TaskScores, read_scores, task_scores
 from sagevocab.analysis.vocabulary import read_rankings
 from sagevocab.paper.curves import Curve, read_curve
 from sagevocab.paper.verdicts import NotMeasurableError
+from sagevocab.state import read_parquet
 from sagevocab.vocab.pieces import read_pieces
 from sagevocab.vocab.segment import GreedySegmenter
 from sagevocab.vocab.words import WordCorpus
@@ -43,6 +45,11 @@ class Run:
     names: language, domain or task -> what it is called. final_size: pieces asked for.
     benchmarks: folder of {rule}/{language}.tsv and {rule}/{language}.{tokenizer}.tsv.
     budget: of the models, the sections lm.pretrain and lm.finetune; None without models.
+    studies: SaGe tokenizer -> what the studies make of the same reading on a sample of each
+        training corpus: `seeds`, its builds with each seed, and `varied`, those with the first seed
+        and another number.
+    morpheme_languages: those with a list of segmented words.
+    paper_texts: languages and domains whose text is the one that the paper names.
     sample: `.sample1` for what was made of that sample of each training corpus.
     """
 
@@ -63,6 +70,9 @@ class Run:
     sample: str = ""
     nulls: Mapping[str, str] = field(default_factory=dict)
     further_seeds: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    studies: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    morpheme_languages: Collection[str] = ()
+    paper_texts: Collection[str] = ()
 
     @property
     def sage_tokenizers(self) -> list[str]:
@@ -141,6 +151,42 @@ class Case:
     def neighbours(self, tokenizer: str, corpus: str | None = None) -> pd.DataFrame:
         """Return distinct neighbours by piece and window."""
         return _neighbours(self._analysis(tokenizer, corpus) / "neighbours.parquet")
+
+    def matched_neighbours(self, tokenizer: str, draw: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Return distinct neighbours on the domain and on as many words of the training text.
+
+        A ratio of neighbours to frequency falls with the length of a text, so only texts of one
+        length compare. The longer one is cut to lines drawn with the seed `draw`.
+        """
+        language, pieces = self._language(), self._vocabulary(tokenizer)
+        domain, train = (self.run.words(language, name) for name in (self._corpus(None), TRAIN))
+        words = min(len(_corpus(domain).tokens), len(_corpus(train).tokens))
+        windows = tuple(dict.fromkeys(self.neighbours(tokenizer)["window"].tolist()))
+        return tuple(_neighbours_of(text, words, draw, pieces, windows) for text in (domain, train))
+
+    def study_pruned(self, key: str, value: int) -> tuple[list[set[str]], set[str]]:
+        """Return what the studies prune with each seed, and with the first and another number."""
+        builds = self.run.studies.get(self.tokenizer)
+        if not builds:
+            raise NotMeasurableError("config key studies has no such reading in `varied`")
+        other = [name for name in builds["varied"] if name.endswith(f".{key}-{value}")]
+        if not other:
+            raise NotMeasurableError(f"config key studies.values.{key} has no {value} for it")
+        folder = self.run.folder / "vocab" / f"{self._language()}.sample1"
+        *seeds, varied = (
+            set(read_parquet(folder / name / "ablations.parquet", ["piece"])["piece"])
+            for name in (*builds["seeds"], *other)
+        )
+        return seeds, varied
+
+    def boundaries(self, tokenizer: str) -> pd.DataFrame:
+        """Return a tokenizer's boundaries and those between morphemes, word by word of a list."""
+        language, tokenizer = self._language(), self._listed(tokenizer)
+        if language not in self.run.morpheme_languages:
+            raise NotMeasurableError(f"config key language_settings.{language} has no morphology")
+        return read_boundaries(
+            self.run.folder / "analysis" / language / "morphology" / f"{tokenizer}.parquet"
+        )
 
     def lines(self, tokenizer: str) -> pd.DataFrame:
         """Return words and tokens of every line of the corpus."""
@@ -244,6 +290,15 @@ def _corpus(path: Path) -> WordCorpus:
 def _line_totals(words: Path, pieces: Path) -> LineTotals:
     # The paper's counts segment greedily, whatever decoder pruned the vocabulary.
     return LineTotals(_corpus(words), GreedySegmenter(_pieces(pieces)))
+
+
+@functools.lru_cache(maxsize=64)
+def _neighbours_of(
+    words: Path, length: int, draw: int, pieces: Path, windows: tuple[int, ...]
+) -> pd.DataFrame:
+    corpus = _corpus(words)
+    drawn = corpus if len(corpus.tokens) <= length else corpus.sample_words(length, draw)
+    return counts.count_corpus(drawn, GreedySegmenter(_pieces(pieces)), windows).neighbours
 
 
 _curve = functools.lru_cache(maxsize=16)(read_curve)

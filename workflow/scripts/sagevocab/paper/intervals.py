@@ -30,17 +30,19 @@ from sagevocab.analysis.stats import (
     resampled_sums,
     total_interval,
 )
-from sagevocab.analysis.vocabulary import Share
+from sagevocab.analysis.vocabulary import Share, correlation_of
 from sagevocab.paper.verdicts import Measurement
 
 LINES = "lines"
 PIECES = "pieces"
+WORDS = "words of the list"
 SEEDS = "seeds"
 
 LINES_EXCHANGED = "permutation, labels exchanged within lines"
 PIECES_EXCHANGED = "permutation, labels exchanged within pieces"
 FISHER = "Fisher's exact, two sets of pieces"
 LINES_RESAMPLED = "bootstrap standard error over lines"
+WORDS_RESAMPLED = "bootstrap standard error over words"
 PIECES_RESAMPLED = "bootstrap standard error over pieces"
 
 
@@ -77,6 +79,21 @@ def over_seeds(measured: Sequence[Measurement]) -> Measurement:
         unit=f"{first.unit} and {SEEDS}" if first.has_interval else SEEDS,
         p_value=max(p_values, default=None),
     )
+
+
+def beyond_spread(value: float, spread: Sequence[float], seeds: int) -> Measurement:
+    """Return a value minus the mean of what every two of some seeds give, as one more of these.
+
+    The values of pairs depend on each other: there are as many degrees of freedom as seeds less 1.
+    """
+    from scipy import stats
+
+    difference = float(value - np.mean(spread))
+    if len(spread) < 2:
+        return Measurement(difference)
+    error = float(np.std(spread, ddof=1) * np.sqrt(1 + 1 / len(spread)))
+    half = error * float(stats.t.isf((1 - CONFIDENCE) / 2, seeds - 1))
+    return Measurement(difference, difference - half, difference + half, unit=SEEDS)
 
 
 def _most(answers: Iterable[bool | None]) -> bool | None:
@@ -176,6 +193,24 @@ def _exchanged(
     return Measurement(*estimate, unit=LINES, test=LINES_EXCHANGED, p_value=p_value)
 
 
+# --- words of a list
+
+
+def f1_difference(table: np.ndarray, *, seed: int | None) -> Measurement:
+    """Return the difference of two F1 scores over words, both resampled at once.
+
+    table: int[words, 6], by word what two tokenizers placed, what was wanted, and what they shared.
+    """
+
+    def difference(sums: np.ndarray) -> np.ndarray:
+        ours, baseline = (2 * sums[..., i + 2] / (sums[..., i] + sums[..., i + 1]) for i in (0, 3))
+        return ours - baseline
+
+    value = float(difference(table.sum(axis=0)))
+    drawn = NO_REPLICATES if seed is None else difference(resampled_sums(table, seed=seed))
+    return _by_error(value, drawn, WORDS, WORDS_RESAMPLED)
+
+
 # --- pieces
 
 
@@ -230,6 +265,18 @@ def change_of_ratio(columns: Sequence[pd.Series], *, seed: int | None) -> Measur
     """
     value, drawn = _resampled_means(columns, lambda a, b, c, d: a / b - c / d, seed)
     return _by_error(value, drawn, PIECES, PIECES_RESAMPLED)
+
+
+def difference_of_correlations(
+    first: pd.DataFrame, second: pd.DataFrame, *, seed: int | None
+) -> Measurement:
+    """Return the difference of two Spearman correlations, each of two columns by piece.
+
+    A piece's values are not exchangeable between the tables' other pieces: the test is by the
+    bootstrap standard error.
+    """
+    differences = -np.diff(correlation_of([first, second], seed=seed), axis=1)[:, 0]
+    return _by_error(differences[0], differences[1:], PIECES, PIECES_RESAMPLED)
 
 
 def _resampled_means(

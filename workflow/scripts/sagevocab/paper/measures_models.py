@@ -29,11 +29,10 @@ PAIRED_SEEDS = "Student's, paired by pretraining seed"
 
 def score(case: Case, *, task: str) -> Measurement:
     """Mean score of a task over the seeds; agrees if SaGe against BPE goes the paper's way."""
-    ours = case.scores(case.tokenizer, task)
     agrees = None
     if case.tokenizer != BASELINE and BASELINE in case.run.lm_tokenizers:
-        difference = np.mean(ours) - np.mean(case.scores(BASELINE, task))
-        agrees = bool(np.sign(difference) == np.sign(_printed_difference(case, task)))
+        both = case.resampled_scores(case.tokenizer, task).difference(case.tokenizer, BASELINE)
+        agrees = both.low > 0 if _printed_difference(case, task) > 0 else both.high < 0
     scores = case.resampled_scores(case.tokenizer, task)
     _require_learnt(case, task, case.tokenizer)
     unit = scores.unit(case.tokenizer)
@@ -66,7 +65,7 @@ def score_difference(case: Case, *, task: str) -> Measurement:
     *estimate, p_value = scores.difference(case.tokenizer, BASELINE)
     unit = scores.unit(case.tokenizer, BASELINE)
     return Measurement(
-        *estimate, agrees=estimate[0] > 0, unit=unit, test=TESTS[unit], p_value=p_value
+        *estimate, agrees=estimate[1] > 0, unit=unit, test=TESTS[unit], p_value=p_value
     )
 
 

@@ -12,16 +12,23 @@ import functools
 import math
 from collections.abc import Callable
 from dataclasses import replace
+from itertools import combinations
 from typing import TypeVar
 
 import numpy as np
 import pandas as pd
 
 from sagevocab.analysis import vocabulary
-from sagevocab.analysis.counts import LineTotals, neighbour_ratio, rank_neighbours
+from sagevocab.analysis.counts import (
+    FEWEST_OCCURRENCES,
+    LineTotals,
+    neighbour_ratio,
+    rank_neighbours,
+)
 from sagevocab.analysis.stats import proportion_interval, ratio_interval
 from sagevocab.analysis.vocabulary import (
     Share,
+    common_share,
     length_histogram,
     mean_correlation,
     only_in,
@@ -41,6 +48,8 @@ T = TypeVar("T")
 
 # Words of this many subwords or more share the last bin of the histograms that are compared.
 LONGEST_WORD = 12
+# How often a text is cut to the length of another.
+DRAWS = 3
 
 
 def only_pieces(case: Case) -> tuple[list[str], list[str]]:
@@ -136,6 +145,16 @@ def ranking_stability(case: Case, *, iterations: int) -> Measurement:
     return Measurement(*estimate, unit=intervals.PIECES)
 
 
+def change_beyond_seeds(case: Case, *, key: str, value: int) -> Measurement:
+    """Share of the pruned pieces that another number leaves, minus what another seed leaves.
+
+    The interval is Student's for one more share among those of every two seeds.
+    """
+    seeds, varied = case.study_pruned(key, value)
+    shares = [common_share(*pair) for pair in combinations(seeds, 2)]
+    return intervals.beyond_spread(common_share(seeds[0], varied), shares, len(seeds))
+
+
 def single_characters_kept(case: Case) -> Measurement:
     """Share of the initial vocabulary's single characters that SaGe keeps."""
     singles = [piece for piece in case.initial_pieces() if is_single_character(piece)]
@@ -184,7 +203,8 @@ def _chained(pieces: list[str]) -> Share:
 def word_initial_share(case: Case, *, side: str) -> Measurement:
     """Share of the SaGe-only or BPE-only pieces that start a word."""
     sage, bpe = map(vocabulary.word_initial_share, only_pieces(case))
-    return _share(sage if side == "sage" else bpe, agrees=bool(sage > bpe))
+    agrees = intervals.share_difference(sage, bpe).low > 0
+    return _share(sage if side == "sage" else bpe, agrees=agrees)
 
 
 def word_initial_difference(case: Case) -> Measurement:
@@ -223,9 +243,9 @@ def length_share(
         share_of_length(pieces, shortest, longest, count_word_start) for pieces in only_pieces(case)
     )
     own, other = (sage, bpe) if side == "sage" else (bpe, sage)
-    p_value = intervals.fisher(own, other)
-    measured = _share(own, agrees=bool(own > other))
-    return replace(measured, test=intervals.FISHER, p_value=p_value)
+    difference = intervals.share_difference(own, other)
+    measured = _share(own, agrees=difference.low > 0)
+    return replace(measured, test=difference.test, p_value=difference.p_value)
 
 
 def dismantled(case: Case, *, piece: str, parts: list[str]) -> Measurement:
@@ -285,17 +305,14 @@ def tokens_of_lines(case: Case, *, lines: int) -> Measurement:
     tokens = case.lines(case.tokenizer)["tokens"].to_numpy()
     estimate = ratio_interval(tokens, np.ones_like(tokens), seed=case.seed)
     ours, low, high = (lines * number for number in estimate)
-    agrees = None
-    if case.tokenizer != BASELINE:
-        agrees = bool(tokens.sum() > case.lines(BASELINE)["tokens"].sum())
-    return Measurement(ours, low, high, agrees=agrees, unit=intervals.LINES)
+    return Measurement(ours, low, high, unit=intervals.LINES)
 
 
 def token_ratio(case: Case) -> Measurement:
     """Tokens of SaGe over tokens of BPE."""
     ours, baseline = (lines["tokens"].to_numpy() for lines in _both(case.lines, case))
     measured = intervals.line_ratio(ours, baseline, seed=case.seed)
-    return replace(measured, agrees=measured.ours > 1)
+    return replace(measured, agrees=measured.low > 1)
 
 
 # --- encoded texts: contextual exponence
@@ -331,13 +348,13 @@ def ranks_below(case: Case, *, window: int, first: int) -> Measurement:
 def dip_rank(case: Case, *, window: int, running: int) -> Measurement:
     """First of the first `running` ranks in a row at which SaGe's piece has fewer neighbours.
 
-    One more than there are ranks if there is none. Agrees if it lies in the ranking's upper half.
+    One more than there are ranks if there is none.
     """
     below = _below_by_rank(case, window) == 1
     runs = np.convolve(below, np.ones(running), mode="valid") if len(below) >= running else []
     dips = np.flatnonzero(np.asarray(runs) > running - 0.5)
     rank = float(dips[0] + 1 if dips.size else len(below) + 1)
-    return Measurement(rank, agrees=2 * rank < len(below))
+    return Measurement(rank)
 
 
 def _below_by_rank(case: Case, window: int) -> np.ndarray:
@@ -351,22 +368,63 @@ def _below_by_rank(case: Case, window: int) -> np.ndarray:
     return np.where((ours > 0) | (baseline > 0), (ours < baseline).astype(float), np.nan)
 
 
+def single_characters_reach(case: Case, *, window: int, top: int) -> Measurement:
+    """Share of the vocabulary near the single characters among the pieces with most neighbours."""
+    _require_window(case, window)
+    first = rank_neighbours(case.neighbours(case.tokenizer), window)[:top]
+    singles = first[first.index.map(is_single_character)] / len(case.pieces())
+    estimate = intervals.bootstrap_means([singles], lambda mean: mean, seed=case.seed)
+    return Measurement(*estimate, unit=intervals.PIECES)
+
+
 def ratio_difference(case: Case, *, window: int) -> Measurement:
-    """Difference of the mean neighbour / frequency ratios."""
-    ours, baseline = _ratios(case, window)
-    return intervals.difference_of_means(ours, baseline, seed=case.seed)
+    """Mean neighbour / frequency ratio of SaGe's pieces over BPE's, minus 1, with a test."""
+    tested = intervals.difference_of_means(*_ratios(case, window), seed=case.seed)
+    relative = relative_ratio_difference(case, window=window)
+    return replace(relative, test=tested.test, p_value=tested.p_value)
+
+
+def _too_rare(case: Case, window: int) -> int:
+    """Return how many of the tokenizer's pieces occur too rarely on the text to have a ratio."""
+    frame = case.neighbours(case.tokenizer)
+    return int(
+        frame.loc[frame["window"] == window, "count"].between(1, FEWEST_OCCURRENCES - 1).sum()
+    )
+
+
+def partition(case: Case, *, window: int) -> Measurement:
+    """How much closer to -1 SaGe's correlation of length and distinct neighbours is than BPE's."""
+    _require_window(case, window)
+    ours, baseline = (
+        pd.DataFrame({"length": ranked.index.map(piece_length), "distinct": ranked})
+        for ranked in (rank_neighbours(frame, window) for frame in _both(case.neighbours, case))
+    )
+    return intervals.difference_of_correlations(ours, baseline, seed=case.seed)
 
 
 def _ratios(case: Case, window: int, corpus: str | None = None) -> list[pd.Series]:
     """Return the ratios of the pieces of the case's tokenizer, and of BPE's."""
     frames = _both(lambda tokenizer: case.neighbours(tokenizer, corpus), case)
     _require_window(case, window, corpus)
-    return [neighbour_ratio(neighbours, window) for neighbours in frames]
+    return [_ratio(neighbours, window) for neighbours in frames]
+
+
+def _ratio(neighbours: pd.DataFrame, window: int) -> pd.Series:
+    return neighbour_ratio(neighbours, window, fewest=FEWEST_OCCURRENCES)
 
 
 def _require_window(case: Case, window: int, corpus: str | None = None) -> None:
     if window not in set(case.neighbours(case.tokenizer, corpus)["window"]):
         raise NotMeasurableError(f"config key analysis.windows has no {window}")
+
+
+# --- listed words: constituent morphology
+
+
+def boundary_f1_difference(case: Case) -> Measurement:
+    """Difference of the F1 of boundaries between morphemes, over the words of a list."""
+    counts = pd.concat(_both(case.boundaries, case), axis=1, join="inner")
+    return intervals.f1_difference(counts.to_numpy(), seed=case.seed)
 
 
 # --- encoded texts: other domains
@@ -400,25 +458,40 @@ def relative_ratio_difference(case: Case, *, window: int) -> Measurement:
     estimate = intervals.bootstrap_means(
         _ratios(case, window), lambda a, b: a / b - 1, seed=case.seed
     )
-    return Measurement(*estimate, unit=intervals.PIECES)
+    return Measurement(*estimate, unit=intervals.PIECES, left_out=_too_rare(case, window))
 
 
 def ratio_advantage_change(case: Case, *, window: int) -> Measurement:
-    """How much SaGe's ratio relative to BPE's grows from the training text to the domain."""
-    columns = [*_ratios(case, window, case.corpus), *_ratios(case, window, TRAIN)]
+    """How much SaGe's ratio relative to BPE's grows from the training text to the domain.
+
+    The texts are cut to one length; a piece's ratios are means over the draws.
+    """
+    ours, baseline = _both(lambda tokenizer: _matched_ratios(case, tokenizer, window), case)
+    columns = [_mean(side) for text in zip(ours, baseline, strict=True) for side in text]
     return intervals.change_of_ratio(columns, seed=case.seed)
 
 
-def ratio_distance_to_training(case: Case, *, window: int) -> Measurement:
-    """Kolmogorov-Smirnov distance of the ratios on the domain from those on the training text."""
+def _matched_ratios(case: Case, tokenizer: str, window: int) -> list[list[pd.Series]]:
+    """Return the ratios on the domain and on the training text, cut to one length; each by draw."""
     for corpus in (case.corpus, TRAIN):
         _require_window(case, window, corpus)
-    domain, training = (
-        neighbour_ratio(case.neighbours(case.tokenizer, corpus), window)
-        for corpus in (case.corpus, TRAIN)
-    )
-    estimate = intervals.distribution_distance(domain, training)
-    return Measurement(*estimate, unit=intervals.PIECES)
+    seeds = range(case.run.seed, case.run.seed + DRAWS)
+    drawn = [case.matched_neighbours(tokenizer, draw) for draw in seeds]
+    return [[_ratio(frame, window) for frame in text] for text in zip(*drawn, strict=True)]
+
+
+def _mean(ratios: list[pd.Series]) -> pd.Series:
+    return pd.concat(ratios, axis=1).mean(axis=1)
+
+
+def ratio_distance_to_training(case: Case, *, window: int) -> Measurement:
+    """Kolmogorov-Smirnov distance of the ratios on the domain from those on the training text.
+
+    The texts are cut to one length; the distance and its bounds are means over the draws.
+    """
+    texts = zip(*_matched_ratios(case, case.tokenizer, window), strict=True)
+    distances = [intervals.distribution_distance(*pair) for pair in texts]
+    return Measurement(*np.mean(distances, axis=0).tolist(), unit=intervals.PIECES)
 
 
 def corpus_words(case: Case) -> Measurement:

@@ -24,7 +24,7 @@ from typing import Any
 import numpy as np
 
 from sagevocab.analysis.counts import neighbour_ratio, rank_neighbours
-from sagevocab.analysis.vocabulary import share_of_length, word_initial_share
+from sagevocab.analysis.vocabulary import common_share, share_of_length, word_initial_share
 from sagevocab.errors import UserError
 from sagevocab.paper.claims import assess_claims, read_claims
 from sagevocab.paper.evidence import TRAIN, Case, Run
@@ -40,8 +40,10 @@ log = logging.getLogger(__name__)
 # Of a language, what `assess_readings` wrote.
 Assessments = Mapping[str, Mapping[str, Any]]
 SAMPLE, FULL = "sample", "full"
-# Measures of what a build of a study does not keep: whole rankings; benchmarks are `timing`.
-_OTHER_FILES = frozenset({"ranking_stability", "update_ratio"})
+# Measures of what a build of a study does not keep; benchmarks are `timing`.
+_OTHER_FILES = frozenset(
+    {"ranking_stability", "change_beyond_seeds", "boundary_f1_difference", "update_ratio"}
+)
 
 
 @dataclass(frozen=True)
@@ -84,15 +86,6 @@ def read_build(folder: Path | str) -> Build:
     pieces = frozenset(read_pieces(Path(folder) / "pieces.txt"))
     pruned = read_parquet(path, ["piece"])["piece"] if path.exists() else ()
     return Build(pieces, frozenset(pruned))
-
-
-def common_share(first: Collection[str], second: Collection[str]) -> float:
-    """Return the pieces in both over the mean size of the two; nan of nothing.
-
-    Of two sets of equal size it is the share of the one that is in the other (Dice's measure).
-    """
-    size = len(first) + len(second)
-    return 2 * len(set(first) & set(second)) / size if size else float("nan")
 
 
 def common_shares(builds: Sequence[Build]) -> tuple[Spread, Spread]:

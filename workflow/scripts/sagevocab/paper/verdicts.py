@@ -2,7 +2,9 @@
 
 They were written down before any value was looked at (docs/statistics.md names the exceptions),
 and a claim names its rule in `paper_values.yaml` (`kind`). Intervals are 95 % intervals. "Agrees"
-means that the comparison behind the number (SaGe against BPE) has the sign that the paper states.
+means that the comparison behind the number (SaGe against BPE) has the sign that the paper states,
+and that its interval leaves the other sign out. A qualifier of the paper ("considerably",
+"substantially") is a `size` that the number has to reach.
 
 The rules are `RULES`, the families of tests `FAMILIES`; both are printed in `claims.md`.
 
@@ -13,14 +15,15 @@ seed) `more`, `less` and `equal` can at best give "same direction". Anything els
 reproduced".
 
 A test is significant if its p-value, adjusted by Holm over its family, is below 0.05.
-A claim that can't be set against the paper's (a score on its data, where our examples are
-constructed) is in no family. Tests are two-sided: the direction is in the interval. `equal` needs
+A family has as many tests as the paper's statements ask for; one that a run can't make counts as
+p = 1. A claim that can't be set against the paper's (a score on its data, where our examples are
+constructed) gets no p-value. Tests are two-sided: the direction is in the interval. `equal` needs
 no test of a difference: that the interval lies within the margin is the test (two one-sided ones,
 at 2.5 %).
 
-"Not measurable here" is for statements that this run has no artefact for, and for scores on the
-paper's data (`real_task` in `paper_values.yaml`) when our examples are constructed. It always comes
-with a reason. A missing file is an error, never a verdict.
+"Not measurable here" is for statements that this run has no artefact for, and for numbers that
+can't be compared: of another text or budget than the paper's, of another engine, of constructed
+examples. It always comes with a reason. A missing file is an error, never a verdict.
 
 These verdicts are against the paper. Whether SaGe differs from a pruning without contexts is
 another question, and `chance` has its rule.
@@ -82,6 +85,7 @@ class Measurement:
         without an interval.
     test, p_value: the name and the two-sided p-value of the test between what is compared.
     p_adjusted: the p-value by Holm over the claim's family.
+    left_out: pieces of the tokenizer that occur too rarely to have a ratio.
     seeds: what each seed gives, where the tokenizer is built with several; then the rest is of all
         together.
     """
@@ -95,6 +99,7 @@ class Measurement:
     test: str | None = None
     p_value: float | None = None
     p_adjusted: float | None = None
+    left_out: int | None = None
     seeds: tuple[float | str, ...] = ()
 
     @property
@@ -162,20 +167,24 @@ def _range(claim: Mapping[str, Any], measured: Measurement) -> str:
 
 def _more(claim: Mapping[str, Any], measured: Measurement) -> str:
     threshold = claim.get("threshold", 0.0)
-    if measured.reaches(threshold, threshold):
+    size = claim.get("size", threshold)
+    if measured.reaches(size, size):
         return UNDECIDED
-    if measured.has_interval and measured.low > threshold and measured.passes_test:
+    nearest = measured.low if measured.has_interval else measured.ours
+    if measured.has_interval and nearest > size and measured.passes_test:
         return REPRODUCED
-    return _leaning(measured.ours > threshold)
+    return _leaning(nearest > threshold)
 
 
 def _less(claim: Mapping[str, Any], measured: Measurement) -> str:
     threshold = claim.get("threshold", 0.0)
-    if measured.reaches(threshold, threshold):
+    size = claim.get("size", threshold)
+    if measured.reaches(size, size):
         return UNDECIDED
-    if measured.has_interval and measured.high < threshold and measured.passes_test:
+    nearest = measured.high if measured.has_interval else measured.ours
+    if measured.has_interval and nearest < size and measured.passes_test:
         return REPRODUCED
-    return _leaning(measured.ours < threshold)
+    return _leaning(nearest < threshold)
 
 
 def _equal(claim: Mapping[str, Any], measured: Measurement) -> str:
@@ -236,17 +245,17 @@ RULES: dict[str, Rule] = {
         _range,
     ),
     "more": Rule(
-        "the whole interval lies above the threshold, and the test, where there is one, is "
-        "significant",
-        "the interval holds the threshold",
-        "ours lies above the threshold, and the interval, where there is one, leaves it out",
+        "the whole interval lies above the threshold, or the size that the statement asks for, and "
+        "the test, where there is one, is significant",
+        "the interval holds the threshold, or the size",
+        "the whole interval, or ours without one, lies above the threshold",
         _more,
     ),
     "less": Rule(
-        "the whole interval lies below the threshold, and the test, where there is one, is "
-        "significant",
-        "the interval holds the threshold",
-        "ours lies below the threshold, and the interval, where there is one, leaves it out",
+        "the whole interval lies below the threshold, or the size that the statement asks for, and "
+        "the test, where there is one, is significant",
+        "the interval holds the threshold, or the size",
+        "the whole interval, or ours without one, lies below the threshold",
         _less,
     ),
     "equal": Rule(

@@ -142,8 +142,17 @@ class WordCorpus:
         """Return a seeded sample of at most `lines` lines, in their order, with the same types."""
         if lines >= self.n_lines:
             return self
+        return self._with_lines(np.random.default_rng(seed).permutation(self.n_lines)[:lines])
+
+    def sample_words(self, words: int, seed: int) -> WordCorpus:
+        """Return a seeded sample of lines of at most `words` words in all, with the same types."""
+        order = np.random.default_rng(seed).permutation(self.n_lines)
+        total = np.cumsum(np.diff(self.line_offsets)[order])
+        return self._with_lines(order[total <= words])
+
+    def _with_lines(self, lines: np.ndarray) -> WordCorpus:
         kept = np.zeros(self.n_lines, dtype=bool)
-        kept[np.random.default_rng(seed).permutation(self.n_lines)[:lines]] = True
+        kept[lines] = True
         lengths = np.diff(self.line_offsets)
         offsets = np.concatenate(([0], np.cumsum(lengths[kept])))
         return WordCorpus(self.types, self.tokens[np.repeat(kept, lengths)], offsets)
