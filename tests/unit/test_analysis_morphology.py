@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from sagevocab.analysis.morphology import boundary_agreement, read_morphemes
+from sagevocab.analysis.morphology import boundary_agreement, count_boundaries, read_morphemes
 from sagevocab.data.sources import package_file
 from sagevocab.errors import UserError
 from sagevocab.vocab.segment import GreedySegmenter
@@ -40,9 +40,10 @@ def written(tmp_path):
 
 
 def agreement(morphemes, pieces):
-    return boundary_agreement(
-        morphemes, GreedySegmenter(pieces), Normalizer("nmt_nfkc"), max_word_chars=256, seed=1
+    counts = count_boundaries(
+        morphemes, GreedySegmenter(pieces), Normalizer("nmt_nfkc"), max_word_chars=256
     )
+    return boundary_agreement(counts, listed=len(morphemes), seed=1)
 
 
 def test_words_count_that_their_morphemes_spell_in_one_way(written):

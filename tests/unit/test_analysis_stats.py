@@ -99,6 +99,8 @@ def test_holm_by_hand():
     assert stats.holm([0.04, 0.01, 0.03, 0.02]) == pytest.approx([0.06, 0.04, 0.06, 0.06])
     assert stats.holm([0.6, 0.9]) == pytest.approx([1.0, 1.0])
     assert stats.holm([]).size == 0
+    # Of ten tests two were made.
+    assert stats.holm([0.001, 0.01], 10) == pytest.approx([0.01, 0.09])
 
 
 def test_thousands_of_pairs_are_tested():

@@ -10,7 +10,6 @@ from sagevocab.data.sources import local_files
 from sagevocab.workflow import Run
 from sagevocab.workflow_texts import Stanza
 
-
 # Of the numbers that the studies vary, those that the paper speaks of (Section 3).
 _VARIED = ("rerank_every-1", "retrain_every-1")
 

@@ -390,10 +390,14 @@ def _objection(claim: Mapping[str, Any], case: Case) -> str | None:
 
 def _other_budget(case: Case) -> str | None:
     """Return the first setting of the models' size and budget that is not the paper's."""
-    ours = case.run.budget["pretrain"]
+    ours = (case.run.budget or {}).get("pretrain", {})
     for row in case.values["hyperparameters"]["table_hyperparameters_pretraining"]:
         section, _, key = row.get("config", "").rpartition(".")
-        if section == "lm.pretrain" and key in _BUDGET and ours[key] != row["value"]:
+        if (
+            section == "lm.pretrain"
+            and key in _BUDGET
+            and ours.get(key, row["value"]) != row["value"]
+        ):
             return f"{row['config']} is {ours[key]}, there {row['value']}"
     return None
 
