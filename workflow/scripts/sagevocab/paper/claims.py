@@ -62,7 +62,9 @@ MEASURES = {
 }
 # The measures that vocabularies and counts decide: what the nulls are measured by, too.
 COUNTED = {
-    name for name in MEASURES if hasattr(measures_texts, name) and name != "ranking_stability"
+    name
+    for name in MEASURES
+    if hasattr(measures_texts, name) and name not in ("ranking_stability", "change_beyond_seeds")
 }
 # The measures with a test, which decide how many tests the paper's statements ask for.
 TESTED = {
