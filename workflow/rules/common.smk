@@ -88,6 +88,12 @@ def resource(name):
     return os.path.relpath(CHECKOUT / "workflow/resources" / name)
 
 
+def figure_styles():
+    """The style of the figures, and what differs from it in those for one column of a page."""
+    narrow = ["column.mplstyle"] if config["figures"]["width"] == "column" else []
+    return [resource(name) for name in ["style.mplstyle", *narrow]]
+
+
 def report_file(name):
     """Path of a file of workflow/report, from the working directory."""
     return os.path.relpath(CHECKOUT / "workflow/report" / name)

@@ -32,6 +32,11 @@ if TYPE_CHECKING:
 log = logging.getLogger(__name__)
 
 NEIGHBOUR_BYTES = 1 << 30
+# A piece that occurs n times has a ratio of neighbours to frequency that is a multiple of 1 / n,
+# and near the largest one whatever its contexts: rare pieces give the ratio's distribution a comb,
+# and its mean the size of the text. From ten occurrences on, a bin of `figure_ratio` is five steps
+# wide or more.
+FEWEST_OCCURRENCES = 10
 WORD_BITS = 64
 
 
@@ -252,12 +257,13 @@ def rank_neighbours(neighbours: pd.DataFrame, window: int) -> pd.Series:
     return rows.set_index("piece")["distinct"].sort_values(ascending=False, kind="stable")
 
 
-def neighbour_ratio(neighbours: pd.DataFrame, window: int) -> pd.Series:
+def neighbour_ratio(neighbours: pd.DataFrame, window: int, *, fewest: int = 1) -> pd.Series:
     """Return distinct neighbours / frequency of every piece that occurs, indexed by piece.
 
+    fewest: pieces of fewer occurrences are left out, as `FEWEST_OCCURRENCES` explains.
     Source: paper, Section 4, "Contextual Exponence", the normalized analysis.
     """
-    rows = neighbours[(neighbours["window"] == window) & (neighbours["count"] > 0)]
+    rows = neighbours[(neighbours["window"] == window) & (neighbours["count"] >= fewest)]
     rows = rows.set_index("piece")
     return (rows["distinct"] / rows["count"]).rename("ratio")
 
