@@ -310,7 +310,7 @@ def test_every_claim_has_its_verdict_by_reading(assessment, outputs):
 
 def test_the_tables_bytes_are_the_same_again(assessment, outputs, tmp_path):
     table_readings({"English": read_assessment(assessment)}, READINGS, **outputs)
-    again = {form: tmp_path / f"again.{form}" for form in outputs}
+    again = {form: tmp_path / "again" / path.name for form, path in outputs.items()}
     table_readings({"English": read_assessment(assessment)}, READINGS, **again)
     assert all(outputs[form].read_bytes() == again[form].read_bytes() for form in outputs)
 

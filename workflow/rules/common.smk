@@ -161,6 +161,11 @@ def caption(rule_name):
     return inspect.cleandoc(getattr(rules, rule_name).rule.docstring or "")
 
 
+def own_caption(wildcards, output):
+    """The caption of the table that a job writes, for LaTeX."""
+    return caption(Path(output.tex).stem)
+
+
 def construction_code(task, split):
     """Digest of the constructions, for a task whose rows one of them makes."""
     kind = run.source("task_settings", task, split)["kind"]
