@@ -161,9 +161,9 @@ def caption(rule_name):
     return inspect.cleandoc(getattr(rules, rule_name).rule.docstring or "")
 
 
-def own_caption(wildcards, output):
-    """The caption of the table that a job writes, for LaTeX."""
-    return caption(Path(output.tex).stem)
+def caption_of(rule_name):
+    """Its caption, when a job of the rule is made: it has none yet where its params are written."""
+    return lambda wildcards: caption(rule_name)
 
 
 def construction_code(task, split):
