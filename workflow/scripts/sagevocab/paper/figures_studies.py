@@ -72,7 +72,7 @@ _SEED = {"linestyle": "none", "marker": "|", "markersize": 7, "markeredgewidth":
 _BOUND = {"color": "#6E6E6E", "linewidth": 0.8, "linestyle": "-", "zorder": 1.5}
 _PAPER = {"color": "#222222", "linewidth": 1, "linestyle": (0, (1.8, 1.2)), "zorder": 2}
 _EQUAL = {"color": "#6E6E6E", "linewidth": 0.8, "zorder": 1.5}
-_ROW_HEIGHT, _NARROW_ROW = 0.2, 0.15  # inches, at the width of a page and of a column
+_ROW_HEIGHT, _NARROW_ROW = 0.2, 0.13  # inches, at the width of a page and of a column
 _ACROSS = 3  # panels side by side in a figure of one column
 # Where the columns that name a row stand: head, points left of the panels, alignment.
 _COLUMNS = (("Loss", 72, "right"), ("Decoder", 67, "left"), ("Contexts", 33, "left"))
@@ -215,7 +215,7 @@ def _number_rows(figure: Figure, axes: Axes, rows: Sequence[Row]) -> None:
     numbers = [str(number) for number in range(1, len(rows) + 1)]
     axes.set_yticks(range(len(rows)), numbers)
     down = math.ceil(len(_PANELS) / _ACROSS)
-    listed = 0.14 * (len(rows) + 1)  # inches
+    listed = 0.13 * (len(rows) + 1)  # inches
     figure.set_figheight(0.55 + down * (_NARROW_ROW * len(rows) + 0.75) + listed)
     names = [
         f"{number}  {_loss_name(row)}; {setting['decoder']}; {setting['context_matrix']}"

@@ -152,7 +152,7 @@ _PAPER = {
     "markerfacecolor": "white",
     "zorder": 4,
 }
-_LINE_HEIGHT, _NARROW_LINE = 0.24, 0.17  # inches, at the width of a page and of a column
+_LINE_HEIGHT, _NARROW_LINE = 0.24, 0.145  # inches, at the width of a page and of a column
 _SMALL = 7  # points
 _WIDEST, _NARROW_WIDEST = 43, 52  # characters of a statement in one line
 _STATEMENT, _LANGUAGE = -48, -43  # points left of the panel
