@@ -15,6 +15,8 @@ from sagevocab.paper.nulls import figure_nulls, table_nulls
 from table_files import markdown_rows, rows_of, text_of
 
 STYLE = Path(nulls.__file__).parents[3] / "resources" / "style.mplstyle"
+# The setting figures.width -> the style files that a figure gets.
+STYLES = {"page": [STYLE], "column": [STYLE, STYLE.with_name("column.mplstyle")]}
 LABELS = {"sage": "SaGe", "sage_released": "SaGe 1.0"}
 SHOWN = ["BPE", *LABELS.values()]
 LANGUAGES = {"en": "English", "tr": "Turkish"}
@@ -79,10 +81,9 @@ def marks(axes, marker: str) -> list[tuple[float, float]]:
     return [(float(x), float(y)) for line in lines for x, y in line.get_xydata()]
 
 
-def draw(claims: Path, drawings) -> None:
-    figure_nulls(
-        claims, VALUES, labels=LABELS, shown=SHOWN, languages=LANGUAGES, style=STYLE, **drawings
-    )
+def draw(claims: Path, drawings, width: str = "page") -> None:
+    options = {"shown": SHOWN, "languages": LANGUAGES, "style": STYLES[width]}
+    figure_nulls(claims, VALUES, labels=LABELS, **options, **drawings)
 
 
 def test_right_is_where_the_statement_points(claims: Path, drawings, kept):
@@ -108,20 +109,32 @@ def test_a_statement_on_which_all_seeds_agree_is_left_out(claims: Path, drawings
     assert len(marks(axes, "o")) == 1
 
 
-def test_no_name_of_a_row_overlaps_another_and_all_are_inside(claims: Path, drawings, kept):
+@pytest.mark.parametrize("width", ["page", "column"])
+def test_no_name_of_a_row_overlaps_another_and_all_are_inside(claims, drawings, kept, width):
     names = ["bpe_only_short_with_mark", "sage_only_long_with_mark", "words_of_5_more"]
     claims.write_text(json.dumps([{**VALUE, "id": name} for name in names]), encoding="utf-8")
-    draw(claims, drawings)
+    draw(claims, drawings, width)
     figure = kept[0]
     figure.draw_without_rendering()
     axes = figure.axes[0]
+    assert min(text.get_fontsize() for text in [*axes.texts, figure._supxlabel]) >= 7
     boxes = [text.get_window_extent() for text in axes.texts]
     assert len(boxes) == 6
     for number, box in enumerate(boxes):
         assert not any(map(box.overlaps, boxes[number + 1 :])), axes.texts[number].get_text()
-    boxes.append(axes.xaxis.label.get_window_extent())
-    width = figure.bbox.width
-    assert all(box.x0 >= 0 and box.x1 <= width for box in boxes)
+    boxes += [text.get_window_extent() for text in figure.legends[0].get_texts()]
+    boxes.append(figure._supxlabel.get_window_extent())
+    assert all(box.x0 >= 0 and box.x1 <= figure.bbox.width for box in boxes)
+
+
+def test_in_a_column_a_statement_stands_above_its_rows(claims: Path, drawings, kept):
+    draw(claims, drawings, "column")
+    (axes,) = kept[0].axes
+    words = {text.get_text(): text.xy[1] for text in axes.texts}
+    assert words["SaGe-only pieces that start a word"] == 0
+    assert marks(axes, "D") == [(pytest.approx(2), 1)]
+    assert [y for _, y in marks(axes, "x")] == [1, 3, 4]
+    assert axes.get_ylim() == (4.5, -0.5)
 
 
 @pytest.mark.parametrize("records", [[], [RECORDS[-1]]])

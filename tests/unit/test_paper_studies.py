@@ -310,7 +310,7 @@ def test_every_claim_has_its_verdict_by_reading(assessment, outputs):
 
 def test_the_tables_bytes_are_the_same_again(assessment, outputs, tmp_path):
     table_readings({"English": read_assessment(assessment)}, READINGS, **outputs)
-    again = {form: tmp_path / f"again.{form}" for form in outputs}
+    again = {form: tmp_path / "again" / path.name for form, path in outputs.items()}
     table_readings({"English": read_assessment(assessment)}, READINGS, **again)
     assert all(outputs[form].read_bytes() == again[form].read_bytes() for form in outputs)
 
@@ -431,6 +431,46 @@ def test_the_rows_say_what_a_reading_is_and_no_word_stands_on_another(assessment
     for number, box in enumerate(boxes):
         assert figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1, texts[number]
         assert not any(map(box.overlaps, boxes[number + 1 :])), texts[number]
+
+
+def test_in_a_column_the_rows_have_numbers_and_names_below(assessment, drawings, kept):
+    panels = {"English": read_assessment(assessment), "again": read_assessment(assessment)}
+    rows = [PRINTED, *OTHERS, *READINGS[1:]]
+    style = [VALUES.with_name(f"{name}.mplstyle") for name in ("style", "column")]
+    figure_readings(panels, rows, style=style, **drawings)
+    figure = kept[0]
+    figure.draw_without_rendering()
+    across = {round(axes.get_position().x0, 3) for axes in figure.axes}
+    assert len(figure.axes) == 6 and len(across) == 3
+    numbers = [tick.get_text() for tick in figure.axes[0].get_yticklabels()]
+    names = [text.get_text() for text in figure.legends[0].get_texts()]
+    assert names[0] == "Rows: loss; decoder; contexts"
+    assert names[4] == "4  released-1.0, all lines; merges; shared"
+    assert [name.split()[0] for name in names[1:]] == numbers == list("123456")
+    texts = [text for legend in figure.legends for text in legend.get_texts()]
+    texts += [axes.xaxis.label for axes in figure.axes]
+    boxes = [text.get_window_extent() for text in texts]
+    for number, box in enumerate(boxes):
+        assert texts[number].get_fontsize() >= 7
+        assert figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1, texts[number]
+        assert not any(map(box.overlaps, boxes[number + 1 :])), texts[number]
+
+
+def test_the_papers_value_stands_beside_the_language_that_it_is_of(assessment, drawings, kept):
+    english = read_assessment(assessment)
+    panels = {"English": english, "Turkish": {**english, "paper": {}}}
+    figure_readings(panels, READINGS, style=VALUES.with_name("style.mplstyle"), **drawings)
+    word_initial, *_, ratio = kept[0].axes
+    dashes = [line for line in word_initial.lines if line.is_dashed()]
+    assert [line.get_xdata()[0] for line in dashes] == [83] * len(READINGS)
+    spans = [line.get_ydata() for line in dashes]
+    assert spans == [pytest.approx([place - 0.4, place]) for place in range(len(READINGS))]
+    turkish = [
+        y for line in word_initial.lines if line.get_marker() == "D" for y in line.get_ydata()
+    ]
+    assert turkish == pytest.approx([place + 0.2 for place in range(len(READINGS))])
+    equal = [line for line in ratio.lines if list(line.get_xdata()) == [1, 1]]
+    assert len(equal) == 1 and ratio.get_xlim()[0] < 1 < ratio.get_xlim()[1]
 
 
 def test_a_language_has_no_colour_of_a_tokenizer(assessment, tmp_path, kept):

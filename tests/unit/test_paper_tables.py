@@ -12,7 +12,7 @@ import yaml
 from latex_checks import widths_of
 from sagevocab.analysis.examples import Segmentation
 from sagevocab.errors import UserError
-from sagevocab.paper import formats, tables, tables_examples
+from sagevocab.paper import formats, latex, tables, tables_examples
 from sagevocab.paper.inputs import read_paper_values
 from table_files import markdown_rows, rows_of, text_of
 
@@ -23,12 +23,6 @@ VALUES = read_paper_values(RESOURCES / "paper_values.yaml")
 # --- the three forms
 
 
-def test_latex_escapes_what_latex_would_read():
-    assert formats.latex("▁a_b & 50% {x} #1 $ ~ ^ \\") == (
-        r"\_a\_b \& 50\% \{x\} \#1 \$ \textasciitilde{} \textasciicircum{} \textbackslash{}"
-    )
-
-
 def test_markdown_escapes_emphasis_but_not_names():
     assert formats.markdown("max_seq_length *a* | _b_ <i> `c`") == (
         r"max_seq_length \*a\* \| \_b\_ \<i\> \`c\`"
@@ -37,19 +31,24 @@ def test_markdown_escapes_emphasis_but_not_names():
 
 def test_neighbouring_tokens_in_bold_share_their_marks():
     cell = Segmentation(("▁a", "b", "c", "d_"), frozenset({1, 2}))
-    assert formats.latex(cell) == r"\_a \textbf{b c} d\_"
+    assert latex.latex(cell) == r"\_a \textbf{b c} d\_"
     assert formats.markdown(cell) == r"▁a **b c** d\_"
     assert formats.markdown(Segmentation(("a", "b"), frozenset({0, 1}))) == "**a b**"
 
 
 def test_a_table_has_booktabs_rules_and_one_line_a_row(outputs):
     blocks = [[["a", "1"], ["a", "2"]], [], [["c", "3 ± 1"]]]
-    head = ["Task", ("Score", "F1")]
-    formats.write_table(head, blocks, [], align="lr", note=["100%", ""], opening=1, **outputs)
+    options = {"align": "lr", "note": ["100%", ""], "opening": 1, "caption": "Of ``a_b``\nand c."}
+    formats.write_table(["Task", ("Score", "F1")], blocks, [], **options, **outputs)
     tex = text_of(outputs, "tex").splitlines()
-    assert r"\usepackage{booktabs}" in tex.pop(0)
-    assert tex[:3] == ["% 100%", r"\begin{tabular}{lr}", r"\toprule"]
-    assert tex[3:6] == [r"Task & Score \\", r" & F1 \\", r"\midrule"]
+    assert r"\usepackage{array,booktabs,longtable}" in tex.pop(0)
+    assert tex.pop(0).startswith(r"\begin{table*}\centering\footnotesize")
+    assert tex[:3] == [
+        r"\caption{Of \texttt{a\_b} and c.}\label{tab:table}",
+        r"\begin{tabular}{@{}lr@{}}",
+        r"\toprule",
+    ]
+    assert tex[3:6] == [r" & Score \\", r"Task & F1 \\", r"\midrule"]
     assert tex[6:] == [
         r"a & 1 \\",
         r" & 2 \\",
@@ -57,6 +56,8 @@ def test_a_table_has_booktabs_rules_and_one_line_a_row(outputs):
         r"c & 3 $\pm$ 1 \\",
         r"\bottomrule",
         r"\end{tabular}",
+        r"\par\smallskip\noindent\parbox{\linewidth}{\raggedright 100\%}\par",
+        r"\end{table*}",
     ]
     assert text_of(outputs, "md").splitlines()[0] == "| Task | Score (F1) |"
 
@@ -64,10 +65,10 @@ def test_a_table_has_booktabs_rules_and_one_line_a_row(outputs):
 def test_a_wide_table_is_several_in_latex(outputs):
     head, row = ["Name", "First", "Second"], ["▁a & b", "1 ± 2", "50 %"]
     parts = [[0, 1], [0, 2]]
-    formats.write_table(head, [[row]], [], align="p{3cm}lr", note=["x"], parts=parts, **outputs)
+    formats.write_table(head, [[row]], [], align="llr", note=["x"], parts=parts, **outputs)
     tex = text_of(outputs, "tex")
     assert widths_of(tex) == [2, 2]
-    assert r"{p{3cm}l}" in tex and r"{p{3cm}r}" in tex and tex.count(r"\_a \& b") == 2
+    assert "{@{}ll@{}}" in tex and "{@{}lr@{}}" in tex and tex.count(r"\_a \& b") == 2
     assert text_of(outputs, "md").splitlines()[0] == "| Name | First | Second |"
 
 

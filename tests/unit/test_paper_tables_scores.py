@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 
+from latex_checks import widths_of
 from sagevocab.analysis.scores import predictions_of, read_scores
 from sagevocab.errors import UserError
 from sagevocab.lm.tasks import Task
@@ -143,7 +144,9 @@ def test_differences_are_those_of_the_means_and_tested_by_holm(files, outputs):
         r"+30.00\*"
     ]
     assert cells[1][-1] == "+1.24" and cells[3][-1] == "–"
-    assert text_of(outputs, "tex").count(r"\midrule") == 2
+    tex = text_of(outputs, "tex")
+    assert widths_of(tex) == [6, 6]  # too wide for one
+    assert tex.count(r"\midrule") == 2 * 2
 
 
 def test_what_is_significant_is_read_back_for_the_other_tables(files, outputs):

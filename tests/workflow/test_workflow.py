@@ -9,6 +9,8 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
+from latex_checks import faults_in_print, widths_of
+
 RESULTS = Path("results/tiny")
 
 
@@ -57,6 +59,20 @@ def test_every_artefact_has_a_record(finished) -> None:
     assert record["inputs"]
     assert (results / "vocab/en/sage.provenance.json").exists()
     assert (results / "models/en/sage.provenance.json").exists()
+
+
+def test_every_table_has_its_caption_and_is_whole(finished) -> None:
+    tables = sorted((finished.checkout / RESULTS / "tables").glob("*.tex"))
+    assert len(tables) >= 15
+    for table in tables:
+        text = table.read_text(encoding="utf-8")
+        assert all(widths_of(text)), table
+        assert r"\caption{}" not in text, table
+
+
+def test_every_table_compiles_and_fits_a_page(finished, tmp_path) -> None:
+    tables = sorted((finished.checkout / RESULTS / "tables").glob("*.tex"))
+    assert faults_in_print(tables, tmp_path, size=10) == []
 
 
 def test_the_final_size_is_exact(finished) -> None:

@@ -89,6 +89,12 @@ def resource(name):
     return os.path.relpath(CHECKOUT / "workflow/resources" / name)
 
 
+def figure_styles():
+    """The style of the figures, and what differs from it in those for one column of a page."""
+    narrow = ["column.mplstyle"] if config["figures"]["width"] == "column" else []
+    return [resource(name) for name in ["style.mplstyle", *narrow]]
+
+
 def report_file(name):
     """Path of a file of workflow/report, from the working directory."""
     return os.path.relpath(CHECKOUT / "workflow/report" / name)
@@ -154,6 +160,11 @@ def part_of(target):
 def caption(rule_name):
     """The docstring of a rule as text without indentation."""
     return inspect.cleandoc(getattr(rules, rule_name).rule.docstring or "")
+
+
+def caption_of(rule_name):
+    """Its caption, when a job of the rule is made: it has none yet where its params are written."""
+    return lambda wildcards: caption(rule_name)
 
 
 def construction_code(task, split):

@@ -20,7 +20,7 @@ rule figure_nulls:
     input:
         claims=result("claims.json"),
         paper=resource("paper_values.yaml"),
-        style=resource("style.mplstyle"),
+        style=figure_styles(),
     output:
         **figure("figure_nulls", "paper", run.compared_with_nulls),
     log:
@@ -41,11 +41,12 @@ rule figure_lengths:
     """Length of the pieces of each vocabulary, in characters (paper, Section 4, “Token Length”).
     The word-start mark ``▁`` does not count; the mark standing alone has no length and is left out.
     The paper shows English and calls Turkish similar. BPE and both readings of SaGe segment
-    greedily: SaGe is Algorithm 3 as printed, SaGe 1.0 what the released program does.
+    greedily: SaGe is Algorithm 3 as printed, SaGe 1.0 what the released program does. All panels
+    have the same scale.
     """
     input:
         pieces=of_each("vocab/{lang}/{tok}/pieces.txt", run.compared),
-        style=resource("style.mplstyle"),
+        style=figure_styles(),
     output:
         **figure("figure_lengths", "intrinsic", run.compared),
     log:
@@ -63,12 +64,13 @@ rule figure_lengths:
 rule figure_fertility:
     """Share of the words of the training corpus by the number of subwords they are cut into (paper,
     Section 4, “Subword Fertility”). Words of eight or more share the last group; the right panels
-    repeat the words of four or more on a scale of their own. BPE and both readings of SaGe segment
-    greedily: SaGe is Algorithm 3 as printed, SaGe 1.0 what the released program does.
+    repeat the words of four or more on a scale of their own. Panels above one another have the same
+    scale. BPE and both readings of SaGe segment greedily: SaGe is Algorithm 3 as printed, SaGe 1.0
+    what the released program does.
     """
     input:
         fertility=of_each("analysis/{lang}/train/{tok}/fertility.parquet", run.compared),
-        style=resource("style.mplstyle"),
+        style=figure_styles(),
     output:
         **figure("figure_fertility", "intrinsic", run.compared),
     log:
@@ -86,14 +88,15 @@ rule figure_fertility:
 rule figure_exponence:
     """Number of distinct pieces that stand within a window around each piece anywhere in the
     training corpus, for the 200 pieces with the most of them, ranked for each tokenizer by itself
-    (paper, Section 4, “Contextual Exponence”). The vertical axis is logarithmic; the strip below
-    repeats the curves as differences from BPE's, rank by rank. The paper shows Turkish with window
-    5 and says that English and window 2 agree. BPE and both readings of SaGe segment greedily: SaGe
-    is Algorithm 3 as printed, SaGe 1.0 what the released program does.
+    (paper, Section 4, “Contextual Exponence”). The vertical axis is logarithmic, and each panel has
+    a scale of its own; the strip below repeats the curves as differences from BPE's, rank by rank,
+    and is not logarithmic. The paper shows Turkish with window 5 and says that English and window 2
+    agree. BPE and both readings of SaGe segment greedily: SaGe is Algorithm 3 as printed, SaGe 1.0
+    what the released program does.
     """
     input:
         neighbours=of_each("analysis/{lang}/train/{tok}/neighbours.parquet", run.compared),
-        style=resource("style.mplstyle"),
+        style=figure_styles(),
     output:
         **figure("figure_exponence", "intrinsic", run.compared),
     log:
@@ -112,14 +115,16 @@ rule figure_exponence:
 
 rule figure_ratio:
     """Distinct neighbours divided by frequency, over the pieces of each vocabulary (paper, Section
-    4, “Contextual Exponence”). A piece that the corpus never uses has no ratio and is left out. An
-    occurrence has at most ten neighbours in a window of five on either side, so no ratio is larger.
-    The dotted line is the median. BPE and both readings of SaGe segment greedily: SaGe is Algorithm
-    3 as printed, SaGe 1.0 what the released program does.
+    4, “Contextual Exponence”). Pieces of fewer than ten occurrences are left out; each panel says
+    how many. Of n occurrences the ratio is a multiple of 1/n, which gives a distribution with rare
+    pieces a comb. An occurrence has at most ten neighbours in a window of five on either side, so
+    no ratio is larger. The line stands on the bar that holds the median. All panels have the same
+    scale. BPE and both readings of SaGe segment greedily: SaGe is Algorithm 3 as printed, SaGe 1.0
+    what the released program does.
     """
     input:
         neighbours=of_each("analysis/{lang}/train/{tok}/neighbours.parquet", run.compared),
-        style=resource("style.mplstyle"),
+        style=figure_styles(),
     output:
         **figure("figure_ratio", "intrinsic", run.compared),
     log:
@@ -148,7 +153,7 @@ for domain in run.domains:
             f"figure_fertility_{domain}"
         input:
             fertility=run.domain_counts(domain, "fertility.parquet"),
-            style=resource("style.mplstyle"),
+            style=figure_styles(),
         output:
             **figure(f"figure_fertility_{domain}", "intrinsic", run.compared),
         log:
@@ -168,16 +173,17 @@ for domain in run.domains:
     rule:
         """Distinct neighbours divided by frequency over the pieces of each vocabulary, on a text of
         another domain, which the title names (paper, Section 4, “Robustness to Domain Change”).
-        Pieces that the text never uses are left out: on a small text they are many. The dotted line
-        is the median. Many pieces are rare in such a text, and one seen once or twice has a whole
-        or half number: hence the comb. BPE and both readings of SaGe segment greedily: SaGe is
-        Algorithm 3 as printed, SaGe 1.0 what the released program does.
+        Pieces of fewer than ten occurrences are left out: on a small text they are many, and each
+        panel says how many. Of n occurrences the ratio is a multiple of 1/n, which gives a
+        distribution with rare pieces a comb. The line stands on the bar that holds the median. BPE
+        and both readings of SaGe segment greedily: SaGe is Algorithm 3 as printed, SaGe 1.0 what
+        the released program does.
         """
         name:
             f"figure_ratio_{domain}"
         input:
             neighbours=run.domain_counts(domain, "neighbours.parquet"),
-            style=resource("style.mplstyle"),
+            style=figure_styles(),
         output:
             **figure(f"figure_ratio_{domain}", "intrinsic", run.compared),
         log:
@@ -198,10 +204,11 @@ rule figure_tokenizers:
     is the training corpus, an open one a text of another domain; a tokenizer's marks stand one
     below the other only so that none covers another. The paper has no such figure; all numbers are
     in ``table_tokenizers``. BPE and both readings of SaGe segment greedily, the others by their own
-    method. No scale begins at zero.
+    method. No scale begins at zero, and each language has scales of its own.
     """
     input:
         summaries=run.analysis_files(run.ordered_tokenizers, "summary.json"),
+        # Five panels of every tokenizer and text: no column of a page has room for them.
         style=resource("style.mplstyle"),
     output:
         **figure("figure_tokenizers", "intrinsic"),
@@ -229,7 +236,7 @@ rule figure_learning_curves:
     """
     input:
         **run.curves(run.curve_languages),
-        style=resource("style.mplstyle"),
+        style=figure_styles(),
     output:
         **figure("figure_learning_curves", "downstream", run.curve_languages),
     log:
@@ -250,15 +257,16 @@ rule figure_learning_curves:
 
 rule figure_readings:
     """Six quantities of every reading of the ablation loss (rows): a mark is the mean over the
-    seeds, a stroke one seed, the dashed line the paper's value for English. Rows in bold on grey
-    are the presets ``algorithm-1`` and ``released-1.0``; the rows at the foot show them at full
-    size. Every other row changes one preset in what its name says: the loss, the decoder or the
-    context vectors. "SaGe-only" and "BPE-only" pieces are in exactly one of the two vocabularies.
-    The paper has no such figure; all numbers are in ``table_readings``.
+    seeds, a stroke one seed. The dashes at the height of English are the paper's value, which is of
+    English; the grey line at 1 is BPE. Rows in bold on grey are the presets ``algorithm-1`` and
+    ``released-1.0``; the rows at the foot show them at full size. Every other row changes one
+    preset in what its name says: the loss, the decoder or the context vectors. "SaGe-only" and
+    "BPE-only" pieces are in exactly one of the two vocabularies. The paper has no such figure; all
+    numbers are in ``table_readings``.
     """
     input:
         readings=expand(result("analysis/{lang}/readings.json"), lang=studies.languages),
-        style=resource("style.mplstyle"),
+        style=figure_styles(),
     output:
         **figure("figure_readings", "studies", run.readings),
     log:
@@ -288,7 +296,7 @@ rule figure_rankings:
             run.of_method("sage"),
         ),
         paper=resource("paper_values.yaml"),
-        style=resource("style.mplstyle"),
+        style=figure_styles(),
     output:
         **figure("figure_rankings", "paper", run.of_method("sage")),
     log:

@@ -31,6 +31,7 @@ rule table_nulls:
         languages=run.languages,
         titles=run.titles(run.languages),
         tokenizers=run.of_method("sage"),
+        caption=caption_of("table_nulls"),
         code=code_of("table_nulls.py"),
     script:
         "../scripts/table_nulls.py"
@@ -56,6 +57,7 @@ rule table_claims:
         titles=run.titles(run.languages),
         tokenizers=run.of_method("sage"),
         pretrain=config["lm"]["pretrain"] if run.models else None,
+        caption=caption_of("table_claims"),
         code=code_of("table_claims.py"),
     script:
         "../scripts/table_claims.py"
@@ -86,6 +88,7 @@ rule table_examples:
         languages=run.example_languages,
         titles=run.titles(run.example_languages),
         sources=run.text_sources(run.example_languages),
+        caption=caption_of("table_examples"),
         code=code_of("table_examples.py"),
     script:
         "../scripts/table_examples.py"
@@ -117,6 +120,7 @@ rule table_retokenization:
         titles=run.titles(run.example_languages),
         sources=run.text_sources(run.example_languages),
         window=2,
+        caption=caption_of("table_retokenization"),
         code=code_of("table_retokenization.py"),
     script:
         "../scripts/table_retokenization.py"
@@ -143,6 +147,7 @@ rule table_frequencies:
         languages=run.languages,
         titles=run.titles(run.languages),
         top=10,
+        caption=caption_of("table_frequencies"),
         code=code_of("table_frequencies.py"),
     script:
         "../scripts/table_frequencies.py"
@@ -172,6 +177,7 @@ rule table_tokenizers:
         **run.legend(run.ordered_tokenizers),
         texts=run.measured_texts(),
         listed=run.titles(run.morpheme_languages),
+        caption=caption_of("table_tokenizers"),
         code=code_of("table_tokenizers.py"),
     script:
         "../scripts/table_tokenizers.py"
@@ -198,6 +204,7 @@ rule table_hyperparameters_vocabulary:
             "tokenizer_settings": run.sage_settings,
             "seed": config["seed"],
         },
+        caption=caption_of("table_hyperparameters_vocabulary"),
         code=code_of("table_hyperparameters_vocabulary.py"),
     script:
         "../scripts/table_hyperparameters_vocabulary.py"
@@ -226,6 +233,7 @@ rule table_sequence:
         tasks=run.task_columns(run.tasks_of_kind("sequence")),
         tokenizers=run.models,
         budget=run.model_budget,
+        caption=caption_of("table_sequence"),
         code=code_of("table_sequence.py"),
     script:
         "../scripts/table_sequence.py"
@@ -247,6 +255,7 @@ use rule table_sequence as table_ner with:
     log:
         result("logs/table_ner.log"),
     params:
+        caption=caption_of("table_ner"),
         printed="table_ner",
         tasks=run.task_columns(run.tasks_of_kind("tokens")),
 
@@ -278,6 +287,7 @@ rule table_differences:
         readings=run.of_method("sage"),
         seed=config["seed"],
         budget=run.model_budget,
+        caption=caption_of("table_differences"),
         code=code_of("table_differences.py"),
     script:
         "../scripts/table_differences.py"
@@ -292,6 +302,7 @@ use rule table_hyperparameters_vocabulary as table_hyperparameters_pretraining w
     log:
         result("logs/table_hyperparameters_pretraining.log"),
     params:
+        caption=caption_of("table_hyperparameters_pretraining"),
         stage="pretraining",
         settings={"lm": {"pretrain": config["lm"]["pretrain"]}},
 
@@ -305,6 +316,7 @@ use rule table_hyperparameters_vocabulary as table_hyperparameters_finetuning wi
     log:
         result("logs/table_hyperparameters_finetuning.log"),
     params:
+        caption=caption_of("table_hyperparameters_finetuning"),
         stage="finetuning",
         settings={"lm": {"finetune": config["lm"]["finetune"]}},
         budget=run.model_budget,
@@ -333,6 +345,7 @@ rule table_learning_curves:
         baseline=run.curve_baseline,
         pretrain=config["lm"]["pretrain"],
         seed=config["seed"],
+        caption=caption_of("table_learning_curves"),
         code=code_of("table_learning_curves.py"),
     script:
         "../scripts/table_learning_curves.py"
@@ -364,6 +377,7 @@ rule table_costs:
         tokenizers=run.paper_tokenizers,
         budget=run.model_budget if run.models else None,
         tasks=run.task_columns(run.tasks),
+        caption=caption_of("table_costs"),
         code=code_of("table_costs.py"),
     script:
         "../scripts/table_costs.py"
@@ -391,6 +405,7 @@ rule table_readings:
     params:
         titles=run.titles(studies.languages),
         readings=studies.rows(),
+        caption=caption_of("table_readings"),
         code=code_of("table_readings.py"),
     script:
         "../scripts/table_readings.py"
@@ -407,6 +422,8 @@ use rule table_readings as table_readings_claims with:
         **table("table_readings_claims", "studies", run.readings),
     log:
         result("logs/table_readings_claims.log"),
+    params:
+        caption=caption_of("table_readings_claims"),
 
 
 rule table_stability:
@@ -426,6 +443,7 @@ rule table_stability:
     params:
         rows=studies.stability_rows(),
         sizes=[config["vocabulary"][key] for key in ("initial_size", "final_size")],
+        caption=caption_of("table_stability"),
         code=code_of("table_stability.py"),
     script:
         "../scripts/table_stability.py"
@@ -450,6 +468,7 @@ rule table_sensitivity:
         rows=studies.sensitivity_rows(),
         titles=dict(zip(run.languages, run.titles(run.languages))),
         window=config["analysis"]["windows"][0],
+        caption=caption_of("table_sensitivity"),
         code=code_of("table_sensitivity.py"),
     script:
         "../scripts/table_sensitivity.py"

@@ -15,5 +15,6 @@ with job(snakemake):
             presets_note(params.presets.items()),
             pretraining_note(params.pretrain) if params.pretrain else "",
         ],
+        caption=params.caption,
         **snakemake.output,
     )

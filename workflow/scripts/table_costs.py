@@ -14,5 +14,6 @@ with job(snakemake):
         notes=model_notes(params.budget, params.tasks, params.presets)
         if params.budget
         else [presets_note(params.presets.items())],
+        caption=params.caption,
         **snakemake.output,
     )

@@ -16,5 +16,6 @@ with job(snakemake):
         readings=params.readings,
         seed=params.seed,
         notes=model_notes(params.budget, params.tasks, params.presets),
+        caption=params.caption,
         **snakemake.output,
     )

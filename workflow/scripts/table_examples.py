@@ -13,5 +13,6 @@ with job(snakemake):
         words=WordRule(params.normalization, params.max_word_chars),
         paper=of_language(printed, params.languages, params.titles),
         notes=text_notes(params.presets, params.sources, inputs.descriptions),
+        caption=params.caption,
         **snakemake.output,
     )

@@ -14,5 +14,6 @@ with job(snakemake):
         paper_pieces=of_language(printed, params.languages, params.titles),
         top=params.top,
         notes=[presets_note(params.presets.items())],
+        caption=params.caption,
         **snakemake.output,
     )

@@ -14,5 +14,6 @@ with job(snakemake):
         stage=params.stage,
         paper=printed[f"table_hyperparameters_{params.stage}"],
         notes=[budget_note(**budget, tasks=params.tasks)] if budget else [],
+        caption=params.caption,
         **snakemake.output,
     )

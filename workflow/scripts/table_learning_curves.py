@@ -12,5 +12,6 @@ with job(snakemake):
         baseline=params.baseline,
         seed=params.seed,
         notes=[pretraining_note(params.pretrain), presets_note(params.presets.items())],
+        caption=params.caption,
         **snakemake.output,
     )

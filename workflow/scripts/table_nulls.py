@@ -12,5 +12,6 @@ with job(snakemake):
         labels=dict(zip(params.tokenizers, params.labels, strict=True)),
         languages=dict(zip(params.languages, params.titles, strict=True)),
         notes=[presets_note(params.presets.items())],
+        caption=params.caption,
         **snakemake.output,
     )

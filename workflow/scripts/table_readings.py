@@ -8,4 +8,9 @@ with job(snakemake):
     params = snakemake.params
     write = getattr(tables_studies, snakemake.rule)
     assessments = map(read_assessment, snakemake.input.readings)
-    write(dict(zip(params.titles, assessments, strict=True)), params.readings, **snakemake.output)
+    write(
+        dict(zip(params.titles, assessments, strict=True)),
+        params.readings,
+        caption=params.caption,
+        **snakemake.output,
+    )

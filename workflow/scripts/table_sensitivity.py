@@ -14,5 +14,6 @@ with job(snakemake):
         params.rows,
         titles=params.titles,
         window=params.window,
+        caption=params.caption,
         **snakemake.output,
     )

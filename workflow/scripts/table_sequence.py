@@ -15,5 +15,6 @@ with job(snakemake):
         paper=read_paper_values(snakemake.input.paper)["tables"][params.printed],
         significant=read_significant(snakemake.input.differences),
         notes=model_notes(params.budget, params.tasks, params.presets),
+        caption=params.caption,
         **snakemake.output,
     )

@@ -5,4 +5,4 @@ from sagevocab.provenance import job
 
 with job(snakemake):
     params = snakemake.params
-    table_stability(params.rows, sizes=params.sizes, **snakemake.output)
+    table_stability(params.rows, sizes=params.sizes, caption=params.caption, **snakemake.output)

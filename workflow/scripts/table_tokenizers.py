@@ -13,5 +13,6 @@ with job(snakemake):
         by_text(params.texts, params.labels, inputs.summaries),
         morphology=listed,
         notes=[presets_note(params.presets.items())],
+        caption=params.caption,
         **snakemake.output,
     )

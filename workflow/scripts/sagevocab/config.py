@@ -259,6 +259,17 @@ class Analysis(Section):
     )
 
 
+class Figures(Section):
+    """How the figures are printed."""
+
+    width: Literal["page", "column"] = Field(
+        "page",
+        description="Made for the whole width of a page (6.3 inches) or for one of its two columns "
+        "(3.3 inches). No text is smaller than 7 points in either. `figure_tokenizers` is always "
+        "made for the page.",
+    )
+
+
 class StudyValues(Section):
     """Values that the study of sensitivity sets, one at a time, beside those of the run."""
 
@@ -461,6 +472,7 @@ class Configuration(Section):
     sage: SageKeys = section(SageKeys)
     word2vec: Word2VecKeys = section(Word2VecKeys)
     analysis: Analysis = section(Analysis)
+    figures: Figures = section(Figures)
     studies: Studies = section(Studies)
     tasks: Names = Field(
         [], description="Evaluation tasks; each needs a stanza in `task_settings`."

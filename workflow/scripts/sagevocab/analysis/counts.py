@@ -34,8 +34,8 @@ log = logging.getLogger(__name__)
 NEIGHBOUR_BYTES = 1 << 30
 # A piece that occurs n times has a ratio of neighbours to frequency that is a multiple of 1 / n,
 # and near the largest one whatever its contexts: rare pieces give the ratio's distribution a comb,
-# and its mean the size of the text. From ten occurrences on the steps are finer than a bin of
-# `figure_ratio` is wide.
+# and its mean the size of the text. From ten occurrences on, a bin of `figure_ratio` is five steps
+# wide or more.
 FEWEST_OCCURRENCES = 10
 WORD_BITS = 64
 

@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from sagevocab.analysis.counts import neighbour_ratio, rank_neighbours
+from sagevocab.analysis.counts import FEWEST_OCCURRENCES, neighbour_ratio, rank_neighbours
 from sagevocab.paper.inputs import require_comparison
 from sagevocab.paper.style import (
     Files,
@@ -23,15 +23,18 @@ from sagevocab.paper.style import (
     curve_legend,
     drawing,
     grouped_bars,
+    label_below,
     plain_log_scale,
     row_titles,
     tokenizer_styles,
     whole_numbers,
+    wrapped,
 )
 
 MOST_SUBWORDS = 8  # words of this many subwords or more share the last bar
 FIRST_OF_TAIL = 4  # from here on a second panel has a scale of its own
-RATIO_BINS = 40
+RATIO_BINS = 20
+_BARS_END = 0.73  # of the height of a panel of ratios; above is room for text
 
 
 def figure_lengths(panels: Mapping[str, Mapping[str, pd.Series]], **files: Files) -> None:
@@ -43,14 +46,14 @@ def figure_lengths(panels: Mapping[str, Mapping[str, pd.Series]], **files: Files
     styles = _styles(panels)
     longest = max(counts.index.max() for panel in panels.values() for counts in panel.values())
     lengths = np.arange(1, longest + 1)
-    with drawing((len(panels), 1), height=1.9, **files) as (figure, grid):
+    with drawing((len(panels), 1), height=1.9, sharey=True, **files) as (figure, grid):
         for axes, (title, panel) in zip(grid[:, 0], panels.items(), strict=True):
             pieces = {k: counts.reindex(lengths, fill_value=0) for k, counts in panel.items()}
             grouped_bars(axes, {k: v.to_numpy() for k, v in pieces.items()}, styles)
             axes.set_xticks(np.arange(len(lengths)), [str(length) for length in lengths])
-            axes.set(title=title, ylabel="Number of pieces")
+            axes.set(title=wrapped(figure, title), ylabel="Number of pieces")
             whole_numbers(axes)
-        grid[-1, 0].set_xlabel("Length of the piece (characters, word-start mark not counted)")
+        label_below(figure, "Length of the piece (characters, word-start mark not counted)")
         bar_legend(figure, styles)
 
 
@@ -63,16 +66,15 @@ def figure_fertility(panels: Mapping[str, Mapping[str, pd.Series]], **files: Fil
     """
     styles = _styles(panels)
     widths = {"width_ratios": (MOST_SUBWORDS, MOST_SUBWORDS - FIRST_OF_TAIL + 1.5)}
-    with drawing((len(panels), 2), height=2.0, gridspec_kw=widths, **files) as (figure, grid):
+    shape, shared = (len(panels), 2), {"sharey": "col", "gridspec_kw": widths}
+    with drawing(shape, height=2.0, **shared, **files) as (figure, grid):
         for (whole, tail), (title, panel) in zip(grid, panels.items(), strict=True):
             shares = {label: _fertility_shares(words) for label, words in panel.items()}
             _draw_shares(whole, shares, styles, first=1)
             _draw_shares(tail, shares, styles, first=FIRST_OF_TAIL)
             whole.set_ylabel("Corpus words (%)")
-            subtitles = ("All words", f"{FIRST_OF_TAIL} subwords or more, enlarged")
-            row_titles((whole, tail), title, subtitles)
-        for axes in grid[-1]:
-            axes.set_xlabel("Subwords per word (pieces)")
+            row_titles((whole, tail), title, ("All words", f"≥{FIRST_OF_TAIL}, enlarged"))
+        label_below(figure, "Subwords per word (pieces)")
         bar_legend(figure, styles)
 
 
@@ -122,10 +124,9 @@ def figure_exponence(
                 _draw_ranks(axes, strip, ranks, styles)
                 axes.set_xlim(0, top + 1)
             row_titles(row, title, [f"Window {window}" for window in windows])
-            row[0].set_ylabel("Distinct neighbours\n(pieces)")
+            row[0].set_ylabel("Distinct neighbours\n(pieces, log scale)")
             strips[0].set_ylabel(f"vs. {next(iter(panel))}\n(%)")
-        for axes in grid[-1]:
-            axes.set_xlabel("Rank of the piece by distinct neighbours")
+        label_below(figure, "Rank of the piece by distinct neighbours")
         figure.align_ylabels(grid[:, 0])
         curve_legend(figure, styles)
 
@@ -155,25 +156,31 @@ def figure_ratio(
 ) -> None:
     """Draw how neighbours / frequency spreads over the pieces.
 
-    A row is a language, a column a tokenizer. A piece never seen has no ratio and is left out. An
-    occurrence has at most 2 * window neighbours, so the ratio ends there.
-    panels: frames of piece, window, distinct, count.
+    A row is a language, a column a tokenizer. Pieces of fewer than `FEWEST_OCCURRENCES` are left
+    out; a panel says how many. An occurrence has at most 2 * window neighbours, so the ratio ends
+    there. panels: frames of piece, window, distinct, count.
     Source: paper, Section 4, "Contextual Exponence".
     """
     styles = _styles(panels)
     shape = (len(panels), len(styles))
-    with drawing(shape, height=1.75, sharex=True, sharey="row", **files) as (
-        figure,
-        grid,
-    ):
+    with drawing(shape, height=1.75, sharex=True, sharey=True, **files) as (figure, grid):
         for row, (title, panel) in zip(grid, panels.items(), strict=True):
             for axes, (label, neighbours) in zip(row, panel.items(), strict=True):
-                _draw_ratios(axes, neighbour_ratio(neighbours, window), window, styles[label])
+                _draw_ratios(axes, _ratios(neighbours, window), window, styles[label])
             row_titles(row, title, list(panel))
             row[0].set_ylabel("Pieces (%)")
-            row[0].set_ylim(top=1.2 * row[0].get_ylim()[1])
-        quotient = f"Distinct neighbours / frequency (pieces per occurrence, window {window})"
-        figure.supxlabel(quotient, fontsize="medium")
+        grid[0, 0].set_ylim(top=grid[0, 0].get_ylim()[1] / _BARS_END)
+        frames = (neighbours for panel in panels.values() for neighbours in panel.values())
+        for axes, neighbours in zip(grid.flat, frames, strict=True):
+            pieces = int((neighbours["window"] == window).sum())
+            _tell_median(axes, _ratios(neighbours, window), pieces)
+        label_below(
+            figure, f"Distinct neighbours / frequency (pieces per occurrence, window {window})"
+        )
+
+
+def _ratios(neighbours: pd.DataFrame, window: int) -> pd.Series:
+    return neighbour_ratio(neighbours, window, fewest=FEWEST_OCCURRENCES)
 
 
 def _draw_ratios(axes: Axes, ratios: pd.Series, window: int, style: TokenizerStyle) -> None:
@@ -182,14 +189,20 @@ def _draw_ratios(axes: Axes, ratios: pd.Series, window: int, style: TokenizerSty
     heights, _ = np.histogram(ratios, bins=edges, weights=weights)
     axes.stairs(heights, edges, fill=True, **style.bar)
     axes.set_xlim(0, 2 * window)
-    median = ratios.median()
-    axes.axvline(median, color="white", linewidth=1.8)  # so that the dots show on dark bars
-    axes.axvline(median, color="black", linewidth=0.9, linestyle=":")
-    # In the half that the line is not in, on white so that no grid line crosses it.
-    place = {"x": 0.97, "ha": "right"} if median <= window else {"x": 0.03, "ha": "left"}
-    box = {"facecolor": "white", "edgecolor": "none", "pad": 1}
-    text = f"median {median:.2f}"
-    axes.text(s=text, y=0.97, va="top", transform=axes.transAxes, bbox=box, **place)
+
+
+def _tell_median(axes: Axes, ratios: pd.Series, pieces: int) -> None:
+    """Write median and pieces left out above the bars; a line joins the median's bar to them."""
+    text = f"left out {pieces - len(ratios):,}"
+    if len(ratios):
+        median = ratios.median()
+        heights, edges, _ = axes.patches[0].get_data()
+        place = min(np.searchsorted(edges, median, side="right"), len(heights)) - 1
+        top = _BARS_END * axes.get_ylim()[1]
+        axes.vlines(median, heights[place], top, color="black", linewidth=0.9)
+        text = f"median {median:.2f}\n{text}"
+    box = {"facecolor": "white", "edgecolor": "none", "pad": 1}  # no grid line crosses it
+    axes.text(0.98, 0.99, text, va="top", ha="right", transform=axes.transAxes, bbox=box)
 
 
 def _styles(panels: Mapping[str, Mapping]) -> dict[str, TokenizerStyle]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 from textwrap import fill
 from typing import Any
@@ -24,7 +25,15 @@ from sagevocab.paper.studies import (
     require_studies,
     row_title,
 )
-from sagevocab.paper.style import MOST_STYLES, drawing, tokenizer_styles
+from sagevocab.paper.style import (
+    MOST_STYLES,
+    drawing,
+    is_narrow,
+    label_below,
+    legend_above,
+    tokenizer_styles,
+    wrapped,
+)
 from sagevocab.vocab.presets import DEFAULT_PRESET, NUMBERS, overrides, reading_settings
 
 Row = Mapping[str, Any]
@@ -61,8 +70,10 @@ _MEAN = {"linestyle": "none", "markersize": 3.8, "zorder": 4}
 # A stroke, so that it shows above and below the mark of a mean that it coincides with.
 _SEED = {"linestyle": "none", "marker": "|", "markersize": 7, "markeredgewidth": 0.8, "zorder": 3}
 _BOUND = {"color": "#6E6E6E", "linewidth": 0.8, "linestyle": "-", "zorder": 1.5}
-_PAPER = {"color": "#222222", "linewidth": 0.9, "linestyle": (0, (4, 2)), "zorder": 2}
-_ROW_HEIGHT = 0.2  # inches
+_PAPER = {"color": "#222222", "linewidth": 1, "linestyle": (0, (1.8, 1.2)), "zorder": 2}
+_EQUAL = {"color": "#6E6E6E", "linewidth": 0.8, "zorder": 1.5}
+_ROW_HEIGHT, _NARROW_ROW = 0.2, 0.13  # inches, at the width of a page and of a column
+_ACROSS = 3  # panels side by side in a figure of one column
 # Where the columns that name a row stand: head, points left of the panels, alignment.
 _COLUMNS = (("Loss", 72, "right"), ("Decoder", 67, "left"), ("Contexts", 33, "left"))
 _SMALL = 7  # points: the names of rows and panels, of which many share the width
@@ -77,18 +88,25 @@ def figure_readings(
     """Draw key quantities of every reading: readings down, quantities across, a mark a seed.
 
     A mark is the mean over the seeds, a stroke a seed; the run's own tokenizers are the readings at
-    full size. A dashed line is the paper's value, which is of English.
+    full size. The paper's value, which is of English, is a dash at the height of English in every
+    row, so that it crosses no other language's marks. A figure of one column has a number for each
+    row, and a list of them below.
     assessments, readings: as `table_readings` takes them. files: pdf, png and optionally style.
     """
     require_studies(assessments)
     looks = _looks(assessments)
     height = _ROW_HEIGHT * len(readings) + 0.75
-    with drawing((1, len(_PANELS)), height=height, sharey=True, **files) as (figure, grid):
+    shape = (1, len(_PANELS))
+    with drawing(shape, height=height, fold=_ACROSS, sharey=True, **files) as (figure, grid):
         for axes, (name, title) in zip(grid[0], _PANELS.items(), strict=True):
             _draw_quantity(axes, assessments, readings, name, looks)
-            _dress_panel(axes, readings, _on_the_axis(assessments, name))
+            _dress_panel(axes, readings, ratio=not _PERCENT[name])
             axes.set_xlabel(title, fontsize=_SMALL)
-        _name_rows(grid[0, 0], readings)
+        grid[0, 0].set_ylim(len(readings) - 0.5, -0.5)
+        if is_narrow(figure):
+            _number_rows(figure, grid[0, 0], readings)
+        else:
+            _name_rows(grid[0, 0], readings)
         _readings_legend(figure, looks)
 
 
@@ -132,25 +150,32 @@ def _draw_quantity(
     looks: Mapping[str, tuple[str, str, str]],
 ) -> None:
     factor = 100 if _PERCENT[name] else 1
-    shifts = np.linspace(-0.2, 0.2, len(looks)) if len(looks) > 1 else [0.0]
-    for (title, assessment), shift in zip(assessments.items(), shifts, strict=True):
+    step = 0.8 / len(looks)
+    for number, (title, assessment) in enumerate(assessments.items()):
+        shift = step * (number + 0.5) - 0.4
         colour, marker, inside = looks[title]
         mean = {"color": colour, "marker": marker, "markerfacecolor": inside, **_MEAN}
+        paper = assessment["paper"].get(name)
         for place, row in enumerate(rows):
+            height = place + shift
             builds = builds_of(assessment, row)
             values = [build["quantities"][name] for build in builds]
             known = np.array([factor * value for value in values if value is not None])
             if known.size > 1:
-                axes.plot(known, np.full(known.size, place + shift), color=colour, **_SEED)
+                axes.plot(known, np.full(known.size, height), color=colour, **_SEED)
             if known.size:
-                axes.plot(known.mean(), place + shift, **mean)
+                axes.plot(known.mean(), height, **mean)
+            if paper is not None:
+                dash = height - step / 2, height + step / 2
+                axes.plot([factor * paper] * 2, dash, **_PAPER)
 
 
-def _dress_panel(axes: Axes, rows: Sequence[Row], paper: float | None) -> None:
-    """Draw the paper's value and the bands behind the presets; leave room on either side."""
-    if paper is not None:
-        axes.axvline(paper, **_PAPER)
+def _dress_panel(axes: Axes, rows: Sequence[Row], *, ratio: bool) -> None:
+    """Draw the bands behind the presets, and 1 where a ratio is drawn; leave room on each side."""
     low, high = axes.dataLim.intervalx
+    if ratio:
+        axes.axvline(1, **_EQUAL)
+        low, high = min(low, 1), max(high, 1)
     room = 0.1 * (high - low) or 1
     axes.set_xlim(low - room, high + room)
     for place, row in enumerate(rows):
@@ -165,17 +190,9 @@ def _dress_panel(axes: Axes, rows: Sequence[Row], paper: float | None) -> None:
     axes.locator_params(axis="x", nbins=2, steps=[1, 2, 4, 5, 10], min_n_ticks=2)
 
 
-def _on_the_axis(assessments: Assessments, name: str) -> float | None:
-    """Return the paper's value as it is drawn; None without one, or if nothing is English."""
-    printed = (assessment["paper"].get(name) for assessment in assessments.values())
-    value = next((value for value in printed if value is not None), None)
-    return 100 * value if value is not None and _PERCENT[name] else value
-
-
 def _name_rows(axes: Axes, rows: Sequence[Row]) -> None:
     """Write the columns of every row, and their heads, left of the first panel."""
     axes.set_yticks(range(len(rows)), [""] * len(rows))
-    axes.set_ylim(len(rows) - 0.5, -0.5)
     options = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points"}
     options |= {"va": "center", "fontsize": _SMALL}
     settings = [reading_settings(row) for row in rows]
@@ -193,6 +210,24 @@ def _name_rows(axes: Axes, rows: Sequence[Row]) -> None:
             axes.annotate(text, (0, place), fontweight=weight, **options)
 
 
+def _number_rows(figure: Figure, axes: Axes, rows: Sequence[Row]) -> None:
+    """Number the rows of panels that leave no room for names, and list the names below them."""
+    numbers = [str(number) for number in range(1, len(rows) + 1)]
+    axes.set_yticks(range(len(rows)), numbers)
+    down = math.ceil(len(_PANELS) / _ACROSS)
+    listed = 0.13 * (len(rows) + 1)  # inches
+    figure.set_figheight(0.55 + down * (_NARROW_ROW * len(rows) + 0.75) + listed)
+    names = [
+        f"{number}  {_loss_name(row)}; {setting['decoder']}; {setting['context_matrix']}"
+        for number, row, setting in zip(numbers, rows, map(reading_settings, rows), strict=True)
+    ]
+    heads = "; ".join(head for head, *_ in _COLUMNS).lower()
+    names.insert(0, f"Rows: {heads}")
+    blank = [Line2D([], [], linestyle="none", label=name) for name in names]
+    options = {"handlelength": 0, "handletextpad": 0, "labelspacing": 0.25, "fontsize": _SMALL}
+    figure.legend(handles=blank, loc="outside lower left", **options)
+
+
 def _readings_legend(figure: Figure, looks: Mapping[str, tuple[str, str, str]]) -> None:
     handles = [
         Line2D([], [], label=title, color=colour, marker=marker, markerfacecolor=inside, **_MEAN)
@@ -200,7 +235,8 @@ def _readings_legend(figure: Figure, looks: Mapping[str, tuple[str, str, str]]) 
     ]
     handles.append(Line2D([], [], label="one seed", color=_LANGUAGES[0][0], **_SEED))
     handles.append(Line2D([], [], label="the paper's value (English)", **_PAPER))
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
+    handles.append(Line2D([], [], label="as BPE (1)", **_EQUAL))
+    legend_above(figure, handles)
 
 
 # --- rankings
@@ -235,14 +271,15 @@ def figure_rankings(
                 _draw_correlations(axes, rank_correlations(rankings), label, curve)
             axes.axvline(stable[0], **_BOUND)
             axes.axhline(stable[1], **_BOUND)
-            axes.set(title=title, xlabel="Distance of two rankings (pruning iterations)")
+            axes.set_title(wrapped(figure, title))
             axes.set_xlim(left=0)
         grid[0, 0].set_ylabel("Spearman's correlation\nof the losses")
         grid[0, 0].set_ylim(min(0.0, grid[0, 0].get_ylim()[0]), 1.02)
         handles, _ = grid[0, 0].get_legend_handles_labels()
         claim = "claim: {} iterations apart or more, at least {:g}".format(*stable)
         handles.append(Line2D([], [], label=claim, **_BOUND))
-        figure.legend(handles=handles, loc="outside upper center", ncols=min(len(handles), 3))
+        label_below(figure, "Distance of two rankings (pruning iterations)")
+        legend_above(figure, handles)
 
 
 def _draw_correlations(

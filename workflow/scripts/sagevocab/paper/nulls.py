@@ -5,6 +5,8 @@ from __future__ import annotations
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
 from textwrap import fill
 from typing import Any
 
@@ -19,7 +21,14 @@ from sagevocab.paper.chance import AS_CHANCE, DIRECTIONS, prediction_error, pred
 from sagevocab.paper.claims import read_headlines, read_records
 from sagevocab.paper.claims_page import SIGNS, show_chance, show_ours, show_random, show_value
 from sagevocab.paper.formats import MINUS, NOTHING, Files, write_table
-from sagevocab.paper.style import TokenizerStyle, drawing, tokenizer_styles
+from sagevocab.paper.style import (
+    TokenizerStyle,
+    drawing,
+    is_narrow,
+    label_below,
+    legend_above,
+    tokenizer_styles,
+)
 from sagevocab.paper.verdicts import FEWEST_SEEDS
 
 log = logging.getLogger(__name__)
@@ -144,11 +153,15 @@ _PAPER = {
     "markerfacecolor": "white",
     "zorder": 4,
 }
-_ROW_HEIGHT = 0.24  # inches
-_SMALL = 6.5  # points
-_WIDEST = 46  # characters of a statement in one line
+_LINE_HEIGHT, _NARROW_LINE = 0.24, 0.145  # inches, at the width of a page and of a column
+_SMALL = 7  # points
+_WIDEST, _NARROW_WIDEST = 43, 52  # characters of a statement in one line
 _STATEMENT, _LANGUAGE = -48, -43  # points left of the panel
 _LINEAR = 5  # deviations from which on the axis is logarithmic
+_UNIT = (
+    "Distance from the random mean, in standard deviations of the random seeds; "
+    "right: where the statement points"
+)
 _TICKS = [sign * 2 * 10.0**power for power in range(1, 7) for sign in (-1, 1)]
 
 
@@ -175,16 +188,20 @@ def figure_nulls(
     rows = null_rows(read_records(claims, labels), read_headlines(values))
     rows = [row for row in rows if prediction_error(_seeds(row)) > 0]
     styles = {name: tokenizer_styles(shown)[label] for name, label in labels.items()}
-    height = _ROW_HEIGHT * len(rows) + 1.1  # of the legend and the axis
-    with drawing((1, 1), height=height, **files) as (figure, grid):
+    with drawing((1, 1), height=1, **files) as (figure, grid):
         axes = grid[0, 0]
-        for place, row in enumerate(rows):
+        blocks = _blocks(rows, narrow=is_narrow(figure))
+        places = [place for block in blocks for place in block.places]
+        for place, row in zip(places, rows, strict=True):
             _draw_nulls(axes, place, row)
             _draw_sage(axes, place, row, styles)
         _dress(axes)
-        _name_rows(axes, rows, languages)
-        handles = list(_handles(labels, styles))
-        figure.legend(handles=handles, loc="outside upper center", ncols=3)
+        label_below(figure, _UNIT)
+        axes.spines["left"].set_visible(not is_narrow(figure))  # statements stand across it
+        _name_rows(axes, blocks, [_title(row, languages) for row in rows])
+        line = _NARROW_LINE if is_narrow(figure) else _LINE_HEIGHT
+        figure.set_figheight(line * (blocks[-1].last + 1) + 1.45)  # the legend and the axis
+        legend_above(figure, list(_handles(labels, styles)))
 
 
 def _seeds(row: Row) -> np.ndarray:
@@ -233,39 +250,67 @@ def _dress(axes: Axes) -> None:
     axes.xaxis.set_major_locator(FixedLocator([*_TICKS, -_LINEAR, 0, _LINEAR]))
     axes.xaxis.set_minor_locator(NullLocator())
     axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}".replace("-", MINUS)))
-    axes.set_xlabel(
-        "Distance from the random mean, in standard deviations\n"
-        "of the random seeds; right: where the statement points"
-    )
     axes.grid(visible=True, axis="x")
     axes.grid(visible=False, axis="y")
     axes.tick_params(axis="y", length=0)
 
 
-def _name_rows(axes: Axes, rows: Sequence[Row], languages: Mapping[str, str]) -> None:
-    """Write statement and language left of every row, a statement once, on a shade in turn."""
-    axes.set_yticks(range(len(rows)), [""] * len(rows))
-    axes.set_ylim(len(rows) - 0.5, -0.5)
+@dataclass(frozen=True)
+class Block:
+    """A statement and its rows, one a language, on the lines of the figure from `first` to `last`.
+
+    text: the statement as written, beside its rows or on the lines `first` to `first + heads - 1`.
+    """
+
+    text: str
+    first: int
+    heads: int
+    rows: int
+
+    @property
+    def places(self) -> range:
+        """The lines of its rows."""
+        return range(self.first + self.heads, self.last + 1)
+
+    @property
+    def last(self) -> int:
+        """Its last line."""
+        return self.first + self.heads + self.rows - 1
+
+
+def _blocks(rows: Sequence[Row], *, narrow: bool) -> list[Block]:
+    """Return the statements, beside their rows, or above them where a narrow figure has no room."""
+    blocks: list[Block] = []
+    for headline, own in groupby(rows, key=attrgetter("headline")):
+        width = _NARROW_WIDEST if narrow else _WIDEST
+        text = fill(headline, width, break_on_hyphens=False)
+        heads = text.count("\n") + 1 if narrow else 0
+        first = blocks[-1].last + 1 if blocks else 0
+        blocks.append(Block(text, first, heads, rows=len(list(own))))
+    return blocks
+
+
+def _title(row: Row, languages: Mapping[str, str]) -> str:
+    return languages.get(row.language or "", row.language or "")
+
+
+def _name_rows(axes: Axes, blocks: Sequence[Block], titles: Sequence[str]) -> None:
+    """Write statements and languages, a statement once, on a shade in turn."""
+    axes.set_yticks([place for block in blocks for place in block.places], [""] * len(titles))
+    axes.set_ylim(blocks[-1].last + 0.5, -0.5)
     options = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points"}
     options |= {"va": "center", "fontsize": _SMALL}
-    for number, (headline, places) in enumerate(_blocks(rows).items()):
-        middle = (places[0] + places[-1]) / 2
-        text = fill(headline, _WIDEST)
-        axes.annotate(text, (0, middle), xytext=(_STATEMENT, 0), ha="right", **options)
-        if number % 2:
-            bounds = (places[0] - 0.5, places[-1] + 0.5)
-            axes.axhspan(*bounds, color=_SHADE, linewidth=0, zorder=0)
-    for place, row in enumerate(rows):
-        text = languages.get(row.language or "", row.language or "")
-        axes.annotate(text, (0, place), xytext=(_LANGUAGE, 0), ha="left", **options)
-
-
-def _blocks(rows: Sequence[Row]) -> dict[str, list[int]]:
-    """Return the places of each statement."""
-    places: dict[str, list[int]] = {}
-    for place, row in enumerate(rows):
-        places.setdefault(row.headline, []).append(place)
-    return places
+    for number, block in enumerate(blocks):
+        shade = _SHADE if number % 2 else "white"
+        axes.axhspan(block.first - 0.5, block.last + 0.5, color=shade, linewidth=0, zorder=0)
+        beside = {"xytext": (_STATEMENT, 0), "ha": "right"}
+        above = {"xytext": (_LANGUAGE, 0), "ha": "left"}
+        above["bbox"] = {"facecolor": shade, "edgecolor": "none", "pad": 0.5}  # hides grid lines
+        last = block.first + block.heads - 1 if block.heads else block.last
+        middle = (block.first + last) / 2
+        axes.annotate(block.text, (0, middle), **(above if block.heads else beside), **options)
+    for place, title in zip(axes.get_yticks(), titles, strict=True):
+        axes.annotate(title, (0, place), xytext=(_LANGUAGE, 0), ha="left", **options)
 
 
 def _handles(

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import logging
+import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
+from textwrap import fill
 
 import matplotlib
 import matplotlib.style
@@ -25,7 +27,7 @@ from sagevocab.state import atomic_path
 logging.getLogger("fontTools").setLevel(logging.WARNING)
 
 Files = str | Path
-TEXT_WIDTH = 6.3  # inches, the text block of the ACL style
+_NARROW = 5  # inches: a figure below it is for one column of a page
 
 # After Okabe and Ito: hues that stay apart under every common colour blindness, the first three
 # also in lightness. Fill, hatch and line repeat the distinction for a print in grey.
@@ -93,22 +95,35 @@ def drawing(
     height: float,
     pdf: Files,
     png: Files,
-    style: Files | None = None,
+    style: Files | Iterable[Files] = (),
+    fold: int | None = None,
     **grid: object,
 ) -> Iterator[tuple[Figure, np.ndarray]]:
     """Yield a figure and its axes (rows x columns); write both files when the block ends well.
 
-    height: inches of one row. grid: further arguments of `Figure.subplots`.
+    height: inches of one row. style: matplotlib style files, whose `figure.figsize` gives the
+    width; the last one counts. fold: so many panels of a row stand side by side in a figure of one
+    column, and the others below them. grid: further arguments of `Figure.subplots`.
     """
     rows, columns = shape
-    with ExitStack() as stack:
-        stack.enter_context(matplotlib.rc_context())
-        if style is not None:
-            stack.enter_context(matplotlib.style.context(str(style)))
-        figure = Figure(figsize=(TEXT_WIDTH, 0.35 + height * rows))
-        yield figure, figure.subplots(rows, columns, squeeze=False, **grid)
+    files = [style] if isinstance(style, Files) else style
+    with matplotlib.style.context(list(map(str, files))):
+        figure = Figure()
+        across = min(columns, fold) if fold and is_narrow(figure) else columns
+        down = math.ceil(columns / across)
+        figure.set_figheight(0.35 + height * rows * down)
+        cells = figure.subplots(rows * down, across, squeeze=False, **grid)
+        cells = cells.reshape(rows, down * across)
+        for unused in cells[:, columns:].flat:
+            unused.remove()
+        yield figure, cells[:, :columns]
         _save(figure, pdf, {"CreationDate": None, "Creator": None, "Producer": None})
         _save(figure, png, {"Software": None})
+
+
+def is_narrow(figure: Figure) -> bool:
+    """Whether a figure is for one column of a page and not for its whole width."""
+    return figure.get_figwidth() < _NARROW
 
 
 def _save(figure: Figure, path: Files, metadata: dict[str, None]) -> None:
@@ -122,21 +137,42 @@ def row_titles(row: Iterable[Axes], title: str, columns: Sequence[str]) -> None:
     The row's title starts above its first column and may extend over the others.
     """
     for number, (axes, column) in enumerate(zip(row, columns, strict=True)):
-        axes.set_title(f"{'' if number else title}\n{column}")
+        axes.set_title(f"{'' if number else wrapped(axes.figure, title)}\n{column}")
+
+
+def wrapped(figure: Figure, title: str) -> str:
+    """Return a title on as many lines as it needs in a figure of this width."""
+    return fill(title, 38 if is_narrow(figure) else 80, break_on_hyphens=False)
+
+
+def label_below(figure: Figure, text: str) -> None:
+    """Write one label for the x axes of all panels."""
+    figure.supxlabel(fill(text, 52 if is_narrow(figure) else 90, break_on_hyphens=False))
 
 
 def bar_legend(figure: Figure, styles: Mapping[str, TokenizerStyle]) -> None:
     """Put one legend of bars above all panels."""
-    _legend(figure, [Patch(label=label, **style.bar) for label, style in styles.items()])
+    legend_above(figure, [Patch(label=label, **style.bar) for label, style in styles.items()])
 
 
 def curve_legend(figure: Figure, styles: Mapping[str, TokenizerStyle]) -> None:
     """Put one legend of lines above all panels."""
-    _legend(figure, [Line2D([], [], label=label, **style.curve) for label, style in styles.items()])
+    lines = [Line2D([], [], label=label, **style.curve) for label, style in styles.items()]
+    legend_above(figure, lines)
 
 
-def _legend(figure: Figure, handles: list[Artist]) -> None:
-    figure.legend(handles=handles, loc="outside upper center", ncols=len(handles))
+def legend_above(figure: Figure, handles: Sequence[Artist]) -> None:
+    """Put a legend above all panels, on as few lines as its width allows."""
+    options = {"handles": handles, "loc": "outside upper center"}
+    room = (
+        figure.bbox.width - 2 * figure.dpi * matplotlib.rcParams["figure.constrained_layout.w_pad"]
+    )
+    for lines in range(1, len(handles) + 1):
+        legend = figure.legend(ncols=math.ceil(len(handles) / lines), **options)
+        if legend.get_window_extent().width <= room:
+            return
+        legend.remove()
+    figure.legend(ncols=1, **options)
 
 
 def grouped_bars(

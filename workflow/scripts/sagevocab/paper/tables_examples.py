@@ -85,7 +85,7 @@ def table_examples(
         ],
         rows,
         opening=3,
-        align="llllp{9cm}",
+        align="l",
         note=[EXAMPLES_NOTE, *notes],
         **files,
     )
@@ -188,7 +188,7 @@ def table_retokenization(
         blocks,
         [dict(zip(names, row, strict=True)) for block in blocks for row in block],
         opening=4,
-        align="lllllp{8cm}",
+        align="l",
         note=[ABLATIONS_NOTE, *notes],
         **files,
     )
