@@ -192,8 +192,12 @@ class Evidence:
 
 
 def where(rows: Sequence[Row], **wanted: Any) -> list[Row]:
-    """Return the rows that hold some values."""
-    return [row for row in rows if all(row.get(key) == value for key, value in wanted.items())]
+    """Return the rows that hold some values.
+
+    Raises:
+        KeyError: the rows have no such column.
+    """
+    return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
 
 
 # --- the template
