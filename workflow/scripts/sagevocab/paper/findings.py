@@ -34,6 +34,9 @@ log = logging.getLogger(__name__)
 
 Row = Mapping[str, Any]
 
+# Marks of records that are shown and not counted: true of any pruning, another reading of what is
+# counted already, a language of which the paper does not say it, a task made by a rule.
+_UNCOUNTED = ("definition", "variant", "beyond", "constructed")
 SUMMARY = "Summary"  # the section that the report page opens with
 _GAP = "\0"  # stands where something is missing, until its line is left out
 _ENGINES = ("pdflatex", "lualatex", "xelatex")
@@ -122,6 +125,11 @@ class Evidence:
         return {code: self.run["names"][code] for code in self.run["languages"]}
 
     @cached_property
+    def seeds(self) -> int:
+        """The seeds that each reading is built with; 0 where there is one."""
+        return max((len(record.get("seeds") or ()) for record in self.records), default=0)
+
+    @cached_property
     def headlines(self) -> dict[str, str]:
         """The main statements: id -> what the tables call it."""
         return {c["id"]: c["headline"] for c in self.values["claims"] if "headline" in c}
@@ -149,12 +157,11 @@ class Evidence:
     def claims(self, **wanted: Any) -> list[Row]:
         """Return the records on SaGe tokenizers that could fail, by what they have to hold.
 
-        Statements that are true of any pruning, that the paper does not make of the language, or
-        whose task is constructed are left out.
+        What is not counted (`_UNCOUNTED`) is left out.
         """
-        counted = {"definition": False, "beyond": False, "constructed": False}
         of_sage = [record for record in self.records if record["tokenizer"] in self.sage]
-        return where(of_sage, **counted | wanted)
+        counted = [record for record in of_sage if not any(map(record.get, _UNCOUNTED))]
+        return where(counted, **wanted)
 
     def rows(self, table: str, **wanted: Any) -> list[Row]:
         """Return the rows of a table with some values in some columns."""
@@ -215,6 +222,7 @@ def render(
         run=evidence.run,
         sage=evidence.sage,
         languages=evidence.languages,
+        seeds=evidence.seeds,
         headlines=evidence.headlines,
         paper=evidence.values["paper"],
         texts=texts,
