@@ -70,7 +70,8 @@ rule downstream:
 
 
 rule paper:
-    """The tables, figures and claims, without the report page."""
+    """The tables, figures, claims and findings, without the report page."""
     input:
         result("claims.json"),
+        result("findings.md"),
         run.artefacts(ARTEFACTS),

@@ -63,6 +63,17 @@ RECORDS = [
     ),
 ]
 
+FINDINGS = """# [Re] A paper
+
+## Summary
+
+- SaGe < 1.0 reproduces *one* of `two`.
+
+## Question
+
+Whether.
+"""
+
 
 def settings(final_size: int = 4000) -> dict:
     chosen: dict = {"seed": 1, "lm": {"finetune": {"seeds": [1]}}}
@@ -92,6 +103,7 @@ def run(**changes) -> dict:
 def write_inputs(folder: Path, vocabularies: dict[str, dict[str, Path]]) -> dict:
     """Write a figure and tables into `folder`; return what `build_report` takes."""
     (folder / "claims.json").write_text(json.dumps(RECORDS), encoding="utf-8")
+    (folder / "findings.md").write_text(FINDINGS, encoding="utf-8")
     (folder / "figure.png").write_bytes(PIXEL)
     bold = [["▁dial og", True], ["ues", False]]
     table = {"head": ["Piece", "BPE"], "rows": [["_og", bold], ["a | b", "3"]]}
@@ -101,6 +113,7 @@ def write_inputs(folder: Path, vocabularies: dict[str, dict[str, Path]]) -> dict
     return {
         "title": "SaGe, run tiny",
         "claims_path": folder / "claims.json",
+        "findings": folder / "findings.md",
         "figures": {names[0]: folder / "figure.png"},
         "tables": {name: folder / "table.json" for name in names[1:]},
         "captions": dict.fromkeys(names, "What *is* shown in ``bpe``. More words\nof it.\n"),

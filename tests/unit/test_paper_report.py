@@ -92,17 +92,25 @@ def test_the_papers_own_settings_and_text_need_no_banner(tmp_path: Path, inputs:
     assert "A demonstration" not in page.text
 
 
-def test_claims_stand_first_with_both_readings_side_by_side(page: Page):
+def test_what_was_found_stands_first_and_the_claims_last(page: Page):
     order = [a["id"] for tag, a in page.elements if tag == "section" and "id" in a]
     assert order == [
-        "claims",
+        "found",
         "figures",
         "tables",
         "playground",
         "costs",
         "settings",
         "provenance",
+        "claims",
     ]
+    assert [a["href"] for a in page.all("a")][1:9] == [f"#{name}" for name in order]
+    found = page.text.split("What was found")[1].split("Figures")[0]
+    assert "SaGe < 1.0 reproduces one of two." in found
+    assert "Whether." not in page.text
+
+
+def test_claims_have_both_readings_side_by_side(page: Page):
     outcomes = [(a["data-tokenizer"], a["data-verdict"]) for a in page.all("li") if len(a) == 2]
     assert outcomes == [
         ("sage", "reproduced"),
@@ -125,7 +133,7 @@ def test_the_page_opens_with_what_chance_gives_and_folds_the_claims(tmp_path: Pa
     page = Page((tmp_path / "nulls.html").read_text(encoding="utf-8"))
     ids = [a["id"] for _, a in page.elements if "id" in a]
     places = [
-        ids.index(name) for name in ("claims", "table_nulls", "figure_nulls", "filter", "figures")
+        ids.index(name) for name in ("found", "table_nulls", "figure_nulls", "figures", "filter")
     ]
     assert places == sorted(places)
     assert ids.count("table_nulls") == ids.count("figure_nulls") == 1
@@ -177,6 +185,9 @@ def test_a_missing_input_is_told_in_one_line_and_leaves_no_page(tmp_path: Path, 
     inputs["figures"] = {"figure_lengths": tmp_path / "nowhere.png"}
     with pytest.raises(UserError, match=r"nowhere\.png: cannot be read"):
         build_report(tmp_path / "report.html", run=run(), **inputs)
+    inputs["findings"] = tmp_path / "nowhere.md"
+    with pytest.raises(UserError, match=r"nowhere\.md: cannot be read .*; run findings"):
+        build_report(tmp_path / "report.html", run=run(), **inputs)
     assert not (tmp_path / "report.html").exists()
 
 
@@ -192,6 +203,9 @@ def test_differences_ignore_models_that_a_run_does_not_have():
     chosen["lm"]["pretrain"] = {"layers": 2}
     found = {row["key"] for row in differences(run(settings=chosen), values)}
     assert found == {"vocabulary.final_size", "lm.finetune.seeds"}
+    chosen["word2vec"]["lines"] = 1000
+    sample = {"key": "word2vec.lines", "paper": "not stated; all lines", "run": "1,000"}
+    assert sample in differences(run(settings=chosen), values)
     found = {row["key"] for row in differences(run(settings=chosen, models=True), values)}
     assert "lm.pretrain.layers" in found
 

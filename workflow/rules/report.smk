@@ -1,9 +1,11 @@
-# The paper's statements with verdicts, one page with everything, and reference results that git keeps.
+# The paper's statements with verdicts, an article and a page on them, and reference results for git.
 #
 # In:    measurements, scores, figures and tables of the run; workflow/resources/paper_values.yaml
-# Out:   claims.json, claims.md; report.html, self-contained; results/reference/{intrinsic,lm}/
-# Steps: judge every claim for each SaGe tokenizer and language; lay all of it out as one page; copy
-#        what is small, with its provenance, for others to compare their own run with
+# Out:   claims.json, claims.md; findings.md, findings.tex; report.html, self-contained;
+#        results/reference/{intrinsic,lm}/
+# Steps: judge every claim for each SaGe tokenizer and language; write what was found as an article;
+#        lay all of it out as one page; copy what is small, with its provenance, for others to compare
+#        their own run with
 
 
 FIGURES = [name for name in ARTEFACTS if name.startswith("figure_")]
@@ -11,6 +13,19 @@ TABLES = [name for name in ARTEFACTS if name.startswith("table_")]
 # What a run without models shows, too, is in the reference folder of such a run.
 SHOWN_WITHOUT_MODELS = {*part_of("intrinsic"), *part_of("studies"), "figure_rankings"}
 REFERENCE_NAMES = [n for n in ARTEFACTS if not (run.models and n in SHOWN_WITHOUT_MODELS)]
+# What the findings take numbers from, and the figures that they show. Every reference folder has these.
+FINDINGS_TABLES = ["tokenizers", "readings", "stability", "sensitivity", "costs"]
+FINDINGS_TABLES = [f"table_{name}" for name in FINDINGS_TABLES if f"table_{name}" in TABLES]
+FINDINGS_FIGURES = [name for name in ("figure_nulls", "figure_learning_curves") if name in FIGURES]
+
+
+def findings_texts():
+    """What the findings say of every text, without paths of this machine."""
+    shown = ("name", "language", "corpus", "title", "paper")
+    return [
+        {**{key: text[key] for key in shown}, "local": bool(text["files"])}
+        for text in reference_texts(run)
+    ]
 
 
 rule build_claims:
@@ -56,10 +71,43 @@ rule build_claims:
         "../scripts/build_claims.py"
 
 
-rule build_report:
-    """One page from disk: claims with verdicts, figures, tables, playground, costs, provenance."""
+rule findings:
+    """What the run found, as an article: question, method, what is reproduced, what chance does as
+    well, what cannot be said. Every number in it is taken by name from the claims or a table. Where a
+    TeX is installed, findings.pdf stands beside.
+    """
     input:
         claims=result("claims.json"),
+        tables=run.artefacts(FINDINGS_TABLES, "csv"),
+        figures=run.artefacts(FINDINGS_FIGURES),
+        paper=resource("paper_values.yaml"),
+        template=report_file("findings.md.jinja"),
+    output:
+        md=in_report("findings.md", "Findings"),
+        tex=result("findings.tex"),
+    log:
+        result("logs/findings.log"),
+    conda:
+        "../../envs/paper.yaml"
+    params:
+        run={
+            **report_run(run),
+            "languages": run.languages,
+            "settings": {key: config[key] for key in ("vocabulary", "sage", "word2vec", "lm")},
+        },
+        texts=findings_texts(),
+        tables=FINDINGS_TABLES,
+        figures=FINDINGS_FIGURES,
+        code=code_of("findings.py"),
+    script:
+        "../scripts/findings.py"
+
+
+rule build_report:
+    """One page from disk: what was found, figures, tables, playground, costs, provenance, claims."""
+    input:
+        claims=result("claims.json"),
+        findings=result("findings.md"),
         figures=run.artefacts(FIGURES, "png"),
         tables=run.artefacts(TABLES, "json"),
         vocabularies=run.vocabulary_files(),
@@ -100,7 +148,7 @@ rule build_reference:
     """What a reader compares a run of their own with: `snakemake ... reference`."""
     input:
         claims=result("claims.json"),
-        statements=result("claims.md"),
+        pages=[result(name) for name in ("claims.md", "findings.md", "findings.tex")],
         artefacts=run.artefacts(REFERENCE_NAMES),
         summaries=[
             result(
@@ -137,5 +185,5 @@ rule build_reference:
 
 # What `snakemake --report` shows. A parameter that depends on the output is not compared with that of
 # the last run: no figure is drawn again for another caption.
-for name in [*ARTEFACTS, "build_claims"]:
+for name in [*ARTEFACTS, "build_claims", "findings"]:
     getattr(rules, name).rule.set_params(caption=lambda wildcards, output, name=name: caption(name))

@@ -7,7 +7,7 @@ with job(snakemake):
     inputs, params = snakemake.input, snakemake.params
     build_reference(
         snakemake.output.folder,
-        [inputs.claims, inputs.statements, *inputs.artefacts],
+        [inputs.claims, *inputs.pages, *inputs.artefacts],
         texts=[
             {**text, "summary": summary}
             for text, summary in zip(params.texts, inputs.summaries, strict=True)

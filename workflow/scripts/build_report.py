@@ -11,6 +11,7 @@ with job(snakemake):
         title=params.title,
         run=params.run,
         claims_path=inputs.claims,
+        findings=inputs.findings,
         figures=dict(zip(params.figures, inputs.figures, strict=True)),
         tables=dict(zip(params.tables, inputs.tables, strict=True)),
         captions=params.captions,

@@ -119,8 +119,9 @@ def _opening(run: Mapping[str, Any], command: str) -> list[str]:
         "# Reference results",
         "",
         f"The outcome of the run `{run['name']}` at commit `{git_commit() or 'unknown'}`: "
-        "[claims.md](claims.md) (and `claims.json`), `tables/`, `figures/`, and in `provenance/` "
-        "what made each of them.",
+        "[findings.md](findings.md) says what was found, [claims.md](claims.md) (and "
+        "`claims.json`) has every statement. Beside them are `tables/`, `figures/`, and in "
+        "`provenance/` what made each of them.",
         "",
         f"    {command}",
     ]
@@ -214,7 +215,7 @@ def _differences(
         for row in changes
         if row["key"] not in known
     ]
-    nothing = ["None of those that the paper states."]
+    nothing = ["None of those that the paper states. The texts are others (above)."]
     yield from markdown_table(["key", "paper", "here"], rows) if rows else nothing
     yield ""
     if not others:

@@ -1,4 +1,4 @@
-"""The report: one HTML page with claims, figures, tables, a playground, costs and provenance.
+"""The report: one HTML page with what was found, figures, tables, a playground and all claims.
 
 It opens from disk without a network: it contains its styles, scripts and images, and its content
 security policy forbids it to load anything else. It says nothing of when it was made; only the
@@ -32,7 +32,9 @@ from sagevocab.paper.claims_page import (
     show_test,
     show_value,
 )
+from sagevocab.paper.findings import SUMMARY
 from sagevocab.paper.inputs import read_paper_values
+from sagevocab.paper.markup import html, section
 from sagevocab.paper.notes import presets_note
 from sagevocab.paper.playground import playground_data
 from sagevocab.paper.tables import flat_settings
@@ -55,6 +57,7 @@ def build_report(
     title: str,
     run: Mapping[str, Any],
     claims_path: Path | str,
+    findings: Path | str,
     figures: Mapping[str, Path | str],
     tables: Mapping[str, Path | str],
     captions: Mapping[str, str],
@@ -67,8 +70,9 @@ def build_report(
 
     run: name, labels and presets (by tokenizer), names (of texts), constructed (names of tasks),
     models (whether the run has any), settings (nested as in the configuration).
-    figures: target -> png; tables: target -> JSON of `formats.write_table`; captions: target ->
-    reStructuredText. vocabularies: language -> tokenizer -> its tokenizer.json, for the playground.
+    findings: `findings.md`, whose summary opens the page. figures: target -> png; tables: target ->
+    JSON of `formats.write_table`; captions: target -> reStructuredText. vocabularies: language ->
+    tokenizer -> its tokenizer.json, for the playground.
     paper: `paper_values.yaml`. template: Jinja page, which includes its parts from beside it.
     presets: figure -> label of a SaGe tokenizer in it -> its preset.
 
@@ -83,6 +87,7 @@ def build_report(
         title=title,
         run=run,
         **claims,
+        summary=_summary(findings),
         tokenizers=tokenizers,
         figures=[
             {**_figure(name, path, captions), "presets": presets_note(shown.get(name, {}).items())}
@@ -155,6 +160,15 @@ def _require_portable(text: str, output: Path | str) -> None:
             "figures with a lower resolution (workflow/resources/style.mplstyle) or run fewer "
             "tokenizers"
         )
+
+
+def _summary(findings: Path | str) -> Markup:
+    """Return the summary of the findings as HTML."""
+    try:
+        text = Path(findings).read_text(encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{findings}: cannot be read ({error.strerror}); run findings") from error
+    return html(section(text, SUMMARY))
 
 
 def tokenizer_title(name: str, run: Mapping[str, Any]) -> str:
@@ -258,7 +272,11 @@ def _title(name: str) -> str:
 def differences(
     run: Mapping[str, Any], values: Mapping[str, Any]
 ) -> Iterator[dict[str, str | bool]]:
-    """Yield the settings whose value the paper states and this run changes: key, paper, run."""
+    """Yield the settings whose value the paper states and this run changes: key, paper, run.
+
+    The paper does not state on how many lines it trained Word2Vec. It speaks of one corpus, so a
+    sample is a difference, too.
+    """
     tables = values["hyperparameters"]
     stated = [*values["setup"], *tables["table_hyperparameters_vocabulary"]]
     if run["models"]:
@@ -274,6 +292,10 @@ def differences(
         if value != row["value"]:
             shown = "not set" if value is None else show_setting(value)
             yield {"key": key, "paper": show_setting(row["value"]), "run": shown}
+    sample = ours.get("word2vec.lines", "all")
+    if sample != "all":
+        key = "word2vec.lines"
+        yield {"key": key, "paper": "not stated; all lines", "run": show_setting(sample)}
 
 
 def show_setting(value: Any) -> str:

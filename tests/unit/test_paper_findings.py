@@ -1,0 +1,373 @@
+"""The findings: no number is typed, what a run lacks is left out, and the LaTeX is whole."""
+
+from __future__ import annotations
+
+import json
+import logging
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from jinja2 import nodes
+
+from report_samples import ROOT, VALUES, record, settings
+from sagevocab.errors import UserError
+from sagevocab.paper import findings
+from sagevocab.paper.claims import read_claims
+from sagevocab.paper.findings import (
+    SUMMARY,
+    Evidence,
+    build_findings,
+    closest,
+    findings_environment,
+    listed,
+    most_common,
+    render,
+    without_gaps,
+    write_pdf,
+)
+from sagevocab.paper.markup import html, latex_document, section
+
+TEMPLATE = ROOT / "workflow/report/findings.md.jinja"
+VALUES_READ = read_claims(VALUES)
+SAGES = [claim for claim in VALUES_READ["claims"] if claim["tokenizers"] != "bpe"]
+IDS = {claim["id"] for claim in SAGES}
+# What has a number in its name.
+NAMES = re.compile(r"SaGe 1\.0|Word2Vec|Algorithm \d|(Section|Table|Figure) \d|95 %")
+TEXTS = [
+    {"name": name, "language": language, "corpus": corpus, "title": "Pages", "paper": "its own"}
+    | {"local": True}
+    for name, language, corpus in (
+        ("English", "en", "train"),
+        ("Turkish", "tr", "train"),
+        ("news", "en", "quora"),
+    )
+]
+
+
+def run(**changes) -> dict:
+    chosen = settings()
+    chosen["word2vec"] |= {"lines": 1000, "trainer": "gensim"}
+    chosen["lm"]["pretrain"] = {"layers": 2, "batch": 32}
+    values = {
+        "name": "tiny",
+        "labels": {"bpe": "BPE", "sage": "SaGe", "sage_released": "SaGe 1.0"},
+        "presets": {"bpe": None, "sage": "algorithm-1", "sage_released": "released-1.0"},
+        "names": {"en": "English", "tr": "Turkish"},
+        "languages": ["en", "tr"],
+        "constructed": [],
+        "settings": chosen,
+    }
+    return {**values, **changes}
+
+
+def of(claim: dict, language: str, tokenizer: str, **changes) -> dict:
+    """A record of a claim as `claims.json` has it."""
+    family = {"beyond": False, "family": claim.get("family", "intrinsic")}
+    given = {key: claim[key] for key in ("kind", "paper", "statement")} | family
+    given |= {"verdict": "reproduced", "definition": claim.get("definition", False)}
+    return {**record(claim["id"], tokenizer, "", language=language), **given, **changes}
+
+
+def every_record(**changes) -> list[dict]:
+    """Every claim in each of its languages, for both readings of SaGe."""
+    return [
+        of(claim, language, tokenizer, **changes)
+        for claim in SAGES
+        for language in claim.get("languages", ["en"])
+        for tokenizer in ("sage", "sage_released")
+    ]
+
+
+def tables() -> dict[str, list[dict]]:
+    """Every table that the findings read, with a row or two."""
+    reading = {"language": "English", "scale": "sample", "label": "as printed", "kind": "quantity"}
+    reading |= {"mean": 1.0625, "lowest": 1.0, "highest": 1.1, "verdict": None}
+    ids = ("token_ratio", "bpe_only_word_initial", "bpe_only_short")
+    varied = {"language": "English", "label": "as printed", "value": None, "usual": None}
+    varied |= {"token_ratio": 1.0625, "pruned_in_common": None}
+    half = {"setting": "prune_batch", "value": 50.0, "usual": 100.0, "pruned_in_common": 0.8125}
+    stable = {"language": "English", "vocabulary": "as printed", "of": "pruned", "mean": 0.875}
+    return {
+        "table_tokenizers": [
+            {"language": "English", "text": text, "tokenizer": "BPE", "lines": 1234, "words": 5678}
+            for text in ("Training corpus", "News")
+        ],
+        "table_readings": [
+            *({**reading, "id": name, "paper": "1.125"} for name in ids),
+            {**reading, "kind": "claim", "id": "x", "paper": "x", "verdict": "reproduced"},
+        ],
+        "table_stability": [{**stable, "across": across} for across in ("seeds", "samples")],
+        "table_sensitivity": [
+            {**varied, "setting": "base"},
+            {**varied, "setting": "seed", "pruned_in_common": 0.9},
+            {**varied, **half},
+            {**varied, "setting": "initial_size", "value": 18000.0, "usual": 20000.0},
+        ],
+        "table_costs": [{"rule": "prune_null", "seconds": 77.0}],
+    }
+
+
+def shown(records: list[dict], given: dict | None = None, figures=("figure_nulls",), **changes):
+    own = run(**changes)
+    texts = [text for text in TEXTS if text["language"] in own["languages"]]
+    evidence = Evidence(records, tables() if given is None else given, VALUES_READ, own)
+    return render(TEMPLATE, evidence, texts=texts, figures=figures)
+
+
+def titles(text: str) -> list[str]:
+    return re.findall(r"^## (.+)$", text, flags=re.MULTILINE)
+
+
+# --- no number is typed
+
+
+def constants(tree: nodes.Node) -> Iterator[str | int | float]:
+    """The strings and numbers in the template's expressions."""
+    for node in tree.find_all(nodes.Const):
+        if isinstance(node.value, str | int | float) and not isinstance(node.value, bool):
+            yield node.value
+
+
+def test_no_number_is_typed_into_the_findings():
+    tree = findings_environment(TEMPLATE).parse(TEMPLATE.read_text(encoding="utf-8"))
+    prose = "".join(node.data for node in tree.find_all(nodes.TemplateData))
+    assert len(prose.split()) > 500
+    assert re.findall(r".*\d.*", NAMES.sub("", prose)) == []
+    numbers = [value for value in constants(tree) if not isinstance(value, str)]
+    assert set(numbers) <= {0, 1}
+    texts = [value for value in constants(tree) if isinstance(value, str)]
+    name_or_format = re.compile(r"[a-z]\w*(\.\w+)*|[,.]?\d?[fg]")
+    assert [t for t in texts if re.search(r"\d", t) and not name_or_format.fullmatch(t)] == []
+
+
+@pytest.mark.parametrize("typed", ["{{ 5 }}", '{{ "5 %" }}', "It is 5."])
+def test_the_search_for_typed_numbers_finds_them(typed):
+    tree = findings_environment(TEMPLATE).parse(typed)
+    prose = "".join(node.data for node in tree.find_all(nodes.TemplateData))
+    assert re.search(r"\d", prose + "".join(map(str, constants(tree))))
+
+
+def test_the_findings_ask_for_claims_that_there_are(monkeypatch):
+    """A name that is spelled wrong would leave its sentence out for ever."""
+    asked = set()
+    claim = Evidence.claim
+
+    def spy(self, name, *arguments):
+        asked.add(name)
+        return claim(self, name, *arguments)
+
+    monkeypatch.setattr(Evidence, "claim", spy)
+    shown(every_record())
+    assert len(asked) > 10
+    assert asked - IDS <= {"no_large_price", "heuristics_minor"}
+
+
+# --- what a run has, and what it lacks
+
+
+def test_the_findings_of_a_whole_run_have_every_section_and_its_numbers():
+    text = shown(every_record())
+    assert titles(text) == [
+        SUMMARY,
+        "Question",
+        "Method",
+        "What is reproduced",
+        "What chance does as well",
+        "What depends on the reading, seeds and settings",
+        "Language models",
+        "What cannot be said",
+        "What a reader should do with it",
+    ]
+    main = "| tokens, SaGe over BPE | English | 1.125 | 0.550 (0.500 to 0.600) | 0.4 |"
+    assert f"{main} 0.800 [0.750, 0.850] ✓ beyond chance | 0.800 [0.750, 0.850] ✓" in text
+    assert "| English | Pages | 1,234 | 5,678 | its own |" in text
+    assert "| news | Pages | 1,234 | 5,678 | its own |" in text
+    assert "Word2Vec sees 1,000 lines of each text" in text
+    assert "*as printed*, 1.062" in text
+    assert "| as printed | English | 88 % | 88 % |" in text
+    assert "`prune_batch` at 50 instead of 100 leaves 81 % of the pruned pieces in common" in text
+    assert "one took at most 77 seconds" in text
+    assert "figures/figure_nulls.png" in text and "figure_learning_curves.png" not in text
+
+
+@pytest.mark.parametrize("chance", ["beyond chance", "as chance", "below chance", None])
+@pytest.mark.parametrize("verdict", ["reproduced", "undecided", "not reproduced"])
+def test_sentences_follow_the_verdicts(verdict, chance):
+    text = shown(every_record(verdict=verdict, chance=chance))
+    outcome = ", ".join(filter(None, [verdict, chance]))
+    assert f"0.800 [0.750, 0.850] ({outcome})" in text
+    reproduced = section(text, SUMMARY).splitlines()[0]
+    count = len({r["id"] + r["language"] for r in every_record() if not r["definition"]})
+    assert reproduced.startswith(
+        f"- SaGe reproduces {count if verdict == 'reproduced' else 0} of the {count} statements"
+    )
+    assert ("Beyond chance, whether" in text) == (chance is not None)
+    assert ("What chance does as well" in titles(text)) == (chance is not None)
+    assert "take SaGe" not in text  # neither reading reproduces more
+
+
+def test_a_sentence_without_its_claim_is_left_out():
+    records = [r for r in every_record() if r["id"] != "token_ratio"]
+    text = shown(records)
+    for line in ("- English, tokens, SaGe over BPE: ", "| tokens, SaGe over BPE |"):
+        assert line in shown(every_record()) and line not in text
+    assert "\0" not in text
+
+
+def test_a_claim_that_is_not_measured_gives_its_reason_and_no_number():
+    reason = {"verdict": "not measurable here", "reason": "no models"}
+    nothing = {"ours": None, "low": None, "high": None, "chance": None, "random": []}
+    text = shown(every_record(**reason, **nothing))
+    count = len({r["id"] for r in every_record() if not r["definition"]})
+    assert f"- no models (statements: {count})." in text
+    assert "Language models" not in titles(text)
+    assert "reproduces" not in section(text, SUMMARY)
+
+
+def test_a_run_of_one_language_one_reading_and_no_tables_is_told():
+    records = [r for r in every_record() if r["language"] == "en" and r["tokenizer"] == "sage"]
+    text = shown(records, {}, (), languages=["en"])
+    assert "Turkish" not in text and "SaGe 1.0 0.800" not in text and "Two readings" not in text
+    assert "table_readings" not in text and "table_stability" not in text and "![" not in text
+
+
+def test_a_run_without_claims_has_findings_too():
+    text = shown([], {}, ())
+    assert titles(text)[:3] == [SUMMARY, "Question", "Method"]
+    assert "What is reproduced" in titles(text)
+
+
+def test_definitions_and_statements_beyond_the_paper_do_not_count():
+    once = {"id": "token_ratio", "kind": "value", "paper": 1.0, "statement": "Tokens."}
+    records = [of(once, "en", "sage")]
+    records += [of(once, "en", "sage", **{key: True}) for key in ("beyond", "variant")]
+    assert "reproduces 1 of the 1 statements" in shown(records)
+
+
+def test_a_cell_is_of_one_row_and_a_column_is_there():
+    evidence = Evidence([], tables(), VALUES_READ, run())
+    assert evidence.cell("table_costs", "seconds", rule="prune_null") == 77.0
+    assert not evidence.cell("table_costs", "seconds", rule="nothing")
+    with pytest.raises(ValueError, match="table_tokenizers: 2 rows"):
+        evidence.cell("table_tokenizers", "lines", language="English")
+    with pytest.raises(KeyError):
+        evidence.rows("table_costs", rull="prune_null")
+
+
+def test_small_helpers_of_the_template():
+    assert listed(["a"]) == "a" and listed(["a", "b", "c"]) == "a, b and c"
+    assert most_common(["a", "b", "b"]) == "b"
+    assert not most_common(["a", "b"]) and not most_common([])
+    rows = [{"mean": 1.0, "paper": "1.2"}, {"mean": 1.3, "paper": "1.2"}]
+    assert closest(rows)["mean"] == 1.3
+
+
+def test_what_is_left_empty_goes():
+    text = (
+        "# T\n\n## A\n\n### B\n\n| a |\n| --- |\n| \0 |\n\n## C\n\nOne.\nTwo \0.\n\n\n## D\n\n\0\n"
+    )
+    assert without_gaps(text) == "# T\n\n## C\n\nOne.\n"
+
+
+# --- files
+
+
+@pytest.fixture
+def inputs(tmp_path: Path) -> dict:
+    (tmp_path / "claims.json").write_text(json.dumps(every_record()), encoding="utf-8")
+    costs = tmp_path / "table_costs.csv"
+    costs.write_text("rule,seconds\nprune_null,77.4\nother,\n", encoding="utf-8")
+    return {
+        "md": tmp_path / "findings.md",
+        "tex": tmp_path / "findings.tex",
+        "template": TEMPLATE,
+        "claims": tmp_path / "claims.json",
+        "tables": {"table_costs": costs},
+        "values": VALUES,
+        "run": run(),
+        "texts": TEXTS,
+    }
+
+
+def without_a_tex(monkeypatch) -> None:
+    monkeypatch.setattr(findings.shutil, "which", lambda name: None)
+
+
+def test_both_files_are_written_and_no_pdf_without_a_tex(inputs, monkeypatch, caplog):
+    without_a_tex(monkeypatch)
+    inputs["tex"].with_suffix(".pdf").write_text("of an earlier run", encoding="utf-8")
+    with caplog.at_level(logging.INFO):
+        build_findings(**inputs)
+    assert "one took at most 77 seconds" in inputs["md"].read_text(encoding="utf-8")
+    assert "no TeX is installed" in caplog.text
+    assert not inputs["tex"].with_suffix(".pdf").exists()
+
+
+def test_a_missing_table_is_told_in_one_line(inputs, tmp_path):
+    inputs["tables"] = {"table_costs": tmp_path / "nowhere.csv"}
+    with pytest.raises(UserError, match=r"nowhere\.csv: cannot be read"):
+        build_findings(**inputs)
+
+
+@pytest.mark.parametrize("fails", [False, True])
+def test_a_tex_is_used_and_may_fail(inputs, tmp_path, monkeypatch, caplog, fails):
+    engine = tmp_path / "pdflatex"
+    line = "exit 1" if fails else 'echo pdf > "${3#-output-directory=}/${4%.tex}.pdf"'
+    engine.write_text(f"#!/bin/sh\n{line}\n", encoding="utf-8")
+    engine.chmod(0o755)
+    monkeypatch.setattr(findings.shutil, "which", lambda name: str(engine))
+    build_findings(**inputs)
+    assert inputs["tex"].with_suffix(".pdf").exists() != fails
+    assert ("failed on" in caplog.text) == fails
+
+
+@pytest.mark.skipif(not shutil.which("pdflatex"), reason="no TeX is installed")
+def test_the_findings_compile(inputs):
+    inputs["figures"] = ()
+    build_findings(**inputs)
+    write_pdf(inputs["tex"])
+    assert inputs["tex"].with_suffix(".pdf").read_bytes().startswith(b"%PDF")
+
+
+# --- markup
+
+
+def test_the_latex_has_every_part_and_nothing_bare():
+    text = latex_document(shown(every_record()))
+    body = text.split(r"\begin{document}")[1]
+    for kind in ("itemize", "longtable", "figure"):
+        assert text.count(rf"\begin{{{kind}}}") == text.count(rf"\end{{{kind}}}") > 0
+    bare = re.sub(r"\\includegraphics.*|\\[&%$#_{}]", "", body)
+    assert bare.count("{") == bare.count("}") and bare.count("$") % 2 == 0
+    assert not set(bare) & set("%#_^~`*✓✗≈−")
+    for table in body.split(r"\begin{longtable}")[1:]:
+        head, *lines = table.split(r"\end{longtable}")[0].splitlines()
+        columns = head.count(r"\arraybackslash")
+        rows = [row for row in lines if row.endswith(r"\\")]
+        assert len(rows) > 1
+        assert {re.sub(r"\\&", "", row).count("&") + 1 for row in rows} == {columns}
+
+
+def test_the_subset_of_markdown_as_latex_and_html():
+    text = "# A & b\n\nOne `a_b` *c* **d** < e.\nTwo.\n\n- f\n- g_h\n\n![Cap_tion](figures/x.png)\n"
+    latex = latex_document(text)
+    assert "\\title{A \\& b}\n\\maketitle" in latex
+    assert r"One \texttt{a\_b} \emph{c} \textbf{d} < e." in latex
+    assert "\\item f\n\\item g\\_h" in latex
+    assert "{figures/x}\n\\caption{Cap\\_tion}" in latex
+    part = text.split("\n\n", 1)[1].split("\n\n!")[0]
+    assert html(part) == (
+        "<p>One <code>a_b</code> <em>c</em> <strong>d</strong> &lt; e.\nTwo.</p>\n"
+        "<ul>\n<li>f</li>\n<li>g_h</li>\n</ul>"
+    )
+    with pytest.raises(ValueError, match="a table"):
+        html("| a |\n| --- |\n")
+
+
+def test_a_section_is_found_by_its_title():
+    text = "# T\n\n## A\n\nOne.\n\n### B\n\nTwo.\n\n## C\n\nThree.\n"
+    assert section(text, "A") == "One.\n\n### B\n\nTwo."
+    assert section(text, "C") == "Three." and section(text, "D") == ""
