@@ -421,7 +421,8 @@ class Run(Texts):
         """Return what learning curves are drawn from, a model's further seeds together.
 
         heldout and logs are of the models of some languages, language by language and tokenizer by
-        tokenizer; repeats and repeated_logs of all further pretrainings.
+        tokenizer; repeats and repeated_logs of all further pretrainings. floors are of the models'
+        tokenizers.
         """
         models = list(itertools.product(languages, self.models))
         folders = [self.result(f"models/{lang}/{tok}") for lang, tok in models]
@@ -435,6 +436,9 @@ class Run(Texts):
             "logs": [f"{folder}/training_log.parquet" for folder in folders],
             "repeats": [f"{folder}/heldout.parquet" for folder in repeated],
             "repeated_logs": [f"{folder}/training_log.parquet" for folder in repeated],
+            "floors": [
+                self.result(f"analysis/{lang}/floors/{tok}.parquet") for lang, tok in models
+            ],
         }
 
     @property
