@@ -221,6 +221,14 @@ class Run(Texts):
         asked = self.models and self.config["lm"]["pretrain"]["heldout_lines"]
         return [name for name in self.languages if asked and self.language(name)["heldout_lines"]]
 
+    @cached_property
+    def ngram_languages(self) -> list[str]:
+        """Languages whose tokenizers' n-grams are compared with BPE's on held-out lines."""
+        asked = self.config["analysis"]["ngram_lines"]
+        compared = "bpe" in self.tokenizers and len(self.tokenizers) > 1
+        wanted = asked and compared
+        return [name for name in self.languages if wanted and self.language(name)["heldout_lines"]]
+
     def labels(self, tokenizers: Iterable[str]) -> list[str]:
         """Return the names of tokenizers in figures and tables."""
         return [self.tokenizer(name).get("label", name) for name in tokenizers]
