@@ -12,10 +12,16 @@ from sagevocab.paper.curves import Curve
 from sagevocab.state import write_parquet
 
 BITS = math.log(2)
+# Bits per character of the tables of frequencies, and of the numbers of pieces alone.
+FLOOR_BITS = {"unigram": 6.0, "placed": 5.0, "bigram": 2.5}
+COUNT_BITS = 0.25
 
 
-def curve(bits, *, steps=None, lines=40, seed=0, spread=0.1) -> Curve:
-    """A curve of given bits per character, one value a validation, that lines scatter around."""
+def curve(bits, *, steps=None, lines=40, seed=0, spread=0.1, floors=FLOOR_BITS) -> Curve:
+    """A curve of given bits per character, one value a validation, that lines scatter around.
+
+    floors: of the tables of frequencies, the same for every line.
+    """
     bits, rng = np.asarray(bits, dtype=float), np.random.default_rng(seed)
     steps = np.asarray(steps or range(10, 10 * len(bits) + 1, 10), dtype=float)
     characters = np.full(lines, 8.0)
@@ -29,11 +35,13 @@ def curve(bits, *, steps=None, lines=40, seed=0, spread=0.1) -> Curve:
         characters=characters,
         nats=(bits[:, None] + noise) * characters * BITS,
         right=np.round(2 * np.clip(1 / bits[:, None] + noise, 0, 1)),
+        floors={name: bits * characters * BITS for name, bits in floors.items()},
     )
 
 
 def write_model(folder: Path, of: Curve) -> Path:
     """The files of a model that a curve is read from; training goes on between validations."""
+    counts = COUNT_BITS * of.characters * BITS
     steps = of.at["step"].astype(int)
     asked = pd.DataFrame(
         {
@@ -42,7 +50,7 @@ def write_model(folder: Path, of: Curve) -> Path:
             "words": np.tile(of.words, len(steps)).astype(int),
             "characters": np.tile(of.characters, len(steps)).astype(int),
             "pieces": 3,
-            "nats": of.nats.ravel(),
+            "nats": (of.nats - counts).ravel(),
             "right_words": of.right.ravel().astype(int),
             "right_pieces": 1,
         }
@@ -52,3 +60,16 @@ def write_model(folder: Path, of: Curve) -> Path:
     log = {"step": every, "characters": 100.0 * every, "seconds": 2.0 * every, "loss": 1.0}
     write_parquet(folder / "training_log.parquet", pd.DataFrame(log))
     return folder / "heldout.parquet"
+
+
+def write_floors(path: Path, of: Curve) -> Path:
+    """The floors of the words that a curve's model was asked."""
+    counts = COUNT_BITS * of.characters * BITS
+    whole = {
+        "line": of.lines,
+        "words": of.words.astype(int),
+        "characters": of.characters.astype(int),
+    }
+    nats = {f"{name}_nats": nats - counts for name, nats in of.floors.items()}
+    write_parquet(path, pd.DataFrame({**whole, "count_nats": counts, **nats}))
+    return path

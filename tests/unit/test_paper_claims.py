@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from scipy import stats as scipy_stats
 
 from claim_samples import record_of
-from curve_samples import curve, write_model
+from curve_samples import curve, write_floors, write_model
 from sagevocab.analysis.counts import count_corpus
 from sagevocab.analysis.scores import EXAMPLES_AND_SEEDS, TESTS
 from sagevocab.analysis.stats import holm
@@ -127,6 +127,7 @@ def run(tmp_path: Path) -> Run:
                 )
     for name, bits in {"bpe": [4, 3, 2], "sage": [4, 2.5, 1.8]}.items():
         write_model(root / "models/en" / name, curve(bits, lines=8))
+        write_floors(root / f"analysis/en/floors/{name}.parquet", curve(bits, lines=8))
     seconds = {"train_bpe": 10, "train_bpe_initial": 12, "train_embeddings": 60, "build_sage": 48}
     for rule, taken in seconds.items():
         tokenizer = "" if rule.startswith("train_bpe") else ".sage"
@@ -719,6 +720,9 @@ def test_holm_is_over_the_family_of_one_tokenizer(run: Run, values: dict):
     parts = ("vocab/en", "vocab/de", "scores/en", "models/en")
     for part in (*parts, "analysis/en/train", "analysis/en/quora", "analysis/de/train"):
         shutil.copytree(run.folder / part / "sage", run.folder / part / "sage_released")
+    floors = run.folder / "analysis/en/floors"
+    shutil.copy(floors / "sage.parquet", floors / "sage_released.parquet")
+    shutil.copytree(floors, run.folder / "analysis/de/floors")
     shutil.copytree(run.folder / "models/en", run.folder / "models/de")
     for path in (run.folder / "scores/en/sage_released").rglob("*.json"):
         record = json.loads(path.read_text(encoding="utf-8"))

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from claim_samples import record_of
-from curve_samples import BITS, curve, write_model
+from curve_samples import BITS, COUNT_BITS, FLOOR_BITS, curve, write_floors, write_model
 from sagevocab.analysis.stats import holm, paired_permutation
 from sagevocab.errors import UserError
 from sagevocab.paper.claims import read_claims
@@ -42,10 +42,30 @@ VALUES = Path(__file__).parents[2] / "workflow/resources/paper_values.yaml"
 
 def test_a_curve_is_read_as_it_was_written(tmp_path):
     made = curve([4, 3, 2.5])
-    read = read_curve(write_model(tmp_path, made))
+    read = read_curve(write_model(tmp_path, made), write_floors(tmp_path / "floors", made))
     pd.testing.assert_frame_equal(read.at, made.at)
     for name in ("lines", "words", "characters", "nats", "right"):
         np.testing.assert_allclose(getattr(read, name), getattr(made, name))
+    for name, nats in made.floors.items():
+        np.testing.assert_allclose(read.floors[name], nats)
+
+
+def test_the_code_of_the_numbers_of_pieces_is_added_to_a_model_s(tmp_path):
+    made = curve([4, 3], spread=0)
+    path, floors = write_model(tmp_path, made), write_floors(tmp_path / "floors", made)
+    asked = pd.read_parquet(path)
+    told = asked[asked["step"] == 20]["nats"].sum() / BITS / made.characters.sum()
+    assert told == pytest.approx(3 - COUNT_BITS)
+    whole = np.ones((1, 40))
+    np.testing.assert_allclose(bits_per_character(read_curve(path, floors), whole), [[4, 3]])
+
+
+def test_floors_of_other_words_are_refused(tmp_path):
+    path = write_model(tmp_path, curve([3, 2]))
+    others = curve([3, 2])
+    others.words[4] = 1
+    with pytest.raises(UserError, match=r"floors: these are not the held-out words"):
+        read_curve(path, write_floors(tmp_path / "floors", others))
 
 
 def test_lines_pair_where_all_were_asked_the_same_words_and_characters():
@@ -69,7 +89,8 @@ def test_curves_are_read_by_language_tokenizer_and_seed(tmp_path):
     paths = {key: write_model(tmp_path.joinpath(*map(str, key)), one) for key, one in made.items()}
     models = [path for key, path in paths.items() if key[2] == 0]
     repeats = [path for key, path in paths.items() if key[2]]
-    panels = read_curves(["A", "B"], ["X", "Y"], models, repeats)
+    floors = [write_floors(path.with_name("floors"), made[key]) for key, path in paths.items()]
+    panels = read_curves(["A", "B"], ["X", "Y"], models, repeats, floors[::3])
     assert [list(panel) for panel in panels.values()] == [["X", "Y"]] * 2
     found = [one for panel in panels.values() for curves in panel.values() for one in curves]
     for one, expected in zip(found, made.values(), strict=True):
@@ -80,16 +101,18 @@ def test_nothing_held_out_is_told_in_one_line(tmp_path):
     empty = curve([3, 2]).of_lines(np.zeros(40, dtype=bool))
     path = write_model(tmp_path, empty)
     with pytest.raises(UserError, match=r"heldout_lines.*English has no held-out lines"):
-        read_curves(["English"], ["BPE"], [path], [])
+        read_curves(["English"], ["BPE"], [path], [], [write_floors(tmp_path / "floors", empty)])
 
 
 def test_a_file_that_lacks_or_misses_lines_is_told(tmp_path):
     with pytest.raises(UserError, match=r"heldout\.parquet: cannot be read"):
-        read_curve(tmp_path / "heldout.parquet")
+        read_curve(tmp_path / "heldout.parquet", tmp_path / "floors")
     path = write_model(tmp_path, curve([3, 2]))
+    with pytest.raises(UserError, match=r"floors: cannot be read"):
+        read_curve(path, tmp_path / "floors")
     write_parquet(path, pd.read_parquet(path).iloc[:-1])
     with pytest.raises(UserError, match=r"heldout\.parquet: validations or lines are missing"):
-        read_curve(path)
+        read_curve(path, write_floors(tmp_path / "floors", curve([3, 2])))
 
 
 # --- statistics
@@ -171,19 +194,31 @@ def panels():
 LABELS = ["BPE", "SaGe", "Unigram"]
 
 
-def test_the_figure_has_three_rows_a_language_and_a_line_a_seed(panels, drawings, kept):
+def test_the_figure_has_two_rows_a_language_and_a_line_a_seed(panels, drawings, kept):
     figure_learning_curves(panels, labels=LABELS, baseline="BPE", seed=1, **drawings)
     axes = kept[0].axes
-    assert len(axes) == 18
-    # BPE's zero, SaGe and its other seed; in Turkish, one seed.
-    assert [len(one.lines) for one in axes[::3]] == [4, 3, 4, 2, 2, 2]
-    own = axes[0].lines[0]
+    assert len(axes) == 8
+    # The floors, BPE and SaGe with another seed each; BPE's zero and SaGe; in Turkish, one seed.
+    assert [len(one.lines) for one in axes[::2]] == [3 + 4, 1 + 2, 3 + 2, 1 + 1]
+    floors, own = axes[0].lines[:3], axes[0].lines[3]
+    assert [line.get_ydata()[0] for line in floors] == pytest.approx(list(FLOOR_BITS.values()))
     assert own.get_xdata().tolist() == [10, 20, 30]
     np.testing.assert_allclose(own.get_ydata(), [4, 3, 2.2])
-    assert [len(one.collections) for one in axes[::3]] == [2, 1, 2] * 2
-    np.testing.assert_allclose(axes[3].lines[1].get_ydata(), [-0.2, -0.1, -0.1])
-    assert [axes[place].get_ylabel() for place in (3, 6)] == ["minus\nBPE", "Words\nright (%)"]
-    assert axes[8].get_xlabel() == "Time with validations (seconds)"
+    assert [len(one.collections) for one in axes[::2]] == [2, 1] * 2
+    np.testing.assert_allclose(axes[2].lines[1].get_ydata(), [-0.2, -0.1, -0.1])
+    assert axes[2].get_ylabel() == "Bits per character\nminus BPE"
+    assert [one.get_xlabel() for one in axes[2:4]] == ["Updates", "Characters seen (thousands)"]
+    shown = [[text.get_text() for text in legend.get_texts()] for legend in kept[0].legends]
+    assert shown[0] == ["BPE", "SaGe"]
+    assert len(shown[1]) == len(FLOOR_BITS)
+
+
+def test_the_floors_drawn_are_the_lowest_of_all_vocabularies(panels, drawings, kept):
+    low = {"unigram": 5.5, "placed": 5.2, "bigram": 2.4}
+    panels["Turkish"]["SaGe"] = [curve([4, 3.6], seed=2, floors=low)]
+    figure_learning_curves(panels, labels=LABELS, baseline="BPE", seed=1, **drawings)
+    floors = [line.get_ydata()[0] for line in kept[0].axes[4].lines[:3]]
+    assert floors == pytest.approx([5.5, 5.0, 2.4])
 
 
 def test_the_figure_is_drawn_for_one_language_and_validation_and_is_stable(tmp_path):
@@ -228,6 +263,26 @@ def test_the_table_shows_ends_differences_and_what_they_cost(panels, outputs):
     assert rows[5][rows[0].index("To BPE's final bits (updates)")] == "not reached"
     assert "20 to 30 updates, " in text
     assert data["seeds"].tolist() == [2, 2, 1, 1]
+    assert [by_name[f"Floors ({name})"] for name in ("pieces", "by place", "after a piece")] == [
+        "6.000",
+        "5.000",
+        "2.500",
+    ]
+    assert "Not below" not in text
+    assert by_name["Needed, over BPE (updates)"] != "–"
+
+
+def test_the_table_names_models_above_the_floor_and_leaves_their_ratios_out(panels, outputs):
+    floors = {"unigram": 3.4, "placed": 3.55, "bigram": 3}
+    panels["Turkish"]["SaGe"] = [curve([4, 3.3], seed=2, floors=floors)]
+    table_learning_curves(panels, baseline="BPE", seed=1, notes=[], **outputs)
+    text, data = text_of(outputs, "md"), pd.read_csv(outputs["csv"])
+    assert data["above_floor"].tolist() == [False, False, False, True]
+    assert "Not below the floors" not in text  # each by its own floors: 3.5 < 5, 3.3 < 3.4
+    assert "Ratios are left out" in text
+    panels["Turkish"]["BPE"] = [curve([4, 3.5], floors=floors)]
+    table_learning_curves(panels, baseline="BPE", seed=1, notes=[], **outputs)
+    assert "Not below the floors that see no context: BPE (Turkish)." in text_of(outputs, "md")
 
 
 # --- the claim
@@ -241,6 +296,7 @@ def claimed(tmp_path, values, seeds=(), **changes):
                 f"models/en/{name}" if seed is None else f"studies/pretraining/en/{name}/{seed}"
             )
             write_model(tmp_path / folder, one)
+        write_floors(tmp_path / f"analysis/en/floors/{name}.parquet", curves[0])
     settings = {
         "folder": tmp_path,
         "languages": ["en"],
@@ -276,8 +332,9 @@ def test_the_claim_and_the_table_are_of_the_same_lines(tmp_path):
         tmp_path, values, tokenizers=dict.fromkeys(names, "algorithm-1"), lm_tokenizers=names
     )
     models = [tmp_path / "models" / "en" / name / "heldout.parquet" for name in names]
+    floors = [tmp_path / f"analysis/en/floors/{name}.parquet" for name in names]
     data = summarise_curves(
-        read_curves(["English"], names, models, []), baseline="bpe", seed=1
+        read_curves(["English"], names, models, [], floors), baseline="bpe", seed=1
     ).set_index("tokenizer")
     ends = ("step_ratio", "step_ratio_low", "step_ratio_high")
     assert [record[key] for key in ("ours", "low", "high")] == data.loc["sage", [*ends]].tolist()
@@ -316,3 +373,15 @@ def test_without_held_out_lines_it_is_not_measurable(tmp_path):
     record = claimed(tmp_path, {"bpe": [empty], "sage": [empty]})
     assert record["verdict"] == "not measurable here"
     assert "no held-out lines" in record["reason"]
+
+
+def test_above_the_context_free_floor_it_is_not_measurable(tmp_path):
+    # Both end at or below 2 bits; the better of SaGe's two floors without contexts is 1.95.
+    bpe, sage = curve([4, 3, 2], spread=0), curve([4, 2, 1.5], spread=0)
+    assert claimed(tmp_path / "low", {"bpe": [bpe], "sage": [sage]})["verdict"] == "reproduced"
+    floors = {"unigram": 1.95, "placed": 2.1, "bigram": 1}
+    sage = curve([4, 2, 1.5], spread=0, floors=floors)
+    record = claimed(tmp_path / "high", {"bpe": [bpe], "sage": [sage]})
+    assert record["verdict"] == "not measurable here"
+    assert "2.000 bits per character" in record["reason"]
+    assert "reach 1.950; train longer (lm.pretrain)" in record["reason"]

@@ -9,6 +9,7 @@
 #            lines.parquet         words and tokens of each line, for tests paired over lines
 #            summary.json          fertility, compression, entropy and the other measures of peers
 #            rankings.parquet      SaGe: losses of all pieces left at several batches
+#        analysis/{lang}/ngrams/{tok}.parquet    bits of held-out lines, by order and training lines
 #        analysis/{lang}/readings.json           claims and quantities of the studies' readings
 #        analysis/{lang}/morphology/{tok}.json   boundaries against a list of morphemes, if given;
 #                                                word by word in {tok}.parquet
@@ -104,6 +105,36 @@ rule measure_morphology:
         code=code_of("measure_morphology.py"),
     script:
         "../scripts/measure_morphology.py"
+
+
+rule measure_ngrams:
+    """Bits of held-out lines by Kneser-Ney n-grams of one tokenizer's pieces."""
+    input:
+        words=result("corpus/{lang}.train.words.npz"),
+        heldout=result("corpus/{lang}.heldout.txt.zst"),
+        pieces=result("vocab/{lang}/{tok}/pieces.txt"),
+        tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
+        settings=result("vocab/{lang}/{tok}/tokenizer_config.json"),
+    output:
+        ngrams=result("analysis/{lang}/ngrams/{tok}.parquet"),
+    log:
+        result("logs/measure_ngrams/{lang}.{tok}.log"),
+    benchmark:
+        result("benchmarks/measure_ngrams/{lang}.{tok}.tsv")
+    wildcard_constraints:
+        lang=any_of(run.languages),
+    conda:
+        "../../envs/analyse.yaml"
+    resources:
+        mem_mb=memory(6000),
+        runtime=120,
+    params:
+        **run.word_settings,
+        sizes=config["analysis"]["ngram_lines"],
+        seed=config["seed"],
+        code=code_of("measure_ngrams.py"),
+    script:
+        "../scripts/measure_ngrams.py"
 
 
 rule assess_readings:

@@ -224,15 +224,46 @@ rule figure_tokenizers:
         "../scripts/figure_tokenizers.py"
 
 
+rule figure_ngrams:
+    """Bits per character that n-grams of each tokenizer's pieces need for whole held-out lines, as
+    differences from BPE's on the same lines: at order 3, at order 5, and the gain from context,
+    which is what the two pieces before save (order 1 minus order 3). Modified Kneser-Ney estimates
+    from samples of the training corpus; the filled mark is the largest. Lines are 95 % bootstrap
+    intervals over held-out lines. An order is less text where a vocabulary has more pieces a word.
+    The paper has no such figure; all orders are in ``table_ngrams``.
+    """
+    input:
+        ngrams=of_each(
+            "analysis/{lang}/ngrams/{tok}.parquet", run.ordered_tokenizers, run.ngram_languages
+        ),
+        style=resource("style.mplstyle"),
+    output:
+        **figure("figure_ngrams", "intrinsic", run.ngram_languages),
+    log:
+        result("logs/figure_ngrams.log"),
+    conda:
+        "../../envs/paper.yaml"
+    params:
+        **run.legend(run.ordered_tokenizers),
+        titles=run.titles(run.ngram_languages),
+        baseline=run.labels(["bpe"])[0],
+        seed=config["seed"],
+        code=code_of("figure_ngrams.py"),
+    script:
+        "../scripts/figure_ngrams.py"
+
+
 rule figure_learning_curves:
     """Learning curves of the language models on held-out lines: bits per character of the words
-    asked, their difference from BPE's at the same place, and the share of words of which every
-    piece is the most probable one; against updates, characters seen and time (with validations).
-    The same words are hidden for every tokenizer, so vocabularies compare; a word's pieces are
-    predicted from left to right. Bands are 95 % bootstrap intervals over lines, thin lines are
-    pretrainings with other seeds. The paper says that coherent tokens should need fewer updates and
-    leaves it to future work (Section 4, “Subword Fertility”). The learning rate falls over the
-    whole budget, so a point within a curve is not what a smaller budget would give.
+    asked, and their difference from BPE's at the same place, against updates and characters seen.
+    The same words are hidden for every tokenizer; a word's pieces are predicted from left to right,
+    and the code of their number is added, so vocabularies compare. Bands are 95 % bootstrap
+    intervals over lines, thin lines are pretrainings with other seeds. Grey lines are floors: what
+    tables of frequencies of the training text reach on the same words, with the vocabulary that
+    gives the lowest; a model above the first two knows less than a table without contexts. Words
+    right and time are in ``table_learning_curves``. The paper says that coherent tokens should need
+    fewer updates and leaves it to future work (Section 4, “Subword Fertility”). The learning rate
+    falls over the whole budget, so a point within a curve is not what a smaller budget would give.
     """
     input:
         **run.curves(run.curve_languages),

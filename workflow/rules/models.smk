@@ -8,6 +8,7 @@
 #        models/{lang}/{tok}/   a folder that `AutoModelForMaskedLM` loads, its training log and what
 #                               it answered on held-out lines
 #        studies/pretraining/{lang}/{tok}/{seed}/   the same, pretrained with another seed
+#        analysis/{lang}/floors/{tok}.parquet   what tables of frequencies reach on the words asked
 #        scores/{lang}/{tok}/{task}/{seed}.json                  metrics, as fractions
 #        scores/{lang}/{tok}/{task}/{seed}.predictions.parquet   a row an example: example, label,
 #            predicted (classes as numbers, with their probability); for tagging tokens, tags,
@@ -100,6 +101,30 @@ use rule pretrain_model as repeat_pretraining with:
         seed=lambda wildcards: int(wildcards.seed),
         state_dir=state("studies/pretraining/{lang}/{tok}/{seed}"),
         artefact=result("studies/pretraining/{lang}/{tok}/{seed}"),
+
+
+rule measure_floors:
+    """What tables of frequencies reach on the held-out words that one tokenizer's model is asked."""
+    input:
+        train=result("corpus/{lang}.txt.zst"),
+        questions=result("shards/{lang}/{tok}/heldout.npz"),
+        tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
+        configuration=result("vocab/{lang}/{tok}/tokenizer_config.json"),
+    output:
+        floors=result("analysis/{lang}/floors/{tok}.parquet"),
+    log:
+        result("logs/measure_floors/{lang}.{tok}.log"),
+    benchmark:
+        result("benchmarks/measure_floors/{lang}.{tok}.tsv")
+    conda:
+        "../../envs/models.yaml"
+    resources:
+        mem_mb=memory(4000),
+        runtime=60,
+    params:
+        code=code_of("measure_floors.py"),
+    script:
+        "../scripts/measure_floors.py"
 
 
 rule finetune_model:

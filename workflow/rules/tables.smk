@@ -323,10 +323,37 @@ use rule table_hyperparameters_vocabulary as table_hyperparameters_finetuning wi
         tasks=run.task_columns(run.tasks),
 
 
+rule table_ngrams:
+    """Bits per character that n-grams of each tokenizer's pieces need for whole held-out lines, by
+    order, and their differences from BPE's on the same lines. The gain from context is what the two
+    pieces before save. Modified Kneser-Ney estimates have no seeds; intervals are 95 % bootstrap
+    intervals over held-out lines. The csv file has all orders and numbers of training lines. The
+    paper has no such table.
+    """
+    input:
+        ngrams=of_each(
+            "analysis/{lang}/ngrams/{tok}.parquet", run.ordered_tokenizers, run.ngram_languages
+        ),
+    output:
+        **table("table_ngrams", "intrinsic", run.ngram_languages),
+    log:
+        result("logs/table_ngrams.log"),
+    conda:
+        "../../envs/paper.yaml"
+    params:
+        **run.legend(run.ordered_tokenizers),
+        titles=run.titles(run.ngram_languages),
+        baseline=run.labels(["bpe"])[0],
+        seed=config["seed"],
+        code=code_of("table_ngrams.py"),
+    script:
+        "../scripts/table_ngrams.py"
+
+
 rule table_learning_curves:
-    """Where the learning curves end, and what each model needs to get as far as BPE's. All models
-    were asked for the same words of the same held-out lines. Intervals are 95 % bootstrap intervals
-    over lines. Effort is given in updates, characters and time: until BPE's final bits per
+    """Where the learning curves end, beside what tables of frequencies reach on the same words, and
+    what each model needs to get as far as BPE's. All models were asked for the same words of the
+    same held-out lines. Intervals are 95 % bootstrap intervals over lines. Effort is given in updates, characters and time: until BPE's final bits per
     character, and relative to BPE's for the worse of the two final values. The paper leaves this
     comparison to future work (Section 4, “Subword Fertility”).
     """

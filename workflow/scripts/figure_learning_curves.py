@@ -7,7 +7,7 @@ from sagevocab.provenance import job
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params
     figure_learning_curves(
-        read_curves(params.titles, params.compared, inputs.heldout, inputs.repeats),
+        read_curves(params.titles, params.compared, inputs.heldout, inputs.repeats, inputs.floors),
         labels=params.labels,
         baseline=params.baseline,
         seed=params.seed,

@@ -8,7 +8,7 @@ from sagevocab.provenance import job
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params
     table_learning_curves(
-        read_curves(params.titles, params.compared, inputs.heldout, inputs.repeats),
+        read_curves(params.titles, params.compared, inputs.heldout, inputs.repeats, inputs.floors),
         baseline=params.baseline,
         seed=params.seed,
         notes=[pretraining_note(params.pretrain), presets_note(params.presets.items())],

@@ -257,6 +257,12 @@ class Analysis(Section):
         description="Batches of a pruning between two whole rankings of the losses, which are "
         "taken to see how stable they are.",
     )
+    ngram_lines: Counts = Field(
+        [10_000, 100_000, 750_000],
+        description="Numbers of training lines from which n-grams of every tokenizer's pieces are "
+        "estimated, to predict held-out lines; all lines of a smaller corpus. An empty list "
+        "estimates none.",
+    )
 
 
 class Figures(Section):

@@ -251,6 +251,14 @@ class Run(Texts):
         asked = self.models and self.config["lm"]["pretrain"]["heldout_lines"]
         return [name for name in self.languages if asked and self.language(name)["heldout_lines"]]
 
+    @cached_property
+    def ngram_languages(self) -> list[str]:
+        """Languages whose tokenizers' n-grams are compared with BPE's on held-out lines."""
+        asked = self.config["analysis"]["ngram_lines"]
+        compared = "bpe" in self.tokenizers and len(self.tokenizers) > 1
+        wanted = asked and compared
+        return [name for name in self.languages if wanted and self.language(name)["heldout_lines"]]
+
     def labels(self, tokenizers: Iterable[str]) -> list[str]:
         """Return the names of tokenizers in figures and tables."""
         return [self.tokenizer(name).get("label", name) for name in tokenizers]
@@ -451,7 +459,8 @@ class Run(Texts):
         """Return what learning curves are drawn from, a model's further seeds together.
 
         heldout and logs are of the models of some languages, language by language and tokenizer by
-        tokenizer; repeats and repeated_logs of all further pretrainings.
+        tokenizer; repeats and repeated_logs of all further pretrainings. floors are of the models'
+        tokenizers.
         """
         models = list(itertools.product(languages, self.models))
         folders = [self.result(f"models/{lang}/{tok}") for lang, tok in models]
@@ -465,6 +474,9 @@ class Run(Texts):
             "logs": [f"{folder}/training_log.parquet" for folder in folders],
             "repeats": [f"{folder}/heldout.parquet" for folder in repeated],
             "repeated_logs": [f"{folder}/training_log.parquet" for folder in repeated],
+            "floors": [
+                self.result(f"analysis/{lang}/floors/{tok}.parquet") for lang, tok in models
+            ],
         }
 
     @property

@@ -1,8 +1,10 @@
 """Learning curves of the language models, as bits per character and accuracy per word.
 
 A validation asks a model for the same words of held-out lines whatever its tokenizer
-(`lm.heldout`). Curves of a language are compared only on lines of which every tokenizer keeps the
-same number of words and characters.
+(`lm.heldout`). A model is told of how many pieces a word is; the code of that number (`lm.floors`)
+is added to what it needs for the pieces, so that the sum is the length of a code of the words, and
+comparable between vocabularies. Curves of a language are compared only on lines of which every
+tokenizer keeps the same number of words and characters.
 
 Intervals resample these lines, each drawn whole under all tokenizers, validations and seeds. The
 first row of every array over resamples is the measurement, the others are its replicates.
@@ -20,13 +22,15 @@ import pandas as pd
 
 from sagevocab.analysis.stats import RESAMPLES, Estimate, interval_of
 from sagevocab.errors import UserError
+from sagevocab.lm.floors import CONTEXT_FREE, FLOORS
 from sagevocab.paper.inputs import by_panel
 from sagevocab.state import read_parquet
 
 Files = str | Path
 # What a curve is drawn against: columns of training_log.parquet.
 AXES = ("step", "characters", "seconds")
-_COLUMNS = ["step", "line", "words", "characters", "nats", "right_words"]
+_ASKED = ["line", "words", "characters"]
+_COLUMNS = ["step", *_ASKED, "nats", "right_words"]
 
 
 @dataclass(frozen=True)
@@ -37,7 +41,9 @@ class Curve:
         at: step, characters and seconds at each validation: float64, a row each.
         lines: int64[lines], numbers of the held-out lines.
         words, characters: float64[lines], how many the model was asked for.
-        nats, right: float64[validations, lines], -log p of the words, and how many were right.
+        nats, right: float64[validations, lines], -log p of the words, the numbers of their pieces
+            included, and how many were right.
+        floors: name in `FLOORS` -> float64[lines], the nats that tables of frequencies need.
     """
 
     at: pd.DataFrame
@@ -46,6 +52,7 @@ class Curve:
     characters: np.ndarray
     nats: np.ndarray
     right: np.ndarray
+    floors: Mapping[str, np.ndarray]
 
     def of_lines(self, chosen: np.ndarray) -> Curve:
         """Return the same of some lines; chosen: bool[lines]."""
@@ -56,6 +63,7 @@ class Curve:
             characters=self.characters[chosen],
             nats=self.nats[:, chosen],
             right=self.right[:, chosen],
+            floors={name: nats[chosen] for name, nats in self.floors.items()},
         )
 
 
@@ -68,20 +76,24 @@ def read_curves(
     labels: Sequence[str],
     models: Sequence[Files],
     repeats: Sequence[Files],
+    floors: Sequence[Files],
 ) -> dict[str, dict[str, list[Curve]]]:
     """Read the curves of all models and pair their lines in each language.
 
     models: heldout.parquet of each model, language by language and tokenizer by tokenizer, with
     training_log.parquet in the same folder. repeats: the same of further seeds, all seeds of a
-    model together.
+    model together. floors: what `measure_floors` gave, in the order of the models.
 
     Raises:
         UserError: a file is missing or damaged, or nothing was asked that can be compared.
     """
     each = len(repeats) // max(1, len(models))
     parts = [repeats[place * each : (place + 1) * each] for place in range(len(models))]
-    together = [[model, *more] for model, more in zip(models, parts, strict=True)]
-    panels = by_panel(titles, labels, together, lambda paths: [read_curve(path) for path in paths])
+    together = [
+        [(model, floor), *((repeat, floor) for repeat in more)]
+        for model, more, floor in zip(models, parts, floors, strict=True)
+    ]
+    panels = by_panel(titles, labels, together, lambda pairs: [read_curve(*pair) for pair in pairs])
     return {title: _paired_panel(panel, title) for title, panel in panels.items()}
 
 
@@ -96,8 +108,8 @@ def _paired_panel(panel: Mapping[str, list[Curve]], title: str) -> dict[str, lis
     return {label: [next(rest) for _ in curves] for label, curves in panel.items()}
 
 
-def read_curve(path: Files) -> Curve:
-    """Read heldout.parquet of a model and the training log beside it.
+def read_curve(path: Files, floors: Files) -> Curve:
+    """Read heldout.parquet of a model, the training log beside it and the floors of its words.
 
     Raises:
         UserError: one is missing or damaged, or they are not of one training.
@@ -114,15 +126,30 @@ def read_curve(path: Files) -> Curve:
         raise UserError(f"{path}: validations or lines are missing; delete the model and run again")
     table = asked[_COLUMNS[2:]].to_numpy(float).reshape(steps.size, lines.size, 4)
     words, characters, nats, right = np.moveaxis(table, -1, 0)
-    first = slice(0, 1)
+    by_line = _read_floors(floors, asked[_ASKED].head(lines.size))
     return Curve(
         at=log.loc[steps, list(AXES)].astype(float).reset_index(drop=True),
         lines=lines,
-        words=words[first].sum(axis=0),
-        characters=characters[first].sum(axis=0),
-        nats=nats,
+        words=words[:1].sum(axis=0),
+        characters=characters[:1].sum(axis=0),
+        nats=nats + by_line["count_nats"].to_numpy(),
         right=right,
+        floors={
+            name: (by_line[f"{name}_nats"] + by_line["count_nats"]).to_numpy() for name in FLOORS
+        },
     )
+
+
+def _read_floors(path: Files, asked: pd.DataFrame) -> pd.DataFrame:
+    """Read the floors of the lines, words and characters that a model was asked."""
+    names = [f"{name}_nats" for name in ("count", *FLOORS)]
+    found = read_parquet(path, [*_ASKED, *names]).sort_values("line")
+    if not np.array_equal(found[_ASKED], asked):
+        raise UserError(
+            f"{path}: these are not the held-out words that the model was asked; delete it and run "
+            "again"
+        )
+    return found
 
 
 def paired(curves: Sequence[Curve]) -> list[Curve]:
@@ -148,6 +175,12 @@ def draw_lines(count: int, seed: int, resamples: int = RESAMPLES) -> np.ndarray:
 def bits_per_character(curve: Curve, weights: np.ndarray) -> np.ndarray:
     """Return float64[1 + resamples, validations] for the `weights` of `draw_lines`."""
     return weights @ curve.nats.T / (weights @ curve.characters)[:, None] / math.log(2)
+
+
+def floor_bits(curve: Curve, weights: np.ndarray) -> dict[str, np.ndarray]:
+    """Return what each floor needs, in bits per character: float64[1 + resamples]."""
+    characters = weights @ curve.characters * math.log(2)
+    return {name: weights @ nats / characters for name, nats in curve.floors.items()}
 
 
 def word_accuracy(curve: Curve, weights: np.ndarray) -> np.ndarray:
@@ -181,16 +214,33 @@ def first_reached(at: np.ndarray, values: np.ndarray, target: np.ndarray) -> np.
     return np.where(reached.any(axis=1), found, np.inf)
 
 
-def efforts(first: Curve, second: Curve, weights: np.ndarray, axis: str) -> list[np.ndarray]:
-    """Return what each curve needs for one value of bits per character: two float64[1 + resamples].
+def compared_at(first: Curve, second: Curve, weights: np.ndarray) -> np.ndarray:
+    """Return the worse of the two final bits per character, so that both curves reach it."""
+    return np.maximum(*(bits_per_character(curve, weights)[:, -1] for curve in (first, second)))
 
-    The value is the worse of the two final ones, so that both reach it. axis: one of `AXES`.
+
+def is_above_floor(first: Curve, second: Curve) -> bool:
+    """Return whether two curves are compared where tables that see no other word are, too."""
+    value = compared_at(first, second, np.ones((1, len(first.lines)))).item()
+    return value >= context_free_bits(first, second)
+
+
+def context_free_bits(first: Curve, second: Curve) -> float:
+    """Return what tables that see no other word reach with the better of two vocabularies."""
+    whole = np.ones((1, len(first.lines)))
+    found = [floor_bits(curve, whole) for curve in (first, second)]
+    return min(bits[name].item() for bits in found for name in CONTEXT_FREE)
+
+
+def efforts(first: Curve, second: Curve, weights: np.ndarray, axis: str) -> list[np.ndarray]:
+    """Return what each curve needs for the value of `compared_at`: two float64[1 + resamples].
+
+    axis: one of `AXES`.
     """
-    values = [bits_per_character(curve, weights) for curve in (first, second)]
-    target = np.maximum(values[0][:, -1], values[1][:, -1])
+    target = compared_at(first, second, weights)
     return [
-        first_reached(curve.at[axis].to_numpy(), value, target)
-        for curve, value in zip((first, second), values, strict=True)
+        first_reached(curve.at[axis].to_numpy(), bits_per_character(curve, weights), target)
+        for curve in (first, second)
     ]
 
 

@@ -224,11 +224,13 @@ class Case:
 
     def learning_curves(self, tokenizer: str) -> list[Curve]:
         """Return the curve of a model, then those of its further pretrainings."""
-        place = Path(self._language()) / self._modelled(tokenizer)
+        language, tokenizer = self._language(), self._modelled(tokenizer)
+        place = Path(language) / tokenizer
         repeats = self.run.folder / "studies/pretraining" / place
         folders = [repeats / str(seed) for seed in self.run.pretraining_seeds]
         models = [self.run.folder / "models" / place, *folders]
-        return [_curve(folder / "heldout.parquet") for folder in models]
+        floors = self.run.folder / "analysis" / language / "floors" / f"{tokenizer}.parquet"
+        return [_curve(folder / "heldout.parquet", floors) for folder in models]
 
     def seconds(self, rule: str, tokenizer: str) -> float:
         """Return the wall-clock seconds of a rule, from its benchmark."""

@@ -12,10 +12,12 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 from matplotlib.ticker import StrMethodFormatter
 
 from sagevocab.analysis.stats import Estimate, holm, paired_permutation
 from sagevocab.errors import UserError
+from sagevocab.lm.floors import CONTEXT_FREE
 from sagevocab.paper.curves import (
     AXES,
     QUANTITIES,
@@ -27,6 +29,8 @@ from sagevocab.paper.curves import (
     efforts,
     estimate,
     first_reached,
+    floor_bits,
+    is_above_floor,
 )
 from sagevocab.paper.formats import MINUS, NOTHING, Row, Show, decimal, write_table
 from sagevocab.paper.style import (
@@ -40,11 +44,10 @@ from sagevocab.paper.style import (
 
 # --- figure
 
-# row of panels -> label of its axis; the middle one needs a baseline
+# row of panels -> label of its axis; the second needs a baseline
 _ROWS = {
-    "bits_per_character": "Bits per\ncharacter",
-    "difference": "minus\n{baseline}",
-    "word_accuracy": "Words\nright (%)",
+    "bits_per_character": "Bits per character",
+    "difference": "Bits per character\nminus {baseline}",
 }
 # axis -> (title, units: an axis whose largest value is below the limit has limit, size, name)
 _UNITS = {
@@ -53,13 +56,16 @@ _UNITS = {
         "Characters seen",
         [(2e6, 1e3, "thousands"), (2e9, 1e6, "millions"), (np.inf, 1e9, "billions")],
     ),
-    "seconds": (
-        "Time with validations",
-        [(180, 1, "seconds"), (10800, 60, "minutes"), (np.inf, 3600, "hours")],
-    ),
 }
 _MARK = "o"  # a curve of one validation is a point
 _REPEAT = {"linewidth": 0.6, "alpha": 0.8}
+# floor -> what it is called, how its line is drawn
+_FLOORS = {
+    "unigram": ("frequencies of pieces", ":"),
+    "placed": ("by place in the word", "--"),
+    "bigram": ("after the piece before", "-"),
+}
+_FLOOR_LINE = {"color": "#777777", "linewidth": 0.8}
 
 
 def figure_learning_curves(
@@ -70,11 +76,12 @@ def figure_learning_curves(
     seed: int,
     **files: Files,
 ) -> None:
-    """Draw bits per character and word accuracy against updates, characters and time.
+    """Draw bits per character and their difference from BPE's, against updates and characters.
 
-    Three rows of panels a language, a line a tokenizer with its 95 % interval over held-out lines
-    as a band: bits per character, their difference from the baseline's on the same lines and at the
-    same place, and words right. Pretrainings with further seeds are thin lines.
+    Two rows of panels a language, a line a tokenizer with its 95 % interval over held-out lines as
+    a band: bits per character, with the floors as level lines, and the difference from the
+    baseline's on the same lines and at the same place. Pretrainings with further seeds are thin
+    lines. Floors are those of the vocabulary with which they are lowest.
     labels: of all tokenizers of the run, whose order gives the colours. baseline: label of BPE;
     None, if it has no model, draws no differences. seed: of the bootstrap. files: pdf, png and
     optionally style.
@@ -89,14 +96,26 @@ def figure_learning_curves(
     drawn = {label: known[label] for label in compared}
     comparable = baseline in compared and len(compared) > 1
     names = [name for name in _ROWS if name != "difference" or comparable]
-    shape = (len(names) * len(panels), len(AXES))
-    with drawing(shape, height=1.12, sharey="row", **files) as (figure, grid):
+    shape = (len(names) * len(panels), len(_UNITS))
+    with drawing(shape, height=1.55, sharey="row", **files) as (figure, grid):
         for number, (title, panel) in enumerate(panels.items()):
             rows = dict(zip(names, grid[len(names) * number :], strict=False))
             _draw_language(rows, panel, drawn, baseline, seed)
             rows[names[0]][0].set_title(title)
         figure.align_ylabels(grid[:, 0])
         curve_legend(figure, drawn)
+        figure.legend(
+            handles=_floor_handles(),
+            title="Floors: what tables know of the same words",
+            loc="outside lower center",
+            ncols=len(_FLOORS),
+        )
+
+
+def _floor_handles() -> list[Line2D]:
+    return [
+        Line2D([], [], label=name, linestyle=line, **_FLOOR_LINE) for name, line in _FLOORS.values()
+    ]
 
 
 def _draw_language(
@@ -107,24 +126,31 @@ def _draw_language(
     seed: int,
 ) -> None:
     weights = draw_lines(len(next(iter(panel.values()))[0].lines), seed)
-    columns = [_axis(axis, panel) for axis in AXES]
+    columns = {axis: _axis(axis, panel) for axis in _UNITS}
     for name, row in rows.items():
         row[0].set_ylabel(_ROWS[name].format(baseline=baseline))
-        for axes, axis, (_, unit, largest) in zip(row, AXES, columns, strict=True):
+        for axes, (axis, (_, unit, largest)) in zip(row, columns.items(), strict=True):
+            if name != "difference":
+                _draw_floors(axes, panel, weights[:1])
             for label, style in styles.items():
                 if name == "difference" and label == baseline:
                     axes.axhline(0, linewidth=0.8, **style.curve)
                     continue
                 other = panel[baseline] if name == "difference" else None
-                _draw_tokenizer(axes, name, panel[label], other, weights, axis, unit, style)
+                _draw_tokenizer(axes, panel[label], other, weights, axis, unit, style)
             _dress(axes, largest)
-    for axes, (name, *_) in zip(row, columns, strict=True):
+    for axes, (name, *_) in zip(row, columns.values(), strict=True):
         axes.set_xlabel(name)
+
+
+def _draw_floors(axes: Axes, panel: Mapping[str, Sequence[Curve]], weights: np.ndarray) -> None:
+    found = [floor_bits(curves[0], weights) for curves in panel.values()]
+    for floor, (_, line) in _FLOORS.items():
+        axes.axhline(min(bits[floor].item() for bits in found), linestyle=line, **_FLOOR_LINE)
 
 
 def _draw_tokenizer(
     axes: Axes,
-    name: str,
     curves: Sequence[Curve],
     baseline: Sequence[Curve] | None,
     weights: np.ndarray,
@@ -138,7 +164,7 @@ def _draw_tokenizer(
     """
     others = baseline if baseline is not None else [None] * len(curves)
     for number, (curve, other) in enumerate(zip(curves, others, strict=False)):
-        at, values = _values(name, curve, other, weights[: 1 if number else None], axis)
+        at, values = _values(curve, other, weights[: 1 if number else None], axis)
         if number:
             axes.plot(at / unit, values[0], **style.curve, **_REPEAT)
             continue
@@ -148,12 +174,11 @@ def _draw_tokenizer(
 
 
 def _values(
-    name: str, curve: Curve, other: Curve | None, weights: np.ndarray, axis: str
+    curve: Curve, other: Curve | None, weights: np.ndarray, axis: str
 ) -> tuple[np.ndarray, np.ndarray]:
     if other is not None:
         return difference_along(curve, other, weights, axis)
-    factor = 100 if name == "word_accuracy" else 1
-    return curve.at[axis].to_numpy(), factor * QUANTITIES[name](curve, weights)
+    return curve.at[axis].to_numpy(), bits_per_character(curve, weights)
 
 
 def _dress(axes: Axes, largest: float) -> None:
@@ -183,7 +208,7 @@ def table_learning_curves(
     notes: Sequence[str],
     **files: Files,
 ) -> None:
-    """Write final bits per character, word accuracy and effort of every model.
+    """Write final bits per character, their floors, word accuracy and effort of every model.
 
     baseline: label of BPE, None if it has no model. seed: of the bootstrap. notes: further
     sentences, of the models' budget and the presets. files: see `write_table`.
@@ -214,7 +239,11 @@ def _note(data: pd.DataFrame, baseline: str | None) -> str:
         f"A model took {_span(data['step_spent'], ',.0f')} updates, {_span(hours, '.2g')} hours. "
         f"On {_span(data['words'], ',d')} "
         f"words of {_span(data['lines'], ',d')} held-out lines; ±: half of the 95 % bootstrap "
-        "interval over lines, which says nothing of another pretraining."
+        "interval over lines, which says nothing of another pretraining. Floors: bits per "
+        "character that tables of the training text reach on the same words, with the frequencies "
+        "of pieces, these by number of pieces and place in the word, and these after the piece "
+        "before. All bits have the code of the number of pieces in them.",
+        _floor_note(data),
     ]
     if baseline is not None and len(data) > 1:
         parts.append(
@@ -222,13 +251,23 @@ def _note(data: pd.DataFrame, baseline: str | None) -> str:
             "within lines, by Holm over tokenizers and languages. Ratios: what the tokenizer needs "
             f"over what {baseline} needs for the worse of the two final values, which both reach, "
             "with its interval; ≤ or ≥ where one was there at its first validation. Time includes "
-            "validations and depends on what else the machine did; intervals are over lines alone. "
-            "A model sees of how many pieces a hidden word is, which tells more where they are "
-            "many."
+            "validations and depends on what else the machine did; intervals are over lines alone."
         )
+        if data["above_floor"].any():
+            parts.append(
+                "Ratios are left out where that value is not below the floors that see no context."
+            )
     if data["seeds"].max() > 1:
         parts.append("Seeds: standard deviation of the final value over pretraining seeds.")
-    return " ".join(parts)
+    return " ".join(filter(None, parts))
+
+
+def _floor_note(data: pd.DataFrame) -> str:
+    """Name the models that know no more than frequencies of pieces do without a context."""
+    floors = data[[f"floor_{name}" for name in CONTEXT_FREE]].min(axis=1)
+    above = data[data["bits_per_character"] >= floors]
+    names = ", ".join(f"{row.tokenizer} ({row.language})" for row in above.itertuples())
+    return f"Not below the floors that see no context: {names}." if names else ""
 
 
 def _span(values: pd.Series, form: str) -> str:
@@ -238,13 +277,16 @@ def _span(values: pd.Series, form: str) -> str:
 
 def _columns(baseline: str | None) -> list[tuple[str, str, str, Show]]:
     """Return group, column, field of the data and how it is printed."""
-    bits, words = "Bits per character", "Words right (%)"
+    bits, floors, words = "Bits per character", "Floors", "Words right (%)"
     reach = f"To {baseline}'s final bits"
     ratio = f"Needed, over {baseline}"
     return [
         (bits, "final", "bits_per_character", _plus_minus(1, 3)),
         (bits, "difference", "bits_per_character_difference", _plus_minus(1, 3)),
         (bits, "seeds", "bits_per_character_sd", decimal(".3f")),
+        (floors, "pieces", "floor_unigram", decimal(".3f")),
+        (floors, "by place", "floor_placed", decimal(".3f")),
+        (floors, "after a piece", "floor_bigram", decimal(".3f")),
         (words, "final", "word_accuracy", _plus_minus(100, 1)),
         (words, "difference", "word_accuracy_difference", _plus_minus(100, 1)),
         (words, "seeds", "word_accuracy_sd", decimal(".1f", 100)),
@@ -281,7 +323,7 @@ def _amount(unit: float) -> Show:
 
 
 def _ratio(row: Row, name: str) -> str:
-    if pd.isna(row[name]):
+    if pd.isna(row[name]) or row["above_floor"]:
         return NOTHING
     bound = f"{row[f'{name}_bound']} ".lstrip()
     return f"{bound}{row[name]:.2f} [{row[f'{name}_low']:.2f}, {row[f'{name}_high']:.2f}]"
@@ -290,6 +332,7 @@ def _ratio(row: Row, name: str) -> str:
 def summarise_curves(panels: Curves, *, baseline: str | None, seed: int) -> pd.DataFrame:
     """Return the final values of every model and its effort, a row for each language and tokenizer.
 
+    Of the floors, in bits per character: floor_unigram, floor_placed, floor_bigram.
     Of bits_per_character and word_accuracy: the value at the last validation of the run's own
     pretraining with its interval over lines (`_low`, `_high`), `_sd` over pretraining seeds, and
     where `baseline` is among the labels, `_difference` from it (tokenizer minus baseline) with
@@ -297,19 +340,22 @@ def summarise_curves(panels: Curves, *, baseline: str | None, seed: int) -> pd.D
     languages, each quantity by itself). Of step, characters and seconds: `_spent`, `_to_baseline`
     (until the baseline's final bits per character; inf if it is never reached), and `_ratio` with
     interval and `_bound`: "≤" or "≥" where one of the two curves was there at its
-    first validation already, so that the ratio is a bound.
+    first validation already, so that the ratio is a bound. above_floor: whether the two are
+    compared at bits per character that frequencies of pieces reach without a context.
     """
     rows = []
     for title, panel in panels.items():
         weights = draw_lines(len(next(iter(panel.values()))[0].lines), seed)
         for label, curves in panel.items():
             other = panel[baseline][0] if baseline in panel else None
-            row = {"language": title, "tokenizer": label, **_ends(curves, weights)}
+            row = {"language": title, "tokenizer": label, "above_floor": False}
+            row |= _ends(curves, weights)
             if other is not None:
                 row |= _needs(curves[0], other, weights)
             if other is not None and label != baseline:
                 row |= _differences(curves[0], other, weights, seed)
                 row |= _ratios(curves[0], other, weights)
+                row["above_floor"] = is_above_floor(curves[0], other)
             rows.append(row)
     return _adjusted(pd.DataFrame(rows))
 
@@ -318,6 +364,7 @@ def _ends(curves: Sequence[Curve], weights: np.ndarray) -> dict[str, float]:
     own = curves[0]
     row = {"lines": len(own.lines), "words": int(own.words.sum()), "seeds": len(curves)}
     row |= {f"{axis}_spent": own.at[axis].iloc[-1] for axis in AXES}
+    row |= {f"floor_{name}": bits.item() for name, bits in floor_bits(own, weights[:1]).items()}
     for name, statistic in QUANTITIES.items():
         row |= _named(name, estimate(statistic(own, weights)[:, -1]))
         finals = [statistic(curve, weights[:1])[0, -1] for curve in curves]

@@ -15,7 +15,16 @@ import numpy as np
 
 from sagevocab.analysis.scores import TESTS
 from sagevocab.analysis.stats import CONFIDENCE, percentile_p_value
-from sagevocab.paper.curves import Curve, draw_lines, efforts, estimate, paired
+from sagevocab.paper.curves import (
+    Curve,
+    compared_at,
+    context_free_bits,
+    draw_lines,
+    efforts,
+    estimate,
+    is_above_floor,
+    paired,
+)
 from sagevocab.paper.evidence import Case
 from sagevocab.paper.inputs import BASELINE, BPE_RULE, SAGE_RULES
 from sagevocab.paper.intervals import LINES, LINES_RESAMPLED
@@ -117,8 +126,9 @@ def update_ratio(case: Case) -> Measurement:
     """Updates of SaGe's model over those of BPE's, to bits per character that both reach.
 
     That value is the worse of the two final ones, on the lines that all models of the language
-    keep, as in `table_learning_curves`. Intervals are over held-out lines or, where there are
-    several, over pretraining seeds, whose ratios are averaged as logarithms.
+    keep, as in `table_learning_curves`. Where frequencies of pieces reach it without seeing another
+    word, it says nothing of contexts, and nothing is measured. Intervals are over held-out lines
+    or, where there are several, over pretraining seeds, whose ratios are averaged as logarithms.
     """
     names = dict.fromkeys((case.tokenizer, BASELINE, *case.run.lm_tokenizers))
     curves = [case.learning_curves(name) for name in names]
@@ -130,7 +140,20 @@ def update_ratio(case: Case) -> Measurement:
     if min(len(curve.at) for curve in (*ours, *baseline)) < 2:
         raise NotMeasurableError("a curve of one validation; lower lm.pretrain.validation_every")
     pairs = list(zip(ours, baseline, strict=True))
+    for pair in pairs:
+        _require_contexts(*pair)
     return _over_lines(*pairs[0], case.run.seed) if len(pairs) == 1 else _over_seeds(pairs)
+
+
+def _require_contexts(ours: Curve, baseline: Curve) -> None:
+    """Raise NotMeasurableError where curves are compared at what frequencies alone reach."""
+    if is_above_floor(ours, baseline):
+        value = compared_at(ours, baseline, np.ones((1, len(ours.lines)))).item()
+        floor = context_free_bits(ours, baseline)
+        raise NotMeasurableError(
+            f"models are compared at {value:.3f} bits per character, and frequencies of pieces, "
+            f"which see no context, reach {floor:.3f}; train longer (lm.pretrain)"
+        )
 
 
 def _over_lines(ours: Curve, baseline: Curve, seed: int) -> Measurement:
