@@ -13,7 +13,8 @@ from sagevocab.config import changed_settings
 from sagevocab.errors import UserError
 from sagevocab.paper.claims import table_claims
 from sagevocab.paper.reference import build_reference
-from sagevocab.state import file_digest, write_json
+from sagevocab.state import file_digest, write_json, write_parquet
+from sagevocab.vocab.pieces import write_pieces
 
 CLAIM = {
     "id": "token_ratio", "where": "Section 4", "statement": "Tokens.", "kind": "value",
@@ -177,3 +178,26 @@ def test_a_constructed_task_is_no_reference(tmp_path, values, text):
     with pytest.raises(UserError, match="missing.json: is missing"):
         build_reference(tmp_path / "o", [tmp_path / "missing.json"], texts=[text], claims=claims,
                         paper=values, run=RUN, command="c")  # fmt: skip
+
+
+def test_tokenizers_are_copied_and_every_pruning_can_be_made_again(tmp_path, values, text):
+    vocab = tmp_path / "results/r/vocab/en"
+    write_pieces(vocab / "bpe_initial/pieces.txt", ["a", "b", "ab", "ba"])
+    for name, pruned in {"sage": ["ba", "ab"], "sage.seed2": ["ab"]}.items():
+        orders = pd.DataFrame({"piece": pruned, "order": range(len(pruned))})
+        write_parquet(vocab / name / "ablations.parquet", orders)
+    for name in ("tokenizer.json", "tokenizer_config.json", "pieces.txt", "README.md", "other"):
+        (vocab / "sage" / name).write_text(name)
+    build_reference(
+        tmp_path / "reference", [], texts=[text], run=RUN, claims=write_claims(tmp_path, record()),
+        paper=values, command="snakemake", tokenizers=[vocab / "sage"],
+        prunings=[vocab / name / "ablations.parquet" for name in ("sage", "sage.seed2")],
+    )  # fmt: skip
+    kept = {path.name for path in (tmp_path / "reference/tokenizers/en/sage").iterdir()}
+    assert kept == {"tokenizer.json", "tokenizer_config.json", "pieces.txt", "README.md"}
+    prunings = pd.read_parquet(tmp_path / "reference/prunings/en.parquet")
+    assert prunings.to_dict("list") == {
+        "piece": ["a", "b", "ab", "ba"],
+        "sage": [-1, -1, 1, 0],
+        "sage.seed2": [-1, -1, 0, -1],
+    }

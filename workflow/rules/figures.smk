@@ -28,10 +28,10 @@ rule figure_nulls:
     conda:
         "../../envs/paper.yaml"
     params:
-        **run.legend(run.compared),
+        **run.legend(["bpe", *run.compared_sage]),
         languages=run.languages,
         titles=run.titles(run.languages),
-        tokenizers=run.compared[1:],
+        tokenizers=run.compared_sage,
         code=code_of("figure_nulls.py"),
     script:
         "../scripts/figure_nulls.py"

@@ -104,7 +104,7 @@ rule table_retokenization:
         descriptions=run.descriptions(run.example_languages),
         initial=expand(result("vocab/{lang}/bpe_initial/pieces.txt"), lang=run.example_languages),
         ablations=of_each(
-            "vocab/{lang}/{tok}/ablations.parquet", run.compared[1:], run.example_languages
+            "vocab/{lang}/{tok}/ablations.parquet", run.compared_sage, run.example_languages
         ),
         paper=resource("paper_values.yaml"),
     output:
@@ -114,7 +114,7 @@ rule table_retokenization:
     conda:
         "../../envs/paper.yaml"
     params:
-        **run.legend(run.compared[1:]),
+        **run.legend(run.compared_sage),
         **run.word_settings,
         languages=run.example_languages,
         titles=run.titles(run.example_languages),

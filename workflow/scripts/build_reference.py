@@ -1,5 +1,7 @@
 """Adapter of rule build_reference."""
 
+from pathlib import Path
+
 from sagevocab.paper.reference import build_reference
 from sagevocab.provenance import job
 
@@ -21,5 +23,7 @@ with job(snakemake):
         claims=inputs.claims,
         paper=inputs.paper,
         command=params.command,
+        tokenizers=[Path(file).parent for file in inputs.tokenizers],
+        prunings=inputs.prunings,
         made={"Models were trained": inputs.models, "Scores were made": inputs.scores},
     )

@@ -274,6 +274,11 @@ class Figures(Section):
         "(3.3 inches). No text is smaller than 7 points in either. `figure_tokenizers` is always "
         "made for the page.",
     )
+    tokenizers: Names = Field(
+        ["bpe", "sage", "sage_released"],
+        description="The tokenizers that figures and tables of Section 4 set side by side, as far "
+        "as the run has them; `bpe` is the one that the others are compared with.",
+    )
 
 
 class StudyValues(Section):

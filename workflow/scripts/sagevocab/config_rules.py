@@ -35,6 +35,8 @@ def _names_have_stanzas(config: Configuration) -> None:
         (key, getattr(config, key), section, getattr(config, section))
         for key, section in STANZAS.items()
     ]
+    shown = ("figures.tokenizers", config.figures.tokenizers)
+    lists.append((*shown, "tokenizer_settings", config.tokenizer_settings))
     if config.studies.enabled:
         known = {k: v for k, v in config.tokenizer_settings.items() if v.method == "sage"}
         readings = config.studies.readings

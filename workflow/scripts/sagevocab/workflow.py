@@ -181,7 +181,12 @@ class Run(Texts):
     @property
     def judged(self) -> list[str]:
         """Return the tokenizers that the claims are about, and those that they are set against."""
-        return [*self.of_method("bpe"), *self.with_seeds(self.of_method("sage")), *self.nulls]
+        return [*self.of_method("bpe"), *self.pruned]
+
+    @property
+    def pruned(self) -> list[str]:
+        """Return the tokenizers that are pruned from the initial vocabulary; every seed."""
+        return [*self.with_seeds(self.of_method("sage")), *self.nulls]
 
     @cached_property
     def bpe_tokenizers(self) -> list[str]:
@@ -202,19 +207,25 @@ class Run(Texts):
 
     @cached_property
     def compared(self) -> list[str]:
-        """The tokenizers in the paper's comparisons: BPE, then readings of SaGe; or none.
+        """The tokenizers that figures compare: BPE, then others, in the paper SaGe; or none.
 
         Without one of each there is nothing to draw. A figure that is asked for by name then has no
         input, and its job says so at once.
         """
-        names = self.paper_tokenizers
-        return names if "bpe" in names and len(names) > 1 else []
+        names = [n for n in self.config["figures"]["tokenizers"] if n in self.tokenizers]
+        others = [name for name in names if name != "bpe"]
+        return ["bpe", *others] if "bpe" in names and others else []
+
+    @property
+    def compared_sage(self) -> list[str]:
+        """Those of the compared that are readings of SaGe."""
+        return [name for name in self.compared if self.tokenizer(name)["method"] == "sage"]
 
     @property
     def compared_with_nulls(self) -> list[str]:
-        """Those that are compared, if random prunings enough say what chance is; or none."""
+        """The readings of SaGe that are compared; none if there are too few random prunings."""
         drawn = self.with_seeds(self.of_method("random"))
-        return self.compared if len(drawn) >= FEWEST_SEEDS else []
+        return self.compared_sage if len(drawn) >= FEWEST_SEEDS else []
 
     @property
     def compared_models(self) -> list[str]:

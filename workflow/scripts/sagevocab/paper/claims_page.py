@@ -27,7 +27,9 @@ def claims_markdown(records: Sequence[Mapping[str, Any]], note: str = "") -> str
         "tokenizers, by Holm over its family. *Random*: the same of vocabularies pruned at random, "
         "mean and lowest to highest; *chance*: SaGe against them. *Constructed*: the examples of "
         "its task are made of other text by a rule. *Timed*: measured by a clock, so it differs "
-        "between equal runs. *Beyond*: the paper does not say it of this language.",
+        "between equal runs. *Beyond*: the paper does not say it of this language. *Variant*: "
+        "another reading of a statement that is counted already. Variants, and what is true of any "
+        "pruning, are not counted.",
         "",
         *([note, ""] if note else []),
     ]
@@ -49,12 +51,18 @@ def count_verdicts(records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, 
     """Return verdict -> {real, constructed, beyond} -> number of records.
 
     Records of the paper's statements count by what they are measured on, all others as `beyond`.
+    Definitions and variants do not count.
     """
     counts = {verdict: {"real": 0, "constructed": 0, "beyond": 0} for verdict in VERDICTS}
-    for record in records:
+    for record in filter(is_counted, records):
         origin = "constructed" if record["constructed"] else "real"
         counts[record["verdict"]]["beyond" if record.get("beyond") else origin] += 1
     return counts
+
+
+def is_counted(record: Mapping[str, Any]) -> bool:
+    """Whether a record says something that could be otherwise, and that no other record says."""
+    return not (record.get("definition") or record.get("variant"))
 
 
 def count_chances(records: Sequence[Mapping[str, Any]]) -> dict[str, int]:
@@ -177,6 +185,8 @@ def show_notes(record: Mapping[str, Any]) -> str:
     marks = [
         record["reason"] or "",
         "beyond" if record["beyond"] else "",
+        "variant" if record.get("variant") else "",
+        f"{record['left_out']} of its pieces are too rare" if record.get("left_out") else "",
         "constructed" if record["constructed"] else "",
         "timed" if record["timing"] else "",
     ]

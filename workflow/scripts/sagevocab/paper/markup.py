@@ -13,7 +13,7 @@ from itertools import groupby
 
 from markupsafe import Markup, escape
 
-from sagevocab.paper.formats import latex
+from sagevocab.paper.latex import latex
 
 _INLINE = re.compile(r"`(?P<code>[^`]+)`|\*\*(?P<strong>[^*]+)\*\*|\*(?P<em>[^*]+)\*")
 _IMAGE = re.compile(r"!\[(.*)\]\((\S+)\)")

@@ -1,7 +1,8 @@
 """Reference results: a finished run's small artefacts in one folder that can be committed.
 
-Claims, tables, figures and their provenance records, and a page that describes the texts of the run
-and its settings that are not the paper's. Vocabularies, measurements and texts are left out.
+Claims, tables, figures and their provenance records, the compared tokenizers, what each seed
+pruned, and a page that describes the texts of the run and its settings that are not the paper's.
+Measurements and texts are left out.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pyarrow
 import pyarrow.parquet
 import yaml
@@ -24,7 +27,15 @@ from sagevocab.paper.inputs import read_paper_values
 from sagevocab.paper.notes import scope_note
 from sagevocab.paper.report import differences, show_setting, tokenizer_title
 from sagevocab.provenance import git_commit, package_versions
-from sagevocab.state import atomic_folder, file_digest, read_json, write_text
+from sagevocab.state import (
+    atomic_folder,
+    file_digest,
+    read_json,
+    read_parquet,
+    write_parquet,
+    write_text,
+)
+from sagevocab.vocab.pieces import read_pieces
 
 log = logging.getLogger(__name__)
 
@@ -34,6 +45,13 @@ LARGEST_FILE = 500_000  # bytes; a larger figure or table stays behind
 _TOO_LARGE = f"Larger than {LARGEST_FILE // 1000} kB, so not here: "
 _VERDICTS_NOTE = (
     "In brackets: the same statements in languages of which the paper does not make them."
+)
+_VOCABULARIES = (
+    "",
+    "`tokenizers/` has the tokenizers of the first seed; "
+    '`AutoTokenizer.from_pretrained("tokenizers/en/sage")` loads one. `prunings/` has what every '
+    "seed and every null pruned from the common initial vocabulary: the order, or -1 for a piece "
+    "that stayed.",
 )
 _TEXTS_NOTE = (
     "None of them is the paper's own. They are not part of this folder; where a table shows "
@@ -54,6 +72,8 @@ def build_reference(
     tasks: Sequence[Mapping[str, Any]] = (),
     changes: Sequence[Mapping[str, Any]] = (),
     made: Mapping[str, Sequence[Path | str]] | None = None,
+    tokenizers: Sequence[Path | str] = (),
+    prunings: Sequence[Path | str] = (),
 ) -> None:
     """Copy `files` and their provenance records into the folder `output`, and write its page.
 
@@ -63,6 +83,7 @@ def build_reference(
     (of the source) and rows (path of the rows taken from them) of each split of each task.
     changes: settings that are not those of config.yaml: key, usual, run. made: artefacts that stay
     behind, by a phrase such as "Models were trained"; the page names the commits that made them.
+    tokenizers: folders to copy. prunings: `ablations.parquet` of every tokenizer that is pruned.
 
     Raises:
         UserError: a task is constructed, or a file is missing or damaged.
@@ -75,6 +96,9 @@ def build_reference(
     output = Path(output)
     with atomic_folder(output, replace=True) as folder:
         left = [Path(file).name for file in files if not _copy(Path(file), folder)]
+        for tokenizer in tokenizers:
+            _copy_tokenizer(Path(tokenizer), folder / "tokenizers")
+        _write_prunings(list(map(Path, prunings)), folder / "prunings")
         sections = (
             _opening(run, command),
             ["## Verdicts", "", *_verdict_table(read_json(claims), run)],
@@ -114,6 +138,31 @@ def _copy(file: Path, output: Path) -> bool:
     return True
 
 
+def _copy_tokenizer(tokenizer: Path, output: Path) -> None:
+    """Copy what `AutoTokenizer.from_pretrained` reads, the list of pieces and the model card."""
+    folder = output / tokenizer.parent.name / tokenizer.name
+    folder.mkdir(parents=True)
+    for name in ("tokenizer.json", "tokenizer_config.json", "pieces.txt", "README.md"):
+        shutil.copyfile(tokenizer / name, folder / name)
+
+
+def _write_prunings(files: Sequence[Path], output: Path) -> None:
+    """Write what every tokenizer of a language pruned, a file a language.
+
+    With `pieces.txt` of the vocabulary that all start from, it gives every vocabulary again. The
+    column of a tokenizer is the order in which it pruned a piece, from 0 on, or -1.
+    """
+    languages = dict.fromkeys(file.parents[1].name for file in files)
+    for language in languages:
+        own = [file for file in files if file.parents[1].name == language]
+        pieces = read_pieces(own[0].parents[1] / "bpe_initial" / "pieces.txt")
+        columns: dict[str, Any] = {"piece": pd.Series(pieces, dtype="str")}
+        for file in own:
+            order = read_parquet(file, ["piece", "order"]).set_index("piece")["order"]
+            columns[file.parent.name] = order.reindex(pieces, fill_value=-1).to_numpy(np.int16)
+        write_parquet(output / f"{language}.parquet", pd.DataFrame(columns))
+
+
 def _opening(run: Mapping[str, Any], command: str) -> list[str]:
     return [
         "# Reference results",
@@ -122,6 +171,7 @@ def _opening(run: Mapping[str, Any], command: str) -> list[str]:
         "[findings.md](findings.md) says what was found, [claims.md](claims.md) (and "
         "`claims.json`) has every statement. Beside them are `tables/`, `figures/`, and in "
         "`provenance/` what made each of them.",
+        *(_VOCABULARIES if not run["models"] else []),
         "",
         f"    {command}",
     ]
