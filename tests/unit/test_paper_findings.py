@@ -342,7 +342,7 @@ def test_the_latex_has_every_part_and_nothing_bare():
         assert text.count(rf"\begin{{{kind}}}") == text.count(rf"\end{{{kind}}}") > 0
     bare = re.sub(r"\\includegraphics.*|\\[&%$#_{}]", "", body)
     assert bare.count("{") == bare.count("}") and bare.count("$") % 2 == 0
-    assert not set(bare) & set("%#_^~`*✓✗≈−")
+    assert not set(bare) & set("%#_^`*✓✗≈−")  # ~ ties a sign to its number
     for table in body.split(r"\begin{longtable}")[1:]:
         head, *lines = table.split(r"\end{longtable}")[0].splitlines()
         columns = head.count(r"\arraybackslash")
