@@ -62,8 +62,16 @@ result, state = run.result, run.state
 # intrinsic, downstream, studies or, for what is in none of these, paper.
 ARTEFACTS = {}
 REFERENCE_COMMAND = (
-    f"snakemake --configfile {' '.join(Path(file).name for file in workflow.overwrite_configfiles)}"
-    " -- all build_reference"
+    "snakemake --cores 2 --configfile "
+    + " ".join(
+        (
+            str(Path(file).relative_to(CHECKOUT))
+            if Path(file).is_relative_to(CHECKOUT)
+            else Path(file).name
+        )
+        for file in workflow.overwrite_configfiles
+    )
+    + " -- all build_reference"
 )
 
 

@@ -156,9 +156,7 @@ rule build_reference:
             )
             for text in reference_texts(run)
         ],
-        tokenizers=of_each(
-            "vocab/{lang}/{tok}/tokenizer.json", [] if run.models else run.compared
-        ),
+        tokenizers=of_each("vocab/{lang}/{tok}/tokenizer.json", [] if run.models else run.compared),
         prunings=of_each("vocab/{lang}/{tok}/ablations.parquet", [] if run.models else run.pruned),
         rows=[
             result(f"tasks/{split['task']}/{split['split']}.parquet")

@@ -184,7 +184,10 @@ def check_output(folder: str | Path, force: bool) -> None:
     if not (folder / "tokenizer_config.json").exists():
         raise UserError(f"{folder}: holds something else than a tokenizer; give another folder")
     if not force:
-        raise UserError(f"{folder}: is there already; give another folder, or force to replace it")
+        raise UserError(
+            f"{folder}: is there already; give another folder, or replace it with --force "
+            "(force=True in Python)"
+        )
 
 
 @contextmanager
