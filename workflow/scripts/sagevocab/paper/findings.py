@@ -125,9 +125,13 @@ class Evidence:
         return {code: self.run["names"][code] for code in self.run["languages"]}
 
     @cached_property
-    def seeds(self) -> int:
-        """The seeds that each reading is built with; 0 where there is one."""
-        return max((len(record.get("seeds") or ()) for record in self.records), default=0)
+    def seeds(self) -> dict[str, int]:
+        """How many seeds each reading of SaGe is built with."""
+        counts = {
+            name: [len(record.get("seeds") or ()) for record in where(self.records, tokenizer=name)]
+            for name in self.sage
+        }
+        return {name: max(1, *of_records) for name, of_records in counts.items()}
 
     @cached_property
     def headlines(self) -> dict[str, str]:
