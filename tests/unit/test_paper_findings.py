@@ -376,6 +376,13 @@ def test_the_subset_of_markdown_as_latex_and_html():
         html("| a |\n| --- |\n")
 
 
+def test_a_users_bars_and_stars_break_no_table():
+    labels = {"bpe": "BPE", "sage": "Sa|Ge *", "sage_released": "SaGe 1.0"}
+    text = shown(every_record(), labels=labels)
+    assert "| least frequent | Sa Ge   | SaGe 1.0 |" in text
+    assert latex_document(text)
+
+
 def test_a_section_is_found_by_its_title():
     text = "# T\n\n## A\n\nOne.\n\n### B\n\nTwo.\n\n## C\n\nThree.\n"
     assert section(text, "A") == "One.\n\n### B\n\nTwo."

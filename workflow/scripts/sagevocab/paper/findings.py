@@ -9,6 +9,7 @@ claim came out, the claim's verdict stands in it or chooses it.
 from __future__ import annotations
 
 import logging
+import re
 import shutil
 import subprocess
 import tempfile
@@ -39,6 +40,7 @@ Row = Mapping[str, Any]
 _UNCOUNTED = ("definition", "variant", "beyond", "constructed")
 SUMMARY = "Summary"  # the section that the report page opens with
 _GAP = "\0"  # stands where something is missing, until its line is left out
+_MARKS = re.compile(r"[|*`]")
 _ENGINES = ("pdflatex", "lualatex", "xelatex")
 
 
@@ -117,7 +119,8 @@ class Evidence:
         """The readings of SaGe that claims are measured on: name -> label."""
         measured = {record["tokenizer"] for record in self.records}
         labels, presets = self.run["labels"], self.run["presets"]
-        return {name: labels[name] for name in labels if presets[name] and name in measured}
+        sage = [name for name in labels if presets[name] and name in measured]
+        return {name: _plain(labels[name]) for name in sage}
 
     @cached_property
     def languages(self) -> dict[str, str]:
@@ -259,6 +262,11 @@ def _printed(show: Callable[..., str]) -> Callable[..., str | _Missing]:
     return printed
 
 
+def _plain(text: str) -> str:
+    """Return a user's text without what would end a cell or open emphasis."""
+    return _MARKS.sub(" ", text)
+
+
 def _fixed(value: float, form: str) -> str:
     return format(value, form).replace("-", MINUS)
 
@@ -284,6 +292,7 @@ _FILTERS: dict[str, Callable[..., str]] = {
     "outcome": _outcome,
     "sign": _sign,
     "percent": _percent,
+    "plain": _plain,
 }
 
 
