@@ -247,6 +247,15 @@ def test_definitions_and_statements_beyond_the_paper_do_not_count():
     assert "reproduces 1 of the 1 statements" in shown(records)
 
 
+def test_the_seeds_of_each_reading_are_told():
+    one = [
+        {**r, "seeds": [0.7, 0.8, 0.9] if r["tokenizer"] == "sage" else []} for r in every_record()
+    ]
+    text = shown(one)
+    assert "SaGe is built with 3 seeds; values are their means" in text
+    assert "SaGe 1.0 is built with one seed." in text
+
+
 def test_a_cell_is_of_one_row_and_a_column_is_there():
     evidence = Evidence([], tables(), VALUES_READ, run())
     assert evidence.cell("table_costs", "seconds", rule="prune_null") == 77.0
@@ -365,6 +374,13 @@ def test_the_subset_of_markdown_as_latex_and_html():
     )
     with pytest.raises(ValueError, match="a table"):
         html("| a |\n| --- |\n")
+
+
+def test_a_users_bars_and_stars_break_no_table():
+    labels = {"bpe": "BPE", "sage": "Sa|Ge *", "sage_released": "SaGe 1.0"}
+    text = shown(every_record(), labels=labels)
+    assert "| least frequent | Sa Ge   | SaGe 1.0 |" in text
+    assert latex_document(text)
 
 
 def test_a_section_is_found_by_its_title():

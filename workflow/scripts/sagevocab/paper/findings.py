@@ -9,6 +9,7 @@ claim came out, the claim's verdict stands in it or chooses it.
 from __future__ import annotations
 
 import logging
+import re
 import shutil
 import subprocess
 import tempfile
@@ -39,6 +40,7 @@ Row = Mapping[str, Any]
 _UNCOUNTED = ("definition", "variant", "beyond", "constructed")
 SUMMARY = "Summary"  # the section that the report page opens with
 _GAP = "\0"  # stands where something is missing, until its line is left out
+_MARKS = re.compile(r"[|*`]")
 _ENGINES = ("pdflatex", "lualatex", "xelatex")
 
 
@@ -117,7 +119,8 @@ class Evidence:
         """The readings of SaGe that claims are measured on: name -> label."""
         measured = {record["tokenizer"] for record in self.records}
         labels, presets = self.run["labels"], self.run["presets"]
-        return {name: labels[name] for name in labels if presets[name] and name in measured}
+        sage = [name for name in labels if presets[name] and name in measured]
+        return {name: _plain(labels[name]) for name in sage}
 
     @cached_property
     def languages(self) -> dict[str, str]:
@@ -125,9 +128,13 @@ class Evidence:
         return {code: self.run["names"][code] for code in self.run["languages"]}
 
     @cached_property
-    def seeds(self) -> int:
-        """The seeds that each reading is built with; 0 where there is one."""
-        return max((len(record.get("seeds") or ()) for record in self.records), default=0)
+    def seeds(self) -> dict[str, int]:
+        """How many seeds each reading of SaGe is built with."""
+        counts = {
+            name: [len(record.get("seeds") or ()) for record in where(self.records, tokenizer=name)]
+            for name in self.sage
+        }
+        return {name: max(1, *of_records) for name, of_records in counts.items()}
 
     @cached_property
     def headlines(self) -> dict[str, str]:
@@ -255,6 +262,11 @@ def _printed(show: Callable[..., str]) -> Callable[..., str | _Missing]:
     return printed
 
 
+def _plain(text: str) -> str:
+    """Return a user's text without what would end a cell or open emphasis."""
+    return _MARKS.sub(" ", text)
+
+
 def _fixed(value: float, form: str) -> str:
     return format(value, form).replace("-", MINUS)
 
@@ -280,6 +292,7 @@ _FILTERS: dict[str, Callable[..., str]] = {
     "outcome": _outcome,
     "sign": _sign,
     "percent": _percent,
+    "plain": _plain,
 }
 
 
