@@ -228,9 +228,10 @@ rule figure_ngrams:
     """Bits per character that n-grams of each tokenizer's pieces need for whole held-out lines, as
     differences from BPE's on the same lines: at order 3, at order 5, and the gain from context,
     which is what the two pieces before save (order 1 minus order 3). Modified Kneser-Ney estimates
-    from samples of the training corpus; the filled mark is the largest. Lines are 95 % bootstrap
-    intervals over held-out lines. An order is less text where a vocabulary has more pieces a word.
-    The paper has no such figure; all orders are in ``table_ngrams``.
+    from samples of the training corpus; the filled mark is the largest. Further left is the shorter
+    code. Lines are 95 % bootstrap intervals over held-out lines. An order is less text where a
+    vocabulary has more pieces a word. The paper has no such figure; all orders are in
+    ``table_ngrams``.
     """
     input:
         ngrams=of_each(

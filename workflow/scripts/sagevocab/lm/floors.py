@@ -20,6 +20,7 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable
+from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
@@ -75,41 +76,60 @@ def measure_floors(train: str | Path, shards: str | Path, vocabulary: str | Path
 # --- pieces with the number of pieces of their word, their place in it and the piece before
 
 
+@dataclass(frozen=True)
+class _Types:
+    """The distinct words of a text as pieces.
+
+    ids: int64[pieces], those of all words one after another. starts, lengths: int64[words], of each
+    word in `ids`. usable: bool[words], whether it has a piece and none is unknown: such words alone
+    are asked.
+    """
+
+    ids: np.ndarray
+    starts: np.ndarray
+    lengths: np.ndarray
+    usable: np.ndarray
+
+
 def _training_pieces(lines: Iterable[str], encoder: TextEncoder) -> tuple[pd.DataFrame, np.ndarray]:
     """Return the pieces of the training text, and its words by their number of pieces.
 
-    The frame has pieces, place, previous, piece and times, how often that occurs. Words with an
-    unknown piece or none are left out, as among the words asked. The other is int64[most + 1].
+    The frame has pieces, place, previous, piece and times, how often that occurs. The other is
+    int64[most + 1]. Of both, words that would not be asked are left out.
     """
-    types, words, opens = _index_words(lines)
-    flat, lengths = _encode(types, encoder)
-    starts = np.cumsum(lengths) - lengths
-    word = np.repeat(np.arange(len(types)), lengths)
-    unknown = np.bincount(word[flat == encoder.unk], minlength=len(types)) > 0
-    usable = (lengths > 0) & ~unknown
-    occurrences = np.bincount(words, minlength=len(types))
+    names, words, opens = _index_words(lines)
+    types = _encode(names, encoder)
+    times = np.bincount(words, minlength=len(names))
+    seen = pd.concat([_inner_pieces(types, times), _opening_pieces(types, words, opens, encoder)])
+    lengths, weights = types.lengths[types.usable], times[types.usable]
+    return seen, np.bincount(lengths, weights=weights).astype(np.int64)
 
-    place = np.arange(len(flat)) - starts[word]
-    inner = (place > 0) & usable[word]
+
+def _inner_pieces(types: _Types, times: np.ndarray) -> pd.DataFrame:
+    """Return all pieces but the first of each word; times: how often each word occurs."""
+    word = np.repeat(np.arange(len(types.lengths)), types.lengths)
+    place = np.arange(len(types.ids)) - types.starts[word]
+    at = np.flatnonzero((place > 0) & types.usable[word])
+    found = _pieces(types.lengths[word[at]], place[at], types.ids[at - 1], types.ids[at])
+    return found.assign(times=times[word[at]])
+
+
+def _opening_pieces(
+    types: _Types, words: np.ndarray, opens: np.ndarray, encoder: TextEncoder
+) -> pd.DataFrame:
+    """Return the first piece of each word, after the last one of the word before it.
+
+    words: int64, the text. opens: bool, whether a line begins with the word.
+    """
     # A word of no piece is as good as unknown to the word after it.
-    padded = np.append(flat, encoder.unk)
-    last = padded[np.where(lengths > 0, starts + lengths - 1, len(flat))]
+    ids = np.append(types.ids, encoder.unk)
+    last = ids[np.where(types.lengths > 0, types.starts + types.lengths - 1, -1)]
     before = np.where(opens, encoder.cls, np.roll(last[words], 1))
-    first = usable[words]
-    pairs, times = np.unique(
-        before[first] * np.int64(len(types)) + words[first], return_counts=True
-    )
-    previous, opening = np.divmod(pairs, max(1, len(types)))
-    seen = pd.concat(
-        [
-            _pieces(
-                lengths[word[inner]], place[inner], flat[np.flatnonzero(inner) - 1], flat[inner]
-            ).assign(times=occurrences[word[inner]]),
-            _pieces(lengths[opening], 0, previous, padded[starts[opening]]).assign(times=times),
-        ]
-    )
-    counts = np.bincount(lengths[usable], weights=occurrences[usable]).astype(np.int64)
-    return seen, counts
+    first = types.usable[words]
+    count = max(1, len(types.lengths))
+    pairs, times = np.unique(before[first] * count + words[first], return_counts=True)
+    previous, word = np.divmod(pairs, count)
+    return _pieces(types.lengths[word], 0, previous, ids[types.starts[word]]).assign(times=times)
 
 
 def _pieces(
@@ -132,14 +152,16 @@ def _index_words(lines: Iterable[str]) -> tuple[list[str], np.ndarray, np.ndarra
     return list(numbers), np.array(words, dtype=np.int64), opens[:-1]
 
 
-def _encode(words: list[str], encoder: TextEncoder) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ids of all words, one after another, and how many each has: two int64."""
+def _encode(words: list[str], encoder: TextEncoder) -> _Types:
     ids, lengths = array("i"), array("i")
     for start in range(0, len(words), _ENCODED_AT_ONCE):
         for pieces in encoder.encode(words[start : start + _ENCODED_AT_ONCE]):
             ids.extend(pieces)
             lengths.append(len(pieces))
-    return np.array(ids, dtype=np.int64), np.array(lengths, dtype=np.int64)
+    flat, sizes = np.array(ids, dtype=np.int64), np.array(lengths, dtype=np.int64)
+    unknown = np.repeat(np.arange(len(words)), sizes)[flat == encoder.unk]
+    usable = (sizes > 0) & (np.bincount(unknown, minlength=len(words)) == 0)
+    return _Types(flat, np.cumsum(sizes) - sizes, sizes, usable)
 
 
 def _asked_pieces(held: HeldoutWords) -> tuple[pd.DataFrame, np.ndarray]:
