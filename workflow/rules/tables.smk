@@ -345,6 +345,7 @@ rule table_ngrams:
         titles=run.titles(run.ngram_languages),
         baseline=run.labels(["bpe"])[0],
         seed=config["seed"],
+        caption=caption_of("table_ngrams"),
         code=code_of("table_ngrams.py"),
     script:
         "../scripts/table_ngrams.py"

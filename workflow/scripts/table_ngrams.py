@@ -11,5 +11,6 @@ with job(snakemake):
         baseline=params.baseline,
         seed=params.seed,
         notes=[presets_note(params.presets.items())],
+        caption=params.caption,
         **snakemake.output,
     )

@@ -271,8 +271,9 @@ class Figures(Section):
     width: Literal["page", "column"] = Field(
         "page",
         description="Made for the whole width of a page (6.3 inches) or for one of its two columns "
-        "(3.3 inches). No text is smaller than 7 points in either. `figure_tokenizers` is always "
-        "made for the page.",
+        "(3.3 inches). No text is smaller than 7 points in either. Those with many panels "
+        "(`figure_tokenizers`, `figure_ngrams`, `figure_learning_curves`) are always made for the "
+        "page.",
     )
     tokenizers: Names = Field(
         ["bpe", "sage", "sage_released"],

@@ -126,13 +126,19 @@ def _estimates(rates: Mapping[str, np.ndarray], suffix: str) -> dict[str, float]
 
 
 def table_ngrams(
-    panels: Panels, *, baseline: str, seed: int, notes: Sequence[str] = (), **files: Files
+    panels: Panels,
+    *,
+    baseline: str,
+    seed: int,
+    notes: Sequence[str] = (),
+    caption: str = "",
+    **files: Files,
 ) -> None:
     """Write bits per character of every tokenizer by order, differences from BPE, and the gain.
 
     The table shows the most lines to estimate from, and the differences at order 3 for all sizes;
     `data` has all. baseline: label of BPE. seed: of the bootstrap. notes: sentences that end the
-    note. files: see `write_table`.
+    note. caption, files: see `write_table`.
     """
     data = summarise_ngrams(panels, baseline=baseline, seed=seed)
     shown = [_shown(rows) for _, rows in data.groupby(["language", "tokenizer"], sort=False)]
@@ -148,6 +154,7 @@ def table_ngrams(
         opening=1,
         align="llr",
         note=[_note(data, baseline), *notes],
+        caption=caption,
         parts=[[0, 1, *range(2, 2 + ORDERS)], [0, 1, *range(2 + ORDERS, 2 + len(columns))]],
         **files,
     )
