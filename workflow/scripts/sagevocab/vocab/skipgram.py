@@ -237,93 +237,104 @@ def _step(dot, rate):
     return -rate * sigma if (dot < _LIMIT) & (dot > -_LIMIT) else np.float32(0)
 
 
+# Parts of `train_pairs`, written into it where they are called. So `width` (numbers in a row),
+# `negative` and `padded` (negatives, in whole cache lines) are constants there: loops of a known
+# length are three times as fast as others.
+
+
+@njit(inline="always")
+def _draw(state, start, chance, other, drawn, negative):
+    """Draw the rows of a group's negatives; return the state of the generator."""
+    size = uint64(len(chance))
+    for k in range(negative):
+        state += _STEP
+        z = _mix(state)
+        place = ((z >> uint64(32)) * size) >> uint64(32)
+        if (z & uint64(0xFFFFFFFF)) >= chance[place]:
+            place = uint64(other[place])
+        drawn[k] = uint64(start) + place
+    return state
+
+
+@njit(inline="always")
+def _meet_negatives(x, context, drawn, away, width, negative):
+    """Write the dot products of the group's inputs and negatives."""
+    for k in range(negative):
+        y = drawn[k]
+        for j in range(GROUP):
+            dot = np.float32(0)
+            for d in range(width):
+                dot += x[j, d] * context[y, d]
+            away[j, k] = dot
+
+
+@njit(inline="always")
+def _step_from_negatives(x, outputs, drawn, rate, away, width, negative, padded):
+    """Make the dot products steps of each pair along the gradients of its negatives.
+
+    Each pair sees the negatives as the pairs before it in the group have left them: by then row
+    y is y + sum of away[i] x[i] over i < j, so its dot product with x[j] has grown by the sum
+    of away[i] (x[i] . x[j]).
+    """
+    for j in range(GROUP):
+        for i in range(j):
+            alike = np.float32(0)
+            for d in range(width):
+                alike += x[i, d] * x[j, d]
+            for k in range(padded):
+                away[j, k] += away[i, k] * alike
+        for k in range(padded):
+            away[j, k] = _step(away[j, k], rate)
+        away[j, negative:] = np.float32(0)
+        for k in range(negative):  # gensim, too, skips a negative that is the output itself
+            if drawn[k] == outputs[j]:
+                away[j, k] = np.float32(0)
+
+
+@njit(inline="always")
+def _update_positives(x, n, outputs, context, towards, away, change, width, padded):
+    """Add the steps of the positives to E_C, and write what the inputs' rows change by.
+
+    A pair after others of its group has met its negatives as those have left them.
+    """
+    for j in range(n):
+        y, step = outputs[j], towards[j]
+        for d in range(width):
+            old = context[y, d]
+            change[j, d] = step * old
+            context[y, d] = old + step * x[j, d]
+        for i in range(j):
+            both = np.float32(0)
+            for k in range(padded):
+                both += away[i, k] * away[j, k]
+            for d in range(width):
+                change[j, d] += both * x[i, d]
+
+
+@njit(inline="always")
+def _update_negatives(x, context, drawn, away, change, width, negative):
+    """Add the steps of the negatives to E_C, and to what the inputs' rows change by."""
+    for k in range(negative):
+        y = drawn[k]
+        for d in range(width):
+            old = context[y, d]
+            new = old
+            for j in range(GROUP):
+                change[j, d] += away[j, k] * old
+                new += away[j, k] * x[j, d]
+            context[y, d] = new
+
+
 @functools.cache
-def pair_trainer(width: int, negative: int) -> Callable[..., None]:  # noqa: C901, short functions
+def pair_trainer(width: int, negative: int) -> Callable[..., None]:
     """Return `train_pairs`, compiled for rows of `width` numbers and `negative` negatives a pair.
 
-    Loops of a known length are three times as fast as others here. Numbers of rows are unsigned,
-    as Numba looks at every signed one for a count from the end; and rows are not taken as arrays of
-    their own, which it would count references to. Either costs a quarter of the speed.
+    Numbers of rows are unsigned, as Numba looks at every signed one for a count from the end; and
+    rows are not taken as arrays of their own, which it would count references to. Either costs a
+    quarter of the speed. Only numbers are taken from here: Numba finds no function in its cache
+    that takes another function from around it.
     """
     padded = _padded(negative)
-
-    @njit(inline="always")
-    def draw(state, start, chance, other, drawn):
-        """Draw the rows of a group's negatives; return the state of the generator."""
-        size = uint64(len(chance))
-        for k in range(negative):
-            state += _STEP
-            z = _mix(state)
-            place = ((z >> uint64(32)) * size) >> uint64(32)
-            if (z & uint64(0xFFFFFFFF)) >= chance[place]:
-                place = uint64(other[place])
-            drawn[k] = uint64(start) + place
-        return state
-
-    @njit(inline="always")
-    def meet_negatives(x, context, drawn, away):
-        """Write the dot products of the group's inputs and negatives."""
-        for k in range(negative):
-            y = drawn[k]
-            for j in range(GROUP):
-                dot = np.float32(0)
-                for d in range(width):
-                    dot += x[j, d] * context[y, d]
-                away[j, k] = dot
-
-    @njit(inline="always")
-    def step_from_negatives(x, outputs, drawn, rate, away):
-        """Make the dot products steps of each pair along the gradients of its negatives.
-
-        Each pair sees the negatives as the pairs before it in the group have left them: by then row
-        y is y + sum of away[i] x[i] over i < j, so its dot product with x[j] has grown by the sum
-        of away[i] (x[i] . x[j]).
-        """
-        for j in range(GROUP):
-            for i in range(j):
-                alike = np.float32(0)
-                for d in range(width):
-                    alike += x[i, d] * x[j, d]
-                for k in range(padded):
-                    away[j, k] += away[i, k] * alike
-            for k in range(padded):
-                away[j, k] = _step(away[j, k], rate)
-            away[j, negative:] = np.float32(0)
-            for k in range(negative):  # gensim, too, skips a negative that is the output itself
-                if drawn[k] == outputs[j]:
-                    away[j, k] = np.float32(0)
-
-    @njit(inline="always")
-    def update_positives(x, n, outputs, context, towards, away, change):
-        """Add the steps of the positives to E_C, and write what the inputs' rows change by.
-
-        A pair after others of its group has met its negatives as those have left them.
-        """
-        for j in range(n):
-            y, step = outputs[j], towards[j]
-            for d in range(width):
-                old = context[y, d]
-                change[j, d] = step * old
-                context[y, d] = old + step * x[j, d]
-            for i in range(j):
-                both = np.float32(0)
-                for k in range(padded):
-                    both += away[i, k] * away[j, k]
-                for d in range(width):
-                    change[j, d] += both * x[i, d]
-
-    @njit(inline="always")
-    def update_negatives(x, context, drawn, away, change):
-        """Add the steps of the negatives to E_C, and to what the inputs' rows change by."""
-        for k in range(negative):
-            y = drawn[k]
-            for d in range(width):
-                old = context[y, d]
-                new = old
-                for j in range(GROUP):
-                    change[j, d] += away[j, k] * old
-                    new += away[j, k] * x[j, d]
-                context[y, d] = new
 
     @njit(nogil=True, cache=True, fastmath=_FAST, error_model="numpy")
     def train_pairs(pairs, start, chance, other, target, context, rate, seed):
@@ -352,12 +363,12 @@ def pair_trainer(width: int, negative: int) -> Callable[..., None]:  # noqa: C90
                 inputs[n], outputs[n], towards[n] = row, y, -_step(-dot, rate)
                 n += 1
             x[n:] = np.float32(0)
-            state = draw(state, start, chance, other, drawn)
-            meet_negatives(x, context, drawn, away)
-            step_from_negatives(x, outputs, drawn, rate, away)
+            state = _draw(state, start, chance, other, drawn, negative)
+            _meet_negatives(x, context, drawn, away, width, negative)
+            _step_from_negatives(x, outputs, drawn, rate, away, width, negative, padded)
             away[n:] = np.float32(0)
-            update_positives(x, n, outputs, context, towards, away, change)
-            update_negatives(x, context, drawn, away, change)
+            _update_positives(x, n, outputs, context, towards, away, change, width, padded)
+            _update_negatives(x, context, drawn, away, change, width, negative)
             for j in range(n):
                 row = inputs[j]
                 for d in range(width):
