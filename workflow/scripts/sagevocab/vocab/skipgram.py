@@ -52,6 +52,7 @@ _LANES = 16  # float32 numbers in a cache line
 _STEP = uint64(0x9E3779B97F4A7C15)  # of the SplitMix64 generator
 # Sums may be taken in another order, so that they can be taken in vectors.
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
+_PAIRS, _ORDER, _FIRST_BUCKET = 0, 1, 2  # what a chunk draws for: each use has a seed of its own
 _LIMIT = np.float32(6)  # of a dot product; beyond it the sigmoid counts as 0 or 1
 
 
@@ -153,6 +154,11 @@ def _buckets(block: int, one: int, two: int, *, alone: bool) -> list[int]:
     return [(block * _BLOCKS + o) * _BLOCKS + n for o, n in couples]
 
 
+def _shares(jobs: list[list[int]], threads: int) -> list[np.ndarray]:
+    """Share the jobs of a step among threads: the buckets of each, int64[n]."""
+    return [np.array(sum(jobs[first::threads], [])) for first in range(threads)]
+
+
 @njit(inline="always")
 def _padded(numbers):
     """Return a length, rounded up to whole cache lines."""
@@ -169,7 +175,7 @@ def _mix(state):
 
 @njit(cache=True)
 def _seed(seed, chunk, use):
-    """Return a number of 64 bits for three."""
+    """Return a number of 64 bits for three; use: one of `_PAIRS`, `_ORDER`, `_FIRST_BUCKET` + n."""
     return _mix(_mix(_mix(seed + _STEP) + chunk * _STEP) + use * _STEP)
 
 
@@ -237,7 +243,7 @@ def _step(dot, rate):
     return -rate * sigma if (dot < _LIMIT) & (dot > -_LIMIT) else np.float32(0)
 
 
-# Parts of `train_pairs`, written into it where they are called. So `width` (numbers in a row),
+# Parts of `train_buckets`, written into it where they are called. So `width` (numbers in a row),
 # `negative` and `padded` (negatives, in whole cache lines) are constants there: loops of a known
 # length are three times as fast as others.
 
@@ -325,67 +331,87 @@ def _update_negatives(x, context, drawn, away, change, width, negative):
             context[y, d] = new
 
 
+@njit(inline="always")
+def _train_pairs(pairs, start, chance, other, target, context, rate, seed, width, negative):
+    """Update target (E_T) and context (E_C) by the pairs of a bucket, `GROUP` at a time.
+
+    pairs: int32[n, 2], rows of input and output. start: the first row of the block that the
+    negatives come from; chance, other: its alias table.
+    """
+    state, padded = _mix(seed), _padded(negative)
+    inputs, outputs = np.empty(GROUP, np.uint64), np.empty(GROUP, np.uint64)
+    drawn = np.empty(negative, np.uint64)
+    x = np.empty((GROUP, width), np.float32)  # the inputs' rows before the group
+    change = np.zeros((GROUP, width), np.float32)
+    towards = np.empty(GROUP, np.float32)  # steps along the gradients of the positives
+    away = np.zeros((GROUP, padded), np.float32)  # and of the negatives
+
+    groups = (len(pairs) + GROUP - 1) // GROUP
+    for first in range(groups):
+        # A group's pairs stand `groups` apart, far from one another in the text.
+        n = 0
+        for at in range(first, len(pairs), groups):
+            row, y, dot = uint64(pairs[at, 0]), uint64(pairs[at, 1]), np.float32(0)
+            for d in range(width):
+                x[n, d] = target[row, d]
+                dot += target[row, d] * context[y, d]
+            inputs[n], outputs[n], towards[n] = row, y, -_step(-dot, rate)
+            n += 1
+        x[n:] = np.float32(0)
+        state = _draw(state, start, chance, other, drawn, negative)
+        _meet_negatives(x, context, drawn, away, width, negative)
+        _step_from_negatives(x, outputs, drawn, rate, away, width, negative, padded)
+        away[n:] = np.float32(0)
+        _update_positives(x, n, outputs, context, towards, away, change, width, padded)
+        _update_negatives(x, context, drawn, away, change, width, negative)
+        for j in range(n):
+            row = inputs[j]
+            for d in range(width):
+                target[row, d] += change[j, d]
+
+
 @functools.cache
-def pair_trainer(width: int, negative: int) -> Callable[..., None]:
-    """Return `train_pairs`, compiled for rows of `width` numbers and `negative` negatives a pair.
+def bucket_trainer(width: int, negative: int) -> Callable[..., None]:
+    """Return `train_buckets`, compiled for rows of `width` numbers and `negative` negatives a pair.
 
     Numbers of rows are unsigned, as Numba looks at every signed one for a count from the end; and
     rows are not taken as arrays of their own, which it would count references to. Either costs a
     quarter of the speed. Only numbers are taken from here: Numba finds no function in its cache
     that takes another function from around it.
     """
-    padded = _padded(negative)
 
     @njit(nogil=True, cache=True, fastmath=_FAST, error_model="numpy")
-    def train_pairs(pairs, start, chance, other, target, context, rate, seed):
-        """Update target (E_T) and context (E_C) by some pairs, `GROUP` at a time.
+    def train_buckets(
+        buckets, pairs, offsets, starts, chance, other, target, context, rate, seed, number
+    ):
+        """Train some buckets of a chunk, one after the other.
 
-        pairs: int32[n, 2], rows of input and output. start: the first row of the block that the
-        negatives come from; chance, other: its alias table.
+        buckets: int64[n]. pairs, offsets: of all buckets, see `_deal`. starts, chance, other: see
+        `Layout`. seed, number: of the training and of the chunk.
         """
-        state = _mix(seed)
-        inputs, outputs = np.empty(GROUP, np.uint64), np.empty(GROUP, np.uint64)
-        drawn = np.empty(negative, np.uint64)
-        x = np.empty((GROUP, width), np.float32)  # the inputs' rows before the group
-        change = np.zeros((GROUP, width), np.float32)
-        towards = np.empty(GROUP, np.float32)  # steps along the gradients of the positives
-        away = np.zeros((GROUP, padded), np.float32)  # and of the negatives
+        for bucket in buckets:
+            first, last = starts[bucket % _BLOCKS], starts[bucket % _BLOCKS + 1]
+            _train_pairs(
+                pairs[offsets[bucket] : offsets[bucket + 1]], first, chance[first:last],
+                other[first:last], target, context, rate,
+                _seed(seed, number, uint64(_FIRST_BUCKET + bucket)), width, negative,
+            )  # fmt: skip
 
-        groups = (len(pairs) + GROUP - 1) // GROUP
-        for first in range(groups):
-            # A group's pairs stand `groups` apart, far from one another in the text.
-            n = 0
-            for at in range(first, len(pairs), groups):
-                row, y, dot = uint64(pairs[at, 0]), uint64(pairs[at, 1]), np.float32(0)
-                for d in range(width):
-                    x[n, d] = target[row, d]
-                    dot += target[row, d] * context[y, d]
-                inputs[n], outputs[n], towards[n] = row, y, -_step(-dot, rate)
-                n += 1
-            x[n:] = np.float32(0)
-            state = _draw(state, start, chance, other, drawn, negative)
-            _meet_negatives(x, context, drawn, away, width, negative)
-            _step_from_negatives(x, outputs, drawn, rate, away, width, negative, padded)
-            away[n:] = np.float32(0)
-            _update_positives(x, n, outputs, context, towards, away, change, width, padded)
-            _update_negatives(x, context, drawn, away, change, width, negative)
-            for j in range(n):
-                row = inputs[j]
-                for d in range(width):
-                    target[row, d] += change[j, d]
-
-    return train_pairs
+    return train_buckets
 
 
 class _Chunk:
-    """The pairs of a chunk of text, sorted by bucket."""
+    """The pairs of a chunk of text, sorted by bucket.
+
+    dealt: int32[room, 2], rows of input and output. offsets: int64[buckets + 1], where each begins.
+    """
 
     def __init__(self, room: int, longest: int) -> None:
         self._pairs = np.empty((room, 2), np.int32)
         self._noise = np.empty(room, np.int8)
         self._kept = np.empty(longest, np.int32)
-        self._dealt = np.empty((room, 2), np.int32)
-        self._offsets = np.zeros(_BUCKETS + 1, np.int64)
+        self.dealt = np.empty((room, 2), np.int32)
+        self.offsets = np.zeros(_BUCKETS + 1, np.int64)
 
     def fill(
         self,
@@ -402,12 +428,12 @@ class _Chunk:
         )  # fmt: skip
         _deal(
             self._pairs, self._noise, total, layout.input_block, layout.output_block,
-            self._offsets, self._dealt,
+            self.offsets, self.dealt,
         )  # fmt: skip
 
     def bucket(self, number: int) -> np.ndarray:
         """Return the pairs of a bucket: int32[n, 2]."""
-        return self._dealt[self._offsets[number] : self._offsets[number + 1]]
+        return self.dealt[self.offsets[number] : self.offsets[number + 1]]
 
 
 class BlockTrainer:
@@ -428,7 +454,7 @@ class BlockTrainer:
         self.total, self.done = (len(self._lines) - 1) * settings.epochs, 0
 
         width = _padded(settings.dimension)
-        self._train_pairs = pair_trainer(width, settings.negative)
+        self._train_buckets = bucket_trainer(width, settings.negative)
         self.target = np.zeros((pieces, width), np.float32)
         self.context = np.zeros((pieces, width), np.float32)
         draws = np.random.default_rng(settings.seed).random((pieces, settings.dimension))
@@ -460,12 +486,13 @@ class BlockTrainer:
     def chunks(self, threads: int) -> Iterator[int]:
         """Train chunk by chunk, and yield `done` after each."""
         threads = min(threads, JOBS)
+        steps = [_shares(step, threads) for step in schedule()]
         with ThreadPoolExecutor(threads) as pool:
             self._fill(self.done)
             while self.done < self.total:
                 # The next chunk's pairs are listed while this one is trained.
                 listing = pool.submit(self._fill, self.done + 1)
-                self._train_chunk(pool, threads)
+                self._train_chunk(pool, steps)
                 listing.result()
                 self.done += 1
                 yield self.done
@@ -474,29 +501,27 @@ class BlockTrainer:
         if number < self.total:
             first = number % (len(self._lines) - 1)
             lines = int(self._lines[first]), int(self._lines[first + 1])
-            seed = self._seed(number, 0)
+            seed = self._seed(number, _PAIRS)
             self._chunks[number % 2].fill(self._text, lines, self._layout, self._settings, seed)
 
-    def _train_chunk(self, pool: ThreadPoolExecutor, threads: int) -> None:
-        chunk, steps = self._chunks[self.done % 2], schedule()
+    def _train_chunk(self, pool: ThreadPoolExecutor, steps: list[list[np.ndarray]]) -> None:
         rate = self._rate()
+        order = np.random.default_rng(int(self._seed(self.done, _ORDER)))
         # In another order each time, so that no couple of blocks always comes first.
-        for step in np.random.default_rng(int(self._seed(self.done, 1))).permutation(len(steps)):
-            # Handing a job over costs as much as a part of it, so this thread does its share, too.
-            mine, *others = (sum(steps[step][first::threads], []) for first in range(threads))
-            waiting = [pool.submit(self._train_buckets, chunk, other, rate) for other in others]
-            self._train_buckets(chunk, mine, rate)
+        for step in order.permutation(len(steps)):
+            # Handing a share over costs as much as a part of it, so this thread takes one, too.
+            mine, *others = steps[step]
+            waiting = [pool.submit(self._train_share, other, rate) for other in others]
+            self._train_share(mine, rate)
             for other in waiting:
                 other.result()
 
-    def _train_buckets(self, chunk: _Chunk, buckets: list[int], rate: np.float32) -> None:
-        layout = self._layout
-        for bucket in buckets:
-            rows = slice(*layout.starts[bucket % _BLOCKS : bucket % _BLOCKS + 2])
-            self._train_pairs(
-                chunk.bucket(bucket), rows.start, layout.chance[rows], layout.other[rows],
-                self.target, self.context, rate, self._seed(self.done, 2 + bucket),
-            )  # fmt: skip
+    def _train_share(self, buckets: np.ndarray, rate: np.float32) -> None:
+        chunk, layout = self._chunks[self.done % 2], self._layout
+        self._train_buckets(
+            buckets, chunk.dealt, chunk.offsets, layout.starts, layout.chance, layout.other,
+            self.target, self.context, rate, np.uint64(self._settings.seed), np.uint64(self.done),
+        )  # fmt: skip
 
     def _rate(self) -> np.float32:
         """Return the learning rate, which falls linearly over all epochs, as gensim's does."""
