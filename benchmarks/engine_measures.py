@@ -183,10 +183,10 @@ def whole(
 ) -> Numbers:
     """Make a SaGe tokenizer of the lines, from text to folder.
 
-    text: a file in their place; lines: only so many of its first ones. Returns seconds, processor
-    seconds and the peak memory, each also by stage: the peak is that of all stages so far.
+    text: a file in their place; lines: only so many of its first ones. Reading Numba's cache counts
+    here, as warming up would count as memory. Returns seconds, processor seconds and the peak
+    memory, each also by stage: the peak is that of all stages so far.
     """
-    _warm(*_load(folder))
     with tempfile.TemporaryDirectory(dir=folder) as place:
         chosen = Path(text or folder / "lines.txt")
         if lines is not None:

@@ -49,7 +49,7 @@ NOISE_POWER = 0.75  # negatives are drawn by count ** 0.75 (Mikolov et al. 2013)
 _BLOCKS = 2 * JOBS  # blocks of output pieces
 _BUCKETS = JOBS * _BLOCKS * _BLOCKS
 _LANES = 16  # float32 numbers in a cache line
-_STEP = uint64(0x9E3779B97F4A7C15)  # of the SplitMix64 generator
+_INCREMENT = uint64(0x9E3779B97F4A7C15)  # of SplitMix64's state
 # Sums may be taken in another order, so that they can be taken in vectors.
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
 _PAIRS, _ORDER, _FIRST_BUCKET = 0, 1, 2  # what a chunk draws for: each use has a seed of its own
@@ -167,7 +167,7 @@ def _padded(numbers):
 
 @njit(inline="always")
 def _mix(state):
-    """SplitMix64 (Steele et al. 2014): 64 bits from a state that grows by _STEP."""
+    """SplitMix64 (Steele et al. 2014): 64 bits from a state that grows by _INCREMENT."""
     z = (state ^ (state >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> uint64(27))) * uint64(0x94D049BB133111EB)
     return z ^ (z >> uint64(31))
@@ -176,31 +176,33 @@ def _mix(state):
 @njit(cache=True)
 def _seed(seed, chunk, use):
     """Return a number of 64 bits for three; use: one of `_PAIRS`, `_ORDER`, `_FIRST_BUCKET` + n."""
-    return _mix(_mix(_mix(seed + _STEP) + chunk * _STEP) + use * _STEP)
+    return _mix(_mix(_mix(seed + _INCREMENT) + chunk * _INCREMENT) + use * _INCREMENT)
 
 
 @njit(nogil=True, cache=True)
 def _list_pairs(tokens, ends, first, last, keep, bounds, window, shrink, seed, kept, pairs, noise):
     """Write the pairs (input, output) of lines first..last, and the block of each one's negatives.
 
+    As in gensim, frequent tokens are left out by chance (`keep`), a window reaches `window` or
+    fewer tokens (`shrink`), and its middle is the output of each pair, a neighbour the input.
     kept: room for the longest line. Returns the number of pairs.
     """
     state, total = _mix(seed), 0
     for line in range(first, last):
         length = 0
         for k in range(ends[line], ends[line + 1]):
-            state += _STEP
+            state += _INCREMENT
             if keep[tokens[k]] >= _mix(state) >> uint64(32):
                 kept[length] = tokens[k]
                 length += 1
         for i in range(length):
-            state += _STEP
+            state += _INCREMENT
             cut = ((_mix(state) >> uint64(32)) * uint64(window)) >> uint64(32)
             reach = window - np.int64(cut) if shrink else window
             for j in range(max(0, i - reach), min(length, i + reach + 1)):
                 if j == i:
                     continue
-                state += _STEP
+                state += _INCREMENT
                 draw, block = _mix(state) >> uint64(32), 0
                 while draw >= bounds[block + 1]:
                     block += 1
@@ -253,7 +255,7 @@ def _draw(state, start, chance, other, drawn, negative):
     """Draw the rows of a group's negatives; return the state of the generator."""
     size = uint64(len(chance))
     for k in range(negative):
-        state += _STEP
+        state += _INCREMENT
         z = _mix(state)
         place = ((z >> uint64(32)) * size) >> uint64(32)
         if (z & uint64(0xFFFFFFFF)) >= chance[place]:
@@ -301,7 +303,8 @@ def _step_from_negatives(x, outputs, drawn, rate, away, width, negative, padded)
 def _update_positives(x, n, outputs, context, towards, away, change, width, padded):
     """Add the steps of the positives to E_C, and write what the inputs' rows change by.
 
-    A pair after others of its group has met its negatives as those have left them.
+    A pair meets its negatives as the pairs i before it have left them. So x[j] changes by the sum
+    of away[j, k] away[i, k] x[i], too.
     """
     for j in range(n):
         y, step = outputs[j], towards[j]
