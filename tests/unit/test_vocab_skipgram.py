@@ -184,7 +184,9 @@ def corpus() -> tuple[WordCorpus, GreedySegmenter]:
     return WordCorpus.from_lines(lines, Normalizer()), GreedySegmenter(pieces)
 
 
-def test_the_tokens_are_those_that_gensim_gets(corpus) -> None:
+@pytest.mark.parametrize("words", [7, 1_000_000])
+def test_the_tokens_are_those_that_gensim_gets(words: int, corpus, monkeypatch) -> None:
+    monkeypatch.setattr(embeddings, "_WORDS_AT_ONCE", words)
     text = embeddings._token_stream(*corpus)
     lines = [text.tokens[a:b].tolist() for a, b in itertools.pairwise(text.ends)]
     sentences = [list(map(int, sentence)) for sentence in embeddings._Sentences(*corpus)]
