@@ -2,6 +2,7 @@
 
     python benchmarks/engine.py --text FILE [--lines 750000] [--repeats 3] [--whole-repeats 1]
         [--threads 2] [--peers .peers] [--work FOLDER] [--output FILE.md] [--rows NAME,NAME]
+        [--long FILE]
 
 Times are medians, memory is the highest peak. Every run is a process of its own, so that its peak
 is its own; this one stays small, because on Linux a process starts with its parent's peak. What
@@ -35,6 +36,7 @@ from sagevocab.state import file_digest, fingerprint, write_text
 TARGET_LINES, TARGET_THREADS = 750_000, 2
 INITIAL_SIZE, FINAL_SIZE, LARGE_SIZE = 20_000, 16_000, 262_144
 GROWTH = (1 / 15, 2 / 15, 4 / 15, 8 / 15, 1)  # of 750,000: 50, 100, 200, 400 thousand, all
+WHOLE_GROWTH = (2 / 15, 1 / 3, 1)  # of 750,000: 100 and 250 thousand, all
 TRAINERS = ("blocks", "gensim")  # of Word2Vec
 PACKAGES = ("numba", "numpy", "gensim", "sentencepiece")
 PEERS_HINT = "not measured: python benchmarks/peers/make_environments.py --only sage_tokenizer_2"
@@ -80,6 +82,7 @@ class Bench:
     large_size: int = LARGE_SIZE
     peers: Path = Path(".peers")
     peer_lines: int = 10_000
+    long: Path | None = None
 
     def runs(self, measure: str, **parameters: Any) -> Runs:
         """Return `repeats` runs; `run` makes each once, so that rows can share them."""
@@ -88,6 +91,12 @@ class Bench:
     def passes(self, threads: int, lines: int) -> Runs:
         """Return runs of the two passes."""
         return self.runs("one_pass", threads=threads, lines=lines)
+
+    def wholes(self, trainer: str = "blocks", **text: Any) -> Runs:
+        """Return `whole_repeats` runs of whole SaGe."""
+        given = {"trainer": trainer, "threads": self.threads, **text}
+        sizes = {"initial_size": self.initial_size, "final_size": self.final_size}
+        return [self.run("whole", n, **given, **sizes) for n in range(self.whole_repeats)]
 
     def loops(self, every_batch: bool) -> Runs:
         """Return runs of the loop."""
@@ -197,25 +206,57 @@ def peers_row(bench: Bench) -> Iterator[Line]:
 
 def whole_row(bench: Bench, trainer: str) -> Iterator[Line]:
     """Whole SaGe against sentencepiece's BPE, with Word2Vec by one of the trainers."""
-    given = {"trainer": trainer, "threads": bench.threads}
-    sizes = {"initial_size": bench.initial_size, "final_size": bench.final_size}
-    numbers = range(bench.whole_repeats)
-    runs = [bench.run("whole", number, **given, **sizes) for number in numbers]
+    runs = bench.wholes(trainer)
     seconds = median(run["seconds"] for run in runs)
     baseline = median(run["seconds"] for run in bench.runs("bpe", size=bench.final_size))
-    stages = {
-        name: median(run["stages"].get(name, 0.0) for run in runs) for name in runs[0]["stages"]
-    }
-    parts = ", ".join(f"{name} {digits(spent)}" for name, spent in stages.items())
     what = (
         f"whole SaGe, from text to tokenizer, Word2Vec by {trainer}, against sentencepiece's BPE "
         f"of {bench.final_size:,} pieces ({times(len(runs))})"
     )
     measured = (
-        f"{digits(seconds / baseline)}x ({digits(seconds)} s to {digits(baseline)} s; {parts}; "
-        f"{peak(runs):.2f} GB)"
+        f"{digits(seconds / baseline)}x ({digits(seconds)} s to {digits(baseline)} s; "
+        f"{stages(runs, 'stages')}; {peak(runs):.2f} GB)"
     )
     yield Line(what, measured, seconds / baseline, 10, "at most 10x")
+
+
+def whole_growth_row(bench: Bench) -> Iterator[Line]:
+    """Whole SaGe with more and more lines: time and memory a line."""
+    points = []
+    for share in WHOLE_GROWTH:
+        lines = max(1, round(bench.lines * share))
+        runs = bench.wholes(lines=lines)
+        points.append((lines, median(run["processor"] for run in runs)))
+        yield whole_line(f"whole SaGe of {lines:,} lines", runs)
+    what = "growth of whole SaGe with the lines: exponent of the processor time"
+    slope = exponent(points)
+    yield Line(what, f"{slope:.3f}", slope, 1.05, "at most 1.05")
+
+
+def whole_long_row(bench: Bench) -> Iterator[Line]:
+    """Whole SaGe of a longer text, with Word2Vec on as many of its lines as the others have."""
+    what = "whole SaGe of a longer text"
+    if bench.long is None:
+        yield Line(what, "not measured: give --long")
+        return
+    runs = bench.wholes(text=str(bench.long.resolve()), word2vec_lines=bench.lines)
+    what += f", {runs[0]['lines']:,} lines, Word2Vec on {bench.lines:,} of them"
+    yield whole_line(what, runs)
+
+
+def whole_line(what: str, runs: Runs) -> Line:
+    """Return the line of whole SaGe: seconds, processor seconds and memory, and each a line."""
+    lines, seconds, processor = (
+        median(run[name] for run in runs) for name in ("lines", "seconds", "processor")
+    )
+    measured = (
+        f"{digits(seconds)} s ({stages(runs, 'stages')}), {digits(seconds / lines * 1e3)} ms a "
+        f"line; processor {digits(processor)} s ({stages(runs, 'processor_stages')}), "
+        f"{digits(processor / lines * 1e3)} ms a line; {peak(runs):.2f} GB, "
+        f"{digits(peak(runs) / lines * 1e6)} kB a line (peak in GB after "
+        f"{stages(runs, 'memory_stages', 1e-9)})"
+    )
+    return Line(f"{what} ({times(len(runs))})", measured)
 
 
 ROWS: dict[str, Callable[[Bench], Iterator[Line]]] = {
@@ -229,6 +270,8 @@ ROWS: dict[str, Callable[[Bench], Iterator[Line]]] = {
     "peers": peers_row,
     "whole": functools.partial(whole_row, trainer="blocks"),
     "whole_gensim": functools.partial(whole_row, trainer="gensim"),
+    "whole_growth": whole_growth_row,
+    "whole_long": whole_long_row,
 }
 
 
@@ -250,6 +293,12 @@ def spread(values: Sequence[float]) -> str:
 def peak(runs: Runs) -> float:
     """Return the highest peak memory of runs, in GB."""
     return max(run["memory"] for run in runs) / 1e9
+
+
+def stages(runs: Runs, key: str, unit: float = 1) -> str:
+    """Write the medians of what runs have for each stage of whole SaGe, in a unit."""
+    found = {name: median(run[key][name] for run in runs) for name in runs[0][key]}
+    return ", ".join(f"{name} {digits(value * unit)}" for name, value in found.items())
 
 
 def memory_line(what: str, runs: Runs, bound: float) -> Line:
@@ -377,6 +426,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--large-size", type=int, default=LARGE_SIZE)
     parser.add_argument("--peers", type=Path, default=Path(".peers"), help="their environments")
     parser.add_argument("--peer-lines", type=int, default=10_000, help="for sage-tokenizer")
+    parser.add_argument("--long", type=Path, help="a longer plain text, for whole SaGe")
     parser.add_argument("--work", type=Path, default=Path("benchmarks/scratch/engine"))
     parser.add_argument("--output", type=Path, default=Path("docs/benchmarks/engine.md"))
     parser.add_argument("--rows", default=",".join(ROWS), help=f"of {', '.join(ROWS)}")

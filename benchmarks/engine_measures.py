@@ -171,22 +171,54 @@ def bpe(folder: Path, *, size: int) -> Numbers:
 
 
 def whole(
-    folder: Path, *, trainer: str, threads: int, initial_size: int, final_size: int
+    folder: Path,
+    *,
+    trainer: str,
+    threads: int,
+    initial_size: int,
+    final_size: int,
+    text: str | None = None,
+    lines: int | None = None,
+    word2vec_lines: int | str = "all",
 ) -> Numbers:
-    """Make a SaGe tokenizer of the lines, from text to folder; seconds by stage, too."""
-    _warm(*_load(folder))
-    clock = _StageClock()
-    with tempfile.TemporaryDirectory() as place:
+    """Make a SaGe tokenizer of the lines, from text to folder.
+
+    text: a file in their place; lines: only so many of its first ones. Reading Numba's cache counts
+    here, as warming up would count as memory. Returns seconds, processor seconds and the peak
+    memory, each also by stage: the peak is that of all stages so far.
+    """
+    with tempfile.TemporaryDirectory(dir=folder) as place:
+        chosen = Path(text or folder / "lines.txt")
+        if lines is not None:
+            chosen = _copy_head(chosen, lines, Path(place) / "head.txt")
+        clock = _StageClock()
         train(
-            folder / "lines.txt",
+            chosen,
             vocab_size=final_size,
             initial_size=initial_size,
-            word2vec={"trainer": trainer},
+            word2vec={"trainer": trainer, "lines": word2vec_lines},
             threads=threads,
             output=Path(place) / "tokenizer",
             progress=clock,
         )
-    return {"seconds": clock.total(), "stages": clock.seconds, "memory": _peak()}
+        clock.stop()
+        count = sum(1 for _ in chosen.open("rb"))
+    return {
+        "lines": count,
+        "seconds": sum(clock.seconds.values()),
+        "processor": sum(clock.processor.values()),
+        "memory": _peak(),
+        "stages": clock.seconds,
+        "processor_stages": clock.processor,
+        "memory_stages": clock.memory,
+    }
+
+
+def _copy_head(text: Path, lines: int, path: Path) -> Path:
+    """Write the first lines of a text to `path`, and return it."""
+    with text.open("rb") as source, path.open("wb") as head:
+        head.writelines(islice(source, lines))
+    return path
 
 
 MEASURES: dict[str, Callable[..., Numbers]] = {
@@ -196,24 +228,34 @@ MEASURES: dict[str, Callable[..., Numbers]] = {
 
 
 class _StageClock:
-    """Listens to a training: time goes to the stage that was last heard of."""
+    """Listens to a training: time goes to the stage that was last heard of.
+
+    seconds, processor: of each stage. memory: the peak of the process at the stage's end, bytes.
+    """
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
-        self._stage, self._since = "start", time.perf_counter()
+        self.processor: dict[str, float] = {}
+        self.memory: dict[str, int] = {}
+        self._stage, self._since = "start", self._now()
 
     def __call__(self, progress: Progress) -> None:
-        self._count()
+        self.stop()
         self._stage = progress.stage
 
-    def _count(self) -> None:
-        now = time.perf_counter()
-        self.seconds[self._stage] = self.seconds.get(self._stage, 0.0) + now - self._since
+    def stop(self) -> None:
+        """Count the time since the last call for the stage that goes on."""
+        stage, now = self._stage, self._now()
+        for spent, began, ended in zip(
+            (self.seconds, self.processor), self._since, now, strict=True
+        ):
+            spent[stage] = spent.get(stage, 0.0) + ended - began
+        self.memory[stage] = _peak()
         self._since = now
 
-    def total(self) -> float:
-        self._count()
-        return sum(self.seconds.values())
+    @staticmethod
+    def _now() -> tuple[float, float]:
+        return time.perf_counter(), time.process_time()
 
 
 def _load(folder: Path) -> tuple[WordCorpus, list[str], Embeddings]:

@@ -6,13 +6,9 @@ import dataclasses
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
-import threading
 import time
-import traceback
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -20,7 +16,7 @@ import pytest
 
 import sagevocab
 import sagevocab.provenance
-from sagevocab import state
+from kills import NEVER, Plan, run_once
 from sagevocab.vocab.progress import Progress
 from sagevocab.vocab.train import SageVocabulary
 from scripts_text import lines_in
@@ -52,20 +48,6 @@ def bytes_of(built: SageVocabulary, folder: Path) -> dict[str, bytes]:
 # --- killed, in processes of its own: this module run as a program forks one for each try
 
 
-@dataclass(frozen=True)
-class Plan:
-    """When to kill: `value` seconds after the start, or amid write number `value` to a path.
-
-    where: what is in that path; empty for a kill by the clock. Writes are counted from 0.
-    """
-
-    value: float
-    where: str = ""
-
-
-NEVER = Plan(1e9)
-
-
 def plans(whole: float) -> list[Plan]:
     """Plan kills of a training that takes `whole` seconds, the same ones each time."""
     chance = random.Random(20)
@@ -78,44 +60,6 @@ def plans(whole: float) -> list[Plan]:
     return [Plan(0, "sagevocab.initial"), *planned]
 
 
-def die_at_write(number: int, where: str) -> None:
-    """Kill this process amid its write with this number, counted from 0, to a path with `where`."""
-    left = [number]
-
-    def fsync(file: int) -> None:
-        path = os.readlink(f"/proc/self/fd/{file}")
-        if where in path:
-            left[0] -= 1
-            if left[0] < 0:
-                os.truncate(path, os.stat(path).st_size // 2)
-                os.kill(os.getpid(), signal.SIGKILL)
-
-    state.os.fsync = fsync
-
-
-def run_once(folder: Path, plan: Plan) -> bool:
-    """Train in a forked process and kill it as planned; tell whether it was killed."""
-    if child := os.fork():
-        timer = threading.Timer(plan.value, os.kill, (child, signal.SIGKILL))
-        if not plan.where:
-            timer.start()
-        _, status = os.waitpid(child, 0)
-        timer.cancel()
-        if os.WIFEXITED(status) and os.WEXITSTATUS(status):
-            raise RuntimeError(f"a training that was not killed failed, after {plan}")
-        return os.WIFSIGNALED(status)
-    code = 1
-    try:
-        if plan.where:
-            die_at_write(int(plan.value), plan.where)
-        train(output=folder / "killed")
-        code = 0
-    except BaseException:
-        traceback.print_exc()
-    finally:
-        os._exit(code)
-
-
 def kill_once(folder: Path, plan: Plan) -> None:
     """Train until a kill comes about.
 
@@ -123,7 +67,7 @@ def kill_once(folder: Path, plan: Plan) -> None:
     machine may have made `whole` too long.
     """
     for _ in range(8):
-        if run_once(folder, plan):
+        if run_once(lambda: train(output=folder / "killed"), plan):
             return
         check_killed(folder)
         shutil.rmtree(folder / "killed")
@@ -142,7 +86,7 @@ def kill_again_and_again(folder: Path) -> None:
         if (folder / "killed").exists():  # between the tokenizer and the removal of the progress
             assert artefacts(folder / "killed") == artefacts(folder / "unbroken")
             shutil.rmtree(folder / "killed")
-    assert not run_once(folder, NEVER)
+    assert not run_once(lambda: train(output=folder / "killed"), NEVER)
     check_killed(folder)
 
 

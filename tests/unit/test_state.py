@@ -83,6 +83,15 @@ def test_damaged_progress_is_discarded_with_a_warning(tmp_path: Path, caplog) ->
     assert warning.startswith(f"{folder / 'second.npz'}: is damaged")
 
 
+def test_a_kill_amid_a_save_loses_only_that_save(tmp_path: Path, caplog) -> None:
+    folder = tmp_path / "state"
+    ResumableState(folder, "one").save("batch", step=np.array(7))
+    (folder / ".batch.123.partial.npz").write_bytes(b"half")
+    assert ResumableState(folder, "one").load("batch")["step"] == 7
+    assert {path.name for path in folder.iterdir()} == {"fingerprint", "batch.npz"}
+    assert not caplog.records
+
+
 def test_fingerprints_see_contents_not_names(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("same")
     (tmp_path / "b").write_text("same")

@@ -14,7 +14,7 @@ from sagevocab.vocab import embeddings, skipgram
 from sagevocab.vocab.embeddings import train_embeddings
 from sagevocab.vocab.segment import GreedySegmenter
 from sagevocab.vocab.settings import Word2VecSettings
-from sagevocab.vocab.skipgram import BlockTrainer, Layout, Tokens, pair_trainer, schedule
+from sagevocab.vocab.skipgram import BlockTrainer, Layout, Tokens, bucket_trainer, schedule
 from sagevocab.vocab.words import Normalizer, WordCorpus
 
 SETTINGS = Word2VecSettings(dimension=12, epochs=2, negative=5)
@@ -97,15 +97,27 @@ def test_negatives_are_drawn_by_count_to_the_power_of_three_quarters() -> None:
     assert drawn == pytest.approx(noise / noise.sum(), abs=1e-6)
 
 
+SEED = np.uint64(7)  # draws no row twice
+NOISE = slice(40, 60)  # rows that negatives are drawn from, all alike
+
+
+def train_group(group: np.ndarray, target: np.ndarray, context: np.ndarray, rate: float) -> None:
+    """Train pairs of one bucket with 5 negatives; there is no other."""
+    offsets, starts = np.array([0, len(group)]), np.array([NOISE.start, NOISE.stop])
+    chance, other = np.full(NOISE.stop, 2**32 - 1, np.uint32), np.zeros(NOISE.stop, np.int32)
+    bucket_trainer(target.shape[1], 5)(
+        np.array([0]), group, offsets, starts, chance, other, target, context, np.float32(rate),
+        SEED, np.uint64(0),
+    )  # fmt: skip
+
+
 @pytest.mark.parametrize("pairs", [1, 3, skipgram.GROUP])
 def test_a_group_steps_along_the_gradient_that_autograd_finds(pairs: int) -> None:
     """Positives and negatives of all pairs of a group, at a rate so small that order is nothing."""
-    rng, width, negative, rate = np.random.default_rng(pairs), 16, 5, 1e-4
+    rng, width, rate = np.random.default_rng(pairs), 16, 1e-4
     target, context = (rng.normal(0, 0.4, (60, width)).astype(np.float32) for _ in range(2))
     group = np.stack([np.arange(pairs), np.arange(20, 20 + pairs)], axis=1).astype(np.int32)
-    size, seed = 10, np.uint64(7)
-    chance, other = np.full(size, 2**32 - 1, np.uint32), np.zeros(size, np.int32)
-    drawn = drawn_rows(seed, negative, size, start=40)
+    drawn = drawn_rows(5)
 
     x, y = (torch.tensor(matrix, requires_grad=True) for matrix in (target, context))
     objective = sum(
@@ -115,15 +127,14 @@ def test_a_group_steps_along_the_gradient_that_autograd_finds(pairs: int) -> Non
     )
     objective.backward()
     before = target.copy(), context.copy()
-    train = pair_trainer(width, negative)
-    train(group, 40, chance, other, target, context, np.float32(rate), seed)
+    train_group(group, target, context, rate)
     for matrix, old, tensor in zip((target, context), before, (x, y), strict=True):
         assert (matrix - old) / rate == pytest.approx(tensor.grad.numpy(), abs=5e-3)
 
 
-def drawn_rows(seed: np.uint64, negative: int, size: int, start: int) -> list[int]:
+def drawn_rows(negative: int) -> list[int]:
     """SplitMix64 in Python: the rows that a group draws where the alias table takes every place."""
-    mask, state = 2**64 - 1, int(seed)
+    mask, state = 2**64 - 1, int(skipgram._seed(SEED, np.uint64(0), np.uint64(2)))
 
     def mix(z: int) -> int:
         z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & mask
@@ -133,21 +144,19 @@ def drawn_rows(seed: np.uint64, negative: int, size: int, start: int) -> list[in
     state, rows = mix(state), []
     for _ in range(negative):
         state = (state + 0x9E3779B97F4A7C15) & mask
-        rows.append(start + ((mix(state) >> 32) * size >> 32))
+        rows.append(NOISE.start + ((mix(state) >> 32) * (NOISE.stop - NOISE.start) >> 32))
     return rows
 
 
-def test_pairs_in_one_group_do_what_they_do_one_after_the_other(monkeypatch) -> None:
+def test_pairs_in_one_group_do_what_they_do_one_after_the_other() -> None:
     """With the same negatives: pairs of a group see what the pairs before them changed."""
-    rng, width, negative = np.random.default_rng(3), 16, 5
+    rng, width = np.random.default_rng(3), 16
     start = [rng.normal(0, 0.6, (60, width)).astype(np.float32) for _ in range(2)]
     group = np.stack([np.arange(6), np.arange(20, 26)], axis=1).astype(np.int32)
-    chance, other = np.full(10, 2**32 - 1, np.uint32), np.zeros(10, np.int32)
-    train, rate, seed = pair_trainer(width, negative), np.float32(0.1), np.uint64(11)
     together, apart = ([matrix.copy() for matrix in start] for _ in range(2))
-    train(group, 40, chance, other, *together, rate, seed)
+    train_group(group, *together, rate=0.1)
     for pair in group:
-        train(pair[None], 40, chance, other, *apart, rate, seed)
+        train_group(pair[None], *apart, rate=0.1)
     for one, other_one in zip(together, apart, strict=True):
         assert one == pytest.approx(other_one, abs=2e-6)
 
@@ -175,7 +184,9 @@ def corpus() -> tuple[WordCorpus, GreedySegmenter]:
     return WordCorpus.from_lines(lines, Normalizer()), GreedySegmenter(pieces)
 
 
-def test_the_tokens_are_those_that_gensim_gets(corpus) -> None:
+@pytest.mark.parametrize("words", [7, 1_000_000])
+def test_the_tokens_are_those_that_gensim_gets(words: int, corpus, monkeypatch) -> None:
+    monkeypatch.setattr(embeddings, "_WORDS_AT_ONCE", words)
     text = embeddings._token_stream(*corpus)
     lines = [text.tokens[a:b].tolist() for a, b in itertools.pairwise(text.ends)]
     sentences = [list(map(int, sentence)) for sentence in embeddings._Sentences(*corpus)]

@@ -212,6 +212,7 @@ def fingerprint(*parts: Any) -> str:
 
 
 _MARK = "fingerprint"
+_LEFTOVER = re.compile(r"\..+\.\d+\.partial\.npz")  # see `atomic_path`
 
 
 def is_claimed(folder: Path, fingerprint: str) -> bool:
@@ -265,6 +266,9 @@ def _is_usable(folder: Path, fingerprint: str) -> bool:
             log.info("%s: progress of other inputs, settings or code is discarded", folder)
         return False
     for path in folder.glob("*.npz"):
+        if _LEFTOVER.fullmatch(path.name):  # killed amid a write; what was saved before is whole
+            path.unlink()
+            continue
         try:
             read_npz(path)
         except UserError:

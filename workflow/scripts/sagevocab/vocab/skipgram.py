@@ -49,9 +49,10 @@ NOISE_POWER = 0.75  # negatives are drawn by count ** 0.75 (Mikolov et al. 2013)
 _BLOCKS = 2 * JOBS  # blocks of output pieces
 _BUCKETS = JOBS * _BLOCKS * _BLOCKS
 _LANES = 16  # float32 numbers in a cache line
-_STEP = uint64(0x9E3779B97F4A7C15)  # of the SplitMix64 generator
+_INCREMENT = uint64(0x9E3779B97F4A7C15)  # of SplitMix64's state
 # Sums may be taken in another order, so that they can be taken in vectors.
 _FAST = {"reassoc", "contract", "nsz", "arcp"}
+_PAIRS, _ORDER, _FIRST_BUCKET = 0, 1, 2  # what a chunk draws for: each use has a seed of its own
 _LIMIT = np.float32(6)  # of a dot product; beyond it the sigmoid counts as 0 or 1
 
 
@@ -153,6 +154,11 @@ def _buckets(block: int, one: int, two: int, *, alone: bool) -> list[int]:
     return [(block * _BLOCKS + o) * _BLOCKS + n for o, n in couples]
 
 
+def _shares(jobs: list[list[int]], threads: int) -> list[np.ndarray]:
+    """Share the jobs of a step among threads: the buckets of each, int64[n]."""
+    return [np.array(sum(jobs[first::threads], [])) for first in range(threads)]
+
+
 @njit(inline="always")
 def _padded(numbers):
     """Return a length, rounded up to whole cache lines."""
@@ -161,7 +167,7 @@ def _padded(numbers):
 
 @njit(inline="always")
 def _mix(state):
-    """SplitMix64 (Steele et al. 2014): 64 bits from a state that grows by _STEP."""
+    """SplitMix64 (Steele et al. 2014): 64 bits from a state that grows by _INCREMENT."""
     z = (state ^ (state >> uint64(30))) * uint64(0xBF58476D1CE4E5B9)
     z = (z ^ (z >> uint64(27))) * uint64(0x94D049BB133111EB)
     return z ^ (z >> uint64(31))
@@ -169,32 +175,34 @@ def _mix(state):
 
 @njit(cache=True)
 def _seed(seed, chunk, use):
-    """Return a number of 64 bits for three."""
-    return _mix(_mix(_mix(seed + _STEP) + chunk * _STEP) + use * _STEP)
+    """Return a number of 64 bits for three; use: one of `_PAIRS`, `_ORDER`, `_FIRST_BUCKET` + n."""
+    return _mix(_mix(_mix(seed + _INCREMENT) + chunk * _INCREMENT) + use * _INCREMENT)
 
 
 @njit(nogil=True, cache=True)
 def _list_pairs(tokens, ends, first, last, keep, bounds, window, shrink, seed, kept, pairs, noise):
     """Write the pairs (input, output) of lines first..last, and the block of each one's negatives.
 
+    As in gensim, frequent tokens are left out by chance (`keep`), a window reaches `window` or
+    fewer tokens (`shrink`), and its middle is the output of each pair, a neighbour the input.
     kept: room for the longest line. Returns the number of pairs.
     """
     state, total = _mix(seed), 0
     for line in range(first, last):
         length = 0
         for k in range(ends[line], ends[line + 1]):
-            state += _STEP
+            state += _INCREMENT
             if keep[tokens[k]] >= _mix(state) >> uint64(32):
                 kept[length] = tokens[k]
                 length += 1
         for i in range(length):
-            state += _STEP
+            state += _INCREMENT
             cut = ((_mix(state) >> uint64(32)) * uint64(window)) >> uint64(32)
             reach = window - np.int64(cut) if shrink else window
             for j in range(max(0, i - reach), min(length, i + reach + 1)):
                 if j == i:
                     continue
-                state += _STEP
+                state += _INCREMENT
                 draw, block = _mix(state) >> uint64(32), 0
                 while draw >= bounds[block + 1]:
                     block += 1
@@ -237,144 +245,176 @@ def _step(dot, rate):
     return -rate * sigma if (dot < _LIMIT) & (dot > -_LIMIT) else np.float32(0)
 
 
-@functools.cache
-def pair_trainer(width: int, negative: int) -> Callable[..., None]:  # noqa: C901, short functions
-    """Return `train_pairs`, compiled for rows of `width` numbers and `negative` negatives a pair.
+# Parts of `train_buckets`, written into it where they are called. So `width` (numbers in a row),
+# `negative` and `padded` (negatives, in whole cache lines) are constants there: loops of a known
+# length are three times as fast as others.
 
-    Loops of a known length are three times as fast as others here. Numbers of rows are unsigned,
-    as Numba looks at every signed one for a count from the end; and rows are not taken as arrays of
-    their own, which it would count references to. Either costs a quarter of the speed.
-    """
-    padded = _padded(negative)
 
-    @njit(inline="always")
-    def draw(state, start, chance, other, drawn):
-        """Draw the rows of a group's negatives; return the state of the generator."""
-        size = uint64(len(chance))
-        for k in range(negative):
-            state += _STEP
-            z = _mix(state)
-            place = ((z >> uint64(32)) * size) >> uint64(32)
-            if (z & uint64(0xFFFFFFFF)) >= chance[place]:
-                place = uint64(other[place])
-            drawn[k] = uint64(start) + place
-        return state
+@njit(inline="always")
+def _draw(state, start, chance, other, drawn, negative):
+    """Draw the rows of a group's negatives; return the state of the generator."""
+    size = uint64(len(chance))
+    for k in range(negative):
+        state += _INCREMENT
+        z = _mix(state)
+        place = ((z >> uint64(32)) * size) >> uint64(32)
+        if (z & uint64(0xFFFFFFFF)) >= chance[place]:
+            place = uint64(other[place])
+        drawn[k] = uint64(start) + place
+    return state
 
-    @njit(inline="always")
-    def meet_negatives(x, context, drawn, away):
-        """Write the dot products of the group's inputs and negatives."""
-        for k in range(negative):
-            y = drawn[k]
-            for j in range(GROUP):
-                dot = np.float32(0)
-                for d in range(width):
-                    dot += x[j, d] * context[y, d]
-                away[j, k] = dot
 
-    @njit(inline="always")
-    def step_from_negatives(x, outputs, drawn, rate, away):
-        """Make the dot products steps of each pair along the gradients of its negatives.
-
-        Each pair sees the negatives as the pairs before it in the group have left them: by then row
-        y is y + sum of away[i] x[i] over i < j, so its dot product with x[j] has grown by the sum
-        of away[i] (x[i] . x[j]).
-        """
+@njit(inline="always")
+def _meet_negatives(x, context, drawn, away, width, negative):
+    """Write the dot products of the group's inputs and negatives."""
+    for k in range(negative):
+        y = drawn[k]
         for j in range(GROUP):
-            for i in range(j):
-                alike = np.float32(0)
-                for d in range(width):
-                    alike += x[i, d] * x[j, d]
-                for k in range(padded):
-                    away[j, k] += away[i, k] * alike
+            dot = np.float32(0)
+            for d in range(width):
+                dot += x[j, d] * context[y, d]
+            away[j, k] = dot
+
+
+@njit(inline="always")
+def _step_from_negatives(x, outputs, drawn, rate, away, width, negative, padded):
+    """Make the dot products steps of each pair along the gradients of its negatives.
+
+    Each pair sees the negatives as the pairs before it in the group have left them: by then row
+    y is y + sum of away[i] x[i] over i < j, so its dot product with x[j] has grown by the sum
+    of away[i] (x[i] . x[j]).
+    """
+    for j in range(GROUP):
+        for i in range(j):
+            alike = np.float32(0)
+            for d in range(width):
+                alike += x[i, d] * x[j, d]
             for k in range(padded):
-                away[j, k] = _step(away[j, k], rate)
-            away[j, negative:] = np.float32(0)
-            for k in range(negative):  # gensim, too, skips a negative that is the output itself
-                if drawn[k] == outputs[j]:
-                    away[j, k] = np.float32(0)
+                away[j, k] += away[i, k] * alike
+        for k in range(padded):
+            away[j, k] = _step(away[j, k], rate)
+        away[j, negative:] = np.float32(0)
+        for k in range(negative):  # gensim, too, skips a negative that is the output itself
+            if drawn[k] == outputs[j]:
+                away[j, k] = np.float32(0)
 
-    @njit(inline="always")
-    def update_positives(x, n, outputs, context, towards, away, change):
-        """Add the steps of the positives to E_C, and write what the inputs' rows change by.
 
-        A pair after others of its group has met its negatives as those have left them.
-        """
+@njit(inline="always")
+def _update_positives(x, n, outputs, context, towards, away, change, width, padded):
+    """Add the steps of the positives to E_C, and write what the inputs' rows change by.
+
+    A pair meets its negatives as the pairs i before it have left them. So x[j] changes by the sum
+    of away[j, k] away[i, k] x[i], too.
+    """
+    for j in range(n):
+        y, step = outputs[j], towards[j]
+        for d in range(width):
+            old = context[y, d]
+            change[j, d] = step * old
+            context[y, d] = old + step * x[j, d]
+        for i in range(j):
+            both = np.float32(0)
+            for k in range(padded):
+                both += away[i, k] * away[j, k]
+            for d in range(width):
+                change[j, d] += both * x[i, d]
+
+
+@njit(inline="always")
+def _update_negatives(x, context, drawn, away, change, width, negative):
+    """Add the steps of the negatives to E_C, and to what the inputs' rows change by."""
+    for k in range(negative):
+        y = drawn[k]
+        for d in range(width):
+            old = context[y, d]
+            new = old
+            for j in range(GROUP):
+                change[j, d] += away[j, k] * old
+                new += away[j, k] * x[j, d]
+            context[y, d] = new
+
+
+@njit(inline="always")
+def _train_pairs(pairs, start, chance, other, target, context, rate, seed, width, negative):
+    """Update target (E_T) and context (E_C) by the pairs of a bucket, `GROUP` at a time.
+
+    pairs: int32[n, 2], rows of input and output. start: the first row of the block that the
+    negatives come from; chance, other: its alias table.
+    """
+    state, padded = _mix(seed), _padded(negative)
+    inputs, outputs = np.empty(GROUP, np.uint64), np.empty(GROUP, np.uint64)
+    drawn = np.empty(negative, np.uint64)
+    x = np.empty((GROUP, width), np.float32)  # the inputs' rows before the group
+    change = np.zeros((GROUP, width), np.float32)
+    towards = np.empty(GROUP, np.float32)  # steps along the gradients of the positives
+    away = np.zeros((GROUP, padded), np.float32)  # and of the negatives
+
+    groups = (len(pairs) + GROUP - 1) // GROUP
+    for first in range(groups):
+        # A group's pairs stand `groups` apart, far from one another in the text.
+        n = 0
+        for at in range(first, len(pairs), groups):
+            row, y, dot = uint64(pairs[at, 0]), uint64(pairs[at, 1]), np.float32(0)
+            for d in range(width):
+                x[n, d] = target[row, d]
+                dot += target[row, d] * context[y, d]
+            inputs[n], outputs[n], towards[n] = row, y, -_step(-dot, rate)
+            n += 1
+        x[n:] = np.float32(0)
+        state = _draw(state, start, chance, other, drawn, negative)
+        _meet_negatives(x, context, drawn, away, width, negative)
+        _step_from_negatives(x, outputs, drawn, rate, away, width, negative, padded)
+        away[n:] = np.float32(0)
+        _update_positives(x, n, outputs, context, towards, away, change, width, padded)
+        _update_negatives(x, context, drawn, away, change, width, negative)
         for j in range(n):
-            y, step = outputs[j], towards[j]
+            row = inputs[j]
             for d in range(width):
-                old = context[y, d]
-                change[j, d] = step * old
-                context[y, d] = old + step * x[j, d]
-            for i in range(j):
-                both = np.float32(0)
-                for k in range(padded):
-                    both += away[i, k] * away[j, k]
-                for d in range(width):
-                    change[j, d] += both * x[i, d]
+                target[row, d] += change[j, d]
 
-    @njit(inline="always")
-    def update_negatives(x, context, drawn, away, change):
-        """Add the steps of the negatives to E_C, and to what the inputs' rows change by."""
-        for k in range(negative):
-            y = drawn[k]
-            for d in range(width):
-                old = context[y, d]
-                new = old
-                for j in range(GROUP):
-                    change[j, d] += away[j, k] * old
-                    new += away[j, k] * x[j, d]
-                context[y, d] = new
+
+@functools.cache
+def bucket_trainer(width: int, negative: int) -> Callable[..., None]:
+    """Return `train_buckets`, compiled for rows of `width` numbers and `negative` negatives a pair.
+
+    Numbers of rows are unsigned, as Numba looks at every signed one for a count from the end; and
+    rows are not taken as arrays of their own, which it would count references to. Either costs a
+    quarter of the speed. Only numbers are taken from here: Numba finds no function in its cache
+    that takes another function from around it.
+    """
 
     @njit(nogil=True, cache=True, fastmath=_FAST, error_model="numpy")
-    def train_pairs(pairs, start, chance, other, target, context, rate, seed):
-        """Update target (E_T) and context (E_C) by some pairs, `GROUP` at a time.
+    def train_buckets(
+        buckets, pairs, offsets, starts, chance, other, target, context, rate, seed, number
+    ):
+        """Train some buckets of a chunk, one after the other.
 
-        pairs: int32[n, 2], rows of input and output. start: the first row of the block that the
-        negatives come from; chance, other: its alias table.
+        buckets: int64[n]. pairs, offsets: of all buckets, see `_deal`. starts, chance, other: see
+        `Layout`. seed, number: of the training and of the chunk.
         """
-        state = _mix(seed)
-        inputs, outputs = np.empty(GROUP, np.uint64), np.empty(GROUP, np.uint64)
-        drawn = np.empty(negative, np.uint64)
-        x = np.empty((GROUP, width), np.float32)  # the inputs' rows before the group
-        change = np.zeros((GROUP, width), np.float32)
-        towards = np.empty(GROUP, np.float32)  # steps along the gradients of the positives
-        away = np.zeros((GROUP, padded), np.float32)  # and of the negatives
+        for bucket in buckets:
+            first, last = starts[bucket % _BLOCKS], starts[bucket % _BLOCKS + 1]
+            _train_pairs(
+                pairs[offsets[bucket] : offsets[bucket + 1]], first, chance[first:last],
+                other[first:last], target, context, rate,
+                _seed(seed, number, uint64(_FIRST_BUCKET + bucket)), width, negative,
+            )  # fmt: skip
 
-        groups = (len(pairs) + GROUP - 1) // GROUP
-        for first in range(groups):
-            # A group's pairs stand `groups` apart, far from one another in the text.
-            n = 0
-            for at in range(first, len(pairs), groups):
-                row, y, dot = uint64(pairs[at, 0]), uint64(pairs[at, 1]), np.float32(0)
-                for d in range(width):
-                    x[n, d] = target[row, d]
-                    dot += target[row, d] * context[y, d]
-                inputs[n], outputs[n], towards[n] = row, y, -_step(-dot, rate)
-                n += 1
-            x[n:] = np.float32(0)
-            state = draw(state, start, chance, other, drawn)
-            meet_negatives(x, context, drawn, away)
-            step_from_negatives(x, outputs, drawn, rate, away)
-            away[n:] = np.float32(0)
-            update_positives(x, n, outputs, context, towards, away, change)
-            update_negatives(x, context, drawn, away, change)
-            for j in range(n):
-                row = inputs[j]
-                for d in range(width):
-                    target[row, d] += change[j, d]
-
-    return train_pairs
+    return train_buckets
 
 
 class _Chunk:
-    """The pairs of a chunk of text, sorted by bucket."""
+    """The pairs of a chunk of text, sorted by bucket.
+
+    dealt: int32[room, 2], rows of input and output. offsets: int64[buckets + 1], where each begins.
+    """
 
     def __init__(self, room: int, longest: int) -> None:
         self._pairs = np.empty((room, 2), np.int32)
         self._noise = np.empty(room, np.int8)
         self._kept = np.empty(longest, np.int32)
-        self._dealt = np.empty((room, 2), np.int32)
-        self._offsets = np.zeros(_BUCKETS + 1, np.int64)
+        self.dealt = np.empty((room, 2), np.int32)
+        self.offsets = np.zeros(_BUCKETS + 1, np.int64)
 
     def fill(
         self,
@@ -391,12 +431,12 @@ class _Chunk:
         )  # fmt: skip
         _deal(
             self._pairs, self._noise, total, layout.input_block, layout.output_block,
-            self._offsets, self._dealt,
+            self.offsets, self.dealt,
         )  # fmt: skip
 
     def bucket(self, number: int) -> np.ndarray:
         """Return the pairs of a bucket: int32[n, 2]."""
-        return self._dealt[self._offsets[number] : self._offsets[number + 1]]
+        return self.dealt[self.offsets[number] : self.offsets[number + 1]]
 
 
 class BlockTrainer:
@@ -417,7 +457,7 @@ class BlockTrainer:
         self.total, self.done = (len(self._lines) - 1) * settings.epochs, 0
 
         width = _padded(settings.dimension)
-        self._train_pairs = pair_trainer(width, settings.negative)
+        self._train_buckets = bucket_trainer(width, settings.negative)
         self.target = np.zeros((pieces, width), np.float32)
         self.context = np.zeros((pieces, width), np.float32)
         draws = np.random.default_rng(settings.seed).random((pieces, settings.dimension))
@@ -449,12 +489,13 @@ class BlockTrainer:
     def chunks(self, threads: int) -> Iterator[int]:
         """Train chunk by chunk, and yield `done` after each."""
         threads = min(threads, JOBS)
+        steps = [_shares(step, threads) for step in schedule()]
         with ThreadPoolExecutor(threads) as pool:
             self._fill(self.done)
             while self.done < self.total:
                 # The next chunk's pairs are listed while this one is trained.
                 listing = pool.submit(self._fill, self.done + 1)
-                self._train_chunk(pool, threads)
+                self._train_chunk(pool, steps)
                 listing.result()
                 self.done += 1
                 yield self.done
@@ -463,29 +504,27 @@ class BlockTrainer:
         if number < self.total:
             first = number % (len(self._lines) - 1)
             lines = int(self._lines[first]), int(self._lines[first + 1])
-            seed = self._seed(number, 0)
+            seed = self._seed(number, _PAIRS)
             self._chunks[number % 2].fill(self._text, lines, self._layout, self._settings, seed)
 
-    def _train_chunk(self, pool: ThreadPoolExecutor, threads: int) -> None:
-        chunk, steps = self._chunks[self.done % 2], schedule()
+    def _train_chunk(self, pool: ThreadPoolExecutor, steps: list[list[np.ndarray]]) -> None:
         rate = self._rate()
+        order = np.random.default_rng(int(self._seed(self.done, _ORDER)))
         # In another order each time, so that no couple of blocks always comes first.
-        for step in np.random.default_rng(int(self._seed(self.done, 1))).permutation(len(steps)):
-            # Handing a job over costs as much as a part of it, so this thread does its share, too.
-            mine, *others = (sum(steps[step][first::threads], []) for first in range(threads))
-            waiting = [pool.submit(self._train_buckets, chunk, other, rate) for other in others]
-            self._train_buckets(chunk, mine, rate)
+        for step in order.permutation(len(steps)):
+            # Handing a share over costs as much as a part of it, so this thread takes one, too.
+            mine, *others = steps[step]
+            waiting = [pool.submit(self._train_share, other, rate) for other in others]
+            self._train_share(mine, rate)
             for other in waiting:
                 other.result()
 
-    def _train_buckets(self, chunk: _Chunk, buckets: list[int], rate: np.float32) -> None:
-        layout = self._layout
-        for bucket in buckets:
-            rows = slice(*layout.starts[bucket % _BLOCKS : bucket % _BLOCKS + 2])
-            self._train_pairs(
-                chunk.bucket(bucket), rows.start, layout.chance[rows], layout.other[rows],
-                self.target, self.context, rate, self._seed(self.done, 2 + bucket),
-            )  # fmt: skip
+    def _train_share(self, buckets: np.ndarray, rate: np.float32) -> None:
+        chunk, layout = self._chunks[self.done % 2], self._layout
+        self._train_buckets(
+            buckets, chunk.dealt, chunk.offsets, layout.starts, layout.chance, layout.other,
+            self.target, self.context, rate, np.uint64(self._settings.seed), np.uint64(self.done),
+        )  # fmt: skip
 
     def _rate(self) -> np.float32:
         """Return the learning rate, which falls linearly over all epochs, as gensim's does."""

@@ -7,6 +7,7 @@ line by line, the sequence of their numbers.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
@@ -116,17 +117,13 @@ class WordCorpus:
     ) -> WordCorpus:
         """Read `lines` once, one at a time; lines without a word are dropped."""
         numbers: dict[str, int] = {}
-        blocks: list[np.ndarray] = []
-        lengths: list[int] = []
+        tokens, offsets = array("i"), array("q", [0])
         for line in lines:
             words = split_words(normalizer(line), max_word_chars)
             if words:
-                block = [numbers.setdefault(word, len(numbers)) for word in words]
-                blocks.append(np.array(block, dtype=np.int32))
-                lengths.append(len(block))
-        offsets = np.cumsum([0, *lengths], dtype=np.int64)
-        tokens = np.concatenate(blocks) if blocks else np.zeros(0, dtype=np.int32)
-        return cls(list(numbers), tokens, offsets)
+                tokens.extend([numbers.setdefault(word, len(numbers)) for word in words])
+                offsets.append(len(tokens))
+        return cls(list(numbers), np.asarray(tokens, np.int32), np.asarray(offsets, np.int64))
 
     @property
     def n_lines(self) -> int:

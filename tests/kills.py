@@ -1,0 +1,68 @@
+"""Work in a forked process that is killed at a planned moment."""
+
+from __future__ import annotations
+
+import os
+import signal
+import threading
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from sagevocab import state
+
+
+@dataclass(frozen=True)
+class Plan:
+    """When to kill: `value` seconds after the start, or amid write number `value` to a path.
+
+    where: what is in that path; empty for a kill by the clock. Writes are counted from 0.
+    """
+
+    value: float
+    where: str = ""
+
+
+NEVER = Plan(1e9)
+
+
+def run_once(work: Callable[[], object], plan: Plan) -> bool:
+    """Work in a forked process and kill it as planned; tell whether it was killed.
+
+    Raises:
+        RuntimeError: the work failed by itself.
+    """
+    if child := os.fork():
+        timer = threading.Timer(plan.value, os.kill, (child, signal.SIGKILL))
+        if not plan.where:
+            timer.start()
+        _, status = os.waitpid(child, 0)
+        timer.cancel()
+        if os.WIFEXITED(status) and os.WEXITSTATUS(status):
+            raise RuntimeError(f"a training that was not killed failed, after {plan}")
+        return os.WIFSIGNALED(status)
+    code = 1
+    try:
+        if plan.where:
+            _die_at_write(int(plan.value), plan.where)
+        work()
+        code = 0
+    except BaseException:
+        traceback.print_exc()
+    finally:
+        os._exit(code)
+
+
+def _die_at_write(number: int, where: str) -> None:
+    """Kill this process amid its write with this number, counted from 0, to a path with `where`."""
+    left = [number]
+
+    def fsync(file: int) -> None:
+        path = os.readlink(f"/proc/self/fd/{file}")
+        if where in path:
+            left[0] -= 1
+            if left[0] < 0:
+                os.truncate(path, os.stat(path).st_size // 2)
+                os.kill(os.getpid(), signal.SIGKILL)
+
+    state.os.fsync = fsync
