@@ -327,7 +327,7 @@ def sample_corpus(
     Raises:
         UserError: the corpus has fewer distinct lines than asked for.
     """
-    digests = array("Q", map(_digest, read_lines(source)))
+    digests = array("Q", map(line_digest, read_lines(source)))
     first = first_occurrences(np.frombuffer(digests, dtype=np.uint64))
     _check_enough(source, len(first), lines, heldout_lines, key)
     chosen, kept_out = choose_lines(first, lines, heldout_lines, seed)
@@ -349,7 +349,8 @@ def sample_at_most(source: str | Path, output: str | Path, *, lines: int, seed: 
     return write_lines(output, _lines_at(source, chosen))
 
 
-def _digest(line: str) -> int:
+def line_digest(line: str) -> int:
+    """Return a number that stands for a line."""
     # 64 bits: among 10^8 lines the chance that two different ones look equal is 3 in 10,000.
     return int.from_bytes(hashlib.blake2b(line.encode("utf-8"), digest_size=8).digest(), "little")
 

@@ -41,21 +41,33 @@ def read_articles(path: str | Path) -> Iterator[Article]:
     """
     pages = articles = 0
     with open_bytes(path) as stream:
-        try:
-            for article in _pages(path, stream):
-                pages += 1
-                if article is not None:
-                    articles += 1
-                    yield article
-        except ET.ParseError as error:
-            raise UserError(f"{path}: {_xml_problem(pages, error)}") from error
-        except DAMAGE as error:
-            raise damaged(path, error) from error
+        for article in articles_in(stream, path):
+            pages += 1
+            if article is not None:
+                articles += 1
+                yield article
     if not articles:
         raise UserError(
             f"{path}: a dump without articles ({pages} pages, all redirects or outside the main "
             "namespace); a pages-articles dump is needed"
         )
+
+
+def articles_in(stream: BinaryIO, name: str | Path) -> Iterator[Article | None]:
+    """Yield the article of every page of an open dump, or None if it has none.
+
+    Raises:
+        UserError: not a MediaWiki dump, truncated or damaged; it begins with `name`.
+    """
+    pages = 0
+    try:
+        for article in _pages(name, stream):
+            pages += 1
+            yield article
+    except ET.ParseError as error:
+        raise UserError(f"{name}: {_xml_problem(pages, error)}") from error
+    except DAMAGE as error:
+        raise damaged(name, error) from error
 
 
 def _xml_problem(pages: int, error: ET.ParseError) -> str:
