@@ -145,7 +145,6 @@ _KEPT_TAGS = word_set(
 _FORMULA_TAGS = word_set("math chem ce hiero score timeline syntaxhighlight source")
 _LINE_TAGS = word_set("li dd dt hr")
 _BREAKS = word_set("br p div center blockquote")
-_MAGIC_WORD = re.compile(r"__[A-ZÇĞİÖŞÜ]{3,}__")
 _NAMESPACE_LINK = re.compile(r"\s*:?[^\W\d_][\w \-]{1,40}:\S")
 _HAS_WORD = re.compile(r"\w")
 
@@ -160,9 +159,35 @@ def plain_text(wikitext: str) -> str:
     Raises:
         mwparserfromhell.parser.ParserError, RecursionError: the page can't be parsed.
     """
-    code = mwparserfromhell.parse(_MAGIC_WORD.sub("", wikitext), skip_style_tags=False)
+    code = mwparserfromhell.parse(_without_unseen(wikitext), skip_style_tags=False)
     text = "".join(_rendered(code.nodes))
     return "\n".join(_paragraphs(text))
+
+
+# What readers don't see: magic words, comments, references.
+_UNSEEN = re.compile(
+    r"__[A-ZÇĞİÖŞÜ]{3,}__|<!--.*?(?:-->|\Z)|<ref\b[^<>]*/>|<ref\b[^<>]*(?<!/)>.*?</ref\s*>",
+    re.DOTALL | re.IGNORECASE,
+)
+_INNERMOST_TEMPLATE = re.compile(r"(?<!\{)\{\{([^{}|]*)([^{}]*)\}\}(?!\})")
+_KEPT_BRACES = {"\x02": "{{", "\x03": "}}"}
+
+
+def _without_unseen(wikitext: str) -> str:
+    """Cut what the parser would read for nothing, which is most of an article.
+
+    Templates whose text is in the dump stay; of the others a hole does, from the inside out.
+    """
+    text, count = _UNSEEN.sub("", wikitext), 1
+    while count:
+        text, count = _INNERMOST_TEMPLATE.subn(_cut_template, text)
+    return re.sub("[\x02\x03]", lambda brace: _KEPT_BRACES[brace[0]], text)
+
+
+def _cut_template(template: re.Match) -> str:
+    name = template[1].strip().lower()
+    is_shown = name in _SHOWN_PARAMETER or name in _CONVERSIONS
+    return f"\x02{template[1]}{template[2]}\x03" if is_shown else _HOLE
 
 
 def _rendered(parts: Iterable[nodes.Node]) -> Iterator[str]:

@@ -104,6 +104,7 @@ class _Entry(_Part):
     format: Literal[*FORMATS] | None = None
     column: str | None = None
     sentences: bool | None = None
+    clean: bool | None = None
     fallback: str | None = None
     splits: _Splits | None = None
 
