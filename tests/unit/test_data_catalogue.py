@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sagevocab.data.sources import load_catalogue, resolve_source
+from sagevocab.data.sources import load_catalogue, local_files, resolve_source
 from sagevocab.errors import UserError
 
 REPOSITORY = Path(__file__).parents[2]
@@ -134,6 +134,20 @@ def test_a_fallback_is_resolved_with_its_entry(catalogue) -> None:
     fallback = resolve_source({"dataset": "wiki"}, catalogue, key="k")["fallback"]
     described = fallback["name"], fallback["format"], fallback["column"]
     assert described == ("hub-wiki", "parquet", "text")
+
+
+def test_a_path_is_a_file_a_folder_a_pattern_or_a_list_of_such(tmp_path) -> None:
+    for name in ("b.txt", "a.txt.xz", "c.csv", ".hidden", "sub/d.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    folder, absent = str(tmp_path), str(tmp_path / "absent.txt")
+    a, b, c, d = (str(tmp_path / name) for name in ("a.txt.xz", "b.txt", "c.csv", "sub/d.txt"))
+    assert local_files(b) == [b]
+    assert local_files(folder) == [a, b, c]
+    assert local_files(f"{folder}/*.txt*") == [a, b]
+    assert local_files([c, f"{folder}/**/*.txt"]) == [c, b, d]
+    assert local_files(absent) == [absent]
+    assert local_files(f"{folder}/*.zip") == [f"{folder}/*.zip"]
 
 
 def test_the_addresses_of_any_wikipedia_name_its_language_and_date() -> None:

@@ -20,7 +20,7 @@ import pandas as pd
 import pytest
 
 from sagevocab.data import fetch, sources
-from sagevocab.data.sources import retrieve
+from sagevocab.data.sources import retrieve, source_errors
 from sagevocab.errors import UserError
 
 SCRIPTS = Path(sources.__file__).parents[2]
@@ -138,6 +138,14 @@ def test_a_full_disk_is_no_reason_for_other_data(tmp_path, monkeypatch) -> None:
             cache_dir=tmp_path / "cache",
             seed=1,
         )
+
+
+def test_what_cannot_be_read_is_told_with_the_download_to_delete() -> None:
+    told = "corpora/en: truncated; results/downloads/a is the download: delete it to fetch it again"
+    with pytest.raises(UserError, match=told), source_errors({"cached": "results/downloads/a"}):
+        raise UserError("corpora/en: truncated")
+    with pytest.raises(UserError, match="truncated$"), source_errors({"path": "a"}):
+        raise UserError("a: truncated")
 
 
 # --- dumps of Wikipedia

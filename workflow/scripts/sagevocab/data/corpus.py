@@ -6,30 +6,25 @@ memory does not grow with the corpus, except for eight bytes per line while line
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import hashlib
-import io
 import logging
-import lzma
 import os
 import re
 import sys
-import zlib
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import BinaryIO
 
 import numpy as np
 import zstandard
 
+from sagevocab.data.compression import DAMAGE, damaged, open_bytes, opener_of
 from sagevocab.errors import UserError
 from sagevocab.state import atomic_path, path_text
 
 log = logging.getLogger(__name__)
 
-_BLOCK = 1 << 17
 _ZSTD_LEVEL = 9
 _BYTE_ORDER_MARK = "\ufeff"
 _MOST_NUL = 0.05  # of a line's characters; a line with more is binary data
@@ -39,58 +34,6 @@ ENCODING_ERRORS = ("strict", "replace")
 Texts = str | Path | Iterable[str | Path]
 
 # --- reading and writing
-
-
-def _open_zstd(file: str | Path | BinaryIO) -> BinaryIO:
-    """Open a .zst file of one or more frames; the text of one that was cut short is an OSError.
-
-    `zstandard`'s own reader mistakes the end of a truncated file for the end of the text.
-    """
-    import pyarrow
-
-    return io.BufferedReader(pyarrow.input_stream(file, compression="zstd"), _BLOCK)
-
-
-_COMPRESSIONS = {
-    b"BZh": bz2.open,
-    b"\x1f\x8b": gzip.open,
-    b"\xfd7zXZ\x00": lzma.open,
-    b"\x28\xb5\x2f\xfd": _open_zstd,
-}
-# Errors that decompressors raise on damaged or truncated data.
-DAMAGE = (EOFError, OSError, lzma.LZMAError, zlib.error)
-
-
-def open_bytes(path: str | Path) -> BinaryIO:
-    """Open a file for reading bytes, decompressed (gz, bz2, xz, zst) as its first bytes say.
-
-    Raises:
-        UserError: there is no such file.
-    """
-    try:
-        with Path(path).open("rb") as file:
-            start = file.read(6)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror}); check the path") from error
-    opener = _opener(start)
-    return opener(path) if opener else Path(path).open("rb")
-
-
-def _opener(start: bytes) -> Callable | None:
-    found = (opener for magic, opener in _COMPRESSIONS.items() if start.startswith(magic))
-    return next(found, None)
-
-
-def open_text(path: str | Path) -> TextIO:
-    """Open a UTF-8 file for reading text, decompressed like `open_bytes`."""
-    return io.TextIOWrapper(open_bytes(path), encoding="utf-8", newline="")
-
-
-def damaged(path: str | Path, error: Exception) -> UserError:
-    """Return the error for a file that could not be decompressed."""
-    is_cut = isinstance(error, EOFError) or "truncated" in str(error).lower()
-    kind = "truncated" if is_cut else "damaged"
-    return UserError(f"{path}: the compressed file is {kind} ({error}); fetch or copy it again")
 
 
 def read_lines(path: str | Path, errors: str = "strict") -> Iterator[str]:
@@ -198,7 +141,7 @@ def _names_file(item: str | Path) -> bool:
 
 def _standard_input(errors: str) -> Iterator[str]:
     stream = sys.stdin.buffer  # cannot be read twice
-    opener = _opener(stream.peek(6))
+    opener = opener_of(stream.peek(6))
     return decoded_lines(opener(stream) if opener else stream, "standard input", errors)
 
 

@@ -21,8 +21,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sagevocab.data.compression import DAMAGE, damaged, open_bytes, open_text
 from sagevocab.data.conllu import read_conllu
-from sagevocab.data.corpus import DAMAGE, damaged, open_bytes, open_text, read_lines
+from sagevocab.data.corpus import read_lines
 from sagevocab.errors import UserError
 from sagevocab.state import write_parquet
 

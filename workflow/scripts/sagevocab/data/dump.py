@@ -16,7 +16,8 @@ from typing import BinaryIO, NamedTuple
 import mwparserfromhell
 from mwparserfromhell import nodes
 
-from sagevocab.data.corpus import DAMAGE, damaged, open_bytes, word_set
+from sagevocab.data.compression import DAMAGE, damaged, open_bytes
+from sagevocab.data.corpus import word_set
 from sagevocab.errors import UserError
 
 # --- XML

@@ -28,7 +28,7 @@ import requests
 import urllib3
 
 from sagevocab import __version__
-from sagevocab.data.corpus import DAMAGE, open_bytes
+from sagevocab.data.compression import DAMAGE, open_bytes
 from sagevocab.errors import UserError
 from sagevocab.state import atomic_path
 
