@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import itertools
 import lzma
 
 import pytest
 import zstandard
 
+from sagevocab.data.conllu import read_conllu
 from sagevocab.data.corpus import (
     clean_line,
     is_clean_sentence,
@@ -16,6 +18,7 @@ from sagevocab.data.corpus import (
     split_sentences,
     write_lines,
 )
+from sagevocab.data.sources import package_file
 from sagevocab.errors import UserError
 
 TEXT = "Birinci satır\nikinci\u2028satır\n\nson"
@@ -138,6 +141,27 @@ def test_equal_lines_are_equal_bytes_and_an_error_leaves_nothing(tmp_path) -> No
 def test_paragraphs_are_cut_into_sentences(language, text) -> None:
     sentences = [sentence.strip() for sentence in text.split("|")]
     assert split_sentences(text.replace("|", ""), language) == sentences
+
+
+@pytest.mark.parametrize(("part", "least"), [("wiki", 0.995), ("web", 0.951)])
+def test_boundaries_agree_with_a_treebanks(part, least) -> None:
+    treebank = read_conllu(package_file(f"turkish-treebanks:data/{part}.conllu"))
+    sentences = [clean_line(sentence.text) for sentence in treebank]
+    sentences = [sentence for sentence in sentences if sentence[-1] in '.!?…"']
+    found = right = true = 0
+    for start in range(0, len(sentences), 8):
+        expected = sentences[start : start + 8]
+        cut = split_sentences(" ".join(expected), "tr")
+        true += len(expected) - 1
+        found += len(cut) - 1
+        right += len(ends(expected) & ends(cut))
+    assert 2 * right / (found + true) >= least
+
+
+def ends(sentences: list[str]) -> set[int]:
+    """Where sentences end that single spaces join, but for the last."""
+    lengths = (len(sentence) + 1 for sentence in sentences[:-1])
+    return {*itertools.accumulate(lengths)}
 
 
 def test_cleaning() -> None:
