@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import bz2
+import gzip
 import hashlib
 import http.server
 import os
 import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -134,10 +136,27 @@ def test_a_rest_of_another_size_is_of_another_file(server, tmp_path) -> None:
     assert (tmp_path / "out").read_bytes() == OTHER[:-7]
 
 
-def test_a_body_compressed_on_the_way_is_the_file(server, tmp_path) -> None:
+@pytest.mark.parametrize("name", ["a", "a.bz2"])
+def test_a_body_compressed_on_the_way_is_the_file(server, tmp_path, name) -> None:
     server.faults = ["gzip, though nobody asked"]
-    get([f"{server.url}/a"], tmp_path, sha256=SHA256, size=len(CONTENT))
+    get([f"{server.url}/{name}"], tmp_path, sha256=SHA256, size=len(CONTENT))
     assert (tmp_path / "out").read_bytes() == CONTENT
+    assert len(server.requests) == 1
+
+
+def test_a_compressed_file_that_is_called_encoded_stays_compressed(server, tmp_path) -> None:
+    server.content = gzip.compress(CONTENT, 1)
+    server.validators = {"Content-Encoding": "x-gzip", "ETag": '"v1"'}
+    get([f"{server.url}/a.gz"], tmp_path)
+    assert (tmp_path / "out").read_bytes() == server.content
+
+
+def test_how_far_a_download_is_comes_to_the_terminal(server, tmp_path, monkeypatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(module, "TELL_SECONDS", 0.0)
+    monkeypatch.setattr(module, "tell", told.append)
+    get([f"{server.url}/a"], tmp_path)
+    assert re.fullmatch(r"a: \d MB of 1 MB, 0 min left, [\d.]+ MB/s", told[0])
 
 
 def test_waits_grow_and_obey_the_server(server, tmp_path, waits) -> None:

@@ -235,8 +235,8 @@ class Texts:
         for source, file, _log in self.retrievals():
             state = "there" if Path(file).exists() else "to be fetched"
             what = self.text_title(source) if source["kind"] != "constructed" else "constructed"
-            size, licence = source.get("size") or "", source.get("licence") or ""
-            rows.append((source["key"], what, size, licence, state))
+            size = source.get("size") or _megabytes(source.get("bytes"))
+            rows.append((source["key"], what, size, source.get("licence") or "", state))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
@@ -367,3 +367,7 @@ class Texts:
             }
             for name, stanza in ((name, self.task(name)) for name in tasks)
         ]
+
+
+def _megabytes(size: int | None) -> str:
+    return "" if size is None else f"{size / 1e6:.1f} MB"

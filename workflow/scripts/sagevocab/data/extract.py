@@ -12,7 +12,6 @@ import itertools
 import logging
 import multiprocessing
 import os
-import sys
 import threading
 import time
 from collections import deque
@@ -37,7 +36,7 @@ from sagevocab.data.corpus import (
 )
 from sagevocab.data.datasets import read_column
 from sagevocab.data.dump import Article, plain_text, read_articles
-from sagevocab.errors import UserError
+from sagevocab.errors import UserError, tell
 from sagevocab.state import ResumableState, fingerprint
 
 log = logging.getLogger(__name__)
@@ -194,8 +193,7 @@ def _warn_of_refusals(names: str, kept: int, refused: int) -> None:
         "ended by a full stop, or with remains of markup; look at some of the source"
     )
     log.warning("%s", line)
-    if sys.__stderr__ is not None:  # the terminal, beside the rule's log
-        print(line, file=sys.__stderr__, flush=True)
+    tell(line)
 
 
 def _chosen(articles: Iterable[Article], settings: ExtractionSettings) -> Iterator[Article]:

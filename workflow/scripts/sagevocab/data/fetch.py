@@ -14,7 +14,6 @@ import logging
 import os
 import re
 import shutil
-import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -29,7 +28,7 @@ import urllib3
 
 from sagevocab import __version__
 from sagevocab.data.compression import DAMAGE, open_bytes
-from sagevocab.errors import UserError
+from sagevocab.errors import UserError, tell
 from sagevocab.state import atomic_path
 
 log = logging.getLogger(__name__)
@@ -517,13 +516,15 @@ def _settle_unsatisfiable(response: requests.Response, part: Path) -> None:
         raise _PassingError("the partial download no longer fits the file")
 
 
-def _is_encoded(response: requests.Response, url: str) -> bool:
-    """Whether the server compressed the file on the way, though nobody asked it to.
+# What some servers call the compression of a file that is stored so.
+_STORED = {".gz": ("gzip", "x-gzip"), ".bz2": ("x-bzip2",), ".xz": ("x-xz",), ".zst": ("zstd",)}
 
-    Some servers say so of a file that is compressed as it is stored.
-    """
+
+def _is_encoded(response: requests.Response, url: str) -> bool:
+    """Whether the server compressed the file on the way, though nobody asked it to."""
     encoding = response.headers.get("Content-Encoding", "identity").strip().lower()
-    return encoding not in ("", "identity") and Path(urlsplit(url).path).suffix not in _MAGIC
+    stored = _STORED.get(Path(urlsplit(url).path).suffix, ())
+    return encoding not in ("", "identity", *stored)
 
 
 def _append(
@@ -639,5 +640,4 @@ class _Rate:
             line += f" of {self._total / 1e6:,.0f} MB, {minutes:.0f} min left"
         line += f", {rate / 1e6:.1f} MB/s"
         log.info("%s", line)
-        if sys.__stderr__ is not None:  # the terminal, beside the rule's log
-            print(line, file=sys.__stderr__, flush=True)
+        tell(line)

@@ -27,7 +27,7 @@ from xml.etree import ElementTree
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from sagevocab.errors import UserError
+from sagevocab.errors import UserError, tell
 from sagevocab.settings import Share, first_problem, optional
 from sagevocab.state import atomic_path, file_digest, write_json, write_parquet
 
@@ -323,8 +323,8 @@ def _retrieve_any(
     except UnavailableError as error:
         if not source.get("fallback"):
             raise
-        log.warning("%s", error)
         first = error
+    log.warning("%s", first)
     source = _fallback(source)
     try:
         return _retrieve_any(source, output, cache_dir, seed, None)
@@ -334,7 +334,9 @@ def _retrieve_any(
 
 def _fallback(source: Source) -> Source:
     substitute, name = source["fallback"], source["name"]
-    log.warning("%s: %s is taken instead of %s", source["key"], substitute["name"], name)
+    line = f"{source['key']}: {substitute['name']} is taken instead of {name}"
+    log.warning("%s", line)
+    tell(f"warning: {line}")
     kept = {field: source.get(field) for field in ("kind", "key", "split", "rows")}
     instead_of = source.get("instead_of", name)
     return kept | {"column": None, "sentences": False, "instead_of": instead_of} | substitute
