@@ -166,6 +166,8 @@ def test_markup_goes_and_prose_stays(wikitext, prose) -> None:
             "Ten <!-- {{ [[ --> words.<ref name='a/b'>{{cite|{{x}}}} {{</ref> More<ref name=c />.",
             "Ten words. More.",
         ),
+        ("首都は{{仮リンク|東京|en|Tokyo}}である。{{Sfn|A}}", "首都は東京である。"),
+        ("首都は{{x}}である。", f"首都は{MISSING_WORD}である。"),
         ("It is {{val|{{x|5}}}} long.", f"It is {MISSING_WORD} long."),
         ("Text.<!-- never ended {{", "Text."),
         ("The {{{1|word}}} of {{x|{{{2}}}}}.", f"The of {MISSING_WORD}."),

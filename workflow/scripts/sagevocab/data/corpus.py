@@ -194,9 +194,10 @@ _END = re.compile(
 # Letters without capitals: Unicode gives those of Georgian, which begin no sentence.
 _GEORGIAN = re.compile("[\u10d0-\u10ff]")
 # Scripts that write no spaces between words: Thai, Lao, Tibetan, Burmese, Khmer, kana, Han.
-_UNSPACED = re.compile(
-    "[\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff]"
+UNSPACED = (
+    "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
 )
+_UNSPACED = re.compile(f"[{UNSPACED}]")
 _DEGREES = ("°C", "°F")
 _LAST_WORD = re.compile(r"[\w.'’-]*$")
 _ORDINAL = re.compile(r"(\d{1,2}|[IVXLCDM]+)$")

@@ -17,7 +17,7 @@ import mwparserfromhell
 from mwparserfromhell import nodes
 
 from sagevocab.data.compression import DAMAGE, damaged, open_bytes
-from sagevocab.data.corpus import word_set
+from sagevocab.data.corpus import UNSPACED, word_set
 from sagevocab.errors import UserError
 
 # --- XML
@@ -224,7 +224,15 @@ def _tag_text(tag: nodes.Tag) -> Iterator[str]:
 
 
 # Templates whose text is in the dump: name -> the parameter that readers see.
-_SHOWN_PARAMETER = {"lang": 2, "nowrap": 1, "nobr": 1, "transl": -1, "dil": 2, "small": 1}
+_SHOWN_PARAMETER = {
+    "lang": 2,
+    "nowrap": 1,
+    "nobr": 1,
+    "transl": -1,
+    "dil": 2,
+    "small": 1,
+    "仮リンク": 1,
+}
 _CONVERSIONS = frozenset(("convert", "cvt"))
 _QUANTITY = re.compile(r"[\d.,/+-]+|to|and|or|by|x|×|-|–|to about")
 
@@ -267,8 +275,10 @@ _SPACES = re.compile(r" {2,}")
 _REPEATED_COMMA = re.compile(r"([,;])(?:\s*[,;])+(?=\s)")
 # A hole inside a sentence, or one that opens it. Holes after a full stop are mostly notes; those
 # after a bracket or comma mostly transcriptions and translations that a sentence can do without.
+# In a script without spaces, one between letters or commas.
 _SEEN_HOLE = re.compile(
     rf"(?<=[^\s.!?…(,;{_HOLE}] ){_HOLE}+(?=[\s,.;:)]|$)|(?<!\S){_HOLE}+(?=,|\s[^\W\d_A-ZÇĞİÖŞÜÀ-Þ])"
+    rf"|(?<=[{UNSPACED}、]){_HOLE}+(?=[{UNSPACED}、])"
 )
 
 
