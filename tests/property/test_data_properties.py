@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sagevocab.data import dump
 from sagevocab.data.corpus import (
     choose_lines,
     clean_line,
@@ -41,6 +43,26 @@ def test_cleaning_twice_is_cleaning_once(line) -> None:
 def test_sentences_are_the_paragraph_cut_at_spaces(text, language) -> None:
     paragraph = clean_line(text)
     assert " ".join(split_sentences(paragraph, language)) == paragraph
+
+
+@given(st.text(st.sampled_from("a A1.!?… 。！「」。」あ東 ։।؟—°C"), max_size=60))
+def test_no_character_is_lost_in_any_script(text) -> None:
+    paragraph = clean_line(text)
+    sentences = split_sentences(paragraph)
+    assert "".join(sentences).replace(" ", "") == paragraph.replace(" ", "")
+    assert all(sentence.strip() for sentence in sentences)
+
+
+WIKITEXT_PARTS = ["{{x}}", "{{lang|fr|mot}}", "{{a|{{convert|5|km}}}}", "word ", "A word. ", "\n\n"]
+
+
+@given(st.lists(st.sampled_from([*WIKITEXT_PARTS, "<ref>a</ref>", "<!-- c -->"]), max_size=20))
+def test_what_is_cut_before_parsing_changes_nothing(parts) -> None:
+    wikitext = "".join(parts)
+    with pytest.MonkeyPatch.context() as patch:
+        cut = plain_text(wikitext)
+        patch.setattr(dump, "_without_unseen", lambda text: text)
+        assert plain_text(wikitext) == cut
 
 
 @given(st.lists(st.integers(0, 50), min_size=1, max_size=200), st.integers(0, 1000), st.data())

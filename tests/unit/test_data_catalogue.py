@@ -5,12 +5,14 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sagevocab.data.sources import load_catalogue, resolve_source
+from sagevocab.data.sources import load_catalogue, local_files, resolve_source
 from sagevocab.errors import UserError
 
 REPOSITORY = Path(__file__).parents[2]
 CATALOGUE = REPOSITORY / "workflow/resources/datasets.yaml"
 ENTRY = {"title": "T", "version": "1", "licence": "MIT", "urls": ["https://x.org/a"]}
+
+HUB = {"repo": "g", "revision": "main", "files": "*"}
 
 
 def written(tmp_path, **entry) -> Path:
@@ -33,6 +35,7 @@ def test_the_projects_own_catalogue_has_what_the_papers_config_names() -> None:
         for split, source in config["task_settings"][name]["source"].items():
             resolved = resolve_source(source, catalogue, key="k", split=split)
             assert resolved.get("hub") or resolved.get("urls")
+            assert resolved.get("labels") or name == "stsb"
 
 
 @pytest.mark.parametrize(
@@ -46,7 +49,10 @@ def test_the_projects_own_catalogue_has_what_the_papers_config_names() -> None:
         ({"urls": "drop"}, r"a: needs exactly one of urls, hub, package; has \[\]"),
         ({"package": "p:f"}, "a: needs exactly one of urls, hub, package"),
         ({"format": "xls"}, r"a\.format: 'xls' .*'mediawiki', 'text'"),
-        ({"urls": "drop", "hub": {"config": "c"}}, "a: `hub` needs a `repo`"),
+        ({"urls": "drop", "hub": {"files": "*"}}, "a: `hub` needs a `repo`"),
+        ({"urls": "drop", "hub": {"repo": "r", "files": "*"}}, "a: `hub` needs a `revision`"),
+        ({"urls": "drop", "hub": {"repo": "r", "revision": "v"}}, "a: `hub` needs a `files`"),
+        ({"sha1": "abc"}, r"a\.sha1: .*40 hex digits"),
         ({"urls": "drop", "hub": {"repo": "r", "name": "n"}}, r"a\.hub\.name: unknown"),
         ({"share": [0.5, 0.2]}, r"a\.share: must be \[from, to\]"),
         ({"share": [0.5, 2]}, r"a\.share: 2 .* less than or equal to 1"),
@@ -71,12 +77,12 @@ def test_a_wrong_entry_is_one_line(tmp_path, entry, told) -> None:
 def catalogue(tmp_path):
     entries = {
         "wiki": ENTRY | {"format": "mediawiki", "fallback": "hub-wiki"},
-        "hub-wiki": {**ENTRY, "urls": None, "hub": {"repo": "w"}, "column": "text"},
+        "hub-wiki": {**ENTRY, "urls": None, "hub": HUB | {"repo": "w"}, "column": "text"},
         "task": {
             **ENTRY,
             "urls": None,
-            "hub": {"repo": "g", "config": "c"},
-            "splits": {"train": {"hub": {"split": "t"}}, "validation": {"share": [0.9, 1.0]}},
+            "hub": HUB,
+            "splits": {"train": {"hub": {"files": "t"}}, "validation": {"share": [0.9, 1.0]}},
         },
         "sample": {**ENTRY, "urls": None, "package": "gensim:x", "format": "text", "bytes": 5},
     }
@@ -119,8 +125,8 @@ def test_a_listed_package_file_is_checked_and_an_unlisted_one_is_not(catalogue) 
 def test_splits_lie_over_their_entry(catalogue) -> None:
     train = resolve_source({"dataset": "task"}, catalogue, key="k", split="train")
     validation = resolve_source({"dataset": "task"}, catalogue, key="k", split="validation")
-    assert train["hub"] == {"repo": "g", "config": "c", "split": "t"}
-    assert (validation["hub"], validation["share"]) == ({"repo": "g", "config": "c"}, [0.9, 1.0])
+    assert train["hub"] == HUB | {"files": "t"}
+    assert (validation["hub"], validation["share"]) == (HUB, [0.9, 1.0])
     assert train["format"] == "parquet"
 
 
@@ -128,6 +134,32 @@ def test_a_fallback_is_resolved_with_its_entry(catalogue) -> None:
     fallback = resolve_source({"dataset": "wiki"}, catalogue, key="k")["fallback"]
     described = fallback["name"], fallback["format"], fallback["column"]
     assert described == ("hub-wiki", "parquet", "text")
+
+
+def test_a_path_is_a_file_a_folder_a_pattern_or_a_list_of_such(tmp_path) -> None:
+    for name in ("b.txt", "a.txt.xz", "c.csv", ".hidden", "sub/d.txt"):
+        (tmp_path / name).parent.mkdir(exist_ok=True)
+        (tmp_path / name).touch()
+    folder, absent = str(tmp_path), str(tmp_path / "absent.txt")
+    a, b, c, d = (str(tmp_path / name) for name in ("a.txt.xz", "b.txt", "c.csv", "sub/d.txt"))
+    assert local_files(b) == [b]
+    assert local_files(folder) == [a, b, c]
+    assert local_files(f"{folder}/*.txt*") == [a, b]
+    assert local_files([c, f"{folder}/**/*.txt"]) == [c, b, d]
+    assert local_files(absent) == [absent]
+    assert local_files(f"{folder}/*.zip") == [f"{folder}/*.zip"]
+
+
+def test_the_addresses_of_any_wikipedia_name_its_language_and_date() -> None:
+    catalogue = load_catalogue(CATALOGUE)
+    source = {"dataset": "wikipedia", "language": "zh-yue", "date": "20260801"}
+    resolved = resolve_source(source, catalogue, key="k")
+    name = "zh_yuewiki-20260801-pages-articles-multistream"
+    assert resolved["urls"][0].endswith(f"/zh_yuewiki/20260801/{name}.xml.bz2")
+    assert resolved["index"][0].endswith(f"{name}-index.txt.bz2")
+    assert resolved["version"] == "20260801"
+    with pytest.raises(UserError, match=r"k\.language: missing"):
+        resolve_source({"dataset": "wikipedia"}, catalogue, key="k")
 
 
 def test_a_data_set_that_is_not_listed_is_one_line(catalogue) -> None:

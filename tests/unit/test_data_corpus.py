@@ -2,11 +2,13 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import itertools
 import lzma
 
 import pytest
 import zstandard
 
+from sagevocab.data.conllu import read_conllu
 from sagevocab.data.corpus import (
     clean_line,
     is_clean_sentence,
@@ -16,6 +18,7 @@ from sagevocab.data.corpus import (
     split_sentences,
     write_lines,
 )
+from sagevocab.data.sources import package_file
 from sagevocab.errors import UserError
 
 TEXT = "Birinci satır\nikinci\u2028satır\n\nson"
@@ -112,18 +115,66 @@ def test_equal_lines_are_equal_bytes_and_an_error_leaves_nothing(tmp_path) -> No
         ("tr", "Kenti II. Mehmed aldı. |Sonra 5. Ordu geldi."),
         ("tr", "Prof. Dr. Ali ile Öğr. Gör. Ayşe geldi. |Şimdi gitti."),
         ("tr", "Savaş 1918. |İstanbul"),
+        ("en", "It melts at 950 °C. |Cryolite is rare."),
+        ("tr", "Gitti. |– Nereye? |—Eve. |Sonra 1990. – 2000 arası"),
+        ("tr", "Nasıl yapılır? - Forum"),
+        ("en", "The kanji is written as 気. |It was written as 氣 before."),
+        (
+            "ja",
+            "日本の首都は東京である。|人口は約1400万人。|「はい。」と言った。|本当か！？|うん。",
+        ),
+        ("zh", "他说：“你好。” |然后走了。|真的吗？|是的！"),
+        ("hi", "दिल्ली भारत की राजधानी है। |यह बड़ी है।"),
+        ("bn", "ঢাকা বাংলাদেশের রাজধানী। |এটি বড় শহর।"),
+        ("hy", "Երևանը մայրաքաղաքն է։ |Այն մեծ է։"),
+        ("ar", "هل ذهب؟ |نعم. |ثم عاد د. محمد إلى البيت."),
+        ("ur", "یہ لاہور ہے۔ |یہ بڑا شہر ہے۔"),
+        ("he", "ירושלים היא עיר. |היא גדולה."),
+        ("ka", "თბილისი ქალაქია. |ის დიდია."),
+        ("ko", "서울은 수도이다. |크다."),
+        ("my", "ရန်ကုန်သည် မြို့ကြီးဖြစ်သည်။ |ကြီးသည်။"),
+        ("am", "አዲስ አበባ ዋና ከተማ ናት። |ትልቅ ናት።"),
+        ("km", "ភ្នំពេញជារាជធានី។ |វាធំ។"),
         ("tr", "Oktay (d. 25 Şubat 1935 - ö. 19 Nisan 2015) kimyager."),
     ],
 )
 def test_paragraphs_are_cut_into_sentences(language, text) -> None:
-    assert split_sentences(text.replace("|", ""), language) == text.split(" |")
+    sentences = [sentence.strip() for sentence in text.split("|")]
+    assert split_sentences(text.replace("|", ""), language) == sentences
+
+
+@pytest.mark.parametrize(("part", "least"), [("wiki", 0.995), ("web", 0.951)])
+def test_boundaries_agree_with_a_treebanks(part, least) -> None:
+    treebank = read_conllu(package_file(f"turkish-treebanks:data/{part}.conllu"))
+    sentences = [clean_line(sentence.text) for sentence in treebank]
+    sentences = [sentence for sentence in sentences if sentence[-1] in '.!?…"']
+    found = right = true = 0
+    for start in range(0, len(sentences), 8):
+        expected = sentences[start : start + 8]
+        cut = split_sentences(" ".join(expected), "tr")
+        true += len(expected) - 1
+        found += len(cut) - 1
+        right += len(ends(expected) & ends(cut))
+    assert 2 * right / (found + true) >= least
+
+
+def ends(sentences: list[str]) -> set[int]:
+    """Where sentences end that single spaces join, but for the last."""
+    lengths = (len(sentence) + 1 for sentence in sentences[:-1])
+    return {*itertools.accumulate(lengths)}
 
 
 def test_cleaning() -> None:
     assert clean_line("  a\u00a0b \t c\u00ad\u200bd\u2028e ") == "a b cd e"
 
 
-@pytest.mark.parametrize("sentence", ["A whole sentence.", 'He said "no".'])
+@pytest.mark.parametrize(
+    "sentence",
+    [
+        *("A whole sentence.", 'He said "no".', "– Where to?", "人口は約1400万人。"),
+        *("「これは本です。」", "यह बड़ी है।", "Այն մեծ է։", "هل ذهب إلى؟", "这是一本书！"),
+    ],
+)
 def test_whole_sentences_are_clean(sentence) -> None:
     assert is_clean_sentence(sentence, min_words=3)
 
@@ -133,6 +184,7 @@ def test_whole_sentences_are_clean(sentence) -> None:
     [
         *("Two words.", "No end mark here", ", which starts amid things.", "A \ufffc was here."),
         *("A {{template}} was left.", "A [[link]] was left.", "A cell | was left."),
+        *("An italic'' was left.", "はい。", "東京の人口", "กรุงเทพเป็นเมืองหลวงของประเทศไทย"),
         "A <ref>note was left.",
     ],
 )

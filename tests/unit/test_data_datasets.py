@@ -6,7 +6,14 @@ import lzma
 import pandas as pd
 import pytest
 
-from sagevocab.data.datasets import RowPart, normalise_task, prepare_task, read_rows, tags_to_iob2
+from sagevocab.data.datasets import (
+    ExpectedRows,
+    RowPart,
+    normalise_task,
+    prepare_task,
+    read_rows,
+    tags_to_iob2,
+)
 from sagevocab.errors import UserError
 
 PAIR = {"text": "question", "text_pair": "sentence", "label": "label"}
@@ -213,3 +220,33 @@ def test_a_row_that_lacks_words_or_tags_is_named(column, row, told) -> None:
     columns[column] = [columns[column][0], row]
     with pytest.raises(UserError, match=f"column '{column}', {told}"):
         tokens(columns)
+
+
+@pytest.mark.parametrize(
+    ("expected", "told"),
+    [
+        ({"examples": 3}, "has 2 rows, the catalogue says 3: the set was changed or is cut"),
+        ({"labels": [0, 1, 2]}, "its labels are 0, 1, the catalogue says 0, 1, 2"),
+    ],
+)
+def test_a_set_that_was_changed_is_refused(tmp_path, expected, told) -> None:
+    (tmp_path / "rows").write_text('{"s": "a", "l": 0}\n{"s": "b", "l": 1}\n')
+    form = {"kind": "sequence", "columns": {"text": "s", "label": "l"}, "labels": [0, 1, 2]}
+    output = tmp_path / "o.parquet"
+    with pytest.raises(UserError, match=told):
+        rows = ExpectedRows.of(expected)
+        prepare_task([tmp_path / "rows"], output, "jsonl", **form, expected=rows)
+    rows = ExpectedRows(examples=2, labels=[1, 0])
+    prepare_task([tmp_path / "rows"], output, "jsonl", **form, expected=rows)
+
+
+def test_the_classes_of_tags_are_compared_without_their_prefixes(tmp_path) -> None:
+    (tmp_path / "rows").write_text("A B-PER\nb O\n\nC I-LOC\n")
+    form = {"kind": "tokens", "columns": {"tokens": "tokens", "tags": "ner_tags"}, "labels": None}
+    rows = ExpectedRows(labels=["LOC", "PER"])
+    prepare_task([tmp_path / "rows"], tmp_path / "o.parquet", "conll", **form, expected=rows)
+    rows = ExpectedRows(labels=["LOC", "ORG", "PER"])
+    with pytest.raises(
+        UserError, match="its labels are LOC, PER, the catalogue says LOC, ORG, PER"
+    ):
+        prepare_task([tmp_path / "rows"], tmp_path / "o.parquet", "conll", **form, expected=rows)

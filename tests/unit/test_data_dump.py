@@ -158,6 +158,19 @@ def test_markup_goes_and_prose_stays(wikitext, prose) -> None:
         ("The value <math>x^2</math> grows.", f"The value {MISSING_WORD} grows."),
         ("It ended.{{sfn|A}} {{citation needed}} Next.", "It ended. Next."),
         ("The end{{cn}}.", "The end."),
+        (
+            "{{Box|a={{convert|5|km}}|b={{lang|fr|mot {{x}}}}}}A {{lang|fr|mot {{x}}juste}}.",
+            "A mot juste.",
+        ),
+        (
+            "Ten <!-- {{ [[ --> words.<ref name='a/b'>{{cite|{{x}}}} {{</ref> More<ref name=c />.",
+            "Ten words. More.",
+        ),
+        ("首都は{{仮リンク|東京|en|Tokyo}}である。{{Sfn|A}}", "首都は東京である。"),
+        ("首都は{{x}}である。", f"首都は{MISSING_WORD}である。"),
+        ("It is {{val|{{x|5}}}} long.", f"It is {MISSING_WORD} long."),
+        ("Text.<!-- never ended {{", "Text."),
+        ("The {{{1|word}}} of {{x|{{{2}}}}}.", f"The of {MISSING_WORD}."),
     ],
 )
 def test_templates_leave_a_mark_only_where_a_word_is_missing(wikitext, prose) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import subprocess
@@ -212,6 +213,23 @@ def test_unusable_sources_are_one_line(tmp_path, description, content, told) -> 
         extract_lines([source], tmp_path / "o.zst", description, SETTINGS)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "o.zst").exists()
+
+
+def test_a_fallback_is_cleaned_like_a_dump(tmp_path) -> None:
+    text = "History\n\nOne is here. Two was there.\n* an item\nTwo words.\nA caption without end"
+    (tmp_path / "text").write_text(json.dumps({"text": text}))
+    description = TEXT | {"format": "jsonl", "column": "text", "sentences": True, "clean": True}
+    extract_lines([tmp_path / "text"], tmp_path / "o.zst", description, SETTINGS)
+    assert list(read_lines(tmp_path / "o.zst")) == ["One is here.", "Two was there."]
+
+
+@pytest.mark.parametrize(("good", "warned"), [(1, True), (4, False)])
+def test_a_text_that_is_mostly_left_out_is_told(tmp_path, caplog, good, warned) -> None:
+    page = "<page><title>A</title><ns>0</ns><revision><text>{}</text></revision></page>"
+    text = "\n\n".join(["no full stop at the end"] * 3 + ["A whole sentence."] * good)
+    (tmp_path / "dump").write_text(f"<mediawiki>{page.format(text)}</mediawiki>")
+    extract_lines([tmp_path / "dump"], tmp_path / "o.zst", DUMP, SETTINGS)
+    assert (f"3 of {3 + good} sentences are left out" in caplog.text) == warned
 
 
 def test_a_sample_of_a_domain_text(tmp_path) -> None:

@@ -2,102 +2,51 @@
 
 from __future__ import annotations
 
+import bz2
+import gzip
 import hashlib
 import http.server
 import os
-import threading
+import random
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
+from fault_server import CONTENT, FAULTS, OTHER, Running
 from sagevocab.data import fetch as module
-from sagevocab.data.fetch import GoneError, cache_name, fetch
+from sagevocab.data.fetch import Expected, UnavailableError, cache_name, fetch, read_url
 from sagevocab.errors import UserError
 
-CONTENT = bytes(range(256)) * 4096  # 1 MiB
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
-
-
-class Handler(http.server.BaseHTTPRequestHandler):
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *args) -> None:
-        pass
-
-    def do_GET(self) -> None:
-        server = self.server
-        server.requests.append((self.path, dict(self.headers)))
-        if self.path.startswith("/missing"):
-            self.reply(404, b"no")
-        elif self.path == "/flaky" and len(server.requests) < 3:
-            self.reply(500 + len(server.requests), b"later", {"Retry-After": "0"})
-        elif self.path == "/cut" and len(server.requests) <= server.cuts:
-            self.cut()
-        else:
-            self.whole_or_rest()
-
-    def whole_or_rest(self) -> None:
-        content, headers = self.server.content, dict(self.server.validators)
-        asked = self.headers.get("Range")
-        validator = self.headers.get("If-Range")
-        if not asked or (validator and validator not in headers.values()):
-            self.reply(200, content, headers)
-            return
-        start = int(asked.removeprefix("bytes=").rstrip("-"))
-        if start >= len(content):
-            self.reply(416, b"", {"Content-Range": f"bytes */{len(content)}"})
-            return
-        span = f"bytes {start}-{len(content) - 1}/{len(content)}"
-        self.reply(206, content[start:], headers | {"Content-Range": span})
-
-    def cut(self) -> None:
-        """Announce everything, send a third of what is left, hang up."""
-        asked = self.headers.get("Range", "bytes=0-")
-        start = int(asked.removeprefix("bytes=").rstrip("-"))
-        rest = self.server.content[start:]
-        self.send_response(206 if start else 200)
-        for name, value in self.server.validators.items():
-            self.send_header(name, value)
-        if start:
-            self.send_header("Content-Range", f"bytes {start}-{len(CONTENT) - 1}/{len(CONTENT)}")
-        self.send_header("Content-Length", str(len(rest)))
-        self.end_headers()
-        self.wfile.write(rest[: len(rest) // 3])
-        self.wfile.flush()
-        self.close_connection = True
-
-    def reply(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
-        self.send_response(status)
-        for name, value in (headers or {}).items():
-            self.send_header(name, value)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
 
 
 @pytest.fixture
 def server() -> Iterator[http.server.ThreadingHTTPServer]:
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    server.requests, server.cuts = [], 2
-    server.content, server.validators = CONTENT, {"ETag": '"v1"'}
-    server.url = f"http://127.0.0.1:{server.server_port}"
-    thread = threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True)
-    thread.start()
-    yield server
-    server.shutdown()
-    server.server_close()
+    with Running() as server:
+        yield server
 
 
 @pytest.fixture(autouse=True)
-def no_waiting(monkeypatch) -> None:
-    monkeypatch.setattr(module, "BACKOFF_SECONDS", 0.0)
+def waits(monkeypatch) -> list[float]:
+    """The waits that the fetcher asked for; none of them takes place."""
+    waits: list[float] = []
+    monkeypatch.setattr(module, "sleep", waits.append)
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
+    return waits
 
 
-def get(urls: list[str], folder: Path, **options) -> module.Fetched:
-    return fetch(urls, folder / "out", cache_dir=folder / "cache", **options)
+def get(urls: list[str], folder: Path, sha256=None, size=None, **options) -> module.Fetched:
+    expected = Expected(size, {"sha256": sha256} if sha256 else {})
+    return fetch(urls, folder / "out", cache_dir=folder / "cache", expected=expected, **options)
+
+
+def starts(server) -> list[int | None]:
+    """The bytes from which the requests asked for the file."""
+    asked = (headers.get("Range") for _, headers in server.requests)
+    return [a and int(a.removeprefix("bytes=").rstrip("-")) for a in asked]
 
 
 def test_a_finished_download_is_not_fetched_again(server, tmp_path) -> None:
@@ -108,22 +57,32 @@ def test_a_finished_download_is_not_fetched_again(server, tmp_path) -> None:
     assert len(server.requests) == 1
 
 
+def test_a_finished_download_that_is_damaged_is_fetched_again(server, tmp_path) -> None:
+    cached = get([f"{server.url}/a"], tmp_path).path
+    cached.write_bytes(b"damaged")
+    get([f"{server.url}/a"], tmp_path, sha256=SHA256)
+    assert (tmp_path / "out").read_bytes() == CONTENT
+
+
 def test_the_output_is_newer_than_what_was_there_before(server, tmp_path) -> None:
-    get([f"{server.url}/a"], tmp_path)
-    cached = next((tmp_path / "cache").glob("*-a"))
+    cached = get([f"{server.url}/a"], tmp_path).path
     os.utime(cached, (0, 0))
     get([f"{server.url}/a"], tmp_path)
     assert (tmp_path / "out").stat().st_mtime > 1e9
 
 
+def test_the_servers_learn_whom_to_write_to(server, tmp_path) -> None:
+    get([f"{server.url}/a"], tmp_path)
+    assert "(https://" in server.requests[0][1]["User-Agent"]
+
+
 def test_a_cut_connection_is_resumed_where_it_ended(server, tmp_path) -> None:
-    get([f"{server.url}/cut"], tmp_path, sha256=SHA256)
+    server.faults = ["cut", "cut"]
+    get([f"{server.url}/a"], tmp_path, sha256=SHA256)
     assert (tmp_path / "out").read_bytes() == CONTENT
-    starts = [headers.get("Range") for _, headers in server.requests]
-    assert starts[0] is None
-    assert len(starts) == 3
-    resumed = [int(start.removeprefix("bytes=").rstrip("-")) for start in starts[1:]]
+    first, *resumed = starts(server)
     third = len(CONTENT) // 3
+    assert first is None
     assert third - 65536 < resumed[0] <= third < resumed[1]
     assert server.requests[1][1]["If-Range"] == '"v1"'
 
@@ -131,11 +90,11 @@ def test_a_cut_connection_is_resumed_where_it_ended(server, tmp_path) -> None:
 @pytest.mark.parametrize(
     ("part", "validator", "server_validator", "digest", "asked"),
     [
-        (CONTENT[:1000], '"v1"', '"v1"', None, "bytes=1000-"),  # goes on
-        (b"x" * 1000, '"v0"', '"v1"', None, "bytes=1000-"),  # the file has changed
+        (CONTENT[:1000], '"v1"', '"v1"', None, 1000),  # goes on
+        (b"x" * 1000, '"v0"', '"v1"', None, 1000),  # the file has changed
         (b"x" * 1000, None, None, None, None),  # nothing tells whether it has
-        (CONTENT, None, '"v1"', SHA256, f"bytes={len(CONTENT)}-"),  # whole already
-        (CONTENT + b"more", None, '"v1"', SHA256, f"bytes={len(CONTENT) + 4}-"),  # of another file
+        (CONTENT, None, '"v1"', SHA256, len(CONTENT)),  # whole already
+        (CONTENT + b"more", None, '"v1"', SHA256, len(CONTENT) + 4),  # of another file
     ],
 )
 def test_what_an_earlier_run_left_is_joined_or_thrown_away(
@@ -150,27 +109,132 @@ def test_what_an_earlier_run_left_is_joined_or_thrown_away(
         left.with_name(f"{left.name}.validator").write_text(validator)
     get([url], tmp_path, sha256=digest)
     assert (tmp_path / "out").read_bytes() == CONTENT
-    assert server.requests[0][1].get("Range") == asked
+    assert starts(server)[0] == asked
     assert not left.exists()
 
 
-def test_server_errors_are_retried(server, tmp_path) -> None:
-    get([f"{server.url}/flaky"], tmp_path)
+@pytest.mark.parametrize("fault", ["206 that says no bytes", "206 from another byte", "416"])
+def test_a_rest_that_does_not_fit_makes_the_download_start_over(server, tmp_path, fault) -> None:
+    server.faults = ["cut", fault]
+    get([f"{server.url}/a"], tmp_path)
     assert (tmp_path / "out").read_bytes() == CONTENT
-    assert len(server.requests) == 3
+    assert starts(server)[2] is None
 
 
-def test_the_second_mirror_serves_when_the_first_has_nothing(server, tmp_path) -> None:
-    fetched = get([f"{server.url}/missing", f"{server.url}/a"], tmp_path)
-    assert fetched.url == f"{server.url}/a"
-    assert [path for path, _ in server.requests] == ["/missing", "/a"]
+@pytest.mark.parametrize("validators", [{"ETag": '"v1"'}, {"Last-Modified": "yesterday"}])
+def test_a_changed_file_is_never_mixed_with_the_old_one(server, tmp_path, validators) -> None:
+    server.validators = validators
+    server.faults = ["cut", "changed"]
+    get([f"{server.url}/a"], tmp_path)
+    assert (tmp_path / "out").read_bytes() == OTHER
+
+
+def test_a_rest_of_another_size_is_of_another_file(server, tmp_path) -> None:
+    server.validators, server.changed = {"Last-Modified": "yesterday"}, OTHER[:-7]
+    server.faults = ["cut", "changed"]
+    get([f"{server.url}/a"], tmp_path)
+    assert (tmp_path / "out").read_bytes() == OTHER[:-7]
+
+
+@pytest.mark.parametrize("name", ["a", "a.bz2"])
+def test_a_body_compressed_on_the_way_is_the_file(server, tmp_path, name) -> None:
+    server.faults = ["gzip, though nobody asked"]
+    get([f"{server.url}/{name}"], tmp_path, sha256=SHA256, size=len(CONTENT))
+    assert (tmp_path / "out").read_bytes() == CONTENT
+    assert len(server.requests) == 1
+
+
+def test_a_compressed_file_that_is_called_encoded_stays_compressed(server, tmp_path) -> None:
+    server.content = gzip.compress(CONTENT, 1)
+    server.validators = {"Content-Encoding": "x-gzip", "ETag": '"v1"'}
+    get([f"{server.url}/a.gz"], tmp_path)
+    assert (tmp_path / "out").read_bytes() == server.content
+
+
+def test_how_far_a_download_is_comes_to_the_terminal(server, tmp_path, monkeypatch) -> None:
+    told: list[str] = []
+    monkeypatch.setattr(module, "TELL_SECONDS", 0.0)
+    monkeypatch.setattr(module, "tell", told.append)
+    get([f"{server.url}/a"], tmp_path)
+    assert re.fullmatch(r"a: \d MB of 1 MB, 0 min left, [\d.]+ MB/s", told[0])
+
+
+def test_waits_grow_and_obey_the_server(server, tmp_path, waits) -> None:
+    server.faults = ["429", "503", *["500, and a Retry-After that means nothing"] * 7]
+    get([f"{server.url}/a"], tmp_path)
+    assert waits == [7, 60, 4, 8, 16, 32, 60, 60, 60]
+
+
+def test_after_ten_failures_the_next_address_has_its_turn(server, tmp_path, waits) -> None:
+    server.faults = ["429"] * 10
+    get([f"{server.url}/a", f"{server.url}/b"], tmp_path)
+    assert [path for path, _ in server.requests] == ["/a"] * 10 + ["/b"]
+    assert len(waits) == 9
+
+
+@pytest.mark.parametrize("fault", sorted({*FAULTS} - {"changed"}))
+def test_any_failure_leads_to_the_next_address(server, tmp_path, fault) -> None:
+    server.content = bz2.compress(CONTENT)
+    with Running() as mirror:
+        mirror.content, server.faults = server.content, [fault] * 10
+        urls = [f"{server.url}/a.bz2", f"{mirror.url}/a.bz2"]
+        size = len(mirror.content)
+        assert get(urls, tmp_path, size=size).url in urls
+        assert (tmp_path / "out").read_bytes() == mirror.content
+
+
+@pytest.mark.parametrize(
+    ("faults", "told"),
+    [
+        (["403", "404"], "(HTTP 403 Forbidden), nor http"),
+        (["404", *["503"] * 10], "(HTTP 503 Service Unavailable); set"),
+        (["web page"] * 4, "(gives a web page instead of the file), nor"),
+        (["short, without a length"] * 4, "(gives a file that breaks off or is damaged"),
+        (["short, with a wrong length"] * 4, "(gives a file that breaks off or is damaged"),
+        (["empty"] * 4, "(gives something else than a .bz2 file"),
+    ],
+)
+def test_the_message_names_each_address_with_its_reason(server, tmp_path, faults, told) -> None:
+    server.content, server.faults = bz2.compress(CONTENT), faults
+    urls = [f"{server.url}/a.bz2", f"{server.url}/b.bz2"]
+    with pytest.raises(UserError) as caught:
+        get(urls, tmp_path, advice="set `x.path`")
+    assert isinstance(caught.value, UnavailableError)
+    assert told in str(caught.value)
+    assert all(url in str(caught.value) for url in urls)
+    assert not list((tmp_path / "cache").glob("*.bz2"))
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_any_row_of_faults_ends_in_the_right_bytes_or_in_one_line(server, tmp_path, seed) -> None:
+    rng = random.Random(seed)
+    with Running() as mirror:
+        for one in (server, mirror):
+            one.content, one.changed = bz2.compress(CONTENT[:200_000]), bz2.compress(OTHER[:99_999])
+            one.validators = rng.choice([{"ETag": '"v1"'}, {"Last-Modified": "monday"}, {}])
+            one.faults = rng.choices(sorted(FAULTS), k=rng.randrange(12))
+        whole, changed = server.content, server.changed
+        sha256 = rng.choice([None, hashlib.sha256(whole).hexdigest()])
+        urls = [f"{server.url}/a.bz2", f"{mirror.url}/a.bz2"]
+        try:
+            get(urls, tmp_path, sha256=sha256)
+        except UserError as error:
+            assert "\n" not in str(error)
+            assert not (tmp_path / "out").exists()
+        else:
+            assert (tmp_path / "out").read_bytes() in (whole, whole if sha256 else changed)
+        # Whatever it left, another run with servers that work again gives the file.
+        (tmp_path / "out").unlink(missing_ok=True)
+        server.faults, server.content, server.validators = [], whole, {}
+        get(urls, tmp_path, sha256=hashlib.sha256(whole).hexdigest())
+        assert (tmp_path / "out").read_bytes() == whole
 
 
 @pytest.mark.parametrize(
     ("expected", "told"),
     [
         ({"size": 5}, "has 1048576 bytes instead of 5"),
-        ({"sha256": "0" * 64}, f"the SHA-256 {'0' * 64}"),
+        ({"sha256": "0" * 64}, f"has sha256 {SHA256} instead of {'0' * 64}"),
     ],
 )
 def test_a_wrong_file_is_refused_and_not_kept(server, tmp_path, expected, told) -> None:
@@ -181,26 +245,31 @@ def test_a_wrong_file_is_refused_and_not_kept(server, tmp_path, expected, told) 
     assert kept == []
 
 
+@pytest.mark.parametrize("name", ["sha256", "sha1", "md5"])
+def test_any_published_checksum_is_compared(server, tmp_path, name) -> None:
+    digest = hashlib.new(name, CONTENT).hexdigest()
+    where = {"cache_dir": tmp_path / "cache"}
+    fetch([f"{server.url}/a"], tmp_path / "out", expected=Expected(None, {name: digest}), **where)
+    wrong = Expected(None, {name: digest[::-1]})
+    with pytest.raises(UserError, match=f"has {name} {digest}"):
+        fetch([f"{server.url}/b"], tmp_path / "out", expected=wrong, **where)
+
+
 def test_a_wrong_mirror_gives_way_to_a_right_one(server, tmp_path) -> None:
     (tmp_path / "wrong").write_bytes(b"other")
     urls = [(tmp_path / "wrong").as_uri(), f"{server.url}/a"]
     assert get(urls, tmp_path, sha256=SHA256).url == urls[1]
 
 
-def test_gone_everywhere_is_told_apart_from_a_failing_network(server, tmp_path) -> None:
-    with pytest.raises(GoneError, match="HTTP 404"):
-        get([f"{server.url}/missing", f"{server.url}/missing?again"], tmp_path)
-
-
 def test_without_a_network_one_line_names_url_and_advice(tmp_path) -> None:
     url = "http://127.0.0.1:9/dump.xml.bz2"
     with pytest.raises(UserError) as caught:
         get([url, f"{url}?mirror"], tmp_path, advice="set `x.path` to a local copy")
-    message = str(caught.value)
-    assert message == (
-        f"{url}: cannot be fetched (no connection), nor from 1 mirror; set `x.path` to a local copy"
+    assert str(caught.value) == (
+        f"{url}: cannot be fetched (no connection), nor {url}?mirror (no connection); "
+        "set `x.path` to a local copy"
     )
-    assert not isinstance(caught.value, GoneError)
+    assert not isinstance(caught.value, UnavailableError)
     assert not (tmp_path / "out").exists()
 
 
@@ -214,3 +283,62 @@ def test_file_urls_are_copied_and_checked(tmp_path) -> None:
         get([source.as_uri()], tmp_path, size=5)
     with pytest.raises(UserError, match="no such file"):
         get([(tmp_path / "nowhere").as_uri()], tmp_path)
+
+
+# --- disks
+
+
+class Full:
+    """Stands for a file on a full disk."""
+
+    def __init__(self, file) -> None:
+        self.file = file
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_error) -> None:
+        self.file.close()
+
+    def write(self, _block: bytes) -> None:
+        raise OSError(28, "No space left on device")
+
+
+def test_a_full_disk_is_one_line(server, tmp_path, monkeypatch) -> None:
+    really_open = Path.open
+
+    def opened(path, mode="r", **options):
+        file = really_open(path, mode, **options)
+        return Full(file) if path.suffix == ".part" and "w" in mode else file
+
+    monkeypatch.setattr(Path, "open", opened)
+    with pytest.raises(UserError, match=r"cache: cannot be written \(No space.*`download_dir`"):
+        get([f"{server.url}/a"], tmp_path)
+
+
+@pytest.mark.parametrize("place", ["cache", "out"])
+def test_a_folder_that_cannot_be_written_is_one_line(server, tmp_path, place) -> None:
+    (tmp_path / "file").write_text("")
+    folders = {"cache": tmp_path / "cache", "out": tmp_path} | {place: tmp_path / "file"}
+    with pytest.raises(
+        UserError, match=r"file(/out)?: cannot be written \((File exists|Not a dir)"
+    ):
+        fetch([f"{server.url}/a"], folders["out"] / "out", cache_dir=folders["cache"])
+
+
+# --- parts of a file
+
+
+def test_a_part_is_read_from_the_first_server_that_gives_parts(server) -> None:
+    with Running() as mirror:
+        server.faults = ["no ranges"]
+        mirror.faults = ["206 from another byte", "cut", "429"]
+        urls = [f"{server.url}/a", f"{mirror.url}/a"]
+        assert read_url(urls, span=(5, 1005)) == CONTENT[5:1005]
+        assert len(mirror.requests) == 4
+
+
+def test_a_part_that_nobody_gives_is_one_line(server) -> None:
+    server.faults = ["no ranges", "404"]
+    with pytest.raises(UserError, match=r"a: cannot .*\(gives no parts of the file\), nor .*404"):
+        read_url([f"{server.url}/a", f"{server.url}/b"], span=(0, 10))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import bz2
 import hashlib
 import http.server
 import io
@@ -14,11 +15,12 @@ import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
 
+import huggingface_hub.constants as constants
 import pandas as pd
 import pytest
 
 from sagevocab.data import fetch, sources
-from sagevocab.data.sources import retrieve
+from sagevocab.data.sources import retrieve, source_errors
 from sagevocab.errors import UserError
 
 SCRIPTS = Path(sources.__file__).parents[2]
@@ -85,178 +87,247 @@ def test_the_rows_of_a_task_are_constructed(tmp_path) -> None:
     assert (len(pd.read_parquet(tmp_path / "out")), seen["origin"]) == (50, "constructed: cola")
 
 
-def test_a_fallback_stands_in_for_what_is_gone_and_says_so(tmp_path, monkeypatch, caplog) -> None:
-    (tmp_path / "other").write_text("text")
-
+def really_fetching(monkeypatch, error: type[UserError]) -> None:
+    """Let no address with "gone" in it give its file."""
     really_fetch = fetch.fetch
 
     def fetched(urls, output, **options):
         if "gone" in urls[0]:
-            raise fetch.GoneError(f"{urls[0]}: gone")
+            raise error(f"{urls[0]}: gone")
         return really_fetch(urls, output, **options)
 
     monkeypatch.setattr(fetch, "fetch", fetched)
-    fallback = {"name": "other", "urls": [(tmp_path / "other").as_uri()], "in_paper": False}
+
+
+def test_a_fallback_stands_in_for_what_is_gone_and_says_so(tmp_path, monkeypatch, caplog) -> None:
+    (tmp_path / "other").write_text("text")
+    really_fetching(monkeypatch, fetch.UnavailableError)
+    last = {"name": "other", "urls": [(tmp_path / "other").as_uri()], "in_paper": False}
+    fallback = {"name": "first", "urls": ["http://x/gone/too"], "fallback": last}
     resolved = source("dataset", "wiki", urls=["http://x/gone"], in_paper=True, fallback=fallback)
     seen = get(resolved, tmp_path)
     assert (tmp_path / "out").read_text() == "text"
     assert (seen["name"], seen["instead_of"], seen["in_paper"]) == ("other", "wiki", False)
-    assert "other is taken instead of wiki" in caplog.text
-    with pytest.raises(fetch.GoneError):
+    assert "other is taken instead of first" in caplog.text
+    with pytest.raises(fetch.UnavailableError, match="x/gone: gone$"):
         get(resolved | {"fallback": None}, tmp_path)
+    (tmp_path / "other").unlink()
+    with pytest.raises(UserError, match="x/gone: gone; in its place: .*too: gone; in its place"):
+        get(resolved, tmp_path)
 
 
 def test_a_failing_network_is_no_reason_for_other_data(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(fetch, "BACKOFF_SECONDS", 0.0)
-    fallback = {"name": "other", "urls": [tmp_path.as_uri()]}
+    monkeypatch.setattr(fetch, "sleep", lambda _seconds: None)
+    (tmp_path / "other").write_text("text")
+    fallback = {"name": "other", "urls": [(tmp_path / "other").as_uri()]}
     resolved = source("dataset", "wiki", urls=["http://127.0.0.1:9/d"], fallback=fallback)
     with pytest.raises(UserError, match=r"127.0.0.1:9/d: cannot.*set `x\.source\.path` to a local"):
         get(resolved, tmp_path)
     assert not (tmp_path / "out").exists()
 
 
+def test_a_full_disk_is_no_reason_for_other_data(tmp_path, monkeypatch) -> None:
+    (tmp_path / "file").write_text("text")
+    url = (tmp_path / "file").as_uri()
+    resolved = source("dataset", "wiki", urls=[url], fallback={"name": "other", "urls": [url]})
+    with pytest.raises(UserError, match="out: cannot be written"):
+        retrieve(
+            resolved,
+            tmp_path / "out",
+            tmp_path / "file/description",
+            cache_dir=tmp_path / "cache",
+            seed=1,
+        )
+
+
+def test_what_cannot_be_read_is_told_with_the_download_to_delete() -> None:
+    told = "corpora/en: truncated; results/downloads/a is the download: delete it to fetch it again"
+    with pytest.raises(UserError, match=told), source_errors({"cached": "results/downloads/a"}):
+        raise UserError("corpora/en: truncated")
+    with pytest.raises(UserError, match="truncated$"), source_errors({"path": "a"}):
+        raise UserError("a: truncated")
+
+
+# --- dumps of Wikipedia
+
+NAME = "huwiki-20260801-pages-articles.xml.bz2"
+DUMP = bz2.compress(b"<mediawiki></mediawiki>")
+SHA1 = hashlib.sha1(DUMP).hexdigest()
+
+
+@pytest.fixture
+def latest(tmp_path) -> dict:
+    """The latest dump of a server: files, links to them, and a list of checksums."""
+    folder = tmp_path / "served"
+    folder.mkdir()
+    (folder / NAME).write_bytes(DUMP)
+    (folder / "sums").write_text(f"{SHA1[::-1]}  huwiki-20260801-stub.xml.gz\n{SHA1}  {NAME}\n")
+    return source(
+        "dataset",
+        "wikipedia",
+        title="dump of latest",
+        version="latest",
+        urls=[(folder / NAME.replace("20260801", "latest")).as_uri()],
+        index=[],
+        sums=[(folder / "sums").as_uri()],
+    )
+
+
+def test_the_newest_dump_is_the_one_that_the_sums_name(tmp_path, latest) -> None:
+    seen = get(latest, tmp_path)
+    assert (tmp_path / "out").read_bytes() == DUMP
+    assert (seen["version"], seen["title"]) == ("20260801", "dump of 20260801")
+    assert seen["origin"].endswith(NAME)
+    assert "sums" not in seen
+
+
+def test_a_dump_must_have_the_checksum_that_its_server_publishes(tmp_path, latest) -> None:
+    (tmp_path / "served" / NAME).write_bytes(bz2.compress(b"<mediawiki/>"))
+    with pytest.raises(UserError, match=f"instead of {SHA1}"):
+        get(latest, tmp_path)
+
+
+def test_without_sums_nothing_says_which_dump_is_the_newest(tmp_path, latest) -> None:
+    (tmp_path / "served/sums").write_text("<html></html>")
+    with pytest.raises(UserError, match=r"does not say which dump .*set `x\.source\.date`"):
+        get(latest, tmp_path)
+
+
+def test_the_archives_list_of_files_has_checksums_too(tmp_path, latest) -> None:
+    listed = f'<files><file name="{NAME}"><md5>a</md5><sha1>{SHA1[::-1]}</sha1></file></files>'
+    (tmp_path / "served/sums").write_text(listed)
+    with pytest.raises(UserError, match=f"instead of {SHA1[::-1]}"):
+        get(latest, tmp_path)
+
+
 # --- the hub
 
 
 class Hub(http.server.BaseHTTPRequestHandler):
-    """As much of the hub's protocol as its client needs to load one data set of parquet files."""
+    """As much of the hub's protocol as one data set of parquet files needs."""
 
     protocol_version = "HTTP/1.1"
 
     def log_message(self, *args) -> None:
         pass
 
-    def do_HEAD(self) -> None:
-        self.do_GET()
-
     def do_GET(self) -> None:
         self.server.paths.append(self.path)
         path = urllib.parse.unquote(self.path.split("?")[0])
-        api, resolve = f"/api/datasets/{REPO}", f"/datasets/{REPO}/resolve/"
-        if path.startswith(f"{api}/tree/"):
-            self.tree(path.removeprefix(f"{api}/tree/").partition("/")[2])
-        elif path.startswith(api):
-            files = [{"rfilename": name} for name in self.server.files]
-            self.json({"id": REPO, "_id": "1", "sha": COMMIT, "siblings": files})
-        elif path.startswith(resolve) and (name := self.file_of(path)):
-            content = self.server.files[name]
-            etag = hashlib.sha1(content).hexdigest()
-            self.reply(200, content, {"X-Repo-Commit": COMMIT, "ETag": f'"{etag}"'})
-        elif path == f"/datasets/{REPO}":
-            self.reply(200, b"")
+        resolve = f"/datasets/{REPO}/resolve/{COMMIT}/"
+        if path.startswith(f"/api/datasets/{REPO}/revision/"):
+            files = [self.listed(name) for name in self.server.files]
+            self.reply(200, json.dumps({"sha": COMMIT, "siblings": files}).encode())
+        elif path.startswith(resolve) and path.removeprefix(resolve) in self.server.files:
+            self.reply(200, self.server.files[path.removeprefix(resolve)])
         else:
-            self.missing()
+            self.reply(404, b"{}")
 
-    def file_of(self, path: str) -> str | None:
-        return next((name for name in self.server.files if path.endswith(f"/{name}")), None)
+    def listed(self, name: str) -> dict:
+        content = self.server.files[name]
+        sha256 = self.server.sha256 or hashlib.sha256(content).hexdigest()
+        return {"rfilename": name, "lfs": {"size": len(content), "sha256": sha256}}
 
-    def tree(self, folder: str) -> None:
-        prefix = f"{folder}/" if folder else ""
-        inside = [name for name in self.server.files if name.startswith(prefix)]
-        entries = {}
-        for name in inside:
-            head, _, rest = name.removeprefix(prefix).partition("/")
-            size = 0 if rest else len(self.server.files[name])
-            kind = "directory" if rest else "file"
-            entries[head] = {"type": kind, "path": prefix + head, "size": size, "oid": "b" * 40}
-        if entries:
-            self.json(list(entries.values()))
-        else:
-            self.missing()
-
-    def json(self, value) -> None:
-        self.reply(200, json.dumps(value).encode(), {"Content-Type": "application/json"})
-
-    def missing(self) -> None:
-        self.reply(404, b"{}", {"X-Error-Code": "EntryNotFound", "X-Repo-Commit": COMMIT})
-
-    def reply(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
+    def reply(self, status: int, body: bytes) -> None:
         self.send_response(status)
-        for name, value in (headers or {}).items():
-            self.send_header(name, value)
         self.send_header("Content-Length", str(len(body)))
         self.end_headers()
-        if self.command != "HEAD":
-            self.wfile.write(body)
+        self.wfile.write(body)
 
 
 ROWS = pd.DataFrame({"words": [["Ali", "geldi"]] * 20, "ner": [["PER", "O"]] * 20, "id": range(20)})
 
 
 @pytest.fixture
-def hub() -> Iterator[http.server.ThreadingHTTPServer]:
+def hub(monkeypatch) -> Iterator[http.server.ThreadingHTTPServer]:
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    buffer = io.BytesIO()
-    ROWS.to_parquet(buffer)
-    server.files, server.paths = {"tr/train/0000.parquet": buffer.getvalue()}, []
+    server.files, server.paths, server.sha256 = {"README.md": b"words"}, [], None
+    for number, rows in enumerate((ROWS[:13], ROWS[13:])):
+        buffer = io.BytesIO()
+        rows.to_parquet(buffer)
+        server.files[f"tr/train/{number:04d}.parquet"] = buffer.getvalue()
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+    monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{server.server_port}")
+    monkeypatch.setattr(fetch, "sleep", lambda _seconds: None)
     yield server
     server.shutdown()
     server.server_close()
 
 
-RETRIEVE = """
-import json, sys
-from sagevocab.data.sources import retrieve
-from sagevocab.errors import UserError
-for resolved, out in json.loads(sys.argv[1]):
-    try:
-        retrieve(resolved, out, out + ".source.json", cache_dir=sys.argv[2], seed=1)
-    except UserError as error:
-        print(error)
-"""
+WHERE = {"repo": REPO, "revision": "refs/convert/parquet", "files": "tr/train/*.parquet"}
 
 
-def get_from_hub(jobs: list, folder: Path, endpoint: str) -> str:
-    """Retrieve in a process of its own: the client reads its settings when it is imported."""
-    environment = {
-        **os.environ,
-        "PYTHONPATH": str(SCRIPTS),
-        "HF_ENDPOINT": endpoint,
-        "HF_HUB_DISABLE_XET": "1",
-        "HF_HOME": str(folder / "home"),
-        "OMP_NUM_THREADS": "1",
-    }
-    done = subprocess.run(
-        [sys.executable, "-c", RETRIEVE, json.dumps(jobs), str(folder / "cache")],
-        env=environment,
-        check=True,
-        capture_output=True,
-        text=True,
-    )
-    return done.stdout.strip()
+def words(**fields) -> dict:
+    return source("dataset", "words", **({"hub": WHERE, "format": "parquet"} | fields))
 
 
-def test_the_hub(hub, tmp_path) -> None:
-    where = {"repo": REPO, "revision": "refs/convert/parquet", "data_files": "tr/train/*.parquet"}
-    jobs = []
-    for name, share in (("train", [0.0, 0.9]), ("validation", [0.9, 1.0])):
-        resolved = source("dataset", "words", hub=where, share=share, format="parquet")
-        jobs.append((resolved, str(tmp_path / name)))
-    absent = source("dataset", "words", hub={"repo": "someone/else"}, format="parquet")
-    jobs.append((absent, str(tmp_path / "absent")))
-    endpoint = f"http://127.0.0.1:{hub.server_port}"
-
-    told = get_from_hub(jobs, tmp_path, endpoint)
-    train, validation = (pd.read_parquet(tmp_path / name) for name in ("train", "validation"))
-    assert (len(train), len(validation)) == (18, 2)
-    assert sorted([*train["id"], *validation["id"]]) == list(range(20))
+def test_several_files_of_the_hub_become_one_table(hub, tmp_path) -> None:
+    seen = get(words(), tmp_path)
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out"), ROWS)
+    assert seen["origin"] == f"{constants.ENDPOINT}/datasets/{REPO}"
+    assert (seen["commit"], seen["hub"]) == (COMMIT, WHERE)
+    assert seen["sha256"] == hashlib.sha256((tmp_path / "out").read_bytes()).hexdigest()
     assert any("refs%2Fconvert%2Fparquet" in path for path in hub.paths)
-    description = json.loads((tmp_path / "train.source.json").read_text())
-    assert description["origin"] == f"{endpoint}/datasets/{REPO}"
-    assert description["sha256"] == hashlib.sha256((tmp_path / "train").read_bytes()).hexdigest()
-    assert told.startswith(f"{endpoint}/datasets/someone/else: cannot be fetched (")
-    assert told.endswith("set `x.source.path` to a local copy")
-    assert "\n" not in told
-    assert not (tmp_path / "absent").exists()
+    assert not any("README" in path for path in hub.paths)
 
-    # Again without the hub: from the cache, and what is not there is one line at once.
+
+def test_one_file_of_the_hub_stays_as_it_is(hub, tmp_path) -> None:
+    name = "tr/train/0001.parquet"
+    seen = get(words(hub=WHERE | {"files": name}), tmp_path)
+    assert (tmp_path / "out").read_bytes() == hub.files[name]
+    assert seen["cached"].startswith(str(tmp_path / "cache"))
+
+
+def test_shares_of_the_rows_are_disjoint_and_in_order(hub, tmp_path) -> None:
+    ids = []
+    for share in ([0.0, 0.9], [0.9, 1.0]):
+        get(words(share=share), tmp_path)
+        ids.append(pd.read_parquet(tmp_path / "out")["id"].tolist())
+    assert [len(part) for part in ids] == [18, 2]
+    assert sorted(ids[0] + ids[1]) == list(range(20))
+    assert all(part == sorted(part) for part in ids)
+
+
+def test_what_was_downloaded_from_the_hub_serves_without_it(hub, tmp_path) -> None:
+    get(words(), tmp_path)
     hub.shutdown()
     hub.server_close()
-    (tmp_path / "train").unlink()
-    told = get_from_hub([jobs[0], jobs[2]], tmp_path, endpoint)
-    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "train"), train)
-    assert told == (
-        f"{endpoint}/datasets/someone/else: cannot be fetched (no connection); "
-        "set `x.source.path` to a local copy"
-    )
+    (tmp_path / "out").unlink()
+    get(words(), tmp_path)
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out"), ROWS)
+    with pytest.raises(UserError) as caught:
+        get(words(hub=WHERE | {"repo": "someone/else"}), tmp_path)
+    assert "(no connection); set `x.source.path` to a local copy" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    ("hub_fields", "told"),
+    [
+        ({"repo": "someone/else"}, r"someone/else/revision/.*cannot be fetched \(HTTP 404"),
+        ({"files": "en/*"}, r"words: revision refs/convert/parquet has no file en/\*; set `x"),
+    ],
+)
+def test_what_the_hub_does_not_have_is_one_line(hub, tmp_path, hub_fields, told) -> None:
+    with pytest.raises(fetch.UnavailableError, match=told):
+        get(words(hub=WHERE | hub_fields), tmp_path)
+
+
+def test_a_file_must_have_the_checksum_that_the_hub_lists(hub, tmp_path) -> None:
+    hub.sha256 = "0" * 64
+    with pytest.raises(fetch.UnavailableError, match=f"instead of {'0' * 64}"):
+        get(words(), tmp_path)
+
+
+def test_the_cache_of_the_hubs_client_serves_offline(tmp_path, monkeypatch) -> None:
+    folder = tmp_path / "client/datasets--someone--words"
+    snapshot = folder / "snapshots" / COMMIT / "tr/train"
+    snapshot.mkdir(parents=True)
+    ROWS.to_parquet(snapshot / "0000.parquet")
+    (folder / "refs/refs/convert").mkdir(parents=True)
+    (folder / "refs/refs/convert/parquet").write_text(COMMIT)
+    for name, value in {"HF_HUB_OFFLINE": True, "HF_HUB_CACHE": str(tmp_path / "client")}.items():
+        monkeypatch.setattr(constants, name, value)
+    assert get(words(), tmp_path)["commit"] == COMMIT
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out"), ROWS)
+    with pytest.raises(UserError, match="HF_HUB_OFFLINE is set, and .*client lacks revision"):
+        get(words(hub=WHERE | {"files": "en/*"}), tmp_path)

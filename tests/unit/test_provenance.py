@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import gc
 import json
 import logging
@@ -96,6 +97,14 @@ def test_the_log_keeps_the_traceback_of_a_defect(tmp_path: Path) -> None:
     with pytest.raises(ZeroDivisionError), job(rule(tmp_path)):
         1 / 0  # noqa: B018
     assert "ZeroDivisionError" in (tmp_path / "x.log").read_text()
+
+
+def test_a_full_disk_is_one_line_and_no_defect(tmp_path: Path, capsys) -> None:
+    with pytest.raises(SystemExit), job(rule(tmp_path)):
+        raise OSError(errno.ENOSPC, "No space left on device", "results/a")
+    told = "results/a: cannot be written (No space left on device); make room"
+    assert told in (tmp_path / "x.log").read_text()
+    assert told in capsys.readouterr().err
 
 
 @pytest.fixture

@@ -148,6 +148,30 @@ def test_what_is_retrieved_includes_lists_of_morphemes_but_no_local_file() -> No
     assert not kept & set(local.retrieved_files())
 
 
+def test_part_of_a_dump_is_drawn_only_where_lines_are_asked_for(paper) -> None:
+    sample = {"lines": 755_000, "language": "en", "min_words": 3}
+    assert paper.dump_sample("en") == sample
+    assert paper.dump_sample("tr") is None
+    package = {"package": "gensim:x", "format": "mediawiki"}
+    assert run_of(language_settings={"en": {"source": package}}).dump_sample("en") is None
+
+
+def test_sources_are_told_with_what_is_there_and_what_failed(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = run_of(languages=["en"], domains=["quora", "legal"], lm={"enabled": False})
+    there, log = (Path(run.result(name)) for name in ("retrieved/domains/quora", "logs"))
+    there.parent.mkdir(parents=True)
+    there.touch()
+    for name, text in {"domain/quora": "old", "domain/legal": "HTTP 404; set `x.path`"}.items():
+        (log / f"retrieve_{name}.log").parent.mkdir(parents=True, exist_ok=True)
+        (log / f"retrieve_{name}.log").write_text(f"12:00:00 tried\nerror: {text}\n")
+    header, english, quora, legal = run.sources_table()
+    assert header.split() == ["source", "what", "size", "licence"]
+    assert english.endswith("to be fetched") and "about 20 GB" in english
+    assert quora.endswith("there") and legal.endswith("to be fetched")
+    assert run.failed_retrievals() == ["HTTP 404; set `x.path`"]
+
+
 def test_further_pretrainings_have_curves_too() -> None:
     run = run_of(languages=["en"], lm={"pretraining_seeds": [7]})
     curves = run.curves(["en"])

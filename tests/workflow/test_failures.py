@@ -167,9 +167,16 @@ def test_the_paper_plans_everything_in_seconds(tiny) -> None:
 
 def test_without_a_network_the_url_and_the_way_around_are_named(tiny) -> None:
     nowhere = {name: "http://127.0.0.1:9" for name in ("http_proxy", "https_proxy")}
-    run = tiny("results/paper/retrieved/corpora/en", config=(), environment=nowhere)
+    (tiny.checkout / "few.yaml").write_text(
+        "{domains: [], lm: {enabled: false}, studies: {enabled: false}, language_settings: "
+        "{tr: {source: {package: 'turkish-treebanks:data/wiki.conllu', format: conllu}}}}"
+    )
+    run = tiny("retrieve", config=(), extra=("few.yaml",), environment=nowhere)
     assert run.returncode != 0
-    lines = error_lines(run)
-    assert len(lines) == 1, run.stderr[-3000:]
-    assert "https://" in lines[0]
-    assert "language_settings.en.source.path" in lines[0]
+    (line,) = {*error_lines(run)}  # of three attempts
+    assert "https://" in line
+    assert "language_settings.en.source.path" in line
+    assert "These sources could not be retrieved:\n  retrieve_corpus: https://" in run.stderr
+    # The table comes first, and one source does not stop the others.
+    assert re.search(r"^language_settings\.en\.source .* 20 GB.* to be fetched$", run.stderr, re.M)
+    assert (tiny.checkout / "results/paper/retrieved/corpora/tr").exists()

@@ -181,6 +181,11 @@ def construction_code(task, split):
     return source_digest("data.construct") if kind == "constructed" else None
 
 
+def drawing_code(language):
+    """Digest of the way in which a part of a dump is drawn, for a corpus that is such a part."""
+    return source_digest("data.streams") if run.dump_sample(language) else None
+
+
 def downstream_targets(wildcards):
     """Models, scores and what is made of them."""
     if not run.models:
@@ -206,6 +211,10 @@ def shows_gpu():
 
 
 onstart:
+    if "retrieve" in workflow.dag_settings.targets:
+        # What can't be had from one server is no reason to leave the rest where it is.
+        workflow.scheduler.keepgoing = True
+        print(*run.sources_table(), sep="\n", file=sys.stderr)
     conda = any(
         method.name == "CONDA" for method in workflow.deployment_settings.deployment_method
     )
@@ -218,6 +227,12 @@ onstart:
             "train language models would fail; lm.gpus: 0 trains on the CPU",
             file=sys.stderr,
         )
+
+
+onerror:
+    failed = run.failed_retrievals()
+    if failed:
+        print("These sources could not be retrieved:", *failed, sep="\n  ", file=sys.stderr)
 
 
 wildcard_constraints:

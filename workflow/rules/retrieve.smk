@@ -7,8 +7,9 @@
 #        retrieved/domains/{domain}
 #        retrieved/tasks/{task}/{split}
 #        ....source.json                     what it is: format, licence, URL, size and digest seen
-# Steps: look among the finished downloads, else fetch from the first mirror that answers, going on
-#        where a cut download ended; check size and digest; link or copy to its place
+# Steps: look among the finished downloads, else fetch from the first address that gives the file,
+#        going on where a cut download ended; check size and digest; link or copy to its place. Of a
+#        dump with an index, fetch only as much as `lines` needs
 
 
 rule retrieve_corpus:
@@ -20,6 +21,7 @@ rule retrieve_corpus:
         result("logs/retrieve_corpus/{lang}.log"),
     benchmark:
         result("benchmarks/retrieve_corpus/{lang}.tsv")
+    retries: 2
     conda:
         "../../envs/corpus.yaml"
     resources:
@@ -27,6 +29,8 @@ rule retrieve_corpus:
         runtime=1440,
     params:
         source=lambda wildcards: run.source("language_settings", wildcards.lang),
+        sample=lambda wildcards: run.dump_sample(wildcards.lang),
+        drawing=lambda wildcards: drawing_code(wildcards.lang),
         seed=config["seed"],
         cache_dir=config["download_dir"],
         code=code_of("retrieve_corpus.py"),
@@ -44,6 +48,8 @@ use rule retrieve_corpus as retrieve_morphemes with:
         result("benchmarks/retrieve_morphemes/{lang}.tsv")
     params:
         source=lambda wildcards: run.morpheme_source(wildcards.lang),
+        sample=None,
+        drawing=None,
 
 
 use rule retrieve_corpus as retrieve_domain with:
@@ -56,6 +62,8 @@ use rule retrieve_corpus as retrieve_domain with:
         result("benchmarks/retrieve_domain/{domain}.tsv")
     params:
         source=lambda wildcards: run.source("domain_settings", wildcards.domain),
+        sample=None,
+        drawing=None,
 
 
 use rule retrieve_corpus as retrieve_task with:
@@ -68,4 +76,6 @@ use rule retrieve_corpus as retrieve_task with:
         result("benchmarks/retrieve_task/{task}.{split}.tsv")
     params:
         source=lambda wildcards: run.source("task_settings", wildcards.task, wildcards.split),
+        sample=None,
+        drawing=None,
         construction=lambda wildcards: construction_code(wildcards.task, wildcards.split),

@@ -1,22 +1,23 @@
 """Adapter of rule extract_corpus."""
 
 from sagevocab.data.extract import ExtractionSettings, extract_lines
-from sagevocab.data.sources import read_source
+from sagevocab.data.sources import read_source, source_errors
 from sagevocab.provenance import job
 
 with job(snakemake):
     files, description = read_source(snakemake.params.source, snakemake.input.source)
-    extract_lines(
-        files,
-        snakemake.output.sentences,
-        description,
-        ExtractionSettings(
-            language=snakemake.wildcards.lang,
-            min_words=snakemake.params.min_words,
-            article_share=snakemake.params.article_share,
-            seed=snakemake.params.seed,
-        ),
-        threads=snakemake.threads,
-        state_dir=snakemake.params.state_dir,
-        code=snakemake.params.code,
-    )
+    with source_errors(description):
+        extract_lines(
+            files,
+            snakemake.output.sentences,
+            description,
+            ExtractionSettings(
+                language=snakemake.wildcards.lang,
+                min_words=snakemake.params.min_words,
+                article_share=snakemake.params.article_share,
+                seed=snakemake.params.seed,
+            ),
+            threads=snakemake.threads,
+            state_dir=snakemake.params.state_dir,
+            code=snakemake.params.code,
+        )

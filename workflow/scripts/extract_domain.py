@@ -1,20 +1,21 @@
 """Adapter of rule extract_domain."""
 
 from sagevocab.data.extract import ExtractionSettings, extract_sample
-from sagevocab.data.sources import read_source
+from sagevocab.data.sources import read_source, source_errors
 from sagevocab.provenance import job
 
 with job(snakemake):
     files, description = read_source(snakemake.params.source, snakemake.input.source)
-    extract_sample(
-        files,
-        snakemake.output.lines,
-        description,
-        ExtractionSettings(
-            language=snakemake.params.language,
-            min_words=snakemake.params.min_words,
-            seed=snakemake.params.seed,
-        ),
-        lines=snakemake.params.lines,
-        threads=snakemake.threads,
-    )
+    with source_errors(description):
+        extract_sample(
+            files,
+            snakemake.output.lines,
+            description,
+            ExtractionSettings(
+                language=snakemake.params.language,
+                min_words=snakemake.params.min_words,
+                seed=snakemake.params.seed,
+            ),
+            lines=snakemake.params.lines,
+            threads=snakemake.threads,
+        )

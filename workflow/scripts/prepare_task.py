@@ -1,19 +1,21 @@
 """Adapter of rule prepare_task."""
 
-from sagevocab.data.datasets import RowPart, prepare_task, task_errors
-from sagevocab.data.sources import read_source
+from sagevocab.data.datasets import ExpectedRows, RowPart, prepare_task, task_errors
+from sagevocab.data.sources import read_source, source_errors
 from sagevocab.provenance import job
 
 with job(snakemake), task_errors(snakemake.wildcards.task):
     inputs, outputs, params = snakemake.input, snakemake.output, snakemake.params
     for split, (source, part) in params.splits.items():
         files, description = read_source(source, inputs[split])
-        prepare_task(
-            files,
-            outputs[split],
-            description["format"],
-            kind=params.kind,
-            columns=params.columns,
-            labels=params.labels,
-            part=RowPart(**part) if part else None,
-        )
+        with source_errors(description):
+            prepare_task(
+                files,
+                outputs[split],
+                description["format"],
+                kind=params.kind,
+                columns=params.columns,
+                labels=params.labels,
+                part=RowPart(**part) if part else None,
+                expected=ExpectedRows.of(description),
+            )

@@ -10,4 +10,5 @@ with job(snakemake):
         snakemake.output.description,
         cache_dir=snakemake.params.cache_dir,
         seed=snakemake.params.seed,
+        sample=snakemake.params.sample,
     )

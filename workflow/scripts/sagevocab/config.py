@@ -73,8 +73,8 @@ class Source(Section):
     """
 
     path: str | Annotated[list[str], Field(min_length=1)] | None = optional(
-        "A local file, plain or compressed (gz, bz2, xz, zst), or a list of files that are read "
-        "one after the other. Wins over every other key."
+        "A local file, plain or compressed (gz, bz2, xz, zst), a folder, a pattern with `*`, or a "
+        "list of such. Files are read one after the other. Wins over every other key."
     )
     constructed: str | None = optional(
         "A task whose examples are constructed, with a seed, from sentences that packages ship: "
@@ -87,7 +87,13 @@ class Source(Section):
         "a list of text files that are joined."
     )
     dataset: str | None = optional(
-        "An entry of `workflow/resources/datasets.yaml`, which knows addresses, sizes and digests."
+        "An entry of `workflow/resources/datasets.yaml`, which knows addresses and checksums."
+    )
+    language: Annotated[str, Field(pattern="^[a-z][a-z_-]+$")] | None = optional(
+        "Which Wikipedia `dataset: wikipedia` means, such as `hu`."
+    )
+    date: Annotated[str, Field(pattern="^(latest|[0-9]{8})$")] | None = optional(
+        "Which dump of it: `latest`, or a date such as `20260801`, in quotes. `latest` if not said."
     )
     format: Literal[*FORMATS] | None = optional(
         "What the file holds: a MediaWiki XML dump, plain text (one sentence or document a line), "

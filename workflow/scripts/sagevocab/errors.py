@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import sys
+
 
 class UserError(Exception):
     """A mistake in the input or the configuration, explained in one line.
@@ -29,3 +31,9 @@ class SettingError(UserError, ValueError):
     def under(self, parent: str) -> SettingError:
         """Return the same error with its key inside the section `parent`."""
         return SettingError(".".join(filter(None, (parent, self.key))), self.reason)
+
+
+def tell(line: str) -> None:
+    """Print a line to the terminal: in a rule, standard error is its log."""
+    if sys.__stderr__ is not None:
+        print(line, file=sys.__stderr__, flush=True)

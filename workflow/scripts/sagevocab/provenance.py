@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import ast
+import errno
 import functools
 import gc
 import hashlib
@@ -15,7 +16,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, redirect_stderr, redirect_stdout
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
@@ -185,9 +186,23 @@ def job(snakemake: Any) -> Iterator[None]:
         except MemoryError as error:
             _tell(file, f"{snakemake.rule}: out of memory; raise it with --set-resources")
             raise SystemExit(1) from error
+        except OSError as error:
+            if error.errno not in _DISK_ERRORS:
+                log.exception("%s failed", snakemake.rule)
+                raise
+            place = error.filename or "a file of its results"
+            advice = "make room, or run in a folder that can be written (snakemake --directory)"
+            _tell(
+                file, f"{snakemake.rule}: {place}: cannot be written ({error.strerror}); {advice}"
+            )
+            raise SystemExit(1) from error
         except Exception:
             log.exception("%s failed", snakemake.rule)
             raise
+
+
+# A full disk, a quota, a disk or folder that is read-only.
+_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 def _forget_progress(snakemake: Any) -> None:
@@ -199,9 +214,10 @@ def _forget_progress(snakemake: Any) -> None:
 
 def _tell(file: TextIO, line: str) -> None:
     for stream in (file, sys.stderr):
-        # One write, so that the lines of jobs that fail together do not run into each other.
-        stream.write(f"error: {line}\n")
-        stream.flush()
+        with suppress(OSError):  # the log, on a full disk
+            # One write, so that the lines of jobs that fail together do not run into each other.
+            stream.write(f"error: {line}\n")
+            stream.flush()
 
 
 def _log_to(file: TextIO) -> None:

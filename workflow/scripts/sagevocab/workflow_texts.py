@@ -166,6 +166,17 @@ class Texts:
         except UserError as error:
             raise UserError(f"config key {error}") from error
 
+    def dump_sample(self, language: str) -> Stanza | None:
+        """Return how many lines to draw from a dump by its index, and how; None for all of it."""
+        stanza = self.language(language)
+        if stanza["lines"] is None or not self.source("language_settings", language).get("index"):
+            return None
+        return {
+            "lines": stanza["lines"] + stanza["heldout_lines"],
+            "language": language,
+            "min_words": self.config["corpus"]["min_words"],
+        }
+
     def source_form(self, section: str, name: str, split: str | None = None) -> Stanza:
         """Return what reading a source depends on."""
         resolved = self.source(section, name, split)
@@ -193,6 +204,50 @@ class Texts:
         source = self.morpheme_source(language)
         retrieved = self.result(f"retrieved/morphemes/{language}")
         return source["name"] if source["kind"] == "path" else retrieved
+
+    def retrievals(self) -> list[tuple[Stanza, str, str]]:
+        """Return every source of texts and tasks, what is made of it, and the log of its rule."""
+        names = [
+            *(("language_settings", name, None) for name in self.languages),
+            *(("domain_settings", name, None) for name in self.domains),
+            *(
+                ("task_settings", name, split)
+                for name in self.model_tasks
+                for split in self.task_origins(name)
+            ),
+        ]
+        rules = {"language_settings": "corpus", "domain_settings": "domain"}
+        return [
+            (
+                self.source(*source),
+                self.source_files(*source)[0],
+                self.result(
+                    f"logs/retrieve_{rules.get(source[0], 'task')}/"
+                    f"{'.'.join(filter(None, source[1:]))}.log"
+                ),
+            )
+            for source in names
+        ]
+
+    def sources_table(self) -> list[str]:
+        """Return lines of a table of the run's sources: what, size, licence, is it there."""
+        rows = [("source", "what", "size", "licence", "")]
+        for source, file, _log in self.retrievals():
+            state = "there" if Path(file).exists() else "to be fetched"
+            what = self.text_title(source) if source["kind"] != "constructed" else "constructed"
+            size = source.get("size") or _megabytes(source.get("bytes"))
+            rows.append((source["key"], what, size, source.get("licence") or "", state))
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
+
+    def failed_retrievals(self) -> list[str]:
+        """Return why sources could not be retrieved, and the way around each."""
+        logs = [Path(log) for _, file, log in self.retrievals() if not Path(file).exists()]
+        texts = [log.read_text(encoding="utf-8") for log in logs if log.exists()]
+        errors = [
+            line for text in texts for line in text.splitlines() if line.startswith("error: ")
+        ]
+        return [line.removeprefix("error: ") for line in dict.fromkeys(errors)]
 
     def is_dump(self, section: str, name: str) -> bool:
         """Return whether a source may be a dump, whose extraction is worth many cores."""
@@ -312,3 +367,7 @@ class Texts:
             }
             for name, stanza in ((name, self.task(name)) for name in tasks)
         ]
+
+
+def _megabytes(size: int | None) -> str:
+    return "" if size is None else f"{size / 1e6:.1f} MB"

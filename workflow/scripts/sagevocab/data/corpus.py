@@ -6,30 +6,25 @@ memory does not grow with the corpus, except for eight bytes per line while line
 
 from __future__ import annotations
 
-import bz2
-import gzip
 import hashlib
-import io
 import logging
-import lzma
 import os
 import re
 import sys
-import zlib
 from array import array
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import BinaryIO
 
 import numpy as np
 import zstandard
 
+from sagevocab.data.compression import DAMAGE, damaged, open_bytes, opener_of
 from sagevocab.errors import UserError
 from sagevocab.state import atomic_path, path_text
 
 log = logging.getLogger(__name__)
 
-_BLOCK = 1 << 17
 _ZSTD_LEVEL = 9
 _BYTE_ORDER_MARK = "\ufeff"
 _MOST_NUL = 0.05  # of a line's characters; a line with more is binary data
@@ -39,58 +34,6 @@ ENCODING_ERRORS = ("strict", "replace")
 Texts = str | Path | Iterable[str | Path]
 
 # --- reading and writing
-
-
-def _open_zstd(file: str | Path | BinaryIO) -> BinaryIO:
-    """Open a .zst file of one or more frames; the text of one that was cut short is an OSError.
-
-    `zstandard`'s own reader mistakes the end of a truncated file for the end of the text.
-    """
-    import pyarrow
-
-    return io.BufferedReader(pyarrow.input_stream(file, compression="zstd"), _BLOCK)
-
-
-_COMPRESSIONS = {
-    b"BZh": bz2.open,
-    b"\x1f\x8b": gzip.open,
-    b"\xfd7zXZ\x00": lzma.open,
-    b"\x28\xb5\x2f\xfd": _open_zstd,
-}
-# Errors that decompressors raise on damaged or truncated data.
-DAMAGE = (EOFError, OSError, lzma.LZMAError, zlib.error)
-
-
-def open_bytes(path: str | Path) -> BinaryIO:
-    """Open a file for reading bytes, decompressed (gz, bz2, xz, zst) as its first bytes say.
-
-    Raises:
-        UserError: there is no such file.
-    """
-    try:
-        with Path(path).open("rb") as file:
-            start = file.read(6)
-    except OSError as error:
-        raise UserError(f"{path}: cannot be read ({error.strerror}); check the path") from error
-    opener = _opener(start)
-    return opener(path) if opener else Path(path).open("rb")
-
-
-def _opener(start: bytes) -> Callable | None:
-    found = (opener for magic, opener in _COMPRESSIONS.items() if start.startswith(magic))
-    return next(found, None)
-
-
-def open_text(path: str | Path) -> TextIO:
-    """Open a UTF-8 file for reading text, decompressed like `open_bytes`."""
-    return io.TextIOWrapper(open_bytes(path), encoding="utf-8", newline="")
-
-
-def damaged(path: str | Path, error: Exception) -> UserError:
-    """Return the error for a file that could not be decompressed."""
-    is_cut = isinstance(error, EOFError) or "truncated" in str(error).lower()
-    kind = "truncated" if is_cut else "damaged"
-    return UserError(f"{path}: the compressed file is {kind} ({error}); fetch or copy it again")
 
 
 def read_lines(path: str | Path, errors: str = "strict") -> Iterator[str]:
@@ -198,7 +141,7 @@ def _names_file(item: str | Path) -> bool:
 
 def _standard_input(errors: str) -> Iterator[str]:
     stream = sys.stdin.buffer  # cannot be read twice
-    opener = _opener(stream.peek(6))
+    opener = opener_of(stream.peek(6))
     return decoded_lines(opener(stream) if opener else stream, "standard input", errors)
 
 
@@ -239,7 +182,23 @@ ABBREVIATIONS = word_set(
 )
 # Words whose full stop does not end a sentence before a number: "No. 5", "p. 12".
 _NUMBERED = word_set("no nos p s n nr sec ch art par chap str md mad")
-_END = re.compile(r"""([.!?…]+)(["'”’»)\]]*)\s+(?=["'“‘«(\[¿¡]*(\S))""")
+# Marks that end a sentence whatever follows: Armenian, Arabic, Urdu, Syriac, Devanagari and its
+# neighbours, Burmese, Ethiopic, Khmer, Mongolian, Tibetan, Chinese and Japanese.
+_FULL_STOPS = "։؟۔܀܁܂।॥၊။።፧፨។៕᠃᠉།༎。｡！？"
+_CLOSING = "\"'”’»)\\]」』）】》〉”"
+_OPENING = "\"'“‘«(\\[¿¡「『（【《〈"
+_END = re.compile(
+    rf"(?P<mark>[.!?…]+)(?P<closed>[{_CLOSING}]*)\s+(?=(?P<dash>[–—]\s?)?[{_OPENING}]*(?P<next>\S))"
+    rf"|[{_FULL_STOPS}][{_FULL_STOPS}.!?…]*(?P<quoted>[{_CLOSING}]*)(?P<space>\s*)"
+)
+# Letters without capitals: Unicode gives those of Georgian, which begin no sentence.
+_GEORGIAN = re.compile("[\u10d0-\u10ff]")
+# Scripts that write no spaces between words: Thai, Lao, Tibetan, Burmese, Khmer, kana, Han.
+UNSPACED = (
+    "\u0e00-\u0eff\u0f00-\u0fff\u1000-\u109f\u1780-\u17ff\u3040-\u30ff\u3400-\u9fff\uf900-\ufaff"
+)
+_UNSPACED = re.compile(f"[{UNSPACED}]")
+_DEGREES = ("°C", "°F")
 _LAST_WORD = re.compile(r"[\w.'’-]*$")
 _ORDINAL = re.compile(r"(\d{1,2}|[IVXLCDM]+)$")
 # Languages that write ordinal numbers with a full stop: "2. Dünya Savaşı", "14. Juli".
@@ -247,35 +206,57 @@ _ORDINAL_LANGUAGES = word_set("tr az de da nb nn no fi et hu cs sk sl hr sr bs p
 
 
 def split_sentences(text: str, language: str = "") -> list[str]:
-    """Cut a paragraph after an end mark that a space and a capital or digit follow.
+    """Cut a paragraph into its sentences.
 
-    Quotes and brackets may stand between. Full stops after initials and known abbreviations end no
-    sentence; nor does one after a one- or two-digit or Roman number in a language that writes
-    ordinals so ("II. Mehmed"). Joined by single spaces, the sentences are the paragraph.
+    After `. ! ? …` a sentence begins with a space and a capital, a digit or a letter of a script
+    that has no capitals. Full stops after initials and known abbreviations end no sentence; nor
+    does one after a one- or two-digit or Roman number in a language that writes ordinals so
+    ("II. Mehmed"). The full stops of other scripts end one by themselves, but for a quotation
+    that its sentence goes on after (「はい。」と). Quotes, brackets and the dash of a dialogue may
+    stand between. Joined by the white space between them, the sentences are the paragraph.
     """
     sentences, start = [], 0
     ordinals = language in _ORDINAL_LANGUAGES
     for match in _END.finditer(text):
-        if _ends_sentence(text, match, ordinals):
-            sentences.append(text[start : match.end(2)])
+        if match["mark"] is None:
+            ends, end = not match["quoted"] or bool(match["space"]), match.start("space")
+        else:
+            ends, end = _ends_sentence(text, match, ordinals), match.end("closed")
+        if ends:
+            sentences.append(text[start:end])
             start = match.end()
     sentences.append(text[start:])
     return [sentence for sentence in sentences if sentence.strip()]
 
 
+def _has_no_capital(letter: str) -> bool:
+    return letter.isalpha() and (
+        letter.lower() == letter.upper() or _GEORGIAN.match(letter) is not None
+    )
+
+
 def _ends_sentence(text: str, match: re.Match, ordinals: bool) -> bool:
-    following = match[3]
-    if not (following.isupper() or following.istitle() or following.isdigit()):
+    following = match["next"]
+    is_capital = following.isupper() or following.istitle() or _has_no_capital(following)
+    if not (is_capital or (following.isdigit() and not match["dash"])):
         return False
-    if match[1] != "." or match[2]:
+    if match["mark"] != "." or match["closed"]:
         return True
-    word = _LAST_WORD.search(text, max(0, match.start() - 40), match.start())[0].lstrip("'’-")
+    word = _LAST_WORD.search(text, max(0, match.start() - 40), match.start())[0]
+    if text[: match.start()].endswith(_DEGREES):
+        return True
+    word = word.lstrip("'’-")
     if word.lower() in ABBREVIATIONS or (ordinals and _ORDINAL.match(word)):
         return False
     if following.isdigit() and word.lower() in _NUMBERED:
         return False
     last = word.rpartition(".")[2]  # of a row of initials: "J.R", "U.S"
-    return not (len(last) == 1 and last.isupper() and last != "I")
+    return not (len(last) == 1 and last != "I" and (last.isupper() or _is_initial(last)))
+
+
+def _is_initial(letter: str) -> bool:
+    """Whether a letter of a script without capitals may stand for a name; a syllable does not."""
+    return _has_no_capital(letter) and not _UNSPACED.match(letter)
 
 
 # --- cleaning
@@ -283,10 +264,11 @@ def _ends_sentence(text: str, match: re.Match, ordinals: bool) -> bool:
 # Invisible characters that split a word for a tokenizer, but not for a reader.
 _INVISIBLE = dict.fromkeys([0xAD, 0x200B, 0x200E, 0x200F, 0x2060, 0xFEFF, *range(0x202A, 0x202F)])
 _MARKUP = re.compile(
-    r"\ufffc|\{\{|\}\}|\[\[|\]\]|\{\||\||</?[a-zA-Z]|'''|==|&[a-z]+;|__[A-Z]+__|\\[a-z]+"
+    r"\ufffc|\{\{|\}\}|\[\[|\]\]|\{\||\||</?[a-zA-Z]|''|==|&[a-z]+;|__[A-Z]+__|\\[a-z]+"
 )
-_STARTED = re.compile(r"[^\W_]|[\"'“‘«(\[¿¡—–$€£#+-]")
-_FINISHED = re.compile(r"""[.!?…]["'”’»)\]]*$""")
+_STARTED = re.compile(rf"[^\W_]|[{_OPENING}–—$€£#+-]")
+_FINISHED = re.compile(rf"[.!?…{_FULL_STOPS}][{_CLOSING}]*$")
+_CHARACTERS_A_WORD = 2  # of those
 
 
 def clean_line(line: str) -> str:
@@ -297,11 +279,19 @@ def clean_line(line: str) -> str:
 def is_clean_sentence(sentence: str, min_words: int) -> bool:
     """Whether extraction left a whole sentence: long enough, ended, without remains of markup."""
     return (
-        sentence.count(" ") + 1 >= min_words
+        _words(sentence) >= min_words
         and _STARTED.match(sentence) is not None
         and _FINISHED.search(sentence) is not None
         and _MARKUP.search(sentence) is None
     )
+
+
+def _words(sentence: str) -> int:
+    """Return the number of words: by spaces, by characters in a script that has none."""
+    spaced = sentence.count(" ") + 1
+    if sentence.isascii():
+        return spaced
+    return spaced + len(_UNSPACED.findall(sentence)) // _CHARACTERS_A_WORD
 
 
 # --- sampling
@@ -327,7 +317,7 @@ def sample_corpus(
     Raises:
         UserError: the corpus has fewer distinct lines than asked for.
     """
-    digests = array("Q", map(_digest, read_lines(source)))
+    digests = array("Q", map(line_digest, read_lines(source)))
     first = first_occurrences(np.frombuffer(digests, dtype=np.uint64))
     _check_enough(source, len(first), lines, heldout_lines, key)
     chosen, kept_out = choose_lines(first, lines, heldout_lines, seed)
@@ -349,7 +339,8 @@ def sample_at_most(source: str | Path, output: str | Path, *, lines: int, seed: 
     return write_lines(output, _lines_at(source, chosen))
 
 
-def _digest(line: str) -> int:
+def line_digest(line: str) -> int:
+    """Return a number that stands for a line."""
     # 64 bits: among 10^8 lines the chance that two different ones look equal is 3 in 10,000.
     return int.from_bytes(hashlib.blake2b(line.encode("utf-8"), digest_size=8).digest(), "little")
 

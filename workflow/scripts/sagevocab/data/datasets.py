@@ -21,8 +21,9 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from sagevocab.data.compression import DAMAGE, damaged, open_bytes, open_text
 from sagevocab.data.conllu import read_conllu
-from sagevocab.data.corpus import DAMAGE, damaged, open_bytes, open_text, read_lines
+from sagevocab.data.corpus import read_lines
 from sagevocab.errors import UserError
 from sagevocab.state import write_parquet
 
@@ -203,19 +204,22 @@ def prepare_task(
     columns: dict[str, str],
     labels: Sequence[Any] | None,
     part: RowPart | None = None,
+    expected: ExpectedRows | None = None,
 ) -> None:
     """Read one split of a task and write its rows (.parquet) as `normalise_task` makes them.
 
     sources: files of one form; their rows follow one another. part: which of the rows to take,
-    all if None.
+    all if None. expected: what a catalogued set must hold.
 
     Raises:
-        UserError: a file or a row is unusable, or no row is left; names it.
+        UserError: a file or a row is unusable, no row is left, or it is another set; names it.
     """
     form = {"kind": kind, "columns": columns, "labels": labels}
     parts = [normalise_task(read_rows(file, format), source=file, **form) for file in sources]
     rows = pd.concat(parts, ignore_index=True)
     names = ", ".join(map(str, sources))
+    if expected is not None:
+        expected.check(rows, names)
     if part is not None:
         chosen = part.positions(len(rows))
         if not len(chosen):
@@ -227,6 +231,50 @@ def prepare_task(
         rows = rows.iloc[chosen].reset_index(drop=True)
     log.info("%s: %d rows", names, len(rows))
     write_parquet(output, rows)
+
+
+@dataclass(frozen=True)
+class ExpectedRows:
+    """What the catalogue says of a split, so that a set that was changed is noticed.
+
+    examples: number of rows. labels: classes as the set writes them, of tags without prefixes.
+    """
+
+    examples: int | None = None
+    labels: Sequence[Any] | None = None
+
+    @classmethod
+    def of(cls, description: dict[str, Any]) -> ExpectedRows:
+        """Return what the description of a retrieved file says."""
+        return cls(description.get("examples"), description.get("labels"))
+
+    def check(self, rows: pd.DataFrame, names: str) -> None:
+        """Compare the rows that `normalise_task` made with what is expected.
+
+        Raises:
+            UserError: another number of rows, or other labels.
+        """
+        if self.examples is not None and len(rows) != self.examples:
+            raise UserError(
+                f"{names}: has {len(rows)} rows, the catalogue says {self.examples}: the set was "
+                "changed or is cut; fetch it again, or correct workflow/resources/datasets.yaml"
+            )
+        if self.labels is None:
+            return
+        if "tags" in rows:
+            found = {tag.partition("-")[2] for tags in rows["tags"] for tag in tags} - {""}
+        else:
+            found = {*rows["label"]}
+        if found != {*self.labels}:
+            raise UserError(
+                f"{names}: its labels are {_listed(found)}, the catalogue says "
+                f"{_listed(self.labels)}: the set was changed; fetch it again, or correct "
+                "workflow/resources/datasets.yaml"
+            )
+
+
+def _listed(labels: Iterable[Any]) -> str:
+    return ", ".join(sorted(map(str, labels)))
 
 
 @contextmanager

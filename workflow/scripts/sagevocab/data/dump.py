@@ -16,7 +16,8 @@ from typing import BinaryIO, NamedTuple
 import mwparserfromhell
 from mwparserfromhell import nodes
 
-from sagevocab.data.corpus import DAMAGE, damaged, open_bytes, word_set
+from sagevocab.data.compression import DAMAGE, damaged, open_bytes
+from sagevocab.data.corpus import UNSPACED, word_set
 from sagevocab.errors import UserError
 
 # --- XML
@@ -41,21 +42,33 @@ def read_articles(path: str | Path) -> Iterator[Article]:
     """
     pages = articles = 0
     with open_bytes(path) as stream:
-        try:
-            for article in _pages(path, stream):
-                pages += 1
-                if article is not None:
-                    articles += 1
-                    yield article
-        except ET.ParseError as error:
-            raise UserError(f"{path}: {_xml_problem(pages, error)}") from error
-        except DAMAGE as error:
-            raise damaged(path, error) from error
+        for article in articles_in(stream, path):
+            pages += 1
+            if article is not None:
+                articles += 1
+                yield article
     if not articles:
         raise UserError(
             f"{path}: a dump without articles ({pages} pages, all redirects or outside the main "
             "namespace); a pages-articles dump is needed"
         )
+
+
+def articles_in(stream: BinaryIO, name: str | Path) -> Iterator[Article | None]:
+    """Yield the article of every page of an open dump, or None if it has none.
+
+    Raises:
+        UserError: not a MediaWiki dump, truncated or damaged; it begins with `name`.
+    """
+    pages = 0
+    try:
+        for article in _pages(name, stream):
+            pages += 1
+            yield article
+    except ET.ParseError as error:
+        raise UserError(f"{name}: {_xml_problem(pages, error)}") from error
+    except DAMAGE as error:
+        raise damaged(name, error) from error
 
 
 def _xml_problem(pages: int, error: ET.ParseError) -> str:
@@ -133,7 +146,6 @@ _KEPT_TAGS = word_set(
 _FORMULA_TAGS = word_set("math chem ce hiero score timeline syntaxhighlight source")
 _LINE_TAGS = word_set("li dd dt hr")
 _BREAKS = word_set("br p div center blockquote")
-_MAGIC_WORD = re.compile(r"__[A-ZÇĞİÖŞÜ]{3,}__")
 _NAMESPACE_LINK = re.compile(r"\s*:?[^\W\d_][\w \-]{1,40}:\S")
 _HAS_WORD = re.compile(r"\w")
 
@@ -148,9 +160,35 @@ def plain_text(wikitext: str) -> str:
     Raises:
         mwparserfromhell.parser.ParserError, RecursionError: the page can't be parsed.
     """
-    code = mwparserfromhell.parse(_MAGIC_WORD.sub("", wikitext), skip_style_tags=False)
+    code = mwparserfromhell.parse(_without_unseen(wikitext), skip_style_tags=False)
     text = "".join(_rendered(code.nodes))
     return "\n".join(_paragraphs(text))
+
+
+# What readers don't see: magic words, comments, references.
+_UNSEEN = re.compile(
+    r"__[A-ZÇĞİÖŞÜ]{3,}__|<!--.*?(?:-->|\Z)|<ref\b[^<>]*/>|<ref\b[^<>]*(?<!/)>.*?</ref\s*>",
+    re.DOTALL | re.IGNORECASE,
+)
+_INNERMOST_TEMPLATE = re.compile(r"(?<!\{)\{\{([^{}|]*)([^{}]*)\}\}(?!\})")
+_KEPT_BRACES = {"\x02": "{{", "\x03": "}}"}
+
+
+def _without_unseen(wikitext: str) -> str:
+    """Cut what the parser would read for nothing, which is most of an article.
+
+    Templates whose text is in the dump stay; of the others a hole does, from the inside out.
+    """
+    text, count = _UNSEEN.sub("", wikitext), 1
+    while count:
+        text, count = _INNERMOST_TEMPLATE.subn(_cut_template, text)
+    return re.sub("[\x02\x03]", lambda brace: _KEPT_BRACES[brace[0]], text)
+
+
+def _cut_template(template: re.Match) -> str:
+    name = template[1].strip().lower()
+    is_shown = name in _SHOWN_PARAMETER or name in _CONVERSIONS
+    return f"\x02{template[1]}{template[2]}\x03" if is_shown else _HOLE
 
 
 def _rendered(parts: Iterable[nodes.Node]) -> Iterator[str]:
@@ -186,7 +224,15 @@ def _tag_text(tag: nodes.Tag) -> Iterator[str]:
 
 
 # Templates whose text is in the dump: name -> the parameter that readers see.
-_SHOWN_PARAMETER = {"lang": 2, "nowrap": 1, "nobr": 1, "transl": -1, "dil": 2, "small": 1}
+_SHOWN_PARAMETER = {
+    "lang": 2,
+    "nowrap": 1,
+    "nobr": 1,
+    "transl": -1,
+    "dil": 2,
+    "small": 1,
+    "仮リンク": 1,
+}
 _CONVERSIONS = frozenset(("convert", "cvt"))
 _QUANTITY = re.compile(r"[\d.,/+-]+|to|and|or|by|x|×|-|–|to about")
 
@@ -229,8 +275,10 @@ _SPACES = re.compile(r" {2,}")
 _REPEATED_COMMA = re.compile(r"([,;])(?:\s*[,;])+(?=\s)")
 # A hole inside a sentence, or one that opens it. Holes after a full stop are mostly notes; those
 # after a bracket or comma mostly transcriptions and translations that a sentence can do without.
+# In a script without spaces, one between letters or commas.
 _SEEN_HOLE = re.compile(
     rf"(?<=[^\s.!?…(,;{_HOLE}] ){_HOLE}+(?=[\s,.;:)]|$)|(?<!\S){_HOLE}+(?=,|\s[^\W\d_A-ZÇĞİÖŞÜÀ-Þ])"
+    rf"|(?<=[{UNSPACED}、]){_HOLE}+(?=[{UNSPACED}、])"
 )
 
 

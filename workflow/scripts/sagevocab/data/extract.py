@@ -36,7 +36,7 @@ from sagevocab.data.corpus import (
 )
 from sagevocab.data.datasets import read_column
 from sagevocab.data.dump import Article, plain_text, read_articles
-from sagevocab.errors import UserError
+from sagevocab.errors import UserError, tell
 from sagevocab.state import ResumableState, fingerprint
 
 log = logging.getLogger(__name__)
@@ -62,9 +62,10 @@ class ExtractionSettings:
 
 
 class _Batch(NamedTuple):
-    """The sentences of a number of articles."""
+    """The clean sentences of a number of articles, and how many were not clean."""
 
     sentences: list[str]
+    refused: int
     articles: int
     failed: int
 
@@ -133,11 +134,30 @@ def extract_sample(
 
 def _column_lines(source, description: dict[str, Any], settings) -> Iterator[str]:
     """Lines of a text file or of one column of a table; a text of several lines gives several."""
+    texts = read_column(source, description["format"], description.get("column"))
+    lines = (line for text in texts for line in text.split("\n"))
+    if description.get("clean"):
+        yield from _clean_sentences(lines, str(source), settings)
+        return
     whole = not description.get("sentences")
-    for text in read_column(source, description["format"], description.get("column")):
-        for line in text.split("\n"):
-            parts = [line] if whole else split_sentences(clean_line(line), settings.language)
-            yield from filter(None, map(clean_line, parts))
+    for line in lines:
+        parts = [line] if whole else split_sentences(clean_line(line), settings.language)
+        yield from filter(None, map(clean_line, parts))
+
+
+def _clean_sentences(
+    paragraphs: Iterable[str], name: str, settings: ExtractionSettings
+) -> Iterator[str]:
+    """Sentences as of a dump: without headings, items of lists and captions."""
+    kept = refused = 0
+    for paragraph in paragraphs:
+        for sentence in split_sentences(clean_line(paragraph), settings.language):
+            if is_clean_sentence(sentence, settings.min_words):
+                kept += 1
+                yield sentence
+            else:
+                refused += 1
+    _warn_of_refusals(name, kept, refused)
 
 
 # --- dumps
@@ -151,7 +171,8 @@ def _dump_sentences(
     save_seconds: float,
 ) -> Iterator[str]:
     """Sentences of a dump: first those of an earlier, unfinished run, then the rest."""
-    progress = _Progress(", ".join(map(str, sources)), settings, state, save_seconds)
+    names = ", ".join(map(str, sources))
+    progress = _Progress(names, settings, state, save_seconds)
     for sentences in progress.saved():
         yield from sentences
     articles = _chosen(chain.from_iterable(map(read_articles, sources)), settings)
@@ -160,6 +181,19 @@ def _dump_sentences(
         yield from batch.sentences
         progress.add(batch)
     progress.check()
+    _warn_of_refusals(names, progress.sentences, progress.refused)
+
+
+def _warn_of_refusals(names: str, kept: int, refused: int) -> None:
+    """Say so where most sentences are left out: the text may be in a script we cut badly."""
+    if refused <= kept:
+        return
+    line = (
+        f"warning: {names}: {refused} of {kept + refused} sentences are left out: too short, not "
+        "ended by a full stop, or with remains of markup; look at some of the source"
+    )
+    log.warning("%s", line)
+    tell(line)
 
 
 def _chosen(articles: Iterable[Article], settings: ExtractionSettings) -> Iterator[Article]:
@@ -217,7 +251,7 @@ def _leave_with_parent() -> None:
 
 def parse_articles(articles: list[Article], settings: ExtractionSettings) -> _Batch:
     """Clean sentences of some articles; an article that can't be parsed is counted and left out."""
-    sentences, failed = [], 0
+    sentences, failed, found = [], 0, 0
     for article in articles:
         try:
             text = plain_text(article.text)
@@ -225,16 +259,16 @@ def parse_articles(articles: list[Article], settings: ExtractionSettings) -> _Ba
             log.warning("article %r left out: %s", article.title, error)
             failed += 1
             continue
-        sentences.extend(article_sentences(text, settings))
-    return _Batch(sentences, len(articles), failed)
+        parts = list(article_sentences(text, settings))
+        found += len(parts)
+        sentences.extend(part for part in parts if is_clean_sentence(part, settings.min_words))
+    return _Batch(sentences, found - len(sentences), len(articles), failed)
 
 
 def article_sentences(text: str, settings: ExtractionSettings) -> Iterator[str]:
-    """Sentences of an article's plain text that are whole and long enough."""
+    """Sentences of an article's plain text, whole or not."""
     for paragraph in text.split("\n"):
-        for sentence in split_sentences(clean_line(paragraph), settings.language):
-            if is_clean_sentence(sentence, settings.min_words):
-                yield sentence
+        yield from split_sentences(clean_line(paragraph), settings.language)
 
 
 class _Progress:
@@ -243,7 +277,7 @@ class _Progress:
     def __init__(
         self, source: str, settings: ExtractionSettings, state: ResumableState, every: float
     ) -> None:
-        self.articles = self.failed = self.sentences = 0
+        self.articles = self.failed = self.sentences = self.refused = 0
         self._source, self._settings, self._state, self._every = source, settings, state, every
         self._parts = 0
         self._unsaved: list[str] = []
@@ -254,6 +288,7 @@ class _Progress:
         while (part := self._state.load(f"part-{self._parts:06d}")) is not None:
             self._parts += 1
             self.articles, self.failed = int(part["articles"]), int(part["failed"])
+            self.refused = int(part["refused"])
             text = zstandard.ZstdDecompressor().decompress(part["text"].tobytes())
             sentences = text.decode("utf-8").splitlines() if text else []
             self.sentences += len(sentences)
@@ -265,6 +300,7 @@ class _Progress:
         """Count a batch; save it with those before it when it is time."""
         self.articles += batch.articles
         self.failed += batch.failed
+        self.refused += batch.refused
         self.sentences += len(batch.sentences)
         self._unsaved.extend(batch.sentences)
         if time.monotonic() - self._last_save >= self._every:
@@ -277,6 +313,7 @@ class _Progress:
             text=np.frombuffer(zstandard.ZstdCompressor().compress(text), dtype=np.uint8),
             articles=np.int64(self.articles),
             failed=np.int64(self.failed),
+            refused=np.int64(self.refused),
         )
         self._parts += 1
         self._unsaved = []
@@ -287,8 +324,8 @@ class _Progress:
     def check(self) -> None:
         """Log the totals; too many failures are an error."""
         log.info(
-            "%s: %d articles (%d left out as unreadable), %d sentences",
-            *(self._source, self.articles, self.failed, self.sentences),
+            "%s: %d articles (%d left out as unreadable), %d sentences (%d more were not whole)",
+            *(self._source, self.articles, self.failed, self.sentences, self.refused),
         )
         if self.failed > self._settings.max_failed_share * self.articles:
             raise UserError(

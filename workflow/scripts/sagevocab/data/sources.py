@@ -9,28 +9,27 @@ digest seen. Later stages read format and column from there.
 
 from __future__ import annotations
 
+import glob
 import importlib
 import importlib.metadata
 import importlib.util
 import json
 import logging
+import os
+import re
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
-from dataclasses import replace
+from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated, Any, Literal
+from typing import Annotated, Any, Literal
+from urllib.parse import urlsplit
+from xml.etree import ElementTree
 
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from sagevocab.errors import UserError
+from sagevocab.errors import UserError, tell
 from sagevocab.settings import Share, first_problem, optional
-from sagevocab.state import atomic_path, file_digest, fingerprint, write_json, write_parquet
-
-if TYPE_CHECKING:
-    import datasets
-
-    from sagevocab.data.fetch import Fetched
+from sagevocab.state import atomic_path, file_digest, write_json, write_parquet
 
 log = logging.getLogger(__name__)
 
@@ -42,6 +41,8 @@ CONSTRUCTED = (
     *("sst2", "ner_en", "ner_tr"),
 )
 _ORIGINS = ("urls", "hub", "package")
+CHECKSUMS = ("sha256", "sha1", "md5")
+LATEST = "latest"
 
 Entry = dict[str, Any]
 Source = dict[str, Any]
@@ -55,18 +56,26 @@ class _Strict(BaseModel):
 
 class _Hub(_Strict):
     repo: str | None = None
-    config: str | None = None
-    split: str | None = None
     revision: str | None = None
-    data_files: str | list[str] | None = None
+    files: str | None = None
+
+
+def _hex(digits: int) -> type:
+    return Annotated[str, Field(pattern=f"^[0-9a-f]{{{digits}}}$")]
 
 
 # What a split may say for itself; `null` stands for "not known" or "as the source says".
 class _Part(_Strict):
     urls: list[str] | None = None
+    index: list[str] | None = None
+    sums: list[str] | None = None
     hub: _Hub | None = None
-    sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = optional("64 hex digits")
+    sha256: _hex(64) | None = optional("64 hex digits")
+    sha1: _hex(40) | None = optional("40 hex digits")
+    md5: _hex(32) | None = optional("32 hex digits")
     bytes: int | None = None
+    examples: int | None = None
+    labels: list[str | int] | None = None
     share: list[Share] | None = None
 
     @field_validator("share")
@@ -87,12 +96,15 @@ class _Entry(_Part):
     title: Annotated[str, Field(min_length=1)]
     version: Annotated[str, Field(min_length=1)]
     licence: Annotated[str, Field(min_length=1)]
+    citation: str | None = None
+    size: str | None = None
     note: str | None = None
     in_paper: bool | None = None
     package: str | None = None
     format: Literal[*FORMATS] | None = None
     column: str | None = None
     sentences: bool | None = None
+    clean: bool | None = None
     fallback: str | None = None
     splits: _Splits | None = None
 
@@ -125,8 +137,9 @@ def _check_origin(where: str, entry: Entry) -> None:
     origins = [origin for origin in _ORIGINS if entry.get(origin)]
     if len(origins) != 1:
         raise UserError(f"{where}: needs exactly one of {', '.join(_ORIGINS)}; has {origins}")
-    if "hub" in origins and not entry["hub"].get("repo"):
-        raise UserError(f"{where}: `hub` needs a `repo`")
+    for field in ("repo", "revision", "files") if "hub" in origins else ():
+        if not entry["hub"].get(field):
+            raise UserError(f"{where}: `hub` needs a `{field}`")
 
 
 def _of_split(entry: Entry, split: str | None) -> Entry:
@@ -166,7 +179,22 @@ def resolve_source(
     entry = _entry_of(kind, source[kind], catalogue, key)
     if entry is None:
         return resolved
-    return resolved | _described(entry, catalogue, split)
+    return _filled_in(resolved | _described(entry, catalogue, split), source)
+
+
+def _filled_in(resolved: dict[str, Any], source: dict[str, Any]) -> dict[str, Any]:
+    """Put language and date into the addresses of an entry that is for any dump of Wikipedia."""
+    if not any("{language}" in url for url in resolved.get("urls", ())):
+        return resolved
+    if not source.get("language"):
+        raise UserError(f"{resolved['key']}.language: missing; say which Wikipedia, such as `tr`")
+    language, date = source["language"].replace("-", "_"), source.get("date") or LATEST
+    values = {"language": language, "date": date}
+    texts = {name: resolved[name].format(**values) for name in ("title", "version")}
+    lists = {
+        name: [url.format(**values) for url in resolved[name]] for name in ("urls", "index", "sums")
+    }
+    return resolved | texts | lists
 
 
 def _check_constructed(source: dict[str, Any], key: str, split: str | None) -> None:
@@ -195,7 +223,7 @@ def _entry_of(kind: str, name: str, catalogue: dict[str, Entry], key: str) -> En
 def _described(entry: Entry, catalogue: dict[str, Entry], split: str | None) -> dict[str, Any]:
     fields = _of_split(entry, split)
     if fields.get("hub"):
-        fields["format"] = "parquet"
+        fields["format"] = fields.get("format") or "parquet"
     if fields.get("fallback"):
         name = fields["fallback"]
         fields["fallback"] = {"name": name} | _described(catalogue[name], catalogue, split)
@@ -203,8 +231,24 @@ def _described(entry: Entry, catalogue: dict[str, Entry], split: str | None) -> 
 
 
 def local_files(path: str | Sequence[str]) -> list[str]:
-    """Return the files of a `path:`, which is one file or a list of them."""
-    return [path] if isinstance(path, str) else list(path)
+    """Return the files of a `path:`: a file, a folder, a pattern with `*`, or a list of such.
+
+    The files of a folder or pattern are in the order of their names; hidden ones are left out.
+    """
+    paths = [path] if isinstance(path, str) else list(path)
+    return [file for one in paths for file in _files_of(one)]
+
+
+def _files_of(path: str) -> list[str]:
+    if os.path.isdir(path):
+        inside = sorted(name for name in os.listdir(path) if not name.startswith("."))
+        found = [os.path.join(path, name) for name in inside]
+    elif glob.has_magic(path) and not os.path.exists(path):
+        found = sorted(glob.glob(path, recursive=True))
+    else:
+        return [path]
+    files = [file for file in found if os.path.isfile(file)]
+    return files or [path]
 
 
 def read_source(source: dict[str, Any], files: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
@@ -219,65 +263,236 @@ def read_source(source: dict[str, Any], files: Sequence[str]) -> tuple[list[str]
     return [data], json.loads(Path(description).read_text(encoding="utf-8"))
 
 
+@contextmanager
+def source_errors(description: Source) -> Iterator[None]:
+    """Add to a user's error about downloaded data where the download is kept."""
+    try:
+        yield
+    except UserError as error:
+        cached = description.get("cached")
+        if not cached:
+            raise
+        raise UserError(
+            f"{error}; {cached} is the download: delete it to fetch it again"
+        ) from error
+
+
 # --- retrieval
 
 
 def retrieve(
-    source: Source, output: str | Path, description: str | Path, *, cache_dir: str | Path, seed: int
+    source: Source,
+    output: str | Path,
+    description: str | Path,
+    *,
+    cache_dir: str | Path,
+    seed: int,
+    sample: dict[str, Any] | None = None,
 ) -> None:
     """Bring the data of a resolved source (see `resolve_source`) to `output`.
 
-    A data set that its servers no longer have is replaced by its fallback, with a warning; the
-    description names both. A failing network is no reason to take other data.
+    A data set that no server has is replaced by its fallback, with a warning; the description names
+    both. A failing network is no reason to take other data.
+    sample: of a dump with an index, how many `lines` are wanted, and how they are cut: `language`
+        and `min_words`. None for all of it.
 
     Raises:
-        UserError: neither can be had; the message names URL and configuration key.
+        UserError: neither can be had; the message names addresses and configuration key.
     """
-    from sagevocab.data.fetch import GoneError
+    from sagevocab.data.fetch import disk_errors
 
     output, cache_dir = Path(output), Path(cache_dir)
+    with disk_errors(output, "make room"):
+        source, seen = _retrieve_any(source, output, cache_dir, seed, sample)
+        record = {name: value for name, value in source.items() if name not in _UNRECORDED}
+        write_json(description, record | seen)
+
+
+# What says how data are found, and nothing of what they are.
+_UNRECORDED = ("fallback", "index", "sums")
+
+
+def _retrieve_any(
+    source: Source, output: Path, cache_dir: Path, seed: int, sample: dict[str, Any] | None
+) -> tuple[Source, dict[str, Any]]:
+    """Bring a source or its fallback to `output`; return which, and what was seen of it."""
+    from sagevocab.data.fetch import UnavailableError
+
     try:
-        fetched = _retrieve_one(source, output, cache_dir, seed)
-    except GoneError as error:
+        return _retrieve_one(source, output, cache_dir, seed, sample)
+    except UnavailableError as error:
         if not source.get("fallback"):
             raise
-        source = _fallback(source, error)
-        fetched = _retrieve_one(source, output, cache_dir, seed)
-    record = {name: value for name, value in source.items() if name != "fallback"}
-    seen = {"origin": fetched.url, "sha256": fetched.sha256, "bytes": fetched.size}
-    write_json(description, record | seen)
+        first = error
+    log.warning("%s", first)
+    source = _fallback(source)
+    try:
+        return _retrieve_any(source, output, cache_dir, seed, None)
+    except UserError as error:
+        raise type(error)(f"{first}; in its place: {error}") from error
 
 
-def _fallback(source: Source, error: UserError) -> Source:
+def _fallback(source: Source) -> Source:
     substitute, name = source["fallback"], source["name"]
-    log.warning("%s", error)
-    log.warning("%s: %s is taken instead of %s", source["key"], substitute["name"], name)
+    line = f"{source['key']}: {substitute['name']} is taken instead of {name}"
+    log.warning("%s", line)
+    tell(f"warning: {line}")
     kept = {field: source.get(field) for field in ("kind", "key", "split", "rows")}
-    return kept | {"column": None, "sentences": False, "instead_of": name} | substitute
+    instead_of = source.get("instead_of", name)
+    return kept | {"column": None, "sentences": False, "instead_of": instead_of} | substitute
 
 
-def _retrieve_one(source: Source, output: Path, cache_dir: Path, seed: int) -> Fetched:
-    """Bring one source to `output`; return where it came from and what it is."""
-    from sagevocab.data.fetch import Fetched, fetch
-
-    advice = f"set `{source['key']}.path` to a local copy"
-    package = source.get("package")
+def _retrieve_one(
+    source: Source, output: Path, cache_dir: Path, seed: int, sample: dict[str, Any] | None
+) -> tuple[Source, dict[str, Any]]:
+    """Bring one source to `output`; return it, and where it came from and what it is."""
     if source["kind"] == "constructed":
         # By name: an edit of the constructions is no reason to fetch everything again.
         construct = importlib.import_module("sagevocab.data.construct").construct
         write_parquet(output, construct(source["name"], source["split"], source["rows"], seed))
-        origin = f"constructed: {source['name']}"
-    elif source.get("hub"):
-        origin = _retrieve_hub(source, output, cache_dir, seed, advice)
-    elif isinstance(package, list):
-        origin = _join_package_files(source, output)
+        return source, _seen(output, origin=f"constructed: {source['name']}")
+    if source.get("hub"):
+        return source, _retrieve_hub(source, output, cache_dir, seed)
+    if isinstance(source.get("package"), list):
+        return source, _seen(output, origin=_join_package_files(source, output))
+    if source.get("package"):
+        return source, _retrieve_package_file(source, output, cache_dir)
+    source = _dated(source)
+    if sample and source.get("index") and _draw(source, output, cache_dir, seed, sample):
+        origin = f"{source['urls'][0]} (streams drawn by its index)"
+        return source, _seen(output, origin=origin)
+    return source, _retrieve_urls(source, output, cache_dir)
+
+
+def _seen(output: Path, **more: Any) -> dict[str, Any]:
+    return {"sha256": file_digest(output), "bytes": output.stat().st_size, **more}
+
+
+def _advice(source: Source) -> str:
+    return f"set `{source['key']}.path` to a local copy"
+
+
+def _retrieve_urls(source: Source, output: Path, cache_dir: Path) -> dict[str, Any]:
+    from sagevocab.data.fetch import Expected, fetch
+
+    checksums = {name: source[name] for name in CHECKSUMS if source.get(name)}
+    checksums = checksums or _published_sums(source)
+    expected = Expected(source.get("bytes"), checksums)
+    fetched = fetch(
+        source["urls"], output, cache_dir=cache_dir, expected=expected, advice=_advice(source)
+    )
+    seen = {"origin": fetched.url, "sha256": fetched.sha256, "bytes": fetched.size}
+    return seen if fetched.url.startswith("file:") else seen | {"cached": str(fetched.path)}
+
+
+def _retrieve_package_file(source: Source, output: Path, cache_dir: Path) -> dict[str, Any]:
+    url = package_file(source["package"], source["key"]).as_uri()
+    seen = _retrieve_urls(source | {"urls": [url]}, output, cache_dir)
+    return seen | {"origin": source["package"]}  # its folder differs between machines
+
+
+def _retrieve_hub(source: Source, output: Path, cache_dir: Path, seed: int) -> dict[str, Any]:
+    """Bring a file of a hub data set to `output`; several, or a part of them, as one table."""
+    from sagevocab.data.fetch import publish
+    from sagevocab.data.hub import hub_files, hub_url, join_rows
+
+    found = hub_files(source["hub"], cache_dir, _advice(source))
+    if len(found.paths) == 1 and not source.get("share"):
+        publish(found.paths[0], output)
     else:
-        urls = [package_file(package, source["key"]).as_uri()] if package else source["urls"]
-        expected = {"sha256": source.get("sha256"), "size": source.get("bytes")}
-        fetched = fetch(urls, output, cache_dir=cache_dir, advice=advice, **expected)
-        # The folder of a package differs between machines.
-        return replace(fetched, url=package) if package else fetched
-    return Fetched(origin, file_digest(output), output.stat().st_size)
+        join_rows(found.paths, output, source.get("share"), seed)
+    where = {"origin": hub_url(source["hub"]), "commit": found.commit}
+    return _seen(output, cached=", ".join(map(str, found.paths)), **where)
+
+
+# --- dumps of Wikipedia
+
+
+def _published_sums(source: Source) -> dict[str, str]:
+    """Return the checksum of the first address' file in the lists that servers publish, or none."""
+    if not source.get("sums"):
+        return {}
+    name = Path(urlsplit(source["urls"][0]).path).name
+    checksums = _sums(source).get(name, {})
+    if not checksums:
+        log.warning(
+            "%s: no checksum of %s is published; it is read to its end", source["name"], name
+        )
+    return checksums
+
+
+def _sums(source: Source) -> dict[str, dict[str, str]]:
+    """Return file name -> checksums: lists of `digest  name`, or the Internet Archive's XML."""
+    from sagevocab.data.fetch import read_url
+
+    try:
+        text = read_url(source["sums"]).decode("utf-8", "replace")
+    except UserError as error:
+        log.warning("%s", error)
+        return {}
+    listed = re.findall(r"^([0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})[ *]+(\S+)$", text, re.MULTILINE)
+    sums = {name: {_KIND_OF_DIGEST[len(digest)]: digest} for digest, name in listed}
+    return sums or _archive_sums(text)
+
+
+def _archive_sums(text: str) -> dict[str, dict[str, str]]:
+    """Return the checksums in a list of files of the Internet Archive."""
+    try:
+        files = ElementTree.fromstring(text).iter("file")
+    except ElementTree.ParseError:
+        return {}
+    return {file.get("name", ""): {"sha1": file.findtext("sha1", "")} for file in files}
+
+
+_KIND_OF_DIGEST = {32: "md5", 40: "sha1", 64: "sha256"}
+
+
+def _dated(source: Source) -> Source:
+    """Return a source whose `latest` dump is replaced by the date that its list of sums names."""
+    from sagevocab.data.fetch import UnavailableError
+
+    if source.get("version") != LATEST:
+        return source
+    name = Path(urlsplit(source["urls"][0]).path).name
+    pattern = re.compile(re.escape(name).replace(LATEST, r"(\d{8})"))
+    dates = [found[1] for found in map(pattern.fullmatch, _sums(source)) if found]
+    if not dates:
+        raise UnavailableError(
+            f"{source['sums'][0]}: does not say which dump is the latest; set "
+            f"`{source['key']}.date`, or {_advice(source)}"
+        )
+    log.info("%s: the latest dump is of %s", source["key"], dates[0])
+    lists = {
+        field: [url.replace(LATEST, dates[0]) for url in source[field]]
+        for field in ("urls", "index", "sums")
+    }
+    return (
+        source | lists | {"version": dates[0], "title": source["title"].replace(LATEST, dates[0])}
+    )
+
+
+def _draw(source: Source, output: Path, cache_dir: Path, seed: int, sample: dict[str, Any]) -> bool:
+    """Draw streams of a dump by its index; return whether that was possible."""
+    # By name: an edit of the extraction is no reason to fetch everything again.
+    streams = importlib.import_module("sagevocab.data.streams")
+    extract = importlib.import_module("sagevocab.data.extract")
+    settings = extract.ExtractionSettings(
+        language=sample["language"], min_words=sample["min_words"], seed=seed
+    )
+    try:
+        streams.draw_streams(
+            source["urls"],
+            source["index"],
+            output,
+            settings,
+            lines=sample["lines"],
+            cache_dir=cache_dir,
+            advice=_advice(source),
+        )
+    except streams.NoIndexError as error:
+        log.warning("%s; the whole dump is read", error)
+        return False
+    return True
 
 
 # --- files in installed packages
@@ -325,55 +540,3 @@ def _join_package_files(source: Source, output: Path) -> str:
             content = package_file(name, source["key"]).read_bytes()
             joined.write(content if content.endswith(b"\n") else content + b"\n")
     return ", ".join(source["package"])
-
-
-# --- the Hugging Face hub
-
-
-def _retrieve_hub(source: Source, output: Path, cache_dir: Path, seed: int, advice: str) -> str:
-    """Bring rows of a hub data set to `output` as parquet, through a copy in the cache."""
-    import numpy as np
-
-    from sagevocab.data.fetch import check_connection, publish
-
-    hub, share, url = source["hub"], source.get("share"), hub_url(source["hub"])
-    key = fingerprint(url, hub, share, seed if share else None)
-    cached = cache_dir / f"{key[:16]}-{hub['repo'].replace('/', '-')}.parquet"
-    if not cached.exists():
-        check_connection(url, advice)
-        rows = _load_hub(hub, cache_dir, advice)
-        if share:
-            order = np.random.default_rng(seed).permutation(len(rows))
-            start, end = (round(len(rows) * edge) for edge in share)
-            rows = rows.select(np.sort(order[start:end]))
-        with atomic_path(cached) as temporary:
-            rows.to_parquet(temporary)
-        log.info("%s: %d rows", url, len(rows))
-    publish(cached, output)
-    return url
-
-
-def hub_url(hub: dict[str, Any]) -> str:
-    """Return the page of a hub data set, for people."""
-    import huggingface_hub.constants as constants
-
-    return f"{constants.ENDPOINT}/datasets/{hub['repo']}"
-
-
-def _load_hub(hub: dict[str, Any], cache_dir: Path, advice: str) -> datasets.Dataset:
-    import datasets
-
-    datasets.disable_progress_bars()
-    try:
-        return datasets.load_dataset(
-            hub["repo"],
-            hub.get("config"),
-            split=hub.get("split") or "train",
-            revision=hub.get("revision"),
-            data_files=hub.get("data_files"),
-            cache_dir=str(cache_dir / "hub"),
-        )
-    # The client raises errors of half a dozen packages.
-    except Exception as error:
-        reason = str(error).strip().split("\n")[0] or type(error).__name__
-        raise UserError(f"{hub_url(hub)}: cannot be fetched ({reason}); {advice}") from error

@@ -1,0 +1,147 @@
+"""An HTTP server on the loopback that has one file and misbehaves on request."""
+
+from __future__ import annotations
+
+import email.utils
+import gzip
+import http.server
+import random
+import threading
+import time
+from collections.abc import Callable
+
+CONTENT = random.Random(1).randbytes(1 << 20)
+PAGE = b"<!DOCTYPE html><html><body>Back soon</body></html>"
+OTHER = random.Random(2).randbytes(1 << 20)  # what the file is after a change
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    """Serves one file; before that, one fault of `server.faults` a request."""
+
+    protocol_version = "HTTP/1.1"
+
+    def log_message(self, *args) -> None:
+        pass
+
+    def do_GET(self) -> None:
+        server = self.server
+        server.requests.append((self.path, dict(self.headers)))
+        if self.path.startswith("/missing"):
+            self.reply(404, b"no")
+        elif server.faults:
+            FAULTS[server.faults.pop(0)](self)
+        else:
+            self.whole_or_rest()
+
+    def start(self) -> int:
+        return int(self.headers.get("Range", "bytes=0-").removeprefix("bytes=").split("-")[0])
+
+    def whole_or_rest(self) -> None:
+        validator = self.headers.get("If-Range")
+        matches = not validator or validator in self.server.validators.values()
+        self.rest() if self.headers.get("Range") and matches else self.whole()
+
+    def whole(self) -> None:
+        self.reply(200, self.server.content, self.server.validators)
+
+    def rest(self, shift: int = 0, *, told: bool = True) -> None:
+        content, start = self.server.content, self.start() + shift
+        last = self.headers.get("Range", "").rpartition("-")[2]
+        end = int(last) + 1 if last else len(content)
+        if start >= len(content):
+            self.reply(416, b"", {"Content-Range": f"bytes */{len(content)}"})
+            return
+        span = {"Content-Range": f"bytes {start}-{end - 1}/{len(content)}"} if told else {}
+        self.reply(206, content[start:end], self.server.validators | span)
+
+    def cut(self) -> None:
+        """Announce everything, send a third of what is left, hang up."""
+        start, content = self.start(), self.server.content
+        rest = content[start:]
+        self.send_response(206 if start else 200)
+        for name, value in self.server.validators.items():
+            self.send_header(name, value)
+        if start:
+            span = f"bytes {start}-{len(content) - 1}/{len(content)}"
+            self.send_header("Content-Range", span)
+        self.send_header("Content-Length", str(len(rest)))
+        self.end_headers()
+        self.wfile.write(rest[: len(rest) // 3])
+        self.wfile.flush()
+        self.close_connection = True
+
+    def without_length(self, body: bytes) -> None:
+        self.send_response(200)
+        self.end_headers()
+        self.wfile.write(body)
+        self.wfile.flush()
+        self.close_connection = True
+
+    def hang_up(self) -> None:
+        self.close_connection = True
+
+    def change(self) -> None:
+        """The file changes, and the server does not look at If-Range."""
+        self.server.content = self.server.changed
+        self.server.validators = {"ETag": '"changed"'}
+        self.rest() if self.headers.get("Range") else self.cut()
+
+    def encoded(self) -> None:
+        self.reply(200, gzip.compress(self.server.content, 1), {"Content-Encoding": "gzip"})
+
+    def reply(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
+        self.send_response(status)
+        for name, value in (headers or {}).items():
+            self.send_header(name, value)
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body)
+
+
+def later(status: int, wait: str) -> Callable[[Handler], None]:
+    return lambda handler: handler.reply(status, b"later", {"Retry-After": wait})
+
+
+FAULTS: dict[str, Callable[[Handler], None]] = {
+    "403": lambda handler: handler.reply(403, b"no"),
+    "404": lambda handler: handler.reply(404, b"no"),
+    "429": later(429, "7"),
+    "503": later(503, email.utils.formatdate(time.time() + 1e6, usegmt=True)),
+    "500, and a Retry-After that means nothing": later(500, "soon"),
+    "hangs up without an answer": Handler.hang_up,
+    "cut": Handler.cut,
+    "no ranges": Handler.whole,
+    "short, without a length": lambda handler: handler.without_length(handler.server.content[:-9]),
+    "short, with a wrong length": lambda handler: handler.reply(200, handler.server.content[:999]),
+    "whole, without a length": lambda handler: handler.without_length(handler.server.content),
+    "empty": lambda handler: handler.reply(200, b""),
+    "web page": lambda handler: handler.reply(200, PAGE, {"Content-Type": "text/html"}),
+    "gzip, though nobody asked": Handler.encoded,
+    "206 that says no bytes": lambda handler: handler.rest(told=False),
+    "206 from another byte": lambda handler: handler.rest(shift=1),
+    "416": lambda handler: handler.reply(416, b"", {"Content-Range": "bytes */5"}),
+    "changed": Handler.change,
+}
+
+
+class Server(http.server.ThreadingHTTPServer):
+    """A server that keeps it to itself when a client hangs up."""
+
+    def handle_error(self, *_request) -> None:
+        pass
+
+
+class Running:
+    """A server on a free port."""
+
+    def __enter__(self) -> http.server.ThreadingHTTPServer:
+        server = self.server = Server(("127.0.0.1", 0), Handler)
+        server.requests, server.faults = [], []
+        server.content, server.changed, server.validators = CONTENT, OTHER, {"ETag": '"v1"'}
+        server.url = f"http://127.0.0.1:{server.server_port}"
+        threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
+        return server
+
+    def __exit__(self, *_error) -> None:
+        self.server.shutdown()
+        self.server.server_close()

@@ -1,0 +1,174 @@
+"""Reading a part of a dump by its index, from a server with a dump made of real pages."""
+
+from __future__ import annotations
+
+import bz2
+import importlib.util
+import json
+import random
+import re
+from pathlib import Path
+
+import pytest
+
+from fault_server import Running
+from sagevocab.data import fetch, streams
+from sagevocab.data.corpus import read_lines, sample_corpus
+from sagevocab.data.extract import ExtractionSettings, extract_lines
+from sagevocab.data.sources import retrieve
+from sagevocab.data.streams import NoIndexError, draw_streams, read_index
+from sagevocab.errors import UserError
+
+SETTINGS = ExtractionSettings(language="en", seed=3)
+PAGES_A_STREAM = 4
+
+
+@pytest.fixture(scope="module")
+def multistream() -> tuple[bytes, bytes]:
+    """The dump that gensim ships, as streams of a few pages, and its index."""
+    folder = importlib.util.find_spec("gensim").submodule_search_locations[0]
+    name = "enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
+    xml = bz2.decompress((Path(folder) / "test/test_data" / name).read_bytes()).decode()
+    first = xml.index("  <page>")
+    pages = re.findall(r"  <page>.*?</page>\n", xml, re.DOTALL)[:80]
+    dump, index = bytearray(bz2.compress(xml[:first].encode())), []
+    for start in range(0, len(pages), PAGES_A_STREAM):
+        some = pages[start : start + PAGES_A_STREAM]
+        ids = (re.search(r"<id>(\d+)</id>", page)[1] for page in some)
+        index += [f"{len(dump)}:{number}:A: title" for number in ids]
+        dump += bz2.compress("".join(some).encode())
+    dump += bz2.compress(b"</mediawiki>\n")
+    return bytes(dump), bz2.compress("\n".join(index).encode())
+
+
+@pytest.fixture
+def site(multistream, tmp_path, monkeypatch):
+    """A server of the dump, and a function that draws from it."""
+    dump, index = multistream
+    (tmp_path / "index.bz2").write_bytes(index)
+    monkeypatch.setattr(fetch, "sleep", lambda _seconds: None)
+    with Running() as server:
+        server.content = dump
+
+        def draw(lines: int, urls=None, settings=SETTINGS, cache="cache") -> bytes:
+            draw_streams(
+                urls or [f"{server.url}/dump.bz2"],
+                [(tmp_path / "index.bz2").as_uri()],
+                tmp_path / "drawn",
+                settings,
+                lines=lines,
+                cache_dir=tmp_path / cache,
+            )
+            return (tmp_path / "drawn").read_bytes()
+
+        server.draw = draw
+        yield server
+
+
+def lines_of(dump: Path, output: Path, threads: int = 1) -> list[str]:
+    description = {"format": "mediawiki", "key": "k"}
+    extract_lines([dump], output, description, SETTINGS, threads=threads)
+    return list(read_lines(output))
+
+
+def test_what_is_drawn_is_a_dump_with_enough_lines(site, tmp_path) -> None:
+    drawn = site.draw(lines=300)
+    assert len(drawn) < len(site.content) / 2
+    bytes_read = sum(len(range(*span_of(headers))) for _, headers in site.requests)
+    assert bytes_read < len(site.content) / 2
+    lines = lines_of(tmp_path / "drawn", tmp_path / "lines.zst")
+    assert 300 <= len({*lines}) < 5000
+    outputs = []
+    for threads in (1, 2, 4):
+        lines_of(tmp_path / "drawn", tmp_path / f"{threads}.zst", threads)
+        outputs.append((tmp_path / f"{threads}.zst").read_bytes())
+    assert len({*outputs}) == 1
+    counts = sample_corpus(
+        *(tmp_path / "1.zst", tmp_path / "train.zst", tmp_path / "held.zst"),
+        lines=250,
+        heldout_lines=50,
+        seed=3,
+        key="k",
+    )
+    assert counts == (250, 50)
+
+
+def span_of(headers: dict) -> tuple[int, int]:
+    first, last = headers["Range"].removeprefix("bytes=").split("-")
+    return int(first), int(last) + 1
+
+
+def test_the_seed_decides_and_nothing_else_does(site, tmp_path) -> None:
+    first = site.draw(lines=300)
+    again = site.draw(lines=300, cache="other")
+    with Running() as mirror:
+        mirror.content, mirror.faults = site.content, ["429", "206 from another byte"]
+        site.faults = ["404", "503"] * 4
+        urls = [f"{site.url}/dump.bz2", f"{mirror.url}/dump.bz2"]
+        elsewhere = site.draw(lines=300, urls=urls, cache="third")
+    assert first == again == elsewhere
+    site.faults = []
+    assert site.draw(lines=300, settings=ExtractionSettings("en", seed=4)) != first
+
+
+def test_more_lines_hold_what_fewer_do_and_go_on_from_there(site, tmp_path) -> None:
+    site.draw(lines=200)
+    few = lines_of(tmp_path / "drawn", tmp_path / "few.zst")
+    asked = len(site.requests)
+    site.draw(lines=1500)
+    spans = [headers["Range"] for _, headers in site.requests]
+    assert len(spans) == len({*spans}) > asked
+    assert {*few} < {*lines_of(tmp_path / "drawn", tmp_path / "more.zst")}
+
+
+def test_more_lines_than_there_are_is_one_line(site) -> None:
+    with pytest.raises(
+        UserError, match=r"dump\.bz2: has \d+ distinct lines, fewer than the 1000000"
+    ):
+        site.draw(lines=1_000_000)
+
+
+@pytest.mark.parametrize("fault", ["no ranges", "404", "web page"])
+def test_a_server_without_parts_is_told(site, fault) -> None:
+    site.faults = [fault]
+    with pytest.raises(NoIndexError, match=r"cannot be read by its index .*dump\.bz2"):
+        site.draw(lines=300)
+
+
+@pytest.mark.parametrize("index", [b"", b"5:1:A\n", b"<html>", b"9:1:A\n5:2:B\n"])
+def test_what_is_no_index_is_told(tmp_path, index) -> None:
+    (tmp_path / "index").write_bytes(index)
+    with pytest.raises(ValueError, match="index|invalid literal"):
+        read_index(tmp_path / "index")
+
+
+@pytest.mark.parametrize(("fault", "drawn"), [(None, True), ("no ranges", False)])
+def test_a_source_with_an_index_is_drawn_where_that_works(
+    site, tmp_path, caplog, fault, drawn
+) -> None:
+    site.faults = [fault] if fault else []
+    source = {
+        **{"kind": "dataset", "name": "wiki", "key": "k.source", "format": "mediawiki"},
+        "urls": [f"{site.url}/dump.bz2"],
+        "index": [(tmp_path / "index.bz2").as_uri()],
+    }
+    sample = {"lines": 300, "language": "en", "min_words": 3}
+    out, description = tmp_path / "out", tmp_path / "out.json"
+    retrieve(source, out, description, cache_dir=tmp_path / "cache", seed=3, sample=sample)
+    seen = json.loads(description.read_text())
+    assert ("drawn by its index" in seen["origin"]) == drawn
+    assert (out.read_bytes() == site.content) == (not drawn)
+    assert ("the whole dump is read" in caplog.text) == (not drawn)
+
+
+def test_a_damaged_stream_is_not_taken(site, tmp_path) -> None:
+    dump = bytearray(site.content)
+    rng = random.Random(1)
+    for start, end in streams.read_index(tmp_path / "index.bz2"):
+        dump[rng.randrange(start + 20, end - 20)] ^= 255
+    with Running() as damaged:
+        damaged.content = bytes(dump)
+        urls = [f"{damaged.url}/dump.bz2", f"{site.url}/dump.bz2"]
+        assert site.draw(lines=300, urls=urls) == site.draw(lines=300, cache="other")
+        with pytest.raises(UserError, match="gives damaged data"):
+            site.draw(lines=300, urls=urls[:1], cache="third")
