@@ -40,6 +40,7 @@ try:
         changes,
         claims_run,
         claims_studies,
+        findings_texts,
         reference_tasks,
         reference_texts,
         report_run,
@@ -171,7 +172,7 @@ def caption(rule_name):
 
 
 def caption_of(rule_name):
-    """Its caption, when a job of the rule is made: it has none yet where its params are written."""
+    """A rule's caption, as a param: where params are written, the rule has no docstring yet."""
     return lambda wildcards: caption(rule_name)
 
 

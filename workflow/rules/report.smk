@@ -19,15 +19,6 @@ FINDINGS_TABLES = [f"table_{name}" for name in FINDINGS_TABLES if f"table_{name}
 FINDINGS_FIGURES = [name for name in ("figure_nulls", "figure_learning_curves") if name in FIGURES]
 
 
-def findings_texts():
-    """What the findings say of every text, without paths of this machine."""
-    shown = ("name", "language", "corpus", "title", "paper")
-    return [
-        {**{key: text[key] for key in shown}, "local": bool(text["files"])}
-        for text in reference_texts(run)
-    ]
-
-
 rule build_claims:
     """Every number and statement of the paper beside what this run measures, with a 95 % interval
     and a verdict: reproduced, same direction, undecided, not reproduced, or not measurable here
@@ -95,7 +86,7 @@ rule findings:
             "languages": run.languages,
             "settings": {key: config[key] for key in ("vocabulary", "sage", "word2vec", "lm")},
         },
-        texts=findings_texts(),
+        texts=findings_texts(run),
         tables=FINDINGS_TABLES,
         figures=FINDINGS_FIGURES,
         code=code_of("findings.py"),

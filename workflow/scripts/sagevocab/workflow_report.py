@@ -119,6 +119,15 @@ def reference_texts(run: Run) -> list[Stanza]:
     return [_reference_text(run, *text) for text in [*corpora, *domains]]
 
 
+def findings_texts(run: Run) -> list[Stanza]:
+    """Return what the findings say of every text, without paths of this machine."""
+    shown = ("name", "language", "corpus", "title", "paper")
+    return [
+        {**{key: text[key] for key in shown}, "local": bool(text["files"])}
+        for text in reference_texts(run)
+    ]
+
+
 def _reference_text(run: Run, section: str, name: str, language: str, corpus: str) -> Stanza:
     stanza, source = run.config[section][name], run.source(section, name)
     printed = run.catalogue.get(stanza["source"].get("dataset"), {})
