@@ -858,8 +858,8 @@ def test_boundaries_between_morphemes_by_hand(run: Run, values: dict):
 def test_texts_are_cut_to_one_length(run: Run, values: dict):
     # The domain has 7 words, the training text 16 in lines of 4: each draw takes one line.
     case = Case(run, "en", "quora", "bpe", values)
-    domain, training = case.matched_neighbours("bpe", 1)
-    at_once = [frame[frame["window"] == 5]["count"].sum() for frame in (domain, training)]
+    domain, training = case.matched_neighbours("bpe", 5, 1)
+    at_once = [frame["count"].sum() for frame in (domain, training)]
     assert at_once[0] == 12  # all of the domain's tokens
     assert 4 <= at_once[1] <= 14
     assert record_of("ratio_differs_from_wikipedia", run, values)["interval"] == "pieces"

@@ -1,5 +1,7 @@
 from __future__ import annotations
 
+import itertools
+
 import numpy as np
 import pytest
 import sentencepiece
@@ -104,3 +106,17 @@ def test_a_sample_keeps_whole_lines_in_their_order():
     assert corpus.sample(7, seed=2).tokens.tobytes() == sample.tokens.tobytes()
     assert corpus.sample(7, seed=3).tokens.tobytes() != sample.tokens.tobytes()
     assert corpus.sample(40, seed=2) is corpus
+
+
+def test_a_sample_of_words_has_whole_lines_and_its_own_types():
+    lines = [f"word{n} of line {n}" for n in range(50)]
+    corpus = WordCorpus.from_lines(lines, Normalizer("nmt_nfkc"))
+    drawn = corpus.sample_words(42, seed=3)
+    assert (drawn.n_lines, len(drawn.tokens)) == (10, 40)
+    spelled = [
+        " ".join(drawn.types[t].removeprefix("▁") for t in drawn.tokens[a:z])
+        for a, z in itertools.pairwise(drawn.line_offsets.tolist())
+    ]
+    assert set(spelled) <= set(lines)
+    assert len(drawn.types) == len(set(drawn.tokens.tolist())) < len(corpus.types)
+    assert drawn.tokens.tolist() == corpus.sample_words(42, seed=3).tokens.tolist()

@@ -152,7 +152,9 @@ class Case:
         """Return distinct neighbours by piece and window."""
         return _neighbours(self._analysis(tokenizer, corpus) / "neighbours.parquet")
 
-    def matched_neighbours(self, tokenizer: str, draw: int) -> tuple[pd.DataFrame, pd.DataFrame]:
+    def matched_neighbours(
+        self, tokenizer: str, window: int, draw: int
+    ) -> tuple[pd.DataFrame, pd.DataFrame]:
         """Return distinct neighbours on the domain and on as many words of the training text.
 
         A ratio of neighbours to frequency falls with the length of a text, so only texts of one
@@ -161,8 +163,7 @@ class Case:
         language, pieces = self._language(), self._vocabulary(tokenizer)
         domain, train = (self.run.words(language, name) for name in (self._corpus(None), TRAIN))
         words = min(len(_corpus(domain).tokens), len(_corpus(train).tokens))
-        windows = tuple(dict.fromkeys(self.neighbours(tokenizer)["window"].tolist()))
-        return tuple(_neighbours_of(text, words, draw, pieces, windows) for text in (domain, train))
+        return tuple(_neighbours_of(text, words, draw, pieces, window) for text in (domain, train))
 
     def study_pruned(self, key: str, value: int) -> tuple[list[set[str]], set[str]]:
         """Return what the studies prune with each seed, and with the first and another number."""
@@ -294,13 +295,16 @@ def _line_totals(words: Path, pieces: Path) -> LineTotals:
     return LineTotals(_corpus(words), GreedySegmenter(_pieces(pieces)))
 
 
-@functools.lru_cache(maxsize=64)
-def _neighbours_of(
-    words: Path, length: int, draw: int, pieces: Path, windows: tuple[int, ...]
-) -> pd.DataFrame:
+@functools.lru_cache(maxsize=24)
+def _cut_corpus(words: Path, length: int, draw: int) -> WordCorpus:
     corpus = _corpus(words)
-    drawn = corpus if len(corpus.tokens) <= length else corpus.sample_words(length, draw)
-    return counts.count_corpus(drawn, GreedySegmenter(_pieces(pieces)), windows).neighbours
+    return corpus if len(corpus.tokens) <= length else corpus.sample_words(length, draw)
+
+
+@functools.lru_cache(maxsize=64)
+def _neighbours_of(words: Path, length: int, draw: int, pieces: Path, window: int) -> pd.DataFrame:
+    drawn, segmenter = _cut_corpus(words, length, draw), GreedySegmenter(_pieces(pieces))
+    return counts.count_corpus(drawn, segmenter, [window]).neighbours
 
 
 _curve = functools.lru_cache(maxsize=16)(read_curve)

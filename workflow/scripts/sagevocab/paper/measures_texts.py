@@ -476,7 +476,7 @@ def _matched_ratios(case: Case, tokenizer: str, window: int) -> list[list[pd.Ser
     for corpus in (case.corpus, TRAIN):
         _require_window(case, window, corpus)
     seeds = range(case.run.seed, case.run.seed + DRAWS)
-    drawn = [case.matched_neighbours(tokenizer, draw) for draw in seeds]
+    drawn = [case.matched_neighbours(tokenizer, window, draw) for draw in seeds]
     return [[_ratio(frame, window) for frame in text] for text in zip(*drawn, strict=True)]
 
 

@@ -142,10 +142,13 @@ class WordCorpus:
         return self._with_lines(np.random.default_rng(seed).permutation(self.n_lines)[:lines])
 
     def sample_words(self, words: int, seed: int) -> WordCorpus:
-        """Return a seeded sample of lines of at most `words` words in all, with the same types."""
+        """Return a seeded sample of lines of at most `words` words in all, with its own types."""
         order = np.random.default_rng(seed).permutation(self.n_lines)
         total = np.cumsum(np.diff(self.line_offsets)[order])
-        return self._with_lines(order[total <= words])
+        drawn = self._with_lines(order[total <= words])
+        kept, tokens = np.unique(drawn.tokens, return_inverse=True)
+        types = [self.types[number] for number in kept.tolist()]
+        return WordCorpus(types, tokens.astype(np.int32), drawn.line_offsets)
 
     def _with_lines(self, lines: np.ndarray) -> WordCorpus:
         kept = np.zeros(self.n_lines, dtype=bool)
