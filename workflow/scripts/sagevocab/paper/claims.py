@@ -225,9 +225,10 @@ class Assessment:
 
 def assess_claims(run: Run, values: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the records of all claims, in the paper's order."""
-    assessments = [
-        _measure(claim, case) for claim in values["claims"] for case in _cases(claim, run, values)
-    ]
+    assessments = []
+    for number, claim in enumerate(values["claims"], start=1):
+        log.info("claim %s, %d of %d", claim["id"], number, len(values["claims"]))
+        assessments += [_measure(claim, case) for case in _cases(claim, run, values)]
     _adjust(assessments, values["claims"])
     nulls = _measure_nulls(run, values)
     for assessment in assessments:
@@ -250,7 +251,8 @@ def _measure_nulls(
         if claim["tokenizers"] == "sage" and claim.get("measure") in COUNTED
     ]
     found: dict[tuple[str, str | None], dict[str, float | str]] = {}
-    for null in run.nulls:
+    for number, null in enumerate(run.nulls, start=1):
+        log.info("claims on %s, %d of %d nulls", null, number, len(run.nulls))
         for claim in claims:
             for language in _languages(claim, run):
                 case = Case(run, language, claim.get("corpus", TRAIN), null, values, alone=True)
