@@ -75,7 +75,8 @@ def test_the_readme_trains_and_loads_a_vocabulary(
     lines: list[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    blocks = BLOCK.findall(readme.replace("16_000", "400"))
+    here = readme.replace("16_000", "400").replace("results/reference", f"{ROOT}/results/reference")
+    blocks = BLOCK.findall(here)
     assert [kind for kind, _ in blocks] == ["python"]
     run_blocks(blocks, monkeypatch)
     assert len(read_pieces("my-tokenizer/pieces.txt")) == 400
