@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import os
 import signal
+import subprocess
+import sys
 import threading
 import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
+import sagevocab
 from sagevocab import state
 
 
@@ -24,6 +28,23 @@ class Plan:
 
 
 NEVER = Plan(1e9)
+
+
+def run_as_program(module: str, folder: Path, seconds: float) -> None:
+    """Run a test module as a program on a folder; fail with what it prints if it fails.
+
+    Forks must not come from the process of the tests, whose threads they would lack.
+    """
+    places = Path(__file__).parent, Path(sagevocab.__file__).parents[1]
+    path = os.pathsep.join(map(str, places))
+    done = subprocess.run(
+        [sys.executable, module, str(folder)],
+        env={**os.environ, "PYTHONPATH": path, "OMP_NUM_THREADS": "1"},
+        capture_output=True,
+        text=True,
+        timeout=seconds,
+    )
+    assert done.returncode == 0, done.stderr
 
 
 def run_once(work: Callable[[], object], plan: Plan) -> bool:

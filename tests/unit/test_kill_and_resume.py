@@ -3,10 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-import os
 import random
 import shutil
-import subprocess
 import sys
 import time
 from pathlib import Path
@@ -16,7 +14,7 @@ import pytest
 
 import sagevocab
 import sagevocab.provenance
-from kills import NEVER, Plan, run_once
+from kills import NEVER, Plan, run_as_program, run_once
 from sagevocab.vocab.progress import Progress
 from sagevocab.vocab.train import SageVocabulary
 from scripts_text import lines_in
@@ -97,15 +95,7 @@ def check_killed(folder: Path) -> None:
 
 
 def test_killed_again_and_again_it_ends_with_the_same_bytes(tmp_path: Path) -> None:
-    places = [str(Path(file).parents[1]) for file in (__file__, sagevocab.__file__)]
-    done = subprocess.run(
-        [sys.executable, __file__, str(tmp_path)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(places), "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=LONGEST,
-    )
-    assert done.returncode == 0, done.stderr
+    run_as_program(__file__, tmp_path, LONGEST)
 
 
 # --- same bytes whatever the number of threads

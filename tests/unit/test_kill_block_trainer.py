@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import functools
-import os
 import random
 import shutil
-import subprocess
 import sys
 import time
 from pathlib import Path
 
-import sagevocab
-from kills import Plan, run_once
+from kills import Plan, run_as_program, run_once
 from sagevocab.state import read_npz
 from sagevocab.vocab import embeddings, skipgram
 from sagevocab.vocab.embeddings import train_embeddings
@@ -90,15 +87,7 @@ def kill_again_and_again(folder: Path) -> None:
 
 
 def test_killed_within_epochs_it_ends_with_the_same_bytes(tmp_path: Path) -> None:
-    places = [str(Path(file).parents[1]) for file in (__file__, sagevocab.__file__)]
-    done = subprocess.run(
-        [sys.executable, __file__, str(tmp_path)],
-        env={**os.environ, "PYTHONPATH": os.pathsep.join(places), "OMP_NUM_THREADS": "1"},
-        capture_output=True,
-        text=True,
-        timeout=LONGEST,
-    )
-    assert done.returncode == 0, done.stderr
+    run_as_program(__file__, tmp_path, LONGEST)
 
 
 if __name__ == "__main__":

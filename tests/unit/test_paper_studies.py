@@ -98,7 +98,6 @@ def settings(root: Path, *sage: str) -> dict:
         "lm_tokenizers": [],
         "seeds": [],
         "seed": 1,
-        "final_size": 11,
         "names": {"en": "English"},
     }
 

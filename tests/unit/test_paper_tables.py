@@ -295,6 +295,15 @@ def test_a_vocabulary_costs_all_the_stages_that_make_it(benchmarks, outputs):
     assert {row["rule"] for row in rows_of(outputs)} == {*STAGES[:-1], "train_bpe, studies"}
 
 
+def test_a_further_seed_is_no_part_of_a_vocabularys_cost(benchmarks, outputs):
+    benchmark(benchmarks, "build_sage/en.sage.seed2.tsv", 500, 1)
+    tables.table_costs(benchmarks, stages=STAGES, **COST_NAMES, **outputs)
+    rows = {row[0]: row[1:] for row in markdown_rows(outputs)}
+    assert rows["vocabulary, English"][3] == "110.0 s (11 ×)"
+    assert rows["build_sage"][3:5] == ["20.0 s", "2.5 GB"]
+    assert rows["build_sage"][-2] == "8.9 min"
+
+
 def test_a_damaged_benchmark_is_named(tmp_path, outputs):
     benchmark(tmp_path, "build_sage/en.sage.tsv", "soon", 1)
     with pytest.raises(UserError, match=r"build_sage/en\.sage\.tsv: no benchmark"):

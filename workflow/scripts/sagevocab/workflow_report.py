@@ -54,7 +54,6 @@ def claims_run(run: Run) -> Stanza:
         "seeds": run.config["lm"]["finetune"]["seeds"],
         "pretraining_seeds": run.pretraining_seeds,
         "seed": run.seed,
-        "final_size": run.config["vocabulary"]["final_size"],
         "constructed": run.constructed_tasks,
         "names": run.names,
         "studies": {

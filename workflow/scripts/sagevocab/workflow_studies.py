@@ -121,7 +121,6 @@ class Studies:
             "lm_tokenizers": [],
             "seeds": [],
             "seed": run.seed,
-            "final_size": run.config["vocabulary"]["final_size"],
             "names": run.names,
             "sample": sample,
         }

@@ -225,10 +225,15 @@ class Assessment:
 
 def assess_claims(run: Run, values: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Return the records of all claims, in the paper's order."""
-    assessments = []
-    for number, claim in enumerate(values["claims"], start=1):
-        log.info("claim %s, %d of %d", claim["id"], number, len(values["claims"]))
-        assessments += [_measure(claim, case) for case in _cases(claim, run, values)]
+    cases = [(claim, case) for claim in values["claims"] for case in _cases(claim, run, values)]
+    measured: dict[int, Assessment] = {}
+    # What is counted under one tokenizer is in memory while its claims need it.
+    for language, tokenizer in dict.fromkeys((case.language, case.tokenizer) for _, case in cases):
+        log.info("claims on %s%s", f"{language}, " if language else "", tokenizer)
+        for number, (claim, case) in enumerate(cases):
+            if (case.language, case.tokenizer) == (language, tokenizer):
+                measured[number] = _measure(claim, case)
+    assessments = [measured[number] for number in range(len(cases))]
     _adjust(assessments, values["claims"])
     nulls = _measure_nulls(run, values)
     for assessment in assessments:
@@ -397,11 +402,8 @@ def _other_budget(case: Case) -> str | None:
     ours = (case.run.budget or {}).get("pretrain", {})
     for row in case.values["hyperparameters"]["table_hyperparameters_pretraining"]:
         section, _, key = row.get("config", "").rpartition(".")
-        if (
-            section == "lm.pretrain"
-            and key in _BUDGET
-            and ours.get(key, row["value"]) != row["value"]
-        ):
+        compared = section == "lm.pretrain" and key in _BUDGET and key in ours
+        if compared and ours[key] != row["value"]:
             return f"{row['config']} is {ours[key]}, there {row['value']}"
     return None
 
@@ -410,17 +412,8 @@ def _numbers(measured: Measurement | None) -> dict[str, Any]:
     known = asdict(measured or Measurement(ours=None))
     known["interval"] = known["unit"]
     known["seeds"] = list(known["seeds"])
-    names = (
-        "ours",
-        "low",
-        "high",
-        "interval",
-        "test",
-        "p_value",
-        "p_adjusted",
-        "seeds",
-        "left_out",
-    )
+    names = ("ours", "low", "high", "interval", "test", "p_value", "p_adjusted", "seeds")
+    names += ("left_out",)
     return {name: None if _is_nan(known[name]) else known[name] for name in names}
 
 

@@ -42,7 +42,7 @@ class Run:
     lm_tokenizers: those with language models; empty if models are off. seeds: of fine-tuning.
     pretraining_seeds: of further pretrainings beside the run's own models.
     constructed: the tasks whose examples are constructed, in the place of a real set.
-    names: language, domain or task -> what it is called. final_size: pieces asked for.
+    names: language, domain or task -> what it is called.
     benchmarks: folder of {rule}/{language}.tsv and {rule}/{language}.{tokenizer}.tsv.
     budget: of the models, the sections lm.pretrain and lm.finetune; None without models.
     studies: SaGe tokenizer -> what the studies make of the same reading on a sample of each
@@ -61,7 +61,6 @@ class Run:
     lm_tokenizers: Sequence[str]
     seeds: Sequence[int]
     seed: int
-    final_size: int
     constructed: Collection[str] = ()
     names: Mapping[str, str] = field(default_factory=dict)
     benchmarks: Path | None = None

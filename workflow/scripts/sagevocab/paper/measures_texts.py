@@ -446,8 +446,8 @@ def fertility_distance_change(case: Case) -> Measurement:
     return intervals.change(here, there)
 
 
-# The training text is compared with several domains.
-@functools.lru_cache(maxsize=8)
+# The training text is compared with several domains, under several seeds.
+@functools.lru_cache(maxsize=16)
 def _distance(totals: LineTotals, baseline: LineTotals, seed: int | None) -> intervals.Resampled:
     difference = totals.histogram(LONGEST_WORD) - baseline.histogram(LONGEST_WORD)
     return intervals.resampled_distance(np.column_stack([difference, totals.words]), seed=seed)

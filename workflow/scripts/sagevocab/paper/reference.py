@@ -159,7 +159,7 @@ def _write_prunings(files: Sequence[Path], output: Path) -> None:
         columns: dict[str, Any] = {"piece": pd.Series(pieces, dtype="str")}
         for file in own:
             order = read_parquet(file, ["piece", "order"]).set_index("piece")["order"]
-            columns[file.parent.name] = order.reindex(pieces, fill_value=-1).to_numpy(np.int16)
+            columns[file.parent.name] = order.reindex(pieces, fill_value=-1).to_numpy(np.int32)
         write_parquet(output / f"{language}.parquet", pd.DataFrame(columns))
 
 

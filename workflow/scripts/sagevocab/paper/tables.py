@@ -6,7 +6,7 @@ files: the paths to write, as `write_table` takes them (`tex`, `csv`, `md`, opti
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -272,12 +272,20 @@ def read_benchmarks(
                 "rule": f"{rule}{STUDIED}" if studied else rule,
                 "job": "/".join(wildcards),
                 "language": next((name for name in names if name in languages), None),
-                "tokenizer": None if studied else next(filter(tokenizers.get, names), None),
+                "tokenizer": None if studied else _tokenizer_of(names, tokenizers),
                 **_read_benchmark(path),
             }
         )
     columns = ["rule", "job", "language", "tokenizer", "seconds", "memory"]
     return pd.DataFrame(jobs, columns=columns)
+
+
+def _tokenizer_of(names: Sequence[str], tokenizers: Collection[str]) -> str | None:
+    """Return the tokenizer among a job's wildcards; with a further seed it is another one."""
+    for name, after in zip(names, [*names[1:], ""], strict=True):
+        if name in tokenizers:
+            return f"{name}.{after}" if re.fullmatch("seed[0-9]+", after) else name
+    return None
 
 
 def _read_benchmark(path: Path) -> dict[str, float]:
