@@ -50,13 +50,25 @@ def test_the_readme_links_every_page() -> None:
 
 def test_the_readme_shows_rows_of_the_reference_results() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    table = (ROOT / "results/reference/nulls/tables/table_nulls.md").read_text(encoding="utf-8")
+    table = (ROOT / "results/reference/intrinsic/tables/table_nulls.md").read_text(encoding="utf-8")
     for words, sign in ((" beyond chance", "↑"), (" below chance", "↓"), (" as chance", "")):
         table = table.replace(words, sign)
     results = readme.split("| least frequent | SaGe | SaGe 1.0 |\n")[1].split("\n\n")[0]
     rows = results.splitlines()[1:]
     assert len(rows) == 14
     assert set(rows) <= set(table.splitlines())
+
+
+def test_the_readme_counts_as_the_findings_do() -> None:
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    findings = (ROOT / "results/reference/intrinsic/findings.md").read_text(encoding="utf-8")
+    found = dict(re.findall(r"- (SaGe(?: 1\.0)?) reproduces (\d+ of the \d+) statements", findings))
+    released, total = found["SaGe 1.0"].split(" of the ")
+    printed = found["SaGe"].split(" of the ")[0]
+    beyond = re.findall(r"Beyond chance and reproduced: (\d+ of \d+)", findings)[-1]
+    assert f"Of the {total} statements that need no language model" in readme
+    assert f"SaGe 1.0 reproduces {released}, the printed algorithm {printed}." in readme
+    assert f"Set against chance, {beyond} that SaGe 1.0 reproduces" in readme
 
 
 def test_every_target_on_the_pages_is_a_rule() -> None:
