@@ -172,15 +172,6 @@ def test_equal_runs_make_equal_pages(tmp_path: Path, inputs: dict):
     assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
 
 
-def test_a_figure_names_the_presets_that_are_in_it(tmp_path: Path, inputs: dict):
-    first, *others = inputs["figures"]
-    presets = {first: {"SaGe": "algorithm-1", "A & B": "released-1.0"}}
-    build_report(tmp_path / "report.html", run=run(), presets=presets, **inputs)
-    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
-    assert page.text.count("Presets: SaGe is algorithm-1; A & B is released-1.0.") == 1
-    assert page.text.count("Presets: ") == 1
-
-
 def test_a_missing_input_is_told_in_one_line_and_leaves_no_page(tmp_path: Path, inputs: dict):
     inputs["figures"] = {"figure_lengths": tmp_path / "nowhere.png"}
     with pytest.raises(UserError, match=r"nowhere\.png: cannot be read"):

@@ -72,6 +72,14 @@ def test_every_table_has_its_caption_and_is_whole(finished) -> None:
         assert r"\caption{}" not in text, table
 
 
+def test_a_figure_has_its_caption_with_the_presets_that_are_in_it(finished) -> None:
+    page = (finished.checkout / RESULTS / "report.html").read_text(encoding="utf-8")
+    [figure] = re.findall(r'<figure id="figure_lengths">.*?</figure>', page, flags=re.DOTALL)
+    assert "All panels have the same scale." in figure
+    assert "BPE and every reading of SaGe segment greedily" in figure
+    assert "<p>Presets: SaGe is algorithm-1; SaGe 1.0 is released-1.0.</p>" in figure
+
+
 def test_every_table_compiles_and_fits_a_page(finished, tmp_path) -> None:
     tables = sorted((finished.checkout / RESULTS / "tables").glob("*.tex"))
     assert faults_in_print(tables, tmp_path, size=10) == []

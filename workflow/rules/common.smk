@@ -34,6 +34,7 @@ PACKAGES = ("gensim", "matplotlib", "numba", "pandas", "pyarrow", "sentencepiece
 
 try:
     from sagevocab.errors import UserError
+    from sagevocab.paper.notes import presets_note
     from sagevocab.provenance import code_of, source_digest
     from sagevocab.workflow import COUNTS, Run, load_config
     from sagevocab.workflow_report import (
@@ -166,9 +167,29 @@ def part_of(target):
     return [name for name, whole in ARTEFACTS.items() if whole == target]
 
 
+# Sentences of several captions: `|greedy|` in a docstring stands for the first.
+SENTENCES = {
+    "greedy": (
+        "BPE and every reading of SaGe segment greedily; the preset ``algorithm-1`` is Algorithm 3 as "
+        "printed, ``released-1.0`` what the released program does."
+    ),
+    "constructed": (
+        "A task called constructed is made of other text by a rule: its scores show that the pipeline "
+        "runs, nothing about the task."
+    ),
+}
+
+
 def caption(rule_name):
-    """The docstring of a rule as text without indentation."""
-    return inspect.cleandoc(getattr(rules, rule_name).rule.docstring or "")
+    """The docstring of a rule as text without indentation, with the presets of what a figure shows.
+
+    Those of a table stand in its note.
+    """
+    proxy = getattr(rules, rule_name)
+    text = inspect.cleandoc(proxy.rule.docstring or "")
+    text = re.sub(r"\|(\w+)\|", lambda match: SENTENCES[match[1]], text)
+    presets = proxy.params.get("presets") if rule_name.startswith("figure_") else None
+    return f"{text}\n\n{presets_note(presets.items())}" if text and presets else text
 
 
 def caption_of(rule_name):

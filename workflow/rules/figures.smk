@@ -40,9 +40,7 @@ rule figure_nulls:
 rule figure_lengths:
     """Length of the pieces of each vocabulary, in characters (paper, Section 4, “Token Length”).
     The word-start mark ``▁`` does not count; the mark standing alone has no length and is left out.
-    The paper shows English and calls Turkish similar. BPE and both readings of SaGe segment
-    greedily: SaGe is Algorithm 3 as printed, SaGe 1.0 what the released program does. All panels
-    have the same scale.
+    The paper shows English and calls Turkish similar. |greedy| All panels have the same scale.
     """
     input:
         pieces=of_each("vocab/{lang}/{tok}/pieces.txt", run.compared),
@@ -65,8 +63,7 @@ rule figure_fertility:
     """Share of the words of the training corpus by the number of subwords they are cut into (paper,
     Section 4, “Subword Fertility”). Words of eight or more share the last group; the right panels
     repeat the words of four or more on a scale of their own. Panels above one another have the same
-    scale. BPE and both readings of SaGe segment greedily: SaGe is Algorithm 3 as printed, SaGe 1.0
-    what the released program does.
+    scale. |greedy|
     """
     input:
         fertility=of_each("analysis/{lang}/train/{tok}/fertility.parquet", run.compared),
@@ -91,8 +88,7 @@ rule figure_exponence:
     (paper, Section 4, “Contextual Exponence”). The vertical axis is logarithmic, and each panel has
     a scale of its own; the strip below repeats the curves as differences from BPE's, rank by rank,
     and is not logarithmic. The paper shows Turkish with window 5 and says that English and window 2
-    agree. BPE and both readings of SaGe segment greedily: SaGe is Algorithm 3 as printed, SaGe 1.0
-    what the released program does.
+    agree. |greedy|
     """
     input:
         neighbours=of_each("analysis/{lang}/train/{tok}/neighbours.parquet", run.compared),
@@ -119,8 +115,7 @@ rule figure_ratio:
     how many. Of n occurrences the ratio is a multiple of 1/n, which gives a distribution with rare
     pieces a comb. An occurrence has at most ten neighbours in a window of five on either side, so
     no ratio is larger. The line stands on the bar that holds the median. All panels have the same
-    scale. BPE and both readings of SaGe segment greedily: SaGe is Algorithm 3 as printed, SaGe 1.0
-    what the released program does.
+    scale. |greedy|
     """
     input:
         neighbours=of_each("analysis/{lang}/train/{tok}/neighbours.parquet", run.compared),
@@ -146,8 +141,7 @@ for domain in run.domains:
         """Share of words by their number of subwords, on a text of another domain, which the title
         names, with the vocabularies made from the training corpus (paper, Section 4, “Robustness to
         Domain Change”). The right panel repeats the words of four or more subwords on a scale of
-        its own. BPE and both readings of SaGe segment greedily: SaGe is Algorithm 3 as printed,
-        SaGe 1.0 what the released program does.
+        its own. |greedy|
         """
         name:
             f"figure_fertility_{domain}"
@@ -175,9 +169,8 @@ for domain in run.domains:
         another domain, which the title names (paper, Section 4, “Robustness to Domain Change”).
         Pieces of fewer than ten occurrences are left out: on a small text they are many, and each
         panel says how many. Of n occurrences the ratio is a multiple of 1/n, which gives a
-        distribution with rare pieces a comb. The line stands on the bar that holds the median. BPE
-        and both readings of SaGe segment greedily: SaGe is Algorithm 3 as printed, SaGe 1.0 what
-        the released program does.
+        distribution with rare pieces a comb. The line stands on the bar that holds the median.
+        |greedy|
         """
         name:
             f"figure_ratio_{domain}"
@@ -203,7 +196,7 @@ rule figure_tokenizers:
     """Five measures of every tokenizer of the run (columns) in every language (rows): a filled mark
     is the training corpus, an open one a text of another domain; a tokenizer's marks stand one
     below the other only so that none covers another. The paper has no such figure; all numbers are
-    in ``table_tokenizers``. BPE and both readings of SaGe segment greedily, the others by their own
+    in ``table_tokenizers``. BPE and every reading of SaGe segment greedily, the others by their own
     method. No scale begins at zero, and each language has scales of its own.
     """
     input:
@@ -319,8 +312,7 @@ rule figure_rankings:
     that distance; its band reaches from the lowest to the highest pair and is no confidence
     interval. The paper says that the list "stays relatively stable over dozens of iterations"
     (Section 3). We take that to hold where the mean over all pairs on or right of the upright grey
-    line reaches the level grey line. SaGe is the preset ``algorithm-1``, SaGe 1.0 is
-    ``released-1.0``.
+    line reaches the level grey line.
     """
     input:
         rankings=of_each(

@@ -125,11 +125,6 @@ rule build_report:
         tables=TABLES,
         run=report_run(run),
         captions={name: caption(name) for name in ARTEFACTS},
-        presets={
-            name: getattr(rules, name).params.presets
-            for name in FIGURES
-            if getattr(rules, name).params.get("presets")
-        },
         code=code_of("build_report.py"),
     script:
         "../scripts/build_report.py"

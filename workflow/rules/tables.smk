@@ -67,9 +67,8 @@ rule table_examples:
     """Sentences of the training corpus with a piece that BPE keeps and SaGe drops, under both
     tokenizers; the words that hold it are in bold (paper, Table 1). The piece with the most
     distinct contexts is shown, each context by its shortest plain sentence among the first 100,000
-    lines. Below stand the paper's own three sentences, segmented by this run and as printed. BPE
-    and both readings of SaGe segment greedily: SaGe is Algorithm 3 as printed, SaGe 1.0 what the
-    released program does.
+    lines. Below stand the paper's own three sentences, segmented by this run and as printed.
+    |greedy|
     """
     input:
         lines=expand(result("corpus/{lang}.txt.zst"), lang=run.example_languages),
@@ -129,9 +128,8 @@ rule table_retokenization:
 rule table_frequencies:
     """Pieces whose frequency on the training corpus differs most between BPE and each SaGe
     tokenizer, each way (paper, Section 4, “Token Frequency”). The paper's twelve pieces are marked
-    with an asterisk where they are among them, and listed with this run's counts in any case. BPE
-    and both readings of SaGe segment greedily: SaGe is Algorithm 3 as printed, SaGe 1.0 what the
-    released program does.
+    with an asterisk where they are among them, and listed with this run's counts in any case.
+    |greedy|
     """
     input:
         frequencies=of_each("analysis/{lang}/train/{tok}/frequencies.parquet", run.compared),
@@ -157,7 +155,7 @@ rule table_tokenizers:
     """What is usually reported of tokenizers, for every tokenizer of the run on every text: tokens
     per word (fertility), characters and bytes per token (compression), words kept whole, tokens
     that start a word, pieces in use, and how evenly the pieces are used (Shannon and Rényi
-    efficiency). The paper has no such table. BPE and both readings of SaGe segment greedily, the
+    efficiency). The paper has no such table. BPE and every reading of SaGe segment greedily, the
     others by their own method. Where a list of segmented words is given, the last column says how
     well a tokenizer's boundaries agree with those between morphemes. Mean lengths and all intervals
     are in the csv file.
@@ -214,8 +212,7 @@ rule table_sequence:
     """Scores on the validation sets of the sequence-level tasks: mean over the fine-tuning seeds,
     with the standard deviation where there are several (paper, Section 5). An asterisk marks a
     difference from BPE that is significant (table_differences). The paper's rows are means of three
-    runs. A task called constructed is made of other text by a rule: its scores show that the
-    pipeline runs, nothing about the task.
+    runs. |constructed|
     """
     input:
         scores=run.score_files(run.tasks_of_kind("sequence")),
@@ -242,9 +239,7 @@ rule table_sequence:
 use rule table_sequence as table_ner with:
     """F1 of entity spans on the validation sets: mean over the fine-tuning seeds, with the standard
     deviation where there are several (paper, Section 5). An asterisk marks a difference from BPE
-    that is significant (table_differences). The paper's rows are means of three runs. A task called
-    constructed is made of other text by a rule: its scores show that the pipeline runs, nothing
-    about the task.
+    that is significant (table_differences). The paper's rows are means of three runs. |constructed|
     """
     input:
         scores=run.score_files(run.tasks_of_kind("tokens")),
@@ -263,9 +258,8 @@ use rule table_sequence as table_ner with:
 rule table_differences:
     """Score of each tokenizer's models minus that of BPE's on every task, means over the
     fine-tuning seeds on the validation sets, tested by a paired bootstrap over examples and seeds,
-    adjusted by Holm over the tasks (paper, Section 5; its differences beside). All seeds share one
-    pretrained model. A task called constructed is made of other text by a rule: its scores show
-    that the pipeline runs, nothing about the task.
+    adjusted by Holm over the paper's tasks (Section 5; its differences beside). All seeds share one
+    pretrained model. |constructed|
     """
     input:
         scores=run.score_files(run.compared_tasks),
@@ -354,9 +348,10 @@ rule table_ngrams:
 rule table_learning_curves:
     """Where the learning curves end, beside what tables of frequencies reach on the same words, and
     what each model needs to get as far as BPE's. All models were asked for the same words of the
-    same held-out lines. Intervals are 95 % bootstrap intervals over lines. Effort is given in updates, characters and time: until BPE's final bits per
-    character, and relative to BPE's for the worse of the two final values. The paper leaves this
-    comparison to future work (Section 4, “Subword Fertility”).
+    same held-out lines. Intervals are 95 % bootstrap intervals over lines. Effort is given in
+    updates, characters and time: until BPE's final bits per character, and relative to BPE's for
+    the worse of the two final values. The paper leaves this comparison to future work (Section 4,
+    “Subword Fertility”).
     """
     input:
         **run.curves(run.curve_languages),

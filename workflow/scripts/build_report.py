@@ -19,7 +19,6 @@ with job(snakemake):
             language: {name: next(vocabularies) for name in params.run["labels"]}
             for language in params.languages
         },
-        presets=params.presets,
         paper=inputs.paper,
         template=inputs.template,
     )

@@ -35,7 +35,6 @@ from sagevocab.paper.claims_page import (
 from sagevocab.paper.findings import SUMMARY
 from sagevocab.paper.inputs import read_paper_values
 from sagevocab.paper.markup import html, section
-from sagevocab.paper.notes import presets_note
 from sagevocab.paper.playground import playground_data
 from sagevocab.paper.tables import flat_settings
 from sagevocab.provenance import git_commit, package_versions
@@ -64,7 +63,6 @@ def build_report(
     vocabularies: Mapping[str, Mapping[str, Path | str]],
     paper: Path | str,
     template: Path | str,
-    presets: Mapping[str, Mapping[str, str]] | None = None,
 ) -> None:
     """Write the page.
 
@@ -74,12 +72,11 @@ def build_report(
     JSON of `formats.write_table`; captions: target -> reStructuredText. vocabularies: language ->
     tokenizer -> its tokenizer.json, for the playground.
     paper: `paper_values.yaml`. template: Jinja page, which includes its parts from beside it.
-    presets: figure -> label of a SaGe tokenizer in it -> its preset.
 
     Raises:
         UserError: an input is missing or damaged, or the page would weigh more than 10 MB.
     """
-    values, shown = read_paper_values(paper), presets or {}
+    values = read_paper_values(paper)
     claims = _claims(read_json(claims_path))
     tokenizers = {name: tokenizer_title(name, run) for name in (*run["labels"], *claims["counts"])}
     page = _environment(template).get_template(Path(template).name)
@@ -89,10 +86,7 @@ def build_report(
         **claims,
         summary=_summary(findings),
         tokenizers=tokenizers,
-        figures=[
-            {**_figure(name, path, captions), "presets": presets_note(shown.get(name, {}).items())}
-            for name, path in figures.items()
-        ],
+        figures=[_figure(name, path, captions) for name, path in figures.items()],
         tables=[
             {
                 "name": name,
