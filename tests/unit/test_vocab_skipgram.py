@@ -57,8 +57,8 @@ def test_without_sampling_every_pair_of_a_window_is_listed_once() -> None:
     text = random_text()
     settings = Word2VecSettings(**{**vars(SETTINGS), "sample": 0, "shrink_windows": False})
     trainer = BlockTrainer(text, 50, settings)
-    trainer._fill(0)
-    listed = np.concatenate([trainer._chunks[0].bucket(b) for b in range(skipgram._BUCKETS)])
+    chunk = trainer._listed(0)
+    listed = np.concatenate([chunk.bucket(b) for b in range(skipgram._BUCKETS)])
     piece = np.argsort(trainer._layout.row)
     found = sorted(map(tuple, piece[listed].tolist()))
     wanted = []
@@ -74,10 +74,10 @@ def test_without_sampling_every_pair_of_a_window_is_listed_once() -> None:
 
 def test_pairs_stand_in_the_bucket_of_their_blocks() -> None:
     trainer = BlockTrainer(random_text(), 50, SETTINGS)
-    trainer._fill(0)
+    chunk = trainer._listed(0)
     for bucket in range(skipgram._BUCKETS):
         block, output = divmod(bucket // skipgram._BLOCKS, skipgram._BLOCKS)
-        pairs = trainer._chunks[0].bucket(bucket)
+        pairs = chunk.bucket(bucket)
         assert set(trainer._layout.input_block[pairs[:, 0]]) <= {block}
         assert set(trainer._layout.output_block[pairs[:, 1]]) <= {output}
 

@@ -465,7 +465,7 @@ class BlockTrainer:
 
         tokens = int(np.diff(text.ends[self._lines]).max())
         room, longest = tokens * 2 * settings.window, int(np.diff(text.ends).max())
-        self._chunks = [_Chunk(room, longest) for _ in range(2)]
+        self._chunks = [_Chunk(room, longest) for _ in range(JOBS)]
 
     def matrices(self) -> tuple[np.ndarray, np.ndarray]:
         """Return E_T and E_C: float32[pieces, dimension], in the order of the pieces."""
@@ -491,36 +491,38 @@ class BlockTrainer:
         threads = min(threads, JOBS)
         steps = [_shares(step, threads) for step in schedule()]
         with ThreadPoolExecutor(threads) as pool:
-            self._fill(self.done)
             while self.done < self.total:
-                # The next chunk's pairs are listed while this one is trained.
-                listing = pool.submit(self._fill, self.done + 1)
-                self._train_chunk(pool, steps)
-                listing.result()
-                self.done += 1
-                yield self.done
+                # Listed while another is trained, a chunk would take a thread that its steps wait for.
+                coming = range(self.done, min(self.done + threads, self.total))
+                for chunk in list(pool.map(self._listed, coming)):
+                    self._train_chunk(chunk, pool, steps)
+                    self.done += 1
+                    yield self.done
 
-    def _fill(self, number: int) -> None:
-        if number < self.total:
-            first = number % (len(self._lines) - 1)
-            lines = int(self._lines[first]), int(self._lines[first + 1])
-            seed = self._seed(number, _PAIRS)
-            self._chunks[number % 2].fill(self._text, lines, self._layout, self._settings, seed)
+    def _listed(self, number: int) -> _Chunk:
+        """Return a chunk with its pairs, in a place that is used again `JOBS` chunks later."""
+        first = number % (len(self._lines) - 1)
+        lines = int(self._lines[first]), int(self._lines[first + 1])
+        chunk, seed = self._chunks[number % JOBS], self._seed(number, _PAIRS)
+        chunk.fill(self._text, lines, self._layout, self._settings, seed)
+        return chunk
 
-    def _train_chunk(self, pool: ThreadPoolExecutor, steps: list[list[np.ndarray]]) -> None:
+    def _train_chunk(
+        self, chunk: _Chunk, pool: ThreadPoolExecutor, steps: list[list[np.ndarray]]
+    ) -> None:
         rate = self._rate()
         order = np.random.default_rng(int(self._seed(self.done, _ORDER)))
         # In another order each time, so that no couple of blocks always comes first.
         for step in order.permutation(len(steps)):
             # Handing a share over costs as much as a part of it, so this thread takes one, too.
             mine, *others = steps[step]
-            waiting = [pool.submit(self._train_share, other, rate) for other in others]
-            self._train_share(mine, rate)
+            waiting = [pool.submit(self._train_share, chunk, other, rate) for other in others]
+            self._train_share(chunk, mine, rate)
             for other in waiting:
                 other.result()
 
-    def _train_share(self, buckets: np.ndarray, rate: np.float32) -> None:
-        chunk, layout = self._chunks[self.done % 2], self._layout
+    def _train_share(self, chunk: _Chunk, buckets: np.ndarray, rate: np.float32) -> None:
+        layout = self._layout
         self._train_buckets(
             buckets, chunk.dealt, chunk.offsets, layout.starts, layout.chance, layout.other,
             self.target, self.context, rate, np.uint64(self._settings.seed), np.uint64(self.done),
