@@ -6,6 +6,7 @@ import dataclasses
 import json
 import math
 import shutil
+from collections import Counter
 from pathlib import Path
 
 import numpy as np
@@ -24,7 +25,7 @@ from sagevocab.analysis.stats import holm
 from sagevocab.analysis.vocabulary import Share
 from sagevocab.errors import UserError
 from sagevocab.lm.tasks import Task
-from sagevocab.paper import intervals, measures_texts
+from sagevocab.paper import claims, intervals, measures_texts
 from sagevocab.paper.chance import (
     DIRECTIONS,
     chance_p_value,
@@ -895,6 +896,31 @@ def test_claims_are_the_same_bytes_twice_and_name_preset_and_origin(run: Run, tm
         int(line.split("|")[3]) for line in markdown.splitlines() if line.startswith("| reproduced")
     )
     assert shown == sum(r["constructed"] and r["verdict"] == "reproduced" for r in records)
+
+
+def test_claims_go_on_after_a_kill_with_the_tokenizer_that_was_begun(
+    with_nulls: Run, tmp_path: Path, monkeypatch
+):
+    def build(folder: str, **resumed) -> bytes:
+        files = {"json": tmp_path / folder / "claims.json", "md": tmp_path / folder / "claims.md"}
+        build_claims(with_nulls, values=VALUES, **files, **resumed)
+        return files["json"].read_bytes()
+
+    measured = []
+
+    def measure_until_killed(claim, case, measure=claims._measure):
+        measured.append((claim["id"], case.language, case.tokenizer))
+        if len(measured) == 300:
+            raise KeyboardInterrupt
+        return measure(claim, case)
+
+    unbroken = build("one")
+    monkeypatch.setattr(claims, "_measure", measure_until_killed)
+    with pytest.raises(KeyboardInterrupt):
+        build("two", state_dir=tmp_path / "state")
+    assert build("two", state_dir=tmp_path / "state") == unbroken
+    again = [one for one, times in Counter(measured).items() if times > 1]
+    assert len({tokenizer for _, _, tokenizer in again}) == 1
 
 
 def test_markdown_keeps_a_bar_inside_its_cell(run: Run, values: dict):

@@ -57,6 +57,7 @@ rule build_claims:
         runtime=60,
     params:
         run=claims_run(run),
+        state_dir=state("claims"),
         code=code_of("build_claims.py"),
     script:
         "../scripts/build_claims.py"

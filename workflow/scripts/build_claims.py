@@ -13,4 +13,11 @@ with job(snakemake):
         benchmarks=Path(settings.pop("benchmarks")),
         **settings,
     )
-    build_claims(run, values=snakemake.input.paper, **snakemake.output)
+    build_claims(
+        run,
+        values=snakemake.input.paper,
+        inputs=snakemake.input,
+        state_dir=snakemake.params.state_dir,
+        code=snakemake.params.code,
+        **snakemake.output,
+    )

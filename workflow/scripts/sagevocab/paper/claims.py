@@ -47,7 +47,7 @@ from sagevocab.paper.verdicts import (
     NotMeasurableError,
     verdict_of,
 )
-from sagevocab.state import read_json, write_json, write_text
+from sagevocab.state import ResumableState, fingerprint, read_json, write_json, write_text
 
 log = logging.getLogger(__name__)
 
@@ -77,10 +77,22 @@ TESTED = {
 # Settings of `lm.pretrain` without which a score is not one of the paper's models.
 _BUDGET = ("layers", "hidden", "heads", "intermediate", "batch", "hours")
 CHANCE = "chance"
+_NOTHING_KEPT = ResumableState(None, "")
 
 
-def build_claims(run: Run, *, values: Path | str, json: Path | str, md: Path | str) -> None:
+def build_claims(
+    run: Run,
+    *,
+    values: Path | str,
+    json: Path | str,
+    md: Path | str,
+    inputs: Sequence[Path | str] = (),
+    state_dir: Path | str | None = None,
+    code: str = "",
+) -> None:
     """Measure every claim of `values` (`paper_values.yaml`) on a run; write both forms.
+
+    state_dir: keeps what is measured, tokenizer by tokenizer, for the same `inputs` and `code`.
 
     json: a list of records: id, where, statement, kind, paper, ours, low, high, interval (what is
     resampled: lines, pieces, examples, examples and seeds or null), test, p_value, p_adjusted
@@ -98,7 +110,9 @@ def build_claims(run: Run, *, values: Path | str, json: Path | str, md: Path | s
         UserError: `values` names a measure or a rule that does not exist, or an artefact that the
             run's settings promise is missing or damaged.
     """
-    records = assess_claims(run, read_claims(values))
+    files = [Path(path) for path in sorted(map(str, inputs))]
+    mark = fingerprint(code, asdict(run), Path(values), *files) if state_dir else ""
+    records = assess_claims(run, read_claims(values), ResumableState(state_dir, mark))
     write_json(json, records)
     note = scope_note(run.budget) if run.budget else ""
     write_text(md, claims_markdown(records, note))
@@ -223,19 +237,30 @@ class Assessment:
         return chance_verdict(self.claim, self.measured.ours, self.nulls.numbers, p_adjusted)
 
 
-def assess_claims(run: Run, values: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the records of all claims, in the paper's order."""
+def assess_claims(
+    run: Run, values: Mapping[str, Any], state: ResumableState = _NOTHING_KEPT
+) -> list[dict[str, Any]]:
+    """Return the records of all claims, in the paper's order.
+
+    state: keeps the measurements of each tokenizer in each language, and of each null.
+    """
     cases = [(claim, case) for claim in values["claims"] for case in _cases(claim, run, values)]
     measured: dict[int, Assessment] = {}
     # What is counted under one tokenizer is in memory while its claims need it.
     for language, tokenizer in dict.fromkeys((case.language, case.tokenizer) for _, case in cases):
         log.info("claims on %s%s", f"{language}, " if language else "", tokenizer)
-        for number, (claim, case) in enumerate(cases):
-            if (case.language, case.tokenizer) == (language, tokenizer):
-                measured[number] = _measure(claim, case)
+        numbers = [
+            number
+            for number, (_, case) in enumerate(cases)
+            if (case.language, case.tokenizer) == (language, tokenizer)
+        ]
+        found = _measure_all(
+            [cases[number] for number in numbers], state, f"{language}.{tokenizer}"
+        )
+        measured.update(zip(numbers, found, strict=True))
     assessments = [measured[number] for number in range(len(cases))]
     _adjust(assessments, values["claims"])
-    nulls = _measure_nulls(run, values)
+    nulls = _measure_nulls(run, values, state)
     for assessment in assessments:
         key = (assessment.claim["id"], assessment.case.language)
         assessment.nulls = Nulls.of(nulls.get(key, {}), run.nulls)
@@ -243,8 +268,28 @@ def assess_claims(run: Run, values: Mapping[str, Any]) -> list[dict[str, Any]]:
     return [_record(assessment) for assessment in assessments]
 
 
+def _measure_all(
+    cases: Sequence[tuple[Mapping[str, Any], Case]], state: ResumableState, kept_as: str
+) -> list[Assessment]:
+    """Measure claims, or take what a job that was killed has measured of them."""
+    kept = state.load_json(kept_as)
+    if kept is None:
+        found = [_measure(claim, case) for claim, case in cases]
+        kept = [(one.measured and asdict(one.measured), one.reason) for one in found]
+        state.save_json(kept_as, kept)
+        return found
+    return [
+        Assessment(claim, case, measured and _restored(measured), reason)
+        for (claim, case), (measured, reason) in zip(cases, kept, strict=True)
+    ]
+
+
+def _restored(measured: Mapping[str, Any]) -> Measurement:
+    return Measurement(**{**measured, "seeds": tuple(measured["seeds"])})
+
+
 def _measure_nulls(
-    run: Run, values: Mapping[str, Any]
+    run: Run, values: Mapping[str, Any], state: ResumableState
 ) -> dict[tuple[str, str | None], dict[str, float | str]]:
     """Measure the claims about SaGe on the nulls: id and language -> null -> value.
 
@@ -258,12 +303,15 @@ def _measure_nulls(
     found: dict[tuple[str, str | None], dict[str, float | str]] = {}
     for number, null in enumerate(run.nulls, start=1):
         log.info("claims on %s, %d of %d nulls", null, number, len(run.nulls))
-        for claim in claims:
-            for language in _languages(claim, run):
-                case = Case(run, language, claim.get("corpus", TRAIN), null, values, alone=True)
-                measured = _measure(claim, case).measured
-                if measured:
-                    found.setdefault((claim["id"], language), {})[null] = measured.ours
+        cases = [
+            (claim, Case(run, language, claim.get("corpus", TRAIN), null, values, alone=True))
+            for claim in claims
+            for language in _languages(claim, run)
+        ]
+        for one in _measure_all(cases, state, null):
+            if one.measured:
+                key = (one.claim["id"], one.case.language)
+                found.setdefault(key, {})[null] = one.measured.ours
     return found
 
 

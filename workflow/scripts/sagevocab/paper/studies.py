@@ -11,7 +11,6 @@ lowest and the highest value: two or three seeds are too few for an interval.
 
 from __future__ import annotations
 
-import json
 import logging
 import math
 from collections import Counter
@@ -201,12 +200,12 @@ def assess_readings(
     for (scale, name, seed), case in cases.items():
         log.info("%s: %s", language, case.tokenizer)
         build = {"scale": scale, "name": name, "seed": seed}
-        kept = state.load(".".join(map(str, build.values())))
-        if kept is None:
-            judged = json.dumps(_judged(case, printed, window)).encode()
-            kept = {"json": np.frombuffer(judged, dtype=np.uint8)}
-            state.save(".".join(map(str, build.values())), **kept)
-        document["builds"].append(build | json.loads(kept["json"].tobytes()))
+        kept_as = ".".join(map(str, build.values()))
+        judged = state.load_json(kept_as)
+        if judged is None:
+            judged = _judged(case, printed, window)
+            state.save_json(kept_as, judged)
+        document["builds"].append(build | judged)
     write_json(output, document)
     state.clear()
 

@@ -492,7 +492,7 @@ class BlockTrainer:
         steps = [_shares(step, threads) for step in schedule()]
         with ThreadPoolExecutor(threads) as pool:
             while self.done < self.total:
-                # Listed while another is trained, a chunk would take a thread that its steps wait for.
+                # Listing while a chunk is trained would take a thread that its steps wait for.
                 coming = range(self.done, min(self.done + threads, self.total))
                 for chunk in list(pool.map(self._listed, coming)):
                     self._train_chunk(chunk, pool, steps)
