@@ -117,6 +117,7 @@ def test_local_files_are_read_where_they_are(tmp_path) -> None:
 
 
 def test_the_rows_of_a_table_are_part_of_what_its_reading_depends_on(tmp_path) -> None:
+    (tmp_path / "rows.csv").write_text("c,split\na,dev\n")
     source = {"path": str(tmp_path), "format": "csv", "column": "c", "where": {"split": "dev"}}
     run = run_of(domain_settings={"quora": {"source": source}})
     assert run.source_form("domain_settings", "quora")["where"] == {"split": "dev"}

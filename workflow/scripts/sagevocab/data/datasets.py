@@ -134,9 +134,7 @@ def _records(
     return _json_records(path) if format == "jsonl" else _delimited_records(path, format)
 
 
-def _parquet_records(
-    path: str | Path, columns: Sequence[str] | None
-) -> Iterator[dict[str, Any]]:
+def _parquet_records(path: str | Path, columns: Sequence[str] | None) -> Iterator[dict[str, Any]]:
     try:
         table = pq.ParquetFile(path)
     except (pa.ArrowInvalid, OSError) as error:
