@@ -385,7 +385,8 @@ def _advice(source: Source) -> str:
 
 
 def _retrieve_urls(source: Source, output: Path, cache_dir: Path) -> dict[str, Any]:
-    from sagevocab.data.fetch import Expected, fetch
+    from sagevocab.data.fetch import fetch
+    from sagevocab.data.transfer import Expected
 
     checksums = {name: source[name] for name in CHECKSUMS if source.get(name)}
     checksums = checksums or _published_sums(source)
