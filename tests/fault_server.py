@@ -89,6 +89,16 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def encoded(self) -> None:
         self.reply(200, gzip.compress(self.server.content, 1), {"Content-Encoding": "gzip"})
 
+    def encoded_and_cut(self) -> None:
+        body = gzip.compress(self.server.content, 1)
+        self.send_response(200)
+        self.send_header("Content-Encoding", "gzip")
+        self.send_header("Content-Length", str(len(body)))
+        self.end_headers()
+        self.wfile.write(body[: len(body) // 2])
+        self.wfile.flush()
+        self.close_connection = True
+
     def reply(self, status: int, body: bytes, headers: dict[str, str] | None = None) -> None:
         self.send_response(status)
         for name, value in (headers or {}).items():
@@ -117,6 +127,7 @@ FAULTS: dict[str, Callable[[Handler], None]] = {
     "empty": lambda handler: handler.reply(200, b""),
     "web page": lambda handler: handler.reply(200, PAGE, {"Content-Type": "text/html"}),
     "gzip, though nobody asked": Handler.encoded,
+    "gzip, though nobody asked, and cut": Handler.encoded_and_cut,
     "206 that says no bytes": lambda handler: handler.rest(told=False),
     "206 from another byte": lambda handler: handler.rest(shift=1),
     "416": lambda handler: handler.reply(416, b"", {"Content-Range": "bytes */5"}),

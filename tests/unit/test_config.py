@@ -104,6 +104,8 @@ lm: {tokenizers: [mine]}
     config key lm.tokenizers: 'mine' is not in tokenizers
 task_settings: {cola: {source: {train: &one {path: config.yaml, format: jsonl}, validation: *one}}}
     config key task_settings.cola.source: train and validation are the same file; set
+language_settings: {en: {source: {where: {split: 1.5}}}}
+    config key language_settings.en.source.where.split
 lm: {pretraining_seeds: [2, 1]}
     config key lm.pretraining_seeds: 1 is the seed of the
 lm: {pretrain: {hours: }}

@@ -162,6 +162,15 @@ def test_the_addresses_of_any_wikipedia_name_its_language_and_date() -> None:
         resolve_source({"dataset": "wikipedia"}, catalogue, key="k")
 
 
+def test_rows_are_chosen_of_tables_only(catalogue) -> None:
+    rows = {"where": {"split": ["train", "dev"]}}
+    for source in ({"path": "a.csv", "format": "csv"}, {"dataset": "task"}):
+        assert resolve_source(source | rows, catalogue, key="k", split="train")["where"]
+        assert "where" not in resolve_source(source, catalogue, key="k", split="train")
+    with pytest.raises(UserError, match=r"k\.where: chooses rows of jsonl.*is mediawiki; leave"):
+        resolve_source({"dataset": "wiki"} | rows, catalogue, key="k")
+
+
 def test_a_data_set_that_is_not_listed_is_one_line(catalogue) -> None:
     source = {"path": None, "dataset": "wikl"}
     told = r"k\.dataset: 'wikl' is not in .*there are: hub-wiki.*k\.path"

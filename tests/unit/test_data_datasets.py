@@ -2,6 +2,7 @@ from __future__ import annotations
 
 import gzip
 import lzma
+from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -11,6 +12,7 @@ from sagevocab.data.datasets import (
     RowPart,
     normalise_task,
     prepare_task,
+    read_column,
     read_rows,
     tags_to_iob2,
 )
@@ -141,6 +143,73 @@ def test_a_prepared_task_is_a_parquet_file_and_an_error_leaves_none(tmp_path) ->
     assert not output.exists()
     prepare_task([tmp_path / "rows"], output, None, columns=PAIR, **form)
     assert pd.read_parquet(output)["label"].tolist() == [1, 0]
+
+
+SPLIT_ROWS = [
+    {"sentence": "a", "label": 1, "split": "train", "fold": 0},
+    {"sentence": "b", "label": 0, "split": "dev", "fold": 1},
+    {"sentence": "c", "label": -1, "split": "test", "fold": 1},
+]
+
+
+def write_split_rows(folder: Path) -> list[Path]:
+    frame = pd.DataFrame(SPLIT_ROWS)
+    frame.to_csv(folder / "rows.csv", index=False)
+    frame.to_csv(folder / "rows.tsv", index=False, sep="\t")
+    frame.to_json(folder / "rows.jsonl", orient="records", lines=True)
+    frame.to_parquet(folder / "rows.parquet")
+    return sorted(folder.iterdir())
+
+
+@pytest.mark.parametrize(
+    ("where", "texts"),
+    [
+        ({"split": "dev"}, "b"),
+        ({"split": ["train", "dev"]}, "ab"),
+        ({"fold": 1}, "bc"),
+        ({"fold": 1, "split": ["train", "test"]}, "c"),
+        ({"sentence": "a"}, "a"),
+        ({"split": "none"}, ""),
+    ],
+)
+def test_a_text_takes_the_rows_that_a_key_names(tmp_path, where, texts) -> None:
+    for file in write_split_rows(tmp_path):
+        form = file.suffix.removeprefix(".")
+        assert "".join(read_column(file, form, "sentence", where)) == texts
+
+
+def test_a_split_takes_the_rows_that_a_key_names(tmp_path) -> None:
+    output, names = tmp_path / "out" / "task.parquet", {"text": "sentence", "label": "label"}
+    form = {"kind": "sequence", "columns": names, "labels": [0, 1]}
+    files = write_split_rows(tmp_path)
+    for file in files:
+        prepare_task([file], output, None, **form, where={"split": ["train", "dev"]})
+        assert pd.read_parquet(output)["text"].tolist() == ["a", "b"]
+    pd.DataFrame(SPLIT_ROWS[:1]).to_csv(files[0], index=False)  # a file without such rows
+    prepare_task([files[0], files[1]], output, None, **form, where={"split": "dev"})
+    assert pd.read_parquet(output)["text"].tolist() == ["b"]
+
+
+@pytest.mark.parametrize(
+    ("where", "told"),
+    [
+        ({"split": ["val", "valid"]}, "jsonl: has no rows with split: val, valid; check `where`"),
+        ({"part": "train"}, "has no column 'part'; its columns are sentence, label, split, fold"),
+        ({"split": "test"}, r"jsonl \(rows with split: test\): column 'label', row 1: no label"),
+    ],
+)
+def test_rows_that_are_not_there_are_told(tmp_path, where, told) -> None:
+    write_split_rows(tmp_path)
+    file, columns = tmp_path / "rows.jsonl", {"text": "sentence", "label": "label"}
+    form = {"kind": "sequence", "columns": columns, "labels": [0, 1]}
+    with pytest.raises(UserError, match=told):
+        prepare_task([file], tmp_path / "out.parquet", None, **form, where=where)
+
+
+def test_chosen_rows_are_not_counted_against_the_catalogue() -> None:
+    described = {"examples": 10, "labels": [0, 1]}
+    assert ExpectedRows.of(described) == ExpectedRows(10, [0, 1])
+    assert ExpectedRows.of(described | {"where": {"fold": 1}}) == ExpectedRows()
 
 
 def test_a_split_may_take_a_part_of_its_rows(tmp_path) -> None:

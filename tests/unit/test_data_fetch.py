@@ -15,8 +15,9 @@ from pathlib import Path
 import pytest
 
 from fault_server import CONTENT, FAULTS, OTHER, Running
-from sagevocab.data import fetch as module
-from sagevocab.data.fetch import Expected, UnavailableError, cache_name, fetch, read_url
+from sagevocab.data import transfer
+from sagevocab.data.fetch import Fetched, UnavailableError, cache_name, fetch, read_url
+from sagevocab.data.transfer import Expected
 from sagevocab.errors import UserError
 
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -32,13 +33,13 @@ def server() -> Iterator[http.server.ThreadingHTTPServer]:
 def waits(monkeypatch) -> list[float]:
     """The waits that the fetcher asked for; none of them takes place."""
     waits: list[float] = []
-    monkeypatch.setattr(module, "sleep", waits.append)
+    monkeypatch.setattr(transfer, "sleep", waits.append)
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
     return waits
 
 
-def get(urls: list[str], folder: Path, sha256=None, size=None, **options) -> module.Fetched:
+def get(urls: list[str], folder: Path, sha256=None, size=None, **options) -> Fetched:
     expected = Expected(size, {"sha256": sha256} if sha256 else {})
     return fetch(urls, folder / "out", cache_dir=folder / "cache", expected=expected, **options)
 
@@ -153,8 +154,8 @@ def test_a_compressed_file_that_is_called_encoded_stays_compressed(server, tmp_p
 
 def test_how_far_a_download_is_comes_to_the_terminal(server, tmp_path, monkeypatch) -> None:
     told: list[str] = []
-    monkeypatch.setattr(module, "TELL_SECONDS", 0.0)
-    monkeypatch.setattr(module, "tell", told.append)
+    monkeypatch.setattr(transfer, "TELL_SECONDS", 0.0)
+    monkeypatch.setattr(transfer, "tell", told.append)
     get([f"{server.url}/a"], tmp_path)
     assert re.fullmatch(r"a: \d MB of 1 MB, 0 min left, [\d.]+ MB/s", told[0])
 

@@ -19,7 +19,7 @@ import huggingface_hub.constants as constants
 import pandas as pd
 import pytest
 
-from sagevocab.data import fetch, sources
+from sagevocab.data import fetch, sources, transfer
 from sagevocab.data.sources import retrieve, source_errors
 from sagevocab.errors import UserError
 
@@ -117,7 +117,7 @@ def test_a_fallback_stands_in_for_what_is_gone_and_says_so(tmp_path, monkeypatch
 
 
 def test_a_failing_network_is_no_reason_for_other_data(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(fetch, "sleep", lambda _seconds: None)
+    monkeypatch.setattr(transfer, "sleep", lambda _seconds: None)
     (tmp_path / "other").write_text("text")
     fallback = {"name": "other", "urls": [(tmp_path / "other").as_uri()]}
     resolved = source("dataset", "wiki", urls=["http://127.0.0.1:9/d"], fallback=fallback)
@@ -248,7 +248,7 @@ def hub(monkeypatch) -> Iterator[http.server.ThreadingHTTPServer]:
         server.files[f"tr/train/{number:04d}.parquet"] = buffer.getvalue()
     threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
     monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{server.server_port}")
-    monkeypatch.setattr(fetch, "sleep", lambda _seconds: None)
+    monkeypatch.setattr(transfer, "sleep", lambda _seconds: None)
     yield server
     server.shutdown()
     server.server_close()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from fault_server import Running
-from sagevocab.data import fetch, streams
+from sagevocab.data import streams, transfer
 from sagevocab.data.corpus import read_lines, sample_corpus
 from sagevocab.data.extract import ExtractionSettings, extract_lines
 from sagevocab.data.sources import retrieve
@@ -46,7 +46,7 @@ def site(multistream, tmp_path, monkeypatch):
     """A server of the dump, and a function that draws from it."""
     dump, index = multistream
     (tmp_path / "index.bz2").write_bytes(index)
-    monkeypatch.setattr(fetch, "sleep", lambda _seconds: None)
+    monkeypatch.setattr(transfer, "sleep", lambda _seconds: None)
     with Running() as server:
         server.content = dump
 

@@ -116,6 +116,14 @@ def test_local_files_are_read_where_they_are(tmp_path) -> None:
     assert "results/paper/retrieved/corpora/en" not in run.retrieved_files()
 
 
+def test_the_rows_of_a_table_are_part_of_what_its_reading_depends_on(tmp_path) -> None:
+    (tmp_path / "rows.csv").write_text("c,split\na,dev\n")
+    source = {"path": str(tmp_path), "format": "csv", "column": "c", "where": {"split": "dev"}}
+    run = run_of(domain_settings={"quora": {"source": source}})
+    assert run.source_form("domain_settings", "quora")["where"] == {"split": "dev"}
+    assert "where" not in run.source_form("domain_settings", "legal")
+
+
 def test_a_shared_validation_split_comes_from_the_training_rows() -> None:
     task = {"mrpc": {"validation_share": 0.25, "max_validation": 8}}
     run = run_of(task_settings=task)

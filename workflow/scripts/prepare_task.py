@@ -16,6 +16,7 @@ with job(snakemake), task_errors(snakemake.wildcards.task):
                 kind=params.kind,
                 columns=params.columns,
                 labels=params.labels,
+                where=description.get("where"),
                 part=RowPart(**part) if part else None,
                 expected=ExpectedRows.of(description),
             )

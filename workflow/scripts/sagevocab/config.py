@@ -66,6 +66,9 @@ def section(kind: type, description: str | None = None) -> Any:
 Packaged = Annotated[str, Field(pattern="^[A-Za-z_][A-Za-z0-9_.-]*:.+$")]
 
 
+Wanted = str | int | bool
+
+
 class Source(Section):
     """Where a text or a table of examples comes from.
 
@@ -100,6 +103,10 @@ class Source(Section):
         "a CoNLL-U treebank, or a table."
     )
     column: str | None = optional("The column of a table that holds the text.")
+    where: dict[str, Wanted | list[Wanted]] | None = optional(
+        "Which rows of a table to take: the value, or a list of values, that a column must hold, "
+        "such as `{split: [validation, dev]}`. Compared as text."
+    )
     title: str | None = optional("What a local text is, for model cards and reference results.")
     licence: str | None = optional("The licence of a local text, shown beside its title.")
 
@@ -412,11 +419,11 @@ class Task(Section):
                 "missing; give a source, or set validation_share to hold out a share of the "
                 "training rows",
             )
-        if train.path and train.path == validation.path:
+        if train.path and (train.path, train.where) == (validation.path, validation.where):
             raise SettingError(
                 "source",
                 "train and validation are the same file; set validation_share to hold out a share "
-                "of its rows",
+                "of its rows, or name the rows of each in `where`",
             )
         return self
 

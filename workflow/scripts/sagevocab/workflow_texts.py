@@ -180,7 +180,8 @@ class Texts:
     def source_form(self, section: str, name: str, split: str | None = None) -> Stanza:
         """Return what reading a source depends on."""
         resolved = self.source(section, name, split)
-        return {key: resolved[key] for key in ("key", "kind", "format", "column", "sentences")}
+        fields = ("key", "kind", "format", "column", "where", "sentences")
+        return {field: resolved[field] for field in fields if field in resolved}
 
     def source_files(self, section: str, name: str, split: str | None = None) -> list[str]:
         """Return the local files of a source, or what was retrieved: the data, its description."""

@@ -200,6 +200,8 @@ UNSPACED = (
 _UNSPACED = re.compile(f"[{UNSPACED}]")
 _DEGREES = ("°C", "°F")
 _LAST_WORD = re.compile(r"[\w.'’-]*$")
+# In Hebrew a quotation mark stands before the last letter of an acronym: ארה"ב, צה״ל.
+_HEBREW_ACRONYM = re.compile('[א-ת]["״][א-ת]$')
 _ORDINAL = re.compile(r"(\d{1,2}|[IVXLCDM]+)$")
 # Languages that write ordinal numbers with a full stop: "2. Dünya Savaşı", "14. Juli".
 _ORDINAL_LANGUAGES = word_set("tr az de da nb nn no fi et hu cs sk sl hr sr bs pl lv is")
@@ -243,7 +245,7 @@ def _ends_sentence(text: str, match: re.Match, ordinals: bool) -> bool:
     if match["mark"] != "." or match["closed"]:
         return True
     word = _LAST_WORD.search(text, max(0, match.start() - 40), match.start())[0]
-    if text[: match.start()].endswith(_DEGREES):
+    if text.endswith(_DEGREES, 0, match.start()):
         return True
     word = word.lstrip("'’-")
     if word.lower() in ABBREVIATIONS or (ordinals and _ORDINAL.match(word)):
@@ -251,7 +253,11 @@ def _ends_sentence(text: str, match: re.Match, ordinals: bool) -> bool:
     if following.isdigit() and word.lower() in _NUMBERED:
         return False
     last = word.rpartition(".")[2]  # of a row of initials: "J.R", "U.S"
-    return not (len(last) == 1 and last != "I" and (last.isupper() or _is_initial(last)))
+    if len(last) != 1 or last == "I":
+        return True
+    if _HEBREW_ACRONYM.search(text, max(0, match.start() - 3), match.start()):
+        return True
+    return not (last.isupper() or _is_initial(last))
 
 
 def _is_initial(letter: str) -> bool:

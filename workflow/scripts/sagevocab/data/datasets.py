@@ -10,7 +10,7 @@ import csv
 import json
 import logging
 import math
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -28,6 +28,9 @@ from sagevocab.errors import UserError
 from sagevocab.state import write_parquet
 
 log = logging.getLogger(__name__)
+
+# Column -> the value, or the values, that a row must hold in it.
+Where = Mapping[str, Any]
 
 _SUFFIXES = {".parquet": "parquet", ".csv": "csv", ".tsv": "tsv", ".conll": "conll"}
 _DIALECTS = {"csv": "excel", "tsv": "excel-tab"}
@@ -68,9 +71,13 @@ def sniff_format(path: str | Path) -> str:
     raise UserError(f"{path}: cannot tell its format; set `format` in its source")
 
 
-def read_column(path: str | Path, format: str, column: str | None) -> Iterator[str]:
+def read_column(
+    path: str | Path, format: str, column: str | None, where: Where | None = None
+) -> Iterator[str]:
     """Yield the texts of one column, one row at a time; of a text file, its lines;
     of a treebank, its sentences.
+
+    where: which rows of a table; all if None.
 
     Raises:
         UserError: unreadable, no such column, or a value that is not text.
@@ -83,10 +90,13 @@ def read_column(path: str | Path, format: str, column: str | None) -> Iterator[s
         return
     if not column:
         raise UserError(f"{path}: `column` is not set; a {format} source needs it")
-    for number, record in enumerate(_records(path, format, column), start=1):
-        _require_column(path, column, record)
+    where = where or {}
+    columns = list(dict.fromkeys([column, *where]))
+    for number, record in enumerate(_records(path, format, columns), start=1):
+        for name in columns:
+            _require_column(path, name, record)
         value = record[column]
-        if value is None:
+        if value is None or not _is_wanted(record, where):
             continue
         if not isinstance(value, str):
             raise UserError(
@@ -104,24 +114,35 @@ def _require_column(path: str | Path, column: str, present: Iterable[str]) -> No
         )
 
 
-def _records(path: str | Path, format: str, column: str | None = None) -> Iterator[dict[str, Any]]:
-    """Rows of a table; of a parquet file with `column`, only what this holds."""
+def _is_wanted(record: Mapping[str, Any], where: Where) -> bool:
+    """Whether a row holds what is wanted; numbers and truth values are compared as text."""
+    return all(str(record[column]) in _texts(wanted) for column, wanted in where.items())
+
+
+def _texts(wanted: Any) -> list[str]:
+    return [str(value) for value in (wanted if isinstance(wanted, list) else [wanted])]
+
+
+def _records(
+    path: str | Path, format: str, columns: Sequence[str] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Rows of a table; of a parquet file with `columns`, only what these hold."""
     if format == "parquet":
-        return _parquet_records(path, column)
+        return _parquet_records(path, columns)
     if format == "conll":
         return _conll_records(path)
     return _json_records(path) if format == "jsonl" else _delimited_records(path, format)
 
 
-def _parquet_records(path: str | Path, column: str | None) -> Iterator[dict[str, Any]]:
+def _parquet_records(path: str | Path, columns: Sequence[str] | None) -> Iterator[dict[str, Any]]:
     try:
         table = pq.ParquetFile(path)
     except (pa.ArrowInvalid, OSError) as error:
         problem = str(error).splitlines()[0]
         raise UserError(f"{path}: cannot be read as parquet ({problem}); check `format`") from error
-    if column is not None:
+    for column in columns or ():
         _require_column(path, column, table.schema_arrow.names)
-    for batch in table.iter_batches(columns=column and [column]):
+    for batch in table.iter_batches(columns=columns):
         yield from batch.to_pylist()
 
 
@@ -203,21 +224,28 @@ def prepare_task(
     kind: str,
     columns: dict[str, str],
     labels: Sequence[Any] | None,
+    where: Where | None = None,
     part: RowPart | None = None,
     expected: ExpectedRows | None = None,
 ) -> None:
     """Read one split of a task and write its rows (.parquet) as `normalise_task` makes them.
 
-    sources: files of one form; their rows follow one another. part: which of the rows to take,
-    all if None. expected: what a catalogued set must hold.
+    sources: files of one form; their rows follow one another. where: which of the rows to take, by
+    what their columns hold; part: by number; all if None. expected: what a catalogued set must
+    hold.
 
     Raises:
         UserError: a file or a row is unusable, no row is left, or it is another set; names it.
     """
     form = {"kind": kind, "columns": columns, "labels": labels}
-    parts = [normalise_task(read_rows(file, format), source=file, **form) for file in sources]
-    rows = pd.concat(parts, ignore_index=True)
     names = ", ".join(map(str, sources))
+    parts = [
+        normalise_task(frame, source=name, **form)
+        for name, frame in _wanted_rows(sources, format, where)
+    ]
+    if not parts:
+        raise UserError(f"{names}: has no rows {_told(where or {})}; check `where`")
+    rows = pd.concat(parts, ignore_index=True)
     if expected is not None:
         expected.check(rows, names)
     if part is not None:
@@ -233,6 +261,26 @@ def prepare_task(
     write_parquet(output, rows)
 
 
+def _wanted_rows(
+    sources: Sequence[str | Path], format: str | None, where: Where | None
+) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield of each file a name for messages and its rows; none of a file without wanted rows."""
+    for file in sources:
+        frame, name = read_rows(file, format), str(file)
+        if where:
+            for column in where:
+                _require_column(file, column, list(frame.columns))
+            frame = frame[[_is_wanted(row, where) for row in frame[[*where]].to_dict("records")]]
+            name = f"{file} (rows {_told(where)})"
+        if len(frame):
+            yield name, frame
+
+
+def _told(where: Where) -> str:
+    texts = (f"{column}: {', '.join(_texts(wanted))}" for column, wanted in where.items())
+    return f"with {'; '.join(texts)}"
+
+
 @dataclass(frozen=True)
 class ExpectedRows:
     """What the catalogue says of a split, so that a set that was changed is noticed.
@@ -245,7 +293,9 @@ class ExpectedRows:
 
     @classmethod
     def of(cls, description: dict[str, Any]) -> ExpectedRows:
-        """Return what the description of a retrieved file says."""
+        """Return what the description of a retrieved file says, unless only some rows are taken."""
+        if description.get("where"):
+            return cls()
         return cls(description.get("examples"), description.get("labels"))
 
     def check(self, rows: pd.DataFrame, names: str) -> None:

@@ -84,8 +84,8 @@ def extract_lines(
     """Write the lines of one source after the other to `output` (.txt.zst); return their number.
 
     sources: files of one format.
-    description: `format`, `column` and `sentences` (whether texts are cut into sentences) of the
-        sources; a MediaWiki dump always is.
+    description: `format`, `column`, `where` (which rows of a table) and `sentences` (whether texts
+        are cut into sentences) of the sources; a MediaWiki dump always is.
     state_dir, code: folder for the progress on a dump, and the version of the code that made it.
 
     Raises:
@@ -103,7 +103,7 @@ def extract_lines(
     if not count:
         Path(output).unlink()
         raise UserError(
-            f"{names}: holds no usable line of text; check the file, `format`, `column`"
+            f"{names}: holds no usable line of text; check the file, `format`, `column`, `where`"
         )
     log.info("%s: %d lines", names, count)
     state.clear()
@@ -134,7 +134,8 @@ def extract_sample(
 
 def _column_lines(source, description: dict[str, Any], settings) -> Iterator[str]:
     """Lines of a text file or of one column of a table; a text of several lines gives several."""
-    texts = read_column(source, description["format"], description.get("column"))
+    form, column, where = (description.get(key) for key in ("format", "column", "where"))
+    texts = read_column(source, form, column, where)
     lines = (line for text in texts for line in text.split("\n"))
     if description.get("clean"):
         yield from _clean_sentences(lines, str(source), settings)

@@ -22,7 +22,8 @@ import huggingface_hub
 import huggingface_hub.constants as constants
 import numpy as np
 
-from sagevocab.data.fetch import Expected, Fetched, UnavailableError, fetch_cached
+from sagevocab.data.fetch import Fetched, UnavailableError, fetch_cached
+from sagevocab.data.transfer import Expected
 from sagevocab.errors import UserError
 from sagevocab.state import atomic_path
 

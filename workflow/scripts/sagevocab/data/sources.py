@@ -34,7 +34,8 @@ from sagevocab.state import atomic_path, file_digest, write_json, write_parquet
 log = logging.getLogger(__name__)
 
 KINDS = ("path", "constructed", "package", "dataset")
-FORMATS = ("mediawiki", "text", "conllu", "jsonl", "parquet", "csv", "tsv", "conll")
+TABLES = ("jsonl", "parquet", "csv", "tsv")
+FORMATS = ("mediawiki", "text", "conllu", *TABLES, "conll")
 # The tasks that `data.construct` makes.
 CONSTRUCTED = (
     *("cola", "mrpc", "qqp", "qnli", "mnli", "xnli_tr", "stsb"),
@@ -165,7 +166,7 @@ def resolve_source(
     split: train or validation, for task sets.
 
     Raises:
-        UserError: a data set or construction that does not exist.
+        UserError: a data set or construction that does not exist; rows are chosen of no table.
     """
     kind = next(kind for kind in KINDS if source.get(kind))
     resolved = {name: source.get(name) for name in ("format", "column", "rows")}
@@ -177,9 +178,20 @@ def resolve_source(
         _check_constructed(source, key, split)
         return resolved | {"format": "parquet", "column": None}
     entry = _entry_of(kind, source[kind], catalogue, key)
-    if entry is None:
-        return resolved
-    return _filled_in(resolved | _described(entry, catalogue, split), source)
+    if entry is not None:
+        resolved = _filled_in(resolved | _described(entry, catalogue, split), source)
+    if source.get("where"):
+        _check_has_columns(resolved)
+        resolved["where"] = source["where"]
+    return resolved
+
+
+def _check_has_columns(resolved: dict[str, Any]) -> None:
+    if resolved["format"] not in TABLES:
+        raise UserError(
+            f"{resolved['key']}.where: chooses rows of {', '.join(TABLES)}, and the format is "
+            f"{resolved['format']}; leave it out"
+        )
 
 
 def _filled_in(resolved: dict[str, Any], source: dict[str, Any]) -> dict[str, Any]:
@@ -373,7 +385,8 @@ def _advice(source: Source) -> str:
 
 
 def _retrieve_urls(source: Source, output: Path, cache_dir: Path) -> dict[str, Any]:
-    from sagevocab.data.fetch import Expected, fetch
+    from sagevocab.data.fetch import fetch
+    from sagevocab.data.transfer import Expected
 
     checksums = {name: source[name] for name in CHECKSUMS if source.get(name)}
     checksums = checksums or _published_sums(source)

@@ -27,7 +27,7 @@ from sagevocab.data.fetch import (
     fetch_cached,
     read_url,
 )
-from sagevocab.errors import UserError
+from sagevocab.errors import UserError, tell
 from sagevocab.state import atomic_path
 
 log = logging.getLogger(__name__)
@@ -92,9 +92,9 @@ def _draw(
         articles = stream_articles(header, dump.read(spans[number]), dump.name)
         seen.update(map(line_digest, parse_articles(list(articles), settings).sentences))
         if len(chosen) % 100 == 0:
-            log.info(
-                "%s: %d of %d lines after %d streams", dump.name, len(seen), lines, len(chosen)
-            )
+            line = f"{dump.name}: {len(seen)} of {lines} lines after {len(chosen)} streams"
+            log.info("%s", line)
+            tell(line)
     if len(seen) < lines:
         raise UserError(
             f"{dump.name}: has {len(seen)} distinct lines, fewer than the {lines} asked for"
