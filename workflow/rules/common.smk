@@ -35,7 +35,7 @@ PACKAGES = ("gensim", "matplotlib", "numba", "pandas", "pyarrow", "sentencepiece
 try:
     from sagevocab.errors import UserError
     from sagevocab.paper.notes import presets_note
-    from sagevocab.provenance import code_of, source_digest
+    from sagevocab.provenance import code_of, source_digest, version_of
     from sagevocab.workflow import COUNTS, Run, load_config
     from sagevocab.workflow_report import (
         changes,
