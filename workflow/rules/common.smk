@@ -232,6 +232,12 @@ def shows_gpu():
     return any((devices / name).exists() for name in ("nvidiactl", "nvmap", "dxg", "kfd"))
 
 
+# conda takes the build of PyTorch by the driver of the machine that makes the environment. On a login
+# node without one that would be the build for the CPU; a build of CUDA 12 serves most drivers.
+if config["lm"]["gpus"] and not shows_gpu():
+    os.environ.setdefault("CONDA_OVERRIDE_CUDA", "12.9")
+
+
 onstart:
     if "retrieve" in workflow.dag_settings.targets:
         # What can't be had from one server is no reason to leave the rest where it is.
