@@ -4,6 +4,7 @@ import dataclasses
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -25,9 +26,11 @@ from sagevocab.lm.encoder import IGNORED, load_encoder
 from sagevocab.lm.pretrain import pretrain
 from sagevocab.lm.settings import PretrainSettings
 from sagevocab.lm.training import Progress, choose_device
+from sagevocab.provenance import PACKAGE
 
 SCRIPT = """
-import json, sys
+import json, logging, sys
+logging.basicConfig(level="INFO")
 from sagevocab.lm.pretrain import pretrain
 from sagevocab.lm.settings import PretrainSettings
 pretrain(*sys.argv[1:4], PretrainSettings(**json.loads(sys.argv[4])), name="x", seed=1,
@@ -87,8 +90,9 @@ def test_the_folder_loads_with_the_hub_classes(model):
     assert loaded.config.pad_token_id == tokenizer.pad_token_id
 
 
-def test_gpus_that_are_not_there_are_told_before_processes_start(corpus, tmp_path):
-    with pytest.raises(UserError, match=r"^lm\.gpus: 2, but torch sees no GPU; set lm\.gpus: 0"):
+def test_gpus_that_are_not_there_are_told_before_processes_start(corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    with pytest.raises(UserError, match=r"^lm\.gpus: 2, but torch .*; set lm\.gpus: 0"):
         train(corpus, tmp_path / "m", arguments={"gpus": 2})
 
 
@@ -216,6 +220,24 @@ def test_a_checkpoint_of_other_settings_is_neither_resumed_nor_lost(
     free = {"micro_batch": 2, "checkpoint_minutes": 1.0, "precision": "fp32"}  # what auto was
     train(corpus, tmp_path / "m", arguments=arguments, **free)
     assert "resuming after" in caplog.text
+
+
+def test_a_run_resumes_after_an_edit_of_the_code(corpus, tmp_path, monkeypatch):
+    state, scripts = tmp_path / "state", tmp_path / "scripts"
+    monkeypatch.setattr(module, "save_model", Mock(side_effect=KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        train(corpus, tmp_path / "m", arguments={"state_dir": state, "checkpoint_updates": 5})
+    shutil.copytree(PACKAGE, scripts / PACKAGE.name)
+    for path in (scripts / PACKAGE.name / "lm").glob("*.py"):
+        path.write_text(f"{path.read_text()}# edited\n")
+    files = corpus / "shards", corpus / "vocabulary", tmp_path / "m"
+    resumed = subprocess.run(
+        [sys.executable, "-c", SCRIPT, *map(str, files), json.dumps(TINY), str(state)],
+        env=os.environ | {"PYTHONPATH": str(scripts)},
+        capture_output=True,
+        text=True,
+    )
+    assert "resuming after 5 updates" in resumed.stderr
 
 
 def test_a_budget_in_hours_ends_in_time_and_is_replayed_from_its_log(corpus, tmp_path):

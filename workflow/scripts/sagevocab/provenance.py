@@ -11,6 +11,7 @@ import importlib.metadata
 import logging
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -59,6 +60,24 @@ def code_of(adapter: str) -> str:
     if not path.is_file():
         raise UserError(f"{path}: there is no such adapter")
     return f"{adapter}:{_digest(path)}"
+
+
+def version_of(module: str) -> str:
+    """Return the name and RESULT_VERSION of `sagevocab.<module>`, for the `params` of its rule.
+
+    It takes the place of `code_of` where a result costs hours or days: an edit of the code leaves
+    finished results alone, and whoever changes what the same settings give raises the version by
+    hand (tests/golden/test_lm_results.py notices). The module is read, not imported.
+
+    Raises:
+        UserError: there is no such module, or it has no RESULT_VERSION.
+    """
+    path = _module_file(f"{PACKAGE.name}.{module}")
+    source = "" if path is None else path.read_text(encoding="utf-8")
+    found = re.search(r"^RESULT_VERSION = (\d+)$", source, re.MULTILINE)
+    if found is None:
+        raise UserError(f"version_of: sagevocab.{module} has no RESULT_VERSION")
+    return f"{module}:{found[1]}"
 
 
 def source_digest(module: str) -> str:
@@ -233,9 +252,12 @@ def _log_to(file: TextIO) -> None:
 
 
 def _check_code(snakemake: Any) -> None:
-    """Stop if this library is not the code that the rule's digest was taken from."""
+    """Stop if this library is not the code that the rule's digest or version was taken from."""
     expected = snakemake.params.get("code")
-    if expected and code_of(expected.partition(":")[0]) != expected:
+    if not expected:
+        return
+    name = expected.partition(":")[0]
+    if (code_of(name) if name.endswith(".py") else version_of(name)) != expected:
         raise UserError(
             f"{PACKAGE}: this sagevocab is not the one beside the Snakefile, or it was edited "
             "while the workflow ran; uninstall the other copy (pip uninstall sagevocab), install "

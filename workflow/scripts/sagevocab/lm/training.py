@@ -25,7 +25,7 @@ import pandas as pd
 import torch
 
 from sagevocab.errors import UserError
-from sagevocab.lm.team import require_gpus
+from sagevocab.lm.gpus import driver_problem, require_gpus, require_kernels
 from sagevocab.state import ResumableState, atomic_path, fingerprint, is_claimed, write_json
 
 log = logging.getLogger(__name__)
@@ -109,7 +109,8 @@ def choose_device(gpus: int, precision: str, threads: int, local_rank: int = 0) 
         local_rank: which of the GPUs this process takes.
 
     Raises:
-        UserError: there are fewer GPUs than asked for, or this one is in use by others.
+        UserError: there are fewer GPUs than asked for, this one cannot be used, or this build of
+            torch has no kernels for it.
     """
     torch.set_num_threads(threads)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true" if threads > 1 else "false")
@@ -120,10 +121,8 @@ def choose_device(gpus: int, precision: str, threads: int, local_rank: int = 0) 
     try:
         torch.cuda.set_device(device)
     except RuntimeError as error:
-        reason = str(error).partition("\n")[0]
-        raise UserError(
-            f"lm.gpus: {device} cannot be used ({reason}); nvidia-smi shows who uses it"
-        ) from error
+        raise UserError(f"lm.gpus: {device} cannot be used: {driver_problem(error)}") from error
+    require_kernels(device)
     torch.set_float32_matmul_precision("high")
     return Device(device, _fastest_precision(device) if precision == "auto" else precision)
 
