@@ -11,9 +11,8 @@ import pytest
 import torch
 
 from sagevocab.errors import UserError
-from sagevocab.lm import team
-from sagevocab.lm.gpus import build_for, require_gpus
-from sagevocab.lm.team import reserve_gpus
+from sagevocab.lm import gpus
+from sagevocab.lm.gpus import build_for, require_gpus, reserve_gpus
 from sagevocab.lm.training import choose_device
 from sagevocab.provenance import PACKAGE
 
@@ -21,7 +20,7 @@ VISIBLE = "CUDA_VISIBLE_DEVICES"
 HOLDER = """
 import os, sys, torch
 torch.cuda.device_count = lambda: 3 if "CUDA_VISIBLE_DEVICES" in os.environ else 4
-from sagevocab.lm.team import reserve_gpus
+from sagevocab.lm.gpus import reserve_gpus
 reserve_gpus(3)
 print("ready", flush=True)
 sys.stdin.read()
@@ -31,8 +30,8 @@ sys.stdin.read()
 @pytest.fixture(autouse=True)
 def machine(monkeypatch, tmp_path) -> None:
     """Four GPUs, and a folder of locks of the test's own."""
-    monkeypatch.setattr(team, "gettempdir", lambda: str(tmp_path))
-    monkeypatch.setattr(team, "_LOCKED", [])
+    monkeypatch.setattr(gpus, "gettempdir", lambda: str(tmp_path))
+    monkeypatch.setattr(gpus, "_LOCKED", [])
     monkeypatch.setenv(VISIBLE, "")  # so that it is put back
     monkeypatch.delenv(VISIBLE)
     monkeypatch.setattr(
@@ -42,12 +41,12 @@ def machine(monkeypatch, tmp_path) -> None:
     )
 
 
-def taken(*counts: int) -> list[str]:
+def taken(*counts: int, sharers: int = 1) -> list[str]:
     """What jobs that need so many GPUs each see, one started after the other."""
     seen = []
     for count in counts:
         os.environ.pop(VISIBLE, None)  # every job is a process of its own
-        reserve_gpus(count)
+        reserve_gpus(count, sharers)
         seen.append(os.environ[VISIBLE])
     return seen
 
@@ -63,6 +62,20 @@ def test_jobs_side_by_side_have_different_gpus(counts, names):
 def test_a_job_without_a_free_gpu_is_refused():
     with pytest.raises(UserError, match=r"^lm\.gpus: 2, but other trainings .* leave 1 of 4 GPUs"):
         taken(3, 2)
+
+
+def test_jobs_that_share_gpus_fill_all_before_they_double():
+    assert taken(*[1] * 8, sharers=2) == [*"0123", *"0123"]
+    with pytest.raises(UserError, match=r"^lm\.gpus: 1, but other trainings .* leave 0 of 4 GPUs"):
+        taken(1, sharers=2)
+
+
+def test_a_gpu_is_shared_or_not():
+    assert taken(1, sharers=2) == ["0"]
+    assert taken(3) == ["1,2,3"]
+    assert taken(1, sharers=2) == ["0"]
+    with pytest.raises(UserError, match="leave 0 of 4 GPUs"):
+        taken(1)
 
 
 def test_gpus_that_the_user_left_visible_keep_their_names(monkeypatch):

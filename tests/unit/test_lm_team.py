@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import contextlib
 import os
 import signal
 import socket
 import subprocess
 import sys
-import time
 import traceback
 from pathlib import Path
 
@@ -22,7 +20,7 @@ from sagevocab.errors import UserError
 from sagevocab.lm.encoder import load_encoder
 from sagevocab.lm.pretrain import prepare_run, pretrain
 from sagevocab.lm.settings import PretrainSettings
-from sagevocab.lm.team import Team, run_together
+from sagevocab.lm.team import Team
 from sagevocab.lm.training import Checkpoints, choose_device
 from sagevocab.provenance import PACKAGE
 
@@ -165,96 +163,6 @@ def test_more_devices_than_rows_are_refused(tmp_path):
     encoder, device = load_encoder(tmp_path / "vocabulary"), choose_device(0, "auto", 1)
     with pytest.raises(UserError, match=r"^lm\.gpus: 9 are more than the rows of an update"):
         prepare_run(PretrainSettings(**TINY), 1, encoder, tmp_path / "shards", device, Team(0, 9))
-
-
-# --- the launcher
-
-FUNCTIONS = """
-import logging, os, signal
-from pathlib import Path
-from sagevocab.errors import UserError
-from sagevocab.lm.team import joined_team
-
-def fail(folder, how):
-    with joined_team(0) as team:
-        logging.getLogger("sagevocab.test").info("process %s is here", team.rank)
-        Path(folder, str(team.rank)).write_text(str(os.getpid()))
-        team.wait()
-        while team.rank == 0 or how == "never":
-            team.wait()
-        if how == "killed":
-            os.kill(os.getpid(), signal.SIGKILL)
-        raise UserError("lm.pretrain.batch: too many") if how == "refused" else KeyError("x")
-"""
-PARENT = """
-import sys
-sys.path[:0] = sys.argv[1:3]
-from functions import fail
-from sagevocab.lm.team import run_together
-run_together(fail, 2, folder=sys.argv[3], how="never")
-"""
-
-
-@pytest.fixture
-def folder(tmp_path, monkeypatch) -> Path:
-    """A folder with a module of functions to launch, and one for the processes' ids."""
-    (tmp_path / "functions.py").write_text(FUNCTIONS)
-    (tmp_path / "pids").mkdir()
-    monkeypatch.syspath_prepend(tmp_path)
-    monkeypatch.delitem(sys.modules, "functions", raising=False)
-    return tmp_path
-
-
-def running(folder: Path) -> list[int]:
-    """Return the processes of `folder` that have not ended."""
-    found = []
-    for path in (folder / "pids").iterdir():
-        with contextlib.suppress(FileNotFoundError, ValueError):
-            pid = int(path.read_text())
-            state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-            found += [pid] if state != "Z" else []
-    return found
-
-
-@pytest.mark.parametrize(
-    ("how", "kind", "expected"),
-    [
-        ("refused", UserError, "lm.pretrain.batch: too many"),
-        ("killed", UserError, "lm.gpus: signal 9 ended one of the training processes"),
-        ("unexpected", RuntimeError, "KeyError: 'x'"),
-    ],
-)
-def test_an_error_of_one_process_ends_all(how, kind, expected, folder, capfd):
-    from functions import fail
-
-    with pytest.raises(kind, match=expected) as error:
-        run_together(fail, 2, folder=str(folder / "pids"), how=how)
-    assert type(error.value) is kind
-    assert "\n" not in str(error.value) or kind is RuntimeError
-    printed = capfd.readouterr()
-    assert printed.err == ""
-    (line,) = printed.out.splitlines()
-    assert line.startswith("[0] ")
-    assert line.endswith("sagevocab.test: process 0 is here")
-    assert not running(folder)
-
-
-def test_the_processes_end_with_a_parent_that_was_killed(folder):
-    places = map(str, (PACKAGE.parent, folder, folder / "pids"))
-    parent = subprocess.Popen([sys.executable, "-c", PARENT, *places], stdout=subprocess.DEVNULL)
-    try:
-        wait_until(lambda: len(running(folder)) == 2 or parent.poll() is not None)
-    finally:
-        parent.kill()
-        parent.wait()
-    wait_until(lambda: not running(folder))
-
-
-def wait_until(condition) -> None:
-    deadline = time.monotonic() + PATIENCE
-    while not condition():
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
 
 
 if __name__ == "__main__":

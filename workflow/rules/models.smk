@@ -17,8 +17,9 @@
 #        predict the validation split and score, one job a task, tokenizer and seed
 #
 # A killed training goes on from its last checkpoint when the rule runs again. `lm.gpus: N` trains one
-# model on N GPUs of one machine, a process each; 0 trains on the CPU, with as many threads as
-# `--set-threads pretrain_model=N` says. While it runs, its log shows losses and held-out scores.
+# model on N GPUs, a process each, of each of `lm.nodes` machines; 0 trains on the CPU, with as many
+# threads as `--set-threads pretrain_model=N` says. While it runs, its log shows losses and held-out
+# scores.
 
 
 rule build_shards:
@@ -74,9 +75,10 @@ rule pretrain_model:
         "../../envs/models.yaml"
     threads: 4 * config["lm"]["gpus"] or 1
     resources:
-        mem_mb=memory(6000 + 10000 * config["lm"]["gpus"]),
-        gpu=config["lm"]["gpus"],
+        **cards(config["lm"]["gpus"], config["lm"]["nodes"]),
+        **machines(config["lm"]["nodes"]),
         # A budget in updates or tokens has no known duration: two days, unless a profile says.
+        mem_mb=memory(6000 + 10000 * config["lm"]["gpus"]),
         runtime=120 + int(60 * (config["lm"]["pretrain"]["hours"] or 46)),
     params:
         settings=run.pretraining_settings,
@@ -147,11 +149,15 @@ rule finetune_model:
         "../../envs/models.yaml"
     threads: 4 if config["lm"]["gpus"] else 1
     resources:
+        **cards(min(config["lm"]["gpus"], 1), sharers=config["lm"]["finetune"]["per_gpu"]),
         mem_mb=memory(16000 if config["lm"]["gpus"] else 6000),
-        gpu=min(config["lm"]["gpus"], 1),
         runtime=1440,
     params:
-        settings={key: value for key, value in config["lm"]["finetune"].items() if key != "seeds"},
+        settings={
+            key: value
+            for key, value in config["lm"]["finetune"].items()
+            if key not in ("seeds", "per_gpu")
+        },
         task=lambda wildcards: {
             key: run.task(wildcards.task)[key] for key in ("kind", "metric", "labels")
         },

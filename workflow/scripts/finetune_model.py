@@ -7,11 +7,13 @@ from sagevocab.provenance import job, lasting_imports
 with lasting_imports():
     from sagevocab.data.datasets import task_errors
     from sagevocab.lm.finetune import FinetuneSettings, finetune
+    from sagevocab.lm.gpus import reserve_gpus
     from sagevocab.lm.tasks import Task
-    from sagevocab.lm.team import reserve_gpus
 
 with job(snakemake), task_errors(snakemake.wildcards.task):
-    reserve_gpus(snakemake.resources.gpu)
+    lm = snakemake.config["lm"]
+    gpus = min(lm["gpus"], 1)
+    reserve_gpus(gpus, sharers=lm["finetune"]["per_gpu"])
     names, task = snakemake.wildcards, snakemake.params.task
     labels = None if task["labels"] is None else tuple(task["labels"])
     finetune(
@@ -27,7 +29,7 @@ with job(snakemake), task_errors(snakemake.wildcards.task):
         seed=int(names.seed),
         precision=snakemake.params.precision,
         threads=snakemake.threads,
-        gpus=snakemake.resources.gpu,
+        gpus=gpus,
         state_dir=snakemake.params.state_dir,
-        checkpoint_minutes=snakemake.config["lm"]["pretrain"]["checkpoint_minutes"],
+        checkpoint_minutes=lm["pretrain"]["checkpoint_minutes"],
     )

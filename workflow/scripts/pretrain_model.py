@@ -5,16 +5,19 @@ from pathlib import Path
 from sagevocab.provenance import job, lasting_imports
 
 with lasting_imports():
+    from sagevocab.lm.gpus import reserve_gpus
+    from sagevocab.lm.launch import run_together
     from sagevocab.lm.pretrain import pretrain
     from sagevocab.lm.settings import PretrainSettings
-    from sagevocab.lm.team import reserve_gpus, run_together
 
 with job(snakemake):
-    reserve_gpus(snakemake.resources.gpu)
-    settings = PretrainSettings(**snakemake.config["lm"]["pretrain"])
+    lm = snakemake.config["lm"]
+    reserve_gpus(lm["gpus"])
+    settings = PretrainSettings(**lm["pretrain"])
     run_together(
         pretrain,
-        max(1, snakemake.resources.gpu),
+        max(1, lm["gpus"]),
+        nodes=lm["nodes"],
         shards=Path(snakemake.input.shards).parent,
         vocabulary=Path(snakemake.input.tokenizer).parent,
         output=Path(snakemake.output.weights).parent,
@@ -22,7 +25,7 @@ with job(snakemake):
         name=snakemake.params.name,
         seed=snakemake.params.seed,
         threads=snakemake.threads,
-        gpus=snakemake.resources.gpu,
+        gpus=lm["gpus"],
         state_dir=snakemake.params.state_dir,
         replay=settings.replay_of(lang=snakemake.wildcards.lang, tok=snakemake.wildcards.tok),
     )

@@ -442,10 +442,15 @@ class LanguageModels(Section):
     )
     gpus: Natural = Field(
         1,
-        description="GPUs of a training job, all in one machine: 0 trains on the CPU. On N each "
-        "takes its part of every batch, in a process of its own that torchrun starts; "
-        "micro-batches get smaller by a row or more where N does not divide the batch, which stays "
-        "what it is. A model is fine-tuned on one.",
+        description="GPUs of a training job on a machine: 0 trains on the CPU. On N each takes its "
+        "part of every batch, in a process of its own that torch's launcher starts; micro-batches "
+        "get smaller by a row or more where N does not divide the batch, which stays what it is. A "
+        "model is fine-tuned on one.",
+    )
+    nodes: Count = Field(
+        1,
+        description="Machines of a pretraining, `gpus` of each: more than one needs SLURM "
+        "(`profiles/slurm`).",
     )
     tokenizers: Names = Field(
         ["bpe", "sage", "sage_released"], description="Those of `tokenizers` that get models."

@@ -7,14 +7,24 @@ CUDA 13 driver 580 (PyTorch's release compatibility matrix; NVIDIA's minor versi
 
 from __future__ import annotations
 
+import os
+from collections.abc import Sequence
+from itertools import islice
+from pathlib import Path
+from tempfile import gettempdir
+from typing import IO
+
 import torch
 
 from sagevocab.errors import UserError
+from sagevocab.state import try_lock
 
 Capability = tuple[int, int]
 
 _MAXWELL, _TURING, _BLACKWELL = (5, 0), (7, 5), (10, 0)
 _DRIVERS = {"12": 525, "13": 580}  # by CUDA's major version
+_VISIBLE = "CUDA_VISIBLE_DEVICES"
+_LOCKED: list[IO] = []  # files of the GPUs that this process holds
 _GUIDE = "docs/models.md has a table of builds and cards"
 
 
@@ -90,3 +100,61 @@ def _runs_on(kernel: str, capability: Capability) -> bool:
     made_for = divmod(int(number.rstrip("af")), 10)
     same = kind == "compute" or made_for[0] == capability[0]
     return same and made_for <= capability
+
+
+# --- sharing the machine's GPUs
+
+
+def reserve_gpus(count: int, sharers: int = 1) -> None:
+    """Reserve `count` of this machine's GPUs for this process and hide the others from torch.
+
+    Snakemake counts the GPUs that its jobs use and does not say which. A GPU is reserved by locking
+    a file, which the system unlocks when the process ends, however it ends. If
+    `CUDA_VISIBLE_DEVICES` already names just as many GPUs, as batch systems do, the job takes
+    those. Call this before torch uses a GPU: it reads the variable once.
+
+    sharers: processes that may share a GPU; all of them say the same number.
+
+    Raises:
+        UserError: there are fewer GPUs, or other trainings hold too many of them.
+    """
+    names = visible_gpus() if count else []
+    require_gpus(count, len(names))
+    if count == 0 or (_VISIBLE in os.environ and len(names) == count):
+        return
+    shares: Sequence[int | None] = [None] if sharers == 1 else range(sharers)
+    locked = (name for share in shares for name in names if _lock(name, share))
+    free = list(islice(locked, count))
+    if len(free) < count:
+        raise UserError(
+            f"lm.gpus: {count}, but other trainings on this machine leave {len(free)} of "
+            f"{len(names)} GPUs; wait for them, or start fewer at once (--resources gpu=N)"
+        )
+    os.environ[_VISIBLE] = ",".join(free)
+    if torch.cuda.device_count() != count:  # where NVML does not answer, it is too late
+        raise UserError(
+            f"lm.gpus: {count} of {len(names)} GPUs cannot be chosen on this machine; "
+            f"start snakemake with {_VISIBLE} naming as many as lm.gpus"
+        )
+
+
+def visible_gpus() -> list[str]:
+    """Return the GPUs that torch may use, each by its name in `CUDA_VISIBLE_DEVICES`."""
+    count = torch.cuda.device_count()  # asks the driver without choosing a GPU
+    named = os.environ.get(_VISIBLE)
+    names = map(str, range(count)) if named is None else named.split(",")
+    return [name.strip() for name in names][:count]
+
+
+def _lock(gpu: str, share: int | None) -> bool:
+    """Lock a GPU, or one of its shares: then others may lock the other shares, nobody all of it."""
+    folder = Path(gettempdir()) / f"sagevocab-gpus-{os.getuid()}"
+    folder.mkdir(exist_ok=True)
+    parts = [gpu] if share is None else [gpu, f"{gpu}.{share}"]
+    files = [(folder / part).open("a") for part in parts]
+    if all(try_lock(file, shared=len(files) > 1 and file is files[0]) for file in files):
+        _LOCKED.extend(files)
+        return True
+    for file in files:
+        file.close()
+    return False

@@ -272,3 +272,9 @@ class FinetuneKeys(FinetuneSettings):
     seeds: Annotated[Seeds, Field(min_length=1)] = Field(
         [1, 2, 3], description="Seeds of the runs that are averaged."
     )
+    per_gpu: Count = Field(
+        1,
+        description="Fine-tunings that share a GPU. Small batches leave it idle while kernels are "
+        "launched; each takes memory of its own. On SLURM, `profiles/slurm` puts as many into a "
+        "job.",
+    )
