@@ -14,7 +14,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
 
 from sagevocab.config_rules import RULES, STANZAS
-from sagevocab.data.sources import FORMATS, KINDS
+from sagevocab.data.sources import ENDINGS, FORMATS, KINDS, format_told
 from sagevocab.errors import SettingError, UserError
 from sagevocab.lm.metrics import fitting_metrics
 from sagevocab.lm.settings import FinetuneKeys, PretrainKeys
@@ -100,7 +100,8 @@ class Source(Section):
     )
     format: Literal[*FORMATS] | None = optional(
         "What the file holds: a MediaWiki XML dump, plain text (one sentence or document a line), "
-        "a CoNLL-U treebank, or a table."
+        "a CoNLL-U treebank, or a table. May be left out where the name of the file or the "
+        "catalogue tells it."
     )
     column: str | None = optional("The column of a table that holds the text.")
     where: dict[str, Wanted | list[Wanted]] | None = optional(
@@ -119,8 +120,13 @@ class Source(Section):
     def _is_complete(self) -> Self:
         if self.kind is None:
             raise SettingError("", f"none of {', '.join(KINDS)} is given")
-        if self.kind in ("path", "package") and not self.format:
-            raise SettingError("format", f"missing; say what the file holds: {', '.join(FORMATS)}")
+        files = self.path or self.package if self.kind in ("path", "package") else None
+        if files and not self.format and format_told(files) is None:
+            raise SettingError(
+                "format",
+                f"missing, and the name does not tell it (as {', '.join(ENDINGS)} do); say what "
+                f"the file holds: {', '.join(FORMATS)}",
+            )
         return self
 
 

@@ -36,6 +36,12 @@ log = logging.getLogger(__name__)
 KINDS = ("path", "constructed", "package", "dataset")
 TABLES = ("jsonl", "parquet", "csv", "tsv")
 FORMATS = ("mediawiki", "text", "conllu", *TABLES, "conll")
+# What the ending of a file's name says of its format.
+ENDINGS = {f".{name}": name for name in ("conllu", *TABLES, "conll")} | {
+    ".ndjson": "jsonl",
+    ".txt": "text",
+    ".xml": "mediawiki",
+}
 # The tasks that `data.construct` makes.
 CONSTRUCTED = (
     *("cola", "mrpc", "qqp", "qnli", "mnli", "xnli_tr", "stsb"),
@@ -174,6 +180,8 @@ def resolve_source(
         resolved |= {name: source[name] for name in ("title", "licence") if source.get(name)}
     resolved |= {"kind": kind, "name": source[kind], "key": key, "split": split}
     resolved |= {"sentences": bool(source.get("sentences"))}
+    if kind in ("path", "package"):
+        resolved["format"] = source.get("format") or format_told(source[kind])
     if kind == "constructed":
         _check_constructed(source, key, split)
         return resolved | {"format": "parquet", "column": None}
@@ -240,6 +248,22 @@ def _described(entry: Entry, catalogue: dict[str, Entry], split: str | None) -> 
         name = fields["fallback"]
         fields["fallback"] = {"name": name} | _described(catalogue[name], catalogue, split)
     return {name: value for name, value in fields.items() if value is not None}
+
+
+def format_told(path: str | Sequence[str]) -> str | None:
+    """Return the format that the names of all files of a `path:` or `package:` tell, if they do.
+
+    Endings of compression are passed over; `.xml-p1p999` is a part of a dump.
+    """
+    told = {_format_of_name(file) for file in local_files(path)}
+    return told.pop() if len(told) == 1 else None
+
+
+def _format_of_name(file: str) -> str | None:
+    endings = [ending.partition("-")[0] for ending in Path(file).suffixes]
+    if endings and endings[-1] in (".gz", ".bz2", ".xz", ".zst"):
+        endings.pop()
+    return ENDINGS.get(endings[-1]) if endings else None
 
 
 def local_files(path: str | Sequence[str]) -> list[str]:
