@@ -243,7 +243,7 @@ def test_the_loss_is_that_of_transformers(model, splits):
         count = module._target_count(task, batch["targets"])
         output = made.model(
             input_ids=torch.from_numpy(batch["ids"]),
-            attention_mask=torch.from_numpy(batch["present"]),
+            attention_mask=torch.from_numpy(batch["ids"] != made.encoder.pad),
             token_type_ids=torch.from_numpy(batch["segments"]),
             labels=targets,
         )

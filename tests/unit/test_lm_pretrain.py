@@ -341,7 +341,7 @@ def test_too_little_memory_names_the_key(corpus, monkeypatch):
 def test_the_papers_settings_are_the_defaults():
     settings = PretrainSettings(hours=24)
     model = {"layers": 24, "hidden": 1024, "heads": 16, "intermediate": 4096}
-    update = {"batch": 4032, "micro_batch": 32, "learning_rate": 1e-3, "warmup": 0.06}
+    update = {"batch": 4032, "micro_batch": "auto", "learning_rate": 1e-3, "warmup": 0.06}
     adam = {"adam_beta1": 0.9, "adam_beta2": 0.98, "adam_epsilon": 1e-6, "weight_decay": 0.01}
     assert (model | update | adam).items() <= dataclasses.asdict(settings).items()
     assert settings.gradient_clipping == 0.0
