@@ -123,12 +123,13 @@ def test_jobs_run_in_their_conda_environment(tiny, elsewhere: Path, tmp_path: Pa
     for name, text in scripts.items():
         (prefix / "bin" / name).write_text(text)
         (prefix / "bin" / name).chmod(0o755)
+    (elsewhere / "config/gpu.yaml").write_text("lm: {gpus: 1}\n")
     # The workflow sets it where there is no driver.
     override = "" if Path("/dev/nvidiactl").exists() else r"12\.9"
     run = snakemake(
         elsewhere,
-        *("--snakefile", str(tiny.checkout / "Snakefile"), "--configfile", "config/mine.yaml"),
-        *("--config", "lm={gpus: 1}"),
+        *("--snakefile", str(tiny.checkout / "Snakefile")),
+        *("--configfile", "config/mine.yaml", "config/gpu.yaml"),
         *("--software-deployment-method", "conda", "--", "table_hyperparameters_vocabulary"),
         PATH=f"{prefix / 'bin'}:{os.environ['PATH']}",
     )

@@ -10,13 +10,13 @@ with lasting_imports():
     from sagevocab.lm.gpus import reserve_gpus
     from sagevocab.lm.tasks import Task
 
-with job(snakemake), task_errors(snakemake.wildcards.task):
+with job(snakemake) as facts, task_errors(snakemake.wildcards.task):
     lm = snakemake.config["lm"]
     gpus = min(lm["gpus"], 1)
     reserve_gpus(gpus, sharers=lm["finetune"]["per_gpu"])
     names, task = snakemake.wildcards, snakemake.params.task
     labels = None if task["labels"] is None else tuple(task["labels"])
-    finetune(
+    facts["sittings"] = finetune(
         Path(snakemake.input.weights).parent,
         snakemake.input.train,
         snakemake.input.validation,

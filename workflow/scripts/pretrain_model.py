@@ -6,11 +6,12 @@ from sagevocab.provenance import job, lasting_imports
 
 with lasting_imports():
     from sagevocab.lm.gpus import reserve_gpus
+    from sagevocab.lm.journal import read_sittings
     from sagevocab.lm.launch import run_together
     from sagevocab.lm.pretrain import pretrain
     from sagevocab.lm.settings import PretrainSettings
 
-with job(snakemake):
+with job(snakemake) as facts:
     lm = snakemake.config["lm"]
     reserve_gpus(lm["gpus"])
     settings = PretrainSettings(**lm["pretrain"])
@@ -29,3 +30,4 @@ with job(snakemake):
         state_dir=snakemake.params.state_dir,
         replay=settings.replay_of(lang=snakemake.wildcards.lang, tok=snakemake.wildcards.tok),
     )
+    facts["sittings"] = read_sittings(snakemake.output.log)

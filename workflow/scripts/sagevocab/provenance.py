@@ -179,11 +179,12 @@ def lasting_imports() -> Iterator[None]:
 
 
 @contextmanager
-def job(snakemake: Any) -> Iterator[None]:
+def job(snakemake: Any) -> Iterator[dict[str, Any]]:
     """Frame of a rule's adapter: log to the rule's log, check the code, leave a provenance record.
 
-    A `UserError` becomes one line on the log and on the terminal, and exit code 1. `snakemake` is
-    the object Snakemake hands to a script; only its attributes are used.
+    What the adapter puts into the mapping that it gets is recorded with what may differ between
+    equal runs. A `UserError` becomes one line on the log and on the terminal, and exit code 1.
+    `snakemake` is the object Snakemake hands to a script; only its attributes are used.
 
     Raises:
         SystemExit: with code 1, after a user's mistake.
@@ -194,8 +195,9 @@ def job(snakemake: Any) -> Iterator[None]:
         try:
             with redirect_stdout(file), redirect_stderr(file):
                 _check_code(snakemake)
-                yield
-                _record(snakemake, started)
+                facts: dict[str, Any] = {}
+                yield facts
+                _record(snakemake, started, facts)
                 _forget_progress(snakemake)
                 # The process ends: no search for garbage in all that it imported.
                 gc.freeze()
@@ -265,7 +267,7 @@ def _check_code(snakemake: Any) -> None:
         )
 
 
-def _record(snakemake: Any, started: float) -> None:
+def _record(snakemake: Any, started: float, facts: dict[str, Any]) -> None:
     from sagevocab.state import file_digest, write_json  # with NumPy, which planning can do without
 
     record = {
@@ -283,6 +285,7 @@ def _record(snakemake: Any, started: float) -> None:
             "threads": snakemake.threads,
             "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
             "seconds": round(time.time() - started, 3),
+            **facts,
         },
     }
     for path in _record_paths(snakemake):
