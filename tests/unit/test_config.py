@@ -128,11 +128,15 @@ lm: {pretrain: {replay: 'old/{run}.parquet'}}
     only {lang} and {tok} can be filled
 task_settings: {stsb: {metric: accuracy}}
     task_settings.stsb.metric: accuracy does not fit this task; choose one of pearson, or
-language_settings: {en: {source: {path: no/such.bz2}}}
+language_settings: {en: {source: {path: no/such.bz2, format: text}}}
     config key language_settings.en.source.path: there is no file no/such.bz2
+language_settings: {en: {source: {path: config.dat}}}
+    config key language_settings.en.source.format: missing, and the name does not tell it (as
+domain_settings: {legal: {source: {path: [a.txt, b.csv]}}}
+    config key domain_settings.legal.source.format: missing, and the name does not tell it
 {tokenizers: [x], tokenizer_settings: {x: {method: external}}}
     config key tokenizer_settings.x.path: missing
-language_settings: {en: {source: {path: [config.yaml, no/such.xz]}}}
+language_settings: {en: {source: {path: [config.yaml, no/such.xz], format: text}}}
     config key language_settings.en.source.path: there is no file no/such.xz
 language_settings: {tr: {morphology: {path: no.tsv, format: derivation}}}
     config key language_settings.tr.morphology.path: there is no file no.tsv

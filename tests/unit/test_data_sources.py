@@ -20,7 +20,7 @@ import pandas as pd
 import pytest
 
 from sagevocab.data import fetch, sources, transfer
-from sagevocab.data.sources import retrieve, source_errors
+from sagevocab.data.sources import format_told, resolve_source, retrieve, source_errors
 from sagevocab.errors import UserError
 
 SCRIPTS = Path(sources.__file__).parents[2]
@@ -37,6 +37,40 @@ def get(resolved: dict, folder: Path, seed: int = 1) -> dict:
     description = folder / "out.source.json"
     retrieve(resolved, folder / "out", description, cache_dir=folder / "cache", seed=seed)
     return json.loads(description.read_text())
+
+
+@pytest.mark.parametrize(
+    ("path", "told"),
+    [
+        ("a.parquet", "parquet"),
+        ("a.b/c.jsonl.gz", "jsonl"),
+        ("a.ndjson", "jsonl"),
+        ("a.csv.bz2", "csv"),
+        ("a.tsv.zst", "tsv"),
+        ("some.text.txt.xz", "text"),
+        ("wiki-20260801.xml.bz2", "mediawiki"),
+        ("enwiki-pages-articles1.xml-p1p41242.bz2", "mediawiki"),
+        ("some-package:a/b.conllu", "conllu"),
+        ("ner.conll", "conll"),
+        (["a.txt", "b.txt.gz"], "text"),
+        (["a.txt", "b.csv"], None),
+        ("a.gz", None),
+        ("a.dat", None),
+        ("txt", None),
+        (".", None),
+    ],
+)
+def test_names_tell_the_format(path, told, tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert format_told(path) == told
+
+
+def test_the_files_of_a_folder_tell_the_format_which_a_key_overrides(tmp_path) -> None:
+    for name in ("a.jsonl", "b.jsonl.gz", ".hidden.txt"):
+        (tmp_path / name).touch()
+    stanza = {"path": str(tmp_path)}
+    assert resolve_source(stanza, {}, key="x")["format"] == "jsonl"
+    assert resolve_source(stanza | {"format": "text"}, {}, key="x")["format"] == "text"
 
 
 def test_a_file_of_a_package_is_found_without_importing_it(tmp_path) -> None:

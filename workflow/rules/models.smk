@@ -77,8 +77,8 @@ rule pretrain_model:
     resources:
         **cards(config["lm"]["gpus"], config["lm"]["nodes"]),
         **machines(config["lm"]["nodes"]),
-        # A budget in updates or tokens has no known duration: two days, unless a profile says.
         mem_mb=memory(6000 + 10000 * config["lm"]["gpus"]),
+        # A budget in updates or tokens has no known duration: two days, unless a profile says.
         runtime=120 + int(60 * (config["lm"]["pretrain"]["hours"] or 46)),
     params:
         settings=run.pretraining_settings,
