@@ -195,12 +195,13 @@ def test_two_nodes_train_what_one_process_does_and_resume_when_one_is_killed(clu
     assert len(pd.read_parquet(cluster / "nodes" / "training_log.parquet")) == STEPS
 
 
-def test_an_error_for_the_user_on_a_node_is_told_with_the_node(cluster, folder):
-    from functions import fail
-
-    with pytest.raises(UserError, match=r"^lm\.pretrain\.batch: too many \(on 127\.0\.0\.2\)$"):
-        run_together(fail, 1, nodes=2, folder=str(folder / "pids"), how="refused")
-    assert not running(folder)
+def test_what_srun_cannot_do_is_one_line(cluster):
+    (cluster / "bin" / "srun").write_text(
+        "#!/bin/sh\necho 'srun: error: no\nsuch node' >&2; exit 1\n"
+    )
+    told = r"^lm\.nodes: srun failed \(srun: error: no such node\)$"
+    with pytest.raises(UserError, match=told):
+        run_together(print, 1, nodes=2)
 
 
 def test_several_nodes_need_a_job_of_slurm(monkeypatch):

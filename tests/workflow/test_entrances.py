@@ -8,6 +8,7 @@ import shutil
 import subprocess
 import sys
 from pathlib import Path
+from types import SimpleNamespace
 
 import pytest
 import yaml
@@ -154,3 +155,40 @@ def test_results_in_a_fresh_checkout_are_up_to_date(tiny, tmp_path: Path) -> Non
     assert snakemake(fresh, "--touch", *arguments).returncode == 0
     run = snakemake(fresh, *arguments)
     assert "Nothing to be done" in run.stderr, run.stderr[-3000:]
+
+
+def test_slurm_is_asked_for_machines_and_for_cards_that_are_shared(tiny) -> None:
+    pytest.importorskip("snakemake_executor_plugin_slurm")
+    from snakemake_executor_plugin_slurm.submit_string import get_submit_command
+    from snakemake_executor_plugin_slurm.utils import set_gres_string
+
+    def asked(keys: str) -> list[str]:
+        """What sbatch is told of machines, tasks and cards for a pretraining and a fine-tuning."""
+        (tiny.checkout / "cards.yaml").write_text(f"lm: {keys}\n")
+        targets = ["models/en/bpe/model.safetensors", "scores/en/bpe/sst2/1.json"]
+        run = tiny("-n", *(f"results/tiny/{target}" for target in targets), extra=["cards.yaml"])
+        assert run.returncode == 0, run.stderr[-3000:]
+        calls = []
+        for rule in ("pretrain_model", "finetune_model"):
+            text = run.stdout + run.stderr
+            [line] = re.findall(rf"rule {rule}:\n(?:    .*\n)*?    resources: (.*)", text)
+            pairs = (pair.split("=", 1) for pair in line.split(", "))
+            resources = {name: int(v) if v.isdigit() else v for name, v in pairs}
+            job = SimpleNamespace(threads=1, resources=Resources(resources))
+            place = dict.fromkeys(("run_uuid", "slurm_logfile", "comment_str", "workdir"), "x")
+            call = get_submit_command(job, {**place, "account": "", "partition": ""})
+            found = re.findall(r"--(?:nodes|ntasks|gres|gpus)\S*", call + set_gres_string(job))
+            calls.append(" ".join(found))
+        return calls
+
+    alone = ["--nodes=1 --gpus=4", "--gpus=1"]
+    assert asked("{gpus: 4}") == alone
+    assert asked("{gpus: 4, nodes: 2}") == ["--nodes=2 --ntasks=2 --gres=gpu:4", alone[1]]
+    assert asked("{gpus: 4, finetune: {per_gpu: 4}}") == [alone[0], "--gres=gpu:1"]
+    assert asked("{gpus: 0, nodes: 2}")[0] == "--nodes=2 --ntasks=2"
+
+
+class Resources(dict):
+    """Resources of a job, which the plugin reads as keys and as attributes."""
+
+    __getattr__ = dict.__getitem__

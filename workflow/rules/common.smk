@@ -97,11 +97,9 @@ def cards(gpus, nodes=1, sharers=1):
 
 def machines(nodes):
     """The resources of a job on several machines: it starts a task on each by `srun`, cards or not."""
-    return (
-        {"nodes": nodes, "mpi": "srun", "tasks": nodes, "tasks_per_gpu": 0}
-        if nodes > 1
-        else {"nodes": 1}
-    )
+    if nodes == 1:
+        return {"nodes": 1}
+    return {"nodes": nodes, "mpi": "srun", "tasks": nodes, "tasks_per_gpu": 0}
 
 
 def scheduler(wildcards, output):

@@ -9,10 +9,10 @@ from __future__ import annotations
 
 import os
 from collections.abc import Sequence
+from contextlib import ExitStack
 from itertools import islice
 from pathlib import Path
 from tempfile import gettempdir
-from typing import IO
 
 import torch
 
@@ -24,7 +24,7 @@ Capability = tuple[int, int]
 _MAXWELL, _TURING, _BLACKWELL = (5, 0), (7, 5), (10, 0)
 _DRIVERS = {"12": 525, "13": 580}  # by CUDA's major version
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
-_LOCKED: list[IO] = []  # files of the GPUs that this process holds
+_LOCKED: list[ExitStack] = []  # files of the GPUs that this process holds
 _GUIDE = "docs/models.md has a table of builds and cards"
 
 
@@ -150,11 +150,11 @@ def _lock(gpu: str, share: int | None) -> bool:
     """Lock a GPU, or one of its shares: then others may lock the other shares, nobody all of it."""
     folder = Path(gettempdir()) / f"sagevocab-gpus-{os.getuid()}"
     folder.mkdir(exist_ok=True)
-    parts = [gpu] if share is None else [gpu, f"{gpu}.{share}"]
-    files = [(folder / part).open("a") for part in parts]
-    if all(try_lock(file, shared=len(files) > 1 and file is files[0]) for file in files):
-        _LOCKED.extend(files)
-        return True
-    for file in files:
-        file.close()
-    return False
+    with ExitStack() as files:
+        card = files.enter_context((folder / gpu).open("a"))
+        held = try_lock(card, shared=share is not None)
+        if share is not None:
+            held = held and try_lock(files.enter_context((folder / f"{gpu}.{share}").open("a")))
+        if held:
+            _LOCKED.append(files.pop_all())  # stays open, and so locked
+    return held

@@ -210,7 +210,9 @@ def _first_cause(said: str) -> Exception:
     for kind, text in failures:
         if kind == UserError.__name__:
             return UserError(text)
-    return RuntimeError("\n".join(text for _, text in failures) or said or "srun failed")
+    if not failures:
+        return UserError(f"lm.nodes: srun failed ({' '.join(said.split())})")
+    return RuntimeError("\n".join(text for _, text in failures))
 
 
 def _node() -> str:
