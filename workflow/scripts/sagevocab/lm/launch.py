@@ -170,25 +170,27 @@ def _launch_on_nodes(work: bytes, processes: int, nodes: int, threads: int) -> N
             "--workflow-profile profiles/slurm, or set lm.nodes: 1"
         )
     meeting = f"{_node()}:{_free_port()}"
-    job = pickle.dumps((work, processes, nodes, meeting))
     command = [
         *("srun", f"--nodes={nodes}", f"--ntasks={nodes}", "--ntasks-per-node=1"),
         *(f"--cpus-per-task={threads}", "--kill-on-bad-exit=0", f"--wait={_LAST_WORDS}"),
         *(sys.executable, *_call("launch_here")),
     ]
-    with TemporaryFile("w+") as said, _started(command, stderr=said) as srun:
-        srun.stdin.write(job)
-        srun.stdin.close()
-        for line in srun.stdout:
-            print(line.decode("utf-8", "replace"), end="", flush=True)
-        if srun.wait():
+    with TemporaryFile() as job, TemporaryFile("w+", encoding="utf-8") as said:
+        pickle.dump((work, processes, nodes, meeting), job)
+        job.seek(0)
+        with _started(command, stdin=job, stderr=said) as srun:
+            for line in srun.stdout:
+                print(line, end="", flush=True)
+        if srun.returncode:
             said.seek(0)
             raise _first_cause(said.read())
 
 
-def _started(command: list[str], **streams: Any) -> subprocess.Popen[bytes]:
+def _started(command: list[str], **streams: Any) -> subprocess.Popen[str]:
     try:
-        return subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, **streams)
+        return subprocess.Popen(
+            command, stdout=subprocess.PIPE, encoding="utf-8", errors="replace", **streams
+        )
     except FileNotFoundError as error:
         raise UserError(f"lm.nodes: {command[0]} is not installed on this node") from error
 
