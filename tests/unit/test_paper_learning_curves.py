@@ -307,7 +307,6 @@ def claimed(tmp_path, values, seeds=(), **changes):
         "lm_tokenizers": ["bpe", "sage"],
         "seeds": [1],
         "seed": 1,
-        "final_size": 20,
         "pretraining_seeds": seeds,
     }
     return record_of("fewer_update_steps", Run(**settings | changes), read_claims(VALUES))
