@@ -102,6 +102,7 @@ use rule train_bpe as train_unigram with:
 
 
 use rule train_unigram as train_unigram_initial with:
+    """UnigramLM of the initial size, whose pieces SaGe prunes where `initial: unigram` says so."""
     output:
         **tokenizer_files("vocab/{lang}/unigram_initial"),
         model=result("vocab/{lang}/unigram_initial/sentencepiece.model"),
@@ -116,6 +117,7 @@ use rule train_unigram as train_unigram_initial with:
 
 
 use rule export_bpe_merges as export_unigram_greedy with:
+    """The UnigramLM vocabulary of the final size again, segmented by greedy longest match."""
     input:
         model=result("vocab/{lang}/unigram/sentencepiece.model"),
         source=lambda wildcards: run.descriptions([wildcards.lang]),
