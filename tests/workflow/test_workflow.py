@@ -99,14 +99,14 @@ def test_the_final_size_is_exact(finished) -> None:
     assert ablations["order"].is_monotonic_increasing
 
 
-def test_unigram_is_pruned_and_segmented_greedily_without_a_tokenizer_of_it(finished) -> None:
+def test_unigram_is_pruned_and_segmented_greedily_without_a_tokenizer_of_it(tiny) -> None:
     names = ["sage_unigram", "unigram_greedy", "frequency_unigram"]
     null = {"frequency_unigram": {"method": "frequency", "initial": "unigram"}}
     config = {"tokenizers": ["bpe", "sage", *names], "tokenizer_settings": null}
-    (finished.checkout / "unigram.yaml").write_text(yaml.safe_dump(config))
-    vocab = finished.checkout / RESULTS / "vocab/en"
-    targets = [f"{RESULTS}/vocab/en/{name}/pieces.txt" for name in names]
-    run = finished(*targets, extra=("unigram.yaml",))
+    (tiny.checkout / "unigram.yaml").write_text(yaml.safe_dump(config))
+    vocab = tiny.checkout / RESULTS / "vocab/en"
+    targets = [f"{RESULTS}/vocab/en/{name}/pieces.txt" for name in ("bpe_initial", *names)]
+    run = tiny(*targets, extra=("unigram.yaml",))
     assert run.returncode == 0, run.stderr[-3000:]
 
     def pieces(name: str) -> list[str]:
