@@ -100,6 +100,55 @@ def test_no_held_out_lines_no_learning_curves() -> None:
     assert run_of(lm={"pretrain": {"heldout_lines": 0}}).curve_languages == []
 
 
+def test_sage_of_another_initial_vocabulary_has_all_of_its_own(paper) -> None:
+    initial = paper.initial("en", "sage_unigram", "pieces.txt")
+    assert initial == "results/paper/vocab/en/unigram_initial/pieces.txt"
+    assert paper.initial("en", "random", "pieces.txt").endswith("bpe_initial/pieces.txt")
+    embeddings = "results/paper/embeddings/en/sage_unigram.npz"
+    assert paper.embeddings("en", "sage_unigram") == embeddings
+    assert paper.preset("sage_unigram") == "algorithm-1 (initial: unigram)"
+    assert "UnigramLM's pieces" in paper.sage_card("en", "sage_unigram")["method"]
+    assert "UnigramLM" not in paper.sage_card("en", "sage")["method"]
+
+
+@pytest.fixture(scope="module")
+def only_bpes() -> Run:
+    """The paper's settings without what is pruned from other pieces than BPE's."""
+    settings = config_of()
+    names = settings["tokenizers"]
+    return run_of(tokenizers=[name for name in names if name != "sage_unigram"])
+
+
+def test_prunings_of_other_pieces_are_in_no_claim(only_bpes) -> None:
+    others = {
+        "null": {"method": "random", "initial": "unigram", "seeds": 7},
+        "sage_unigram": {"seeds": 2},
+    }
+    run = run_of(
+        tokenizers=[*only_bpes.tokenizers, "sage_unigram", "null"],
+        tokenizer_settings=others,
+        figures={"tokenizers": ["bpe", "sage", "sage_unigram", "sage_released"]},
+    )
+    asked, usual = claims_run(run), claims_run(only_bpes)
+    none = {"sage_unigram": None, "null": None}
+    assert asked == {**usual, "tokenizers": {**usual["tokenizers"], **none}}
+    assert (run.judged, run.nulls) == (only_bpes.judged, only_bpes.nulls)
+    assert run.compared_sage == run.compared_with_nulls == ["sage", "sage_released"]
+    assert Studies(run).full_size == Studies(only_bpes).full_size == ["sage", "sage_released"]
+
+
+def test_a_null_of_another_initial_vocabulary_is_called_so() -> None:
+    mine = {"mine": {"method": "frequency", "initial": "unigram"}}
+    run = run_of(tokenizers=["bpe", "mine"], tokenizer_settings=mine, lm=NO_MODELS)
+    assert run.null_card("en", "mine")["method"].startswith("UnigramLM without its least frequent")
+    assert run.initial("en", "mine", "pieces.txt").endswith("vocab/en/unigram_initial/pieces.txt")
+
+
+def test_what_is_exported_again_is_trained_though_not_compared() -> None:
+    run = run_of(tokenizers=["bpe_merges", "unigram_greedy"], lm=NO_MODELS)
+    assert (run.trained("bpe"), run.trained("unigram")) == (["bpe"], ["unigram"])
+
+
 # --- Sources and files
 
 

@@ -63,7 +63,7 @@ rule measure_rankings:
     benchmark:
         result("benchmarks/measure_rankings/{lang}.{tok}.tsv")
     wildcard_constraints:
-        tok=any_of(run.of_method("sage")),
+        tok=any_of(run.pruned_from_bpe("sage")),
     conda:
         "../../envs/vocabulary.yaml"
     threads: 2

@@ -259,7 +259,15 @@ onerror:
 
 wildcard_constraints:
     lang=any_of(run.texts),
-    tok=any_of([*run.tokenizers, *run.bpe_tokenizers, *run.reseeded, *run.studied]),
+    tok=any_of(
+        [
+            *run.tokenizers,
+            *run.trained("bpe"),
+            *run.trained("unigram"),
+            *run.reseeded,
+            *run.studied,
+        ]
+    ),
     domain=any_of(run.domains),
     corpus=any_of(["train", *run.domains]),
     task=any_of(run.tasks),

@@ -197,7 +197,8 @@ rule figure_tokenizers:
     is the training corpus, an open one a text of another domain; a tokenizer's marks stand one
     below the other only so that none covers another. The paper has no such figure; all numbers are
     in ``table_tokenizers``. BPE and every reading of SaGe segment greedily, the others by their own
-    method. No scale begins at zero, and each language has scales of its own.
+    method or as their brackets say. No scale begins at zero, and each language has scales of its
+    own.
     """
     input:
         summaries=run.analysis_files(run.ordered_tokenizers, "summary.json"),
@@ -317,20 +318,20 @@ rule figure_rankings:
     input:
         rankings=of_each(
             "analysis/{lang}/train/{tok}/rankings.parquet",
-            run.of_method("sage"),
+            run.pruned_from_bpe("sage"),
         ),
         paper=resource("paper_values.yaml"),
         style=figure_styles(),
     output:
-        **figure("figure_rankings", "paper", run.of_method("sage")),
+        **figure("figure_rankings", "paper", run.pruned_from_bpe("sage")),
     log:
         result("logs/figure_rankings.log"),
     conda:
         "../../envs/paper.yaml"
     params:
         titles=run.titles(run.languages),
-        ranked=run.labels(run.of_method("sage")),
-        presets=run.presets(run.of_method("sage")),
+        ranked=run.labels(run.pruned_from_bpe("sage")),
+        presets=run.presets(run.pruned_from_bpe("sage")),
         labels=run.labels(run.ordered_tokenizers),
         code=code_of("figure_rankings.py"),
     script:

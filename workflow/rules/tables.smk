@@ -27,10 +27,10 @@ rule table_nulls:
     conda:
         "../../envs/paper.yaml"
     params:
-        **run.legend(run.of_method("sage")),
+        **run.legend(run.pruned_from_bpe("sage")),
         languages=run.languages,
         titles=run.titles(run.languages),
-        tokenizers=run.of_method("sage"),
+        tokenizers=run.pruned_from_bpe("sage"),
         caption=caption_of("table_nulls"),
         code=code_of("table_nulls.py"),
     script:
@@ -46,16 +46,16 @@ rule table_claims:
         claims=result("claims.json"),
         paper=resource("paper_values.yaml"),
     output:
-        **table("table_claims", "paper", run.compared),
+        **table("table_claims", "paper", run.compared and run.pruned_from_bpe("sage")),
     log:
         result("logs/table_claims.log"),
     conda:
         "../../envs/paper.yaml"
     params:
-        **run.legend(run.of_method("sage")),
+        **run.legend(run.pruned_from_bpe("sage")),
         languages=run.languages,
         titles=run.titles(run.languages),
-        tokenizers=run.of_method("sage"),
+        tokenizers=run.pruned_from_bpe("sage"),
         pretrain=config["lm"]["pretrain"] if run.models else None,
         caption=caption_of("table_claims"),
         code=code_of("table_claims.py"),
@@ -107,7 +107,7 @@ rule table_retokenization:
         ),
         paper=resource("paper_values.yaml"),
     output:
-        **table("table_retokenization", "intrinsic", run.example_languages),
+        **table("table_retokenization", "intrinsic", run.compared_sage and run.example_languages),
     log:
         result("logs/table_retokenization.log"),
     conda:
@@ -156,9 +156,9 @@ rule table_tokenizers:
     per word (fertility), characters and bytes per token (compression), words kept whole, tokens
     that start a word, pieces in use, and how evenly the pieces are used (Shannon and Rényi
     efficiency). The paper has no such table. BPE and every reading of SaGe segment greedily, the
-    others by their own method. Where a list of segmented words is given, the last column says how
-    well a tokenizer's boundaries agree with those between morphemes. Mean lengths and all intervals
-    are in the csv file.
+    others by their own method or as their brackets say. Where a list of segmented words is given,
+    the last column says how well a tokenizer's boundaries agree with those between morphemes. Mean
+    lengths and all intervals are in the csv file.
     """
     input:
         summaries=run.analysis_files(run.ordered_tokenizers, "summary.json"),
@@ -278,7 +278,7 @@ rule table_differences:
         **run.legend(run.compared_models),
         tasks=run.task_columns(run.compared_tasks),
         tokenizers=run.compared_models,
-        readings=run.of_method("sage"),
+        readings=run.pruned_from_bpe("sage"),
         seed=config["seed"],
         budget=run.model_budget,
         caption=caption_of("table_differences"),

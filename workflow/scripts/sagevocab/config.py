@@ -189,6 +189,7 @@ class Domain(Section):
 
 
 SEEDED = ("sage", "random")  # the methods that a seed changes
+PRUNED = ("sage", "random", "frequency")  # the methods that prune an initial vocabulary
 
 
 class Tokenizer(Section):
@@ -196,17 +197,31 @@ class Tokenizer(Section):
 
     label: str | None = optional("Name in figures and tables; the stanza's own if left out.")
     method: Literal[
-        "bpe", "bpe_merges", "sage", "random", "frequency", "unigram", "wordpiece", "external"
+        "bpe",
+        "bpe_merges",
+        "sage",
+        "random",
+        "frequency",
+        "unigram",
+        "unigram_greedy",
+        "wordpiece",
+        "external",
     ] = Field(
         description="`bpe`: byte-pair encoding, decoded by greedy longest match; `bpe_merges`: the "
         "same vocabulary decoded by its merges; `sage`; `random`, `frequency`: the vocabulary that "
         "SaGe starts from, pruned at random or of its least frequent pieces, as baselines for "
-        "SaGe; `unigram`; `wordpiece`; `external`: a tokenizer from elsewhere, "
-        "given by `path`."
+        "SaGe; `unigram`: UnigramLM, decoded by its probabilities; `unigram_greedy`: the same "
+        "vocabulary decoded by greedy longest match; `wordpiece`; `external`: a tokenizer from "
+        "elsewhere, given by `path`."
     )
     path: str | None = optional(
         "For `external`: a Hugging Face folder, a sentencepiece model or a list of pieces; "
         "`{lang}` in it is replaced by the language."
+    )
+    initial: Literal["bpe", "unigram"] | None = optional(
+        "For `sage`, `random`, `frequency`. The vocabulary that is pruned, of "
+        "`vocabulary.initial_size` pieces: `bpe` (the paper's, if left out) or `unigram`, "
+        "UnigramLM's, which has no merges. Claims and studies are about prunings of `bpe` alone."
     )
     preset: Literal[*PRESETS] | None = optional(
         "For `sage`. The preset to start from: `algorithm-1` is the paper's algorithm as printed "
@@ -240,6 +255,8 @@ class Tokenizer(Section):
             raise SettingError(needed, f"missing; method {self.method} needs it")
         if self.seeds and self.method not in SEEDED:
             raise SettingError("seeds", f"method {self.method} has no seed; leave it out")
+        if self.initial and self.method not in PRUNED:
+            raise SettingError("initial", f"method {self.method} prunes nothing; leave it out")
         return self
 
 

@@ -28,6 +28,8 @@ STANZAS = {
     "tokenizers": "tokenizer_settings",
     "tasks": "task_settings",
 }
+# Methods that are another segmentation of a tokenizer's pieces -> its method, which is its name.
+EXPORTED = {"bpe_merges": "bpe", "unigram_greedy": "unigram"}
 
 
 def _names_have_stanzas(config: Configuration) -> None:
@@ -70,6 +72,37 @@ def _names_are_known_elsewhere(config: Configuration) -> None:
         raise SettingError(
             "tokenizers", "the tokenizer of method bpe is named bpe, and there is one"
         )
+
+
+def _exported_have_a_model(config: Configuration) -> None:
+    stanzas = config.tokenizer_settings
+    for name in config.tokenizers:
+        origin = EXPORTED.get(stanzas[name].method)
+        if origin and (origin not in stanzas or stanzas[origin].method != origin):
+            raise SettingError(
+                f"tokenizer_settings.{origin}",
+                f"must be of method {origin}: {name} is its pieces in another segmentation; add "
+                f"the stanza, or take {name} out of tokenizers",
+            )
+
+
+def _initial_vocabularies_fit(config: Configuration) -> None:
+    stanzas = config.tokenizer_settings
+    for name in _readings(config):
+        decoder = reading_settings(stanzas[name].model_dump())["decoder"]
+        if stanzas[name].initial == "unigram" and decoder == "merges":
+            raise SettingError(
+                f"tokenizer_settings.{name}.decoder",
+                "merges needs the merges of BPE, which UnigramLM has not; set decoder: greedy or "
+                "initial: bpe",
+            )
+    for name in config.studies.readings if config.studies.enabled else []:
+        if stanzas[name].initial == "unigram":
+            raise SettingError(
+                "studies.readings",
+                f"{name!r} prunes UnigramLM's pieces (initial: unigram), and the studies compare "
+                "prunings of BPE's; take the name out of the list",
+            )
 
 
 def _pruning_can_be_done(config: Configuration) -> None:
@@ -211,6 +244,8 @@ def _is_training_log(path: str) -> bool:
 RULES = (
     _names_have_stanzas,
     _names_are_known_elsewhere,
+    _exported_have_a_model,
+    _initial_vocabularies_fit,
     _pruning_can_be_done,
     _languages_are_known,
     _local_files_are_there,

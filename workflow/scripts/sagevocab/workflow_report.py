@@ -41,14 +41,15 @@ def _shown_settings(run: Run) -> Stanza:
 
 def claims_run(run: Run) -> Stanza:
     """Return what the claims have to know of the run."""
+    sage = run.pruned_from_bpe("sage")
     return {
         "folder": run.result(""),
         "benchmarks": run.result("benchmarks"),
         "languages": run.languages,
         "domains": {name: run.domain(name)["language"] for name in run.domains},
         "tasks": {name: run.task(name)["language"] for name in run.tasks},
-        "tokenizers": {name: run.preset(name) for name in run.tokenizers},
-        "further_seeds": {name: run.further_seeds(name) for name in run.of_method("sage")},
+        "tokenizers": {name: run.preset(name) if name in sage else None for name in run.tokenizers},
+        "further_seeds": {name: run.further_seeds(name) for name in sage},
         "nulls": {name: run.tokenizer(name)["method"] for name in run.nulls},
         "lm_tokenizers": run.models,
         "seeds": run.config["lm"]["finetune"]["seeds"],
@@ -56,9 +57,7 @@ def claims_run(run: Run) -> Stanza:
         "seed": run.seed,
         "constructed": run.constructed_tasks,
         "names": run.names,
-        "studies": {
-            name: studied for name in run.of_method("sage") if (studied := _studied(run, name))
-        },
+        "studies": {name: studied for name in sage if (studied := _studied(run, name))},
         "morpheme_languages": run.morpheme_languages,
         "paper_texts": _paper_texts(run),
         "budget": run.model_budget if run.models else None,
