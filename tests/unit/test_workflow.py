@@ -320,6 +320,9 @@ def test_samples_are_texts_of_a_language() -> None:
     assert run.texts == ["en", "en.sample1", "en.sample2"]
     assert run.descriptions(["en.sample2"]) == run.descriptions(["en"])
     assert (run.word2vec("en.sample1")["lines"], run.word2vec("en")["lines"]) == (9, "all")
+    trainers = [run.word2vec(text)["trainer"] for text in ("en.sample1", "en")]
+    assert trainers == ["blocks", "gensim"]
+    assert [run.word2vec_threads(text) for text in ("en.sample1", "en")] == [2, 1]
     assert run.card("en.sample1", "BPE") == run.card("en", "BPE")
 
 

@@ -238,7 +238,7 @@ rule train_embeddings:
         tok=any_of([*run.with_seeds(run.of_method("sage")), *run.studied]),
     conda:
         "../../envs/vocabulary.yaml"
-    threads: 2 if config["word2vec"]["trainer"] == "blocks" else config["word2vec"]["workers"]
+    threads: lambda wildcards: run.word2vec_threads(wildcards.lang)
     resources:
         mem_mb=memory(8000),
         runtime=480,

@@ -330,6 +330,9 @@ class Studies(Section):
     word2vec_lines: CountOrAll = Field(
         "all", description="Of a sample, the lines that embeddings are trained on."
     )
+    word2vec_trainer: Literal["gensim", "blocks"] = Field(
+        "blocks", description="What trains embeddings on samples, in place of `word2vec.trainer`."
+    )
     seeds: Annotated[Seeds, Field(min_length=1)] = Field(
         [1, 2, 3],
         description="Seeds of the embeddings and of the samples of `loss_lines`; each makes every "

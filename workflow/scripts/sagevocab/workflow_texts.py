@@ -146,9 +146,14 @@ class Texts:
     def word2vec(self, text: str) -> Stanza:
         """Return the settings of the embeddings that are trained on a text."""
         settings, studies = self.config["word2vec"], self.config["studies"]
-        return (
-            settings if text in self.languages else settings | {"lines": studies["word2vec_lines"]}
-        )
+        if text in self.languages:
+            return settings
+        return settings | {key: studies[f"word2vec_{key}"] for key in ("lines", "trainer")}
+
+    def word2vec_threads(self, text: str) -> int:
+        """Return the threads that train embeddings on a text; gensim repeats itself with one."""
+        settings = self.word2vec(text)
+        return 2 if settings["trainer"] == "blocks" else settings["workers"]
 
     # --- Sources
 
