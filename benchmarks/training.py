@@ -2,7 +2,7 @@
 
     python benchmarks/training.py                              # a GPU if there is one, or the CPU
     python benchmarks/training.py --device cuda --size paper   # the paper's model on a GPU
-    python benchmarks/training.py --device cuda --size paper --compile --micro-batch 252
+    python benchmarks/training.py --device cuda --size paper --compile no --micro-batch 32
 
 Pretraining runs beside `Trainer` with `DataCollatorForLanguageModeling`, fine-tuning beside
 `Trainer` with `DataCollatorWithPadding`: the same first weights, rows, order, device, precision,
@@ -79,6 +79,7 @@ SAMPLE = "test/test_data/enwiki-latest-pages-articles1.xml-p000000010p000030302-
 # Targets: times the Trainer's speed, per cent of the device's peak, per cent of time waiting.
 FASTER = {"cpu": {}, "cuda": {"pretraining": 1.2}}
 PEAK_SHARE, WAITING = 40.0, 2.0
+COMPILE = {"auto": "auto", "yes": True, "no": False}
 PACKAGES = ("torch", "transformers", "accelerate", "tokenizers")
 
 EXPLANATION = """\
@@ -269,9 +270,9 @@ def compare_pretraining(
         HandOver(plan, lambda update: pretrain.train_on(run, update, RATE), watches),
         device,
         {
-            "per_device_train_batch_size": settings.micro_batch,
-            "gradient_accumulation_steps": batch // settings.micro_batch,
-            "torch_compile": settings.compile,
+            "per_device_train_batch_size": run.micro_batch,
+            "gradient_accumulation_steps": batch // run.micro_batch,
+            "torch_compile": run.is_compiled,
             "adam_beta1": settings.adam_beta1,
             "adam_beta2": settings.adam_beta2,
             "adam_epsilon": settings.adam_epsilon,
@@ -289,7 +290,8 @@ def compare_pretraining(
     return Comparison(
         what="pretraining",
         size=count * length,
-        model=describe(run.model, length),
+        model=f"{describe(run.model, length)}; {run.micro_batch} rows at once, "
+        f"{'compiled' if run.is_compiled else 'not compiled'}",
         operations=tuple(
             flops_per_update(run.model.config, count, length, predicted)
             for predicted in (length, masked)
@@ -457,7 +459,6 @@ def facts_of(device: Device, options: argparse.Namespace) -> str:
         "GPU": gpu,
         "threads": options.threads,
         "precision": device.precision,
-        "compilation": options.compile,
     }
     return f"Machine: {'; '.join(f'{name} {value}' for name, value in facts.items())}."
 
@@ -506,8 +507,8 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     add = parser.add_argument
     add("--device", choices=("cpu", "cuda"), default="cuda" if on_gpu else "cpu")
     add("--size", nargs="+", choices=SIZES, default=["paper" if on_gpu else "small"])
-    add("--compile", action="store_true", help="torch.compile, in pretraining")
-    add("--micro-batch", type=int, help="instead of the size's")
+    add("--compile", choices=COMPILE, default="auto", help="torch.compile, in pretraining")
+    add("--micro-batch", type=int, help="instead of the size's; the paper's: what fits the GPU")
     add("--data", type=Path, help="lines, or a folder of such files; default: gensim's sample")
     add("--rounds", type=int, default=5, help="blocks of each loop, 3 or more")
     add("--updates", type=int, help="of a block, instead of the size's")
@@ -531,7 +532,7 @@ def compare(name: str, device: Device, options: argparse.Namespace) -> Iterator[
     vocabulary = shape.pop("vocabulary")
     if options.micro_batch:
         shape["micro_batch"] = options.micro_batch
-    settings = PretrainSettings(**shape, steps=1, compile=options.compile)
+    settings = PretrainSettings(**shape, steps=1, compile=COMPILE[options.compile])
     files = files_of(options.data) if options.data else []
     source = "-".join(file_digest(file)[:12] for file in files) or "sample"
     folder = options.work / f"{source}-{vocabulary}-{settings.sequence_length}"

@@ -101,6 +101,8 @@ def test_labels_become_class_numbers_or_values(values, labels, numbers) -> None:
         ({"label": [None]}, [0, 1], "no label"),
         ({"label": [2]}, [0, 1], "row 1: unknown label 2.*allows 0, 1"),
         ({"label": ["x"]}, None, "unknown label 'x'; `labels` allows finite numbers"),
+        ({"label": [float("nan")]}, None, "column 'label', row 1: no label"),
+        ({"label": ["NaN"]}, None, "column 'label', row 1: unknown label 'NaN'"),
     ],
 )
 def test_bad_rows_name_file_column_and_advice(changed, labels, told) -> None:

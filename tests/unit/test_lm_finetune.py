@@ -25,7 +25,7 @@ from sagevocab.lm.finetune import (
 )
 from sagevocab.lm.pretrain import pretrain
 from sagevocab.lm.settings import PretrainSettings
-from sagevocab.lm.tasks import Task
+from sagevocab.lm.tasks import Task, encode_texts
 from sagevocab.lm.training import choose_device
 
 CLASSES = Task("letters", "sequence", "accuracy", ("no", "yes"))
@@ -220,6 +220,19 @@ def test_padding_changes_no_prediction(model, splits, task):
         assert ours == pytest.approx(theirs, abs=1e-5)
 
 
+@pytest.mark.parametrize(("rows", "masked"), [([0, 1], False), ([0, 2], True)])
+def test_only_padding_needs_a_mask(model, splits, rows, masked):
+    """Without a mask a GPU takes flash attention, and does not wait for the mask's values."""
+    made, _ = prepared(model, splits, CLASSES)
+    made.model.forward = Mock(wraps=made.model.forward)
+    examples = encode_texts(
+        pd.DataFrame({"text": ["the cat", "the dog", "a"]}), np.zeros(3), made.encoder, 16
+    )
+    module._logits(made, examples.padded(rows, made.encoder.pad))
+    (mask,) = (call.kwargs["attention_mask"] for call in made.model.forward.mock_calls)
+    assert (mask is not None) == masked
+
+
 def test_accumulation_changes_nothing_but_memory(model, splits):
     losses = []
     for batch, accumulation in ((16, 1), (4, 4)):
@@ -243,7 +256,7 @@ def test_the_loss_is_that_of_transformers(model, splits):
         count = module._target_count(task, batch["targets"])
         output = made.model(
             input_ids=torch.from_numpy(batch["ids"]),
-            attention_mask=torch.from_numpy(batch["present"]),
+            attention_mask=torch.from_numpy(batch["ids"] != made.encoder.pad),
             token_type_ids=torch.from_numpy(batch["segments"]),
             labels=targets,
         )

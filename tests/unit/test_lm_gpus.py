@@ -1,17 +1,20 @@
-"""Trainings side by side on one machine take different GPUs."""
+"""Trainings side by side take different GPUs; a torch that has none says what to install."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+from unittest.mock import Mock
 
 import pytest
 import torch
 
 from sagevocab.errors import UserError
 from sagevocab.lm import team
+from sagevocab.lm.gpus import build_for, require_gpus
 from sagevocab.lm.team import reserve_gpus
+from sagevocab.lm.training import choose_device
 from sagevocab.provenance import PACKAGE
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
@@ -105,3 +108,82 @@ def test_a_killed_job_leaves_its_gpus_to_others(tmp_path):
     process.kill()
     process.communicate()
     assert taken(2) == ["0,1"]
+
+
+# --- the card and the build of torch
+
+TOO_OLD = "The NVIDIA driver on your system is too old (found version 12020). Please update it"
+NO_DRIVER = "Found no NVIDIA driver on your system. Please check that you have an NVIDIA GPU"
+
+
+@pytest.fixture
+def torch_of(monkeypatch):
+    """Make torch a build for a release of CUDA; with an error, one that cannot use a GPU."""
+
+    def make(cuda: str | None, error: str | None = None) -> None:
+        monkeypatch.setattr(torch.version, "cuda", cuda)
+        for name in ("init", "set_device"):
+            problem = RuntimeError(error) if error else None
+            monkeypatch.setattr(torch.cuda, name, Mock(side_effect=problem))
+
+    return make
+
+
+@pytest.mark.parametrize(
+    ("cuda", "error", "told"),
+    [
+        (None, None, r"torch \S+ is a build for the CPU: install PyTorch's cu130 build, or cu126 "),
+        ("13.0", NO_DRIVER, "torch sees no GPU: Found no NVIDIA driver on your system.*nvidia-smi"),
+        ("13.0", TOO_OLD, r"too old for \S+ \S+ \(CUDA 13.0 needs 580 or newer\).*cu126 build"),
+        ("12.6", TOO_OLD, r"\(CUDA 12.6 needs 525 or newer\); update it; set lm.gpus: 0"),
+        ("13.0", None, "torch sees no GPU; set lm.gpus: 0 to train on the CPU$"),
+    ],
+)
+def test_why_there_is_no_gpu_is_one_line(cuda, error, told, torch_of):
+    torch_of(cuda, error)
+    with pytest.raises(UserError, match=rf"^lm\.gpus: 1, but .*{told}"):
+        require_gpus(1, found=0)
+
+
+def test_a_driver_that_counts_gpus_and_is_too_old_is_told(torch_of):
+    torch_of("13.0", TOO_OLD)
+    with pytest.raises(UserError, match=r"^lm\.gpus: cuda:0 cannot be used: .*needs 580"):
+        choose_device(1, "auto", 1)
+
+
+CU126 = ["sm_50", "sm_60", "sm_70", "sm_75", "sm_80", "sm_86", "sm_90"]
+CU130 = ["sm_75", "sm_80", "sm_86", "sm_90", "sm_100", "sm_120", "compute_120"]
+
+
+@pytest.mark.parametrize(
+    ("capability", "built", "build"),
+    [
+        ((7, 0), CU126, None),
+        ((7, 0), CU130, "cu126"),
+        ((8, 9), CU130, None),  # runs what is made for 8.6
+        ((9, 0), CU126, None),
+        ((12, 0), CU126, "cu130"),
+        ((12, 1), CU130, None),
+        ((13, 0), CU130, None),  # compiles the last one's
+        ((7, 5), ["sm_80", "sm_90a"], "cu126 or cu130"),
+    ],
+)
+def test_a_card_without_kernels_is_told_which_build_has_them(
+    capability, built, build, torch_of, monkeypatch
+):
+    torch_of("13.0")
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
+    monkeypatch.setattr(torch.cuda, "get_device_name", lambda device: "a card")
+    monkeypatch.setattr(torch.cuda, "get_arch_list", lambda: built)
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda **_: True)
+    if build is None:
+        assert choose_device(1, "auto", 1).precision == "bf16"
+        return
+    with pytest.raises(
+        UserError, match=rf"no kernels for a card .*install PyTorch's {build} build"
+    ):
+        choose_device(1, "auto", 1)
+
+
+def test_no_build_serves_the_oldest_cards():
+    assert build_for((3, 7)) == ""

@@ -34,7 +34,7 @@ VALIDATED = NO_VALIDATION | {
 def do(journal: Journal, progress: Progress, seconds: float, validation=NO_VALIDATION) -> None:
     progress.updates += 1
     progress.seconds = seconds
-    journal.record(loss=4.0, rate=1e-3, duration=0.5, waited=0.25, validation=validation)
+    journal.record(loss=4.0, rate=1e-3, duration=0.5, waited=0.25, more=validation)
 
 
 def test_a_row_says_what_was_seen_and_how_fast():

@@ -1,9 +1,11 @@
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import json
 import os
 import random
+import shutil
 import signal
 import subprocess
 import sys
@@ -22,12 +24,18 @@ from sagevocab.errors import UserError
 from sagevocab.lm import pretrain as module
 from sagevocab.lm.batches import MaskedRows
 from sagevocab.lm.encoder import IGNORED, load_encoder
+from sagevocab.lm.journal import read_sittings
+from sagevocab.lm.model import PADDED_TO, masked_loss, padded_output
 from sagevocab.lm.pretrain import pretrain
 from sagevocab.lm.settings import PretrainSettings
-from sagevocab.lm.training import Progress, choose_device
+from sagevocab.lm.training import Device, Progress, choose_device
+from sagevocab.provenance import PACKAGE
 
 SCRIPT = """
-import json, sys
+import json, logging, sys
+logging.basicConfig(level="INFO")
+from sagevocab.lm.journal import read_sittings
+from sagevocab.lm.model import PADDED_TO, masked_loss, padded_output
 from sagevocab.lm.pretrain import pretrain
 from sagevocab.lm.settings import PretrainSettings
 pretrain(*sys.argv[1:4], PretrainSettings(**json.loads(sys.argv[4])), name="x", seed=1,
@@ -87,8 +95,9 @@ def test_the_folder_loads_with_the_hub_classes(model):
     assert loaded.config.pad_token_id == tokenizer.pad_token_id
 
 
-def test_gpus_that_are_not_there_are_told_before_processes_start(corpus, tmp_path):
-    with pytest.raises(UserError, match=r"^lm\.gpus: 2, but torch sees no GPU; set lm\.gpus: 0"):
+def test_gpus_that_are_not_there_are_told_before_processes_start(corpus, tmp_path, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
+    with pytest.raises(UserError, match=r"^lm\.gpus: 2, but torch .*; set lm\.gpus: 0"):
         train(corpus, tmp_path / "m", arguments={"gpus": 2})
 
 
@@ -133,6 +142,7 @@ def test_the_card_says_what_was_done(model):
     card = (model / "README.md").read_text()
     assert "# English/test\n" in card
     assert "40 of 8 sequences of 16 tokens" in card
+    assert "| trained on | 1 x CPU in fp32, 4 sequences at once |" in card
 
 
 def test_equal_seeds_give_equal_bytes_and_others_do_not(corpus, tmp_path):
@@ -214,8 +224,28 @@ def test_a_checkpoint_of_other_settings_is_neither_resumed_nor_lost(
     with pytest.raises(UserError, match="of a training with other lm.pretrain.precision;"):
         train(corpus, tmp_path / "m", arguments=arguments, precision="bf16")
     free = {"micro_batch": 2, "checkpoint_minutes": 1.0, "precision": "fp32"}  # what auto was
-    train(corpus, tmp_path / "m", arguments=arguments, **free)
+    model = train(corpus, tmp_path / "m", arguments=arguments, **free)
     assert "resuming after" in caplog.text
+    sittings = read_sittings(model / "training_log.parquet")
+    assert [(s["sitting"], s["first_step"], s["micro_batch"]) for s in sittings] == [(1, 1, 4)]
+
+
+def test_a_run_resumes_after_an_edit_of_the_code(corpus, tmp_path, monkeypatch):
+    state, scripts = tmp_path / "state", tmp_path / "scripts"
+    monkeypatch.setattr(module, "save_model", Mock(side_effect=KeyboardInterrupt))
+    with pytest.raises(KeyboardInterrupt):
+        train(corpus, tmp_path / "m", arguments={"state_dir": state, "checkpoint_updates": 5})
+    shutil.copytree(PACKAGE, scripts / PACKAGE.name)
+    for path in (scripts / PACKAGE.name / "lm").glob("*.py"):
+        path.write_text(f"{path.read_text()}# edited\n")
+    files = corpus / "shards", corpus / "vocabulary", tmp_path / "m"
+    resumed = subprocess.run(
+        [sys.executable, "-c", SCRIPT, *map(str, files), json.dumps(TINY), str(state)],
+        env=os.environ | {"PYTHONPATH": str(scripts)},
+        capture_output=True,
+        text=True,
+    )
+    assert "resuming after 5 updates" in resumed.stderr
 
 
 def test_a_budget_in_hours_ends_in_time_and_is_replayed_from_its_log(corpus, tmp_path):
@@ -309,6 +339,82 @@ def test_no_compiler_is_an_error(corpus, monkeypatch):
     run.batches.close()
 
 
+GPU = Device(torch.device("cuda"), "bf16")
+
+
+@pytest.mark.parametrize(("room", "chosen"), [(0, 1), (1, 1), (5, 4), (7, 6), (99, 12)])
+def test_auto_is_the_largest_divisor_that_fits_the_gpu(room, chosen, corpus, monkeypatch):
+    run = dataclasses.replace(run_of(corpus, batch=12, micro_batch="auto"), device=GPU)
+    monkeypatch.setattr(module, "_fits", lambda run, rows: rows <= room)
+    assert module._micro_batch(run) == chosen
+
+
+def test_auto_is_32_at_most_on_a_cpu(corpus):
+    assert [run_of(corpus, batch=n, micro_batch="auto").micro_batch for n in (8, 64, 66)] == [
+        8, 32, 22
+    ]  # fmt: skip
+
+
+def test_a_trial_of_memory_leaves_no_trace(corpus, monkeypatch):
+    def loss_of(model, inputs, *others):
+        if len(inputs) > 3:
+            raise torch.OutOfMemoryError("CUDA out of memory")
+        return masked_loss(model, inputs, *others)
+
+    monkeypatch.setattr(module, "_reserve", lambda device: torch.empty(1))
+    tried, untouched = run_of(corpus), run_of(corpus)
+    monkeypatch.setattr(module, "masked_loss", loss_of)
+    assert [module._fits(tried, rows) for rows in (2, 3, 4, 8)] == [True, True, False, False]
+    assert all(weight.grad is None for weight in tried.model.parameters())
+    monkeypatch.undo()
+    losses = [[module.train_on(run, n, 1e-3) for n in range(3)] for run in (tried, untouched)]
+    assert losses[0] == losses[1]
+
+
+def test_a_trial_does_not_hide_other_errors(corpus, monkeypatch):
+    monkeypatch.setattr(module, "_reserve", Mock(side_effect=RuntimeError("something else")))
+    with pytest.raises(RuntimeError, match="something else"):
+        module._fits(run_of(corpus), 1)
+
+
+@pytest.mark.parametrize("capability", [(7, 5), (6, 1)])
+@pytest.mark.parametrize("triton", [True, False])
+def test_auto_compiles_where_triton_can(capability, triton, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
+    monkeypatch.setattr("sagevocab.lm.training.find_spec", lambda name: triton or None)
+    monkeypatch.setattr("shutil.which", lambda name: "/usr/bin/cc")
+    assert GPU.can_compile() == (triton and capability >= (7, 0))
+    assert not Device(torch.device("cpu")).can_compile()
+
+
+def test_a_padded_product_gives_the_same_logits_and_gradients(corpus):
+    run = run_of(corpus)
+    assert run.encoder.size % PADDED_TO
+    states = torch.randn(5, run.settings.hidden)
+    found = []
+    for output in (run.model.lm_head, lambda states: padded_output(run.model, states)):
+        run.gradients.clear()
+        logits = output(states)
+        logits.square().sum().backward()
+        found.append([logits, *(weight.grad for weight in run.model.lm_head.parameters())])
+    for ours, theirs in zip(*found, strict=True):
+        torch.testing.assert_close(ours, theirs)
+
+
+def test_weights_are_cast_once_an_update(corpus, monkeypatch):
+    device = Device(torch.device("cpu"), "bf16")
+    run = dataclasses.replace(run_of(corpus, batch=12, micro_batch=3), device=device)
+    batch, casts = run.batches.take(0), []
+    for _ in range(2):
+        with torch.profiler.profile() as profile:
+            module._add_gradients(run, batch)
+        casts += [event.count for event in profile.key_averages() if event.key == "aten::_to_copy"]
+        monkeypatch.setattr(Device, "update", lambda device: contextlib.nullcontext())
+    saved, rest = divmod(casts[1] - casts[0], len(batch.parts) - 1)
+    linear = [part for part in run.model.modules() if isinstance(part, torch.nn.Linear)]
+    assert (saved, rest) == (2 * len(linear), 0)  # weight and bias
+
+
 def test_too_little_memory_names_the_key(corpus, monkeypatch):
     full = Mock(side_effect=torch.OutOfMemoryError("CUDA out of memory"))
     run = dataclasses.replace(run_of(corpus), loss_of=full)
@@ -319,7 +425,7 @@ def test_too_little_memory_names_the_key(corpus, monkeypatch):
 def test_the_papers_settings_are_the_defaults():
     settings = PretrainSettings(hours=24)
     model = {"layers": 24, "hidden": 1024, "heads": 16, "intermediate": 4096}
-    update = {"batch": 4032, "micro_batch": 32, "learning_rate": 1e-3, "warmup": 0.06}
+    update = {"batch": 4032, "micro_batch": "auto", "learning_rate": 1e-3, "warmup": 0.06}
     adam = {"adam_beta1": 0.9, "adam_beta2": 0.98, "adam_epsilon": 1e-6, "weight_decay": 0.01}
     assert (model | update | adam).items() <= dataclasses.asdict(settings).items()
     assert settings.gradient_clipping == 0.0

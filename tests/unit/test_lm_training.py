@@ -119,6 +119,34 @@ def test_an_update_that_overflows_is_left_out_and_its_scale_is_kept(tmp_path):
     assert restored(tmp_path, precision="fp16")[0].scaler.get_scale() == scale / 2
 
 
+def test_fp16_that_learns_nothing_stops_in_one_line(tmp_path):
+    learner = learner_of(small_model(), precision="fp16")
+    with pytest.raises(
+        UserError, match=r"^lm\.pretrain\.precision: fp16 learns nothing: .* 27 upd"
+    ):
+        for update in range(40):
+            learner.backward(next(learner.model.parameters()).sum() * torch.inf)
+            learner.apply(0.01, 1.0)
+            assert learner.scaling() == {"loss_scale": 2.0 ** (15 - update), "skipped": update + 1}
+    assert learner_of(small_model()).scaling() == {}
+    Checkpoints(ResumableState(tmp_path, "mine"), learner).save(Progress(updates=1))
+    assert restored(tmp_path, precision="fp16")[0].skipped == 27
+
+
+def test_every_sitting_is_kept(tmp_path):
+    progress, device = Progress(), Device(torch.device("cpu"))
+    for updates in (0, 7):
+        progress.updates = updates
+        progress.sit_down(device, cards=1)
+        Checkpoints(ResumableState(tmp_path, "mine"), learner_of(small_model())).save(progress)
+        progress = restored(tmp_path)[1]
+    place = {"card": "CPU", "precision": "fp32", "cards": 1}
+    assert progress.sittings == [
+        {"sitting": 1, "first_step": 1} | place,
+        {"sitting": 2, "first_step": 8} | place,
+    ]
+
+
 def files(folder) -> list[str]:
     return sorted(path.name for path in folder.glob("*update-*"))
 

@@ -18,6 +18,7 @@ from sagevocab.errors import UserError
 from sagevocab.paper.claims import read_claims
 from sagevocab.paper.curves import (
     bits_per_character,
+    cards_note,
     difference_along,
     first_reached,
     paired,
@@ -384,3 +385,20 @@ def test_above_the_context_free_floor_it_is_not_measurable(tmp_path):
     assert record["verdict"] == "not measurable here"
     assert "2.000 bits per character" in record["reason"]
     assert "reach 1.950; train longer (lm.pretrain)" in record["reason"]
+
+
+@pytest.mark.parametrize(
+    ("cards", "hours", "told"),
+    [
+        (["A", "B"], 24.0, "trained on 1 x A, 1 x B: "),
+        (["A", "B"], None, ""),
+        (["A", "A"], 24.0, ""),
+    ],
+)
+def test_hours_on_different_cards_are_told(tmp_path, cards, hours, told):
+    logs = [tmp_path / str(number) for number in range(3)]
+    for log, card in zip(logs, cards, strict=False):
+        pd.DataFrame({"step": [1, 2], "cards": 1, "card": card}).to_parquet(log)
+    pd.DataFrame({"step": [1]}).to_parquet(logs[2])  # of a model from before
+    assert told in cards_note(logs, hours)
+    assert bool(cards_note(logs, hours)) == bool(told)

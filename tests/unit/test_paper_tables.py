@@ -143,7 +143,9 @@ def test_the_papers_configuration_has_every_key_that_the_tables_name():
     keys = dict(tables.flat_settings(config))
     rows = [row for table in PAPER_ROWS.values() for row in table if "config" in row]
     for row in rows:
-        assert keys[row["config"]] == row["value"], row["key"]
+        # Which micro-batch is best depends on the card, and decides speed alone.
+        ours = "auto" if row["config"] == "lm.pretrain.micro_batch" else row["value"]
+        assert keys[row["config"]] == ours, row["key"]
 
 
 # --- segmented sentences

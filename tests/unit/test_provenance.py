@@ -7,6 +7,7 @@ import gc
 import json
 import logging
 import subprocess
+from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -14,7 +15,7 @@ import pytest
 
 from sagevocab import provenance
 from sagevocab.errors import UserError
-from sagevocab.provenance import code_of, job, source_digest
+from sagevocab.provenance import code_of, job, source_digest, version_of
 from sagevocab.state import file_digest
 
 
@@ -152,7 +153,21 @@ def test_a_rules_code_is_its_adapter_and_what_it_imports(library, edited, reruns
     assert (fresh_code("draw.py") != before) == reruns
 
 
+@pytest.mark.parametrize(("version", "reruns"), [(1, False), (2, True)])
+def test_a_versioned_result_is_kept_until_its_version_is_raised(library, version, reruns) -> None:
+    provenance._module_file.cache_clear()
+    module = library / "sagevocab/top.py"
+    module.write_text("import nothing\nRESULT_VERSION = 1\n")
+    planned = version_of("top")
+    module.write_text(f"# edited\nRESULT_VERSION = {version}\n")
+    assert (version_of("top") != planned) == reruns
+    with pytest.raises(SystemExit) if reruns else nullcontext(), job(rule(library, code=planned)):
+        pass
+
+
 def test_unknown_code_has_no_digest() -> None:
+    with pytest.raises(UserError, match=r"sagevocab\.data has no RESULT_VERSION"):
+        version_of("data")
     with pytest.raises(UserError, match="there is no such adapter"):
         code_of("nothing.py")
     with pytest.raises(UserError, match="no module 'nowhere'"):

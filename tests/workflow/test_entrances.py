@@ -37,7 +37,7 @@ class Missing:
 sys.meta_path.insert(0, Missing)
 """
 STUB = """#!/bin/sh
-echo "conda $*" >> {log}
+echo "conda $* CUDA $CONDA_OVERRIDE_CUDA" >> {log}
 case "$*" in
   "info --json") echo '{{"conda_prefix": "{prefix}", "platform": "linux-64"}}' ;;
   "--version") echo "conda 99.0.0" ;;
@@ -123,16 +123,20 @@ def test_jobs_run_in_their_conda_environment(tiny, elsewhere: Path, tmp_path: Pa
     for name, text in scripts.items():
         (prefix / "bin" / name).write_text(text)
         (prefix / "bin" / name).chmod(0o755)
+    (elsewhere / "config/gpu.yaml").write_text("lm: {gpus: 1}\n")
+    # The workflow sets it where there is no driver.
+    override = "" if Path("/dev/nvidiactl").exists() else r"12\.9"
     run = snakemake(
         elsewhere,
-        *("--snakefile", str(tiny.checkout / "Snakefile"), "--configfile", "config/mine.yaml"),
+        *("--snakefile", str(tiny.checkout / "Snakefile")),
+        *("--configfile", "config/mine.yaml", "config/gpu.yaml"),
         *("--software-deployment-method", "conda", "--", "table_hyperparameters_vocabulary"),
         PATH=f"{prefix / 'bin'}:{os.environ['PATH']}",
     )
     assert run.returncode == 0, run.stderr[-3000:]
     calls = log.read_text()
     (environment,) = re.findall(
-        r"^conda env create .*--prefix \S*?(\w+)[ _]*$", calls, re.MULTILINE
+        rf"^conda env create .*--prefix \S*?(\w+)[ _]* CUDA {override}$", calls, re.MULTILINE
     )
     assert re.search(rf"^python of .*{environment}", calls, re.MULTILINE)
 

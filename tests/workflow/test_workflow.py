@@ -158,6 +158,19 @@ def test_an_edit_in_the_ablation_reruns_the_vocabulary(finished) -> None:
     assert not rules & {"train_bpe", "extract_corpus", "sample_corpus"}
 
 
+def test_an_edit_in_the_language_models_trains_none_anew(finished) -> None:
+    before = {path: path.read_text() for path in finished.checkout.rglob("sagevocab/lm/*.py")}
+    try:
+        for path, text in before.items():
+            path.write_text(f"{text}# edited\n")
+        rules = planned(finished("-n", "all"))
+    finally:
+        for path, text in before.items():
+            path.write_text(text)
+    assert len(before) > 9
+    assert not rules & {"build_shards", "pretrain_model", "repeat_pretraining", "finetune_model"}
+
+
 def test_one_target_is_regenerated_alone_by_name_and_by_path(finished) -> None:
     figure = finished.checkout / RESULTS / "figures/figure_fertility.pdf"
     original = figure.read_bytes()

@@ -35,7 +35,7 @@ PACKAGES = ("gensim", "matplotlib", "numba", "pandas", "pyarrow", "sentencepiece
 try:
     from sagevocab.errors import UserError
     from sagevocab.paper.notes import presets_note
-    from sagevocab.provenance import code_of, source_digest
+    from sagevocab.provenance import code_of, source_digest, version_of
     from sagevocab.workflow import COUNTS, Run, load_config
     from sagevocab.workflow_report import (
         changes,
@@ -230,6 +230,12 @@ def shows_gpu():
     """Whether this machine has a driver of GPUs (NVIDIA's or AMD's)."""
     devices = Path(os.devnull).parent
     return any((devices / name).exists() for name in ("nvidiactl", "nvmap", "dxg", "kfd"))
+
+
+# conda takes the build of PyTorch by the driver of the machine that makes the environment. On a login
+# node without one that would be the build for the CPU; a build of CUDA 12 serves most drivers.
+if config["lm"]["gpus"] and not shows_gpu():
+    os.environ.setdefault("CONDA_OVERRIDE_CUDA", "12.9")
 
 
 onstart:

@@ -50,7 +50,7 @@ rule build_shards:
             "seed": config["seed"],
         },
         artefact=result("shards/{lang}/{tok}"),
-        code=code_of("build_shards.py"),
+        code=version_of("lm.shards"),
     script:
         "../scripts/build_shards.py"
 
@@ -84,7 +84,7 @@ rule pretrain_model:
         seed=config["seed"],
         state_dir=state("models/{lang}/{tok}"),
         artefact=result("models/{lang}/{tok}"),
-        code=code_of("pretrain_model.py"),
+        code=version_of("lm.pretrain"),
     script:
         "../scripts/pretrain_model.py"
 
@@ -157,6 +157,6 @@ rule finetune_model:
         },
         precision=config["lm"]["pretrain"]["precision"],
         state_dir=state("scores/{lang}/{tok}/{task}/{seed}"),
-        code=code_of("finetune_model.py"),
+        code=version_of("lm.finetune"),
     script:
         "../scripts/finetune_model.py"

@@ -10,11 +10,11 @@ with lasting_imports():
     from sagevocab.lm.tasks import Task
     from sagevocab.lm.team import reserve_gpus
 
-with job(snakemake), task_errors(snakemake.wildcards.task):
+with job(snakemake) as facts, task_errors(snakemake.wildcards.task):
     reserve_gpus(snakemake.resources.gpu)
     names, task = snakemake.wildcards, snakemake.params.task
     labels = None if task["labels"] is None else tuple(task["labels"])
-    finetune(
+    facts["sittings"] = finetune(
         Path(snakemake.input.weights).parent,
         snakemake.input.train,
         snakemake.input.validation,

@@ -1,6 +1,6 @@
 """Adapter of rule table_learning_curves."""
 
-from sagevocab.paper.curves import read_curves
+from sagevocab.paper.curves import cards_note, read_curves
 from sagevocab.paper.learning_curves import table_learning_curves
 from sagevocab.paper.notes import presets_note, pretraining_note
 from sagevocab.provenance import job
@@ -11,7 +11,11 @@ with job(snakemake):
         read_curves(params.titles, params.compared, inputs.heldout, inputs.repeats, inputs.floors),
         baseline=params.baseline,
         seed=params.seed,
-        notes=[pretraining_note(params.pretrain), presets_note(params.presets.items())],
+        notes=[
+            pretraining_note(params.pretrain),
+            cards_note([*inputs.logs, *inputs.repeated_logs], params.pretrain["hours"]),
+            presets_note(params.presets.items()),
+        ],
         caption=params.caption,
         **snakemake.output,
     )

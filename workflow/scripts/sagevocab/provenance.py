@@ -11,6 +11,7 @@ import importlib.metadata
 import logging
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -59,6 +60,24 @@ def code_of(adapter: str) -> str:
     if not path.is_file():
         raise UserError(f"{path}: there is no such adapter")
     return f"{adapter}:{_digest(path)}"
+
+
+def version_of(module: str) -> str:
+    """Return the name and RESULT_VERSION of `sagevocab.<module>`, for the `params` of its rule.
+
+    It takes the place of `code_of` where a result costs hours or days: an edit of the code leaves
+    finished results alone, and whoever changes what the same settings give raises the version by
+    hand (tests/golden/test_lm_results.py notices). The module is read, not imported.
+
+    Raises:
+        UserError: there is no such module, or it has no RESULT_VERSION.
+    """
+    path = _module_file(f"{PACKAGE.name}.{module}")
+    source = "" if path is None else path.read_text(encoding="utf-8")
+    found = re.search(r"^RESULT_VERSION = (\d+)$", source, re.MULTILINE)
+    if found is None:
+        raise UserError(f"version_of: sagevocab.{module} has no RESULT_VERSION")
+    return f"{module}:{found[1]}"
 
 
 def source_digest(module: str) -> str:
@@ -160,11 +179,12 @@ def lasting_imports() -> Iterator[None]:
 
 
 @contextmanager
-def job(snakemake: Any) -> Iterator[None]:
+def job(snakemake: Any) -> Iterator[dict[str, Any]]:
     """Frame of a rule's adapter: log to the rule's log, check the code, leave a provenance record.
 
-    A `UserError` becomes one line on the log and on the terminal, and exit code 1. `snakemake` is
-    the object Snakemake hands to a script; only its attributes are used.
+    What the adapter puts into the mapping that it gets is recorded with what may differ between
+    equal runs. A `UserError` becomes one line on the log and on the terminal, and exit code 1.
+    `snakemake` is the object Snakemake hands to a script; only its attributes are used.
 
     Raises:
         SystemExit: with code 1, after a user's mistake.
@@ -175,8 +195,9 @@ def job(snakemake: Any) -> Iterator[None]:
         try:
             with redirect_stdout(file), redirect_stderr(file):
                 _check_code(snakemake)
-                yield
-                _record(snakemake, started)
+                facts: dict[str, Any] = {}
+                yield facts
+                _record(snakemake, started, facts)
                 _forget_progress(snakemake)
                 # The process ends: no search for garbage in all that it imported.
                 gc.freeze()
@@ -233,9 +254,12 @@ def _log_to(file: TextIO) -> None:
 
 
 def _check_code(snakemake: Any) -> None:
-    """Stop if this library is not the code that the rule's digest was taken from."""
+    """Stop if this library is not the code that the rule's digest or version was taken from."""
     expected = snakemake.params.get("code")
-    if expected and code_of(expected.partition(":")[0]) != expected:
+    if not expected:
+        return
+    name = expected.partition(":")[0]
+    if (code_of(name) if name.endswith(".py") else version_of(name)) != expected:
         raise UserError(
             f"{PACKAGE}: this sagevocab is not the one beside the Snakefile, or it was edited "
             "while the workflow ran; uninstall the other copy (pip uninstall sagevocab), install "
@@ -243,7 +267,7 @@ def _check_code(snakemake: Any) -> None:
         )
 
 
-def _record(snakemake: Any, started: float) -> None:
+def _record(snakemake: Any, started: float, facts: dict[str, Any]) -> None:
     from sagevocab.state import file_digest, write_json  # with NumPy, which planning can do without
 
     record = {
@@ -261,6 +285,7 @@ def _record(snakemake: Any, started: float) -> None:
             "threads": snakemake.threads,
             "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
             "seconds": round(time.time() - started, 3),
+            **facts,
         },
     }
     for path in _record_paths(snakemake):

@@ -57,10 +57,12 @@ from sagevocab.lm.training import (
     order_of,
     seed_torch,
 )
-from sagevocab.provenance import source_digest
 from sagevocab.state import ResumableState, fingerprint, write_json, write_parquet
 
 log = logging.getLogger(__name__)
+
+# Raise this when the same settings, model, rows and seed give other predictions or scores.
+RESULT_VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -104,7 +106,7 @@ def finetune(
     state_dir: str | Path | None = None,
     checkpoint_minutes: float = 30.0,
     checkpoint_updates: int | None = None,
-) -> None:
+) -> list[dict[str, Any]]:
     """Fine-tune a model on a task and write its score and its predictions.
 
     Args:
@@ -126,6 +128,8 @@ def finetune(
         checkpoint_minutes: minutes between checkpoints.
         checkpoint_updates: checkpoint after every so many updates too.
 
+    Returns what it was trained on, sitting by sitting.
+
     Raises:
         UserError: an unreadable model, no device, a loss that is not finite, too little memory.
     """
@@ -139,6 +143,7 @@ def finetune(
         state, run.learner, seconds=checkpoint_minutes * 60, updates=checkpoint_updates
     )
     progress = checkpoints.restore()
+    progress.sit_down(device, cards=1)
     _train(run, splits["train"], schedule, progress, checkpoints)
 
     frame, predicted = predict(run, splits["validation"])
@@ -151,6 +156,7 @@ def finetune(
     write_parquet(predictions, frame)
     write_json(scores, record)
     state.clear()
+    return progress.sittings
 
 
 def load_splits(
@@ -192,11 +198,12 @@ def train_on(run: Finetuning, examples: Examples, update: int, rate: float) -> f
     run.learner.optimizer.zero_grad(set_to_none=True)
     total = torch.zeros((), device=run.device.device)
     with memory_for("lm.finetune.batch"):
-        for batch in padded:
-            loss = _summed_loss(run.task, _logits(run, batch), run.device.put(batch["targets"]))
-            loss = loss / targets
-            run.learner.backward(loss)
-            total += loss.detach()
+        with run.device.update():
+            for batch in padded:
+                loss = _summed_loss(run.task, _logits(run, batch), run.device.put(batch["targets"]))
+                loss = loss / targets
+                run.learner.backward(loss)
+                total += loss.detach()
         run.learner.apply(rate, run.settings.max_grad_norm)
     return total.item()
 
@@ -243,8 +250,10 @@ def _train(
         progress.seconds = clock.seconds()
         if clock.is_due("report", REPORT_SECONDS):
             left = timedelta(seconds=round(progress.seconds * (1 - spent) / max(spent, 1e-9)))
+            scaling = "".join(f", {key} {x:g}" for key, x in run.learner.scaling().items())
             log.info(
-                "update %d (%.0f %%), loss %.3f, %s left", progress.updates, 100 * spent, loss, left
+                "update %d (%.0f %%), loss %.3f%s, %s left",
+                *(progress.updates, 100 * spent, loss, scaling, left),
             )
         checkpoints.save_if_due(clock, progress)
     log.info("%d updates in %.1f s", progress.updates, clock.seconds())
@@ -302,11 +311,12 @@ def _target_count(task: Task, targets: np.ndarray) -> int:
     return int((targets != IGNORED).sum()) if task.is_tagging else len(targets)
 
 
-def _logits(run: Finetuning, batch: dict[str, np.ndarray]) -> torch.Tensor:
+def _logits(run: Finetuning, batch: dict[str, Any]) -> torch.Tensor:
+    present = batch["present"]
     with run.device.autocast():
         output = run.model(
             input_ids=run.device.put(batch["ids"]),
-            attention_mask=run.device.put(batch["present"]),
+            attention_mask=None if present is None else run.device.put(present),
             token_type_ids=run.device.put(batch["segments"]),
         )
     return output.logits.float()
@@ -356,7 +366,7 @@ def _fingerprint(
         run.encoder.digest,
         run.device.precision,
         *(Path(path) for path in (Path(model) / WEIGHTS, train, validation)),
-        source_digest("lm.finetune"),
+        RESULT_VERSION,
     )
 
 

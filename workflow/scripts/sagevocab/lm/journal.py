@@ -8,11 +8,14 @@ that count per second over the device's peak.
 from __future__ import annotations
 
 import functools
+import json
 import logging
 import math
 import time
 from dataclasses import dataclass
 from datetime import timedelta
+from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import torch
@@ -79,12 +82,18 @@ class Journal:
         self._waited = 0.0
 
     def record(
-        self, loss: float, rate: float, duration: float, waited: float, validation: dict[str, float]
+        self,
+        loss: float,
+        rate: float,
+        duration: float,
+        waited: float,
+        more: dict[str, float],
     ) -> None:
         """Append the row of the update that is done.
 
         loss: nats per masked token. rate: learning rate. duration: seconds of the update. waited:
-        seconds of waiting for data since this process started. validation: values of VALIDATION.
+        seconds of waiting for data since this process started. more: values of VALIDATION and of
+        `Learner.scaling`.
         """
         scale, progress = self._scale, self._progress
         epoch = progress.updates * scale.rows / scale.corpus_rows
@@ -100,7 +109,7 @@ class Journal:
             tokens_per_second=scale.rows * scale.length / duration,
             peak_share=scale.flops / duration / scale.peak if scale.peak else math.nan,
             waiting=(waited - self._waited) / duration,
-            **validation,
+            **more,
         )
         self._waited = waited
 
@@ -127,6 +136,8 @@ class Journal:
             100 * row["waiting"],
             timedelta(seconds=round(self._left(spent))),
         )
+        if "loss_scale" in row:
+            log.info("fp16: scale %g, %d updates left out", row["loss_scale"], row["skipped"])
         if validated and math.isfinite(row["heldout_loss"]):
             log.info(
                 "held-out words: %.3f bits per character, %.1f %% right; pieces: %.3f nats, "
@@ -142,6 +153,16 @@ class Journal:
         before, seconds = self._start
         pace = (spent - before) / max(self._progress.seconds - seconds, 1e-9)
         return max(0.0, 1 - spent) / max(pace, 1e-12)
+
+
+# What is known of a sitting: columns of the training log.
+SITTING = ["sitting", "first_step", "card", "cards", "precision", "micro_batch", "compiled"]
+
+
+def read_sittings(path: str | Path) -> list[dict[str, Any]]:
+    """Return what a model was trained on, sitting by sitting, from its training log."""
+    rows = pd.read_parquet(path, columns=SITTING).drop_duplicates("sitting")
+    return json.loads(rows.to_json(orient="records"))
 
 
 # --- use of the device

@@ -37,6 +37,7 @@ TOKENIZER_FILES = (
     "pieces.txt",
 )
 WEIGHTS = "model.safetensors"
+PADDED_TO = 64  # entries, of which a GPU's matrix units take whole multiples
 
 
 def build_model(encoder: TextEncoder, settings: PretrainSettings) -> RobertaPreLayerNormForMaskedLM:
@@ -84,7 +85,24 @@ def masked_logits(
     """
     states = model.base_model(input_ids=inputs, attention_mask=present).last_hidden_state
     index = positions.unsqueeze(-1).expand(-1, -1, states.shape[-1])
-    return model.lm_head(states.gather(1, index)).flatten(0, 1).float()
+    states = states.gather(1, index).flatten(0, 1)
+    if states.is_cuda:
+        return padded_output(model, states).float()
+    return model.lm_head(states).float()
+
+
+def padded_output(model: RobertaPreLayerNormForMaskedLM, states: torch.Tensor) -> torch.Tensor:
+    """Return what `model.lm_head` returns, by a product as wide as a multiple of PADDED_TO.
+
+    GPUs multiply matrices of odd sizes at a fraction of their speed. Only the product is padded:
+    weights, configuration and checkpoints have the tokenizer's size.
+    """
+    head = model.lm_head
+    weight, bias = head.decoder.weight, head.decoder.bias
+    missing = -len(weight) % PADDED_TO
+    states = head.layer_norm(functional.gelu(head.dense(states)))
+    padded = functional.pad(weight, (0, 0, 0, missing)), functional.pad(bias, (0, missing))
+    return functional.linear(states, *padded)[:, : len(weight)]
 
 
 def masked_loss(
@@ -161,12 +179,23 @@ corpus that its vocabulary was trained on.
 | passes over the corpus | {last.epoch:.2f} |
 | largest learning rate | {frame.learning_rate.max():.3g} |
 | seed | {seed} |
+| trained on | {_places(frame)} |
 {_heldout(last)}
 
 Every update is a row of `training_log.parquet`, every held-out line and validation one of
 `heldout.parquet`. Models with different vocabularies compare by bits per character and words
 right, not by piece.
 """
+
+
+def _places(frame: pd.DataFrame) -> str:
+    kinds = frame[["cards", "card", "precision", "micro_batch"]].drop_duplicates()
+    places = "; ".join(
+        f"{row.cards} x {row.card} in {row.precision}, {row.micro_batch} sequences at once"
+        for row in kinds.itertuples()
+    )
+    sittings = frame.sitting.nunique()
+    return places if sittings == 1 else f"{places}; in {sittings} sittings"
 
 
 def _heldout(last: pd.Series) -> str:

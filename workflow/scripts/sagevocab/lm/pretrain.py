@@ -17,9 +17,10 @@ from __future__ import annotations
 
 import logging
 import math
+from bisect import bisect_left
 from collections.abc import Callable
 from contextlib import closing
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -58,16 +59,21 @@ from sagevocab.lm.training import (
     compilation_for,
     examples_of,
     generator,
+    is_out_of_memory,
     make_optimizer,
     memory_for,
     seed_torch,
 )
-from sagevocab.provenance import source_digest
 from sagevocab.state import fingerprint, write_parquet, write_text
 
 log = logging.getLogger(__name__)
 
 ALONE = Team()
+CPU_ROWS = 32  # of a micro-batch: more are no faster on a CPU
+
+# Raise this when the same settings, text and seed give other weights than before, in whatever
+# module the reason stands: finished models are then trained anew, and checkpoints not resumed.
+RESULT_VERSION = 1
 
 
 @dataclass(frozen=True)
@@ -86,6 +92,12 @@ class Pretraining:
     gradients: Gradients
     batches: Batches
     loss_of: Callable[..., torch.Tensor]
+    micro_batch: int = 1
+
+    @property
+    def is_compiled(self) -> bool:
+        """Whether `loss_of` is compiled."""
+        return self.loss_of is not masked_loss
 
 
 def pretrain(
@@ -173,9 +185,10 @@ def prepare_run(
 
     def make(update: int) -> Batch:
         masked = masked_batch(settings, train, encoder, seed, update)
-        return make_batch(masked, team, settings.micro_batch, device.put)
+        return make_batch(masked, team, run.micro_batch, device.put)
 
-    return Pretraining(
+    compiles = device.can_compile() if settings.compile == "auto" else settings.compile
+    run = Pretraining(
         settings=settings,
         seed=seed,
         encoder=encoder,
@@ -187,8 +200,56 @@ def prepare_run(
         learner=Learner(model, optimizer, device.scaler()),
         gradients=Gradients(model, team),
         batches=Batches(make),
-        loss_of=torch.compile(masked_loss, dynamic=False) if settings.compile else masked_loss,
+        loss_of=torch.compile(masked_loss, dynamic=False) if compiles else masked_loss,
     )
+    run = replace(run, micro_batch=_micro_batch(run))
+    return run
+
+
+def _micro_batch(run: Pretraining) -> int:
+    """Return `micro_batch`; "auto" is the largest divisor of `batch` that the device has room for.
+
+    A GPU's is found by trial. It changes speed, and which numbers dropout draws.
+    """
+    asked, batch = run.settings.micro_batch, run.settings.batch
+    if asked != "auto":
+        return asked
+    own = run.team.share(batch)
+    sizes = [rows for rows in range(1, own.stop - own.start + 1) if batch % rows == 0]
+    if run.device.device.type == "cpu":
+        return max(rows for rows in sizes if rows <= CPU_ROWS)
+    # One row is not tried: where not even that fits, the first update says so.
+    return sizes[bisect_left(sizes[1:], True, key=lambda rows: not _fits(run, rows))]
+
+
+def _fits(run: Pretraining, rows: int) -> bool:
+    """Return whether the device has memory for updates with micro-batches of so many rows.
+
+    The trial leaves room for AdamW's two moments, which the first update makes, and a reserve. It
+    adds up gradients as an update does, without compilation, which takes minutes and saves memory.
+    """
+    run.model.train()
+    try:
+        held = [torch.empty_like(weight) for weight in run.model.parameters() for _ in range(2)]
+        held += [_reserve(run.device.device)]
+        part = masked_batch(run.settings, run.train, run.encoder, run.seed, 0)[:rows]
+        trial = make_batch(part, ALONE, rows, run.device.put)
+        _add_gradients(replace(run, loss_of=masked_loss), replace(trial, parts=trial.parts * 2))
+    except (RuntimeError, MemoryError) as error:
+        if not is_out_of_memory(error):
+            raise
+        return False
+    finally:
+        run.gradients.clear()
+        held = []
+        torch.cuda.empty_cache()
+    return True
+
+
+def _reserve(device: torch.device) -> torch.Tensor:
+    """Return a twentieth of a GPU's memory, for what a trial cannot foresee."""
+    memory = torch.cuda.get_device_properties(device).total_memory
+    return torch.empty(memory // 20, dtype=torch.uint8, device=device)
 
 
 def _open_rows(folder: Path, encoder: TextEncoder, settings: PretrainSettings, team: Team) -> Shard:
@@ -246,6 +307,9 @@ def _resume(
             f"{state_dir}: the training processes read different checkpoints; they must see the "
             "same files (or delete the folder to begin again)"
         )
+    progress.sit_down(
+        run.device, cards=run.team.size, micro_batch=run.micro_batch, compiled=run.is_compiled
+    )
     return checkpoints, progress
 
 
@@ -262,20 +326,23 @@ def _parts(run: Pretraining, shards: Path, schedule: Schedule) -> dict[str, Any]
         "seed": run.seed,
         "tokenizer": run.encoder.digest,
         "text": fingerprint(shards / "train.npy", shards / HELDOUT),
-        "code of this program": source_digest("lm.pretrain"),
+        "version of this program": RESULT_VERSION,
     }
 
 
 def _announce(run: Pretraining) -> None:
     settings = run.settings
     log.info(
-        "%.1f M parameters on %d x %s in %s; %d rows of %d tokens; %d tokens per update",
+        "%.1f M parameters on %d x %s in %s%s; %d rows of %d tokens; %d tokens per update, %d rows "
+        "at once",
         sum(parameter.numel() for parameter in run.model.parameters()) / 1e6,
         run.team.size,
-        run.device.device.type,
+        run.device.name,
         run.device.precision,
+        ", compiled" if run.is_compiled else "",
         *run.train.rows.shape,
         settings.batch * settings.sequence_length,
+        run.micro_batch,
     )
 
 
@@ -303,10 +370,14 @@ def _train(
         due = spent >= 1 or crosses(before, spent, settings.validation_every)
         validation = validate(run, progress) if due else NO_VALIDATION
         progress.seconds = clock.seconds()
-        journal.record(loss, rate, now - began, run.batches.waited, validation)
+        more = validation | run.learner.scaling()
+        journal.record(loss, rate, now - began, run.batches.waited, more)
         journal.report(spent, validated=due)
         checkpoints.save_if_due(clock, progress)
-    return journal.frame() if team.leads else pd.DataFrame()
+    if not team.leads:
+        return pd.DataFrame()
+    sittings = pd.DataFrame(progress.sittings)
+    return pd.merge_asof(journal.frame(), sittings, left_on="step", right_on="first_step")
 
 
 def _scale(run: Pretraining) -> Scale:
@@ -346,16 +417,22 @@ def train_on(run: Pretraining, update: int, rate: float) -> float:
     seed_torch(run.seed, DROPOUT, update, *([rank] if rank else []))
     run.model.train()
     run.gradients.clear()
-    total = torch.zeros((), device=run.device.device)
     with memory_for("lm.pretrain.micro_batch"), compilation_for("lm.pretrain.compile"):
-        batch = run.batches.take(update)
+        total = _add_gradients(run, run.batches.take(update))
+        total = run.gradients.total(total)
+        run.learner.apply(rate, run.settings.gradient_clipping)
+    return total.item()
+
+
+def _add_gradients(run: Pretraining, batch: Batch) -> torch.Tensor:
+    """Add up the gradients of this process's micro-batches; return their part of the mean loss."""
+    total = torch.zeros((), device=run.device.device)
+    with run.device.update():
         for part in batch.parts:
             loss = _loss(run, part) / batch.targets
             run.learner.backward(loss)
             total += loss.detach()
-        total = run.gradients.total(total)
-        run.learner.apply(rate, run.settings.gradient_clipping)
-    return total.item()
+    return total
 
 
 def _loss(run: Pretraining, part: MaskedRows) -> torch.Tensor:

@@ -28,7 +28,7 @@ from sagevocab.settings import (
 
 # Keys that change speed and memory, or what is an input of its own (`replay`): a run may be resumed
 # with other values of them, and a finished model needs no other training for them.
-FREE = ("checkpoint_minutes", "replay", "micro_batch", "validation_batch")
+FREE = ("checkpoint_minutes", "replay", "micro_batch", "validation_batch", "compile")
 _BUDGETS = ("hours", "steps", "tokens")
 
 
@@ -111,10 +111,11 @@ class PretrainKeys:
     )
     mask_rate: InnerShare = Field(0.15, description="Share of tokens to predict.")
     batch: Count = Field(4032, description="Sequences of an update.")
-    micro_batch: Count = Field(
-        32,
+    micro_batch: Count | Literal["auto"] = Field(
+        "auto",
         description="Sequences that are on a device at once; must divide `batch`. On several "
-        "devices the largest that leaves equal parts, to within one.",
+        "devices the largest that leaves equal parts, to within one. auto is the largest that fits "
+        "a GPU, by trial at the start, and at most 32 on a CPU.",
     )
     learning_rate: Positive = Field(0.001, description="Peak learning rate.")
     schedule: Literal["linear", "constant"] = Field(
@@ -153,7 +154,11 @@ class PretrainKeys:
         description="auto takes bf16 on a GPU that computes in it (Ampere and newer), fp16 on "
         "those before (Volta, Turing), else fp32.",
     )
-    compile: Flag = Field(False, description="Compile the model with torch.compile.")
+    compile: Flag | Literal["auto"] = Field(
+        "auto",
+        description="Compile the model with torch.compile. auto does on GPUs from Volta on where "
+        "Triton and a C compiler are installed.",
+    )
     checkpoint_minutes: Positive = Field(30.0, description="Minutes between two checkpoints.")
     replay: str | None = Field(
         None,
@@ -166,7 +171,7 @@ class PretrainKeys:
     def _parts_divide_their_whole(self) -> PretrainKeys:
         for key, whole in (("micro_batch", "batch"), ("heads", "hidden")):
             part, value = getattr(self, key), getattr(self, whole)
-            if value % part:
+            if part != "auto" and value % part:
                 raise SettingError(
                     key, f"{part} does not divide {whole} ({value}); choose one that does"
                 )

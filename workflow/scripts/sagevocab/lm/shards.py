@@ -29,6 +29,9 @@ from sagevocab.state import atomic_path, write_json
 
 log = logging.getLogger(__name__)
 
+# Raise this when the same text and tokenizer give other rows or questions: shards are then made
+# and models trained anew.
+RESULT_VERSION = 1
 LINES_AT_ONCE = 4096
 REPORT_EVERY = 100 * LINES_AT_ONCE
 

@@ -98,18 +98,20 @@ class Examples:
         """Return the number of examples."""
         return len(self.ids)
 
-    def padded(self, chosen: Iterable[int], pad: int) -> dict[str, np.ndarray]:
+    def padded(self, chosen: Iterable[int], pad: int) -> dict[str, Any]:
         """Return `chosen` examples as arrays [examples, longest]: ids, segments, present, targets.
 
-        Targets are [examples] unless the task is tagging.
+        Targets are [examples] unless the task is tagging. Where nothing is padded, `present` is
+        None: without a mask GPUs have a faster attention.
         """
         chosen = list(chosen)
         ids = [self.ids[row] for row in chosen]
         targets = [self.targets[row] for row in chosen]
+        present = _pad([np.ones(len(row), dtype=bool) for row in ids], False)
         return {
             "ids": _pad(ids, pad),
             "segments": _pad([self.segments[row] for row in chosen], 0),
-            "present": _pad([np.ones(len(row), dtype=bool) for row in ids], False),
+            "present": None if present.all() else present,
             "targets": _pad(targets, IGNORED) if targets[0].ndim else np.stack(targets),
         }
 

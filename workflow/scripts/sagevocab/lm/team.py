@@ -29,6 +29,7 @@ from torch.distributed.elastic.multiprocessing.errors import ChildFailedError, r
 from torch.distributed.launcher.api import LaunchConfig, elastic_launch
 
 from sagevocab.errors import UserError
+from sagevocab.lm.gpus import require_gpus
 from sagevocab.provenance import PACKAGE
 from sagevocab.state import try_lock
 
@@ -268,16 +269,6 @@ def visible_gpus() -> list[str]:
     named = os.environ.get(_VISIBLE)
     names = map(str, range(count)) if named is None else named.split(",")
     return [name.strip() for name in names][:count]
-
-
-def require_gpus(gpus: int, found: int | None = None) -> None:
-    """Raise UserError if there are fewer GPUs than asked for; `found` is what torch sees."""
-    found = torch.cuda.device_count() if found is None else found
-    if found < gpus:
-        raise UserError(
-            f"lm.gpus: {gpus}, but torch sees {found or 'no'} GPU{'s' if found > 1 else ''}; set "
-            f"lm.gpus: {found}" + ("" if found else " to train on the CPU")
-        )
 
 
 def _lock(gpu: str) -> bool:

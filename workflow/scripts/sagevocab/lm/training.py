@@ -13,10 +13,12 @@ import logging
 import math
 import os
 import pickle
+import shutil
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
+from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
@@ -25,7 +27,7 @@ import pandas as pd
 import torch
 
 from sagevocab.errors import UserError
-from sagevocab.lm.team import require_gpus
+from sagevocab.lm.gpus import driver_problem, require_gpus, require_kernels
 from sagevocab.state import ResumableState, atomic_path, fingerprint, is_claimed, write_json
 
 log = logging.getLogger(__name__)
@@ -33,10 +35,11 @@ log = logging.getLogger(__name__)
 KEPT_CHECKPOINTS = 2
 _NAMES, _PARTS = "update-*", "training.json"
 _LOGGED = torch.float64
+SMALLEST_SCALE = 2.0**-10  # of the loss in fp16; a training that learns stays far above 1
 REPORT_SECONDS = 10.0  # between two lines of the log
 
 PRECISIONS = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
-FP16_UNITS = (7, 0)  # compute capability (Volta) from which a GPU has units for products in fp16
+VOLTA = (7, 0)  # compute capability from which a GPU multiplies fp16 fast and Triton compiles
 
 # Purposes of a random stream; their numbers are part of what makes a run repeatable.
 INITIAL_WEIGHTS, ORDER, DROPOUT, MASKS = range(4)
@@ -87,6 +90,26 @@ class Device:
             return nullcontext()
         return torch.autocast(self.device.type, dtype=PRECISIONS[self.precision])
 
+    def update(self) -> AbstractContextManager:
+        """Return the context for an update, in which weights are cast once, not every micro-batch.
+
+        The casts live until the outermost context ends. Nothing is cast outside `autocast`.
+        """
+        return torch.autocast(self.device.type, enabled=False)
+
+    @property
+    def name(self) -> str:
+        """What computes, as its driver calls it."""
+        is_gpu = self.device.type == "cuda"
+        return torch.cuda.get_device_name(self.device) if is_gpu else "CPU"
+
+    def can_compile(self) -> bool:
+        """Return whether this is a GPU for which torch.compile has what it needs."""
+        if self.device.type != "cuda" or torch.cuda.get_device_capability(self.device) < VOLTA:
+            return False
+        compilers = filter(None, (os.environ.get("CC"), "gcc", "clang"))
+        return bool(find_spec("triton") and any(map(shutil.which, compilers)))
+
     def scaler(self) -> torch.amp.GradScaler:
         """Return what keeps gradients in fp16's range; in other precisions it changes nothing."""
         return torch.amp.GradScaler(self.device.type, enabled=self.precision == "fp16")
@@ -109,7 +132,8 @@ def choose_device(gpus: int, precision: str, threads: int, local_rank: int = 0) 
         local_rank: which of the GPUs this process takes.
 
     Raises:
-        UserError: there are fewer GPUs than asked for, or this one is in use by others.
+        UserError: there are fewer GPUs than asked for, this one cannot be used, or this build of
+            torch has no kernels for it.
     """
     torch.set_num_threads(threads)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true" if threads > 1 else "false")
@@ -120,10 +144,8 @@ def choose_device(gpus: int, precision: str, threads: int, local_rank: int = 0) 
     try:
         torch.cuda.set_device(device)
     except RuntimeError as error:
-        reason = str(error).partition("\n")[0]
-        raise UserError(
-            f"lm.gpus: {device} cannot be used ({reason}); nvidia-smi shows who uses it"
-        ) from error
+        raise UserError(f"lm.gpus: {device} cannot be used: {driver_problem(error)}") from error
+    require_kernels(device)
     torch.set_float32_matmul_precision("high")
     return Device(device, _fastest_precision(device) if precision == "auto" else precision)
 
@@ -132,7 +154,7 @@ def _fastest_precision(device: torch.device) -> str:
     """Cards before Ampere emulate bf16, slower than fp32; those before Volta are slow in fp16."""
     if torch.cuda.is_bf16_supported(including_emulation=False):
         return "bf16"
-    return "fp16" if torch.cuda.get_device_capability(device) >= FP16_UNITS else "fp32"
+    return "fp16" if torch.cuda.get_device_capability(device) >= VOLTA else "fp32"
 
 
 def make_optimizer(
@@ -152,13 +174,17 @@ def make_optimizer(
     return torch.optim.AdamW(groups, lr=learning_rate, betas=betas, eps=epsilon, fused=True)
 
 
-@dataclass(frozen=True)
+@dataclass
 class Learner:
-    """A model, its optimiser, and the scaler of its gradients (see `Device.scaler`)."""
+    """A model, its optimiser, and the scaler of its gradients (see `Device.scaler`).
+
+    skipped: updates that were left out because gradients overflowed in fp16.
+    """
 
     model: torch.nn.Module
     optimizer: torch.optim.AdamW
     scaler: torch.amp.GradScaler
+    skipped: int = 0
 
     def backward(self, loss: torch.Tensor) -> None:
         """Add the gradients of `loss`, scaled."""
@@ -168,14 +194,32 @@ class Learner:
         """Update the weights with learning rate `rate`; a `largest_norm` of 0 clips nothing.
 
         In fp16, gradients that overflow are left out and the scale is halved.
+
+        Raises:
+            UserError: they overflow at every scale.
         """
         if largest_norm:
             self.scaler.unscale_(self.optimizer)
             torch.nn.utils.clip_grad_norm_(self.model.parameters(), largest_norm)
         for group in self.optimizer.param_groups:
             group["lr"] = rate
+        before = self.scaler.get_scale()
         self.scaler.step(self.optimizer)
         self.scaler.update()
+        scale = self.scaler.get_scale()
+        self.skipped += scale < before
+        if scale < SMALLEST_SCALE:
+            raise UserError(
+                f"lm.pretrain.precision: fp16 learns nothing: gradients overflow even at a scale "
+                f"of {scale:.2g}, {self.skipped} updates were left out; set bf16 or fp32, or a "
+                "lower learning_rate"
+            )
+
+    def scaling(self) -> dict[str, float]:
+        """Return what happened in fp16: the scale of the loss, updates left out; else nothing."""
+        if not self.scaler.is_enabled():
+            return {}
+        return {"loss_scale": self.scaler.get_scale(), "skipped": self.skipped}
 
 
 @dataclass
@@ -183,12 +227,19 @@ class Progress:
     """How far a run is: updates done, seconds of training over all sittings, one log row each.
 
     `heldout` has one row a held-out line and validation; None if there was no validation.
+    `sittings` says on what each process trained from which update on.
     """
 
     updates: int = 0
     seconds: float = 0.0
     log: dict[str, list[float]] = field(default_factory=dict)
     heldout: pd.DataFrame | None = None
+    sittings: list[dict[str, Any]] = field(default_factory=list)
+
+    def sit_down(self, device: Device, **facts: Any) -> None:
+        """Note that the next updates are done on `device`."""
+        place = {"sitting": len(self.sittings) + 1, "first_step": self.updates + 1}
+        self.sittings.append(place | {"card": device.name, "precision": device.precision} | facts)
 
     def record(self, **values: float) -> None:
         """Append one row to the log."""
@@ -299,10 +350,12 @@ class Checkpoints:
             "model": learner.model.state_dict(),
             "optimizer": learner.optimizer.state_dict(),
             "scaler": learner.scaler.state_dict(),
+            "skipped": learner.skipped,
             "updates": progress.updates,
             "seconds": progress.seconds,
             "log": {name: torch.tensor(v, dtype=_LOGGED) for name, v in progress.log.items()},
             "heldout": heldout if heldout is None else _columns(heldout),
+            "sittings": progress.sittings,
         }
         with atomic_path(folder / f"update-{progress.updates:09d}.pt") as path:
             torch.save(content, path)
@@ -322,12 +375,14 @@ class Checkpoints:
             self._learner.model.load_state_dict(content["model"])
             self._learner.optimizer.load_state_dict(content["optimizer"])
             self._learner.scaler.load_state_dict(content["scaler"])
+            self._learner.skipped = content.get("skipped", 0)
             rows = {name: values.tolist() for name, values in content["log"].items()}
             heldout = content["heldout"]
             if heldout is not None:
                 heldout = pd.DataFrame({name: v.numpy() for name, v in heldout.items()})
             log.info("resuming after %d updates", content["updates"])
-            return Progress(content["updates"], content["seconds"], rows, heldout)
+            sittings = content.get("sittings", [])
+            return Progress(content["updates"], content["seconds"], rows, heldout, sittings)
         return Progress()
 
     def clear(self) -> None:
@@ -354,6 +409,12 @@ _NO_MEMORY = (
 )
 
 
+def is_out_of_memory(error: Exception) -> bool:
+    """Return whether an error of torch says that the device has too little memory."""
+    known = isinstance(error, torch.OutOfMemoryError | MemoryError)
+    return known or any(text in str(error) for text in _NO_MEMORY)
+
+
 @contextmanager
 def memory_for(key: str) -> Iterator[None]:
     """Run code whose memory grows with the configuration key `key`.
@@ -364,8 +425,7 @@ def memory_for(key: str) -> Iterator[None]:
     try:
         yield
     except (RuntimeError, MemoryError) as error:
-        known = isinstance(error, torch.OutOfMemoryError | MemoryError)
-        if not known and not any(text in str(error) for text in _NO_MEMORY):
+        if not is_out_of_memory(error):
             raise
         raise UserError(
             f"{key}: too little memory on the device; set a smaller one, or a smaller model"

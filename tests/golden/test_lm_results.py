@@ -1,0 +1,128 @@
+"""Tiny trainings come out as they did: whoever changes that raises a RESULT_VERSION.
+
+Finished models and checkpoints outlive every edit of the code (`provenance.version_of`), so a
+change that gives other weights must say so. Shards hold whole numbers and are compared by digest.
+Weights are float32: another processor may sum in another order, so some numbers that follow from
+all of them are compared, to four digits, and dropout, whose draws differ between processors, is
+left out; the seeds of its draws are compared. After a change that is meant:
+
+    PYTHONPATH=workflow/scripts:tests python tests/golden/test_lm_results.py
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from pathlib import Path
+from tempfile import TemporaryDirectory
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from safetensors.torch import load_file
+
+from lm_samples import TINY, make_shards
+from sagevocab.lm import finetune as finetuning
+from sagevocab.lm import pretrain as pretraining
+from sagevocab.lm import shards as sharding
+from sagevocab.lm.encoder import load_encoder
+from sagevocab.lm.model import build_model, save_model
+from sagevocab.lm.settings import FinetuneSettings, PretrainSettings
+from sagevocab.lm.tasks import Task
+from sagevocab.lm.training import DROPOUT, ORDER, generator, seed_torch
+
+STORED = Path(__file__).with_name("lm_results.json")
+MODULES = {"shards": sharding, "pretrain": pretraining, "finetune": finetuning}
+SETTINGS = PretrainSettings(**TINY | {"steps": 10, "dropout": 0.0, "attention_dropout": 0.0})
+TASK = Task("letters", "sequence", "accuracy", ("no", "yes"))
+
+
+def shards_results(folder: Path) -> dict[str, Any]:
+    """The digests of rows and questions."""
+    arrays = {"rows": np.load(make_shards(folder) / "train.npy")}
+    arrays |= np.load(folder / "shards/heldout.npz")
+    return {
+        name: hashlib.sha256(f"{array.dtype} {array.tolist()}".encode()).hexdigest()
+        for name, array in arrays.items()
+    }
+
+
+def pretrain_results(folder: Path) -> dict[str, Any]:
+    """Losses, held-out bits and the size of every weight; the seeds of dropout."""
+    shards, words = make_shards(folder), folder / "vocabulary"
+    pretraining.pretrain(shards, words, folder / "m", SETTINGS, name="x", seed=1)
+    log = pd.read_parquet(folder / "m/training_log.parquet")
+    weights = load_file(folder / "m/model.safetensors")
+    seed_torch(1, DROPOUT, 3)
+    return {
+        "losses": log.loss.tolist(),
+        "bits": log.heldout_bits_per_character.dropna().tolist(),
+        "weights": {name: weight.norm().item() for name, weight in sorted(weights.items())},
+        "dropout": torch.initial_seed(),
+    }
+
+
+def finetune_results(folder: Path) -> dict[str, Any]:
+    """Predictions of a model whose first weights are no draws of pretraining's."""
+    make_shards(folder)
+    model = build_model(load_encoder(folder / "vocabulary"), SETTINGS)
+    for parameter in filter(lambda weight: weight.ndim > 1, model.parameters()):
+        noise = torch.from_numpy(generator(len(parameter), ORDER).normal(size=parameter.shape))
+        parameter.data = 0.2 * noise.float()
+    (folder / "m").mkdir()
+    save_model(model, folder / "vocabulary", folder / "m")
+    rows = pd.DataFrame({"text": ["the cat sees", "a dog", "a bird sees", "the moon"] * 6})
+    rows["label"] = rows["text"].str.contains("sees").astype(int)
+    rows.to_parquet(folder / "rows")
+    settings = FinetuneSettings(
+        max_sequence_length=16, epochs=8, batch=5, learning_rate=1e-2, warmup_steps=2
+    )
+    files = folder / "rows", folder / "rows", folder / "scores.json", folder / "predictions"
+    names = {"language": "en", "tokenizer": "x", "seed": 1}
+    finetuning.finetune(folder / "m", *files, TASK, settings, **names)
+    predictions = pd.read_parquet(folder / "predictions")
+    return {
+        "predicted": predictions.predicted[:4].tolist(),
+        "probability": predictions.probability[:4].tolist(),
+    }
+
+
+RESULTS = {"shards": shards_results, "pretrain": pretrain_results, "finetune": finetune_results}
+
+
+@pytest.mark.parametrize("name", RESULTS)
+def test_results_are_those_of_their_version(name, tmp_path):
+    found, stored = RESULTS[name](tmp_path), json.loads(STORED.read_text())[name]
+    renew = "PYTHONPATH=workflow/scripts:tests python tests/golden/test_lm_results.py"
+    version, module = MODULES[name].RESULT_VERSION, f"sagevocab/lm/{name}.py"
+    assert version == stored["version"], f"{module} has another RESULT_VERSION; run {renew}"
+    assert found == near(stored["results"]), (
+        f"the same settings give other results. If that is meant, raise RESULT_VERSION in {module} "
+        f"(what is finished is then made anew) and run {renew}"
+    )
+
+
+def near(results: Any) -> Any:
+    """Return `results` with every fraction as what is near enough to be equal to it."""
+    if isinstance(results, dict):
+        return {key: near(value) for key, value in results.items()}
+    if isinstance(results, list):
+        return [near(value) for value in results]
+    is_fraction = isinstance(results, float)
+    return pytest.approx(results, rel=1e-4, abs=1e-6) if is_fraction else results
+
+
+def renew() -> None:
+    """Store the results of this code under its versions."""
+    stored = {}
+    for name, results_of in RESULTS.items():
+        with TemporaryDirectory() as folder:
+            results = results_of(Path(folder))
+        stored[name] = {"version": MODULES[name].RESULT_VERSION, "results": results}
+    STORED.write_text(json.dumps(stored, indent=1) + "\n")
+
+
+if __name__ == "__main__":
+    renew()
