@@ -270,6 +270,19 @@ class Run(Texts):
         wanted = asked and compared
         return [name for name in self.languages if wanted and self.language(name)["heldout_lines"]]
 
+    def probe_files(self) -> list[str]:
+        """Return what the probes of all tokenizers answer, task by task."""
+        return [
+            self.result(f"analysis/{self.task(task)['language']}/probes/{tok}/{task}.parquet")
+            for task in self.probe_tasks
+            for tok in self.ordered_tokenizers
+        ]
+
+    def vector_files(self, language: str, tokenizer: str) -> list[str]:
+        """Return the vectors of a tokenizer's pieces; none without seeds."""
+        path = self.result(f"analysis/{language}/vectors/{tokenizer}.npz")
+        return [path] if self.config["probes"]["seeds"] else []
+
     def labels(self, tokenizers: Iterable[str]) -> list[str]:
         """Return the names of tokenizers in figures and tables."""
         return [self.tokenizer(name).get("label", name) for name in tokenizers]
@@ -413,7 +426,9 @@ class Run(Texts):
         """Return what the run takes from outside; a source with a `path:` is used where it is."""
         texts = [("language_settings", name, None) for name in self.languages]
         texts += [("domain_settings", name, None) for name in self.domains]
-        splits = [(task, split) for task in self.model_tasks for split in self.task_origins(task)]
+        splits = [
+            (task, split) for task in self.prepared_tasks for split in self.task_origins(task)
+        ]
         texts += [("task_settings", task, split) for task, split in splits]
         kinds = [(text, self.source(*text)["kind"]) for text in texts]
         lists = [(name, self.morpheme_source(name)["kind"]) for name in self.morpheme_languages]
