@@ -54,7 +54,7 @@ def claims_run(run: Run) -> Stanza:
         "seeds": run.config["lm"]["finetune"]["seeds"],
         "pretraining_seeds": run.pretraining_seeds,
         "seed": run.seed,
-        "constructed": run.constructed_tasks,
+        "constructed": [name for name in run.constructed_tasks if name in run.model_tasks],
         "names": run.names,
         "studies": {
             name: studied for name in run.of_method("sage") if (studied := _studied(run, name))
