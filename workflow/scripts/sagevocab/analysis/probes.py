@@ -41,6 +41,7 @@ _AROUND = 2  # words to each side of a word to tag
 _LARGEST_SHARE = 5  # at most one training row in so many is held out
 _PENALTY = 1.0  # C of scikit-learn, its default
 _ITERATIONS = 1000
+_DECIMALS = 4  # of a cosine; more of them decide nothing and can't be packed
 
 
 # --- rows
@@ -277,7 +278,8 @@ class _Pairs:
         first, second = (mean_vectors(counts, vectors) for counts in self._pair)
         lengths = np.linalg.norm(first, axis=1) * np.linalg.norm(second, axis=1)
         products = (first * second).sum(axis=1)
-        return (products / np.where(lengths > 0, lengths, 1)).astype(np.float32)
+        cosines = products / np.where(lengths > 0, lengths, 1)
+        return cosines.round(_DECIMALS).astype(np.float32)
 
     @staticmethod
     def by_row(answers: np.ndarray) -> np.ndarray:
