@@ -133,6 +133,7 @@ def probe_task(
     state = state or ResumableState(None, "")
     counts = PieceCounts(segmenter, Normalizer(normalization), max_word_chars)
     probe = {CLASSES: _Texts, TAGS: _Words, SIMILARITY: _Pairs}[kind](rows, counts)
+    log.info("%d rows are fitted, %d asked", rows.fitted, len(rows.asked))
     probes = {f"{VECTORS}{seed}": partial(probe.by_vectors, own) for seed, own in vectors.items()}
     if kind != SIMILARITY:
         probes = {PIECES: probe.by_pieces, **probes}
