@@ -24,7 +24,7 @@ LABELS = ["BPE", "SaGe"]
 PAPER = {"scores": {"bpe": {"sst2": 0.80}, "sage": {"sst2": 0.79}}}
 SST2 = {"name": "sst2", "label": "SST-2", "language": "English", "kind": "classes"}
 SST2 |= {"metric": "accuracy", "classes": 2, "constructed": False}
-NER = {"name": "ner", "label": "NER", "language": "Turkish", "kind": "tags"}
+NER = {"name": "ner", "label": "NER (Turkish)", "language": "Turkish", "kind": "tags"}
 NER |= {"metric": "span_f1", "classes": None, "constructed": True}
 STSB = {"name": "stsb", "label": "STS-B", "language": "English", "kind": "similarity"}
 STSB |= {"metric": "pearson", "classes": None, "constructed": False}
@@ -230,7 +230,8 @@ def test_the_table_has_a_row_a_measure_and_a_column_a_tokenizer(data, outputs):
         "Vectors: SST-2 (accuracy)",
     ]
     own = data[data["tested"]].set_index("measure").loc["Pieces: SST-2"]
-    _, _, bpe, sage, seen, paper = rows["Pieces: SST-2 (accuracy)"]
+    _, _, asked, bpe, sage, seen, paper = rows["Pieces: SST-2 (accuracy)"]
+    assert asked == "200"
     assert bpe == f"{100 * own['baseline_value']:.2f}"
     half = (own["high"] - own["low"]) / 2
     assert sage == f"+{100 * own['difference']:.2f} ± {100 * half:.2f}\\*"
@@ -238,7 +239,6 @@ def test_the_table_has_a_row_a_measure_and_a_column_a_tokenizer(data, outputs):
     assert rows["N-grams, order 3 (bits)"][-1] == "–"
     text = text_of(outputs, "md")
     assert "by Holm over the 8 tests of a tokenizer" in text
-    assert "Pieces: SST-2 200;" in text
 
 
 def test_the_figure_has_better_to_the_right_and_fills_what_is_significant(
@@ -246,7 +246,8 @@ def test_the_figure_has_better_to_the_right_and_fills_what_is_significant(
 ):
     table_evidence(data, labels=LABELS, baseline="BPE", **outputs)
     figure_evidence(outputs["csv"], labels=LABELS, baseline="BPE", **drawings)
-    panels = {axes.get_title(): axes for axes in kept[0].axes if axes.get_visible()}
+    shown = [axes for axes in kept[0].axes if axes.get_visible()]
+    panels = {" ".join(axes.get_title().split()): axes for axes in shown}
     assert len(panels) == 8
     axes = panels["N-grams, order 3"]
     (mark,) = [line for line in axes.lines if line.get_marker() == "o"]

@@ -261,7 +261,9 @@ def _of_task(task: ProbedTask, baseline: str, seed: int) -> Iterator[dict[str, A
 def _task_names(task: ProbedTask, features: str, tokenizer: str) -> dict[str, Any]:
     one = task.stanza
     constructed = ", constructed" if one["constructed"] else ""
-    measure = f"{_NAMES[features]}: {one['label']}{constructed}"
+    # The same task in two languages is one measure.
+    label = one["label"].removesuffix(f" ({one['language']})")
+    measure = f"{_NAMES[features]}: {label}{constructed}"
     method = {PIECES: "probes of pieces", VECTORS: "probes of vectors"}[features]
     return _named(method, measure, one["name"], one["language"], tokenizer, one["metric"], True)
 
@@ -396,20 +398,14 @@ def table_evidence(
         own = {row["tokenizer"]: row for row in rows.to_dict("records")}
         first = next(iter(own.values()))
         cells = [_plus_minus(own.get(label)) for label in others]
+        asked = NOTHING if pd.isna(first["rows"]) else f"{first['rows']:,.0f}"
         ends = [_printed(first, rows["seen_from"].max()), _printed(first, first["paper"], "+")]
         name = f"{measure} ({_UNITS[first['metric']][0]})"
-        row = [language, name, _printed(first, first["baseline_value"]), *cells, *ends]
+        row = [language, name, asked, _printed(first, first["baseline_value"]), *cells, *ends]
         blocks.setdefault(language, []).append(row)
-    minus = f"Minus {baseline}"
+    columns = [(f"Minus {baseline}", name) for name in others]
     write_table(
-        [
-            "Language",
-            "Measure",
-            baseline,
-            *((minus, name) for name in others),
-            "Seen from",
-            "Paper",
-        ],
+        ["Language", "Measure", "Rows", baseline, *columns, "Seen from", "Paper"],
         blocks.values(),
         data,
         opening=1,
@@ -422,12 +418,10 @@ def table_evidence(
 
 
 def _parts(others: int, across: int = 3) -> list[list[int]]:
-    """Return the columns of each table for a page: a few tokenizers, and the ends with the last."""
-    starts = range(3, 3 + others, across)
-    parts = [[0, 1, *range(start, min(start + across, 3 + others))] for start in starts]
-    parts[0].insert(2, 2)
-    parts.append([0, 1, 3 + others, 4 + others])
-    return parts
+    """Return the columns of each table for a page: what all share, then a few tokenizers each."""
+    first, end = 4, 4 + others
+    parts = [[*range(start, min(start + across, end))] for start in range(first, end, across)]
+    return [[0, 1, *part] for part in ([2, 3, end, end + 1], *parts)]
 
 
 def _printed(row: Row, value: float, sign: str = "") -> str:
@@ -447,8 +441,6 @@ def _plus_minus(row: Row | None) -> str:
 def _note(data: pd.DataFrame, baseline: str) -> str:
     tested = data[data["tested"]]
     own = tested[tested["method"] != MODELS].groupby("tokenizer").size()
-    sizes = tested.groupby("measure", sort=False)["rows"].max().dropna().astype(int)
-    asked = "; ".join(f"{name} {rows:,}" for name, rows in sizes.items())
     models = " Language models: as in their own tables." if (data["method"] == MODELS).any() else ""
     family = f" over the {own.max()} tests of a tokenizer" if len(own) else ""
     return (
@@ -458,7 +450,7 @@ def _note(data: pd.DataFrame, baseline: str) -> str:
         "smallest true difference that one test finds in four of five cases, the largest of the "
         "tokenizers. Paper: SaGe minus BPE of fine-tuned BERT-large. Probes are linear models: "
         "they test segmentations. Vectors are frozen; intervals of theirs are over examples and "
-        f"seeds. Lines or examples: {asked}."
+        "seeds. Rows: lines or examples that were asked."
     )
 
 
@@ -467,6 +459,7 @@ def _note(data: pd.DataFrame, baseline: str) -> str:
 _ROW = 0.072  # inches of a mark
 _LANGUAGES = (("#00508C", "o"), ("#D55E00", "D"), ("#2CA58D", "^"), ("#AA4499", "s"))
 _ACROSS = 2
+_TITLE = 20  # characters that the width of a panel holds
 
 
 def figure_evidence(table: Files, *, labels: Sequence[str], baseline: str, **files: Files) -> None:
@@ -493,7 +486,7 @@ def figure_evidence(table: Files, *, labels: Sequence[str], baseline: str, **fil
     with drawing((down, _ACROSS), height=height, sharey=True, **files) as (figure, grid):
         for axes, name in zip(grid.flat, measures, strict=False):
             _draw_measure(axes, data[data["measure"] == name], others, languages)
-            axes.set_title(fill(name, 26, break_on_hyphens=False))
+            axes.set_title(fill(name, _TITLE, break_on_hyphens=False))
         for unused in grid.flat[len(measures) :]:
             unused.set_visible(False)
         grid[0, 0].set_yticks(range(len(others)), others)
@@ -540,6 +533,7 @@ def _draw_measure(
     axes.tick_params(axis="y", length=0)
     axes.margins(x=0.08)
     few_round_ticks(axes)
+    axes.xaxis.set_major_formatter("{x:g}")
 
 
 def _handles(languages: Mapping[str, tuple[str, str]]) -> list[Line2D | Patch]:
