@@ -1,8 +1,8 @@
-"""All methods beside one another: every tokenizer's difference from BPE, a table and a figure.
+"""All methods beside one another: every tokenizer's difference from BPE.
 
 N-grams of pieces (`paper.ngrams`), linear probes of pieces and of frozen skip-gram vectors
 (`analysis.probes`), and language models where the run has some. docs/statistics.md has the family
-of the tests and their power. The paper has neither the table nor the figure.
+of the tests and their power.
 """
 
 from __future__ import annotations
@@ -10,15 +10,10 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import cycle
-from textwrap import fill
 from typing import Any
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
-from matplotlib.patches import Patch
 
 from sagevocab.analysis.probe_kinds import SIMILARITY
 from sagevocab.analysis.probes import GOLD, HELDOUT, PIECES, VALIDATION, VECTORS
@@ -26,10 +21,9 @@ from sagevocab.analysis.scores import TaskScores, resample_scores, score_sums
 from sagevocab.analysis.stats import Comparison, holm, paired_permutation
 from sagevocab.errors import UserError
 from sagevocab.lm.metrics import value_scores
-from sagevocab.paper.formats import MINUS, NOTHING, Row, write_table
+from sagevocab.paper.formats import Files
 from sagevocab.paper.inputs import by_panel
 from sagevocab.paper.ngrams import LineBits, Panels, summarise_ngrams
-from sagevocab.paper.style import Files, drawing, few_round_ticks, legend_above
 from sagevocab.paper.tables_scores import printed_gains
 from sagevocab.paper.verdicts import SIGNIFICANT
 from sagevocab.state import read_parquet
@@ -38,7 +32,7 @@ BITS = "bits"
 NGRAMS, MODELS = "n-grams", "language models"
 _NAMES = {PIECES: "Pieces", VECTORS: "Vectors"}
 # Metric -> how a measure's name ends, what its numbers are multiplied by, and their decimals.
-_UNITS = {
+UNITS = {
     BITS: ("bits", 1, 3),
     "accuracy": ("accuracy", 100, 2),
     "f1": ("F1", 100, 2),
@@ -49,7 +43,6 @@ _UNITS = {
 # A true difference of 1.96 + 0.84 standard errors is found in four of five cases; half of an
 # interval is 1.96 of them.
 _SEEN_FROM = 2.80 / 1.96
-_MARK = "*"
 # What is compared of n-grams: column of `summarise_ngrams` -> name, order (and one to subtract
 # from), whether more is better.
 _NGRAMS = {
@@ -372,178 +365,3 @@ def _of_curves(table: pd.DataFrame, baseline: str) -> Iterator[dict[str, Any]]:
             "p_adjusted": row[f"{bits}_p_adjusted"],
             "significant": row[f"{bits}_p_adjusted"] < SIGNIFICANT,
         }
-
-
-# --- table
-
-
-def table_evidence(
-    data: pd.DataFrame,
-    *,
-    labels: Sequence[str],
-    baseline: str,
-    notes: Sequence[str] = (),
-    caption: str = "",
-    **files: Files,
-) -> None:
-    """Write the differences from BPE: a row a measure and language, a column a tokenizer.
-
-    data: as `gather_evidence` gives it. labels: of all tokenizers in their order; baseline: of BPE.
-    notes: sentences that end the note. caption, files: see `write_table`.
-    """
-    others = [label for label in labels if label != baseline]
-    blocks: dict[str, list[list[str]]] = {}
-    shown = data[data["tested"]].groupby(["language", "measure"], sort=False)
-    for (language, measure), rows in shown:
-        own = {row["tokenizer"]: row for row in rows.to_dict("records")}
-        first = next(iter(own.values()))
-        cells = [_plus_minus(own.get(label)) for label in others]
-        asked = NOTHING if pd.isna(first["rows"]) else f"{first['rows']:,.0f}"
-        ends = [_printed(first, rows["seen_from"].max()), _printed(first, first["paper"], "+")]
-        name = f"{measure} ({_UNITS[first['metric']][0]})"
-        row = [language, name, asked, _printed(first, first["baseline_value"]), *cells, *ends]
-        blocks.setdefault(language, []).append(row)
-    columns = [(f"Minus {baseline}", name) for name in others]
-    write_table(
-        ["Language", "Measure", "Rows", baseline, *columns, "Seen from", "Paper"],
-        blocks.values(),
-        data,
-        opening=1,
-        align="llr",
-        note=[_note(data, baseline), *notes],
-        caption=caption,
-        parts=_parts(len(others)),
-        **files,
-    )
-
-
-def _parts(others: int, across: int = 3) -> list[list[int]]:
-    """Return the columns of each table for a page: what all share, then a few tokenizers each."""
-    first, end = 4, 4 + others
-    parts = [[*range(start, min(start + across, end))] for start in range(first, end, across)]
-    return [[0, 1, *part] for part in ([2, 3, end, end + 1], *parts)]
-
-
-def _printed(row: Row, value: float, sign: str = "") -> str:
-    if pd.isna(value):
-        return NOTHING
-    _, factor, digits = _UNITS[row["metric"]]
-    return f"{factor * value:{sign}.{digits}f}".replace("-", MINUS)
-
-
-def _plus_minus(row: Row | None) -> str:
-    if row is None:
-        return NOTHING
-    half = _printed(row, (row["high"] - row["low"]) / 2)
-    return f"{_printed(row, row['difference'], '+')} ± {half}{_MARK if row['significant'] else ''}"
-
-
-def _note(data: pd.DataFrame, baseline: str) -> str:
-    tested = data[data["tested"]]
-    own = tested[tested["method"] != MODELS].groupby("tokenizer").size()
-    models = " Language models: as in their own tables." if (data["method"] == MODELS).any() else ""
-    family = f" over the {own.max()} tests of a tokenizer" if len(own) else ""
-    return (
-        f"Difference from {baseline} on the same lines or examples ± half of its 95 % interval. "
-        "Bits a character: fewer are better, and more of the gain from context; scores are "
-        f"multiplied by 100. {_MARK}: p < {SIGNIFICANT} by Holm{family}.{models} Seen from: the "
-        "smallest true difference that one test finds in four of five cases, the largest of the "
-        "tokenizers. Paper: SaGe minus BPE of fine-tuned BERT-large. Probes are linear models: "
-        "they test segmentations. Vectors are frozen; intervals of theirs are over examples and "
-        "seeds. Rows: lines or examples that were asked."
-    )
-
-
-# --- figure
-
-_ROW = 0.072  # inches of a mark
-_LANGUAGES = (("#00508C", "o"), ("#D55E00", "D"), ("#2CA58D", "^"), ("#AA4499", "s"))
-_ACROSS = 2
-_TITLE = 20  # characters that the width of a panel holds
-
-
-def figure_evidence(table: Files, *, labels: Sequence[str], baseline: str, **files: Files) -> None:
-    """Draw the differences from BPE, right the better: a panel a measure, a row a tokenizer.
-
-    A colour and a mark are a language; a mark is filled where the difference is significant. Grey
-    is what is too small to be seen.
-
-    Args:
-        table: csv of `table_evidence`.
-        labels: of all tokenizers in their order.
-        baseline: label of BPE.
-        files: pdf, png and optionally style.
-
-    Raises:
-        UserError: the table is missing or damaged.
-    """
-    data = _read_table(table)
-    others = [label for label in labels if label != baseline]
-    measures = list(dict.fromkeys(data["measure"]))
-    languages = dict(zip(dict.fromkeys(data["language"]), cycle(_LANGUAGES), strict=False))
-    down = math.ceil(len(measures) / _ACROSS)
-    height = 0.42 + _ROW * max(3, len(others)) * len(languages)
-    with drawing((down, _ACROSS), height=height, sharey=True, **files) as (figure, grid):
-        for axes, name in zip(grid.flat, measures, strict=False):
-            _draw_measure(axes, data[data["measure"] == name], others, languages)
-            axes.set_title(fill(name, _TITLE, break_on_hyphens=False))
-        for unused in grid.flat[len(measures) :]:
-            unused.set_visible(False)
-        grid[0, 0].set_yticks(range(len(others)), others)
-        grid[0, 0].set_ylim(len(others) - 0.5, -0.5)
-        legend_above(figure, _handles(languages))
-
-
-def _read_table(path: Files) -> pd.DataFrame:
-    try:
-        data = pd.read_csv(path)
-        return data[data["tested"].astype(bool)]
-    except (OSError, ValueError, KeyError) as error:
-        raise UserError(f"{path}: is no table of evidence ({error}); delete it") from error
-
-
-def _draw_measure(
-    axes: Axes,
-    rows: pd.DataFrame,
-    tokenizers: Sequence[str],
-    languages: Mapping[str, tuple[str, str]],
-) -> None:
-    first = rows.iloc[0]
-    unit, factor, _ = _UNITS[first["metric"]]
-    sign = factor if first["more_is_better"] else -factor
-    seen = factor * rows["seen_from"].max()
-    axes.axvspan(-seen, seen, color="#E8E8E8", linewidth=0, zorder=0)
-    axes.axvline(0, color="black", linewidth=0.7, zorder=1)
-    own = [name for name in languages if name in set(rows["language"])]
-    shifts = np.linspace(-0.5, 0.5, 2 * len(own) + 1)[1::2] * 0.8
-    for row in rows.to_dict("records"):
-        colour, marker = languages[row["language"]]
-        at = tokenizers.index(row["tokenizer"]) + shifts[own.index(row["language"])]
-        ends = [sign * row["low"], sign * row["high"]]
-        axes.plot(ends, [at, at], color=colour, linewidth=1, zorder=2)
-        inside = colour if row["significant"] else "white"
-        mark = {"marker": marker, "markersize": 3.4, "markerfacecolor": inside}
-        axes.plot(sign * row["difference"], at, color=colour, markeredgewidth=0.8, zorder=3, **mark)
-    for place in range(len(tokenizers) - 1):
-        axes.axhline(place + 0.5, color="#D9D9D9", linewidth=0.5, zorder=0)
-    saved = " saved" if unit == "bits" and not first["more_is_better"] else ""
-    axes.set_xlabel(f"bits a character{saved}" if unit == "bits" else f"{unit} (× 100)")
-    axes.grid(visible=True, axis="x")
-    axes.grid(visible=False, axis="y")
-    axes.tick_params(axis="y", length=0)
-    axes.margins(x=0.08)
-    few_round_ticks(axes)
-    axes.xaxis.set_major_formatter("{x:g}")
-
-
-def _handles(languages: Mapping[str, tuple[str, str]]) -> list[Line2D | Patch]:
-    marks = [
-        Line2D([], [], label=name, color=colour, marker=marker, markersize=4)
-        for name, (colour, marker) in languages.items()
-    ]
-    hollow = {"color": "black", "linestyle": "none", "marker": "o", "markersize": 4}
-    return [
-        *marks,
-        Line2D([], [], label="not significant", markerfacecolor="white", **hollow),
-        Patch(label="too small to be seen", facecolor="#E8E8E8"),
-    ]
