@@ -253,12 +253,15 @@ def _of_task(task: ProbedTask, baseline: str, seed: int) -> Iterator[dict[str, A
 
 def _task_names(task: ProbedTask, features: str, tokenizer: str) -> dict[str, Any]:
     one = task.stanza
-    constructed = ", constructed" if one["constructed"] else ""
-    # The same task in two languages is one measure.
-    label = one["label"].removesuffix(f" ({one['language']})")
-    measure = f"{_NAMES[features]}: {label}{constructed}"
+    measure = _measure(_NAMES[features], one["label"], one["language"], one["constructed"])
     method = {PIECES: "probes of pieces", VECTORS: "probes of vectors"}[features]
     return _named(method, measure, one["name"], one["language"], tokenizer, one["metric"], True)
+
+
+def _measure(method: str, label: str, language: str, constructed: bool) -> str:
+    """Return the name of a measure, which is the same for a task in two languages."""
+    task = label.removesuffix(f" ({language})")
+    return f"{method}: {task}{', constructed' if constructed else ''}"
 
 
 def _compared(found: Comparison, tested: bool) -> dict[str, Any]:
@@ -327,10 +330,10 @@ def read_models(
 def _of_scores(table: pd.DataFrame, languages: Mapping[str, str]) -> Iterator[dict[str, Any]]:
     for row in table[table["learnt"].astype(bool)].to_dict("records"):
         seeds = "_seeds" if pd.notna(row["low_seeds"]) else ""
-        constructed = ", constructed" if row["constructed"] else ""
-        name, task = f"Fine-tuned: {row['task_label']}{constructed}", row["task"]
+        task, title = row["task"], languages[row["task"]]
+        name = _measure("Fine-tuned", row["task_label"], title, row["constructed"])
         yield {
-            **_named(MODELS, name, task, languages[task], row["label"], row["metric"], True),
+            **_named(MODELS, name, task, title, row["label"], row["metric"], True),
             "split": VALIDATION,
             "seeds": row["seeds"],
             "baseline_value": row["baseline_mean"],
