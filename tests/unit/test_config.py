@@ -142,6 +142,14 @@ studies: {readings: [bpe]}
     config key studies.readings: 'bpe' has no stanza in tokenizer_settings of method sage
 tokenizer_settings: {sage: {prune_batch: 200}}
     config key tokenizer_settings.sage.candidates: 1500 run out before
+probes: {tasks: [mine]}
+    config key probes.tasks: 'mine' has no stanza in task_settings
+probes: {tasks: [mrpc]}
+    config key probes.tasks: 'mrpc' can't be probed: it is not one text with classes
+probes: {seeds: []}
+    config key probes.seeds: 'stsb' in probes.tasks needs vectors; list a seed
+{lm: {enabled: false}, task_settings: {sst2: {source: {train: {path: no.tsv, format: tsv}}}}}
+    config key task_settings.sst2.source.train.path: there is no file no.tsv
 studies: {varied: [mine]}
     config key studies.varied: 'mine' is not in studies.readings
 studies: {values: {rerank_every: [20]}}

@@ -149,6 +149,31 @@ def test_what_is_exported_again_is_trained_though_not_compared() -> None:
     assert (run.trained("bpe"), run.trained("unigram")) == (["bpe"], ["unigram"])
 
 
+def test_probes_need_their_tasks_without_models_too() -> None:
+    run = run_of(lm=NO_MODELS, languages=["en"])
+    assert run.prepared_tasks == run.probe_tasks == ["sst2", "ner_en", "stsb"]
+    assert len(run.probe_files()) == 3 * len(run.tokenizers)
+    assert "results/paper/analysis/en/probes/sage/stsb.parquet" in run.probe_files()
+    assert "results/paper/retrieved/tasks/sst2/train" in run.retrieved_files()
+    kinds = {task["name"]: (task["kind"], task["classes"]) for task in run.probed_tasks()}
+    assert kinds == {"sst2": ("classes", 2), "ner_en": ("tags", None), "stsb": ("similarity", None)}
+    assert run.evidence_target == "intrinsic"
+
+
+@pytest.mark.parametrize(
+    "given", [{"probes": {"tasks": []}}, {"tokenizers": ["bpe"]}, {"tokenizers": ["sage"]}]
+)
+def test_nothing_is_probed_where_nothing_is_compared(given) -> None:
+    run = run_of(lm=NO_MODELS, **given)
+    assert run.prepared_tasks == run.probe_files() == []
+
+
+def test_without_seeds_there_are_no_vectors(paper) -> None:
+    assert paper.vector_files("en", "bpe") == ["results/paper/analysis/en/vectors/bpe.npz"]
+    run = run_of(probes={"seeds": [], "tasks": ["sst2"]})
+    assert run.vector_files("en", "bpe") == []
+
+
 # --- Sources and files
 
 
@@ -215,7 +240,8 @@ def test_part_of_a_dump_is_drawn_only_where_lines_are_asked_for(paper) -> None:
 
 def test_sources_are_told_with_what_is_there_and_what_failed(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    run = run_of(languages=["en"], domains=["quora", "legal"], lm={"enabled": False})
+    texts = {"languages": ["en"], "domains": ["quora", "legal"], "probes": {"tasks": []}}
+    run = run_of(**texts, lm=NO_MODELS)
     there, log = (Path(run.result(name)) for name in ("retrieved/domains/quora", "logs"))
     there.parent.mkdir(parents=True)
     there.touch()

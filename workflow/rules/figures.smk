@@ -248,6 +248,33 @@ rule figure_ngrams:
         "../scripts/figure_ngrams.py"
 
 
+rule figure_evidence:
+    """Every tokenizer beside BPE by several methods: a panel is a measure, a row a tokenizer, and
+    right of 0 is better than BPE. N-grams predict pieces of held-out lines; probes are linear models
+    of a task, of the pieces themselves or of frozen skip-gram vectors of them. Probes test
+    segmentations and are no language models. A filled mark is significant after Holm's adjustment;
+    lines are 95 % intervals; a difference within the grey is too small to be found four times in
+    five. Scales differ between panels. The paper has no such figure; all numbers are in
+    ``table_evidence``. |constructed|
+    """
+    input:
+        table=result("tables/table_evidence.csv"),
+        # It has the same two columns of panels on a page.
+        style=[resource("style.mplstyle"), resource("column.mplstyle")],
+    output:
+        **figure("figure_evidence", run.evidence_target, run.has_evidence),
+    log:
+        result("logs/figure_evidence.log"),
+    conda:
+        "../../envs/paper.yaml"
+    params:
+        **run.legend(run.ordered_tokenizers),
+        baseline=run.labels(["bpe"])[0],
+        code=code_of("figure_evidence.py"),
+    script:
+        "../scripts/figure_evidence.py"
+
+
 rule figure_learning_curves:
     """Learning curves of the language models on held-out lines: bits per character of the words
     asked, and their difference from BPE's at the same place, against updates and characters seen.

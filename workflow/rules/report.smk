@@ -147,6 +147,7 @@ rule build_reference:
         ],
         tokenizers=of_each("vocab/{lang}/{tok}/tokenizer.json", [] if run.models else run.compared),
         prunings=of_each("vocab/{lang}/{tok}/ablations.parquet", [] if run.models else run.pruned),
+        probes=[] if run.models else run.probe_files(),
         rows=[
             result(f"tasks/{split['task']}/{split['split']}.parquet")
             for split in reference_tasks(run)

@@ -345,6 +345,44 @@ rule table_ngrams:
         "../scripts/table_ngrams.py"
 
 
+rule table_evidence:
+    """What each tokenizer's pieces are worth by several methods, as differences from BPE: n-grams of
+    pieces, linear probes of pieces and of frozen skip-gram vectors of them, and language models
+    where the run has some. Probes test segmentations and are no language models. Beside the
+    differences stand the smallest that can be seen and the paper's, of fine-tuned models. The csv
+    file has all splits, intervals and p-values. The paper has no such table. |constructed|
+    """
+    input:
+        ngrams=of_each(
+            "analysis/{lang}/ngrams/{tok}.parquet", run.ordered_tokenizers, run.ngram_languages
+        ),
+        probes=run.probe_files(),
+        differences=[result("tables/table_differences.csv")] if run.compared_tasks else [],
+        curves=[result("tables/table_learning_curves.csv")] if run.compared_curves else [],
+        paper=resource("paper_values.yaml"),
+    output:
+        **table("table_evidence", run.evidence_target, run.has_evidence),
+    log:
+        result("logs/table_evidence.log"),
+    conda:
+        "../../envs/paper.yaml"
+    resources:
+        mem_mb=memory(6000),
+        runtime=60,
+    params:
+        **run.legend(run.ordered_tokenizers),
+        titles=run.titles(run.ngram_languages),
+        tasks=run.probed_tasks(),
+        seeds=config["probes"]["seeds"],
+        task_languages=run.task_languages(),
+        baseline=run.labels(["bpe"])[0],
+        seed=config["seed"],
+        caption=caption_of("table_evidence"),
+        code=code_of("table_evidence.py"),
+    script:
+        "../scripts/table_evidence.py"
+
+
 rule table_learning_curves:
     """Where the learning curves end, beside what tables of frequencies reach on the same words, and
     what each model needs to get as far as BPE's. All models were asked for the same words of the

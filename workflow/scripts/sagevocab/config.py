@@ -295,6 +295,35 @@ class Analysis(Section):
     )
 
 
+class Probes(Section):
+    """Linear probes of pieces, and of skip-gram vectors of them, on tasks.
+
+    They test the segmentation of every tokenizer, and are no language models.
+    """
+
+    tasks: Names = Field(
+        [],
+        description="Tasks to probe, each with a stanza in `task_settings`: a class of one text, "
+        "tags of words, or a score of two texts. They need not be in `tasks`. An empty list probes "
+        "none.",
+    )
+    heldout_rows: Natural = Field(
+        10_000,
+        description="Training rows of a task with classes that are held out of fitting and asked "
+        "beside its validation rows; at most a fifth of them.",
+    )
+    vector_lines: Count = Field(
+        100_000,
+        description="Lines that vectors of the final vocabularies are trained on, a seeded sample "
+        "of the training corpus; all lines of a smaller one.",
+    )
+    seeds: Seeds = Field(
+        [1, 2, 3, 4, 5],
+        description="Seeds of the vectors: of their lines and of their training. An empty list "
+        "trains none.",
+    )
+
+
 class Figures(Section):
     """How the figures are printed."""
 
@@ -303,7 +332,7 @@ class Figures(Section):
         description="Made for the whole width of a page (6.3 inches) or for one of its two columns "
         "(3.3 inches). No text is smaller than 7 points in either. Those with many panels "
         "(`figure_tokenizers`, `figure_ngrams`, `figure_learning_curves`) are always made for the "
-        "page.",
+        "page, and `figure_evidence` for one column.",
     )
     tokenizers: Names = Field(
         ["bpe", "sage", "sage_released"],
@@ -517,6 +546,7 @@ class Configuration(Section):
     sage: SageKeys = section(SageKeys)
     word2vec: Word2VecKeys = section(Word2VecKeys)
     analysis: Analysis = section(Analysis)
+    probes: Probes = section(Probes)
     figures: Figures = section(Figures)
     studies: Studies = section(Studies)
     tasks: Names = Field(

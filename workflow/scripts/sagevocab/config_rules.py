@@ -12,6 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sagevocab.analysis.probe_kinds import SIMILARITY, probe_kind
 from sagevocab.data.sources import local_files
 from sagevocab.errors import SettingError
 from sagevocab.lm.settings import PretrainSettings
@@ -39,6 +40,7 @@ def _names_have_stanzas(config: Configuration) -> None:
     ]
     shown = ("figures.tokenizers", config.figures.tokenizers)
     lists.append((*shown, "tokenizer_settings", config.tokenizer_settings))
+    lists.append(("probes.tasks", config.probes.tasks, "task_settings", config.task_settings))
     if config.studies.enabled:
         known = {k: v for k, v in config.tokenizer_settings.items() if v.method == "sage"}
         readings = config.studies.readings
@@ -182,9 +184,26 @@ def _sources(config: Configuration) -> Iterator[tuple[str, Source]]:
         for name in getattr(config, names):
             stanza = getattr(config, STANZAS[names])[name]
             yield f"{STANZAS[names]}.{name}.source", stanza.source
-    for name in config.tasks if config.lm.enabled else []:
+    fine_tuned = config.tasks if config.lm.enabled else []
+    for name in dict.fromkeys([*fine_tuned, *config.probes.tasks]):
         for split, source in config.task_settings[name].used_sources().items():
             yield f"task_settings.{name}.source.{split}", source
+
+
+def _tasks_can_be_probed(config: Configuration) -> None:
+    for name in config.probes.tasks:
+        kind = probe_kind(config.task_settings[name].model_dump())
+        if kind is None:
+            raise SettingError(
+                "probes.tasks",
+                f"{name!r} can't be probed: it is not one text with classes, words with tags or "
+                "two texts with a score; take it out of the list",
+            )
+        if kind == SIMILARITY and not config.probes.seeds:
+            raise SettingError(
+                "probes.seeds",
+                f"{name!r} in probes.tasks needs vectors; list a seed, or take it out there",
+            )
 
 
 def missing_files(path: str | Sequence[str]) -> list[str]:
@@ -249,5 +268,6 @@ RULES = (
     _pruning_can_be_done,
     _languages_are_known,
     _local_files_are_there,
+    _tasks_can_be_probed,
     _models_can_be_trained,
 )

@@ -16,6 +16,7 @@ from typing import Any
 
 import yaml
 
+from sagevocab.analysis.probe_kinds import probe_kind
 from sagevocab.config import check_config
 from sagevocab.errors import UserError
 from sagevocab.lm.settings import FREE
@@ -287,6 +288,56 @@ class Run(Texts):
         wanted = asked and compared
         return [name for name in self.languages if wanted and self.language(name)["heldout_lines"]]
 
+    def probe_files(self) -> list[str]:
+        """Return what the probes of all tokenizers answer, task by task."""
+        return [
+            self.result(f"analysis/{self.task(task)['language']}/probes/{tok}/{task}.parquet")
+            for task in self.probe_tasks
+            for tok in self.ordered_tokenizers
+        ]
+
+    def probed_tasks(self) -> list[Stanza]:
+        """Return what the table of evidence has to know of the tasks that are probed."""
+        stanzas = [(name, self.task(name)) for name in self.probe_tasks]
+        return [
+            {
+                "name": name,
+                "label": stanza.get("label", name),
+                "language": self.language(stanza["language"])["name"],
+                "kind": probe_kind(stanza),
+                "metric": stanza["metric"],
+                "classes": len(stanza["labels"]) if stanza.get("labels") else None,
+                "constructed": self.is_constructed(name),
+            }
+            for name, stanza in stanzas
+        ]
+
+    def task_languages(self) -> dict[str, str]:
+        """Return the name of the language of every task that models are compared on."""
+        return {
+            name: self.language(self.task(name)["language"])["name"] for name in self.compared_tasks
+        }
+
+    @property
+    def compared_curves(self) -> list[str]:
+        """Languages in which learning curves are compared with BPE's."""
+        return self.curve_languages if len(self.compared_models) > 1 else []
+
+    @property
+    def has_evidence(self) -> bool:
+        """Whether tokenizers are compared with BPE by some method beside those of the paper."""
+        return bool(self.ngram_languages or self.probe_tasks)
+
+    @property
+    def evidence_target(self) -> str:
+        """The target that the evidence is a part of: with language models, it has theirs, too."""
+        return "paper" if self.models else "intrinsic"
+
+    def vector_files(self, language: str, tokenizer: str) -> list[str]:
+        """Return the vectors of a tokenizer's pieces; none without seeds."""
+        path = self.result(f"analysis/{language}/vectors/{tokenizer}.npz")
+        return [path] if self.config["probes"]["seeds"] else []
+
     def labels(self, tokenizers: Iterable[str]) -> list[str]:
         """Return the names of tokenizers in figures and tables."""
         return [self.tokenizer(name).get("label", name) for name in tokenizers]
@@ -436,7 +487,9 @@ class Run(Texts):
         """Return what the run takes from outside; a source with a `path:` is used where it is."""
         texts = [("language_settings", name, None) for name in self.languages]
         texts += [("domain_settings", name, None) for name in self.domains]
-        splits = [(task, split) for task in self.model_tasks for split in self.task_origins(task)]
+        splits = [
+            (task, split) for task in self.prepared_tasks for split in self.task_origins(task)
+        ]
         texts += [("task_settings", task, split) for task, split in splits]
         kinds = [(text, self.source(*text)["kind"]) for text in texts]
         lists = [(name, self.morpheme_source(name)["kind"]) for name in self.morpheme_languages]
