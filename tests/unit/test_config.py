@@ -146,6 +146,14 @@ studies: {readings: [bpe]}
     config key studies.readings: 'bpe' has no stanza in tokenizer_settings of method sage
 tokenizer_settings: {sage: {prune_batch: 200}}
     config key tokenizer_settings.sage.candidates: 1500 run out before
+probes: {tasks: [mine]}
+    config key probes.tasks: 'mine' has no stanza in task_settings
+probes: {tasks: [mrpc]}
+    config key probes.tasks: 'mrpc' can't be probed: it is not one text with classes
+probes: {seeds: []}
+    config key probes.seeds: 'stsb' in probes.tasks needs vectors; list a seed
+{lm: {enabled: false}, task_settings: {sst2: {source: {train: {path: no.tsv, format: tsv}}}}}
+    config key task_settings.sst2.source.train.path: there is no file no.tsv
 studies: {varied: [mine]}
     config key studies.varied: 'mine' is not in studies.readings
 studies: {values: {rerank_every: [20]}}
@@ -170,6 +178,14 @@ language_settings: {de: {name: German}}
     language_settings.de.source: missing
 language_settings: {en: {source: {dataset: }}}
     none of path,
+tokenizer_settings: {sage_released: {initial: unigram}}
+    config key tokenizer_settings.sage_released.decoder: merges needs the merges of BPE
+tokenizer_settings: {printed: {initial: unigram}}
+    config key studies.readings: 'printed' prunes UnigramLM's pieces
+tokenizer_settings: {wordpiece: {initial: unigram}}
+    config key tokenizer_settings.wordpiece.initial: method wordpiece prunes nothing
+tokenizer_settings: {unigram: {method: wordpiece}}
+    config key tokenizer_settings.unigram: must be of method unigram: unigram_greedy is
 """.splitlines()
 
 
@@ -179,6 +195,16 @@ def test_a_mistake_is_one_line_with_the_key(paper: dict, written: str, told: str
         check_config(merged(paper, yaml.safe_load(written)))
     assert told.strip() in str(caught.value)
     assert "\n" not in str(caught.value)
+
+
+def test_sage_of_another_initial_vocabulary_needs_no_tokenizer_beside_it(paper: dict) -> None:
+    mine = {"tokenizers": ["sage_unigram"], "lm": {"enabled": False}}
+    config = merged(paper, mine)
+    del config["tokenizer_settings"]["unigram"]
+    check_config(config)
+    config["tokenizers"].append("unigram_greedy")
+    with pytest.raises(UserError, match=r"^config key tokenizer_settings\.unigram: must be of"):
+        check_config(config)
 
 
 def test_a_validation_split_is_given_or_held_out(paper: dict) -> None:

@@ -201,3 +201,33 @@ def test_tokenizers_are_copied_and_every_pruning_can_be_made_again(tmp_path, val
         "sage": [-1, -1, 1, 0],
         "sage.seed2": [-1, -1, 0, -1],
     }
+
+
+def test_what_probes_answered_stands_once_a_task_beside_what_was_right(tmp_path, values, text):
+    frame = pd.DataFrame({"split": ["heldout", "validation"], "example": [3, 0]})
+    tags, found = [["O", "B-X"], ["O"]], [["O", "O"], ["O"]]
+    for number, name in enumerate(("bpe", "sage")):
+        folder = tmp_path / "probes" / name
+        write_parquet(folder / "ner.parquet", frame.assign(tags=tags, pieces=found))
+        write_parquet(
+            folder / "sst2.parquet", frame.assign(label=[1, 0], pieces=number, vectors_2=[0, 1])
+        )
+    files = sorted((tmp_path / "probes").rglob("*.parquet"))
+    build_reference(
+        tmp_path / "reference", [], texts=[text], run=RUN, claims=write_claims(tmp_path, record()),
+        paper=values, command="snakemake", probes=files,
+    )  # fmt: skip
+    sst2 = pd.read_parquet(tmp_path / "reference/probes/sst2.parquet")
+    assert sst2.to_dict("list") == {
+        "split": ["heldout", "validation"],
+        "example": [3, 0],
+        "label": [1, 0],
+        "bpe.pieces": [0, 0],
+        "bpe.vectors_2": [0, 1],
+        "sage.pieces": [1, 1],
+        "sage.vectors_2": [0, 1],
+    }
+    ner = pd.read_parquet(tmp_path / "reference/probes/ner.parquet")
+    assert [list(row) for row in ner["tags"]] == tags
+    assert [list(row) for row in ner["sage.pieces"]] == found
+    assert "`probes/` has what" in (tmp_path / "reference/README.md").read_text()

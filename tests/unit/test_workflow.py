@@ -100,6 +100,80 @@ def test_no_held_out_lines_no_learning_curves() -> None:
     assert run_of(lm={"pretrain": {"heldout_lines": 0}}).curve_languages == []
 
 
+def test_sage_of_another_initial_vocabulary_has_all_of_its_own(paper) -> None:
+    initial = paper.initial("en", "sage_unigram", "pieces.txt")
+    assert initial == "results/paper/vocab/en/unigram_initial/pieces.txt"
+    assert paper.initial("en", "random", "pieces.txt").endswith("bpe_initial/pieces.txt")
+    embeddings = "results/paper/embeddings/en/sage_unigram.npz"
+    assert paper.embeddings("en", "sage_unigram") == embeddings
+    assert paper.preset("sage_unigram") == "algorithm-1 (initial: unigram)"
+    assert "UnigramLM's pieces" in paper.sage_card("en", "sage_unigram")["method"]
+    assert "UnigramLM" not in paper.sage_card("en", "sage")["method"]
+
+
+@pytest.fixture(scope="module")
+def only_bpes() -> Run:
+    """The paper's settings without what is pruned from other pieces than BPE's."""
+    settings = config_of()
+    names = settings["tokenizers"]
+    return run_of(tokenizers=[name for name in names if name != "sage_unigram"])
+
+
+def test_prunings_of_other_pieces_are_in_no_claim(only_bpes) -> None:
+    others = {
+        "null": {"method": "random", "initial": "unigram", "seeds": 7},
+        "sage_unigram": {"seeds": 2},
+    }
+    run = run_of(
+        tokenizers=[*only_bpes.tokenizers, "sage_unigram", "null"],
+        tokenizer_settings=others,
+        figures={"tokenizers": ["bpe", "sage", "sage_unigram", "sage_released"]},
+    )
+    asked, usual = claims_run(run), claims_run(only_bpes)
+    none = {"sage_unigram": None, "null": None}
+    assert asked == {**usual, "tokenizers": {**usual["tokenizers"], **none}}
+    assert (run.judged, run.nulls) == (only_bpes.judged, only_bpes.nulls)
+    assert run.compared_sage == run.compared_with_nulls == ["sage", "sage_released"]
+    assert Studies(run).full_size == Studies(only_bpes).full_size == ["sage", "sage_released"]
+
+
+def test_a_null_of_another_initial_vocabulary_is_called_so() -> None:
+    mine = {"mine": {"method": "frequency", "initial": "unigram"}}
+    run = run_of(tokenizers=["bpe", "mine"], tokenizer_settings=mine, lm=NO_MODELS)
+    assert run.null_card("en", "mine")["method"].startswith("UnigramLM without its least frequent")
+    assert run.initial("en", "mine", "pieces.txt").endswith("vocab/en/unigram_initial/pieces.txt")
+
+
+def test_what_is_exported_again_is_trained_though_not_compared() -> None:
+    run = run_of(tokenizers=["bpe_merges", "unigram_greedy"], lm=NO_MODELS)
+    assert (run.trained("bpe"), run.trained("unigram")) == (["bpe"], ["unigram"])
+
+
+def test_probes_need_their_tasks_without_models_too() -> None:
+    run = run_of(lm=NO_MODELS, languages=["en"])
+    assert run.prepared_tasks == run.probe_tasks == ["sst2", "ner_en", "stsb"]
+    assert len(run.probe_files()) == 3 * len(run.tokenizers)
+    assert "results/paper/analysis/en/probes/sage/stsb.parquet" in run.probe_files()
+    assert "results/paper/retrieved/tasks/sst2/train" in run.retrieved_files()
+    kinds = {task["name"]: (task["kind"], task["classes"]) for task in run.probed_tasks()}
+    assert kinds == {"sst2": ("classes", 2), "ner_en": ("tags", None), "stsb": ("similarity", None)}
+    assert run.evidence_target == "intrinsic"
+
+
+@pytest.mark.parametrize(
+    "given", [{"probes": {"tasks": []}}, {"tokenizers": ["bpe"]}, {"tokenizers": ["sage"]}]
+)
+def test_nothing_is_probed_where_nothing_is_compared(given) -> None:
+    run = run_of(lm=NO_MODELS, **given)
+    assert run.prepared_tasks == run.probe_files() == []
+
+
+def test_without_seeds_there_are_no_vectors(paper) -> None:
+    assert paper.vector_files("en", "bpe") == ["results/paper/analysis/en/vectors/bpe.npz"]
+    run = run_of(probes={"seeds": [], "tasks": ["sst2"]})
+    assert run.vector_files("en", "bpe") == []
+
+
 # --- Sources and files
 
 
@@ -166,7 +240,8 @@ def test_part_of_a_dump_is_drawn_only_where_lines_are_asked_for(paper) -> None:
 
 def test_sources_are_told_with_what_is_there_and_what_failed(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    run = run_of(languages=["en"], domains=["quora", "legal"], lm={"enabled": False})
+    texts = {"languages": ["en"], "domains": ["quora", "legal"], "probes": {"tasks": []}}
+    run = run_of(**texts, lm=NO_MODELS)
     there, log = (Path(run.result(name)) for name in ("retrieved/domains/quora", "logs"))
     there.parent.mkdir(parents=True)
     there.touch()
@@ -271,6 +346,9 @@ def test_samples_are_texts_of_a_language() -> None:
     assert run.texts == ["en", "en.sample1", "en.sample2"]
     assert run.descriptions(["en.sample2"]) == run.descriptions(["en"])
     assert (run.word2vec("en.sample1")["lines"], run.word2vec("en")["lines"]) == (9, "all")
+    trainers = [run.word2vec(text)["trainer"] for text in ("en.sample1", "en")]
+    assert trainers == ["blocks", "gensim"]
+    assert [run.word2vec_threads(text) for text in ("en.sample1", "en")] == [2, 1]
     assert run.card("en.sample1", "BPE") == run.card("en", "BPE")
 
 

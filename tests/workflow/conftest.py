@@ -75,6 +75,7 @@ def tiny_config() -> dict:
         "sage": {"prune_batch": 25, "candidates": 100, "rerank_every": 2, "retrain_every": 2},
         "word2vec": {"dimension": 16, "epochs": 1},
         "analysis": {"efficiency_lines": 500},
+        "probes": {"tasks": ["sst2", "ner_en"], "vector_lines": 200, "seeds": [1, 2]},
         "studies": {
             "lines": 500,
             "seeds": [1],

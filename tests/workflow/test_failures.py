@@ -168,7 +168,8 @@ def test_the_paper_plans_everything_in_seconds(tiny) -> None:
 def test_without_a_network_the_url_and_the_way_around_are_named(tiny) -> None:
     nowhere = {name: "http://127.0.0.1:9" for name in ("http_proxy", "https_proxy")}
     (tiny.checkout / "few.yaml").write_text(
-        "{domains: [], lm: {enabled: false}, studies: {enabled: false}, language_settings: "
+        "{domains: [], lm: {enabled: false}, studies: {enabled: false}, probes: {tasks: []}, "
+        "language_settings: "
         "{tr: {source: {package: 'turkish-treebanks:data/wiki.conllu', format: conllu}}}}"
     )
     run = tiny("retrieve", config=(), extra=("few.yaml",), environment=nowhere)

@@ -8,8 +8,10 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+import yaml
 
 from latex_checks import faults_in_print, widths_of
+from sagevocab.vocab.pieces import read_description
 
 RESULTS = Path("results/tiny")
 
@@ -95,6 +97,31 @@ def test_the_final_size_is_exact(finished) -> None:
     assert len(initial) == 1250
     assert set(initial) - set(final) == set(ablations["piece"])
     assert ablations["order"].is_monotonic_increasing
+
+
+def test_unigram_is_pruned_and_segmented_greedily_without_a_tokenizer_of_it(tiny) -> None:
+    names = ["sage_unigram", "unigram_greedy", "frequency_unigram"]
+    null = {"frequency_unigram": {"method": "frequency", "initial": "unigram"}}
+    config = {"tokenizers": ["bpe", "sage", *names], "tokenizer_settings": null}
+    (tiny.checkout / "unigram.yaml").write_text(yaml.safe_dump(config))
+    vocab = tiny.checkout / RESULTS / "vocab/en"
+    targets = [f"{RESULTS}/vocab/en/{name}/pieces.txt" for name in ("bpe_initial", *names)]
+    run = tiny(*targets, extra=("unigram.yaml",))
+    assert run.returncode == 0, run.stderr[-3000:]
+
+    def pieces(name: str) -> list[str]:
+        return (vocab / name / "pieces.txt").read_text().splitlines()
+
+    initial = pieces("unigram_initial")
+    assert len(initial) == 1250
+    assert set(initial) != set(pieces("bpe_initial"))
+    for name in ("sage_unigram", "frequency_unigram"):
+        pruned = pd.read_parquet(vocab / name / "ablations.parquet")["piece"]
+        assert len(pieces(name)) == 1000
+        assert set(initial) - set(pieces(name)) == set(pruned)
+    assert pieces("unigram_greedy") == pieces("unigram")
+    methods = {name: read_description(vocab / name)["method"] for name in ("unigram", *names)}
+    assert methods == {"unigram": "unigram", **dict.fromkeys(names, "greedy")}
 
 
 def test_a_second_all_finds_nothing_to_do(finished) -> None:

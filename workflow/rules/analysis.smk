@@ -10,6 +10,9 @@
 #            summary.json          fertility, compression, entropy and the other measures of peers
 #            rankings.parquet      SaGe: losses of all pieces left at several batches
 #        analysis/{lang}/ngrams/{tok}.parquet    bits of held-out lines, by order and training lines
+#        analysis/{lang}/vectors/{tok}.npz       skip-gram vectors of the pieces, by seed
+#        analysis/{lang}/probes/{tok}/{task}.parquet   what probes answer: split, example, label (or
+#                                                tags), pieces, and vectors_1 and so on, by seed
 #        analysis/{lang}/readings.json           claims and quantities of the studies' readings
 #        analysis/{lang}/morphology/{tok}.json   boundaries against a list of morphemes, if given;
 #                                                word by word in {tok}.parquet
@@ -63,7 +66,7 @@ rule measure_rankings:
     benchmark:
         result("benchmarks/measure_rankings/{lang}.{tok}.tsv")
     wildcard_constraints:
-        tok=any_of(run.of_method("sage")),
+        tok=any_of(run.pruned_from_bpe("sage")),
     conda:
         "../../envs/vocabulary.yaml"
     threads: 2
@@ -135,6 +138,71 @@ rule measure_ngrams:
         code=code_of("measure_ngrams.py"),
     script:
         "../scripts/measure_ngrams.py"
+
+
+rule train_vectors:
+    """Skip-gram vectors of a final vocabulary in its own segmentation, with several seeds."""
+    input:
+        words=result("corpus/{lang}.train.words.npz"),
+        pieces=result("vocab/{lang}/{tok}/pieces.txt"),
+        tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
+        settings=result("vocab/{lang}/{tok}/tokenizer_config.json"),
+    output:
+        vectors=result("analysis/{lang}/vectors/{tok}.npz"),
+    log:
+        result("logs/train_vectors/{lang}.{tok}.log"),
+    benchmark:
+        result("benchmarks/train_vectors/{lang}.{tok}.tsv")
+    wildcard_constraints:
+        lang=any_of(run.languages),
+    conda:
+        "../../envs/vocabulary.yaml"
+    threads: 2
+    resources:
+        mem_mb=memory(6000),
+        runtime=240,
+    params:
+        word2vec={**config["word2vec"], "trainer": "blocks"},
+        lines=config["probes"]["vector_lines"],
+        seeds=config["probes"]["seeds"],
+        state_dir=state("vectors/{lang}/{tok}"),
+        code=code_of("train_vectors.py"),
+    script:
+        "../scripts/train_vectors.py"
+
+
+rule probe_task:
+    """What linear probes of one tokenizer's pieces, and of their vectors, answer to a task's rows."""
+    input:
+        train=result("tasks/{task}/train.parquet"),
+        validation=result("tasks/{task}/validation.parquet"),
+        vectors=lambda wildcards: run.vector_files(wildcards.lang, wildcards.tok),
+        pieces=result("vocab/{lang}/{tok}/pieces.txt"),
+        tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
+        settings=result("vocab/{lang}/{tok}/tokenizer_config.json"),
+    output:
+        answers=result("analysis/{lang}/probes/{tok}/{task}.parquet"),
+    log:
+        result("logs/probe_task/{lang}.{tok}.{task}.log"),
+    benchmark:
+        result("benchmarks/probe_task/{lang}.{tok}.{task}.tsv")
+    wildcard_constraints:
+        lang=any_of(run.languages),
+        task=any_of(run.probe_tasks),
+    conda:
+        "../../envs/analyse.yaml"
+    resources:
+        mem_mb=memory(4000),
+        runtime=120,
+    params:
+        **run.word_settings,
+        kind=lambda wildcards: probe_kind(run.task(wildcards.task)),
+        heldout_rows=config["probes"]["heldout_rows"],
+        seed=config["seed"],
+        state_dir=state("probes/{lang}/{tok}/{task}"),
+        code=code_of("probe_task.py"),
+    script:
+        "../scripts/probe_task.py"
 
 
 rule assess_readings:

@@ -33,6 +33,7 @@ INSTALLATION = (
 PACKAGES = ("gensim", "matplotlib", "numba", "pandas", "pyarrow", "sentencepiece", "torch")
 
 try:
+    from sagevocab.analysis.probe_kinds import probe_kind
     from sagevocab.errors import UserError
     from sagevocab.paper.notes import presets_note
     from sagevocab.provenance import code_of, source_digest, version_of
@@ -288,10 +289,18 @@ onerror:
 
 wildcard_constraints:
     lang=any_of(run.texts),
-    tok=any_of([*run.tokenizers, *run.bpe_tokenizers, *run.reseeded, *run.studied]),
+    tok=any_of(
+        [
+            *run.tokenizers,
+            *run.trained("bpe"),
+            *run.trained("unigram"),
+            *run.reseeded,
+            *run.studied,
+        ]
+    ),
     domain=any_of(run.domains),
     corpus=any_of(["train", *run.domains]),
-    task=any_of(run.tasks),
+    task=any_of(dict.fromkeys([*run.tasks, *run.probe_tasks])),
     split="train|validation",
     seed="[0-9]+",
     number="[0-9]+",

@@ -197,7 +197,8 @@ rule figure_tokenizers:
     is the training corpus, an open one a text of another domain; a tokenizer's marks stand one
     below the other only so that none covers another. The paper has no such figure; all numbers are
     in ``table_tokenizers``. BPE and every reading of SaGe segment greedily, the others by their own
-    method. No scale begins at zero, and each language has scales of its own.
+    method or as their brackets say. No scale begins at zero, and each language has scales of its
+    own.
     """
     input:
         summaries=run.analysis_files(run.ordered_tokenizers, "summary.json"),
@@ -245,6 +246,33 @@ rule figure_ngrams:
         code=code_of("figure_ngrams.py"),
     script:
         "../scripts/figure_ngrams.py"
+
+
+rule figure_evidence:
+    """Every tokenizer beside BPE by several methods: a panel is a measure, a row a tokenizer, and
+    right of 0 is better than BPE. N-grams predict pieces of held-out lines; probes are linear models
+    of a task, of the pieces themselves or of frozen skip-gram vectors of them. Probes test
+    segmentations and are no language models. A filled mark is significant after Holm's adjustment;
+    lines are 95 % intervals; a difference within the grey is too small to be found four times in
+    five. Scales differ between panels. The paper has no such figure; all numbers are in
+    ``table_evidence``. |constructed|
+    """
+    input:
+        table=result("tables/table_evidence.csv"),
+        # It has the same two columns of panels on a page.
+        style=[resource("style.mplstyle"), resource("column.mplstyle")],
+    output:
+        **figure("figure_evidence", run.evidence_target, run.has_evidence),
+    log:
+        result("logs/figure_evidence.log"),
+    conda:
+        "../../envs/paper.yaml"
+    params:
+        **run.legend(run.ordered_tokenizers),
+        baseline=run.labels(["bpe"])[0],
+        code=code_of("figure_evidence.py"),
+    script:
+        "../scripts/figure_evidence.py"
 
 
 rule figure_learning_curves:
@@ -317,20 +345,20 @@ rule figure_rankings:
     input:
         rankings=of_each(
             "analysis/{lang}/train/{tok}/rankings.parquet",
-            run.of_method("sage"),
+            run.pruned_from_bpe("sage"),
         ),
         paper=resource("paper_values.yaml"),
         style=figure_styles(),
     output:
-        **figure("figure_rankings", "paper", run.of_method("sage")),
+        **figure("figure_rankings", "paper", run.pruned_from_bpe("sage")),
     log:
         result("logs/figure_rankings.log"),
     conda:
         "../../envs/paper.yaml"
     params:
         titles=run.titles(run.languages),
-        ranked=run.labels(run.of_method("sage")),
-        presets=run.presets(run.of_method("sage")),
+        ranked=run.labels(run.pruned_from_bpe("sage")),
+        presets=run.presets(run.pruned_from_bpe("sage")),
         labels=run.labels(run.ordered_tokenizers),
         code=code_of("figure_rankings.py"),
     script:

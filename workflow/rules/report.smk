@@ -34,7 +34,9 @@ rule build_claims:
             for lang in run.languages
             for corpus in run.corpora_of(lang)
         ],
-        rankings=of_each("analysis/{lang}/train/{tok}/rankings.parquet", run.of_method("sage")),
+        rankings=of_each(
+            "analysis/{lang}/train/{tok}/rankings.parquet", run.pruned_from_bpe("sage")
+        ),
         boundaries=of_each(
             "analysis/{lang}/morphology/{tok}.parquet", run.judged, run.morpheme_languages
         ),
@@ -145,6 +147,7 @@ rule build_reference:
         ],
         tokenizers=of_each("vocab/{lang}/{tok}/tokenizer.json", [] if run.models else run.compared),
         prunings=of_each("vocab/{lang}/{tok}/ablations.parquet", [] if run.models else run.pruned),
+        probes=[] if run.models else run.probe_files(),
         rows=[
             result(f"tasks/{split['task']}/{split['split']}.parquet")
             for split in reference_tasks(run)

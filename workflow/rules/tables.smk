@@ -27,10 +27,10 @@ rule table_nulls:
     conda:
         "../../envs/paper.yaml"
     params:
-        **run.legend(run.of_method("sage")),
+        **run.legend(run.pruned_from_bpe("sage")),
         languages=run.languages,
         titles=run.titles(run.languages),
-        tokenizers=run.of_method("sage"),
+        tokenizers=run.pruned_from_bpe("sage"),
         caption=caption_of("table_nulls"),
         code=code_of("table_nulls.py"),
     script:
@@ -46,16 +46,16 @@ rule table_claims:
         claims=result("claims.json"),
         paper=resource("paper_values.yaml"),
     output:
-        **table("table_claims", "paper", run.compared),
+        **table("table_claims", "paper", run.compared and run.pruned_from_bpe("sage")),
     log:
         result("logs/table_claims.log"),
     conda:
         "../../envs/paper.yaml"
     params:
-        **run.legend(run.of_method("sage")),
+        **run.legend(run.pruned_from_bpe("sage")),
         languages=run.languages,
         titles=run.titles(run.languages),
-        tokenizers=run.of_method("sage"),
+        tokenizers=run.pruned_from_bpe("sage"),
         pretrain=config["lm"]["pretrain"] if run.models else None,
         caption=caption_of("table_claims"),
         code=code_of("table_claims.py"),
@@ -107,7 +107,7 @@ rule table_retokenization:
         ),
         paper=resource("paper_values.yaml"),
     output:
-        **table("table_retokenization", "intrinsic", run.example_languages),
+        **table("table_retokenization", "intrinsic", run.compared_sage and run.example_languages),
     log:
         result("logs/table_retokenization.log"),
     conda:
@@ -156,9 +156,9 @@ rule table_tokenizers:
     per word (fertility), characters and bytes per token (compression), words kept whole, tokens
     that start a word, pieces in use, and how evenly the pieces are used (Shannon and Rényi
     efficiency). The paper has no such table. BPE and every reading of SaGe segment greedily, the
-    others by their own method. Where a list of segmented words is given, the last column says how
-    well a tokenizer's boundaries agree with those between morphemes. Mean lengths and all intervals
-    are in the csv file.
+    others by their own method or as their brackets say. Where a list of segmented words is given,
+    the last column says how well a tokenizer's boundaries agree with those between morphemes. Mean
+    lengths and all intervals are in the csv file.
     """
     input:
         summaries=run.analysis_files(run.ordered_tokenizers, "summary.json"),
@@ -278,7 +278,7 @@ rule table_differences:
         **run.legend(run.compared_models),
         tasks=run.task_columns(run.compared_tasks),
         tokenizers=run.compared_models,
-        readings=run.of_method("sage"),
+        readings=run.pruned_from_bpe("sage"),
         seed=config["seed"],
         budget=run.model_budget,
         caption=caption_of("table_differences"),
@@ -343,6 +343,44 @@ rule table_ngrams:
         code=code_of("table_ngrams.py"),
     script:
         "../scripts/table_ngrams.py"
+
+
+rule table_evidence:
+    """What each tokenizer's pieces are worth by several methods, as differences from BPE: n-grams of
+    pieces, linear probes of pieces and of frozen skip-gram vectors of them, and language models
+    where the run has some. Probes test segmentations and are no language models. Beside the
+    differences stand the smallest that can be seen and the paper's, of fine-tuned models. The csv
+    file has all splits, intervals and p-values. The paper has no such table. |constructed|
+    """
+    input:
+        ngrams=of_each(
+            "analysis/{lang}/ngrams/{tok}.parquet", run.ordered_tokenizers, run.ngram_languages
+        ),
+        probes=run.probe_files(),
+        differences=[result("tables/table_differences.csv")] if run.compared_tasks else [],
+        curves=[result("tables/table_learning_curves.csv")] if run.compared_curves else [],
+        paper=resource("paper_values.yaml"),
+    output:
+        **table("table_evidence", run.evidence_target, run.has_evidence),
+    log:
+        result("logs/table_evidence.log"),
+    conda:
+        "../../envs/paper.yaml"
+    resources:
+        mem_mb=memory(6000),
+        runtime=60,
+    params:
+        **run.legend(run.ordered_tokenizers),
+        titles=run.titles(run.ngram_languages),
+        tasks=run.probed_tasks(),
+        seeds=config["probes"]["seeds"],
+        task_languages=run.task_languages(),
+        baseline=run.labels(["bpe"])[0],
+        seed=config["seed"],
+        caption=caption_of("table_evidence"),
+        code=code_of("table_evidence.py"),
+    script:
+        "../scripts/table_evidence.py"
 
 
 rule table_learning_curves:

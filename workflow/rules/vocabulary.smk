@@ -3,11 +3,13 @@
 # In:    corpus/{lang}.txt.zst, training lines; corpus/{lang}.train.words.npz, the same as word types.
 #        {lang} is a training corpus (`en`) or a sample of it (`en.sample1`)
 # Out:   vocab/{lang}/bpe_initial/   the BPE vocabulary that SaGe prunes; bpe_initial.{size} of others
+#        vocab/{lang}/unigram_initial/  UnigramLM's, for those of `initial: unigram`
 #        vocab/{lang}/{tok}/         a tokenizer: tokenizer.json, tokenizer_config.json, pieces.txt,
 #                                    README.md; for SaGe also ablations.parquet and embeddings.npz
 #        embeddings/{lang}/{tok}.npz the embeddings that a SaGe tokenizer starts from
 #                                    (in a study, of all tokenizers that differ in the pruning only)
-# Steps: one rule for each method in `tokenizer_settings`; SaGe is bpe_initial -> embeddings -> pruning
+# Steps: one rule for each method in `tokenizer_settings`; SaGe is bpe_initial (or unigram_initial) ->
+#        embeddings -> pruning
 
 
 rule train_bpe:
@@ -23,7 +25,7 @@ rule train_bpe:
     benchmark:
         result("benchmarks/train_bpe/{lang}.{tok}.tsv")
     wildcard_constraints:
-        tok=any_of(run.bpe_tokenizers),
+        tok=any_of(run.trained("bpe")),
     conda:
         "../../envs/vocabulary.yaml"
     threads: 2
@@ -75,6 +77,7 @@ rule export_bpe_merges:
     conda:
         "../../envs/vocabulary.yaml"
     params:
+        segmentation="merges",
         words=run.word_settings,
         card=lambda wildcards: run.card(wildcards.lang, "BPE, segmented by its merges"),
         artefact=result("vocab/{lang}/{tok}"),
@@ -89,13 +92,46 @@ use rule train_bpe as train_unigram with:
     benchmark:
         result("benchmarks/train_unigram/{lang}.{tok}.tsv")
     wildcard_constraints:
-        tok=any_of(run.of_method("unigram")),
+        tok=any_of(run.trained("unigram")),
     resources:
         mem_mb=memory(16000),
         runtime=240,
     params:
         method="unigram",
         card=lambda wildcards: run.card(wildcards.lang, "UnigramLM"),
+
+
+use rule train_unigram as train_unigram_initial with:
+    """UnigramLM of the initial size, whose pieces SaGe prunes where `initial: unigram` says so."""
+    output:
+        **tokenizer_files("vocab/{lang}/unigram_initial"),
+        model=result("vocab/{lang}/unigram_initial/sentencepiece.model"),
+    log:
+        result("logs/train_unigram_initial/{lang}.log"),
+    benchmark:
+        result("benchmarks/train_unigram_initial/{lang}.tsv")
+    params:
+        size=config["vocabulary"]["initial_size"],
+        key="vocabulary.initial_size",
+        artefact=result("vocab/{lang}/unigram_initial"),
+
+
+use rule export_bpe_merges as export_unigram_greedy with:
+    """The UnigramLM vocabulary of the final size again, segmented by greedy longest match."""
+    input:
+        model=result("vocab/{lang}/unigram/sentencepiece.model"),
+        source=lambda wildcards: run.descriptions([wildcards.lang]),
+    log:
+        result("logs/export_unigram_greedy/{lang}.{tok}.log"),
+    benchmark:
+        result("benchmarks/export_unigram_greedy/{lang}.{tok}.tsv")
+    wildcard_constraints:
+        tok=any_of(run.of_method("unigram_greedy")),
+    params:
+        segmentation="greedy",
+        card=lambda wildcards: run.card(
+            wildcards.lang, "UnigramLM, segmented by greedy longest match"
+        ),
 
 
 rule prune_null:
@@ -112,7 +148,7 @@ rule prune_null:
     benchmark:
         result("benchmarks/prune_null/{lang}.{tok}.tsv")
     wildcard_constraints:
-        tok=any_of(run.nulls),
+        tok=any_of(run.with_seeds(run.of_method("random", "frequency"))),
     conda:
         "../../envs/vocabulary.yaml"
     resources:
@@ -202,7 +238,7 @@ rule train_embeddings:
         tok=any_of([*run.with_seeds(run.of_method("sage")), *run.studied]),
     conda:
         "../../envs/vocabulary.yaml"
-    threads: 2 if config["word2vec"]["trainer"] == "blocks" else config["word2vec"]["workers"]
+    threads: lambda wildcards: run.word2vec_threads(wildcards.lang)
     resources:
         mem_mb=memory(8000),
         runtime=480,
@@ -222,6 +258,7 @@ rule build_sage:
     input:
         words=result("corpus/{lang}.train.words.npz"),
         pieces=lambda wildcards: run.initial(wildcards.lang, wildcards.tok, "pieces.txt"),
+        # For its merges, where the decoder is `merges`: then it is BPE's.
         model=lambda wildcards: run.initial(wildcards.lang, wildcards.tok, "sentencepiece.model"),
         embeddings=lambda wildcards: run.embeddings(wildcards.lang, wildcards.tok),
         source=lambda wildcards: run.descriptions([wildcards.lang]),

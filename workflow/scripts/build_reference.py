@@ -25,5 +25,6 @@ with job(snakemake):
         command=params.command,
         tokenizers=[Path(file).parent for file in inputs.tokenizers],
         prunings=inputs.prunings,
+        probes=inputs.probes,
         made={"Models were trained": inputs.models, "Scores were made": inputs.scores},
     )

@@ -195,6 +195,7 @@ class Domain(Section):
 
 
 SEEDED = ("sage", "random")  # the methods that a seed changes
+PRUNED = ("sage", "random", "frequency")  # the methods that prune an initial vocabulary
 
 
 class Tokenizer(Section):
@@ -202,17 +203,31 @@ class Tokenizer(Section):
 
     label: str | None = optional("Name in figures and tables; the stanza's own if left out.")
     method: Literal[
-        "bpe", "bpe_merges", "sage", "random", "frequency", "unigram", "wordpiece", "external"
+        "bpe",
+        "bpe_merges",
+        "sage",
+        "random",
+        "frequency",
+        "unigram",
+        "unigram_greedy",
+        "wordpiece",
+        "external",
     ] = Field(
         description="`bpe`: byte-pair encoding, decoded by greedy longest match; `bpe_merges`: the "
         "same vocabulary decoded by its merges; `sage`; `random`, `frequency`: the vocabulary that "
         "SaGe starts from, pruned at random or of its least frequent pieces, as baselines for "
-        "SaGe; `unigram`; `wordpiece`; `external`: a tokenizer from elsewhere, "
-        "given by `path`."
+        "SaGe; `unigram`: UnigramLM, decoded by its probabilities; `unigram_greedy`: the same "
+        "vocabulary decoded by greedy longest match; `wordpiece`; `external`: a tokenizer from "
+        "elsewhere, given by `path`."
     )
     path: str | None = optional(
         "For `external`: a Hugging Face folder, a sentencepiece model or a list of pieces; "
         "`{lang}` in it is replaced by the language."
+    )
+    initial: Literal["bpe", "unigram"] | None = optional(
+        "For `sage`, `random`, `frequency`. The vocabulary that is pruned, of "
+        "`vocabulary.initial_size` pieces: `bpe` (the paper's, if left out) or `unigram`, "
+        "UnigramLM's, which has no merges. Claims and studies are about prunings of `bpe` alone."
     )
     preset: Literal[*PRESETS] | None = optional(
         "For `sage`. The preset to start from: `algorithm-1` is the paper's algorithm as printed "
@@ -246,6 +261,8 @@ class Tokenizer(Section):
             raise SettingError(needed, f"missing; method {self.method} needs it")
         if self.seeds and self.method not in SEEDED:
             raise SettingError("seeds", f"method {self.method} has no seed; leave it out")
+        if self.initial and self.method not in PRUNED:
+            raise SettingError("initial", f"method {self.method} prunes nothing; leave it out")
         return self
 
 
@@ -284,6 +301,35 @@ class Analysis(Section):
     )
 
 
+class Probes(Section):
+    """Linear probes of pieces, and of skip-gram vectors of them, on tasks.
+
+    They test the segmentation of every tokenizer, and are no language models.
+    """
+
+    tasks: Names = Field(
+        [],
+        description="Tasks to probe, each with a stanza in `task_settings`: a class of one text, "
+        "tags of words, or a score of two texts. They need not be in `tasks`. An empty list probes "
+        "none.",
+    )
+    heldout_rows: Natural = Field(
+        10_000,
+        description="Training rows of a task with classes that are held out of fitting and asked "
+        "beside its validation rows; at most a fifth of them.",
+    )
+    vector_lines: Count = Field(
+        100_000,
+        description="Lines that vectors of the final vocabularies are trained on, a seeded sample "
+        "of the training corpus; all lines of a smaller one.",
+    )
+    seeds: Seeds = Field(
+        [1, 2, 3, 4, 5],
+        description="Seeds of the vectors: of their lines and of their training. An empty list "
+        "trains none.",
+    )
+
+
 class Figures(Section):
     """How the figures are printed."""
 
@@ -292,7 +338,7 @@ class Figures(Section):
         description="Made for the whole width of a page (6.3 inches) or for one of its two columns "
         "(3.3 inches). No text is smaller than 7 points in either. Those with many panels "
         "(`figure_tokenizers`, `figure_ngrams`, `figure_learning_curves`) are always made for the "
-        "page.",
+        "page, and `figure_evidence` for one column.",
     )
     tokenizers: Names = Field(
         ["bpe", "sage", "sage_released"],
@@ -318,6 +364,9 @@ class Studies(Section):
     lines: Count = Field(150_000, description="Lines of a sample; all lines of a smaller corpus.")
     word2vec_lines: CountOrAll = Field(
         "all", description="Of a sample, the lines that embeddings are trained on."
+    )
+    word2vec_trainer: Literal["gensim", "blocks"] = Field(
+        "blocks", description="What trains embeddings on samples, in place of `word2vec.trainer`."
     )
     seeds: Annotated[Seeds, Field(min_length=1)] = Field(
         [1, 2, 3],
@@ -508,6 +557,7 @@ class Configuration(Section):
     sage: SageKeys = section(SageKeys)
     word2vec: Word2VecKeys = section(Word2VecKeys)
     analysis: Analysis = section(Analysis)
+    probes: Probes = section(Probes)
     figures: Figures = section(Figures)
     studies: Studies = section(Studies)
     tasks: Names = Field(

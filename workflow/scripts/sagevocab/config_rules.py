@@ -12,6 +12,7 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from sagevocab.analysis.probe_kinds import SIMILARITY, probe_kind
 from sagevocab.data.sources import local_files
 from sagevocab.errors import SettingError
 from sagevocab.lm.settings import PretrainSettings
@@ -28,6 +29,8 @@ STANZAS = {
     "tokenizers": "tokenizer_settings",
     "tasks": "task_settings",
 }
+# Methods that are another segmentation of a tokenizer's pieces -> its method, which is its name.
+EXPORTED = {"bpe_merges": "bpe", "unigram_greedy": "unigram"}
 
 
 def _names_have_stanzas(config: Configuration) -> None:
@@ -37,6 +40,7 @@ def _names_have_stanzas(config: Configuration) -> None:
     ]
     shown = ("figures.tokenizers", config.figures.tokenizers)
     lists.append((*shown, "tokenizer_settings", config.tokenizer_settings))
+    lists.append(("probes.tasks", config.probes.tasks, "task_settings", config.task_settings))
     if config.studies.enabled:
         known = {k: v for k, v in config.tokenizer_settings.items() if v.method == "sage"}
         readings = config.studies.readings
@@ -70,6 +74,37 @@ def _names_are_known_elsewhere(config: Configuration) -> None:
         raise SettingError(
             "tokenizers", "the tokenizer of method bpe is named bpe, and there is one"
         )
+
+
+def _exported_have_a_model(config: Configuration) -> None:
+    stanzas = config.tokenizer_settings
+    for name in config.tokenizers:
+        origin = EXPORTED.get(stanzas[name].method)
+        if origin and (origin not in stanzas or stanzas[origin].method != origin):
+            raise SettingError(
+                f"tokenizer_settings.{origin}",
+                f"must be of method {origin}: {name} is its pieces in another segmentation; add "
+                f"the stanza, or take {name} out of tokenizers",
+            )
+
+
+def _initial_vocabularies_fit(config: Configuration) -> None:
+    stanzas = config.tokenizer_settings
+    for name in _readings(config):
+        decoder = reading_settings(stanzas[name].model_dump())["decoder"]
+        if stanzas[name].initial == "unigram" and decoder == "merges":
+            raise SettingError(
+                f"tokenizer_settings.{name}.decoder",
+                "merges needs the merges of BPE, which UnigramLM has not; set decoder: greedy or "
+                "initial: bpe",
+            )
+    for name in config.studies.readings if config.studies.enabled else []:
+        if stanzas[name].initial == "unigram":
+            raise SettingError(
+                "studies.readings",
+                f"{name!r} prunes UnigramLM's pieces (initial: unigram), and the studies compare "
+                "prunings of BPE's; take the name out of the list",
+            )
 
 
 def _pruning_can_be_done(config: Configuration) -> None:
@@ -149,9 +184,26 @@ def _sources(config: Configuration) -> Iterator[tuple[str, Source]]:
         for name in getattr(config, names):
             stanza = getattr(config, STANZAS[names])[name]
             yield f"{STANZAS[names]}.{name}.source", stanza.source
-    for name in config.tasks if config.lm.enabled else []:
+    fine_tuned = config.tasks if config.lm.enabled else []
+    for name in dict.fromkeys([*fine_tuned, *config.probes.tasks]):
         for split, source in config.task_settings[name].used_sources().items():
             yield f"task_settings.{name}.source.{split}", source
+
+
+def _tasks_can_be_probed(config: Configuration) -> None:
+    for name in config.probes.tasks:
+        kind = probe_kind(config.task_settings[name].model_dump())
+        if kind is None:
+            raise SettingError(
+                "probes.tasks",
+                f"{name!r} can't be probed: it is not one text with classes, words with tags or "
+                "two texts with a score; take it out of the list",
+            )
+        if kind == SIMILARITY and not config.probes.seeds:
+            raise SettingError(
+                "probes.seeds",
+                f"{name!r} in probes.tasks needs vectors; list a seed, or take it out there",
+            )
 
 
 def missing_files(path: str | Sequence[str]) -> list[str]:
@@ -211,8 +263,11 @@ def _is_training_log(path: str) -> bool:
 RULES = (
     _names_have_stanzas,
     _names_are_known_elsewhere,
+    _exported_have_a_model,
+    _initial_vocabularies_fit,
     _pruning_can_be_done,
     _languages_are_known,
     _local_files_are_there,
+    _tasks_can_be_probed,
     _models_can_be_trained,
 )

@@ -16,6 +16,7 @@ from typing import Any
 
 import yaml
 
+from sagevocab.analysis.probe_kinds import probe_kind
 from sagevocab.config import check_config
 from sagevocab.errors import UserError
 from sagevocab.lm.settings import FREE
@@ -81,8 +82,12 @@ def _merge(config: dict[str, Any], overrides: Mapping[str, Any]) -> None:
 
 
 def preset_title(stanza: Mapping[str, Any]) -> str:
-    """Return the preset of a reading of SaGe, and in brackets the keys that override it."""
-    changed = [f"{key}: {value}" for key, value in sorted(overrides(stanza).items())]
+    """Return the preset of a reading of SaGe, and in brackets what differs from it.
+
+    Every preset prunes BPE's pieces.
+    """
+    unigram = {"initial": "unigram"} if stanza.get("initial") == "unigram" else {}
+    changed = [f"{key}: {value}" for key, value in sorted({**overrides(stanza), **unigram}.items())]
     preset = stanza.get("preset", DEFAULT_PRESET)
     return f"{preset} ({', '.join(changed)})" if changed else preset
 
@@ -173,10 +178,20 @@ class Run(Texts):
         """Return the tokenizers that are built by one of `methods`."""
         return [name for name in self.tokenizers if self.tokenizer(name)["method"] in methods]
 
+    def pruned_from_bpe(self, *methods: str) -> list[str]:
+        """Return the tokenizers of some methods that are pruned from BPE's pieces.
+
+        They alone are in the claims, and in the tables and studies that set the paper's numbers
+        beside a run's: the paper prunes a BPE vocabulary (Section 4). What it says of the pieces
+        that BPE and SaGe share, or that SaGe discards, is not said of another initial vocabulary,
+        and prunings of another are no nulls for it.
+        """
+        return [name for name in self.of_method(*methods) if self.initial_method(name) == "bpe"]
+
     @property
     def nulls(self) -> list[str]:
         """Return the tokenizers that are pruned without contexts, as SaGe's nulls; every seed."""
-        return self.with_seeds(self.of_method("random", "frequency"))
+        return self.with_seeds(self.pruned_from_bpe("random", "frequency"))
 
     @property
     def judged(self) -> list[str]:
@@ -185,14 +200,17 @@ class Run(Texts):
 
     @property
     def pruned(self) -> list[str]:
-        """Return the tokenizers that are pruned from the initial vocabulary; every seed."""
-        return [*self.with_seeds(self.of_method("sage")), *self.nulls]
+        """Return the tokenizers that are pruned from BPE's pieces; every seed."""
+        return [*self.with_seeds(self.pruned_from_bpe("sage")), *self.nulls]
 
-    @cached_property
-    def bpe_tokenizers(self) -> list[str]:
-        """Tokenizers of method `bpe`, and `bpe` itself where only `bpe_merges` is compared."""
-        named = self.config["tokenizer_settings"].get("bpe", {}).get("method") == "bpe"
-        return sorted({*self.of_method("bpe"), *(["bpe"] if named else [])})
+    def trained(self, method: str) -> list[str]:
+        """Return the tokenizers of method `bpe` or `unigram`.
+
+        The one named like the method is among them even if it is not compared: `bpe_merges` and
+        `unigram_greedy` are exported from it.
+        """
+        named = self.config["tokenizer_settings"].get(method, {}).get("method") == method
+        return sorted({*self.of_method(method), *([method] if named else [])})
 
     @cached_property
     def ordered_tokenizers(self) -> list[str]:
@@ -218,13 +236,13 @@ class Run(Texts):
 
     @property
     def compared_sage(self) -> list[str]:
-        """Those of the compared that are readings of SaGe."""
-        return [name for name in self.compared if self.tokenizer(name)["method"] == "sage"]
+        """Those of the compared that are readings of SaGe, pruned from BPE's pieces."""
+        return [name for name in self.compared if name in self.pruned_from_bpe("sage")]
 
     @property
     def compared_with_nulls(self) -> list[str]:
         """The readings of SaGe that are compared; none if there are too few random prunings."""
-        drawn = self.with_seeds(self.of_method("random"))
+        drawn = self.with_seeds(self.pruned_from_bpe("random"))
         return self.compared_sage if len(drawn) >= FEWEST_SEEDS else []
 
     @property
@@ -269,6 +287,56 @@ class Run(Texts):
         compared = "bpe" in self.tokenizers and len(self.tokenizers) > 1
         wanted = asked and compared
         return [name for name in self.languages if wanted and self.language(name)["heldout_lines"]]
+
+    def probe_files(self) -> list[str]:
+        """Return what the probes of all tokenizers answer, task by task."""
+        return [
+            self.result(f"analysis/{self.task(task)['language']}/probes/{tok}/{task}.parquet")
+            for task in self.probe_tasks
+            for tok in self.ordered_tokenizers
+        ]
+
+    def probed_tasks(self) -> list[Stanza]:
+        """Return what the table of evidence has to know of the tasks that are probed."""
+        stanzas = [(name, self.task(name)) for name in self.probe_tasks]
+        return [
+            {
+                "name": name,
+                "label": stanza.get("label", name),
+                "language": self.language(stanza["language"])["name"],
+                "kind": probe_kind(stanza),
+                "metric": stanza["metric"],
+                "classes": len(stanza["labels"]) if stanza.get("labels") else None,
+                "constructed": self.is_constructed(name),
+            }
+            for name, stanza in stanzas
+        ]
+
+    def task_languages(self) -> dict[str, str]:
+        """Return the name of the language of every task that models are compared on."""
+        return {
+            name: self.language(self.task(name)["language"])["name"] for name in self.compared_tasks
+        }
+
+    @property
+    def compared_curves(self) -> list[str]:
+        """Languages in which learning curves are compared with BPE's."""
+        return self.curve_languages if len(self.compared_models) > 1 else []
+
+    @property
+    def has_evidence(self) -> bool:
+        """Whether tokenizers are compared with BPE by some method beside those of the paper."""
+        return bool(self.ngram_languages or self.probe_tasks)
+
+    @property
+    def evidence_target(self) -> str:
+        """The target that the evidence is a part of: with language models, it has theirs, too."""
+        return "paper" if self.models else "intrinsic"
+
+    def vector_files(self, language: str, tokenizer: str) -> list[str]:
+        """Return the vectors of a tokenizer's pieces; none without seeds."""
+        path = self.result(f"analysis/{language}/vectors/{tokenizer}.npz")
+        return [path] if self.config["probes"]["seeds"] else []
 
     def labels(self, tokenizers: Iterable[str]) -> list[str]:
         """Return the names of tokenizers in figures and tables."""
@@ -324,11 +392,15 @@ class Run(Texts):
         usual = self.config["vocabulary"]["initial_size"]
         return self.tokenizer(tokenizer).get("initial_size", usual)
 
+    def initial_method(self, tokenizer: str) -> str:
+        """Return whose pieces a tokenizer is pruned from: `bpe` or `unigram`."""
+        return self.tokenizer(tokenizer).get("initial") or "bpe"
+
     def initial(self, text: str, tokenizer: str, name: str) -> str:
-        """Return a file of the vocabulary that a SaGe tokenizer is pruned from."""
+        """Return a file of the vocabulary that a tokenizer is pruned from."""
         size = self.initial_size(tokenizer)
         other = "" if size == self.config["vocabulary"]["initial_size"] else f".{size}"
-        return self.result(f"vocab/{text}/bpe_initial{other}/{name}")
+        return self.result(f"vocab/{text}/{self.initial_method(tokenizer)}_initial{other}/{name}")
 
     def embeddings(self, text: str, tokenizer: str) -> str:
         """Return the embeddings that a SaGe tokenizer starts from.
@@ -374,7 +446,8 @@ class Run(Texts):
     def sage_card(self, text: str, tokenizer: str) -> Stanza:
         """Return what the model card of a SaGe vocabulary says: its reading and its settings."""
         settings = self.sage_parameters(tokenizer)
-        method = f"SaGe, preset {settings['preset']}, segmented by greedy longest match"
+        start = "" if self.initial_method(tokenizer) == "bpe" else " of UnigramLM's pieces"
+        method = f"SaGe{start}, preset {settings['preset']}, segmented by greedy longest match"
         return self.card(text, method, initial_size=self.initial_size(tokenizer), **settings)
 
     @property
@@ -389,7 +462,8 @@ class Run(Texts):
         """Return what the model card of a null vocabulary says."""
         method = self.tokenizer(tokenizer)["method"]
         pruned = "its least frequent pieces" if method == "frequency" else "pieces drawn at random"
-        title = f"BPE without {pruned} (a null for SaGe), segmented by greedy longest match"
+        start = {"bpe": "BPE", "unigram": "UnigramLM"}[self.initial_method(tokenizer)]
+        title = f"{start} without {pruned} (a null for SaGe), segmented by greedy longest match"
         return self.card(text, title, **self.null_parameters)
 
     def external_path(self, language: str, tokenizer: str) -> str:
@@ -413,7 +487,9 @@ class Run(Texts):
         """Return what the run takes from outside; a source with a `path:` is used where it is."""
         texts = [("language_settings", name, None) for name in self.languages]
         texts += [("domain_settings", name, None) for name in self.domains]
-        splits = [(task, split) for task in self.model_tasks for split in self.task_origins(task)]
+        splits = [
+            (task, split) for task in self.prepared_tasks for split in self.task_origins(task)
+        ]
         texts += [("task_settings", task, split) for task, split in splits]
         kinds = [(text, self.source(*text)["kind"]) for text in texts]
         lists = [(name, self.morpheme_source(name)["kind"]) for name in self.morpheme_languages]

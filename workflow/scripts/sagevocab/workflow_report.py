@@ -28,12 +28,12 @@ def report_run(run: Run) -> Stanza:
 
 
 def _shown_settings(run: Run) -> Stanza:
-    shown = ("seed", "corpus", "vocabulary", "sage", "word2vec", "analysis", "lm")
+    shown = ("seed", "corpus", "vocabulary", "sage", "word2vec", "analysis", "probes", "lm")
     used = {
         "language_settings": run.languages,
         "domain_settings": run.domains,
         "tokenizer_settings": run.tokenizers,
-        "task_settings": run.model_tasks,
+        "task_settings": run.prepared_tasks,
     }
     stanzas = {key: {n: run.config[key][n] for n in names} for key, names in used.items()}
     return {**{key: run.config[key] for key in shown}, **stanzas}
@@ -41,24 +41,23 @@ def _shown_settings(run: Run) -> Stanza:
 
 def claims_run(run: Run) -> Stanza:
     """Return what the claims have to know of the run."""
+    sage = run.pruned_from_bpe("sage")
     return {
         "folder": run.result(""),
         "benchmarks": run.result("benchmarks"),
         "languages": run.languages,
         "domains": {name: run.domain(name)["language"] for name in run.domains},
         "tasks": {name: run.task(name)["language"] for name in run.tasks},
-        "tokenizers": {name: run.preset(name) for name in run.tokenizers},
-        "further_seeds": {name: run.further_seeds(name) for name in run.of_method("sage")},
+        "tokenizers": {name: run.preset(name) if name in sage else None for name in run.tokenizers},
+        "further_seeds": {name: run.further_seeds(name) for name in sage},
         "nulls": {name: run.tokenizer(name)["method"] for name in run.nulls},
         "lm_tokenizers": run.models,
         "seeds": run.config["lm"]["finetune"]["seeds"],
         "pretraining_seeds": run.pretraining_seeds,
         "seed": run.seed,
-        "constructed": run.constructed_tasks,
+        "constructed": [name for name in run.constructed_tasks if name in run.model_tasks],
         "names": run.names,
-        "studies": {
-            name: studied for name in run.of_method("sage") if (studied := _studied(run, name))
-        },
+        "studies": {name: studied for name in sage if (studied := _studied(run, name))},
         "morpheme_languages": run.morpheme_languages,
         "paper_texts": _paper_texts(run),
         "budget": run.model_budget if run.models else None,
@@ -96,7 +95,7 @@ def _paper_texts(run: Run) -> list[str]:
 
 
 def reference_tasks(run: Run) -> list[Stanza]:
-    """Return every split of every task with scores: what it is, and its local files."""
+    """Return every split of every task with scores or probes: what it is, and its local files."""
     return [
         {
             "task": task,
@@ -104,7 +103,7 @@ def reference_tasks(run: Run) -> list[Stanza]:
             "split": split,
             **_origin(run, run.source("task_settings", task, run.task_origin(task, split))),
         }
-        for task in run.model_tasks
+        for task in run.prepared_tasks
         for split in ("train", "validation")
     ]
 
@@ -162,7 +161,8 @@ def changes(run: Run, usual: Mapping[str, Any]) -> list[Stanza]:
     ]
     known = [name for name in run.tokenizers if name in usual["tokenizer_settings"]]
     stanzas = [f"tokenizer_settings.{name}" for name in known]
-    sections = ["seed", "corpus", "tokenizers", "vocabulary", "sage", "word2vec", "analysis"]
+    sections = ["seed", "corpus", "tokenizers", "vocabulary", "sage", "word2vec"]
+    sections += ["analysis", "probes"]
     studies = "studies" if run.readings else "studies.enabled"
     models = "lm" if run.models else "lm.enabled"
     return changed_settings(run.config, usual, [*lines, *sections, *stanzas, studies, models])

@@ -43,7 +43,7 @@ class Texts:
             self.source("language_settings", name)
         for name in self.domains:
             self.source("domain_settings", name)
-        for name in self.model_tasks:
+        for name in self.prepared_tasks:
             for split in self.task_origins(name):
                 self.source("task_settings", name, split)
 
@@ -94,6 +94,22 @@ class Texts:
     def model_tasks(self) -> list[str]:
         """The tasks, if there are models to evaluate on them."""
         return self.tasks if self.models else []
+
+    @cached_property
+    def probe_tasks(self) -> list[str]:
+        """Names of the tasks in a language of the run that tokenizers are probed on.
+
+        None where there is nothing to compare with BPE.
+        """
+        tokenizers = self.config["tokenizers"]
+        compared = "bpe" in tokenizers and len(tokenizers) > 1
+        named = self.config["probes"]["tasks"] if compared else []
+        return [name for name in named if self.task(name)["language"] in self.languages]
+
+    @property
+    def prepared_tasks(self) -> list[str]:
+        """The tasks whose rows the run needs: for models, for probes."""
+        return list(dict.fromkeys([*self.model_tasks, *self.probe_tasks]))
 
     def language(self, name: str) -> Stanza:
         """Return the stanza of a language."""
@@ -146,9 +162,14 @@ class Texts:
     def word2vec(self, text: str) -> Stanza:
         """Return the settings of the embeddings that are trained on a text."""
         settings, studies = self.config["word2vec"], self.config["studies"]
-        return (
-            settings if text in self.languages else settings | {"lines": studies["word2vec_lines"]}
-        )
+        if text in self.languages:
+            return settings
+        return settings | {key: studies[f"word2vec_{key}"] for key in ("lines", "trainer")}
+
+    def word2vec_threads(self, text: str) -> int:
+        """Return the threads that train embeddings on a text; gensim repeats itself with one."""
+        settings = self.word2vec(text)
+        return 2 if settings["trainer"] == "blocks" else settings["workers"]
 
     # --- Sources
 
@@ -213,7 +234,7 @@ class Texts:
             *(("domain_settings", name, None) for name in self.domains),
             *(
                 ("task_settings", name, split)
-                for name in self.model_tasks
+                for name in self.prepared_tasks
                 for split in self.task_origins(name)
             ),
         ]
@@ -309,8 +330,8 @@ class Texts:
 
     @property
     def constructed_tasks(self) -> list[str]:
-        """Tasks that models are scored on whose examples are constructed."""
-        return list(filter(self.is_constructed, self.model_tasks))
+        """Tasks of models and probes whose examples are constructed."""
+        return list(filter(self.is_constructed, self.prepared_tasks))
 
     def titles(self, languages: Iterable[str]) -> list[str]:
         """Return the names of languages as panels and rows show them."""
@@ -335,7 +356,7 @@ class Texts:
         return {
             **{name: self.language(name)["name"] for name in self.languages},
             **{name: self.domain(name)["name"] for name in self.domains},
-            **{name: self.task(name).get("label", name) for name in self.tasks},
+            **{name: self.task(name).get("label", name) for name in self.tasks + self.probe_tasks},
         }
 
     def text_title(self, source: Stanza) -> str:

@@ -161,8 +161,13 @@ class Case:
         """
         language, pieces = self._language(), self._vocabulary(tokenizer)
         domain, train = (self.run.words(language, name) for name in (self._corpus(None), TRAIN))
-        words = min(len(_corpus(domain).tokens), len(_corpus(train).tokens))
-        return tuple(_neighbours_of(text, words, draw, pieces, window) for text in (domain, train))
+        lengths = [len(_corpus(text).tokens) for text in (domain, train)]
+        # The shorter text is the same in every draw, and is counted once.
+        draws = [draw if length > min(lengths) else 0 for length in lengths]
+        return tuple(
+            _neighbours_of(text, min(lengths), own, pieces, window)
+            for text, own in zip((domain, train), draws, strict=True)
+        )
 
     def study_pruned(self, key: str, value: int) -> tuple[list[set[str]], set[str]]:
         """Return what the studies prune with each seed, and with the first and another number."""

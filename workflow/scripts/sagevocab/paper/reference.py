@@ -53,6 +53,11 @@ _VOCABULARIES = (
     "seed and every null pruned from the common initial vocabulary: the order, or -1 for a piece "
     "that stayed.",
 )
+_PROBES = (
+    "",
+    "`probes/` has what the linear probes of every tokenizer answered to each row of a task, and "
+    "what was right: the scores of table_evidence can be computed again.",
+)
 _TEXTS_NOTE = (
     "None of them is the paper's own. They are not part of this folder; where a table shows "
     "sentences, they come from the training corpus of their language, under its licence."
@@ -74,6 +79,7 @@ def build_reference(
     made: Mapping[str, Sequence[Path | str]] | None = None,
     tokenizers: Sequence[Path | str] = (),
     prunings: Sequence[Path | str] = (),
+    probes: Sequence[Path | str] = (),
 ) -> None:
     """Copy `files` and their provenance records into the folder `output`, and write its page.
 
@@ -84,6 +90,7 @@ def build_reference(
     changes: settings that are not those of config.yaml: key, usual, run. made: artefacts that stay
     behind, by a phrase such as "Models were trained"; the page names the commits that made them.
     tokenizers: folders to copy. prunings: `ablations.parquet` of every tokenizer that is pruned.
+    probes: `TOKENIZER/TASK.parquet` of all probes.
 
     Raises:
         UserError: a task is constructed, or a file is missing or damaged.
@@ -99,8 +106,9 @@ def build_reference(
         for tokenizer in tokenizers:
             _copy_tokenizer(Path(tokenizer), folder / "tokenizers")
         _write_prunings(list(map(Path, prunings)), folder / "prunings")
+        _write_probes(list(map(Path, probes)), folder / "probes")
         sections = (
-            _opening(run, command),
+            _opening(run, command, probed=bool(probes)),
             ["## Verdicts", "", *_verdict_table(read_json(claims), run)],
             [_VERDICTS_NOTE],
             [scope_note(run["settings"]["lm"])] if run["models"] else [],
@@ -163,7 +171,23 @@ def _write_prunings(files: Sequence[Path], output: Path) -> None:
         write_parquet(output / f"{language}.parquet", pd.DataFrame(columns))
 
 
-def _opening(run: Mapping[str, Any], command: str) -> list[str]:
+def _write_probes(files: Sequence[Path], output: Path) -> None:
+    """Write what all tokenizers' probes answered to a task, a file a task.
+
+    Columns: split, example, label or tags, then TOKENIZER.pieces, TOKENIZER.vectors_1 and so on.
+    """
+    for task in dict.fromkeys(file.name for file in files):
+        frames = {
+            file.parent.name: pd.read_parquet(file).set_index(["split", "example"])
+            for file in files
+            if file.name == task
+        }
+        gold = next(iter(frames.values())).iloc[:, :1]
+        answers = [own.iloc[:, 1:].add_prefix(f"{name}.") for name, own in frames.items()]
+        write_parquet(output / task, pd.concat([gold, *answers], axis=1).reset_index())
+
+
+def _opening(run: Mapping[str, Any], command: str, *, probed: bool) -> list[str]:
     return [
         "# Reference results",
         "",
@@ -172,6 +196,7 @@ def _opening(run: Mapping[str, Any], command: str) -> list[str]:
         "`claims.json`) has every statement. Beside them are `tables/`, `figures/`, and in "
         "`provenance/` what made each of them.",
         *(_VOCABULARIES if not run["models"] else []),
+        *(_PROBES if probed else []),
         "",
         f"    {command}",
     ]

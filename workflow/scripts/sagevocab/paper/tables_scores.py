@@ -215,7 +215,7 @@ def table_differences(
             "config key lm.tokenizers: differences need bpe and a tokenizer to set beside it; "
             "list them"
         )
-    gains = _printed_gains(paper.values())
+    gains = printed_gains(paper.values())
     data = compare_scores(scores, tasks, labels, paper_tasks=gains, seed=seed)
     data["paper"] = [
         gains.get(task) if name in readings else None
@@ -328,7 +328,7 @@ def _spread(values: np.ndarray) -> float | None:
     return float(values.std(ddof=1)) if len(values) > 1 else None
 
 
-def _printed_gains(tables: Iterable[Mapping[str, Mapping[str, float]]]) -> dict[str, float]:
+def printed_gains(tables: Iterable[Mapping[str, Mapping[str, float]]]) -> dict[str, float]:
     """Return SaGe's score minus BPE's in the paper, by task."""
     return {
         task: value - table["bpe"][task]

@@ -145,10 +145,13 @@ class WordCorpus:
         """Return a seeded sample of lines of at most `words` words in all, with its own types."""
         order = np.random.default_rng(seed).permutation(self.n_lines)
         total = np.cumsum(np.diff(self.line_offsets)[order])
-        drawn = self._with_lines(order[total <= words])
-        kept, tokens = np.unique(drawn.tokens, return_inverse=True)
+        return self._with_lines(order[total <= words]).with_own_types()
+
+    def with_own_types(self) -> WordCorpus:
+        """Return the same lines without the types that are not in them."""
+        kept, tokens = np.unique(self.tokens, return_inverse=True)
         types = [self.types[number] for number in kept.tolist()]
-        return WordCorpus(types, tokens.astype(np.int32), drawn.line_offsets)
+        return WordCorpus(types, tokens.astype(np.int32), self.line_offsets)
 
     def _with_lines(self, lines: np.ndarray) -> WordCorpus:
         kept = np.zeros(self.n_lines, dtype=bool)

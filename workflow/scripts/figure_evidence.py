@@ -1,0 +1,14 @@
+"""Adapter of rule figure_evidence."""
+
+from sagevocab.paper.figures_methods import figure_evidence
+from sagevocab.provenance import job
+
+with job(snakemake):
+    inputs, params = snakemake.input, snakemake.params
+    figure_evidence(
+        inputs.table,
+        labels=params.labels,
+        baseline=params.baseline,
+        **snakemake.output,
+        style=inputs.style,
+    )

@@ -1,0 +1,23 @@
+"""Adapter of rule probe_task."""
+
+from pathlib import Path
+
+from sagevocab.analysis.probes import probe_task, read_rows
+from sagevocab.provenance import job
+from sagevocab.state import ResumableState, fingerprint, read_npz, write_parquet
+from sagevocab.vocab.segment import load_segmenter
+
+with job(snakemake):
+    inputs, params = snakemake.input, snakemake.params
+    drawn = {"heldout_rows": params.heldout_rows, "seed": params.seed}
+    words = {"normalization": params.normalization, "max_word_chars": params.max_word_chars}
+    of_all = fingerprint(params.code, *map(Path, inputs), params.kind, drawn, words)
+    answers = probe_task(
+        read_rows(inputs.train, inputs.validation, params.kind, **drawn),
+        params.kind,
+        load_segmenter(Path(inputs.tokenizer).parent),
+        {seed: matrix for path in inputs.vectors for seed, matrix in read_npz(path).items()},
+        **words,
+        state=ResumableState(params.state_dir, of_all),
+    )
+    write_parquet(snakemake.output.answers, answers)

@@ -1,0 +1,110 @@
+"""The figure of all methods (`paper.methods`), which the paper does not have."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from itertools import cycle
+from textwrap import fill
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+
+from sagevocab.errors import UserError
+from sagevocab.paper.methods import BITS, UNITS
+from sagevocab.paper.style import Files, drawing, few_round_ticks, legend_above
+
+_ROW = 0.072  # inches of a mark
+_LANGUAGES = (("#00508C", "o"), ("#D55E00", "D"), ("#2CA58D", "^"), ("#AA4499", "s"))
+_ACROSS = 2
+_TITLE = 20  # characters that the width of a panel holds
+
+
+def figure_evidence(table: Files, *, labels: Sequence[str], baseline: str, **files: Files) -> None:
+    """Draw the differences from BPE, right the better: a panel a measure, a row a tokenizer.
+
+    A colour and a mark are a language; a mark is filled where the difference is significant. Grey
+    is what is too small to be seen.
+
+    Args:
+        table: csv of `table_evidence`.
+        labels: of all tokenizers in their order.
+        baseline: label of BPE.
+        files: pdf, png and optionally style.
+
+    Raises:
+        UserError: the table is missing or damaged.
+    """
+    data = _read_table(table)
+    others = [label for label in labels if label != baseline]
+    measures = list(dict.fromkeys(data["measure"]))
+    languages = dict(zip(dict.fromkeys(data["language"]), cycle(_LANGUAGES), strict=False))
+    down = math.ceil(len(measures) / _ACROSS)
+    height = 0.42 + _ROW * max(3, len(others)) * len(languages)
+    with drawing((down, _ACROSS), height=height, sharey=True, **files) as (figure, grid):
+        for axes, name in zip(grid.flat, measures, strict=False):
+            _draw_measure(axes, data[data["measure"] == name], others, languages)
+            axes.set_title(fill(name, _TITLE, break_on_hyphens=False))
+        for unused in grid.flat[len(measures) :]:
+            unused.set_visible(False)
+        grid[0, 0].set_yticks(range(len(others)), others)
+        grid[0, 0].set_ylim(len(others) - 0.5, -0.5)
+        legend_above(figure, _handles(languages))
+
+
+def _read_table(path: Files) -> pd.DataFrame:
+    try:
+        data = pd.read_csv(path)
+        return data[data["tested"].astype(bool)]
+    except (OSError, ValueError, KeyError) as error:
+        raise UserError(f"{path}: is no table of evidence ({error}); delete it") from error
+
+
+def _draw_measure(
+    axes: Axes,
+    rows: pd.DataFrame,
+    tokenizers: Sequence[str],
+    languages: Mapping[str, tuple[str, str]],
+) -> None:
+    first = rows.iloc[0]
+    unit, factor, _ = UNITS[first["metric"]]
+    sign = factor if first["more_is_better"] else -factor
+    seen = factor * rows["seen_from"].max()
+    axes.axvspan(-seen, seen, color="#E8E8E8", linewidth=0, zorder=0)
+    axes.axvline(0, color="black", linewidth=0.7, zorder=1)
+    own = [name for name in languages if name in set(rows["language"])]
+    shifts = np.linspace(-0.5, 0.5, 2 * len(own) + 1)[1::2] * 0.8
+    for row in rows.to_dict("records"):
+        colour, marker = languages[row["language"]]
+        at = tokenizers.index(row["tokenizer"]) + shifts[own.index(row["language"])]
+        ends = [sign * row["low"], sign * row["high"]]
+        axes.plot(ends, [at, at], color=colour, linewidth=1, zorder=2)
+        inside = colour if row["significant"] else "white"
+        mark = {"marker": marker, "markersize": 3.4, "markerfacecolor": inside}
+        axes.plot(sign * row["difference"], at, color=colour, markeredgewidth=0.8, zorder=3, **mark)
+    for place in range(len(tokenizers) - 1):
+        axes.axhline(place + 0.5, color="#D9D9D9", linewidth=0.5, zorder=0)
+    saved = " saved" if unit == BITS and not first["more_is_better"] else ""
+    axes.set_xlabel(f"bits a character{saved}" if unit == BITS else f"{unit} (× 100)")
+    axes.grid(visible=True, axis="x")
+    axes.grid(visible=False, axis="y")
+    axes.tick_params(axis="y", length=0)
+    axes.margins(x=0.08)
+    few_round_ticks(axes)
+    axes.xaxis.set_major_formatter("{x:g}")
+
+
+def _handles(languages: Mapping[str, tuple[str, str]]) -> list[Line2D | Patch]:
+    marks = [
+        Line2D([], [], label=name, color=colour, marker=marker, markersize=4)
+        for name, (colour, marker) in languages.items()
+    ]
+    hollow = {"color": "black", "linestyle": "none", "marker": "o", "markersize": 4}
+    return [
+        *marks,
+        Line2D([], [], label="not significant", markerfacecolor="white", **hollow),
+        Patch(label="too small to be seen", facecolor="#E8E8E8"),
+    ]
