@@ -297,8 +297,9 @@ def test_a_vocabulary_costs_all_the_stages_that_make_it(benchmarks, outputs):
     assert {row["rule"] for row in rows_of(outputs)} == {*STAGES[:-1], "train_bpe, studies"}
 
 
-def test_a_further_seed_is_no_part_of_a_vocabularys_cost(benchmarks, outputs):
-    benchmark(benchmarks, "build_sage/en.sage.seed2.tsv", 500, 1)
+def test_other_seeds_and_tokenizers_are_no_part_of_a_vocabularys_cost(benchmarks, outputs):
+    benchmark(benchmarks, "build_sage/en.sage.seed2.tsv", 400, 1)
+    benchmark(benchmarks, "build_sage/en.sage_unigram.tsv", 100, 1)
     tables.table_costs(benchmarks, stages=STAGES, **COST_NAMES, **outputs)
     rows = {row[0]: row[1:] for row in markdown_rows(outputs)}
     assert rows["vocabulary, English"][3] == "110.0 s (11 ×)"

@@ -176,7 +176,10 @@ class Case:
             raise NotMeasurableError("config key studies has no such reading in `varied`")
         other = [name for name in builds["varied"] if name.endswith(f".{key}-{value}")]
         if not other:
-            raise NotMeasurableError(f"config key studies.values.{key} has no {value} for it")
+            raise NotMeasurableError(
+                f"the studies build no such tokenizer: config key studies.values.{key} has no "
+                f"{value}, or the reading never does this"
+            )
         folder = self.run.folder / "vocab" / f"{self._language()}.sample1"
         *seeds, varied = (
             set(read_parquet(folder / name / "ablations.parquet", ["piece"])["piece"])

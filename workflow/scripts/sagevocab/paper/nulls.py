@@ -232,7 +232,8 @@ def _draw_sage(axes: Axes, place: int, row: Row, styles: Mapping[str, TokenizerS
     shifts = np.linspace(-0.2, 0.2, len(styles)) if len(styles) > 1 else [0.0]
     for (name, style), shift in zip(styles.items(), shifts, strict=True):
         record = row.records.get(name)
-        if record is None or record["ours"] is None:
+        # A second reading of a statement is not tested against chance.
+        if record is None or record["ours"] is None or record.get("variant"):
             continue
         if record["low"] is not None:
             bounds = _standardised(row, [record["low"], record["high"]])

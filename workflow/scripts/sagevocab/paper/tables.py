@@ -320,7 +320,8 @@ def _vocabulary_row(
 
 def _vocabulary_jobs(jobs: pd.DataFrame, language: str, tokenizer: str) -> pd.DataFrame:
     rules = (BPE_RULE,) if tokenizer == BASELINE else SAGE_RULES
-    mine = jobs["tokenizer"].isna() | (jobs["tokenizer"] == tokenizer)
+    # A job of the language alone made what all are pruned from; others have a tokenizer of theirs.
+    mine = (jobs["job"] == language) | (jobs["tokenizer"] == tokenizer)
     return jobs[jobs["rule"].isin(rules) & (jobs["language"] == language) & mine]
 
 
