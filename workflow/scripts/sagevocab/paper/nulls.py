@@ -177,7 +177,8 @@ def figure_nulls(
     """Draw how far SaGe is from the random prunings, statement by statement.
 
     The unit is the standard deviation of the random seeds, and right is where the statement points.
-    A statement on which all seeds agree has no such unit and is left out.
+    A statement on which all seeds agree has no such unit and is left out; so is the second reading
+    of a statement, which is not tested against chance.
     claims, values, languages: as for `table_nulls`. labels: SaGe tokenizers and what they are
     called. shown: labels of all tokenizers of the figures, whose order gives the colours. files:
     pdf, png and optionally style.
@@ -186,7 +187,8 @@ def figure_nulls(
         UserError: `claims` is missing or damaged, or has no nulls.
     """
     rows = null_rows(read_records(claims, labels), read_headlines(values))
-    rows = [row for row in rows if prediction_error(_seeds(row)) > 0]
+    tested = [row for row in rows if not row.any.get("variant")]
+    rows = [row for row in tested if prediction_error(_seeds(row)) > 0]
     styles = {name: tokenizer_styles(shown)[label] for name, label in labels.items()}
     with drawing((1, 1), height=1, **files) as (figure, grid):
         axes = grid[0, 0]
@@ -232,8 +234,7 @@ def _draw_sage(axes: Axes, place: int, row: Row, styles: Mapping[str, TokenizerS
     shifts = np.linspace(-0.2, 0.2, len(styles)) if len(styles) > 1 else [0.0]
     for (name, style), shift in zip(styles.items(), shifts, strict=True):
         record = row.records.get(name)
-        # A second reading of a statement is not tested against chance.
-        if record is None or record["ours"] is None or record.get("variant"):
+        if record is None or record["ours"] is None:
             continue
         if record["low"] is not None:
             bounds = _standardised(row, [record["low"], record["high"]])
