@@ -73,7 +73,7 @@ class VocabularyKeys(WordSettings, TrainingSettings):
     )
     initial_size: Size = Field(
         round(GROWTH * _FINAL_SIZE),
-        description="Pieces of the BPE vocabulary that SaGe prunes (n·V).",
+        description="Pieces of the vocabulary that SaGe prunes (n·V).",
     )
 
 
