@@ -30,15 +30,11 @@ _GUIDE = "docs/models.md has a table of builds and cards"
 
 def build_for(capability: Capability) -> str:
     """Return the build of PyTorch for a card; "" if there is none."""
-    if capability < (5, 0):
+    if capability < _MAXWELL:
         return ""
-    return (
-        "cu126"
-        if capability < _TURING
-        else "cu130"
-        if capability >= _BLACKWELL
-        else "cu126 or cu130"
-    )
+    if capability < _TURING:
+        return "cu126"
+    return "cu126 or cu130" if capability < _BLACKWELL else "cu130"
 
 
 def require_gpus(gpus: int, found: int | None = None) -> None:

@@ -202,7 +202,7 @@ class Evidence:
                 language = self.languages.get(record["language"] or "", "")
                 found.setdefault(self.headlines[record["id"]], []).append(language)
         named = [f"{name} ({', '.join(filter(None, of))})" for name, of in found.items()]
-        return "; ".join(named) or "none of the main ones"
+        return "; ".join(named) or "none"
 
 
 def where(rows: Sequence[Row], **wanted: Any) -> list[Row]:
