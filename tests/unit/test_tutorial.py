@@ -79,4 +79,4 @@ def test_the_readme_trains_and_loads_a_vocabulary(
     blocks = BLOCK.findall(here)
     assert [kind for kind, _ in blocks] == ["python"]
     run_blocks(blocks, monkeypatch)
-    assert len(read_pieces("my-tokenizer/pieces.txt")) == 400
+    assert len(read_pieces("my-sage/pieces.txt")) == 400
