@@ -24,7 +24,7 @@ rule extract_corpus:
         result("benchmarks/extract_corpus/{lang}.tsv")
     conda:
         "../../envs/corpus.yaml"
-    threads: lambda wildcards: 8 if run.is_dump("language_settings", wildcards.lang) else 1
+    threads: lambda wildcards: 4 if run.is_dump("language_settings", wildcards.lang) else 1
     resources:
         mem_mb=memory(4000),
         runtime=1440,
@@ -104,7 +104,7 @@ rule extract_domain:
         result("benchmarks/extract_domain/{domain}.tsv")
     conda:
         "../../envs/corpus.yaml"
-    threads: lambda wildcards: 8 if run.is_dump("domain_settings", wildcards.domain) else 1
+    threads: lambda wildcards: 4 if run.is_dump("domain_settings", wildcards.domain) else 1
     resources:
         mem_mb=memory(4000),
         runtime=240,

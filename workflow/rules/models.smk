@@ -37,6 +37,7 @@ rule build_shards:
         result("logs/build_shards/{lang}.{tok}.log"),
     benchmark:
         result("benchmarks/build_shards/{lang}.{tok}.tsv")
+    priority: 1
     conda:
         "../../envs/models.yaml"
     threads: 1
@@ -71,9 +72,11 @@ rule pretrain_model:
         result("logs/pretrain_model/{lang}.{tok}.log"),
     benchmark:
         result("benchmarks/pretrain_model/{lang}.{tok}.tsv")
+    priority: 1
     conda:
         "../../envs/models.yaml"
-    threads: 4 * config["lm"]["gpus"] or 1
+    # A core a card launches its kernels. Snakemake holds no cores back for a job that wants several.
+    threads: max(1, config["lm"]["gpus"])
     resources:
         **cards(config["lm"]["gpus"], config["lm"]["nodes"]),
         **machines(config["lm"]["nodes"]),
@@ -147,7 +150,7 @@ rule finetune_model:
         result("benchmarks/finetune_model/{lang}.{tok}.{task}.{seed}.tsv")
     conda:
         "../../envs/models.yaml"
-    threads: 4 if config["lm"]["gpus"] else 1
+    threads: 1
     resources:
         **cards(min(config["lm"]["gpus"], 1), sharers=config["lm"]["finetune"]["per_gpu"]),
         mem_mb=memory(16000 if config["lm"]["gpus"] else 6000),

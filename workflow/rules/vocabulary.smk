@@ -26,6 +26,7 @@ rule train_bpe:
         result("benchmarks/train_bpe/{lang}.{tok}.tsv")
     wildcard_constraints:
         tok=any_of(run.trained("bpe")),
+    priority: 1
     conda:
         "../../envs/vocabulary.yaml"
     threads: 2
@@ -236,6 +237,7 @@ rule train_embeddings:
         result("benchmarks/train_embeddings/{lang}.{tok}.tsv")
     wildcard_constraints:
         tok=any_of([*run.with_seeds(run.of_method("sage")), *run.studied]),
+    priority: 1
     conda:
         "../../envs/vocabulary.yaml"
     threads: lambda wildcards: run.word2vec_threads(wildcards.lang)
@@ -272,6 +274,7 @@ rule build_sage:
         result("benchmarks/build_sage/{lang}.{tok}.tsv")
     wildcard_constraints:
         tok=any_of([*run.with_seeds(run.of_method("sage")), *run.studied]),
+    priority: 1
     conda:
         "../../envs/vocabulary.yaml"
     threads: 2
