@@ -94,7 +94,13 @@ def _draw_measure(
     axes.tick_params(axis="y", length=0)
     axes.margins(x=0.08)
     few_round_ticks(axes)
-    axes.xaxis.set_major_formatter("{x:g}")
+    axes.xaxis.set_major_formatter(_short)
+
+
+def _short(value: float, _: int) -> str:
+    """Write a tick as .02, without the 0: three such have room below half a column."""
+    text = f"{abs(value):g}".removeprefix("0") or "0"
+    return f"−{text}" if value < 0 else text  # noqa: RUF001, as on other axes
 
 
 def _handles(languages: Mapping[str, tuple[str, str]]) -> list[Line2D | Patch]:
