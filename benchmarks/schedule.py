@@ -187,7 +187,7 @@ def read_log(file: Path) -> tuple[dict[str, float], dict[str, int], float]:
             names[number] = _name(rule, (part.partition("=")[2] for part in found[1].split(", ")))
         elif found := re.fullmatch(r"    threads: (\d+)", line):
             threads[names[number]] = int(found[1])
-        elif done := re.match(r"Finished jobid: (\d+) ", line):
+        elif (done := re.match(r"Finished jobid: (\d+) ", line)) and done[1] in starts:
             seconds[names[done[1]]] = (now[-1] - starts[done[1]]).total_seconds()
     return seconds, threads, (now[-1] - now[0]).total_seconds()
 
@@ -544,6 +544,8 @@ def _draw_cores(axes: Axes, schedule: Schedule, hours: int) -> None:
 def check(jobs: Sequence[Job], log: Path, cores: int) -> str:
     """Say when the jobs of a finished run would have ended by the simulation, and when they did."""
     seconds, threads, real = read_log(log)
+    if not seconds:
+        raise SystemExit(f"error: {log}: names no job that is done; run without --quiet")
     ran = [
         replace(job, threads=threads.get(job.name, 1), needs=job.needs & seconds.keys())
         for job in jobs
