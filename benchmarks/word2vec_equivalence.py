@@ -14,6 +14,16 @@ before any value was computed:
 - Overlap and SaGe / BPE tokens decide, under both losses; all of them must pass. The other
   statistics, the norms and the held-out objective are reported.
 
+The statistics are all numbers of the claims (`paper_values.yaml`) that a vocabulary and its
+training text decide. Rules for these, written down before their values were computed:
+
+- A statistic is *equal* if it passes as above. It *differs* if its whole interval lies beyond the
+  margin, on one side. Else four seeds leave it *undecided*.
+- Where gensim's seeds all give one number the margin is 0. It is *equal* if each seed of the block
+  trainer gives that number, too, *differs* if none does, and is else *undecided*.
+- A statement that words decide (a segmentation, say) has no spread. It is *equal* if its verdict,
+  over all seeds of a trainer, is the same, and else *differs*.
+
 Rows that are in --work already are not trained again. Prints the tables, and writes them to
 --output; beside it, in a .parquet file, which pieces each training kept.
 """
