@@ -143,6 +143,7 @@ def test_a_run_in_processes_of_their_own(text, tmp_path, monkeypatch):
     assert "the 400 -> 250 loop without Word2Vec" in page
     assert page.count("| yes |") + page.count("| no |") == 3
     assert page.count("| not measured |") == 1
+    assert "Measured on " in page
     assert "numba " in page and str(tmp_path) not in page and str(ROOT) not in page
 
 
