@@ -24,8 +24,8 @@ training text decide. Rules for these, written down before their values were com
 - A statement that words decide (a segmentation, say) has no spread. It is *equal* if its verdict,
   over all seeds of a trainer, is the same, and else *differs*.
 
-Rows that are in --work already are not trained again. Prints the tables, and writes them to
---output; beside it, in a .parquet file, which pieces each training kept.
+What is in --work already is neither trained nor measured again. Prints the tables, and writes
+them to --output; beside it, in a .parquet file, which pieces each training kept.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ from sagevocab.paper.claims import assess_claims, read_claims
 from sagevocab.paper.evidence import TRAIN, Run
 from sagevocab.paper.inputs import BASELINE
 from sagevocab.paper.studies import is_assessed
-from sagevocab.state import write_text
+from sagevocab.state import ResumableState, fingerprint, write_text
 from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings
 from sagevocab.vocab.pieces import write_pieces
 from sagevocab.vocab.segment import UNCOVERED, GreedySegmenter
@@ -134,17 +134,19 @@ def lay_out(bench: Bench, seeds: int, language: str) -> Run:
             table: str(folder / f"{table}.parquet")
             for table in ("frequencies", "fertility", "neighbours", "lines")
         }
-        write_counts(count_corpus(bench.corpus, GreedySegmenter(pieces)), outputs)
+        if not folder.exists():
+            write_counts(count_corpus(bench.corpus, GreedySegmenter(pieces)), outputs)
     return run
 
 
 def statistics(run: Run, language: str) -> list[dict[str, Any]]:
     """Compare each number, and each verdict, of the claims between the trainers."""
-    values = read_claims(VALUES)
+    mark = fingerprint(VALUES, *sorted(run.folder.rglob("pieces.txt")))
+    values, state = read_claims(VALUES), ResumableState(run.folder / "measured", mark)
     values["claims"] = [claim for claim in values["claims"] if is_assessed(claim)]
     found = {
         (record["id"], record["tokenizer"]): record
-        for record in assess_claims(run, values)
+        for record in assess_claims(run, values, state)
         if record["language"] == language and record["ours"] is not None
     }
     return [
@@ -292,7 +294,7 @@ def main() -> None:
     options = read_options(__doc__, "equivalence", lines=200_000, seeds=4, language="en")
     bench = Bench.prepare(options.text, options.lines, options.work)
     tables = equivalence(bench, options.text, options.seeds, options.language)
-    text = [f"# {options.language}: {bench.corpus.n_lines:,} lines, {options.seeds} seeds"]
+    text = [f"# {options.text.stem}: {bench.corpus.n_lines:,} lines, {options.seeds} seeds"]
     for title, table in tables.items():
         text += [f"## {title}", table.fillna("").to_markdown(index=False, disable_numparse=True)]
     write_text(options.output, "\n\n".join(text) + "\n")
