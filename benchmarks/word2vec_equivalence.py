@@ -31,7 +31,8 @@ them to --output; beside it, in a .parquet file, which pieces each training kept
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from itertools import combinations, islice, pairwise, product
 from pathlib import Path
 from typing import Any
@@ -56,6 +57,7 @@ from sagevocab.vocab.words import Normalizer, WordCorpus
 HELD_OUT = 5_000  # lines after those that are trained on, for the objective
 OVERLAP_MARGIN = 0.01
 VALUES = Path(__file__).parents[1] / "workflow/resources/paper_values.yaml"
+NUMBERS = ("gensim", "blocks", "difference, 90 %", "gensim's standard deviation", "margin")
 EQUAL, DIFFERS, UNDECIDED = "equal", "differs", "undecided"
 
 
@@ -94,10 +96,12 @@ def equivalence(bench: Bench, text: Path, seeds: int, language: str) -> dict[str
         pruned = [set(bench.initial) - set(bench.vocabulary(row, reading)) for row in ways]
         overlaps.append({"reading": reading, **compare_overlaps(pruned, seeds)})
         print(overlaps[-1], flush=True)
+    run = lay_out(bench, seeds, language)
     tables = {
         "Trainings": builds,
         "Overlaps": overlaps,
-        "Statistics": statistics(lay_out(bench, seeds, language), language),
+        "Statistics": statistics(run, language),
+        "Statements on which two trainings get the same verdict": verdicts(run, language),
     }
     return {title: pd.DataFrame(table) for title, table in tables.items()}
 
@@ -141,14 +145,7 @@ def lay_out(bench: Bench, seeds: int, language: str) -> Run:
 
 def statistics(run: Run, language: str) -> list[dict[str, Any]]:
     """Compare each number, and each verdict, of the claims between the trainers."""
-    mark = fingerprint(VALUES, *sorted(run.folder.rglob("pieces.txt")))
-    values, state = read_claims(VALUES), ResumableState(run.folder / "measured", mark)
-    values["claims"] = [claim for claim in values["claims"] if is_assessed(claim)]
-    found = {
-        (record["id"], record["tokenizer"]): record
-        for record in assess_claims(run, values, state)
-        if record["language"] == language and record["ours"] is not None
-    }
+    found = {(record["id"], record["tokenizer"]): record for record in assess(run, language)}
     return [
         {
             "reading": reading,
@@ -161,14 +158,52 @@ def statistics(run: Run, language: str) -> list[dict[str, Any]]:
     ]
 
 
+def verdicts(run: Run, language: str) -> list[dict[str, Any]]:
+    """Judge each training by itself, and count on how many statements two agree, on average."""
+    names = {name: [name, *further] for name, further in run.further_seeds.items()}
+    single = dict.fromkeys(sum(names.values(), []), "")
+    alone = replace(run, tokenizers={BASELINE: None, **single}, further_seeds={})
+    records = pd.DataFrame(assess(alone, language))
+    judged = records.pivot(index="id", columns="tokenizer", values="verdict")
+
+    def agree(pairs: Iterable[tuple[str, str]]) -> float:
+        each = [(judged[one] == judged[two]).sum() for one, two in pairs]
+        return round(float(np.mean(each)), 1)
+
+    found = []
+    for reading in READINGS:
+        gensim, blocks = names[f"gensim.{reading}"], names[f"blocks.{reading}"]
+        found.append(
+            {
+                "reading": reading,
+                "statements": len(judged),
+                "gensim with gensim": agree(combinations(gensim, 2)),
+                "gensim with blocks": agree(product(gensim, blocks)),
+                "blocks with blocks": agree(combinations(blocks, 2)),
+            }
+        )
+    return found
+
+
+def assess(run: Run, language: str) -> list[dict[str, Any]]:
+    """Return the records of the claims that a vocabulary and its training text decide."""
+    values = read_claims(VALUES)
+    values["claims"] = [claim for claim in values["claims"] if is_assessed(claim)]
+    mark = fingerprint(VALUES, asdict(run), *sorted(run.folder.rglob("pieces.txt")))
+    state = ResumableState(run.folder / f"measured-{len(run.tokenizers)}", mark)
+    records = assess_claims(run, values, state)
+    return [r for r in records if r["language"] == language and r["ours"] is not None]
+
+
 def compare(gensim: Mapping[str, Any], blocks: Mapping[str, Any]) -> dict[str, Any]:
     """Compare the records of a claim; words by their verdicts, which are of all seeds."""
-    verdicts = list(dict.fromkeys((gensim["verdict"], blocks["verdict"])))
+    given = list(dict.fromkeys((gensim["verdict"], blocks["verdict"])))
     if isinstance(gensim["ours"], str):
-        found = {"result": EQUAL if len(verdicts) == 1 else DIFFERS}
+        result = EQUAL if len(given) == 1 else DIFFERS
+        found = {**dict.fromkeys(NUMBERS, ""), "result": result}
     else:
         found = compare_means(np.array(gensim["seeds"]), np.array(blocks["seeds"]))
-    return {**found, "verdict": ", with blocks ".join(verdicts)}
+    return {**found, "verdict": ", with blocks ".join(given)}
 
 
 def kept_pieces(bench: Bench, seeds: int) -> pd.DataFrame:
@@ -220,14 +255,15 @@ def compare_means(gensim: np.ndarray, blocks: np.ndarray) -> dict[str, str]:
     margin = 1.96 * np.sqrt(2) * gensim.std(ddof=1)
     half = half_interval(gensim, blocks)
     digits = max(0, 1 - math.floor(math.log10(margin))) if margin else 4
-    return {
-        "gensim": f"{gensim.mean():.{digits}f}",
-        "blocks": f"{blocks.mean():.{digits}f}",
-        "difference, 90 %": f"{difference:+.{digits}f} ± {half:.{digits}f}",
-        "gensim's standard deviation": f"{gensim.std(ddof=1):.{digits}f}",
-        "margin": f"{margin:.{digits}f}",
-        "result": result(gensim, blocks, abs(difference), half, margin),
-    }
+    shown = (
+        f"{gensim.mean():.{digits}f}",
+        f"{blocks.mean():.{digits}f}",
+        f"{difference:+.{digits}f} ± {half:.{digits}f}",
+        f"{gensim.std(ddof=1):.{digits}f}",
+        f"{margin:.{digits}f}",
+    )
+    found = result_of(gensim, blocks, abs(difference), half, margin)
+    return {**dict(zip(NUMBERS, shown, strict=True)), "result": found}
 
 
 def half_interval(gensim: np.ndarray, blocks: np.ndarray) -> float:
@@ -242,7 +278,9 @@ def half_interval(gensim: np.ndarray, blocks: np.ndarray) -> float:
     return float(stats.t.ppf(0.95, freedom) * np.sqrt(sum(variances)))
 
 
-def result(gensim: np.ndarray, blocks: np.ndarray, apart: float, half: float, margin: float) -> str:
+def result_of(
+    gensim: np.ndarray, blocks: np.ndarray, apart: float, half: float, margin: float
+) -> str:
     """Return the result by the rules; apart: of the means. half: of the interval's width."""
     if not margin:
         same = blocks == gensim[0]
@@ -296,7 +334,7 @@ def main() -> None:
     tables = equivalence(bench, options.text, options.seeds, options.language)
     text = [f"# {options.text.stem}: {bench.corpus.n_lines:,} lines, {options.seeds} seeds"]
     for title, table in tables.items():
-        text += [f"## {title}", table.fillna("").to_markdown(index=False, disable_numparse=True)]
+        text += [f"## {title}", table.to_markdown(index=False, disable_numparse=True)]
     write_text(options.output, "\n\n".join(text) + "\n")
     pieces = options.output.with_suffix(".parquet")
     kept_pieces(bench, options.seeds).to_parquet(pieces, compression="zstd", index=False)

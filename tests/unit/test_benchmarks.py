@@ -185,6 +185,9 @@ def test_the_statistics_are_the_numbers_of_the_claims(tmp_path) -> None:
     assert set(results["mean"]) == {"equal"}
     assert results["total", "token_ratio"] == "differs"
     assert results["total", "single_characters_kept"] == "equal"
+    total, mean = word2vec_equivalence.verdicts(run, "en")
+    assert mean["gensim with blocks"] == mean["statements"] == total["gensim with gensim"]
+    assert total["gensim with blocks"] < total["statements"]
 
 
 def test_overlaps_are_equal_if_the_trainers_share_what_seeds_share() -> None:
