@@ -26,11 +26,13 @@ import sys
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
+from datetime import datetime
 from pathlib import Path
 from statistics import linear_regression, median
 from typing import Any
 
 from sagevocab.errors import UserError
+from sagevocab.provenance import git_commit
 from sagevocab.state import file_digest, fingerprint, write_text
 
 TARGET_LINES, TARGET_THREADS = 750_000, 2
@@ -337,7 +339,7 @@ def table(lines: Sequence[Line]) -> str:
 
 
 def page(lines: Sequence[Line], bench: Bench, machine: Mapping[str, str]) -> str:
-    """Return the whole file: what was measured, the table, the machine."""
+    """Return the whole file: what was measured, the table, the commit and the machine."""
     opening = (
         f"{bench.lines:,} lines, {bench.tokens:,} greedy tokens at {bench.initial_size:,} pieces, "
         f"{bench.threads} threads. Medians of {times(bench.repeats)} (lowest to highest), each in "
@@ -349,7 +351,8 @@ def page(lines: Sequence[Line], bench: Bench, machine: Mapping[str, str]) -> str
             "this run they are only a rough guide.**\n"
         )
     facts = "; ".join(f"{name} {value}" for name, value in machine.items())
-    return f"{opening}\n{table(lines)}\nMachine: {facts}.\n"
+    when = f"Measured on {datetime.now():%Y-%m-%d}, commit {git_commit() or 'unknown'}."
+    return f"{opening}\n{table(lines)}\n{when} Machine: {facts}.\n"
 
 
 def machine_facts(packages: Sequence[str] = PACKAGES) -> dict[str, str]:

@@ -1,6 +1,6 @@
 """Whether the block trainer's SaGe vocabularies can be told from those of another seed of gensim.
 
-    python benchmarks/word2vec_equivalence.py --text FILE [--lines 200000] [--seeds 4]
+    python benchmarks/word2vec_equivalence.py --text FILE --language en [--lines 200000] [--seeds 4]
 
 Trains with some seeds of either trainer and prunes under both losses. The rules were written down
 before any value was computed:
@@ -14,13 +14,25 @@ before any value was computed:
 - Overlap and SaGe / BPE tokens decide, under both losses; all of them must pass. The other
   statistics, the norms and the held-out objective are reported.
 
-Rows that are in --work already are not trained again. Prints the tables, and writes them to
---output; beside it, in a .parquet file, which pieces each training kept.
+The statistics are all numbers of the claims (`paper_values.yaml`) that a vocabulary and its
+training text decide. Rules for these, written down before their values were computed:
+
+- A statistic is *equal* if it passes as above. It *differs* if its whole interval lies beyond the
+  margin, on one side. Else four seeds leave it *undecided*.
+- Where gensim's seeds all give one number the margin is 0. It is *equal* if each seed of the block
+  trainer gives that number, too, *differs* if none does, and is else *undecided*.
+- A statement that words decide (a segmentation, say) has no spread. It is *equal* if its verdict,
+  over all seeds of a trainer, is the same, and else *differs*.
+
+What is in --work already is neither trained nor measured again. Prints the tables, and writes
+them to --output; beside it, in a .parquet file, which pieces each training kept.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import math
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import asdict, replace
 from itertools import combinations, islice, pairwise, product
 from pathlib import Path
 from typing import Any
@@ -28,24 +40,25 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from scipy import stats
-from word2vec_study import READINGS, Bench, Row, measure, read_options
+from word2vec_study import READINGS, Bench, Row, read_options
 
-from sagevocab.analysis.counts import SegmentedCorpus, count_pieces
+from sagevocab.analysis.counts import SegmentedCorpus, count_corpus, count_pieces, write_counts
 from sagevocab.data.corpus import read_lines
-from sagevocab.state import write_text
+from sagevocab.paper.claims import assess_claims, read_claims
+from sagevocab.paper.evidence import TRAIN, Run
+from sagevocab.paper.inputs import BASELINE
+from sagevocab.paper.studies import is_assessed
+from sagevocab.state import ResumableState, fingerprint, write_text
 from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings
+from sagevocab.vocab.pieces import write_pieces
 from sagevocab.vocab.segment import UNCOVERED, GreedySegmenter
 from sagevocab.vocab.words import Normalizer, WordCorpus
 
 HELD_OUT = 5_000  # lines after those that are trained on, for the objective
 OVERLAP_MARGIN = 0.01
-STATISTICS = [
-    "SaGe / BPE tokens",
-    "SaGe-only word-initial",
-    "BPE-only word-initial",
-    "BPE-only of length 2-3",
-    "SaGe-only of length 5 or more",
-]
+VALUES = Path(__file__).parents[1] / "workflow/resources/paper_values.yaml"
+NUMBERS = ("gensim", "blocks", "difference, 90 %", "gensim's standard deviation", "margin")
+EQUAL, DIFFERS, UNDECIDED = "equal", "differs", "undecided"
 
 
 def rows(seeds: int) -> list[Row]:
@@ -57,13 +70,13 @@ def rows(seeds: int) -> list[Row]:
     ]
 
 
-def equivalence(bench: Bench, text: Path, seeds: int) -> dict[str, pd.DataFrame]:
+def equivalence(bench: Bench, text: Path, seeds: int, language: str) -> dict[str, pd.DataFrame]:
     """Return tables that compare seeds of the block trainer with seeds of gensim."""
     ways = rows(seeds)
     segmented = SegmentedCorpus(bench.corpus, GreedySegmenter(bench.initial))
     counts, _ = count_pieces(segmented)
     pairs = held_out_pairs(text, bench)
-    builds, overlaps, differences = [], [], []
+    builds, overlaps = [], []
     for row in ways:
         embeddings, _, processor = bench.embeddings(row)
         sides = embeddings.target, embeddings.context
@@ -80,16 +93,117 @@ def equivalence(bench: Bench, text: Path, seeds: int) -> dict[str, pd.DataFrame]
         )
         print(builds[-1], flush=True)
     for reading in READINGS:
-        found = pd.DataFrame([measure(bench, row, reading, ways[0]) for row in ways])
         pruned = [set(bench.initial) - set(bench.vocabulary(row, reading)) for row in ways]
         overlaps.append({"reading": reading, **compare_overlaps(pruned, seeds)})
-        gensim, blocks = found[:seeds], found[seeds:]
-        for name in STATISTICS:
-            row = compare_means(gensim[name].to_numpy(), blocks[name].to_numpy())
-            differences.append({"reading": reading, "statistic": name, **row})
-        print(overlaps[-1], *differences[-len(STATISTICS) :], sep="\n", flush=True)
-    tables = {"Trainings": builds, "Overlaps": overlaps, "Statistics": differences}
+        print(overlaps[-1], flush=True)
+    run = lay_out(bench, seeds, language)
+    tables = {
+        "Trainings": builds,
+        "Overlaps": overlaps,
+        "Statistics": statistics(run, language),
+        "Statements on which two trainings get the same verdict": verdicts(run, language),
+    }
     return {title: pd.DataFrame(table) for title, table in tables.items()}
+
+
+def lay_out(bench: Bench, seeds: int, language: str) -> Run:
+    """Put all vocabularies and their counts where a run has them; return them as a run.
+
+    Its SaGe tokenizers are {trainer}.{reading}, each of several seeds.
+    """
+    vocabularies = {BASELINE: bench.bpe, "bpe_initial": bench.initial}
+    further: dict[str, list[str]] = {}
+    for row, reading in product(rows(seeds), READINGS):
+        name = f"{row.trainer}.{reading}"
+        if row.seed > 1:
+            further.setdefault(name, []).append(f"{name}.{row.seed}")
+            name = further[name][-1]
+        vocabularies[name] = bench.vocabulary(row, reading)
+    run = Run(
+        folder=bench.folder / "run",
+        languages=[language],
+        domains={},
+        tasks={},
+        tokenizers={BASELINE: None, **{name: name.split(".")[1] for name in further}},
+        further_seeds=further,
+        lm_tokenizers=[],
+        seeds=[],
+        seed=1,
+    )
+    bench.corpus.save(run.words(language, TRAIN))
+    for name, pieces in vocabularies.items():
+        write_pieces(run.vocabulary(language, name) / "pieces.txt", pieces)
+        folder = run.analysis(language, TRAIN, name)
+        outputs = {
+            table: str(folder / f"{table}.parquet")
+            for table in ("frequencies", "fertility", "neighbours", "lines")
+        }
+        if not folder.exists():
+            write_counts(count_corpus(bench.corpus, GreedySegmenter(pieces)), outputs)
+    return run
+
+
+def statistics(run: Run, language: str) -> list[dict[str, Any]]:
+    """Compare each number, and each verdict, of the claims between the trainers."""
+    found = {(record["id"], record["tokenizer"]): record for record in assess(run, language)}
+    return [
+        {
+            "reading": reading,
+            "claim": name,
+            **compare(gensim, found[name, f"blocks.{reading}"]),
+        }
+        for reading in READINGS
+        for (name, tokenizer), gensim in found.items()
+        if tokenizer == f"gensim.{reading}"
+    ]
+
+
+def verdicts(run: Run, language: str) -> list[dict[str, Any]]:
+    """Judge each training by itself, and count on how many statements two agree, on average."""
+    names = {name: [name, *further] for name, further in run.further_seeds.items()}
+    single = dict.fromkeys(sum(names.values(), []), "")
+    alone = replace(run, tokenizers={BASELINE: None, **single}, further_seeds={})
+    records = pd.DataFrame(assess(alone, language))
+    judged = records.pivot(index="id", columns="tokenizer", values="verdict")
+
+    def agree(pairs: Iterable[tuple[str, str]]) -> float:
+        each = [(judged[one] == judged[two]).sum() for one, two in pairs]
+        return round(float(np.mean(each)), 1)
+
+    found = []
+    for reading in READINGS:
+        gensim, blocks = names[f"gensim.{reading}"], names[f"blocks.{reading}"]
+        found.append(
+            {
+                "reading": reading,
+                "statements": len(judged),
+                "gensim with gensim": agree(combinations(gensim, 2)),
+                "gensim with blocks": agree(product(gensim, blocks)),
+                "blocks with blocks": agree(combinations(blocks, 2)),
+            }
+        )
+    return found
+
+
+def assess(run: Run, language: str) -> list[dict[str, Any]]:
+    """Return the records of the claims that a vocabulary and its training text decide."""
+    values = read_claims(VALUES)
+    values["claims"] = [claim for claim in values["claims"] if is_assessed(claim)]
+    mark = fingerprint(VALUES, asdict(run), *sorted(run.folder.rglob("pieces.txt")))
+    state = ResumableState(run.folder / f"measured-{len(run.tokenizers)}", mark)
+    records = assess_claims(run, values, state)
+    return [r for r in records if r["language"] == language and r["ours"] is not None]
+
+
+def compare(gensim: Mapping[str, Any], blocks: Mapping[str, Any]) -> dict[str, Any]:
+    """Compare the records of a claim; words by their verdicts, which are of all seeds."""
+    given = list(dict.fromkeys((gensim["verdict"], blocks["verdict"])))
+    if isinstance(gensim["ours"], str):
+        result = EQUAL if len(given) == 1 else DIFFERS
+        found = {**dict.fromkeys(NUMBERS, ""), "result": result}
+    else:
+        found = compare_means(np.array(gensim["seeds"]), np.array(blocks["seeds"]))
+    return {**found, "verdict": ", with blocks ".join(given)}
 
 
 def kept_pieces(bench: Bench, seeds: int) -> pd.DataFrame:
@@ -132,26 +246,48 @@ def compare_overlaps(pruned: Sequence[set[str]], seeds: int) -> dict[str, Any]:
     }
 
 
-def compare_means(gensim: np.ndarray, blocks: np.ndarray) -> dict[str, Any]:
+def compare_means(gensim: np.ndarray, blocks: np.ndarray) -> dict[str, str]:
     """Test whether two means are equal within the repeatability limit of gensim (ISO 5725).
 
     Two results of gensim with different seeds differ by more than that in one case of twenty.
     """
-    variances = gensim.var(ddof=1) / len(gensim), blocks.var(ddof=1) / len(blocks)
+    difference = blocks.mean() - gensim.mean()
+    margin = 1.96 * np.sqrt(2) * gensim.std(ddof=1)
+    half = half_interval(gensim, blocks)
+    digits = max(0, 1 - math.floor(math.log10(margin))) if margin else 4
+    shown = (
+        f"{gensim.mean():.{digits}f}",
+        f"{blocks.mean():.{digits}f}",
+        f"{difference:+.{digits}f} ± {half:.{digits}f}",
+        f"{gensim.std(ddof=1):.{digits}f}",
+        f"{margin:.{digits}f}",
+    )
+    found = result_of(gensim, blocks, abs(difference), half, margin)
+    return {**dict(zip(NUMBERS, shown, strict=True)), "result": found}
+
+
+def half_interval(gensim: np.ndarray, blocks: np.ndarray) -> float:
+    """Return half the width of Welch's 90 % interval of a difference of means."""
+    variances = [values.var(ddof=1) / len(values) for values in (gensim, blocks)]
+    if not any(variances):
+        return 0.0
     freedom = sum(variances) ** 2 / sum(
         variance**2 / (len(values) - 1)
         for variance, values in zip(variances, (gensim, blocks), strict=True)
     )
-    difference = blocks.mean() - gensim.mean()
-    half = stats.t.ppf(0.95, freedom) * np.sqrt(sum(variances))
-    margin = 1.96 * np.sqrt(2) * gensim.std(ddof=1)
-    return {
-        "gensim": round(gensim.mean(), 4),
-        "blocks": round(blocks.mean(), 4),
-        "difference, 90 %": f"{difference:+.4f} ± {half:.4f}",
-        "margin": round(margin, 4),
-        "equivalent": bool(abs(difference) + half < margin),
-    }
+    return float(stats.t.ppf(0.95, freedom) * np.sqrt(sum(variances)))
+
+
+def result_of(
+    gensim: np.ndarray, blocks: np.ndarray, apart: float, half: float, margin: float
+) -> str:
+    """Return the result by the rules; apart: of the means. half: of the interval's width."""
+    if not margin:
+        same = blocks == gensim[0]
+        return EQUAL if same.all() else UNDECIDED if same.any() else DIFFERS
+    if apart + half < margin:
+        return EQUAL
+    return DIFFERS if apart - half > margin else UNDECIDED
 
 
 def objective(embeddings: Embeddings, counts: np.ndarray, pairs: np.ndarray) -> float:
@@ -193,12 +329,12 @@ def held_out_pairs(text: Path, bench: Bench) -> np.ndarray:
 
 def main() -> None:
     """Run the study."""
-    options = read_options(__doc__, "equivalence", lines=200_000, seeds=4)
+    options = read_options(__doc__, "equivalence", lines=200_000, seeds=4, language="en")
     bench = Bench.prepare(options.text, options.lines, options.work)
-    tables = equivalence(bench, options.text, options.seeds)
-    text = [f"# {options.text.name}: {bench.corpus.n_lines:,} lines, {options.seeds} seeds"]
+    tables = equivalence(bench, options.text, options.seeds, options.language)
+    text = [f"# {options.text.stem}: {bench.corpus.n_lines:,} lines, {options.seeds} seeds"]
     for title, table in tables.items():
-        text += [f"## {title}", table.to_markdown(index=False)]
+        text += [f"## {title}", table.to_markdown(index=False, disable_numparse=True)]
     write_text(options.output, "\n\n".join(text) + "\n")
     pieces = options.output.with_suffix(".parquet")
     kept_pieces(bench, options.seeds).to_parquet(pieces, compression="zstd", index=False)

@@ -188,15 +188,15 @@ def input_speeds(bench: Bench, workers: int, lines: int = 60_000) -> list[dict[s
     return found
 
 
-def read_options(about: str, name: str, *, lines: int, **numbers: int) -> argparse.Namespace:
+def read_options(about: str, name: str, *, lines: int, **others: int | str) -> argparse.Namespace:
     """Read a study's command line, and make its folder.
 
-    name: of the folder and the page it writes. lines, numbers: defaults.
+    name: of the folder and the page it writes. lines, others: defaults.
     """
     parser = argparse.ArgumentParser(description=about.split("\n\n")[0])
     parser.add_argument("--text", type=Path, required=True, help="plain or compressed lines")
-    for option, default in {"lines": lines, **numbers}.items():
-        parser.add_argument(f"--{option}", type=int, default=default)
+    for option, default in {"lines": lines, **others}.items():
+        parser.add_argument(f"--{option}", type=type(default), default=default)
     parser.add_argument("--work", type=Path, default=Path("benchmarks/scratch", name))
     parser.add_argument("--output", type=Path, default=Path("docs/benchmarks", f"{name}.md"))
     options = parser.parse_args()

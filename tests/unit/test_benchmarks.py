@@ -5,12 +5,16 @@ from __future__ import annotations
 import importlib
 import os
 import sys
+from itertools import product
 from pathlib import Path
 
 import numpy as np
+import pandas as pd
 import pytest
 
 from sagevocab.data.construct import shipped_sentences
+from sagevocab.vocab.pieces import write_pieces
+from sagevocab.vocab.words import Normalizer, WordCorpus
 
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "benchmarks"))
@@ -140,6 +144,7 @@ def test_a_run_in_processes_of_their_own(text, tmp_path, monkeypatch):
     assert "the 400 -> 250 loop without Word2Vec" in page
     assert page.count("| yes |") + page.count("| no |") == 3
     assert page.count("| not measured |") == 1
+    assert "Measured on " in page
     assert "numba " in page and str(tmp_path) not in page and str(ROOT) not in page
 
 
@@ -152,11 +157,38 @@ def test_a_text_too_small_is_one_line(text, tmp_path, monkeypatch, capsys):
 
 def test_means_are_equal_within_what_seeds_of_gensim_differ_by() -> None:
     # The standard deviation is 1, so the margin is 2.77; the interval is 1 +- t(.95, 4) sqrt(2/3).
-    gensim = np.array([1.0, 2.0, 3.0])
-    found = word2vec_equivalence.compare_means(gensim, gensim + 1)
-    assert (found["difference, 90 %"], found["margin"]) == ("+1.0000 ± 1.7406", 2.7719)
-    assert found["equivalent"]
-    assert not word2vec_equivalence.compare_means(gensim, gensim + 1.1)["equivalent"]
+    compare, gensim = word2vec_equivalence.compare_means, np.array([1.0, 2.0, 3.0])
+    found = compare(gensim, gensim + 1)
+    assert (found["difference, 90 %"], found["margin"]) == ("+1.0 ± 1.7", "2.8")
+    apart = {1: "equal", 1.1: "undecided", 4.5: "undecided", 4.6: "differs"}
+    assert {by: compare(gensim, gensim - by)["result"] for by in apart} == apart
+
+
+def test_a_number_that_seeds_do_not_change_must_be_the_same() -> None:
+    compare, gensim = word2vec_equivalence.compare_means, np.ones(3)
+    apart = {(1, 1, 1): "equal", (1, 1, 2): "undecided", (2, 2, 2): "differs"}
+    assert {blocks: compare(gensim, np.array(blocks))["result"] for blocks in apart} == apart
+
+
+def test_the_statistics_are_the_numbers_of_the_claims(tmp_path) -> None:
+    corpus = WordCorpus.from_lines(["a cat has cats", "the bat sat"] * 20, Normalizer())
+    singles = sorted({character for word in corpus.types for character in word})
+    bpe = [*singles, "at", "ats", "▁c"]
+    bench = word2vec_equivalence.Bench(corpus, [*bpe, "▁cat", "▁the", "▁bat"], bpe, tmp_path)
+    vocabularies = {"gensim": ["▁cat", "▁the", "at"], "blocks": ["▁cat", "ats", "at"]}
+    for row, reading in product(word2vec_equivalence.rows(2), word2vec_equivalence.READINGS):
+        own = vocabularies["gensim" if reading == "mean" else row.trainer]
+        write_pieces(tmp_path / f"{row.name()}.{reading}.txt", [*singles, *own])
+    run = word2vec_equivalence.lay_out(bench, 2, "en")
+    found = pd.DataFrame(word2vec_equivalence.statistics(run, "en"))
+    assert {"token_ratio", "sage_only_word_initial", "ratio_lower"} <= set(found["claim"])
+    results = found.set_index(["reading", "claim"])["result"]
+    assert set(results["mean"]) == {"equal"}
+    assert results["total", "token_ratio"] == "differs"
+    assert results["total", "single_characters_kept"] == "equal"
+    total, mean = word2vec_equivalence.verdicts(run, "en")
+    assert mean["gensim with blocks"] == mean["statements"] == total["gensim with gensim"]
+    assert total["gensim with blocks"] < total["statements"]
 
 
 def test_overlaps_are_equal_if_the_trainers_share_what_seeds_share() -> None:

@@ -257,10 +257,10 @@ def _draw(state, start, chance, other, drawn, negative):
     for k in range(negative):
         state += _INCREMENT
         z = _mix(state)
-        place = ((z >> uint64(32)) * size) >> uint64(32)
+        place = np.int64(((z >> uint64(32)) * size) >> uint64(32))
         if (z & uint64(0xFFFFFFFF)) >= chance[place]:
-            place = uint64(other[place])
-        drawn[k] = uint64(start) + place
+            place = np.int64(other[place])
+        drawn[k] = start + place
     return state
 
 
@@ -268,11 +268,11 @@ def _draw(state, start, chance, other, drawn, negative):
 def _meet_negatives(x, context, drawn, away, width, negative):
     """Write the dot products of the group's inputs and negatives."""
     for k in range(negative):
-        y = drawn[k]
+        y = context[drawn[k]]
         for j in range(GROUP):
             dot = np.float32(0)
             for d in range(width):
-                dot += x[j, d] * context[y, d]
+                dot += x[j, d] * y[d]
             away[j, k] = dot
 
 
@@ -307,11 +307,11 @@ def _update_positives(x, n, outputs, context, towards, away, change, width, padd
     of away[j, k] away[i, k] x[i], too.
     """
     for j in range(n):
-        y, step = outputs[j], towards[j]
+        y, step = context[outputs[j]], towards[j]
         for d in range(width):
-            old = context[y, d]
+            old = y[d]
             change[j, d] = step * old
-            context[y, d] = old + step * x[j, d]
+            y[d] = old + step * x[j, d]
         for i in range(j):
             both = np.float32(0)
             for k in range(padded):
@@ -324,14 +324,14 @@ def _update_positives(x, n, outputs, context, towards, away, change, width, padd
 def _update_negatives(x, context, drawn, away, change, width, negative):
     """Add the steps of the negatives to E_C, and to what the inputs' rows change by."""
     for k in range(negative):
-        y = drawn[k]
+        y = context[drawn[k]]
         for d in range(width):
-            old = context[y, d]
+            old = y[d]
             new = old
             for j in range(GROUP):
                 change[j, d] += away[j, k] * old
                 new += away[j, k] * x[j, d]
-            context[y, d] = new
+            y[d] = new
 
 
 @njit(inline="always")
@@ -342,8 +342,8 @@ def _train_pairs(pairs, start, chance, other, target, context, rate, seed, width
     negatives come from; chance, other: its alias table.
     """
     state, padded = _mix(seed), _padded(negative)
-    inputs, outputs = np.empty(GROUP, np.uint64), np.empty(GROUP, np.uint64)
-    drawn = np.empty(negative, np.uint64)
+    inputs, outputs = np.empty(GROUP, np.int64), np.empty(GROUP, np.int64)
+    drawn = np.empty(negative, np.int64)
     x = np.empty((GROUP, width), np.float32)  # the inputs' rows before the group
     change = np.zeros((GROUP, width), np.float32)
     towards = np.empty(GROUP, np.float32)  # steps along the gradients of the positives
@@ -354,11 +354,12 @@ def _train_pairs(pairs, start, chance, other, target, context, rate, seed, width
         # A group's pairs stand `groups` apart, far from one another in the text.
         n = 0
         for at in range(first, len(pairs), groups):
-            row, y, dot = uint64(pairs[at, 0]), uint64(pairs[at, 1]), np.float32(0)
+            inputs[n], outputs[n] = pairs[at, 0], pairs[at, 1]
+            row, y, dot = target[inputs[n]], context[outputs[n]], np.float32(0)
             for d in range(width):
-                x[n, d] = target[row, d]
-                dot += target[row, d] * context[y, d]
-            inputs[n], outputs[n], towards[n] = row, y, -_step(-dot, rate)
+                x[n, d] = row[d]
+                dot += row[d] * y[d]
+            towards[n] = -_step(-dot, rate)
             n += 1
         x[n:] = np.float32(0)
         state = _draw(state, start, chance, other, drawn, negative)
@@ -368,19 +369,17 @@ def _train_pairs(pairs, start, chance, other, target, context, rate, seed, width
         _update_positives(x, n, outputs, context, towards, away, change, width, padded)
         _update_negatives(x, context, drawn, away, change, width, negative)
         for j in range(n):
-            row = inputs[j]
+            row = target[inputs[j]]
             for d in range(width):
-                target[row, d] += change[j, d]
+                row[d] += change[j, d]
 
 
 @functools.cache
 def bucket_trainer(width: int, negative: int) -> Callable[..., None]:
     """Return `train_buckets`, compiled for rows of `width` numbers and `negative` negatives a pair.
 
-    Numbers of rows are unsigned, as Numba looks at every signed one for a count from the end; and
-    rows are not taken as arrays of their own, which it would count references to. Either costs a
-    quarter of the speed. Only numbers are taken from here: Numba finds no function in its cache
-    that takes another function from around it.
+    Only numbers are taken from here: Numba finds no function in its cache that takes another
+    function from around it.
     """
 
     @njit(nogil=True, cache=True, fastmath=_FAST, error_model="numpy")
