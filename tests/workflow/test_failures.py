@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
 import json
 import os
 import re
@@ -13,11 +12,6 @@ import pandas as pd
 import pytest
 import yaml
 
-EMPTY_DUMP = b"""<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/" version="0.10">
-  <page><title>Talk:A</title><ns>1</ns><id>1</id>
-  <revision><id>1</id><text>Talk is not an article.</text></revision></page>
-</mediawiki>
-"""
 GOOD_LINES = "".join(f"The quick brown fox number {n} jumps over the dog.\n" for n in range(300))
 
 
@@ -25,41 +19,19 @@ def english(**source: object) -> dict:
     return {"language_settings": {"en": {"source": source, "lines": None, "heldout_lines": 10}}}
 
 
-def sst2(**source: object) -> dict:
-    return {"task_settings": {"sst2": {"source": {"train": source}}}}
-
-
 # name of the test, files to write, override of the tiny configuration, target, words of the line.
 CASES = {
-    "dump_without_articles": (
-        {"dump.bz2": bz2.compress(EMPTY_DUMP)},
-        english(path="dump.bz2", format="mediawiki"),
-        "results/tiny/corpus/en.txt.zst",
-        ["dump.bz2", "article"],
-    ),
     "bad_utf8": (
         {"bad.txt": GOOD_LINES.encode() + b"caf\xe9 au lait is served here\n"},
         english(path="bad.txt", format="text"),
         "results/tiny/corpus/en.txt.zst",
         ["bad.txt:301", "UTF-8"],
     ),
-    "empty_corpus": (
-        {"empty.txt": b"\n\n"},
-        english(path="empty.txt", format="text"),
-        "results/tiny/corpus/en.txt.zst",
-        ["empty.txt"],
-    ),
     "too_few_pieces": (
         {"few.txt": GOOD_LINES.encode()},
         english(path="few.txt", format="text"),
         "results/tiny/vocab/en/bpe_initial/pieces.txt",
         ["vocabulary.initial_size"],
-    ),
-    "no_label_column": (
-        {"task.jsonl": json.dumps({"sentence": "good", "idx": 1}).encode() + b"\n"},
-        sst2(path="task.jsonl", format="jsonl"),
-        "results/tiny/tasks/sst2/train.parquet",
-        ["task.jsonl", "label"],
     ),
 }
 

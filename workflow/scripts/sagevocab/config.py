@@ -119,7 +119,7 @@ class Source(Section):
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
         if self.kind is None:
-            raise SettingError("", f"none of {', '.join(KINDS)} is given")
+            raise SettingError("", f"none of {', '.join(KINDS)} is given; give one of them")
         files = self.path or self.package if self.kind in ("path", "package") else None
         if files and not self.format and format_told(files) is None:
             raise SettingError(
@@ -149,7 +149,7 @@ class Morphology(Section):
     @model_validator(mode="after")
     def _has_a_file(self) -> Self:
         if not (self.path or self.package):
-            raise SettingError("", "none of path, package is given")
+            raise SettingError("", "none of path, package is given; give one of them")
         return self
 
 
