@@ -158,6 +158,8 @@ lm: {pretrain: {replay: 'old/{lang}/{tok}.parquet'}}
 lm: {pretrain: {replay: 'old/{run}.parquet'}}
 task_settings: {stsb: {metric: accuracy}}
 language_settings: {en: {source: {path: no/such.bz2, format: text}}}
+language_settings: {en: {source: {path: 'a{b}.txt'}}}
+{tokenizers: [x], tokenizer_settings: {x: {method: external, path: 'a{b}.txt'}}}
 language_settings: {en: {source: {path: config.dat}}}
 domain_settings: {legal: {source: {path: [a.txt, b.csv]}}}
 {tokenizers: [x], tokenizer_settings: {x: {method: external}}}
@@ -394,7 +396,7 @@ def plan(config: Mapping[str, Any], **options: bool) -> Run | None:
 
 @pytest.mark.parametrize("written", CONFIGURATIONS)
 def test_a_configuration(written: str, here: Path, capsys) -> None:
-    write({"a.json": b"{", "notes.txt": b"", "a.txt": b"", "b.csv": b""})
+    write({"a.json": b"{", "notes.txt": b"", "a.txt": b"", "a{b}.txt": b"", "b.csv": b""})
     assert plan(yaml.safe_load(written)) is None
     message = said(capsys)
     assert message.startswith("error: config key")

@@ -153,3 +153,24 @@ def test_without_a_network_the_url_and_the_way_around_are_named(tiny) -> None:
     # The table comes first, and one source does not stop the others.
     assert re.search(r"^language_settings\.en\.source .* 20 GB.* to be fetched$", run.stderr, re.M)
     assert (tiny.checkout / "results/paper/retrieved/corpora/tr").exists()
+
+
+def test_the_names_of_files_reach_no_shell(tiny) -> None:
+    name = "a b;touch hacked;$(touch hacked)`touch hacked`'\"&|> \\ new\nline [1] *?~#%é"
+    rows = "".join(f'{{"sentence": "good {n}", "label": {n % 2}}}\n' for n in range(40))
+    files = {"txt": GOOD_LINES, "jsonl": rows, "list": "▁\n▁a\na\n"}
+    for ending, content in files.items():
+        (tiny.checkout / f"{name}.{ending}").write_text(content)
+    task = {"validation_share": 0.3, "source": {"train": {"path": f"{name}.jsonl"}}}
+    override = {
+        **english(path=f"{name}.txt", format="text"),
+        "run": "names",
+        "tokenizers": ["bpe", "sage", "theirs"],
+        "tokenizer_settings": {"theirs": {"method": "external", "path": f"{name}.list"}},
+        "task_settings": {"sst2": task},
+    }
+    (tiny.checkout / "names.yaml").write_text(yaml.safe_dump(override))
+    made = ("corpus/en.txt.zst", "tasks/sst2/train.parquet", "vocab/en/theirs/pieces.txt")
+    run = tiny("-p", *(f"results/names/{file}" for file in made), extra=("names.yaml",))
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert not list(tiny.checkout.rglob("hacked*"))

@@ -166,6 +166,18 @@ def _local_files_are_there(config: Configuration) -> None:
                 f"{key}.path",
                 f"there is no file {missing[0]}; paths are relative to the working directory",
             )
+        _check_names(f"{key}.path", local_files(path))
+    for name in config.tokenizers:
+        path = (config.tokenizer_settings[name].path or "").replace("{lang}", "")
+        _check_names(f"tokenizer_settings.{name}.path", [path])
+
+
+def _check_names(key: str, files: Iterable[str]) -> None:
+    for file in files:
+        if "{" in file or "}" in file:
+            raise SettingError(
+                key, f"Snakemake takes the braces in {file} for wildcards; rename the file"
+            )
 
 
 def _local_paths(config: Configuration) -> Iterator[tuple[str, str | list[str]]]:
