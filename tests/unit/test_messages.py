@@ -159,7 +159,7 @@ lm: {pretrain: {replay: 'old/{run}.parquet'}}
 task_settings: {stsb: {metric: accuracy}}
 language_settings: {en: {source: {path: no/such.bz2, format: text}}}
 language_settings: {en: {source: {path: 'a{b}.txt'}}}
-{tokenizers: [x], tokenizer_settings: {x: {method: external, path: 'a{b}.txt'}}}
+{lm: {enabled: false}, tokenizers: [x], tokenizer_settings: {x: {method: external, path: '{b}'}}}
 language_settings: {en: {source: {path: config.dat}}}
 domain_settings: {legal: {source: {path: [a.txt, b.csv]}}}
 {tokenizers: [x], tokenizer_settings: {x: {method: external}}}
