@@ -384,10 +384,10 @@ def test_a_command(section, what, command, files, whole: Path, here: Path, capsy
     assert contents(here) == before
 
 
-def plan(config: Mapping[str, Any], **options: bool) -> Run | None:
+def plan(config: Mapping[str, Any], *, working_directory: bool = False) -> Run | None:
     """Plan a run as the Snakefile does; None where that ends with a message."""
     try:
-        checked = load_config(ROOT, config, **{"working_directory": False, **options})
+        checked = load_config(ROOT, config, working_directory=working_directory)
         return Run.of(checked, ROOT / "workflow/resources")
     except UserError as error:
         print(f"error: {error}", file=sys.stderr)
