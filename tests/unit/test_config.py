@@ -76,6 +76,12 @@ def test_defaults_are_filled_in_without_being_shared(paper: dict) -> None:
     assert again["lm"]["finetune"]["seeds"] == [1, 2, 3]
 
 
+def test_a_key_that_may_be_left_out_may_have_no_value(paper: dict) -> None:
+    paper["tokenizer_settings"]["sage"]["seeds"] = None
+    check_config(paper)
+    assert "seeds" not in paper["tokenizer_settings"]["sage"]
+
+
 @pytest.mark.parametrize("key", ["steps", "tokens"])
 def test_one_key_is_enough_for_another_budget(paper: dict, key: str) -> None:
     assert paper["lm"]["pretrain"]["hours"] == 24

@@ -597,7 +597,12 @@ def _take_smaller_budget(config: dict[str, Any]) -> None:
 
 
 def _fill(given: dict[str, Any], filled: Mapping[str, Any]) -> None:
-    """Add what is missing in `given`; what is there stays as it was written."""
+    """Add what is missing in `given`; what is there stays as it was written.
+
+    A key that may be left out and has no value (`seeds:`) is left out.
+    """
+    for key in [key for key, value in given.items() if value is None and key not in filled]:
+        del given[key]
     for key, value in filled.items():
         if isinstance(given.get(key), dict):
             _fill(given[key], value)
