@@ -224,76 +224,6 @@ def test_options_reach_the_settings(text: Path, tmp_path: Path) -> None:
 # --- bad input
 
 
-BAD = {
-    "empty": (b"", "holds no words"),
-    "blank": (b"\n  \n\t\n\r\n", "holds no words"),
-    "nul": (b"one two\nthree\0four\n", ":2: contains NUL characters"),
-    "utf8": (b"one\ntwo\nthr\xffee\n", ":3: is not UTF-8 (byte 0xff at position 4)"),
-    "way out": (b"\xff\n", "with iconv, or give --encoding-errors replace"),
-    "small": (b"a few words only\n", "the largest possible size is"),
-    "cut": (gzip.compress(b"word " * 9999)[:60], "truncated"),
-}
-
-
-@pytest.mark.parametrize("name", BAD)
-def test_bad_text_is_one_line(name: str, tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    data, message = BAD[name]
-    path = tmp_path / "bad.txt"
-    path.write_bytes(data)
-    told = refused(capsys, "train", path, "-o", tmp_path / "out", *SMALL)
-    assert message in told
-    assert str(path) in told
-    assert list(tmp_path.iterdir()) == [path]
-
-
-REFUSED = [
-    (["--vocab-size", "300"], "--vocab-size: 300 is above the 250"),
-    (["--vocab-size", "30"], "--vocab-size: 30 is below the"),
-    (["--initial-size", "20", "--vocab-size", "10"], "--initial-size: 20 pieces"),
-    (["--character-coverage", "0.1"], "--character-coverage: 0.1 is not allowed"),
-    (["--loss", "odd"], "--loss: 'odd' is not allowed"),
-    (["--candidates", "5"], "--candidates: 5 run out"),
-    (["--max-sentence-length", "9999999999"], "--max-sentence-length: 9999999999 is"),
-    (["--word2vec-alpha", "nan"], "--word2vec-alpha: 'nan' is not allowed"),
-    (["--window", "99999999999999999999"], "--window: 99999999999999999999 is"),
-    (["--window", "wide"], "--window: 'wide' is not allowed; input should be a valid integer"),
-    (["--seed", "-1"], "--seed: -1 is not allowed"),
-    (["--language", "x: y"], "--language: 'x: y' is no language code"),
-    (["--threads", "0"], "--threads: 0 is not allowed"),
-    (["--initial", "unigram", "--decoder", "merges"], "--decoder: merges needs"),
-    (["--initial", "nothing"], "--initial: nothing is neither"),
-]
-
-
-@pytest.mark.parametrize(("options", "message"), REFUSED)
-def test_settings_that_cannot_work_are_one_line(
-    options: list[str], message: str, text: Path, tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
-    told = refused(capsys, "train", text, "-o", tmp_path / "out", *SMALL, *options)
-    assert message in told
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_files_that_cannot_be_read(tmp_path: Path, capsys: pytest.CaptureFixture) -> None:
-    out = ["-o", tmp_path / "out", *SMALL]
-    assert "No such file" in refused(capsys, "train", tmp_path / "none.txt", *out)
-    assert "Is a directory" in refused(capsys, "train", tmp_path, *out)
-    assert list(tmp_path.iterdir()) == []
-
-
-def test_an_output_that_is_there_is_kept(
-    text: Path, built: Path, tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
-    before = digest(built)
-    assert "is there already" in refused(capsys, "train", text, "-o", built, *SMALL)
-    assert "is a file" in refused(capsys, "train", text, "-o", text, *SMALL)
-    (tmp_path / "letters").write_text("dear")
-    told = refused(capsys, "train", text, "-o", tmp_path, *SMALL, "--force")
-    assert "something else than a tokenizer" in told
-    assert (tmp_path / "letters").read_text() == "dear"
-    assert digest(built) == before
-
-
 def test_force_replaces_a_tokenizer(text: Path, built: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
     smaller = [*SMALL, "--vocab-size", "210", "--quiet"]
@@ -547,16 +477,6 @@ def test_compare_prints_the_intrinsic_table(
     assert f"{first['tokens']:,}" in table
     assert main([*compare, "--format", "markdown"]) == 0
     assert capsys.readouterr().out.startswith("|  | czech | listed.txt |\n|---|---:|---:|\n")
-
-
-def test_compare_and_encode_refuse_what_is_no_tokenizer(
-    text: Path, built: Path, tmp_path: Path, capsys: pytest.CaptureFixture
-) -> None:
-    told = refused(capsys, "compare", built, tmp_path / "none", "--text", text)
-    assert "none: No such file" in told
-    assert "no Hugging Face tokenizer" in refused(capsys, "encode", tmp_path, text)
-    (tmp_path / "empty").write_bytes(b"")
-    assert "holds no words" in refused(capsys, "compare", built, "--text", tmp_path / "empty")
 
 
 def test_names_of_files_that_are_not_utf8(

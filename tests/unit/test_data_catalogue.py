@@ -102,19 +102,6 @@ def test_the_first_of_path_constructed_package_dataset_wins(catalogue) -> None:
     assert "urls" not in local
 
 
-@pytest.mark.parametrize(
-    ("source", "split", "told"),
-    [
-        ({"constructed": "klingon", "rows": 5}, "train", "k.constructed: there is no 'klingon'"),
-        ({"constructed": "cola"}, "train", "k.rows: missing"),
-        ({"constructed": "cola", "rows": 5}, None, "k.constructed: only the rows of tasks"),
-    ],
-)
-def test_a_construction_that_cannot_be_is_one_line(catalogue, source, split, told) -> None:
-    with pytest.raises(UserError, match=told):
-        resolve_source(source, catalogue, key="k", split=split)
-
-
 def test_a_listed_package_file_is_checked_and_an_unlisted_one_is_not(catalogue) -> None:
     assert resolve_source({"package": "gensim:x"}, catalogue, key="k")["bytes"] == 5
     other = resolve_source({"package": "gensim:y", "format": "text"}, catalogue, key="k")
@@ -169,10 +156,3 @@ def test_rows_are_chosen_of_tables_only(catalogue) -> None:
         assert "where" not in resolve_source(source, catalogue, key="k", split="train")
     with pytest.raises(UserError, match=r"k\.where: chooses rows of jsonl.*is mediawiki; leave"):
         resolve_source({"dataset": "wiki"} | rows, catalogue, key="k")
-
-
-def test_a_data_set_that_is_not_listed_is_one_line(catalogue) -> None:
-    source = {"path": None, "dataset": "wikl"}
-    told = r"k\.dataset: 'wikl' is not in .*there are: hub-wiki.*k\.path"
-    with pytest.raises(UserError, match=told):
-        resolve_source(source, catalogue, key="k")

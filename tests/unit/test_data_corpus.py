@@ -64,20 +64,6 @@ def test_line_ends_of_windows_and_a_byte_order_mark_are_dropped(tmp_path) -> Non
     assert list(read_lines(path)) == ["a", "b\ufeff"]
 
 
-def test_bad_utf8_is_told_with_its_line(tmp_path) -> None:
-    path = tmp_path / "text"
-    path.write_bytes(b"good\ngood\nb\xe7d\n")
-    with pytest.raises(UserError, match=rf"{path}:3: is not UTF-8 \(byte 0xe7 at position 2\)"):
-        list(read_lines(path))
-
-
-def test_a_line_full_of_nul_is_told_with_its_number(tmp_path) -> None:
-    path = tmp_path / "text"
-    path.write_bytes(b"good\nb\0d\n")
-    with pytest.raises(UserError, match=f"{path}:2: contains NUL characters; is it a UTF-8 text"):
-        list(read_lines(path))
-
-
 def test_a_stray_nul_is_dropped_with_a_warning(tmp_path, caplog) -> None:
     path = tmp_path / "text"
     path.write_bytes(b"good\na review of 10\0 points, the best there is\n")

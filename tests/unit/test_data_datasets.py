@@ -91,50 +91,15 @@ def test_labels_become_class_numbers_or_values(values, labels, numbers) -> None:
     assert rows["label"].dtype.kind == ("f" if labels is None else "i")
 
 
-@pytest.mark.parametrize(
-    ("changed", "labels", "told"),
-    [
-        ({"sentence": None}, [0, 1], "no column 'sentence'; its columns are question, label"),
-        ({"sentence": [None]}, [0, 1], "'sentence', row 1: .* is not text"),
-        ({"label": [-1]}, [0, 1], "row 1: no label; the split is unlab"),
-        ({"label": [-1]}, None, "unlabelled"),
-        ({"label": [None]}, [0, 1], "no label"),
-        ({"label": [2]}, [0, 1], "row 1: unknown label 2.*allows 0, 1"),
-        ({"label": ["x"]}, None, "unknown label 'x'; `labels` allows finite numbers"),
-        ({"label": [float("nan")]}, None, "column 'label', row 1: no label"),
-        ({"label": ["NaN"]}, None, "column 'label', row 1: unknown label 'NaN'"),
-    ],
-)
-def test_bad_rows_name_file_column_and_advice(changed, labels, told) -> None:
-    rows = {"question": ["a"], "sentence": ["b"], "label": [1]} | changed
-    frame = pd.DataFrame({name: values for name, values in rows.items() if values})
-    with pytest.raises(UserError, match=told) as caught:
-        task(frame, labels=labels)
-    assert str(caught.value).startswith("F: ")
-    assert "\n" not in str(caught.value)
+def test_a_table_that_nothing_tells_the_format_of_is_refused(tmp_path) -> None:
+    (tmp_path / "rows").write_bytes(b"")
+    with pytest.raises(UserError, match="rows: cannot tell its format; set"):
+        read_rows(tmp_path / "rows")
 
 
-@pytest.mark.parametrize(
-    ("name", "content", "told"),
-    [
-        ("a.jsonl", b"", "cannot tell its format"),
-        ("a.csv", b"a,b\n", "holds no rows"),
-        ("a.jsonl", b'{"a": 1}\n{"a": \n', ":2: is not JSON"),
-        ("a.jsonl", b'{"a": 1}\n[1]\n', ":2: is not a JSON object"),
-        ("a.csv", b'a,b\n1,"2\n', ": unexpected end of data"),
-        ("a.tsv", b"a\tb\n\xe7\t1\n", "is not UTF-8"),
-        ("a.parquet", b"PAR1 but not really", "cannot be read as parquet"),
-        ("a.conll", b"one two\nthree\n", ":2: has one column"),
-        ("a.conll", b"\n\n", "holds no rows"),
-    ],
-)
-def test_unreadable_tables_are_one_line(tmp_path, name, content, told) -> None:
-    path = tmp_path / name
-    path.write_bytes(content)
-    with pytest.raises(UserError, match=told) as caught:
-        read_rows(path)
-    assert str(path) in str(caught.value)
-    assert "\n" not in str(caught.value)
+def test_a_byte_order_mark_is_no_part_of_the_first_column(tmp_path) -> None:
+    (tmp_path / "rows.csv").write_bytes("\ufeffs,l\na,1\n".encode())
+    assert read_rows(tmp_path / "rows.csv").to_dict("list") == {"s": ["a"], "l": ["1"]}
 
 
 def test_a_prepared_task_is_a_parquet_file_and_an_error_leaves_none(tmp_path) -> None:
@@ -256,41 +221,6 @@ def test_class_numbers_take_their_names_and_empty_sentences_go() -> None:
     frame = {"tokens": [["a", "b", "c"], []], "ner_tags": [[0, 1, 2], []]}
     rows = tokens(frame, ["O", "B-PER", "I-PER"])
     assert rows["tags"].tolist() == [["O", "B-PER", "I-PER"]]
-
-
-@pytest.mark.parametrize(
-    ("tags", "labels", "told"),
-    [
-        ([[0, 1]], None, "class numbers; name the classes in order in `labels`"),
-        ([[0, 5]], ["O", "PER"], "class number 5 is outside"),
-        ([["0", "1"]], None, "class numbers; name the classes in order in `labels`"),
-        ([[-1, -1]], ["O"], "unlabelled"),
-        ([["O"]], None, "row 1: 1 tags for 2 tokens"),
-        ([["O", "MISC"]], ["O", "PER"], "unknown tag 'MISC'"),
-        ([["O", "Z-PER"]], None, "^F: column 'ner_tags', row 1: tag 'Z-PER' is no prefix"),
-        ([[0, 1]], ["O", "B-"], "tag 'B-' is no prefix and class"),
-        ([["B", "I"]], None, "tag 'B' names no class; write B-NAME"),
-    ],
-)
-def test_bad_tags_are_one_line(tags, labels, told) -> None:
-    with pytest.raises(UserError, match=told):
-        tokens({"tokens": [["a", "b"]], "ner_tags": tags}, labels)
-
-
-@pytest.mark.parametrize("column", ["tokens", "ner_tags"])
-@pytest.mark.parametrize(
-    ("row", "told"),
-    [
-        (None, "row 2: None is no list"),
-        (["a", None], "row 2: an entry of the list is missing"),
-        ("a b", "row 2: is text, not a list"),
-    ],
-)
-def test_a_row_that_lacks_words_or_tags_is_named(column, row, told) -> None:
-    columns = {"tokens": [["a", "b"]] * 2, "ner_tags": [["O", "O"]] * 2}
-    columns[column] = [columns[column][0], row]
-    with pytest.raises(UserError, match=f"column '{column}', {told}"):
-        tokens(columns)
 
 
 @pytest.mark.parametrize(

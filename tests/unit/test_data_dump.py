@@ -7,7 +7,6 @@ from pathlib import Path
 import pytest
 
 from sagevocab.data.dump import MISSING_WORD, Article, plain_text, read_articles
-from sagevocab.errors import UserError
 
 NAMESPACES = """<siteinfo><namespaces><namespace key="0"/><namespace key="1">Talk</namespace>
 <namespace key="14">Kategori</namespace></namespaces></siteinfo>"""
@@ -61,32 +60,6 @@ def test_of_a_full_history_the_last_revision_counts(tmp_path) -> None:
     path = tmp_path / "dump"
     path.write_bytes(dump([text]))
     assert [article.text for article in read_articles(path)] == ["new"]
-
-
-def noise(count: int) -> list[str]:
-    return [page(f"P{i}", f"{i * i * 7919 % 104729:x} " * 40) for i in range(count)]
-
-
-@pytest.mark.parametrize(
-    ("content", "told"),
-    [
-        (b"plain text", "not a MediaWiki XML dump"),
-        (b"<html><body/></html>", "its root is <html>"),
-        (dump([]), "without articles"),
-        (dump([page("Talk:A", "x", ns="1")]), r"without articles \(1 pages"),
-        (bz2.compress(dump(noise(3000)))[:-300], "truncated"),
-        (dump(noise(3))[:-40], "breaks off after 2 pages"),
-        (b"BZh9" + b"junk" * 50, "damaged"),
-        (b"", "not a MediaWiki XML dump"),
-    ],
-)
-def test_bad_dumps_are_one_line_that_names_the_file(tmp_path, content, told) -> None:
-    path = tmp_path / "dump.xml.bz2"
-    path.write_bytes(content)
-    with pytest.raises(UserError, match=told) as caught:
-        list(read_articles(path))
-    assert str(caught.value).startswith(f"{path}: ")
-    assert "\n" not in str(caught.value)
 
 
 def test_memory_does_not_grow_with_the_dump(tmp_path) -> None:

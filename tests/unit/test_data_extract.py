@@ -195,15 +195,8 @@ def test_texts_become_lines_or_sentences(tmp_path, description, content, lines) 
 @pytest.mark.parametrize(
     ("description", "content", "told"),
     [
-        (TEXT, "\n  \n", "holds no usable line"),
         (TEXT | {"format": None}, "x", r"k\.source\.format: is not set"),
-        (TEXT | {"format": "jsonl"}, "{}", "`column` is not set"),
-        (TEXT | {"format": "jsonl", "column": "text"}, '{"txt": "a"}', "no column 'text'.*txt"),
-        (TEXT | {"format": "jsonl", "column": "a"}, '{"a": 5}', "row 1: is int, not text"),
         (TEXT | {"format": "mediawik", "column": "a"}, "x", "'mediawik' is not a format of tables"),
-        (TEXT | {"format": "parquet", "column": "a"}, "nothing", "cannot be read as parquet"),
-        (TEXT | {"format": "csv", "column": "a"}, "a,b\n1\n", ":2: has more or fewer fields"),
-        (TEXT | {"format": "conll", "column": "a"}, "a O", "no column 'a'"),
     ],
 )
 def test_unusable_sources_are_one_line(tmp_path, description, content, told) -> None:

@@ -151,11 +151,18 @@ def files(folder) -> list[str]:
     return sorted(path.name for path in folder.glob("*update-*"))
 
 
-def test_the_last_two_are_kept_and_a_damaged_one_is_passed_over(tmp_path):
+def flipped(data: bytes) -> bytes:
+    """Change a bit in the middle, where the weights are."""
+    middle = len(data) // 2
+    return data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
+
+
+@pytest.mark.parametrize("damage", [lambda data: data[:-50], flipped])
+def test_the_last_two_are_kept_and_a_damaged_one_is_passed_over(tmp_path, damage):
     saved(tmp_path, 4)
     assert files(tmp_path) == ["update-000000003.pt", "update-000000004.pt"]
     path = tmp_path / "update-000000004.pt"
-    path.write_bytes(path.read_bytes()[:-50])
+    path.write_bytes(damage(path.read_bytes()))
     assert restored(tmp_path)[1].updates == 3
 
 

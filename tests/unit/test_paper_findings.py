@@ -324,7 +324,11 @@ def test_a_missing_table_is_told_in_one_line(inputs, tmp_path):
 @pytest.mark.parametrize("fails", [False, True])
 def test_a_tex_is_used_and_may_fail(inputs, tmp_path, monkeypatch, caplog, fails):
     engine = tmp_path / "pdflatex"
-    line = "exit 1" if fails else 'echo pdf > "${3#-output-directory=}/${4%.tex}.pdf"'
+    line = (
+        "exit 1"
+        if fails
+        else 'test "$3" = -no-shell-escape && echo pdf > "${4#-output-directory=}/${5%.tex}.pdf"'
+    )
     engine.write_text(f"#!/bin/sh\n{line}\n", encoding="utf-8")
     engine.chmod(0o755)
     monkeypatch.setattr(findings.shutil, "which", lambda name: str(engine))

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import base64
+import hashlib
 import json
 import re
 from html.parser import HTMLParser
@@ -228,6 +230,16 @@ def test_the_playground_embeds_the_vocabularies_as_inert_data(tmp_path: Path, pa
     assert language["tokenizers"][1]["label"] == "SaGe (algorithm-1)"
     assert language["tokenizers"][0]["pieces"].split("\n") == PIECES
     assert len(language["examples"]) == 3 and "Stooges" in language["examples"][2]["text"]
+
+
+def test_the_policy_allows_the_pages_own_scripts_alone(tmp_path: Path, page: Page):
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    [policy] = re.findall(r'http-equiv="Content-Security-Policy"\s+content="([^"]+)"', text)
+    scripts = re.findall("<script>(.*?)</script>", text, re.S)
+    digests = [base64.b64encode(hashlib.sha256(one.encode()).digest()).decode() for one in scripts]
+    allowed = policy.split("script-src ")[1]
+    assert allowed == " ".join(f"'sha256-{digest}'" for digest in digests)
+    assert len(digests) == 2
 
 
 def test_a_run_of_foreign_tokenizers_has_no_playground(tmp_path: Path, inputs: dict):

@@ -70,6 +70,23 @@ def test_a_folder_has_its_record_beside_it(tmp_path: Path) -> None:
     assert (tmp_path / "sage.provenance.json").exists()
 
 
+def test_an_input_that_is_not_what_its_job_wrote_stops_the_rule(tmp_path: Path, capsys) -> None:
+    maker, reader = rule(tmp_path), rule(tmp_path)
+    maker.output = [str(tmp_path / "counts.parquet")]
+    reader.input, written = maker.output, tmp_path / "counts.parquet"
+    with job(maker):
+        written.write_bytes(b"PAR1 numbers")
+    with job(reader):
+        pass
+    written.write_bytes(b"PAR1 numbdrs")  # a bit was flipped
+    with pytest.raises(SystemExit), job(reader):
+        raise AssertionError("the adapter must not run")
+    assert "counts.parquet: was cut or changed since its job wrote it" in capsys.readouterr().err
+    (tmp_path / "counts.provenance.json").unlink()
+    with job(reader):  # as the message advises for a file that is to be used as it is
+        pass
+
+
 def test_equal_runs_differ_only_in_the_run_field(tmp_path: Path) -> None:
     records = []
     for _ in range(2):

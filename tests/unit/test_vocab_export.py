@@ -180,26 +180,6 @@ def test_import_of_a_list(tmp_path):
     assert tokens(tmp_path / "out", "abba") == ["▁ab", "b", "a"]
 
 
-@pytest.mark.parametrize(
-    ("content", "message"),
-    [
-        (b"ab\nb\n", "starts with ▁"),
-        ("▁a\na▁b\n".encode(), "crosses a space"),
-        (b"\xff\xfe", "not UTF-8"),
-        (b"", "starts with ▁"),
-        ("<s>\n▁a\nb\n▁a\t-3\n".encode(), r"list\.txt:4: '▁a' stands on line 2 already"),
-    ],
-)
-def test_import_of_a_list_that_is_none(tmp_path, content, message):
-    (tmp_path / "list.txt").write_bytes(content)
-    with pytest.raises(UserError, match=message) as caught:
-        import_external(tmp_path / "list.txt", tmp_path / "out", WORDS, CARD, KEY)
-    assert str(caught.value).startswith(KEY)
-    assert not (tmp_path / "out").exists()
-    with pytest.raises(UserError, match=message):
-        check_external(tmp_path / "list.txt", KEY)
-
-
 def sentencepiece_model(path: Path, **options) -> Path:
     animals = ["cat", "bat", "rat", "man", "hen", "ant"]
     lines = [f"the {one} ran on the {other} and sat" for one in animals for other in animals]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import bz2
 import json
 import os
 import re
@@ -13,11 +12,6 @@ import pandas as pd
 import pytest
 import yaml
 
-EMPTY_DUMP = b"""<mediawiki xmlns="http://www.mediawiki.org/xml/export-0.10/" version="0.10">
-  <page><title>Talk:A</title><ns>1</ns><id>1</id>
-  <revision><id>1</id><text>Talk is not an article.</text></revision></page>
-</mediawiki>
-"""
 GOOD_LINES = "".join(f"The quick brown fox number {n} jumps over the dog.\n" for n in range(300))
 
 
@@ -25,41 +19,19 @@ def english(**source: object) -> dict:
     return {"language_settings": {"en": {"source": source, "lines": None, "heldout_lines": 10}}}
 
 
-def sst2(**source: object) -> dict:
-    return {"task_settings": {"sst2": {"source": {"train": source}}}}
-
-
 # name of the test, files to write, override of the tiny configuration, target, words of the line.
 CASES = {
-    "dump_without_articles": (
-        {"dump.bz2": bz2.compress(EMPTY_DUMP)},
-        english(path="dump.bz2", format="mediawiki"),
-        "results/tiny/corpus/en.txt.zst",
-        ["dump.bz2", "article"],
-    ),
     "bad_utf8": (
         {"bad.txt": GOOD_LINES.encode() + b"caf\xe9 au lait is served here\n"},
         english(path="bad.txt", format="text"),
         "results/tiny/corpus/en.txt.zst",
         ["bad.txt:301", "UTF-8"],
     ),
-    "empty_corpus": (
-        {"empty.txt": b"\n\n"},
-        english(path="empty.txt", format="text"),
-        "results/tiny/corpus/en.txt.zst",
-        ["empty.txt"],
-    ),
     "too_few_pieces": (
         {"few.txt": GOOD_LINES.encode()},
         english(path="few.txt", format="text"),
         "results/tiny/vocab/en/bpe_initial/pieces.txt",
         ["vocabulary.initial_size"],
-    ),
-    "no_label_column": (
-        {"task.jsonl": json.dumps({"sentence": "good", "idx": 1}).encode() + b"\n"},
-        sst2(path="task.jsonl", format="jsonl"),
-        "results/tiny/tasks/sst2/train.parquet",
-        ["task.jsonl", "label"],
     ),
 }
 
@@ -181,3 +153,24 @@ def test_without_a_network_the_url_and_the_way_around_are_named(tiny) -> None:
     # The table comes first, and one source does not stop the others.
     assert re.search(r"^language_settings\.en\.source .* 20 GB.* to be fetched$", run.stderr, re.M)
     assert (tiny.checkout / "results/paper/retrieved/corpora/tr").exists()
+
+
+def test_the_names_of_files_reach_no_shell(tiny) -> None:
+    name = "a b;touch hacked;$(touch hacked)`touch hacked`'\"&|> \\ new\nline [1] *?~#%é"
+    rows = "".join(f'{{"sentence": "good {n}", "label": {n % 2}}}\n' for n in range(40))
+    files = {"txt": GOOD_LINES, "jsonl": rows, "list": "▁\n▁a\na\n"}
+    for ending, content in files.items():
+        (tiny.checkout / f"{name}.{ending}").write_text(content)
+    task = {"validation_share": 0.3, "source": {"train": {"path": f"{name}.jsonl"}}}
+    override = {
+        **english(path=f"{name}.txt", format="text"),
+        "run": "names",
+        "tokenizers": ["bpe", "sage", "theirs"],
+        "tokenizer_settings": {"theirs": {"method": "external", "path": f"{name}.list"}},
+        "task_settings": {"sst2": task},
+    }
+    (tiny.checkout / "names.yaml").write_text(yaml.safe_dump(override))
+    made = ("corpus/en.txt.zst", "tasks/sst2/train.parquet", "vocab/en/theirs/pieces.txt")
+    run = tiny("-p", *(f"results/names/{file}" for file in made), extra=("names.yaml",))
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert not list(tiny.checkout.rglob("hacked*"))

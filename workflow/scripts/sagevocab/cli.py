@@ -15,7 +15,7 @@ from typing import TextIO
 
 from sagevocab import __version__
 from sagevocab.cli_options import add_settings, given_settings, in_options
-from sagevocab.errors import UserError
+from sagevocab.errors import EncodingError, UserError
 from sagevocab.vocab.presets import DEFAULT_PRESET, PRESETS
 from sagevocab.vocab.settings import DEFAULT_SEED, VocabularyKeys, WordSettings
 
@@ -25,6 +25,7 @@ _TRAIN_ARGUMENTS = (
     *("vocab_size", "initial_size", "initial", "preset", "seed", "threads", "encoding_errors"),
     *("language", "name", "output", "force", "state_dir"),
 )
+_WRONG_PATH = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 _INTERRUPTED, _BROKEN_PIPE = 130, 141
 
 
@@ -40,7 +41,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
         return 0
     except UserError as error:
-        unreadable = isinstance(error.__cause__, UnicodeDecodeError)
+        unreadable = isinstance(error, EncodingError)
         advice = ", or give --encoding-errors replace" if unreadable else ""
         return _fail(f"{in_options(str(error))}{advice}")
     except MemoryError:
@@ -50,7 +51,8 @@ def main(argv: Sequence[str] | None = None) -> int:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
     except OSError as error:
-        return _fail(f"{error.filename or 'input or output'}: {error.strerror or error}")
+        advice = "; check the path" if isinstance(error, _WRONG_PATH) else ""
+        return _fail(f"{error.filename or 'input or output'}: {error.strerror or error}{advice}")
     except KeyboardInterrupt:
         again = "; run the same command again to go on" if argv[:1] == ["train"] else ""
         print(f"\nsagevocab: interrupted{again}", file=sys.stderr)

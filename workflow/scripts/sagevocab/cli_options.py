@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import argparse
 import json
+import re
 from typing import Annotated, Any, get_args, get_origin
 
 from pydantic.fields import FieldInfo
@@ -39,6 +40,9 @@ _OPTIONS: dict[str, tuple[str, FieldInfo]] = {
 }
 
 
+_DOTTED_KEY = re.compile(rf"\b(?:{'|'.join(SECTIONS)})\.\w+")
+
+
 def add_settings(parser: argparse.ArgumentParser) -> None:
     """Give `parser` an option for every field of every section, by its dotted key."""
     groups = {name: parser.add_argument_group(title) for name, (title, *_) in SECTIONS.items()}
@@ -63,13 +67,15 @@ def given_settings(arguments: argparse.Namespace) -> dict[str, dict[str, Any]]:
 
 
 def in_options(message: str) -> str:
-    """Name the option where a message begins with the key of a setting."""
-    key, colon, rest = message.partition(": ")
-    if key in _ARGUMENTS:
-        key = f"--{key.replace('_', '-')}"
-    elif key in _OPTIONS:
-        key = _OPTIONS[key][0]
-    return f"{_OWN.get(key, key)}{colon}{rest}"
+    """Name the options where a message names keys of settings, or begins with an argument."""
+    argument, colon, rest = message.partition(": ")
+    if argument in _ARGUMENTS:
+        return f"--{argument.replace('_', '-')}{colon}{rest}"
+    return _DOTTED_KEY.sub(lambda key: _OWN.get(key[0]) or _option(key[0]), message)
+
+
+def _option(key: str) -> str:
+    return _OPTIONS[key][0] if key in _OPTIONS else key
 
 
 def _value(text: str) -> Any:

@@ -119,7 +119,7 @@ class Source(Section):
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
         if self.kind is None:
-            raise SettingError("", f"none of {', '.join(KINDS)} is given")
+            raise SettingError("", f"none of {', '.join(KINDS)} is given; give one of them")
         files = self.path or self.package if self.kind in ("path", "package") else None
         if files and not self.format and format_told(files) is None:
             raise SettingError(
@@ -149,7 +149,7 @@ class Morphology(Section):
     @model_validator(mode="after")
     def _has_a_file(self) -> Self:
         if not (self.path or self.package):
-            raise SettingError("", "none of path, package is given")
+            raise SettingError("", "none of path, package is given; give one of them")
         return self
 
 
@@ -597,7 +597,12 @@ def _take_smaller_budget(config: dict[str, Any]) -> None:
 
 
 def _fill(given: dict[str, Any], filled: Mapping[str, Any]) -> None:
-    """Add what is missing in `given`; what is there stays as it was written."""
+    """Add what is missing in `given`; what is there stays as it was written.
+
+    A key that may be left out and has no value (`seeds:`) is left out.
+    """
+    for key in [key for key, value in given.items() if value is None and key not in filled]:
+        del given[key]
     for key, value in filled.items():
         if isinstance(given.get(key), dict):
             _fill(given[key], value)

@@ -7,20 +7,20 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from sagevocab.analysis.probe_kinds import SIMILARITY, probe_kind
-from sagevocab.data.sources import local_files
+from sagevocab.data.sources import TABLES, first_columns, format_told, local_files
 from sagevocab.errors import SettingError
 from sagevocab.lm.settings import PretrainSettings
 from sagevocab.vocab.presets import reading_settings
 from sagevocab.vocab.settings import SageSettings, check_pruning
 
 if TYPE_CHECKING:
-    from sagevocab.config import Configuration, Source
+    from sagevocab.config import Configuration, Source, Task
 
 # Lists of names, the section that holds their stanzas.
 STANZAS = {
@@ -166,6 +166,18 @@ def _local_files_are_there(config: Configuration) -> None:
                 f"{key}.path",
                 f"there is no file {missing[0]}; paths are relative to the working directory",
             )
+        _check_names(f"{key}.path", local_files(path))
+    for name in config.tokenizers:
+        path = (config.tokenizer_settings[name].path or "").replace("{lang}", "")
+        _check_names(f"tokenizer_settings.{name}.path", [path])
+
+
+def _check_names(key: str, files: Iterable[str]) -> None:
+    for file in files:
+        if "{" in file or "}" in file:
+            raise SettingError(
+                key, f"Snakemake takes the braces in {file} for wildcards; rename the file"
+            )
 
 
 def _local_paths(config: Configuration) -> Iterator[tuple[str, str | list[str]]]:
@@ -180,14 +192,53 @@ def _local_paths(config: Configuration) -> Iterator[tuple[str, str | list[str]]]
 
 
 def _sources(config: Configuration) -> Iterator[tuple[str, Source]]:
+    yield from _text_sources(config)
+    for name, task in _used_tasks(config).items():
+        for split, source in task.used_sources().items():
+            yield f"task_settings.{name}.source.{split}", source
+
+
+def _text_sources(config: Configuration) -> Iterator[tuple[str, Source]]:
     for names in ("languages", "domains"):
         for name in getattr(config, names):
             stanza = getattr(config, STANZAS[names])[name]
             yield f"{STANZAS[names]}.{name}.source", stanza.source
+
+
+def _used_tasks(config: Configuration) -> dict[str, Task]:
     fine_tuned = config.tasks if config.lm.enabled else []
-    for name in dict.fromkeys([*fine_tuned, *config.probes.tasks]):
-        for split, source in config.task_settings[name].used_sources().items():
-            yield f"task_settings.{name}.source.{split}", source
+    names = dict.fromkeys([*fine_tuned, *config.probes.tasks])
+    return {name: config.task_settings[name] for name in names}
+
+
+def _local_tables_have_their_columns(config: Configuration) -> None:
+    for key, source in _text_sources(config):
+        form = _form_of_local(source)
+        if form in TABLES and not source.column:
+            raise SettingError(f"{key}.column", f"missing; a {form} source needs it")
+        _check_columns(source, form, [source.column], f"{key}.column")
+    for name, task in _used_tasks(config).items():
+        wanted = task.columns.model_dump(exclude_none=True)
+        for source in task.used_sources().values():
+            _check_columns(
+                source, _form_of_local(source), wanted.values(), f"task_settings.{name}.columns"
+            )
+
+
+def _form_of_local(source: Source) -> str | None:
+    """Return the format of local files; None for a source of another kind."""
+    return source.format or format_told(source.path) if source.kind == "path" else None
+
+
+def _check_columns(source: Source, form: str | None, wanted: Iterable[str], key: str) -> None:
+    for file in local_files(source.path) if form in TABLES else ():
+        there = first_columns(file, form)
+        for column in wanted if there else ():
+            if column not in there:
+                raise SettingError(
+                    key,
+                    f"{file} has no column {column!r}; name one that it has: {', '.join(there)}",
+                )
 
 
 def _tasks_can_be_probed(config: Configuration) -> None:
@@ -220,7 +271,7 @@ def _models_can_be_trained(config: Configuration) -> None:
         raise SettingError(
             "lm.finetune.max_sequence_length",
             f"{lm.finetune.max_sequence_length} is more than the models learn positions for "
-            f"(lm.pretrain.sequence_length: {pretrain.sequence_length})",
+            f"(lm.pretrain.sequence_length: {pretrain.sequence_length}); lower it, or raise that",
         )
     if config.seed in lm.pretraining_seeds:
         raise SettingError(
@@ -268,6 +319,7 @@ RULES = (
     _pruning_can_be_done,
     _languages_are_known,
     _local_files_are_there,
+    _local_tables_have_their_columns,
     _tasks_can_be_probed,
     _models_can_be_trained,
 )

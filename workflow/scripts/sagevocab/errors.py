@@ -33,6 +33,10 @@ class SettingError(UserError, ValueError):
         return SettingError(".".join(filter(None, (parent, self.key))), self.reason)
 
 
+class EncodingError(UserError):
+    """Text that is not UTF-8, which a reader can be told to replace."""
+
+
 def tell(line: str) -> None:
     """Print a line to the terminal: in a rule, standard error is its log."""
     if sys.__stderr__ is not None:

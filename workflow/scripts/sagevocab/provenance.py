@@ -8,6 +8,7 @@ import functools
 import gc
 import hashlib
 import importlib.metadata
+import json
 import logging
 import os
 import platform
@@ -16,7 +17,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any, TextIO
@@ -180,7 +181,7 @@ def lasting_imports() -> Iterator[None]:
 
 @contextmanager
 def job(snakemake: Any) -> Iterator[dict[str, Any]]:
-    """Frame of a rule's adapter: log to the rule's log, check the code, leave a provenance record.
+    """Frame of a rule's adapter: log to the rule's log, check code and inputs, leave a record.
 
     What the adapter puts into the mapping that it gets is recorded with what may differ between
     equal runs. A `UserError` becomes one line on the log and on the terminal, and exit code 1.
@@ -195,9 +196,10 @@ def job(snakemake: Any) -> Iterator[dict[str, Any]]:
         try:
             with redirect_stdout(file), redirect_stderr(file):
                 _check_code(snakemake)
+                inputs = _checked_inputs(snakemake)
                 facts: dict[str, Any] = {}
                 yield facts
-                _record(snakemake, started, facts)
+                _record(snakemake, started, inputs, facts)
                 _forget_progress(snakemake)
                 # The process ends: no search for garbage in all that it imported.
                 gc.freeze()
@@ -267,8 +269,40 @@ def _check_code(snakemake: Any) -> None:
         )
 
 
-def _record(snakemake: Any, started: float, facts: dict[str, Any]) -> None:
-    from sagevocab.state import file_digest, write_json  # with NumPy, which planning can do without
+def _checked_inputs(snakemake: Any) -> dict[str, str]:
+    """Return the digest of every input file.
+
+    A flipped bit seldom stops a reader: parquet, .npy and JSON would give other numbers.
+
+    Raises:
+        UserError: a file is another than the one that its job recorded.
+    """
+    digests = _digests(snakemake.input)
+    for path, digest in digests.items():
+        for record in _records_beside(Path(path)):
+            if digest != _written(record).get(path, digest):
+                raise UserError(
+                    f"{path}: was cut or changed since its job wrote it; delete it and run again, "
+                    f"or delete {record} to use it as it is"
+                )
+    return digests
+
+
+def _digests(paths: Iterable[str]) -> dict[str, str]:
+    from sagevocab.state import file_digest  # with NumPy, which planning can do without
+
+    return {path: file_digest(path) for path in sorted({*map(str, paths)}) if os.path.isfile(path)}
+
+
+def _written(record: Path) -> dict[str, str]:
+    """Return the digests of the files that a job wrote; none without a readable record."""
+    with suppress(OSError, ValueError):
+        return json.loads(record.read_text(encoding="utf-8")).get("outputs", {})
+    return {}
+
+
+def _record(snakemake: Any, started: float, inputs: dict[str, str], facts: dict[str, Any]) -> None:
+    from sagevocab.state import write_json  # with NumPy, which planning can do without
 
     record = {
         "rule": snakemake.rule,
@@ -276,7 +310,8 @@ def _record(snakemake: Any, started: float, facts: dict[str, Any]) -> None:
         "config": {k: v for k, v in snakemake.params.items() if k not in _UNRECORDED_PARAMS},
         "code": snakemake.params.get("code"),
         "git_commit": git_commit(),
-        "inputs": {path: file_digest(path) for path in _input_files(snakemake)},
+        "inputs": inputs,
+        "outputs": _digests(snakemake.output),
         "packages": package_versions(),
         "python": platform.python_version(),
         # The only fields that may differ between equal runs.
@@ -292,15 +327,20 @@ def _record(snakemake: Any, started: float, facts: dict[str, Any]) -> None:
         write_json(path, record)
 
 
-def _input_files(snakemake: Any) -> list[str]:
-    return sorted({str(path) for path in snakemake.input if os.path.isfile(path)})
-
-
 def _record_paths(snakemake: Any) -> set[Path]:
     """One record an artefact: beside the folder named by `params.artefact`, else by file stem."""
     folder = snakemake.params.get("artefact")
     names = [Path(folder)] if folder else [_stem(Path(path)) for path in snakemake.output]
-    return {name.with_name(f"{name.name}.provenance.json") for name in names}
+    return {_record_of(name) for name in names}
+
+
+def _records_beside(path: Path) -> list[Path]:
+    """Return where the record of the job that wrote a file is: by its stem or by its folder."""
+    return [_record_of(_stem(path)), _record_of(path.parent)]
+
+
+def _record_of(artefact: Path) -> Path:
+    return Path(f"{artefact}.provenance.json")
 
 
 def _stem(path: Path) -> Path:

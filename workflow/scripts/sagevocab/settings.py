@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import difflib
 import functools
+import math
 import reprlib
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from typing import Annotated, Any, Literal, TypeVar, dataclass_transform
 
 from pydantic import (
@@ -38,7 +40,8 @@ InnerShare = Annotated[float, Strict(), Field(gt=0, lt=1)]
 Positive = Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False)]
 NotNegative = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)]
 Flag = StrictBool
-Name = Annotated[str, Field(pattern="^[A-Za-z][A-Za-z0-9_-]*$")]
+_NAME = "^[A-Za-z][A-Za-z0-9_-]*$"
+Name = Annotated[str, Field(pattern=_NAME)]
 
 Kind = TypeVar("Kind", bound=type)
 
@@ -151,6 +154,8 @@ def _reason(details: Sequence[ErrorDetails]) -> str:
 def _advice(detail: ErrorDetails) -> str:
     if detail["type"] in _SECTIONS:
         return "use a section of keys"
+    if detail.get("ctx", {}).get("pattern") == _NAME:
+        return "use a letter first, then letters, digits, _ and -"
     return detail["msg"][0].lower() + detail["msg"][1:]
 
 
@@ -159,11 +164,8 @@ def _yaml_hint(detail: ErrorDetails) -> str:
     if detail["type"] == "string_type" and isinstance(value, bool):
         return f"; {_TEXT_AS_FLAG}"
     if detail["type"] in ("int_type", "float_type") and isinstance(value, str):
-        try:
-            float(value)
-        except ValueError:
-            return ""
-        return f"; {_NUMBER_AS_TEXT}"
+        with suppress(ValueError):
+            return f"; {_NUMBER_AS_TEXT}" if math.isfinite(float(value)) else ""
     return ""
 
 

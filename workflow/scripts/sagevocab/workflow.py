@@ -64,10 +64,17 @@ def _read_config(path: Path) -> dict[str, Any]:
         config = yaml.load(path.read_text(encoding="utf-8"), Loader=_YAML_LOADER) or {}
     except FileNotFoundError as error:
         raise UserError(f"{path}: is missing; it holds the paper's settings, restore it") from error
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise UserError(
+            f"{path}:{line}: is not YAML ({error.problem}); correct this line or the one before it"
+        ) from error
     except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise UserError(f"{path}: cannot be read as YAML ({error})") from error
+        raise UserError(
+            f"{path}: cannot be read as YAML ({error}); write it as UTF-8 text"
+        ) from error
     if not isinstance(config, dict):
-        raise UserError(f"{path}: must hold keys and their values")
+        raise UserError(f"{path}: must hold keys and their values; write lines like seed: 1")
     return config
 
 

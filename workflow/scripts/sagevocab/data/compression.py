@@ -58,8 +58,11 @@ def opener_of(start: bytes) -> Callable | None:
 
 
 def open_text(path: str | Path) -> TextIO:
-    """Open a UTF-8 file for reading text, decompressed like `open_bytes`."""
-    return io.TextIOWrapper(open_bytes(path), encoding="utf-8", newline="")
+    """Open a UTF-8 file for reading text, decompressed like `open_bytes`.
+
+    A byte order mark, which spreadsheets write, is no part of the text.
+    """
+    return io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig", newline="")
 
 
 def damaged(path: str | Path, error: Exception) -> UserError:

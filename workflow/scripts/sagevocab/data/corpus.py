@@ -6,6 +6,7 @@ memory does not grow with the corpus, except for eight bytes per line while line
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import logging
 import os
@@ -20,7 +21,7 @@ import numpy as np
 import zstandard
 
 from sagevocab.data.compression import DAMAGE, damaged, open_bytes, opener_of
-from sagevocab.errors import UserError
+from sagevocab.errors import EncodingError, UserError
 from sagevocab.state import atomic_path, path_text
 
 log = logging.getLogger(__name__)
@@ -60,10 +61,20 @@ def decoded_lines(file: BinaryIO, name: str | Path, errors: str = "strict") -> I
                 line = _without_nul(line, f"{name}:{number}")
             yield line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line
     except UnicodeDecodeError as error:
-        raise UserError(
+        _check_rest(file, name)
+        raise EncodingError(
             f"{name}:{number}: is not UTF-8 (byte 0x{error.object[error.start]:02x} at "
             f"position {error.start + 1}); convert it, for example with iconv"
         ) from error
+    except DAMAGE as error:
+        raise damaged(name, error) from error
+
+
+def _check_rest(file: BinaryIO, name: str | Path) -> None:
+    """Refuse a damaged .gz, whose checksum comes last: a flipped bit may look like bad UTF-8."""
+    try:
+        while isinstance(file, gzip.GzipFile) and file.read(1 << 20):
+            pass
     except DAMAGE as error:
         raise damaged(name, error) from error
 

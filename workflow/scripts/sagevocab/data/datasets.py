@@ -178,7 +178,9 @@ def _delimited_records(path: str | Path, format: str) -> Iterator[dict[str, str]
                     )
                 yield row
         except UnicodeDecodeError as error:
-            raise UserError(f"{path}: is not UTF-8 ({error.reason}); convert it") from error
+            raise UserError(
+                f"{path}: is not UTF-8 ({error.reason}); convert it, for example with iconv"
+            ) from error
         except csv.Error as error:
             raise UserError(f"{path}:{reader.line_num}: {error}; check `format`") from error
         except DAMAGE as error:

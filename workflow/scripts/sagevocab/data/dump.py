@@ -74,7 +74,10 @@ def articles_in(stream: BinaryIO, name: str | Path) -> Iterator[Article | None]:
 def _xml_problem(pages: int, error: ET.ParseError) -> str:
     if pages:
         return f"the XML breaks off after {pages} pages ({error}); fetch or copy it again"
-    return f"is not a MediaWiki XML dump ({error}); check `format` and the file"
+    return (
+        f"is not a MediaWiki XML dump, or is damaged before its first page ends ({error}); check "
+        "`format` and the file"
+    )
 
 
 def _pages(path: str | Path, stream: BinaryIO) -> Iterator[Article | None]:

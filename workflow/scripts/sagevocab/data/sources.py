@@ -9,6 +9,7 @@ digest seen. Later stages read format and column from there.
 
 from __future__ import annotations
 
+import csv
 import glob
 import importlib
 import importlib.metadata
@@ -27,9 +28,10 @@ from xml.etree import ElementTree
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from sagevocab.data.compression import DAMAGE, open_text
 from sagevocab.errors import UserError, tell
 from sagevocab.settings import Share, first_problem, optional
-from sagevocab.state import atomic_path, file_digest, write_json, write_parquet
+from sagevocab.state import atomic_path, file_digest, read_json, write_json, write_parquet
 
 log = logging.getLogger(__name__)
 
@@ -219,7 +221,10 @@ def _filled_in(resolved: dict[str, Any], source: dict[str, Any]) -> dict[str, An
 
 def _check_constructed(source: dict[str, Any], key: str, split: str | None) -> None:
     if split is None:
-        raise UserError(f"{key}.constructed: only the rows of tasks can be constructed, no text")
+        raise UserError(
+            f"{key}.constructed: only the rows of tasks can be constructed, no text; use "
+            "another source"
+        )
     if source["constructed"] not in CONSTRUCTED:
         raise UserError(
             f"{key}.constructed: there is no {source['constructed']!r}; "
@@ -266,6 +271,27 @@ def _format_of_name(file: str) -> str | None:
     return ENDINGS.get(endings[-1]) if endings else None
 
 
+def first_columns(file: str, form: str) -> list[str] | None:
+    """Return the columns that the first row of a csv, tsv or jsonl file has.
+
+    None where that takes more than the start of a file: the job that reads it tells what is wrong.
+    """
+    if form not in ("csv", "tsv", "jsonl"):
+        return None
+    with suppress(
+        *DAMAGE, UserError, ValueError, ImportError
+    ):  # zst needs a package that jobs have
+        with open_text(file) as text:
+            if form == "csv":
+                return next(csv.reader(text), None)
+            first = text.readline()
+        if form == "tsv":
+            return first.rstrip("\r\n").split("\t")
+        row = json.loads(first)
+        return list(row) if isinstance(row, dict) else None
+    return None
+
+
 def local_files(path: str | Sequence[str]) -> list[str]:
     """Return the files of a `path:`: a file, a folder, a pattern with `*`, or a list of such.
 
@@ -296,7 +322,7 @@ def read_source(source: dict[str, Any], files: Sequence[str]) -> tuple[list[str]
     if source["kind"] == "path":
         return list(files), source
     data, description = files
-    return [data], json.loads(Path(description).read_text(encoding="utf-8"))
+    return [data], read_json(description)
 
 
 @contextmanager

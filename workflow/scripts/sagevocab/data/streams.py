@@ -89,7 +89,8 @@ def _draw(
         if len(seen) >= lines:
             return chosen, len(seen)
         chosen.append(spans[number])
-        articles = stream_articles(header, dump.read(spans[number]), dump.name)
+        span = spans[number]
+        articles = stream_articles(header, dump.read(span), str(dump.file(span)))
         seen.update(map(line_digest, parse_articles(list(articles), settings).sentences))
         if len(chosen) % 100 == 0:
             line = f"{dump.name}: {len(seen)} of {lines} lines after {len(chosen)} streams"
@@ -122,9 +123,15 @@ def read_index(path: Path) -> list[Span]:
 def stream_articles(header: bytes, stream: bytes, name: str) -> Iterator[Article]:
     """Yield the articles among the pages of one stream.
 
-    header: the beginning of the dump, which opens its root element.
+    header: the beginning of the dump, which opens its root element. name: for messages.
+
+    Raises:
+        UserError: the stream is damaged.
     """
-    xml = io.BytesIO(header + bz2.decompress(stream) + _END)
+    try:
+        xml = io.BytesIO(header + bz2.decompress(stream) + _END)
+    except (OSError, ValueError) as error:
+        raise UserError(f"{name}: is damaged ({error}); delete it and run again") from error
     return (article for article in articles_in(xml, name) if article is not None)
 
 
@@ -134,9 +141,13 @@ class _Parts:
     def __init__(self, urls: Sequence[str], folder: Path, advice: str) -> None:
         self._urls, self._folder, self._advice, self.name = urls, folder, advice, urls[0]
 
+    def file(self, span: Span) -> Path:
+        """Return where a part is kept."""
+        return self._folder / f"{span[0]}-{span[1]}"
+
     def read(self, span: Span) -> bytes:
         """Return the bytes from the first of `span` to before its end."""
-        file = self._folder / f"{span[0]}-{span[1]}"
+        file = self.file(span)
         if file.is_file():
             return file.read_bytes()
         data = read_url(self._urls, span=span, check=bz2.decompress, advice=self._advice)

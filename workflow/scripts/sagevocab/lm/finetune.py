@@ -302,7 +302,13 @@ def load_model(folder: Path, task: Task, tags: list[str]) -> PreTrainedModel:
     else:
         head, outputs = AutoModelForSequenceClassification, len(task.labels or ("value",))
     try:
-        return head.from_pretrained(folder, num_labels=outputs, local_files_only=True)
+        return head.from_pretrained(
+            folder,
+            num_labels=outputs,
+            local_files_only=True,
+            use_safetensors=True,  # other formats of weights are pickles
+            trust_remote_code=False,
+        )
     except (OSError, ValueError, SafetensorError) as error:
         raise UserError(f"{folder}: is no pretrained model ({error}); pretrain it first") from error
 

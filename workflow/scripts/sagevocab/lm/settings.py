@@ -200,10 +200,11 @@ class PretrainSettings(PretrainKeys):
         """
         try:
             return self.replay and self.replay.format(**names)
-        except (KeyError, IndexError, ValueError) as error:
+        except (LookupError, ValueError, AttributeError, TypeError) as error:
             known = " and ".join(f"{{{name}}}" for name in names)
             raise SettingError(
-                "lm.pretrain.replay", f"{self.replay}: only {known} can be filled in"
+                "lm.pretrain.replay",
+                f"{self.replay}: only {known} can be filled in; take other braces out",
             ) from error
 
     def budget_schedule(self) -> BudgetSchedule:

@@ -14,7 +14,9 @@ import math
 import os
 import pickle
 import shutil
+import struct
 import time
+import zipfile
 from collections.abc import Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from dataclasses import dataclass, field
@@ -367,8 +369,8 @@ class Checkpoints:
         """Load the newest readable checkpoint into the learner; a new run without one."""
         for path in self._newest_first():
             try:
-                content = torch.load(path, map_location="cpu", weights_only=True)
-            except (RuntimeError, OSError, ValueError, EOFError, pickle.UnpicklingError) as error:
+                content = _checkpoint(path)
+            except _UNREADABLE as error:
                 log.warning("%s: damaged (%s), trying the one before", path, error)
                 self._unreadable.append(path)
                 continue
@@ -392,6 +394,23 @@ class Checkpoints:
     def _newest_first(self) -> list[Path]:
         folder = self._state.folder
         return [] if folder is None else sorted(folder.glob(_NAMES), reverse=True)
+
+
+_UNREADABLE = (
+    *(RuntimeError, OSError, ValueError, EOFError, struct.error),
+    *(pickle.UnpicklingError, zipfile.BadZipFile),
+)
+
+
+def _checkpoint(path: Path) -> dict[str, Any]:
+    """Read a checkpoint; torch does not look at the checksums that it writes itself.
+
+    Raises one of _UNREADABLE for a damaged file.
+    """
+    with zipfile.ZipFile(path) as archive:
+        if damaged := archive.testzip():
+            raise ValueError(f"the checksum of {damaged} does not fit")
+    return torch.load(path, map_location="cpu", weights_only=True)
 
 
 def _columns(frame: pd.DataFrame) -> dict[str, torch.Tensor]:

@@ -353,8 +353,8 @@ def write_pdf(tex: Path | str) -> None:
         log.info("%s: not made, because no TeX is installed (%s)", pdf, ", ".join(_ENGINES))
         return
     with tempfile.TemporaryDirectory() as folder:
-        options = ("-interaction=nonstopmode", "-halt-on-error", f"-output-directory={folder}")
-        command = [engine, *options, tex.name]
+        options = ("-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape")
+        command = [engine, *options, f"-output-directory={folder}", tex.name]
         for _ in range(2):  # a long table takes its columns from the first pass
             done = subprocess.run(
                 command, cwd=tex.parent, stdin=subprocess.DEVNULL, capture_output=True, check=False

@@ -8,6 +8,7 @@ costs, and claims about them, differ between two builds of equal runs.
 from __future__ import annotations
 
 import base64
+import hashlib
 import json
 import logging
 import re
@@ -79,10 +80,11 @@ def build_report(
     values = read_paper_values(paper)
     claims = _claims(read_json(claims_path))
     tokenizers = {name: tokenizer_title(name, run) for name in (*run["labels"], *claims["counts"])}
-    page = _environment(template).get_template(Path(template).name)
-    text = page.render(
+    environment = _environment(template)
+    text = environment.get_template(Path(template).name).render(
         title=title,
         run=run,
+        scripts=_scripts(environment),
         **claims,
         summary=_summary(findings),
         tokenizers=tokenizers,
@@ -131,8 +133,23 @@ def _environment(template: Path | str) -> jinja2.Environment:
         "show_chance": show_chance,
         "code": _with_code,
         "script_json": _script_json,
+        "digest": _digest,
     }
     return environment
+
+
+def _scripts(environment: jinja2.Environment) -> dict[str, Markup]:
+    """Return the page's own scripts; it runs no others, because its policy names their digests."""
+    parts = {"page": ["report.js"], "playground": ["segmentation.js", "playground.js"]}
+    return {
+        name: Markup("\n".join(environment.get_template(file).render() for file in files))
+        for name, files in parts.items()
+    }
+
+
+def _digest(script: str) -> str:
+    """Return the digest of a script as a Content-Security-Policy names it."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
 
 
 def _with_code(text: str) -> Markup:

@@ -26,6 +26,7 @@ from sagevocab.vocab.pieces import (
     SPECIAL_TOKENS,
     UNKNOWN_ID,
     WORD_START,
+    encode_batch,
     is_own_folder,
     missing_characters,
     read_folder_pieces,
@@ -70,7 +71,10 @@ def check_external(path: str | Path, key: str) -> None:
         elif not path.read_bytes().startswith(b"\n"):  # protobuf's tag of the first piece
             raise UserError(f"{key}: {path} is no sentencepiece model; give a .model file")
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
-        raise UserError(f"{key}: {path} is no tokenizer or cannot be read ({error})") from error
+        raise UserError(
+            f"{key}: {path} is no tokenizer or cannot be read ({error}); give a Hugging Face "
+            "folder, a sentencepiece .model or a list of pieces"
+        ) from error
 
 
 def _check_hub(path: Path, key: str) -> None:
@@ -78,7 +82,12 @@ def _check_hub(path: Path, key: str) -> None:
     if file.exists():
         model = json.loads(file.read_text(encoding="utf-8"))["model"]
         _check_hub_model(model.get("type", "BPE"), key)
-    elif not any(any(path.glob(name)) for name in _HUB_FILES):
+    else:
+        _check_hub_files(path, key)
+
+
+def _check_hub_files(path: Path, key: str) -> None:
+    if not any(any(path.glob(name)) for name in _HUB_FILES):
         raise UserError(f"{key}: {path} holds no tokenizer; give one with a tokenizer.json")
 
 
@@ -127,6 +136,8 @@ def import_foreign(path: str | Path, folder: str | Path, words: WordSettings) ->
     """Bring a tokenizer from elsewhere into `folder`; its model card says where it is from."""
     from sagevocab.vocab.export import Card
 
+    if is_own_folder(path):
+        read_folder_pieces(path)  # refuses a damaged one
     card = Card("und", "Unnamed language", f"`{path_text(Path(path).name)}`, imported")
     import_external(path, folder, words, card, "tokenizer")
 
@@ -256,6 +267,8 @@ def load_hub(path: Path, key: str) -> Tokenizer:
     from tokenizers import Tokenizer
 
     file = _tokenizer_json(path)
+    if not file.exists():
+        _check_hub_files(path, key)
     try:
         return Tokenizer.from_file(str(file)) if file.exists() else _converted(path)
     except Exception as error:  # the library raises bare exceptions of many kinds
@@ -269,7 +282,9 @@ def _converted(folder: Path) -> Tokenizer:
     """Let `transformers` make a `tokenizer.json` of an older folder; nothing is downloaded."""
     from transformers import AutoTokenizer
 
-    tokenizer = AutoTokenizer.from_pretrained(folder, local_files_only=True)
+    tokenizer = AutoTokenizer.from_pretrained(
+        folder, local_files_only=True, trust_remote_code=False
+    )
     return tokenizer.backend_tokenizer
 
 
@@ -463,7 +478,7 @@ class Encoder:
         """Yield the ids of each line."""
         rest = iter(lines)
         while batch := list(itertools.islice(rest, _LINES_A_BATCH)):
-            for encoding in self._tokenizer.encode_batch_fast(batch, add_special_tokens=False):
+            for encoding in encode_batch(self._tokenizer, batch):
                 yield encoding.ids
 
 

@@ -8,12 +8,17 @@ from __future__ import annotations
 
 import json
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from sagevocab.errors import UserError
 from sagevocab.state import write_text
 
+if TYPE_CHECKING:
+    from tokenizers import Encoding, Tokenizer
+
+METHODS = ("greedy", "merges", "unigram", "external")  # how words of a folder are segmented
 WORD_START = "▁"
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 FIRST_PIECE_ID = len(SPECIAL_TOKENS)
@@ -58,7 +63,9 @@ def read_pieces(path: str | Path) -> list[str]:
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror}); name a pieces.txt") from error
     except UnicodeDecodeError as error:
-        raise UserError(f"{path}: is not UTF-8 (byte {error.start}); write it as UTF-8") from error
+        raise UserError(
+            f"{path}: is not UTF-8 (byte {error.start}); write it as UTF-8, or again if it was cut"
+        ) from error
     pieces = text.removesuffix("\n").split("\n")
     _check(pieces, str(path))
     return pieces
@@ -88,6 +95,20 @@ def _check(pieces: Sequence[str], path: str) -> None:
         raise UserError(f"{path}: holds no piece; put one piece on each line")
 
 
+def encode_batch(tokenizer: Tokenizer, texts: list[str]) -> list[Encoding]:
+    """Encode texts with a Hugging Face tokenizer, without special tokens.
+
+    Raises:
+        UserError: it cannot: one without an unknown token has none for some character.
+    """
+    try:
+        return tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+    except Exception as error:  # the library raises nothing more specific
+        raise UserError(
+            f"tokenizer: cannot segment this text ({error}); give one with an unknown token"
+        ) from error
+
+
 # --- folders that this project wrote
 
 
@@ -98,12 +119,14 @@ def read_description(folder: str | Path) -> dict[str, Any]:
         UserError: there is no such file or entry.
     """
     path = Path(folder) / "tokenizer_config.json"
-    try:
-        return json.loads(path.read_text(encoding="utf-8"))["sagevocab"]
-    except (OSError, ValueError, KeyError) as error:
-        raise UserError(
-            f"{path}: does not describe a vocabulary of this project; build or import it first"
-        ) from error
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        description = json.loads(path.read_text(encoding="utf-8"))["sagevocab"]
+        if description["method"] in METHODS:
+            return description
+    raise UserError(
+        f"{path}: does not describe a vocabulary of this project, or is damaged; build or import "
+        "it first"
+    )
 
 
 def is_own_folder(folder: str | Path) -> bool:
@@ -126,7 +149,7 @@ def read_folder_pieces(folder: str | Path) -> list[str]:
     try:
         vocabulary = json.loads(path.read_text(encoding="utf-8"))["model"]["vocab"]
         tokens = [token if isinstance(token, str) else token[0] for token in vocabulary]
-    except (OSError, ValueError, KeyError, TypeError) as error:
+    except (OSError, ValueError, LookupError, TypeError) as error:
         raise UserError(f"{path}: is damaged or missing; build the vocabulary again") from error
     if read_description(folder)["method"] == "external":  # whose tokens have another notation
         fits = len(tokens) == FIRST_PIECE_ID + len(pieces)

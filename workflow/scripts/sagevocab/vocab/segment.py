@@ -15,11 +15,13 @@ from typing import Any
 
 import numpy as np
 
+from sagevocab.errors import UserError
 from sagevocab.vocab.decoding import UNCOVERED, Decoder, build_merges, build_trie
 from sagevocab.vocab.pieces import (
     FIRST_PIECE_ID,
     UNKNOWN_ID,
     WORD_START,
+    encode_batch,
     read_description,
     read_folder_pieces,
 )
@@ -115,11 +117,19 @@ class HubSegmenter(Segmenter):
     """
 
     def __init__(self, folder: Path, pieces: Sequence[str], *, external: bool) -> None:
-        """Load `tokenizer.json` of `folder`."""
+        """Load `tokenizer.json` of `folder`.
+
+        Raises:
+            UserError: it is damaged.
+        """
         from tokenizers import Tokenizer
 
-        text = (folder / "tokenizer.json").read_text(encoding="utf-8")
-        self._tokenizer = Tokenizer.from_str(text if external else _inside_words(text))
+        path = folder / "tokenizer.json"
+        try:
+            text = path.read_text(encoding="utf-8")
+            self._tokenizer = Tokenizer.from_str(text if external else _inside_words(text))
+        except Exception as error:  # the library raises bare exceptions of many kinds
+            raise UserError(f"{path}: is damaged ({error}); build the vocabulary again") from error
         self._tokenizer.no_padding()
         self._tokenizer.no_truncation()
         self._space = " " if external else WORD_START
@@ -131,8 +141,7 @@ class HubSegmenter(Segmenter):
     def segment_words(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Segment many words: int32 piece numbers one after another, int64[words + 1] offsets."""
         texts = [word.replace(WORD_START, self._space) for word in words]
-        encodings = self._tokenizer.encode_batch_fast(texts, add_special_tokens=False)
-        ids = [encoding.ids for encoding in encodings]
+        ids = [encoding.ids for encoding in encode_batch(self._tokenizer, texts)]
         offsets = np.cumsum([0, *map(len, ids)], dtype=np.int64)
         return self._numbers[np.fromiter(chain.from_iterable(ids), dtype=np.int64)], offsets
 

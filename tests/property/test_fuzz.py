@@ -1,0 +1,258 @@
+"""Whatever bytes and values come in, they end in a value or in one line for the user.
+
+A longer search than that of every test run: FUZZ_EXAMPLES=20000 pytest tests/property/test_fuzz.py
+"""
+
+from __future__ import annotations
+
+import bz2
+import copy
+import gzip
+import json
+import lzma
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+import zstandard
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from playground_samples import CARD
+from sagevocab.data.dump import read_articles
+from sagevocab.data.extract import ExtractionSettings, parse_articles
+from sagevocab.data.streams import read_index, stream_articles
+from sagevocab.errors import UserError
+from sagevocab.vocab.bpe import TrainingSettings, train_bpe, train_unigram
+from sagevocab.vocab.export import export_greedy, export_merges, export_unigram
+from sagevocab.vocab.external import check_external, import_external, load
+from sagevocab.vocab.pieces import read_pieces
+from sagevocab.vocab.segment import encode, load_segmenter
+from sagevocab.vocab.settings import WordSettings
+from sagevocab.vocab.words import Normalizer
+from sagevocab.workflow import Run, load_config
+
+ROOT = Path(__file__).parents[2]
+WORDS = WordSettings("identity", 16)
+fuzzed = settings(
+    max_examples=int(os.environ.get("FUZZ_EXAMPLES", "25")),
+    suppress_health_check=[HealthCheck.function_scoped_fixture, HealthCheck.too_slow],
+)
+
+
+@contextmanager
+def one_line_at_most() -> Iterator[None]:
+    """Let a UserError pass, which must be one line."""
+    try:
+        yield
+    except UserError as error:
+        assert "\n" not in str(error)
+
+
+@st.composite
+def damaged(draw: st.DrawFn, whole: st.SearchStrategy[bytes]) -> bytes:
+    """Cut, flip, repeat and insert in some bytes."""
+    data = bytearray(draw(whole))
+    for _ in range(draw(st.integers(0, 4))):
+        place = draw(st.integers(0, len(data)))
+        end = min(len(data), place + draw(st.integers(0, 40)))
+        data[place:end] = draw(
+            st.sampled_from((b"", bytes(data[place:end]) * 2)) | st.binary(max_size=8)
+        )
+    return bytes(data)
+
+
+# --- dumps
+
+PARTS = [
+    "[[",
+    "]]",
+    "{{",
+    "}}",
+    "|",
+    "'''",
+    "==",
+    "{|",
+    "|}",
+    "&lt;ref>",
+    "&lt;math>",
+    "&amp;nbsp;",
+]
+WIKITEXT = st.lists(st.sampled_from([*PARTS, "word ", "A whole sentence. ", "\n\n", "&#x1F600;"]))
+PAGE = st.builds(
+    "<page><title>{}</title><ns>{}</ns><revision><text>{}</text></revision></page>".format,
+    st.sampled_from(["A", "Talk:A", ""]),
+    st.sampled_from(["0", "1", "", "x"]),
+    WIKITEXT.map("".join),
+)
+DUMP = st.lists(PAGE, max_size=4).map(
+    lambda pages: f"<mediawiki>{''.join(pages)}</mediawiki>".encode()
+)
+COMPRESSIONS: list[Callable[[bytes], bytes]] = [
+    *(bytes, bz2.compress, gzip.compress, lzma.compress, zstandard.compress)
+]
+PACKED = st.builds(lambda pack, dump: pack(dump), st.sampled_from(COMPRESSIONS), damaged(DUMP))
+
+
+@fuzzed
+@given(data=damaged(PACKED))
+def test_a_dump(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "dump").write_bytes(data)
+    with one_line_at_most():
+        articles = list(read_articles(tmp_path / "dump"))
+        found = parse_articles(articles, ExtractionSettings(language="en"))
+        assert all("\n" not in line and line.strip() for line in found.sentences)
+
+
+@fuzzed
+@given(data=damaged(DUMP.map(bz2.compress)))
+def test_a_stream_of_a_dump(data: bytes) -> None:
+    with one_line_at_most():
+        list(stream_articles(b"<mediawiki>", data, "stream"))
+
+
+@fuzzed
+@given(data=damaged(st.just(b"600:1:A\n600:2:B\n900:3:C\n")))
+def test_the_index_of_a_dump(tmp_path: Path, data: bytes) -> None:
+    (tmp_path / "index").write_bytes(data)
+    with one_line_at_most():
+        try:
+            spans = read_index(tmp_path / "index")
+        except ValueError:  # the whole dump is read then
+            return
+        assert all(start < end for start, end in spans)
+
+
+# --- the configuration
+
+PAPER = yaml.safe_load((ROOT / "config.yaml").read_text(encoding="utf-8"))
+ODD = st.sampled_from(["", "bpe", "en", "{lang}", "a\nb", "*", "..", "1e3", "\ud800", [[]], [{}]])
+VALUES = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=9) | ODD,
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=9), inner),
+    max_leaves=4,
+)
+
+
+def keys(node: Any, path: tuple = ()) -> Iterator[tuple]:
+    """Yield the path of every key."""
+    for key, value in node.items() if isinstance(node, dict) else ():
+        yield (*path, key)
+        yield from keys(value, (*path, key))
+
+
+@fuzzed
+@given(
+    changes=st.lists(
+        st.tuples(st.sampled_from(list(keys(PAPER))), VALUES, st.booleans()), min_size=1, max_size=3
+    )
+)
+def test_a_configuration(changes: list) -> None:
+    config: dict[str, Any] = {}
+    for path, value, beside in changes:
+        place = config
+        for key in path[:-1]:
+            inner = place.get(key)
+            place[key] = place = inner if isinstance(inner, dict) else {}
+        place[f"{path[-1]}x" if beside else path[-1]] = copy.deepcopy(value)
+    with one_line_at_most():
+        run = Run.of(
+            load_config(ROOT, config, working_directory=False), ROOT / "workflow/resources"
+        )
+        run.vocabulary_files(), run.retrieved_files(), run.sources_table()
+
+
+@fuzzed
+@given(data=damaged(st.just((ROOT / "config/demo.yaml").read_bytes())))
+def test_a_configuration_file(data: bytes, tmp_path: Path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    Path("config.yaml").write_bytes(data)
+    with one_line_at_most():
+        load_config(ROOT, {}, working_directory=True)
+
+
+# --- tokenizers
+
+
+OWN = ["▁", "a", "b", "▁a", "ab", "▁ab"]
+MERGES = [("▁", "a"), ("a", "b"), ("▁a", "b")]
+
+
+@pytest.fixture(scope="module")
+def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A small tokenizer of every kind, and sentencepiece's models."""
+    root = tmp_path_factory.mktemp("vocabularies")
+    export_greedy(root / "greedy", OWN, WORDS, CARD)
+    export_merges(root / "merges", OWN, MERGES, WORDS, CARD)
+    export_unigram(root / "unigram", OWN, [-float(n) for n in range(len(OWN))], WORDS, CARD)
+    (root / "text").write_text("ab a b ba bab aab\n" * 9)
+    settings = TrainingSettings(character_coverage=1.0)
+    train_bpe(root / "text", 6, root / "bpe.model", settings, "size")
+    train_unigram(root / "text", 6, root / "unigram.model", settings, "size")
+    return {path.name: path for path in root.iterdir()}
+
+
+PIECES = st.lists(st.text("▁ab\u0301中[MASK]\n\t \0\ufeff\ud800", max_size=5), max_size=9)
+TEXT = st.text("▁ab\u0301中[MASK]\n\t \0\ufeffﬁ①", max_size=30)
+
+
+@fuzzed
+@given(pieces=PIECES, text=TEXT)
+def test_any_list_of_pieces(tmp_path: Path, pieces: list[str], text: str) -> None:
+    data = "".join(f"{piece}\n" for piece in pieces).encode("utf-8", "surrogatepass")
+    (tmp_path / "list.txt").write_bytes(data)
+    with one_line_at_most():
+        read_pieces(tmp_path / "list.txt")
+    with one_line_at_most():
+        check_external(tmp_path / "list.txt", "key")
+        import_external(tmp_path / "list.txt", tmp_path / "out", WORDS, CARD, "key")
+        folder = tmp_path / "out"
+        ids = encode(text, load_segmenter(folder), Normalizer(WORDS.normalization))
+        names = load(folder).names(ids)
+        assert len(names) == len(ids)
+
+
+@st.composite
+def changed_json(draw: st.DrawFn, value: Any) -> Any:
+    """Replace something somewhere inside a value that JSON has."""
+    if not isinstance(value, dict | list) or not value or draw(st.integers(0, 4)) == 0:
+        return draw(VALUES)
+    value = value.copy()
+    place = draw(st.sampled_from(list(value) if isinstance(value, dict) else range(len(value))))
+    value[place] = draw(changed_json(value[place]))
+    return value
+
+
+@pytest.mark.parametrize("name", ["greedy", "merges", "unigram"])
+@pytest.mark.parametrize("file", ["tokenizer.json", "tokenizer_config.json"])
+@fuzzed
+@given(data=st.data())
+def test_a_changed_tokenizer(folders, tmp_path: Path, name: str, file: str, data) -> None:
+    for path in folders[name].iterdir():
+        if path.is_file():
+            (tmp_path / path.name).write_bytes(path.read_bytes())
+    value = data.draw(changed_json(json.loads((tmp_path / file).read_bytes())))
+    (tmp_path / file).write_text(json.dumps(value))
+    for use in (load, load_segmenter, lambda folder: check_external(folder, "key")):
+        with one_line_at_most():
+            use(tmp_path)
+    with one_line_at_most():
+        import_external(tmp_path, tmp_path / "out", WORDS, CARD, "key")
+    with one_line_at_most():
+        list(load(tmp_path).encode_lines(["the words", "", "☃"]))
+
+
+@pytest.mark.parametrize("name", ["bpe.model", "unigram.model"])
+@fuzzed
+@given(data=st.data())
+def test_a_changed_model(folders, tmp_path: Path, name: str, data) -> None:
+    whole = st.just(folders[name].read_bytes())
+    (tmp_path / "x.model").write_bytes(data.draw(damaged(whole)))
+    with one_line_at_most():
+        check_external(tmp_path / "x.model", "key")
+        import_external(tmp_path / "x.model", tmp_path / "out", WORDS, CARD, "key")
+        list(load(tmp_path / "out").encode_lines(["the words", "", "☃"]))

@@ -1,0 +1,100 @@
+"""What docs/security.md says: files are data. Reading one runs no code and fetches nothing."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import numpy as np
+import pytest
+import torch
+from transformers import BertConfig
+
+from sagevocab.data.dump import read_articles
+from sagevocab.errors import UserError
+from sagevocab.lm.finetune import load_model
+from sagevocab.lm.shards import ShardCounts, _mapped
+from sagevocab.lm.tasks import Task
+from sagevocab.vocab.external import load
+
+WORKFLOW = Path(__file__).parents[2] / "workflow"
+TASK = Task("sst2", "sequence", "accuracy", (0, 1))
+SMALL = BertConfig(vocab_size=9, hidden_size=4, num_hidden_layers=1, num_attention_heads=1)
+
+
+class Planted:
+    """Leaves a file behind wherever it is unpickled."""
+
+    def __init__(self, mark: Path) -> None:
+        self.mark = mark
+
+    def __reduce__(self) -> tuple:
+        return Path.touch, (self.mark,)
+
+
+@pytest.fixture
+def mark(tmp_path: Path) -> Path:
+    return tmp_path / "code was run"
+
+
+def test_a_pickle_in_the_place_of_shards_is_not_loaded(tmp_path: Path, mark: Path) -> None:
+    np.save(tmp_path / "train.npy", np.array([[Planted(mark)]], dtype=object))
+    with pytest.raises(UserError, match=r"train\.npy: cannot be read"):
+        _mapped(tmp_path / "train.npy", ShardCounts(rows=1), (1, 1))
+    assert not mark.exists()
+
+
+def test_weights_that_are_a_pickle_are_not_loaded(tmp_path: Path, mark: Path) -> None:
+    SMALL.save_pretrained(tmp_path)
+    torch.save({"planted": Planted(mark)}, tmp_path / "pytorch_model.bin")
+    with pytest.raises(UserError, match="is no pretrained model"):
+        load_model(tmp_path, TASK, [])
+    assert not mark.exists()
+
+
+def test_code_in_the_folder_of_a_model_or_tokenizer_is_not_run(tmp_path: Path, mark: Path) -> None:
+    (tmp_path / "code.py").write_text(f"open({str(mark)!r}, 'w')\nclass Mine: pass\n")
+    mine = {"model_type": "mine", "auto_map": {"AutoConfig": "code.Mine"}}
+    (tmp_path / "config.json").write_text(json.dumps(mine))
+    theirs = {"tokenizer_class": "Mine", "auto_map": {"AutoTokenizer": ["code.Mine", None]}}
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(theirs))
+    with pytest.raises(UserError):
+        load_model(tmp_path, TASK, [])
+    with pytest.raises(UserError):
+        load(tmp_path)
+    assert not mark.exists()
+
+
+LAUGHS = "".join(f'<!ENTITY l{n} "{f"&l{n - 1};" * 10}">' for n in range(1, 12))
+ENTITIES = {
+    "a billion laughs": f'<!ENTITY l0 "lol">{LAUGHS}',
+    "a file of the machine": '<!ENTITY l11 SYSTEM "file:///etc/hostname">',
+}
+
+
+@pytest.mark.parametrize("name", ENTITIES)
+def test_entities_of_a_dump_are_neither_blown_up_nor_fetched(name: str, tmp_path: Path) -> None:
+    page = "<page><title>A</title><ns>0</ns><revision><text>&l11;</text></revision></page>"
+    dump = f"<!DOCTYPE m [{ENTITIES[name]}]><mediawiki>{page}</mediawiki>"
+    (tmp_path / "dump.xml").write_text(dump)
+    with pytest.raises(UserError, match="is not a MediaWiki XML dump, or is damaged"):
+        list(read_articles(tmp_path / "dump.xml"))
+
+
+def test_the_library_calls_nothing_that_runs_what_it_reads() -> None:
+    # launch: a job's own function, on the way to its own processes.
+    allowed = {"lm/launch.py: pickle.load", "lm/launch.py: pickle.loads"}
+    unsafe = (
+        r"pickle\.loads?\b|allow_pickle=True|weights_only=False|trust_remote_code=True|shell=True"
+        r"|os\.system|os\.popen|yaml\.(?:unsafe|full)_load\w*|(?<![\w.])(?:eval|exec)\(|tarfile"
+        r"|extractall|unpack_archive|read_pickle|joblib"
+    )
+    found = {
+        f"{path.relative_to(WORKFLOW / 'scripts/sagevocab')}: {call}"
+        for path in WORKFLOW.glob("scripts/**/*.py")
+        for call in re.findall(unsafe, path.read_text(encoding="utf-8"))
+    }
+    assert found == allowed
+    rules = "".join(path.read_text(encoding="utf-8") for path in WORKFLOW.glob("rules/*.smk"))
+    assert re.findall(r"^ +(shell|run):|\bshell\(", rules, re.MULTILINE) == []
