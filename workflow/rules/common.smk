@@ -36,7 +36,7 @@ try:
     from sagevocab.analysis.probe_kinds import probe_kind
     from sagevocab.errors import UserError
     from sagevocab.paper.notes import presets_note
-    from sagevocab.provenance import code_of, source_digest, version_of
+    from sagevocab.provenance import code_of, killed_jobs, source_digest, version_of
     from sagevocab.workflow import COUNTS, Run, load_config
     from sagevocab.workflow_report import (
         changes,
@@ -263,6 +263,7 @@ if config["lm"]["gpus"] and not shows_gpu():
 
 
 onstart:
+    killed_jobs()  # those of earlier runs are no news
     if "retrieve" in workflow.dag_settings.targets:
         # What can't be had from one server is no reason to leave the rest where it is.
         workflow.scheduler.keepgoing = True
@@ -282,6 +283,12 @@ onstart:
 
 
 onerror:
+    for name in killed_jobs():
+        print(
+            f"error: {name}: the job was killed, most often because memory ran out; run fewer side by "
+            f"side (--resources mem_mb=MB), on a cluster ask for more (--set-resources {name}:mem_mb=MB)",
+            file=sys.stderr,
+        )
     failed = run.failed_retrievals()
     if failed:
         print("These sources could not be retrieved:", *failed, sep="\n  ", file=sys.stderr)

@@ -22,6 +22,15 @@ from pathlib import Path
 from typing import Any, TextIO
 
 from sagevocab.errors import UserError
+from sagevocab.state import (
+    file_digest,
+    fingerprint,
+    read_json,
+    remove_leftovers,
+    try_lock,
+    turn,
+    write_json,
+)
 
 log = logging.getLogger(__name__)
 
@@ -182,19 +191,22 @@ def lasting_imports() -> Iterator[None]:
 def job(snakemake: Any) -> Iterator[dict[str, Any]]:
     """Frame of a rule's adapter: log to the rule's log, check the code, leave a provenance record.
 
+    A job that a killed run left may still make the same files. Then this one waits for its end, and
+    does its work only if they are not there then.
+
     What the adapter puts into the mapping that it gets is recorded with what may differ between
     equal runs. A `UserError` becomes one line on the log and on the terminal, and exit code 1.
     `snakemake` is the object Snakemake hands to a script; only its attributes are used.
 
     Raises:
-        SystemExit: with code 1, after a user's mistake.
+        SystemExit: with code 1, after a user's mistake; with code 0, if another job did the work.
     """
     started = time.time()
     with Path(snakemake.log[0]).open("w", encoding="utf-8", buffering=1) as file:
         _log_to(file)
         try:
-            with redirect_stdout(file), redirect_stderr(file):
-                _check_code(snakemake)
+            _check_code(snakemake)
+            with _turn(snakemake, file), redirect_stdout(file), redirect_stderr(file):
                 facts: dict[str, Any] = {}
                 yield facts
                 _record(snakemake, started, facts)
@@ -222,6 +234,62 @@ def job(snakemake: Any) -> Iterator[dict[str, Any]]:
             raise
 
 
+# Where a job's lock lies, by its rule and outputs: not among the results.
+RUNNING = Path(".snakemake/sagevocab")
+
+
+@contextmanager
+def _turn(snakemake: Any, file: TextIO) -> Iterator[None]:
+    """Hold the lock of this job's outputs, after any job that still makes them; clear up after it.
+
+    Raises:
+        SystemExit: with code 0, if that job has made just what this one would make.
+    """
+    outputs = sorted(map(str, snakemake.output))
+
+    def tell(holder: str) -> None:
+        number = holder.partition(" ")[0]
+        _say(
+            file,
+            f"{snakemake.rule}: process {holder} is making the same files, and this job waits for "
+            f"it; end it (kill {number}), and this one goes on from its last checkpoint\n",
+        )
+
+    with turn(RUNNING / f"{snakemake.rule}.{fingerprint(outputs)[:16]}", tell):
+        if _is_made(snakemake):
+            _say(file, f"{snakemake.rule}: another job has made the files meanwhile\n")
+            raise SystemExit(0)
+        for path in {*map(Path, outputs), *_record_paths(snakemake)}:
+            remove_leftovers(path)
+        yield
+
+
+def _is_made(snakemake: Any) -> bool:
+    """Return whether all outputs are there, with records of equal code, settings and inputs.
+
+    Snakemake removes the outputs before it starts a job, so another job has made them since.
+    """
+    records = _record_paths(snakemake)
+    if not all(path.exists() for path in {*map(Path, snakemake.output), *records}):
+        return False
+    expected = fingerprint({**_described(snakemake), "run": None})
+    return all(fingerprint({**read_json(path), "run": None}) == expected for path in records)
+
+
+def killed_jobs() -> list[str]:
+    """Return the rules of jobs that were killed; each is told once.
+
+    A job removes the file of its lock when it ends, well or not, unless it is killed.
+    """
+    killed = []
+    for path in sorted(RUNNING.glob("*")):
+        with suppress(OSError), path.open("r+") as file:  # it ends now, or nothing can be locked
+            if try_lock(file):
+                killed.append(path.stem)
+                path.unlink()
+    return killed
+
+
 # A full disk, a quota, a disk or folder that is read-only.
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
@@ -234,10 +302,15 @@ def _forget_progress(snakemake: Any) -> None:
 
 
 def _tell(file: TextIO, line: str) -> None:
+    _say(file, f"error: {line}\n")
+
+
+def _say(file: TextIO, line: str) -> None:
+    """Write a line to the log and to the terminal."""
     for stream in (file, sys.stderr):
         with suppress(OSError):  # the log, on a full disk
             # One write, so that the lines of jobs that fail together do not run into each other.
-            stream.write(f"error: {line}\n")
+            stream.write(line)
             stream.flush()
 
 
@@ -268,17 +341,8 @@ def _check_code(snakemake: Any) -> None:
 
 
 def _record(snakemake: Any, started: float, facts: dict[str, Any]) -> None:
-    from sagevocab.state import file_digest, write_json  # with NumPy, which planning can do without
-
     record = {
-        "rule": snakemake.rule,
-        "wildcards": dict(snakemake.wildcards.items()),
-        "config": {k: v for k, v in snakemake.params.items() if k not in _UNRECORDED_PARAMS},
-        "code": snakemake.params.get("code"),
-        "git_commit": git_commit(),
-        "inputs": {path: file_digest(path) for path in _input_files(snakemake)},
-        "packages": package_versions(),
-        "python": platform.python_version(),
+        **_described(snakemake),
         # The only fields that may differ between equal runs.
         "run": {
             "host": platform.node(),
@@ -290,6 +354,20 @@ def _record(snakemake: Any, started: float, facts: dict[str, Any]) -> None:
     }
     for path in _record_paths(snakemake):
         write_json(path, record)
+
+
+def _described(snakemake: Any) -> dict[str, Any]:
+    """What is the same in the records of equal runs."""
+    return {
+        "rule": snakemake.rule,
+        "wildcards": dict(snakemake.wildcards.items()),
+        "config": {k: v for k, v in snakemake.params.items() if k not in _UNRECORDED_PARAMS},
+        "code": snakemake.params.get("code"),
+        "git_commit": git_commit(),
+        "inputs": {path: file_digest(path) for path in _input_files(snakemake)},
+        "packages": package_versions(),
+        "python": platform.python_version(),
+    }
 
 
 def _input_files(snakemake: Any) -> list[str]:
