@@ -1,0 +1,222 @@
+"""Run the demo while its processes are killed at random; its results must be those of a calm run.
+
+    python tests/soak.py --seed 1 --kills 50 --minutes 15
+
+SIGKILL hits Snakemake, a job or a job's child every few seconds. The run is started again as
+docs/clusters.md says ("Stop and resume"), with no other help, until all is made. Then its results
+are compared with those of a run without kills (tests/trees.py), which is made once, and later
+brought up to date.
+
+A sitting that runs out of time is continued by the next with the same seed. Everything lies in
+build/soak; `kills.log` of a seed tells what was killed when. What is killed is drawn from the seed;
+how far the jobs are then depends on the machine.
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import os
+import random
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import psutil
+
+from trees import differences
+
+ROOT = Path(__file__).parents[1]
+FOLDER = ROOT / "build/soak"
+RESULTS = Path("results/demo")
+# As `make demo`, in another folder.
+COMMAND = ["--cores=2", "--scheduler=greedy", "--quiet=rules", "--configfile=config/demo.yaml"]
+EVERY = 7.0  # mean seconds between kills
+GRACE = 60.0  # seconds that Snakemake has to end after Ctrl-C
+JOB = ".snakemake/scripts/"  # in the command line of a job
+
+
+class SoakError(Exception):
+    """The run did not go on by itself, or its results differ."""
+
+
+class Sitting:
+    """The run of one seed in its folder: start, kill, unlock, start again."""
+
+    def __init__(self, seed: int, kills: int, minutes: float) -> None:
+        """Continue in the folder of the seed; stop killing at so many kills, and all in time."""
+        self.folder = FOLDER / f"seed-{seed}"
+        self.folder.mkdir(parents=True, exist_ok=True)
+        self._record = self.folder / "kills.log"
+        self._kills, self._end = kills, time.monotonic() + 60 * minutes
+        self._draw = random.Random(f"{seed} {self.killed}")
+        self._sessions: set[int] = set()
+        self._next = 0.0
+        self.starts = 0
+
+    @property
+    def killed(self) -> int:
+        """Kills of this seed, over all sittings."""
+        return self._record.read_text().count("\n") if self._record.exists() else 0
+
+    def run(self) -> bool:
+        """Run until all is made, or time is up; return whether all is made.
+
+        Raises:
+            SoakError: Snakemake stopped, and nothing was killed since it started.
+        """
+        while True:
+            before = self.killed
+            code = self._start()
+            if code == 0 or time.monotonic() > self._end:
+                return code == 0
+            if self.killed == before:
+                raise SoakError(f"Snakemake ended by itself with code {code}; see {self._output}")
+            if code == -signal.SIGKILL:
+                snakemake(self.folder, "--unlock", output=self._output).wait()
+
+    @property
+    def _output(self) -> Path:
+        return self.folder / "output.log"
+
+    def _start(self) -> int:
+        """Run Snakemake once and kill meanwhile; return its exit code."""
+        self.starts += 1
+        main = snakemake(self.folder, output=self._output)
+        self._sessions.add(main.pid)
+        self._next = self._moment()
+        while main.poll() is None:
+            if time.monotonic() > self._end:
+                stop(main)
+            elif time.monotonic() > self._next and self.killed < self._kills:
+                self._kill(main)
+                self._next = self._moment()
+            time.sleep(0.05)
+        return main.returncode
+
+    def _moment(self) -> float:
+        return time.monotonic() + self._draw.expovariate(1 / EVERY)
+
+    def _kill(self, main: subprocess.Popen) -> None:
+        """Kill one process: of Snakemake, of jobs or of their children, each as likely."""
+        kinds: dict[str, list[psutil.Process]] = {"snakemake": [], "job": [], "child": []}
+        for process in processes(self._sessions):
+            kinds[kind_of(process, main.pid)].append(process)
+        kind = self._draw.choice([name for name, found in kinds.items() if found])
+        victim = self._draw.choice(kinds[kind])
+        with contextlib.suppress(psutil.NoSuchProcess):
+            line = " ".join(victim.cmdline())[-60:]
+            victim.kill()
+            with self._record.open("a") as file:
+                file.write(f"{time.strftime('%H:%M:%S')} {kind} {victim.pid} {line!r}\n")
+
+
+def processes(sessions: set[int]) -> Iterator[psutil.Process]:
+    """Yield the living processes of some sessions, by number; orphans keep their session."""
+    for process in psutil.process_iter():
+        with contextlib.suppress(OSError, psutil.NoSuchProcess):
+            living = process.status() != psutil.STATUS_ZOMBIE
+            if living and os.getsid(process.pid) in sessions:
+                yield process
+
+
+def kind_of(process: psutil.Process, main: int) -> str:
+    """Return what a process is: snakemake, a job, or a job's child."""
+    if process.pid == main:
+        return "snakemake"
+    with contextlib.suppress(psutil.NoSuchProcess):
+        parent = process.parent()
+        if is_job(process) and not (parent is not None and is_job(parent)):
+            return "job"
+    return "child"
+
+
+def is_job(process: psutil.Process) -> bool:
+    """Return whether a process is a job, or forked from one; its shell is not."""
+    return process.name().startswith("python") and JOB in " ".join(process.cmdline())
+
+
+def snakemake(folder: Path, *more: str, output: Path) -> subprocess.Popen:
+    """Start the demo in `folder`, in a session of its own; its output is appended to a file."""
+    command = [sys.executable, "-m", "snakemake", *COMMAND, f"--directory={folder}", *more]
+    folder.mkdir(parents=True, exist_ok=True)
+    with output.open("a") as file:
+        return subprocess.Popen(
+            [*command, "--", "all"],
+            cwd=ROOT,
+            stdin=subprocess.DEVNULL,
+            stdout=file,
+            stderr=subprocess.STDOUT,
+            start_new_session=True,
+        )
+
+
+def stop(main: subprocess.Popen) -> None:
+    """End Snakemake and its jobs as Ctrl-C does."""
+    os.killpg(main.pid, signal.SIGINT)
+    with contextlib.suppress(subprocess.TimeoutExpired):
+        main.wait(GRACE)
+        return
+    os.killpg(main.pid, signal.SIGKILL)
+
+
+def unbroken() -> Path:
+    """Return the folder of a run without kills, made or brought up to date.
+
+    Raises:
+        SoakError: it failed.
+    """
+    folder = FOLDER / "unbroken"
+    main = snakemake(folder, output=FOLDER / "unbroken.log")
+    try:
+        code = main.wait()
+    except KeyboardInterrupt:
+        stop(main)
+        raise
+    if code != 0:
+        raise SoakError(f"the run without kills failed; see {FOLDER / 'unbroken.log'}")
+    return folder
+
+
+def soak(seed: int, kills: int, minutes: float) -> str:
+    """Run a sitting; return what came of it.
+
+    Raises:
+        SoakError: a start needed help, or results differ.
+    """
+    FOLDER.mkdir(parents=True, exist_ok=True)
+    print("The run without kills: made once (10 minutes), then kept in build/soak.", flush=True)
+    calm = unbroken()
+    sitting = Sitting(seed, kills, minutes)
+    print(f"Killing. {sitting.folder}/kills.log tells what.", flush=True)
+    whole = sitting.run()
+    done = f"seed {seed}: {sitting.killed} kills, {sitting.starts} starts in this sitting"
+    if not whole:
+        return f"{done}; time is up. Continue: make soak SEED={seed}"
+    found = differences(calm / RESULTS, sitting.folder / RESULTS)
+    if found:
+        raise SoakError("\n".join([f"{done}; {len(found)} files differ:", *found]))
+    again = sitting.folder / "again.log"
+    snakemake(sitting.folder, output=again).wait()
+    if "Nothing to be done" not in again.read_text():
+        raise SoakError(f"{done}; a further run finds work to do; see {again}")
+    return f"{done}; all is made, and no file differs"
+
+
+def main() -> None:
+    """Run a sitting from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--kills", type=int, default=50, help="at most, over all sittings")
+    parser.add_argument("--minutes", type=float, default=15, help="of this sitting")
+    try:
+        print(soak(**vars(parser.parse_args())))
+    except SoakError as error:
+        sys.exit(f"error: {error}")
+
+
+if __name__ == "__main__":
+    main()
