@@ -4,8 +4,8 @@
 
 SIGKILL hits Snakemake, a job or a job's child every few seconds. The run is started again as
 docs/clusters.md says ("Stop and resume"), with no other help, until all is made. Then its results
-are compared with those of a run without kills (tests/trees.py), which is made once, and later
-brought up to date.
+are compared with those of a run without kills (tests/trees.py), which is made first, kept, and
+later brought up to date.
 
 A sitting that runs out of time is continued by the next with the same seed. Everything lies in
 build/soak; `kills.log` of a seed tells what was killed when. What is killed is drawn from the seed;
@@ -44,22 +44,23 @@ class SoakError(Exception):
 
 
 class Sitting:
-    """The run of one seed in its folder: start, kill, unlock, start again."""
+    """The demo in a folder: start, kill, unlock, start again."""
 
-    def __init__(self, seed: int, kills: int, minutes: float) -> None:
-        """Continue in the folder of the seed; stop killing at so many kills, and all in time."""
-        self.folder = FOLDER / f"seed-{seed}"
-        self.folder.mkdir(parents=True, exist_ok=True)
-        self._record = self.folder / "kills.log"
-        self._kills, self._end = kills, time.monotonic() + 60 * minutes
+    def __init__(self, folder: Path, *, seed: int = 0, kills: int = 0, end: float) -> None:
+        """Continue in `folder`; at most `kills` kills over all sittings there.
+
+        end: when to stop, by `time.monotonic`.
+        """
+        folder.mkdir(parents=True, exist_ok=True)
+        self.folder, self.starts = folder, 0
+        self._kills, self._end = kills, end
+        self._record, self._output = folder / "kills.log", folder / "output.log"
         self._draw = random.Random(f"{seed} {self.killed}")
         self._sessions: set[int] = set()
-        self._next = 0.0
-        self.starts = 0
 
     @property
     def killed(self) -> int:
-        """Kills of this seed, over all sittings."""
+        """Kills in this folder, over all sittings."""
         return self._record.read_text().count("\n") if self._record.exists() else 0
 
     def run(self) -> bool:
@@ -68,6 +69,13 @@ class Sitting:
         Raises:
             SoakError: Snakemake stopped, and nothing was killed since it started.
         """
+        try:
+            return self._run()
+        finally:
+            for process in processes(self._sessions):  # orphans
+                process.kill()
+
+    def _run(self) -> bool:
         while True:
             before = self.killed
             code = self._start()
@@ -78,34 +86,36 @@ class Sitting:
             if code == -signal.SIGKILL:
                 snakemake(self.folder, "--unlock", output=self._output).wait()
 
-    @property
-    def _output(self) -> Path:
-        return self.folder / "output.log"
-
     def _start(self) -> int:
         """Run Snakemake once and kill meanwhile; return its exit code."""
         self.starts += 1
         main = snakemake(self.folder, output=self._output)
         self._sessions.add(main.pid)
-        self._next = self._moment()
-        while main.poll() is None:
-            if time.monotonic() > self._end:
+        try:
+            self._watch(main)
+        finally:
+            if main.poll() is None:
                 stop(main)
-            elif time.monotonic() > self._next and self.killed < self._kills:
+        return main.wait()
+
+    def _watch(self, main: subprocess.Popen) -> None:
+        """Kill at random moments until Snakemake ends or time is up."""
+        moment = self._moment()
+        while main.poll() is None and time.monotonic() < self._end:
+            if time.monotonic() > moment and self.killed < self._kills:
                 self._kill(main)
-                self._next = self._moment()
+                moment = self._moment()
             time.sleep(0.05)
-        return main.returncode
 
     def _moment(self) -> float:
         return time.monotonic() + self._draw.expovariate(1 / EVERY)
 
     def _kill(self, main: subprocess.Popen) -> None:
-        """Kill one process: of Snakemake, of jobs or of their children, each as likely."""
-        kinds: dict[str, list[psutil.Process]] = {"snakemake": [], "job": [], "child": []}
+        """Kill Snakemake, a job or a job's child: each kind as likely."""
+        kinds: dict[str, list[psutil.Process]] = {}
         for process in processes(self._sessions):
-            kinds[kind_of(process, main.pid)].append(process)
-        kind = self._draw.choice([name for name, found in kinds.items() if found])
+            kinds.setdefault(kind_of(process, main.pid), []).append(process)
+        kind = self._draw.choice(sorted(kinds))
         victim = self._draw.choice(kinds[kind])
         with contextlib.suppress(psutil.NoSuchProcess):
             line = " ".join(victim.cmdline())[-60:]
@@ -163,40 +173,25 @@ def stop(main: subprocess.Popen) -> None:
     os.killpg(main.pid, signal.SIGKILL)
 
 
-def unbroken() -> Path:
-    """Return the folder of a run without kills, made or brought up to date.
-
-    Raises:
-        SoakError: it failed.
-    """
-    folder = FOLDER / "unbroken"
-    main = snakemake(folder, output=FOLDER / "unbroken.log")
-    try:
-        code = main.wait()
-    except KeyboardInterrupt:
-        stop(main)
-        raise
-    if code != 0:
-        raise SoakError(f"the run without kills failed; see {FOLDER / 'unbroken.log'}")
-    return folder
-
-
 def soak(seed: int, kills: int, minutes: float) -> str:
     """Run a sitting; return what came of it.
 
     Raises:
         SoakError: a start needed help, or results differ.
     """
-    FOLDER.mkdir(parents=True, exist_ok=True)
+    end = time.monotonic() + 60 * minutes
+    late = f"time is up; continue: make soak SEED={seed}"
     print("The run without kills: made once (10 minutes), then kept in build/soak.", flush=True)
-    calm = unbroken()
-    sitting = Sitting(seed, kills, minutes)
-    print(f"Killing. {sitting.folder}/kills.log tells what.", flush=True)
+    calm = Sitting(FOLDER / "unbroken", end=end)
+    if not calm.run():
+        return late
+    sitting = Sitting(FOLDER / f"seed-{seed}", seed=seed, kills=kills, end=end)
+    print(f"Killing; {sitting.folder}/kills.log tells what.", flush=True)
     whole = sitting.run()
     done = f"seed {seed}: {sitting.killed} kills, {sitting.starts} starts in this sitting"
     if not whole:
-        return f"{done}; time is up. Continue: make soak SEED={seed}"
-    found = differences(calm / RESULTS, sitting.folder / RESULTS)
+        return f"{done}; {late}"
+    found = differences(calm.folder / RESULTS, sitting.folder / RESULTS)
     if found:
         raise SoakError("\n".join([f"{done}; {len(found)} files differ:", *found]))
     again = sitting.folder / "again.log"
@@ -211,7 +206,7 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kills", type=int, default=50, help="at most, over all sittings")
-    parser.add_argument("--minutes", type=float, default=15, help="of this sitting")
+    parser.add_argument("--minutes", type=float, default=15, help="of this sitting, at most")
     try:
         print(soak(**vars(parser.parse_args())))
     except SoakError as error:

@@ -1,7 +1,7 @@
 """Whether two runs made the same results: every byte, but for what clocks wrote.
 
-Free to differ are logs and benchmarks; the field `run` of provenance records, with the digests of
-inputs that a clock wrote; times in logs of training; claims about time; and the pages and the table
+Free to differ are logs and benchmarks; the field `run` of provenance records, the commit (their digest of
+the code counts) and the digests of inputs that a clock wrote; times in logs of training; claims about time; and the pages and the table
 that show them, whose other contents are compared in `claims.json` and the `csv` files.
 """
 
@@ -74,7 +74,7 @@ def _fixed_record(record: dict) -> bytes:
         path: None if (m := within.fullmatch(path)) and _TIMED.fullmatch(m[1]) else digest
         for path, digest in record["inputs"].items()
     }
-    return _bytes({**record, "inputs": inputs, "run": None})
+    return _bytes({**record, "inputs": inputs, "run": None, "git_commit": None})
 
 
 def _bytes(value: object) -> bytes:
