@@ -1,8 +1,9 @@
 """Whether two runs made the same results: every byte, but for what clocks wrote.
 
-Free to differ are logs and benchmarks; the field `run` of provenance records, the commit (their digest of
-the code counts) and the digests of inputs that a clock wrote; times in logs of training; claims about time; and the pages and the table
-that show them, whose other contents are compared in `claims.json` and the `csv` files.
+Free to differ are logs and benchmarks; in provenance records the field `run`, the commit (the digest
+of the code must agree) and the digests of inputs that hold times; times in logs of training; claims
+about time; and the pages and the table that show them, whose other contents are compared in
+`claims.json` and the `csv` files.
 """
 
 from __future__ import annotations
