@@ -1,6 +1,6 @@
 """Whether two runs made the same results: every byte, but for what clocks wrote.
 
-Free to differ are logs and benchmarks; in provenance records the field `run`, the commit (the digest
+Free to differ are logs and benchmarks; in provenance records the field `run`, the commit (digests
 of the code must agree) and the digests of inputs that hold times; times in logs of training; claims
 about time; and the pages and the table that show them, whose other contents are compared in
 `claims.json` and the `csv` files.
