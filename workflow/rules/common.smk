@@ -262,7 +262,18 @@ if config["lm"]["gpus"] and not shows_gpu():
     os.environ.setdefault("CONDA_OVERRIDE_CUDA", "12.9")
 
 
+def writable(path):
+    """Whether a file or folder can be made at `path`, which need not be there yet."""
+    place = next(place for place in [path, *path.parents] if place.exists())
+    return os.access(place, os.W_OK | os.X_OK)
+
+
 onstart:
+    if not writable(Path(result("any")).parent):
+        sys.exit(
+            f"error: {result('')}: cannot be written, the disk or folder is read-only; make it "
+            "writable, or run in another folder (snakemake --directory)"
+        )
     killed_jobs()  # those of earlier runs are no news
     if "retrieve" in workflow.dag_settings.targets:
         # What can't be had from one server is no reason to leave the rest where it is.
@@ -283,12 +294,8 @@ onstart:
 
 
 onerror:
-    for name in killed_jobs():
-        print(
-            f"error: {name}: the job was killed, most often because memory ran out; run fewer side by "
-            f"side (--resources mem_mb=MB), on a cluster ask for more (--set-resources {name}:mem_mb=MB)",
-            file=sys.stderr,
-        )
+    for line in killed_jobs():
+        print(f"error: {line}", file=sys.stderr)
     failed = run.failed_retrievals()
     if failed:
         print("These sources could not be retrieved:", *failed, sep="\n  ", file=sys.stderr)

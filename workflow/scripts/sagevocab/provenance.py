@@ -12,11 +12,13 @@ import logging
 import os
 import platform
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any, TextIO
@@ -202,36 +204,53 @@ def job(snakemake: Any) -> Iterator[dict[str, Any]]:
         SystemExit: with code 1, after a user's mistake; with code 0, if another job did the work.
     """
     started = time.time()
-    with Path(snakemake.log[0]).open("w", encoding="utf-8", buffering=1) as file:
+    with _opened_log(snakemake.log[0]) as file:
         _log_to(file)
         try:
             _check_code(snakemake)
+            _check_dates(snakemake)
             with _turn(snakemake, file), redirect_stdout(file), redirect_stderr(file):
                 facts: dict[str, Any] = {}
                 yield facts
                 _record(snakemake, started, facts)
                 _forget_progress(snakemake)
+                _date_inputs(snakemake)
                 # The process ends: no search for garbage in all that it imported.
                 gc.freeze()
-        except UserError as error:
-            _tell(file, f"{snakemake.rule}: {error}")
-            raise SystemExit(1) from error
-        except MemoryError as error:
-            _tell(file, f"{snakemake.rule}: out of memory; raise it with --set-resources")
-            raise SystemExit(1) from error
-        except OSError as error:
-            if error.errno not in _DISK_ERRORS:
+        except Exception as error:
+            line = _line_for(error, snakemake.rule)
+            if line is None:
                 log.exception("%s failed", snakemake.rule)
                 raise
-            place = error.filename or "a file of its results"
-            advice = "make room, or run in a folder that can be written (snakemake --directory)"
-            _tell(
-                file, f"{snakemake.rule}: {place}: cannot be written ({error.strerror}); {advice}"
-            )
+            _say(file, f"error: {snakemake.rule}: {line}\n")
             raise SystemExit(1) from error
-        except Exception:
-            log.exception("%s failed", snakemake.rule)
-            raise
+
+
+# A full disk, a quota, a disk or folder that is read-only.
+_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+_KILLED = "a process was killed or crashed, most often because memory ran out"
+
+
+def _line_for(error: Exception, rule: str) -> str | None:
+    """Return what to tell of an error; None for a defect, which needs its traceback."""
+    if isinstance(error, UserError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return f"out of memory; {_more_memory(rule)}"
+    if isinstance(error, BrokenExecutor):
+        return f"{_KILLED}; {_more_memory(rule)}"
+    if isinstance(error, OSError) and error.errno in _DISK_ERRORS:
+        place = error.filename or "a file of its results"
+        advice = "make room, or run in a folder that can be written (snakemake --directory)"
+        return f"{place}: cannot be written ({error.strerror}); {advice}"
+    return None
+
+
+def _more_memory(rule: str) -> str:
+    return (
+        "run fewer jobs side by side (--cores 1), on a cluster ask for more (--set-resources "
+        f"{rule}:mem_mb=MB)"
+    )
 
 
 # Where a job's lock lies, by its rule and outputs: not among the results.
@@ -277,7 +296,7 @@ def _is_made(snakemake: Any) -> bool:
 
 
 def killed_jobs() -> list[str]:
-    """Return the rules of jobs that were killed; each is told once.
+    """Return a line for each job that was killed or crashed; each is told once.
 
     A job removes the file of its lock when it ends, well or not, unless it is killed.
     """
@@ -285,13 +304,9 @@ def killed_jobs() -> list[str]:
     for path in sorted(RUNNING.glob("*")):
         with suppress(OSError), path.open("r+") as file:  # it ends now, or nothing can be locked
             if try_lock(file):
-                killed.append(path.stem)
+                killed.append(f"{path.stem}: {_KILLED}; {_more_memory(path.stem)}")
                 path.unlink()
     return killed
-
-
-# A full disk, a quota, a disk or folder that is read-only.
-_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 def _forget_progress(snakemake: Any) -> None:
@@ -301,8 +316,43 @@ def _forget_progress(snakemake: Any) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _tell(file: TextIO, line: str) -> None:
-    _say(file, f"error: {line}\n")
+def _check_dates(snakemake: Any) -> None:
+    """Stop before the work if an input is dated after the clock.
+
+    Snakemake would remove the outputs. Where a network file system's clock is only a little ahead,
+    wait.
+
+    Raises:
+        UserError: it is more than a little.
+    """
+    for path, ahead in _dated_ahead(snakemake):
+        if ahead > _SKEW:
+            place = "results" if path.startswith("results/") else shlex.quote(path)
+            raise UserError(
+                f"{path}: is dated {ahead:,.0f} seconds after this machine's clock; set the clock "
+                f"right, or date all that is ahead as now: find {place} -newermt now -exec "
+                'touch -d "$(date)" {} +'
+            )
+        time.sleep(ahead)
+
+
+def _date_inputs(snakemake: Any) -> None:
+    """Date inputs now if the clock was set back during the work, or the outputs would be lost."""
+    for path, _ in _dated_ahead(snakemake):
+        log.warning("%s: was dated after this machine's clock; is dated anew", path)
+        with suppress(OSError):  # not ours to change
+            os.utime(path)
+
+
+_SKEW = 60  # seconds
+
+
+def _dated_ahead(snakemake: Any) -> list[tuple[str, float]]:
+    """Return the inputs that are dated after the clock, each with its seconds ahead."""
+    now = time.time()
+    paths = filter(os.path.exists, map(str, snakemake.input))
+    dates = {path: max(os.stat(path).st_mtime, os.lstat(path).st_mtime) for path in paths}
+    return [(path, date - now) for path, date in dates.items() if date > now]
 
 
 def _say(file: TextIO, line: str) -> None:
@@ -312,6 +362,17 @@ def _say(file: TextIO, line: str) -> None:
             # One write, so that the lines of jobs that fail together do not run into each other.
             stream.write(line)
             stream.flush()
+
+
+@contextmanager
+def _opened_log(path: str) -> Iterator[TextIO]:
+    """Open a rule's log; what a full disk does not take of it is lost without an error."""
+    file = Path(path).open("w", encoding="utf-8", buffering=1)  # noqa: SIM115
+    try:
+        yield file
+    finally:
+        with suppress(OSError):
+            file.close()
 
 
 def _log_to(file: TextIO) -> None:
