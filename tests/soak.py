@@ -1,6 +1,6 @@
 """Run the demo while its processes are killed at random; its results must be those of a calm run.
 
-    python tests/soak.py --seed 1 --kills 50 --minutes 15
+    python tests/soak.py --seed 1 --kills 50 --minutes 30
 
 SIGKILL hits Snakemake, a job or a job's child every few seconds. The run is started again as
 docs/clusters.md says ("Stop and resume"), with no other help, until all is made. Then its results
@@ -23,6 +23,7 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import psutil
@@ -31,10 +32,8 @@ from trees import differences
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "build/soak"
-RESULTS = Path("results/demo")
 # As `make demo`, in another folder.
-COMMAND = ["--cores=2", "--scheduler=greedy", "--quiet=rules", "--configfile=config/demo.yaml"]
-EVERY = 7.0  # mean seconds between kills
+COMMAND = ["--cores=2", "--scheduler=greedy", "--quiet=rules", "--configfile"]
 GRACE = 60.0  # seconds that Snakemake has to end after Ctrl-C
 JOB = ".snakemake/scripts/"  # in the command line of a job
 
@@ -43,19 +42,30 @@ class SoakError(Exception):
     """The run did not go on by itself, or its results differ."""
 
 
+@dataclass(frozen=True)
+class Plan:
+    """What to run and when to kill.
+
+    kills: at most, in all sittings of a seed. every: mean seconds between kills. end: when to stop,
+    by `time.monotonic`. configs: the files of the run's configuration.
+    """
+
+    configs: tuple[Path, ...]
+    end: float
+    seed: int = 0
+    kills: int = 0
+    every: float = 7.0
+
+
 class Sitting:
-    """The demo in a folder: start, kill, unlock, start again."""
+    """A run in a folder: start, kill, unlock, start again."""
 
-    def __init__(self, folder: Path, *, seed: int = 0, kills: int = 0, end: float) -> None:
-        """Continue in `folder`; at most `kills` kills over all sittings there.
-
-        end: when to stop, by `time.monotonic`.
-        """
+    def __init__(self, folder: Path, plan: Plan) -> None:
+        """Continue in `folder`."""
         folder.mkdir(parents=True, exist_ok=True)
-        self.folder, self.starts = folder, 0
-        self._kills, self._end = kills, end
-        self._record, self._output = folder / "kills.log", folder / "output.log"
-        self._draw = random.Random(f"{seed} {self.killed}")
+        self.folder, self.starts, self._plan = folder, 0, plan
+        self._record = folder / "kills.log"
+        self._draw = random.Random(f"{plan.seed} {self.killed}")
         self._sessions: set[int] = set()
 
     @property
@@ -79,17 +89,32 @@ class Sitting:
         while True:
             before = self.killed
             code = self._start()
-            if code == 0 or time.monotonic() > self._end:
+            if code == 0 or time.monotonic() > self._plan.end:
                 return code == 0
             if self.killed == before:
-                raise SoakError(f"Snakemake ended by itself with code {code}; see {self._output}")
+                raise SoakError(
+                    f"Snakemake ended by itself with code {code}; see {self.folder}/output.log"
+                )
             if code == -signal.SIGKILL:
-                snakemake(self.folder, "--unlock", output=self._output).wait()
+                self.snakemake("--unlock").wait()
+
+    def snakemake(self, *more: str, output: str = "output.log") -> subprocess.Popen:
+        """Start Snakemake in a session of its own; its output is appended to a file."""
+        command = [sys.executable, "-m", "snakemake", *COMMAND, *map(str, self._plan.configs)]
+        with (self.folder / output).open("a") as file:
+            return subprocess.Popen(
+                [*command, f"--directory={self.folder}", *more, "--", "all"],
+                cwd=ROOT,
+                stdin=subprocess.DEVNULL,
+                stdout=file,
+                stderr=subprocess.STDOUT,
+                start_new_session=True,
+            )
 
     def _start(self) -> int:
         """Run Snakemake once and kill meanwhile; return its exit code."""
         self.starts += 1
-        main = snakemake(self.folder, output=self._output)
+        main = self.snakemake()
         self._sessions.add(main.pid)
         try:
             self._watch(main)
@@ -101,14 +126,14 @@ class Sitting:
     def _watch(self, main: subprocess.Popen) -> None:
         """Kill at random moments until Snakemake ends or time is up."""
         moment = self._moment()
-        while main.poll() is None and time.monotonic() < self._end:
-            if time.monotonic() > moment and self.killed < self._kills:
+        while main.poll() is None and time.monotonic() < self._plan.end:
+            if time.monotonic() > moment and self.killed < self._plan.kills:
                 self._kill(main)
                 moment = self._moment()
             time.sleep(0.05)
 
     def _moment(self) -> float:
-        return time.monotonic() + self._draw.expovariate(1 / EVERY)
+        return time.monotonic() + self._draw.expovariate(1 / self._plan.every)
 
     def _kill(self, main: subprocess.Popen) -> None:
         """Kill Snakemake, a job or a job's child: each kind as likely."""
@@ -149,21 +174,6 @@ def is_job(process: psutil.Process) -> bool:
     return process.name().startswith("python") and JOB in " ".join(process.cmdline())
 
 
-def snakemake(folder: Path, *more: str, output: Path) -> subprocess.Popen:
-    """Start the demo in `folder`, in a session of its own; its output is appended to a file."""
-    command = [sys.executable, "-m", "snakemake", *COMMAND, f"--directory={folder}", *more]
-    folder.mkdir(parents=True, exist_ok=True)
-    with output.open("a") as file:
-        return subprocess.Popen(
-            [*command, "--", "all"],
-            cwd=ROOT,
-            stdin=subprocess.DEVNULL,
-            stdout=file,
-            stderr=subprocess.STDOUT,
-            start_new_session=True,
-        )
-
-
 def stop(main: subprocess.Popen) -> None:
     """End Snakemake and its jobs as Ctrl-C does."""
     os.killpg(main.pid, signal.SIGINT)
@@ -173,31 +183,30 @@ def stop(main: subprocess.Popen) -> None:
     os.killpg(main.pid, signal.SIGKILL)
 
 
-def soak(seed: int, kills: int, minutes: float) -> str:
+def soak(plan: Plan) -> str:
     """Run a sitting; return what came of it.
 
     Raises:
         SoakError: a start needed help, or results differ.
     """
-    end = time.monotonic() + 60 * minutes
-    late = f"time is up; continue: make soak SEED={seed}"
-    print("The run without kills: made once (10 minutes), then kept in build/soak.", flush=True)
-    calm = Sitting(FOLDER / "unbroken", end=end)
+    late = f"time is up; the same command goes on with seed {plan.seed}"
+    print("The run without kills: made once, then kept in build/soak.", flush=True)
+    calm = Sitting(FOLDER / "unbroken", replace(plan, kills=0))
     if not calm.run():
         return late
-    sitting = Sitting(FOLDER / f"seed-{seed}", seed=seed, kills=kills, end=end)
+    sitting = Sitting(FOLDER / f"seed-{plan.seed}", plan)
     print(f"Killing; {sitting.folder}/kills.log tells what.", flush=True)
     whole = sitting.run()
-    done = f"seed {seed}: {sitting.killed} kills, {sitting.starts} starts in this sitting"
+    done = f"seed {plan.seed}: {sitting.killed} kills, {sitting.starts} starts in this sitting"
     if not whole:
         return f"{done}; {late}"
-    found = differences(calm.folder / RESULTS, sitting.folder / RESULTS)
+    (run,) = (path.name for path in (calm.folder / "results").iterdir())
+    found = differences(calm.folder / "results" / run, sitting.folder / "results" / run)
     if found:
         raise SoakError("\n".join([f"{done}; {len(found)} files differ:", *found]))
-    again = sitting.folder / "again.log"
-    snakemake(sitting.folder, output=again).wait()
-    if "Nothing to be done" not in again.read_text():
-        raise SoakError(f"{done}; a further run finds work to do; see {again}")
+    sitting.snakemake(output="again.log").wait()
+    if "Nothing to be done" not in (sitting.folder / "again.log").read_text():
+        raise SoakError(f"{done}; a further run finds work to do; see {sitting.folder}/again.log")
     return f"{done}; all is made, and no file differs"
 
 
@@ -206,9 +215,15 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=1)
     parser.add_argument("--kills", type=int, default=50, help="at most, over all sittings")
-    parser.add_argument("--minutes", type=float, default=15, help="of this sitting, at most")
+    parser.add_argument("--every", type=float, default=7, help="mean seconds between kills")
+    parser.add_argument("--minutes", type=float, default=30, help="of this sitting, at most")
+    demo = [ROOT / "config/demo.yaml"]
+    parser.add_argument("--configs", type=Path, nargs="+", default=demo, help="in place of demo")
+    asked = parser.parse_args()
+    end = time.monotonic() + 60 * asked.minutes
+    configs = tuple(path.resolve() for path in asked.configs)
     try:
-        print(soak(**vars(parser.parse_args())))
+        print(soak(Plan(configs, end, asked.seed, asked.kills, asked.every)))
     except SoakError as error:
         sys.exit(f"error: {error}")
 

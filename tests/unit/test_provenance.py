@@ -11,6 +11,7 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import BrokenExecutor
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -200,6 +201,23 @@ def test_a_killed_job_is_named_once(tmp_path: Path) -> None:
     (line,) = provenance.killed_jobs()
     assert line.startswith("figure_x: a process was killed or crashed, most often because memory")
     assert provenance.killed_jobs() == []
+
+
+def test_inputs_are_dated_now_when_the_clock_was_set_back_meanwhile(tmp_path: Path) -> None:
+    tomorrow = time.time() + 86_400
+    with job(rule(tmp_path)):
+        os.utime(tmp_path / "in.txt", (tomorrow, tomorrow))
+    assert (tmp_path / "in.txt").stat().st_mtime <= time.time()
+    assert "in.txt: was dated after this machine's clock" in (tmp_path / "x.log").read_text()
+
+
+@pytest.mark.parametrize("error", [MemoryError(), BrokenExecutor()])
+def test_want_of_memory_is_one_line_with_the_way_out(tmp_path: Path, capsys, error) -> None:
+    with pytest.raises(SystemExit), job(rule(tmp_path)):
+        raise error
+    told = capsys.readouterr().err
+    assert "memory" in told
+    assert "--set-resources figure_x:mem_mb=MB" in told
 
 
 @pytest.fixture
