@@ -32,8 +32,7 @@ from trees import differences
 
 ROOT = Path(__file__).parents[1]
 FOLDER = ROOT / "build/soak"
-# As `make demo`, in another folder.
-COMMAND = ["--cores=2", "--scheduler=greedy", "--quiet=rules", "--configfile"]
+OPTIONS = ["--cores=2", "--scheduler=greedy", "--quiet=rules"]  # as `make demo`
 GRACE = 60.0  # seconds that Snakemake has to end after Ctrl-C
 JOB = ".snakemake/scripts/"  # in the command line of a job
 
@@ -96,14 +95,17 @@ class Sitting:
                     f"Snakemake ended by itself with code {code}; see {self.folder}/output.log"
                 )
             if code == -signal.SIGKILL:
-                self.snakemake("--unlock").wait()
+                self._call("--unlock").wait()
 
-    def snakemake(self, *more: str, output: str = "output.log") -> subprocess.Popen:
-        """Start Snakemake in a session of its own; its output is appended to a file."""
-        command = [sys.executable, "-m", "snakemake", *COMMAND, *map(str, self._plan.configs)]
+    def snakemake(self, output: str = "output.log") -> subprocess.Popen:
+        """Start the run, in a session of its own; its output is appended to a file."""
+        configs = ["--configfile", *map(str, self._plan.configs)]
+        return self._call(*OPTIONS, *configs, "--", "all", output=output)
+
+    def _call(self, *arguments: str, output: str = "output.log") -> subprocess.Popen:
         with (self.folder / output).open("a") as file:
             return subprocess.Popen(
-                [*command, f"--directory={self.folder}", *more, "--", "all"],
+                [sys.executable, "-m", "snakemake", f"--directory={self.folder}", *arguments],
                 cwd=ROOT,
                 stdin=subprocess.DEVNULL,
                 stdout=file,
