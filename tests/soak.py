@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import math
 import os
 import random
 import signal
@@ -126,13 +127,19 @@ class Sitting:
         return main.wait()
 
     def _watch(self, main: subprocess.Popen) -> None:
-        """Kill at random moments until Snakemake ends or time is up."""
-        moment = self._moment()
+        """Kill at random moments until Snakemake ends or time is up.
+
+        The first is drawn when jobs work: on a busy machine planning takes long, and no run would
+        come further.
+        """
+        moment = math.inf
         while main.poll() is None and time.monotonic() < self._plan.end:
+            time.sleep(0.5 if moment == math.inf else 0.05)
+            if moment == math.inf and any(map(is_job, processes(self._sessions))):
+                moment = self._moment()
             if time.monotonic() > moment and self.killed < self._plan.kills:
                 self._kill(main)
                 moment = self._moment()
-            time.sleep(0.05)
 
     def _moment(self) -> float:
         return time.monotonic() + self._draw.expovariate(1 / self._plan.every)
@@ -164,16 +171,19 @@ def kind_of(process: psutil.Process, main: int) -> str:
     """Return what a process is: snakemake, a job, or a job's child."""
     if process.pid == main:
         return "snakemake"
+    if not is_job(process):
+        return "child"
     with contextlib.suppress(psutil.NoSuchProcess):
         parent = process.parent()
-        if is_job(process) and not (parent is not None and is_job(parent)):
-            return "job"
-    return "child"
+        return "child" if parent is not None and is_job(parent) else "job"
+    return "job"
 
 
 def is_job(process: psutil.Process) -> bool:
     """Return whether a process is a job, or forked from one; its shell is not."""
-    return process.name().startswith("python") and JOB in " ".join(process.cmdline())
+    with contextlib.suppress(psutil.NoSuchProcess):
+        return process.name().startswith("python") and JOB in " ".join(process.cmdline())
+    return False
 
 
 def stop(main: subprocess.Popen) -> None:
