@@ -105,7 +105,7 @@ def test_fingerprints_see_contents_not_names(tmp_path: Path) -> None:
 
 def test_leftovers_of_killed_processes_go_and_nothing_else(tmp_path: Path) -> None:
     out, others = tmp_path / "a.b", [".a.b.state", ".a-b.12.partial", ".a.b.x.partial", "a.b"]
-    for name in [".a.b.12.partial", ".a.b.7.before", *others]:
+    for name in [".a.b.12.partial", ".a.b.7.before", ".a.b.12.partial.d", *others]:
         (tmp_path / name).mkdir()
         (tmp_path / name / "file").touch()
     others += [".c.12.partial.b", "a.12.partial.b"]

@@ -72,6 +72,19 @@ def atomic_folder(path: str | Path, *, replace: bool = False) -> Iterator[Path]:
         shutil.rmtree(before, ignore_errors=True)
 
 
+@contextmanager
+def scratch_folder(path: str | Path) -> Iterator[Path]:
+    """Yield an empty folder beside `path`, for what is needed until `path` is made."""
+    path = Path(path)
+    folder = path.with_name(f".{path.name}.{os.getpid()}.partial.d")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def try_lock(file: IO, shared: bool = False) -> bool:
     """Lock an open file for this process until it is closed; return whether that worked.
 
@@ -146,7 +159,7 @@ def _is_at(file: IO, path: Path) -> bool:
 
 
 def remove_leftovers(path: str | Path) -> None:
-    """Remove what `atomic_path` and `atomic_folder` left beside `path` in killed processes.
+    """Remove what `atomic_path` and the like left beside `path` in killed processes.
 
     Call it only where no other process can be writing `path`.
     """
