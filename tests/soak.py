@@ -87,6 +87,8 @@ class Sitting:
 
     def _run(self) -> bool:
         while True:
+            if (self.folder / ".snakemake/locks").exists():  # of a Snakemake that was killed
+                self._call("--unlock").wait()
             before = self.killed
             code = self._start()
             if code == 0 or time.monotonic() > self._plan.end:
@@ -95,8 +97,6 @@ class Sitting:
                 raise SoakError(
                     f"Snakemake ended by itself with code {code}; see {self.folder}/output.log"
                 )
-            if code == -signal.SIGKILL:
-                self._call("--unlock").wait()
 
     def snakemake(self, output: str = "output.log") -> subprocess.Popen:
         """Start the run, in a session of its own; its output is appended to a file."""
