@@ -6,6 +6,9 @@ CORES ?= 2
 INSTALLED := $(VENV)/installed
 PEERS := .peers
 LINES ?= 750000
+SEED ?= 1
+KILLS ?= 50
+MINUTES ?= 30
 SMK := $(BIN)/snakemake --cores $(CORES)
 
 # Most of what is installed is never imported, so byte code is not written for all of it, but at the
@@ -23,7 +26,7 @@ for module in pkgutil.walk_packages(sagevocab.__path__, "sagevocab."):
 endef
 export IMPORT
 
-.PHONY: help environment demo test test-report bench lint format docs lock clean
+.PHONY: help environment demo test test-report soak bench lint format docs lock clean
 
 help:  ## Show the targets.
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 16
@@ -53,6 +56,9 @@ test: lint  ## Run lint, format checks and all tests, two files at a time.
 test-report: $(INSTALLED)  ## Test the report page in headless Chromium; REPORT=page.html takes one of your own, too.
 	REPORT="$(REPORT)" $(BIN)/python -m pytest tests/browser
 	@echo "Screenshots to look at: build/screenshots/"
+
+soak: $(INSTALLED)  ## Kill processes of the demo at random; its results must be a calm run's: make soak SEED=2
+	$(BIN)/python tests/soak.py --seed $(SEED) --kills $(KILLS) --minutes $(MINUTES)
 
 bench: $(INSTALLED)  ## Measure speed and memory, others' programs beside it (hours): make bench TEXT=corpus.txt.xz
 	@test -f "$(TEXT)" || { echo "error: TEXT=$(TEXT) is no file; run make bench TEXT=corpus.txt.xz LINES=$(LINES)"; exit 1; }

@@ -6,7 +6,12 @@ import errno
 import gc
 import json
 import logging
+import os
+import signal
 import subprocess
+import sys
+import time
+from concurrent.futures import BrokenExecutor
 from contextlib import nullcontext
 from pathlib import Path
 from types import SimpleNamespace
@@ -17,6 +22,12 @@ from sagevocab import provenance
 from sagevocab.errors import UserError
 from sagevocab.provenance import code_of, job, source_digest, version_of
 from sagevocab.state import file_digest
+
+
+@pytest.fixture(autouse=True)
+def place(tmp_path: Path, monkeypatch) -> None:
+    """Locks of jobs lie in the working directory."""
+    monkeypatch.chdir(tmp_path)
 
 
 class Params(SimpleNamespace):
@@ -123,6 +134,107 @@ def test_a_full_disk_is_one_line_and_no_defect(tmp_path: Path, capsys) -> None:
     told = "results/a: cannot be written (No space left on device); make room"
     assert told in (tmp_path / "x.log").read_text()
     assert told in capsys.readouterr().err
+
+
+# A job in a process of its own: it says that it has begun, and ends when the file `end` is there.
+JOB = """
+import sys, time
+from pathlib import Path
+from test_provenance import rule
+from sagevocab.provenance import job
+
+folder = Path(sys.argv[1])
+with job(rule(folder)):
+    Path(sys.argv[2]).write_text("begun")
+    while not (folder / "end").exists():
+        time.sleep(0.01)
+    for path in rule(folder).output:
+        Path(path).write_text("whole")
+"""
+
+
+def started(folder: Path, name: str) -> subprocess.Popen:
+    """Start JOB; return when it works, or waits for another."""
+    places = [Path(__file__).parent, provenance.PACKAGE.parent]
+    process = subprocess.Popen(
+        [sys.executable, "-c", JOB, str(folder), name],
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places))},
+        cwd=folder,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    while not (folder / name).exists() and "waits" not in _log(folder):
+        assert process.poll() is None
+        time.sleep(0.01)
+    return process
+
+
+def _log(folder: Path) -> str:
+    return (folder / "x.log").read_text() if (folder / "x.log").exists() else ""
+
+
+def test_a_job_waits_for_an_orphan_and_takes_what_that_made(tmp_path: Path) -> None:
+    orphan = started(tmp_path, "one")
+    second = started(tmp_path, "two")
+    (tmp_path / "end").touch()
+    _, told = second.communicate(timeout=30)
+    assert f"figure_x: process {orphan.pid} on " in told
+    assert f"this job waits for it; end it (kill {orphan.pid})" in told
+    assert "another job has made the files meanwhile" in told
+    assert (orphan.wait(30), second.returncode) == (0, 0)
+    assert not (tmp_path / "two").exists()
+    assert not list(tmp_path.glob(".snakemake/*/*"))
+
+
+def test_a_job_works_when_the_orphan_is_killed_and_clears_up_after_it(tmp_path: Path) -> None:
+    orphan = started(tmp_path, "one")
+    second = started(tmp_path, "two")
+    leftover = tmp_path / f".figure_x.{orphan.pid}.partial.pdf"
+    leftover.write_text("half")
+    orphan.kill()
+    (tmp_path / "end").touch()
+    assert second.wait(30) == 0
+    assert (tmp_path / "two").exists()
+    assert (tmp_path / "figure_x.pdf").read_text() == "whole"
+    assert not leftover.exists()
+
+
+def test_what_an_orphan_made_with_other_settings_is_not_taken(tmp_path: Path) -> None:
+    with job(rule(tmp_path, seed=1)):
+        for path in rule(tmp_path).output:
+            Path(path).write_text("seed 1")
+    worked = False
+    with job(rule(tmp_path, seed=2)):
+        worked = True
+    assert worked
+
+
+def test_a_killed_job_is_named_once(tmp_path: Path) -> None:
+    assert provenance.killed_jobs() == []
+    process = started(tmp_path, "one")
+    assert provenance.killed_jobs() == []  # it works
+    process.send_signal(signal.SIGKILL)
+    process.wait(30)
+    (line,) = provenance.killed_jobs()
+    assert line.startswith("figure_x: a process was killed or crashed, most often because memory")
+    assert provenance.killed_jobs() == []
+
+
+def test_inputs_are_dated_now_when_the_clock_was_set_back_meanwhile(tmp_path: Path) -> None:
+    tomorrow = time.time() + 86_400
+    with job(rule(tmp_path)):
+        os.utime(tmp_path / "in.txt", (tomorrow, tomorrow))
+    assert (tmp_path / "in.txt").stat().st_mtime <= time.time()
+    assert "in.txt: was dated after this machine's clock" in (tmp_path / "x.log").read_text()
+
+
+@pytest.mark.parametrize("error", [MemoryError(), BrokenExecutor()])
+def test_want_of_memory_is_one_line_with_the_way_out(tmp_path: Path, capsys, error) -> None:
+    with pytest.raises(SystemExit), job(rule(tmp_path)):
+        raise error
+    told = capsys.readouterr().err
+    assert "memory" in told
+    assert "--set-resources figure_x:mem_mb=MB" in told
 
 
 @pytest.fixture

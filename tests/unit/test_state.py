@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import errno
+import fcntl
 from pathlib import Path
 
 import numpy as np
@@ -15,6 +17,7 @@ from sagevocab.state import (
     fingerprint,
     read_npz,
     remove_leftovers,
+    turn,
     write_json,
     write_npz,
     write_parquet,
@@ -102,8 +105,21 @@ def test_fingerprints_see_contents_not_names(tmp_path: Path) -> None:
 
 def test_leftovers_of_killed_processes_go_and_nothing_else(tmp_path: Path) -> None:
     out, others = tmp_path / "a.b", [".a.b.state", ".a-b.12.partial", ".a.b.x.partial", "a.b"]
-    for name in [".a.b.12.partial", ".a.b.7.before", *others]:
+    for name in [".a.b.12.partial", ".a.b.7.before", ".a.b.12.partial.d", *others]:
         (tmp_path / name).mkdir()
         (tmp_path / name / "file").touch()
+    others += [".c.12.partial.b", "a.12.partial.b"]
+    for name in [".a.12.partial.b", *others[-2:]]:
+        (tmp_path / name).touch()
     remove_leftovers(out)
     assert {path.name for path in tmp_path.iterdir()} == set(others)
+
+
+def test_where_nothing_can_be_locked_the_work_goes_on(tmp_path: Path, monkeypatch, caplog) -> None:
+    def flock(file: object, operation: int) -> None:
+        raise OSError(errno.ENOLCK, "No locks available")
+
+    monkeypatch.setattr(fcntl, "flock", flock)
+    with turn(tmp_path / "lock", pytest.fail):
+        pass
+    assert "lock: cannot be locked (No locks available)" in caplog.text

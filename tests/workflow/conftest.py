@@ -30,16 +30,26 @@ def copy_checkout(folder: Path) -> Path:
     return folder
 
 
-def run_snakemake(checkout: Path, arguments: Sequence[str], environment: Mapping[str, str]) -> Run:
-    """Run snakemake in `checkout` with the library of that checkout."""
+def start_snakemake(
+    checkout: Path, arguments: Sequence[str], environment: Mapping[str, str] | None = None
+) -> subprocess.Popen:
+    """Start snakemake in `checkout` with the library of that checkout."""
     environment = {
         **os.environ,
         "PYTHONPATH": str(checkout / "workflow/scripts"),
         "XDG_CACHE_HOME": str(checkout / ".cache"),
-        **environment,
+        **(environment or {}),
     }
     command = [sys.executable, "-m", "snakemake", "--cores=2", "--scheduler=greedy", *arguments]
-    return subprocess.run(command, cwd=checkout, env=environment, capture_output=True, text=True)
+    pipes = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    return subprocess.Popen(command, cwd=checkout, env=environment, **pipes)
+
+
+def run_snakemake(checkout: Path, arguments: Sequence[str], environment: Mapping[str, str]) -> Run:
+    """Run snakemake in `checkout` with the library of that checkout."""
+    process = start_snakemake(checkout, arguments, environment)
+    out, err = process.communicate()
+    return Run(process.args, process.returncode, out, err)
 
 
 def lee_corpus() -> list[str]:

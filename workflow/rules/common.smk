@@ -38,7 +38,7 @@ try:
     from sagevocab.analysis.probe_kinds import probe_kind
     from sagevocab.errors import UserError
     from sagevocab.paper.notes import presets_note
-    from sagevocab.provenance import code_of, source_digest, version_of
+    from sagevocab.provenance import code_of, killed_jobs, source_digest, version_of
     from sagevocab.workflow import COUNTS, Run, load_config
     from sagevocab.workflow_report import (
         changes,
@@ -264,7 +264,19 @@ if config["lm"]["gpus"] and not shows_gpu():
     os.environ.setdefault("CONDA_OVERRIDE_CUDA", "12.9")
 
 
+def writable(path):
+    """Whether a file or folder can be made at `path`, which need not be there yet."""
+    place = next(place for place in [path, *path.parents] if place.exists())
+    return os.access(place, os.W_OK | os.X_OK)
+
+
 onstart:
+    if not writable(Path(result("any")).parent):
+        sys.exit(
+            f"error: {result('')}: cannot be written, the disk or folder is read-only; make it "
+            "writable, or run in another folder (snakemake --directory)"
+        )
+    killed_jobs()  # those of earlier runs are no news
     if "retrieve" in workflow.dag_settings.targets:
         # What can't be had from one server is no reason to leave the rest where it is.
         workflow.scheduler.keepgoing = True
@@ -284,6 +296,8 @@ onstart:
 
 
 onerror:
+    for line in killed_jobs():
+        print(f"error: {line}", file=sys.stderr)
     failed = run.failed_retrievals()
     if failed:
         print("These sources could not be retrieved:", *failed, sep="\n  ", file=sys.stderr)

@@ -13,16 +13,27 @@ import logging
 import os
 import platform
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import time
 from collections.abc import Iterable, Iterator
+from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
 from typing import Any, TextIO
 
 from sagevocab.errors import UserError
+from sagevocab.state import (
+    file_digest,
+    fingerprint,
+    read_json,
+    remove_leftovers,
+    try_lock,
+    turn,
+    write_json,
+)
 
 log = logging.getLogger(__name__)
 
@@ -183,49 +194,126 @@ def lasting_imports() -> Iterator[None]:
 def job(snakemake: Any) -> Iterator[dict[str, Any]]:
     """Frame of a rule's adapter: log to the rule's log, check code and inputs, leave a record.
 
+    A job that a killed run left may still make the same files. Then this one waits for its end, and
+    does its work only if they are not there then.
+
     What the adapter puts into the mapping that it gets is recorded with what may differ between
     equal runs. A `UserError` becomes one line on the log and on the terminal, and exit code 1.
     `snakemake` is the object Snakemake hands to a script; only its attributes are used.
 
     Raises:
-        SystemExit: with code 1, after a user's mistake.
+        SystemExit: with code 1, after a user's mistake; with code 0, if another job did the work.
     """
     started = time.time()
-    with Path(snakemake.log[0]).open("w", encoding="utf-8", buffering=1) as file:
+    with _opened_log(snakemake.log[0]) as file:
         _log_to(file)
         try:
-            with redirect_stdout(file), redirect_stderr(file):
-                _check_code(snakemake)
-                inputs = _checked_inputs(snakemake)
+            _check_code(snakemake)
+            _check_dates(snakemake)
+            described = _described(snakemake)
+            with (
+                _turn(snakemake, described, file),
+                redirect_stdout(file),
+                redirect_stderr(file),
+            ):
                 facts: dict[str, Any] = {}
                 yield facts
-                _record(snakemake, started, inputs, facts)
+                _record(snakemake, started, described, facts)
                 _forget_progress(snakemake)
+                _date_inputs(snakemake)
                 # The process ends: no search for garbage in all that it imported.
                 gc.freeze()
-        except UserError as error:
-            _tell(file, f"{snakemake.rule}: {error}")
-            raise SystemExit(1) from error
-        except MemoryError as error:
-            _tell(file, f"{snakemake.rule}: out of memory; raise it with --set-resources")
-            raise SystemExit(1) from error
-        except OSError as error:
-            if error.errno not in _DISK_ERRORS:
+        except Exception as error:
+            line = _line_for(error, snakemake.rule)
+            if line is None:
                 log.exception("%s failed", snakemake.rule)
                 raise
-            place = error.filename or "a file of its results"
-            advice = "make room, or run in a folder that can be written (snakemake --directory)"
-            _tell(
-                file, f"{snakemake.rule}: {place}: cannot be written ({error.strerror}); {advice}"
-            )
+            _say(file, f"error: {snakemake.rule}: {line}\n")
             raise SystemExit(1) from error
-        except Exception:
-            log.exception("%s failed", snakemake.rule)
-            raise
 
 
 # A full disk, a quota, a disk or folder that is read-only.
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+_KILLED = "a process was killed or crashed, most often because memory ran out"
+
+
+def _line_for(error: Exception, rule: str) -> str | None:
+    """Return what to tell of an error; None for a defect, which needs its traceback."""
+    if isinstance(error, UserError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return f"out of memory; {_more_memory(rule)}"
+    if isinstance(error, BrokenExecutor):
+        return f"{_KILLED}; {_more_memory(rule)}"
+    if isinstance(error, OSError) and error.errno in _DISK_ERRORS:
+        place = error.filename or "a file of its results"
+        advice = "make room, or run in a folder that can be written (snakemake --directory)"
+        return f"{place}: cannot be written ({error.strerror}); {advice}"
+    return None
+
+
+def _more_memory(rule: str) -> str:
+    return (
+        "run fewer jobs side by side (--cores 1), on a cluster ask for more (--set-resources "
+        f"{rule}:mem_mb=MB)"
+    )
+
+
+# Where a job's lock lies, by its rule and outputs: not among the results.
+RUNNING = Path(".snakemake/sagevocab")
+
+
+@contextmanager
+def _turn(snakemake: Any, described: dict[str, Any], file: TextIO) -> Iterator[None]:
+    """Hold the lock of this job's outputs, after any job that still makes them; clear up after it.
+
+    Raises:
+        SystemExit: with code 0, if that job has made just what this one would make.
+    """
+    outputs = sorted(map(str, snakemake.output))
+
+    def tell(holder: str) -> None:
+        number = holder.partition(" ")[0]
+        _say(
+            file,
+            f"{snakemake.rule}: process {holder} is making the same files, and this job waits for "
+            f"it; end it (kill {number}), and this one goes on from its last checkpoint\n",
+        )
+
+    with turn(RUNNING / f"{snakemake.rule}.{fingerprint(outputs)[:16]}", tell):
+        if _is_made(snakemake, described):
+            _say(file, f"{snakemake.rule}: another job has made the files meanwhile\n")
+            raise SystemExit(0)
+        for path in {*map(Path, outputs), *_record_paths(snakemake)}:
+            remove_leftovers(path)
+        yield
+
+
+def _is_made(snakemake: Any, described: dict[str, Any]) -> bool:
+    """Return whether all outputs are there, with records of equal code, settings and inputs.
+
+    Snakemake removes the outputs before it starts a job, so another job has made them since.
+    """
+    records = _record_paths(snakemake)
+    if not all(path.exists() for path in {*map(Path, snakemake.output), *records}):
+        return False
+    expected = fingerprint(described)
+    found = ({key: read_json(path).get(key) for key in described} for path in records)
+    return all(fingerprint(record) == expected for record in found)
+
+
+def killed_jobs() -> list[str]:
+    """Return a line for each job that was killed or crashed; each is told once.
+
+    A job removes the file of its lock when it ends, well or not, unless it is killed.
+    """
+    killed = []
+    for path in sorted(RUNNING.glob("*")):
+        with suppress(OSError), path.open("r+") as file:  # it ends now, or nothing can be locked
+            if try_lock(file):
+                killed.append(f"{path.stem}: {_KILLED}; {_more_memory(path.stem)}")
+                path.unlink()
+    return killed
 
 
 def _forget_progress(snakemake: Any) -> None:
@@ -235,12 +323,63 @@ def _forget_progress(snakemake: Any) -> None:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _tell(file: TextIO, line: str) -> None:
+def _check_dates(snakemake: Any) -> None:
+    """Stop before the work if an input is dated after the clock.
+
+    Snakemake would remove the outputs. Where a network file system's clock is only a little ahead,
+    wait.
+
+    Raises:
+        UserError: it is more than a little.
+    """
+    for path, ahead in _dated_ahead(snakemake):
+        if ahead > _SKEW:
+            place = "results" if path.startswith("results/") else shlex.quote(path)
+            raise UserError(
+                f"{path}: is dated {ahead:,.0f} seconds after this machine's clock; set the clock "
+                f"right, or date all that is ahead as now: find {place} -newermt now -exec "
+                'touch -d "$(date)" {} +'
+            )
+        time.sleep(ahead)
+
+
+def _date_inputs(snakemake: Any) -> None:
+    """Date inputs now if the clock was set back during the work, or the outputs would be lost."""
+    for path, _ in _dated_ahead(snakemake):
+        log.warning("%s: was dated after this machine's clock; is dated anew", path)
+        with suppress(OSError):  # not ours to change
+            os.utime(path)
+
+
+_SKEW = 60  # seconds
+
+
+def _dated_ahead(snakemake: Any) -> list[tuple[str, float]]:
+    """Return the inputs that are dated after the clock, each with its seconds ahead."""
+    now = time.time()
+    paths = filter(os.path.exists, map(str, snakemake.input))
+    dates = {path: max(os.stat(path).st_mtime, os.lstat(path).st_mtime) for path in paths}
+    return [(path, date - now) for path, date in dates.items() if date > now]
+
+
+def _say(file: TextIO, line: str) -> None:
+    """Write a line to the log and to the terminal."""
     for stream in (file, sys.stderr):
         with suppress(OSError):  # the log, on a full disk
             # One write, so that the lines of jobs that fail together do not run into each other.
-            stream.write(f"error: {line}\n")
+            stream.write(line)
             stream.flush()
+
+
+@contextmanager
+def _opened_log(path: str) -> Iterator[TextIO]:
+    """Open a rule's log; what a full disk does not take of it is lost without an error."""
+    file = Path(path).open("w", encoding="utf-8", buffering=1)  # noqa: SIM115
+    try:
+        yield file
+    finally:
+        with suppress(OSError):
+            file.close()
 
 
 def _log_to(file: TextIO) -> None:
@@ -269,6 +408,24 @@ def _check_code(snakemake: Any) -> None:
         )
 
 
+def _described(snakemake: Any) -> dict[str, Any]:
+    """What decides a job's outputs, and where: its part of their record, known before the work.
+
+    Raises:
+        UserError: an input is not what its job wrote.
+    """
+    return {
+        "rule": snakemake.rule,
+        "wildcards": dict(snakemake.wildcards.items()),
+        "config": {k: v for k, v in snakemake.params.items() if k not in _UNRECORDED_PARAMS},
+        "code": snakemake.params.get("code"),
+        "git_commit": git_commit(),
+        "inputs": _checked_inputs(snakemake),
+        "packages": package_versions(),
+        "python": platform.python_version(),
+    }
+
+
 def _checked_inputs(snakemake: Any) -> dict[str, str]:
     """Return the digest of every input file.
 
@@ -289,8 +446,6 @@ def _checked_inputs(snakemake: Any) -> dict[str, str]:
 
 
 def _digests(paths: Iterable[str]) -> dict[str, str]:
-    from sagevocab.state import file_digest  # with NumPy, which planning can do without
-
     return {path: file_digest(path) for path in sorted({*map(str, paths)}) if os.path.isfile(path)}
 
 
@@ -301,20 +456,13 @@ def _written(record: Path) -> dict[str, str]:
     return {}
 
 
-def _record(snakemake: Any, started: float, inputs: dict[str, str], facts: dict[str, Any]) -> None:
-    from sagevocab.state import write_json  # with NumPy, which planning can do without
-
+def _record(
+    snakemake: Any, started: float, described: dict[str, Any], facts: dict[str, Any]
+) -> None:
     record = {
-        "rule": snakemake.rule,
-        "wildcards": dict(snakemake.wildcards.items()),
-        "config": {k: v for k, v in snakemake.params.items() if k not in _UNRECORDED_PARAMS},
-        "code": snakemake.params.get("code"),
-        "git_commit": git_commit(),
-        "inputs": inputs,
+        **described,
         "outputs": _digests(snakemake.output),
-        "packages": package_versions(),
-        "python": platform.python_version(),
-        # The only fields that may differ between equal runs.
+        # May differ between equal runs, as may the digests of files that hold times.
         "run": {
             "host": platform.node(),
             "threads": snakemake.threads,

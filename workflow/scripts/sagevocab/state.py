@@ -7,10 +7,11 @@ import hashlib
 import json
 import logging
 import os
+import platform
 import re
 import shutil
 import zipfile
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -71,6 +72,19 @@ def atomic_folder(path: str | Path, *, replace: bool = False) -> Iterator[Path]:
         shutil.rmtree(before, ignore_errors=True)
 
 
+@contextmanager
+def scratch_folder(path: str | Path) -> Iterator[Path]:
+    """Yield an empty folder beside `path`, for what is needed until `path` is made."""
+    path = Path(path)
+    folder = path.with_name(f".{path.name}.{os.getpid()}.partial.d")
+    shutil.rmtree(folder, ignore_errors=True)
+    folder.mkdir(parents=True)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
 def try_lock(file: IO, shared: bool = False) -> bool:
     """Lock an open file for this process until it is closed; return whether that worked.
 
@@ -92,9 +106,7 @@ def locked_file(path: Path, refusal: str) -> Iterator[None]:
         UserError: another process holds it; `refusal` is the message.
     """
     with path.open("a") as file:
-        # Who held it before may have removed the file after it was opened here.
-        held = try_lock(file) and path.exists()
-        if not held or not os.path.samestat(os.fstat(file.fileno()), path.stat()):
+        if not (try_lock(file) and _is_at(file, path)):
             raise UserError(refusal)
         try:
             yield
@@ -102,15 +114,63 @@ def locked_file(path: Path, refusal: str) -> Iterator[None]:
             path.unlink(missing_ok=True)
 
 
+@contextmanager
+def turn(path: Path, tell: Callable[[str], None]) -> Iterator[None]:
+    """Hold a lock while the caller works, as a file that goes with it; wait for who holds it.
+
+    The lock ends with its process, however that ends, and with the processes forked from it. Where
+    the file system has no locks, nothing is held. tell: called before waiting, with the process
+    number of the holder and its machine, "7 on NAME".
+    """
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with _locked_in_turn(path, tell) as file:
+        file.truncate(0)
+        file.write(f"{os.getpid()} on {platform.node()}")
+        file.flush()
+        try:
+            yield
+        finally:
+            path.unlink(missing_ok=True)
+
+
+def _locked_in_turn(path: Path, tell: Callable[[str], None]) -> IO:
+    """Return the file at `path`, opened and locked, after who holds it now."""
+    while True:
+        file = path.open("a+")
+        try:
+            if not try_lock(file):
+                file.seek(0)
+                tell(file.read())
+                fcntl.flock(file, fcntl.LOCK_EX)
+        except OSError as error:
+            log.warning("%s: cannot be locked (%s)", path, error.strerror)
+            return file
+        if _is_at(file, path):
+            return file
+        file.close()
+
+
+def _is_at(file: IO, path: Path) -> bool:
+    """Return whether `path` is this open file; who held its lock may have removed it meanwhile."""
+    try:
+        return os.path.samestat(os.fstat(file.fileno()), path.stat())
+    except FileNotFoundError:
+        return False
+
+
 def remove_leftovers(path: str | Path) -> None:
-    """Remove the temporary folders that `atomic_folder` left beside `path` in killed processes.
+    """Remove what `atomic_path` and the like left beside `path` in killed processes.
 
     Call it only where no other process can be writing `path`.
     """
     path = Path(path).resolve()
-    name = re.compile(rf"\.{re.escape(path.name)}\.\d+\.(partial|before)")
-    for folder in [other for other in path.parent.iterdir() if name.fullmatch(other.name)]:
-        shutil.rmtree(folder, ignore_errors=True)
+    names = "|".join(map(re.escape, {path.name, path.stem}))
+    leftover = re.compile(rf"\.({names})\.\d+\.(partial|before)(\.\w+)?")
+    for other in [other for other in path.parent.iterdir() if leftover.fullmatch(other.name)]:
+        if other.is_dir():
+            shutil.rmtree(other, ignore_errors=True)
+        else:
+            other.unlink()
 
 
 def write_text(path: str | Path, text: str) -> None:

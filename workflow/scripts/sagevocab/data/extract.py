@@ -20,7 +20,6 @@ from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from itertools import chain
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -37,7 +36,7 @@ from sagevocab.data.corpus import (
 from sagevocab.data.datasets import read_column
 from sagevocab.data.dump import Article, plain_text, read_articles
 from sagevocab.errors import UserError, tell
-from sagevocab.state import ResumableState, fingerprint
+from sagevocab.state import ResumableState, fingerprint, scratch_folder
 
 log = logging.getLogger(__name__)
 
@@ -125,8 +124,8 @@ def extract_sample(
         UserError: as `extract_lines`, or fewer distinct lines than asked for.
     """
     key = description["key"].removesuffix(".source")
-    with TemporaryDirectory(dir=Path(output).parent, prefix=".extract-") as folder:
-        everything = Path(folder) / "lines.txt.zst"
+    with scratch_folder(output) as folder:
+        everything = folder / "lines.txt.zst"
         extract_lines(sources, everything, description, settings, threads=threads)
         count, _ = sample_corpus(everything, output, None, lines=lines, seed=settings.seed, key=key)
     return count

@@ -10,7 +10,6 @@ from __future__ import annotations
 import json
 import logging
 import re
-import tempfile
 from collections.abc import Sequence
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
@@ -25,7 +24,7 @@ import numpy as np
 from sagevocab.data.fetch import Fetched, UnavailableError, fetch_cached
 from sagevocab.data.transfer import Expected
 from sagevocab.errors import UserError
-from sagevocab.state import atomic_path
+from sagevocab.state import atomic_path, scratch_folder
 
 log = logging.getLogger(__name__)
 
@@ -141,8 +140,8 @@ def join_rows(
     import datasets
 
     datasets.disable_progress_bars()
-    with tempfile.TemporaryDirectory(dir=output.parent) as cache:
-        rows = datasets.Dataset.from_parquet([str(path) for path in paths], cache_dir=cache)
+    with scratch_folder(output) as cache:
+        rows = datasets.Dataset.from_parquet([str(path) for path in paths], cache_dir=str(cache))
         if share:
             order = np.random.default_rng(seed).permutation(len(rows))
             start, end = (round(len(rows) * edge) for edge in share)

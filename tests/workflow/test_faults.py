@@ -1,0 +1,145 @@
+"""What no run can help: full disks, kills, clocks. A clear line, and nothing is lost."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+
+import pytest
+
+from .conftest import Run, start_snakemake
+from .test_failures import error_lines
+
+TEXT = "corpus/en.sentences.txt.zst"  # what the job of these tests makes, rule extract_corpus
+
+
+@pytest.fixture(scope="module")
+def faulty(tiny) -> Callable[[str], tuple[str, ...]]:
+    """Arguments for the smallest run: one job, on enough text to be stopped in it."""
+    lines = (tiny.checkout / "text.txt").read_text(encoding="utf-8") * 10
+    (tiny.checkout / "long.txt").write_text(lines, encoding="utf-8")
+
+    def arguments(name: str) -> tuple[str, ...]:
+        source = "language_settings: {en: {source: {path: long.txt}}}"
+        (tiny.checkout / f"{name}.yaml").write_text(f"run: {name}\n{source}\n")
+        files = ("--configfile", "tiny.yaml", f"{name}.yaml")
+        return (*files, "--", f"results/{name}/{TEXT}")
+
+    return arguments
+
+
+@pytest.fixture
+def snakemake(tiny) -> Callable[..., Run]:
+    """Run snakemake with some arguments in the checkout."""
+
+    def run(*arguments: str) -> Run:
+        return finished(start_snakemake(tiny.checkout, arguments))
+
+    return run
+
+
+def finished(process: subprocess.Popen, heard: str = "") -> Run:
+    """Wait for a process; `heard`: what was read of its errors already."""
+    out, err = process.communicate()
+    return Run(process.args, process.returncode, out, heard + err)
+
+
+@pytest.fixture
+def disk(tiny) -> Iterator[Callable[[str, str], None]]:
+    """Mount a small disk as the folder of a run's results, or mount it again with other options."""
+    mounted = []
+
+    def mount(name: str, options: str) -> None:
+        folder = tiny.checkout / "results" / name
+        folder.mkdir(parents=True, exist_ok=True)
+        again = "remount," if folder in mounted else ""
+        call = ["mount", "-t", "tmpfs", "-o", again + options, "tmpfs", str(folder)]
+        try:
+            subprocess.run(call, check=True, capture_output=True)
+        except (OSError, subprocess.CalledProcessError):
+            pytest.skip("only root may mount a disk, and not in every container")
+        mounted.append(folder)
+
+    yield mount
+    for folder in set(mounted):
+        subprocess.run(["umount", str(folder)], check=True)
+
+
+def test_a_full_disk_is_told_and_the_run_goes_on_with_more_room(disk, faulty, snakemake) -> None:
+    disk("full", "size=64k")
+    run = snakemake(*faulty("full"))
+    (line,) = error_lines(run)
+    assert "No space left on device); make room" in line
+    assert "Traceback" not in run.stderr
+    disk("full", "size=20m")
+    assert snakemake(*faulty("full")).returncode == 0
+
+
+def test_results_that_cannot_be_written_are_told_at_once(disk, faulty, snakemake) -> None:
+    disk("fixed", "ro")
+    run = snakemake(*faulty("fixed"))
+    assert run.returncode != 0
+    (line,) = error_lines(run)
+    assert line.startswith("error: results/fixed/: cannot be written, the disk or folder is read-")
+    assert "Traceback" not in run.stderr
+
+
+def test_a_job_that_the_system_kills_is_named_with_the_way_out(tiny, faulty) -> None:
+    run = start_snakemake(tiny.checkout, faulty("killed"))
+    os.kill(working_job(tiny.checkout), signal.SIGKILL)
+    (line,) = error_lines(finished(run))
+    assert line.startswith("error: extract_corpus: a process was killed or crashed, most often ")
+    assert "--set-resources extract_corpus:mem_mb=" in line
+
+
+def working_job(checkout: Path) -> int:
+    """Return the process number of a job, when it works."""
+    for _ in range(3000):
+        locks = [path.read_text() for path in checkout.glob(".snakemake/sagevocab/extract_*")]
+        if any(locks):
+            return int(locks[0].split()[0])
+        time.sleep(0.01)
+    raise AssertionError("no job has begun")
+
+
+def test_two_runs_at_once_and_what_a_killed_one_leaves(tiny, faulty, snakemake) -> None:
+    arguments = faulty("twice")
+    first = start_snakemake(tiny.checkout, arguments)
+    job = working_job(tiny.checkout)
+    os.kill(job, signal.SIGSTOP)
+    try:
+        second = snakemake(*arguments)
+        assert second.returncode != 0
+        assert "cannot be locked" in second.stderr
+        first.kill()
+        assert snakemake("--unlock", *arguments).returncode == 0
+        third = start_snakemake(tiny.checkout, arguments)
+        heard = ""
+        while "is making the same files" not in heard:
+            heard += (line := third.stderr.readline())
+            assert line, heard
+        assert f"extract_corpus: process {job} on " in heard
+        assert f"(kill {job})" in heard
+    finally:
+        os.kill(job, signal.SIGCONT)
+    last = finished(third, heard)
+    assert last.returncode == 0, last.stderr
+    assert "another job has made the files meanwhile" in last.stderr
+    assert not list(tiny.checkout.glob(".snakemake/sagevocab/*"))
+
+
+def test_a_clock_set_back_is_told_with_a_command_that_mends_it(tiny, faulty, snakemake) -> None:
+    arguments = faulty("early")
+    tomorrow = time.time() + 86_400
+    os.utime(tiny.checkout / "long.txt", (tomorrow, tomorrow))
+    run = snakemake(*arguments)
+    (line,) = error_lines(run)
+    assert "long.txt: is dated 86,3" in line
+    assert "seconds after this machine's clock; set the clock right, or " in line
+    subprocess.run(line.partition("as now: ")[2], shell=True, cwd=tiny.checkout, check=True)
+    assert snakemake(*arguments).returncode == 0
+    assert "Nothing to be done" in snakemake(*arguments).stderr
