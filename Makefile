@@ -23,7 +23,7 @@ for module in pkgutil.walk_packages(sagevocab.__path__, "sagevocab."):
 endef
 export IMPORT
 
-.PHONY: help environment demo test test-report bench lint format docs lock clean
+.PHONY: help environment demo test test-report test-stages bench lint format docs envs lock clean
 
 help:  ## Show the targets.
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 16
@@ -34,7 +34,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "error: $(PYTHON) is older than 3.11; run make PYTHON=python3.12 (or newer)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --no-compile --use-pep517 --disable-pip-version-check --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	$(BIN)/python -c "$$IMPORT"
 	touch $@
@@ -53,6 +53,9 @@ test: lint  ## Run lint, format checks and all tests, two files at a time.
 test-report: $(INSTALLED)  ## Test the report page in headless Chromium; REPORT=page.html takes one of your own, too.
 	REPORT="$(REPORT)" $(BIN)/python -m pytest tests/browser
 	@echo "Screenshots to look at: build/screenshots/"
+
+test-stages: $(INSTALLED)  ## Install each stage's packages alone and run its rules with them (minutes, downloads).
+	$(BIN)/python -m pytest -m slow tests/workflow/test_stages.py
 
 bench: $(INSTALLED)  ## Measure speed and memory, others' programs beside it (hours): make bench TEXT=corpus.txt.xz
 	@test -f "$(TEXT)" || { echo "error: TEXT=$(TEXT) is no file; run make bench TEXT=corpus.txt.xz LINES=$(LINES)"; exit 1; }
@@ -75,6 +78,9 @@ format: $(INSTALLED)  ## Format all code.
 
 docs: $(INSTALLED)  ## Write the schema and the page of the settings.
 	$(BIN)/python -m sagevocab.config_reference workflow/schemas/config.schema.json config/README.md
+
+envs: $(INSTALLED)  ## Write the conda environments of the stages from requirements.lock.
+	$(BIN)/python envs/write_environments.py
 
 lock:  ## Resolve requirements.lock anew from the ranges in pyproject.toml (needs uv).
 	uv pip compile --quiet --universal --python-version 3.11 --extra workflow --extra dev --extra distributed \
