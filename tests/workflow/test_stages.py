@@ -29,7 +29,7 @@ case "$*" in
       shift
     done
     for made in {build}/*; do
-      cmp -s "$file" "$made/environment.yaml" && ln -s "$made" "$prefix"
+      if cmp -s "$file" "$made/environment.yaml"; then ln -s "$made" "$prefix"; fi
     done ;;
 esac
 """
