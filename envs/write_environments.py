@@ -27,15 +27,15 @@ STAGES = {
         sentencepiece tokenizers transformers zstandard
     """,
     "analyse": """
-        numba numpy pandas pyarrow scikit-learn scipy sentencepiece threadpoolctl tokenizers
-        zstandard
+        numba numpy pandas protobuf pyarrow scikit-learn scipy sentencepiece threadpoolctl
+        tokenizers zstandard
     """,
     "models": """
         numpy pandas pyarrow pydantic pydantic-core safetensors scipy tokenizers torch transformers
         zstandard
     """,
     "paper": """
-        jinja2 markupsafe matplotlib numba numpy pandas pyarrow pyyaml scikit-learn scipy
+        jinja2 markupsafe matplotlib numba numpy pandas protobuf pyarrow pyyaml scikit-learn scipy
         sentencepiece threadpoolctl tokenizers zstandard
     """,
 }

@@ -40,22 +40,18 @@ def sources() -> dict[str, set[Path]]:
     return {stage: {path for path in code if path.suffix == ".py"} for stage, code in found.items()}
 
 
-def imports(code: set[Path]) -> set[str]:
-    """Return what files import when they run, but the library and what comes with Python."""
-    names = {
-        name.partition(".")[0]
-        for path in code
-        for name in _imports(ast.parse(path.read_text(encoding="utf-8")))
-    }
-    return names - {"sagevocab"} - sys.stdlib_module_names
+def imports(code: set[Path]) -> dict[str, str]:
+    """Return what files import but the library and what comes with Python: statement -> module."""
+    nodes = [node for path in code for node in _imports(ast.parse(path.read_text("utf-8")))]
+    found = {ast.unparse(node): re.split(r"[ .]", ast.unparse(node))[1] for node in nodes}
+    own = {"", "__future__", "sagevocab", *sys.stdlib_module_names}
+    return {statement: module for statement, module in found.items() if module not in own}
 
 
-def _imports(node: ast.AST) -> Iterator[str]:
+def _imports(node: ast.AST) -> Iterator[ast.stmt]:
     if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.unparse(node.test):
         return
-    if isinstance(node, ast.Import):
-        yield from (alias.name for alias in node.names)
-    elif isinstance(node, ast.ImportFrom) and node.module:
-        yield node.module
+    if isinstance(node, ast.Import | ast.ImportFrom):
+        yield node
     for child in ast.iter_child_nodes(node):
         yield from _imports(child)
