@@ -26,7 +26,7 @@ for module in pkgutil.walk_packages(sagevocab.__path__, "sagevocab."):
 endef
 export IMPORT
 
-.PHONY: help environment demo test test-report soak bench lint format docs lock clean
+.PHONY: help environment demo test test-report test-stages soak bench lint format docs envs lock clean
 
 help:  ## Show the targets.
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 16
@@ -37,7 +37,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "error: $(PYTHON) is older than 3.11; run make PYTHON=python3.12 (or newer)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --no-compile --disable-pip-version-check --requirement requirements.lock
+	$(BIN)/python -m pip install --quiet --no-compile --use-pep517 --disable-pip-version-check --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
 	$(BIN)/python -c "$$IMPORT"
 	touch $@
@@ -56,6 +56,9 @@ test: lint  ## Run lint, format checks and all tests, two files at a time.
 test-report: $(INSTALLED)  ## Test the report page in headless Chromium; REPORT=page.html takes one of your own, too.
 	REPORT="$(REPORT)" $(BIN)/python -m pytest tests/browser
 	@echo "Screenshots to look at: build/screenshots/"
+
+test-stages: $(INSTALLED)  ## Install each stage's packages alone and run its rules with them (minutes, downloads).
+	$(BIN)/python -m pytest -m slow tests/workflow/test_stages.py
 
 soak: $(INSTALLED)  ## Kill processes of the demo at random; its results must be a calm run's: make soak SEED=2
 	$(BIN)/python tests/soak.py --seed $(SEED) --kills $(KILLS) --minutes $(MINUTES)
@@ -81,6 +84,9 @@ format: $(INSTALLED)  ## Format all code.
 
 docs: $(INSTALLED)  ## Write the schema and the page of the settings.
 	$(BIN)/python -m sagevocab.config_reference workflow/schemas/config.schema.json config/README.md
+
+envs: $(INSTALLED)  ## Write the conda environments of the stages from requirements.lock.
+	$(BIN)/python envs/write_environments.py
 
 lock:  ## Resolve requirements.lock anew from the ranges in pyproject.toml (needs uv).
 	uv pip compile --quiet --universal --python-version 3.11 --extra workflow --extra dev --extra distributed \

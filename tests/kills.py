@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import fcntl
 import os
 import signal
 import subprocess
@@ -74,12 +75,19 @@ def run_once(work: Callable[[], object], plan: Plan) -> bool:
         os._exit(code)
 
 
+def _path_of(file: int) -> str:
+    """Return the path of an open file, on Linux or macOS."""
+    if sys.platform == "darwin":
+        return fcntl.fcntl(file, fcntl.F_GETPATH, bytes(1024)).rstrip(b"\0").decode()
+    return os.readlink(f"/proc/self/fd/{file}")
+
+
 def _die_at_write(number: int, where: str) -> None:
     """Kill this process amid its write with this number, counted from 0, to a path with `where`."""
     left = [number]
 
     def fsync(file: int) -> None:
-        path = os.readlink(f"/proc/self/fd/{file}")
+        path = _path_of(file)
         if where in path:
             left[0] -= 1
             if left[0] < 0:

@@ -7,10 +7,19 @@ from pathlib import Path
 
 import pytest
 
+import sagevocab
+
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
-    [ROOT / "README.md", ROOT / "CONTRIBUTING.md", *ROOT.glob("docs/**/*.md")]
-    + [path for path in ROOT.glob("*/README.md")]
+    path
+    for pages in (
+        "*.md",
+        "*/README.md",
+        "docs/**/*.md",
+        ".github/**/*.md",
+        "results/reference/**/*.md",
+    )
+    for path in ROOT.glob(pages)
 )
 LINK = re.compile(r'\]\((?!https?:)([^)#]*)(?:#([^)]+))?\)|src="(?!https?:)([^"]+)"')
 
@@ -79,3 +88,10 @@ def test_every_target_on_the_pages_is_a_rule() -> None:
     named = re.findall(r"`((?:figure|table)_[a-z_]+)`", page)
     assert len(named) > 20
     assert sorted(set(named) - rules) == []
+
+
+def test_library_citation_and_changelog_have_one_version() -> None:
+    citation = (ROOT / "CITATION.cff").read_text(encoding="utf-8")
+    assert f"\nversion: {sagevocab.__version__}\n" in citation
+    changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
+    assert re.search(rf"^## {re.escape(sagevocab.__version__)} \(", changes, re.MULTILINE)

@@ -9,6 +9,7 @@ import time
 from pathlib import Path
 
 import pandas as pd
+import psutil
 import pytest
 import torch
 from safetensors.torch import load_file
@@ -62,10 +63,9 @@ def running(folder: Path) -> list[int]:
     """Return the processes of `folder` that have not ended."""
     found = []
     for path in (folder / "pids").iterdir():
-        with contextlib.suppress(FileNotFoundError, ValueError):
-            pid = int(path.read_text())
-            state = Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0]
-            found += [pid] if state != "Z" else []
+        with contextlib.suppress(psutil.NoSuchProcess, ValueError):
+            process = psutil.Process(int(path.read_text()))
+            found += [process.pid] if process.status() != psutil.STATUS_ZOMBIE else []
     return found
 
 

@@ -14,8 +14,28 @@ import re
 import sys
 from pathlib import Path
 
+
+def checkout_of(rules):
+    """The folder of the checkout that has the folder of rules.
+
+    From a hosting service, `github(...)` in a `module` statement, Snakemake takes single files out of
+    a clone without a working tree. The library and its data are read as folders, so their commit is
+    checked out beside that clone, once.
+    """
+    if not hasattr(rules, "hosted_repo"):
+        return Path(str(rules)).resolve().parents[1]
+    clone = rules.hosted_repo.repo
+    commit = clone.git.rev_parse(f"{rules.ref}^{{commit}}")
+    folder = Path(f"{clone.git_dir}.{commit}")
+    if not folder.exists():
+        new = Path(f"{folder}.{os.getpid()}")
+        clone.clone(new).git.checkout(commit)
+        new.rename(folder)
+    return folder
+
+
 # `workflow.basedir` would be another folder where this workflow is used as a module.
-CHECKOUT = Path(str(workflow.current_basedir)).resolve().parents[1]
+CHECKOUT = checkout_of(workflow.current_basedir)
 SCRIPTS = str(CHECKOUT / "workflow/scripts")
 if not os.path.isdir(SCRIPTS):
     sys.exit(
@@ -256,12 +276,6 @@ def shows_gpu():
     """Whether this machine has a driver of GPUs (NVIDIA's or AMD's)."""
     devices = Path(os.devnull).parent
     return any((devices / name).exists() for name in ("nvidiactl", "nvmap", "dxg", "kfd"))
-
-
-# conda takes the build of PyTorch by the driver of the machine that makes the environment. On a login
-# node without one that would be the build for the CPU; a build of CUDA 12 serves most drivers.
-if config["lm"]["gpus"] and not shows_gpu():
-    os.environ.setdefault("CONDA_OVERRIDE_CUDA", "12.9")
 
 
 def writable(path):

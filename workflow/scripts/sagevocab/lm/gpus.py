@@ -54,8 +54,8 @@ def _why_none() -> str:
     if torch.version.cuda is None and torch.version.hip is None:
         return (
             f"torch {torch.__version__} is a build for the CPU: install PyTorch's cu130 build, or "
-            "cu126 for a card before Turing or a driver before 580 (in conda's environments set "
-            f"CONDA_OVERRIDE_CUDA; {_GUIDE})"
+            f"cu126 for a card before Turing or a driver before 580 ({_GUIDE}, also in conda's "
+            "environments)"
         )
     try:
         torch.cuda.init()
