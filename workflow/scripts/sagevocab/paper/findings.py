@@ -38,7 +38,7 @@ Row = Mapping[str, Any]
 
 # Marks of records that are shown and not counted: true of any pruning, another reading of what is
 # counted already, a language of which the paper does not say it, a task made by a rule.
-_UNCOUNTED = ("definition", "variant", "beyond", "constructed")
+UNCOUNTED = ("definition", "variant", "beyond", "constructed")
 _DROPPED = -5.0  # a log ratio of frequencies to which a piece falls only where it is pruned
 _NEARLY = 0.9  # of SaGe's way from the random mean: so far, a null gives what SaGe gives
 SUMMARY = "Summary"  # the section that the report page opens with
@@ -167,10 +167,10 @@ class Evidence:
     def claims(self, **wanted: Any) -> list[Row]:
         """Return the records on SaGe tokenizers that could fail, by what they have to hold.
 
-        What is not counted (`_UNCOUNTED`) is left out.
+        What is not counted (`UNCOUNTED`) is left out.
         """
         of_sage = [record for record in self.records if record["tokenizer"] in self.sage]
-        counted = [record for record in of_sage if not any(map(record.get, _UNCOUNTED))]
+        counted = [record for record in of_sage if not any(map(record.get, UNCOUNTED))]
         return where(counted, **wanted)
 
     def rows(self, table: str, **wanted: Any) -> list[Row]:
