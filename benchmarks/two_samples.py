@@ -11,6 +11,7 @@ freedom. Statements are those that the findings count. Prints Markdown, or write
 from __future__ import annotations
 
 import argparse
+import json
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -19,11 +20,12 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
+from sagevocab.data.compression import open_bytes
 from sagevocab.paper.claims import read_claims
 from sagevocab.paper.claims_page import SIGNS, show_ours
 from sagevocab.paper.findings import UNCOUNTED
 from sagevocab.paper.formats import markdown_table
-from sagevocab.state import read_json, write_text
+from sagevocab.state import write_text
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "results/reference/intrinsic/claims.json"
@@ -36,10 +38,12 @@ Claims = Mapping[tuple[str, ...], Record]  # by id, language and tokenizer
 
 
 def read_records(path: Path | str) -> Claims:
-    """Return the counted records on the two readings of SaGe."""
+    """Return the counted records of `claims.json`, compressed or not, on the readings of SaGe."""
+    with open_bytes(path) as file:
+        records = json.load(file)
     return {
         (record["id"], record["language"], record["tokenizer"]): record
-        for record in read_json(path)
+        for record in records
         if record["tokenizer"] in LABELS and not any(map(record.get, UNCOUNTED))
     }
 
