@@ -75,7 +75,11 @@ def test_the_readme_counts_as_the_findings_do() -> None:
     printed, released = (found[name].replace(" the", "") for name in ("SaGe", "SaGe 1.0"))
     assert f"SaGe 1.0 reproduces {released}, the printed algorithm {printed}." in readme
     printed, released = re.findall(r"Beyond chance and reproduced: (\d+ of \d+)", findings)
-    assert f"Of the reproduced ones, {released} and {printed} go beyond chance." in readme
+    assert f"Of the reproduced ones, {released} and {printed} go beyond chance;" in readme
+    printed, released = re.findall(r"the least frequent pieces gives (\d+) of these", findings)
+    assert f"the least frequent pieces gives {released} and {printed} of these as well." in readme
+    (powerless,) = set(re.findall(r"\(on (\d+) the test has no power\)", findings))
+    assert f"On {powerless} statements, on single pieces' frequency, the test" in readme
 
 
 def test_every_target_on_the_pages_is_a_rule() -> None:

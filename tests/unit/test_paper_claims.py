@@ -39,8 +39,8 @@ from sagevocab.paper.claims import (
     build_claims,
     read_claims,
 )
+from sagevocab.paper.claims_inputs import Case, Run
 from sagevocab.paper.claims_page import claims_markdown, show_ours, show_value
-from sagevocab.paper.evidence import Case, Run
 from sagevocab.paper.verdicts import (
     FAMILIES,
     RULES,

@@ -19,6 +19,7 @@ from sagevocab.paper.claims import read_claims
 from sagevocab.paper.findings import (
     SUMMARY,
     Evidence,
+    also_least_frequent,
     build_findings,
     closest,
     findings_environment,
@@ -26,6 +27,7 @@ from sagevocab.paper.findings import (
     most_common,
     render,
     without_gaps,
+    without_power,
     write_pdf,
 )
 from sagevocab.paper.markup import html, latex_document, section
@@ -181,13 +183,13 @@ def test_the_findings_of_a_whole_run_have_every_section_and_its_numbers():
         "What cannot be said",
         "What a reader should do with it",
     ]
-    main = "| tokens, SaGe over BPE | English | 1.125 | 0.550 (0.500 to 0.600) | 0.4 |"
+    main = "| tokens, SaGe over BPE | 1.125 | 0.550 (0.500 to 0.600) | 0.4 |"
     assert f"{main} 0.800 [0.750, 0.850] ✓ beyond chance | 0.800 [0.750, 0.850] ✓" in text
-    assert "| English | Pages | 1,234 | 5,678 | its own |" in text
-    assert "| news | Pages | 1,234 | 5,678 | its own |" in text
+    assert "English: Pages, 1,234 lines; the paper has its own." in text
+    assert "measured on all 3 (`table_tokenizers`)" in text
     assert "Word2Vec sees 1,000 lines of each text" in text
     assert "*as printed*, 1.062" in text
-    assert "| as printed | English | 88 % | 88 % |" in text
+    assert "how many of the pruned pieces two seeds or samples have in common" in text
     assert "`prune_batch` at 50 instead of 100 leaves 81 % of the pruned pieces in common" in text
     assert "one took at most 77 seconds" in text
     assert "figures/figure_nulls.png" in text and "figure_learning_curves.png" not in text
@@ -222,7 +224,8 @@ def test_a_claim_that_is_not_measured_gives_its_reason_and_no_number():
     nothing = {"ours": None, "low": None, "high": None, "chance": None, "random": []}
     text = shown(every_record(**reason, **nothing))
     count = len({r["id"] for r in every_record() if not r["definition"]})
-    assert f"- no models (statements: {count})." in text
+    assert f"- Not measurable here are {count} statements" in text
+    assert f"- The most frequent one: no models (statements: {count})." in text
     assert "Language models" not in titles(text)
     assert "reproduces" not in section(text, SUMMARY)
 
@@ -252,8 +255,26 @@ def test_the_seeds_of_each_reading_are_told():
         {**r, "seeds": [0.7, 0.8, 0.9] if r["tokenizer"] == "sage" else []} for r in every_record()
     ]
     text = shown(one)
-    assert "SaGe is built with 3 seeds; values are their means" in text
+    assert "SaGe is built with 3 seeds.\nValues are means, and intervals cover seeds" in text
     assert "SaGe 1.0 is built with one seed." in text
+
+
+def test_the_least_frequent_give_a_statement_if_they_go_nearly_as_far_as_sage():
+    values = {"random_mean": 0.5, "ours": 0.7, "kind": "more"}
+    as_far, short = ({**values, "frequency": value} for value in (0.69, 0.67))
+    down = {**values, "random_mean": 0.9, "kind": "less", "frequency": 0.71}
+    near = {**values, "kind": "value", "paper": 0.8, "frequency": 0.95}  # as far off, beyond it
+    records = [as_far, short, down, near, {**values, "frequency": None}]
+    assert also_least_frequent(records) == [as_far, down]
+    records = [of(SAGES[0], "en", "sage", chance="as chance", frequency=None)]
+    assert "least frequent" not in section(shown(records), SUMMARY)
+
+
+def test_a_test_has_no_power_where_a_random_pruning_drops_the_piece():
+    lost = {"id": "frequency_sage_ing", "random_low": -11.8}
+    kept = {"id": "frequency_sage_s", "random_low": 0.3}
+    others = [{"id": "frequency_sage_e", "random_low": None}, {**lost, "id": "token_ratio"}]
+    assert without_power([lost, kept, *others]) == [lost]
 
 
 def test_a_cell_is_of_one_row_and_a_column_is_there():

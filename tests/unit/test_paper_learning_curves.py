@@ -16,6 +16,7 @@ from curve_samples import BITS, COUNT_BITS, FLOOR_BITS, curve, write_floors, wri
 from sagevocab.analysis.stats import holm, paired_permutation
 from sagevocab.errors import UserError
 from sagevocab.paper.claims import read_claims
+from sagevocab.paper.claims_inputs import Run
 from sagevocab.paper.curves import (
     bits_per_character,
     cards_note,
@@ -26,7 +27,6 @@ from sagevocab.paper.curves import (
     read_curves,
     word_accuracy,
 )
-from sagevocab.paper.evidence import Run
 from sagevocab.paper.learning_curves import (
     figure_learning_curves,
     summarise_curves,

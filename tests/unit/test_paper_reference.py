@@ -15,6 +15,7 @@ from sagevocab.paper.claims import table_claims
 from sagevocab.paper.reference import build_reference
 from sagevocab.state import file_digest, write_json, write_parquet
 from sagevocab.vocab.pieces import write_pieces
+from sagevocab.workflow_report import reference_command
 
 CLAIM = {
     "id": "token_ratio", "where": "Section 4", "statement": "Tokens.", "kind": "value",
@@ -105,10 +106,10 @@ def test_reference_results_are_copied_with_a_page_that_tells_the_text(tmp_path, 
     assert "figure_y.pdf" in page
 
 
-def page_of(tmp_path, values, text, **others) -> str:
+def page_of(tmp_path, values, text, *, command="c", **others) -> str:
     claims = write_claims(tmp_path, record())
     build_reference(tmp_path / "out", [claims], texts=[text], claims=claims, paper=values,
-                    command="c", **others)  # fmt: skip
+                    command=command, **others)  # fmt: skip
     return (tmp_path / "out/README.md").read_text()
 
 
@@ -138,6 +139,28 @@ def test_settings_that_the_paper_leaves_open_are_told_where_they_are_not_the_usu
         "| `studies.values.prune_batch` | 50, 150 | 50 |",
         "| `tokenizer_settings.sage.loss` | not set | total |",
     ]
+
+
+def test_files_of_the_users_own_are_told_and_not_named(tmp_path, values, text):
+    """What lies beside the repository, or in it and not in `config/`, no reader has."""
+    files = [tmp_path / "config/wiki.yaml", tmp_path / "local.yaml", "/elsewhere/study.yaml"]
+    command = reference_command(files, tmp_path)
+    assert command == (
+        "snakemake --cores 2 --configfile config/wiki.yaml mine.yaml -- all build_reference"
+    )
+    note = "`mine.yaml` is not in this repository."
+    assert note in page_of(tmp_path, values, text, run=RUN, command=command)
+    command = reference_command(files[:1], tmp_path)
+    assert command.endswith("--configfile config/wiki.yaml -- all build_reference")
+    assert note not in page_of(tmp_path, values, text, run=RUN, command=command)
+
+
+def test_a_trainer_that_is_not_the_papers_is_among_what_it_states(tmp_path, values, text):
+    settings = {"word2vec": {"trainer": "blocks"}}
+    page = page_of(tmp_path, report_samples.VALUES, text, run={**RUN, "settings": settings})
+    stated, _, _ = page.partition("All others are as in `config.yaml`.")
+    assert "| `word2vec.trainer` | gensim | blocks |" in stated
+    assert "None of those that the paper states" not in page
 
 
 def test_tasks_are_listed_with_their_files(tmp_path, values, text):

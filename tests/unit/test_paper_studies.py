@@ -19,7 +19,7 @@ from sagevocab.analysis.counts import (
 from sagevocab.errors import UserError
 from sagevocab.paper import studies
 from sagevocab.paper.claims import assess_claims, read_claims
-from sagevocab.paper.evidence import TRAIN, Case, Run
+from sagevocab.paper.claims_inputs import TRAIN, Case, Run
 from sagevocab.paper.figures_studies import figure_rankings, figure_readings
 from sagevocab.paper.studies import (
     FULL,

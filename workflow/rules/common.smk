@@ -65,6 +65,7 @@ try:
         claims_run,
         claims_studies,
         findings_texts,
+        reference_command,
         reference_tasks,
         reference_texts,
         report_run,
@@ -86,18 +87,6 @@ result, state = run.result, run.state
 # Figures and tables of the run by name, in the order of their rules -> the target they are part of:
 # intrinsic, downstream, studies or, for what is in none of these, paper.
 ARTEFACTS = {}
-REFERENCE_COMMAND = (
-    "snakemake --cores 2 --configfile "
-    + " ".join(
-        (
-            str(Path(file).relative_to(CHECKOUT))
-            if Path(file).is_relative_to(CHECKOUT)
-            else Path(file).name
-        )
-        for file in workflow.overwrite_configfiles
-    )
-    + " -- all build_reference"
-)
 
 
 def memory(megabytes):

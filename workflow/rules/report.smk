@@ -169,7 +169,7 @@ rule build_reference:
         tasks=reference_tasks(run),
         run=report_run(run),
         changes=lambda wildcards: changes(run, load_config(CHECKOUT, {}, working_directory=False)),
-        command=REFERENCE_COMMAND,
+        command=reference_command(workflow.overwrite_configfiles, CHECKOUT),
         code=code_of("build_reference.py"),
     script:
         "../scripts/build_reference.py"

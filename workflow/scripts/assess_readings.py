@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sagevocab.paper.evidence import Run
+from sagevocab.paper.claims_inputs import Run
 from sagevocab.paper.studies import assess_readings
 from sagevocab.provenance import job
 

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from sagevocab.paper.claims import build_claims
-from sagevocab.paper.evidence import Run
+from sagevocab.paper.claims_inputs import Run
 from sagevocab.provenance import job
 
 with job(snakemake):

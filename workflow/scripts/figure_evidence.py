@@ -1,6 +1,6 @@
 """Adapter of rule figure_evidence."""
 
-from sagevocab.paper.figures_methods import figure_evidence
+from sagevocab.paper.figures_evidence import figure_evidence
 from sagevocab.provenance import job
 
 with job(snakemake):

@@ -1,10 +1,10 @@
 """Adapter of rule table_evidence."""
 
+from sagevocab.paper.evidence import gather_evidence, read_models, read_probes
 from sagevocab.paper.inputs import read_paper_values
-from sagevocab.paper.methods import gather_evidence, read_models, read_probes
 from sagevocab.paper.ngrams import read_ngrams
 from sagevocab.paper.notes import presets_note
-from sagevocab.paper.tables_methods import table_evidence
+from sagevocab.paper.tables_evidence import table_evidence
 from sagevocab.provenance import job
 
 with job(snakemake):

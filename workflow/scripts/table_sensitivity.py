@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sagevocab.paper.evidence import Run
+from sagevocab.paper.claims_inputs import Run
 from sagevocab.paper.tables_studies import table_sensitivity
 from sagevocab.provenance import job
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Any
 
 from sagevocab.config import changed_settings
 from sagevocab.data.sources import local_files
+from sagevocab.paper.notes import OWN_CONFIGURATION
 from sagevocab.workflow import Run
 from sagevocab.workflow_texts import Stanza
 
@@ -92,6 +94,14 @@ def _paper_texts(run: Run) -> list[str]:
     texts = [("language_settings", lang) for lang in run.languages]
     texts += [("domain_settings", name) for name in run.domains]
     return [name for section, name in texts if run.source(section, name)["kind"] == "dataset"]
+
+
+def reference_command(configfiles: Sequence[Path | str], checkout: Path) -> str:
+    """Return what was typed for reference results; a name stands for files that are not here."""
+    here = [Path(file) for file in configfiles if Path(file).is_relative_to(checkout / "config")]
+    names = [str(file.relative_to(checkout)) for file in here]
+    names += [OWN_CONFIGURATION] if len(here) < len(configfiles) else []
+    return f"snakemake --cores 2 --configfile {' '.join(names)} -- all build_reference"
 
 
 def reference_tasks(run: Run) -> list[Stanza]:

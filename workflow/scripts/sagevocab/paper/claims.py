@@ -28,13 +28,13 @@ from sagevocab.paper.chance import (
     chance_p_value,
     chance_verdict,
 )
+from sagevocab.paper.claims_inputs import TRAIN, Case, Run
 from sagevocab.paper.claims_page import (
     SIGNS,
     claims_markdown,
     show_ours,
     show_value,
 )
-from sagevocab.paper.evidence import TRAIN, Case, Run
 from sagevocab.paper.formats import NOTHING, Files, write_table
 from sagevocab.paper.inputs import BASELINE, read_paper_values
 from sagevocab.paper.intervals import over_seeds

@@ -1,324 +1,370 @@
-"""What a run is and where its measurements are: all that the claims know about files.
+"""All methods beside one another: every tokenizer's difference from BPE.
 
-Whether an artefact should exist follows from the run's settings alone. What the settings leave out
-raises `NotMeasurableError`, with the configuration key that would add it. What they include and the
-disk lacks is an error.
+N-grams of pieces (`paper.ngrams`), linear probes of pieces and of frozen skip-gram vectors
+(`analysis.probes`), and language models where the run has some. docs/statistics.md has the family
+of the tests and their power.
 """
 
 from __future__ import annotations
 
-import functools
-import itertools
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from pathlib import Path
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
-from sagevocab.analysis import counts
-from sagevocab.analysis.counts import LineTotals
-from sagevocab.analysis.morphology import read_boundaries
-from sagevocab.analysis.scores import TaskScores, read_scores, task_scores
-from sagevocab.analysis.vocabulary import read_rankings
-from sagevocab.paper.curves import Curve, read_curve
-from sagevocab.paper.verdicts import NotMeasurableError
+from sagevocab.analysis.probe_kinds import SIMILARITY
+from sagevocab.analysis.probes import GOLD, HELDOUT, PIECES, VALIDATION, VECTORS
+from sagevocab.analysis.scores import TaskScores, resample_scores, score_sums
+from sagevocab.analysis.stats import Comparison, holm, paired_permutation
+from sagevocab.errors import UserError
+from sagevocab.lm.metrics import value_scores
+from sagevocab.paper.formats import Files
+from sagevocab.paper.inputs import by_panel
+from sagevocab.paper.ngrams import LineBits, Panels, summarise_ngrams
+from sagevocab.paper.tables_scores import printed_gains
+from sagevocab.paper.verdicts import SIGNIFICANT
 from sagevocab.state import read_parquet
-from sagevocab.vocab.pieces import read_pieces
-from sagevocab.vocab.segment import GreedySegmenter
-from sagevocab.vocab.words import WordCorpus
 
-TRAIN = "train"
+BITS = "bits"
+NGRAMS, MODELS = "n-grams", "language models"
+_NAMES = {PIECES: "Pieces", VECTORS: "Vectors"}
+# Metric -> how a measure's name ends, what its numbers are multiplied by, and their decimals.
+UNITS = {
+    BITS: ("bits", 1, 3),
+    "accuracy": ("accuracy", 100, 2),
+    "f1": ("F1", 100, 2),
+    "span_f1": ("F1", 100, 2),
+    "matthews": ("Matthews", 100, 2),
+    "pearson": ("Pearson", 100, 2),
+}
+# A true difference of 1.96 + 0.84 standard errors is found in four of five cases; half of an
+# interval is 1.96 of them.
+_SEEN_FROM = 2.80 / 1.96
+# What is compared of n-grams: column of `summarise_ngrams` -> name, order (and one to subtract
+# from), whether more is better.
+_NGRAMS = {
+    "bits_3": ("N-grams, order 3", (3,), False),
+    "bits_5": ("N-grams, order 5", (5,), False),
+    "gain": ("Gain from context", (1, 3), True),
+}
 
 
-@dataclass(frozen=True)
-class Run:
-    """A run's settings, as far as claims need them, and where its artefacts are.
-
-    folder: `results/{run}`. domains, tasks: name -> language.
-    tokenizers: name -> preset of a SaGe tokenizer, or None.
-    further_seeds: SaGe tokenizer -> those that are the same with another seed.
-    nulls: tokenizers that are pruned without contexts -> their method, `random` or `frequency`.
-    lm_tokenizers: those with language models; empty if models are off. seeds: of fine-tuning.
-    pretraining_seeds: of further pretrainings beside the run's own models.
-    constructed: the tasks whose examples are constructed, in the place of a real set.
-    names: language, domain or task -> what it is called.
-    benchmarks: folder of {rule}/{language}.tsv and {rule}/{language}.{tokenizer}.tsv.
-    budget: of the models, the sections lm.pretrain and lm.finetune; None without models.
-    studies: SaGe tokenizer -> what the studies make of the same reading on a sample of each
-        training corpus: `seeds`, its builds with each seed, and `varied`, those with the first seed
-        and another number.
-    morpheme_languages: those with a list of segmented words.
-    paper_texts: languages and domains whose text is the one that the paper names.
-    sample: `.sample1` for what was made of that sample of each training corpus.
-    """
-
-    folder: Path
-    languages: Sequence[str]
-    domains: Mapping[str, str]
-    tasks: Mapping[str, str]
-    tokenizers: Mapping[str, str | None]
-    lm_tokenizers: Sequence[str]
-    seeds: Sequence[int]
-    seed: int
-    constructed: Collection[str] = ()
-    names: Mapping[str, str] = field(default_factory=dict)
-    benchmarks: Path | None = None
-    pretraining_seeds: Sequence[int] = ()
-    budget: Mapping[str, Any] | None = None
-    sample: str = ""
-    nulls: Mapping[str, str] = field(default_factory=dict)
-    further_seeds: Mapping[str, Sequence[str]] = field(default_factory=dict)
-    studies: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
-    morpheme_languages: Collection[str] = ()
-    paper_texts: Collection[str] = ()
-
-    @property
-    def sage_tokenizers(self) -> list[str]:
-        """Names of the tokenizers that SaGe made, in the run's order."""
-        return [name for name, preset in self.tokenizers.items() if preset is not None]
-
-    @functools.cached_property
-    def listed(self) -> set[str]:
-        """Names of all that the run measures on its texts, every seed by itself."""
-        further = itertools.chain.from_iterable(self.further_seeds.values())
-        return {*self.tokenizers, *self.nulls, *further}
-
-    def vocabulary(self, language: str, tokenizer: str) -> Path:
-        """Return the folder with a tokenizer's `pieces.txt`."""
-        return self.folder / "vocab" / f"{language}{self.sample}" / tokenizer
-
-    def initial(self, language: str) -> Path:
-        """Return the folder with the `pieces.txt` that SaGe starts from."""
-        return self.vocabulary(language, "bpe_initial")
-
-    def analysis(self, language: str, corpus: str, tokenizer: str) -> Path:
-        """Return the folder with the measurements of a tokenizer on a corpus."""
-        return self.folder / "analysis" / f"{language}{self.sample}" / corpus / tokenizer
-
-    def words(self, language: str, corpus: str) -> Path:
-        """Return the file of a corpus as word types, which no tokenizer changes."""
-        return self.folder / "corpus" / f"{language}{self.sample}.{corpus}.words.npz"
+# --- what is read
 
 
 @dataclass(frozen=True)
-class Case:
-    """One claim's subject: a tokenizer of a run, in one language, on one corpus.
+class ProbedTask:
+    """What the probes of every tokenizer answered to the rows of a task.
 
-    corpus: `train`, a domain, or the name of a task. alone: a number is wanted without interval and
-    test, which cost most.
+    stanza: name, label, language (its title), kind (how it is probed), metric, classes (their
+    number, or None) and constructed. columns: of the answers, PIECES and VECTORS -> one, or one a
+    seed. answers: tokenizer label -> a row an example, as `probe_task` gives them.
     """
 
-    run: Run
-    language: str | None
-    corpus: str
-    tokenizer: str
-    values: Mapping[str, Any]
-    alone: bool = False
+    stanza: Mapping[str, Any]
+    columns: Mapping[str, Sequence[str]]
+    answers: Mapping[str, pd.DataFrame]
 
     @property
-    def seed(self) -> int | None:
-        """Seed of what is resampled; None if nothing is."""
-        return None if self.alone else self.run.seed
+    def gold(self) -> str:
+        """Name of the column with what is right."""
+        return GOLD[self.stanza["kind"]]
 
-    @property
-    def constructed(self) -> bool:
-        """Whether any of the examples behind the measurement are constructed."""
-        names = {self.corpus} if self.language else set(self.run.tasks)
-        return bool(names & set(self.run.constructed))
 
-    @property
-    def text(self) -> str:
-        """Title of the measured text."""
-        language = self.run.names.get(self.language or "", self.language or "all languages")
-        if self.corpus == TRAIN:
-            return f"{language}, training corpus"
-        return f"{language}, {self.run.names.get(self.corpus, self.corpus)}"
+def read_probes(
+    tasks: Sequence[Mapping[str, Any]],
+    seeds: Sequence[int],
+    labels: Sequence[str],
+    paths: Sequence[Files],
+) -> list[ProbedTask]:
+    """Read what `probe_task` gave, listed task by task and tokenizer by tokenizer.
 
-    def pieces(self, tokenizer: str | None = None) -> list[str]:
-        """Return the vocabulary of `tokenizer`, by default the case's own."""
-        return list(_pieces(self._vocabulary(tokenizer or self.tokenizer)))
+    seeds: of the vectors.
 
-    def initial_pieces(self) -> list[str]:
-        """Return the vocabulary that SaGe starts from."""
-        return list(_pieces(self.run.initial(self._language()) / "pieces.txt"))
+    Raises:
+        UserError: a file is missing or damaged, or two of a task are of other rows.
+    """
+    each = len(labels)
+    own = [paths[place * each : (place + 1) * each] for place in range(len(tasks))]
+    return [_read_task(*one, seeds, labels) for one in zip(tasks, own, strict=True)]
 
-    def fertility(self, tokenizer: str) -> pd.Series:
-        """Return corpus words by their number of subwords."""
-        return _fertility(self._analysis(tokenizer) / "fertility.parquet")
 
-    def neighbours(self, tokenizer: str, corpus: str | None = None) -> pd.DataFrame:
-        """Return distinct neighbours by piece and window."""
-        return _neighbours(self._analysis(tokenizer, corpus) / "neighbours.parquet")
-
-    def matched_neighbours(
-        self, tokenizer: str, window: int, draw: int
-    ) -> tuple[pd.DataFrame, pd.DataFrame]:
-        """Return distinct neighbours on the domain and on as many words of the training text.
-
-        A ratio of neighbours to frequency falls with the length of a text, so only texts of one
-        length compare. The longer one is cut to lines drawn with the seed `draw`.
-        """
-        language, pieces = self._language(), self._vocabulary(tokenizer)
-        domain, train = (self.run.words(language, name) for name in (self._corpus(None), TRAIN))
-        lengths = [len(_corpus(text).tokens) for text in (domain, train)]
-        # The shorter text is the same in every draw, and is counted once.
-        draws = [draw if length > min(lengths) else 0 for length in lengths]
-        return tuple(
-            _neighbours_of(text, min(lengths), own, pieces, window)
-            for text, own in zip((domain, train), draws, strict=True)
+def _read_task(
+    stanza: Mapping[str, Any],
+    paths: Sequence[Files],
+    seeds: Sequence[int],
+    labels: Sequence[str],
+) -> ProbedTask:
+    pieces = [] if stanza["kind"] == SIMILARITY else [PIECES]
+    columns = {PIECES: pieces, VECTORS: [f"{VECTORS}{seed}" for seed in seeds]}
+    gold = GOLD[stanza["kind"]]
+    read = ["split", "example", gold, *pieces, *columns[VECTORS]]
+    name = stanza["name"]
+    answers = by_panel([name], labels, paths, lambda path: read_parquet(path, read))[name]
+    first, *rest = (_asked(frame, gold) for frame in answers.values())
+    if any(one != first for one in rest):
+        raise UserError(
+            f"probes of {name} were asked other rows than one another; delete the folder "
+            "analysis/LANGUAGE/probes and run again"
         )
+    return ProbedTask(stanza, columns, answers)
 
-    def study_pruned(self, key: str, value: int) -> tuple[list[set[str]], set[str]]:
-        """Return what the studies prune with each seed, and with the first and another number."""
-        builds = self.run.studies.get(self.tokenizer)
-        if not builds:
-            raise NotMeasurableError("config key studies has no such reading in `varied`")
-        other = [name for name in builds["varied"] if name.endswith(f".{key}-{value}")]
-        if not other:
-            raise NotMeasurableError(
-                f"the studies build no such tokenizer: config key studies.values.{key} has no "
-                f"{value}, or the reading never does this"
-            )
-        folder = self.run.folder / "vocab" / f"{self._language()}.sample1"
-        *seeds, varied = (
-            set(read_parquet(folder / name / "ablations.parquet", ["piece"])["piece"])
-            for name in (*builds["seeds"], *other)
+
+def _asked(frame: pd.DataFrame, gold: str) -> list[list]:
+    answers = [list(row) if gold == "tags" else row for row in frame[gold]]
+    return [frame["split"].tolist(), frame["example"].tolist(), answers]
+
+
+# --- differences, a row for each measure, language and tokenizer
+
+
+def gather_evidence(
+    ngrams: Panels,
+    probed: Sequence[ProbedTask],
+    models: pd.DataFrame,
+    *,
+    baseline: str,
+    paper: Mapping[str, Mapping[str, Mapping[str, float]]],
+    seed: int,
+) -> pd.DataFrame:
+    """Return every tokenizer's differences from BPE by all methods.
+
+    Columns: method, measure, task, language, tokenizer, metric, more_is_better, split, rows (lines
+    or examples), seeds, baseline_value, value, difference, low, high, seen_from (the smallest
+    difference that one test finds in four of five cases), spearman, tested, p_value, p_adjusted,
+    significant, paper (the paper's difference on the task).
+
+    Args:
+        ngrams: as `read_ngrams` gives them.
+        probed: as `read_probes` gives them.
+        models: as `read_models` gives them; they keep the p-values of their own families.
+        baseline: label of BPE.
+        paper: the paper's tables of scores, by their names.
+        seed: of the bootstrap and of the permutations.
+
+    Raises:
+        UserError: there is nothing to compare.
+    """
+    rows = [*_of_ngrams(ngrams, baseline, seed)]
+    for task in probed:
+        rows += _of_task(task, baseline, seed)
+    if not rows and models.empty:
+        raise UserError(
+            "config keys tokenizers, probes.tasks and analysis.ngram_lines: evidence needs bpe, "
+            "another tokenizer, and tasks or held-out lines"
         )
-        return seeds, varied
-
-    def boundaries(self, tokenizer: str) -> pd.DataFrame:
-        """Return a tokenizer's boundaries and those between morphemes, word by word of a list."""
-        language, tokenizer = self._language(), self._listed(tokenizer)
-        if language not in self.run.morpheme_languages:
-            raise NotMeasurableError(f"config key language_settings.{language} has no morphology")
-        return read_boundaries(
-            self.run.folder / "analysis" / language / "morphology" / f"{tokenizer}.parquet"
-        )
-
-    def lines(self, tokenizer: str) -> pd.DataFrame:
-        """Return words and tokens of every line of the corpus."""
-        return counts.read_lines(self._analysis(tokenizer) / "lines.parquet")
-
-    def line_totals(self, tokenizer: str, corpus: str | None = None) -> LineTotals:
-        """Return totals of each line of the corpus, segmented greedily."""
-        words = self.run.words(self._language(), self._corpus(corpus))
-        return _line_totals(words, self._vocabulary(tokenizer))
-
-    def rankings(self) -> pd.DataFrame:
-        """Return the losses of all pieces left at several iterations of the case's pruning."""
-        path = self._analysis(self.tokenizer, TRAIN) / "rankings.parquet"
-        if not path.exists():
-            raise NotMeasurableError("the run keeps no whole rankings of the losses")
-        return read_rankings(path)
-
-    def scores(self, tokenizer: str, task: str) -> list[float]:
-        """Return the scores of a task, one a seed, in the order of the run's seeds."""
-        return [record["value"] for record in read_scores(self._score_files(tokenizer, task))]
-
-    def most_frequent_answer(self, task: str) -> float:
-        """Return the score of always giving the most frequent answer of the training rows."""
-        return read_scores(self._score_files(self.tokenizer, task))[0]["majority"]
-
-    def resampled_scores(self, tokenizer: str, task: str) -> TaskScores:
-        """Return the scores of a task for all tokenizers with models, resampled together.
-
-        tokenizer: the one that is asked for, which must be among them.
-        """
-        names = dict.fromkeys((tokenizer, *self.run.lm_tokenizers))
-        files = {name: self._score_files(name, task) for name in names}
-        in_order = [file for name in self.run.lm_tokenizers for file in files[name]]
-        return _task_scores(tuple(in_order), self.run.seed)
-
-    def learning_curves(self, tokenizer: str) -> list[Curve]:
-        """Return the curve of a model, then those of its further pretrainings."""
-        language, tokenizer = self._language(), self._modelled(tokenizer)
-        place = Path(language) / tokenizer
-        repeats = self.run.folder / "studies/pretraining" / place
-        folders = [repeats / str(seed) for seed in self.run.pretraining_seeds]
-        models = [self.run.folder / "models" / place, *folders]
-        floors = self.run.folder / "analysis" / language / "floors" / f"{tokenizer}.parquet"
-        return [_curve(folder / "heldout.parquet", floors) for folder in models]
-
-    def seconds(self, rule: str, tokenizer: str) -> float:
-        """Return the wall-clock seconds of a rule, from its benchmark."""
-        names = (f"{self._language()}.{self._listed(tokenizer)}.tsv", f"{self.language}.tsv")
-        if self.run.benchmarks is None:
-            raise NotMeasurableError("the run keeps no benchmarks")
-        paths = [self.run.benchmarks / rule / name for name in names]
-        path = next((path for path in paths if path.exists()), None)
-        if path is None:
-            raise NotMeasurableError(f"no benchmark of {rule}: its result was not made by this run")
-        return float(pd.read_csv(path, sep="\t")["s"].mean())
-
-    def _vocabulary(self, tokenizer: str) -> Path:
-        return self.run.vocabulary(self._language(), self._listed(tokenizer)) / "pieces.txt"
-
-    def _analysis(self, tokenizer: str, corpus: str | None = None) -> Path:
-        language, tokenizer = self._language(), self._listed(tokenizer)
-        return self.run.analysis(language, self._corpus(corpus), tokenizer)
-
-    def _score_files(self, tokenizer: str, task: str) -> list[Path]:
-        tokenizer = self._modelled(tokenizer)
-        language = self.run.tasks[_known(task, self.run.tasks, "tasks (of the run's languages)")]
-        folder = self.run.folder / "scores" / language / tokenizer / task
-        return [folder / f"{seed}.json" for seed in self.run.seeds]
-
-    def _language(self) -> str:
-        return _known(self.language, self.run.languages, "languages")
-
-    def _listed(self, tokenizer: str) -> str:
-        return _known(tokenizer, self.run.listed, "tokenizers")
-
-    def _modelled(self, tokenizer: str) -> str:
-        if not self.run.lm_tokenizers:
-            raise NotMeasurableError("config key lm.enabled is false: the run has no models")
-        return _known(tokenizer, self.run.lm_tokenizers, "lm.tokenizers")
-
-    def _corpus(self, corpus: str | None) -> str:
-        return _known(corpus or self.corpus, [TRAIN, *self.run.domains], "domains")
+    data = pd.DataFrame(rows)
+    if rows:
+        data["p_adjusted"] = _adjusted(data)
+        data["significant"] = data["p_adjusted"] < SIGNIFICANT
+    data = pd.concat([part for part in (data, models) if len(part)], ignore_index=True)
+    data["seen_from"] = _SEEN_FROM * (data["high"] - data["low"]) / 2
+    gains = printed_gains(paper.values())
+    data["paper"] = data["task"].map(gains).astype(float)
+    return data
 
 
-def _known(name: str | None, names: Collection[str], key: str) -> str:
-    """Return a name that the run has; key: the part of the configuration that lists them."""
-    if name is None or name not in names:
-        raise NotMeasurableError(f"config key {key} has no {name}")
-    return name
+def _adjusted(data: pd.DataFrame) -> pd.Series:
+    """Adjust by Holm over all tests of a tokenizer; what is not tested has no p-value."""
+    tested = data[data["tested"]]
+    parts = [
+        pd.Series(holm(rows["p_value"]), index=rows.index)
+        for _, rows in tested.groupby("tokenizer")
+    ]
+    return pd.concat(parts).reindex(data.index)
 
 
-@functools.lru_cache(maxsize=32)
-def _pieces(path: Path) -> tuple[str, ...]:
-    return tuple(read_pieces(path))
+def _of_ngrams(panels: Panels, baseline: str, seed: int) -> Iterator[dict[str, Any]]:
+    """Yield the differences after the largest number of lines to estimate from."""
+    data = summarise_ngrams(panels, baseline=baseline, seed=seed) if panels else pd.DataFrame()
+    for title, panel in panels.items():
+        size = max(panel[baseline].bits)
+        found = data[(data["language"] == title) & (data["lines"] == size)].set_index("tokenizer")
+        for column, (name, orders, more) in _NGRAMS.items():
+            for label in panel:
+                if label == baseline:
+                    continue
+                ours, theirs = (_bits(panel[one], size, orders) for one in (label, baseline))
+                own = found.loc[label]
+                change = f"{column}_difference"
+                yield {
+                    **_named(NGRAMS, name, None, title, label, BITS, more),
+                    "split": HELDOUT,
+                    "rows": len(ours),
+                    "seeds": 1,
+                    "baseline_value": found.loc[baseline, column],
+                    "value": own[column],
+                    "difference": own[change],
+                    "low": own[f"{change}_low"],
+                    "high": own[f"{change}_high"],
+                    "tested": True,
+                    "p_value": paired_permutation(ours, theirs, seed=seed),
+                }
 
 
-@functools.lru_cache(maxsize=8)
-def _corpus(path: Path) -> WordCorpus:
-    return WordCorpus.load(path)
+def _bits(own: LineBits, size: int, orders: Sequence[int]) -> np.ndarray:
+    first, *rest = (own.bits[size][order - 1] for order in orders)
+    return first - sum(rest)
 
 
-@functools.lru_cache(maxsize=24)
-def _line_totals(words: Path, pieces: Path) -> LineTotals:
-    # The paper's counts segment greedily, whatever decoder pruned the vocabulary.
-    return LineTotals(_corpus(words), GreedySegmenter(_pieces(pieces)))
+def _named(
+    method: str,
+    measure: str,
+    task: str | None,
+    language: str,
+    tokenizer: str,
+    metric: str,
+    more_is_better: bool,
+) -> dict[str, Any]:
+    return {
+        "method": method,
+        "measure": measure,
+        "task": task,
+        "language": language,
+        "tokenizer": tokenizer,
+        "metric": metric,
+        "more_is_better": more_is_better,
+    }
 
 
-@functools.lru_cache(maxsize=24)
-def _cut_corpus(words: Path, length: int, draw: int) -> WordCorpus:
-    corpus = _corpus(words)
-    return corpus if len(corpus.tokens) <= length else corpus.sample_words(length, draw)
+def _of_task(task: ProbedTask, baseline: str, seed: int) -> Iterator[dict[str, Any]]:
+    """Yield the differences of the probes of a task, on each split that was asked."""
+    splits = next(iter(task.answers.values()))["split"]
+    tested = HELDOUT if (splits == HELDOUT).any() else VALIDATION
+    for features in (PIECES, VECTORS):
+        for split in dict.fromkeys([tested, VALIDATION]) if task.columns[features] else ():
+            scores, spearman, rows = _split_scores(task, features, split, seed)
+            for label in task.answers:
+                if label != baseline:
+                    yield {
+                        **_task_names(task, features, label),
+                        "split": split,
+                        "rows": rows,
+                        "seeds": len(scores.values[label]),
+                        "baseline_value": scores.mean(baseline).value,
+                        "value": scores.mean(label).value,
+                        **_compared(scores.difference(label, baseline), split == tested),
+                        "spearman": spearman.get(label),
+                    }
 
 
-@functools.lru_cache(maxsize=64)
-def _neighbours_of(words: Path, length: int, draw: int, pieces: Path, window: int) -> pd.DataFrame:
-    drawn, segmenter = _cut_corpus(words, length, draw), GreedySegmenter(_pieces(pieces))
-    return counts.count_corpus(drawn, segmenter, [window]).neighbours
+def _task_names(task: ProbedTask, features: str, tokenizer: str) -> dict[str, Any]:
+    one = task.stanza
+    measure = _measure(_NAMES[features], one["label"], one["language"], one["constructed"])
+    method = {PIECES: "probes of pieces", VECTORS: "probes of vectors"}[features]
+    return _named(method, measure, one["name"], one["language"], tokenizer, one["metric"], True)
 
 
-_curve = functools.lru_cache(maxsize=16)(read_curve)
-_fertility = functools.lru_cache(maxsize=32)(counts.read_fertility)
-_neighbours = functools.lru_cache(maxsize=32)(counts.read_neighbours)
+def _measure(method: str, label: str, language: str, constructed: bool) -> str:
+    """Return the name of a measure, which is the same for a task in two languages."""
+    task = label.removesuffix(f" ({language})")
+    return f"{method}: {task}{', constructed' if constructed else ''}"
 
 
-@functools.lru_cache(maxsize=16)
-def _task_scores(files: tuple[Path, ...], seed: int) -> TaskScores:
-    return task_scores(read_scores(files), seed)
+def _compared(found: Comparison, tested: bool) -> dict[str, Any]:
+    return {
+        "difference": found.difference,
+        "low": found.low,
+        "high": found.high,
+        "tested": tested,
+        "p_value": found.p_value if tested else math.nan,
+    }
+
+
+def _split_scores(
+    task: ProbedTask, features: str, split: str, seed: int
+) -> tuple[TaskScores, dict[str, float], int]:
+    """Return the scores of all tokenizers, Spearman's beside Pearson's, and the rows asked."""
+    frames = {label: one[one["split"] == split] for label, one in task.answers.items()}
+    gold = _plain(next(iter(frames.values()))[task.gold])
+    columns = task.columns[features]
+    found = [(label, _plain(frames[label][name])) for label in frames for name in columns]
+    names, answers = zip(*found, strict=True)
+    sums = score_sums(gold, answers, task.stanza["metric"], task.stanza["classes"])
+    spearman: dict[str, list[float]] = {}
+    if task.stanza["kind"] == SIMILARITY:
+        for label, values in found:
+            spearman.setdefault(label, []).append(value_scores(gold, values)["spearman"])
+    means = {label: float(np.mean(values)) for label, values in spearman.items()}
+    return resample_scores(sums, names, seed=seed), means, len(gold)
+
+
+def _plain(column: pd.Series) -> np.ndarray | list[list[str]]:
+    if column.dtype == object:
+        return [list(tags) for tags in column]
+    return column.to_numpy()
+
+
+# --- language models: from their own tables
+
+
+def read_models(
+    differences: Sequence[Files],
+    curves: Sequence[Files],
+    languages: Mapping[str, str],
+    baseline: str,
+) -> pd.DataFrame:
+    """Read what the tables of language models say: scores, and bits of held-out words.
+
+    differences: csv of `table_differences`, or none. curves: csv of `table_learning_curves`, or
+    none. languages: task -> title of its language. A score of models that have learnt nothing is
+    left out, and so are bits that tables of frequencies reach.
+
+    Raises:
+        UserError: one is no such table.
+    """
+    try:
+        scores = [row for path in differences for row in _of_scores(pd.read_csv(path), languages)]
+        bits = [row for path in curves for row in _of_curves(pd.read_csv(path), baseline)]
+    except (OSError, ValueError, KeyError) as error:
+        files = ", ".join(map(str, [*differences, *curves]))
+        raise UserError(
+            f"{files}: no table of models ({error}); delete it and run again"
+        ) from error
+    return pd.DataFrame([*bits, *scores])
+
+
+def _of_scores(table: pd.DataFrame, languages: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+    for row in table[table["learnt"].astype(bool)].to_dict("records"):
+        seeds = "_seeds" if pd.notna(row["low_seeds"]) else ""
+        task, title = row["task"], languages[row["task"]]
+        name = _measure("Fine-tuned", row["task_label"], title, row["constructed"])
+        yield {
+            **_named(MODELS, name, task, title, row["label"], row["metric"], True),
+            "split": VALIDATION,
+            "seeds": row["seeds"],
+            "baseline_value": row["baseline_mean"],
+            "value": row["mean"],
+            "difference": row["difference"],
+            "low": row[f"low{seeds}"],
+            "high": row[f"high{seeds}"],
+            "tested": True,
+            **{key: row[key] for key in ("p_value", "p_adjusted", "significant")},
+        }
+
+
+def _of_curves(table: pd.DataFrame, baseline: str) -> Iterator[dict[str, Any]]:
+    bits = "bits_per_character"
+    theirs = table[table["tokenizer"] == baseline].set_index("language")[bits]
+    for row in table[table[f"{bits}_difference"].notna()].to_dict("records"):
+        if row["above_floor"]:
+            continue
+        name, title = "Held-out words", row["language"]
+        yield {
+            **_named(MODELS, name, None, title, row["tokenizer"], BITS, False),
+            "split": HELDOUT,
+            "rows": row["lines"],
+            "seeds": 1,
+            "baseline_value": theirs[title],
+            "value": row[bits],
+            "difference": row[f"{bits}_difference"],
+            "low": row[f"{bits}_difference_low"],
+            "high": row[f"{bits}_difference_high"],
+            "tested": True,
+            "p_value": row[f"{bits}_p_value"],
+            "p_adjusted": row[f"{bits}_p_adjusted"],
+            "significant": row[f"{bits}_p_adjusted"] < SIGNIFICANT,
+        }

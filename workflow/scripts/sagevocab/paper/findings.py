@@ -24,6 +24,7 @@ import jinja2
 import pandas as pd
 
 from sagevocab.errors import UserError
+from sagevocab.paper.chance import DIRECTIONS
 from sagevocab.paper.claims import read_claims
 from sagevocab.paper.claims_page import SIGNS, show_ours, show_random, show_value
 from sagevocab.paper.formats import MINUS
@@ -37,7 +38,9 @@ Row = Mapping[str, Any]
 
 # Marks of records that are shown and not counted: true of any pruning, another reading of what is
 # counted already, a language of which the paper does not say it, a task made by a rule.
-_UNCOUNTED = ("definition", "variant", "beyond", "constructed")
+UNCOUNTED = ("definition", "variant", "beyond", "constructed")
+_DROPPED = -5.0  # a log ratio of frequencies to which a piece falls only where it is pruned
+_NEARLY = 0.9  # of SaGe's way from the random mean: so far, a null gives what SaGe gives
 SUMMARY = "Summary"  # the section that the report page opens with
 _GAP = "\0"  # stands where something is missing, until its line is left out
 _MARKS = re.compile(r"[|*`]")
@@ -164,10 +167,10 @@ class Evidence:
     def claims(self, **wanted: Any) -> list[Row]:
         """Return the records on SaGe tokenizers that could fail, by what they have to hold.
 
-        What is not counted (`_UNCOUNTED`) is left out.
+        What is not counted (`UNCOUNTED`) is left out.
         """
         of_sage = [record for record in self.records if record["tokenizer"] in self.sage]
-        counted = [record for record in of_sage if not any(map(record.get, _UNCOUNTED))]
+        counted = [record for record in of_sage if not any(map(record.get, UNCOUNTED))]
         return where(counted, **wanted)
 
     def rows(self, table: str, **wanted: Any) -> list[Row]:
@@ -232,6 +235,7 @@ def render(
         seeds=evidence.seeds,
         headlines=evidence.headlines,
         paper=evidence.values["paper"],
+        nearly=_NEARLY,
         texts=texts,
         figures=figures,
     )
@@ -248,7 +252,8 @@ def findings_environment(template: Path | str) -> jinja2.Environment:
     )
     environment.filters |= {name: _printed(show) for name, show in _FILTERS.items()}
     environment.filters |= {"where": where, "listed": listed, "closest": closest}
-    environment.filters |= {"most_common": most_common}
+    environment.filters |= {"most_common": most_common, "without_power": without_power}
+    environment.filters |= {"also_least_frequent": also_least_frequent}
     return environment
 
 
@@ -312,6 +317,29 @@ def most_common(names: Sequence[str]) -> str | _Missing:
     counts = Counter(names).most_common(2)
     is_clear = counts and (len(counts) == 1 or counts[0][1] > counts[1][1])
     return counts[0][0] if is_clear else _Missing()
+
+
+def without_power(records: Sequence[Row]) -> list[Row]:
+    """Return those on the frequency of one piece that some random pruning drops.
+
+    The spread of the seeds is then so wide that their test finds nothing (docs/statistics.md).
+    """
+    of_a_piece = [record for record in records if record["id"].startswith("frequency_")]
+    return [record for record in of_a_piece if (record["random_low"] or 0) < _DROPPED]
+
+
+def also_least_frequent(records: Sequence[Row]) -> list[Row]:
+    """Return those beyond chance on which pruning the least frequent pieces goes about as far."""
+    return [record for record in records if _nearly(record)]
+
+
+def _nearly(record: Row) -> bool:
+    if record["frequency"] is None or record["kind"] not in DIRECTIONS:
+        return False
+    reach = DIRECTIONS[record["kind"]].reach
+    values = (record[key] for key in ("random_mean", "ours", "frequency"))
+    start, sage, least = (reach(record, value) for value in values)
+    return least - start >= _NEARLY * (sage - start)
 
 
 def without_gaps(text: str) -> str:

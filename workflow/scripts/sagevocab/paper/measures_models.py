@@ -15,6 +15,7 @@ import numpy as np
 
 from sagevocab.analysis.scores import TESTS
 from sagevocab.analysis.stats import CONFIDENCE, percentile_p_value
+from sagevocab.paper.claims_inputs import Case
 from sagevocab.paper.curves import (
     Curve,
     compared_at,
@@ -25,7 +26,6 @@ from sagevocab.paper.curves import (
     is_above_floor,
     paired,
 )
-from sagevocab.paper.evidence import Case
 from sagevocab.paper.inputs import BASELINE, BPE_RULE, SAGE_RULES
 from sagevocab.paper.intervals import LINES, LINES_RESAMPLED
 from sagevocab.paper.verdicts import Measurement, NotMeasurableError

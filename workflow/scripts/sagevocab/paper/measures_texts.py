@@ -38,7 +38,7 @@ from sagevocab.analysis.vocabulary import (
     substring_share,
 )
 from sagevocab.paper import intervals
-from sagevocab.paper.evidence import TRAIN, Case
+from sagevocab.paper.claims_inputs import TRAIN, Case
 from sagevocab.paper.inputs import BASELINE
 from sagevocab.paper.verdicts import Measurement, NotMeasurableError
 from sagevocab.vocab.pieces import WORD_START, is_single_character

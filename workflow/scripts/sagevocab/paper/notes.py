@@ -8,6 +8,8 @@ from typing import Any
 
 from sagevocab.state import read_json
 
+OWN_CONFIGURATION = "mine.yaml"  # in commands, stands for configuration files of a user's own
+
 
 def presets_note(presets: Iterable[tuple[str, str]]) -> str:
     """Return which reading of the method each label means; empty if there are none.

@@ -24,7 +24,7 @@ from sagevocab.errors import UserError
 from sagevocab.paper.claims_page import count_verdicts
 from sagevocab.paper.formats import markdown_table
 from sagevocab.paper.inputs import read_paper_values
-from sagevocab.paper.notes import scope_note
+from sagevocab.paper.notes import OWN_CONFIGURATION, scope_note
 from sagevocab.paper.report import differences, show_setting, tokenizer_title
 from sagevocab.provenance import git_commit, package_versions
 from sagevocab.state import (
@@ -57,6 +57,11 @@ _PROBES = (
     "",
     "`probes/` has what the linear probes of every tokenizer answered to each row of a task, and "
     "what was right: the scores of table_evidence can be computed again.",
+)
+_OWN_FILES = (
+    "",
+    f"`{OWN_CONFIGURATION}` is not in this repository. It names the files that are listed below by "
+    "their paths on the machine of the run. What else it sets is among the settings that differ.",
 )
 _TEXTS_NOTE = (
     "None of them is the paper's own. They are not part of this folder; where a table shows "
@@ -199,6 +204,7 @@ def _opening(run: Mapping[str, Any], command: str, *, probed: bool) -> list[str]
         *(_PROBES if probed else []),
         "",
         f"    {command}",
+        *(_OWN_FILES if OWN_CONFIGURATION in command else ()),
     ]
 
 

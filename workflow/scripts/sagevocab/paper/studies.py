@@ -26,7 +26,7 @@ from sagevocab.analysis.counts import neighbour_ratio, rank_neighbours
 from sagevocab.analysis.vocabulary import common_share, share_of_length, word_initial_share
 from sagevocab.errors import UserError
 from sagevocab.paper.claims import assess_claims, read_claims
-from sagevocab.paper.evidence import TRAIN, Case, Run
+from sagevocab.paper.claims_inputs import TRAIN, Case, Run
 from sagevocab.paper.formats import NOTHING
 from sagevocab.paper.inputs import BASELINE
 from sagevocab.paper.measures_texts import only_pieces

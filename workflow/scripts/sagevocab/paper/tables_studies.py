@@ -14,8 +14,8 @@ from typing import Any
 
 import pandas as pd
 
+from sagevocab.paper.claims_inputs import TRAIN, Case, Run
 from sagevocab.paper.claims_page import SIGNS
-from sagevocab.paper.evidence import TRAIN, Case, Run
 from sagevocab.paper.formats import NOTHING, Files, write_table
 from sagevocab.paper.notes import presets_note
 from sagevocab.paper.studies import (

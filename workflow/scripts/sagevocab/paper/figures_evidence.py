@@ -1,4 +1,4 @@
-"""The figure of all methods (`paper.methods`), which the paper does not have."""
+"""The figure of all methods (`paper.evidence`), which the paper does not have."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from sagevocab.errors import UserError
-from sagevocab.paper.methods import BITS, UNITS
+from sagevocab.paper.evidence import BITS, UNITS
 from sagevocab.paper.style import Files, drawing, few_round_ticks, legend_above
 
 _ROW = 0.072  # inches of a mark

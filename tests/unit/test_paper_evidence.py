@@ -9,10 +9,10 @@ import pytest
 from sagevocab.analysis.stats import holm
 from sagevocab.errors import UserError
 from sagevocab.lm.metrics import class_scores, span_scores, value_scores
-from sagevocab.paper.figures_methods import figure_evidence
-from sagevocab.paper.methods import gather_evidence, read_models, read_probes
+from sagevocab.paper.evidence import gather_evidence, read_models, read_probes
+from sagevocab.paper.figures_evidence import figure_evidence
 from sagevocab.paper.ngrams import LineBits
-from sagevocab.paper.tables_methods import table_evidence
+from sagevocab.paper.tables_evidence import table_evidence
 from sagevocab.state import write_parquet
 from table_files import markdown_rows, text_of
 

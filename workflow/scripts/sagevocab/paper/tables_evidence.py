@@ -1,4 +1,4 @@
-"""The table of all methods (`paper.methods`), which the paper does not have."""
+"""The table of all methods (`paper.evidence`), which the paper does not have."""
 
 from __future__ import annotations
 
@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from sagevocab.paper.evidence import MODELS, UNITS
 from sagevocab.paper.formats import MINUS, NOTHING, Files, Row, write_table
-from sagevocab.paper.methods import MODELS, UNITS
 from sagevocab.paper.verdicts import SIGNIFICANT
 
 _MARK = "*"

@@ -1,0 +1,142 @@
+"""What another sample of text changes in the claims: verdicts that agree, and how far values move.
+
+    python benchmarks/two_samples.py FIRST/claims.json SECOND/claims.json [--output FILE]
+
+The two runs are alike but for their training text: two disjoint samples. The yardstick is another
+seed. The reference run has five, on one text, of standard deviation s. Two values that differ by
+their seed alone lie within t s √2 of each other in 19 of 20 cases, with t of four degrees of
+freedom. Statements are those that the findings count. Prints Markdown, or writes it to --output.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from scipy import stats
+
+from sagevocab.data.compression import open_bytes
+from sagevocab.paper.claims import read_claims
+from sagevocab.paper.claims_page import SIGNS, show_ours
+from sagevocab.paper.findings import UNCOUNTED
+from sagevocab.paper.formats import markdown_table
+from sagevocab.state import write_text
+
+ROOT = Path(__file__).parents[1]
+REFERENCE = ROOT / "results/reference/intrinsic/claims.json"
+VALUES = ROOT / "workflow/resources/paper_values.yaml"
+UNMEASURED = "not measurable here"
+LABELS = {"sage": "SaGe", "sage_released": "SaGe 1.0"}
+
+Record = Mapping[str, Any]
+Claims = Mapping[tuple[str, ...], Record]  # by id, language and tokenizer
+
+
+def read_records(path: Path | str) -> Claims:
+    """Return the counted records of `claims.json`, compressed or not, on the readings of SaGe."""
+    with open_bytes(path) as file:
+        records = json.load(file)
+    return {
+        (record["id"], record["language"], record["tokenizer"]): record
+        for record in records
+        if record["tokenizer"] in LABELS and not any(map(record.get, UNCOUNTED))
+    }
+
+
+def seed_limit(record: Record) -> float | None:
+    """Return how far two seeds' values lie from each other at most, in 19 of 20 cases."""
+    seeds = [value for value in record["seeds"] or () if isinstance(value, int | float)]
+    if len(seeds) < 2 or not (deviation := float(np.std(seeds, ddof=1))):
+        return None
+    return float(stats.t.isf(0.025, len(seeds) - 1)) * math.sqrt(2) * deviation
+
+
+def move(first: Record, second: Record, reference: Record) -> float | None:
+    """Return how far a value moves, in what two seeds differ by at most."""
+    limit = seed_limit(reference)
+    return None if limit is None else abs(second["ours"] - first["ours"]) / limit
+
+
+def two_samples(
+    first: Claims, second: Claims, reference: Claims, headlines: Mapping[str, str]
+) -> str:
+    """Return the comparison in Markdown; headlines: what tables call the main statements, by id."""
+    runs = (first, second, reference)
+    measured = [key for key in first if key in second and _is_measured(first[key], second[key])]
+    known = [key for key in measured if key in reference]
+    moves = {key: move(*(run[key] for run in runs)) for key in known}
+    moves = {key: size for key, size in moves.items() if size is not None}
+    changed = [key for key in measured if first[key]["verdict"] != second[key]["verdict"]]
+    main = sorted((key for key in measured if key[0] in headlines), key=lambda k: -moves.get(k, 0))
+    parts = [
+        [*_verdicts(measured, first, second), *_moves(moves)],
+        _table("another verdict", [(f"`{key[0]}`", key) for key in changed], moves, runs),
+        _table("main statement", [(headlines[key[0]], key) for key in main], moves, runs),
+    ]
+    return "\n\n".join("\n".join(part) for part in parts) + "\n"
+
+
+def _is_measured(*records: Record) -> bool:
+    """Return whether both are, and by no clock."""
+    return not any(r["verdict"] == UNMEASURED or r["timing"] for r in records)
+
+
+def _verdicts(measured: Sequence[tuple], first: Claims, second: Claims) -> Iterator[str]:
+    for name, label in LABELS.items():
+        own = [key for key in measured if key[2] == name]
+        same = sum(first[key]["verdict"] == second[key]["verdict"] for key in own)
+        yield f"- {label}: {same} of {len(own)} statements have the same verdict on both samples."
+
+
+def _moves(moves: Mapping[tuple, float]) -> Iterator[str]:
+    for name, label in LABELS.items():
+        own = [size for key, size in moves.items() if key[2] == name]
+        if not own:
+            continue
+        yield (
+            f"- {label}: of {len(own)} values, {sum(size > 1 for size in own)} move further than "
+            f"two seeds differ in 19 of 20 cases; the median moves {np.median(own):.2f} of that."
+        )
+
+
+def _table(
+    title: str,
+    named: Sequence[tuple[str, tuple]],
+    moves: Mapping[tuple, float],
+    runs: Sequence[Claims],
+) -> Sequence[str]:
+    rows = [
+        [name, key[1], LABELS[key[2]], *_cells(key, runs), _size(moves.get(key))]
+        for name, key in named
+    ]
+    return markdown_table([title, "text", "", "first", "second", "reference", "move"], rows)
+
+
+def _cells(key: tuple, runs: Sequence[Claims]) -> Iterator[str]:
+    for run in runs:
+        yield f"{show_ours(run[key])} {SIGNS[run[key]['verdict']]}" if key in run else "–"
+
+
+def _size(size: float | None) -> str:
+    return "–" if size is None else f"{size:.1f}"
+
+
+def main() -> None:
+    """Compare the claims of two runs, from the command line."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("claims", nargs=2, type=Path)
+    parser.add_argument("--reference", type=Path, default=REFERENCE)
+    parser.add_argument("--output", type=Path)
+    options = parser.parse_args()
+    headlines = {c["id"]: c["headline"] for c in read_claims(VALUES)["claims"] if "headline" in c}
+    text = two_samples(*map(read_records, [*options.claims, options.reference]), headlines)
+    print(text) if options.output is None else write_text(options.output, text)
+
+
+if __name__ == "__main__":
+    main()
