@@ -45,7 +45,7 @@ from word2vec_study import READINGS, Bench, Row, read_options
 from sagevocab.analysis.counts import SegmentedCorpus, count_corpus, count_pieces, write_counts
 from sagevocab.data.corpus import read_lines
 from sagevocab.paper.claims import assess_claims, read_claims
-from sagevocab.paper.evidence import TRAIN, Run
+from sagevocab.paper.claims_inputs import TRAIN, Run
 from sagevocab.paper.inputs import BASELINE
 from sagevocab.paper.studies import is_assessed
 from sagevocab.state import ResumableState, fingerprint, write_text
