@@ -347,8 +347,8 @@ rule table_ngrams:
 
 rule table_evidence:
     """What each tokenizer's pieces are worth by several methods, as differences from BPE: n-grams of
-    pieces, linear probes of pieces and of frozen skip-gram vectors of them, and language models
-    where the run has some. Probes test segmentations and are no language models. Beside the
+    pieces, linear probes of pieces and of frozen skip-gram vectors of them, and language models,
+    causal and masked, where the run has some. Probes test segmentations and are no language models. Beside the
     differences stand the smallest that can be seen and the paper's, of fine-tuned models. The csv
     file has all splits, intervals and p-values. The paper has no such table. |constructed|
     """

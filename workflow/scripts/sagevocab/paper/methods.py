@@ -1,8 +1,8 @@
 """All methods beside one another: every tokenizer's difference from BPE.
 
 N-grams of pieces (`paper.ngrams`), linear probes of pieces and of frozen skip-gram vectors
-(`analysis.probes`), and language models where the run has some. docs/statistics.md has the family
-of the tests and their power.
+(`analysis.probes`), and language models, causal (`paper.causal`) and masked, where the run has
+some. docs/statistics.md has the families of the tests and their power.
 """
 
 from __future__ import annotations
@@ -140,7 +140,8 @@ def gather_evidence(
     Args:
         ngrams: as `read_ngrams` gives them.
         probed: as `read_probes` gives them.
-        models: as `read_models` gives them; they keep the p-values of their own families.
+        models: as `read_models` and `causal_evidence` give them; they keep the p-values of their
+            own families.
         baseline: label of BPE.
         paper: the paper's tables of scores, by their names.
         seed: of the bootstrap and of the permutations.
