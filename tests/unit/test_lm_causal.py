@@ -19,6 +19,7 @@ from sagevocab.lm.causal import build_model, rows_of, train_causal
 from sagevocab.lm.settings import CausalSettings
 from sagevocab.lm.training import seed_torch
 from sagevocab.paper.causal import causal_evidence, draw_causal, read_causal
+from sagevocab.paper.methods import gather_evidence
 from sagevocab.paper.style import tokenizer_styles
 from sagevocab.state import write_parquet
 from sagevocab.vocab.segment import load_segmenter
@@ -159,6 +160,9 @@ def test_differences_are_over_lines_and_seeds_with_a_family_of_their_own(panels)
     assert (english["seeds"], english["rows"], english["significant"]) == (3, 40, True)
     assert not data["significant"].iloc[1]
     np.testing.assert_allclose(data["p_adjusted"], holm(data["p_value"]))
+    beside = gather_evidence({}, [], pd.DataFrame(), panels, baseline="BPE", paper={}, seed=1)
+    assert beside["p_adjusted"].tolist() == data["p_adjusted"].tolist()
+    assert (beside["seen_from"] > 0).all()
 
 
 def test_curves_are_of_the_lines_that_every_validation_asks(panels):

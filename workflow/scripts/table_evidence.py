@@ -1,8 +1,6 @@
 """Adapter of rule table_evidence."""
 
-import pandas as pd
-
-from sagevocab.paper.causal import causal_evidence, read_causal
+from sagevocab.paper.causal import read_causal
 from sagevocab.paper.inputs import read_paper_values
 from sagevocab.paper.methods import gather_evidence, read_models, read_probes
 from sagevocab.paper.ngrams import read_ngrams
@@ -12,13 +10,11 @@ from sagevocab.provenance import job
 
 with job(snakemake):
     inputs, params, label = snakemake.input, snakemake.params, snakemake.params.baseline
-    causal = read_causal(params.causal_titles, params.compared, params.causal_seeds, inputs.causal)
-    masked = read_models(inputs.differences, inputs.curves, params.task_languages, label)
-    models = [causal_evidence(causal, baseline=label, seed=params.seed), masked]
     data = gather_evidence(
         read_ngrams(params.titles, params.labels, inputs.ngrams),
         read_probes(params.tasks, params.seeds, params.labels, inputs.probes),
-        pd.concat(models, ignore_index=True),
+        read_models(inputs.differences, inputs.curves, params.task_languages, label),
+        read_causal(params.causal_titles, params.compared, params.causal_seeds, inputs.causal),
         baseline=label,
         paper=read_paper_values(inputs.paper)["tables"],
         seed=params.seed,
