@@ -217,7 +217,7 @@ def test_the_figure_has_two_rows_a_language_and_a_line_a_seed(panels, drawings, 
 
 
 def test_causal_models_have_two_rows_more_beside_n_grams(panels, drawings, kept):
-    validations = pd.DataFrame({"seen": [1e6, 2e6], "seconds": [60, 120]})
+    validations = pd.DataFrame({"step": [5, 10], "seen": [1e6, 2e6], "seconds": [60, 120]})
     models = {
         label: [
             CausalModel(np.ones(9), np.ones(9), validations.assign(rate=rate)) for rate in rates
@@ -239,6 +239,7 @@ def test_causal_models_have_two_rows_more_beside_n_grams(panels, drawings, kept)
     assert axes[4].get_title() == "English: whole lines, causal models"
     assert [line.get_ydata()[0] for line in axes[4].lines] == [2.6, 2.4, 3, 2, 1]
     np.testing.assert_allclose(axes[7].lines[1].get_ydata(), [-0.2, -0.1])
+    assert axes[6].get_xlabel() == "Characters seen (millions; 200,000 an update)"
     assert axes[7].get_xlabel() == "Minutes of training"
     assert (
         kept[0].legends[1].get_texts()[1].get_text() == "by place in the word; n-grams of order 3"

@@ -34,8 +34,8 @@ class CausalModel:
     """What a model needs for held-out lines.
 
     characters, bits: float64[lines], of each line after the training.
-    curve: a row a validation: seen (characters trained on), seconds (of training) and rate (bits
-        per character of the lines that every validation asks).
+    curve: a row a validation: step, seen (characters trained on), seconds (of training) and rate
+        (bits per character of the lines that every validation asks).
     """
 
     characters: np.ndarray
@@ -77,7 +77,7 @@ def _read(path: Files) -> CausalModel:
     totals = by_step[["bits", "characters"]].sum()
     curve["rate"] = totals["bits"] / totals["characters"]
     return CausalModel(
-        last["characters"].to_numpy(float), last["bits"].to_numpy(), curve.reset_index(drop=True)
+        last["characters"].to_numpy(float), last["bits"].to_numpy(), curve.reset_index()
     )
 
 
@@ -138,25 +138,29 @@ def draw_causal(
     rows: two rows of two panels, by characters seen and by minutes of training. A line is the mean
     of the seeds, a band Student's 95 % interval over them.
     """
-    axes_of = (("seen", 1e6, "Characters seen (millions)"), ("seconds", 60, "Minutes of training"))
-    for column, (axis, unit, name) in enumerate(axes_of):
-        for label, own in panel.items():
-            at = np.mean([one.curve[axis] for one in own], axis=0)
-            _draw_band(
-                rows[0][column], at / unit, [one.curve["rate"] for one in own], styles[label]
-            )
-            change = [_minus(*pair, axis, at) for pair in zip(own, panel[baseline], strict=True)]
-            _draw_band(rows[1][column], at / unit, change, styles[label])
-        rows[1][column].set_xlabel(name)
-
-
-def _minus(one: CausalModel, other: CausalModel, axis: str, at: np.ndarray) -> np.ndarray:
-    """Return the difference of two curves at places of an axis; nan where one has not been."""
-    ours, theirs = (
-        np.interp(at, model.curve[axis], model.curve["rate"], left=np.nan, right=np.nan)
-        for model in (one, other)
+    first = panel[baseline][0].curve.iloc[-1]
+    update = f"{first['seen'] / first['step']:,.0f}"
+    axes_of = (
+        ("seen", 1e6, f"Characters seen (millions; {update} an update)"),
+        ("seconds", 60, "Minutes of training"),
     )
-    return ours - theirs
+    for column, (axis, unit, name) in enumerate(axes_of):
+        above, below = (row[column] for row in rows)
+        for label, own in panel.items():
+            at = np.mean([one.curve[axis] for one in own], axis=0) / unit
+            _draw_band(above, at, [one.curve["rate"] for one in own], styles[label])
+            change = [_minus(*pair, axis) for pair in zip(own, panel[baseline], strict=True)]
+            _draw_band(below, at, change, styles[label])
+        above.set_xlim(left=0)
+        below.set_xlim(above.get_xlim())
+        below.set_xlabel(name)
+
+
+def _minus(one: CausalModel, other: CausalModel, axis: str) -> np.ndarray:
+    """Return the difference of two curves where the first was validated; nan beyond the other."""
+    at, places = one.curve[axis], other.curve[axis]
+    theirs = np.interp(at, places, other.curve["rate"], left=np.nan, right=np.nan)
+    return one.curve["rate"].to_numpy() - theirs
 
 
 def _draw_band(

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 
 import numpy as np
 import pandas as pd
@@ -52,6 +53,7 @@ _ROWS = {
     "bits_per_character": "Bits per character",
     "difference": "Bits per character\nminus {baseline}",
 }
+_LOW_ROWS = ("Bits per\ncharacter", "minus\n{baseline}")  # where causal models take rows, too
 # axis -> (title, units: an axis whose largest value is below the limit has limit, size, name)
 _UNITS = {
     "step": ("Updates", [(np.inf, 1, "")]),
@@ -118,8 +120,8 @@ def figure_learning_curves(
             draw_causal(rows, models, drawn, baseline)
             _draw_ngrams(rows[0], ngrams.get(title, {}))
             rows[0][0].set_title(f"{title}: whole lines, causal models")
-            for axes, name in zip(rows[:, 0], _ROWS.values(), strict=True):
-                axes.set_ylabel(name.format(baseline=baseline))
+        for row, name in zip(grid if causal else (), cycle(_LOW_ROWS), strict=False):
+            row[0].set_ylabel(name.format(baseline=baseline))
         figure.align_ylabels(grid[:, 0])
         curve_legend(figure, drawn)
         figure.legend(
