@@ -31,8 +31,8 @@ STAGES = {
         tokenizers zstandard
     """,
     "models": """
-        numpy pandas pyarrow pydantic pydantic-core safetensors scipy tokenizers torch transformers
-        zstandard
+        numba numpy pandas protobuf pyarrow pydantic pydantic-core safetensors scipy sentencepiece
+        tokenizers torch transformers zstandard
     """,
     "paper": """
         jinja2 markupsafe matplotlib numba numpy pandas protobuf pyarrow pyyaml scikit-learn scipy

@@ -23,19 +23,28 @@ import pytest
 import torch
 from safetensors.torch import load_file
 
-from lm_samples import TINY, make_shards
+from lm_samples import TINY, make_shards, make_vocabulary, sentences
+from sagevocab.lm import causal
 from sagevocab.lm import finetune as finetuning
 from sagevocab.lm import pretrain as pretraining
 from sagevocab.lm import shards as sharding
 from sagevocab.lm.encoder import load_encoder
 from sagevocab.lm.model import build_model, save_model
-from sagevocab.lm.settings import FinetuneSettings, PretrainSettings
+from sagevocab.lm.settings import CausalSettings, FinetuneSettings, PretrainSettings
 from sagevocab.lm.tasks import Task
 from sagevocab.lm.training import DROPOUT, ORDER, generator, seed_torch
+from sagevocab.vocab.segment import load_segmenter
+from sagevocab.vocab.words import Normalizer, WordCorpus
 
 STORED = Path(__file__).with_name("lm_results.json")
-MODULES = {"shards": sharding, "pretrain": pretraining, "finetune": finetuning}
+MODULES = {
+    "shards": sharding,
+    "pretrain": pretraining,
+    "finetune": finetuning,
+    "causal": causal,
+}
 SETTINGS = PretrainSettings(**TINY | {"steps": 10, "dropout": 0.0, "attention_dropout": 0.0})
+CAUSAL = CausalSettings(layers=1, hidden=16, heads=2, longest=32, lines=48, batch=8)
 TASK = Task("letters", "sequence", "accuracy", ("no", "yes"))
 
 
@@ -89,7 +98,21 @@ def finetune_results(folder: Path) -> dict[str, Any]:
     }
 
 
-RESULTS = {"shards": shards_results, "pretrain": pretrain_results, "finetune": finetune_results}
+def causal_results(folder: Path) -> dict[str, Any]:
+    """What held-out lines cost after an update and at the end."""
+    corpus, asked = (WordCorpus.from_lines(sentences(64, seed), Normalizer()) for seed in (0, 1))
+    segmenter = load_segmenter(make_vocabulary(folder))
+    causal.train_causal(corpus, asked, segmenter, folder / "bits", CAUSAL, seed=1)
+    found = pd.read_parquet(folder / "bits").groupby("step")
+    return {name: found[name].sum().tolist() for name in ("seen", "line", "characters", "bits")}
+
+
+RESULTS = {
+    "shards": shards_results,
+    "pretrain": pretrain_results,
+    "finetune": finetune_results,
+    "causal": causal_results,
+}
 
 
 @pytest.mark.parametrize("name", RESULTS)

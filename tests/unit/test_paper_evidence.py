@@ -88,7 +88,7 @@ def data(probed):
 
 
 def gathered(probed, ngrams=NGRAMS, models=NO_MODELS):
-    return gather_evidence(ngrams, probed, models, baseline="BPE", paper=PAPER, seed=1)
+    return gather_evidence(ngrams, probed, models, {}, baseline="BPE", paper=PAPER, seed=1)
 
 
 def test_scores_are_those_of_the_answers(data):

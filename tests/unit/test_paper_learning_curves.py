@@ -15,6 +15,7 @@ from claim_samples import record_of
 from curve_samples import BITS, COUNT_BITS, FLOOR_BITS, curve, write_floors, write_model
 from sagevocab.analysis.stats import holm, paired_permutation
 from sagevocab.errors import UserError
+from sagevocab.paper.causal import CausalModel
 from sagevocab.paper.claims import read_claims
 from sagevocab.paper.claims_inputs import Run
 from sagevocab.paper.curves import (
@@ -32,6 +33,7 @@ from sagevocab.paper.learning_curves import (
     summarise_curves,
     table_learning_curves,
 )
+from sagevocab.paper.ngrams import LineBits
 from sagevocab.state import write_parquet
 from table_files import text_of
 
@@ -212,6 +214,36 @@ def test_the_figure_has_two_rows_a_language_and_a_line_a_seed(panels, drawings, 
     shown = [[text.get_text() for text in legend.get_texts()] for legend in kept[0].legends]
     assert shown[0] == ["BPE", "SaGe"]
     assert len(shown[1]) == len(FLOOR_BITS)
+
+
+def test_causal_models_have_two_rows_more_beside_n_grams(panels, drawings, kept):
+    validations = pd.DataFrame({"step": [5, 10], "seen": [1e6, 2e6], "seconds": [60, 120]})
+    models = {
+        label: [
+            CausalModel(np.ones(9), np.ones(9), validations.assign(rate=rate)) for rate in rates
+        ]
+        for label, rates in {"BPE": ([2.5, 2], [2.7, 2.2]), "SaGe": ([2.4, 2], [2.4, 2])}.items()
+    }
+    counted = {"BPE": LineBits(np.full(9, 2.0), {10: np.array([[n] * 9 for n in (6, 5, 4, 3, 2)])})}
+    figure_learning_curves(
+        {"English": panels["English"]},
+        labels=LABELS,
+        baseline="BPE",
+        seed=1,
+        causal={"English": models},
+        ngrams={"English": counted},
+        **drawings,
+    )
+    axes = kept[0].axes
+    assert len(axes) == 8
+    assert axes[4].get_title() == "English: whole lines, causal models"
+    assert [line.get_ydata()[0] for line in axes[4].lines] == [2.6, 2.4, 3, 2, 1]
+    np.testing.assert_allclose(axes[7].lines[1].get_ydata(), [-0.2, -0.1])
+    assert axes[6].get_xlabel() == "Characters seen (millions; 200,000 an update)"
+    assert axes[7].get_xlabel() == "Minutes of training"
+    assert (
+        kept[0].legends[1].get_texts()[1].get_text() == "by place in the word; n-grams of order 3"
+    )
 
 
 def test_the_floors_drawn_are_the_lowest_of_all_vocabularies(panels, drawings, kept):

@@ -254,3 +254,29 @@ def test_what_probes_answered_stands_once_a_task_beside_what_was_right(tmp_path,
     assert [list(row) for row in ner["tags"]] == tags
     assert [list(row) for row in ner["sage.pieces"]] == found
     assert "`probes/` has what" in (tmp_path / "reference/README.md").read_text()
+
+
+def test_what_models_answered_stands_by_tokenizer_and_seed(tmp_path, values, text):
+    for name, seed in (("bpe", 1), ("bpe", 2), ("sage", 1)):
+        answers = pd.DataFrame({"example": [0, 1], "label": [1, 0], "predicted": [seed, 0]})
+        write_parquet(tmp_path / f"{name}/sst2/{seed}.predictions.parquet", answers)
+        bits = pd.DataFrame({"step": [9], "line": [0], "bits": [2.5 * seed]})
+        write_parquet(tmp_path / f"en/causal/{name}/{seed}.parquet", bits)
+    build_reference(
+        tmp_path / "reference", [], texts=[text], run=RUN, claims=write_claims(tmp_path, record()),
+        paper=values, command="snakemake",
+        predictions=sorted(tmp_path.glob("*/sst2/*")), causal=sorted(tmp_path.glob("en/*/*/*")),
+    )  # fmt: skip
+    sst2 = pd.read_parquet(tmp_path / "reference/predictions/sst2.parquet")
+    assert sst2.to_dict("list") == {
+        "example": [0, 1],
+        "label": [1, 0],
+        "bpe.1": [1, 0],
+        "bpe.2": [2, 0],
+        "sage.1": [1, 0],
+    }
+    bits = pd.read_parquet(tmp_path / "reference/causal/en.parquet")
+    assert bits["tokenizer"].tolist() == ["bpe", "bpe", "sage"]
+    assert bits["bits"].tolist() == [2.5, 5, 2.5]
+    page = (tmp_path / "reference/README.md").read_text()
+    assert "`predictions/` has" in page and "`causal/` has" in page and "`probes/`" not in page

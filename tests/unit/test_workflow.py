@@ -6,6 +6,7 @@ import subprocess
 import sys
 from collections.abc import Callable
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -260,6 +261,25 @@ def test_further_pretrainings_have_curves_too() -> None:
     curves = run.curves(["en"])
     assert {key: len(files) for key, files in curves.items()} == dict.fromkeys(curves, 3)
     assert "results/paper/studies/pretraining/en/sage/7/heldout.parquet" in curves["repeats"]
+
+
+def test_fine_tuning_starts_from_the_model_of_its_seed() -> None:
+    run = run_of(languages=["en"], lm={"pretraining_seeds": [2]})
+    folders = [
+        run.pretrained(SimpleNamespace(lang="en", tok="sage", seed=seed), "config.json")
+        for seed in ("1", "2", "3")
+    ]
+    assert run.models_fine_tuned == 2
+    own, second = "models/en/sage", "studies/pretraining/en/sage/2"
+    assert folders == [f"results/paper/{name}/config.json" for name in (own, second, own)]
+
+
+def test_causal_models_stand_beside_those_that_are_compared() -> None:
+    run = run_of(languages=["en"], lm={"causal": {"seeds": [1, 2]}})
+    files = run.causal_files()
+    assert len(files) == 6
+    assert files[2] == "results/paper/analysis/en/causal/sage/1.parquet"
+    assert run_of(lm={"tokenizers": ["bpe"], "causal": {"seeds": [1]}}).causal_files() == []
 
 
 # --- Names

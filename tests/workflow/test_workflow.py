@@ -36,6 +36,7 @@ def test_all_makes_the_whole_contract(finished) -> None:
         "analysis/en/train/sage/frequencies.parquet",
         "analysis/en/quora/bpe/neighbours.parquet",
         "models/en/sage/model.safetensors",
+        "analysis/en/causal/sage/1.parquet",
         "scores/en/bpe/ner_en/1.json",
         "figures/figure_fertility.pdf",
         "figures/figure_ratio_quora.png",
@@ -54,6 +55,7 @@ def test_all_makes_the_whole_contract(finished) -> None:
         "report.html",
     ]
     assert [path for path in expected if not (results / path).exists()] == []
+    assert "Causal transformer (bits)" in (results / "tables/table_evidence.md").read_text()
 
 
 def test_every_artefact_has_a_record(finished) -> None:
@@ -168,7 +170,8 @@ def test_an_edit_in_the_language_models_trains_none_anew(finished) -> None:
         for path, text in before.items():
             path.write_text(text)
     assert len(before) > 9
-    assert not rules & {"build_shards", "pretrain_model", "repeat_pretraining", "finetune_model"}
+    trainings = {"pretrain_model", "repeat_pretraining", "train_causal", "finetune_model"}
+    assert not rules & {"build_shards", *trainings}
 
 
 def test_one_target_is_regenerated_alone_by_name_and_by_path(finished) -> None:

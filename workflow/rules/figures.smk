@@ -252,7 +252,8 @@ rule figure_evidence:
     """Every tokenizer beside BPE by several methods: a panel is a measure, a row a tokenizer, and
     right of 0 is better than BPE. N-grams predict pieces of held-out lines; probes are linear models
     of a task, of the pieces themselves or of frozen skip-gram vectors of them. Probes test
-    segmentations and are no language models. A filled mark is significant after Holm's adjustment;
+    segmentations and are no language models; causal transformers are small ones, with several
+    seeds. A filled mark is significant after Holm's adjustment;
     lines are 95 % intervals; a difference within the grey is too small to be found four times in
     five. Scales differ between panels. The paper has no such figure; all numbers are in
     ``table_evidence``. |constructed|
@@ -283,12 +284,16 @@ rule figure_learning_curves:
     intervals over lines, thin lines are pretrainings with other seeds. Grey lines are floors: what
     tables of frequencies of the training text reach on the same words, with the vocabulary that
     gives the lowest; a model above the first two knows less than a table without contexts. Words
-    right and time are in ``table_learning_curves``. The paper says that coherent tokens should need
+    right and time are in ``table_learning_curves``. Where the run has causal models, two rows more a
+    language show theirs, of whole lines, as means over seeds with Student's 95 % intervals; grey
+    lines are n-grams of order 1, 3 and 5 with the tokenizer that gives the lowest. The paper says that coherent tokens should need
     fewer updates and leaves it to future work (Section 4, “Subword Fertility”). The learning rate
     falls over the whole budget, so a point within a curve is not what a smaller budget would give.
     """
     input:
         **run.curves(run.curve_languages),
+        causal=run.causal_files(),
+        ngrams=of_each("analysis/{lang}/ngrams/{tok}.parquet", run.models, run.causal_ngrams),
         style=figure_styles(),
     output:
         **figure("figure_learning_curves", "downstream", run.curve_languages),
@@ -297,8 +302,9 @@ rule figure_learning_curves:
     conda:
         "../../envs/paper.yaml"
     params:
+        **run.causal_parameters,
         titles=run.titles(run.curve_languages),
-        compared=run.labels(run.models),
+        ngram_titles=run.titles(run.causal_ngrams),
         presets=run.presets(run.models),
         labels=run.labels(run.ordered_tokenizers),
         baseline=run.curve_baseline,

@@ -9,6 +9,7 @@
 #                               it answered on held-out lines
 #        studies/pretraining/{lang}/{tok}/{seed}/   the same, pretrained with another seed
 #        analysis/{lang}/floors/{tok}.parquet   what tables of frequencies reach on the words asked
+#        analysis/{lang}/causal/{tok}/{seed}.parquet   bits of held-out lines by a causal model
 #        scores/{lang}/{tok}/{task}/{seed}.json                  metrics, as fractions
 #        scores/{lang}/{tok}/{task}/{seed}.predictions.parquet   a row an example: example, label,
 #            predicted (classes as numbers, with their probability); for tagging tokens, tags,
@@ -132,13 +133,43 @@ rule measure_floors:
         "../scripts/measure_floors.py"
 
 
+rule train_causal:
+    """Bits of held-out lines by a small causal transformer of one tokenizer's pieces, with one seed."""
+    input:
+        words=result("corpus/{lang}.train.words.npz"),
+        heldout=result("corpus/{lang}.heldout.txt.zst"),
+        pieces=result("vocab/{lang}/{tok}/pieces.txt"),
+        tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
+        configuration=result("vocab/{lang}/{tok}/tokenizer_config.json"),
+    output:
+        curve=result("analysis/{lang}/causal/{tok}/{seed}.parquet"),
+    log:
+        result("logs/train_causal/{lang}.{tok}.{seed}.log"),
+    benchmark:
+        result("benchmarks/train_causal/{lang}.{tok}.{seed}.tsv")
+    conda:
+        "../../envs/models.yaml"
+    threads: 4 if config["lm"]["gpus"] else 1
+    resources:
+        **cards(min(config["lm"]["gpus"], 1)),
+        mem_mb=memory(16000 if config["lm"]["gpus"] else 6000),
+        runtime=1440,
+    params:
+        **run.word_settings,
+        settings=run.causal_settings,
+        state_dir=state("causal/{lang}/{tok}/{seed}"),
+        code=version_of("lm.causal"),
+    script:
+        "../scripts/train_causal.py"
+
+
 rule finetune_model:
     """One model, fine-tuned and scored on one task with one seed."""
     input:
-        weights=result("models/{lang}/{tok}/model.safetensors"),
-        configuration=result("models/{lang}/{tok}/config.json"),
-        tokenizer=result("models/{lang}/{tok}/tokenizer.json"),
-        tokenizer_configuration=result("models/{lang}/{tok}/tokenizer_config.json"),
+        weights=lambda wildcards: run.pretrained(wildcards, "model.safetensors"),
+        configuration=lambda wildcards: run.pretrained(wildcards, "config.json"),
+        tokenizer=lambda wildcards: run.pretrained(wildcards, "tokenizer.json"),
+        tokenizer_configuration=lambda wildcards: run.pretrained(wildcards, "tokenizer_config.json"),
         train=result("tasks/{task}/train.parquet"),
         validation=result("tasks/{task}/validation.parquet"),
     output:

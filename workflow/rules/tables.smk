@@ -258,8 +258,7 @@ use rule table_sequence as table_ner with:
 rule table_differences:
     """Score of each tokenizer's models minus that of BPE's on every task, means over the
     fine-tuning seeds on the validation sets, tested by a paired bootstrap over examples and seeds,
-    adjusted by Holm over the paper's tasks (Section 5; its differences beside). All seeds share one
-    pretrained model. |constructed|
+    adjusted by Holm over the paper's tasks (Section 5; its differences beside). |constructed|
     """
     input:
         scores=run.score_files(run.compared_tasks),
@@ -279,6 +278,7 @@ rule table_differences:
         tasks=run.task_columns(run.compared_tasks),
         tokenizers=run.compared_models,
         readings=run.pruned_from_bpe("sage"),
+        pretrained=run.models_fine_tuned,
         seed=config["seed"],
         budget=run.model_budget,
         caption=caption_of("table_differences"),
@@ -347,8 +347,8 @@ rule table_ngrams:
 
 rule table_evidence:
     """What each tokenizer's pieces are worth by several methods, as differences from BPE: n-grams of
-    pieces, linear probes of pieces and of frozen skip-gram vectors of them, and language models
-    where the run has some. Probes test segmentations and are no language models. Beside the
+    pieces, linear probes of pieces and of frozen skip-gram vectors of them, and language models,
+    causal and masked, where the run has some. Probes test segmentations and are no language models. Beside the
     differences stand the smallest that can be seen and the paper's, of fine-tuned models. The csv
     file has all splits, intervals and p-values. The paper has no such table. |constructed|
     """
@@ -357,6 +357,7 @@ rule table_evidence:
             "analysis/{lang}/ngrams/{tok}.parquet", run.ordered_tokenizers, run.ngram_languages
         ),
         probes=run.probe_files(),
+        causal=run.causal_files(),
         differences=[result("tables/table_differences.csv")] if run.compared_tasks else [],
         curves=[result("tables/table_learning_curves.csv")] if run.compared_curves else [],
         paper=resource("paper_values.yaml"),
@@ -371,6 +372,7 @@ rule table_evidence:
         runtime=60,
     params:
         **run.legend(run.ordered_tokenizers),
+        **run.causal_parameters,
         titles=run.titles(run.ngram_languages),
         tasks=run.probed_tasks(),
         seeds=config["probes"]["seeds"],

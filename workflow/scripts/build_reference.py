@@ -26,5 +26,7 @@ with job(snakemake):
         tokenizers=[Path(file).parent for file in inputs.tokenizers],
         prunings=inputs.prunings,
         probes=inputs.probes,
+        predictions=inputs.predictions,
+        causal=inputs.causal,
         made={"Models were trained": inputs.models, "Scores were made": inputs.scores},
     )

@@ -1,7 +1,9 @@
 """Adapter of rule figure_learning_curves."""
 
+from sagevocab.paper.causal import read_causal
 from sagevocab.paper.curves import read_curves
 from sagevocab.paper.learning_curves import figure_learning_curves
+from sagevocab.paper.ngrams import read_ngrams
 from sagevocab.provenance import job
 
 with job(snakemake):
@@ -11,6 +13,10 @@ with job(snakemake):
         labels=params.labels,
         baseline=params.baseline,
         seed=params.seed,
+        causal=read_causal(
+            params.causal_titles, params.compared, params.causal_seeds, inputs.causal
+        ),
+        ngrams=read_ngrams(params.ngram_titles, params.compared, inputs.ngrams),
         **snakemake.output,
         style=inputs.style,
     )

@@ -15,6 +15,7 @@ with job(snakemake):
         paper=read_paper_values(snakemake.input.paper)["tables"],
         readings=params.readings,
         seed=params.seed,
+        pretrained=params.pretrained,
         notes=model_notes(params.budget, params.tasks, params.presets),
         caption=params.caption,
         **snakemake.output,

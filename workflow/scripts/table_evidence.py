@@ -1,5 +1,6 @@
 """Adapter of rule table_evidence."""
 
+from sagevocab.paper.causal import read_causal
 from sagevocab.paper.evidence import gather_evidence, read_models, read_probes
 from sagevocab.paper.inputs import read_paper_values
 from sagevocab.paper.ngrams import read_ngrams
@@ -13,6 +14,7 @@ with job(snakemake):
         read_ngrams(params.titles, params.labels, inputs.ngrams),
         read_probes(params.tasks, params.seeds, params.labels, inputs.probes),
         read_models(inputs.differences, inputs.curves, params.task_languages, label),
+        read_causal(params.causal_titles, params.compared, params.causal_seeds, inputs.causal),
         baseline=label,
         paper=read_paper_values(inputs.paper)["tables"],
         seed=params.seed,

@@ -17,7 +17,7 @@ from sagevocab.config_rules import RULES, STANZAS
 from sagevocab.data.sources import ENDINGS, FORMATS, KINDS, format_told
 from sagevocab.errors import SettingError, UserError
 from sagevocab.lm.metrics import fitting_metrics
-from sagevocab.lm.settings import FinetuneKeys, PretrainKeys
+from sagevocab.lm.settings import CausalKeys, FinetuneKeys, PretrainKeys
 from sagevocab.settings import (
     Count,
     CountOrAll,
@@ -512,11 +512,12 @@ class LanguageModels(Section):
     )
     pretraining_seeds: Seeds = Field(
         [],
-        description="Further seeds of pretraining, for the learning curves alone; none is "
-        "fine-tuned.",
+        description="Further seeds of pretraining. Fine-tuning with one of these seeds starts from "
+        "its model, with any other seed from the run's own.",
     )
     pretrain: PretrainKeys = section(PretrainKeys)
     finetune: FinetuneKeys = section(FinetuneKeys)
+    causal: CausalKeys = section(CausalKeys)
 
 
 # --- the whole

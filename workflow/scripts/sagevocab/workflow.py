@@ -288,6 +288,38 @@ class Run(Texts):
         return [name for name in self.languages if asked and self.language(name)["heldout_lines"]]
 
     @cached_property
+    def causal_languages(self) -> list[str]:
+        """Languages in which causal models are compared with BPE's on held-out lines."""
+        asked = self.config["lm"]["causal"]["seeds"] and len(self.compared_models) > 1
+        return [name for name in self.languages if asked and self.language(name)["heldout_lines"]]
+
+    def causal_files(self) -> list[str]:
+        """Return what causal models need, language by language, the seeds of a tokenizer together.
+
+        The tokenizers are those with language models.
+        """
+        kinds = itertools.product(
+            self.causal_languages, self.models, self.config["lm"]["causal"]["seeds"]
+        )
+        return [
+            self.result(f"analysis/{lang}/causal/{tok}/{seed}.parquet") for lang, tok, seed in kinds
+        ]
+
+    @property
+    def causal_ngrams(self) -> list[str]:
+        """Languages in which causal models stand beside n-grams."""
+        return [name for name in self.causal_languages if name in self.ngram_languages]
+
+    @property
+    def causal_parameters(self) -> Stanza:
+        """What readers of `causal_files` have to know."""
+        return {
+            "causal_titles": self.titles(self.causal_languages),
+            "causal_seeds": len(self.config["lm"]["causal"]["seeds"]),
+            "compared": self.labels(self.models),
+        }
+
+    @cached_property
     def ngram_languages(self) -> list[str]:
         """Languages whose tokenizers' n-grams are compared with BPE's on held-out lines."""
         asked = self.config["analysis"]["ngram_lines"]
@@ -333,7 +365,7 @@ class Run(Texts):
     @property
     def has_evidence(self) -> bool:
         """Whether tokenizers are compared with BPE by some method beside those of the paper."""
-        return bool(self.ngram_languages or self.probe_tasks)
+        return bool(self.ngram_languages or self.probe_tasks or self.causal_languages)
 
     @property
     def evidence_target(self) -> str:
@@ -549,6 +581,22 @@ class Run(Texts):
         """Seeds of the further pretrainings."""
         return self.config["lm"]["pretraining_seeds"] if self.models else []
 
+    def pretrained(self, wildcards: Any, name: str) -> str:
+        """Return a file of the model that a fine-tuning starts from: that of its seed, if any.
+
+        wildcards: lang, tok and seed, as Snakemake gives them.
+        """
+        folder = f"{wildcards.lang}/{wildcards.tok}"
+        if int(wildcards.seed) in self.pretraining_seeds:
+            return self.result(f"studies/pretraining/{folder}/{wildcards.seed}/{name}")
+        return self.result(f"models/{folder}/{name}")
+
+    @property
+    def models_fine_tuned(self) -> int:
+        """How many models of a tokenizer fine-tunings start from."""
+        own = set(self.config["lm"]["finetune"]["seeds"])
+        return len({seed if seed in self.pretraining_seeds else self.seed for seed in own})
+
     def curves(self, languages: Iterable[str]) -> dict[str, list[str]]:
         """Return what learning curves are drawn from, a model's further seeds together.
 
@@ -593,6 +641,12 @@ class Run(Texts):
     def model_budget(self) -> Stanza:
         """What models are given, for the notes of tables."""
         return {key: self.config["lm"][key] for key in ("pretrain", "finetune")}
+
+    @property
+    def causal_settings(self) -> Stanza:
+        """What a finished causal model depends on of `lm.causal`."""
+        settings = self.config["lm"]["causal"]
+        return {k: v for k, v in settings.items() if k not in ("seeds", "checkpoint_minutes")}
 
     def replayed_log(self, language: str, tokenizer: str) -> list[str]:
         """Return the log whose learning rates a model repeats, if `lm.pretrain.replay` is set."""

@@ -65,27 +65,45 @@ def measure_ngrams(
         bits_1 to bits_5, of the whole line by order.
     """
     held = WordCorpus.from_lines(heldout, Normalizer(normalization), max_word_chars)
-    asked = SegmentedCorpus(held, segmenter)
+    asked = code_of_lines(held, segmenter)
     trained = SegmentedCorpus(corpus, segmenter)
     symbols = len(segmenter.pieces) + FIRST_PIECE
-    stream = piece_stream(asked, held)
-    line = np.cumsum(stream == BOUND)[:-1] - 1
-    spelled = SPELLING * _by_line(_unknown_characters(held, asked), held)
-    # Of words with their mark, which stands for a space or for the end of the line.
-    characters = _by_line(np.array([len(word) for word in held.types], dtype=np.int64), held)
+    line = np.cumsum(asked.stream == BOUND)[:-1] - 1
     frames = []
     for size in sorted({min(size, corpus.n_lines) for size in sizes}):
         sample = piece_stream(trained, corpus.sample(size, seed))
         frame = pd.DataFrame({"lines": size, "line": np.arange(held.n_lines)})
-        frame["characters"] = characters
-        for order, p in enumerate(probabilities(sample, stream, symbols), start=1):
+        frame["characters"] = asked.characters
+        for order, p in enumerate(probabilities(sample, asked.stream, symbols), start=1):
             bits = np.bincount(line, weights=-np.log2(p), minlength=held.n_lines)
-            frame[f"bits_{order}"] = bits + spelled
+            frame[f"bits_{order}"] = bits + asked.spelled
         totals = frame.sum()
         rates = [totals[f"bits_{order}"] / totals["characters"] for order in range(1, ORDERS + 1)]
         log.info("%d lines: %s bits per character", size, ", ".join(f"{r:.3f}" for r in rates))
         frames.append(frame)
     return pd.concat(frames, ignore_index=True)
+
+
+@dataclass(frozen=True)
+class CodedLines:
+    """Lines as one tokenizer's symbols.
+
+    stream: int64, as `piece_stream` gives it. characters: int64[lines], of the words, with one for
+    each space and one for the line's end. spelled: float64[lines], bits of unknown characters.
+    """
+
+    stream: np.ndarray
+    characters: np.ndarray
+    spelled: np.ndarray
+
+
+def code_of_lines(lines: WordCorpus, segmenter: Segmenter) -> CodedLines:
+    """Return what a model of pieces is asked, and what its bits are divided by."""
+    segmented = SegmentedCorpus(lines, segmenter)
+    spelled = SPELLING * _by_line(_unknown_characters(lines, segmented), lines)
+    # Of words with their mark, which stands for a space or for the end of the line.
+    lengths = np.array([len(word) for word in lines.types], dtype=np.int64)
+    return CodedLines(piece_stream(segmented, lines), _by_line(lengths, lines), spelled)
 
 
 def _by_line(values: np.ndarray, corpus: WordCorpus) -> np.ndarray:

@@ -223,6 +223,55 @@ class PretrainSettings(PretrainKeys):
         )
 
 
+@settings("lm.causal")
+class CausalSettings:
+    """Small causal transformers (GPT-2's) that are asked whole lines, as n-grams are; ours.
+
+    Every model of a seed sees the same lines in the same updates, whatever its tokenizer.
+    """
+
+    layers: Count = Field(2, description="Transformer layers.")
+    hidden: Count = Field(256, description="Width; feed-forward layers are four times as wide.")
+    heads: Count = Field(4, description="Attention heads; must divide `hidden`.")
+    longest: Annotated[Count, Field(ge=8, le=8192)] = Field(
+        128, description="Symbols of a row. A row is a line; a longer line goes on in another."
+    )
+    lines: Count = Field(
+        100_000,
+        description="Budget: lines of the training corpus, each seen once. A seed draws its own.",
+    )
+    batch: Count = Field(32, description="Lines of an update.")
+    learning_rate: Positive = Field(
+        0.002, description="Peak learning rate; it rises over 6 % of the budget and falls to 0."
+    )
+    validation_every: Annotated[Positive, Field(le=1)] = Field(
+        0.1, description="Share of the budget between two validations; one more ends the run."
+    )
+    heldout_lines: Count = Field(
+        500, description="Held-out lines of a validation; the last one asks all lines."
+    )
+    precision: Literal["auto", "fp32", "fp16", "bf16"] = Field(
+        "auto", description="As for `lm.pretrain`."
+    )
+    checkpoint_minutes: Positive = Field(30.0, description="Minutes between two checkpoints.")
+
+    @model_validator(mode="after")
+    def _heads_divide_the_width(self) -> CausalSettings:
+        if self.hidden % self.heads:
+            raise SettingError(
+                "heads",
+                f"{self.heads} does not divide hidden ({self.hidden}); choose one that does",
+            )
+        return self
+
+
+@settings("lm.causal")
+class CausalKeys(CausalSettings):
+    """Small causal transformers."""
+
+    seeds: Seeds = Field([], description="Seeds of the models of each tokenizer; none trains none.")
+
+
 @settings("lm.finetune")
 class FinetuneSettings:
     """Fine-tuning on the tasks. Defaults are those of the paper (Appendix A).

@@ -1,8 +1,8 @@
 """All methods beside one another: every tokenizer's difference from BPE.
 
 N-grams of pieces (`paper.ngrams`), linear probes of pieces and of frozen skip-gram vectors
-(`analysis.probes`), and language models where the run has some. docs/statistics.md has the family
-of the tests and their power.
+(`analysis.probes`), and language models, causal (`paper.causal`) and masked, where the run has
+some. docs/statistics.md has the families of the tests and their power.
 """
 
 from __future__ import annotations
@@ -21,6 +21,7 @@ from sagevocab.analysis.scores import TaskScores, resample_scores, score_sums
 from sagevocab.analysis.stats import Comparison, holm, paired_permutation
 from sagevocab.errors import UserError
 from sagevocab.lm.metrics import value_scores
+from sagevocab.paper.causal import CausalPanels, causal_evidence
 from sagevocab.paper.formats import Files
 from sagevocab.paper.inputs import by_panel
 from sagevocab.paper.ngrams import LineBits, Panels, summarise_ngrams
@@ -125,6 +126,7 @@ def gather_evidence(
     ngrams: Panels,
     probed: Sequence[ProbedTask],
     models: pd.DataFrame,
+    causal: CausalPanels,
     *,
     baseline: str,
     paper: Mapping[str, Mapping[str, Mapping[str, float]]],
@@ -141,6 +143,7 @@ def gather_evidence(
         ngrams: as `read_ngrams` gives them.
         probed: as `read_probes` gives them.
         models: as `read_models` gives them; they keep the p-values of their own families.
+        causal: as `read_causal` gives them.
         baseline: label of BPE.
         paper: the paper's tables of scores, by their names.
         seed: of the bootstrap and of the permutations.
@@ -151,7 +154,7 @@ def gather_evidence(
     rows = [*_of_ngrams(ngrams, baseline, seed)]
     for task in probed:
         rows += _of_task(task, baseline, seed)
-    if not rows and models.empty:
+    if not (rows or causal) and models.empty:
         raise UserError(
             "config keys tokenizers, probes.tasks and analysis.ngram_lines: evidence needs bpe, "
             "another tokenizer, and tasks or held-out lines"
@@ -160,7 +163,8 @@ def gather_evidence(
     if rows:
         data["p_adjusted"] = _adjusted(data)
         data["significant"] = data["p_adjusted"] < SIGNIFICANT
-    data = pd.concat([part for part in (data, models) if len(part)], ignore_index=True)
+    parts = [data, causal_evidence(causal, baseline=baseline, seed=seed), models]
+    data = pd.concat([part for part in parts if len(part)], ignore_index=True)
     data["seen_from"] = _SEEN_FROM * (data["high"] - data["low"]) / 2
     gains = printed_gains(paper.values())
     data["paper"] = data["task"].map(gains).astype(float)

@@ -1,6 +1,7 @@
 """The learning curves of the language models as a figure, and where they end as a table.
 
-Both take what `curves.read_curves` returns: {language: {tokenizer label: its pretrainings}}.
+Both take what `curves.read_curves` returns: {language: {tokenizer label: its pretrainings}}. The
+figure has those of causal models, too (`paper.causal`).
 Source: paper, Section 4, "Subword Fertility" (fewer update steps; left to future work).
 """
 
@@ -8,6 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
+from itertools import cycle
 
 import numpy as np
 import pandas as pd
@@ -18,6 +20,7 @@ from matplotlib.ticker import StrMethodFormatter
 from sagevocab.analysis.stats import Estimate, holm, paired_permutation
 from sagevocab.errors import UserError
 from sagevocab.lm.floors import CONTEXT_FREE
+from sagevocab.paper.causal import CausalPanels, draw_causal
 from sagevocab.paper.curves import (
     AXES,
     QUANTITIES,
@@ -33,6 +36,7 @@ from sagevocab.paper.curves import (
     is_above_floor,
 )
 from sagevocab.paper.formats import MINUS, NOTHING, Row, Show, decimal, write_table
+from sagevocab.paper.ngrams import LineBits, Panels
 from sagevocab.paper.style import (
     MOST_STYLES,
     Files,
@@ -49,6 +53,7 @@ _ROWS = {
     "bits_per_character": "Bits per character",
     "difference": "Bits per character\nminus {baseline}",
 }
+_LOW_ROWS = ("Bits per\ncharacter", "minus\n{baseline}")  # where causal models take rows, too
 # axis -> (title, units: an axis whose largest value is below the limit has limit, size, name)
 _UNITS = {
     "step": ("Updates", [(np.inf, 1, "")]),
@@ -59,12 +64,13 @@ _UNITS = {
 }
 _MARK = "o"  # a curve of one validation is a point
 _REPEAT = {"linewidth": 0.6, "alpha": 0.8}
-# floor -> what it is called, how its line is drawn
+# floor -> what it is called, how its line is drawn, which n-grams have it beside causal models
 _FLOORS = {
-    "unigram": ("frequencies of pieces", ":"),
-    "placed": ("by place in the word", "--"),
-    "bigram": ("after the piece before", "-"),
+    "unigram": ("frequencies of pieces", ":", 1),
+    "placed": ("by place in the word", "--", 3),
+    "bigram": ("after the piece before", "-", 5),
 }
+_PAGE = 9.3  # inches that all rows have
 _FLOOR_LINE = {"color": "#777777", "linewidth": 0.8}
 
 
@@ -74,6 +80,8 @@ def figure_learning_curves(
     labels: Sequence[str],
     baseline: str | None,
     seed: int,
+    causal: CausalPanels | None = None,
+    ngrams: Panels | None = None,
     **files: Files,
 ) -> None:
     """Draw bits per character and their difference from BPE's, against updates and characters.
@@ -81,11 +89,14 @@ def figure_learning_curves(
     Two rows of panels a language, a line a tokenizer with its 95 % interval over held-out lines as
     a band: bits per character, with the floors as level lines, and the difference from the
     baseline's on the same lines and at the same place. Pretrainings with further seeds are thin
-    lines. Floors are those of the vocabulary with which they are lowest.
+    lines. Floors are those of the vocabulary with which they are lowest. Causal models have two
+    rows more a language, see `draw_causal`; their level lines are the lowest of the n-grams.
+
     labels: of all tokenizers of the run, whose order gives the colours. baseline: label of BPE;
-    None, if it has no model, draws no differences. seed: of the bootstrap. files: pdf, png and
-    optionally style.
+    None, if it has no model, draws no differences. seed: of the bootstrap. causal, ngrams: as
+    `read_causal` and `read_ngrams` give them. files: pdf, png and optionally style.
     """
+    causal, ngrams = causal or {}, ngrams or {}
     if not panels:
         raise UserError(
             "config keys lm.enabled and lm.tokenizers: figure_learning_curves needs a model; "
@@ -96,25 +107,49 @@ def figure_learning_curves(
     drawn = {label: known[label] for label in compared}
     comparable = baseline in compared and len(compared) > 1
     names = [name for name in _ROWS if name != "difference" or comparable]
-    shape = (len(names) * len(panels), len(_UNITS))
-    with drawing(shape, height=1.55, sharey="row", **files) as (figure, grid):
+    below = len(names) * len(panels)
+    shape = (below + 2 * len(causal), len(_UNITS))
+    height = min(1.55, _PAGE / shape[0])
+    with drawing(shape, height=height, sharey="row", **files) as (figure, grid):
         for number, (title, panel) in enumerate(panels.items()):
             rows = dict(zip(names, grid[len(names) * number :], strict=False))
             _draw_language(rows, panel, drawn, baseline, seed)
             rows[names[0]][0].set_title(title)
+        for number, (title, models) in enumerate(causal.items()):
+            rows = grid[below + 2 * number :][:2]
+            draw_causal(rows, models, drawn, baseline)
+            _draw_ngrams(rows[0], ngrams.get(title, {}))
+            rows[0][0].set_title(f"{title}: whole lines, causal models")
+        for row, name in zip(grid if causal else (), cycle(_LOW_ROWS), strict=False):
+            row[0].set_ylabel(name.format(baseline=baseline))
         figure.align_ylabels(grid[:, 0])
         curve_legend(figure, drawn)
         figure.legend(
-            handles=_floor_handles(),
+            handles=_floor_handles(ngrams=bool(causal)),
             title="Floors: what tables know of the same words",
             loc="outside lower center",
-            ncols=len(_FLOORS),
+            ncols=1 if causal else len(_FLOORS),
         )
 
 
-def _floor_handles() -> list[Line2D]:
+def _draw_ngrams(row: Sequence[Axes], panel: Mapping[str, LineBits]) -> None:
+    """Draw the bits of n-grams from the most lines as level lines."""
+    for _, line, order in _FLOORS.values():
+        rates = [own.rate(max(own.bits), order) for own in panel.values()]
+        for axes in row if rates else ():
+            axes.axhline(min(rates), linestyle=line, **_FLOOR_LINE)
+
+
+def _floor_handles(*, ngrams: bool) -> list[Line2D]:
     return [
-        Line2D([], [], label=name, linestyle=line, **_FLOOR_LINE) for name, line in _FLOORS.values()
+        Line2D(
+            [],
+            [],
+            label=f"{name}; n-grams of order {order}" if ngrams else name,
+            linestyle=line,
+            **_FLOOR_LINE,
+        )
+        for name, line, order in _FLOORS.values()
     ]
 
 
@@ -145,7 +180,7 @@ def _draw_language(
 
 def _draw_floors(axes: Axes, panel: Mapping[str, Sequence[Curve]], weights: np.ndarray) -> None:
     found = [floor_bits(curves[0], weights) for curves in panel.values()]
-    for floor, (_, line) in _FLOORS.items():
+    for floor, (_, line, _) in _FLOORS.items():
         axes.axhline(min(bits[floor].item() for bits in found), linestyle=line, **_FLOOR_LINE)
 
 

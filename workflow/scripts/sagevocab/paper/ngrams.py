@@ -39,6 +39,10 @@ class LineBits:
     characters: np.ndarray
     bits: Mapping[int, np.ndarray]
 
+    def rate(self, lines: int, order: int) -> float:
+        """Return the bits per character of all held-out lines."""
+        return float(self.bits[lines][order - 1].sum() / self.characters.sum())
+
 
 Panels = Mapping[str, Mapping[str, LineBits]]
 

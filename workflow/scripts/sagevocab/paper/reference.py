@@ -63,6 +63,15 @@ _OWN_FILES = (
     f"`{OWN_CONFIGURATION}` is not in this repository. It names the files that are listed below by "
     "their paths on the machine of the run. What else it sets is among the settings that differ.",
 )
+_PREDICTIONS = (
+    "",
+    "`predictions/` has what every fine-tuned model answered to each example of a task, and what "
+    "was right, by tokenizer and seed: every score can be computed again.",
+)
+_CAUSAL = (
+    "",
+    "`causal/` has the bits of held-out lines at every validation of every causal model.",
+)
 _TEXTS_NOTE = (
     "None of them is the paper's own. They are not part of this folder; where a table shows "
     "sentences, they come from the training corpus of their language, under its licence."
@@ -85,6 +94,8 @@ def build_reference(
     tokenizers: Sequence[Path | str] = (),
     prunings: Sequence[Path | str] = (),
     probes: Sequence[Path | str] = (),
+    predictions: Sequence[Path | str] = (),
+    causal: Sequence[Path | str] = (),
 ) -> None:
     """Copy `files` and their provenance records into the folder `output`, and write its page.
 
@@ -95,7 +106,9 @@ def build_reference(
     changes: settings that are not those of config.yaml: key, usual, run. made: artefacts that stay
     behind, by a phrase such as "Models were trained"; the page names the commits that made them.
     tokenizers: folders to copy. prunings: `ablations.parquet` of every tokenizer that is pruned.
-    probes: `TOKENIZER/TASK.parquet` of all probes.
+    probes: `TOKENIZER/TASK.parquet` of all probes. predictions:
+    `TOKENIZER/TASK/SEED.predictions.parquet` of all models. causal:
+    `LANGUAGE/causal/TOKENIZER/SEED.parquet` of all causal models.
 
     Raises:
         UserError: a task is constructed, or a file is missing or damaged.
@@ -112,8 +125,11 @@ def build_reference(
             _copy_tokenizer(Path(tokenizer), folder / "tokenizers")
         _write_prunings(list(map(Path, prunings)), folder / "prunings")
         _write_probes(list(map(Path, probes)), folder / "probes")
+        _write_predictions(list(map(Path, predictions)), folder / "predictions")
+        _write_causal(list(map(Path, causal)), folder / "causal")
+        answers = {_PROBES: probes, _PREDICTIONS: predictions, _CAUSAL: causal}
         sections = (
-            _opening(run, command, probed=bool(probes)),
+            _opening(run, command, notes=[note for note, given in answers.items() if given]),
             ["## Verdicts", "", *_verdict_table(read_json(claims), run)],
             [_VERDICTS_NOTE],
             [scope_note(run["settings"]["lm"])] if run["models"] else [],
@@ -192,7 +208,36 @@ def _write_probes(files: Sequence[Path], output: Path) -> None:
         write_parquet(output / task, pd.concat([gold, *answers], axis=1).reset_index())
 
 
-def _opening(run: Mapping[str, Any], command: str, *, probed: bool) -> list[str]:
+def _write_predictions(files: Sequence[Path], output: Path) -> None:
+    """Write what all fine-tuned models answered to a task, a file a task.
+
+    Columns: example, label or tags, then TOKENIZER.SEED.
+    """
+    for task in dict.fromkeys(file.parent.name for file in files):
+        frames = {
+            f"{file.parents[1].name}.{file.name.partition('.')[0]}": pd.read_parquet(file)
+            for file in files
+            if file.parent.name == task
+        }
+        first = next(iter(frames.values()))
+        gold = first[["example", "tags" if "tags" in first else "label"]]
+        answers = {name: own["predicted"] for name, own in frames.items()}
+        write_parquet(output / f"{task}.parquet", gold.assign(**answers))
+
+
+def _write_causal(files: Sequence[Path], output: Path) -> None:
+    """Write what all causal models of a language were asked, a file a language."""
+    for language in dict.fromkeys(file.parents[2].name for file in files):
+        frames = [
+            pd.read_parquet(file).assign(tokenizer=file.parent.name, seed=int(file.stem))
+            for file in files
+            if file.parents[2].name == language
+        ]
+        whole = pd.concat(frames).astype({"bits": np.float32})
+        write_parquet(output / f"{language}.parquet", whole)
+
+
+def _opening(run: Mapping[str, Any], command: str, *, notes: Sequence[Sequence[str]]) -> list[str]:
     return [
         "# Reference results",
         "",
@@ -201,7 +246,7 @@ def _opening(run: Mapping[str, Any], command: str, *, probed: bool) -> list[str]
         "`claims.json`) has every statement. Beside them are `tables/`, `figures/`, and in "
         "`provenance/` what made each of them.",
         *(_VOCABULARIES if not run["models"] else []),
-        *(_PROBES if probed else []),
+        *(line for note in notes for line in note),
         "",
         f"    {command}",
         *(_OWN_FILES if OWN_CONFIGURATION in command else ()),

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 import pandas as pd
 
+from sagevocab.paper.causal import CAUSAL
 from sagevocab.paper.evidence import MODELS, UNITS
 from sagevocab.paper.formats import MINUS, NOTHING, Files, Row, write_table
 from sagevocab.paper.verdicts import SIGNIFICANT
@@ -76,8 +77,10 @@ def _plus_minus(row: Row | None) -> str:
 
 def _note(data: pd.DataFrame, baseline: str) -> str:
     tested = data[data["tested"]]
-    own = tested[tested["method"] != MODELS].groupby("tokenizer").size()
+    own = tested[~tested["method"].isin([MODELS, CAUSAL])].groupby("tokenizer").size()
     models = " Language models: as in their own tables." if (data["method"] == MODELS).any() else ""
+    if (data["method"] == CAUSAL).any():
+        models = f" Causal transformers: over their languages.{models}"
     family = f" over the {own.max()} tests of a tokenizer" if len(own) else ""
     return (
         f"Difference from {baseline} on the same lines or examples ± half of its 95 % interval. "

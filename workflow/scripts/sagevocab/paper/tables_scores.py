@@ -200,13 +200,15 @@ def table_differences(
     readings: Collection[str],
     seed: int,
     notes: Sequence[str],
+    pretrained: int = 1,
     **files: Files,
 ) -> None:
     """Write the difference of each tokenizer's scores from the first one's, task by task, tested.
 
     scores: as `read_scores` gives them, with predictions beside each file. labels: tokenizer name
     -> label, the baseline first. paper: both of the paper's tables, as in `table_scores`.
-    readings: the tokenizers that the paper's differences are shown beside.
+    readings: the tokenizers that the paper's differences are shown beside. pretrained: models of a
+    tokenizer that its fine-tunings start from.
     Source: paper, Section 5.
     """
     _require_scores(tasks, labels)
@@ -234,7 +236,7 @@ def table_differences(
         data,
         opening=1,
         align="llr",
-        note=[_testing(data, baseline), *notes],
+        note=[_testing(data, baseline, pretrained), *notes],
         **files,
     )
 
@@ -374,7 +376,13 @@ def _p_value(value: float) -> str:
     return "< .001" if value < 0.001 else f"{value:.3f}".replace("0.", ".", 1)
 
 
-def _testing(data: pd.DataFrame, baseline: str) -> str:
+def _testing(data: pd.DataFrame, baseline: str, pretrained: int) -> str:
+    others = (
+        "One pretrained model a tokenizer: nothing here says what another pretraining would give."
+        if pretrained == 1
+        else f"{pretrained} pretrained models a tokenizer, so the variance over seeds is also that "
+        "of another pretraining."
+    )
     alone = (data["test"] == EXAMPLES).all()
     seeds = "" if alone else " and fine-tuning seeds"
     variance = "" if alone else ", Student's interval with the variance over seeds added"
@@ -382,8 +390,7 @@ def _testing(data: pd.DataFrame, baseline: str) -> str:
         f"Score minus that of {baseline}, means over {data['seeds'].max()} fine-tuning seed(s), "
         f"validation set. Paired bootstrap of examples, {RESAMPLES:,} samples{variance}; p: over "
         f"examples{seeds}, two-sided; Holm over the paper's tasks of a tokenizer, not where no "
-        f"model is above the most frequent answer; {_MARK}: below {SIGNIFICANT}. One pretrained "
-        "model a tokenizer: nothing here says what another pretraining would give."
+        f"model is above the most frequent answer; {_MARK}: below {SIGNIFICANT}. {others}"
     )
 
 

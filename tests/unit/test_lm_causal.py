@@ -1,0 +1,188 @@
+"""Causal models: what they read, what they need for a line, killed and resumed, what is shown."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pandas as pd
+import pytest
+import torch
+from matplotlib.figure import Figure
+from sagevocab.paper.methods import gather_evidence
+
+from lm_samples import make_vocabulary, sentences
+from sagevocab.analysis.ngrams import BOUND, FIRST_PIECE, SPELLING, UNKNOWN, measure_ngrams
+from sagevocab.analysis.stats import holm
+from sagevocab.errors import UserError
+from sagevocab.lm import causal as module
+from sagevocab.lm.causal import build_model, rows_of, train_causal
+from sagevocab.lm.settings import CausalSettings
+from sagevocab.lm.training import seed_torch
+from sagevocab.paper.causal import causal_evidence, draw_causal, read_causal
+from sagevocab.paper.style import tokenizer_styles
+from sagevocab.state import write_parquet
+from sagevocab.vocab.segment import load_segmenter
+from sagevocab.vocab.words import Normalizer, WordCorpus
+
+TINY = {"layers": 1, "hidden": 16, "heads": 2, "longest": 16, "lines": 120, "batch": 8}
+TINY |= {"learning_rate": 0.02, "validation_every": 0.5, "heldout_lines": 5}
+CORPUS = WordCorpus.from_lines(sentences(150), Normalizer())
+ASKED = WordCorpus.from_lines([*sentences(18, seed=1), "a λ", "x " * 30], Normalizer())
+
+
+@pytest.fixture(scope="module")
+def segmenter(tmp_path_factory):
+    return load_segmenter(make_vocabulary(tmp_path_factory.mktemp("words")))
+
+
+def train(segmenter, output, seed=1, arguments=None, **overrides) -> pd.DataFrame:
+    settings = CausalSettings(**(TINY | overrides))
+    train_causal(CORPUS, ASKED, segmenter, output, settings, seed=seed, **(arguments or {}))
+    return pd.read_parquet(output)
+
+
+def test_a_row_is_a_line_and_a_long_line_goes_on_in_another():
+    stream = np.array([BOUND, 5, 6, BOUND, 7, 8, 9, 4, BOUND])
+    rows = [(row.line, row.symbols.tolist()) for row in rows_of(stream, np.array([1, 0]), 3)]
+    assert rows == [(1, [BOUND, 7, 8, 9]), (1, [9, 4, BOUND]), (0, [BOUND, 5, 6, BOUND])]
+
+
+def test_bits_are_those_of_each_line_by_itself(segmenter, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "train_on", lambda *arguments: 1.0)
+    measured = train(segmenter, tmp_path / "bits", lines=8, longest=48)
+    seed_torch(1, module.INITIAL_WEIGHTS)
+    settings = CausalSettings(**TINY | {"longest": 48})
+    model = build_model(len(segmenter.pieces) + FIRST_PIECE, settings).eval()
+    assert measured["line"].tolist() == list(range(20))
+    for words, row in zip([*sentences(18, seed=1), "a λ"], measured.itertuples(), strict=False):
+        ids, _ = segmenter.segment_words([f"▁{word}" for word in words.split()])
+        symbols = torch.tensor([BOUND, *(np.maximum(ids, -1) + FIRST_PIECE), BOUND])
+        with torch.no_grad():
+            p = model(symbols[None, :-1]).logits[0].softmax(-1)
+        expected = -p[torch.arange(len(symbols) - 1), symbols[1:]].log2().sum().item()
+        unknown = SPELLING * (symbols == UNKNOWN).sum().item()
+        assert row.bits == pytest.approx(expected + unknown, rel=1e-5)
+        assert row.characters == len(words) + 1
+    # 30 words of two pieces and an end, in two rows
+    assert measured["bits"].iloc[-1] == pytest.approx(
+        61 * math.log2(model.config.vocab_size), rel=0.05
+    )
+
+
+def test_it_learns_what_a_table_of_frequencies_cannot(segmenter, tmp_path):
+    found = train(segmenter, tmp_path / "bits", batch=2, hidden=32)
+    counted = measure_ngrams(
+        CORPUS,
+        sentences(18, seed=1),
+        segmenter,
+        [150],
+        seed=1,
+        normalization="nfkc",
+        max_word_chars=256,
+    )
+    last = found[(found["step"] == 60) & (found["line"] < 18)]
+    assert last["characters"].tolist() == counted["characters"].tolist()
+    assert last["bits"].sum() < 0.8 * counted["bits_1"].sum()
+
+
+def test_the_last_validation_asks_all_lines_and_seeds_draw_their_own(segmenter, tmp_path):
+    first, second = (train(segmenter, tmp_path / str(seed), seed) for seed in (1, 2))
+    assert first.groupby("step")["line"].unique().map(list).to_dict() == {
+        8: [0, 4, 8, 12, 16],
+        15: list(range(20)),
+    }
+    assert first["seen"].iloc[-1] != second["seen"].iloc[-1]
+    assert first["seconds"].is_monotonic_increasing
+
+
+def test_a_killed_training_resumes_exactly(segmenter, tmp_path, monkeypatch):
+    whole = train(segmenter, tmp_path / "whole")
+    real = module.train_on
+
+    def killed(run, update, rate):
+        if update == 11:
+            raise KeyboardInterrupt
+        return real(run, update, rate)
+
+    arguments = {"state_dir": tmp_path / "state", "checkpoint_updates": 3}
+    monkeypatch.setattr(module, "train_on", killed)
+    with pytest.raises(KeyboardInterrupt):
+        train(segmenter, tmp_path / "part", arguments=arguments)
+    monkeypatch.setattr(module, "train_on", real)
+    part = train(segmenter, tmp_path / "part", arguments=arguments)
+    pd.testing.assert_frame_equal(part.drop(columns="seconds"), whole.drop(columns="seconds"))
+    assert not list((tmp_path / "state").glob("update-*"))
+
+
+def test_a_rate_that_learns_nothing_is_named(segmenter, tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "train_on", lambda *arguments: math.nan)
+    with pytest.raises(UserError, match=r"^lm\.causal\.learning_rate: the loss is nan after 0"):
+        train(segmenter, tmp_path / "bits")
+
+
+# --- what is shown
+
+
+def made(shift, seed, lines=40):
+    """What a model of given bits per character leaves, after two validations."""
+    rng = np.random.default_rng(seed)
+    characters = np.arange(20, 20 + lines)
+    rates = 2 + shift + rng.normal(0, 0.01) + rng.normal(0, 0.1, lines)
+    some = {"step": 5, "seen": 500 + seed, "seconds": 60.0, "line": np.arange(0, lines, 4)}
+    early = pd.DataFrame(some).assign(characters=characters[::4], bits=3.0 * characters[::4])
+    late = pd.DataFrame({"step": 10, "seen": 1000 + seed, "seconds": 120.0, "line": range(lines)})
+    return pd.concat([early, late.assign(characters=characters, bits=rates * characters)])
+
+
+@pytest.fixture
+def panels(tmp_path):
+    paths = []
+    for title, shift in (("English", 0.2), ("Turkish", 0.0)):
+        for label, own in (("BPE", 0.0), ("SaGe", shift)):
+            for seed in (1, 2, 3):
+                paths.append(tmp_path / f"{title}.{label}.{seed}")
+                write_parquet(paths[-1], made(own, seed + 10 * len(paths)))
+    return read_causal(["English", "Turkish"], ["BPE", "SaGe"], 3, paths)
+
+
+def test_differences_are_over_lines_and_seeds_with_a_family_of_their_own(panels):
+    data = causal_evidence(panels, baseline="BPE", seed=1)
+    assert data["language"].tolist() == ["English", "Turkish"]
+    english = data.iloc[0]
+    rates = {
+        label: [one.bits.sum() / one.characters.sum() for one in own]
+        for label, own in panels["English"].items()
+    }
+    assert english["value"] == pytest.approx(np.mean(rates["SaGe"]))
+    assert english["baseline_value"] == pytest.approx(np.mean(rates["BPE"]))
+    assert english["low"] < english["value"] - english["baseline_value"] < english["high"]
+    assert (english["seeds"], english["rows"], english["significant"]) == (3, 40, True)
+    assert not data["significant"].iloc[1]
+    np.testing.assert_allclose(data["p_adjusted"], holm(data["p_value"]))
+    beside = gather_evidence({}, [], pd.DataFrame(), panels, baseline="BPE", paper={}, seed=1)
+    assert beside["p_adjusted"].tolist() == data["p_adjusted"].tolist()
+    assert (beside["seen_from"] > 0).all()
+
+
+def test_curves_are_of_the_lines_that_every_validation_asks(panels):
+    own = panels["English"]["SaGe"][0]
+    assert own.curve["rate"].iloc[0] == pytest.approx(3)
+    assert own.curve["rate"].iloc[1] == pytest.approx(
+        own.bits[::4].sum() / own.characters[::4].sum()
+    )
+    grid = Figure().subplots(2, 2)
+    draw_causal(grid, panels["English"], tokenizer_styles(["BPE", "SaGe"]), "BPE")
+    bits, change = (axes.lines[-1].get_ydata() for axes in grid[:, 1])
+    seeds = [one.curve["rate"] for one in panels["English"]["SaGe"]]
+    np.testing.assert_allclose(bits, np.mean(seeds, axis=0))
+    theirs = np.mean([one.curve["rate"] for one in panels["English"]["BPE"]], axis=0)
+    np.testing.assert_allclose(change, bits - theirs)
+
+
+def test_models_of_other_lines_are_refused(tmp_path):
+    paths = [tmp_path / "one", tmp_path / "two"]
+    for path, lines in zip(paths, (40, 44), strict=True):
+        write_parquet(path, made(0, 1, lines))
+    with pytest.raises(UserError, match="causal models of English were asked other held-out"):
+        read_causal(["English"], ["BPE", "SaGe"], 1, paths)

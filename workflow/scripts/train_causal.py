@@ -1,0 +1,29 @@
+"""Adapter of rule train_causal."""
+
+from pathlib import Path
+
+from sagevocab.provenance import job, lasting_imports
+
+with lasting_imports():
+    from sagevocab.data.corpus import read_lines
+    from sagevocab.lm.causal import train_causal
+    from sagevocab.lm.gpus import reserve_gpus
+    from sagevocab.lm.settings import CausalSettings
+    from sagevocab.vocab.segment import load_segmenter
+    from sagevocab.vocab.words import Normalizer, WordCorpus
+
+with job(snakemake) as facts:
+    inputs, params, lm = snakemake.input, snakemake.params, snakemake.config["lm"]
+    reserve_gpus(min(lm["gpus"], 1))
+    normalizer = Normalizer(params.normalization)
+    facts["sittings"] = train_causal(
+        WordCorpus.load(inputs.words),
+        WordCorpus.from_lines(read_lines(inputs.heldout), normalizer, params.max_word_chars),
+        load_segmenter(Path(inputs.tokenizer).parent),
+        snakemake.output.curve,
+        CausalSettings(**params.settings, checkpoint_minutes=lm["causal"]["checkpoint_minutes"]),
+        seed=int(snakemake.wildcards.seed),
+        threads=snakemake.threads,
+        gpus=min(lm["gpus"], 1),
+        state_dir=params.state_dir,
+    )
