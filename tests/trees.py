@@ -1,0 +1,87 @@
+"""Whether two runs made the same results: every byte, but for what clocks wrote.
+
+Free to differ are logs and benchmarks; the field `run` of provenance records, with the digests of
+inputs that a clock wrote; times in logs of training; claims about time; and the pages and the table
+that show them, whose other contents are compared in `claims.json` and the `csv` files.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import io
+import json
+import re
+from pathlib import Path
+
+import pandas as pd
+
+# Below a run's folder. Of these only the names are compared: the contents are times, or show some.
+_NAMES_ONLY = re.compile(
+    r"(logs|benchmarks)/.*"
+    r"|tables/table_costs\..*"
+    r"|tables/table_learning_curves\.(json|md|tex)"
+    r"|claims\.md|findings\.(md|tex|pdf)|report\.html"
+)
+# The files that hold times beside results.
+_TIMED = re.compile(
+    rf"{_NAMES_ONLY.pattern}|.*training_log\.parquet|claims\.json|tables/table_learning_curves\.csv"
+)
+_TIMES = re.compile(r"seconds.*|tokens_per_second|peak_share|waiting")  # columns
+
+
+def differences(one: Path, other: Path) -> list[str]:
+    """Return a line for each file in which two folders `results/RUN` differ; none if they agree."""
+    return list_differences(digests(one), digests(other))
+
+
+def list_differences(one: dict[str, str], other: dict[str, str]) -> list[str]:
+    """Return what differs between two answers of `digests`, a line a file."""
+    lines = [f"{name}: only in the first" for name in sorted(one.keys() - other.keys())]
+    lines += [f"{name}: only in the second" for name in sorted(other.keys() - one.keys())]
+    both = sorted(one.keys() & other.keys())
+    return lines + [f"{name}: differs" for name in both if one[name] != other[name]]
+
+
+def digests(tree: Path) -> dict[str, str]:
+    """Return path -> SHA-256 of what must be equal in it, for all files of a folder `results/RUN`.
+
+    Hidden files count: a job leaves none behind. Progress under `.state` does, too.
+    """
+    files = sorted(path for path in tree.rglob("*") if not path.is_dir())
+    names = {path: path.relative_to(tree).as_posix() for path in files}
+    return {name: hashlib.sha256(_fixed(path, name)).hexdigest() for path, name in names.items()}
+
+
+def _fixed(path: Path, name: str) -> bytes:
+    """Return the part of a file that no clock wrote."""
+    if _NAMES_ONLY.fullmatch(name):
+        return b""
+    if name.endswith(".provenance.json"):
+        return _fixed_record(json.loads(path.read_bytes()))
+    if name == "claims.json":
+        claims = json.loads(path.read_bytes())
+        return _bytes([claim for claim in claims if not claim["timing"]])
+    if not _TIMED.fullmatch(name):
+        return path.read_bytes()
+    frame = pd.read_parquet(path) if path.suffix == ".parquet" else pd.read_csv(path)
+    return _frame_bytes(frame[[name for name in frame if not _TIMES.fullmatch(name)]])
+
+
+def _fixed_record(record: dict) -> bytes:
+    """Return a provenance record without what tells one run from an equal one."""
+    within = re.compile(r"results/[^/]+/(.*)")
+    inputs = {
+        path: None if (m := within.fullmatch(path)) and _TIMED.fullmatch(m[1]) else digest
+        for path, digest in record["inputs"].items()
+    }
+    return _bytes({**record, "inputs": inputs, "run": None})
+
+
+def _bytes(value: object) -> bytes:
+    return json.dumps(value, sort_keys=True).encode()
+
+
+def _frame_bytes(frame: pd.DataFrame) -> bytes:
+    file = io.BytesIO()
+    frame.to_parquet(file)
+    return file.getvalue()
