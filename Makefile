@@ -23,7 +23,7 @@ for module in pkgutil.walk_packages(sagevocab.__path__, "sagevocab."):
 endef
 export IMPORT
 
-.PHONY: help environment demo test test-report bench lint format docs lock clean
+.PHONY: help environment demo test test-report test-cluster bench lint format docs lock clean
 
 help:  ## Show the targets.
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 16
@@ -53,6 +53,9 @@ test: lint  ## Run lint, format checks and all tests, two files at a time.
 test-report: $(INSTALLED)  ## Test the report page in headless Chromium; REPORT=page.html takes one of your own, too.
 	REPORT="$(REPORT)" $(BIN)/python -m pytest tests/browser
 	@echo "Screenshots to look at: build/screenshots/"
+
+test-cluster: $(INSTALLED)  ## Run the demo on a SLURM of two nodes on this machine, with kills; CLUSTER="--seed 2 --targets vocabularies"
+	$(BIN)/python tests/cluster/run.py $(CLUSTER)
 
 bench: $(INSTALLED)  ## Measure speed and memory, others' programs beside it (hours): make bench TEXT=corpus.txt.xz
 	@test -f "$(TEXT)" || { echo "error: TEXT=$(TEXT) is no file; run make bench TEXT=corpus.txt.xz LINES=$(LINES)"; exit 1; }

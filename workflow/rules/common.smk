@@ -37,6 +37,7 @@ try:
     from sagevocab.errors import UserError
     from sagevocab.paper.notes import presets_note
     from sagevocab.provenance import code_of, source_digest, version_of
+    from sagevocab.slurm import memory_kills
     from sagevocab.workflow import COUNTS, Run, load_config
     from sagevocab.workflow_report import (
         changes,
@@ -79,8 +80,8 @@ REFERENCE_COMMAND = (
 
 
 def memory(megabytes):
-    """Memory in MB that doubles with every attempt of a job."""
-    return lambda wildcards, attempt: megabytes * 2 ** (attempt - 1)
+    """Memory in MB that doubles each time that SLURM kills a job for using more, and only then."""
+    return lambda wildcards, rulename: megabytes * 2 ** memory_kills(rulename, wildcards)
 
 
 def cards(gpus, nodes=1, sharers=1):
@@ -263,6 +264,10 @@ if config["lm"]["gpus"] and not shows_gpu():
 
 
 onstart:
+    if HAS_CLUSTER:
+        # A job that SLURM refuses would else be shown with the log of an earlier success.
+        for log in [log for job in workflow.dag.needrun_jobs() for log in job.log]:
+            Path(log).unlink(missing_ok=True)
     if "retrieve" in workflow.dag_settings.targets:
         # What can't be had from one server is no reason to leave the rest where it is.
         workflow.scheduler.keepgoing = True
