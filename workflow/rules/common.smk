@@ -81,7 +81,18 @@ REFERENCE_COMMAND = (
 
 def memory(megabytes):
     """Memory in MB that doubles each time that SLURM kills a job for using more, and only then."""
-    return lambda wildcards, rulename: megabytes * 2 ** memory_kills(rulename, wildcards)
+
+    def needed(wildcards, rulename):
+        kills = memory_kills(rulename, wildcards)
+        more = megabytes * 2**kills
+        if kills:
+            job = " ".join([rulename, *wildcards])
+            print(
+                f"{job}: killed for memory {kills} times, now asks for {more} MB", file=sys.stderr
+            )
+        return more
+
+    return needed
 
 
 def cards(gpus, nodes=1, sharers=1):
