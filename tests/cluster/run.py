@@ -60,7 +60,10 @@ def main() -> None:
     with TemporaryDirectory(prefix="slurm-") as name:
         folder = Path(name)
         results = Path("results") / yaml.safe_load(arguments.config.read_text())["run"]
-        local = arguments.local or _run_locally(_checkout(folder / "local"), arguments) / results
+        try:
+            local = arguments.local or _run_locally(folder / "local", arguments) / results
+        finally:
+            slurm.end_processes(folder / "local")
         failures = _run_on_slurm(folder, arguments)
         failures += differences(local, folder / "checkout" / results)
     print("\n".join(failures) or "All results are those of the local run, byte for byte.")
@@ -87,11 +90,13 @@ def _command(arguments: argparse.Namespace, *options: str) -> list[str]:
     return [sys.executable, "-m", "snakemake", *options, *fixed]
 
 
-def _run_locally(checkout: Path, arguments: argparse.Namespace) -> Path:
+def _run_locally(folder: Path, arguments: argparse.Namespace) -> Path:
+    checkout, environment = _checkout(folder), {**os.environ, slurm.MARK: str(folder)}
     started, log = time.monotonic(), LOG.with_suffix(".local.log")
     command = _command(arguments, "--cores", str(CORES), "--scheduler", "greedy")
     with log.open("w") as out:
-        if subprocess.run(command, cwd=checkout, stdout=out, stderr=subprocess.STDOUT).returncode:
+        run = subprocess.run(command, cwd=checkout, env=environment, stdout=out, stderr=out)
+        if run.returncode:
             sys.exit(f"error: the local run failed, so there is nothing to compare with: see {log}")
     print(f"Local run: {time.monotonic() - started:.0f} s on {CORES} cores", flush=True)
     return checkout
@@ -215,4 +220,7 @@ def _benchmarked(results: Path, rules: set[str]) -> float:
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("stopped: all that ran is ended, and its folder is removed")

@@ -17,7 +17,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 NODES = ("n1", "n2")
-_MARK = "SAGEVOCAB_TEST_CLUSTER"
+MARK = "SAGEVOCAB_TEST_CLUSTER"
 _PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scancel")
 
 # Partitions are those that profiles/slurm names, so the profile runs as it stands.
@@ -78,7 +78,7 @@ class Cluster:
             **os.environ,
             "PATH": f"{folder / 'bin'}:{os.environ['PATH']}",
             "SLURM_CONF": str(folder / "slurm.conf"),
-            _MARK: str(folder),
+            MARK: str(folder),
         }
         for name in ("bin", "state", *(f"spool-{node}" for node in NODES)):
             (folder / name).mkdir(parents=True)
@@ -113,10 +113,7 @@ class Cluster:
 
     def __exit__(self, *_: object) -> None:
         """End every process of the cluster, the jobs' too."""
-        deadline = time.monotonic() + 10
-        while (left := list(self._processes())) and time.monotonic() < deadline:
-            _kill(left)
-            time.sleep(0.2)
+        end_processes(self.folder)
 
     def start_controller(self) -> None:
         self._run("slurmctld")
@@ -139,14 +136,14 @@ class Cluster:
         _kill([int((self.folder / f"slurmd-{node}.pid").read_text())])
         _kill(
             pid
-            for pid in self._processes()
+            for pid in _processes(self.folder)
             if mark in _environment(pid) or _command(pid).startswith(keepers)
         )
 
     def kill_job(self, job: str) -> None:
         """SIGKILL all that a job runs; SLURM's own processes stay and see it fail."""
         mark = f"SLURM_JOB_ID={job}".encode()
-        _kill(pid for pid in self._processes() if mark in _environment(pid))
+        _kill(pid for pid in _processes(self.folder) if mark in _environment(pid))
 
     def jobs(self) -> list[tuple[str, str, int]]:
         """Return number, rule with wildcards, seconds of each job that runs; [] without answer."""
@@ -190,12 +187,20 @@ class Cluster:
             raise RuntimeError(f"{' '.join(command)}: {done.stderr.strip()}")
         return done.stdout
 
-    def _processes(self) -> Iterator[int]:
-        """Yield the processes of the cluster and of its jobs."""
-        mark = f"{_MARK}={self.folder}".encode()
-        for path in Path("/proc").glob("[0-9]*"):
-            if mark in _environment(int(path.name)) and int(path.name) != os.getpid():
-                yield int(path.name)
+
+def end_processes(folder: Path) -> None:
+    """SIGKILL all that carries the mark of `folder` in its environment, and what it starts."""
+    deadline = time.monotonic() + 10
+    while (left := list(_processes(folder))) and time.monotonic() < deadline:
+        _kill(left)
+        time.sleep(0.2)
+
+
+def _processes(folder: Path) -> Iterator[int]:
+    mark = f"{MARK}={folder}".encode()
+    for path in Path("/proc").glob("[0-9]*"):
+        if mark in _environment(int(path.name)) and int(path.name) != os.getpid():
+            yield int(path.name)
 
 
 def _environment(pid: int) -> list[bytes]:
