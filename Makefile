@@ -26,7 +26,7 @@ for module in pkgutil.walk_packages(sagevocab.__path__, "sagevocab."):
 endef
 export IMPORT
 
-.PHONY: help environment demo test test-report test-stages soak bench lint format docs envs lock clean
+.PHONY: help environment demo test test-report test-stages test-cluster soak bench lint format docs envs lock clean
 
 help:  ## Show the targets.
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 16
@@ -62,6 +62,9 @@ test-stages: $(INSTALLED)  ## Install each stage's packages alone and run its ru
 
 soak: $(INSTALLED)  ## Kill processes of the demo at random; its results must be a calm run's: make soak SEED=2
 	$(BIN)/python tests/soak.py --seed $(SEED) --kills $(KILLS) --minutes $(MINUTES)
+
+test-cluster: $(INSTALLED)  ## Run the demo on a SLURM of two nodes on this machine, with kills; CLUSTER="--seed 2 --targets vocabularies"
+	$(BIN)/python tests/cluster/run.py $(CLUSTER)
 
 bench: $(INSTALLED)  ## Measure speed and memory, others' programs beside it (hours): make bench TEXT=corpus.txt.xz
 	@test -f "$(TEXT)" || { echo "error: TEXT=$(TEXT) is no file; run make bench TEXT=corpus.txt.xz LINES=$(LINES)"; exit 1; }

@@ -9,7 +9,7 @@ import pandas as pd
 import pytest
 import torch
 from matplotlib.figure import Figure
-from sagevocab.paper.methods import gather_evidence
+from sagevocab.paper.evidence import gather_evidence
 
 from lm_samples import make_vocabulary, sentences
 from sagevocab.analysis.ngrams import BOUND, FIRST_PIECE, SPELLING, UNKNOWN, measure_ngrams

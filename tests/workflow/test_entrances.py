@@ -204,6 +204,50 @@ def test_slurm_is_asked_for_machines_and_for_cards_that_are_shared(tiny) -> None
     assert asked("{gpus: 0, nodes: 2}")[0] == "--nodes=2 --ntasks=2"
 
 
+def test_memory_doubles_after_a_kill_for_memory_and_ends_at_the_ceiling(tiny) -> None:
+    def asked(*arguments: str) -> list[str]:
+        """MB that two builds ask for: of sage and of sage_released."""
+        names = ("sage", "sage_released")
+        targets = (f"results/tiny/vocab/en/{name}/pieces.txt" for name in names)
+        run = tiny("-n", "--workflow-profile=profiles/slurm", "--forceall", *arguments, *targets)
+        pattern = r"rule build_sage:\n(?:    .*\n)*?    wild.*=(\w+)\n(?:    .*\n)*?.* mem_mb=(\d+)"
+        megabytes = dict(re.findall(pattern, run.stdout + run.stderr))
+        return [megabytes[name] for name in names]
+
+    logs = tiny.checkout / ".snakemake/slurm_logs/rule_build_sage"
+    assert asked() == ["12000", "12000"]
+    for job, line in {
+        "en_sage": "Detected 1 oom_kill event",
+        "en_sage_released": "TIME LIMIT",
+    }.items():
+        (logs / job).mkdir(parents=True)
+        (logs / job / "1.log").write_text(f"slurmstepd: error: {line}\n")
+    assert asked() == ["24000", "12000"]
+    assert asked("--resources=mem_mb=20000") == ["20000", "12000"]
+    shutil.rmtree(logs)
+
+
+def test_a_refused_job_is_not_shown_with_the_log_of_an_earlier_success(tiny, tmp_path) -> None:
+    target, log = "corpus/domains/quora.txt.zst", "logs/extract_domain/quora.log"
+    assert tiny(f"results/tiny/{target}").returncode == 0
+    (tiny.checkout / f"results/tiny/{log}").write_text("the log of an earlier success\n")
+    for program in ("sbatch", "squeue", "sinfo", "scontrol"):
+        (tmp_path / program).write_text("#!/bin/sh\necho invalid partition >&2; exit 1\n")
+        (tmp_path / program).chmod(0o755)
+    run = tiny(
+        "--workflow-profile=profiles/slurm",
+        "--retries=0",
+        "--jobs=1",
+        "--forcerun=retrieve_domain",
+        f"results/tiny/{target}",
+        environment={"PATH": f"{tmp_path}:{os.environ['PATH']}"},
+    )
+    output = run.stdout + run.stderr
+    assert run.returncode != 0 and "sbatch failed. The error message was 'invalid part" in output
+    assert "earlier success" not in output
+    assert "Error in rule retrieve_domain" not in output  # it ran where Snakemake does
+
+
 class Resources(dict):
     """Resources of a job, which the plugin reads as keys and as attributes."""
 

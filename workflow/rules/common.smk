@@ -59,6 +59,7 @@ try:
     from sagevocab.errors import UserError
     from sagevocab.paper.notes import presets_note
     from sagevocab.provenance import code_of, killed_jobs, source_digest, version_of
+    from sagevocab.slurm import memory_kills
     from sagevocab.workflow import COUNTS, Run, load_config
     from sagevocab.workflow_report import (
         changes,
@@ -90,8 +91,19 @@ ARTEFACTS = {}
 
 
 def memory(megabytes):
-    """Memory in MB that doubles with every attempt of a job."""
-    return lambda wildcards, attempt: megabytes * 2 ** (attempt - 1)
+    """Memory in MB that doubles each time that SLURM kills a job for using more, and only then."""
+
+    def needed(wildcards, rulename):
+        kills = memory_kills(rulename, wildcards)
+        more = megabytes * 2**kills
+        if kills:
+            job = " ".join([rulename, *wildcards])
+            print(
+                f"{job}: killed for memory {kills} times, now asks for {more} MB", file=sys.stderr
+            )
+        return more
+
+    return needed
 
 
 def cards(gpus, nodes=1, sharers=1):
@@ -280,6 +292,10 @@ onstart:
             "writable, or run in another folder (snakemake --directory)"
         )
     killed_jobs()  # those of earlier runs are no news
+    if HAS_CLUSTER:
+        # A job that SLURM refuses would else be shown with the log of an earlier success.
+        for log in [log for job in workflow.dag.needrun_jobs() for log in job.log]:
+            Path(log).unlink(missing_ok=True)
     if "retrieve" in workflow.dag_settings.targets:
         # What can't be had from one server is no reason to leave the rest where it is.
         workflow.scheduler.keepgoing = True

@@ -166,7 +166,7 @@ def remove_leftovers(path: str | Path) -> None:
     path = Path(path).resolve()
     names = "|".join(map(re.escape, {path.name, path.stem}))
     leftover = re.compile(rf"\.({names})\.\d+\.(partial|before)(\.\w+)?")
-    for other in [other for other in path.parent.iterdir() if leftover.fullmatch(other.name)]:
+    for other in [other for other in path.parent.glob(".*") if leftover.fullmatch(other.name)]:
         if other.is_dir():
             shutil.rmtree(other, ignore_errors=True)
         else:

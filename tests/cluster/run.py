@@ -1,0 +1,226 @@
+"""make test-cluster: the demo on a real SLURM that loses jobs and a node, beside a local run.
+
+Starts a SLURM of two nodes on this machine and runs the workflow there by `profiles/slurm`. On the
+way it kills jobs and a node, cancels jobs, and restarts the controller, at moments and on victims
+that a seed chooses. All results must then be those of a local run, byte for byte; tests/trees.py
+says what may differ. Nothing is left behind, whether it ends by itself, by Ctrl-C or by its limit.
+"""
+
+from __future__ import annotations
+
+import argparse
+import csv
+import importlib.util
+import os
+import random
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import time
+from datetime import datetime
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+import yaml
+
+ROOT = Path(__file__).parents[2]
+sys.path[:0] = [str(ROOT / "tests"), str(Path(__file__).parent)]
+
+import slurm  # noqa: E402
+
+from trees import differences  # noqa: E402
+
+COPIED = ("Snakefile", "config.yaml", "config", "workflow", "profiles", "envs", "pyproject.toml")
+LOGS = Path(".snakemake/slurm_logs")
+LOG = ROOT / "build/test-cluster.log"
+CORES = os.cpu_count() or 2
+
+# What goes wrong, each once, in an order and at moments that the seed draws.
+TROUBLES = ("kill a job", "kill a job", "crash a node", "cancel", "restart the controller")
+# Rules that keep checkpoints: a victim is one of their jobs that has run for some seconds.
+VICTIMS = ("build_sage", "train_embeddings", "pretrain_model", "measure_rankings", "finetune_model")
+NODE_AWAY, CONTROLLER_AWAY = 20, 8  # seconds
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--minutes", type=float, default=25, help="limit of the run on SLURM")
+    parser.add_argument("--targets", default="all", help="less than all is quicker")
+    parser.add_argument("--config", type=Path, default=ROOT / "config/demo.yaml")
+    parser.add_argument("--local", type=Path, help="results/RUN of a local run of the same code")
+    arguments = parser.parse_args()
+    lacking = slurm.missing() or _missing_plugin()
+    if lacking:
+        sys.exit(f"error: make test-cluster cannot run here: {lacking}")
+    LOG.parent.mkdir(exist_ok=True)
+    signal.signal(signal.SIGTERM, signal.default_int_handler)
+    with TemporaryDirectory(prefix="slurm-") as name:
+        folder = Path(name)
+        results = Path("results") / yaml.safe_load(arguments.config.read_text())["run"]
+        try:
+            local = arguments.local or _run_locally(folder / "local", arguments) / results
+        finally:
+            slurm.end_processes(folder / "local")
+        failures = _run_on_slurm(folder, arguments)
+        failures += differences(local, folder / "checkout" / results)
+    print("\n".join(failures) or "All results are those of the local run, byte for byte.")
+    sys.exit(bool(failures))
+
+
+def _missing_plugin() -> str:
+    name = "snakemake_executor_plugin_slurm"
+    return "" if importlib.util.find_spec(name) else f"no Python package {name}"
+
+
+def _checkout(folder: Path) -> Path:
+    """Copy the workflow to a folder of its own."""
+    folder.mkdir()
+    for name in COPIED:
+        source = ROOT / name
+        copy = shutil.copytree if source.is_dir() else shutil.copy2
+        copy(source, folder / name)
+    return folder
+
+
+def _command(arguments: argparse.Namespace, *options: str) -> list[str]:
+    fixed = ["--configfile", str(arguments.config.resolve()), "--", *arguments.targets.split()]
+    return [sys.executable, "-m", "snakemake", *options, *fixed]
+
+
+def _run_locally(folder: Path, arguments: argparse.Namespace) -> Path:
+    checkout, environment = _checkout(folder), {**os.environ, slurm.MARK: str(folder)}
+    started, log = time.monotonic(), LOG.with_suffix(".local.log")
+    command = _command(arguments, "--cores", str(CORES), "--scheduler", "greedy")
+    with log.open("w") as out:
+        run = subprocess.run(command, cwd=checkout, env=environment, stdout=out, stderr=out)
+        if run.returncode:
+            sys.exit(f"error: the local run failed, so there is nothing to compare with: see {log}")
+    print(f"Local run: {time.monotonic() - started:.0f} s on {CORES} cores", flush=True)
+    return checkout
+
+
+def _run_on_slurm(folder: Path, arguments: argparse.Namespace) -> list[str]:
+    """Run the targets on a SLURM in trouble; report, and return what is not as it should be."""
+    checkout = _checkout(folder / "checkout")
+    cpus = max(1, CORES // len(slurm.NODES))
+    options = ["--workflow-profile", "profiles/slurm", "--max-threads", str(cpus)]
+    options += ["--resources", "mem_mb=20000", "runtime=1440"]
+    started = time.monotonic()
+    with slurm.Cluster(folder / "slurm", cpus, memory=20_000) as cluster, LOG.open("w") as out:
+        run = subprocess.Popen(
+            _command(arguments, *options),
+            cwd=checkout,
+            env=cluster.environment,
+            stdout=out,
+            stderr=subprocess.STDOUT,
+        )
+        troubles = Troubles(cluster, arguments.seed)
+        while run.poll() is None and time.monotonic() - started < 60 * arguments.minutes:
+            troubles.go_on()
+            time.sleep(0.5)
+        code = run.poll()
+        _report(folder, time.monotonic() - started)
+    if code == 0:
+        return [f"This did not happen: {trouble}" for _, trouble in troubles.left]
+    shutil.copytree(checkout / LOGS, LOG.parent / "slurm_logs", dirs_exist_ok=True)
+    ended = "did not end in time" if code is None else "failed"
+    return [f"The run on SLURM {ended}, after {_steps():.0%} of its jobs: see {LOG}"]
+
+
+class Troubles:
+    """What goes wrong in a run, planned by a seed: when `share` of the jobs are done, a trouble."""
+
+    def __init__(self, cluster: slurm.Cluster, seed: int) -> None:
+        self._cluster = cluster
+        self._random = random.Random(seed)
+        shares = sorted(self._random.uniform(0.05, 0.6) for _ in TROUBLES)
+        kinds = self._random.sample(TROUBLES, len(TROUBLES))
+        self.left = list(zip(shares, kinds, strict=True))
+        self._away: tuple[float, str] | None = None  # a node, and when it comes back
+        self._age = self._random.uniform(8, 25)
+
+    def go_on(self) -> None:
+        """Make the next trouble if it is due and has a victim; bring a crashed node back."""
+        if self._away and time.monotonic() > self._away[0]:
+            self._cluster.start_node(self._away[1])
+            self._away = None
+        if self._away or not self.left or _steps() < self.left[0][0]:
+            return
+        running = [job for job in self._cluster.jobs() if job[1].startswith(VICTIMS)]
+        old = [job for job in running if job[2] > self._age]
+        if old:
+            self._make(self.left.pop(0)[1], *self._random.choice(old))
+            self._age = self._random.uniform(8, 25)
+
+    def _make(self, trouble: str, job: str, name: str, age: int) -> None:
+        print(f"{trouble}, while job {job} ({name}) has run for {age} s", flush=True)
+        if trouble == "kill a job":
+            self._cluster.kill_job(job)
+        elif trouble == "cancel":
+            self._cluster.cancel(job)
+        elif trouble == "crash a node":
+            node = self._cluster.node_of(job)
+            self._cluster.crash_node(node)
+            self._away = (time.monotonic() + NODE_AWAY, node)
+        else:
+            self._cluster.stop_controller()
+            time.sleep(CONTROLLER_AWAY)
+            self._cluster.start_controller()
+
+
+def _steps() -> float:
+    """Return the share of jobs that Snakemake has finished."""
+    found = re.findall(r"^(\d+) of (\d+) steps", LOG.read_text(), re.M)
+    return int(found[-1][0]) / int(found[-1][1]) if found else 0.0
+
+
+def _report(folder: Path, seconds: float) -> None:
+    """Print submissions, and where the time of the submitted jobs went."""
+    text = LOG.read_text()
+    pattern = r"^Job (\d+) has been submitted with SLURM jobid (\d+) \(log: .*?/rule_(\w+)/"
+    submitted = re.findall(pattern, text, re.M)
+    lines = (folder / "slurm/jobs.txt").read_text().splitlines()
+    jobs = [dict(re.findall(r"(\w+)=(\S+)", line)) for line in lines]
+    done = [job for job in jobs if job["JobState"] == "COMPLETED"]
+    print(f"Run on SLURM: {seconds:.0f} s, {len(submitted)} submissions, {len(done)} ended well")
+    if not done:
+        return
+    seen, numbers = _times_seen(text), {slurm: number for number, slurm, _ in submitted}
+    queued = sum(_time(job["StartTime"]) - _time(job["SubmitTime"]) for job in done)
+    held = sum(_time(job["EndTime"]) - _time(job["StartTime"]) for job in done)
+    late = [seen[n] - _time(job["EndTime"]) for job in done if (n := numbers[job["JobId"]]) in seen]
+    worked = _benchmarked(folder / "checkout/results", {rule for _, _, rule in submitted})
+    print(
+        f"Seconds a job, on average: {queued / len(done):.1f} in the queue, "
+        f"{held / len(done):.1f} on a node (of them {worked / len(done):.1f} at work), "
+        f"{sum(late) / len(late):.1f} until Snakemake noticed its end",
+        flush=True,
+    )
+
+
+def _times_seen(text: str) -> dict[str, float]:
+    """Return number of a job -> when Snakemake saw its end."""
+    found = re.findall(r"^\[(.+)\]\nFinished jobid: (\d+)", text, re.M)
+    return {number: datetime.strptime(stamp, "%c").timestamp() for stamp, number in found}
+
+
+def _time(stamp: str) -> float:
+    return datetime.fromisoformat(stamp).timestamp()
+
+
+def _benchmarked(results: Path, rules: set[str]) -> float:
+    """Return the seconds that jobs of some rules worked, by their benchmarks."""
+    files = [*results.glob("*/benchmarks/*/*.tsv"), *results.glob("*/benchmarks/*.tsv")]
+    wanted = [file for file in files if {file.stem, file.parent.name} & rules]
+    tables = [csv.DictReader(file.open(), delimiter="\t") for file in wanted]
+    return sum(float(row["s"]) for table in tables for row in table)
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit("stopped: all that ran is ended, and its folder is removed")
