@@ -9,7 +9,6 @@ import pandas as pd
 import pytest
 import torch
 from matplotlib.figure import Figure
-from sagevocab.paper.evidence import gather_evidence
 
 from lm_samples import make_vocabulary, sentences
 from sagevocab.analysis.ngrams import BOUND, FIRST_PIECE, SPELLING, UNKNOWN, measure_ngrams
@@ -20,6 +19,7 @@ from sagevocab.lm.causal import build_model, rows_of, train_causal
 from sagevocab.lm.settings import CausalSettings
 from sagevocab.lm.training import seed_torch
 from sagevocab.paper.causal import causal_evidence, draw_causal, read_causal
+from sagevocab.paper.evidence import gather_evidence
 from sagevocab.paper.style import tokenizer_styles
 from sagevocab.state import write_parquet
 from sagevocab.vocab.segment import load_segmenter
