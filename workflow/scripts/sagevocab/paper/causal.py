@@ -85,7 +85,7 @@ def _read(path: Files) -> CausalModel:
 
 
 def causal_evidence(panels: CausalPanels, *, baseline: str, seed: int) -> pd.DataFrame:
-    """Return every tokenizer's difference from BPE, as rows of `methods.gather_evidence`.
+    """Return every tokenizer's difference from BPE, as rows of `evidence.gather_evidence`.
 
     Intervals and tests are over lines and seeds (see `analysis.scores`); Holm's adjustment is over
     the languages. baseline: label of BPE. seed: of the bootstrap.
