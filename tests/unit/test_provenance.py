@@ -75,6 +75,25 @@ def test_the_log_has_our_messages_and_of_others_only_warnings(tmp_path: Path) ->
     assert "batch 1 of 40" in log
 
 
+@pytest.mark.parametrize(
+    ("outputs", "record"),
+    [
+        (["random.seed2.json", "random.seed2.parquet"], "random.seed2"),
+        (["1.predictions.parquet", "1.json"], "1"),
+        (["en.source.json", "en"], "en"),
+        (["en.dump.words.npz"], "en.dump.words.npz"),
+    ],
+)
+def test_files_of_one_artefact_share_a_record(
+    outputs: list[str], record: str, tmp_path: Path
+) -> None:
+    made = rule(tmp_path)
+    made.output = [str(tmp_path / name) for name in outputs]
+    with job(made):
+        pass
+    assert [path.name for path in tmp_path.glob("*.json")] == [f"{record}.provenance.json"]
+
+
 def test_a_folder_has_its_record_beside_it(tmp_path: Path) -> None:
     with job(rule(tmp_path, artefact=str(tmp_path / "sage"))):
         pass

@@ -492,11 +492,13 @@ def _record_of(artefact: Path) -> Path:
 
 
 def _stem(path: Path) -> Path:
-    return path.with_name(path.name.split(".")[0]) if path.suffix in _FORMATS else path
+    ending = next(filter(path.name.endswith, _FORMATS), "")
+    return path.with_name(path.name.removesuffix(ending))
 
 
-# Formats of one artefact that share one record; other names may hold dots that mean something.
-_FORMATS = (".pdf", ".png", ".tex", ".csv", ".md", ".json", ".html", ".parquet")
+# Formats of one artefact that share one record; other dots in its name mean something.
+_FORMATS = (".predictions.parquet", ".source.json")
+_FORMATS += (".pdf", ".png", ".tex", ".csv", ".md", ".json", ".html", ".parquet")
 
 
 def package_versions() -> dict[str, str]:
