@@ -2,7 +2,7 @@
 
 Free to differ are logs and benchmarks; in provenance records the field `run`, the commit (digests
 of the code must agree) and the digests of files that hold times; times in logs of training; claims
-about time; and the pages and the table that show them, whose other contents are compared in
+about time; and the pages and the tables that show them, whose other contents are compared in
 `claims.json` and the `csv` files.
 """
 
@@ -19,7 +19,7 @@ import pandas as pd
 # Below a run's folder. Of these only the names are compared: the contents are times, or show some.
 _NAMES_ONLY = re.compile(
     r"(logs|benchmarks)/.*"
-    r"|tables/table_costs\..*"
+    r"|tables/table_(costs|claims)\..*"
     r"|tables/table_learning_curves\.(json|md|tex)"
     r"|claims\.md|findings\.(md|tex|pdf)|report\.html"
 )
