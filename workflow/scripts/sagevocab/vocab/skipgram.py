@@ -6,7 +6,8 @@ follows the gradient of
 
     log sigma(E_T[x] . E_C[y]) + sum over n of log sigma(-E_T[x] . E_C[n])
 
-taken at the values before the update. Three things make it fast:
+taken at the values before the update; of pairs that share negatives, each sees these as the pairs
+before it have left them. Three things make it fast:
 
 - *Blocks.* Pieces are dealt to blocks, inputs to `JOBS` and outputs to twice as many. A job trains
   the pairs whose input is in one block, whose output is in a second and whose negatives are in a
@@ -18,7 +19,8 @@ taken at the values before the update. Three things make it fast:
 - *Rows that are padded to whole cache lines*, which lets the compiler use vector instructions.
 
 A pair's positive and its negatives are updated together. One after the other, E_T would grow and
-E_C shrink, which the mean losses of a SaGe ablation notice.
+E_C shrink, which the mean losses of a SaGe ablation notice. If pairs that share negatives all saw
+them as they were before, E_C would grow.
 
 The bytes depend on the width of the processor's vector instructions: they are equal on processors
 of one family, and may differ between, say, AVX2 and AVX-512.
@@ -232,16 +234,16 @@ def _deal(pairs, noise, total, input_block, output_block, offsets, dealt):
 def _step(dot, rate):
     """Return -rate * sigma(dot), and 0 where |dot| is 6 or more, as word2vec does.
 
-    sigma is a Pade approximant, within 1e-4. A positive steps by -step(-dot), as 1 - sigma(x) is
-    sigma(-x).
+    sigma(dot) is (1 + tanh(dot / 2)) / 2, and tanh a Pade approximant, within 1e-4. A positive
+    steps by -step(-dot), as 1 - sigma(x) is sigma(-x).
     """
     u = dot * np.float32(0.5)
     q = u * u
-    over = np.float32(135135) + q * (np.float32(17325) + q * (np.float32(378) + q))
-    under = np.float32(135135) + q * (
+    numerator = np.float32(135135) + q * (np.float32(17325) + q * (np.float32(378) + q))
+    denominator = np.float32(135135) + q * (
         np.float32(62370) + q * (np.float32(3150) + q * np.float32(28))
     )
-    sigma = np.float32(0.5) + np.float32(0.5) * u * over / under
+    sigma = np.float32(0.5) + np.float32(0.5) * u * numerator / denominator
     return -rate * sigma if (dot < _LIMIT) & (dot > -_LIMIT) else np.float32(0)
 
 
@@ -265,7 +267,7 @@ def _draw(state, start, chance, other, drawn, negative):
 
 
 @njit(inline="always")
-def _meet_negatives(x, context, drawn, away, width, negative):
+def _dots_with_negatives(x, context, drawn, dots, width, negative):
     """Write the dot products of the group's inputs and negatives."""
     for k in range(negative):
         y = context[drawn[k]]
@@ -273,55 +275,57 @@ def _meet_negatives(x, context, drawn, away, width, negative):
             dot = np.float32(0)
             for d in range(width):
                 dot += x[j, d] * y[d]
-            away[j, k] = dot
+            dots[j, k] = dot
 
 
 @njit(inline="always")
-def _step_from_negatives(x, outputs, drawn, rate, away, width, negative, padded):
+def _step_from_negatives(x, outputs, drawn, rate, negative_steps, width, negative, padded):
     """Make the dot products steps of each pair along the gradients of its negatives.
 
     Each pair sees the negatives as the pairs before it in the group have left them: by then row
-    y is y + sum of away[i] x[i] over i < j, so its dot product with x[j] has grown by the sum
-    of away[i] (x[i] . x[j]).
+    y is y + sum of negative_steps[i] x[i] over i < j, so its dot product with x[j] has grown by
+    the sum of negative_steps[i] (x[i] . x[j]).
     """
     for j in range(GROUP):
         for i in range(j):
-            alike = np.float32(0)
+            similarity = np.float32(0)
             for d in range(width):
-                alike += x[i, d] * x[j, d]
+                similarity += x[i, d] * x[j, d]
             for k in range(padded):
-                away[j, k] += away[i, k] * alike
+                negative_steps[j, k] += negative_steps[i, k] * similarity
         for k in range(padded):
-            away[j, k] = _step(away[j, k], rate)
-        away[j, negative:] = np.float32(0)
+            negative_steps[j, k] = _step(negative_steps[j, k], rate)
+        negative_steps[j, negative:] = np.float32(0)
         for k in range(negative):  # gensim, too, skips a negative that is the output itself
             if drawn[k] == outputs[j]:
-                away[j, k] = np.float32(0)
+                negative_steps[j, k] = np.float32(0)
 
 
 @njit(inline="always")
-def _update_positives(x, n, outputs, context, towards, away, change, width, padded):
+def _update_positives(
+    x, n, outputs, context, positive_steps, negative_steps, change, width, padded
+):
     """Add the steps of the positives to E_C, and write what the inputs' rows change by.
 
     A pair meets its negatives as the pairs i before it have left them. So x[j] changes by the sum
-    of away[j, k] away[i, k] x[i], too.
+    of negative_steps[j, k] negative_steps[i, k] x[i], too.
     """
     for j in range(n):
-        y, step = context[outputs[j]], towards[j]
+        y, step = context[outputs[j]], positive_steps[j]
         for d in range(width):
             old = y[d]
             change[j, d] = step * old
             y[d] = old + step * x[j, d]
         for i in range(j):
-            both = np.float32(0)
+            shared = np.float32(0)
             for k in range(padded):
-                both += away[i, k] * away[j, k]
+                shared += negative_steps[i, k] * negative_steps[j, k]
             for d in range(width):
-                change[j, d] += both * x[i, d]
+                change[j, d] += shared * x[i, d]
 
 
 @njit(inline="always")
-def _update_negatives(x, context, drawn, away, change, width, negative):
+def _update_negatives(x, context, drawn, negative_steps, change, width, negative):
     """Add the steps of the negatives to E_C, and to what the inputs' rows change by."""
     for k in range(negative):
         y = context[drawn[k]]
@@ -329,8 +333,8 @@ def _update_negatives(x, context, drawn, away, change, width, negative):
             old = y[d]
             new = old
             for j in range(GROUP):
-                change[j, d] += away[j, k] * old
-                new += away[j, k] * x[j, d]
+                change[j, d] += negative_steps[j, k] * old
+                new += negative_steps[j, k] * x[j, d]
             y[d] = new
 
 
@@ -346,8 +350,8 @@ def _train_pairs(pairs, start, chance, other, target, context, rate, seed, width
     drawn = np.empty(negative, np.int64)
     x = np.empty((GROUP, width), np.float32)  # the inputs' rows before the group
     change = np.zeros((GROUP, width), np.float32)
-    towards = np.empty(GROUP, np.float32)  # steps along the gradients of the positives
-    away = np.zeros((GROUP, padded), np.float32)  # and of the negatives
+    positive_steps = np.empty(GROUP, np.float32)  # steps along the gradients of the positives
+    negative_steps = np.zeros((GROUP, padded), np.float32)  # and of the negatives
 
     groups = (len(pairs) + GROUP - 1) // GROUP
     for first in range(groups):
@@ -359,15 +363,17 @@ def _train_pairs(pairs, start, chance, other, target, context, rate, seed, width
             for d in range(width):
                 x[n, d] = row[d]
                 dot += row[d] * y[d]
-            towards[n] = -_step(-dot, rate)
+            positive_steps[n] = -_step(-dot, rate)
             n += 1
         x[n:] = np.float32(0)
         state = _draw(state, start, chance, other, drawn, negative)
-        _meet_negatives(x, context, drawn, away, width, negative)
-        _step_from_negatives(x, outputs, drawn, rate, away, width, negative, padded)
-        away[n:] = np.float32(0)
-        _update_positives(x, n, outputs, context, towards, away, change, width, padded)
-        _update_negatives(x, context, drawn, away, change, width, negative)
+        _dots_with_negatives(x, context, drawn, negative_steps, width, negative)
+        _step_from_negatives(x, outputs, drawn, rate, negative_steps, width, negative, padded)
+        negative_steps[n:] = np.float32(0)
+        _update_positives(
+            x, n, outputs, context, positive_steps, negative_steps, change, width, padded
+        )
+        _update_negatives(x, context, drawn, negative_steps, change, width, negative)
         for j in range(n):
             row = target[inputs[j]]
             for d in range(width):
