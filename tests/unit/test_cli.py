@@ -428,12 +428,16 @@ def test_encode_into_a_closed_pipe_is_silent(built: Path, tmp_path: Path) -> Non
 
 @pytest.mark.parametrize(
     ("closed", "message"),
-    [("<&-", "standard input is closed; name a file"), (">&-", "standard output is closed;")],
+    [
+        ("<&-", "standard input is closed; name a file"),
+        (">&-", "standard output is closed;"),
+        (">/dev/full", "standard output or a file: No space left on device; make room there"),
+    ],
 )
-def test_a_closed_stream_is_one_line(closed: str, message: str, built: Path) -> None:
+def test_a_closed_or_full_stream_is_one_line(closed: str, message: str, built: Path) -> None:
     command = f"{sys.executable} -m sagevocab encode {built} - {closed}"
     done = subprocess.run(
-        ["sh", "-c", command], input="", env=ENVIRONMENT, capture_output=True, text=True
+        ["sh", "-c", command], input="a\n", env=ENVIRONMENT, capture_output=True, text=True
     )
     assert done.returncode == 1
     assert done.stdout == ""

@@ -78,7 +78,7 @@ TEXTS: list[tuple[str, str, Files]] = [
     ("no words to compare on", "compare tok --text bad.txt", {"bad.txt": b" \n"}),
     ("a file in the output's place", "train text.txt -o text.txt", {}),
     ("an output that is there", "train text.txt -o tok", {}),
-    ("an output of letters", "train text.txt -o own --force", {"own/letter": b"dear"}),
+    ("other files in the output's place", "train text.txt -o own --force", {"own/letter": b"dear"}),
     ("an export into itself", "export tok -o tok --force", {}),
 ]
 SETTINGS: list[tuple[str, str, Files]] = [
@@ -102,7 +102,7 @@ SETTINGS: list[tuple[str, str, Files]] = [
 ]
 TOKENIZERS: list[tuple[str, str, Files]] = [
     ("no such tokenizer", "encode none text.txt", {}),
-    ("a folder of letters", "encode own text.txt", {"own/letter": b"dear"}),
+    ("a folder of other files", "encode own text.txt", {"own/letter": b"dear"}),
     ("an empty list", "encode bad.txt text.txt", {"bad.txt": b""}),
     ("a list in UTF-16", "encode bad.txt text.txt", {"bad.txt": "▁a\n".encode("utf-16")}),
     ("a piece twice", "encode bad.txt text.txt", {"bad.txt": LISTED + b"ab\n"}),
@@ -120,6 +120,7 @@ TOKENIZERS: list[tuple[str, str, Files]] = [
     ("a cut pieces.txt", "encode tok text.txt", {"tok/pieces.txt": cut}),
     ("a flipped bit there", "export tok -o out", {"tok/pieces.txt": flip(8)}),
     ("damaged pieces to prune", f"{TRAIN} --initial tok", {"tok/pieces.txt": cut}),
+    ("a tokenizer.json to prune", f"{TRAIN} --initial tok/tokenizer.json", {}),
     ("a folder without pieces", f"{TRAIN} --initial own", {"own/letter": b"dear"}),
     (
         "a tokenizer_config.json of another form",

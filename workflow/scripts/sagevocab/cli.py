@@ -6,6 +6,7 @@ Exit codes: 0; 1 after a user's mistake, with one line of text; 2 for wrong usag
 from __future__ import annotations
 
 import argparse
+import errno
 import logging
 import os
 import sys
@@ -26,6 +27,7 @@ _TRAIN_ARGUMENTS = (
     *("language", "name", "output", "force", "state_dir"),
 )
 _WRONG_PATH = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
+_FULL = (errno.ENOSPC, errno.EDQUOT)
 _INTERRUPTED, _BROKEN_PIPE = 130, 141
 
 
@@ -52,7 +54,9 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _BROKEN_PIPE
     except OSError as error:
         advice = "; check the path" if isinstance(error, _WRONG_PATH) else ""
-        return _fail(f"{error.filename or 'input or output'}: {error.strerror or error}{advice}")
+        advice = "; make room there" if error.errno in _FULL else advice
+        place = error.filename or "standard output or a file"
+        return _fail(f"{place}: {error.strerror or error}{advice}")
     except KeyboardInterrupt:
         again = "; run the same command again to go on" if argv[:1] == ["train"] else ""
         print(f"\nsagevocab: interrupted{again}", file=sys.stderr)

@@ -19,6 +19,9 @@ from sagevocab.errors import SettingError, UserError
 from sagevocab.lm.metrics import fitting_metrics
 from sagevocab.lm.settings import CausalKeys, FinetuneKeys, PretrainKeys
 from sagevocab.settings import (
+    DUMP_DATE,
+    PACKAGED,
+    WIKIPEDIA,
     Count,
     CountOrAll,
     Counts,
@@ -63,7 +66,7 @@ def section(kind: type, description: str | None = None) -> Any:
 # --- texts
 
 
-Packaged = Annotated[str, Field(pattern="^[A-Za-z_][A-Za-z0-9_.-]*:.+$")]
+Packaged = Annotated[str, Field(pattern=PACKAGED)]
 
 
 Wanted = str | int | bool
@@ -92,10 +95,10 @@ class Source(Section):
     dataset: str | None = optional(
         "An entry of `workflow/resources/datasets.yaml`, which knows addresses and checksums."
     )
-    language: Annotated[str, Field(pattern="^[a-z][a-z_-]+$")] | None = optional(
+    language: Annotated[str, Field(pattern=WIKIPEDIA)] | None = optional(
         "Which Wikipedia `dataset: wikipedia` means, such as `hu`."
     )
-    date: Annotated[str, Field(pattern="^(latest|[0-9]{8})$")] | None = optional(
+    date: Annotated[str, Field(pattern=DUMP_DATE)] | None = optional(
         "Which dump of it: `latest`, or a date such as `20260801`, in quotes. `latest` if not said."
     )
     format: Literal[*FORMATS] | None = optional(

@@ -41,6 +41,10 @@ Positive = Annotated[float, Strict(), Field(gt=0, allow_inf_nan=False)]
 NotNegative = Annotated[float, Strict(), Field(ge=0, allow_inf_nan=False)]
 Flag = StrictBool
 _NAME = "^[A-Za-z][A-Za-z0-9_-]*$"
+PACKAGED = "^[A-Za-z_][A-Za-z0-9_.-]*:.+$"
+WIKIPEDIA = "^[a-z][a-z_-]+$"
+DUMP_DATE = "^(latest|[0-9]{8})$"
+SCHEDULER = r"^(tcp|tls)://\S+$"
 Name = Annotated[str, Field(pattern=_NAME)]
 
 Kind = TypeVar("Kind", bound=type)
@@ -99,9 +103,26 @@ def settings(section: str) -> Callable[[Kind], Kind]:
 
 _UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
 _SECTIONS = ("model_type", "dataclass_type", "dict_type")
+_TYPES = {
+    "string_type": "text",
+    "int_type": "a whole number",
+    "int_from_float": "a whole number",
+    "float_type": "a number",
+    "bool_type": "true or false",
+    "list_type": "a list",
+}
+_SHAPES = {
+    _NAME: "use a letter first, then letters, digits, _ and -",
+    PACKAGED: "write it as package:path/in/package",
+    WIKIPEDIA: "write the code of a Wikipedia, such as hu",
+    DUMP_DATE: "write latest, or year, month and day as in '20260801'",
+    SCHEDULER: "write an address such as tcp://HOST:8786",
+}
 _NUMBER_AS_TEXT = (
     "YAML reads 1e-3 as text: write it with a point and a sign, 1.0e-3 or 1.0e+9, or in full"
 )
+_QUOTED_NUMBER = "take away the quotes"
+_NUMBER_FOR_TEXT = "put text that looks like a number in quotes"
 _TEXT_AS_FLAG = "YAML reads no, off, yes and on as truth values: quote them, 'no'"
 
 
@@ -148,14 +169,17 @@ def _reason(details: Sequence[ErrorDetails]) -> str:
     if first["type"] == "missing":
         return "missing; give it a value"
     advice = ", or ".join(dict.fromkeys(map(_advice, details)))
+    advice = advice.replace(", or input should be ", ", or ")
     return f"{reprlib.repr(first['input'])} is not allowed; {advice}{_yaml_hint(first)}"
 
 
 def _advice(detail: ErrorDetails) -> str:
     if detail["type"] in _SECTIONS:
         return "use a section of keys"
-    if detail.get("ctx", {}).get("pattern") == _NAME:
-        return "use a letter first, then letters, digits, _ and -"
+    if detail["type"] in _TYPES:
+        return f"input should be {_TYPES[detail['type']]}"
+    if (pattern := detail.get("ctx", {}).get("pattern")) in _SHAPES:
+        return _SHAPES[pattern]
     return detail["msg"][0].lower() + detail["msg"][1:]
 
 
@@ -163,9 +187,12 @@ def _yaml_hint(detail: ErrorDetails) -> str:
     value = detail["input"]
     if detail["type"] == "string_type" and isinstance(value, bool):
         return f"; {_TEXT_AS_FLAG}"
+    if detail["type"] == "string_type" and isinstance(value, int | float):
+        return f"; {_NUMBER_FOR_TEXT}"
     if detail["type"] in ("int_type", "float_type") and isinstance(value, str):
         with suppress(ValueError):
-            return f"; {_NUMBER_AS_TEXT}" if math.isfinite(float(value)) else ""
+            hint = _NUMBER_AS_TEXT if "e" in value.lower() else _QUOTED_NUMBER
+            return f"; {hint}" if math.isfinite(float(value)) else ""
     return ""
 
 

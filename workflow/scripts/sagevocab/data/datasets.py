@@ -139,7 +139,10 @@ def _parquet_records(path: str | Path, columns: Sequence[str] | None) -> Iterato
         table = pq.ParquetFile(path)
     except (pa.ArrowInvalid, OSError) as error:
         problem = str(error).splitlines()[0]
-        raise UserError(f"{path}: cannot be read as parquet ({problem}); check `format`") from error
+        raise UserError(
+            f"{path}: cannot be read as parquet ({problem}); fetch or copy it again, or check "
+            "`format`"
+        ) from error
     for column in columns or ():
         _require_column(path, column, table.schema_arrow.names)
     for batch in table.iter_batches(columns=columns):
@@ -182,7 +185,11 @@ def _delimited_records(path: str | Path, format: str) -> Iterator[dict[str, str]
                 f"{path}: is not UTF-8 ({error.reason}); convert it, for example with iconv"
             ) from error
         except csv.Error as error:
-            raise UserError(f"{path}:{reader.line_num}: {error}; check `format`") from error
+            # `line_num` is still that of the last row that could be read.
+            raise UserError(
+                f"{path}:{reader.line_num + 1}: {error}; close the quote in the row that starts "
+                "here, or check `format`"
+            ) from error
         except DAMAGE as error:
             raise damaged(path, error) from error
 
@@ -428,12 +435,18 @@ def _labels(values: list[Any], classes: Sequence[Any] | None, where: str) -> lis
         if label is None and (value in (None, "", "-") or value != value or _value(value) == -1):
             raise UserError(f"{where}, row {row}: {_NO_LABEL}")
         if label is None:
-            known = "finite numbers" if classes is None else ", ".join(map(str, classes))
-            raise UserError(f"{where}, row {row}: unknown label {value!r}; `labels` allows {known}")
+            raise UserError(f"{where}, row {row}: {_unknown_label(value, classes)}")
         labels.append(label)
     if classes is None and set(labels) == {-1}:
         raise UserError(f"{where}: {_NO_LABEL}")
     return labels
+
+
+def _unknown_label(value: Any, classes: Sequence[Any] | None) -> str:
+    if classes is None:
+        return f"the score {value!r} is no finite number; mend the row, or list the `labels`"
+    known = ", ".join(map(str, classes))
+    return f"unknown label {value!r} (`labels` has {known}); mend the row, or add it to `labels`"
 
 
 def _numbers_of(classes: Sequence[Any]) -> dict[str, int]:
@@ -492,7 +505,10 @@ def _tag_name(tag: Any, names: Sequence[str] | None, where: str) -> str:
     """
     if isinstance(tag, str) and not (tag.isdecimal() and tag not in (names or ())):
         if tag and names is not None and tag not in names:
-            raise UserError(f"{where}: unknown tag {tag!r}; `labels` has {', '.join(names)}")
+            raise UserError(
+                f"{where}: unknown tag {tag!r} (`labels` has {', '.join(names)}); mend the row, or "
+                "add it to `labels`"
+            )
     else:
         tag = _named(int(tag), names, where)
     if not tag:
@@ -512,7 +528,10 @@ def _named(number: int, names: Sequence[str] | None, where: str) -> str:
     if names is None:
         raise UserError(f"{where}: tags are class numbers; name the classes in order in `labels`")
     if not 0 <= number < len(names):
-        raise UserError(f"{where}: class number {number} is outside `labels` ({len(names)} names)")
+        raise UserError(
+            f"{where}: class number {number} is outside `labels` ({len(names)} names, from 0); "
+            "mend the row, or name all classes in `labels`"
+        )
     return names[number]
 
 

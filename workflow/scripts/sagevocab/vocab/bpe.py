@@ -201,7 +201,10 @@ def _parsed(data: bytes, path: str | Path) -> Model:
     except DecodeError:
         model.Clear()
     if not model.pieces:
-        raise UserError(f"{path}: is no sentencepiece model; name a .model file")
+        raise UserError(
+            f"{path}: is no sentencepiece model, or was cut; copy it again or train it again, or, "
+            "if it is a list of pieces, let its name end in .txt"
+        )
     return model
 
 

@@ -69,7 +69,10 @@ def check_external(path: str | Path, key: str) -> None:
         elif kind == "hub":
             _check_hub(path, key)
         elif not path.read_bytes().startswith(b"\n"):  # protobuf's tag of the first piece
-            raise UserError(f"{key}: {path} is no sentencepiece model; give a .model file")
+            raise UserError(
+                f"{key}: {path} is no sentencepiece model, or was cut; copy it again or train it "
+                "again, or, if it is a list of pieces, let its name end in .txt"
+            )
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(
             f"{key}: {path} is no tokenizer or cannot be read ({error}); give a Hugging Face "
@@ -272,6 +275,11 @@ def load_hub(path: Path, key: str) -> Tokenizer:
     try:
         return Tokenizer.from_file(str(file)) if file.exists() else _converted(path)
     except Exception as error:  # the library raises bare exceptions of many kinds
+        if file.exists():
+            raise UserError(
+                f"{key}: {file} is no Hugging Face tokenizer, or is damaged ({error}); copy or "
+                "build it again, or give another"
+            ) from error
         raise UserError(
             f"{key}: {path} is no Hugging Face tokenizer folder ({error}); "
             "give one with a tokenizer.json"

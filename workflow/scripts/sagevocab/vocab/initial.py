@@ -101,6 +101,11 @@ def read_initial(path: str | Path, words: WordSettings) -> InitialVocabulary:
         )
     if path.suffix == ".model":
         return _read_model(path, words)
+    if path.suffix == ".json":
+        raise UserError(
+            f"initial: {path} is not a list of pieces; give the folder that it is in, which must "
+            "hold a pieces.txt"
+        )
     return InitialVocabulary(listed_pieces(path, "initial"), None, words)
 
 

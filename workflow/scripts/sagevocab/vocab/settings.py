@@ -12,7 +12,17 @@ from typing import Annotated, Any, Literal
 from pydantic import Field, model_validator
 
 from sagevocab.errors import SettingError
-from sagevocab.settings import Count, CountOrAll, Flag, Positive, Seed, Share, Size, settings
+from sagevocab.settings import (
+    SCHEDULER,
+    Count,
+    CountOrAll,
+    Flag,
+    Positive,
+    Seed,
+    Share,
+    Size,
+    settings,
+)
 from sagevocab.vocab.presets import DEFAULT_PRESET, PRESETS
 from sagevocab.vocab.words import MAX_WORD_CHARS, NORMALIZATION, Normalization
 
@@ -176,7 +186,7 @@ PushBack = Annotated[
 ]
 LOCAL = "local"
 Scheduler = Annotated[
-    Literal["local"] | Annotated[str, Field(pattern=r"^(tcp|tls)://\S+$")],
+    Literal["local"] | Annotated[str, Field(pattern=SCHEDULER)],
     Field(
         description="Where the ablation losses of SaGe are taken: `local`, on this machine, or "
         "the address of a `dask.distributed` scheduler (`tcp://HOST:8786`), on its workers. "
