@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 import pytest
+import requests
 
 import sagevocab
 
@@ -40,6 +41,14 @@ def test_links_lead_to_a_file_and_a_heading(page: Path) -> None:
         if not target.exists() or (anchor and anchor not in anchors(target)):
             broken.append(f"{target}#{anchor}")
     assert broken == []
+
+
+@pytest.mark.slow  # a step of a release: it needs the network
+def test_addresses_are_there() -> None:
+    text = "\n".join(page.read_text(encoding="utf-8") for page in PAGES)
+    addresses = sorted(set(re.findall(r"\]\((https?:[^)#\s]+)", text)))
+    found = {url: requests.get(url, stream=True, timeout=30).status_code for url in addresses}
+    assert [url for url, status in found.items() if status in (404, 410)] == []
 
 
 @each_page

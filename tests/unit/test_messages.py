@@ -12,8 +12,10 @@ import bz2
 import gzip
 import lzma
 import os
+import re
 import runpy
 import shutil
+import subprocess
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
@@ -25,10 +27,13 @@ import pytest
 import yaml
 import zstandard
 
+from lm_samples import TINY, make_shards
 from sagevocab import cli
 from sagevocab.errors import UserError
 from sagevocab.provenance import job
 from sagevocab.vocab.bpe import TrainingSettings, train_bpe
+from sagevocab.vocab.progress import Progress
+from sagevocab.vocab.train import train
 from sagevocab.workflow import Run, load_config
 from scripts_text import lines_in
 
@@ -70,6 +75,7 @@ TEXTS: list[tuple[str, str, Files]] = [
     ("a cut .bz2", "train bad.bz2 -o out", {"bad.bz2": cut(bz2.compress(CZECH))}),
     ("a cut .xz", "encode tok bad.xz", {"bad.xz": cut(lzma.compress(CZECH))}),
     ("a cut .zst", "train bad.zst -o out", {"bad.zst": cut(zstandard.compress(CZECH))}),
+    ("a .xz without a byte", "encode tok bad.xz", {"bad.xz": b""}),
     ("a flipped bit in .gz", "train bad.gz -o out", {"bad.gz": flip(99)(gzip.compress(CZECH))}),
     ("a flipped bit in .bz2", "encode tok bad.bz2", {"bad.bz2": flip(99)(bz2.compress(CZECH))}),
     ("a flipped bit in .xz", "encode tok bad.xz", {"bad.xz": flip(99)(lzma.compress(CZECH))}),
@@ -320,6 +326,29 @@ BETWEEN: list[tuple[str, str, str, Callable[[bytes], bytes]]] = [
     ("a changed score", "table_sequence", "scores/en/sage/sst2/1.json", flip(9)),
 ]
 
+# --- what is wrong with the progress of killed work, which goes on; a file of it
+
+FOLDER = ".out.state/sagevocab"
+CHECKPOINTS: list[tuple[str, str, str, Callable[[bytes], bytes]]] = [
+    ("a cut initial vocabulary", TRAIN, f"{FOLDER}.initial/sentencepiece.model", cut),
+    ("cut embeddings", TRAIN, f"{FOLDER}.embeddings/blocks.npz", cut),
+    ("a flipped bit in a pruning", TRAIN, f"{FOLDER}.pruning/pruning.npz", flip(-300)),
+    ("a cut checkpoint", "pretrain_model", "state/update-000000006.pt", cut),
+    ("a flipped bit in a checkpoint", "pretrain_model", "state/update-000000006.pt", flip(9000)),
+]
+
+OTHER_SETTINGS = ("checkpoints of other settings", "lm.pretrain.learning_rate: 0.5")
+
+# --- snakemake: what is wrong, its options, the files that are given
+
+OPTIONS: list[tuple[str, str, Files]] = [
+    ("a profile that is not there", "--workflow-profile profiles/slrum", {}),
+    ("no SLURM on this machine", "--workflow-profile profiles/slurm", {}),
+    ("an unknown key", "--workflow-profile own", {"own/config.yaml": b"keep_going: true\n"}),
+    ("no such configuration", "--configfile none.yaml", {}),
+    ("a configuration with tabs", "--configfile bad.yaml", {"bad.yaml": b"sage:\n\tseed: 1\n"}),
+]
+
 # --- running the rows
 
 
@@ -332,6 +361,42 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     assert cli.main(["export", str(folder / "listed.txt"), "-o", str(folder / "tok")]) == 0
     settings = TrainingSettings(character_coverage=1.0)
     train_bpe(folder / "text.txt", 250, folder / "own.model", settings, "size")
+    return folder
+
+
+@pytest.fixture(scope="module")
+def killed_training(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with a text and the progress of a training that was stopped while it pruned."""
+
+    def stop(progress: Progress) -> None:
+        if progress.stage == "pruning" and progress.done:
+            raise KeyboardInterrupt
+
+    folder = tmp_path_factory.mktemp("killed_training")
+    (folder / "text.txt").write_bytes(CZECH)
+    with pytest.raises(KeyboardInterrupt):
+        train(
+            folder / "text.txt",
+            **{"vocab_size": 200, "initial_size": 250},
+            output=folder / "out",
+            progress=stop,
+        )
+    return folder
+
+
+@pytest.fixture(scope="module")
+def killed_pretraining(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A folder with shards, a vocabulary and the checkpoints of a pretraining that was stopped."""
+
+    def stop(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    folder = tmp_path_factory.mktemp("killed_pretraining")
+    make_shards(folder)
+    with pytest.MonkeyPatch.context() as patched, pytest.raises(KeyboardInterrupt):
+        patched.setattr("sagevocab.lm.pretrain.save_model", stop)
+        patched.chdir(folder)
+        run_pretraining()
     return folder
 
 
@@ -428,15 +493,35 @@ class Named(SimpleNamespace):
         return iter(vars(self).values())
 
 
-def run_rule(rule: str, inputs: Any, outputs: Named, params: Named, **wildcards: str) -> None:
-    """Run the adapter of a rule, which must refuse its input."""
+def run_rule(
+    rule: str, inputs: Any, outputs: Named, params: Named, config: Mapping = {}, **wildcards: str
+) -> None:
+    """Run the adapter of a rule."""
     made = SimpleNamespace(
         **{"rule": rule, "input": inputs, "output": outputs, "params": params, "log": ["log"]},
-        **{"wildcards": Named(**wildcards), "threads": 1, "config": {}},
+        **{"wildcards": Named(**wildcards), "threads": 1, "config": config},
     )
+    runpy.run_path(str(ROOT / f"workflow/scripts/{rule}.py"), {"snakemake": made})
+
+
+def run_refusing(*arguments: Any, **wildcards: str) -> None:
+    """Run the adapter of a rule, which must refuse its input."""
     with pytest.raises(SystemExit) as end:
-        runpy.run_path(str(ROOT / f"workflow/scripts/{rule}.py"), {"snakemake": made})
+        run_rule(*arguments, **wildcards)
     assert end.value.code == 1
+
+
+def run_pretraining(**changed: Any) -> None:
+    """Pretrain on the shards of the working directory, with a checkpoint after every update."""
+    settings = {**TINY, "hours": None, "checkpoint_minutes": 1e-9, **changed}
+    run_rule(
+        "pretrain_model",
+        Named(shards="shards/index.json", tokenizer="vocabulary/tokenizer.json"),
+        Named(weights="model/model.safetensors", log="model/training_log.parquet"),
+        Named(name="en/sage", seed=1, state_dir="state", artefact="model"),
+        {"lm": {"gpus": 0, "nodes": 1, "pretrain": settings}},
+        **{"lang": "en", "tok": "sage"},
+    )
 
 
 @pytest.mark.parametrize(("what", "source", "content"), CORPORA, ids=names(CORPORA))
@@ -445,7 +530,7 @@ def test_a_corpus(what, source, content, here: Path, capsys) -> None:
     write({"".join(given["path"]): content})
     run = plan({"language_settings": {"en": {"source": given}}})
     if run is not None:
-        run_rule(
+        run_refusing(
             "extract_corpus",
             Named(source=run.source_files("language_settings", "en")),
             Named(sentences="sentences.txt.zst"),
@@ -477,7 +562,7 @@ def test_a_task(what, kind, name, content, here: Path, capsys) -> None:
     if run is not None:
         files = {split: run.task_files("mine", split) for split in ("train", "validation")}
         keys = ("kind", "columns", "labels")
-        run_rule(
+        run_refusing(
             "prepare_task",
             Named(**files),
             Named(train="train.parquet", validation="validation.parquet"),
@@ -501,8 +586,59 @@ def test_a_file_between_jobs(what, rule, path, change, here: Path, capsys) -> No
     with job(writer):
         write({path: b"what the job wrote"})
     write({path: change})
-    run_rule(rule, [path], Named(), Named(), task="sst2")
+    run_refusing(rule, [path], Named(), Named(), task="sst2")
     check_listed("between", what, f"{path}, read by {rule}", said(capsys))
+
+
+@pytest.mark.parametrize(("what", "work", "path", "change"), CHECKPOINTS, ids=names(CHECKPOINTS))
+def test_progress_that_is_damaged(what, work, path, change, request, here: Path, capsys) -> None:
+    """The work says so and is done all the same."""
+    is_training = work == TRAIN
+    killed = request.getfixturevalue("killed_training" if is_training else "killed_pretraining")
+    capsys.readouterr()
+    shutil.copytree(killed, here, dirs_exist_ok=True)
+    write({path: change})
+    if is_training:
+        assert cli.main(work.split()) == 0
+        lines = capsys.readouterr().err
+    else:
+        run_pretraining()
+        lines = Path("log").read_text()
+    [line] = [line for line in lines.splitlines() if "damaged" in line]
+    message = re.sub(r"^\d\d:\d\d:\d\d ", "", line.replace(f"{here}/", ""))
+    assert "; " in message
+    check_listed("progress", what, path, message)
+
+
+def test_checkpoints_of_other_settings(killed_pretraining: Path, here: Path, capsys) -> None:
+    shutil.copytree(killed_pretraining, here, dirs_exist_ok=True)
+    before = contents(here / "state")
+    with pytest.raises(SystemExit):
+        run_pretraining(learning_rate=0.5)
+    check_listed("progress", *OTHER_SETTINGS, said(capsys))
+    assert contents(here / "state") == before
+
+
+@pytest.mark.parametrize(("what", "options", "files"), OPTIONS, ids=names(OPTIONS))
+def test_an_option_of_snakemake(what, options, files, here: Path) -> None:
+    """Snakemake runs where its own helpers are installed and nothing else."""
+    write(files)
+    shutil.copytree(ROOT / "profiles", "profiles")
+    Path("bin").mkdir()
+    for name in ("bash", "which"):
+        Path("bin", name).symlink_to(shutil.which(name))
+    done = subprocess.run(
+        [Path(sys.executable).with_name("snakemake"), f"--snakefile={ROOT / 'Snakefile'}"]
+        + [*options.split(), "--", "table_hyperparameters_vocabulary"],
+        env={**os.environ, "PATH": str(here / "bin"), "PYTHONPATH": ""},
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode
+    message = done.stderr.strip().splitlines()[-1].strip()
+    if message.startswith("error: "):  # ours
+        assert "; " in message
+    check_listed("options", what, f"snakemake {options}", message)
 
 
 # --- the page
@@ -511,7 +647,9 @@ PAGE_HEAD = """\
 # Messages
 
 What is wrong in an input ends with one line that names the file, the line or the key, and the way
-out. These are such inputs and what they give. A test runs them all and writes this page.
+out. These are such inputs and what they give. A test runs them all and writes this page. It
+runs the code of command and rules in its own process, as starting a process for each takes seconds;
+only for the options of `snakemake` it starts the program.
 
 """
 HEADINGS = {
@@ -523,6 +661,21 @@ HEADINGS = {
     "corpora": "Texts of a run, by their `source`",
     "tasks": "Tasks of a run",
     "between": "Files between two jobs, changed after they were written",
+    "progress": "Progress of work that was killed",
+    "options": "Options of `snakemake`",
+}
+INTRODUCTIONS = {
+    "progress": """\
+Damaged progress costs time and nothing else: these are warnings, and the work is done. `sagevocab`
+discards progress of other settings; checkpoints of a pretraining, hours of work, are kept.
+
+""",
+    "options": """\
+Profiles and the files of `--configfile` are read before the workflow. So Snakemake answers itself,
+in the last line, which is the one here, of its usage or of a traceback. A partition or an account
+that SLURM does not take is in [the table of its messages](clusters.md#slurm).
+
+""",
 }
 HEADS = {
     1: "| input | message |\n|---|---|",
@@ -547,11 +700,14 @@ def check_listed(section: str, what: str, given: str, message: str) -> None:
 def test_the_page_lists_the_rows_and_no_others() -> None:  # the last of this file
     if WRITES:
         tables = [
-            f"## {HEADINGS[section]}\n\n{HEADS[found[0].count(' | ')]}\n"
+            f"## {HEADINGS[section]}\n\n{INTRODUCTIONS.get(section, '')}"
+            + f"{HEADS[found[0].count(' | ')]}\n"
             + "".join(f"{row}\n" for row in found)
             for section, found in rows.items()
         ]
         PAGE.write_text(PAGE_HEAD + "\n".join(tables), encoding="utf-8")
-    lists = (COMMANDS, CONFIGURATIONS, CONFIG_FILES, CORPORA, TASKS, BETWEEN)
-    listed = [line for line in PAGE.read_text(encoding="utf-8").splitlines() if "error: " in line]
-    assert len(listed) == sum(map(len, lists))
+    lists = (COMMANDS, CONFIGURATIONS, CONFIG_FILES, CORPORA, TASKS, BETWEEN, CHECKPOINTS, OPTIONS)
+    heads = {head.splitlines()[0] for head in HEADS.values()}
+    lines = PAGE.read_text(encoding="utf-8").splitlines()
+    listed = [line for line in lines if line.startswith("| ") and line not in heads]
+    assert len(listed) == sum(map(len, lists)) + len([OTHER_SETTINGS])

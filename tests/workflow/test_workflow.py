@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import zipfile
 from pathlib import Path
 
 import pandas as pd
@@ -124,6 +125,17 @@ def test_unigram_is_pruned_and_segmented_greedily_without_a_tokenizer_of_it(tiny
     assert pieces("unigram_greedy") == pieces("unigram")
     methods = {name: read_description(vocab / name)["method"] for name in ("unigram", *names)}
     assert methods == {"unigram": "unigram", **dict.fromkeys(names, "greedy")}
+
+
+def test_the_report_of_snakemake_holds_the_figures_that_it_names(finished) -> None:
+    run = finished("all", "--report=report.zip")
+    assert run.returncode == 0, run.stderr[-3000:]
+    with zipfile.ZipFile(finished.checkout / "report.zip") as archive:
+        assert archive.testzip() is None
+        page = archive.read("report/report.html").decode()
+        files = set(archive.namelist()) - {"report/report.html"}
+    assert files == {f"report/{name}" for name in re.findall(r"data/raw/\w+/[\w.]+", page)}
+    assert {"figure_lengths.pdf", "table_sequence.md"} <= {Path(name).name for name in files}
 
 
 def test_a_second_all_finds_nothing_to_do(finished) -> None:

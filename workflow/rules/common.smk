@@ -6,13 +6,34 @@
 # Values travel to the rules as `params`, so a change of one configuration key reruns the rules that
 # use it and no others. Scripts never read the configuration itself.
 
+import argparse
 import importlib.util
 import inspect
 import itertools
 import os
 import re
+import shutil
 import sys
 from pathlib import Path
+
+
+def check_profile(arguments):
+    """End where --workflow-profile names no profile: Snakemake would go on without it, on this machine.
+
+    Nothing is checked with --directory, which has changed what a relative path means.
+    """
+    parser = argparse.ArgumentParser(add_help=False)
+    parser.add_argument("--workflow-profile", default="none")
+    name = parser.parse_known_args(arguments)[0].workflow_profile
+    places = [Path(), Path("profiles"), Path(workflow.main_snakefile).parent / "profiles"]
+    missing = name != "none" and not any((place / name).exists() for place in places)
+    if missing and workflow.overwrite_workdir is None:
+        sys.exit(
+            f"error: --workflow-profile: there is no {name}; give a folder such as profiles/slurm"
+        )
+
+
+check_profile(sys.argv)
 
 
 def checkout_of(rules):
@@ -290,6 +311,11 @@ onstart:
         sys.exit(
             f"error: {result('')}: cannot be written, the disk or folder is read-only; make it "
             "writable, or run in another folder (snakemake --directory)"
+        )
+    if workflow.executor_plugin.name == "slurm" and not shutil.which("sbatch"):
+        sys.exit(
+            "error: executor slurm: this machine has no sbatch; log in where jobs are submitted, or "
+            "run here (no --workflow-profile, but --cores 2)"
         )
     killed_jobs()  # those of earlier runs are no news
     if HAS_CLUSTER:

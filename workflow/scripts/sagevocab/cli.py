@@ -29,6 +29,8 @@ _TRAIN_ARGUMENTS = (
 _WRONG_PATH = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _INTERRUPTED, _BROKEN_PIPE = 130, 141
+_RESUMED = "goes on after"  # in the log lines of a training that was stopped before
+_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -80,11 +82,25 @@ def _fail(message: str) -> int:
 def _log_to_standard_error(arguments: argparse.Namespace) -> None:
     level = logging.INFO if getattr(arguments, "verbose", False) else logging.WARNING
     level = logging.ERROR if getattr(arguments, "quiet", False) else level
-    handler = logging.StreamHandler(sys.stderr)
-    handler.setLevel(level)  # whatever level a logger is set to
+    handler = _AboveTheBar(sys.stderr)
+    handler.addFilter(
+        lambda record: (
+            record.levelno >= level or (level < logging.ERROR and _RESUMED in str(record.msg))
+        )
+    )
     form = "sagevocab: %(message)s"
-    logging.basicConfig(level=level, format=form, handlers=[handler], force=True)
+    logging.basicConfig(level=logging.INFO, format=form, handlers=[handler], force=True)
     logging.getLogger("gensim").setLevel(logging.WARNING)
+
+
+class _AboveTheBar(logging.StreamHandler):
+    """Writes log lines where they do not run into a bar of progress."""
+
+    def emit(self, record: logging.LogRecord) -> None:
+        from tqdm import tqdm
+
+        with tqdm.external_write_mode(self.stream):
+            super().emit(record)
 
 
 # --- usage
@@ -203,7 +219,7 @@ def run_train(arguments: argparse.Namespace) -> None:
 def run_encode(arguments: argparse.Namespace) -> None:
     """Print for each line of text one line of pieces or ids, with spaces between.
 
-    They are those of AutoTokenizer, without special tokens added.
+    They are those of AutoTokenizer, without special tokens added. An empty text gives no line.
     """
     out, files = _standard_output(), _files(arguments.files)
     os.stat(arguments.tokenizer)
@@ -248,11 +264,14 @@ def _files(names: Sequence[str]) -> list[Path]:
 
     Raises:
         OSError: a file is missing.
-        UserError: standard input is asked for and closed.
+        UserError: a compressed file has no bytes; standard input is asked for and closed.
     """
     for name in names:
         if name != "-":
-            os.stat(name)
+            if not os.stat(name).st_size and name.endswith(_COMPRESSED):
+                raise UserError(
+                    f"{name}: has no bytes, not even compressed; fetch or copy it again"
+                )
         elif sys.stdin is None:
             raise UserError("standard input is closed; name a file, or open it")
         elif sys.stdin.isatty():

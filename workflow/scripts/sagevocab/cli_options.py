@@ -41,6 +41,9 @@ _OPTIONS: dict[str, tuple[str, FieldInfo]] = {
 
 
 _DOTTED_KEY = re.compile(rf"\b(?:{'|'.join(SECTIONS)})\.\w+")
+# Keys of several words that follow another key of their section, as in "lower prune_batch".
+_KEYS = {key.partition(".")[2]: option for key, (option, _) in _OPTIONS.items()}
+_BARE_KEY = re.compile(r"(?<![\w./-])[a-z]+(?:_[a-z]+)+(?![\w./-])")
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
@@ -71,7 +74,8 @@ def in_options(message: str) -> str:
     argument, colon, rest = message.partition(": ")
     if argument in _ARGUMENTS:
         return f"--{argument.replace('_', '-')}{colon}{rest}"
-    return _DOTTED_KEY.sub(lambda key: _OWN.get(key[0]) or _option(key[0]), message)
+    message = _DOTTED_KEY.sub(lambda key: _OWN.get(key[0]) or _option(key[0]), message)
+    return _BARE_KEY.sub(lambda key: _KEYS.get(key[0], key[0]), message)
 
 
 def _option(key: str) -> str:

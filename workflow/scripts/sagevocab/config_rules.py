@@ -83,8 +83,8 @@ def _exported_have_a_model(config: Configuration) -> None:
         if origin and (origin not in stanzas or stanzas[origin].method != origin):
             raise SettingError(
                 f"tokenizer_settings.{origin}",
-                f"must be of method {origin}: {name} is its pieces in another segmentation; add "
-                f"the stanza, or take {name} out of tokenizers",
+                f"must be of method {origin}: {name} is its pieces in another segmentation; set "
+                f"method: {origin} there, or take {name} out of tokenizers",
             )
 
 
@@ -253,7 +253,7 @@ def _tasks_can_be_probed(config: Configuration) -> None:
         if kind == SIMILARITY and not config.probes.seeds:
             raise SettingError(
                 "probes.seeds",
-                f"{name!r} in probes.tasks needs vectors; list a seed, or take it out there",
+                f"{name!r} in probes.tasks needs vectors; list a seed, or take it out of the tasks",
             )
 
 

@@ -180,7 +180,8 @@ def _advice(detail: ErrorDetails) -> str:
         return f"input should be {_TYPES[detail['type']]}"
     if (pattern := detail.get("ctx", {}).get("pattern")) in _SHAPES:
         return _SHAPES[pattern]
-    return detail["msg"][0].lower() + detail["msg"][1:]
+    message = detail["msg"].partition(" after validation")[0]
+    return message[0].lower() + message[1:]
 
 
 def _yaml_hint(detail: ErrorDetails) -> str:

@@ -98,7 +98,9 @@ def write_lines(path: str | Path, lines: Iterable[str]) -> int:
 def _without_nul(line: str, where: str) -> str:
     """Drop stray NUL characters, which now and then occur in texts from the web."""
     if line.count("\0") > _MOST_NUL * len(line):
-        raise UserError(f"{where}: contains NUL characters; is it a UTF-8 text file?")
+        raise UserError(
+            f"{where}: contains NUL characters, as no text does; give a text file in UTF-8"
+        )
     log.warning("%s: a NUL character was dropped", where)
     return line.replace("\0", "")
 

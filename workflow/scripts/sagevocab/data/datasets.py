@@ -160,7 +160,10 @@ def _json_records(path: str | Path) -> Iterator[dict[str, Any]]:
                 f"{path}:{number}: is not JSON ({error.msg}); check `format`"
             ) from error
         if not isinstance(record, dict):
-            raise UserError(f"{path}:{number}: is not a JSON object; jsonl has one per line")
+            raise UserError(
+                f"{path}:{number}: is not a JSON object, which every line of jsonl is; "
+                "correct it or check `format`"
+            )
         yield record
 
 

@@ -371,7 +371,7 @@ class Checkpoints:
             try:
                 content = _checkpoint(path)
             except _UNREADABLE as error:
-                log.warning("%s: damaged (%s), trying the one before", path, error)
+                log.warning("%s: is damaged (%s); the one before it is taken, if any", path, error)
                 self._unreadable.append(path)
                 continue
             self._learner.model.load_state_dict(content["model"])
@@ -408,8 +408,8 @@ def _checkpoint(path: Path) -> dict[str, Any]:
     Raises one of _UNREADABLE for a damaged file.
     """
     with zipfile.ZipFile(path) as archive:
-        if damaged := archive.testzip():
-            raise ValueError(f"the checksum of {damaged} does not fit")
+        if archive.testzip():
+            raise ValueError("a checksum does not fit")
     return torch.load(path, map_location="cpu", weights_only=True)
 
 

@@ -200,6 +200,8 @@ def read_list(path: Path, key: str) -> list[str]:
                 f"{key}: {path}:{number}: {piece!r} stands on line {found[piece]} already; remove "
                 "one of them"
             )
+    if not found:
+        raise UserError(f"{key}: {path} holds no pieces; give a list with one on each line")
     if not any(piece.startswith(WORD_START) for piece in found):
         raise UserError(
             f"{key}: no piece in {path} starts with {WORD_START}, which marks the start of words; "

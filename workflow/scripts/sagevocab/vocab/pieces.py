@@ -64,7 +64,8 @@ def read_pieces(path: str | Path) -> list[str]:
         raise UserError(f"{path}: cannot be read ({error.strerror}); name a pieces.txt") from error
     except UnicodeDecodeError as error:
         raise UserError(
-            f"{path}: is not UTF-8 (byte {error.start}); write it as UTF-8, or again if it was cut"
+            f"{path}: is not UTF-8 (byte {error.start}); write it as UTF-8, or copy or build it "
+            "again if it was cut"
         ) from error
     pieces = text.removesuffix("\n").split("\n")
     _check(pieces, str(path))
