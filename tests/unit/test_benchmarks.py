@@ -22,7 +22,7 @@ engine = importlib.import_module("engine")
 MEASURES = importlib.import_module("engine_measures").MEASURES
 word2vec_equivalence = importlib.import_module("word2vec_equivalence")
 schedule = importlib.import_module("schedule")
-two_samples = importlib.import_module("two_samples")
+two_runs = importlib.import_module("two_runs")
 
 
 def made_up(measure, number, **parameters):
@@ -276,7 +276,7 @@ def test_a_log_gives_the_times_and_threads_of_its_jobs(tmp_path):
     assert schedule.read_log(log) == (seconds, {"train_bpe:en.sample1.bpe": 2}, 61)
 
 
-# --- Two samples
+# --- Two runs
 
 
 def claims_of(values: dict[str, float], **changes) -> dict:
@@ -286,22 +286,25 @@ def claims_of(values: dict[str, float], **changes) -> dict:
     return {(name, "en", "sage"): {**sample, "ours": ours} for name, ours in values.items()}
 
 
-def test_a_move_is_told_in_what_two_seeds_differ_by():
-    first, second = claims_of({"a": 1.0, "b": 1.0}), claims_of({"a": 1.1, "b": 3.0})
-    limit = 4.303 * 0.1 * 2**0.5  # Student's, of two degrees of freedom
-    found = [two_samples.move(first[key], second[key], first[key]) for key in first]
-    assert found == pytest.approx([0.1 / limit, 2.0 / limit], rel=1e-3)
-    assert two_samples.seed_limit({"seeds": [1.0, 1.0]}) is None
+def test_a_move_is_told_in_what_another_seed_moves_it_by():
+    several = claims_of({"a": 1.0, "b": 1.0})
+    one, second = claims_of({"a": 1.0, "b": 1.0}, seeds=[]), claims_of({"a": 1.1, "b": 3.0})
+    student = 4.303 * 0.1  # of two degrees of freedom
+    for first, limit in ((one, student * 2**0.5), (several, student * (4 / 3) ** 0.5)):
+        found = [two_runs.move(first[key], second[key], several[key]) for key in several]
+        assert found == pytest.approx([0.1 / limit, 2.0 / limit], rel=1e-3)
+    assert two_runs.seed_limit({"seeds": [1.0, 1.0]}) is None
 
 
-def test_verdicts_of_two_samples_are_counted_and_what_differs_is_shown():
+def test_verdicts_of_two_runs_are_counted_and_what_differs_is_shown():
     first, second = claims_of({"a": 1.0, "b": 1.0}), claims_of({"a": 1.1, "b": 3.0})
     second["b", "en", "sage"]["verdict"] = "not reproduced"
     for run in (first, second):
         run |= claims_of({"clock": 9.0}, timing="clock")
         run |= claims_of({"none": 9.0}, verdict="not measurable here")
-    text = two_samples.two_samples(first, second, first, {"a": "tokens"})
+    text = two_runs.two_runs({"one": first, "other": second}, first, {"a": "tokens"})
     assert "- SaGe: 1 of 2 statements have the same verdict" in text
     assert "of 2 values, 1 move further" in text
-    assert "| `b` | en | SaGe | 1 ✓ | 3 ✗ | 1 ✓ | 3.3 |" in text
-    assert "| tokens | en | SaGe | 1 ✓ | 1.1 ✓ | 1 ✓ | 0.2 |" in text
+    assert "| another verdict | text |  | one | other | move |" in text
+    assert "| `b` | en | SaGe | 1 ✓ | 3 ✗ | 4.0 |" in text
+    assert "| tokens | en | SaGe | 1 ✓ | 1.1 ✓ | 0.2 |" in text

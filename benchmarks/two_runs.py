@@ -1,11 +1,11 @@
-"""What another sample of text changes in the claims: verdicts that agree, and how far values move.
+"""What another text or another trainer changes in the claims: their verdicts and values.
 
-    python benchmarks/two_samples.py FIRST/claims.json SECOND/claims.json [--output FILE]
+    python benchmarks/two_runs.py half_1=claims-1.json half_2=claims-2.json [--output FILE]
 
-The two runs are alike but for their training text: two disjoint samples. The yardstick is another
-seed. The reference run has five, on one text, of standard deviation s. Two values that differ by
-their seed alone lie within t s √2 of each other in 19 of 20 cases, with t of four degrees of
-freedom. Statements are those that the findings count. Prints Markdown, or writes it to --output.
+The two runs are alike but for what their names say. The yardstick is another seed. The reference
+run has five, of standard deviation s. The values of one seed and of the mean of n others lie within
+t s √(1 + 1/n) of each other in 19 of 20 cases, with t of four degrees of freedom. Statements are
+those that the findings count. Prints Markdown, or writes it to --output.
 """
 
 from __future__ import annotations
@@ -48,28 +48,35 @@ def read_records(path: Path | str) -> Claims:
     }
 
 
-def seed_limit(record: Record) -> float | None:
-    """Return how far two seeds' values lie from each other at most, in 19 of 20 cases."""
-    seeds = [value for value in record["seeds"] or () if isinstance(value, int | float)]
+def values_of_seeds(record: Record) -> Sequence[float]:
+    """Return what single seeds give; nothing if only one was run."""
+    return [value for value in record["seeds"] or () if isinstance(value, int | float)]
+
+
+def seed_limit(record: Record, averaged: int = 1) -> float | None:
+    """Return how far a seed lies from the mean of `averaged` others at most, 19 times of 20."""
+    seeds = values_of_seeds(record)
     if len(seeds) < 2 or not (deviation := float(np.std(seeds, ddof=1))):
         return None
-    return float(stats.t.isf(0.025, len(seeds) - 1)) * math.sqrt(2) * deviation
+    return float(stats.t.isf(0.025, len(seeds) - 1)) * math.sqrt(1 + 1 / averaged) * deviation
 
 
 def move(first: Record, second: Record, reference: Record) -> float | None:
-    """Return how far a value moves, in what two seeds differ by at most."""
-    limit = seed_limit(reference)
+    """Return how far a value moves, in what another seed moves it at most."""
+    limit = seed_limit(reference, averaged=len(values_of_seeds(first)) or 1)
     return None if limit is None else abs(second["ours"] - first["ours"]) / limit
 
 
-def two_samples(
-    first: Claims, second: Claims, reference: Claims, headlines: Mapping[str, str]
-) -> str:
-    """Return the comparison in Markdown; headlines: what tables call the main statements, by id."""
-    runs = (first, second, reference)
+def two_runs(runs: Mapping[str, Claims], reference: Claims, headlines: Mapping[str, str]) -> str:
+    """Return the comparison in Markdown.
+
+    runs: the first, of one seed or several, and the second, of one seed, by name. headlines: what
+    tables call the main statements, by id.
+    """
+    first, second = runs.values()
     measured = [key for key in first if key in second and _is_measured(first[key], second[key])]
     known = [key for key in measured if key in reference]
-    moves = {key: move(*(run[key] for run in runs)) for key in known}
+    moves = {key: move(first[key], second[key], reference[key]) for key in known}
     moves = {key: size for key, size in moves.items() if size is not None}
     changed = [key for key in measured if first[key]["verdict"] != second[key]["verdict"]]
     main = sorted((key for key in measured if key[0] in headlines), key=lambda k: -moves.get(k, 0))
@@ -90,7 +97,7 @@ def _verdicts(measured: Sequence[tuple], first: Claims, second: Claims) -> Itera
     for name, label in LABELS.items():
         own = [key for key in measured if key[2] == name]
         same = sum(first[key]["verdict"] == second[key]["verdict"] for key in own)
-        yield f"- {label}: {same} of {len(own)} statements have the same verdict on both samples."
+        yield f"- {label}: {same} of {len(own)} statements have the same verdict in both runs."
 
 
 def _moves(moves: Mapping[tuple, float]) -> Iterator[str]:
@@ -100,7 +107,7 @@ def _moves(moves: Mapping[tuple, float]) -> Iterator[str]:
             continue
         yield (
             f"- {label}: of {len(own)} values, {sum(size > 1 for size in own)} move further than "
-            f"two seeds differ in 19 of 20 cases; the median moves {np.median(own):.2f} of that."
+            f"by another seed in 19 of 20 cases; the median moves {np.median(own):.2f} of that."
         )
 
 
@@ -108,33 +115,38 @@ def _table(
     title: str,
     named: Sequence[tuple[str, tuple]],
     moves: Mapping[tuple, float],
-    runs: Sequence[Claims],
+    runs: Mapping[str, Claims],
 ) -> Sequence[str]:
     rows = [
         [name, key[1], LABELS[key[2]], *_cells(key, runs), _size(moves.get(key))]
         for name, key in named
     ]
-    return markdown_table([title, "text", "", "first", "second", "reference", "move"], rows)
+    return markdown_table([title, "text", "", *runs, "move"], rows)
 
 
-def _cells(key: tuple, runs: Sequence[Claims]) -> Iterator[str]:
-    for run in runs:
-        yield f"{show_ours(run[key])} {SIGNS[run[key]['verdict']]}" if key in run else "–"
+def _cells(key: tuple, runs: Mapping[str, Claims]) -> Iterator[str]:
+    for run in runs.values():
+        yield f"{show_ours(run[key])} {SIGNS[run[key]['verdict']]}"
 
 
 def _size(size: float | None) -> str:
     return "–" if size is None else f"{size:.1f}"
 
 
+def _named(text: str) -> tuple[str, Claims]:
+    name, _, path = text.partition("=")
+    return name.replace("_", " "), read_records(path)
+
+
 def main() -> None:
     """Compare the claims of two runs, from the command line."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("claims", nargs=2, type=Path)
+    parser.add_argument("runs", nargs=2, type=_named, metavar="NAME=FILE")
     parser.add_argument("--reference", type=Path, default=REFERENCE)
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
     headlines = {c["id"]: c["headline"] for c in read_claims(VALUES)["claims"] if "headline" in c}
-    text = two_samples(*map(read_records, [*options.claims, options.reference]), headlines)
+    text = two_runs(dict(options.runs), read_records(options.reference), headlines)
     print(text) if options.output is None else write_text(options.output, text)
 
 
