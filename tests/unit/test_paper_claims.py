@@ -26,27 +26,11 @@ from sagevocab.analysis.vocabulary import Share
 from sagevocab.errors import UserError
 from sagevocab.lm.tasks import Task
 from sagevocab.paper import claims, intervals, measures_texts
-from sagevocab.paper.chance import (
-    DIRECTIONS,
-    chance_p_value,
-    chance_verdict,
-    prediction_error,
-)
-from sagevocab.paper.claims import (
-    MEASURES,
-    TESTED,
-    assess_claims,
-    build_claims,
-    read_claims,
-)
+from sagevocab.paper.chance import DIRECTIONS, chance_p_value, chance_verdict, prediction_error
+from sagevocab.paper.claims import MEASURES, TESTED, assess_claims, build_claims, read_claims
 from sagevocab.paper.claims_inputs import Case, Run
 from sagevocab.paper.claims_page import claims_markdown, show_ours, show_value
-from sagevocab.paper.verdicts import (
-    FAMILIES,
-    RULES,
-    Measurement,
-    verdict_of,
-)
+from sagevocab.paper.verdicts import FAMILIES, RULES, Measurement, verdict_of
 from sagevocab.state import write_json, write_parquet
 from sagevocab.vocab.pieces import write_pieces
 from sagevocab.vocab.segment import GreedySegmenter

@@ -10,12 +10,7 @@ import pytest
 import yaml
 from matplotlib.colors import to_rgb
 
-from sagevocab.analysis.counts import (
-    count_corpus,
-    neighbour_ratio,
-    read_neighbours,
-    write_counts,
-)
+from sagevocab.analysis.counts import count_corpus, neighbour_ratio, read_neighbours, write_counts
 from sagevocab.errors import UserError
 from sagevocab.paper import studies
 from sagevocab.paper.claims import assess_claims, read_claims
