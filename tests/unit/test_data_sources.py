@@ -160,7 +160,7 @@ def test_a_failing_network_is_no_reason_for_other_data(tmp_path, monkeypatch) ->
     assert not (tmp_path / "out").exists()
 
 
-def test_a_full_disk_is_no_reason_for_other_data(tmp_path, monkeypatch) -> None:
+def test_a_full_disk_is_no_reason_for_other_data(tmp_path) -> None:
     (tmp_path / "file").write_text("text")
     url = (tmp_path / "file").as_uri()
     resolved = source("dataset", "wiki", urls=[url], fallback={"name": "other", "urls": [url]})
