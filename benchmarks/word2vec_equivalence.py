@@ -147,11 +147,7 @@ def statistics(run: Run, language: str) -> list[dict[str, Any]]:
     """Compare each number, and each verdict, of the claims between the trainers."""
     found = {(record["id"], record["tokenizer"]): record for record in assess(run, language)}
     return [
-        {
-            "reading": reading,
-            "claim": name,
-            **compare(gensim, found[name, f"blocks.{reading}"]),
-        }
+        {"reading": reading, "claim": name, **compare(gensim, found[name, f"blocks.{reading}"])}
         for reading in READINGS
         for (name, tokenizer), gensim in found.items()
         if tokenizer == f"gensim.{reading}"

@@ -24,8 +24,11 @@ class Handler(http.server.BaseHTTPRequestHandler):
         pass
 
     def do_GET(self) -> None:
+        self.server.requests.append((self.path, dict(self.headers)))
+        self.answer()
+
+    def answer(self) -> None:
         server = self.server
-        server.requests.append((self.path, dict(self.headers)))
         if self.path.startswith("/missing"):
             self.reply(404, b"no")
         elif server.faults:
@@ -145,8 +148,11 @@ class Server(http.server.ThreadingHTTPServer):
 class Running:
     """A server on a free port."""
 
+    def __init__(self, handler: type[Handler] = Handler) -> None:
+        self.handler = handler
+
     def __enter__(self) -> http.server.ThreadingHTTPServer:
-        server = self.server = Server(("127.0.0.1", 0), Handler)
+        server = self.server = Server(("127.0.0.1", 0), self.handler)
         server.requests, server.faults = [], []
         server.content, server.changed, server.validators = CONTENT, OTHER, {"ETag": '"v1"'}
         server.url = f"http://127.0.0.1:{server.server_port}"

@@ -20,13 +20,7 @@ from sagevocab.vocab.bpe import (
     train_unigram,
     train_wordpiece,
 )
-from sagevocab.vocab.export import (
-    Card,
-    WordSettings,
-    export_greedy,
-    export_merges,
-    export_unigram,
-)
+from sagevocab.vocab.export import Card, WordSettings, export_greedy, export_merges, export_unigram
 from sagevocab.vocab.pieces import is_single_character
 from sagevocab.vocab.words import Normalizer, WordCorpus
 

@@ -37,12 +37,7 @@ from sagevocab.vocab.segment import load_segmenter
 from sagevocab.vocab.words import Normalizer, WordCorpus
 
 STORED = Path(__file__).with_name("lm_results.json")
-MODULES = {
-    "shards": sharding,
-    "pretrain": pretraining,
-    "finetune": finetuning,
-    "causal": causal,
-}
+MODULES = {"shards": sharding, "pretrain": pretraining, "finetune": finetuning, "causal": causal}
 SETTINGS = PretrainSettings(**TINY | {"steps": 10, "dropout": 0.0, "attention_dropout": 0.0})
 CAUSAL = CausalSettings(layers=1, hidden=16, heads=2, longest=32, lines=48, batch=8)
 TASK = Task("letters", "sequence", "accuracy", ("no", "yes"))

@@ -140,11 +140,7 @@ def test_rows_of_many_blocks_are_drawn_from_all(monkeypatch):
 
 
 def test_replicates_without_a_meaning_are_left_out():
-    assert stats.interval_of(2.0, np.array([1.0, np.nan, 3.0, np.inf]), confidence=1) == (
-        2,
-        1,
-        3,
-    )
+    assert stats.interval_of(2.0, np.array([1.0, np.nan, 3.0, np.inf]), confidence=1) == (2, 1, 3)
     nothing = stats.interval_of(2.0, np.array([np.nan]))
     assert math.isnan(nothing.low) and math.isnan(nothing.high)
 

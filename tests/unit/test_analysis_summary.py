@@ -71,7 +71,7 @@ def test_the_sample_is_drawn_without_replacement_and_by_its_seed():
     assert drawn[0].bit_count() == 10  # ten different powers of two
 
 
-def test_empty_corpus_has_a_summary_without_numbers_out_of_nothing(tmp_path):
+def test_empty_corpus_has_a_summary_without_numbers_out_of_nothing():
     corpus = WordCorpus.from_lines([], Normalizer("identity"))
     summary = summarise(
         corpus, count_corpus(corpus, GreedySegmenter(PIECES)), efficiency_lines=5, seed=1

@@ -206,66 +206,64 @@ def test_overlaps_are_equal_if_the_trainers_share_what_seeds_share() -> None:
 # --- The simulated schedule
 
 
-def planned(name, *needs, threads=1, gpus=0, priority=0):
-    return schedule.Job(name, threads, gpus, priority, frozenset(needs))
+def planned(name, *needs, seconds=0, threads=1, gpus=0, priority=0):
+    return schedule.Job(name, threads, gpus, priority, frozenset(needs), seconds)
 
 
-def starts(jobs, seconds, cores, gpus=0):
-    spans = schedule.simulate(jobs, seconds, cores, gpus).spans
-    return {name: span.start for name, span in spans.items()}
+def starts(run):
+    return {name: span.start for name, span in run.spans.items()}
 
 
 def test_a_job_starts_when_its_results_and_a_core_are_there():
     jobs = [
-        planned("a:"),
-        planned("b:", "a:"),
-        planned("c:", "a:", priority=1),
-        planned("d:", "b:", "c:"),
+        planned("a:", seconds=5),
+        planned("b:", "a:", seconds=7),
+        planned("c:", "a:", seconds=3, priority=1),
+        planned("d:", "b:", "c:", seconds=1),
     ]
-    seconds = {"a:": 5, "b:": 7, "c:": 3, "d:": 1}
-    assert starts(jobs, seconds, cores=1) == {"a:": 0, "c:": 5, "b:": 8, "d:": 15}
-    assert starts(jobs, seconds, cores=2) == {"a:": 0, "c:": 5, "b:": 5, "d:": 12}
-    run = schedule.simulate(jobs, seconds, 1, 0)
-    assert [span.job.name for span in run.critical_path()] == ["a:", "c:", "b:", "d:"]
-    assert [span.awaited for span in run.critical_path()] == ["", "results", "a core", "results"]
+    one, two = (schedule.simulate(jobs, cores, 0) for cores in (1, 2))
+    assert starts(one) == {"a:": 0, "c:": 5, "b:": 8, "d:": 15}
+    assert starts(two) == {"a:": 0, "c:": 5, "b:": 5, "d:": 12}
+    assert [span.job.name for span in one.critical_path()] == ["a:", "c:", "b:", "d:"]
+    assert [span.awaited for span in one.critical_path()] == ["", "results", "a core", "results"]
 
 
 def test_no_core_is_kept_free_for_a_job_that_wants_two_at_once():
-    small = [planned(f"s:{n}", *[f"s:{n - 2}"] * (n > 1)) for n in range(6)]
-    seconds = {job.name: 2 + 0.5 * (job.name == "s:0") for job in small}
-    large = planned("large:", "s:0", threads=2, priority=9)
-    jobs, seconds = [*small, large], {**seconds, "large:": 4}
-    assert starts(jobs, seconds, cores=2)["large:"] == 6.5
-    run = schedule.simulate(jobs, seconds, 2, 0)
+    first = planned("s:0", seconds=2.5)
+    small = [planned(f"s:{n}", *[f"s:{n - 2}"] * (n > 1), seconds=2) for n in range(1, 6)]
+    large = planned("large:", "s:0", seconds=4, threads=2, priority=9)
+    run = schedule.simulate([first, *small, large], 2, 0)
+    assert starts(run)["large:"] == 6.5
     assert run.idle["core", "more cores at once"] == 0.5
 
 
 def test_an_idle_gpu_waits_for_cores_or_for_results():
-    jobs = [planned("text:"), *(planned(f"train:{n}", "text:", gpus=1) for n in range(2))]
-    seconds = {"text:": 3, "train:0": 10, "train:1": 10}
-    run = schedule.simulate(jobs, seconds, cores=1, gpus=2)
+    trainings = [planned(f"train:{n}", "text:", seconds=10, gpus=1) for n in range(2)]
+    run = schedule.simulate([planned("text:", seconds=3), *trainings], cores=1, gpus=2)
     assert run.end == 23
     assert run.idle["GPU", "results"] == 2 * 3 and run.idle["GPU", "cores"] == 10
     assert run.idle["GPU", "the end"] == 10
 
 
-def test_more_threads_than_cores_take_longer_except_on_a_gpu():
-    assert schedule.simulate([planned("a:", threads=8)], {"a:": 3}, cores=2, gpus=0).end == 12
-    assert schedule.simulate([planned("a:", threads=8, gpus=1)], {"a:": 3}, 2, 1).end == 3
+@pytest.mark.parametrize(("gpus", "end"), [(0, 12), (1, 3)])
+def test_more_threads_than_cores_take_longer_except_on_a_gpu(gpus, end):
+    job = planned("a:", seconds=3, threads=8, gpus=gpus)
+    assert schedule.simulate([job], cores=2, gpus=1).end == end
 
 
 def test_times_are_those_of_the_first_line_that_fits(tmp_path):
     table = tmp_path / "costs.csv"
     table.write_text("rule,job,seconds,times\ntrain_*,en*,4,2.5\ntrain_bpe,*,7,1\n")
     jobs = [planned("train_bpe:en.bpe"), planned("train_bpe:tr.bpe")]
-    assert schedule.read_costs(table, jobs) == {"train_bpe:en.bpe": 10, "train_bpe:tr.bpe": 7}
+    assert [job.seconds for job in schedule.with_costs(jobs, table)] == [10, 7]
     with pytest.raises(SystemExit, match="no line for index_words:en"):
-        schedule.read_costs(table, [planned("index_words:en")])
+        schedule.with_costs([planned("index_words:en")], table)
 
 
 def test_a_log_gives_the_times_and_threads_of_its_jobs(tmp_path):
     log = tmp_path / "run.log"
     log.write_text(
+        "Select jobs to execute...\n"
         "[Sun Nov 22 04:33:44 2026]\nlocalrule train_bpe:\n    jobid: 3\n"
         "    wildcards: lang=en.sample1, tok=bpe\n    threads: 2\n"
         "[Sun Nov 22 04:33:50 2026]\nrule all:\n    jobid: 0\n"
@@ -273,7 +271,7 @@ def test_a_log_gives_the_times_and_threads_of_its_jobs(tmp_path):
         "[Sun Nov 22 04:34:45 2026]\nFinished jobid: 0 (Rule: all)\n"
     )
     seconds = {"train_bpe:en.sample1.bpe": 60, "all:": 55}
-    assert schedule.read_log(log) == (seconds, {"train_bpe:en.sample1.bpe": 2}, 61)
+    assert schedule.read_log(log) == (seconds, {"train_bpe:en.sample1.bpe": 2, "all:": 1}, 61)
 
 
 # --- Two runs

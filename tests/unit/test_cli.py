@@ -159,7 +159,7 @@ def test_a_model_of_sentencepiece_brings_its_merges(text: Path, built: Path, tmp
     assert len(read_pieces(out / "pieces.txt")) == 240
 
 
-def test_progress_is_told(text: Path, tmp_path: Path) -> None:
+def test_progress_is_told(text: Path) -> None:
     seen: list[Progress] = []
     sagevocab.train(
         text,
@@ -245,7 +245,7 @@ def test_what_is_not_utf8_can_be_replaced(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("spaces", [True, False])
-def test_a_very_long_line_works(spaces: bool, text: Path, built: Path, tmp_path: Path) -> None:
+def test_a_very_long_line_works(spaces: bool, tmp_path: Path) -> None:
     joint = " " if spaces else ""
     line = joint.join(lines_in("czech", 20_000, seed=2)).replace(" ", joint)
     path = tmp_path / "long"

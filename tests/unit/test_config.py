@@ -90,7 +90,6 @@ def test_one_key_is_enough_for_another_budget(paper: dict, key: str) -> None:
     assert paper["lm"]["pretrain"]["hours"] is None
 
 
-# What a user writes, and below it a part of what he is told.
 def test_sage_of_another_initial_vocabulary_needs_no_tokenizer_beside_it(paper: dict) -> None:
     mine = {"tokenizers": ["sage_unigram"], "lm": {"enabled": False}}
     config = merged(paper, mine)

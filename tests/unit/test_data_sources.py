@@ -5,12 +5,10 @@ from __future__ import annotations
 import bz2
 import hashlib
 import http.server
-import io
 import json
 import os
 import subprocess
 import sys
-import threading
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
@@ -19,6 +17,7 @@ import huggingface_hub.constants as constants
 import pandas as pd
 import pytest
 
+from fault_server import Handler, Running
 from sagevocab.data import fetch, sources, transfer
 from sagevocab.data.sources import format_told, resolve_source, retrieve, source_errors
 from sagevocab.errors import UserError
@@ -160,7 +159,7 @@ def test_a_failing_network_is_no_reason_for_other_data(tmp_path, monkeypatch) ->
     assert not (tmp_path / "out").exists()
 
 
-def test_a_full_disk_is_no_reason_for_other_data(tmp_path, monkeypatch) -> None:
+def test_a_full_disk_is_no_reason_for_other_data(tmp_path) -> None:
     (tmp_path / "file").write_text("text")
     url = (tmp_path / "file").as_uri()
     resolved = source("dataset", "wiki", urls=[url], fallback={"name": "other", "urls": [url]})
@@ -237,16 +236,10 @@ def test_the_archives_list_of_files_has_checksums_too(tmp_path, latest) -> None:
 # --- the hub
 
 
-class Hub(http.server.BaseHTTPRequestHandler):
+class Hub(Handler):
     """As much of the hub's protocol as one data set of parquet files needs."""
 
-    protocol_version = "HTTP/1.1"
-
-    def log_message(self, *args) -> None:
-        pass
-
-    def do_GET(self) -> None:
-        self.server.paths.append(self.path)
+    def answer(self) -> None:
         path = urllib.parse.unquote(self.path.split("?")[0])
         resolve = f"/datasets/{REPO}/resolve/{COMMIT}/"
         if path.startswith(f"/api/datasets/{REPO}/revision/"):
@@ -262,30 +255,19 @@ class Hub(http.server.BaseHTTPRequestHandler):
         sha256 = self.server.sha256 or hashlib.sha256(content).hexdigest()
         return {"rfilename": name, "lfs": {"size": len(content), "sha256": sha256}}
 
-    def reply(self, status: int, body: bytes) -> None:
-        self.send_response(status)
-        self.send_header("Content-Length", str(len(body)))
-        self.end_headers()
-        self.wfile.write(body)
-
 
 ROWS = pd.DataFrame({"words": [["Ali", "geldi"]] * 20, "ner": [["PER", "O"]] * 20, "id": range(20)})
 
 
 @pytest.fixture
 def hub(monkeypatch) -> Iterator[http.server.ThreadingHTTPServer]:
-    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hub)
-    server.files, server.paths, server.sha256 = {"README.md": b"words"}, [], None
-    for number, rows in enumerate((ROWS[:13], ROWS[13:])):
-        buffer = io.BytesIO()
-        rows.to_parquet(buffer)
-        server.files[f"tr/train/{number:04d}.parquet"] = buffer.getvalue()
-    threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()
-    monkeypatch.setattr(constants, "ENDPOINT", f"http://127.0.0.1:{server.server_port}")
     monkeypatch.setattr(transfer, "sleep", lambda _seconds: None)
-    yield server
-    server.shutdown()
-    server.server_close()
+    with Running(Hub) as server:
+        server.files, server.sha256 = {"README.md": b"words"}, None
+        for number, rows in enumerate((ROWS[:13], ROWS[13:])):
+            server.files[f"tr/train/{number:04d}.parquet"] = rows.to_parquet()
+        monkeypatch.setattr(constants, "ENDPOINT", server.url)
+        yield server
 
 
 WHERE = {"repo": REPO, "revision": "refs/convert/parquet", "files": "tr/train/*.parquet"}
@@ -301,8 +283,8 @@ def test_several_files_of_the_hub_become_one_table(hub, tmp_path) -> None:
     assert seen["origin"] == f"{constants.ENDPOINT}/datasets/{REPO}"
     assert (seen["commit"], seen["hub"]) == (COMMIT, WHERE)
     assert seen["sha256"] == hashlib.sha256((tmp_path / "out").read_bytes()).hexdigest()
-    assert any("refs%2Fconvert%2Fparquet" in path for path in hub.paths)
-    assert not any("README" in path for path in hub.paths)
+    assert any("refs%2Fconvert%2Fparquet" in path for path, _ in hub.requests)
+    assert not any("README" in path for path, _ in hub.requests)
 
 
 def test_one_file_of_the_hub_stays_as_it_is(hub, tmp_path) -> None:

@@ -98,7 +98,7 @@ def span_of(headers: dict) -> tuple[int, int]:
     return int(first), int(last) + 1
 
 
-def test_the_seed_decides_and_nothing_else_does(site, tmp_path) -> None:
+def test_the_seed_decides_and_nothing_else_does(site) -> None:
     first = site.draw(lines=300)
     again = site.draw(lines=300, cache="other")
     with Running() as mirror:

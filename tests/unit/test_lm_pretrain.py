@@ -34,8 +34,6 @@ from sagevocab.provenance import PACKAGE
 SCRIPT = """
 import json, logging, sys
 logging.basicConfig(level="INFO")
-from sagevocab.lm.journal import read_sittings
-from sagevocab.lm.model import PADDED_TO, masked_loss, padded_output
 from sagevocab.lm.pretrain import pretrain
 from sagevocab.lm.settings import PretrainSettings
 pretrain(*sys.argv[1:4], PretrainSettings(**json.loads(sys.argv[4])), name="x", seed=1,
@@ -127,7 +125,7 @@ def test_every_update_is_logged(model, corpus):
     assert log.waiting.between(0, 1).all()
 
 
-def test_held_out_lines_are_scored_at_every_validation(model, corpus):
+def test_held_out_lines_are_scored_at_every_validation(model):
     log = pd.read_parquet(model / "training_log.parquet")
     rows = pd.read_parquet(model / "heldout.parquet")
     assert rows.columns[0] == "step"
@@ -415,7 +413,7 @@ def test_weights_are_cast_once_an_update(corpus, monkeypatch):
     assert (saved, rest) == (2 * len(linear), 0)  # weight and bias
 
 
-def test_too_little_memory_names_the_key(corpus, monkeypatch):
+def test_too_little_memory_names_the_key(corpus):
     full = Mock(side_effect=torch.OutOfMemoryError("CUDA out of memory"))
     run = dataclasses.replace(run_of(corpus), loss_of=full)
     with pytest.raises(UserError, match=r"^lm\.pretrain\.micro_batch: too little memory"):

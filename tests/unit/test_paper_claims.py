@@ -26,27 +26,11 @@ from sagevocab.analysis.vocabulary import Share
 from sagevocab.errors import UserError
 from sagevocab.lm.tasks import Task
 from sagevocab.paper import claims, intervals, measures_texts
-from sagevocab.paper.chance import (
-    DIRECTIONS,
-    chance_p_value,
-    chance_verdict,
-    prediction_error,
-)
-from sagevocab.paper.claims import (
-    MEASURES,
-    TESTED,
-    assess_claims,
-    build_claims,
-    read_claims,
-)
+from sagevocab.paper.chance import DIRECTIONS, chance_p_value, chance_verdict, prediction_error
+from sagevocab.paper.claims import MEASURES, TESTED, assess_claims, build_claims, read_claims
 from sagevocab.paper.claims_inputs import Case, Run
 from sagevocab.paper.claims_page import claims_markdown, show_ours, show_value
-from sagevocab.paper.verdicts import (
-    FAMILIES,
-    RULES,
-    Measurement,
-    verdict_of,
-)
+from sagevocab.paper.verdicts import FAMILIES, RULES, Measurement, verdict_of
 from sagevocab.state import write_json, write_parquet
 from sagevocab.vocab.pieces import write_pieces
 from sagevocab.vocab.segment import GreedySegmenter
@@ -110,34 +94,36 @@ def _write_language(root: Path, language: str, domains: list[str]) -> None:
             _measurements(folder, words, pieces, frequent)
 
 
-@pytest.fixture
-def run(tmp_path: Path) -> Run:
-    root = tmp_path / "results/tiny"
+@pytest.fixture(scope="module")
+def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The files of the small run; each test has a copy."""
+    folder = tmp_path_factory.mktemp("written")
+    root = folder / "results/tiny"
     _write_language(root, "en", ["quora"])
     scores = {"bpe": {"mrpc": (0.70, 0.72), "sst2": (0.9, 0.9)}}
     scores["sage"] = {"mrpc": (0.75, 0.78), "sst2": (0.8, 0.86)}
     for name, tasks in scores.items():
-        for task, values in tasks.items():
+        for label, values in tasks.items():
+            task = Task(label, "sequence", "accuracy", (0, 1))
             for seed, value in enumerate(values, start=1):
-                given = answers(value, start=7 * seed)
-                write_score(
-                    root / "scores/en",
-                    name,
-                    Task(task, "sequence", "accuracy", (0, 1)),
-                    seed,
-                    *given,
-                )
+                write_score(root / "scores/en", name, task, seed, *answers(value, start=7 * seed))
     for name, bits in {"bpe": [4, 3, 2], "sage": [4, 2.5, 1.8]}.items():
         write_model(root / "models/en" / name, curve(bits, lines=8))
         write_floors(root / f"analysis/en/floors/{name}.parquet", curve(bits, lines=8))
     seconds = {"train_bpe": 10, "train_bpe_initial": 12, "train_embeddings": 60, "build_sage": 48}
     for rule, taken in seconds.items():
         tokenizer = "" if rule.startswith("train_bpe") else ".sage"
-        path = tmp_path / f"benchmarks/{rule}/en{tokenizer}.tsv"
+        path = folder / f"benchmarks/{rule}/en{tokenizer}.tsv"
         path.parent.mkdir(parents=True)
         path.write_text(f"s\th:m:s\n{taken}\t0:00:01\n", encoding="utf-8")
+    return folder
+
+
+@pytest.fixture
+def run(written: Path, tmp_path: Path) -> Run:
+    shutil.copytree(written, tmp_path, dirs_exist_ok=True)
     return Run(
-        folder=root,
+        folder=tmp_path / "results/tiny",
         languages=["en"],
         domains={"quora": "en"},
         tasks=TASKS,

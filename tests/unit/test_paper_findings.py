@@ -12,7 +12,8 @@ from pathlib import Path
 import pytest
 from jinja2 import nodes
 
-from report_samples import ROOT, VALUES, record, settings
+import report_samples
+from report_samples import ROOT, VALUES, record
 from sagevocab.errors import UserError
 from sagevocab.paper import findings
 from sagevocab.paper.claims import read_claims
@@ -50,19 +51,11 @@ TEXTS = [
 
 
 def run(**changes) -> dict:
-    chosen = settings()
+    chosen = report_samples.settings()
     chosen["word2vec"] |= {"lines": 1000, "trainer": "gensim"}
     chosen["lm"]["pretrain"] = {"layers": 2, "batch": 32}
-    values = {
-        "name": "tiny",
-        "labels": {"bpe": "BPE", "sage": "SaGe", "sage_released": "SaGe 1.0"},
-        "presets": {"bpe": None, "sage": "algorithm-1", "sage_released": "released-1.0"},
-        "names": {"en": "English", "tr": "Turkish"},
-        "languages": ["en", "tr"],
-        "constructed": [],
-        "settings": chosen,
-    }
-    return {**values, **changes}
+    values = {"languages": ["en", "tr"], "constructed": [], "settings": chosen}
+    return report_samples.run(**values | changes)
 
 
 def of(claim: dict, language: str, tokenizer: str, **changes) -> dict:

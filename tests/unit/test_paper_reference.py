@@ -83,20 +83,32 @@ def text(tmp_path):
             "format": "text", "paper": "the paper's dump", "summary": summary}  # fmt: skip
 
 
-def test_reference_results_are_copied_with_a_page_that_tells_the_text(tmp_path, values, text):
-    claims = write_claims(tmp_path, record(), record(verdict="same direction"))
+@pytest.fixture
+def build(tmp_path, values, text):
+    """Make reference results of some files and claims; return their page."""
+
+    def run(files=(), claims=(), **others) -> str:
+        given = {"run": RUN, "paper": values, "command": "c"} | others
+        claims = write_claims(tmp_path, *(claims or [record()]))
+        build_reference(
+            tmp_path / "reference", [claims, *files], texts=[text], claims=claims, **given
+        )
+        return (tmp_path / "reference/README.md").read_text()
+
+    return run
+
+
+def test_reference_results_are_copied_with_a_page_that_tells_the_text(tmp_path, build):
     (tmp_path / "figures").mkdir()
     figure, large = tmp_path / "figures/figure_x.png", tmp_path / "figures/figure_y.pdf"
     figure.write_bytes(b"png")
     large.write_bytes(b"0" * 500_001)
     (tmp_path / "figures/figure_x.provenance.json").write_text("{}")
+    page = build([figure, large], claims=[record(), record(verdict="same direction")])
     output = tmp_path / "reference"
-    build_reference(output, [claims, figure, large], texts=[text], run=RUN, claims=claims,
-                    paper=values, command="snakemake all")  # fmt: skip
     files = sorted(p.relative_to(output).as_posix() for p in output.rglob("*") if p.is_file())
     assert files == ["README.md", "claims.json", "figures/figure_x.png",
                      "provenance/figure_x.provenance.json"]  # fmt: skip
-    page = (output / "README.md").read_text()
     assert "| English | a text | free | 1,500 | 30,000 | the paper's dump |" in page
     assert "| corpus.txt | `" in page
     assert "| `vocabulary.final_size` | 16,000 | 4,000 |" in page
@@ -106,16 +118,7 @@ def test_reference_results_are_copied_with_a_page_that_tells_the_text(tmp_path, 
     assert "figure_y.pdf" in page
 
 
-def page_of(tmp_path, values, text, *, command="c", **others) -> str:
-    claims = write_claims(tmp_path, record())
-    build_reference(tmp_path / "out", [claims], texts=[text], claims=claims, paper=values,
-                    command=command, **others)  # fmt: skip
-    return (tmp_path / "out/README.md").read_text()
-
-
-def test_settings_that_the_paper_leaves_open_are_told_where_they_are_not_the_usual(
-    tmp_path, values, text
-):
+def test_settings_that_the_paper_leaves_open_are_told_where_they_are_not_the_usual(build):
     usual = {
         "vocabulary": {"final_size": 16000},
         "word2vec": {"lines": "all", "window": 5},
@@ -129,7 +132,7 @@ def test_settings_that_the_paper_leaves_open_are_told_where_they_are_not_the_usu
         "tokenizer_settings": {"sage": {"preset": "algorithm-1", "loss": "total"}, "other": {}},
     }
     changes = changed_settings(settings, usual, [*usual, "word2vec.window", "word2vec.none"])
-    page = page_of(tmp_path, values, text, run=RUN, changes=changes)
+    page = build(changes=changes)
     stated, _, others = page.partition("Other settings that are not those of `config.yaml`:")
     assert "| `vocabulary.final_size` | 16,000 | 4,000 |" in stated
     assert others.split("All settings")[0].strip().splitlines() == [
@@ -141,7 +144,7 @@ def test_settings_that_the_paper_leaves_open_are_told_where_they_are_not_the_usu
     ]
 
 
-def test_files_of_the_users_own_are_told_and_not_named(tmp_path, values, text):
+def test_files_of_the_users_own_are_told_and_not_named(tmp_path, build):
     """What lies beside the repository, or in it and not in `config/`, no reader has."""
     files = [tmp_path / "config/wiki.yaml", tmp_path / "local.yaml", "/elsewhere/study.yaml"]
     command = reference_command(files, tmp_path)
@@ -149,21 +152,21 @@ def test_files_of_the_users_own_are_told_and_not_named(tmp_path, values, text):
         "snakemake --cores 2 --configfile config/wiki.yaml mine.yaml -- all build_reference"
     )
     note = "`mine.yaml` is not in this repository."
-    assert note in page_of(tmp_path, values, text, run=RUN, command=command)
+    assert note in build(command=command)
     command = reference_command(files[:1], tmp_path)
     assert command.endswith("--configfile config/wiki.yaml -- all build_reference")
-    assert note not in page_of(tmp_path, values, text, run=RUN, command=command)
+    assert note not in build(command=command)
 
 
-def test_a_trainer_that_is_not_the_papers_is_among_what_it_states(tmp_path, values, text):
+def test_a_trainer_that_is_not_the_papers_is_among_what_it_states(build):
     settings = {"word2vec": {"trainer": "blocks"}}
-    page = page_of(tmp_path, report_samples.VALUES, text, run={**RUN, "settings": settings})
+    page = build(paper=report_samples.VALUES, run={**RUN, "settings": settings})
     stated, _, _ = page.partition("All others are as in `config.yaml`.")
     assert "| `word2vec.trainer` | gensim | blocks |" in stated
     assert "None of those that the paper states" not in page
 
 
-def test_tasks_are_listed_with_their_files(tmp_path, values, text):
+def test_tasks_are_listed_with_their_files(tmp_path, build):
     source, rows = tmp_path / "sst2.jsonl", tmp_path / "train.parquet"
     source.write_text("{}\n")
     pd.DataFrame({"text": ["a", "b"]}).to_parquet(rows)
@@ -173,37 +176,34 @@ def test_tasks_are_listed_with_their_files(tmp_path, values, text):
     finetune = {"epochs": 1, "batch": 16, "accumulation": 1, "max_sequence_length": 64}
     models = {"gpus": 0, "pretrain": {**pretrain, "mask_rate": 0.4}, "finetune": finetune}
     run = {**RUN, "models": True, "settings": {"lm": models}}
-    page = page_of(tmp_path, values, text, run=run, tasks=tasks)
+    page = build(run=run, tasks=tasks)
     assert f"| SST-2 | train | 2 | sst2.jsonl | `{file_digest(source)}` |" in page
     assert "All settings of the vocabularies and models:\n\n    lm:\n      finetune:\n" in page
     assert "holds at this budget alone: Pretraining: 2 layers, 64 wide, 9 updates of 8" in page
-    assert "## Tasks" not in page_of(tmp_path, values, text, run=RUN)
+    assert "## Tasks" not in build()
     rows.write_bytes(b"")
     with pytest.raises(UserError, match=r"train\.parquet: cannot be read"):
-        page_of(tmp_path, values, text, run=run, tasks=tasks)
+        build(run=run, tasks=tasks)
 
 
-def test_the_page_names_word_lists_and_the_commits_of_what_stays_behind(tmp_path, values, text):
+def test_the_page_names_word_lists_and_the_commits_of_what_stays_behind(tmp_path, build):
     gold, model = tmp_path / "gold.tsv", tmp_path / "models/en/bpe/model.safetensors"
     gold.write_text("walked\twalk ed\n")
     write_json(tmp_path / "models/en/bpe.provenance.json", {"git_commit": "abc"})
     lists, made = [{"path": str(gold), "format": "columns"}], {"Models were trained": [model]}
-    page = page_of(tmp_path, values, text, run=RUN, lists=lists, made=made)
+    page = build(lists=lists, made=made)
     assert f"| gold.tsv | `{file_digest(gold)}` | segmented words, columns |" in page
     assert "Models were trained at commit `abc`." in page
 
 
-def test_a_constructed_task_is_no_reference(tmp_path, values, text):
-    claims = write_claims(tmp_path, record())
+def test_a_constructed_task_is_no_reference(tmp_path, build):
     with pytest.raises(UserError, match="MRPC are constructed tasks"):
-        build_reference(tmp_path / "o", [claims], texts=[text], claims=claims, paper=values,
-                        run={**RUN, "constructed": ["MRPC"]}, command="c")  # fmt: skip
+        build(run={**RUN, "constructed": ["MRPC"]})
     with pytest.raises(UserError, match="missing.json: is missing"):
-        build_reference(tmp_path / "o", [tmp_path / "missing.json"], texts=[text], claims=claims,
-                        paper=values, run=RUN, command="c")  # fmt: skip
+        build([tmp_path / "missing.json"])
 
 
-def test_tokenizers_are_copied_and_every_pruning_can_be_made_again(tmp_path, values, text):
+def test_tokenizers_are_copied_and_every_pruning_can_be_made_again(tmp_path, build):
     vocab = tmp_path / "results/r/vocab/en"
     write_pieces(vocab / "bpe_initial/pieces.txt", ["a", "b", "ab", "ba"])
     for name, pruned in {"sage": ["ba", "ab"], "sage.seed2": ["ab"]}.items():
@@ -211,11 +211,10 @@ def test_tokenizers_are_copied_and_every_pruning_can_be_made_again(tmp_path, val
         write_parquet(vocab / name / "ablations.parquet", orders)
     for name in ("tokenizer.json", "tokenizer_config.json", "pieces.txt", "README.md", "other"):
         (vocab / "sage" / name).write_text(name)
-    build_reference(
-        tmp_path / "reference", [], texts=[text], run=RUN, claims=write_claims(tmp_path, record()),
-        paper=values, command="snakemake", tokenizers=[vocab / "sage"],
+    build(
+        tokenizers=[vocab / "sage"],
         prunings=[vocab / name / "ablations.parquet" for name in ("sage", "sage.seed2")],
-    )  # fmt: skip
+    )
     kept = {path.name for path in (tmp_path / "reference/tokenizers/en/sage").iterdir()}
     assert kept == {"tokenizer.json", "tokenizer_config.json", "pieces.txt", "README.md"}
     prunings = pd.read_parquet(tmp_path / "reference/prunings/en.parquet")
@@ -226,7 +225,7 @@ def test_tokenizers_are_copied_and_every_pruning_can_be_made_again(tmp_path, val
     }
 
 
-def test_what_probes_answered_stands_once_a_task_beside_what_was_right(tmp_path, values, text):
+def test_what_probes_answered_stands_once_a_task_beside_what_was_right(tmp_path, build):
     frame = pd.DataFrame({"split": ["heldout", "validation"], "example": [3, 0]})
     tags, found = [["O", "B-X"], ["O"]], [["O", "O"], ["O"]]
     for number, name in enumerate(("bpe", "sage")):
@@ -235,11 +234,7 @@ def test_what_probes_answered_stands_once_a_task_beside_what_was_right(tmp_path,
         write_parquet(
             folder / "sst2.parquet", frame.assign(label=[1, 0], pieces=number, vectors_2=[0, 1])
         )
-    files = sorted((tmp_path / "probes").rglob("*.parquet"))
-    build_reference(
-        tmp_path / "reference", [], texts=[text], run=RUN, claims=write_claims(tmp_path, record()),
-        paper=values, command="snakemake", probes=files,
-    )  # fmt: skip
+    page = build(probes=sorted((tmp_path / "probes").rglob("*.parquet")))
     sst2 = pd.read_parquet(tmp_path / "reference/probes/sst2.parquet")
     assert sst2.to_dict("list") == {
         "split": ["heldout", "validation"],
@@ -253,20 +248,19 @@ def test_what_probes_answered_stands_once_a_task_beside_what_was_right(tmp_path,
     ner = pd.read_parquet(tmp_path / "reference/probes/ner.parquet")
     assert [list(row) for row in ner["tags"]] == tags
     assert [list(row) for row in ner["sage.pieces"]] == found
-    assert "`probes/` has what" in (tmp_path / "reference/README.md").read_text()
+    assert "`probes/` has what" in page
 
 
-def test_what_models_answered_stands_by_tokenizer_and_seed(tmp_path, values, text):
+def test_what_models_answered_stands_by_tokenizer_and_seed(tmp_path, build):
     for name, seed in (("bpe", 1), ("bpe", 2), ("sage", 1)):
         answers = pd.DataFrame({"example": [0, 1], "label": [1, 0], "predicted": [seed, 0]})
         write_parquet(tmp_path / f"{name}/sst2/{seed}.predictions.parquet", answers)
         bits = pd.DataFrame({"step": [9], "line": [0], "bits": [2.5 * seed]})
         write_parquet(tmp_path / f"en/causal/{name}/{seed}.parquet", bits)
-    build_reference(
-        tmp_path / "reference", [], texts=[text], run=RUN, claims=write_claims(tmp_path, record()),
-        paper=values, command="snakemake",
-        predictions=sorted(tmp_path.glob("*/sst2/*")), causal=sorted(tmp_path.glob("en/*/*/*")),
-    )  # fmt: skip
+    page = build(
+        predictions=sorted(tmp_path.glob("*/sst2/*")),
+        causal=sorted(tmp_path.glob("en/*/*/*")),
+    )
     sst2 = pd.read_parquet(tmp_path / "reference/predictions/sst2.parquet")
     assert sst2.to_dict("list") == {
         "example": [0, 1],
@@ -278,5 +272,4 @@ def test_what_models_answered_stands_by_tokenizer_and_seed(tmp_path, values, tex
     bits = pd.read_parquet(tmp_path / "reference/causal/en.parquet")
     assert bits["tokenizer"].tolist() == ["bpe", "bpe", "sage"]
     assert bits["bits"].tolist() == [2.5, 5, 2.5]
-    page = (tmp_path / "reference/README.md").read_text()
     assert "`predictions/` has" in page and "`causal/` has" in page and "`probes/`" not in page

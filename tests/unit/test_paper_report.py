@@ -16,12 +16,7 @@ from sagevocab.errors import UserError
 from sagevocab.paper import report
 from sagevocab.paper.claims import read_claims
 from sagevocab.paper.claims_page import show_test
-from sagevocab.paper.report import (
-    build_report,
-    differences,
-    read_table,
-    show_caption,
-)
+from sagevocab.paper.report import build_report, differences, read_table, show_caption
 from sagevocab.vocab.export import Card, WordSettings, export_greedy
 
 VOID = {"meta", "input", "img", "br", "hr", "link"}

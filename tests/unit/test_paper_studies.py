@@ -10,12 +10,7 @@ import pytest
 import yaml
 from matplotlib.colors import to_rgb
 
-from sagevocab.analysis.counts import (
-    count_corpus,
-    neighbour_ratio,
-    read_neighbours,
-    write_counts,
-)
+from sagevocab.analysis.counts import count_corpus, neighbour_ratio, read_neighbours, write_counts
 from sagevocab.errors import UserError
 from sagevocab.paper import studies
 from sagevocab.paper.claims import assess_claims, read_claims
@@ -191,7 +186,7 @@ def test_the_verdict_of_a_reading_is_the_most_frequent_or_the_less_favourable():
     assert verdict_over_seeds(["undecided", "not reproduced"]) == "not reproduced"
 
 
-def test_a_reading_is_assessed_with_every_seed_and_at_full_size(assessment, root):
+def test_a_reading_is_assessed_with_every_seed_and_at_full_size(assessment):
     document = read_assessment(assessment)
     assert [(b["scale"], b["name"], b["seed"]) for b in document["builds"]] == [
         (SAMPLE, "printed", 1),

@@ -186,11 +186,7 @@ def test_examples_hold_a_piece_that_only_bpe_keeps(corpus, outputs):
     printed = {"English": VALUES["examples"]}
     words = tables_examples.WordRule()
     tables_examples.table_examples(
-        {"English": path},
-        {"English": panel},
-        words=words,
-        paper=printed,
-        **outputs,
+        {"English": path}, {"English": panel}, words=words, paper=printed, **outputs
     )
     rows = rows_of(outputs)
     found = [row for row in rows if row["source"].startswith("corpus")]

@@ -51,13 +51,6 @@ def test_the_working_directory_overrides_the_paper_and_the_command_line_both(
     assert load_config(ROOT, {}, working_directory=False)["run"] == "paper"
 
 
-def test_a_configuration_that_is_no_mapping_is_one_line(tmp_path, monkeypatch) -> None:
-    (tmp_path / "config.yaml").write_text("- run\n")
-    monkeypatch.chdir(tmp_path)
-    with pytest.raises(UserError, match=r"config\.yaml: must hold keys"):
-        load_config(ROOT, {}, working_directory=True)
-
-
 def test_a_missing_local_file_is_told_before_anything_runs() -> None:
     source = {"source": {"path": "nowhere.txt", "format": "text"}}
     with pytest.raises(UserError, match=r"language_settings\.en\.source\.path.*nowhere\.txt"):

@@ -6,7 +6,6 @@ import json
 import os
 import re
 import subprocess
-from pathlib import Path
 
 import pandas as pd
 import pytest
@@ -44,7 +43,7 @@ def error_lines(run: subprocess.CompletedProcess) -> list[str]:
 
 
 @pytest.mark.parametrize("case", CASES)
-def test_a_bad_input_is_one_line_and_no_output(case: str, tiny, tmp_path: Path) -> None:
+def test_a_bad_input_is_one_line_and_no_output(case: str, tiny) -> None:
     files, override, target, words = CASES[case]
     for name, content in files.items():
         (tiny.checkout / name).write_bytes(content)

@@ -148,40 +148,34 @@ def planned(run) -> set[str]:
     return set(re.findall(r"^([a-z_0-9]+)\s+\d+$", table, re.MULTILINE)) - {"total"}
 
 
-def test_an_edit_in_the_library_reruns_what_depends_on_it(finished) -> None:
-    module = finished.checkout / "workflow/scripts/sagevocab/paper/figures.py"
-    before = module.read_text()
+def planned_after_edit(finished, modules: str) -> set[str]:
+    """Rules that a dry run of `all` plans after an edit of modules of the library."""
+    library = finished.checkout / "workflow/scripts/sagevocab"
+    before = {path: path.read_text() for path in library.glob(modules)}
+    assert before
     try:
-        module.write_text(before + "\n# edited\n")
-        rules = planned(finished("-n", "all"))
+        for path, text in before.items():
+            path.write_text(f"{text}# edited\n")
+        return planned(finished("-n", "all"))
     finally:
-        module.write_text(before)
+        for path, text in before.items():
+            path.write_text(text)
+
+
+def test_an_edit_in_the_library_reruns_what_depends_on_it(finished) -> None:
+    rules = planned_after_edit(finished, "paper/figures.py")
     assert "figure_fertility" in rules
     assert not rules & {"build_sage", "count_pieces", "pretrain_model", "table_sequence"}
 
 
 def test_an_edit_in_the_ablation_reruns_the_vocabulary(finished) -> None:
-    module = finished.checkout / "workflow/scripts/sagevocab/vocab/ablation.py"
-    before = module.read_text()
-    try:
-        module.write_text(before + "\n# edited\n")
-        rules = planned(finished("-n", "all"))
-    finally:
-        module.write_text(before)
+    rules = planned_after_edit(finished, "vocab/ablation.py")
     assert {"build_sage", "figure_fertility", "pretrain_model"} <= rules
     assert not rules & {"train_bpe", "extract_corpus", "sample_corpus"}
 
 
 def test_an_edit_in_the_language_models_trains_none_anew(finished) -> None:
-    before = {path: path.read_text() for path in finished.checkout.rglob("sagevocab/lm/*.py")}
-    try:
-        for path, text in before.items():
-            path.write_text(f"{text}# edited\n")
-        rules = planned(finished("-n", "all"))
-    finally:
-        for path, text in before.items():
-            path.write_text(text)
-    assert len(before) > 9
+    rules = planned_after_edit(finished, "lm/*.py")
     trainings = {"pretrain_model", "repeat_pretraining", "train_causal", "finetune_model"}
     assert not rules & {"build_shards", *trainings}
 
