@@ -91,16 +91,21 @@ def summarise_ngrams(panels: Panels, *, baseline: str, seed: int) -> pd.DataFram
     for title, panel in panels.items():
         weights = draw_lines(len(panel[baseline].characters), seed)
         for label, own in panel.items():
-            for size, bits in own.bits.items():
-                ours = _rates(bits, own.characters, weights)
-                row = {"language": title, "tokenizer": label, "lines": size}
-                row |= {"heldout_lines": len(own.characters), **_estimates(ours, "")}
-                if label != baseline:
-                    theirs = _rates(panel[baseline].bits[size], own.characters, weights)
-                    change = {name: ours[name] - theirs[name] for name in ours}
-                    row |= _estimates(change, "_difference")
-                rows.append(row)
+            row = {"language": title, "tokenizer": label}
+            other = None if label == baseline else panel[baseline]
+            rows += [row | _of_size(own, other, size, weights) for size in own.bits]
     return pd.DataFrame(rows)
+
+
+def _of_size(
+    own: LineBits, baseline: LineBits | None, size: int, weights: np.ndarray
+) -> dict[str, float]:
+    ours = _rates(own.bits[size], own.characters, weights)
+    row = {"lines": size, "heldout_lines": len(own.characters), **_estimates(ours, "")}
+    if baseline is not None:
+        theirs = _rates(baseline.bits[size], own.characters, weights)
+        row |= _estimates({name: ours[name] - theirs[name] for name in ours}, "_difference")
+    return row
 
 
 def _require_comparison(panels: Panels, baseline: str) -> None:
