@@ -208,7 +208,7 @@ def prepare_run(
         batches=Batches(make),
         loss_of=torch.compile(masked_loss, dynamic=False) if compiles else masked_loss,
     )
-    run = replace(run, micro_batch=_micro_batch(run))
+    run = replace(run, micro_batch=_micro_batch(run))  # `make` reads this `run`
     return run
 
 
