@@ -57,18 +57,6 @@ def test_the_bytes_do_not_depend_on_the_number_of_processes(dump, tmp_path) -> N
     assert one == two == three
 
 
-def test_a_share_of_the_articles_is_a_seeded_sample(dump, tmp_path) -> None:
-    def articles(**options) -> set[str]:
-        path = tmp_path / "share.txt.zst"
-        extract_lines([dump], path, DUMP, replace(SETTINGS, article_share=0.2, **options))
-        return {line.split()[4] for line in read_lines(path)}
-
-    first = articles(seed=1)
-    assert 2 <= len(first) <= 16
-    assert articles(seed=1) == first
-    assert articles(seed=2) != first
-
-
 @pytest.mark.parametrize("changed", [{}, {"min_words": 4}])
 def test_an_interrupted_extraction_goes_on_with_the_same_settings_only(
     dump, tmp_path, monkeypatch, changed

@@ -536,7 +536,7 @@ def test_a_corpus(what, source, content, here: Path, capsys) -> None:
             Named(sentences="sentences.txt.zst"),
             Named(
                 source=run.source_form("language_settings", "en"),
-                **{"min_words": 3, "article_share": 1.0, "seed": 1, "state_dir": None, "code": ""},
+                **{"min_words": 3, "state_dir": None, "code": ""},
             ),
             lang="en",
         )

@@ -31,8 +31,6 @@ rule extract_corpus:
     params:
         source=lambda wildcards: run.source_form("language_settings", wildcards.lang),
         min_words=config["corpus"]["min_words"],
-        article_share=lambda wildcards: run.language(wildcards.lang).get("article_share", 1.0),
-        seed=config["seed"],
         state_dir=state("extract_corpus/{lang}"),
         code=code_of("extract_corpus.py"),
     script:

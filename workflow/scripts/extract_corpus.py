@@ -14,8 +14,6 @@ with job(snakemake):
             ExtractionSettings(
                 language=snakemake.wildcards.lang,
                 min_words=snakemake.params.min_words,
-                article_share=snakemake.params.article_share,
-                seed=snakemake.params.seed,
             ),
             threads=snakemake.threads,
             state_dir=snakemake.params.state_dir,

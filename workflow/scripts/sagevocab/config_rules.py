@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import itertools
 import os
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -161,12 +161,13 @@ def _languages_are_known(config: Configuration) -> None:
 
 def _local_files_are_there(config: Configuration) -> None:
     for key, path in _local_paths(config):
-        if missing := missing_files(path):
+        files = local_files(path)
+        if missing := [file for file in files if not Path(file).is_file()]:
             raise SettingError(
                 f"{key}.path",
                 f"there is no file {missing[0]}; paths are relative to the working directory",
             )
-        _check_names(f"{key}.path", local_files(path))
+        _check_names(f"{key}.path", files)
     for name in config.tokenizers:
         path = (config.tokenizer_settings[name].path or "").replace("{lang}", "")
         _check_names(f"tokenizer_settings.{name}.path", [path])
@@ -255,11 +256,6 @@ def _tasks_can_be_probed(config: Configuration) -> None:
                 "probes.seeds",
                 f"{name!r} in probes.tasks needs vectors; list a seed, or take it out of the tasks",
             )
-
-
-def missing_files(path: str | Sequence[str]) -> list[str]:
-    """Return those of a source's local files that are not there."""
-    return [file for file in local_files(path) if not Path(file).is_file()]
 
 
 def _models_can_be_trained(config: Configuration) -> None:

@@ -483,8 +483,14 @@ def _record_paths(snakemake: Any) -> set[Path]:
 
 
 def _records_beside(path: Path) -> list[Path]:
-    """Return where the record of the job that wrote a file is: by its stem or by its folder."""
+    """Return where the record of the job that wrote a file may be: by its stem, by its folder."""
     return [_record_of(_stem(path)), _record_of(path.parent)]
+
+
+def record_beside(path: Path) -> Path:
+    """Return the record of the job that wrote a file; it need not be there."""
+    by_stem, by_folder = _records_beside(path)
+    return by_stem if by_stem.is_file() else by_folder
 
 
 def _record_of(artefact: Path) -> Path:

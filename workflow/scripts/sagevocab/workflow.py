@@ -284,14 +284,17 @@ class Run(Texts):
     @cached_property
     def curve_languages(self) -> list[str]:
         """Languages with learning curves: where a model is asked about held-out lines."""
-        asked = self.models and self.config["lm"]["pretrain"]["heldout_lines"]
-        return [name for name in self.languages if asked and self.language(name)["heldout_lines"]]
+        return self._asked(self.models and self.config["lm"]["pretrain"]["heldout_lines"])
+
+    def _asked(self, wanted: Any) -> list[str]:
+        """Return the languages with held-out lines, if anything is `wanted` of them."""
+        return [name for name in self.languages if wanted and self.language(name)["heldout_lines"]]
 
     @cached_property
     def causal_languages(self) -> list[str]:
         """Languages in which causal models are compared with BPE's on held-out lines."""
-        asked = self.config["lm"]["causal"]["seeds"] and len(self.compared_models) > 1
-        return [name for name in self.languages if asked and self.language(name)["heldout_lines"]]
+        compared = len(self.compared_models) > 1
+        return self._asked(compared and self.config["lm"]["causal"]["seeds"])
 
     def causal_files(self) -> list[str]:
         """Return what causal models need, language by language, the seeds of a tokenizer together.
@@ -322,10 +325,7 @@ class Run(Texts):
     @cached_property
     def ngram_languages(self) -> list[str]:
         """Languages whose tokenizers' n-grams are compared with BPE's on held-out lines."""
-        asked = self.config["analysis"]["ngram_lines"]
-        compared = "bpe" in self.tokenizers and len(self.tokenizers) > 1
-        wanted = asked and compared
-        return [name for name in self.languages if wanted and self.language(name)["heldout_lines"]]
+        return self._asked(self.config["analysis"]["ngram_lines"] and self.has_comparison)
 
     def probe_files(self) -> list[str]:
         """Return what the probes of all tokenizers answer, task by task."""
@@ -524,16 +524,10 @@ class Run(Texts):
 
     def retrieved_files(self) -> list[str]:
         """Return what the run takes from outside; a source with a `path:` is used where it is."""
-        texts = [("language_settings", name, None) for name in self.languages]
-        texts += [("domain_settings", name, None) for name in self.domains]
-        splits = [
-            (task, split) for task in self.prepared_tasks for split in self.task_origins(task)
-        ]
-        texts += [("task_settings", task, split) for task, split in splits]
-        kinds = [(text, self.source(*text)["kind"]) for text in texts]
+        sources = [named for named in self.sources if self.source(*named)["kind"] != "path"]
         lists = [(name, self.morpheme_source(name)["kind"]) for name in self.morpheme_languages]
         return [
-            *(self._retrieved(*text) for text, kind in kinds if kind != "path"),
+            *(self._retrieved(*named) for named in sources),
             *(self.morpheme_list(name) for name, kind in lists if kind != "path"),
         ]
 

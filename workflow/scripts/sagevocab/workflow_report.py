@@ -91,8 +91,7 @@ def claims_studies(run: Run) -> list[str]:
 
 def _paper_texts(run: Run) -> list[str]:
     """Return the languages and domains whose text comes from the set that the paper names."""
-    texts = [("language_settings", lang) for lang in run.languages]
-    texts += [("domain_settings", name) for name in run.domains]
+    texts = [(section, name) for section, name, split in run.sources if split is None]
     return [name for section, name in texts if run.source(section, name)["kind"] == "dataset"]
 
 

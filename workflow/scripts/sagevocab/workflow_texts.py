@@ -39,13 +39,8 @@ class Texts:
 
     def __post_init__(self) -> None:
         """Resolve every source once."""
-        for name in self.languages:
-            self.source("language_settings", name)
-        for name in self.domains:
-            self.source("domain_settings", name)
-        for name in self.prepared_tasks:
-            for split in self.task_origins(name):
-                self.source("task_settings", name, split)
+        for named in self.sources:
+            self.source(*named)
 
     @property
     def name(self) -> str:
@@ -101,10 +96,13 @@ class Texts:
 
         None where there is nothing to compare with BPE.
         """
-        tokenizers = self.config["tokenizers"]
-        compared = "bpe" in tokenizers and len(tokenizers) > 1
-        named = self.config["probes"]["tasks"] if compared else []
+        named = self.config["probes"]["tasks"] if self.has_comparison else []
         return [name for name in named if self.task(name)["language"] in self.languages]
+
+    @property
+    def has_comparison(self) -> bool:
+        """Whether the run has BPE, and a tokenizer to compare with it."""
+        return "bpe" in self.config["tokenizers"] and len(self.config["tokenizers"]) > 1
 
     @property
     def prepared_tasks(self) -> list[str]:
@@ -173,6 +171,16 @@ class Texts:
 
     # --- Sources
 
+    @property
+    def sources(self) -> list[tuple[str, str, str | None]]:
+        """Every source of texts and tasks, as arguments of `source`."""
+        tasks = [(name, split) for name in self.prepared_tasks for split in self.task_origins(name)]
+        return [
+            *(("language_settings", name, None) for name in self.languages),
+            *(("domain_settings", name, None) for name in self.domains),
+            *(("task_settings", name, split) for name, split in tasks),
+        ]
+
     def source(self, section: str, name: str, split: str | None = None) -> Stanza:
         """Return where a corpus, a domain text or a task's split comes from, in one dict.
 
@@ -229,27 +237,14 @@ class Texts:
 
     def retrievals(self) -> list[tuple[Stanza, str, str]]:
         """Return every source of texts and tasks, what is made of it, and the log of its rule."""
-        names = [
-            *(("language_settings", name, None) for name in self.languages),
-            *(("domain_settings", name, None) for name in self.domains),
-            *(
-                ("task_settings", name, split)
-                for name in self.prepared_tasks
-                for split in self.task_origins(name)
-            ),
-        ]
-        rules = {"language_settings": "corpus", "domain_settings": "domain"}
         return [
-            (
-                self.source(*source),
-                self.source_files(*source)[0],
-                self.result(
-                    f"logs/retrieve_{rules.get(source[0], 'task')}/"
-                    f"{'.'.join(filter(None, source[1:]))}.log"
-                ),
-            )
-            for source in names
+            (self.source(*named), self.source_files(*named)[0], self._retrieval_log(*named))
+            for named in self.sources
         ]
+
+    def _retrieval_log(self, section: str, name: str, split: str | None) -> str:
+        rule = {"language_settings": "corpus", "domain_settings": "domain"}.get(section, "task")
+        return self.result(f"logs/retrieve_{rule}/{f'{name}.{split}' if split else name}.log")
 
     def sources_table(self) -> list[str]:
         """Return lines of a table of the run's sources: what, size, licence, is it there."""

@@ -205,13 +205,13 @@ def ratio_interval(
     return total_interval(table, ratio, seed=seed, resamples=resamples)
 
 
-def proportion_interval(hits: int, total: int, confidence: float = CONFIDENCE) -> Estimate:
+def proportion_interval(hits: int, total: int) -> Estimate:
     """Return hits / total with Wilson's score interval; nan of nothing."""
     if total == 0:
         return NOTHING
     from scipy import stats
 
-    bounds = stats.binomtest(hits, total).proportion_ci(confidence, method="wilson")
+    bounds = stats.binomtest(hits, total).proportion_ci(CONFIDENCE, method="wilson")
     return Estimate(hits / total, float(bounds.low), float(bounds.high))
 
 

@@ -177,11 +177,7 @@ def _delimited_records(path: str | Path, format: str) -> Iterator[dict[str, str]
         reader = csv.DictReader(file, dialect=_DIALECTS[format], quoting=quoting, strict=True)
         try:
             for row in reader:
-                if None in row or None in row.values():
-                    raise UserError(
-                        f"{path}:{reader.line_num}: has more or fewer fields than the header; "
-                        "check `format` and the quoting"
-                    )
+                _require_all_fields(row, f"{path}:{reader.line_num}")
                 yield row
         except UnicodeDecodeError as error:
             raise UserError(
@@ -195,6 +191,13 @@ def _delimited_records(path: str | Path, format: str) -> Iterator[dict[str, str]
             ) from error
         except DAMAGE as error:
             raise damaged(path, error) from error
+
+
+def _require_all_fields(row: Mapping[str | None, Any], where: str) -> None:
+    if None in row or None in row.values():
+        raise UserError(
+            f"{where}: has more or fewer fields than the header; check `format` and the quoting"
+        )
 
 
 def _conll_records(path: str | Path) -> Iterator[dict[str, list[str]]]:

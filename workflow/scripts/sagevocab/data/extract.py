@@ -7,7 +7,6 @@ progress in a state folder and resumes from there.
 
 from __future__ import annotations
 
-import hashlib
 import itertools
 import logging
 import multiprocessing
@@ -18,7 +17,6 @@ from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
-from itertools import chain
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -55,9 +53,8 @@ class ExtractionSettings:
 
     language: str = ""  # code, for the rules of sentence ends
     min_words: int = 3  # shorter sentences of a dump are dropped
-    article_share: float = 1.0  # of a dump's articles, a seeded sample
     max_failed_share: float = 0.01  # of a dump's articles that can't be parsed, at most
-    seed: int = 1
+    seed: int = 1  # of what is drawn: streams of a dump, a sample of lines
 
 
 class _Batch(NamedTuple):
@@ -97,7 +94,9 @@ def extract_lines(
     if description["format"] == "mediawiki":
         lines = _dump_sentences(sources, settings, threads, state, save_seconds)
     else:
-        lines = chain.from_iterable(_column_lines(s, description, settings) for s in sources)
+        lines = itertools.chain.from_iterable(
+            _column_lines(s, description, settings) for s in sources
+        )
     count = write_lines(output, lines)
     if not count:
         Path(output).unlink()
@@ -175,7 +174,7 @@ def _dump_sentences(
     progress = _Progress(names, settings, state, save_seconds)
     for sentences in progress.saved():
         yield from sentences
-    articles = _chosen(chain.from_iterable(map(read_articles, sources)), settings)
+    articles = itertools.chain.from_iterable(map(read_articles, sources))
     remaining = itertools.islice(articles, progress.articles, None)
     for batch in _parsed(_batches(remaining), settings, threads):
         yield from batch.sentences
@@ -194,16 +193,6 @@ def _warn_of_refusals(names: str, kept: int, refused: int) -> None:
     )
     log.warning("%s", line)
     tell(line)
-
-
-def _chosen(articles: Iterable[Article], settings: ExtractionSettings) -> Iterator[Article]:
-    """A share of the articles, by a hash of seed and title: independent of the dump's order."""
-    limit = settings.article_share * 2**64
-    for article in articles:
-        name = f"{settings.seed}:{article.title}".encode()
-        digest = hashlib.blake2b(name, digest_size=8).digest()
-        if int.from_bytes(digest, "little") < limit:
-            yield article
 
 
 def _batches(articles: Iterable[Article]) -> Iterator[list[Article]]:

@@ -54,7 +54,12 @@ def hub_files(hub: Hub, cache_dir: Path, advice: str) -> HubFiles:
         UserError: it can't be reached, and its client's cache lacks the files.
     """
     if constants.HF_HUB_OFFLINE:
-        return _from_client(hub) or _offline(hub, advice)
+        if found := _from_client(hub):
+            return found
+        raise UserError(
+            f"{hub_url(hub)}: HF_HUB_OFFLINE is set, and {constants.HF_HUB_CACHE} lacks revision "
+            f"{hub['revision']}; unset it, or {advice}"
+        )
     try:
         return _from_hub(hub, cache_dir, advice)
     except UserError as error:
@@ -63,13 +68,6 @@ def hub_files(hub: Hub, cache_dir: Path, advice: str) -> HubFiles:
             raise
         log.warning("%s; taken from the hub client's cache", error)
         return found
-
-
-def _offline(hub: Hub, advice: str) -> HubFiles:
-    raise UserError(
-        f"{hub_url(hub)}: HF_HUB_OFFLINE is set, and {constants.HF_HUB_CACHE} lacks revision "
-        f"{hub['revision']}; unset it, or {advice}"
-    )
 
 
 def _from_hub(hub: Hub, cache_dir: Path, advice: str) -> HubFiles:

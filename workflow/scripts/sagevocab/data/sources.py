@@ -179,11 +179,9 @@ def resolve_source(
     kind = next(kind for kind in KINDS if source.get(kind))
     resolved = {name: source.get(name) for name in ("format", "column", "rows")}
     if kind in ("path", "package"):
-        resolved |= {name: source[name] for name in ("title", "licence") if source.get(name)}
-    resolved |= {"kind": kind, "name": source[kind], "key": key, "split": split}
-    resolved |= {"sentences": bool(source.get("sentences"))}
-    if kind in ("path", "package"):
         resolved["format"] = source.get("format") or format_told(source[kind])
+        resolved |= {name: source[name] for name in ("title", "licence") if source.get(name)}
+    resolved |= {"kind": kind, "name": source[kind], "key": key, "split": split, "sentences": False}
     if kind == "constructed":
         _check_constructed(source, key, split)
         return resolved | {"format": "parquet", "column": None}

@@ -59,18 +59,15 @@ def measure_floors(train: str | Path, shards: str | Path, vocabulary: str | Path
     seen, words = _training_pieces(read_lines(train), encoder)
     asked, word = _asked_pieces(held)
     by_piece = _negative_logs(seen, asked, ordinary=int(encoder.ordinary.sum()))
-    row, _, pieces, characters = held.asked.T
+    _, _, pieces, characters = held.asked.T
+    count = len(pieces)
     by_word = {"count": -np.log(_count_probabilities(words, pieces))} | {
-        name: np.bincount(word, weights=nats, minlength=len(row)) for name, nats in by_piece.items()
+        name: np.bincount(word, weights=nats, minlength=count) for name, nats in by_piece.items()
     }
-
-    def total(values: np.ndarray) -> np.ndarray:
-        return np.bincount(row, weights=values, minlength=len(held))
-
     frame = pd.DataFrame({"line": held.lines})
-    frame["words"] = total(np.ones(len(row))).astype(np.int64)
-    frame["characters"] = total(characters).astype(np.int64)
-    return frame.assign(**{f"{name}_nats": total(nats) for name, nats in by_word.items()})
+    frame["words"] = held.by_line(np.ones(count)).astype(np.int64)
+    frame["characters"] = held.by_line(characters).astype(np.int64)
+    return frame.assign(**{f"{name}_nats": held.by_line(nats) for name, nats in by_word.items()})
 
 
 # --- pieces with the number of pieces of their word, their place in it and the piece before

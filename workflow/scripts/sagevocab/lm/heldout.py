@@ -85,6 +85,10 @@ class HeldoutWords:
         """Return the ids of a line: int64[its tokens]."""
         return self.ids[self.offsets[number] : self.offsets[number + 1]]
 
+    def by_line(self, of_words: np.ndarray) -> np.ndarray:
+        """Return the sums of a value of every word asked: float64[lines]."""
+        return np.bincount(self.asked[:, 0], weights=of_words, minlength=len(self))
+
 
 def write_heldout(
     path: str | Path,
@@ -260,13 +264,10 @@ def _hidden(held: HeldoutWords, number: int, step: int, words: np.ndarray) -> np
 
 
 def _by_line(held: HeldoutWords, nats: np.ndarray, right: np.ndarray) -> pd.DataFrame:
-    row, _, pieces, characters = held.asked.T
-
-    def total(values: np.ndarray) -> np.ndarray:
-        return np.bincount(row, weights=values, minlength=len(held))
-
+    _, _, pieces, characters = held.asked.T
+    total = held.by_line
     frame = pd.DataFrame({"line": held.lines})
-    frame["words"] = total(np.ones(len(row)))
+    frame["words"] = total(np.ones(len(pieces)))
     frame["characters"], frame["pieces"] = total(characters), total(pieces)
     frame["nats"] = total(nats)
     frame["right_words"], frame["right_pieces"] = total(right == pieces), total(right)

@@ -10,10 +10,7 @@ from __future__ import annotations
 
 import json
 import math
-import os
 import shutil
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 
 import pandas as pd
@@ -27,7 +24,7 @@ from transformers.utils import logging
 
 from sagevocab.lm.encoder import IGNORED, TextEncoder
 from sagevocab.lm.settings import PretrainSettings
-from sagevocab.state import remove_leftovers, write_json
+from sagevocab.state import write_json
 
 TOKENIZER_SETTINGS = "tokenizer_config.json"
 TOKENIZER_FILES = (
@@ -118,22 +115,6 @@ def masked_loss(
     """
     logits = masked_logits(model, inputs, positions, present)
     return functional.cross_entropy(logits, labels.flatten(), ignore_index=IGNORED, reduction="sum")
-
-
-@contextmanager
-def model_folder(output: Path) -> Iterator[Path]:
-    """Yield an empty folder; on success its files are moved into `output`, the weights last."""
-    output.parent.mkdir(parents=True, exist_ok=True)
-    remove_leftovers(output)
-    partial = output.with_name(f".{output.name}.{os.getpid()}.partial")
-    partial.mkdir()
-    try:
-        yield partial
-        output.mkdir(exist_ok=True)
-        for path in sorted(partial.iterdir(), key=lambda path: (path.name == WEIGHTS, path.name)):
-            path.replace(output / path.name)
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
 
 
 def save_model(model: RobertaPreLayerNormForMaskedLM, vocabulary: Path, folder: Path) -> None:

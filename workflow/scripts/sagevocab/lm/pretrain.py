@@ -39,7 +39,6 @@ from sagevocab.lm.model import (
     masked_logits,
     masked_loss,
     model_card,
-    model_folder,
     save_model,
 )
 from sagevocab.lm.settings import FREE, PretrainSettings, ReplaySchedule, Schedule, crosses
@@ -64,7 +63,13 @@ from sagevocab.lm.training import (
     memory_for,
     seed_torch,
 )
-from sagevocab.state import fingerprint, write_parquet, write_text
+from sagevocab.state import (
+    atomic_folder,
+    fingerprint,
+    remove_leftovers,
+    write_parquet,
+    write_text,
+)
 
 log = logging.getLogger(__name__)
 
@@ -149,7 +154,8 @@ def pretrain(
         with closing(run.batches):
             frame = _train(run, schedule, progress, checkpoints)
         if team.leads:
-            with model_folder(Path(output)) as folder:
+            remove_leftovers(output)
+            with atomic_folder(output, replace=True) as folder:
                 save_model(run.model, Path(vocabulary), folder)
                 write_parquet(folder / "training_log.parquet", frame)
                 write_parquet(folder / "heldout.parquet", progress.heldout)
@@ -202,7 +208,7 @@ def prepare_run(
         batches=Batches(make),
         loss_of=torch.compile(masked_loss, dynamic=False) if compiles else masked_loss,
     )
-    run = replace(run, micro_batch=_micro_batch(run))
+    run = replace(run, micro_batch=_micro_batch(run))  # `make` reads this `run`
     return run
 
 

@@ -34,6 +34,7 @@ from typing import Any
 
 import numpy as np
 
+from sagevocab.analysis.stats import CONFIDENCE
 from sagevocab.paper.verdicts import FEWEST_SEEDS, SIGNIFICANT
 
 RANDOM, FREQUENCY = "random", "frequency"  # the methods of the nulls
@@ -89,11 +90,11 @@ def prediction_error(random: np.ndarray) -> float:
     return float(random.std(ddof=1) * math.sqrt(1 + 1 / len(random)))
 
 
-def prediction_quantile(seeds: int, share: float = 0.95) -> float:
-    """Return how many prediction errors from the mean hold a share of further draws."""
+def prediction_quantile(seeds: int) -> float:
+    """Return how many prediction errors from the mean hold 95 % of further draws."""
     from scipy import stats
 
-    return float(stats.t.isf((1 - share) / 2, seeds - 1))
+    return float(stats.t.isf((1 - CONFIDENCE) / 2, seeds - 1))
 
 
 def chance_p_value(ours: Sequence[float], random: np.ndarray) -> float | None:

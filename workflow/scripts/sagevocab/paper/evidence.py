@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -187,26 +188,24 @@ def _of_ngrams(panels: Panels, baseline: str, seed: int) -> Iterator[dict[str, A
     for title, panel in panels.items():
         size = max(panel[baseline].bits)
         found = data[(data["language"] == title) & (data["lines"] == size)].set_index("tokenizer")
-        for column, (name, orders, more) in _NGRAMS.items():
-            for label in panel:
-                if label == baseline:
-                    continue
-                ours, theirs = (_bits(panel[one], size, orders) for one in (label, baseline))
-                own = found.loc[label]
-                change = f"{column}_difference"
-                yield {
-                    **_named(NGRAMS, name, None, title, label, BITS, more),
-                    "split": HELDOUT,
-                    "rows": len(ours),
-                    "seeds": 1,
-                    "baseline_value": found.loc[baseline, column],
-                    "value": own[column],
-                    "difference": own[change],
-                    "low": own[f"{change}_low"],
-                    "high": own[f"{change}_high"],
-                    "tested": True,
-                    "p_value": paired_permutation(ours, theirs, seed=seed),
-                }
+        others = [label for label in panel if label != baseline]
+        for (column, compared), label in product(_NGRAMS.items(), others):
+            name, orders, more = compared
+            ours, theirs = (_bits(panel[one], size, orders) for one in (label, baseline))
+            own, change = found.loc[label], f"{column}_difference"
+            yield {
+                **_named(NGRAMS, name, None, title, label, BITS, more),
+                "split": HELDOUT,
+                "rows": len(ours),
+                "seeds": 1,
+                "baseline_value": found.loc[baseline, column],
+                "value": own[column],
+                "difference": own[change],
+                "low": own[f"{change}_low"],
+                "high": own[f"{change}_high"],
+                "tested": True,
+                "p_value": paired_permutation(ours, theirs, seed=seed),
+            }
 
 
 def _bits(own: LineBits, size: int, orders: Sequence[int]) -> np.ndarray:
@@ -214,45 +213,33 @@ def _bits(own: LineBits, size: int, orders: Sequence[int]) -> np.ndarray:
     return first - sum(rest)
 
 
-def _named(
-    method: str,
-    measure: str,
-    task: str | None,
-    language: str,
-    tokenizer: str,
-    metric: str,
-    more_is_better: bool,
-) -> dict[str, Any]:
-    return {
-        "method": method,
-        "measure": measure,
-        "task": task,
-        "language": language,
-        "tokenizer": tokenizer,
-        "metric": metric,
-        "more_is_better": more_is_better,
-    }
+_NAMED = ("method", "measure", "task", "language", "tokenizer", "metric", "more_is_better")
+
+
+def _named(*values: Any) -> dict[str, Any]:
+    """Return what every row begins with."""
+    return dict(zip(_NAMED, values, strict=True))
 
 
 def _of_task(task: ProbedTask, baseline: str, seed: int) -> Iterator[dict[str, Any]]:
     """Yield the differences of the probes of a task, on each split that was asked."""
     splits = next(iter(task.answers.values()))["split"]
     tested = HELDOUT if (splits == HELDOUT).any() else VALIDATION
-    for features in (PIECES, VECTORS):
-        for split in dict.fromkeys([tested, VALIDATION]) if task.columns[features] else ():
-            scores, spearman, rows = _split_scores(task, features, split, seed)
-            for label in task.answers:
-                if label != baseline:
-                    yield {
-                        **_task_names(task, features, label),
-                        "split": split,
-                        "rows": rows,
-                        "seeds": len(scores.values[label]),
-                        "baseline_value": scores.mean(baseline).value,
-                        "value": scores.mean(label).value,
-                        **_compared(scores.difference(label, baseline), split == tested),
-                        "spearman": spearman.get(label),
-                    }
+    features = [name for name in (PIECES, VECTORS) if task.columns[name]]
+    others = [label for label in task.answers if label != baseline]
+    for name, split in product(features, dict.fromkeys([tested, VALIDATION])):
+        scores, spearman, rows = _split_scores(task, name, split, seed)
+        for label in others:
+            yield {
+                **_task_names(task, name, label),
+                "split": split,
+                "rows": rows,
+                "seeds": len(scores.values[label]),
+                "baseline_value": scores.mean(baseline).value,
+                "value": scores.mean(label).value,
+                **_compared(scores.difference(label, baseline), split == tested),
+                "spearman": spearman.get(label),
+            }
 
 
 def _task_names(task: ProbedTask, features: str, tokenizer: str) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from matplotlib.patches import Patch
 
 from sagevocab.errors import UserError
 from sagevocab.paper.evidence import BITS, UNITS
-from sagevocab.paper.style import Files, drawing, few_round_ticks, legend_above
+from sagevocab.paper.style import Files, drawing, dress_rows, legend_above
 
 _ROW = 0.072  # inches of a mark
 _LANGUAGES = (("#00508C", "o"), ("#D55E00", "D"), ("#2CA58D", "^"), ("#AA4499", "s"))
@@ -85,15 +85,9 @@ def _draw_measure(
         inside = colour if row["significant"] else "white"
         mark = {"marker": marker, "markersize": 3.4, "markerfacecolor": inside}
         axes.plot(sign * row["difference"], at, color=colour, markeredgewidth=0.8, zorder=3, **mark)
-    for place in range(len(tokenizers) - 1):
-        axes.axhline(place + 0.5, color="#D9D9D9", linewidth=0.5, zorder=0)
     saved = " saved" if unit == BITS and not first["more_is_better"] else ""
     axes.set_xlabel(f"bits a character{saved}" if unit == BITS else f"{unit} (× 100)")
-    axes.grid(visible=True, axis="x")
-    axes.grid(visible=False, axis="y")
-    axes.tick_params(axis="y", length=0)
-    axes.margins(x=0.08)
-    few_round_ticks(axes)
+    dress_rows(axes, len(tokenizers) - 1, margin=0.08)
     axes.xaxis.set_major_formatter(_short)
 
 

@@ -165,13 +165,10 @@ def _draw_language(
     for name, row in rows.items():
         row[0].set_ylabel(_ROWS[name].format(baseline=baseline))
         for axes, (axis, (_, unit, largest)) in zip(row, columns.items(), strict=True):
-            if name != "difference":
+            other = panel[baseline] if name == "difference" else None
+            if other is None:
                 _draw_floors(axes, panel, weights[:1])
             for label, style in styles.items():
-                if name == "difference" and label == baseline:
-                    axes.axhline(0, linewidth=0.8, **style.curve)
-                    continue
-                other = panel[baseline] if name == "difference" else None
                 _draw_tokenizer(axes, panel[label], other, weights, axis, unit, style)
             _dress(axes, largest)
     for axes, (name, *_) in zip(row, columns.values(), strict=True):
@@ -195,8 +192,12 @@ def _draw_tokenizer(
 ) -> None:
     """Draw a tokenizer's own pretraining with a band, and further seeds as thin lines.
 
-    baseline: draws the difference from these pretrainings instead, seed by seed.
+    baseline: draws the difference from these pretrainings instead, seed by seed; of the baseline
+    itself it is 0.
     """
+    if curves is baseline:
+        axes.axhline(0, linewidth=0.8, **style.curve)
+        return
     others = baseline if baseline is not None else [None] * len(curves)
     for number, (curve, other) in enumerate(zip(curves, others, strict=False)):
         at, values = _values(curve, other, weights[: 1 if number else None], axis)

@@ -402,10 +402,10 @@ def partition(case: Case, *, window: int) -> Measurement:
     return intervals.difference_of_correlations(ours, baseline, seed=case.seed)
 
 
-def _ratios(case: Case, window: int, corpus: str | None = None) -> list[pd.Series]:
+def _ratios(case: Case, window: int) -> list[pd.Series]:
     """Return the ratios of the pieces of the case's tokenizer, and of BPE's."""
-    frames = _both(lambda tokenizer: case.neighbours(tokenizer, corpus), case)
-    _require_window(case, window, corpus)
+    frames = _both(case.neighbours, case)
+    _require_window(case, window)
     return [_ratio(neighbours, window) for neighbours in frames]
 
 

@@ -21,7 +21,7 @@ from sagevocab.errors import UserError
 from sagevocab.paper.curves import draw_lines, estimate
 from sagevocab.paper.formats import MINUS, NOTHING, Row, Show, decimal, write_table
 from sagevocab.paper.inputs import by_panel
-from sagevocab.paper.style import MOST_STYLES, Files, drawing, few_round_ticks, tokenizer_styles
+from sagevocab.paper.style import Files, drawing, dress_rows, tokenizer_colours
 from sagevocab.state import read_parquet
 
 _BITS = [f"bits_{order}" for order in range(1, ORDERS + 1)]
@@ -91,16 +91,21 @@ def summarise_ngrams(panels: Panels, *, baseline: str, seed: int) -> pd.DataFram
     for title, panel in panels.items():
         weights = draw_lines(len(panel[baseline].characters), seed)
         for label, own in panel.items():
-            for size, bits in own.bits.items():
-                ours = _rates(bits, own.characters, weights)
-                row = {"language": title, "tokenizer": label, "lines": size}
-                row |= {"heldout_lines": len(own.characters), **_estimates(ours, "")}
-                if label != baseline:
-                    theirs = _rates(panel[baseline].bits[size], own.characters, weights)
-                    change = {name: ours[name] - theirs[name] for name in ours}
-                    row |= _estimates(change, "_difference")
-                rows.append(row)
+            row = {"language": title, "tokenizer": label}
+            other = None if label == baseline else panel[baseline]
+            rows += [row | _of_size(own, other, size, weights) for size in own.bits]
     return pd.DataFrame(rows)
+
+
+def _of_size(
+    own: LineBits, baseline: LineBits | None, size: int, weights: np.ndarray
+) -> dict[str, float]:
+    ours = _rates(own.bits[size], own.characters, weights)
+    row = {"lines": size, "heldout_lines": len(own.characters), **_estimates(ours, "")}
+    if baseline is not None:
+        theirs = _rates(baseline.bits[size], own.characters, weights)
+        row |= _estimates({name: ours[name] - theirs[name] for name in ours}, "_difference")
+    return row
 
 
 def _require_comparison(panels: Panels, baseline: str) -> None:
@@ -214,7 +219,6 @@ _PANELS = (
     (f"{GAIN}_difference", "Gain from context\n(order 1 − order {context})"),
 )
 _MARKERS = ("o", "D", "^", "s", "v", "P")
-_UNSTYLED = "#555555"  # for tokenizers beyond those that have a colour; their names tell them apart
 _MARK_HEIGHT = 0.075  # inches of a row for each size, so that marks do not overlap
 
 
@@ -225,24 +229,22 @@ def figure_ngrams(panels: Panels, *, baseline: str, seed: int, **files: Files) -
     of BPE. seed: of the bootstrap. files: pdf, png and optionally style.
     """
     data = summarise_ngrams(panels, baseline=baseline, seed=seed)
-    everyone = list(next(iter(panels.values())))
-    styles = tokenizer_styles(everyone[:MOST_STYLES])
-    labels = [label for label in everyone if label != baseline]
-    colours = [styles[label].colour if label in styles else _UNSTYLED for label in labels]
+    colours = tokenizer_colours(list(next(iter(panels.values()))))
+    del colours[baseline]
     sizes = sorted(data["lines"].unique())
     markers = dict(zip(sizes, _MARKERS * len(sizes), strict=False))
-    height = 0.8 + max(0.15, _MARK_HEIGHT * len(sizes)) * max(len(labels), 3)
+    height = 0.8 + max(0.15, _MARK_HEIGHT * len(sizes)) * max(len(colours), 3)
     with drawing((len(panels), len(_PANELS)), height=height, sharey=True, **files) as (
         figure,
         grid,
     ):
         for row, (title, rows) in zip(grid, data.groupby("language", sort=False), strict=True):
             for axes, (field, name) in zip(row, _PANELS, strict=True):
-                _draw_panel(axes, rows, field, dict(zip(labels, colours, strict=True)), markers)
+                _draw_panel(axes, rows, field, colours, markers)
                 axes.set_xlabel(name.format(context=_CONTEXT, most=ORDERS))
             row[0].set_title(f"{title}: difference from {baseline}")
-        grid[0, 0].set_yticks(range(len(labels)), labels)
-        grid[0, 0].set_ylim(len(labels) - 0.5, -0.5)
+        grid[0, 0].set_yticks(range(len(colours)), list(colours))
+        grid[0, 0].set_ylim(len(colours) - 0.5, -0.5)
         figure.legend(
             handles=_handles(markers),
             title="Lines that the n-grams are estimated from",
@@ -271,12 +273,7 @@ def _draw_panel(
             axes.plot(bounds, [at, at], color=colour, linewidth=1, zorder=2)
             mark = {"marker": markers[size], "markersize": 3.6, "markerfacecolor": inside}
             axes.plot(one[field], at, color=colour, markeredgewidth=0.8, zorder=3, **mark)
-        axes.axhline(place + 0.5, color="#D9D9D9", linewidth=0.5, zorder=0)
-    axes.grid(visible=True, axis="x")
-    axes.grid(visible=False, axis="y")
-    axes.tick_params(axis="y", length=0)
-    axes.margins(x=0.08)
-    few_round_ticks(axes)
+    dress_rows(axes, len(colours), margin=0.08)
 
 
 def _handles(markers: Mapping[int, str]) -> list[Line2D]:

@@ -26,7 +26,7 @@ from sagevocab.paper.formats import markdown_table
 from sagevocab.paper.inputs import read_paper_values
 from sagevocab.paper.notes import OWN_CONFIGURATION, scope_note
 from sagevocab.paper.report import differences, show_setting, tokenizer_title
-from sagevocab.provenance import git_commit, package_versions
+from sagevocab.provenance import git_commit, package_versions, record_beside
 from sagevocab.state import (
     atomic_folder,
     file_digest,
@@ -159,7 +159,7 @@ def _copy(file: Path, output: Path) -> bool:
     folder = output / (file.parent.name if file.parent.name in ("figures", "tables") else "")
     folder.mkdir(parents=True, exist_ok=True)
     shutil.copyfile(file, folder / file.name)
-    record = file.parent / f"{file.stem}.provenance.json"
+    record = record_beside(file)
     if record.is_file():
         records = output / "provenance"
         records.mkdir(exist_ok=True)
@@ -255,16 +255,10 @@ def _opening(run: Mapping[str, Any], command: str, *, notes: Sequence[Sequence[s
 
 def _commits(made: Mapping[str, Sequence[Path | str]]) -> Iterator[str]:
     for what, files in made.items():
-        found = sorted({read_json(_record_of(Path(file)))["git_commit"] for file in files})
+        found = sorted({read_json(record_beside(Path(file)))["git_commit"] for file in files})
         if found:
             commits = " and ".join(f"`{commit or 'unknown'}`" for commit in found)
             yield f"{what} at commit {commits}."
-
-
-def _record_of(file: Path) -> Path:
-    """Return the provenance record of a file: its own, or that of the folder it is a part of."""
-    own = file.with_name(f"{file.stem}.provenance.json")
-    return own if own.is_file() else file.parent.with_name(f"{file.parent.name}.provenance.json")
 
 
 def _verdict_table(claims: Sequence[Mapping[str, Any]], run: Mapping[str, Any]) -> list[str]:

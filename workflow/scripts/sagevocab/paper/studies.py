@@ -330,12 +330,12 @@ def verdict_over_seeds(verdicts: Sequence[str]) -> str:
     return max(counts, key=lambda verdict: (counts[verdict], VERDICTS.index(verdict)))
 
 
-def verdicts_of(builds: Sequence[Mapping[str, Any]], *, beyond: bool = True) -> dict[str, str]:
-    """Return the verdict of a reading on each claim; beyond: also on those in other languages."""
+def verdicts_of(builds: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the verdict of a reading on each claim that the paper makes of the language."""
     return {
         records[0]["id"]: verdict_over_seeds([record["verdict"] for record in records])
         for records in zip(*(build["claims"] for build in builds), strict=True)
-        if beyond or not records[0]["beyond"]
+        if not records[0]["beyond"]
     }
 
 

@@ -45,6 +45,7 @@ _LINES = (
 # Ticks within each power of ten of a log axis that spans more than so many times its lowest value.
 _LOG_TICKS = {10: (1, 2, 5), 3: (1, 1.5, 2, 3, 4, 6, 8), 0: (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8)}
 MOST_STYLES = len(_COLOURS)
+_UNSTYLED = "#555555"  # for tokenizers beyond those that have a colour; their names tell them apart
 
 
 @dataclass(frozen=True)
@@ -86,6 +87,12 @@ def tokenizer_styles(labels: Iterable[str]) -> dict[str, TokenizerStyle]:
         )
     styles = map(TokenizerStyle, _COLOURS, _FILLS, _HATCHES, _LINES)
     return dict(zip(labels, styles, strict=False))
+
+
+def tokenizer_colours(labels: Sequence[str]) -> dict[str, str]:
+    """Colour of each label, also of more than `MOST_STYLES`, for figures that name every one."""
+    styles = tokenizer_styles(labels[:MOST_STYLES])
+    return {label: styles[label].colour if label in styles else _UNSTYLED for label in labels}
 
 
 @contextmanager
@@ -183,6 +190,17 @@ def grouped_bars(
     for index, (label, values) in enumerate(heights.items()):
         shift = (index - (len(heights) - 1) / 2) * width
         axes.bar(np.arange(len(values)) + shift, values, width, **styles[label].bar)
+
+
+def dress_rows(axes: Axes, lines: int, margin: float) -> None:
+    """Separate rows of marks by lines below the first ones; the x axis alone has grid and ticks."""
+    for place in range(lines):
+        axes.axhline(place + 0.5, color="#D9D9D9", linewidth=0.5, zorder=0)
+    axes.grid(visible=True, axis="x")
+    axes.grid(visible=False, axis="y")
+    axes.tick_params(axis="y", length=0)
+    axes.margins(x=margin)
+    few_round_ticks(axes)
 
 
 def whole_numbers(axes: Axes) -> None:

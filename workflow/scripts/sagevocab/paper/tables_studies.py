@@ -165,7 +165,7 @@ def _quantities_row(
 
 def _reading_row(assessment: Row, row: Row) -> list[str]:
     builds, settings = builds_of(assessment, row), reading_settings(row)
-    counts = Counter(verdicts_of(builds, beyond=False).values())
+    counts = Counter(verdicts_of(builds).values())
     claims = " / ".join(str(counts[verdict]) for verdict in _GIVEN)
     loss = [_LOSSES[settings["loss"]]]
     loss += [] if settings["loss_lines"] == "all" else [f"{settings['loss_lines']} of them"]
@@ -221,7 +221,7 @@ def table_readings_claims(
 
 def _claim_rows(assessment: Row, readings: Iterable[Row]) -> Iterator[tuple[str, ...]]:
     """Yield the verdicts on a claim under every reading, after its name."""
-    named = [verdicts_of(builds_of(assessment, row), beyond=False) for row in readings]
+    named = [verdicts_of(builds_of(assessment, row)) for row in readings]
     for claim in named[0]:
         yield claim, *(verdicts.get(claim, NOT_MEASURABLE) for verdicts in named)
 

@@ -17,7 +17,7 @@ from matplotlib.lines import Line2D
 
 from sagevocab.paper.formats import NOTHING, Cells, Row, Show, decimal, write_table
 from sagevocab.paper.inputs import by_panel
-from sagevocab.paper.style import MOST_STYLES, Files, drawing, few_round_ticks, tokenizer_styles
+from sagevocab.paper.style import Files, drawing, dress_rows, tokenizer_colours
 from sagevocab.state import read_json
 
 Summary = Mapping[str, Any]
@@ -40,7 +40,6 @@ def by_text(
 
 _MARKERS = ("o", "D", "^", "s", "v", "P", "X", "<", ">", "*")
 _TEXT_HEIGHT = 0.06  # inches of a row for each text, so that marks do not overlap
-_UNSTYLED = "#555555"  # for tokenizers beyond those that have a colour; their names tell them apart
 # field of a summary, label of the axis, factor
 _MEASURES = (
     ("fertility", "Tokens\nper word", 1),
@@ -60,7 +59,7 @@ def figure_tokenizers(texts: Texts, **files: Files) -> None:
     for (language, text), panel in texts.items():
         panels.setdefault(language, {})[text] = panel
     labels = list(next(iter(next(iter(panels.values())).values())))
-    colours = _colours(labels)
+    colours = list(tokenizer_colours(labels).values())
     markers = dict(zip(dict.fromkeys(text for _, text in texts), _MARKERS * 9, strict=False))
     shape = (len(panels), len(_MEASURES))
     row_height = _TEXT_HEIGHT * max(3, *map(len, panels.values()), 0) + 0.04
@@ -69,7 +68,7 @@ def figure_tokenizers(texts: Texts, **files: Files) -> None:
         for row, (language, panel) in zip(grid, panels.items(), strict=True):
             for axes, (field, name, factor) in zip(row, _MEASURES, strict=True):
                 _draw_measure(axes, panel, field, factor, colours, markers)
-                _dress_panel(axes, len(labels))
+                dress_rows(axes, len(labels) - 1, margin=0.12)
                 axes.set_xlabel(name.format(alpha=_alpha(panel)))
             row[0].set_title(language)
         grid[0, 0].set_yticks(range(len(labels)), labels)
@@ -79,11 +78,6 @@ def figure_tokenizers(texts: Texts, **files: Files) -> None:
             loc="outside upper center",
             ncols=math.ceil(len(markers) / math.ceil(len(markers) / 4)),
         )
-
-
-def _colours(labels: Sequence[str]) -> list[str]:
-    styles = tokenizer_styles(labels[:MOST_STYLES])
-    return [styles[label].colour if label in styles else _UNSTYLED for label in labels]
 
 
 def _alpha(panel: Mapping[str, Mapping[str, Summary]]) -> float:
@@ -112,17 +106,6 @@ def _draw_measure(
             linewidths=0.9,
             zorder=3,
         )
-
-
-def _dress_panel(axes: Axes, rows: int) -> None:
-    """Separate the tokenizers by lines between their marks, and give the axis its ticks."""
-    for place in range(1, rows):
-        axes.axhline(place - 0.5, color="#D9D9D9", linewidth=0.5, zorder=0)
-    axes.grid(visible=True, axis="x")
-    axes.grid(visible=False, axis="y")
-    axes.tick_params(axis="y", length=0)
-    axes.margins(x=0.12)
-    few_round_ticks(axes)
 
 
 def _value(summary: Summary, field: str) -> float:
