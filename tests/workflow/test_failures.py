@@ -157,19 +157,28 @@ def test_without_a_network_the_url_and_the_way_around_are_named(tiny) -> None:
 def test_the_names_of_files_reach_no_shell(tiny) -> None:
     name = "a b;touch hacked;$(touch hacked)`touch hacked`'\"&|> \\ new\nline [1] *?~#%é"
     rows = "".join(f'{{"sentence": "good {n}", "label": {n % 2}}}\n' for n in range(40))
-    files = {"txt": GOOD_LINES, "jsonl": rows, "list": "▁\n▁a\na\n"}
+    words = "".join(f"{word}s\t{word} @@s\n" for word in ("fox", "dog", "jump"))
+    files = {"txt": GOOD_LINES, "jsonl": rows, "list": "▁\n▁a\na\n", "tsv": words}
     for ending, content in files.items():
         (tiny.checkout / f"{name}.{ending}").write_text(content)
     task = {"validation_share": 0.3, "source": {"train": {"path": f"{name}.jsonl"}}}
+    texts = english(path=f"{name}.txt", format="text")
+    texts["language_settings"]["en"]["morphology"] = {
+        "path": f"{name}.tsv",
+        "format": "segmentation",
+    }
     override = {
-        **english(path=f"{name}.txt", format="text"),
+        **texts,
         "run": "names",
+        "download_dir": name,
+        "domain_settings": {"quora": {"source": {"path": f"{name}.txt"}}},
         "tokenizers": ["bpe", "sage", "theirs"],
         "tokenizer_settings": {"theirs": {"method": "external", "path": f"{name}.list"}},
         "task_settings": {"sst2": task},
     }
     (tiny.checkout / "names.yaml").write_text(yaml.safe_dump(override))
     made = ("corpus/en.txt.zst", "tasks/sst2/train.parquet", "vocab/en/theirs/pieces.txt")
+    made += ("corpus/domains/quora.txt.zst", "analysis/en/morphology/theirs.json")
     run = tiny("-p", *(f"results/names/{file}" for file in made), extra=("names.yaml",))
     assert run.returncode == 0, run.stderr[-3000:]
     assert not list(tiny.checkout.rglob("hacked*"))

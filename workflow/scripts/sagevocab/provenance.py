@@ -338,7 +338,7 @@ def _check_dates(snakemake: Any) -> None:
             raise UserError(
                 f"{path}: is dated {ahead:,.0f} seconds after this machine's clock; set the clock "
                 f"right, or date all that is ahead as now: find {place} -newermt now -exec "
-                'touch -d "$(date)" {} +'
+                "touch -t $(date +%Y%m%d%H%M.%S) {} +"
             )
         time.sleep(ahead)
 

@@ -121,6 +121,7 @@ _SHAPES = {
 _NUMBER_AS_TEXT = (
     "YAML reads 1e-3 as text: write it with a point and a sign, 1.0e-3 or 1.0e+9, or in full"
 )
+_WHOLE_NUMBER = "write it in digits alone, such as 1000"
 _QUOTED_NUMBER = "take away the quotes"
 _NUMBER_FOR_TEXT = "put text that looks like a number in quotes"
 _TEXT_AS_FLAG = "YAML reads no, off, yes and on as truth values: quote them, 'no'"
@@ -190,9 +191,12 @@ def _yaml_hint(detail: ErrorDetails) -> str:
         return f"; {_TEXT_AS_FLAG}"
     if detail["type"] == "string_type" and isinstance(value, int | float):
         return f"; {_NUMBER_FOR_TEXT}"
+    if detail["type"] == "int_type" and isinstance(value, float) and value.is_integer():
+        return f"; {_WHOLE_NUMBER}"
     if detail["type"] in ("int_type", "float_type") and isinstance(value, str):
+        in_full = _WHOLE_NUMBER if detail["type"] == "int_type" else _NUMBER_AS_TEXT
         with suppress(ValueError):
-            hint = _NUMBER_AS_TEXT if "e" in value.lower() else _QUOTED_NUMBER
+            hint = in_full if "e" in value.lower() else _QUOTED_NUMBER
             return f"; {hint}" if math.isfinite(float(value)) else ""
     return ""
 
