@@ -3,12 +3,14 @@
 Starts a SLURM of two nodes on this machine and runs the workflow there by `profiles/slurm`. On the
 way it kills jobs and a node, cancels jobs, and restarts the controller, at moments and on victims
 that a seed chooses. All results must then be those of a local run, byte for byte; tests/trees.py
-says what may differ. Nothing is left behind, whether it ends by itself, by Ctrl-C or by its limit.
+says what may differ. Last, a model is trained again as one job of both nodes. Nothing is left
+behind, whether it ends by itself, by Ctrl-C or by its limit.
 """
 
 from __future__ import annotations
 
 import argparse
+import contextlib
 import csv
 import importlib.util
 import os
@@ -23,6 +25,7 @@ from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
+import pandas as pd
 import yaml
 
 ROOT = Path(__file__).parents[2]
@@ -36,6 +39,9 @@ COPIED = ("Snakefile", "config.yaml", "config", "workflow", "profiles", "envs", 
 LOGS = Path(".snakemake/slurm_logs")
 LOG = ROOT / "build/test-cluster.log"
 CORES = os.cpu_count() or 2
+CPUS, MEMORY = max(1, CORES // len(slurm.NODES)), 20_000  # of a node
+OPTIONS = ["--workflow-profile", "profiles/slurm", "--max-threads", str(CPUS)]
+OPTIONS += ["--resources", f"mem_mb={MEMORY}", "runtime=1440"]
 
 # What goes wrong, each once, in an order and at moments that the seed draws.
 TROUBLES = ("kill a job", "kill a job", "crash a node", "cancel", "restart the controller")
@@ -66,6 +72,7 @@ def main() -> None:
             slurm.end_processes(folder / "local")
         failures = _run_on_slurm(folder, arguments)
         failures += differences(local, folder / "checkout" / results)
+        failures = failures or _train_on_both_nodes(folder, arguments)
     print("\n".join(failures) or "All results are those of the local run, byte for byte.")
     sys.exit(bool(failures))
 
@@ -85,15 +92,16 @@ def _checkout(folder: Path) -> Path:
     return folder
 
 
-def _command(arguments: argparse.Namespace, *options: str) -> list[str]:
-    fixed = ["--configfile", str(arguments.config.resolve()), "--", *arguments.targets.split()]
+def _command(configs: list[Path], targets: str, *options: str) -> list[str]:
+    fixed = ["--configfile", *(str(path.resolve()) for path in configs), "--", *targets.split()]
     return [sys.executable, "-m", "snakemake", *options, *fixed]
 
 
 def _run_locally(folder: Path, arguments: argparse.Namespace) -> Path:
     checkout, environment = _checkout(folder), {**os.environ, slurm.MARK: str(folder)}
     started, log = time.monotonic(), LOG.with_suffix(".local.log")
-    command = _command(arguments, "--cores", str(CORES), "--scheduler", "greedy")
+    options = ("--cores", str(CORES), "--scheduler", "greedy")
+    command = _command([arguments.config], arguments.targets, *options)
     with log.open("w") as out:
         run = subprocess.run(command, cwd=checkout, env=environment, stdout=out, stderr=out)
         if run.returncode:
@@ -105,13 +113,10 @@ def _run_locally(folder: Path, arguments: argparse.Namespace) -> Path:
 def _run_on_slurm(folder: Path, arguments: argparse.Namespace) -> list[str]:
     """Run the targets on a SLURM in trouble; report, and return what is not as it should be."""
     checkout = _checkout(folder / "checkout")
-    cpus = max(1, CORES // len(slurm.NODES))
-    options = ["--workflow-profile", "profiles/slurm", "--max-threads", str(cpus)]
-    options += ["--resources", "mem_mb=20000", "runtime=1440"]
     started = time.monotonic()
-    with slurm.Cluster(folder / "slurm", cpus, memory=20_000) as cluster, LOG.open("w") as out:
+    with slurm.Cluster(folder / "slurm", CPUS, MEMORY) as cluster, LOG.open("w") as out:
         run = subprocess.Popen(
-            _command(arguments, *options),
+            _command([arguments.config], arguments.targets, *OPTIONS),
             cwd=checkout,
             env=cluster.environment,
             stdout=out,
@@ -128,6 +133,35 @@ def _run_on_slurm(folder: Path, arguments: argparse.Namespace) -> list[str]:
     shutil.copytree(checkout / LOGS, LOG.parent / "slurm_logs", dirs_exist_ok=True)
     ended = "did not end in time" if code is None else "failed"
     return [f"The run on SLURM {ended}, after {_steps():.0%} of its jobs: see {LOG}"]
+
+
+def _train_on_both_nodes(folder: Path, arguments: argparse.Namespace) -> list[str]:
+    """Train a model again as one job of two nodes; return what is not as it should be.
+
+    The processes add gradients up in another order than one does: last bits may differ.
+    """
+    checkout, said = folder / "checkout", LOG.with_suffix(".nodes.log")
+    log = next(checkout.glob("results/*/models/*/*/training_log.parquet"), None)
+    if log is None:
+        return []
+    before = pd.read_parquet(log)
+    log.unlink()
+    nodes = folder / "nodes.yaml"
+    nodes.write_text(f"lm: {{nodes: {len(slurm.NODES)}}}\n")
+    command = _command([arguments.config, nodes], str(log.relative_to(checkout)), *OPTIONS)
+    with slurm.Cluster(folder / "slurm-both", CPUS, MEMORY) as cluster, said.open("w") as out:
+        environment, limit = cluster.environment, 60 * arguments.minutes
+        with contextlib.suppress(subprocess.TimeoutExpired):
+            subprocess.run(
+                command, cwd=checkout, env=environment, stdout=out, stderr=out, timeout=limit
+            )
+    if not log.exists():
+        return [f"No model was trained on both nodes: see {said}"]
+    after = pd.read_parquet(log)
+    apart = (after["loss"] - before["loss"]).abs().max()
+    print(f"A model trained on both nodes has the same loss to {apart:.0e}", flush=True)
+    trained = set(after["cards"]) == {len(slurm.NODES)} and apart < 1e-3
+    return [] if trained else [f"The model trained on both nodes is another one: see {said}"]
 
 
 class Troubles:

@@ -16,7 +16,7 @@ import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-NODES = ("n1", "n2")
+NODES = ("127.0.0.1", "127.0.0.2")  # names by which the processes of a job reach one another
 MARK = "SAGEVOCAB_TEST_CLUSTER"
 _PROGRAMS = ("munged", "slurmctld", "slurmd", "sbatch", "srun", "squeue", "scancel")
 
@@ -51,8 +51,8 @@ ReturnToService=2
 MinJobAge=300
 KillWait=2
 SlurmdTimeout=10
-NodeName=n1 NodeAddr=127.0.0.1 NodeHostname={host} Port={ports[1]} CPUs={cpus} RealMemory={memory}
-NodeName=n2 NodeAddr=127.0.0.1 NodeHostname={host} Port={ports[2]} CPUs={cpus} RealMemory={memory}
+NodeName=127.0.0.1 NodeHostname={host} Port={ports[1]} CPUs={cpus} RealMemory={memory}
+NodeName=127.0.0.2 NodeHostname={host} Port={ports[2]} CPUs={cpus} RealMemory={memory}
 PartitionName=cpu Nodes=ALL Default=YES MaxTime=24:00:00 State=UP
 PartitionName=gpu Nodes=ALL MaxTime=24:00:00 State=UP
 """

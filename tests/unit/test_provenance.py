@@ -228,14 +228,17 @@ def test_what_an_orphan_made_with_other_settings_is_not_taken(tmp_path: Path) ->
     assert worked
 
 
-def test_a_killed_job_is_named_once(tmp_path: Path) -> None:
+@pytest.mark.parametrize(
+    ("on_slurm", "cause"), [(False, ", most often because memory"), (True, ", and SLURM's status")]
+)
+def test_a_killed_job_is_named_once(tmp_path: Path, on_slurm: bool, cause: str) -> None:
     assert provenance.killed_jobs() == []
     process = started(tmp_path, "one")
     assert provenance.killed_jobs() == []  # it works
     process.send_signal(signal.SIGKILL)
     process.wait(30)
-    (line,) = provenance.killed_jobs()
-    assert line.startswith("figure_x: a process was killed or crashed, most often because memory")
+    (line,) = provenance.killed_jobs(on_slurm=on_slurm)
+    assert line.startswith(f"figure_x: a process was killed or crashed{cause}")
     assert provenance.killed_jobs() == []
 
 
@@ -253,7 +256,7 @@ def test_want_of_memory_is_one_line_with_the_way_out(tmp_path: Path, capsys, err
         raise error
     told = capsys.readouterr().err
     assert "memory" in told
-    assert "--set-resources figure_x:mem_mb=MB" in told
+    assert "set-resources: {figure_x: {mem_mb: MB}}" in told
 
 
 @pytest.fixture

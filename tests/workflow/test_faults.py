@@ -93,7 +93,7 @@ def test_a_job_that_the_system_kills_is_named_with_the_way_out(tiny, faulty) -> 
     os.kill(working_job(tiny.checkout), signal.SIGKILL)
     (line,) = error_lines(finished(run))
     assert line.startswith("error: extract_corpus: a process was killed or crashed, most often ")
-    assert "--set-resources extract_corpus:mem_mb=" in line
+    assert "set-resources: {extract_corpus: {mem_mb: MB}}" in line
 
 
 def working_job(checkout: Path) -> int:

@@ -341,7 +341,7 @@ onstart:
 
 
 onerror:
-    for line in killed_jobs():
+    for line in killed_jobs(on_slurm=HAS_CLUSTER):
         print(f"error: {line}", file=sys.stderr)
     failed = run.failed_retrievals()
     if failed:

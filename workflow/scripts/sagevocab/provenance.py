@@ -235,6 +235,10 @@ def job(snakemake: Any) -> Iterator[dict[str, Any]]:
 # A full disk, a quota, a disk or folder that is read-only.
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 _KILLED = "a process was killed or crashed, most often because memory ran out"
+_KILLED_ON_SLURM = (
+    "a process was killed or crashed, and SLURM's status above says why (TIMEOUT, CANCELLED, ...); "
+    "run the same command again, and it goes on from its last checkpoint"
+)
 
 
 def _line_for(error: Exception, rule: str) -> str | None:
@@ -254,8 +258,8 @@ def _line_for(error: Exception, rule: str) -> str | None:
 
 def _more_memory(rule: str) -> str:
     return (
-        "run fewer jobs side by side (--cores 1), on a cluster ask for more (--set-resources "
-        f"{rule}:mem_mb=MB)"
+        "run fewer jobs side by side (--cores 1), on a cluster ask for more (in the profile, "
+        f"set-resources: {{{rule}: {{mem_mb: MB}}}})"
     )
 
 
@@ -302,16 +306,19 @@ def _is_made(snakemake: Any, described: dict[str, Any]) -> bool:
     return all(fingerprint(record) == expected for record in found)
 
 
-def killed_jobs() -> list[str]:
+def killed_jobs(*, on_slurm: bool = False) -> list[str]:
     """Return a line for each job that was killed or crashed; each is told once.
 
     A job removes the file of its lock when it ends, well or not, unless it is killed.
+
+    on_slurm: SLURM has said why; a time limit is as usual there as want of memory.
     """
     killed = []
     for path in sorted(RUNNING.glob("*")):
         with suppress(OSError), path.open("r+") as file:  # it ends now, or nothing can be locked
             if try_lock(file):
-                killed.append(f"{path.stem}: {_KILLED}; {_more_memory(path.stem)}")
+                why = _KILLED_ON_SLURM if on_slurm else f"{_KILLED}; {_more_memory(path.stem)}"
+                killed.append(f"{path.stem}: {why}")
                 path.unlink()
     return killed
 

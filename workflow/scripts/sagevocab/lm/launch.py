@@ -116,12 +116,12 @@ def _cause(error: ChildFailedError) -> Exception:
         if kind == UserError.__name__:
             return UserError(text)
         if kind == MemoryError.__name__:
-            return UserError("out of memory; raise mem_mb with --set-resources")
+            return UserError("out of memory; raise the job's mem_mb in the profile")
     signals = {-f.exitcode for f in failures if f.exitcode < 0 and f.exitcode != _SIGTERM}
     if signals:
         return UserError(
             f"lm.gpus: signal {min(signals)} ended one of the training processes, and so all of "
-            "them; the usual cause is too little memory (raise mem_mb with --set-resources)"
+            "them; the usual cause is too little memory (raise the job's mem_mb in the profile)"
         )
     return RuntimeError(raised[0].message["extraInfo"]["py_callstack"] if raised else str(error))
 
