@@ -53,7 +53,7 @@ NODE_AWAY, CONTROLLER_AWAY = 20, 8  # seconds
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--seed", type=int, default=1)
-    parser.add_argument("--minutes", type=float, default=25, help="limit of the run on SLURM")
+    parser.add_argument("--minutes", type=float, default=90, help="limit of the run on SLURM")
     parser.add_argument("--targets", default="all", help="less than all is quicker")
     parser.add_argument("--config", type=Path, default=ROOT / "config/demo.yaml")
     parser.add_argument("--local", type=Path, help="results/RUN of a local run of the same code")
