@@ -37,13 +37,16 @@ $(INSTALLED): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
 	  || { echo "error: $(PYTHON) is older than 3.11; run make PYTHON=python3.12 (or newer)"; exit 1; }
 	$(PYTHON) -m venv $(VENV)
+	@echo "Installing 2 GB of packages; this takes minutes"
 	$(BIN)/python -m pip install --quiet --no-compile --use-pep517 --disable-pip-version-check --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
-	$(BIN)/python -c "$$IMPORT"
+	@echo "Compiling the packages"
+	@$(BIN)/python -c "$$IMPORT"
 	touch $@
 
 demo: $(INSTALLED)  ## Run the whole workflow on text that packages ship, in minutes.
-	$(SMK) --scheduler greedy --quiet rules --configfile config/demo.yaml -- all
+	$(SMK) --scheduler greedy --quiet rules --configfile config/demo.yaml -- all \
+	  || { echo "error: make demo stopped; the line with error: above says why. Run it again to go on."; exit 1; }
 	@echo
 	@echo "Done. Open results/demo/report.html in a browser."
 	@echo "Figures: results/demo/figures/   tables: results/demo/tables/   claims: results/demo/claims.md"

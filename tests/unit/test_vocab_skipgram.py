@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import threading
 from dataclasses import replace
 
 import numpy as np
@@ -166,6 +167,16 @@ def test_any_number_of_threads_makes_the_same_bytes(threads: int, monkeypatch) -
     monkeypatch.setattr(skipgram, "CHUNK", 200)
     for one, many in zip(trained(1), trained(threads), strict=True):
         assert one.tobytes() == many.tobytes()
+
+
+def test_an_interruption_meets_no_kernel(monkeypatch) -> None:
+    # It can crash Python there; the thread that it meets waits for the others.
+    used = set()
+    monkeypatch.setattr(
+        BlockTrainer, "_train_share", lambda *_: used.add(threading.current_thread())
+    )
+    trained(threads=2)
+    assert used and threading.main_thread() not in used
 
 
 def test_any_dimension_and_number_of_negatives() -> None:
