@@ -30,6 +30,10 @@ from sagevocab.provenance import PACKAGE
 
 _SIGTERM = -15  # with which the launcher ends the other processes after a failure
 _LAST_WORDS = 60  # seconds in which all nodes may say why they failed, after the first one did
+_KILLED = (
+    "lm.gpus: {} ended one of the training processes, and so all of them; the usual cause is too "
+    "little memory (raise the job's mem_mb in the profile)"
+)
 
 
 def run_together(
@@ -90,6 +94,8 @@ def _launch(work: bytes, processes: int, nodes: int, place: dict[str, Any]) -> N
             elastic_launch(config, sys.executable)(*_call("run_in_team"), str(task))
         except ChildFailedError as error:
             raise _cause(error) from error
+        except json.JSONDecodeError as error:  # of one that was ended while writing
+            raise UserError(_KILLED.format("something")) from error
 
 
 _START = """
@@ -119,10 +125,7 @@ def _cause(error: ChildFailedError) -> Exception:
             return UserError("out of memory; raise the job's mem_mb in the profile")
     signals = {-f.exitcode for f in failures if f.exitcode < 0 and f.exitcode != _SIGTERM}
     if signals:
-        return UserError(
-            f"lm.gpus: signal {min(signals)} ended one of the training processes, and so all of "
-            "them; the usual cause is too little memory (raise the job's mem_mb in the profile)"
-        )
+        return UserError(_KILLED.format(f"signal {min(signals)}"))
     return RuntimeError(raised[0].message["extraInfo"]["py_callstack"] if raised else str(error))
 
 
