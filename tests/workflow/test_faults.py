@@ -98,7 +98,7 @@ def test_a_job_that_the_system_kills_is_named_with_the_way_out(tiny, faulty) -> 
 
 def working_job(checkout: Path) -> int:
     """Return the process number of a job, when it works."""
-    for _ in range(3000):
+    for _ in range(12_000):
         locks = [path.read_text() for path in checkout.glob(".snakemake/sagevocab/extract_*")]
         if any(locks):
             return int(locks[0].split()[0])
