@@ -20,7 +20,7 @@ from sagevocab.paper.style import Files, drawing, dress_rows, legend_above
 _ROW = 0.072  # inches of a mark
 _LANGUAGES = (("#00508C", "o"), ("#D55E00", "D"), ("#2CA58D", "^"), ("#AA4499", "s"))
 _ACROSS = 2
-_TITLE = 20  # characters that the width of a panel holds
+_TITLE = 16  # characters that the width of a panel holds
 
 
 def figure_evidence(table: Files, *, labels: Sequence[str], baseline: str, **files: Files) -> None:
