@@ -306,3 +306,19 @@ def test_verdicts_of_two_runs_are_counted_and_what_differs_is_shown():
     assert "| another verdict | text |  | one | other | move |" in text
     assert "| `b` | en | SaGe | 1 ✓ | 3 ✗ | 4.0 |" in text
     assert "| tokens | en | SaGe | 1 ✓ | 1.1 ✓ | 0.2 |" in text
+
+
+@pytest.mark.parametrize(
+    ("first", "second"),
+    [
+        ("half 1=reruns/claims-half-1.json.xz", "half 2=reruns/claims-half-2.json.xz"),
+        ("blocks=intrinsic/claims.json", "gensim=reruns/claims-gensim.json.xz"),
+    ],
+)
+def test_the_page_of_other_runs_is_what_their_claims_give(first, second, monkeypatch, tmp_path):
+    reference = two_runs.ROOT / "results/reference"
+    named = [run.replace("=", f"={reference}/") for run in (first, second)]
+    monkeypatch.setattr(sys, "argv", ["two_runs.py", *named, f"--output={tmp_path / 'page.md'}"])
+    two_runs.main()
+    page = (reference / "reruns/README.md").read_text(encoding="utf-8")
+    assert (tmp_path / "page.md").read_text(encoding="utf-8").strip() in page

@@ -77,6 +77,16 @@ def test_the_readme_shows_rows_of_the_reference_results() -> None:
     assert set(rows) <= set(table.splitlines())
 
 
+def test_the_readme_counts_as_the_page_of_other_runs_does() -> None:
+    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
+    page = (ROOT / "results/reference/reruns/README.md").read_text(encoding="utf-8")
+    found = re.findall(r"- SaGe(?: 1\.0)?: (\d+) of (\d+) statements have the same verdict", page)
+    (halves, total), (halves_1, _), (gensim, _), (gensim_1, _) = found
+    assert f"SaGe 1.0 has the same one on {halves_1} of {total} statements" in readme
+    assert f"the printed algorithm on {halves}." in readme
+    assert f"{gensim_1} and {gensim} are the same" in readme
+
+
 def test_the_readme_counts_as_the_findings_do() -> None:
     readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
     findings = (ROOT / "results/reference/intrinsic/findings.md").read_text(encoding="utf-8")

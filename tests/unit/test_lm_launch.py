@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import json
 import subprocess
 import sys
 import time
@@ -16,6 +17,7 @@ from safetensors.torch import load_file
 
 from lm_samples import TINY, make_shards
 from sagevocab.errors import UserError
+from sagevocab.lm import launch
 from sagevocab.lm.launch import run_together
 from sagevocab.lm.pretrain import pretrain
 from sagevocab.lm.settings import PretrainSettings
@@ -90,6 +92,15 @@ def test_an_error_of_one_process_ends_all(how, kind, expected, folder, capfd):
     assert line.startswith("[0] ")
     assert line.endswith("sagevocab.test: process 0 is here")
     assert not running(folder)
+
+
+def test_an_error_that_was_not_written_to_its_end_is_one_line(monkeypatch):
+    def broken(*_):
+        return lambda *_: json.loads('{"message": ')
+
+    monkeypatch.setattr(launch, "elastic_launch", broken)
+    with pytest.raises(UserError, match="lm.gpus: something ended one of the training processes"):
+        run_together(print, 2)
 
 
 def test_the_processes_end_with_a_parent_that_was_killed(folder):

@@ -500,8 +500,8 @@ class BlockTrainer:
                 # Listing while a chunk is trained would take a thread that its steps wait for.
                 coming = range(self.done, min(self.done + threads, self.total))
                 for chunk in list(pool.map(self._listed, coming)):
-                    # Ctrl-C interrupts this thread alone. In the midst of a kernel's call or of
-                    # handing a share over it can crash Python or stop it for ever.
+                    # Ctrl-C meets this thread alone. While it calls a kernel or hands a share over,
+                    # that can crash or hang Python; while it waits, it can't.
                     pool.submit(self._train_chunk, chunk, pool, steps).result()
                     self.done += 1
                     yield self.done
@@ -521,7 +521,7 @@ class BlockTrainer:
         order = np.random.default_rng(int(self._seed(self.done, _ORDER)))
         # In another order each time, so that no couple of blocks always comes first.
         for step in order.permutation(len(steps)):
-            # Handing a share over costs as much as a part of it, so who does it takes one, too.
+            # Handing a share over costs as much as a part of it, so one stays in this thread.
             mine, *others = steps[step]
             waiting = [pool.submit(self._train_share, chunk, other, rate) for other in others]
             self._train_share(chunk, mine, rate)
