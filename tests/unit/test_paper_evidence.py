@@ -177,7 +177,7 @@ def models(tmp_path):
         for name in ("sst2", "cola")
     ]
     pd.DataFrame(rows).to_csv(tmp_path / "scores.csv", index=False)
-    bits, name = {"lines": 900, "above_floor": False}, "bits_per_character"
+    bits, name = {"lines": 900, "seeds": 6, "above_floor": False}, "bits_per_character"
     change = {f"{name}_difference{end}": at for end, at in (("", 0.1), ("_low", 0), ("_high", 0.2))}
     change |= {f"{name}_p_value": 0.01, f"{name}_p_adjusted": 0.02}
     rows = [

@@ -388,9 +388,9 @@ rule table_evidence:
 rule table_learning_curves:
     """Where the learning curves end, beside what tables of frequencies reach on the same words, and
     what each model needs to get as far as BPE's. All models were asked for the same words of the
-    same held-out lines. Intervals are 95 % bootstrap intervals over lines. Effort is given in
-    updates, characters and time: until BPE's final bits per character, and relative to BPE's for
-    the worse of the two final values. The paper leaves this comparison to future work (Section 4,
+    same held-out lines. Intervals are over these lines and, where a model was pretrained several
+    times, over the seeds. Effort is given in updates, characters and time: until BPE's final bits
+    per character, and relative to BPE's for the worse of the two final values. The paper leaves this comparison to future work (Section 4,
     “Subword Fertility”).
     """
     input:

@@ -19,8 +19,16 @@ from pathlib import Path
 
 import numpy as np
 import pandas as pd
+from scipy import stats
 
-from sagevocab.analysis.stats import RESAMPLES, Estimate, interval_of
+from sagevocab.analysis.stats import (
+    CONFIDENCE,
+    RESAMPLES,
+    Comparison,
+    Estimate,
+    interval_of,
+    percentile_p_value,
+)
 from sagevocab.errors import UserError
 from sagevocab.lm.floors import CONTEXT_FREE, FLOORS
 from sagevocab.paper.inputs import by_panel
@@ -199,15 +207,6 @@ def floor_bits(curve: Curve, weights: np.ndarray) -> dict[str, np.ndarray]:
     return {name: weights @ nats / characters for name, nats in curve.floors.items()}
 
 
-def word_accuracy(curve: Curve, weights: np.ndarray) -> np.ndarray:
-    """Return float64[1 + resamples, validations] for the `weights` of `draw_lines`."""
-    return weights @ curve.right.T / (weights @ curve.words)[:, None]
-
-
-# name -> statistic of a curve
-QUANTITIES = {"bits_per_character": bits_per_character, "word_accuracy": word_accuracy}
-
-
 def estimate(values: np.ndarray) -> Estimate:
     """Return the first of `values` with the 95 % percentile interval of the others."""
     return interval_of(float(values[0]), values[1:])
@@ -258,6 +257,30 @@ def efforts(first: Curve, second: Curve, weights: np.ndarray, axis: str) -> list
         first_reached(curve.at[axis].to_numpy(), bits_per_character(curve, weights), target)
         for curve in (first, second)
     ]
+
+
+def effort_ratio(
+    pairs: Sequence[tuple[Curve, Curve]], weights: np.ndarray, axis: str
+) -> Comparison:
+    """Return what the first curve of each pair needs over what the second does (see `efforts`).
+
+    pairs: of one pretraining, or one for each seed. Of one, the interval and the test of 1 are over
+    held-out lines, for the `weights` of `draw_lines`. Of several, ratios are averaged as
+    logarithms, with Student's interval and test over seeds. axis: one of `AXES`.
+    """
+    if len(pairs) == 1:
+        ratios = np.divide(*efforts(*pairs[0], weights, axis))
+        return Comparison(*estimate(ratios), percentile_p_value(np.log(ratios[1:])))
+    logs = [np.log(np.divide(*efforts(*pair, weights[:1], axis))).item() for pair in pairs]
+    half = stats.t.ppf((1 + CONFIDENCE) / 2, len(logs) - 1) * stats.sem(logs)
+    ratio, low, high = np.exp(np.mean(logs) + half * np.array([0, -1, 1])).tolist()
+    return Comparison(ratio, low, high, _student(logs))
+
+
+def _student(logs: Sequence[float]) -> float:
+    if np.ptp(logs) == 0:  # as on a coarse grid of validations: then a test of signs
+        return 1.0 if logs[0] == 0 else 2.0 ** (1 - len(logs))
+    return float(stats.ttest_1samp(logs, 0.0).pvalue)
 
 
 def difference_along(

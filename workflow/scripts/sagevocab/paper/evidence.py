@@ -348,7 +348,7 @@ def _of_curves(table: pd.DataFrame, baseline: str) -> Iterator[dict[str, Any]]:
             **_named(MODELS, name, None, title, row["tokenizer"], BITS, False),
             "split": HELDOUT,
             "rows": row["lines"],
-            "seeds": 1,
+            "seeds": row["seeds"],
             "baseline_value": theirs[title],
             "value": row[bits],
             "difference": row[f"{bits}_difference"],

@@ -8,7 +8,7 @@ Source: paper, Section 4, "Subword Fertility" (fewer update steps; left to futur
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from itertools import cycle
 
 import numpy as np
@@ -17,20 +17,20 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import StrMethodFormatter
 
-from sagevocab.analysis.stats import Estimate, holm, paired_permutation
+from sagevocab.analysis.scores import ScoreSums, TaskScores, resample_scores
+from sagevocab.analysis.stats import Estimate, holm
 from sagevocab.errors import UserError
 from sagevocab.lm.floors import CONTEXT_FREE
 from sagevocab.paper.causal import CausalPanels, draw_causal
 from sagevocab.paper.curves import (
     AXES,
-    QUANTITIES,
     Curve,
     Curves,
     bits_per_character,
     difference_along,
     draw_lines,
+    effort_ratio,
     efforts,
-    estimate,
     first_reached,
     floor_bits,
     is_above_floor,
@@ -235,6 +235,13 @@ def _axis(axis: str, panel: Mapping[str, Sequence[Curve]]) -> tuple[str, float, 
 
 # --- table
 
+# A curve -> what it adds up at its last validation, and over what, each float64[lines].
+Terms = Callable[[Curve], tuple[np.ndarray, np.ndarray]]
+_QUANTITIES: dict[str, Terms] = {
+    "bits_per_character": lambda curve: (curve.nats[-1] / math.log(2), curve.characters),
+    "word_accuracy": lambda curve: (curve.right[-1], curve.words),
+}
+
 
 def table_learning_curves(
     panels: Curves,
@@ -271,30 +278,35 @@ def table_learning_curves(
 
 def _note(data: pd.DataFrame, baseline: str | None) -> str:
     hours = data["seconds_spent"] / 3600
+    several = data["seeds"].max() > 1
+    over = f"lines and {_span(data['seeds'], 'd')} pretraining seeds" if several else "lines"
     parts = [
         f"A model took {_span(data['step_spent'], ',.0f')} updates, {_span(hours, '.2g')} hours. "
-        f"On {_span(data['words'], ',d')} "
-        f"words of {_span(data['lines'], ',d')} held-out lines; ±: half of the 95 % bootstrap "
-        "interval over lines, which says nothing of another pretraining. Floors: bits per "
-        "character that tables of the training text reach on the same words, with the frequencies "
-        "of pieces, these by number of pieces and place in the word, and these after the piece "
-        "before. All bits have the code of the number of pieces in them.",
+        f"On {_span(data['words'], ',d')} words of {_span(data['lines'], ',d')} held-out lines; ±: "
+        f"half of the 95 % interval over {over}. Floors: bits per character that tables of the "
+        "training text reach on the same words, with the frequencies of pieces, these by number of "
+        "pieces and place in the word, and these after the piece before. All bits have the code of "
+        "the number of pieces in them.",
         _floor_note(data),
     ]
     if baseline is not None and len(data) > 1:
         parts.append(
-            f"Difference: tokenizer minus {baseline}, on the same lines; p: labels exchanged "
-            "within lines, by Holm over tokenizers and languages. Ratios: what the tokenizer needs "
-            f"over what {baseline} needs for the worse of the two final values, which both reach, "
-            "with its interval; ≤ or ≥ where one was there at its first validation. Time includes "
-            "validations and depends on what else the machine did; intervals are over lines alone."
+            f"Difference: tokenizer minus {baseline}, on the same lines; p: by Holm over "
+            "tokenizers and languages. Ratios: what the tokenizer needs over what "
+            f"{baseline} needs for the worse of the two final values, which both reach, with an "
+            f"interval over {'seeds' if several else 'lines'}; ≤ or ≥ where one was there at its "
+            "first validation. Time includes validations and depends on what else the machine did."
         )
         if data["above_floor"].any():
             parts.append(
                 "Ratios are left out where that value is not below the floors that see no context."
             )
-    if data["seeds"].max() > 1:
-        parts.append("Seeds: standard deviation of the final value over pretraining seeds.")
+    parts.append(
+        "Final values are means over seeds, and updates, characters and minutes medians; seeds: "
+        "standard deviation of the final value."
+        if several
+        else "Intervals say nothing of another pretraining."
+    )
     return " ".join(filter(None, parts))
 
 
@@ -369,76 +381,95 @@ def summarise_curves(panels: Curves, *, baseline: str | None, seed: int) -> pd.D
     """Return the final values of every model and its effort, a row for each language and tokenizer.
 
     Of the floors, in bits per character: floor_unigram, floor_placed, floor_bigram.
-    Of bits_per_character and word_accuracy: the value at the last validation of the run's own
-    pretraining with its interval over lines (`_low`, `_high`), `_sd` over pretraining seeds, and
-    where `baseline` is among the labels, `_difference` from it (tokenizer minus baseline) with
-    interval, `_p_value` (labels exchanged within lines) and `_p_adjusted` (Holm over tokenizers and
-    languages, each quantity by itself). Of step, characters and seconds: `_spent`, `_to_baseline`
-    (until the baseline's final bits per character; inf if it is never reached), and `_ratio` with
-    interval and `_bound`: "≤" or "≥" where one of the two curves was there at its
-    first validation already, so that the ratio is a bound. above_floor: whether the two are
+    Of bits_per_character and word_accuracy: the mean over pretraining seeds at the last validation
+    with its interval (`_low`, `_high`), `_sd` over seeds, and where `baseline` is among the labels,
+    `_difference` from it (tokenizer minus baseline) with interval, `_p_value` and `_p_adjusted`
+    (Holm over tokenizers and languages, each quantity by itself). Intervals and tests are those of
+    scores (`analysis.scores`), with lines for examples.
+    Of step, characters and seconds: `_spent`, `_to_baseline` (until the baseline's final bits per
+    character, a median over seeds; inf if it is not reached), and `_ratio` with interval (see
+    `effort_ratio`) and `_bound`: "≤" or "≥" where one of the two curves was there at its
+    first validation already, so that the ratio is a bound. above_floor: whether any two are
     compared at bits per character that frequencies of pieces reach without a context.
     """
     rows = []
     for title, panel in panels.items():
         weights = draw_lines(len(next(iter(panel.values()))[0].lines), seed)
+        finals = {name: _finals(panel, terms, seed) for name, terms in _QUANTITIES.items()}
         for label, curves in panel.items():
-            other = panel[baseline][0] if baseline in panel else None
             row = {"language": title, "tokenizer": label, "above_floor": False}
             row |= _ends(curves, weights)
-            if other is not None:
-                row |= _needs(curves[0], other, weights)
-            if other is not None and label != baseline:
-                row |= _differences(curves[0], other, weights, seed)
-                row |= _ratios(curves[0], other, weights)
-                row["above_floor"] = is_above_floor(curves[0], other)
+            for name, scores in finals.items():
+                row |= _named(name, scores.mean(label))
+                row[f"{name}_sd"] = _spread(scores.values[label])
+            if baseline in panel:
+                row |= _needs(list(zip(curves, panel[baseline], strict=True)), weights)
+            if baseline in panel and label != baseline:
+                row |= _differences(finals, label, baseline)
+                row |= _ratios(list(zip(curves, panel[baseline], strict=True)), weights)
             rows.append(row)
     return _adjusted(pd.DataFrame(rows))
+
+
+def _finals(panel: Mapping[str, Sequence[Curve]], terms: Terms, seed: int) -> TaskScores:
+    """Return a quantity at the last validation of all pretrainings, and its replicates."""
+    models = [(label, *terms(curve)) for label, curves in panel.items() for curve in curves]
+    rows = np.array([own for _, *own in models]).transpose(2, 0, 1)
+    sums = ScoreSums(rows, lambda sums: sums[..., 0] / sums[..., 1])
+    return resample_scores(sums, [label for label, *_ in models], seed=seed)
+
+
+def _spread(values: np.ndarray) -> float:
+    return float(np.std(values, ddof=1)) if len(values) > 1 else math.nan
 
 
 def _ends(curves: Sequence[Curve], weights: np.ndarray) -> dict[str, float]:
     own = curves[0]
     row = {"lines": len(own.lines), "words": int(own.words.sum()), "seeds": len(curves)}
     row |= {f"{axis}_spent": own.at[axis].iloc[-1] for axis in AXES}
-    row |= {f"floor_{name}": bits.item() for name, bits in floor_bits(own, weights[:1]).items()}
-    for name, statistic in QUANTITIES.items():
-        row |= _named(name, estimate(statistic(own, weights)[:, -1]))
-        finals = [statistic(curve, weights[:1])[0, -1] for curve in curves]
-        row[f"{name}_sd"] = float(np.std(finals, ddof=1)) if len(finals) > 1 else math.nan
-    return row
+    floors = floor_bits(own, weights[:1])
+    return row | {f"floor_{name}": bits.item() for name, bits in floors.items()}
 
 
-def _needs(curve: Curve, baseline: Curve, weights: np.ndarray) -> dict[str, float]:
-    target = bits_per_character(baseline, weights[:1])[:, -1]
-    values = bits_per_character(curve, weights[:1])
+def _needs(pairs: Sequence[tuple[Curve, Curve]], weights: np.ndarray) -> dict[str, float]:
     return {
-        f"{axis}_to_baseline": first_reached(curve.at[axis].to_numpy(), values, target)[0]
+        f"{axis}_to_baseline": float(np.median([_reached(*pair, weights, axis) for pair in pairs]))
         for axis in AXES
     }
 
 
-def _differences(curve: Curve, baseline: Curve, weights: np.ndarray, seed: int) -> dict[str, float]:
+def _reached(curve: Curve, baseline: Curve, weights: np.ndarray, axis: str) -> float:
+    target = bits_per_character(baseline, weights[:1])[:, -1]
+    values = bits_per_character(curve, weights[:1])
+    return first_reached(curve.at[axis].to_numpy(), values, target).item()
+
+
+def _differences(finals: Mapping[str, TaskScores], label: str, baseline: str) -> dict[str, float]:
     row = {}
-    totals = {
-        "bits_per_character": (curve.nats[-1], baseline.nats[-1]),
-        "word_accuracy": (curve.right[-1], baseline.right[-1]),
-    }
-    for name, statistic in QUANTITIES.items():
-        difference = statistic(curve, weights)[:, -1] - statistic(baseline, weights)[:, -1]
-        row |= _named(f"{name}_difference", estimate(difference))
-        row[f"{name}_p_value"] = paired_permutation(*totals[name], seed=seed)
+    for name, scores in finals.items():
+        *found, p_value = scores.difference(label, baseline)
+        row |= _named(f"{name}_difference", Estimate(*found)) | {f"{name}_p_value": p_value}
     return row
 
 
-def _ratios(curve: Curve, baseline: Curve, weights: np.ndarray) -> dict[str, float | str]:
-    row: dict[str, float | str] = {}
+def _ratios(
+    pairs: Sequence[tuple[Curve, Curve]], weights: np.ndarray
+) -> dict[str, float | str | bool]:
+    row: dict[str, float | str | bool] = {}
+    row["above_floor"] = any(is_above_floor(*pair) for pair in pairs)
     for axis in AXES:
-        ours, theirs = efforts(curve, baseline, weights, axis)
-        row |= _named(f"{axis}_ratio", estimate(ours / theirs))
-        # The ratio is a bound where one curve was there at its first validation already.
-        early = ours[0] == curve.at[axis].iloc[0], theirs[0] == baseline.at[axis].iloc[0]
-        row[f"{axis}_ratio_bound"] = {(True, False): "≤", (False, True): "≥"}.get(early, "")
+        row |= _named(f"{axis}_ratio", Estimate(*effort_ratio(pairs, weights, axis)[:3]))
+        row[f"{axis}_ratio_bound"] = _bound(pairs, weights[:1], axis)
     return row
+
+
+def _bound(pairs: Sequence[tuple[Curve, Curve]], whole: np.ndarray, axis: str) -> str:
+    """Return which bound a ratio is, because some curves were there at their first validation."""
+    early = np.zeros(2, dtype=bool)
+    for pair in pairs:
+        needed = efforts(*pair, whole, axis)
+        early |= [one[0] == curve.at[axis].iloc[0] for one, curve in zip(needed, pair, strict=True)]
+    return {(True, False): "≤", (False, True): "≥"}.get(tuple(early.tolist()), "")
 
 
 def _named(name: str, found: Estimate) -> dict[str, float]:
@@ -446,7 +477,7 @@ def _named(name: str, found: Estimate) -> dict[str, float]:
 
 
 def _adjusted(frame: pd.DataFrame) -> pd.DataFrame:
-    for name in QUANTITIES:
+    for name in _QUANTITIES:
         if f"{name}_p_value" in frame:
             tested = frame[f"{name}_p_value"].dropna()
             frame[f"{name}_p_adjusted"] = pd.Series(holm(tested), index=tested.index)

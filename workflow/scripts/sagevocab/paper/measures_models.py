@@ -14,15 +14,13 @@ from dataclasses import replace
 import numpy as np
 
 from sagevocab.analysis.scores import TESTS
-from sagevocab.analysis.stats import CONFIDENCE, percentile_p_value
 from sagevocab.paper.claims_inputs import Case
 from sagevocab.paper.curves import (
     Curve,
     compared_at,
     context_free_bits,
     draw_lines,
-    efforts,
-    estimate,
+    effort_ratio,
     is_above_floor,
     paired,
 )
@@ -142,7 +140,11 @@ def update_ratio(case: Case) -> Measurement:
     pairs = list(zip(ours, baseline, strict=True))
     for pair in pairs:
         _require_contexts(*pair)
-    return _over_lines(*pairs[0], case.run.seed) if len(pairs) == 1 else _over_seeds(pairs)
+    ratio, low, high, p_value = effort_ratio(
+        pairs, draw_lines(len(flat[0].lines), case.run.seed), "step"
+    )
+    unit, test = (LINES, LINES_RESAMPLED) if len(pairs) == 1 else (SEEDS, PAIRED_SEEDS)
+    return Measurement(ratio, low, high, agrees=ratio < 1, unit=unit, test=test, p_value=p_value)
 
 
 def _require_contexts(ours: Curve, baseline: Curve) -> None:
@@ -154,43 +156,3 @@ def _require_contexts(ours: Curve, baseline: Curve) -> None:
             f"models are compared at {value:.3f} bits per character, and frequencies of pieces, "
             f"which see no context, reach {floor:.3f}; train longer (lm.pretrain)"
         )
-
-
-def _over_lines(ours: Curve, baseline: Curve, seed: int) -> Measurement:
-    weights = draw_lines(len(ours.lines), seed)
-    ratios = np.divide(*efforts(ours, baseline, weights, "step"))
-    return Measurement(
-        *estimate(ratios),
-        agrees=bool(ratios[0] < 1),
-        unit=LINES,
-        test=LINES_RESAMPLED,
-        p_value=percentile_p_value(np.log(ratios[1:])),
-    )
-
-
-def _over_seeds(pairs: Sequence[tuple[Curve, Curve]]) -> Measurement:
-    from scipy import stats
-
-    logs = [
-        np.log(np.divide(*efforts(ours, baseline, np.ones((1, len(ours.lines))), "step"))[0])
-        for ours, baseline in pairs
-    ]
-    error = stats.t.ppf((1 + CONFIDENCE) / 2, len(logs) - 1) * stats.sem(logs)
-    ours, low, high = np.exp(np.mean(logs) + error * np.array([0, -1, 1])).tolist()
-    return Measurement(
-        ours,
-        low,
-        high,
-        agrees=ours < 1,
-        unit=SEEDS,
-        test=PAIRED_SEEDS,
-        p_value=_student(logs),
-    )
-
-
-def _student(logs: Sequence[float]) -> float:
-    from scipy import stats
-
-    if np.ptp(logs) == 0:  # as on a coarse grid of validations: then a test of signs
-        return 1.0 if logs[0] == 0 else 2.0 ** (1 - len(logs))
-    return float(stats.ttest_1samp(logs, 0.0).pvalue)
