@@ -6,10 +6,10 @@ at once. The definitions are those of `lm.metrics`; where a score is undefined, 
 Examples are drawn once for all tokenizers and seeds, whose models answered the same ones. Where
 each tokenizer has several seeds, the variance of the drawn means is added to that of the means over
 seeds, s^2 / n. Interval and test are then Student's, with the degrees of freedom that Welch and
-Satterthwaite give such a sum, and hold for other examples and other fine-tunings of the same
-pretrained models. Drawing the seeds too would not do: means of two or three values have tails far
-too short, and where seeds matter more than examples every tenth equal pair would have p < .005.
-Neither says anything about another pretraining.
+Satterthwaite give such a sum, and hold for other examples and other seeds: other fine-tunings of
+the same pretrained models, or other pretrainings where each seed has its own. Drawing the seeds too
+would not do: means of two or three values have tails far too short, and where seeds matter more
+than examples every tenth equal pair would have p < .005.
 """
 
 from __future__ import annotations
