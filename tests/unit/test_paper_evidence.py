@@ -251,7 +251,7 @@ def test_the_figure_has_better_to_the_right_and_fills_what_is_significant(
     assert mark.get_markerfacecolor() != "white"
     (mark,) = [line for line in panels["Gain from context"].lines if line.get_marker() == "o"]
     assert mark.get_markerfacecolor() == "white"
-    assert axes.get_xlabel() == "bits a character saved"
+    assert axes.get_xlabel() == "bits a character\nsaved"
     (mark,) = [
         line for line in panels["Pieces: NER, constructed"].lines if line.get_marker() == "D"
     ]

@@ -260,8 +260,7 @@ rule figure_evidence:
     """
     input:
         table=result("tables/table_evidence.csv"),
-        # It has the same two columns of panels on a page.
-        style=[resource("style.mplstyle"), resource("column.mplstyle")],
+        style=figure_styles(),
     output:
         **figure("figure_evidence", run.evidence_target, run.has_evidence),
     log:

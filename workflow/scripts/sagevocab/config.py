@@ -341,7 +341,7 @@ class Figures(Section):
         description="Made for the whole width of a page (6.3 inches) or for one of its two columns "
         "(3.3 inches). No text is smaller than 7 points in either. Those with many panels "
         "(`figure_tokenizers`, `figure_ngrams`, `figure_learning_curves`) are always made for the "
-        "page, and `figure_evidence` for one column.",
+        "page.",
     )
     tokenizers: Names = Field(
         ["bpe", "sage", "sage_released"],

@@ -19,8 +19,8 @@ from sagevocab.paper.style import Files, drawing, dress_rows, legend_above
 
 _ROW = 0.072  # inches of a mark
 _LANGUAGES = (("#00508C", "o"), ("#D55E00", "D"), ("#2CA58D", "^"), ("#AA4499", "s"))
-_ACROSS = 2
-_TITLE = 16  # characters that the width of a panel holds
+_ACROSS, _IN_A_COLUMN = 4, 2  # panels side by side on a page, and in one of its columns
+_WIDTH = 16  # characters that a panel holds
 
 
 def figure_evidence(table: Files, *, labels: Sequence[str], baseline: str, **files: Files) -> None:
@@ -44,10 +44,11 @@ def figure_evidence(table: Files, *, labels: Sequence[str], baseline: str, **fil
     languages = dict(zip(dict.fromkeys(data["language"]), cycle(_LANGUAGES), strict=False))
     down = math.ceil(len(measures) / _ACROSS)
     height = 0.42 + _ROW * max(3, len(others)) * len(languages)
-    with drawing((down, _ACROSS), height=height, sharey=True, **files) as (figure, grid):
+    shape = {"shape": (down, _ACROSS), "fold": _IN_A_COLUMN, "height": height, "sharey": True}
+    with drawing(**shape, **files) as (figure, grid):
         for axes, name in zip(grid.flat, measures, strict=False):
             _draw_measure(axes, data[data["measure"] == name], others, languages)
-            axes.set_title(fill(name, _TITLE, break_on_hyphens=False))
+            axes.set_title(fill(name, _WIDTH, break_on_hyphens=False))
         for unused in grid.flat[len(measures) :]:
             unused.set_visible(False)
         grid[0, 0].set_yticks(range(len(others)), others)
@@ -86,7 +87,8 @@ def _draw_measure(
         mark = {"marker": marker, "markersize": 3.4, "markerfacecolor": inside}
         axes.plot(sign * row["difference"], at, color=colour, markeredgewidth=0.8, zorder=3, **mark)
     saved = " saved" if unit == BITS and not first["more_is_better"] else ""
-    axes.set_xlabel(f"bits a character{saved}" if unit == BITS else f"{unit} (× 100)")
+    name = f"bits a character{saved}" if unit == BITS else f"{unit} (× 100)"
+    axes.set_xlabel(fill(name, _WIDTH))
     dress_rows(axes, len(tokenizers) - 1, margin=0.08)
     axes.xaxis.set_major_formatter(_short)
 
