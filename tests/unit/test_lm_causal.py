@@ -161,8 +161,21 @@ def test_differences_are_over_lines_and_seeds_with_a_family_of_their_own(panels)
     assert not data["significant"].iloc[1]
     np.testing.assert_allclose(data["p_adjusted"], holm(data["p_value"]))
     beside = gather_evidence({}, [], pd.DataFrame(), panels, baseline="BPE", paper={}, seed=1)
+    assert (beside["baseline"] == "BPE").all()
     assert beside["p_adjusted"].tolist() == data["p_adjusted"].tolist()
     assert (beside["seen_from"] > 0).all()
+
+
+def test_sage_is_compared_with_what_is_pruned_without_contexts(panels):
+    nulled = {title: {**own, "random": own["BPE"]} for title, own in panels.items()}
+    data = causal_evidence(nulled, baseline="BPE", nulls=["random"], seed=1)
+    kinds = data[["tokenizer", "baseline"]].drop_duplicates()
+    assert kinds.to_numpy().tolist() == [["SaGe", "BPE"], ["random", "BPE"], ["SaGe", "random"]]
+    bpe, random, beside = (rows for _, rows in data.groupby(["baseline", "tokenizer"]))
+    assert beside["difference"].tolist() == bpe["difference"].tolist()
+    assert (random["difference"] == 0).all()
+    assert set(beside["measure"]) == {"Causal transformer, minus random instead"}
+    np.testing.assert_allclose(beside["p_adjusted"], holm(beside["p_value"]))
 
 
 def test_curves_are_of_the_lines_that_every_validation_asks(panels):

@@ -270,10 +270,12 @@ def test_fine_tuning_starts_from_the_model_of_its_seed() -> None:
 
 def test_causal_models_stand_beside_those_that_are_compared() -> None:
     run = run_of(languages=["en"], lm={"causal": {"seeds": [1, 2]}})
-    files = run.causal_files()
+    files = run.causal_files(run.models)
     assert len(files) == 6
     assert files[2] == "results/paper/analysis/en/causal/sage/1.parquet"
-    assert run_of(lm={"tokenizers": ["bpe"], "causal": {"seeds": [1]}}).causal_files() == []
+    assert run.causal_nulls == ["frequency", "random"]
+    alone = run_of(lm={"tokenizers": ["bpe"], "causal": {"seeds": [1]}})
+    assert alone.causal_files(alone.models) == []
 
 
 # --- Names

@@ -291,7 +291,7 @@ rule figure_learning_curves:
     """
     input:
         **run.curves(run.curve_languages),
-        causal=run.causal_files(),
+        causal=run.causal_files(run.models),
         ngrams=of_each("analysis/{lang}/ngrams/{tok}.parquet", run.models, run.causal_ngrams),
         style=figure_styles(),
     output:
@@ -302,6 +302,7 @@ rule figure_learning_curves:
         "../../envs/paper.yaml"
     params:
         **run.causal_parameters,
+        compared=run.labels(run.models),
         titles=run.titles(run.curve_languages),
         ngram_titles=run.titles(run.causal_ngrams),
         presets=run.presets(run.models),

@@ -16,6 +16,7 @@ with job(snakemake):
         read_models(inputs.differences, inputs.curves, params.task_languages, label),
         read_causal(params.causal_titles, params.compared, params.causal_seeds, inputs.causal),
         baseline=label,
+        nulls=params.nulls,
         paper=read_paper_values(inputs.paper)["tables"],
         seed=params.seed,
     )

@@ -296,13 +296,20 @@ class Run(Texts):
         compared = len(self.compared_models) > 1
         return self._asked(compared and self.config["lm"]["causal"]["seeds"])
 
-    def causal_files(self) -> list[str]:
+    @cached_property
+    def causal_nulls(self) -> list[str]:
+        """Tokenizers pruned without contexts, which have causal models as SaGe's nulls."""
+        return [
+            name for name in self.pruned_from_bpe("random", "frequency") if name not in self.models
+        ]
+
+    def causal_files(self, tokenizers: Sequence[str]) -> list[str]:
         """Return what causal models need, language by language, the seeds of a tokenizer together.
 
-        The tokenizers are those with language models.
+        tokenizers: those with language models, and `causal_nulls`.
         """
         kinds = itertools.product(
-            self.causal_languages, self.models, self.config["lm"]["causal"]["seeds"]
+            self.causal_languages, tokenizers, self.config["lm"]["causal"]["seeds"]
         )
         return [
             self.result(f"analysis/{lang}/causal/{tok}/{seed}.parquet") for lang, tok, seed in kinds
@@ -319,7 +326,6 @@ class Run(Texts):
         return {
             "causal_titles": self.titles(self.causal_languages),
             "causal_seeds": len(self.config["lm"]["causal"]["seeds"]),
-            "compared": self.labels(self.models),
         }
 
     @cached_property

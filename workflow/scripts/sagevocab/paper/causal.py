@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from sagevocab.paper.verdicts import SIGNIFICANT
 from sagevocab.state import read_parquet
 
 CAUSAL = "causal transformers"
+_MEASURE = "Causal transformer"
 _COLUMNS = ["step", "seen", "seconds", "line", "characters", "bits"]
 
 
@@ -84,31 +86,38 @@ def _read(path: Files) -> CausalModel:
 # --- differences
 
 
-def causal_evidence(panels: CausalPanels, *, baseline: str, seed: int) -> pd.DataFrame:
-    """Return every tokenizer's difference from BPE, as rows of `evidence.gather_evidence`.
+def causal_evidence(
+    panels: CausalPanels, *, baseline: str, seed: int, nulls: Sequence[str] = ()
+) -> pd.DataFrame:
+    """Return differences from BPE and from each null, as rows of `evidence.gather_evidence`.
 
     Intervals and tests are over lines and seeds (see `analysis.scores`); Holm's adjustment is over
-    the languages. baseline: label of BPE. seed: of the bootstrap.
+    the languages, and over languages and nulls. baseline: label of BPE. nulls: of tokenizers pruned
+    without contexts. seed: of the bootstrap.
     """
-    data = pd.DataFrame([row for row in _differences(panels, baseline, seed)])
-    for _, rows in data.groupby("tokenizer") if len(data) else ():
+    data = pd.DataFrame(list(_differences(panels, baseline, nulls, seed)))
+    families = [data["tokenizer"], data["baseline"] == baseline] if len(data) else []
+    for _, rows in data.groupby(families) if families else ():
         data.loc[rows.index, "p_adjusted"] = holm(rows["p_value"])
     return data.assign(significant=data["p_adjusted"] < SIGNIFICANT) if len(data) else data
 
 
-def _differences(panels: CausalPanels, baseline: str, seed: int) -> Iterator[dict[str, Any]]:
+def _differences(
+    panels: CausalPanels, baseline: str, nulls: Sequence[str], seed: int
+) -> Iterator[dict[str, Any]]:
     for title, panel in panels.items():
         models = [(label, one) for label, own in panel.items() for one in own]
         rows = np.array([[one.bits, one.characters] for _, one in models]).transpose(2, 0, 1)
         sums = ScoreSums(rows, lambda sums: sums[..., 0] / sums[..., 1])
         scores = resample_scores(sums, [label for label, _ in models], seed=seed)
-        for label in panel:
-            if label == baseline:
-                continue
-            found = scores.difference(label, baseline)
+        pairs = [(label, baseline) for label in panel if label != baseline]
+        own = [label for label in panel if label not in (baseline, *nulls)]
+        for label, other in [*pairs, *product(own, nulls)]:
+            found = scores.difference(label, other)
             yield {
+                "baseline": other,
                 "method": CAUSAL,
-                "measure": "Causal transformer",
+                "measure": _MEASURE + ("" if other == baseline else f", minus {other} instead"),
                 "task": None,
                 "language": title,
                 "tokenizer": label,
@@ -117,7 +126,7 @@ def _differences(panels: CausalPanels, baseline: str, seed: int) -> Iterator[dic
                 "split": "heldout",
                 "rows": len(rows),
                 "seeds": len(panel[label]),
-                "baseline_value": float(scores.values[baseline].mean()),
+                "baseline_value": float(scores.values[other].mean()),
                 "value": float(scores.values[label].mean()),
                 **found._asdict(),
                 "tested": True,

@@ -38,7 +38,7 @@ def figure_evidence(table: Files, *, labels: Sequence[str], baseline: str, **fil
     Raises:
         UserError: the table is missing or damaged.
     """
-    data = _read_table(table)
+    data = _read_table(table, baseline)
     others = [label for label in labels if label != baseline]
     measures = list(dict.fromkeys(data["measure"]))
     languages = dict(zip(dict.fromkeys(data["language"]), cycle(_LANGUAGES), strict=False))
@@ -56,10 +56,10 @@ def figure_evidence(table: Files, *, labels: Sequence[str], baseline: str, **fil
         legend_above(figure, _handles(languages))
 
 
-def _read_table(path: Files) -> pd.DataFrame:
+def _read_table(path: Files, baseline: str) -> pd.DataFrame:
     try:
         data = pd.read_csv(path)
-        return data[data["tested"].astype(bool)]
+        return data[data["tested"].astype(bool) & (data["baseline"] == baseline)]
     except (OSError, ValueError, KeyError) as error:
         raise UserError(f"{path}: is no table of evidence ({error}); delete it") from error
 

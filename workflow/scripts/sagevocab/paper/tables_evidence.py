@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 
 import pandas as pd
@@ -38,7 +39,8 @@ def table_evidence(
         asked = NOTHING if pd.isna(first["rows"]) else f"{first['rows']:,.0f}"
         ends = [_printed(first, rows["seen_from"].max()), _printed(first, first["paper"], "+")]
         name = f"{measure} ({UNITS[first['metric']][0]})"
-        row = [language, name, asked, _printed(first, first["baseline_value"]), *cells, *ends]
+        theirs = first["baseline_value"] if first["baseline"] == baseline else math.nan
+        row = [language, name, asked, _printed(first, theirs), *cells, *ends]
         blocks.setdefault(language, []).append(row)
     columns = [(f"Minus {baseline}", name) for name in others]
     write_table(
@@ -80,7 +82,10 @@ def _note(data: pd.DataFrame, baseline: str) -> str:
     own = tested[~tested["method"].isin([MODELS, CAUSAL])].groupby("tokenizer").size()
     models = " Language models: as in their own tables." if (data["method"] == MODELS).any() else ""
     if (data["method"] == CAUSAL).any():
-        models = f" Causal transformers: over their languages.{models}"
+        models = (
+            " Causal transformers: over their languages, and minus what is pruned without contexts "
+            f"over languages and these.{models}"
+        )
     family = f" over the {own.max()} tests of a tokenizer" if len(own) else ""
     return (
         f"Difference from {baseline} on the same lines or examples ± half of its 95 % interval. "
