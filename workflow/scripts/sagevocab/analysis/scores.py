@@ -91,6 +91,15 @@ def score_sums(
     return ScoreSums(table, lambda sums: score(sums.reshape(*sums.shape[:-1], classes, classes)))
 
 
+def rate_sums(terms: Sequence[tuple[np.ndarray, np.ndarray]]) -> ScoreSums:
+    """Return the terms of a rate, such as bits a character.
+
+    terms: of each model, what every example adds to the sum above and to that below, two
+    float64[examples].
+    """
+    return ScoreSums(np.array(terms).transpose(2, 0, 1), _share)
+
+
 def _share(sums: np.ndarray) -> np.ndarray:
     return ratio(sums[..., 0], sums[..., 1])
 

@@ -17,7 +17,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 from scipy import stats
 
-from sagevocab.analysis.scores import ScoreSums, resample_scores
+from sagevocab.analysis.scores import rate_sums, resample_scores
 from sagevocab.analysis.stats import CONFIDENCE, holm
 from sagevocab.errors import UserError
 from sagevocab.paper.formats import Files
@@ -107,8 +107,7 @@ def _differences(
 ) -> Iterator[dict[str, Any]]:
     for title, panel in panels.items():
         models = [(label, one) for label, own in panel.items() for one in own]
-        rows = np.array([[one.bits, one.characters] for _, one in models]).transpose(2, 0, 1)
-        sums = ScoreSums(rows, lambda sums: sums[..., 0] / sums[..., 1])
+        sums = rate_sums([(one.bits, one.characters) for _, one in models])
         scores = resample_scores(sums, [label for label, _ in models], seed=seed)
         pairs = [(label, baseline) for label in panel if label != baseline]
         own = [label for label in panel if label not in (baseline, *nulls)]
@@ -124,7 +123,7 @@ def _differences(
                 "metric": "bits",
                 "more_is_better": False,
                 "split": "heldout",
-                "rows": len(rows),
+                "rows": len(sums.rows),
                 "seeds": len(panel[label]),
                 "baseline_value": float(scores.values[other].mean()),
                 "value": float(scores.values[label].mean()),

@@ -17,7 +17,7 @@ from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 from matplotlib.ticker import StrMethodFormatter
 
-from sagevocab.analysis.scores import ScoreSums, TaskScores, resample_scores
+from sagevocab.analysis.scores import TaskScores, rate_sums, resample_scores
 from sagevocab.analysis.stats import Estimate, holm
 from sagevocab.errors import UserError
 from sagevocab.lm.floors import CONTEXT_FREE
@@ -402,21 +402,20 @@ def summarise_curves(panels: Curves, *, baseline: str | None, seed: int) -> pd.D
             for name, scores in finals.items():
                 row |= _named(name, scores.mean(label))
                 row[f"{name}_sd"] = _spread(scores.values[label])
-            if baseline in panel:
-                row |= _needs(list(zip(curves, panel[baseline], strict=True)), weights)
-            if baseline in panel and label != baseline:
-                row |= _differences(finals, label, baseline)
-                row |= _ratios(list(zip(curves, panel[baseline], strict=True)), weights)
+            pairs = list(zip(curves, panel.get(baseline, []), strict=False))
+            if pairs:
+                row |= _needs(pairs, weights)
+            if pairs and label != baseline:
+                row |= _differences(finals, label, baseline) | _ratios(pairs, weights)
             rows.append(row)
     return _adjusted(pd.DataFrame(rows))
 
 
 def _finals(panel: Mapping[str, Sequence[Curve]], terms: Terms, seed: int) -> TaskScores:
     """Return a quantity at the last validation of all pretrainings, and its replicates."""
-    models = [(label, *terms(curve)) for label, curves in panel.items() for curve in curves]
-    rows = np.array([own for _, *own in models]).transpose(2, 0, 1)
-    sums = ScoreSums(rows, lambda sums: sums[..., 0] / sums[..., 1])
-    return resample_scores(sums, [label for label, *_ in models], seed=seed)
+    models = [(label, curve) for label, curves in panel.items() for curve in curves]
+    sums = rate_sums([terms(curve) for _, curve in models])
+    return resample_scores(sums, [label for label, _ in models], seed=seed)
 
 
 def _spread(values: np.ndarray) -> float:
