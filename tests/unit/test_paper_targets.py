@@ -61,7 +61,7 @@ def test_a_target_leads_to_its_adapter_its_caption_and_its_files(target):
     assert f'code=code_of("{script}.py")' in code
     adapter = (WORKFLOW / "scripts" / f"{script}.py").read_text(encoding="utf-8")
     assert library_names(adapter)
-    assert len(adapter.splitlines()) <= 23
+    assert len(adapter.splitlines()) <= 24
     assert caption.strip()
     kind = target.partition("_")[0]
     assert re.search(rf'\*\*{kind}\(\s*f?"{re.escape(target)}", ', body)
