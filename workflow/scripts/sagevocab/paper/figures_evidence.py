@@ -18,6 +18,7 @@ from sagevocab.paper.evidence import BITS, UNITS
 from sagevocab.paper.style import Files, drawing, dress_rows, legend_above
 
 _ROW = 0.072  # inches of a mark
+_LINE = 0.15  # of a further line of a title
 _LANGUAGES = (("#00508C", "o"), ("#D55E00", "D"), ("#2CA58D", "^"), ("#AA4499", "s"))
 _ACROSS, _IN_A_COLUMN = 4, 2  # panels side by side on a page, and in one of its columns
 _WIDTH = 16  # characters that a panel holds
@@ -40,16 +41,17 @@ def figure_evidence(table: Files, *, labels: Sequence[str], baseline: str, **fil
     """
     data = _read_table(table, baseline)
     others = [label for label in labels if label != baseline]
-    measures = list(dict.fromkeys(data["measure"]))
+    titles = {one: fill(one, _WIDTH, break_on_hyphens=False) for one in data["measure"].unique()}
     languages = dict(zip(dict.fromkeys(data["language"]), cycle(_LANGUAGES), strict=False))
-    down = math.ceil(len(measures) / _ACROSS)
-    height = 0.42 + _ROW * max(3, len(others)) * len(languages)
+    down = math.ceil(len(titles) / _ACROSS)
+    lines = max(title.count("\n") for title in titles.values())
+    height = 0.6 + _LINE * lines + _ROW * max(3, len(others)) * len(languages)
     shape = {"shape": (down, _ACROSS), "fold": _IN_A_COLUMN, "height": height, "sharey": True}
     with drawing(**shape, **files) as (figure, grid):
-        for axes, name in zip(grid.flat, measures, strict=False):
+        for axes, (name, title) in zip(grid.flat, titles.items(), strict=False):
             _draw_measure(axes, data[data["measure"] == name], others, languages)
-            axes.set_title(fill(name, _WIDTH, break_on_hyphens=False))
-        for unused in grid.flat[len(measures) :]:
+            axes.set_title(title)
+        for unused in grid.flat[len(titles) :]:
             unused.set_visible(False)
         grid[0, 0].set_yticks(range(len(others)), others)
         grid[0, 0].set_ylim(len(others) - 0.5, -0.5)
