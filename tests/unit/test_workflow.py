@@ -273,7 +273,7 @@ def test_causal_models_stand_beside_those_that_are_compared() -> None:
     files = run.causal_files(run.models)
     assert len(files) == 6
     assert files[2] == "results/paper/analysis/en/causal/sage/1.parquet"
-    assert run.causal_nulls == ["frequency", "random"]
+    assert run.causal_tokenizers == [*run.models, "frequency", "random"]
     alone = run_of(lm={"tokenizers": ["bpe"], "causal": {"seeds": [1]}})
     assert alone.causal_files(alone.models) == []
 

@@ -155,7 +155,7 @@ rule build_reference:
         models=run.model_files(),
         scores=run.score_files(run.model_tasks),
         predictions=run.prediction_files(run.model_tasks),
-        causal=run.causal_files([*run.models, *run.causal_nulls]),
+        causal=run.causal_files(run.causal_tokenizers),
         paper=resource("paper_values.yaml"),
     output:
         folder=directory(f"results/reference/{'lm' if run.models else 'intrinsic'}"),

@@ -357,7 +357,7 @@ rule table_evidence:
             "analysis/{lang}/ngrams/{tok}.parquet", run.ordered_tokenizers, run.ngram_languages
         ),
         probes=run.probe_files(),
-        causal=run.causal_files([*run.models, *run.causal_nulls]),
+        causal=run.causal_files(run.causal_tokenizers),
         differences=[result("tables/table_differences.csv")] if run.compared_tasks else [],
         curves=[result("tables/table_learning_curves.csv")] if run.compared_curves else [],
         paper=resource("paper_values.yaml"),
@@ -373,8 +373,8 @@ rule table_evidence:
     params:
         **run.legend(run.ordered_tokenizers),
         **run.causal_parameters,
-        compared=run.labels([*run.models, *run.causal_nulls]),
-        nulls=run.labels(run.causal_nulls),
+        compared=run.labels(run.causal_tokenizers),
+        nulls=run.labels(run.unseeded_nulls),
         titles=run.titles(run.ngram_languages),
         tasks=run.probed_tasks(),
         seeds=config["probes"]["seeds"],

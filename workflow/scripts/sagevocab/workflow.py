@@ -296,17 +296,20 @@ class Run(Texts):
         compared = len(self.compared_models) > 1
         return self._asked(compared and self.config["lm"]["causal"]["seeds"])
 
-    @cached_property
-    def causal_nulls(self) -> list[str]:
-        """Tokenizers pruned without contexts, which have causal models as SaGe's nulls."""
-        return [
-            name for name in self.pruned_from_bpe("random", "frequency") if name not in self.models
-        ]
+    @property
+    def unseeded_nulls(self) -> list[str]:
+        """The tokenizers that are pruned without contexts, of one seed each."""
+        return self.pruned_from_bpe("random", "frequency")
+
+    @property
+    def causal_tokenizers(self) -> list[str]:
+        """Tokenizers with causal models: those with masked ones, and SaGe's nulls."""
+        return list(dict.fromkeys([*self.models, *self.unseeded_nulls]))
 
     def causal_files(self, tokenizers: Sequence[str]) -> list[str]:
         """Return what causal models need, language by language, the seeds of a tokenizer together.
 
-        tokenizers: those with language models, and `causal_nulls`.
+        tokenizers: some of `causal_tokenizers`.
         """
         kinds = itertools.product(
             self.causal_languages, tokenizers, self.config["lm"]["causal"]["seeds"]
