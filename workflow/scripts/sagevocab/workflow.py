@@ -198,7 +198,7 @@ class Run(Texts):
     @property
     def nulls(self) -> list[str]:
         """Return the tokenizers that are pruned without contexts, as SaGe's nulls; every seed."""
-        return self.with_seeds(self.pruned_from_bpe("random", "frequency"))
+        return self.with_seeds(self.unseeded_nulls)
 
     @property
     def judged(self) -> list[str]:
