@@ -7,6 +7,7 @@ import random
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
 from sagevocab.analysis.probe_kinds import CLASSES, SIMILARITY, TAGS, probe_kind
@@ -14,6 +15,7 @@ from sagevocab.analysis.probes import (
     HELDOUT,
     VALIDATION,
     PieceCounts,
+    _answers,
     divide_rows,
     mean_vectors,
     probe_task,
@@ -154,6 +156,19 @@ def test_texts_are_answered_as_scikit_learn_does_by_hand():
     assert found["pieces"].tolist() == model.predict(table[rows.fitted :]).tolist()
     assert (found["pieces"] == found["label"]).mean() > 0.9
     assert (found["vectors_7"] == found["label"]).mean() > 0.9
+
+
+def test_the_order_of_rows_decides_no_answer():
+    # With scikit-learn's own tolerance, five answers to these rows depend on it.
+    rng = np.random.default_rng(2)
+    counts = rng.poisson(8 / np.arange(1, 501), (7000, 500)).astype(float)
+    known, order = rng.integers(0, 2, 2000), rng.permutation(2000)
+    shuffled = np.concatenate([counts[order], counts[2000:]])
+    first, second = (
+        _answers(sparse.csr_matrix(rows), own)
+        for rows, own in ((counts, known), (shuffled, known[order]))
+    )
+    assert (first == second).all()
 
 
 def test_words_are_tagged_by_their_neighbours():
