@@ -243,13 +243,15 @@ def test_causal_models_have_two_rows_more_beside_n_grams(panels, drawings, kept)
         ]
         for label, rates in {"BPE": ([2.5, 2], [2.7, 2.2]), "SaGe": ([2.4, 2], [2.4, 2])}.items()
     }
-    counted = {"BPE": LineBits(np.full(9, 2.0), {10: np.array([[n] * 9 for n in (6, 5, 4, 3, 2)])})}
+    orders = np.array([[n] * 9 for n in (6, 5, 4, 3, 2)])
+    counted = {"BPE": LineBits(np.full(9, 2.0), {10: orders + 2, 20: orders, 50: orders - 1})}
     figure_learning_curves(
         {"English": panels["English"]},
         labels=LABELS,
         baseline="BPE",
         seed=1,
         causal={"English": models},
+        causal_lines=32,
         ngrams={"English": counted},
         **drawings,
     )
@@ -260,9 +262,8 @@ def test_causal_models_have_two_rows_more_beside_n_grams(panels, drawings, kept)
     np.testing.assert_allclose(axes[7].lines[1].get_ydata(), [-0.2, -0.1])
     assert axes[6].get_xlabel() == "Characters seen (millions; 200,000 an update)"
     assert axes[7].get_xlabel() == "Minutes of training"
-    assert (
-        kept[0].legends[1].get_texts()[1].get_text() == "by place in the word; n-grams of order 3"
-    )
+    named = kept[0].legends[1].get_texts()[1].get_text()
+    assert named == "by place in the word; n-grams of order 3, 20 lines"
 
 
 def test_the_floors_drawn_are_the_lowest_of_all_vocabularies(panels, drawings, kept):

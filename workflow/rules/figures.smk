@@ -285,9 +285,11 @@ rule figure_learning_curves:
     gives the lowest; a model above the first two knows less than a table without contexts. Words
     right and time are in ``table_learning_curves``. Where the run has causal models, two rows more a
     language show theirs, of whole lines, as means over seeds with Student's 95 % intervals; grey
-    lines are n-grams of order 1, 3 and 5 with the tokenizer that gives the lowest. The paper says that coherent tokens should need
-    fewer updates and leaves it to future work (Section 4, “Subword Fertility”). The learning rate
-    falls over the whole budget, so a point within a curve is not what a smaller budget would give.
+    lines are n-grams of order 1, 3 and 5 from the largest sample that has no more lines than a
+    causal model sees, with the tokenizer that gives the lowest. The paper says that coherent tokens
+    should need fewer updates and leaves it to future work (Section 4, “Subword Fertility”). The
+    learning rate falls over the whole budget, so a point within a curve is not what a smaller
+    budget would give.
     """
     input:
         **run.curves(run.curve_languages),
@@ -302,6 +304,7 @@ rule figure_learning_curves:
         "../../envs/paper.yaml"
     params:
         **run.causal_parameters,
+        causal_lines=config["lm"]["causal"]["lines"],
         compared=run.labels(run.models),
         titles=run.titles(run.curve_languages),
         ngram_titles=run.titles(run.causal_ngrams),

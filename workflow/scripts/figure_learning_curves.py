@@ -16,6 +16,7 @@ with job(snakemake):
         causal=read_causal(
             params.causal_titles, params.compared, params.causal_seeds, inputs.causal
         ),
+        causal_lines=params.causal_lines,
         ngrams=read_ngrams(params.ngram_titles, params.compared, inputs.ngrams),
         **snakemake.output,
         style=inputs.style,

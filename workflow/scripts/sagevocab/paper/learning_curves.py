@@ -81,6 +81,7 @@ def figure_learning_curves(
     baseline: str | None,
     seed: int,
     causal: CausalPanels | None = None,
+    causal_lines: int = 0,
     ngrams: Panels | None = None,
     **files: Files,
 ) -> None:
@@ -90,11 +91,13 @@ def figure_learning_curves(
     a band: bits per character, with the floors as level lines, and the difference from the
     baseline's on the same lines and at the same place. Pretrainings with further seeds are thin
     lines. Floors are those of the vocabulary with which they are lowest. Causal models have two
-    rows more a language, see `draw_causal`; their level lines are the lowest of the n-grams.
+    rows more a language, see `draw_causal`; their level lines are the lowest of the n-grams from as
+    many lines.
 
     labels: of all tokenizers of the run, whose order gives the colours. baseline: label of BPE;
     None, if it has no model, draws no differences. seed: of the bootstrap. causal, ngrams: as
-    `read_causal` and `read_ngrams` give them. files: pdf, png and optionally style.
+    `read_causal` and `read_ngrams` give them. causal_lines: that a causal model is trained on.
+    files: pdf, png and optionally style.
     """
     causal, ngrams = causal or {}, ngrams or {}
     if not panels:
@@ -118,34 +121,40 @@ def figure_learning_curves(
         for number, (title, models) in enumerate(causal.items()):
             rows = grid[below + 2 * number :][:2]
             draw_causal(rows, models, drawn, baseline)
-            _draw_ngrams(rows[0], ngrams.get(title, {}))
+            _draw_ngrams(rows[0], ngrams.get(title, {}), causal_lines)
             rows[0][0].set_title(f"{title}: whole lines, causal models")
         for row, name in zip(grid if causal else (), cycle(_LOW_ROWS), strict=False):
             row[0].set_ylabel(name.format(baseline=baseline))
         figure.align_ylabels(grid[:, 0])
         curve_legend(figure, drawn)
         figure.legend(
-            handles=_floor_handles(ngrams=bool(causal)),
+            handles=_floor_handles(_estimated_from(ngrams, causal_lines)),
             title="Floors: what tables know of the same words",
             loc="outside lower center",
             ncols=1 if causal else len(_FLOORS),
         )
 
 
-def _draw_ngrams(row: Sequence[Axes], panel: Mapping[str, LineBits]) -> None:
-    """Draw the bits of n-grams from the most lines as level lines."""
+def _draw_ngrams(row: Sequence[Axes], panel: Mapping[str, LineBits], lines: int) -> None:
+    """Draw the bits of n-grams from so many lines as level lines."""
     for _, line, order in _FLOORS.values():
-        rates = [own.rate(max(own.bits), order) for own in panel.values()]
+        rates = [own.rate(own.sample(lines), order) for own in panel.values()]
         for axes in row if rates else ():
             axes.axhline(min(rates), linestyle=line, **_FLOOR_LINE)
 
 
-def _floor_handles(*, ngrams: bool) -> list[Line2D]:
+def _estimated_from(ngrams: Panels, lines: int) -> int:
+    """Return the lines that the n-grams drawn are estimated from, 0 if there are none."""
+    drawn = [own.sample(lines) for panel in ngrams.values() for own in panel.values()]
+    return max(drawn, default=0)
+
+
+def _floor_handles(lines: int) -> list[Line2D]:
     return [
         Line2D(
             [],
             [],
-            label=f"{name}; n-grams of order {order}" if ngrams else name,
+            label=f"{name}; n-grams of order {order}, {lines:,} lines" if lines else name,
             linestyle=line,
             **_FLOOR_LINE,
         )

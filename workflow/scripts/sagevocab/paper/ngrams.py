@@ -43,6 +43,10 @@ class LineBits:
         """Return the bits per character of all held-out lines."""
         return float(self.bits[lines][order - 1].sum() / self.characters.sum())
 
+    def sample(self, lines: int) -> int:
+        """Return the size of the largest sample of at most so many lines, or of the smallest."""
+        return max((size for size in self.bits if size <= lines), default=min(self.bits))
+
 
 Panels = Mapping[str, Mapping[str, LineBits]]
 
