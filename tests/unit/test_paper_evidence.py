@@ -258,7 +258,7 @@ def test_the_figure_has_better_to_the_right_and_fills_what_is_significant(
     assert mark.get_xdata()[0] > 0
     assert [label.get_text() for label in kept[0].axes[0].get_yticklabels()] == ["SaGe"]
     legend = [text.get_text() for text in kept[0].legends[0].get_texts()]
-    assert legend == ["English", "Turkish", "not significant", "too small to be seen"]
+    assert legend == ["English", "Turkish", "not significant", "power below 80 %"]
 
 
 def test_a_damaged_table_is_named(tmp_path, drawings):

@@ -253,9 +253,9 @@ rule figure_evidence:
     right of 0 is better than BPE. N-grams predict pieces of held-out lines; probes are linear models
     of a task, of the pieces themselves or of frozen skip-gram vectors of them. Probes test
     segmentations and are no language models; causal transformers are small ones, with several
-    seeds. A filled mark is significant after Holm's adjustment;
-    lines are 95 % intervals; a difference within the grey is too small to be found four times in
-    five. Scales differ between panels. The paper has no such figure; all numbers are in
+    seeds. A filled mark is significant after Holm's adjustment; lines are 95 % intervals; a true
+    difference in the grey is found less often than four times in five, with the least certain
+    tokenizer. Scales differ between panels. The paper has no such figure; all numbers are in
     ``table_evidence``. |constructed|
     """
     input:

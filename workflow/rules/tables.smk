@@ -348,9 +348,10 @@ rule table_ngrams:
 rule table_evidence:
     """What each tokenizer's pieces are worth by several methods, as differences from BPE: n-grams of
     pieces, linear probes of pieces and of frozen skip-gram vectors of them, and language models,
-    causal and masked, where the run has some. Probes test segmentations and are no language models. Beside the
-    differences stand the smallest that can be seen and the paper's, of fine-tuned models. The csv
-    file has all splits, intervals and p-values. The paper has no such table. |constructed|
+    causal and masked, where the run has some. Probes test segmentations and are no language models.
+    Beside the differences stand the smallest that can be seen and the paper's, of fine-tuned
+    models. The csv file has all splits, intervals and p-values. The paper has no such table.
+    |constructed|
     """
     input:
         ngrams=of_each(
@@ -392,8 +393,8 @@ rule table_learning_curves:
     what each model needs to get as far as BPE's. All models were asked for the same words of the
     same held-out lines. Intervals are over these lines and, where a model was pretrained several
     times, over the seeds. Effort is given in updates, characters and time: until BPE's final bits
-    per character, and relative to BPE's for the worse of the two final values. The paper leaves this comparison to future work (Section 4,
-    “Subword Fertility”).
+    per character, and relative to BPE's for the worse of the two final values. The paper leaves
+    this comparison to future work (Section 4, “Subword Fertility”).
     """
     input:
         **run.curves(run.curve_languages),
