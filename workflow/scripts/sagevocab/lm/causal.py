@@ -25,11 +25,11 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import torch
-from torch.nn import functional
 from transformers import GPT2Config, GPT2LMHeadModel
 
 from sagevocab.analysis.ngrams import BOUND, FIRST_PIECE, CodedLines, code_of_lines
 from sagevocab.errors import UserError
+from sagevocab.lm.loss import nats_of
 from sagevocab.lm.settings import BudgetSchedule, CausalSettings, crosses
 from sagevocab.lm.training import (
     INITIAL_WEIGHTS,
@@ -132,6 +132,8 @@ def _prepare(
     seed_torch(seed, INITIAL_WEIGHTS)
     with memory_for("lm.causal.layers, hidden"):
         model = build_model(len(segmenter.pieces) + FIRST_PIECE, settings).to(device.device)
+    # The way back through PyTorch's fused attention is slow on a CPU.
+    model.set_attn_implementation("eager" if device.device.type == "cpu" else "sdpa")
     optimizer = make_optimizer(
         model, learning_rate=settings.learning_rate, weight_decay=WEIGHT_DECAY, betas=BETAS
     )
@@ -245,7 +247,7 @@ def _nats(run: _Run, rows: Sequence[Row]) -> torch.Tensor:
         states = run.model.transformer(run.device.put(padded[:, :-1])).last_hidden_state
         logits = run.model.lm_head(states[run.device.put(asked)])
     labels = run.device.put(padded[:, 1:][asked])
-    return functional.cross_entropy(logits.float(), labels, reduction="none")
+    return nats_of(logits, labels)
 
 
 # --- rows

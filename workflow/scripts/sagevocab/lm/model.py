@@ -22,7 +22,8 @@ from transformers.models.roberta_prelayernorm import (
 )
 from transformers.utils import logging
 
-from sagevocab.lm.encoder import IGNORED, TextEncoder
+from sagevocab.lm.encoder import TextEncoder
+from sagevocab.lm.loss import nats_of
 from sagevocab.lm.settings import PretrainSettings
 from sagevocab.state import write_json
 
@@ -114,7 +115,7 @@ def masked_loss(
     labels: int64[rows, masked], the ids that stood there, or IGNORED.
     """
     logits = masked_logits(model, inputs, positions, present)
-    return functional.cross_entropy(logits, labels.flatten(), ignore_index=IGNORED, reduction="sum")
+    return nats_of(logits, labels.flatten()).sum()
 
 
 def save_model(model: RobertaPreLayerNormForMaskedLM, vocabulary: Path, folder: Path) -> None:
