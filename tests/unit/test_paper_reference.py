@@ -149,12 +149,12 @@ def test_files_of_the_users_own_are_told_and_not_named(tmp_path, build):
     files = [tmp_path / "config/wiki.yaml", tmp_path / "local.yaml", "/elsewhere/study.yaml"]
     command = reference_command(files, tmp_path)
     assert command == (
-        "snakemake --cores 2 --configfile config/wiki.yaml mine.yaml -- all build_reference"
+        "snakemake --cores 2 --configfile config/wiki.yaml mine.yaml -- build_reference"
     )
     note = "`mine.yaml` is not in this repository."
     assert note in build(command=command)
     command = reference_command(files[:1], tmp_path)
-    assert command.endswith("--configfile config/wiki.yaml -- all build_reference")
+    assert command.endswith("--configfile config/wiki.yaml -- build_reference")
     assert note not in build(command=command)
 
 

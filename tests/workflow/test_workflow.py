@@ -182,6 +182,22 @@ def test_an_edit_in_the_language_models_trains_none_anew(finished) -> None:
     assert not rules & {"build_shards", *trainings}
 
 
+def test_reference_results_of_models_are_what_is_said_of_them(finished) -> None:
+    """Constructed rows are refused, so the tasks are left out; the models are finished."""
+    (finished.checkout / "no_tasks.yaml").write_text("tasks: []\nprobes: {tasks: []}\n")
+    run = finished("build_reference", extra=("no_tasks.yaml",))
+    assert run.returncode == 0, run.stderr[-3000:]
+    folder = finished.checkout / "results/reference/lm"
+    assert {path.name for path in folder.glob("[!.]*")} == {
+        *("README.md", "causal", "figures", "provenance", "tables")
+    }
+    tables = {path.stem for path in (folder / "tables").iterdir()}
+    assert {"table_evidence", "table_learning_curves", "table_ngrams"} <= tables
+    assert not tables & {"table_claims", "table_tokenizers", "table_nulls"}
+    page = (folder / "README.md").read_text()
+    assert "It is what the run says of language models." in page and "## Verdicts" not in page
+
+
 def test_one_target_is_regenerated_alone_by_name_and_by_path(finished) -> None:
     figure = finished.checkout / RESULTS / "figures/figure_fertility.pdf"
     original = figure.read_bytes()

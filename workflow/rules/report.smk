@@ -10,10 +10,16 @@
 
 FIGURES = [name for name in ARTEFACTS if name.startswith("figure_")]
 TABLES = [name for name in ARTEFACTS if name.startswith("table_")]
-# What a run without models shows, too, is in the reference folder of such a run.
-SHOWN_WITHOUT_MODELS = {*part_of("intrinsic"), *part_of("studies"), "figure_rankings"}
-REFERENCE_NAMES = [n for n in ARTEFACTS if not (run.models and n in SHOWN_WITHOUT_MODELS)]
-# What the findings take numbers from, and the figures that they show. Every reference folder has these.
+# What is said of language models. All else, the reference folder of a run without them has.
+OF_MODELS = [
+    *part_of("downstream"),
+    "table_evidence",
+    "figure_evidence",
+    "table_ngrams",
+    "figure_ngrams",
+]
+REFERENCE_NAMES = [n for n in ARTEFACTS if n in OF_MODELS] if run.models else list(ARTEFACTS)
+# What the findings take numbers from, and the figures that they show.
 FINDINGS_TABLES = ["tokenizers", "readings", "stability", "sensitivity", "costs"]
 FINDINGS_TABLES = [f"table_{name}" for name in FINDINGS_TABLES if f"table_{name}" in TABLES]
 FINDINGS_FIGURES = [name for name in ("figure_nulls", "figure_learning_curves") if name in FIGURES]
@@ -134,10 +140,14 @@ rule build_report:
 
 
 rule build_reference:
-    """What a reader compares a run of their own with: `snakemake ... reference`."""
+    """What a reader compares a run of their own with. Of a run with language models, it has what is
+    said of these; `lm.enabled: false` gives the rest.
+    """
     input:
-        claims=result("claims.json"),
-        pages=[result(name) for name in ("claims.md", "findings.md", "findings.tex")],
+        claims=[] if run.models else result("claims.json"),
+        pages=[
+            result(name) for name in ("claims.md", "findings.md", "findings.tex") if not run.models
+        ],
         artefacts=run.artefacts(REFERENCE_NAMES),
         summaries=[
             result(
@@ -147,7 +157,7 @@ rule build_reference:
         ],
         tokenizers=of_each("vocab/{lang}/{tok}/tokenizer.json", [] if run.models else run.compared),
         prunings=of_each("vocab/{lang}/{tok}/ablations.parquet", [] if run.models else run.pruned),
-        probes=[] if run.models else run.probe_files(),
+        probes=run.probe_files(),
         rows=[
             result(f"tasks/{split['task']}/{split['split']}.parquet")
             for split in reference_tasks(run)

@@ -9,7 +9,7 @@ with job(snakemake):
     inputs, params = snakemake.input, snakemake.params
     build_reference(
         snakemake.output.folder,
-        [inputs.claims, *inputs.pages, *inputs.artefacts],
+        [*inputs.pages, *inputs.artefacts],
         texts=[
             {**text, "summary": summary}
             for text, summary in zip(params.texts, inputs.summaries, strict=True)
@@ -20,7 +20,7 @@ with job(snakemake):
         ],
         run=params.run,
         changes=params.changes,
-        claims=inputs.claims,
+        claims=inputs.get("claims"),
         paper=inputs.paper,
         command=params.command,
         tokenizers=[Path(file).parent for file in inputs.tokenizers],

@@ -100,7 +100,7 @@ def reference_command(configfiles: Sequence[Path | str], checkout: Path) -> str:
     here = [Path(file) for file in configfiles if Path(file).is_relative_to(checkout / "config")]
     names = [str(file.relative_to(checkout)) for file in here]
     names += [OWN_CONFIGURATION] if len(here) < len(configfiles) else []
-    return f"snakemake --cores 2 --configfile {' '.join(names)} -- all build_reference"
+    return f"snakemake --cores 2 --configfile {' '.join(names)} -- build_reference"
 
 
 def reference_tasks(run: Run) -> list[Stanza]:

@@ -1,8 +1,8 @@
 """Reference results: a finished run's small artefacts in one folder that can be committed.
 
-Claims, tables, figures and their provenance records, the compared tokenizers, what each seed
-pruned, and a page that describes the texts of the run and its settings that are not the paper's.
-Measurements and texts are left out.
+Tables, figures and their provenance records, what models answered, and a page that describes the
+texts of the run and its settings that are not the paper's; of vocabularies also claims, findings,
+the compared tokenizers and what each seed pruned. Measurements and texts are left out.
 """
 
 from __future__ import annotations
@@ -46,6 +46,11 @@ _TOO_LARGE = f"Larger than {LARGEST_FILE // 1000} kB, so not here: "
 _VERDICTS_NOTE = (
     "In brackets: the same statements in languages of which the paper does not make them."
 )
+_OF_VOCABULARIES = (
+    "[findings.md](findings.md) says what was found, [claims.md](claims.md) (and `claims.json`) "
+    "has every statement."
+)
+_OF_MODELS = "It is what the run says of language models."
 _VOCABULARIES = (
     "",
     "`tokenizers/` has the tokenizers of the first seed; "
@@ -84,9 +89,9 @@ def build_reference(
     *,
     texts: Sequence[Mapping[str, Any]],
     run: Mapping[str, Any],
-    claims: Path | str,
     paper: Path | str,
     command: str,
+    claims: Path | str | None = None,
     lists: Sequence[Mapping[str, str]] = (),
     tasks: Sequence[Mapping[str, Any]] = (),
     changes: Sequence[Mapping[str, Any]] = (),
@@ -101,8 +106,9 @@ def build_reference(
 
     texts: name, title, licence, files (of the source), format, paper (title of the paper's own
     text), summary (path of a `summary.json` on the text). run: as for the report. command: what was
-    run. lists: path and format of the lists of segmented words. tasks: label, split, title, files
-    (of the source) and rows (path of the rows taken from them) of each split of each task.
+    run. claims: `claims.json`, for a page that counts verdicts. lists: path and format of the lists
+    of segmented words. tasks: label, split, title, files (of the source) and rows (path of the rows
+    taken from them) of each split of each task.
     changes: settings that are not those of config.yaml: key, usual, run. made: artefacts that stay
     behind, by a phrase such as "Models were trained"; the page names the commits that made them.
     tokenizers: folders to copy. prunings: `ablations.parquet` of every tokenizer that is pruned.
@@ -130,8 +136,7 @@ def build_reference(
         answers = {_PROBES: probes, _PREDICTIONS: predictions, _CAUSAL: causal}
         sections = (
             _opening(run, command, notes=[note for note, given in answers.items() if given]),
-            ["## Verdicts", "", *_verdict_table(read_json(claims), run)],
-            [_VERDICTS_NOTE],
+            _verdicts(read_json(claims), run) if claims else [],
             [scope_note(run["settings"]["lm"])] if run["models"] else [],
             ["## Texts"],
             [_TEXTS_NOTE],
@@ -241,10 +246,9 @@ def _opening(run: Mapping[str, Any], command: str, *, notes: Sequence[Sequence[s
     return [
         "# Reference results",
         "",
-        f"The outcome of the run `{run['name']}` at commit `{git_commit() or 'unknown'}`: "
-        "[findings.md](findings.md) says what was found, [claims.md](claims.md) (and "
-        "`claims.json`) has every statement. Beside them are `tables/`, `figures/`, and in "
-        "`provenance/` what made each of them.",
+        f"The outcome of the run `{run['name']}` at commit `{git_commit() or 'unknown'}`. "
+        f"{_OF_MODELS if run['models'] else _OF_VOCABULARIES} Beside this page are `tables/`, "
+        "`figures/`, and in `provenance/` what made each of them.",
         *(_VOCABULARIES if not run["models"] else []),
         *(line for note in notes for line in note),
         "",
@@ -261,7 +265,7 @@ def _commits(made: Mapping[str, Sequence[Path | str]]) -> Iterator[str]:
             yield f"{what} at commit {commits}."
 
 
-def _verdict_table(claims: Sequence[Mapping[str, Any]], run: Mapping[str, Any]) -> list[str]:
+def _verdicts(claims: Sequence[Mapping[str, Any]], run: Mapping[str, Any]) -> list[str]:
     tokenizers = list(dict.fromkeys(record["tokenizer"] for record in claims))
     counts = {
         name: count_verdicts([r for r in claims if r["tokenizer"] == name]) for name in tokenizers
@@ -271,7 +275,8 @@ def _verdict_table(claims: Sequence[Mapping[str, Any]], run: Mapping[str, Any]) 
         [verdict, *(_count(counts[name][verdict]) for name in tokenizers)]
         for verdict in counts[tokenizers[0]]
     ]
-    return markdown_table(head, rows, "l" + "r" * len(tokenizers))
+    table = markdown_table(head, rows, "l" + "r" * len(tokenizers))
+    return ["## Verdicts", "", *table, "", _VERDICTS_NOTE]
 
 
 def _count(count: Mapping[str, int]) -> str:
