@@ -19,7 +19,7 @@ import importlib.util
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from statistics import median
 from tempfile import TemporaryDirectory
@@ -256,12 +256,27 @@ def alternate(hand_over: HandOver, device: Device, options: dict[str, Any], **tr
     return blocks | {"losses": (loss, float(np.mean(hand_over.losses)))}
 
 
+def _prepare(settings: PretrainSettings, folder: Path, device: Device) -> pretrain.Pretraining:
+    """Prepare our run; on a GPU with half of the rows at once for which it has room.
+
+    A second model and its moments stand beside, and the Trainer keeps logits at every position.
+    """
+    given = SEED, load_encoder(folder / "vocabulary"), folder / "shards", device
+    run = pretrain.prepare_run(settings, *given)
+    if settings.micro_batch != "auto" or device.device.type == "cpu" or run.micro_batch == 1:
+        return run
+    run.batches.close()
+    sizes = range(1, run.micro_batch // 2 + 1)
+    half = max(rows for rows in sizes if settings.batch % rows == 0)
+    return pretrain.prepare_run(replace(settings, micro_batch=half), *given)
+
+
 def compare_pretraining(
     folder: Path, settings: PretrainSettings, device: Device, plan: Plan
 ) -> Comparison:
     """Compare masked-language-model training: ours, and the Trainer with its own collator."""
     words, length = folder / "vocabulary", settings.sequence_length
-    run = pretrain.prepare_run(settings, SEED, load_encoder(words), folder / "shards", device)
+    run = _prepare(settings, folder, device)
     rows, batch = run.train.rows, settings.batch
     chosen = [examples_of(update, batch, len(rows), SEED) for update in range(plan.total())]
     watches = Watch(device.device), Watch(device.device)

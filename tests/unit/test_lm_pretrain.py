@@ -376,12 +376,15 @@ def test_a_trial_does_not_hide_other_errors(corpus, monkeypatch):
 
 
 @pytest.mark.parametrize("capability", [(7, 5), (6, 1)])
-@pytest.mark.parametrize("triton", [True, False])
-def test_auto_compiles_where_triton_can(capability, triton, monkeypatch):
+@pytest.mark.parametrize(("triton", "headers"), [(True, True), (True, False), (False, True)])
+def test_auto_compiles_where_triton_can(capability, triton, headers, monkeypatch, tmp_path):
+    if headers:
+        (tmp_path / "Python.h").touch()
+    monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path))
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
     monkeypatch.setattr("sagevocab.lm.training.find_spec", lambda name: triton or None)
     monkeypatch.setattr("shutil.which", lambda name: "/usr/bin/cc")
-    assert GPU.can_compile() == (triton and capability >= (7, 0))
+    assert GPU.can_compile() == (triton and headers and capability >= (7, 0))
     assert not Device(torch.device("cpu")).can_compile()
 
 

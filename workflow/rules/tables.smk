@@ -263,6 +263,7 @@ rule table_differences:
     input:
         scores=run.score_files(run.compared_tasks),
         predictions=run.prediction_files(run.compared_tasks),
+        logs=run.logs_of(run.compared_tasks),
         paper=resource("paper_values.yaml"),
     output:
         **table("table_differences", "downstream", run.compared_tasks),
@@ -281,6 +282,7 @@ rule table_differences:
         pretrained=run.models_fine_tuned,
         seed=config["seed"],
         budget=run.model_budget,
+        hours=config["lm"]["pretrain"]["hours"],
         caption=caption_of("table_differences"),
         code=code_of("table_differences.py"),
     script:

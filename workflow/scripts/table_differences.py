@@ -1,6 +1,7 @@
 """Adapter of rule table_differences."""
 
 from sagevocab.analysis.scores import read_scores
+from sagevocab.paper.curves import cards_note
 from sagevocab.paper.inputs import read_paper_values
 from sagevocab.paper.notes import model_notes
 from sagevocab.paper.tables_scores import table_differences
@@ -16,7 +17,10 @@ with job(snakemake):
         readings=params.readings,
         seed=params.seed,
         pretrained=params.pretrained,
-        notes=model_notes(params.budget, params.tasks, params.presets),
+        notes=[
+            *model_notes(params.budget, params.tasks, params.presets),
+            cards_note(snakemake.input.logs, params.hours),
+        ],
         caption=params.caption,
         **snakemake.output,
     )

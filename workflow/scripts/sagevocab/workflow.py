@@ -624,6 +624,12 @@ class Run(Texts):
             ],
         }
 
+    def logs_of(self, tasks: Sequence[str]) -> list[str]:
+        """Return the training logs of all models that are fine-tuned on some tasks."""
+        languages = {self.task(name)["language"] for name in tasks}
+        curves = self.curves(name for name in self.languages if name in languages)
+        return [*curves["logs"], *curves["repeated_logs"]]
+
     @property
     def curve_baseline(self) -> str | None:
         """Label of BPE, which the other curves are compared with; None if it has no model."""

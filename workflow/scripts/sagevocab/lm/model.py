@@ -165,8 +165,8 @@ corpus that its vocabulary was trained on.
 {_heldout(last)}
 
 Every update is a row of `training_log.parquet`, every held-out line and validation one of
-`heldout.parquet`. Models with different vocabularies compare by bits per character and words
-right, not by piece.
+`heldout.parquet`. The bits are given the number of pieces of each word. Models with different
+vocabularies compare by `table_learning_curves` of their run, which adds its code.
 """
 
 

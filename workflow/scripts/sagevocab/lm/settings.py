@@ -157,7 +157,7 @@ class PretrainKeys:
     compile: Flag | Literal["auto"] = Field(
         "auto",
         description="Compile the model with torch.compile. auto does on GPUs from Volta on where "
-        "Triton and a C compiler are installed.",
+        "Triton, a C compiler and Python's headers are installed.",
     )
     checkpoint_minutes: Positive = Field(30.0, description="Minutes between two checkpoints.")
     replay: str | None = Field(

@@ -15,6 +15,7 @@ import os
 import pickle
 import shutil
 import struct
+import sysconfig
 import time
 import zipfile
 from collections.abc import Iterator, Mapping
@@ -110,7 +111,8 @@ class Device:
         if self.device.type != "cuda" or torch.cuda.get_device_capability(self.device) < VOLTA:
             return False
         compilers = filter(None, (os.environ.get("CC"), "gcc", "clang"))
-        return bool(find_spec("triton") and any(map(shutil.which, compilers)))
+        headers = Path(sysconfig.get_path("include"), "Python.h").is_file()
+        return bool(find_spec("triton") and headers and any(map(shutil.which, compilers)))
 
     def scaler(self) -> torch.amp.GradScaler:
         """Return what keeps gradients in fp16's range; in other precisions it changes nothing."""
@@ -212,9 +214,9 @@ class Learner:
         self.skipped += scale < before
         if scale < SMALLEST_SCALE:
             raise UserError(
-                f"lm.pretrain.precision: fp16 learns nothing: gradients overflow even at a scale "
-                f"of {scale:.2g}, {self.skipped} updates were left out; set bf16 or fp32, or a "
-                "lower learning_rate"
+                "lm.pretrain.precision, lm.causal.precision: fp16 learns nothing: gradients "
+                f"overflow even at a scale of {scale:.2g}, {self.skipped} updates were left out; "
+                "set bf16 or fp32, or a lower learning_rate"
             )
 
     def scaling(self) -> dict[str, float]:

@@ -1,0 +1,50 @@
+"""The committed answers of the probes give the committed scores again, by other code."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from scipy.stats import pearsonr
+from seqeval.metrics import f1_score
+from sklearn.metrics import accuracy_score
+
+FOLDER = Path(__file__).parents[2] / "results/reference/intrinsic"
+NAMES = {"bpe": "BPE", "sage": "SaGe", "sage_released": "SaGe 1.0", "random": "pruned at random"}
+SCORES = {
+    "sst2": accuracy_score,
+    "stsb": lambda label, found: pearsonr(label, found).statistic,
+    "ner_en": lambda tags, found: f1_score(list(map(list, tags)), list(map(list, found))),
+}
+
+
+def means_over_seeds(task: str, form: str, split: str) -> dict[str, float]:
+    """Score of each tokenizer's probes of one form, the mean over its seeds."""
+    answers = pd.read_parquet(FOLDER / f"probes/{task}.parquet").query("split == @split")
+    gold = answers["tags" if "tags" in answers else "label"]
+    scores: dict[str, list[float]] = {}
+    for column in answers.columns[3:]:
+        tokenizer, _, kind = column.partition(".")
+        if kind.partition("_")[0] == form:
+            scores.setdefault(tokenizer, []).append(SCORES[task](gold, answers[column]))
+    return {name: sum(values) / len(values) for name, values in scores.items()}
+
+
+@pytest.mark.parametrize(
+    ("task", "form"),
+    [
+        ("sst2", "pieces"), ("sst2", "vectors"), ("stsb", "vectors"),
+        ("ner_en", "pieces"), ("ner_en", "vectors"),
+    ],
+)  # fmt: skip
+def test_scores_of_probes_are_those_of_their_answers(task, form):
+    table = pd.read_csv(FOLDER / "tables/table_evidence.csv")
+    rows = table[
+        (table["method"] == f"probes of {form}") & (table["task"] == task) & table["tested"]
+    ]
+    found = means_over_seeds(task, form, rows["split"].iloc[0])
+    for tokenizer in ("sage", "sage_released", "random"):
+        row = rows[rows["tokenizer"] == NAMES[tokenizer]].iloc[0]
+        assert row["baseline_value"] == pytest.approx(found["bpe"], abs=1e-9)
+        assert row["value"] == pytest.approx(found[tokenizer], abs=1e-9)
