@@ -9,6 +9,7 @@ from sagevocab.provenance import job
 
 with job(snakemake):
     params = snakemake.params
+    notes = model_notes(params.budget, params.tasks, params.presets)
     table_differences(
         read_scores(snakemake.input.scores),
         tasks=params.tasks,
@@ -17,10 +18,7 @@ with job(snakemake):
         readings=params.readings,
         seed=params.seed,
         pretrained=params.pretrained,
-        notes=[
-            *model_notes(params.budget, params.tasks, params.presets),
-            cards_note(snakemake.input.logs, params.hours),
-        ],
+        notes=[*notes, cards_note(snakemake.input.logs, params.hours)],
         caption=params.caption,
         **snakemake.output,
     )
