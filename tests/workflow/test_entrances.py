@@ -231,7 +231,7 @@ def test_a_refused_job_is_not_shown_with_the_log_of_an_earlier_success(tiny, tmp
     target, log = "corpus/domains/quora.txt.zst", "logs/extract_domain/quora.log"
     assert tiny(f"results/tiny/{target}").returncode == 0
     (tiny.checkout / f"results/tiny/{log}").write_text("the log of an earlier success\n")
-    for program in ("sbatch", "squeue", "sinfo", "scontrol"):
+    for program in ("sbatch", "squeue", "sinfo", "scontrol", "sacct", "sshare"):
         (tmp_path / program).write_text("#!/bin/sh\necho invalid partition >&2; exit 1\n")
         (tmp_path / program).chmod(0o755)
     run = tiny(
