@@ -142,17 +142,25 @@ class Morphology(Section):
 
     path: str | None = optional("A local file, plain or compressed. Wins over `package`.")
     package: Packaged | None = optional("A file that an installed package ships, as in `source`.")
-    format: Literal["segmentation", "derivation", "conllu"] = Field(
-        description="`segmentation`: word, tab, morphemes with spaces between them (SIGMORPHON "
+    format: Literal["segmentation", "derivation", "conllu"] | None = optional(
+        "`segmentation`: word, tab, morphemes with spaces between them (SIGMORPHON "
         "2022). `derivation`: base, derived word, parts of speech, affix, with tabs between them "
         "(UniMorph). `conllu`: a treebank whose derivations are tokens with the feature "
-        "`Derivation` (Turkish Web Treebank); inflections are not cut off."
+        "`Derivation` (Turkish Web Treebank); inflections are not cut off. May be left out for a "
+        "file whose name ends in `.conllu`."
     )
 
     @model_validator(mode="after")
-    def _has_a_file(self) -> Self:
-        if not (self.path or self.package):
+    def _is_complete(self) -> Self:
+        file = self.path or self.package
+        if not file:
             raise SettingError("", "none of path, package is given; give one of them")
+        if not self.format and format_told(file) != "conllu":
+            raise SettingError(
+                "format",
+                "missing, and the name does not tell it (as .conllu does); say what the file "
+                "holds: segmentation (as of SIGMORPHON 2022), derivation (as of UniMorph), conllu",
+            )
         return self
 
 
