@@ -1,4 +1,4 @@
-"""The committed answers of the probes give the committed scores again, by other code."""
+"""The committed answers of probes and models give the committed scores again, by other code."""
 
 from __future__ import annotations
 
@@ -10,11 +10,12 @@ from scipy.stats import pearsonr
 from seqeval.metrics import f1_score
 from sklearn.metrics import accuracy_score
 
-FOLDER = Path(__file__).parents[2] / "results/reference/intrinsic"
+REFERENCE = Path(__file__).parents[2] / "results/reference"
+FOLDER = REFERENCE / "intrinsic"
 NAMES = {"bpe": "BPE", "sage": "SaGe", "sage_released": "SaGe 1.0", "random": "pruned at random"}
 SCORES = {
     "sst2": accuracy_score,
-    "stsb": lambda label, found: pearsonr(label, found).statistic,
+    "stsb": lambda label, found: pearsonr(label.astype(float), found.astype(float)).statistic,
     "ner_en": lambda tags, found: f1_score(list(map(list, tags)), list(map(list, found))),
 }
 
@@ -48,3 +49,15 @@ def test_scores_of_probes_are_those_of_their_answers(task, form):
         row = rows[rows["tokenizer"] == NAMES[tokenizer]].iloc[0]
         assert row["baseline_value"] == pytest.approx(found["bpe"], abs=1e-9)
         assert row["value"] == pytest.approx(found[tokenizer], abs=1e-9)
+
+
+@pytest.mark.parametrize("task", SCORES)
+def test_scores_of_fine_tuned_models_are_those_of_their_answers(task):
+    table = pd.read_csv(REFERENCE / "lm/tables/table_differences.csv").query("task == @task")
+    answers = pd.read_parquet(REFERENCE / f"lm/predictions/{task}.parquet")
+    gold = answers["tags" if "tags" in answers else "label"]
+    for _, row in table.iterrows():
+        for tokenizer, mean in (("bpe", row["baseline_mean"]), (row["tokenizer"], row["mean"])):
+            seeds = [f"{tokenizer}.{seed}" for seed in range(1, 7)]
+            scores = [SCORES[task](gold, answers[seed]) for seed in seeds]
+            assert sum(scores) / len(scores) == pytest.approx(mean, abs=1e-9)
