@@ -18,6 +18,7 @@ SCORES = {
     "stsb": lambda label, found: pearsonr(label.astype(float), found.astype(float)).statistic,
     "ner_en": lambda tags, found: f1_score(list(map(list, tags)), list(map(list, found))),
 }
+SCORES["ner_tr"] = SCORES["ner_en"]
 
 
 def means_over_seeds(task: str, form: str, split: str) -> dict[str, float]:
