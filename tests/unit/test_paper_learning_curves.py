@@ -216,18 +216,20 @@ def panels():
 LABELS = ["BPE", "SaGe", "Unigram"]
 
 
-def test_the_figure_has_two_rows_a_language_and_a_line_a_seed(panels, drawings, kept):
+def test_the_figure_has_two_rows_a_language_and_means_over_seeds(panels, drawings, kept):
     figure_learning_curves(panels, labels=LABELS, baseline="BPE", seed=1, **drawings)
     axes = kept[0].axes
     assert len(axes) == 8
-    # The floors, BPE and SaGe with another seed each; BPE's zero and SaGe; in Turkish, one seed.
-    assert [len(one.lines) for one in axes[::2]] == [3 + 4, 1 + 2, 3 + 2, 1 + 1]
+    # The floors, BPE and SaGe; BPE's zero and SaGe.
+    assert [len(one.lines) for one in axes[::2]] == [3 + 2, 1 + 1] * 2
     floors, own = axes[0].lines[:3], axes[0].lines[3]
     assert [line.get_ydata()[0] for line in floors] == pytest.approx(list(FLOOR_BITS.values()))
     assert own.get_xdata().tolist() == [10, 20, 30]
-    np.testing.assert_allclose(own.get_ydata(), [4, 3, 2.2])
+    np.testing.assert_allclose(own.get_ydata(), [4, 3.1, 2.25])
     assert [len(one.collections) for one in axes[::2]] == [2, 1] * 2
-    np.testing.assert_allclose(axes[2].lines[1].get_ydata(), [-0.2, -0.1, -0.1])
+    np.testing.assert_allclose(axes[2].lines[1].get_ydata(), [-0.1, -0.2, -0.2])
+    band = axes[2].collections[0].get_paths()[0].vertices  # Student's over -0.1 and -0.3
+    assert np.ptp(band[band[:, 0] == 30][:, 1]) == pytest.approx(2 * stats.t.ppf(0.975, 1) * 0.1)
     assert axes[2].get_ylabel() == "Bits per character\nminus BPE"
     assert [one.get_xlabel() for one in axes[2:4]] == ["Updates", "Characters seen (thousands)"]
     shown = [[text.get_text() for text in legend.get_texts()] for legend in kept[0].legends]

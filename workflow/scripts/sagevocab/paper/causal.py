@@ -22,7 +22,7 @@ from sagevocab.analysis.stats import CONFIDENCE, holm
 from sagevocab.errors import UserError
 from sagevocab.paper.formats import Files
 from sagevocab.paper.inputs import by_panel
-from sagevocab.paper.style import TokenizerStyle
+from sagevocab.paper.style import TokenizerStyle, draw_band
 from sagevocab.paper.verdicts import SIGNIFICANT
 from sagevocab.state import read_parquet
 
@@ -156,9 +156,9 @@ def draw_causal(
         above, below = (row[column] for row in rows)
         for label, own in panel.items():
             at = np.mean([one.curve[axis] for one in own], axis=0) / unit
-            _draw_band(above, at, [one.curve["rate"] for one in own], styles[label])
+            draw_over_seeds(above, at, [one.curve["rate"] for one in own], styles[label])
             change = [_minus(*pair, axis) for pair in zip(own, panel[baseline], strict=True)]
-            _draw_band(below, at, change, styles[label])
+            draw_over_seeds(below, at, change, styles[label])
         above.set_xlim(left=0)
         below.set_xlim(above.get_xlim())
         below.set_xlabel(name)
@@ -171,12 +171,12 @@ def _minus(one: CausalModel, other: CausalModel, axis: str) -> np.ndarray:
     return one.curve["rate"].to_numpy() - theirs
 
 
-def _draw_band(
+def draw_over_seeds(
     axes: Axes, at: np.ndarray, values: Sequence[np.ndarray], style: TokenizerStyle
 ) -> None:
-    count, mean = len(values), np.mean(values, axis=0)
-    axes.plot(at, mean, **style.curve)
-    if count > 1:
-        error = np.std(values, axis=0, ddof=1) / np.sqrt(count)
-        half = stats.t.ppf((1 + CONFIDENCE) / 2, count - 1) * error
-        axes.fill_between(at, mean - half, mean + half, color=style.colour, alpha=0.18, linewidth=0)
+    """Draw the mean of the curves of several seeds, with Student's 95 % interval over them."""
+    mean, half = np.mean(values, axis=0), np.zeros(len(at))
+    if len(values) > 1:
+        error = stats.sem(values, axis=0)
+        half = stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1) * error
+    draw_band(axes, at, mean, mean - half, mean + half, style)

@@ -21,7 +21,7 @@ from sagevocab.analysis.scores import TaskScores, rate_sums, resample_scores
 from sagevocab.analysis.stats import Estimate, holm
 from sagevocab.errors import UserError
 from sagevocab.lm.floors import CONTEXT_FREE
-from sagevocab.paper.causal import CausalPanels, draw_causal
+from sagevocab.paper.causal import CausalPanels, draw_causal, draw_over_seeds
 from sagevocab.paper.curves import (
     AXES,
     Curve,
@@ -42,6 +42,7 @@ from sagevocab.paper.style import (
     Files,
     TokenizerStyle,
     curve_legend,
+    draw_band,
     drawing,
     tokenizer_styles,
 )
@@ -62,8 +63,6 @@ _UNITS = {
         [(2e6, 1e3, "thousands"), (2e9, 1e6, "millions"), (np.inf, 1e9, "billions")],
     ),
 }
-_MARK = "o"  # a curve of one validation is a point
-_REPEAT = {"linewidth": 0.6, "alpha": 0.8}
 # floor -> what it is called, how its line is drawn, which n-grams have it beside causal models
 _FLOORS = {
     "unigram": ("frequencies of pieces", ":", 1),
@@ -87,12 +86,12 @@ def figure_learning_curves(
 ) -> None:
     """Draw bits per character and their difference from BPE's, against updates and characters.
 
-    Two rows of panels a language, a line a tokenizer with its 95 % interval over held-out lines as
-    a band: bits per character, with the floors as level lines, and the difference from the
-    baseline's on the same lines and at the same place. Pretrainings with further seeds are thin
-    lines. Floors are those of the vocabulary with which they are lowest. Causal models have two
-    rows more a language, see `draw_causal`; their level lines are the lowest of the n-grams from as
-    many lines.
+    Two rows of panels a language, a line a tokenizer with its 95 % interval as a band: bits per
+    character, with the floors as level lines, and the difference from the baseline's on the same
+    lines and at the same place. Of one pretraining, intervals are over held-out lines; of several,
+    a line is their mean and a band Student's interval over seeds. Floors are those of the
+    vocabulary with which they are lowest. Causal models have two rows more a language, see
+    `draw_causal`; their level lines are the lowest of the n-grams from as many lines.
 
     labels: of all tokenizers of the run, whose order gives the colours. baseline: label of BPE;
     None, if it has no model, draws no differences. seed: of the bootstrap. causal, ngrams: as
@@ -199,7 +198,7 @@ def _draw_tokenizer(
     unit: float,
     style: TokenizerStyle,
 ) -> None:
-    """Draw a tokenizer's own pretraining with a band, and further seeds as thin lines.
+    """Draw the curve of a tokenizer's pretrainings with its band.
 
     baseline: draws the difference from these pretrainings instead, seed by seed; of the baseline
     itself it is 0.
@@ -208,14 +207,17 @@ def _draw_tokenizer(
         axes.axhline(0, linewidth=0.8, **style.curve)
         return
     others = baseline if baseline is not None else [None] * len(curves)
-    for number, (curve, other) in enumerate(zip(curves, others, strict=False)):
-        at, values = _values(curve, other, weights[: 1 if number else None], axis)
-        if number:
-            axes.plot(at / unit, values[0], **style.curve, **_REPEAT)
-            continue
-        low, high = np.quantile(values[1:], [0.025, 0.975], axis=0)
-        axes.fill_between(at / unit, low, high, color=style.colour, alpha=0.18, linewidth=0)
-        axes.plot(at / unit, values[0], marker=_MARK if len(at) == 1 else "", **style.curve)
+    pairs = list(zip(curves, others, strict=False))
+    if len(pairs) > 1:
+        drawn = [_values(*pair, weights[:1], axis) for pair in pairs]
+        # Seeds have not seen quite as many characters at a validation: at the places of the first.
+        at = drawn[0][0]
+        seeds = [np.interp(at, places, values[0]) for places, values in drawn if len(places)]
+        draw_over_seeds(axes, at / unit, seeds, style)
+        return
+    at, values = _values(*pairs[0], weights, axis)
+    low, high = np.quantile(values[1:], [0.025, 0.975], axis=0)
+    draw_band(axes, at / unit, values[0], low, high, style)
 
 
 def _values(

@@ -182,6 +182,19 @@ def legend_above(figure: Figure, handles: Sequence[Artist]) -> None:
     figure.legend(ncols=1, **options)
 
 
+def draw_band(
+    axes: Axes,
+    at: np.ndarray,
+    middle: np.ndarray,
+    low: np.ndarray,
+    high: np.ndarray,
+    style: TokenizerStyle,
+) -> None:
+    """Draw a tokenizer's curve and its interval; a curve of one place is a point."""
+    axes.fill_between(at, low, high, color=style.colour, alpha=0.18, linewidth=0)
+    axes.plot(at, middle, marker="o" if len(at) == 1 else "", **style.curve)
+
+
 def grouped_bars(
     axes: Axes, heights: Mapping[str, np.ndarray], styles: Mapping[str, TokenizerStyle]
 ) -> None:
