@@ -279,11 +279,11 @@ rule figure_learning_curves:
     """Learning curves of the language models on held-out lines: bits per character of the words
     asked, and their difference from BPE's at the same place, against updates and characters seen.
     The same words are hidden for every tokenizer; a word's pieces are predicted from left to right,
-    and the code of their number is added, so vocabularies compare. Bands are 95 % intervals: over
-    lines (bootstrap), and of several pretrainings over seeds (Student's), around their mean. Grey
-    lines are floors: what tables of frequencies of the training text reach on the same words, with
-    the vocabulary that gives the lowest; a model above the first two knows less than a table
-    without contexts. Words right and time are in ``table_learning_curves``. Where the run has
+    and the code of their number is added, so vocabularies compare. Bands are 95 % intervals over
+    lines (bootstrap), and of several pretrainings over lines and seeds (Student's), around their
+    mean. Grey lines are floors: what tables of frequencies of the training text reach on the same
+    words, with the vocabulary that gives the lowest; a model above the first two knows less than a
+    table without contexts. Words right and time are in ``table_learning_curves``. Where the run has
     causal models, two rows more a language show theirs, of whole lines, as means over seeds with
     Student's 95 % intervals; grey lines are n-grams of order 1, 3 and 5 from the largest sample
     that has no more lines than a causal model sees, with the tokenizer that gives the lowest. The

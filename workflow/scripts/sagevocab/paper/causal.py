@@ -156,9 +156,9 @@ def draw_causal(
         above, below = (row[column] for row in rows)
         for label, own in panel.items():
             at = np.mean([one.curve[axis] for one in own], axis=0) / unit
-            draw_over_seeds(above, at, [one.curve["rate"] for one in own], styles[label])
+            _draw_over_seeds(above, at, [one.curve["rate"] for one in own], styles[label])
             change = [_minus(*pair, axis) for pair in zip(own, panel[baseline], strict=True)]
-            draw_over_seeds(below, at, change, styles[label])
+            _draw_over_seeds(below, at, change, styles[label])
         above.set_xlim(left=0)
         below.set_xlim(above.get_xlim())
         below.set_xlabel(name)
@@ -171,7 +171,7 @@ def _minus(one: CausalModel, other: CausalModel, axis: str) -> np.ndarray:
     return one.curve["rate"].to_numpy() - theirs
 
 
-def draw_over_seeds(
+def _draw_over_seeds(
     axes: Axes, at: np.ndarray, values: Sequence[np.ndarray], style: TokenizerStyle
 ) -> None:
     """Draw the mean of the curves of several seeds, with Student's 95 % interval over them."""

@@ -294,10 +294,18 @@ def difference_along(
     grids = [curve.at[axis].to_numpy() for curve in (first, second)]
     low, high = max(grid[0] for grid in grids), min(grid[-1] for grid in grids)
     at = np.unique(np.clip(np.concatenate(grids), low, high)) if low <= high else np.zeros(0)
-    # float64[grid, places]: the weight of each validation in a straight line at a place
-    shares = [np.array([np.interp(at, grid, one) for one in np.eye(len(grid))]) for grid in grids]
     ours, theirs = (
-        bits_per_character(curve, weights) @ share
-        for curve, share in zip((first, second), shares, strict=True)
+        along(at, grid, bits_per_character(curve, weights))
+        for curve, grid in zip((first, second), grids, strict=True)
     )
     return at, ours - theirs
+
+
+def along(at: np.ndarray, places: np.ndarray, values: np.ndarray) -> np.ndarray:
+    """Return curves at other places, straight lines between their own and level beyond.
+
+    places: float64[places], ascending. values: float64[rows, places]. Returns float64[rows, at].
+    """
+    # the weight of each place's value in a straight line
+    shares = np.array([np.interp(at, places, one) for one in np.eye(len(places))])
+    return values @ shares

@@ -21,11 +21,12 @@ from sagevocab.analysis.scores import TaskScores, rate_sums, resample_scores
 from sagevocab.analysis.stats import Estimate, holm
 from sagevocab.errors import UserError
 from sagevocab.lm.floors import CONTEXT_FREE
-from sagevocab.paper.causal import CausalPanels, draw_causal, draw_over_seeds
+from sagevocab.paper.causal import CausalPanels, draw_causal
 from sagevocab.paper.curves import (
     AXES,
     Curve,
     Curves,
+    along,
     bits_per_character,
     difference_along,
     draw_lines,
@@ -88,10 +89,10 @@ def figure_learning_curves(
 
     Two rows of panels a language, a line a tokenizer with its 95 % interval as a band: bits per
     character, with the floors as level lines, and the difference from the baseline's on the same
-    lines and at the same place. Of one pretraining, intervals are over held-out lines; of several,
-    a line is their mean and a band Student's interval over seeds. Floors are those of the
-    vocabulary with which they are lowest. Causal models have two rows more a language, see
-    `draw_causal`; their level lines are the lowest of the n-grams from as many lines.
+    lines and at the same place. Of several pretrainings a line is the mean, and the interval is
+    over held-out lines and seeds. Floors are those of the vocabulary with which they are lowest.
+    Causal models have two rows more a language, see `draw_causal`; their level lines are the lowest
+    of the n-grams from as many lines.
 
     labels: of all tokenizers of the run, whose order gives the colours. baseline: label of BPE;
     None, if it has no model, draws no differences. seed: of the bootstrap. causal, ngrams: as
@@ -207,17 +208,17 @@ def _draw_tokenizer(
         axes.axhline(0, linewidth=0.8, **style.curve)
         return
     others = baseline if baseline is not None else [None] * len(curves)
-    pairs = list(zip(curves, others, strict=False))
-    if len(pairs) > 1:
-        drawn = [_values(*pair, weights[:1], axis) for pair in pairs]
-        # Seeds have not seen quite as many characters at a validation: at the places of the first.
-        at = drawn[0][0]
-        seeds = [np.interp(at, places, values[0]) for places, values in drawn if len(places)]
-        draw_over_seeds(axes, at / unit, seeds, style)
-        return
-    at, values = _values(*pairs[0], weights, axis)
-    low, high = np.quantile(values[1:], [0.025, 0.975], axis=0)
-    draw_band(axes, at / unit, values[0], low, high, style)
+    drawn = [_values(*pair, weights, axis) for pair in zip(curves, others, strict=False)]
+    # Seeds have not seen quite as many characters at a validation: at the places of the first.
+    at = drawn[0][0]
+    seeds = np.array([along(at, *one) for one in drawn if len(one[0])])
+    bands = [_over_seeds(seeds[:, :, place]) for place in range(len(at))]
+    draw_band(axes, at / unit, *np.reshape(bands, (-1, 3)).T, style)
+
+
+def _over_seeds(values: np.ndarray) -> Estimate:
+    """Return the mean over seeds with its interval; values: float64[seeds, 1 + resamples]."""
+    return TaskScores({"": values[:, 0]}, {"": values[:, 1:].T}).mean("")
 
 
 def _values(
