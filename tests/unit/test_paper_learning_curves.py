@@ -238,9 +238,7 @@ def test_the_figure_has_two_rows_a_language_and_means_over_seeds(panels, drawing
 def test_where_lines_agree_a_band_is_students_over_seeds(drawings, kept):
     bits = {"BPE": ([4, 2.2], [4, 2.3]), "SaGe": ([4, 2.1], [4, 2.0])}
     panel = {label: [curve(one, spread=0) for one in seeds] for label, seeds in bits.items()}
-    figure_learning_curves(
-        {"English": panel}, labels=LABELS, baseline="BPE", seed=1, **drawings
-    )
+    figure_learning_curves({"English": panel}, labels=LABELS, baseline="BPE", seed=1, **drawings)
     band = kept[0].axes[2].collections[0].get_paths()[0].vertices
     half = stats.t.ppf(0.975, 1) * 0.1  # the differences end at -0.1 and -0.3
     ends = band[band[:, 0] == 20][:, 1]

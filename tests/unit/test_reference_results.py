@@ -11,7 +11,6 @@ from seqeval.metrics import f1_score
 from sklearn.metrics import accuracy_score
 
 REFERENCE = Path(__file__).parents[2] / "results/reference"
-FOLDER = REFERENCE / "intrinsic"
 NAMES = {"bpe": "BPE", "sage": "SaGe", "sage_released": "SaGe 1.0", "random": "pruned at random"}
 SCORES = {
     "sst2": accuracy_score,
@@ -21,9 +20,9 @@ SCORES = {
 SCORES["ner_tr"] = SCORES["ner_en"]
 
 
-def means_over_seeds(task: str, form: str, split: str) -> dict[str, float]:
+def means_over_seeds(run: Path, task: str, form: str, split: str) -> dict[str, float]:
     """Score of each tokenizer's probes of one form, the mean over its seeds."""
-    answers = pd.read_parquet(FOLDER / f"probes/{task}.parquet").query("split == @split")
+    answers = pd.read_parquet(run / f"probes/{task}.parquet").query("split == @split")
     gold = answers["tags" if "tags" in answers else "label"]
     scores: dict[str, list[float]] = {}
     for column in answers.columns[3:]:
@@ -33,19 +32,20 @@ def means_over_seeds(task: str, form: str, split: str) -> dict[str, float]:
     return {name: sum(values) / len(values) for name, values in scores.items()}
 
 
+@pytest.mark.parametrize("run", [REFERENCE / "intrinsic", REFERENCE / "lm"], ids=lambda run: run.name)
 @pytest.mark.parametrize(
     ("task", "form"),
     [
         ("sst2", "pieces"), ("sst2", "vectors"), ("stsb", "vectors"),
-        ("ner_en", "pieces"), ("ner_en", "vectors"),
+        ("ner_en", "pieces"), ("ner_en", "vectors"), ("ner_tr", "pieces"), ("ner_tr", "vectors"),
     ],
 )  # fmt: skip
-def test_scores_of_probes_are_those_of_their_answers(task, form):
-    table = pd.read_csv(FOLDER / "tables/table_evidence.csv")
+def test_scores_of_probes_are_those_of_their_answers(run, task, form):
+    table = pd.read_csv(run / "tables/table_evidence.csv")
     rows = table[
         (table["method"] == f"probes of {form}") & (table["task"] == task) & table["tested"]
     ]
-    found = means_over_seeds(task, form, rows["split"].iloc[0])
+    found = means_over_seeds(run, task, form, rows["split"].iloc[0])
     for tokenizer in ("sage", "sage_released", "random"):
         row = rows[rows["tokenizer"] == NAMES[tokenizer]].iloc[0]
         assert row["baseline_value"] == pytest.approx(found["bpe"], abs=1e-9)
