@@ -4,7 +4,7 @@ Finished models and checkpoints outlive every edit of the code (`provenance.vers
 change that gives other weights must say so. Shards hold whole numbers and are compared by digest.
 Weights are float32: another processor may sum in another order, so some numbers that follow from
 all of them are compared, to four digits, and dropout, whose draws differ between processors, is
-left out; the seeds of its draws are compared. After a change that is meant:
+left out; its rates and the seeds of its draws are compared. After a change that is meant:
 
     PYTHONPATH=workflow/scripts:tests python tests/golden/test_lm_results.py
 """
@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -32,7 +33,7 @@ from sagevocab.lm.encoder import load_encoder
 from sagevocab.lm.model import build_model, save_model
 from sagevocab.lm.settings import CausalSettings, FinetuneSettings, PretrainSettings
 from sagevocab.lm.tasks import Task
-from sagevocab.lm.training import DROPOUT, ORDER, generator, seed_torch
+from sagevocab.lm.training import DROPOUT, ORDER, choose_device, generator, seed_torch
 from sagevocab.vocab.segment import load_segmenter
 from sagevocab.vocab.words import Normalizer, WordCorpus
 
@@ -40,7 +41,23 @@ STORED = Path(__file__).with_name("lm_results.json")
 MODULES = {"shards": sharding, "pretrain": pretraining, "finetune": finetuning, "causal": causal}
 SETTINGS = PretrainSettings(**TINY | {"steps": 10, "dropout": 0.0, "attention_dropout": 0.0})
 CAUSAL = CausalSettings(layers=1, hidden=16, heads=2, longest=32, lines=48, batch=8)
-TASK = Task("letters", "sequence", "accuracy", ("no", "yes"))
+TEXTS = ["the cat sees", "a dog", "a bird sees", "the moon"] * 6
+LABELS = [1, 0, 1, 0] * 6
+# The last pair is longer than the longest input; words have several pieces.
+TASKS = {
+    Task("class", "sequence", "accuracy", ("no", "yes")): {"text": TEXTS, "label": LABELS},
+    Task("value", "sequence", "pearson"): {"text": TEXTS, "label": [0.5, 3.0, 1.0, 4.0] * 6},
+    Task("pair", "sequence", "f1", ("no", "yes")): {
+        "text": TEXTS, "text_pair": [*TEXTS[1:], "the dog sees a bird " * 4], "label": LABELS
+    },
+    Task("tags", "tokens", "span_f1"): {
+        "tokens": [text.split() for text in TEXTS],
+        "tags": [["O", "B-A", "O"][: len(text.split())] for text in TEXTS],
+    },
+}  # fmt: skip
+FINETUNING = FinetuneSettings(
+    max_sequence_length=16, epochs=8, batch=5, learning_rate=1e-2, warmup_steps=2
+)
 
 
 def shards_results(folder: Path) -> dict[str, Any]:
@@ -54,22 +71,28 @@ def shards_results(folder: Path) -> dict[str, Any]:
 
 
 def pretrain_results(folder: Path) -> dict[str, Any]:
-    """Losses, held-out bits and the size of every weight; the seeds of dropout."""
+    """Losses, held-out bits and the size of every weight; rates and seeds of dropout."""
     shards, words = make_shards(folder), folder / "vocabulary"
     pretraining.pretrain(shards, words, folder / "m", SETTINGS, name="x", seed=1)
     log = pd.read_parquet(folder / "m/training_log.parquet")
     weights = load_file(folder / "m/model.safetensors")
+    dropped = replace(SETTINGS, dropout=0.1, attention_dropout=0.2)
+    config = build_model(load_encoder(words), dropped).config
     seed_torch(1, DROPOUT, 3)
     return {
         "losses": log.loss.tolist(),
         "bits": log.heldout_bits_per_character.dropna().tolist(),
         "weights": {name: weight.norm().item() for name, weight in sorted(weights.items())},
         "dropout": torch.initial_seed(),
+        "rates": [config.hidden_dropout_prob, config.attention_probs_dropout_prob],
     }
 
 
 def finetune_results(folder: Path) -> dict[str, Any]:
-    """Predictions of a model whose first weights are no draws of pretraining's."""
+    """Losses on each kind of task, and predictions of a classifier.
+
+    The first weights of the model are no draws of pretraining's.
+    """
     make_shards(folder)
     model = build_model(load_encoder(folder / "vocabulary"), SETTINGS)
     for parameter in filter(lambda weight: weight.ndim > 1, model.parameters()):
@@ -77,20 +100,28 @@ def finetune_results(folder: Path) -> dict[str, Any]:
         parameter.data = 0.2 * noise.float()
     (folder / "m").mkdir()
     save_model(model, folder / "vocabulary", folder / "m")
-    rows = pd.DataFrame({"text": ["the cat sees", "a dog", "a bird sees", "the moon"] * 6})
-    rows["label"] = rows["text"].str.contains("sees").astype(int)
-    rows.to_parquet(folder / "rows")
-    settings = FinetuneSettings(
-        max_sequence_length=16, epochs=8, batch=5, learning_rate=1e-2, warmup_steps=2
-    )
+    # The rows of the first task are written last, for what follows.
+    losses = {task.name: _losses(folder, task) for task in reversed(TASKS)}
     files = folder / "rows", folder / "rows", folder / "scores.json", folder / "predictions"
     names = {"language": "en", "tokenizer": "x", "seed": 1}
-    finetuning.finetune(folder / "m", *files, TASK, settings, **names)
+    finetuning.finetune(folder / "m", *files, next(iter(TASKS)), FINETUNING, **names)
     predictions = pd.read_parquet(folder / "predictions")
     return {
+        "losses": losses,
         "predicted": predictions.predicted[:4].tolist(),
         "probability": predictions.probability[:4].tolist(),
     }
+
+
+def _losses(folder: Path, task: Task) -> list[float]:
+    """The losses of the first updates; the task's rows are written."""
+    rows, encoder, length = folder / "rows", load_encoder(folder / "m"), 16
+    pd.DataFrame(TASKS[task]).to_parquet(rows)
+    splits, tags = finetuning.load_splits(rows, rows, task, encoder, length)
+    device = choose_device(0, "auto", 1)
+    run = finetuning.prepare_run(folder / "m", task, FINETUNING, 1, encoder, tags, device)
+    examples = splits["train"].examples
+    return [finetuning.train_on(run, examples, update, 1e-2) for update in range(6)]
 
 
 def causal_results(folder: Path) -> dict[str, Any]:

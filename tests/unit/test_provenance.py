@@ -7,12 +7,13 @@ import gc
 import json
 import logging
 import os
+import shutil
 import signal
 import subprocess
 import sys
 import time
 from concurrent.futures import BrokenExecutor
-from contextlib import nullcontext
+from contextlib import nullcontext, suppress
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -98,6 +99,51 @@ def test_a_folder_has_its_record_beside_it(tmp_path: Path) -> None:
     with job(rule(tmp_path, artefact=str(tmp_path / "sage"))):
         pass
     assert (tmp_path / "sage.provenance.json").exists()
+
+
+@pytest.fixture
+def training(tmp_path: Path):
+    """A training, as a job that says whether it had to be done; its outputs are removed before."""
+    settings = {"code": version_of("lm.pretrain"), "state_dir": str(tmp_path / ".state/m")}
+    model = tmp_path / "m"
+
+    def run(**params: object) -> bool:
+        made, done = rule(tmp_path, **settings, artefact=str(model), **params), False
+        made.output = [str(model / name) for name in ("weights", "log")]
+        for path in made.output:
+            Path(path).unlink(missing_ok=True)
+        (tmp_path / "m.provenance.json").unlink(missing_ok=True)
+        model.mkdir(exist_ok=True)
+        with suppress(SystemExit), job(made):
+            done = True
+            for name in ("weights", "log", "pieces.txt"):
+                (model / name).write_text(f"{name} {params}")
+        return done
+
+    return run
+
+
+def test_a_training_is_not_done_again_for_equal_inputs(training, tmp_path: Path, capsys) -> None:
+    assert training(seed=1)
+    record = (tmp_path / "m.provenance.json").read_bytes()
+    (tmp_path / "m/pieces.txt").unlink()
+    before = time.time() - 1
+    assert not training(seed=1)
+    assert f"delete {tmp_path}/.state/m.kept to make them anew" in capsys.readouterr().err
+    assert (tmp_path / "m/weights").read_text() == "weights {'seed': 1}"
+    assert (tmp_path / "m/pieces.txt").exists()
+    assert (tmp_path / "m/log").stat().st_mtime > before
+    assert (tmp_path / "m.provenance.json").read_bytes() == record
+
+
+def test_a_training_is_done_again_for_other_settings_or_damaged_files(training, tmp_path) -> None:
+    assert training(seed=1)
+    assert training(seed=2)
+    assert training(seed=1)
+    (tmp_path / ".state/m.kept/weights").write_text("cut")
+    assert training(seed=1)
+    shutil.rmtree(tmp_path / ".state/m.kept")
+    assert training(seed=1)
 
 
 def test_an_input_that_is_not_what_its_job_wrote_stops_the_rule(tmp_path: Path, capsys) -> None:

@@ -32,7 +32,9 @@ def means_over_seeds(run: Path, task: str, form: str, split: str) -> dict[str, f
     return {name: sum(values) / len(values) for name, values in scores.items()}
 
 
-@pytest.mark.parametrize("run", [REFERENCE / "intrinsic", REFERENCE / "lm"], ids=lambda run: run.name)
+@pytest.mark.parametrize(
+    "run", [REFERENCE / "intrinsic", REFERENCE / "lm"], ids=lambda run: run.name
+)
 @pytest.mark.parametrize(
     ("task", "form"),
     [

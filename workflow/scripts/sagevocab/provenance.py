@@ -26,6 +26,8 @@ from typing import Any, TextIO
 
 from sagevocab.errors import UserError
 from sagevocab.state import (
+    atomic_folder,
+    atomic_path,
     file_digest,
     fingerprint,
     read_json,
@@ -195,14 +197,15 @@ def job(snakemake: Any) -> Iterator[dict[str, Any]]:
     """Frame of a rule's adapter: log to the rule's log, check code and inputs, leave a record.
 
     A job that a killed run left may still make the same files. Then this one waits for its end, and
-    does its work only if they are not there then.
+    does its work only if they are not there then. What a training made is kept: if nothing that
+    decides its results has changed, the job puts them back.
 
     What the adapter puts into the mapping that it gets is recorded with what may differ between
     equal runs. A `UserError` becomes one line on the log and on the terminal, and exit code 1.
     `snakemake` is the object Snakemake hands to a script; only its attributes are used.
 
     Raises:
-        SystemExit: with code 1, after a user's mistake; with code 0, if another job did the work.
+        SystemExit: with code 1, after a user's mistake; with code 0, if the work was done before.
     """
     started = time.time()
     with _opened_log(snakemake.log[0]) as file:
@@ -220,6 +223,7 @@ def job(snakemake: Any) -> Iterator[dict[str, Any]]:
                 yield facts
                 _record(snakemake, started, described, facts)
                 _forget_progress(snakemake)
+                _keep(snakemake)
                 _date_inputs(snakemake)
                 # The process ends: no search for garbage in all that it imported.
                 gc.freeze()
@@ -288,6 +292,13 @@ def _turn(snakemake: Any, described: dict[str, Any], file: TextIO) -> Iterator[N
         if _is_made(snakemake, described):
             _say(file, f"{snakemake.rule}: another job has made the files meanwhile\n")
             raise SystemExit(0)
+        if _put_back(snakemake, described):
+            _say(
+                file,
+                f"{snakemake.rule}: what decides its results is as before, and they are put back; "
+                f"delete {_kept_in(snakemake)} to make them anew\n",
+            )
+            raise SystemExit(0)
         for path in {*map(Path, outputs), *_record_paths(snakemake)}:
             remove_leftovers(path)
         yield
@@ -328,6 +339,78 @@ def _forget_progress(snakemake: Any) -> None:
     folder = snakemake.params.get("state_dir")
     if folder:
         shutil.rmtree(folder, ignore_errors=True)
+
+
+# --- results that cost days
+
+# What of a record decides the results; versions of packages do not.
+_DECISIVE = ("rule", "wildcards", "config", "code", "inputs")
+
+
+def _kept_in(snakemake: Any) -> Path | None:
+    """Return where a job keeps its results beside their place; None unless it is a training.
+
+    Snakemake removes the outputs of a job before it starts it again, which it also does where an
+    input was made anew with the same bytes: after an edit of code that comes long before.
+    """
+    folder, code = snakemake.params.get("state_dir"), snakemake.params.get("code") or ".py:"
+    is_training = folder and not code.partition(":")[0].endswith(".py")  # has `version_of`
+    return Path(f"{folder}.kept") if is_training else None
+
+
+def _files_of(snakemake: Any) -> dict[str, Path]:
+    """Return a job's outputs, its records and the files of its artefact's folder, by name."""
+    folder = snakemake.params.get("artefact")
+    beside = Path(folder).iterdir() if folder and Path(folder).is_dir() else ()
+    paths = {*map(Path, snakemake.output), *_record_paths(snakemake), *beside}
+    return {path.name: path for path in paths}
+
+
+def _keep(snakemake: Any) -> None:
+    """Keep the results of a training: as links, which take no room while the results are there."""
+    kept = _kept_in(snakemake)
+    if kept is not None:
+        remove_leftovers(kept)
+        with atomic_folder(kept, replace=True) as folder:
+            for name, path in _files_of(snakemake).items():
+                _link(path, folder / name)
+
+
+def _put_back(snakemake: Any, described: dict[str, Any]) -> bool:
+    """Put kept results in their place if they are what this job would make; return whether."""
+    kept, records = _kept_in(snakemake), _record_paths(snakemake)
+    if kept is None or not all((kept / path.name).is_file() for path in records):
+        return False
+    known = [read_json(kept / path.name) for path in records]
+    asked = fingerprint([described[key] for key in _DECISIVE])
+    if any(fingerprint([record.get(key) for key in _DECISIVE]) != asked for record in known):
+        return False
+    written = {
+        Path(path).name: digest for record in known for path, digest in record["outputs"].items()
+    }
+    if written != _digests_by_name(kept, written):
+        log.warning("%s: a file was changed; the results are made anew", kept)
+        return False
+    places = _files_of(snakemake)
+    folder = Path(snakemake.params.get("artefact") or Path(snakemake.output[0]).parent)
+    for path in kept.iterdir():
+        _link(path, places.get(path.name, folder / path.name))
+    return True
+
+
+def _digests_by_name(folder: Path, names: Iterable[str]) -> dict[str, str]:
+    paths = [folder / name for name in names]
+    return {path.name: file_digest(path) for path in paths if path.is_file()}
+
+
+def _link(path: Path, place: Path) -> None:
+    """Make a file appear at another place too, dated now; as a copy where links can't be had."""
+    with atomic_path(place) as temporary:
+        try:
+            os.link(path, temporary)
+        except OSError:
+            shutil.copyfile(path, temporary)
+        os.utime(temporary)
 
 
 def _check_dates(snakemake: Any) -> None:
