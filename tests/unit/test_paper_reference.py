@@ -24,7 +24,7 @@ CLAIM = {
 }  # fmt: skip
 RUN = {
     "name": "r", "labels": {"sage": "SaGe"}, "presets": {"sage": "algorithm-1"}, "names": {},
-    "constructed": [], "models": False, "settings": {"vocabulary": {"final_size": 4000}},
+    "constructed": [], "models": False, "settings": {"seed": 1, "vocabulary": {"final_size": 4000}},
 }  # fmt: skip
 
 
@@ -257,9 +257,16 @@ def test_what_models_answered_stands_by_tokenizer_and_seed(tmp_path, build):
         write_parquet(tmp_path / f"{name}/sst2/{seed}.predictions.parquet", answers)
         bits = pd.DataFrame({"step": [9], "line": [0], "bits": [2.5 * seed]})
         write_parquet(tmp_path / f"en/causal/{name}/{seed}.parquet", bits)
+        place = "models/en/bpe" if seed == 1 else "studies/pretraining/en/bpe/2"
+        write_parquet(tmp_path / place / "heldout.parquet", bits.rename(columns={"bits": "nats"}))
+    write_parquet(tmp_path / "en/ngrams/bpe.parquet", pd.DataFrame({"line": [0], "bits_1": [7.0]}))
     page = build(
         predictions=sorted(tmp_path.glob("*/sst2/*")),
-        causal=sorted(tmp_path.glob("en/*/*/*")),
+        lines={
+            "ngrams": sorted(tmp_path.glob("en/ngrams/*")),
+            "causal": sorted(tmp_path.glob("en/causal/*/*")),
+            "masked": sorted(tmp_path.glob("**/heldout.parquet")),
+        },
     )
     sst2 = pd.read_parquet(tmp_path / "reference/predictions/sst2.parquet")
     assert sst2.to_dict("list") == {
@@ -272,4 +279,9 @@ def test_what_models_answered_stands_by_tokenizer_and_seed(tmp_path, build):
     bits = pd.read_parquet(tmp_path / "reference/causal/en.parquet")
     assert bits["tokenizer"].tolist() == ["bpe", "bpe", "sage"]
     assert bits["bits"].tolist() == [2.5, 5, 2.5]
-    assert "`predictions/` has" in page and "`causal/` has" in page and "`probes/`" not in page
+    masked = pd.read_parquet(tmp_path / "reference/masked/en.parquet")
+    assert masked[["tokenizer", "seed"]].to_numpy().tolist() == [["bpe", 1], ["bpe", 2]]
+    ngrams = pd.read_parquet(tmp_path / "reference/ngrams/en.parquet")
+    assert ngrams.to_dict("list") == {"line": [0], "bits_1": [7.0], "tokenizer": ["bpe"]}
+    assert "`predictions/` has" in page and "`probes/`" not in page
+    assert "`ngrams/`, `causal/` and `masked/` have what was measured on each held-out" in page

@@ -139,6 +139,9 @@ rule build_report:
         "../scripts/build_report.py"
 
 
+CURVES = run.curves(run.curve_languages)
+
+
 rule build_reference:
     """What a reader compares a run of their own with. Of a run with language models, it has what is
     said of these; `lm.enabled: false` gives the rest.
@@ -165,6 +168,11 @@ rule build_reference:
         models=run.model_files(),
         scores=run.score_files(run.model_tasks),
         predictions=run.prediction_files(run.model_tasks),
+        ngrams=of_each(
+            "analysis/{lang}/ngrams/{tok}.parquet", run.ordered_tokenizers, run.ngram_languages
+        ),
+        floors=CURVES["floors"],
+        masked=[*CURVES["heldout"], *CURVES["repeats"]],
         causal=run.causal_files(run.causal_tokenizers),
         paper=resource("paper_values.yaml"),
     output:

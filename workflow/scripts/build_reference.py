@@ -27,6 +27,10 @@ with job(snakemake):
         prunings=inputs.prunings,
         probes=inputs.probes,
         predictions=inputs.predictions,
-        causal=inputs.causal,
-        made={"Models were trained": inputs.models, "Scores were made": inputs.scores},
+        lines={name: inputs[name] for name in ("ngrams", "floors", "masked", "causal")},
+        made={
+            "Masked models were trained": inputs.models,
+            "Causal models were trained": inputs.causal,
+            "Scores were made": inputs.scores,
+        },
     )

@@ -27,7 +27,7 @@ from sagevocab.errors import UserError
 from sagevocab.paper.chance import DIRECTIONS
 from sagevocab.paper.claims import read_claims
 from sagevocab.paper.claims_page import SIGNS, show_ours, show_random, show_value
-from sagevocab.paper.formats import MINUS
+from sagevocab.paper.formats import MINUS, listed
 from sagevocab.paper.markup import latex_document
 from sagevocab.paper.tables import flat_settings
 from sagevocab.state import atomic_path, read_json, write_text
@@ -299,12 +299,6 @@ _FILTERS: dict[str, Callable[..., str]] = {
     "percent": _percent,
     "plain": _plain,
 }
-
-
-def listed(names: Sequence[object]) -> str:
-    """Return names as a list in a sentence: "a, b and c"."""
-    *first, last = map(str, names)
-    return f"{', '.join(first)} and {last}" if first else last
 
 
 def closest(rows: Sequence[Row]) -> Row:

@@ -27,6 +27,12 @@ Show = Callable[[Row, str], str]
 Cells = Sequence[Any]
 
 
+def listed(names: Sequence[object]) -> str:
+    """Return names as a list in a sentence: "a, b and c"."""
+    *first, last = map(str, names)
+    return f"{', '.join(first)} and {last}" if first else last
+
+
 def markdown(cell: object) -> str:
     """Return a cell as Markdown."""
     if isinstance(cell, Segmentation):

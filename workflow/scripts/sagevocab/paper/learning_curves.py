@@ -311,7 +311,8 @@ def _note(data: pd.DataFrame, baseline: str | None) -> str:
         )
         if data["above_floor"].any():
             parts.append(
-                "Ratios are left out where that value is not below the floors that see no context."
+                "What is needed is left out where that value is not below the floors that see no "
+                "context."
             )
     parts.append(
         "Final values are means over seeds, and updates, characters and minutes medians; seeds: "
@@ -375,6 +376,8 @@ def _plus_minus(factor: float, digits: int) -> Show:
 def _amount(unit: float) -> Show:
     def form(row: Row, name: str) -> str:
         value = row[name] / unit
+        if row["above_floor"] or pd.isna(value):
+            return NOTHING
         if math.isinf(value):
             return "not reached"
         return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

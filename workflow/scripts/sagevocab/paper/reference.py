@@ -9,8 +9,9 @@ from __future__ import annotations
 
 import json
 import logging
+import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +23,7 @@ import yaml
 
 from sagevocab.errors import UserError
 from sagevocab.paper.claims_page import count_verdicts
-from sagevocab.paper.formats import markdown_table
+from sagevocab.paper.formats import listed, markdown_table
 from sagevocab.paper.inputs import read_paper_values
 from sagevocab.paper.notes import OWN_CONFIGURATION, scope_note
 from sagevocab.paper.report import differences, show_setting, tokenizer_title
@@ -73,9 +74,12 @@ _PREDICTIONS = (
     "`predictions/` has what every fine-tuned model answered to each example of a task, and what "
     "was right, by tokenizer and seed: every score can be computed again.",
 )
-_CAUSAL = (
-    "",
-    "`causal/` has the bits of held-out lines at every validation of every causal model.",
+# Where what is measured on lines stands: its language, tokenizer and seed.
+_LINE_FILES = re.compile(
+    r".*/([^/]+)/(?:ngrams|floors)/([^/]+)()\.parquet"
+    r"|.*/([^/]+)/causal/([^/]+)/([^/]+)\.parquet"
+    r"|.*/models/([^/]+)/([^/]+)()/heldout\.parquet"
+    r"|.*/pretraining/([^/]+)/([^/]+)/([^/]+)/heldout\.parquet"
 )
 _TEXTS_NOTE = (
     "None of them is the paper's own. They are not part of this folder; where a table shows "
@@ -100,7 +104,7 @@ def build_reference(
     prunings: Sequence[Path | str] = (),
     probes: Sequence[Path | str] = (),
     predictions: Sequence[Path | str] = (),
-    causal: Sequence[Path | str] = (),
+    lines: Mapping[str, Sequence[Path | str]] | None = None,
 ) -> None:
     """Copy `files` and their provenance records into the folder `output`, and write its page.
 
@@ -113,8 +117,8 @@ def build_reference(
     behind, by a phrase such as "Models were trained"; the page names the commits that made them.
     tokenizers: folders to copy. prunings: `ablations.parquet` of every tokenizer that is pruned.
     probes: `TOKENIZER/TASK.parquet` of all probes. predictions:
-    `TOKENIZER/TASK/SEED.predictions.parquet` of all models. causal:
-    `LANGUAGE/causal/TOKENIZER/SEED.parquet` of all causal models.
+    `TOKENIZER/TASK/SEED.predictions.parquet` of all models. lines: what was measured on held-out
+    lines, by the name of the folder that it gets: files whose paths match `_LINE_FILES`.
 
     Raises:
         UserError: a task is constructed, or a file is missing or damaged.
@@ -132,10 +136,16 @@ def build_reference(
         _write_prunings(list(map(Path, prunings)), folder / "prunings")
         _write_probes(list(map(Path, probes)), folder / "probes")
         _write_predictions(list(map(Path, predictions)), folder / "predictions")
-        _write_causal(list(map(Path, causal)), folder / "causal")
-        answers = {_PROBES: probes, _PREDICTIONS: predictions, _CAUSAL: causal}
+        measured = {name: paths for name, paths in (lines or {}).items() if paths}
+        for name, paths in measured.items():
+            _write_lines(paths, folder / name, run["settings"]["seed"])
+        answers = [
+            (_PROBES, probes),
+            (_PREDICTIONS, predictions),
+            (_lines_note(measured), measured),
+        ]
         sections = (
-            _opening(run, command, notes=[note for note, given in answers.items() if given]),
+            _opening(run, command, notes=[note for note, given in answers if given]),
             _verdicts(read_json(claims), run) if claims else [],
             [scope_note(run["settings"]["lm"])] if run["models"] else [],
             ["## Texts"],
@@ -230,16 +240,32 @@ def _write_predictions(files: Sequence[Path], output: Path) -> None:
         write_parquet(output / f"{task}.parquet", gold.assign(**answers))
 
 
-def _write_causal(files: Sequence[Path], output: Path) -> None:
-    """Write what all causal models of a language were asked, a file a language."""
-    for language in dict.fromkeys(file.parents[2].name for file in files):
-        frames = [
-            pd.read_parquet(file).assign(tokenizer=file.parent.name, seed=int(file.stem))
-            for file in files
-            if file.parents[2].name == language
-        ]
-        whole = pd.concat(frames).astype({"bits": np.float32})
-        write_parquet(output / f"{language}.parquet", whole)
+def _write_lines(files: Sequence[Path | str], output: Path, first_seed: int) -> None:
+    """Write what was measured on the held-out lines of a language, a file a language.
+
+    Columns tokenizer and seed are added; fractions are float32. first_seed: of the masked models
+    whose path names none.
+    """
+    frames: dict[str, list[pd.DataFrame]] = {}
+    for file in files:
+        matched = _LINE_FILES.fullmatch(Path(file).as_posix())
+        language, tokenizer, seed = (name for name in matched.groups() if name is not None)
+        own = pd.read_parquet(file).assign(tokenizer=tokenizer)
+        if "step" in own:  # of a model
+            own["seed"] = int(seed or first_seed)
+        fractions = own.select_dtypes("float64").columns
+        frames.setdefault(language, []).append(own.astype(dict.fromkeys(fractions, np.float32)))
+    for language, own in frames.items():
+        write_parquet(output / f"{language}.parquet", pd.concat(own))
+
+
+def _lines_note(folders: Iterable[str]) -> Sequence[str]:
+    names = [f"`{name}/`" for name in folders]
+    text = (
+        "what was measured on each held-out line, a file a language: bits of n-grams by order and "
+        "of causal models; nats of words by masked models and their floors."
+    )
+    return ("", f"{listed(names)} have {text}") if names else ()
 
 
 def _opening(run: Mapping[str, Any], command: str, *, notes: Sequence[Sequence[str]]) -> list[str]:
