@@ -129,6 +129,9 @@ def test_fp16_that_learns_nothing_stops_in_one_line(tmp_path):
             learner.backward(next(learner.model.parameters()).sum() * torch.inf)
             learner.apply(0.01, 1.0)
             assert learner.scaling() == {"loss_scale": 2.0 ** (15 - update), "skipped": update + 1}
+    learner.require_change(28)
+    with pytest.raises(UserError, match="fp16 learns nothing"):
+        learner.require_change(27)
     assert learner_of(small_model()).scaling() == {}
     Checkpoints(ResumableState(tmp_path, "mine"), learner).save(Progress(updates=1))
     assert restored(tmp_path, precision="fp16")[0].skipped == 27

@@ -427,7 +427,7 @@ def _no_list(row: Any) -> str | None:
 
 
 _NO_LABEL = (
-    "no label; the split is unlabelled (a test set?), choose a labelled one such as validation"
+    "no label; label the row or delete it, or choose another split (test sets often have no labels)"
 )
 
 

@@ -114,6 +114,7 @@ def train_causal(
     progress = checkpoints.restore()
     progress.sit_down(device, cards=1)
     _train(run, progress, checkpoints)
+    run.learner.require_change(progress.updates)
     write_parquet(output, progress.heldout)
     state.clear()
     return progress.sittings

@@ -145,6 +145,7 @@ def finetune(
     progress = checkpoints.restore()
     progress.sit_down(device, cards=1)
     _train(run, splits["train"], schedule, progress, checkpoints)
+    run.learner.require_change(progress.updates)
 
     frame, predicted = predict(run, splits["validation"])
     run_record = {"language": language, "tokenizer": tokenizer, "updates": progress.updates}

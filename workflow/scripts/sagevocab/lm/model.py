@@ -93,7 +93,8 @@ def padded_output(model: RobertaPreLayerNormForMaskedLM, states: torch.Tensor) -
     """Return what `model.lm_head` returns, by a product as wide as a multiple of PADDED_TO.
 
     GPUs multiply matrices of odd sizes at a fraction of their speed. Only the product is padded:
-    weights, configuration and checkpoints have the tokenizer's size.
+    weights, configuration and checkpoints have the tokenizer's size. The padded copy is made, and
+    cast, for every micro-batch; beside the product that is nothing.
     """
     head = model.lm_head
     weight, bias = head.decoder.weight, head.decoder.bias
@@ -177,7 +178,9 @@ def _places(frame: pd.DataFrame) -> str:
         for row in kinds.itertuples()
     )
     sittings = frame.sitting.nunique()
-    return places if sittings == 1 else f"{places}; in {sittings} sittings"
+    places += f"; in {sittings} sittings" if sittings > 1 else ""
+    skipped = int(frame.skipped.iloc[-1]) if "skipped" in frame else 0
+    return f"{places}; {skipped:,} updates were left out in fp16" if skipped else places
 
 
 def _heldout(last: pd.Series) -> str:

@@ -153,6 +153,7 @@ def pretrain(
         _announce(run)
         with closing(run.batches):
             frame = _train(run, schedule, progress, checkpoints)
+        run.learner.require_change(progress.updates)
         if team.leads:
             remove_leftovers(output)
             with atomic_folder(output, replace=True) as folder:

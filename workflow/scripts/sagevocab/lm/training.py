@@ -213,11 +213,19 @@ class Learner:
         scale = self.scaler.get_scale()
         self.skipped += scale < before
         if scale < SMALLEST_SCALE:
-            raise UserError(
-                "lm.pretrain.precision, lm.causal.precision: fp16 learns nothing: gradients "
-                f"overflow even at a scale of {scale:.2g}, {self.skipped} updates were left out; "
-                "set bf16 or fp32, or a lower learning_rate"
-            )
+            raise self._learns_nothing()
+
+    def require_change(self, updates: int) -> None:
+        """Raise UserError if all of the `updates` that a finished training did were left out."""
+        if self.skipped and self.skipped == updates:
+            raise self._learns_nothing()
+
+    def _learns_nothing(self) -> UserError:
+        return UserError(
+            "lm.pretrain.precision, lm.causal.precision: fp16 learns nothing: gradients overflow "
+            f"even at a scale of {self.scaler.get_scale():.2g}, {self.skipped} updates were left "
+            "out; set bf16 or fp32, or a lower learning_rate"
+        )
 
     def scaling(self) -> dict[str, float]:
         """Return what happened in fp16: the scale of the loss, updates left out; else nothing."""
