@@ -453,7 +453,8 @@ def test_above_the_context_free_floor_it_is_not_measurable(tmp_path):
 @pytest.mark.parametrize(
     ("cards", "hours", "told"),
     [
-        (["A", "B"], 24.0, "trained on 1 x A, 1 x B: "),
+        (["A", "B"], 24.0, "trained on 1 x A in bf16; 1 x B in bf16: "),
+        (["A", "A, compiled"], 24.0, "1 x A in bf16; 1 x A in bf16, compiled: "),
         (["A", "B"], None, ""),
         (["A", "A"], 24.0, ""),
     ],
@@ -461,7 +462,9 @@ def test_above_the_context_free_floor_it_is_not_measurable(tmp_path):
 def test_hours_on_different_cards_are_told(tmp_path, cards, hours, told):
     logs = [tmp_path / str(number) for number in range(3)]
     for log, card in zip(logs, cards, strict=False):
-        pd.DataFrame({"step": [1, 2], "cards": 1, "card": card}).to_parquet(log)
+        card, _, compiled = card.partition(", ")
+        place = {"cards": 1, "card": card, "precision": "bf16", "compiled": bool(compiled)}
+        pd.DataFrame({"step": [1, 2], **place}).to_parquet(log)
     pd.DataFrame({"step": [1]}).to_parquet(logs[2])  # of a model from before
     assert told in cards_note(logs, hours)
     assert bool(cards_note(logs, hours)) == bool(told)

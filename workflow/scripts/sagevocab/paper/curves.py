@@ -160,18 +160,25 @@ def _read_floors(path: Files, asked: pd.DataFrame) -> pd.DataFrame:
     return found
 
 
+_PLACE = ["cards", "card", "precision", "compiled"]  # that decide how much an hour is
+
+
 def cards_note(logs: Iterable[Files], hours: float | None) -> str:
-    """Return a warning if models whose budget was hours were trained on different cards; else "".
+    """Return a warning if models had the same hours on different cards or terms; else "".
 
     logs: training logs of the models; those of older models do not name their cards.
     """
     frames = map(pd.read_parquet, logs if hours else ())
-    places = [log[["cards", "card"]].drop_duplicates() for log in frames if "card" in log]
-    cards = {f"{row.cards} x {row.card}" for place in places for row in place.itertuples()}
+    places = [log[_PLACE].drop_duplicates() for log in frames if "card" in log]
+    cards = {
+        f"{row.cards} x {row.card} in {row.precision}" + (", compiled" if row.compiled else "")
+        for place in places
+        for row in place.itertuples()
+    }
     if len(cards) < 2:
         return ""
     return (
-        f"Warning: the budget is hours, and the models were trained on {', '.join(sorted(cards))}: "
+        f"Warning: the budget is hours, and the models were trained on {'; '.join(sorted(cards))}: "
         "they had different amounts of compute. Set `steps` to compare them."
     )
 
