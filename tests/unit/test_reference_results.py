@@ -64,3 +64,23 @@ def test_scores_of_fine_tuned_models_are_those_of_their_answers(task):
             seeds = [f"{tokenizer}.{seed}" for seed in range(1, 7)]
             scores = [SCORES[task](gold, answers[seed]) for seed in seeds]
             assert sum(scores) / len(scores) == pytest.approx(mean, abs=1e-9)
+
+
+@pytest.mark.parametrize(("title", "language"), [("English", "en"), ("Turkish", "tr")])
+def test_bits_of_n_grams_and_causal_models_are_those_of_their_lines(title, language):
+    table = pd.read_csv(REFERENCE / "lm/tables/table_evidence.csv").query("language == @title")
+    ngrams = pd.read_parquet(REFERENCE / f"lm/ngrams/{language}.parquet")
+    causal = pd.read_parquet(REFERENCE / f"lm/causal/{language}.parquet")
+    asked = {
+        "N-grams, order 3": (ngrams[ngrams["lines"] == ngrams["lines"].max()], "bits_3"),
+        "Causal transformer": (causal[causal["step"] == causal["step"].max()], "bits"),
+    }
+    for measure, (lines, column) in asked.items():
+        lines = lines.astype({column: float})
+        totals = lines.groupby("tokenizer")[[column, "characters"]].sum()
+        rates = totals[column] / totals["characters"]
+        rows = table[table["measure"] == measure].set_index("tokenizer")
+        for tokenizer in ("sage", "sage_released", "random"):
+            row = rows.loc[NAMES[tokenizer]]
+            assert row["baseline_value"] == pytest.approx(rates["bpe"], abs=1e-6)
+            assert row["value"] == pytest.approx(rates[tokenizer], abs=1e-6)
