@@ -367,8 +367,10 @@ def _plus_minus(factor: float, digits: int) -> Show:
         half = factor * (row[f"{name}_high"] - row[f"{name}_low"]) / 2
         shown = f"{factor * row[name]:.{digits}f} ± {half:.{digits}f}".replace("-", MINUS)
         tested = name.endswith("_difference")
-        p_value = row[name.replace("_difference", "_p_adjusted")] if tested else None
-        return f"{shown} (p = {p_value:.4f})" if tested else shown
+        if not tested:
+            return shown
+        p_value = row[name.replace("_difference", "_p_adjusted")]
+        return f"{shown} (p {f'= {p_value:.4f}' if p_value >= 1e-4 else '< 0.0001'})"
 
     return form
 
