@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from latex_checks import faults_in_print, widths_of
+from sagevocab.state import file_digest
 from sagevocab.vocab.pieces import read_description
 
 RESULTS = Path("results/tiny")
@@ -189,7 +190,7 @@ def test_reference_results_of_models_are_what_is_said_of_them(finished) -> None:
     assert run.returncode == 0, run.stderr[-3000:]
     folder = finished.checkout / "results/reference/lm"
     assert {path.name for path in folder.glob("[!.]*")} == {
-        *("README.md", "causal", "figures", "provenance", "tables")
+        *("README.md", "causal", "figures", "floors", "masked", "ngrams", "provenance", "tables")
     }
     tables = {path.stem for path in (folder / "tables").iterdir()}
     assert {"table_evidence", "table_learning_curves", "table_ngrams"} <= tables
@@ -213,3 +214,14 @@ def test_a_changed_key_reruns_only_its_consumers(finished) -> None:
     run = finished("-n", "all", extra=("top50.yaml",))
     assert planned(run) >= {"figure_exponence"}
     assert not planned(run) & {"build_sage", "pretrain_model", "figure_fertility"}
+
+
+def test_a_training_that_starts_again_puts_its_model_back(finished) -> None:
+    target = "models/en/sage/model.safetensors"
+    weights = finished.checkout / RESULTS / target
+    digest, made = file_digest(weights), weights.stat().st_mtime
+    run = finished("--forcerun=pretrain_model", f"{RESULTS}/{target}")
+    assert run.returncode == 0, run.stderr[-3000:]
+    assert "pretrain_model: what decides its results is as before" in run.stderr
+    assert file_digest(weights) == digest and weights.stat().st_mtime > made
+    assert planned(finished("-n", f"{RESULTS}/{target}")) == set()
