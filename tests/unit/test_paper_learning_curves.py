@@ -251,7 +251,11 @@ def test_causal_models_have_two_rows_more_beside_n_grams(panels, drawings, kept)
         label: [
             CausalModel(np.ones(9), np.ones(9), validations.assign(rate=rate)) for rate in rates
         ]
-        for label, rates in {"BPE": ([2.5, 2], [2.7, 2.2]), "SaGe": ([2.4, 2], [2.4, 2])}.items()
+        for label, rates in {
+            "BPE": ([2.5, 2], [2.7, 2.2]),
+            "SaGe": ([2.4, 2], [2.4, 2]),
+            "Unigram": ([9, 8], [9, 8]),
+        }.items()
     }
     orders = np.array([[n] * 9 for n in (6, 5, 4, 3, 2)])
     counted = {"BPE": LineBits(np.full(9, 2.0), {10: orders + 2, 20: orders, 50: orders - 1})}
@@ -268,7 +272,8 @@ def test_causal_models_have_two_rows_more_beside_n_grams(panels, drawings, kept)
     axes = kept[0].axes
     assert len(axes) == 8
     assert axes[4].get_title() == "English: whole lines, causal models"
-    assert [line.get_ydata()[0] for line in axes[4].lines] == [2.6, 2.4, 3, 2, 1]
+    assert [line.get_ydata()[0] for line in axes[4].lines] == [2.6, 2.4, 9, 3, 2, 1]
+    assert [text.get_text() for text in kept[0].legends[0].get_texts()] == LABELS
     np.testing.assert_allclose(axes[7].lines[1].get_ydata(), [-0.2, -0.1])
     assert axes[6].get_xlabel() == "Characters seen (millions; 200,000 an update)"
     assert axes[7].get_xlabel() == "Minutes of training"

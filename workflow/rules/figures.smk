@@ -284,16 +284,16 @@ rule figure_learning_curves:
     mean. Grey lines are floors: what tables of frequencies of the training text reach on the same
     words, with the vocabulary that gives the lowest; a model above the first two knows less than a
     table without contexts. Words right and time are in ``table_learning_curves``. Where the run has
-    causal models, two rows more a language show theirs, of whole lines, as means over seeds with
-    Student's 95 % intervals; grey lines are n-grams of order 1, 3 and 5 from the largest sample
-    that has no more lines than a causal model sees, with the tokenizer that gives the lowest. The
-    paper says that coherent tokens should need fewer updates and leaves it to future work (Section
-    4, “Subword Fertility”). The learning rate falls over the whole budget, so a point within a
-    curve is not what a smaller budget would give.
+    causal models, two rows more a language show theirs and those of what is pruned without
+    contexts, of whole lines, as means over seeds with Student's 95 % intervals; grey lines are
+    n-grams of order 1, 3 and 5 from the largest sample that has no more lines than a causal model
+    sees, with the tokenizer that gives the lowest. The paper says that coherent tokens should need
+    fewer updates and leaves it to future work (Section 4, “Subword Fertility”). The learning rate
+    falls over the whole budget, so a point within a curve is not what a smaller budget would give.
     """
     input:
         **run.curves(run.curve_languages),
-        causal=run.causal_files(run.models),
+        causal=run.causal_files(run.causal_tokenizers),
         ngrams=of_each("analysis/{lang}/ngrams/{tok}.parquet", run.models, run.causal_ngrams),
         style=figure_styles(),
     output:
@@ -304,6 +304,7 @@ rule figure_learning_curves:
         "../../envs/paper.yaml"
     params:
         **run.causal_parameters,
+        causal_labels=run.labels(run.causal_tokenizers),
         causal_lines=config["lm"]["causal"]["lines"],
         compared=run.labels(run.models),
         titles=run.titles(run.curve_languages),

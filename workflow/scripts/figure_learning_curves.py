@@ -14,7 +14,7 @@ with job(snakemake):
         baseline=params.baseline,
         seed=params.seed,
         causal=read_causal(
-            params.causal_titles, params.compared, params.causal_seeds, inputs.causal
+            params.causal_titles, params.causal_labels, params.causal_seeds, inputs.causal
         ),
         causal_lines=params.causal_lines,
         ngrams=read_ngrams(params.ngram_titles, params.compared, inputs.ngrams),

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from itertools import cycle
+from itertools import chain, cycle
 
 import numpy as np
 import pandas as pd
@@ -106,7 +106,8 @@ def figure_learning_curves(
             "enable them"
         )
     compared = list(next(iter(panels.values())))
-    known = tokenizer_styles(labels if len(labels) <= MOST_STYLES else compared)
+    shown = list(dict.fromkeys([*compared, *chain.from_iterable(causal.values())]))
+    known = tokenizer_styles(labels if len(labels) <= MOST_STYLES else shown)
     drawn = {label: known[label] for label in compared}
     comparable = baseline in compared and len(compared) > 1
     names = [name for name in _ROWS if name != "difference" or comparable]
@@ -120,13 +121,13 @@ def figure_learning_curves(
             rows[names[0]][0].set_title(title)
         for number, (title, models) in enumerate(causal.items()):
             rows = grid[below + 2 * number :][:2]
-            draw_causal(rows, models, drawn, baseline)
+            draw_causal(rows, models, known, baseline)
             _draw_ngrams(rows[0], ngrams.get(title, {}), causal_lines)
             rows[0][0].set_title(f"{title}: whole lines, causal models")
         for row, name in zip(grid if causal else (), cycle(_LOW_ROWS), strict=False):
             row[0].set_ylabel(name.format(baseline=baseline))
         figure.align_ylabels(grid[:, 0])
-        curve_legend(figure, drawn)
+        curve_legend(figure, {label: known[label] for label in shown})
         figure.legend(
             handles=_floor_handles(_estimated_from(ngrams, causal_lines)),
             title="Floors: what tables know of the same words",
