@@ -222,8 +222,8 @@ def job(snakemake: Any) -> Iterator[dict[str, Any]]:
                 facts: dict[str, Any] = {}
                 yield facts
                 _record(snakemake, started, described, facts)
-                _forget_progress(snakemake)
                 _keep(snakemake)
+                _forget_progress(snakemake)
                 _date_inputs(snakemake)
                 # The process ends: no search for garbage in all that it imported.
                 gc.freeze()
