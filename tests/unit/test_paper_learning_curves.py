@@ -347,6 +347,8 @@ def test_the_table_names_models_above_the_floor_and_leaves_their_ratios_out(pane
     table_learning_curves(panels, baseline="BPE", seed=1, notes=[], **outputs)
     text, data = text_of(outputs, "md"), pd.read_csv(outputs["csv"])
     assert data["above_floor"].tolist() == [False, False, False, True]
+    assert data["step_ratio"].isna().tolist() == [True, False, True, True]
+    assert data["step_to_baseline"].isna().tolist() == [False, False, False, True]
     assert "Not below the floors" not in text  # each by its own floors: 3.5 < 5, 3.3 < 3.4
     assert "What is needed is left out" in text
     panels["Turkish"]["BPE"] = [curve([4, 3.5], floors=floors)]

@@ -379,7 +379,7 @@ def _plus_minus(factor: float, digits: int) -> Show:
 def _amount(unit: float) -> Show:
     def form(row: Row, name: str) -> str:
         value = row[name] / unit
-        if row["above_floor"] or pd.isna(value):
+        if pd.isna(value):
             return NOTHING
         if math.isinf(value):
             return "not reached"
@@ -389,7 +389,7 @@ def _amount(unit: float) -> Show:
 
 
 def _ratio(row: Row, name: str) -> str:
-    if pd.isna(row[name]) or row["above_floor"]:
+    if pd.isna(row[name]):
         return NOTHING
     bound = f"{row[f'{name}_bound']} ".lstrip()
     return f"{bound}{row[name]:.2f} [{row[f'{name}_low']:.2f}, {row[f'{name}_high']:.2f}]"
@@ -408,7 +408,8 @@ def summarise_curves(panels: Curves, *, baseline: str | None, seed: int) -> pd.D
     character, a median over seeds; inf if it is not reached), and `_ratio` with interval (see
     `effort_ratio`) and `_bound`: "≤" or "≥" where one of the two curves was there at its
     first validation already, so that the ratio is a bound. above_floor: whether any two are
-    compared at bits per character that frequencies of pieces reach without a context.
+    compared at bits per character that frequencies of pieces reach without a context; then nothing
+    is said of effort.
     """
     rows = []
     for title, panel in panels.items():
@@ -421,10 +422,12 @@ def summarise_curves(panels: Curves, *, baseline: str | None, seed: int) -> pd.D
                 row |= _named(name, scores.mean(label))
                 row[f"{name}_sd"] = _spread(scores.values[label])
             pairs = list(zip(curves, panel.get(baseline, []), strict=False))
-            if pairs:
-                row |= _needs(pairs, weights)
             if pairs and label != baseline:
-                row |= _differences(finals, label, baseline) | _ratios(pairs, weights)
+                row["above_floor"] = any(is_above_floor(*pair) for pair in pairs)
+                row |= _differences(finals, label, baseline)
+            if pairs and not row["above_floor"]:
+                row |= _needs(pairs, weights)
+                row |= _ratios(pairs, weights) if label != baseline else {}
             rows.append(row)
     return _adjusted(pd.DataFrame(rows))
 
@@ -469,11 +472,8 @@ def _differences(finals: Mapping[str, TaskScores], label: str, baseline: str) ->
     return row
 
 
-def _ratios(
-    pairs: Sequence[tuple[Curve, Curve]], weights: np.ndarray
-) -> dict[str, float | str | bool]:
-    row: dict[str, float | str | bool] = {}
-    row["above_floor"] = any(is_above_floor(*pair) for pair in pairs)
+def _ratios(pairs: Sequence[tuple[Curve, Curve]], weights: np.ndarray) -> dict[str, float | str]:
+    row: dict[str, float | str] = {}
     for axis in AXES:
         row |= _named(f"{axis}_ratio", Estimate(*effort_ratio(pairs, weights, axis)[:3]))
         row[f"{axis}_ratio_bound"] = _bound(pairs, weights[:1], axis)
