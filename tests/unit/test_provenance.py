@@ -146,6 +146,20 @@ def test_a_training_is_done_again_for_other_settings_or_damaged_files(training, 
     assert training(seed=1)
 
 
+def test_an_input_is_not_read_again_to_know_its_digest(tmp_path: Path) -> None:
+    """Else every job would read a dump of 20 GB once more than it needs to."""
+    maker, reader = rule(tmp_path), rule(tmp_path)
+    maker.output = reader.input = [str(tmp_path / "big.npz")]
+    with job(maker):
+        (tmp_path / "big.npz").write_text("big")
+    record = tmp_path / "big.npz.provenance.json"
+    record.write_text(record.read_text().replace(file_digest(tmp_path / "big.npz"), "as recorded"))
+    with job(reader):
+        pass
+    inputs = json.loads((tmp_path / "figure_x.provenance.json").read_text())["inputs"]
+    assert list(inputs.values()) == ["as recorded"]
+
+
 def test_an_input_that_is_not_what_its_job_wrote_stops_the_rule(tmp_path: Path, capsys) -> None:
     maker, reader = rule(tmp_path), rule(tmp_path)
     maker.output = [str(tmp_path / "counts.parquet")]
@@ -326,7 +340,7 @@ def library(tmp_path: Path, monkeypatch) -> Path:
 
 def fresh_code(adapter: str) -> str:
     """`code_of` as another process would answer."""
-    for name in ("_digest", "_file_digest", "_imports", "_module_file"):
+    for name in ("_digest", "_file_digest", "_imports", "_module_file", "_tree"):
         getattr(provenance, name).cache_clear()
     return code_of(adapter)
 
@@ -345,8 +359,53 @@ def fresh_code(adapter: str) -> str:
 def test_a_rules_code_is_its_adapter_and_what_it_imports(library, edited, reruns) -> None:
     before = fresh_code("draw.py")
     with (library / edited).open("a") as file:
-        file.write("# edited\n")
+        file.write("EDITED = 1\n")
     assert before.startswith("draw.py:")
+    assert (fresh_code("draw.py") != before) == reruns
+
+
+CODE = '''"""What it is."""
+import os  # a comment
+
+# another
+def f(x):
+    """Do it."""
+    mark, text = "#", f"{x} # no comment"  # é
+    return """
+# text
+
+    """ + mark + text  # the last
+'''
+SAME = '''# licence
+"""Another
+docstring."""
+import os
+def f(x):
+    # why
+    mark, text = "#", f"{x} # no comment"
+
+    return """
+# text
+
+    """ + mark + text
+'''
+
+
+@pytest.mark.parametrize(
+    ("code", "reruns"),
+    [
+        (SAME, False),
+        (CODE.replace("# text", "# other text"), True),
+        (CODE.replace("# no comment", ""), True),
+        (CODE.replace("text\n\n    ", "text\n    "), True),
+        (CODE.replace("+ mark", "- mark"), True),
+    ],
+)
+def test_comments_and_docstrings_rerun_nothing(library: Path, code: str, reruns: bool) -> None:
+    module = library / "sagevocab/low/base.py"
+    module.write_text(CODE)
+    before = fresh_code("draw.py")
+    module.write_text(code)
     assert (fresh_code("draw.py") != before) == reruns
 
 

@@ -158,7 +158,7 @@ def planned_after_edit(finished, modules: str) -> set[str]:
     assert before
     try:
         for path, text in before.items():
-            path.write_text(f"{text}# edited\n")
+            path.write_text(f"{text}EDITED = 1\n")
         return planned(finished("-n", "all"))
     finally:
         for path, text in before.items():

@@ -10,6 +10,7 @@ import hashlib
 import importlib.metadata
 import json
 import logging
+import math
 import os
 import platform
 import re
@@ -18,7 +19,7 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
@@ -57,7 +58,7 @@ RECORDED_PACKAGES = (
     "transformers",
 )
 # Parameters that say how a job runs, not what it makes.
-_UNRECORDED_PARAMS = ("code", "state_dir", "artefact")
+_UNRECORDED_PARAMS = ("code", "state_dir", "artefact", "cache_dir", "decisive")
 
 
 def code_of(adapter: str) -> str:
@@ -65,7 +66,7 @@ def code_of(adapter: str) -> str:
 
     Snakemake does not see an edit of a module that a script imports; it reruns a rule whose
     `params` change. The digest is over the adapter, all of sagevocab that it imports, and the data
-    files of those packages.
+    files of those packages; comments and docstrings do not count.
 
     Raises:
         UserError: there is no such adapter.
@@ -117,7 +118,62 @@ def _digest(first: Path) -> str:
 
 @functools.cache
 def _file_digest(path: Path) -> bytes:
-    return hashlib.sha256(path.read_bytes()).digest()
+    content = path.read_bytes()
+    code = _code(content, _tree(path)) if path.suffix == ".py" else content
+    return hashlib.sha256(code).digest()
+
+
+def _code(source: bytes, tree: ast.Module) -> bytes:
+    """Return Python source without comments, docstrings and empty lines.
+
+    It is cut from the text: what `ast` or `tokenize` would write differs between Python's versions,
+    and a job in a conda environment may have another one than Snakemake.
+    """
+    lines, strings = source.splitlines(), _strings_by_line(tree)
+    for docstring in _docstrings(tree):
+        for number in range(docstring.lineno - 1, docstring.end_lineno):
+            lines[number] = b""
+            strings.pop(number, None)
+    code = [_without_comment(line, strings.get(n, ())) for n, line in enumerate(lines)]
+    return b"\n".join(line for number, line in enumerate(code) if line or number in strings)
+
+
+Span = tuple[int, float]  # from one byte of a line to before another
+
+
+def _without_comment(line: bytes, strings: Sequence[Span]) -> bytes:
+    """Return a line without its comment; `strings`: where it has text."""
+    for mark in re.finditer(b"#", line):
+        if not any(start <= mark.start() < end for start, end in strings):
+            return line[: mark.start()].rstrip()
+    goes_on = any(end == math.inf for _, end in strings)  # then spaces at its end are text
+    return line if goes_on else line.rstrip()
+
+
+def _strings_by_line(tree: ast.Module) -> dict[int, list[Span]]:
+    spans: dict[int, list[Span]] = {}
+    for node in ast.walk(tree):
+        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
+        if is_text or isinstance(node, ast.JoinedStr):
+            first, last = node.lineno - 1, node.end_lineno - 1
+            for number in range(first, last + 1):
+                start = node.col_offset if number == first else 0
+                end = node.end_col_offset if number == last else math.inf
+                spans.setdefault(number, []).append((start, end))
+    return spans
+
+
+def _docstrings(tree: ast.Module) -> Iterator[ast.Expr]:
+    for node in _statements(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            match node.body:
+                case [ast.Expr(ast.Constant(value=str())) as first, *_]:
+                    yield first
+
+
+@functools.cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_bytes())
 
 
 def _sources(first: Path) -> set[Path]:
@@ -149,7 +205,7 @@ def _data_files(folder: Path) -> Iterator[Path]:
 @functools.cache
 def _imports(path: Path) -> tuple[str, ...]:
     names: list[str] = []
-    for node in _statements(ast.parse(path.read_text(encoding="utf-8"))):
+    for node in _statements(_tree(path)):
         if isinstance(node, ast.Import):
             names += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
@@ -519,45 +575,63 @@ def _described(snakemake: Any) -> dict[str, Any]:
 def _checked_inputs(snakemake: Any) -> dict[str, str]:
     """Return the digest of every input file.
 
-    A flipped bit seldom stops a reader: parquet, .npy and JSON would give other numbers.
+    A file that has the size and date with which its job left it is what that job recorded, and is
+    not read. Others are: a flipped bit seldom stops a reader, and would give other numbers.
 
     Raises:
         UserError: a file is another than the one that its job recorded.
     """
-    digests = _digests(snakemake.input)
-    for path, digest in digests.items():
-        for record in _records_beside(Path(path)):
-            if digest != _written(record).get(path, digest):
-                raise UserError(
-                    f"{path}: was cut or changed since its job wrote it; delete it and run again, "
-                    f"or delete {record} to use it as it is"
-                )
-    return digests
+    recorded = functools.cache(_recorded)  # many inputs share a record
+    return {path: _checked_digest(path, recorded) for path in _files(snakemake.input)}
 
 
-def _digests(paths: Iterable[str]) -> dict[str, str]:
-    return {path: file_digest(path) for path in sorted({*map(str, paths)}) if os.path.isfile(path)}
+def _checked_digest(path: str, recorded: Callable[[Path], dict[str, Any]]) -> str:
+    records = {place: recorded(place) for place in _records_beside(Path(path))}
+    known = {at: r for at, r in records.items() if path in r.get("outputs", {})}
+    for record in known.values():
+        if record["run"].get("left", {}).get(path) == _left(path):
+            return record["outputs"][path]
+    digest = file_digest(path)
+    for place, record in known.items():
+        if record["outputs"][path] != digest:
+            raise UserError(
+                f"{path}: was cut or changed since its job wrote it; delete it and run again, "
+                f"or delete {place} to use it as it is"
+            )
+    return digest
 
 
-def _written(record: Path) -> dict[str, str]:
-    """Return the digests of the files that a job wrote; none without a readable record."""
+def _files(paths: Iterable[str]) -> list[str]:
+    return [path for path in sorted({*map(str, paths)}) if os.path.isfile(path)]
+
+
+def _left(path: str) -> list[int]:
+    """Return the size of a file and when it was written (ns)."""
+    status = os.stat(path)
+    return [status.st_size, status.st_mtime_ns]
+
+
+def _recorded(record: Path) -> dict[str, Any]:
+    """Return the record of a job; {} without a readable one."""
     with suppress(OSError, ValueError):
-        return json.loads(record.read_text(encoding="utf-8")).get("outputs", {})
+        return json.loads(record.read_text(encoding="utf-8"))
     return {}
 
 
 def _record(
     snakemake: Any, started: float, described: dict[str, Any], facts: dict[str, Any]
 ) -> None:
+    outputs = _files(snakemake.output)
     record = {
         **described,
-        "outputs": _digests(snakemake.output),
+        "outputs": {path: file_digest(path) for path in outputs},
         # May differ between equal runs, as may the digests of files that hold times.
         "run": {
             "host": platform.node(),
             "threads": snakemake.threads,
             "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
             "seconds": round(time.time() - started, 3),
+            "left": {path: _left(path) for path in outputs},
             **facts,
         },
     }
