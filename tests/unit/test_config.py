@@ -67,27 +67,33 @@ def test_an_override_holds_only_what_differs(paper: dict, name: str) -> None:
 def test_defaults_are_filled_in_without_being_shared(paper: dict) -> None:
     del paper["lm"], paper["word2vec"]
     paper["lm"] = {"pretrain": {"steps": 1}}
-    check_config(paper)
-    assert paper["word2vec"]["negative"] == 15
-    assert paper["lm"]["finetune"]["seeds"] == [1, 2, 3]
-    paper["lm"]["finetune"]["seeds"].append(4)
-    again: dict = {**copy.deepcopy(paper), "lm": {"pretrain": {"steps": 1}}}
-    check_config(again)
+    filled = check_config(paper)
+    assert filled["word2vec"]["negative"] == 15
+    assert filled["lm"]["finetune"]["seeds"] == [1, 2, 3]
+    filled["lm"]["finetune"]["seeds"].append(4)
+    again = check_config({**copy.deepcopy(paper), "lm": {"pretrain": {"steps": 1}}})
     assert again["lm"]["finetune"]["seeds"] == [1, 2, 3]
+
+
+def test_one_value_has_one_form(paper: dict) -> None:
+    """Else `hours: 24` for 24.0, or keys in another order, would train finished models again."""
+    usual = check_config(copy.deepcopy(paper))
+    paper["lm"]["pretrain"] |= {"hours": 24, "gradient_clipping": 0, "warmup": 6e-2}
+    paper["lm"]["pretrain"] = dict(reversed(paper["lm"]["pretrain"].items()))
+    paper["word2vec"] |= {"alpha": 2.5e-2}
+    assert repr(check_config(paper)) == repr(usual)
 
 
 def test_a_key_that_may_be_left_out_may_have_no_value(paper: dict) -> None:
     paper["tokenizer_settings"]["sage"]["seeds"] = None
-    check_config(paper)
-    assert "seeds" not in paper["tokenizer_settings"]["sage"]
+    assert "seeds" not in check_config(paper)["tokenizer_settings"]["sage"]
 
 
 @pytest.mark.parametrize("key", ["steps", "tokens"])
 def test_one_key_is_enough_for_another_budget(paper: dict, key: str) -> None:
     assert paper["lm"]["pretrain"]["hours"] == 24
     paper["lm"]["pretrain"][key] = 100
-    check_config(paper)
-    assert paper["lm"]["pretrain"]["hours"] is None
+    assert check_config(paper)["lm"]["pretrain"]["hours"] is None
 
 
 def test_sage_of_another_initial_vocabulary_needs_no_tokenizer_beside_it(paper: dict) -> None:

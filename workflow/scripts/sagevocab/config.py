@@ -585,8 +585,10 @@ class Configuration(Section):
         return self
 
 
-def check_config(config: dict[str, Any]) -> None:
-    """Fill in the defaults and refuse what can't be run.
+def check_config(config: dict[str, Any]) -> dict[str, Any]:
+    """Return the checked settings, with defaults; refuse what can't be run.
+
+    A value has one form, 24.0 for 24, so that equal settings are equal parameters of jobs.
 
     Raises:
         UserError: one line that names the key, what is wrong with it and what would be right.
@@ -597,7 +599,7 @@ def check_config(config: dict[str, Any]) -> None:
     except ValidationError as error:
         problem = first_problem(error, Configuration, config)
         raise UserError(f"config key {problem}") from None
-    _fill(config, checked.model_dump())
+    return checked.model_dump()
 
 
 def _take_smaller_budget(config: dict[str, Any]) -> None:
@@ -606,20 +608,6 @@ def _take_smaller_budget(config: dict[str, Any]) -> None:
         pretrain = config["lm"]["pretrain"]
         if pretrain.get("steps") is not None or pretrain.get("tokens") is not None:
             pretrain["hours"] = None
-
-
-def _fill(given: dict[str, Any], filled: Mapping[str, Any]) -> None:
-    """Add what is missing in `given`; what is there stays as it was written.
-
-    A key that may be left out and has no value (`seeds:`) is left out.
-    """
-    for key in [key for key, value in given.items() if value is None and key not in filled]:
-        del given[key]
-    for key, value in filled.items():
-        if isinstance(given.get(key), dict):
-            _fill(given[key], value)
-        else:
-            given.setdefault(key, value)
 
 
 # --- comparing configurations

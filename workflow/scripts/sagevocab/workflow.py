@@ -55,8 +55,7 @@ def load_config(
         if path.is_file() and not path.samefile(paper):
             _merge(config, _read_config(path))
     _merge(config, given)
-    check_config(config)
-    return config
+    return check_config(config)
 
 
 def _read_config(path: Path) -> dict[str, Any]:
