@@ -366,7 +366,24 @@ def test_samples_are_texts_of_a_language() -> None:
     trainers = [run.word2vec(text)["trainer"] for text in ("en.sample1", "en")]
     assert trainers == ["blocks", "gensim"]
     assert [run.word2vec_threads(text) for text in ("en.sample1", "en")] == [2, 1]
-    assert run.card("en.sample1", "BPE") == run.card("en", "BPE")
+
+
+@pytest.fixture(scope="module")
+def of_three() -> Run:
+    """The paper's settings, and a language that neither studies nor models name."""
+    stanza = {"name": "Hungarian", "source": {"dataset": "wikipedia", "language": "hu"}}
+    return run_of(languages=["en", "tr", "hu"], language_settings={"hu": stanza})
+
+
+def test_another_language_gets_no_studies_or_models_unasked(of_three: Run, paper: Run) -> None:
+    assert of_three.samples_of("hu") == []
+    assert of_three.model_files() == paper.model_files()
+    assert of_three.curve_languages == ["en", "tr"]
+    assert Studies(of_three).files() == Studies(paper).files()
+    assert len(of_three.vocabulary_files()) == 1.5 * len(paper.vocabulary_files())
+    of_others = run_of(languages=["en"], lm={"languages": ["tr"]}, studies={"languages": []})
+    assert of_others.models == of_others.model_files() == of_others.tasks == []
+    assert of_others.texts == ["en"]
 
 
 def test_a_reading_that_never_retrains_is_not_varied_in_it(paper) -> None:

@@ -7,6 +7,7 @@
 # use it and no others. Scripts never read the configuration itself.
 
 import argparse
+import atexit
 import importlib.util
 import inspect
 import itertools
@@ -277,8 +278,9 @@ def downstream_targets(wildcards):
     """Models, scores and what is made of them."""
     if not run.models:
         sys.exit(
-            "error: config keys lm.enabled, lm.tokenizers: the run has no language models, so "
-            "downstream has nothing to make; set lm.enabled: true and list tokenizers"
+            "error: config keys lm.enabled, lm.languages, lm.tokenizers: the run has no language models, "
+            "so downstream has nothing to make; set lm.enabled: true, list languages of the run and "
+            "tokenizers"
         )
     return [*run.model_files(), *run.score_files(run.tasks), *run.artefacts(part_of("downstream"))]
 
@@ -328,6 +330,35 @@ onstart:
         print(*run.sources_table(), sep="\n", file=sys.stderr)
     conda = any(
         method.name == "CONDA" for method in workflow.deployment_settings.deployment_method
+# What a plan costs most of, by what the jobs of a rule train.
+TRAININGS = {
+    "vocabularies": (
+        *("train_bpe", "train_bpe_initial", "train_unigram", "train_unigram_initial"),
+        *("train_wordpiece", "prune_null", "build_sage"),
+    ),
+    "Word2Vec": ("train_embeddings", "train_vectors"),
+    "pretrainings": ("pretrain_model", "repeat_pretraining"),
+    "fine-tunings": ("finetune_model",),
+    "causal models": ("train_causal",),
+}
+
+
+def show_trainings():
+    """End a dry run with what it would train."""
+    if not (workflow.dryrun and workflow.dag):
+        return
+    planned = [job.rule for job in workflow.dag.needrun_jobs(exclude_finished=False)]
+    counts = {
+        what: sum(planned.count(getattr(rules, name).rule) for name in names)
+        for what, names in TRAININGS.items()
+    }
+    counted = (f"{count} {what}{run.budgets.get(what, '')}" for what, count in counts.items())
+    print(f"This would train: {', '.join(counted)}.", file=sys.stderr)
+
+
+atexit.register(show_trainings)
+
+
     )
     missing = [name for name in PACKAGES if not (conda or importlib.util.find_spec(name))]
     if missing:

@@ -48,7 +48,7 @@ rule build_claims:
         ),
         studies=claims_studies(run),
         scores=run.score_files(run.tasks),
-        curves=list(itertools.chain(*run.curves(run.languages).values())),
+        curves=list(itertools.chain(*run.curves(run.model_languages).values())),
         predictions=run.prediction_files(run.tasks),
         paper=resource("paper_values.yaml"),
     output:

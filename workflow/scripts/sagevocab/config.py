@@ -368,10 +368,18 @@ class StudyValues(Section):
     initial_size: Counts = Field([], description="Of n·V.")
 
 
+PAPER_LANGUAGES = ["en", "tr"]
+
+
 class Studies(Section):
     """Experiments on the method, on seeded samples of the training corpora; many vocabularies."""
 
     enabled: Flag = Field(False, description="Whether `all` makes them.")
+    languages: Names = Field(
+        PAPER_LANGUAGES,
+        description="Of the run's languages, those whose corpora are sampled; each costs as many "
+        "vocabularies again.",
+    )
     lines: Count = Field(150_000, description="Lines of a sample; all lines of a smaller corpus.")
     word2vec_lines: CountOrAll = Field(
         "all", description="Of a sample, the lines that embeddings are trained on."
@@ -517,6 +525,10 @@ class LanguageModels(Section):
         1,
         description="Machines of a pretraining, `gpus` of each: more than one needs SLURM "
         "(`profiles/slurm`).",
+    )
+    languages: Names = Field(
+        PAPER_LANGUAGES,
+        description="Of the run's languages, those that get models, and whose tasks are scored.",
     )
     tokenizers: Names = Field(
         ["bpe", "sage", "sage_released"], description="Those of `tokenizers` that get models."

@@ -41,6 +41,9 @@ def _names_have_stanzas(config: Configuration) -> None:
     shown = ("figures.tokenizers", config.figures.tokenizers)
     lists.append((*shown, "tokenizer_settings", config.tokenizer_settings))
     lists.append(("probes.tasks", config.probes.tasks, "task_settings", config.task_settings))
+    languages = ("language_settings", config.language_settings)
+    lists.append(("studies.languages", config.studies.languages, *languages))
+    lists.append(("lm.languages", config.lm.languages, *languages))
     if config.studies.enabled:
         known = {k: v for k, v in config.tokenizer_settings.items() if v.method == "sage"}
         readings = config.studies.readings
@@ -279,6 +282,10 @@ def _models_can_be_trained(config: Configuration) -> None:
         _check_replay(config, pretrain)
 
 
+def _model_languages(config: Configuration) -> list[str]:
+    return [name for name in config.languages if name in config.lm.languages]
+
+
 def _check_replay(config: Configuration, pretrain: PretrainSettings) -> None:
     """Refuse a log that is missing, or that the run itself would write over."""
     key, replay = "lm.pretrain.replay", os.path.normpath(pretrain.replay)
@@ -286,7 +293,7 @@ def _check_replay(config: Configuration, pretrain: PretrainSettings) -> None:
         raise SettingError(
             key, f"{replay} is a result of this run; give the run another name (config key run)"
         )
-    for lang, tok in itertools.product(config.languages, config.lm.tokenizers):
+    for lang, tok in itertools.product(_model_languages(config), config.lm.tokenizers):
         path = pretrain.replay_of(lang=lang, tok=tok)
         if not Path(path).is_file():
             raise SettingError(

@@ -283,17 +283,19 @@ class Run(Texts):
     @cached_property
     def curve_languages(self) -> list[str]:
         """Languages with learning curves: where a model is asked about held-out lines."""
-        return self._asked(self.models and self.config["lm"]["pretrain"]["heldout_lines"])
+        wanted = self.models and self.config["lm"]["pretrain"]["heldout_lines"]
+        return self._held_out(self.model_languages if wanted else [])
 
-    def _asked(self, wanted: Any) -> list[str]:
-        """Return the languages with held-out lines, if anything is `wanted` of them."""
-        return [name for name in self.languages if wanted and self.language(name)["heldout_lines"]]
+    def _held_out(self, languages: Iterable[str]) -> list[str]:
+        """Return the languages with held-out lines among some."""
+        return [name for name in languages if self.language(name)["heldout_lines"]]
 
     @cached_property
     def causal_languages(self) -> list[str]:
         """Languages in which causal models are compared with BPE's on held-out lines."""
         compared = len(self.compared_models) > 1
-        return self._asked(compared and self.config["lm"]["causal"]["seeds"])
+        wanted = compared and self.config["lm"]["causal"]["seeds"]
+        return self._held_out(self.model_languages if wanted else [])
 
     @property
     def unseeded_nulls(self) -> list[str]:
@@ -333,7 +335,8 @@ class Run(Texts):
     @cached_property
     def ngram_languages(self) -> list[str]:
         """Languages whose tokenizers' n-grams are compared with BPE's on held-out lines."""
-        return self._asked(self.config["analysis"]["ngram_lines"] and self.has_comparison)
+        wanted = self.config["analysis"]["ngram_lines"] and self.has_comparison
+        return self._held_out(self.languages if wanted else [])
 
     def probe_files(self) -> list[str]:
         """Return what the probes of all tokenizers answer, task by task."""
@@ -561,7 +564,7 @@ class Run(Texts):
 
     def model_files(self) -> list[str]:
         """Return the language model of every language and tokenizer in `lm.tokenizers`."""
-        pairs = itertools.product(self.languages, self.models)
+        pairs = itertools.product(self.model_languages, self.models)
         return [self.result(f"models/{lang}/{tok}/model.safetensors") for lang, tok in pairs]
 
     def score_files(self, tasks: Iterable[str]) -> list[str]:
@@ -626,7 +629,7 @@ class Run(Texts):
     def logs_of(self, tasks: Sequence[str]) -> list[str]:
         """Return the training logs of all models that are fine-tuned on some tasks."""
         languages = {self.task(name)["language"] for name in tasks}
-        curves = self.curves(name for name in self.languages if name in languages)
+        curves = self.curves(name for name in self.model_languages if name in languages)
         return [*curves["logs"], *curves["repeated_logs"]]
 
     @property
@@ -647,6 +650,14 @@ class Run(Texts):
 
     @property
     def model_budget(self) -> Stanza:
+    @property
+    def budgets(self) -> dict[str, str]:
+        """How long the run's trainings are, as the end of a dry run says it."""
+        pretrain = self.config["lm"]["pretrain"]
+        units = {"hours": "hours", "steps": "updates", "tokens": "tokens"}
+        key = next(key for key in units if pretrain[key] is not None)
+        return {"pretrainings": f" of {pretrain[key]:g} {units[key]}"}
+
         """What models are given, for the notes of tables."""
         return {key: self.config["lm"][key] for key in ("pretrain", "finetune")}
 

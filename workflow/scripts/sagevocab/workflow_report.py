@@ -54,12 +54,14 @@ def claims_run(run: Run) -> Stanza:
         "further_seeds": {name: run.further_seeds(name) for name in sage},
         "nulls": {name: run.tokenizer(name)["method"] for name in run.nulls},
         "lm_tokenizers": run.models,
+        "model_languages": run.model_languages,
         "seeds": run.config["lm"]["finetune"]["seeds"],
         "pretraining_seeds": run.pretraining_seeds,
         "seed": run.seed,
         "constructed": [name for name in run.constructed_tasks if name in run.model_tasks],
         "names": run.names,
         "studies": {name: studied for name in sage if (studied := _studied(run, name))},
+        "study_languages": run.study_languages,
         "morpheme_languages": run.morpheme_languages,
         "paper_texts": _paper_texts(run),
         "budget": run.model_budget if run.models else None,
@@ -84,7 +86,7 @@ def claims_studies(run: Run) -> list[str]:
         run.result(f"vocab/{lang}.sample1/{name}/ablations.parquet")
         for studied in claims_run(run)["studies"].values()
         for names in studied.values()
-        for lang in run.languages
+        for lang in run.study_languages
         for name in names
     ]
 

@@ -26,7 +26,7 @@ class Studies:
     @property
     def languages(self) -> list[str]:
         """Languages with studies."""
-        return self.run.languages if self.run.readings else []
+        return self.run.study_languages
 
     @property
     def seeds(self) -> list[int]:
@@ -114,7 +114,7 @@ class Studies:
         run = self.run
         return {
             "folder": run.result(""),
-            "languages": run.languages,
+            "languages": self.languages,
             "domains": {},
             "tasks": {},
             "tokenizers": {"bpe": None, **tokenizers},

@@ -77,13 +77,19 @@ class Texts:
 
     @cached_property
     def tasks(self) -> list[str]:
-        """Names of the evaluation tasks in a language of the run."""
-        return [n for n in self.config["tasks"] if self.task(n)["language"] in self.languages]
+        """Names of the evaluation tasks in a language that may have models."""
+        return [n for n in self.config["tasks"] if self.task(n)["language"] in self.model_languages]
+
+    @cached_property
+    def model_languages(self) -> list[str]:
+        """Languages that get models, if the run has models."""
+        return [name for name in self.languages if name in self.config["lm"]["languages"]]
 
     @property
     def models(self) -> list[str]:
         """Names of the tokenizers that language models are trained with."""
-        return self.config["lm"]["tokenizers"] if self.config["lm"]["enabled"] else []
+        lm = self.config["lm"]
+        return lm["tokenizers"] if lm["enabled"] and self.model_languages else []
 
     @property
     def model_tasks(self) -> list[str]:
@@ -132,16 +138,16 @@ class Texts:
     # --- Samples of the training corpora, which the studies take as texts of their own
 
     @property
-    def samples(self) -> list[int]:
-        """Numbers of the samples of each corpus."""
-        studies = self.config["studies"]
-        return list(range(1, studies["samples"] + 1)) if self.readings else []
-
-    @property
     def readings(self) -> list[str]:
         """Names of the tokenizers that the studies build on the samples."""
         studies = self.config["studies"]
         return studies["readings"] if studies["enabled"] else []
+
+    @cached_property
+    def study_languages(self) -> list[str]:
+        """Languages with studies."""
+        listed = self.config["studies"]["languages"] if self.readings else []
+        return [name for name in self.languages if name in listed]
 
     @cached_property
     def texts(self) -> list[str]:
@@ -150,7 +156,8 @@ class Texts:
 
     def samples_of(self, language: str) -> list[str]:
         """Return the names of the samples of a language's corpus."""
-        return [f"{language}.sample{number}" for number in self.samples]
+        count = self.config["studies"]["samples"] if language in self.study_languages else 0
+        return [f"{language}.sample{number}" for number in range(1, count + 1)]
 
     @staticmethod
     def language_of(text: str) -> str:

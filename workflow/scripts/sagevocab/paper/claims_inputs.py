@@ -39,7 +39,8 @@ class Run:
     tokenizers: name -> preset of a SaGe tokenizer, or None.
     further_seeds: SaGe tokenizer -> those that are the same with another seed.
     nulls: tokenizers that are pruned without contexts -> their method, `random` or `frequency`.
-    lm_tokenizers: those with language models; empty if models are off. seeds: of fine-tuning.
+    lm_tokenizers: those with language models; empty if models are off. model_languages: languages
+        that have them. seeds: of fine-tuning.
     pretraining_seeds: of further pretrainings beside the run's own models.
     constructed: the tasks whose examples are constructed, in the place of a real set.
     names: language, domain or task -> what it is called.
@@ -47,7 +48,7 @@ class Run:
     budget: of the models, the sections lm.pretrain and lm.finetune; None without models.
     studies: SaGe tokenizer -> what the studies make of the same reading on a sample of each
         training corpus: `seeds`, its builds with each seed, and `varied`, those with the first seed
-        and another number.
+        and another number. study_languages: languages with studies.
     morpheme_languages: those with a list of segmented words.
     paper_texts: languages and domains whose text is the one that the paper names.
     sample: `.sample1` for what was made of that sample of each training corpus.
@@ -71,6 +72,9 @@ class Run:
     further_seeds: Mapping[str, Sequence[str]] = field(default_factory=dict)
     studies: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     morpheme_languages: Collection[str] = ()
+    study_languages: Collection[str] = ()
+    model_languages: Collection[str] = ()
+    starts: Mapping[str, str] = field(default_factory=dict)
     paper_texts: Collection[str] = ()
 
     @property
@@ -180,7 +184,8 @@ class Case:
                 f"the studies build no such tokenizer: config key studies.values.{key} has no "
                 f"{value}, or the reading never does this"
             )
-        folder = self.run.folder / "vocab" / f"{self._language()}.sample1"
+        language = _known(self._language(), self.run.study_languages, "studies.languages")
+        folder = self.run.folder / "vocab" / f"{language}.sample1"
         *seeds, varied = (
             set(read_parquet(folder / name / "ablations.parquet", ["piece"])["piece"])
             for name in (*builds["seeds"], *other)
@@ -232,7 +237,8 @@ class Case:
 
     def learning_curves(self, tokenizer: str) -> list[Curve]:
         """Return the curve of a model, then those of its further pretrainings."""
-        language, tokenizer = self._language(), self._modelled(tokenizer)
+        tokenizer = self._modelled(tokenizer)
+        language = _known(self._language(), self.run.model_languages, "lm.languages")
         place = Path(language) / tokenizer
         repeats = self.run.folder / "studies/pretraining" / place
         folders = [repeats / str(seed) for seed in self.run.pretraining_seeds]
@@ -260,7 +266,7 @@ class Case:
 
     def _score_files(self, tokenizer: str, task: str) -> list[Path]:
         tokenizer = self._modelled(tokenizer)
-        language = self.run.tasks[_known(task, self.run.tasks, "tasks (of the run's languages)")]
+        language = self.run.tasks[_known(task, self.run.tasks, "tasks (in lm.languages)")]
         folder = self.run.folder / "scores" / language / tokenizer / task
         return [folder / f"{seed}.json" for seed in self.run.seeds]
 
@@ -272,7 +278,10 @@ class Case:
 
     def _modelled(self, tokenizer: str) -> str:
         if not self.run.lm_tokenizers:
-            raise NotMeasurableError("config key lm.enabled is false: the run has no models")
+            raise NotMeasurableError(
+                "config key lm.enabled is false, or lm.languages names no language of the run: it "
+                "has no models"
+            )
         return _known(tokenizer, self.run.lm_tokenizers, "lm.tokenizers")
 
     def _corpus(self, corpus: str | None) -> str:

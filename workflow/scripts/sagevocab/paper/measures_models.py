@@ -85,7 +85,7 @@ def tasks_won(case: Case, *, tasks: Sequence[str], except_for: Sequence[str]) ->
     """On how many tasks SaGe's model has the better mean score."""
     missing = [task for task in tasks if task not in case.run.tasks]
     if missing and case.run.lm_tokenizers:
-        raise NotMeasurableError(f"config key tasks (of the run's languages) has no {missing[0]}")
+        raise NotMeasurableError(f"config key tasks (in lm.languages) has no {missing[0]}")
     bpe, sage = (
         {task: np.mean(case.scores(name, task)) for task in tasks}
         for name in (BASELINE, case.tokenizer)
