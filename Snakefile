@@ -33,6 +33,7 @@ rule all:
         result("report.html"),
         result("claims.json"),
         run.artefacts(ARTEFACTS),
+        rules.write_cards.output,
         run.model_files(),
 
 
@@ -46,6 +47,7 @@ rule vocabularies:
     """Every tokenizer of every language as a folder that `AutoTokenizer` loads."""
     input:
         run.vocabulary_files(),
+        rules.write_cards.output,
 
 
 rule intrinsic:
@@ -81,6 +83,6 @@ rule paper:
 # them takes longer; nodes may lack the network for what is retrieved. Two tables are long tests.
 HERE = [name for name in ARTEFACTS if name not in ("table_differences", "table_evidence")]
 HERE += ["findings", "build_report", "build_reference", "import_tokenizer"]
-HERE += ["export_bpe_merges", "export_unigram_greedy"]
+HERE += ["export_bpe_merges", "export_unigram_greedy", "write_cards"]
 HERE += [f"retrieve_{kind}" for kind in ("corpus", "morphemes", "domain", "task")]
 workflow.localrules(*(getattr(rules, name).rule.name for name in HERE))

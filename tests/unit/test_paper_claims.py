@@ -112,7 +112,7 @@ def written(tmp_path_factory: pytest.TempPathFactory) -> Path:
         write_floors(root / f"analysis/en/floors/{name}.parquet", curve(bits, lines=8))
     seconds = {"train_bpe": 10, "train_bpe_initial": 12, "train_embeddings": 60, "build_sage": 48}
     for rule, taken in seconds.items():
-        tokenizer = "" if rule.startswith("train_bpe") else ".sage"
+        tokenizer = {"train_embeddings": ".greedy.seed1", "build_sage": ".sage"}.get(rule, "")
         path = folder / f"benchmarks/{rule}/en{tokenizer}.tsv"
         path.parent.mkdir(parents=True)
         path.write_text(f"s\th:m:s\n{taken}\t0:00:01\n", encoding="utf-8")

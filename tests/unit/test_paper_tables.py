@@ -253,7 +253,7 @@ def benchmarks(tmp_path):
     folder = tmp_path / "benchmarks"
     benchmark(folder, "train_bpe_initial/en.tsv", 30, 600)
     benchmark(folder, "train_bpe/en.bpe.tsv", 10, 500)
-    benchmark(folder, "train_embeddings/en.sage.tsv", 60, 700)
+    benchmark(folder, "train_embeddings/en.bpe_initial.greedy.seed1.tsv", 60, 700)
     benchmark(folder, "build_sage/en.sage.tsv", 20, 2500)
     benchmark(folder, "build_sage/en.sage_released.tsv", 15, "NA")
     benchmark(folder, "count_pieces/en.train.bpe.tsv", 4, 300)
@@ -270,6 +270,7 @@ STAGES = [
 COST_NAMES = {
     "languages": {"en": "English"},
     "tokenizers": {"bpe": "BPE", "sage": "SaGe", "sage_released": "SaGe 1.0"},
+    "starts": {"sage": "bpe_initial.greedy.seed1", "sage_released": "bpe_initial.merges.seed1"},
 }
 
 

@@ -99,11 +99,11 @@ def test_sage_of_another_initial_vocabulary_has_all_of_its_own(paper) -> None:
     initial = paper.initial("en", "sage_unigram", "pieces.txt")
     assert initial == "results/paper/vocab/en/unigram_initial/pieces.txt"
     assert paper.initial("en", "random", "pieces.txt").endswith("bpe_initial/pieces.txt")
-    embeddings = "results/paper/embeddings/en/sage_unigram.npz"
+    embeddings = "results/paper/embeddings/en/unigram_initial.greedy.seed1.npz"
     assert paper.embeddings("en", "sage_unigram") == embeddings
     assert paper.preset("sage_unigram") == "algorithm-1 (initial: unigram)"
-    assert "UnigramLM's pieces" in paper.sage_card("en", "sage_unigram")["method"]
-    assert "UnigramLM" not in paper.sage_card("en", "sage")["method"]
+    assert "UnigramLM's pieces" in paper.card("en", "sage_unigram")["method"]
+    assert "UnigramLM" not in paper.card("en", "sage")["method"]
 
 
 @pytest.fixture(scope="module")
@@ -135,7 +135,7 @@ def test_prunings_of_other_pieces_are_in_no_claim(only_bpes) -> None:
 def test_a_null_of_another_initial_vocabulary_is_called_so() -> None:
     mine = {"mine": {"method": "frequency", "initial": "unigram"}}
     run = run_of(tokenizers=["bpe", "mine"], tokenizer_settings=mine, lm=NO_MODELS)
-    assert run.null_card("en", "mine")["method"].startswith("UnigramLM without its least frequent")
+    assert run.card("en", "mine")["method"].startswith("UnigramLM without its least frequent")
     assert run.initial("en", "mine", "pieces.txt").endswith("vocab/en/unigram_initial/pieces.txt")
 
 
@@ -348,14 +348,16 @@ def test_a_tokenizer_of_the_run_may_have_numbers_and_a_seed_of_its_own() -> None
 
 
 def test_tokenizers_that_differ_only_in_the_pruning_share_embeddings(paper) -> None:
-    def shared(tokenizer: str) -> str:
-        return Path(paper.embeddings("en.sample1", tokenizer)).stem
-
-    assert shared("greedy_piece_own.seed2") == shared("greedy_released.seed2") == "printed.seed2"
-    assert shared("printed.prune_batch-50") == "printed.seed1"
-    assert shared("merges_total_own.seed1") == "released.seed1"
-    assert shared("printed.initial_size-24000") == "printed.initial_size-24000"
-    assert paper.embeddings("en", "sage") == "results/paper/embeddings/en/sage.npz"
+    second = "bpe_initial.greedy.seed2"
+    assert paper.start("greedy_piece_own.seed2") == paper.start("greedy_released.seed2") == second
+    assert paper.start("printed.prune_batch-50") == "bpe_initial.greedy.seed1"
+    assert paper.start("merges_total_own.seed1") == "bpe_initial.merges.seed1"
+    assert paper.start("printed.initial_size-24000") == "bpe_initial.24000.greedy.seed1"
+    stanza = {"method": "sage", "preset": "algorithm-1", "prune_batch": 50}
+    run = run_of(
+        tokenizers=["bpe", "sage", "mine"], tokenizer_settings={"mine": stanza}, lm=NO_MODELS
+    )
+    assert run.embeddings("en", "mine") == run.embeddings("en", "sage")
 
 
 def test_samples_are_texts_of_a_language() -> None:

@@ -216,6 +216,64 @@ def test_a_changed_key_reruns_only_its_consumers(finished) -> None:
     assert not planned(run) & {"build_sage", "pretrain_model", "figure_fertility"}
 
 
+TRAINED = {"train_bpe", "train_embeddings", "build_sage", "prune_null", "pretrain_model"}
+TRAINED |= {"finetune_model", "train_causal", "train_vectors"}
+
+
+def test_equal_values_other_places_and_comments_plan_nothing(finished) -> None:
+    same = {"gradient_clipping": 0, "checkpoint_minutes": 30, "adam_epsilon": 0.000001}
+    config = {"lm": {"pretrain": same}, "download_dir": "elsewhere", "word2vec": {"alpha": 25e-3}}
+    (finished.checkout / "same.yaml").write_text(yaml.safe_dump(config))
+    module = finished.checkout / "workflow/scripts/sagevocab/state.py"
+    text = module.read_text()
+    try:
+        module.write_text(f"# A word on it.\n{text}")
+        run = finished("-n", "all", extra=("same.yaml",))
+    finally:
+        module.write_text(text)
+    assert "Nothing to be done" in run.stdout + run.stderr
+    nothing = "0 vocabularies, 0 Word2Vec, 0 pretrainings of 10 updates, 0 fine-tunings"
+    assert nothing in run.stderr.splitlines()[-1]
+
+
+def test_names_and_licences_train_nothing(finished) -> None:
+    named = {"name": "English news", "source": {"title": "News", "licence": "CC0"}}
+    domain = {"name": "questions", "source": {"title": "Questions", "licence": "CC0"}}
+    config = {"language_settings": {"en": named}, "domain_settings": {"quora": domain}}
+    (finished.checkout / "named.yaml").write_text(yaml.safe_dump(config))
+    rules = planned(finished("-n", "all", extra=("named.yaml",)))
+    assert {"write_cards", "figure_fertility_quora", "build_report"} <= rules
+    assert not rules & {*TRAINED, "retrieve_domain", "extract_corpus", "count_pieces"}
+    card = "vocab/en/sage/README.md"
+    run = finished(f"{RESULTS}/{card}", extra=("named.yaml",))
+    assert run.returncode == 0, run.stderr[-3000:]
+    page = (finished.checkout / RESULTS / card).read_text()
+    assert "English news (`en`)" in page and "News" in page and "CC0" in page
+
+
+def test_another_language_and_an_own_reading_cost_what_the_dry_run_says(finished) -> None:
+    config = {
+        "languages": ["en", "hu"],
+        "language_settings": {
+            "hu": {"name": "Hungarian", "source": {"path": "text.txt", "format": "text"}}
+        },
+        "tokenizers": ["bpe", "sage", "mine"],
+        "tokenizer_settings": {
+            "sage": {"seeds": 1},
+            "mine": {"method": "sage", "preset": "algorithm-1", "prune_batch": 10},
+        },
+        "probes": {"tasks": []},
+        "lm": {"causal": {"seeds": []}},
+    }
+    (finished.checkout / "more.yaml").write_text(yaml.safe_dump(config))
+    run = finished("-n", "vocabularies", "studies", "downstream", extra=("more.yaml",))
+    # Both readings of SaGe start from one training of Word2Vec, which English has already.
+    costs = (
+        "This would train: 5 vocabularies, 1 Word2Vec, 0 pretrainings of 10 updates, 0 fine-tunings"
+    )
+    assert costs in run.stderr.splitlines()[-1]
+
+
 def test_a_training_that_starts_again_puts_its_model_back(finished) -> None:
     target = "models/en/sage/model.safetensors"
     weights = finished.checkout / RESULTS / target

@@ -187,7 +187,6 @@ def tokenizer_files(folder):
         "pieces": result(f"{folder}/pieces.txt"),
         "tokenizer": result(f"{folder}/tokenizer.json"),
         "settings": result(f"{folder}/tokenizer_config.json"),
-        "card": result(f"{folder}/README.md"),
     }
 
 
@@ -263,6 +262,29 @@ def caption_of(rule_name):
     return lambda wildcards: caption(rule_name)
 
 
+# What a source says for people: no retrieval runs again for another title or licence.
+FOR_PEOPLE = ("title", "licence", "citation", "size", "note", "in_paper")
+
+
+def decisive(source):
+    """A source without what it says for people, and its fallback likewise."""
+    kept = {key: value for key, value in source.items() if key not in FOR_PEOPLE}
+    fallback = kept.get("fallback")
+    return {**kept, "fallback": decisive(fallback)} if fallback else kept
+
+
+def retrieved(source):
+    """Params of the retrieval of `source`, a function of the wildcards.
+
+    What depends on the output is not compared with the last run's.
+    """
+    return {
+        "source": lambda wildcards, output: source(wildcards),
+        "decisive": lambda wildcards: decisive(source(wildcards)),
+        "cache_dir": lambda wildcards, output: config["download_dir"],
+    }
+
+
 def construction_code(task, split):
     """Digest of the constructions, for a task whose rows one of them makes."""
     kind = run.source("task_settings", task, split)["kind"]
@@ -308,28 +330,6 @@ def writable(path):
     return os.access(place, os.W_OK | os.X_OK)
 
 
-onstart:
-    if not writable(Path(result("any")).parent):
-        sys.exit(
-            f"error: {result('')}: cannot be written, the disk or folder is read-only; make it "
-            "writable, or run in another folder (snakemake --directory)"
-        )
-    if workflow.executor_plugin.name == "slurm" and not shutil.which("sbatch"):
-        sys.exit(
-            "error: executor slurm: this machine has no sbatch; log in where jobs are submitted, or "
-            "run here (no --workflow-profile, but --cores 2)"
-        )
-    killed_jobs()  # those of earlier runs are no news
-    if HAS_CLUSTER:
-        # A job that SLURM refuses would else be shown with the log of an earlier success.
-        for log in [log for job in workflow.dag.needrun_jobs() for log in job.log]:
-            Path(log).unlink(missing_ok=True)
-    if "retrieve" in workflow.dag_settings.targets:
-        # What can't be had from one server is no reason to leave the rest where it is.
-        workflow.scheduler.keepgoing = True
-        print(*run.sources_table(), sep="\n", file=sys.stderr)
-    conda = any(
-        method.name == "CONDA" for method in workflow.deployment_settings.deployment_method
 # What a plan costs most of, by what the jobs of a rule train.
 TRAININGS = {
     "vocabularies": (
@@ -359,6 +359,28 @@ def show_trainings():
 atexit.register(show_trainings)
 
 
+onstart:
+    if not writable(Path(result("any")).parent):
+        sys.exit(
+            f"error: {result('')}: cannot be written, the disk or folder is read-only; make it "
+            "writable, or run in another folder (snakemake --directory)"
+        )
+    if workflow.executor_plugin.name == "slurm" and not shutil.which("sbatch"):
+        sys.exit(
+            "error: executor slurm: this machine has no sbatch; log in where jobs are submitted, or "
+            "run here (no --workflow-profile, but --cores 2)"
+        )
+    killed_jobs()  # those of earlier runs are no news
+    if HAS_CLUSTER:
+        # A job that SLURM refuses would else be shown with the log of an earlier success.
+        for log in [log for job in workflow.dag.needrun_jobs() for log in job.log]:
+            Path(log).unlink(missing_ok=True)
+    if "retrieve" in workflow.dag_settings.targets:
+        # What can't be had from one server is no reason to leave the rest where it is.
+        workflow.scheduler.keepgoing = True
+        print(*run.sources_table(), sep="\n", file=sys.stderr)
+    conda = any(
+        method.name == "CONDA" for method in workflow.deployment_settings.deployment_method
     )
     missing = [name for name in PACKAGES if not (conda or importlib.util.find_spec(name))]
     if missing:

@@ -159,6 +159,7 @@ rule build_reference:
             for text in reference_texts(run)
         ],
         tokenizers=of_each("vocab/{lang}/{tok}/tokenizer.json", [] if run.models else run.compared),
+        cards=of_each("vocab/{lang}/{tok}/README.md", [] if run.models else run.compared),
         prunings=of_each("vocab/{lang}/{tok}/ablations.parquet", [] if run.models else run.pruned),
         probes=run.probe_files(),
         rows=[

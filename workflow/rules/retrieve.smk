@@ -28,11 +28,10 @@ rule retrieve_corpus:
         mem_mb=memory(4000),
         runtime=1440,
     params:
-        source=lambda wildcards: run.source("language_settings", wildcards.lang),
+        **retrieved(lambda wildcards: run.source("language_settings", wildcards.lang)),
         sample=lambda wildcards: run.dump_sample(wildcards.lang),
         drawing=lambda wildcards: drawing_code(wildcards.lang),
         seed=config["seed"],
-        cache_dir=config["download_dir"],
         code=code_of("retrieve_corpus.py"),
     script:
         "../scripts/retrieve_corpus.py"
@@ -47,7 +46,7 @@ use rule retrieve_corpus as retrieve_morphemes with:
     benchmark:
         result("benchmarks/retrieve_morphemes/{lang}.tsv")
     params:
-        source=lambda wildcards: run.morpheme_source(wildcards.lang),
+        **retrieved(lambda wildcards: run.morpheme_source(wildcards.lang)),
         sample=None,
         drawing=None,
 
@@ -61,7 +60,7 @@ use rule retrieve_corpus as retrieve_domain with:
     benchmark:
         result("benchmarks/retrieve_domain/{domain}.tsv")
     params:
-        source=lambda wildcards: run.source("domain_settings", wildcards.domain),
+        **retrieved(lambda wildcards: run.source("domain_settings", wildcards.domain)),
         sample=None,
         drawing=None,
 
@@ -75,7 +74,7 @@ use rule retrieve_corpus as retrieve_task with:
     benchmark:
         result("benchmarks/retrieve_task/{task}.{split}.tsv")
     params:
-        source=lambda wildcards: run.source("task_settings", wildcards.task, wildcards.split),
+        **retrieved(lambda wildcards: run.source("task_settings", wildcards.task, wildcards.split)),
         sample=None,
         drawing=None,
         construction=lambda wildcards: construction_code(wildcards.task, wildcards.split),

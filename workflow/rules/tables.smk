@@ -443,6 +443,7 @@ rule table_costs:
         languages=run.languages,
         titles=run.titles(run.languages),
         tokenizers=run.paper_tokenizers,
+        starts={name: run.start(name) for name in run.sage_settings},
         budget=run.model_budget if run.models else None,
         tasks=run.task_columns(run.tasks),
         caption=caption_of("table_costs"),

@@ -4,10 +4,11 @@
 #        {lang} is a training corpus (`en`) or a sample of it (`en.sample1`)
 # Out:   vocab/{lang}/bpe_initial/   the BPE vocabulary that SaGe prunes; bpe_initial.{size} of others
 #        vocab/{lang}/unigram_initial/  UnigramLM's, for those of `initial: unigram`
-#        vocab/{lang}/{tok}/         a tokenizer: tokenizer.json, tokenizer_config.json, pieces.txt,
-#                                    README.md; for SaGe also ablations.parquet and embeddings.npz
-#        embeddings/{lang}/{tok}.npz the embeddings that a SaGe tokenizer starts from
-#                                    (in a study, of all tokenizers that differ in the pruning only)
+#        vocab/{lang}/{tok}/         a tokenizer: tokenizer.json, tokenizer_config.json, pieces.txt;
+#                                    for SaGe also ablations.parquet and embeddings.npz; README.md, its
+#                                    model card, for those that the run compares
+#        embeddings/{lang}/{initial}.{decoder}.seed{seed}.npz   the embeddings that SaGe tokenizers
+#                                    start from
 # Steps: one rule for each method in `tokenizer_settings`; SaGe is bpe_initial (or unigram_initial) ->
 #        embeddings -> pruning
 
@@ -16,7 +17,6 @@ rule train_bpe:
     """BPE of sentencepiece at the final size, segmented by greedy longest match (paper, Section 2)."""
     input:
         lines=result("corpus/{lang}.txt.zst"),
-        source=lambda wildcards: run.descriptions([wildcards.lang]),
     output:
         **tokenizer_files("vocab/{lang}/{tok}"),
         model=result("vocab/{lang}/{tok}/sentencepiece.model"),
@@ -39,7 +39,6 @@ rule train_bpe:
         key="vocabulary.final_size",
         training=run.sentencepiece_settings,
         words=run.word_settings,
-        card=lambda wildcards: run.card(wildcards.lang, "BPE, segmented by greedy longest match"),
         artefact=result("vocab/{lang}/{tok}"),
         code=code_of("train_bpe.py"),
     script:
@@ -66,7 +65,6 @@ rule export_bpe_merges:
     """The BPE vocabulary of the final size again, segmented by its merges as sentencepiece does."""
     input:
         model=result("vocab/{lang}/bpe/sentencepiece.model"),
-        source=lambda wildcards: run.descriptions([wildcards.lang]),
     output:
         **tokenizer_files("vocab/{lang}/{tok}"),
     log:
@@ -80,7 +78,6 @@ rule export_bpe_merges:
     params:
         segmentation="merges",
         words=run.word_settings,
-        card=lambda wildcards: run.card(wildcards.lang, "BPE, segmented by its merges"),
         artefact=result("vocab/{lang}/{tok}"),
         code=code_of("export_bpe_merges.py"),
     script:
@@ -99,7 +96,6 @@ use rule train_bpe as train_unigram with:
         runtime=240,
     params:
         method="unigram",
-        card=lambda wildcards: run.card(wildcards.lang, "UnigramLM"),
 
 
 use rule train_unigram as train_unigram_initial with:
@@ -121,7 +117,6 @@ use rule export_bpe_merges as export_unigram_greedy with:
     """The UnigramLM vocabulary of the final size again, segmented by greedy longest match."""
     input:
         model=result("vocab/{lang}/unigram/sentencepiece.model"),
-        source=lambda wildcards: run.descriptions([wildcards.lang]),
     log:
         result("logs/export_unigram_greedy/{lang}.{tok}.log"),
     benchmark:
@@ -130,9 +125,6 @@ use rule export_bpe_merges as export_unigram_greedy with:
         tok=any_of(run.of_method("unigram_greedy")),
     params:
         segmentation="greedy",
-        card=lambda wildcards: run.card(
-            wildcards.lang, "UnigramLM, segmented by greedy longest match"
-        ),
 
 
 rule prune_null:
@@ -140,7 +132,6 @@ rule prune_null:
     input:
         words=result("corpus/{lang}.train.words.npz"),
         pieces=lambda wildcards: run.initial(wildcards.lang, wildcards.tok, "pieces.txt"),
-        source=lambda wildcards: run.descriptions([wildcards.lang]),
     output:
         **tokenizer_files("vocab/{lang}/{tok}"),
         ablations=result("vocab/{lang}/{tok}/ablations.parquet"),
@@ -160,7 +151,6 @@ rule prune_null:
         method=lambda wildcards: run.tokenizer(wildcards.tok)["method"],
         seed=lambda wildcards: run.tokenizer(wildcards.tok).get("seed", run.seed),
         words=run.word_settings,
-        card=lambda wildcards: run.null_card(wildcards.lang, wildcards.tok),
         artefact=result("vocab/{lang}/{tok}"),
         code=code_of("prune_null.py"),
     script:
@@ -171,7 +161,6 @@ rule train_wordpiece:
     """WordPiece of Hugging Face at the final size, in `▁` notation, segmented greedily."""
     input:
         words=result("corpus/{lang}.train.words.npz"),
-        source=lambda wildcards: run.descriptions([wildcards.lang]),
     output:
         **tokenizer_files("vocab/{lang}/{tok}"),
     log:
@@ -190,9 +179,6 @@ rule train_wordpiece:
         size=config["vocabulary"]["final_size"],
         character_coverage=config["vocabulary"]["character_coverage"],
         words=run.word_settings,
-        card=lambda wildcards: run.card(
-            wildcards.lang, "WordPiece, segmented by greedy longest match"
-        ),
         artefact=result("vocab/{lang}/{tok}"),
         code=code_of("train_wordpiece.py"),
     script:
@@ -216,7 +202,6 @@ rule import_tokenizer:
     params:
         path=lambda wildcards: run.external_path(wildcards.lang, wildcards.tok),
         words=run.word_settings,
-        card=lambda wildcards: run.external_card(wildcards.lang, wildcards.tok),
         artefact=result("vocab/{lang}/{tok}"),
         code=code_of("import_tokenizer.py"),
     script:
@@ -224,19 +209,20 @@ rule import_tokenizer:
 
 
 rule train_embeddings:
-    """Word2Vec over the initial vocabulary, in the decoder of a SaGe tokenizer (paper, Section 3)."""
+    """Word2Vec over an initial vocabulary, in the decoder of SaGe tokenizers (paper, Section 3)."""
     input:
         words=result("corpus/{lang}.train.words.npz"),
-        pieces=lambda wildcards: run.initial(wildcards.lang, wildcards.tok, "pieces.txt"),
-        model=lambda wildcards: run.initial(wildcards.lang, wildcards.tok, "sentencepiece.model"),
+        pieces=result("vocab/{lang}/{initial}/pieces.txt"),
+        model=result("vocab/{lang}/{initial}/sentencepiece.model"),
     output:
-        embeddings=result("embeddings/{lang}/{tok}.npz"),
+        embeddings=result("embeddings/{lang}/{initial}.{decoder}.seed{seed}.npz"),
     log:
-        result("logs/train_embeddings/{lang}.{tok}.log"),
+        result("logs/train_embeddings/{lang}.{initial}.{decoder}.seed{seed}.log"),
     benchmark:
-        result("benchmarks/train_embeddings/{lang}.{tok}.tsv")
+        result("benchmarks/train_embeddings/{lang}.{initial}.{decoder}.seed{seed}.tsv")
     wildcard_constraints:
-        tok=any_of([*run.with_seeds(run.of_method("sage")), *run.studied]),
+        initial="(bpe|unigram)_initial(\\.[0-9]+)?",
+        decoder="greedy|merges",
     priority: 1
     conda:
         "../../envs/vocabulary.yaml"
@@ -245,11 +231,11 @@ rule train_embeddings:
         mem_mb=memory(8000),
         runtime=480,
     params:
-        decoder=lambda wildcards: run.decoder(wildcards.tok),
+        decoder="{decoder}",
         word2vec=lambda wildcards: run.word2vec(wildcards.lang),
-        seed=lambda wildcards: run.sage_parameters(wildcards.tok)["seed"],
-        state_dir=state("embeddings/{lang}/{tok}"),
-        artefact=result("embeddings/{lang}/{tok}.npz"),
+        seed=lambda wildcards: int(wildcards.seed),
+        state_dir=state("embeddings/{lang}/{initial}.{decoder}.seed{seed}"),
+        artefact=result("embeddings/{lang}/{initial}.{decoder}.seed{seed}.npz"),
         code=code_of("train_embeddings.py"),
     script:
         "../scripts/train_embeddings.py"
@@ -263,7 +249,6 @@ rule build_sage:
         # For its merges, where the decoder is `merges`: then it is BPE's.
         model=lambda wildcards: run.initial(wildcards.lang, wildcards.tok, "sentencepiece.model"),
         embeddings=lambda wildcards: run.embeddings(wildcards.lang, wildcards.tok),
-        source=lambda wildcards: run.descriptions([wildcards.lang]),
     output:
         **tokenizer_files("vocab/{lang}/{tok}"),
         ablations=result("vocab/{lang}/{tok}/ablations.parquet"),
@@ -286,9 +271,29 @@ rule build_sage:
         scheduler=scheduler,
         word2vec=lambda wildcards: run.word2vec(wildcards.lang),
         words=run.word_settings,
-        card=lambda wildcards: run.sage_card(wildcards.lang, wildcards.tok),
         state_dir=state("sage/{lang}/{tok}"),
         artefact=result("vocab/{lang}/{tok}"),
         code=code_of("build_sage.py"),
     script:
         "../scripts/build_sage.py"
+
+
+rule write_cards:
+    """The model cards: what each tokenizer of the run is, and from which text. Names and licences are
+    in no other job of a vocabulary, so none is made again because one of them changes.
+    """
+    input:
+        pieces=of_each("vocab/{lang}/{tok}/pieces.txt", run.tokenizers),
+        source=run.descriptions(run.languages),
+    output:
+        of_each("vocab/{lang}/{tok}/README.md", run.tokenizers),
+    log:
+        result("logs/write_cards.log"),
+    conda:
+        "../../envs/vocabulary.yaml"
+    params:
+        cards=[run.card(*pair) for pair in itertools.product(run.languages, run.tokenizers)],
+        artefact=result("vocab/cards"),
+        code=code_of("write_cards.py"),
+    script:
+        "../scripts/write_cards.py"

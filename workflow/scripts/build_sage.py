@@ -4,14 +4,13 @@ from sagevocab.provenance import job
 from sagevocab.state import write_parquet
 from sagevocab.vocab.bpe import merges_of_model, read_model
 from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings
-from sagevocab.vocab.export import Card, WordSettings, export_greedy
+from sagevocab.vocab.export import WordSettings, export_greedy
 from sagevocab.vocab.pieces import read_pieces
 from sagevocab.vocab.sage import build_sage, settings_from
 from sagevocab.vocab.words import WordCorpus
 
 with job(snakemake):
     inputs, outputs, params = snakemake.input, snakemake.output, snakemake.params
-    words, card = WordSettings(**params.words), Card.described(inputs.source, **params.card)
     corpus, pieces = WordCorpus.load(inputs.words), read_pieces(inputs.pieces)
     merges, embeddings = (
         merges_of_model(read_model(inputs.model)),
@@ -20,6 +19,6 @@ with job(snakemake):
     sage = settings_from(**params.sage, threads=snakemake.threads, scheduler=params.scheduler)
     word2vec = Word2VecSettings(**params.word2vec, seed=sage.seed).on(snakemake.threads)
     built = build_sage(corpus, pieces, merges, embeddings, sage, word2vec, params.state_dir)
-    export_greedy(params.artefact, built.pieces, words, card)
+    export_greedy(params.artefact, built.pieces, WordSettings(**params.words))
     write_parquet(outputs.ablations, built.ablations)
     built.embeddings.save(outputs.embeddings)

@@ -2,14 +2,13 @@
 
 from sagevocab.provenance import job
 from sagevocab.vocab.bpe import merges_of_model, pieces_of_model, read_model
-from sagevocab.vocab.export import Card, WordSettings, export_greedy, export_merges
+from sagevocab.vocab.export import WordSettings, export_greedy, export_merges
 
 with job(snakemake):
     params, words = snakemake.params, WordSettings(**snakemake.params.words)
-    card = Card.described(snakemake.input.source, **params.card)
     model = read_model(snakemake.input.model)
     pieces = pieces_of_model(model)
     if params.segmentation == "merges":
-        export_merges(params.artefact, pieces, merges_of_model(model), words, card)
+        export_merges(params.artefact, pieces, merges_of_model(model), words)
     else:
-        export_greedy(params.artefact, pieces, words, card)
+        export_greedy(params.artefact, pieces, words)

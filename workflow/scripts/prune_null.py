@@ -2,7 +2,7 @@
 
 from sagevocab.provenance import job
 from sagevocab.state import write_parquet
-from sagevocab.vocab.export import Card, WordSettings, export_greedy
+from sagevocab.vocab.export import WordSettings, export_greedy
 from sagevocab.vocab.nulls import prune_least_frequent, prune_random
 from sagevocab.vocab.pieces import read_pieces
 from sagevocab.vocab.words import WordCorpus
@@ -15,6 +15,5 @@ with job(snakemake):
     else:
         corpus = WordCorpus.load(inputs.words)
         left, pruned = prune_least_frequent(corpus, pieces, size, params.prune_batch)
-    card = Card.described(inputs.source, **params.card)
-    export_greedy(params.artefact, left, WordSettings(**params.words), card)
+    export_greedy(params.artefact, left, WordSettings(**params.words))
     write_parquet(snakemake.output.ablations, pruned)

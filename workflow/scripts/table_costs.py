@@ -11,6 +11,7 @@ with job(snakemake):
         stages=params.stages,
         languages=dict(zip(params.languages, params.titles, strict=True)),
         tokenizers=dict(zip(params.tokenizers, params.labels, strict=True)),
+        starts=params.starts,
         notes=model_notes(params.budget, params.tasks, params.presets)
         if params.budget
         else [presets_note(params.presets.items())],

@@ -9,17 +9,16 @@ from sagevocab.vocab.bpe import (
     train_bpe,
     train_unigram,
 )
-from sagevocab.vocab.export import Card, WordSettings, export_greedy, export_unigram
+from sagevocab.vocab.export import WordSettings, export_greedy, export_unigram
 
 with job(snakemake):
     params, words = snakemake.params, WordSettings(**snakemake.params.words)
-    card = Card.described(snakemake.input.source, **params.card)
     settings, path = TrainingSettings(**params.training), snakemake.output.model
     train = {"bpe": train_bpe, "unigram": train_unigram}[params.method]
     train(snakemake.input.lines, params.size, path, settings, params.key)
     model = read_model(path)
     if params.method == "bpe":
-        export_greedy(params.artefact, pieces_of_model(model), words, card)
+        export_greedy(params.artefact, pieces_of_model(model), words)
     else:
         pieces, scores = pieces_of_model(model), scores_of_model(model)
-        export_unigram(params.artefact, pieces, scores, words, card)
+        export_unigram(params.artefact, pieces, scores, words)

@@ -2,12 +2,11 @@
 
 from sagevocab.provenance import job
 from sagevocab.vocab.bpe import train_wordpiece
-from sagevocab.vocab.export import Card, WordSettings, export_greedy
+from sagevocab.vocab.export import WordSettings, export_greedy
 from sagevocab.vocab.words import WordCorpus
 
 with job(snakemake):
     params, words = snakemake.params, WordSettings(**snakemake.params.words)
-    card = Card.described(snakemake.input.source, **params.card)
     corpus, key = WordCorpus.load(snakemake.input.words), "vocabulary.final_size"
     pieces = train_wordpiece(corpus, params.size, params.character_coverage, key)
-    export_greedy(params.artefact, pieces, words, card)
+    export_greedy(params.artefact, pieces, words)

@@ -448,24 +448,24 @@ class Run(Texts):
 
     def initial(self, text: str, tokenizer: str, name: str) -> str:
         """Return a file of the vocabulary that a tokenizer is pruned from."""
+        return self.result(f"vocab/{text}/{self._initial_name(tokenizer)}/{name}")
+
+    def _initial_name(self, tokenizer: str) -> str:
         size = self.initial_size(tokenizer)
         other = "" if size == self.config["vocabulary"]["initial_size"] else f".{size}"
-        return self.result(f"vocab/{text}/{self.initial_method(tokenizer)}_initial{other}/{name}")
+        return f"{self.initial_method(tokenizer)}_initial{other}"
 
     def embeddings(self, text: str, tokenizer: str) -> str:
-        """Return the embeddings that a SaGe tokenizer starts from.
+        """Return the embeddings that a SaGe tokenizer starts from."""
+        return self.result(f"embeddings/{text}/{self.start(tokenizer)}.npz")
 
-        Tokenizers of the studies that differ only in the pruning share those of the first of them.
+    def start(self, tokenizer: str) -> str:
+        """Return the name of the embeddings that a SaGe tokenizer starts from.
+
+        It says all that decides them beside the text, so tokenizers that start alike share them.
         """
-        start = self._start(tokenizer)
-        shared = self.studied if tokenizer in self.studied else [tokenizer]
-        first = next(name for name in shared if self._start(name) == start)
-        return self.result(f"embeddings/{text}/{first}.npz")
-
-    def _start(self, tokenizer: str) -> tuple[int, str, int]:
-        """Return what decides a tokenizer's embeddings beside the text."""
         seed = self.sage_parameters(tokenizer)["seed"]
-        return self.initial_size(tokenizer), self.decoder(tokenizer), seed
+        return f"{self._initial_name(tokenizer)}.{self.decoder(tokenizer)}.seed{seed}"
 
     @property
     def sage_settings(self) -> dict[str, Stanza]:
@@ -477,28 +477,43 @@ class Run(Texts):
             if stanza["method"] == "sage"
         }
 
-    def card(self, text: str, method: str, **settings: Any) -> Stanza:
-        """Return what the model card of a vocabulary says that is trained on a text."""
-        language = self.language_of(text)
+    def card(self, language: str, tokenizer: str) -> Stanza:
+        """Return what the model card of a tokenizer says."""
+        method, settings = self._card_of_method(language, tokenizer)
         source = self.source("language_settings", language)
+        shown = ("kind", "name", "title", "licence")
         return {
             "language": language,
             "language_name": self.language(language)["name"],
             "method": method,
-            "source": {
-                key: value
-                for key, value in source.items()
-                if key in ("kind", "name", "title", "licence")
-            },
+            "source": None
+            if self.tokenizer(tokenizer)["method"] == "external"
+            else {key: value for key, value in source.items() if key in shown},
             "settings": settings,
         }
 
-    def sage_card(self, text: str, tokenizer: str) -> Stanza:
-        """Return what the model card of a SaGe vocabulary says: its reading and its settings."""
-        settings = self.sage_parameters(tokenizer)
-        start = "" if self.initial_method(tokenizer) == "bpe" else " of UnigramLM's pieces"
-        method = f"SaGe{start}, preset {settings['preset']}, segmented by greedy longest match"
-        return self.card(text, method, initial_size=self.initial_size(tokenizer), **settings)
+    def _card_of_method(self, language: str, tokenizer: str) -> tuple[str, Stanza]:
+        """Return a tokenizer's method in words, and the settings that a card lists."""
+        method, greedy = self.tokenizer(tokenizer)["method"], "segmented by greedy longest match"
+        if method == "sage":
+            settings = self.sage_parameters(tokenizer)
+            start = "" if self.initial_method(tokenizer) == "bpe" else " of UnigramLM's pieces"
+            title = f"SaGe{start}, preset {settings['preset']}, {greedy}"
+            return title, {"initial_size": self.initial_size(tokenizer), **settings}
+        if method in ("random", "frequency"):
+            pruned = {"random": "pieces drawn at random", "frequency": "its least frequent pieces"}
+            start = {"bpe": "BPE", "unigram": "UnigramLM"}[self.initial_method(tokenizer)]
+            title = f"{start} without {pruned[method]} (a null for SaGe), {greedy}"
+            return title, self.null_parameters
+        if method == "external":
+            return f"imported from `{Path(self.external_path(language, tokenizer)).name}`", {}
+        return {
+            "bpe": f"BPE, {greedy}",
+            "bpe_merges": "BPE, segmented by its merges",
+            "unigram": "UnigramLM",
+            "unigram_greedy": f"UnigramLM, {greedy}",
+            "wordpiece": f"WordPiece, {greedy}",
+        }[method], {}
 
     @property
     def null_parameters(self) -> Stanza:
@@ -507,14 +522,6 @@ class Run(Texts):
             "final_size": self.config["vocabulary"]["final_size"],
             "prune_batch": self.config["sage"]["prune_batch"],
         }
-
-    def null_card(self, text: str, tokenizer: str) -> Stanza:
-        """Return what the model card of a null vocabulary says."""
-        method = self.tokenizer(tokenizer)["method"]
-        pruned = "its least frequent pieces" if method == "frequency" else "pieces drawn at random"
-        start = {"bpe": "BPE", "unigram": "UnigramLM"}[self.initial_method(tokenizer)]
-        title = f"{start} without {pruned} (a null for SaGe), segmented by greedy longest match"
-        return self.card(text, title, **self.null_parameters)
 
     def external_path(self, language: str, tokenizer: str) -> str:
         """Return where a tokenizer of method `external` lies."""
@@ -525,11 +532,6 @@ class Run(Texts):
         path = Path(self.external_path(language, tokenizer))
         files = sorted(path.iterdir()) if path.is_dir() else [path]
         return [str(file) for file in files if file.is_file()]
-
-    def external_card(self, language: str, tokenizer: str) -> Stanza:
-        """Return what the model card of an external tokenizer says."""
-        path = Path(self.external_path(language, tokenizer))
-        return {**self.card(language, f"imported from `{path.name}`"), "source": None}
 
     # --- Files of the stages
 
@@ -649,8 +651,6 @@ class Run(Texts):
         return {k: v for k, v in self.config["lm"]["pretrain"].items() if k not in FREE}
 
     @property
-    def model_budget(self) -> Stanza:
-    @property
     def budgets(self) -> dict[str, str]:
         """How long the run's trainings are, as the end of a dry run says it."""
         pretrain = self.config["lm"]["pretrain"]
@@ -658,6 +658,8 @@ class Run(Texts):
         key = next(key for key in units if pretrain[key] is not None)
         return {"pretrainings": f" of {pretrain[key]:g} {units[key]}"}
 
+    @property
+    def model_budget(self) -> Stanza:
         """What models are given, for the notes of tables."""
         return {key: self.config["lm"][key] for key in ("pretrain", "finetune")}
 

@@ -37,7 +37,8 @@ class Run:
 
     folder: `results/{run}`. domains, tasks: name -> language.
     tokenizers: name -> preset of a SaGe tokenizer, or None.
-    further_seeds: SaGe tokenizer -> those that are the same with another seed.
+    further_seeds: SaGe tokenizer -> those that are the same with another seed. starts: SaGe
+        tokenizer -> name of the embeddings that it starts from.
     nulls: tokenizers that are pruned without contexts -> their method, `random` or `frequency`.
     lm_tokenizers: those with language models; empty if models are off. model_languages: languages
         that have them. seeds: of fine-tuning.
@@ -71,10 +72,10 @@ class Run:
     nulls: Mapping[str, str] = field(default_factory=dict)
     further_seeds: Mapping[str, Sequence[str]] = field(default_factory=dict)
     studies: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
-    morpheme_languages: Collection[str] = ()
     study_languages: Collection[str] = ()
     model_languages: Collection[str] = ()
     starts: Mapping[str, str] = field(default_factory=dict)
+    morpheme_languages: Collection[str] = ()
     paper_texts: Collection[str] = ()
 
     @property
@@ -248,10 +249,15 @@ class Case:
 
     def seconds(self, rule: str, tokenizer: str) -> float:
         """Return the wall-clock seconds of a rule, from its benchmark."""
-        names = (f"{self._language()}.{self._listed(tokenizer)}.tsv", f"{self.language}.tsv")
         if self.run.benchmarks is None:
             raise NotMeasurableError("the run keeps no benchmarks")
-        paths = [self.run.benchmarks / rule / name for name in names]
+        language, tokenizer = self._language(), self._listed(tokenizer)
+        names = [
+            f"{language}.{tokenizer}",
+            language,
+            f"{language}.{self.run.starts.get(tokenizer)}",
+        ]
+        paths = [self.run.benchmarks / rule / f"{name}.tsv" for name in names]
         path = next((path for path in paths if path.exists()), None)
         if path is None:
             raise NotMeasurableError(f"no benchmark of {rule}: its result was not made by this run")

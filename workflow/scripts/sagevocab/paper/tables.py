@@ -224,6 +224,7 @@ def table_costs(
     stages: Sequence[str],
     languages: Mapping[str, str],
     tokenizers: Mapping[str, str],
+    starts: Mapping[str, str],
     notes: Sequence[str] = (),
     **files: Files,
 ) -> None:
@@ -231,13 +232,15 @@ def table_costs(
 
     benchmarks: folder of Snakemake's benchmark files, `{rule}/{wildcards}.tsv`. stages: rules in
     the order of the table. languages: code -> title. tokenizers: name -> label, BPE first.
-    notes: sentences that end the note.
+    starts: SaGe tokenizer -> name of the embeddings that it starts from. notes: sentences that end
+    the note.
     Source: paper, "Limitations": SaGe takes about ten times as long as BPE.
     """
     jobs = read_benchmarks(benchmarks, stages, languages, tokenizers)
     stages = [*stages, *(f"{stage}{STUDIED}" for stage in stages)]
-    rows = [_stage_row(jobs, stage, tokenizers) for stage in stages if stage in set(jobs["rule"])]
-    vocabularies = [_vocabulary_row(jobs, code, languages[code], tokenizers) for code in languages]
+    of = {name: _jobs_of(jobs, name, starts.get(name)) for name in tokenizers}
+    rows = [_stage_row(jobs, stage, of) for stage in stages if stage in set(jobs["rule"])]
+    vocabularies = [_vocabulary_row(jobs, code, languages[code], of) for code in languages]
     sides = [*tokenizers.values(), "all"]
     write_table(
         ["Stage", "Jobs", *((side, unit) for side in sides for unit in ("time", "memory"))],
@@ -297,32 +300,40 @@ def _read_benchmark(path: Path) -> dict[str, float]:
         raise UserError(f"{path}: no benchmark ({error}); delete it and run again") from error
 
 
-def _stage_row(jobs: pd.DataFrame, stage: str, tokenizers: Mapping[str, str]) -> list[str]:
-    own = jobs[jobs["rule"] == stage]
-    cells = [cell for name in tokenizers for cell in _cost_cells(own[own["tokenizer"] == name])]
-    return [stage, str(len(own)), *cells, *_cost_cells(own)]
+def _jobs_of(jobs: pd.DataFrame, tokenizer: str, start: str | None) -> pd.Series:
+    """Return which jobs are a tokenizer's; it may share the embeddings that it starts from."""
+    return (jobs["tokenizer"] == tokenizer) | (jobs["job"].str.partition(".")[2] == start)
+
+
+def _stage_row(jobs: pd.DataFrame, stage: str, of: Mapping[str, pd.Series]) -> list[str]:
+    own = jobs["rule"] == stage
+    cells = [cell for mine in of.values() for cell in _cost_cells(jobs[own & mine])]
+    return [stage, str(own.sum()), *cells, *_cost_cells(jobs[own])]
 
 
 def _vocabulary_row(
-    jobs: pd.DataFrame, language: str, title: str, tokenizers: Mapping[str, str]
+    jobs: pd.DataFrame, language: str, title: str, of: Mapping[str, pd.Series]
 ) -> list[str]:
-    """Return the costs of each vocabulary of a language, and their ratio to those of BPE."""
-    baseline = _vocabulary_jobs(jobs, language, BASELINE)["seconds"].sum()
+    """Return the costs of each vocabulary of a language, and their ratio to those of BPE.
+
+    A job of the language alone made what all are pruned from.
+    """
+    own = {
+        name: jobs[
+            jobs["rule"].isin((BPE_RULE,) if name == BASELINE else SAGE_RULES)
+            & (jobs["language"] == language)
+            & (mine | (jobs["job"] == language))
+        ]
+        for name, mine in of.items()
+    }
+    baseline = own[BASELINE]["seconds"].sum() if BASELINE in own else 0
     cells = []
-    for name in tokenizers:
-        own = _vocabulary_jobs(jobs, language, name)
-        time, memory = _cost_cells(own)
-        if baseline > 0 and len(own) and name != BASELINE:
-            time += f" ({own['seconds'].sum() / baseline:.3g} ×)"
+    for name, rows in own.items():
+        time, memory = _cost_cells(rows)
+        if baseline > 0 and len(rows) and name != BASELINE:
+            time += f" ({rows['seconds'].sum() / baseline:.3g} ×)"
         cells += [time, memory]
     return [f"vocabulary, {title}", "", *cells, "", ""]
-
-
-def _vocabulary_jobs(jobs: pd.DataFrame, language: str, tokenizer: str) -> pd.DataFrame:
-    rules = (BPE_RULE,) if tokenizer == BASELINE else SAGE_RULES
-    # A job of the language alone made what all are pruned from; others have a tokenizer of theirs.
-    mine = (jobs["job"] == language) | (jobs["tokenizer"] == tokenizer)
-    return jobs[jobs["rule"].isin(rules) & (jobs["language"] == language) & mine]
 
 
 def _cost_cells(jobs: pd.DataFrame) -> list[str]:

@@ -69,10 +69,14 @@ class Card:
     def described(cls, files: Sequence[str], **fields: Any) -> Card:
         """Make a card of `fields`, with the source as it was really retrieved.
 
-        files: the description beside the retrieved corpus; empty if there is none.
+        files: the description beside the retrieved corpus; empty if there is none. What a packaged
+        text is, the configuration says.
         """
         for file in files:
+            configured = fields["source"]
             fields["source"] = json.loads(Path(file).read_text(encoding="utf-8"))
+            if configured["kind"] == "package":
+                fields["source"] |= configured
         return cls(**fields)
 
 
@@ -80,7 +84,7 @@ class Card:
 
 
 def export_greedy(
-    folder: str | Path, pieces: Sequence[str], words: WordSettings, card: Card
+    folder: str | Path, pieces: Sequence[str], words: WordSettings, card: Card | None = None
 ) -> None:
     """Write a vocabulary that is segmented by greedy longest match (paper, Section 3).
 
@@ -107,7 +111,7 @@ def export_merges(
     pieces: Sequence[str],
     merges: Sequence[tuple[str, str]],
     words: WordSettings,
-    card: Card,
+    card: Card | None = None,
 ) -> None:
     """Write a vocabulary that is segmented by its byte-pair merges, given by rank."""
     model = models.BPE(
@@ -121,7 +125,7 @@ def export_unigram(
     pieces: Sequence[str],
     scores: Sequence[float],
     words: WordSettings,
-    card: Card,
+    card: Card | None = None,
 ) -> None:
     """Write a vocabulary that is segmented into its likeliest pieces, given log probabilities.
 
@@ -143,12 +147,12 @@ def write_folder(
     pieces: Sequence[str],
     method: str,
     words: WordSettings | None,
-    card: Card,
+    card: Card | None,
 ) -> None:
     """Write a tokenizer whose ids 0 to 4 are the special tokens and whose pieces follow.
 
     method: how `segment.load_segmenter` segments. words: None for a tokenizer from elsewhere, which
-    has a normalisation and a word splitting of its own.
+    has a normalisation and a word splitting of its own. card: None writes no model card.
     """
     folder = Path(folder)
     roles = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
@@ -167,7 +171,8 @@ def write_folder(
     write_pieces(folder / "pieces.txt", pieces)
     write_text(folder / "tokenizer.json", tokenizer.to_str(pretty=True))
     write_json(folder / "tokenizer_config.json", configuration)
-    write_text(folder / "README.md", model_card(card, pieces))
+    if card is not None:
+        write_text(folder / "README.md", model_card(card, pieces))
 
 
 def check_output(folder: str | Path, force: bool) -> None:

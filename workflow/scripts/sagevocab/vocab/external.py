@@ -111,7 +111,7 @@ def _kind(path: Path, key: str) -> str:
 
 
 def import_external(
-    path: str | Path, folder: str | Path, words: WordSettings, card: Card, key: str
+    path: str | Path, folder: str | Path, words: WordSettings, card: Card | None, key: str
 ) -> None:
     """Bring the tokenizer at `path` into the folder form of this project.
 
