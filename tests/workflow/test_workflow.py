@@ -231,7 +231,8 @@ def test_equal_values_other_places_and_comments_plan_nothing(finished) -> None:
         run = finished("-n", "all", extra=("same.yaml",))
     finally:
         module.write_text(text)
-    assert "Nothing to be done" in run.stdout + run.stderr
+    # An earlier test has made some tables without tasks.
+    assert planned(run) == planned(finished("-n", "all"))
     nothing = "0 vocabularies, 0 Word2Vec, 0 pretrainings of 10 updates, 0 fine-tunings"
     assert nothing in run.stderr.splitlines()[-1]
 
