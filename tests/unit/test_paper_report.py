@@ -67,6 +67,17 @@ def page(tmp_path: Path, inputs: dict) -> Page:
     return Page((tmp_path / "report.html").read_text(encoding="utf-8"))
 
 
+def test_a_place_of_the_paper_stands_once(tmp_path: Path, inputs: dict):
+    apart = [
+        record(name, "sage", "reproduced", where=place)
+        for name, place in (("first", "Table 4"), ("second", "Section 5"), ("third", "Table 4"))
+    ]
+    inputs["claims_path"].write_text(json.dumps(apart), encoding="utf-8")
+    build_report(tmp_path / "report.html", run=run(), **inputs)
+    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert re.findall(r"<h4>(Table 4|Section 5)</h4>", text) == ["Table 4", "Section 5"]
+
+
 def test_page_loads_nothing_from_anywhere(tmp_path: Path, inputs: dict, page: Page):
     assert page.open == []
     for _, attributes in page.elements:

@@ -12,8 +12,8 @@ import hashlib
 import json
 import logging
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import groupby
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 
@@ -195,9 +195,7 @@ def _claims(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
     verdict -> origin -> number. chances: tokenizer -> verdict against chance -> number, where there
     are nulls. origins: the kinds of record that are counted apart -> heading.
     """
-    by_tokenizer: dict[str, list[Mapping[str, Any]]] = {}
-    for record in records:
-        by_tokenizer.setdefault(record["tokenizer"], []).append(record)
+    by_tokenizer = _grouped(records, itemgetter("tokenizer"))
     titles = {"real": "real data", "constructed": "constructed tasks", "beyond": "beyond the paper"}
     total = count_verdicts(records).values()
     chances = {name: count_chances(own) for name, own in by_tokenizer.items()}
@@ -205,8 +203,8 @@ def _claims(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         "records": records,
         "signs": SIGNS,
         "places": [
-            (place, [list(row) for _, row in groupby(members, lambda r: (r["id"], r["language"]))])
-            for place, members in groupby(records, lambda r: r["where"])
+            (place, list(_grouped(members, itemgetter("id", "language")).values()))
+            for place, members in _grouped(records, itemgetter("where")).items()
         ],
         "counts": {name: count_verdicts(own) for name, own in by_tokenizer.items()},
         "chances": {name: counts for name, counts in chances.items() if counts},
@@ -216,6 +214,16 @@ def _claims(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             if origin == "real" or any(count[origin] for count in total)
         },
     }
+
+
+def _grouped(
+    records: Sequence[Mapping[str, Any]], key: Callable[[Mapping[str, Any]], Any]
+) -> dict[Any, list[Mapping[str, Any]]]:
+    """Return the records by a key, in the order in which the keys first appear."""
+    groups: dict[Any, list[Mapping[str, Any]]] = {}
+    for record in records:
+        groups.setdefault(key(record), []).append(record)
+    return groups
 
 
 # --- figures and tables
