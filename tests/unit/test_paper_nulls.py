@@ -110,6 +110,17 @@ def test_a_statement_on_which_all_seeds_agree_is_left_out(claims: Path, drawings
 
 
 @pytest.mark.parametrize("width", ["page", "column"])
+def test_where_all_seeds_agree_on_everything_the_figure_says_so(claims, drawings, kept, width):
+    claims.write_text(json.dumps([{**VALUE, "random": [0.3, 0.3, 0.3]}]), encoding="utf-8")
+    draw(claims, drawings, width)
+    figure = kept[0]
+    (text,) = figure.axes[0].texts
+    assert "random prunings agree on every main statement" in text.get_text()
+    box = text.get_window_extent()
+    assert box.x0 >= 0 and box.x1 <= figure.bbox.width
+
+
+@pytest.mark.parametrize("width", ["page", "column"])
 def test_no_name_of_a_row_overlaps_another_and_all_are_inside(claims, drawings, kept, width):
     names = ["bpe_only_short_with_mark", "sage_only_long_with_mark", "words_of_5_more"]
     claims.write_text(json.dumps([{**VALUE, "id": name} for name in names]), encoding="utf-8")

@@ -162,6 +162,7 @@ _UNIT = (
     "Distance from the random mean, in standard deviations of the random seeds; "
     "right: where the statement points"
 )
+_NO_SPREAD = "The random prunings agree on every main statement:\nthere is no spread to draw."
 _TICKS = [sign * 2 * 10.0**power for power in range(1, 7) for sign in (-1, 1)]
 
 
@@ -178,7 +179,7 @@ def figure_nulls(
 
     The unit is the standard deviation of the random seeds, and right is where the statement points.
     A statement on which all seeds agree has no such unit and is left out; so is the second reading
-    of a statement, which is not tested against chance.
+    of a statement, which is not tested against chance. Where nothing is left, the figure says so.
     claims, values, languages: as for `table_nulls`. labels: SaGe tokenizers and what they are
     called. shown: labels of all tokenizers of the figures, whose order gives the colours. files:
     pdf, png and optionally style.
@@ -192,6 +193,10 @@ def figure_nulls(
     styles = {name: tokenizer_styles(shown)[label] for name, label in labels.items()}
     with drawing((1, 1), height=1, **files) as (figure, grid):
         axes = grid[0, 0]
+        if not rows:
+            axes.text(0.5, 0.5, _NO_SPREAD, ha="center", va="center")
+            axes.set_axis_off()
+            return
         blocks = _blocks(rows, narrow=is_narrow(figure))
         places = [place for block in blocks for place in block.places]
         for place, row in zip(places, rows, strict=True):
