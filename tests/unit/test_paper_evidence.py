@@ -261,6 +261,15 @@ def test_the_figure_has_better_to_the_right_and_fills_what_is_significant(
     assert legend == ["English", "Turkish", "not significant", "power below 80 %"]
 
 
+def test_a_metric_without_a_unit_is_its_own(probed, models, outputs, drawings, kept):
+    other = models.assign(metric=models["metric"].replace("accuracy", "kappa"))
+    table_evidence(gathered(probed, models=other), labels=LABELS, baseline="BPE", **outputs)
+    names = [row[1] for row in markdown_rows(outputs)]
+    assert "Fine-tuned: SST2 (kappa)" in names
+    figure_evidence(outputs["csv"], labels=LABELS, baseline="BPE", **drawings)
+    assert "kappa (× 100)" in [axes.get_xlabel() for axes in kept[0].axes]
+
+
 def test_a_damaged_table_is_named(tmp_path, drawings):
     (tmp_path / "table.csv").write_text("a,b\n1,2\n")
     with pytest.raises(UserError, match="is no table of evidence"):

@@ -26,22 +26,13 @@ from sagevocab.paper.causal import CausalPanels, causal_evidence
 from sagevocab.paper.formats import Files
 from sagevocab.paper.inputs import by_panel
 from sagevocab.paper.ngrams import LineBits, Panels, summarise_ngrams
-from sagevocab.paper.tables_scores import printed_gains
+from sagevocab.paper.tables_scores import measure_unit, printed_gains
 from sagevocab.paper.verdicts import SIGNIFICANT
 from sagevocab.state import read_parquet
 
 BITS = "bits"
 NGRAMS, MODELS = "n-grams", "language models"
 _NAMES = {PIECES: "Pieces", VECTORS: "Vectors"}
-# Metric -> how a measure's name ends, what its numbers are multiplied by, and their decimals.
-UNITS = {
-    BITS: ("bits", 1, 3),
-    "accuracy": ("accuracy", 100, 2),
-    "f1": ("F1", 100, 2),
-    "span_f1": ("F1", 100, 2),
-    "matthews": ("Matthews", 100, 2),
-    "pearson": ("Pearson", 100, 2),
-}
 # A true difference of 1.96 + 0.84 standard errors is found in four of five cases; half of an
 # interval is 1.96 of them.
 _SEEN_FROM = 2.80 / 1.96
@@ -52,6 +43,11 @@ _NGRAMS = {
     "bits_5": ("N-grams, order 5", (5,), False),
     "gain": ("Gain from context", (1, 3), True),
 }
+
+
+def unit_of(metric: str) -> tuple[str, int, int]:
+    """Return how a measure's name ends, what its numbers are multiplied by, and their decimals."""
+    return ("bits", 1, 3) if metric == BITS else (measure_unit(metric), 100, 2)
 
 
 # --- what is read

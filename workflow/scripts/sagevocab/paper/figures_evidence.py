@@ -14,7 +14,7 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 
 from sagevocab.errors import UserError
-from sagevocab.paper.evidence import BITS, UNITS
+from sagevocab.paper.evidence import BITS, unit_of
 from sagevocab.paper.style import Files, drawing, dress_rows, legend_above
 
 _ROW = 0.072  # inches of a mark
@@ -73,7 +73,7 @@ def _draw_measure(
     languages: Mapping[str, tuple[str, str]],
 ) -> None:
     first = rows.iloc[0]
-    unit, factor, _ = UNITS[first["metric"]]
+    unit, factor, _ = unit_of(first["metric"])
     sign = factor if first["more_is_better"] else -factor
     seen = factor * rows["seen_from"].max()
     axes.axvspan(-seen, seen, color="#E8E8E8", linewidth=0, zorder=0)

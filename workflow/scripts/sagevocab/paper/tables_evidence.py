@@ -8,7 +8,7 @@ from collections.abc import Sequence
 import pandas as pd
 
 from sagevocab.paper.causal import CAUSAL
-from sagevocab.paper.evidence import MODELS, UNITS
+from sagevocab.paper.evidence import MODELS, unit_of
 from sagevocab.paper.formats import MINUS, NOTHING, Files, Row, write_table
 from sagevocab.paper.verdicts import SIGNIFICANT
 
@@ -38,7 +38,7 @@ def table_evidence(
         cells = [_plus_minus(own.get(label)) for label in others]
         asked = NOTHING if pd.isna(first["rows"]) else f"{first['rows']:,.0f}"
         ends = [_printed(first, rows["seen_from"].max()), _printed(first, first["paper"], "+")]
-        name = f"{measure} ({UNITS[first['metric']][0]})"
+        name = f"{measure} ({unit_of(first['metric'])[0]})"
         theirs = first["baseline_value"] if first["baseline"] == baseline else math.nan
         row = [language, name, asked, _printed(first, theirs), *cells, *ends]
         blocks.setdefault(language, []).append(row)
@@ -66,7 +66,7 @@ def _parts(others: int, across: int = 3) -> list[list[int]]:
 def _printed(row: Row, value: float, sign: str = "") -> str:
     if pd.isna(value):
         return NOTHING
-    _, factor, digits = UNITS[row["metric"]]
+    _, factor, digits = unit_of(row["metric"])
     return f"{factor * value:{sign}.{digits}f}".replace("-", MINUS)
 
 

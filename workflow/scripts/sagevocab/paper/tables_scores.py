@@ -21,16 +21,26 @@ from sagevocab.paper.formats import MINUS, NOTHING, Files, write_table
 from sagevocab.paper.inputs import BASELINE
 from sagevocab.paper.verdicts import SIGNIFICANT
 
+# Metric -> its unit at the head of a column, and at the end of a measure's name.
 UNITS = {
-    "f1": "F1",
-    "span_f1": "F1",
-    "accuracy": "Acc. %",
-    "matthews": "Matt.",
-    "pearson": "Pear.",
+    "f1": ("F1", "F1"),
+    "span_f1": ("F1", "F1"),
+    "accuracy": ("Acc. %", "accuracy"),
+    "matthews": ("Matt.", "Matthews"),
+    "pearson": ("Pear.", "Pearson"),
 }
 _PAPER_NAMES = {"bpe": "BPE", "sage": "SaGe"}
 _SIZES = ("train_examples", "examples", "truncated_examples")
 _MARK = "*"
+
+
+def measure_unit(metric: str) -> str:
+    """Return the unit of a metric as the name of a measure ends; one without a unit is its own."""
+    return UNITS.get(metric, (metric, metric))[1]
+
+
+def _head_unit(metric: str) -> str:
+    return UNITS.get(metric, (metric, metric))[0]
 
 
 class Task(TypedDict):
@@ -160,8 +170,7 @@ def summarise_scores(
 
 
 def _task_header(task: Task) -> tuple[str, str, str]:
-    unit = UNITS.get(task["metric"], task["metric"])
-    return task["label"], unit, "constructed" if task["constructed"] else ""
+    return task["label"], _head_unit(task["metric"]), "constructed" if task["constructed"] else ""
 
 
 def _our_cell(row: pd.Series) -> str:
@@ -342,8 +351,7 @@ def printed_gains(tables: Iterable[Mapping[str, Mapping[str, float]]]) -> dict[s
 
 def _difference_cells(row: Mapping[str, Any], intervals: Sequence[str]) -> list[str]:
     metric = row["metric"]
-    unit = UNITS.get(metric, metric)
-    marks = [unit, "constructed"] if row["constructed"] else [unit]
+    marks = [_head_unit(metric), *(["constructed"] if row["constructed"] else [])]
     return [
         row["label"],
         f"{row['task_label']} ({', '.join(marks)})",
