@@ -17,6 +17,7 @@ from report_samples import ROOT, VALUES, record
 from sagevocab.errors import UserError
 from sagevocab.paper import findings
 from sagevocab.paper.claims import read_claims
+from sagevocab.paper.claims_page import claims_markdown
 from sagevocab.paper.findings import (
     SUMMARY,
     Evidence,
@@ -261,6 +262,22 @@ def test_the_least_frequent_give_a_statement_if_they_go_nearly_as_far_as_sage():
     assert also_least_frequent(records) == [as_far, down]
     records = [of(SAGES[0], "en", "sage", chance="as chance", frequency=None)]
     assert "least frequent" not in section(shown(records), SUMMARY)
+
+
+def test_findings_and_claims_count_verdicts_against_chance_alike():
+    claims = [claim for claim in SAGES if not claim.get("definition")]
+    marks = [*[{}] * 5, {"beyond": True}, {"constructed": True}, {"variant": True}]
+    records = [
+        of(
+            claim,
+            "en",
+            "sage",
+            **{"chance": "as chance", "interval": "", "p_adjusted": None, "test": None} | mark,
+        )
+        for claim, mark in zip(claims, marks, strict=False)
+    ]
+    assert "cannot be told from it on 5 " in section(shown(records), SUMMARY)
+    assert "| as chance | 5 |" in claims_markdown(records)
 
 
 def test_a_test_has_no_power_where_a_random_pruning_drops_the_piece():

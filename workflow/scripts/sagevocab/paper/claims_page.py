@@ -50,25 +50,33 @@ def claims_markdown(records: Sequence[Mapping[str, Any]], note: str = "") -> str
 def count_verdicts(records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
     """Return verdict -> {real, constructed, beyond} -> number of records.
 
-    Records of the paper's statements count by what they are measured on, all others as `beyond`.
-    Definitions and variants do not count.
+    Each record counts by its `origin_of`; those without one do not count.
     """
     counts = {verdict: {"real": 0, "constructed": 0, "beyond": 0} for verdict in VERDICTS}
-    for record in filter(is_counted, records):
-        origin = "constructed" if record["constructed"] else "real"
-        counts[record["verdict"]]["beyond" if record.get("beyond") else origin] += 1
+    for record in records:
+        if origin := origin_of(record):
+            counts[record["verdict"]][origin] += 1
     return counts
 
 
-def is_counted(record: Mapping[str, Any]) -> bool:
-    """Whether a record says something that could be otherwise, and that no other record says."""
-    return not (record.get("definition") or record.get("variant"))
+def origin_of(record: Mapping[str, Any]) -> str | None:
+    """Return what a record is counted as: `real`, `constructed` or `beyond`; None if it is not.
+
+    A definition, which no pruning can break, and a variant, another reading of what is counted
+    already, are not counted. `beyond` is what the paper does not say of the language, `constructed`
+    one of its statements on examples that a rule makes, `real` any other.
+    """
+    if record.get("definition") or record.get("variant"):
+        return None
+    if record.get("beyond"):
+        return "beyond"
+    return "constructed" if record["constructed"] else "real"
 
 
 def count_chances(records: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Return verdict against chance -> number of records; empty where nothing was tested."""
-    counts = Counter(record.get("chance") for record in records)
-    return {chance: counts[chance] for chance in CHANCES} if any(map(counts.get, CHANCES)) else {}
+    """Return verdict against chance -> number of records whose origin is `real`."""
+    counts = Counter(r.get("chance") for r in records if origin_of(r) == "real")
+    return {chance: counts[chance] for chance in CHANCES}
 
 
 def _chances(records: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -79,7 +87,8 @@ def _chances(records: Sequence[Mapping[str, Any]]) -> list[str]:
         for name in names
     ]
     rows = [[chance, *(str(count[chance]) for count in counts)] for chance in CHANCES]
-    return ["", *markdown_table(["against chance", *names], rows)] if counts else []
+    note = "Against chance, what is on real data and in the paper's languages is counted."
+    return ["", *markdown_table(["against chance", *names], rows), "", note] if counts else []
 
 
 def _columns(record: Mapping[str, Any]) -> dict[str, str]:

@@ -26,7 +26,14 @@ import pandas as pd
 from sagevocab.errors import UserError
 from sagevocab.paper.chance import DIRECTIONS
 from sagevocab.paper.claims import read_claims
-from sagevocab.paper.claims_page import SIGNS, show_ours, show_random, show_value
+from sagevocab.paper.claims_page import (
+    SIGNS,
+    count_chances,
+    origin_of,
+    show_ours,
+    show_random,
+    show_value,
+)
 from sagevocab.paper.formats import MINUS, listed
 from sagevocab.paper.markup import latex_document
 from sagevocab.paper.tables import flat_settings
@@ -36,9 +43,6 @@ log = logging.getLogger(__name__)
 
 Row = Mapping[str, Any]
 
-# Marks of records that are shown and not counted: true of any pruning, another reading of what is
-# counted already, a language of which the paper does not say it, a task made by a rule.
-UNCOUNTED = ("definition", "variant", "beyond", "constructed")
 _DROPPED = -5.0  # a log ratio of frequencies to which a piece falls only where it is pruned
 _NEARLY = 0.9  # of SaGe's way from the random mean: so far, a null gives what SaGe gives
 SUMMARY = "Summary"  # the section that the report page opens with
@@ -165,12 +169,9 @@ class Evidence:
         return next(found, _Missing())
 
     def claims(self, **wanted: Any) -> list[Row]:
-        """Return the records on SaGe tokenizers that could fail, by what they have to hold.
-
-        What is not counted (`UNCOUNTED`) is left out.
-        """
+        """Return the records on SaGe tokenizers that count on real data, by what they must hold."""
         of_sage = [record for record in self.records if record["tokenizer"] in self.sage]
-        counted = [record for record in of_sage if not any(map(record.get, UNCOUNTED))]
+        counted = [record for record in of_sage if origin_of(record) == "real"]
         return where(counted, **wanted)
 
     def rows(self, table: str, **wanted: Any) -> list[Row]:
@@ -252,6 +253,7 @@ def findings_environment(template: Path | str) -> jinja2.Environment:
     )
     environment.filters |= {name: _printed(show) for name, show in _FILTERS.items()}
     environment.filters |= {"where": where, "listed": listed, "closest": closest}
+    environment.filters |= {"chances": count_chances}
     environment.filters |= {"most_common": most_common, "without_power": without_power}
     environment.filters |= {"also_least_frequent": also_least_frequent}
     return environment

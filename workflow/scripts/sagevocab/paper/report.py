@@ -207,7 +207,7 @@ def _claims(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
             for place, members in _grouped(records, itemgetter("where")).items()
         ],
         "counts": {name: count_verdicts(own) for name, own in by_tokenizer.items()},
-        "chances": {name: counts for name, counts in chances.items() if counts},
+        "chances": {name: counts for name, counts in chances.items() if any(counts.values())},
         "origins": {
             origin: title
             for origin, title in titles.items()
