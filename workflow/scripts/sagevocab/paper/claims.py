@@ -263,7 +263,8 @@ def assess_claims(
     nulls = _measure_nulls(run, values, state)
     for assessment in assessments:
         key = (assessment.claim["id"], assessment.case.language)
-        assessment.nulls = Nulls.of(nulls.get(key, {}), run.nulls)
+        if assessment.case.tokenizer != BASELINE:  # nulls are for SaGe
+            assessment.nulls = Nulls.of(nulls.get(key, {}), run.nulls)
     _adjust_chance(assessments, values["claims"])
     return [_record(assessment) for assessment in assessments]
 
@@ -295,11 +296,7 @@ def _measure_nulls(
 
     Null by null: what is counted under one vocabulary is in memory while its claims need it.
     """
-    claims = [
-        claim
-        for claim in values["claims"]
-        if claim["tokenizers"] == "sage" and claim.get("measure") in COUNTED
-    ]
+    claims = [claim for claim in values["claims"] if _has_nulls(claim)]
     found: dict[tuple[str, str | None], dict[str, float | str]] = {}
     for number, null in enumerate(run.nulls, start=1):
         log.info("claims on %s, %d of %d nulls", null, number, len(run.nulls))
@@ -355,11 +352,15 @@ def _measure_one(claim: Mapping[str, Any], case: Case) -> Measurement:
     return measured
 
 
+def _has_nulls(claim: Mapping[str, Any]) -> bool:
+    """Whether a claim is about SaGe, if not SaGe alone, and decided by vocabularies and counts."""
+    return claim["tokenizers"] in ("sage", "each") and claim.get("measure") in COUNTED
+
+
 def _has_chance(claim: Mapping[str, Any]) -> bool:
     """Whether a claim is set against chance, where the run has nulls and can measure it."""
-    measured = claim["tokenizers"] == "sage" and claim.get("measure") in COUNTED
     counted = not (claim.get("definition") or claim.get("variant"))
-    return measured and counted and claim["kind"] in DIRECTIONS
+    return _has_nulls(claim) and counted and claim["kind"] in DIRECTIONS
 
 
 def _adjust(assessments: Sequence[Assessment], claims: Sequence[Mapping[str, Any]]) -> None:
