@@ -715,6 +715,16 @@ def test_what_was_resampled_and_tested_stands_in_the_record(run: Run, values: di
     assert record_of("whole_words_more", run, values)["p_value"] == 2 / 8
 
 
+def test_a_measure_that_is_not_marked_as_tested_can_not_test(run: Run, values: dict, monkeypatch):
+    def marked(case: Case) -> Measurement:
+        return Measurement(1.5, test="by hand", p_value=0.01)
+
+    monkeypatch.setitem(MEASURES, "token_ratio", marked)
+    monkeypatch.setattr(claims, "TESTED", claims.TESTED - {"token_ratio"})
+    with pytest.raises(ValueError, match="token_ratio gives a test: mark it @tested"):
+        record_of("token_ratio", run, values)
+
+
 def test_holm_is_over_the_family_of_one_tokenizer(run: Run, values: dict):
     _write_language(run.folder, "de", [])
     both = {**run.tokenizers, "sage_released": "released-1.0"}

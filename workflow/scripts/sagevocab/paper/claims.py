@@ -45,6 +45,7 @@ from sagevocab.paper.verdicts import (
     NOT_MEASURABLE,
     Measurement,
     NotMeasurableError,
+    is_tested,
     verdict_of,
 )
 from sagevocab.state import ResumableState, fingerprint, read_json, write_json, write_text
@@ -67,13 +68,7 @@ COUNTED = {
     if hasattr(measures_texts, name) and name not in ("ranking_stability", "change_beyond_seeds")
 }
 # The measures with a test, which decide how many tests the paper's statements ask for.
-TESTED = {
-    *("word_initial_difference", "length_difference", "length_share", "partition"),
-    *("frequency_ratio", "single_character_ratio", "boundary_f1_difference"),
-    *("fertility_difference", "fertility_distance_change", "token_ratio"),
-    *("single_character_contexts", "ratio_difference", "ratio_advantage_change"),
-    *("score_difference", "update_ratio"),
-}
+TESTED = {name for name, function in MEASURES.items() if is_tested(function)}
 # Settings of `lm.pretrain` without which a score is not one of the paper's models.
 _BUDGET = ("layers", "hidden", "heads", "intermediate", "batch", "hours")
 CHANCE = "chance"
@@ -347,6 +342,8 @@ def _of_each_seed(claim: Mapping[str, Any], case: Case) -> list[Case]:
 
 def _measure_one(claim: Mapping[str, Any], case: Case) -> Measurement:
     measured = MEASURES[claim["measure"]](case, **claim.get("arguments", {}))
+    if measured.test and claim["measure"] not in TESTED:
+        raise ValueError(f"measure {claim['measure']} gives a test: mark it @tested")
     if _is_nan(measured.ours):
         raise NotMeasurableError("nothing to count: no piece, word or example is of this kind")
     return measured

@@ -26,7 +26,7 @@ from sagevocab.paper.curves import (
 )
 from sagevocab.paper.inputs import BASELINE, BPE_RULE, SAGE_RULES
 from sagevocab.paper.intervals import LINES, LINES_RESAMPLED
-from sagevocab.paper.verdicts import Measurement, NotMeasurableError
+from sagevocab.paper.verdicts import Measurement, NotMeasurableError, tested
 
 SEEDS = "pretraining seeds"
 PAIRED_SEEDS = "Student's, paired by pretraining seed"
@@ -64,6 +64,7 @@ def _printed_difference(case: Case, task: str) -> float:
     return table["sage"][task] - table["bpe"][task]
 
 
+@tested
 def score_difference(case: Case, *, task: str) -> Measurement:
     """Score of SaGe's model minus that of BPE's, means over the seeds; agrees if it is positive."""
     case.scores(BASELINE, task)
@@ -120,6 +121,7 @@ def _sage_seconds(case: Case) -> float:
 # --- pretraining
 
 
+@tested
 def update_ratio(case: Case) -> Measurement:
     """Updates of SaGe's model over those of BPE's, to bits per character that both reach.
 

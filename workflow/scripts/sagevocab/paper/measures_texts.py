@@ -40,7 +40,7 @@ from sagevocab.analysis.vocabulary import (
 from sagevocab.paper import intervals
 from sagevocab.paper.claims_inputs import TRAIN, Case
 from sagevocab.paper.inputs import BASELINE
-from sagevocab.paper.verdicts import Measurement, NotMeasurableError
+from sagevocab.paper.verdicts import Measurement, NotMeasurableError, tested
 from sagevocab.vocab.pieces import WORD_START, is_single_character
 from sagevocab.vocab.segment import GreedySegmenter
 
@@ -207,12 +207,14 @@ def word_initial_share(case: Case, *, side: str) -> Measurement:
     return _share(sage if side == "sage" else bpe, agrees=agrees)
 
 
+@tested
 def word_initial_difference(case: Case) -> Measurement:
     """Word-initial share of SaGe-only pieces minus that of BPE-only pieces."""
     sage, bpe = map(vocabulary.word_initial_share, only_pieces(case))
     return intervals.share_difference(sage, bpe)
 
 
+@tested
 def length_difference(case: Case) -> Measurement:
     """Mean length of SaGe-only pieces minus that of BPE-only pieces, in characters."""
     sage, bpe = (
@@ -235,6 +237,7 @@ def greatest_length_gaps(case: Case, *, count_word_start: bool) -> Measurement:
     )
 
 
+@tested
 def length_share(
     case: Case, *, side: str, shortest: int, longest: int | None = None, count_word_start: bool
 ) -> Measurement:
@@ -268,6 +271,7 @@ def _share(share: Share, agrees: bool | None = None) -> Measurement:
 # --- encoded texts: token frequency
 
 
+@tested
 def frequency_ratio(case: Case, *, piece: str) -> Measurement:
     """Log ratio of a piece's counts; a vocabulary that lacks the piece counts 0."""
     if not any(piece in pieces for pieces in _both(case.pieces, case)):
@@ -275,6 +279,7 @@ def frequency_ratio(case: Case, *, piece: str) -> Measurement:
     return _compare_occurrences(case, [piece])
 
 
+@tested
 def single_character_ratio(case: Case) -> Measurement:
     """Log ratio of the counts of single-character tokens."""
     pieces = {piece for pieces in _both(case.pieces, case) for piece in pieces}
@@ -289,6 +294,7 @@ def _compare_occurrences(case: Case, pieces: list[str]) -> Measurement:
 # --- encoded texts: subword fertility and encoding efficiency
 
 
+@tested
 def fertility_difference(case: Case, *, fewest: int, most: int | None = None) -> Measurement:
     """Difference of the shares of corpus words with `fewest` to `most` subwords."""
     totals, baseline = _both(case.line_totals, case)
@@ -308,6 +314,7 @@ def tokens_of_lines(case: Case, *, lines: int) -> Measurement:
     return Measurement(ours, low, high, unit=intervals.LINES)
 
 
+@tested
 def token_ratio(case: Case) -> Measurement:
     """Tokens of SaGe over tokens of BPE."""
     ours, baseline = (lines["tokens"].to_numpy() for lines in _both(case.lines, case))
@@ -326,6 +333,7 @@ def single_characters_on_top(case: Case, *, window: int, top: int) -> Measuremen
     return Measurement(*proportion_interval(hits, len(first)), unit=intervals.PIECES)
 
 
+@tested
 def single_character_contexts(case: Case, *, window: int) -> Measurement:
     """Difference of the mean number of distinct neighbours of single-character pieces."""
     _require_window(case, window)
@@ -377,6 +385,7 @@ def single_characters_reach(case: Case, *, window: int, top: int) -> Measurement
     return Measurement(*estimate, unit=intervals.PIECES)
 
 
+@tested
 def ratio_difference(case: Case, *, window: int) -> Measurement:
     """Mean neighbour / frequency ratio of SaGe's pieces over BPE's, minus 1, with a test."""
     tested = intervals.difference_of_means(*_ratios(case, window), seed=case.seed)
@@ -392,6 +401,7 @@ def _too_rare(case: Case, window: int) -> int:
     )
 
 
+@tested
 def partition(case: Case, *, window: int) -> Measurement:
     """How much closer to -1 SaGe's correlation of length and distinct neighbours is than BPE's."""
     _require_window(case, window)
@@ -421,6 +431,7 @@ def _require_window(case: Case, window: int, corpus: str | None = None) -> None:
 # --- listed words: constituent morphology
 
 
+@tested
 def boundary_f1_difference(case: Case) -> Measurement:
     """Difference of the F1 of boundaries between morphemes, over the words of a list."""
     counts = pd.concat(_both(case.boundaries, case), axis=1, join="inner")
@@ -430,6 +441,7 @@ def boundary_f1_difference(case: Case) -> Measurement:
 # --- encoded texts: other domains
 
 
+@tested
 def fertility_distance_change(case: Case) -> Measurement:
     """How much further apart the fertility histograms are on the domain than on the training text.
 
@@ -461,6 +473,7 @@ def relative_ratio_difference(case: Case, *, window: int) -> Measurement:
     return Measurement(*estimate, unit=intervals.PIECES, left_out=_too_rare(case, window))
 
 
+@tested
 def ratio_advantage_change(case: Case, *, window: int) -> Measurement:
     """How much SaGe's ratio relative to BPE's grows from the training text to the domain.
 

@@ -118,6 +118,20 @@ class Measurement:
         return self.test is None or (adjusted is not None and adjusted < SIGNIFICANT)
 
 
+Measure = Callable[..., Measurement]
+
+
+def tested(measure: Measure) -> Measure:
+    """Mark a measure whose `Measurement` has a test: its claims are part of their family's size."""
+    measure.is_tested = True
+    return measure
+
+
+def is_tested(measure: Measure) -> bool:
+    """Return whether a measure is marked as `tested`."""
+    return getattr(measure, "is_tested", False)
+
+
 def verdict_of(claim: Mapping[str, Any], measured: Measurement) -> str:
     """Return the verdict on `claim` (an entry of `paper_values.yaml`) by the rule of its kind.
 
