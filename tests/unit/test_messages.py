@@ -187,6 +187,11 @@ tokenizer_settings: {sage: {decoder: viterbi}}
 languages: [no]
 language_settings: {no: {}}
 tokenizers: [bpe, bpe]
+tokenizer_settings: {sage_released: {label: SaGe}}
+tokenizer_settings: {released: {label: as printed}}
+language_settings: {tr: {name: English}}
+domain_settings: {legal: {name: quora questions}}
+{lm: {enabled: no}, tokenizers: [bpe_initial], tokenizer_settings: {bpe_initial: {method: random}}}
 word2vec: {lines: 0}
 sage: 
 lm: {finetune: {epochs: '5'}}

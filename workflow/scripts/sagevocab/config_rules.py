@@ -31,6 +31,8 @@ STANZAS = {
 }
 # Methods that are another segmentation of a tokenizer's pieces -> its method, which is its name.
 EXPORTED = {"bpe_merges": "bpe", "unigram_greedy": "unigram"}
+# Folders beside those of the tokenizers, with the vocabularies that are pruned.
+INITIAL_FOLDERS = ("bpe_initial", "unigram_initial")
 
 
 def _names_have_stanzas(config: Configuration) -> None:
@@ -89,6 +91,38 @@ def _exported_have_a_model(config: Configuration) -> None:
                 f"must be of method {origin}: {name} is its pieces in another segmentation; set "
                 f"method: {origin} there, or take {name} out of tokenizers",
             )
+
+
+def _names_are_distinct(config: Configuration) -> None:
+    """Refuse names that figures and tables, or folders, could not keep apart."""
+    for name in config.tokenizers:
+        if name in INITIAL_FOLDERS:
+            raise SettingError(
+                "tokenizers", f"{name!r} is a folder of the workflow's own; choose another name"
+            )
+    for key, shown in _shown_names(config):
+        for number, (name, text) in enumerate(shown):
+            for other, known in shown[:number]:
+                if text == known:
+                    raise SettingError(
+                        key.format(name), f"{text!r} is {other}'s, too; give each its own"
+                    )
+
+
+def _shown_names(config: Configuration) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+    """Yield what names stand beside each other: the form of their keys, each with its stanza."""
+    stanzas = config.tokenizer_settings
+    readings = config.studies.readings if config.studies.enabled else []
+    for names in (config.tokenizers, readings):
+        labels = [(name, stanzas[name].label or name) for name in names]
+        yield "tokenizer_settings.{}.label", labels
+    languages = [(name, config.language_settings[name].name) for name in config.languages]
+    yield "language_settings.{}.name", languages
+    for language in config.languages:
+        domains = {name: config.domain_settings[name] for name in config.domains}
+        own = [(name, one.name) for name, one in domains.items() if one.language == language]
+        titles = [(name, title[:1].upper() + title[1:]) for name, title in own]
+        yield "domain_settings.{}.name", [("train", "Training corpus"), *titles]
 
 
 def _initial_vocabularies_fit(config: Configuration) -> None:
@@ -318,6 +352,7 @@ RULES = (
     _names_have_stanzas,
     _names_are_known_elsewhere,
     _exported_have_a_model,
+    _names_are_distinct,
     _initial_vocabularies_fit,
     _pruning_can_be_done,
     _languages_are_known,
