@@ -338,9 +338,3 @@ def test_panels_are_read_row_by_row():
     assert read == {"en": {"BPE": 1, "SaGe": 2}, "tr": {"BPE": 3, "SaGe": 4}}
     with pytest.raises(ValueError, match="3 files for 2 panels"):
         by_panel(["en", "tr"], ["BPE", "SaGe"], ["1", "2", "3"], int)
-
-
-@pytest.mark.parametrize(("titles", "labels"), [(["a", "a"], ["x"]), (["a"], ["x", "x"])])
-def test_two_panels_of_one_name_are_refused(titles, labels):
-    with pytest.raises(UserError, match="is used twice"):
-        by_panel(titles, labels, ["1", "2"], int)

@@ -36,13 +36,7 @@ def by_panel(
     paths: Sequence[str | Path],
     read: Callable[[str | Path], T],
 ) -> dict[str, dict[str, T]]:
-    """Read `paths`, listed title by title and label by label, as {title: {label: content}}.
-
-    Raises:
-        UserError: two languages or domains share a name, or two tokenizers a label.
-    """
-    _require_distinct("name of languages or domains", titles)
-    _require_distinct("label of tokenizers", labels)
+    """Read `paths`, listed title by title and label by label, as {title: {label: content}}."""
     if len(paths) != len(titles) * len(labels):
         raise ValueError(f"{len(paths)} files for {len(titles)} panels of {len(labels)} tokenizers")
     rest = iter(paths)
@@ -71,9 +65,3 @@ def require_comparison(panels: Mapping[str, Mapping[str, Any]], tokenizers: int 
         raise UserError(
             "config key tokenizers: a comparison needs bpe and sage or sage_released; list them"
         )
-
-
-def _require_distinct(what: str, names: Sequence[str]) -> None:
-    twice = sorted({name for name in names if names.count(name) > 1})
-    if twice:
-        raise UserError(f"config key {what}: {twice[0]!r} is used twice; give each one its own")

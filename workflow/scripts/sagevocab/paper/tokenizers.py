@@ -31,7 +31,7 @@ def by_text(
 ) -> dict[tuple[str, str], dict[str, Any]]:
     """Read summaries, listed text by text and tokenizer by tokenizer.
 
-    texts: pairs of language and text. Raises UserError where two share a name.
+    texts: pairs of language and text.
     """
     return by_panel([tuple(text) for text in texts], labels, paths, read_json)
 
