@@ -818,6 +818,12 @@ def test_what_a_run_leaves_out_is_not_measurable(run, values, change, name, lang
     assert reason in record["reason"]
 
 
+def test_a_number_of_the_papers_text_is_judged_by_the_text_that_it_is_of(run: Run, values: dict):
+    own = dataclasses.replace(run, paper_texts=[("en", "train")])
+    assert record_of("tokens_bpe", own, values, "bpe")["reason"] is None
+    assert "the paper's own text" in record_of("words_of_quora", own, values, "bpe")["reason"]
+
+
 def test_a_number_of_a_constructed_task_is_kept_beside_the_reason(run: Run, values: dict):
     record = record_of("score_mrpc_sage", dataclasses.replace(run, constructed=["mrpc"]), values)
     assert record["ours"] == pytest.approx(0.765)

@@ -42,7 +42,7 @@ IDS = {claim["id"] for claim in SAGES}
 NAMES = re.compile(r"SaGe 1\.0|Word2Vec|Algorithm \d|(Section|Table|Figure) \d|95 %")
 TEXTS = [
     {"name": name, "language": language, "corpus": corpus, "title": "Pages", "paper": "its own"}
-    | {"local": True}
+    | {"in_paper": False}
     for name, language, corpus in (
         ("English", "en", "train"),
         ("Turkish", "tr", "train"),
@@ -262,6 +262,16 @@ def test_the_least_frequent_give_a_statement_if_they_go_nearly_as_far_as_sage():
     assert also_least_frequent(records) == [as_far, down]
     records = [of(SAGES[0], "en", "sage", chance="as chance", frequency=None)]
     assert "least frequent" not in section(shown(records), SUMMARY)
+
+
+def test_texts_that_are_not_the_papers_are_named_as_such(monkeypatch):
+    note = "texts are not the paper's"
+    assert f"The {note}" in section(shown(every_record()), SUMMARY)
+    monkeypatch.setitem(TEXTS[0], "in_paper", True)
+    assert f"Some of the {note}" in section(shown(every_record()), SUMMARY)
+    for text in TEXTS[1:]:
+        monkeypatch.setitem(text, "in_paper", True)
+    assert note not in shown(every_record())
 
 
 def test_findings_and_claims_count_verdicts_against_chance_alike():

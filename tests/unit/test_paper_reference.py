@@ -80,7 +80,8 @@ def text(tmp_path):
     corpus.write_text("some text\n")
     summary.write_text(json.dumps({"lines": 1500, "words": 30000}))
     return {"name": "English", "title": "a text", "licence": "free", "files": [str(corpus)],
-            "format": "text", "paper": "the paper's dump", "summary": summary}  # fmt: skip
+            "format": "text", "paper": "the paper's dump", "in_paper": False,
+            "summary": summary}  # fmt: skip
 
 
 @pytest.fixture

@@ -65,6 +65,20 @@ def test_success_leaves_one_record_an_artefact(tmp_path: Path) -> None:
     assert "to the log" in (tmp_path / "x.log").read_text()
 
 
+def test_a_record_names_what_was_retrieved_in_the_place_of_the_configured_source(
+    tmp_path: Path,
+) -> None:
+    made = rule(tmp_path, source={"name": "wiki", "title": "A dump"})
+    description = tmp_path / "en.source.json"
+    found = {"name": "other", "title": "Another dump", "instead_of": "wiki", "format": "parquet"}
+    description.write_text(json.dumps(found | {"bytes": 3, "column": None}))
+    made.input.append(str(description))
+    with job(made):
+        pass
+    record = json.loads((tmp_path / "figure_x.provenance.json").read_text())
+    assert record["run"]["sources"] == {str(description): found}
+
+
 def test_the_log_has_our_messages_and_of_others_only_warnings(tmp_path: Path) -> None:
     with job(rule(tmp_path)):
         logging.getLogger("fontTools.subset").info("glyph table pruned")

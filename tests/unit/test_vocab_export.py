@@ -15,7 +15,14 @@ from transformers import AutoTokenizer, MegatronBertConfig
 
 import sagevocab
 from sagevocab.errors import UserError
-from sagevocab.vocab.export import Card, WordSettings, export_greedy, export_merges, export_unigram
+from sagevocab.vocab.export import (
+    Card,
+    WordSettings,
+    corpus_of,
+    export_greedy,
+    export_merges,
+    export_unigram,
+)
 from sagevocab.vocab.external import check_external, convert, import_external
 from sagevocab.vocab.initial import read_initial
 from sagevocab.vocab.pieces import read_description, read_folder_pieces, read_pieces
@@ -166,7 +173,10 @@ def test_card_is_of_what_was_really_retrieved(tmp_path):
     assert card.source == record
     text = card_of(tmp_path, card.source)
     assert "Other dump; in the place of `a`, which could not be had" in text
+    assert corpus_of(tmp_path).startswith("Other dump; in the place of")
     assert Card.described([], **fields).source["title"] == "First dump"
+    card_of(tmp_path, None)
+    assert corpus_of(tmp_path) is None and corpus_of(tmp_path / "nowhere") is None
 
 
 # --- tokenizers from elsewhere

@@ -12,9 +12,11 @@ from typing import Any
 import pytest
 
 from sagevocab.errors import UserError
+from sagevocab.paper.inputs import as_retrieved
 from sagevocab.slurm import memory_kills
+from sagevocab.state import write_json
 from sagevocab.workflow import Run, load_config, preset_title
-from sagevocab.workflow_report import changes, claims_run, reference_texts
+from sagevocab.workflow_report import changes, claims_run, configured_texts, reference_texts
 from sagevocab.workflow_studies import Studies
 
 ROOT = Path(__file__).parents[2]
@@ -315,6 +317,31 @@ def test_changes_are_those_of_settings_not_of_texts(tmp_path) -> None:
     (english, *_) = reference_texts(run)
     assert (english["title"], english["files"]) == ("text.txt", [str(text)])
     assert "Wikipedia" in english["paper"]
+
+
+def test_a_fallback_is_what_is_said_of_a_text_and_not_the_papers(tmp_path, monkeypatch) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("a line\n")
+    run = run_of(
+        language_settings={"en": {"source": {"path": str(text), "format": "text"}}},
+        domain_settings={"quora": {"source": {"dataset": "wikipedia", "language": "en"}}},
+    )
+    monkeypatch.chdir(tmp_path)
+    printed = {"name": "trwiki-20220901", "title": "Turkish, September 2022", "in_paper": True}
+    fallback = {"name": "trwiki-202302", "title": "Turkish, February 2023", "in_paper": False}
+    for file in run.text_descriptions():
+        Path(file).parent.mkdir(parents=True, exist_ok=True)
+        write_json(Path(file), printed)
+    turkish = "results/paper/retrieved/corpora/tr.source.json"
+    assert turkish in run.text_descriptions() and len(run.text_descriptions()) == 4
+    texts = as_retrieved(configured_texts(run), run.text_descriptions())
+    known = {text["corpus"] + text["language"]: text for text in texts}
+    assert (known["trainen"]["title"], known["trainen"]["in_paper"]) == ("text.txt", False)
+    assert known["traintr"]["in_paper"] and known["quoraen"]["paper"] == "not in the paper"
+    write_json(Path(turkish), fallback | {"instead_of": "trwiki-20220901"})
+    _, changed, *_ = as_retrieved(configured_texts(run), run.text_descriptions())
+    assert (changed["title"], changed["in_paper"]) == ("Turkish, February 2023", False)
+    assert "September 2022" in changed["paper"]
 
 
 def test_claims_know_the_budget_only_of_models(paper) -> None:

@@ -87,7 +87,7 @@ try:
         changes,
         claims_run,
         claims_studies,
-        findings_texts,
+        configured_texts,
         reference_command,
         reference_tasks,
         reference_texts,

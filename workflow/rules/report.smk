@@ -50,6 +50,7 @@ rule build_claims:
         scores=run.score_files(run.tasks),
         curves=list(itertools.chain(*run.curves(run.model_languages).values())),
         predictions=run.prediction_files(run.tasks),
+        descriptions=run.text_descriptions(),
         paper=resource("paper_values.yaml"),
     output:
         json=result("claims.json"),
@@ -65,6 +66,7 @@ rule build_claims:
         runtime=60,
     params:
         run=claims_run(run),
+        texts=configured_texts(run),
         state_dir=state("claims"),
         code=code_of("build_claims.py"),
     script:
@@ -80,6 +82,7 @@ rule findings:
         claims=result("claims.json"),
         tables=run.artefacts(FINDINGS_TABLES, "csv"),
         figures=run.artefacts(FINDINGS_FIGURES),
+        descriptions=run.text_descriptions(),
         paper=resource("paper_values.yaml"),
         template=report_file("findings.md.jinja"),
     output:
@@ -95,7 +98,7 @@ rule findings:
             "languages": run.languages,
             "settings": {key: config[key] for key in ("vocabulary", "sage", "word2vec", "lm")},
         },
-        texts=findings_texts(run),
+        texts=configured_texts(run),
         tables=FINDINGS_TABLES,
         figures=FINDINGS_FIGURES,
         code=code_of("findings.py"),
@@ -175,6 +178,7 @@ rule build_reference:
         floors=CURVES["floors"],
         masked=[*CURVES["heldout"], *CURVES["repeats"]],
         causal=run.causal_files(run.causal_tokenizers),
+        descriptions=run.text_descriptions(),
         paper=resource("paper_values.yaml"),
     output:
         folder=directory(f"results/reference/{'lm' if run.models else 'intrinsic'}"),

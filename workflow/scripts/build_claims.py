@@ -4,13 +4,16 @@ from pathlib import Path
 
 from sagevocab.paper.claims import build_claims
 from sagevocab.paper.claims_inputs import Run
+from sagevocab.paper.inputs import as_retrieved
 from sagevocab.provenance import job
 
 with job(snakemake):
     settings = dict(snakemake.params.run)
+    texts = as_retrieved(snakemake.params.texts, snakemake.input.descriptions)
     run = Run(
         folder=Path(settings.pop("folder")),
         benchmarks=Path(settings.pop("benchmarks")),
+        paper_texts=[(one["language"], one["corpus"]) for one in texts if one["in_paper"]],
         **settings,
     )
     build_claims(

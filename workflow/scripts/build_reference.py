@@ -2,17 +2,19 @@
 
 from pathlib import Path
 
+from sagevocab.paper.inputs import as_retrieved
 from sagevocab.paper.reference import build_reference
 from sagevocab.provenance import job
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params
+    texts = as_retrieved(params.texts, inputs.descriptions)
     build_reference(
         snakemake.output.folder,
         [*inputs.pages, *inputs.artefacts],
         texts=[
             {**text, "summary": summary}
-            for text, summary in zip(params.texts, inputs.summaries, strict=True)
+            for text, summary in zip(texts, inputs.summaries, strict=True)
         ],
         lists=params.lists,
         tasks=[

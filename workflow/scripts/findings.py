@@ -1,6 +1,7 @@
 """Adapter of rule findings."""
 
 from sagevocab.paper.findings import build_findings
+from sagevocab.paper.inputs import as_retrieved
 from sagevocab.provenance import job
 
 with job(snakemake):
@@ -13,6 +14,6 @@ with job(snakemake):
         tables=dict(zip(params.tables, inputs.tables, strict=True)),
         values=inputs.paper,
         run=params.run,
-        texts=params.texts,
+        texts=as_retrieved(params.texts, inputs.descriptions),
         figures=params.figures,
     )

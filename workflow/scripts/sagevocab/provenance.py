@@ -632,11 +632,29 @@ def _record(
             "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
             "seconds": round(time.time() - started, 3),
             "left": {path: _left(path) for path in outputs},
+            **_retrieved(snakemake),
             **facts,
         },
     }
     for path in _record_paths(snakemake):
         write_json(path, record)
+
+
+def _retrieved(snakemake: Any) -> dict[str, Any]:
+    """Return what the retrieved files of a job are: a fallback may stand in for what is configured.
+
+    The descriptions beside them are inputs of the job, or outputs of the one that retrieves.
+    """
+    sources = {}
+    for path in map(str, (*snakemake.input, *snakemake.output)):
+        if path.endswith(_DESCRIPTION) and os.path.isfile(path):
+            found = read_json(path)
+            sources[path] = {key: found[key] for key in _OF_SOURCES if found.get(key)}
+    return {"sources": sources} if sources else {}
+
+
+_DESCRIPTION = ".source.json"
+_OF_SOURCES = ("name", "title", "licence", "format", "origin", "instead_of")
 
 
 def _record_paths(snakemake: Any) -> set[Path]:
@@ -667,7 +685,7 @@ def _stem(path: Path) -> Path:
 
 
 # Formats of one artefact that share one record; other dots in its name mean something.
-_FORMATS = (".predictions.parquet", ".source.json")
+_FORMATS = (".predictions.parquet", _DESCRIPTION)
 _FORMATS += (".pdf", ".png", ".tex", ".csv", ".md", ".json", ".html", ".parquet")
 
 

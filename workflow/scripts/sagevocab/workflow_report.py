@@ -64,7 +64,6 @@ def claims_run(run: Run) -> Stanza:
         "study_languages": run.study_languages,
         "studies": {name: studied for name in sage if (studied := _studied(run, name))},
         "morpheme_languages": run.morpheme_languages,
-        "paper_texts": _paper_texts(run),
         "budget": run.model_budget if run.models else None,
     }
 
@@ -92,12 +91,6 @@ def claims_studies(run: Run) -> list[str]:
     ]
 
 
-def _paper_texts(run: Run) -> list[str]:
-    """Return the languages and domains whose text comes from the set that the paper names."""
-    texts = [(section, name) for section, name, split in run.sources if split is None]
-    return [name for section, name in texts if run.source(section, name)["kind"] == "dataset"]
-
-
 def reference_command(configfiles: Sequence[Path | str], checkout: Path) -> str:
     """Return what was typed for reference results; a name stands for files that are not here."""
     here = [Path(file) for file in configfiles if Path(file).is_relative_to(checkout / "config")]
@@ -121,7 +114,10 @@ def reference_tasks(run: Run) -> list[Stanza]:
 
 
 def reference_texts(run: Run) -> list[Stanza]:
-    """Return the texts that tokenizers are trained and measured on, and those of the paper."""
+    """Return the texts that tokenizers are trained and measured on, and those of the paper.
+
+    They are as configured; `as_retrieved` has what was used in their place.
+    """
     corpora = [("language_settings", lang, lang, "train") for lang in run.languages]
     domains = [
         ("domain_settings", name, run.domain(name)["language"], name) for name in run.domains
@@ -129,13 +125,10 @@ def reference_texts(run: Run) -> list[Stanza]:
     return [_reference_text(run, *text) for text in [*corpora, *domains]]
 
 
-def findings_texts(run: Run) -> list[Stanza]:
-    """Return what the findings say of every text, without paths of this machine."""
-    shown = ("name", "language", "corpus", "title", "paper")
-    return [
-        {**{key: text[key] for key in shown}, "local": bool(text["files"])}
-        for text in reference_texts(run)
-    ]
+def configured_texts(run: Run) -> list[Stanza]:
+    """Return what claims and findings have to know of every text, without paths of this machine."""
+    shown = ("name", "language", "corpus", "kind", "title", "licence", "paper")
+    return [{key: text[key] for key in shown} for text in reference_texts(run)]
 
 
 def _reference_text(run: Run, section: str, name: str, language: str, corpus: str) -> Stanza:
@@ -145,9 +138,10 @@ def _reference_text(run: Run, section: str, name: str, language: str, corpus: st
         "language": language,
         "corpus": corpus,
         "name": stanza["name"],
-        "licence": source.get("licence") or "not stated",
+        "kind": source["kind"],
+        "licence": source.get("licence"),
         "format": source["format"],
-        "paper": printed.get("title", "not in the paper"),
+        "paper": printed["title"] if printed.get("in_paper") else "not in the paper",
         **_origin(run, source),
     }
 

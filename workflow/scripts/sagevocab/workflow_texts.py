@@ -284,11 +284,17 @@ class Texts:
 
     def descriptions(self, texts: Iterable[str]) -> list[str]:
         """Return the descriptions beside retrieved corpora; a local file has none."""
-        return [
-            f"{self._retrieved('language_settings', name)}.source.json"
-            for name in map(self.language_of, texts)
-            if not self.language(name)["source"].get("path")
-        ]
+        return self._descriptions(
+            ("language_settings", name) for name in map(self.language_of, texts)
+        )
+
+    def text_descriptions(self) -> list[str]:
+        """Return those of all corpora, then of all domain texts."""
+        return self._descriptions(named[:2] for named in self.sources if named[2] is None)
+
+    def _descriptions(self, sources: Iterable[tuple[str, str]]) -> list[str]:
+        retrieved = (one for one in sources if self.source(*one)["kind"] != "path")
+        return [f"{self._retrieved(*one)}.source.json" for one in retrieved]
 
     def task_origin(self, task: str, split: str) -> str:
         """Return the source of a split: its own, or the training rows that it is a share of."""

@@ -137,9 +137,15 @@ def save_model(model: RobertaPreLayerNormForMaskedLM, vocabulary: Path, folder: 
     )
 
 
-def model_card(name: str, settings: PretrainSettings, seed: int, frame: pd.DataFrame) -> str:
-    """Return the README of the model's folder; `frame` is its training log."""
+def model_card(
+    name: str, settings: PretrainSettings, seed: int, frame: pd.DataFrame, corpus: str | None
+) -> str:
+    """Return the README of the model's folder.
+
+    frame: its training log. corpus: what the card of its vocabulary says of the text, if anything.
+    """
     last = frame.iloc[-1]
+    text = f": {corpus}" if corpus else ""
     return f"""---
 library_name: transformers
 tags: [masked-lm, subword]
@@ -150,7 +156,7 @@ pipeline_tag: fill-mask
 
 A masked language model, pretrained from scratch with sagevocab: pre-layer-norm BERT
 (RobertaPreLayerNorm) of {settings.layers} layers, {settings.hidden} wide. It was trained on the
-corpus that its vocabulary was trained on.
+corpus that its vocabulary was trained on{text}.
 
     from transformers import AutoModelForMaskedLM, AutoTokenizer
     model = AutoModelForMaskedLM.from_pretrained("path/to/this/folder")

@@ -70,6 +70,7 @@ from sagevocab.state import (
     write_parquet,
     write_text,
 )
+from sagevocab.vocab.export import corpus_of
 
 log = logging.getLogger(__name__)
 
@@ -160,7 +161,7 @@ def pretrain(
                 save_model(run.model, Path(vocabulary), folder)
                 write_parquet(folder / "training_log.parquet", frame)
                 write_parquet(folder / "heldout.parquet", progress.heldout)
-                card = model_card(name, settings, seed, frame)
+                card = model_card(name, settings, seed, frame, corpus_of(vocabulary))
                 write_text(folder / "README.md", card)
             checkpoints.clear()
 

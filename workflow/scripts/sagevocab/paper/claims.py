@@ -434,7 +434,7 @@ def _objection(claim: Mapping[str, Any], case: Case) -> str | None:
     """Return why a measured number can't be compared with the paper's; None if it can."""
     if "incomparable" in claim:
         return claim["incomparable"]
-    if claim.get("paper_text") and not {case.language, case.corpus} & set(case.run.paper_texts):
+    if claim.get("paper_text") and (case.language, case.corpus) not in case.run.paper_texts:
         return "a number of the paper's own text, and this is another"
     if claim.get("paper_budget") and (differs := _other_budget(case)):
         return f"a number of models with the paper's budget, and here {differs}"

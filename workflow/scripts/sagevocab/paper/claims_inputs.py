@@ -51,7 +51,7 @@ class Run:
         training corpus: `seeds`, its builds with each seed, and `varied`, those with the first seed
         and another number. study_languages: languages with studies.
     morpheme_languages: those with a list of segmented words.
-    paper_texts: languages and domains whose text is the one that the paper names.
+    paper_texts: language and corpus of the texts that are those the paper names.
     sample: `.sample1` for what was made of that sample of each training corpus.
     """
 
@@ -76,7 +76,7 @@ class Run:
     model_languages: Collection[str] = ()
     starts: Mapping[str, str] = field(default_factory=dict)
     morpheme_languages: Collection[str] = ()
-    paper_texts: Collection[str] = ()
+    paper_texts: Collection[tuple[str, str]] = ()
 
     @property
     def sage_tokenizers(self) -> list[str]:

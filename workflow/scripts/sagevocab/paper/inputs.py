@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import yaml
 
 from sagevocab.errors import UserError
+from sagevocab.state import read_json
 
 T = TypeVar("T")
 
@@ -41,6 +42,30 @@ def by_panel(
         raise ValueError(f"{len(paths)} files for {len(titles)} panels of {len(labels)} tokenizers")
     rest = iter(paths)
     return {title: {label: read(next(rest)) for label in labels} for title in titles}
+
+
+def as_retrieved(
+    texts: Iterable[Mapping[str, Any]], descriptions: Iterable[str | Path]
+) -> list[dict[str, Any]]:
+    """Return texts with what they were retrieved as: the set of the configuration or a fallback.
+
+    texts: `kind`, `title` and `licence` of each source as configured, and what else is known.
+    descriptions: the files beside what was retrieved, in the order of those sources that are no
+    local file. `in_paper` is added: whether the paper names this very text.
+
+    Raises:
+        UserError: a description is missing or damaged.
+    """
+    retrieved = map(read_json, descriptions)
+    return [
+        {**text, **_identity({} if text["kind"] == "path" else next(retrieved))} for text in texts
+    ]
+
+
+def _identity(description: Mapping[str, Any]) -> dict[str, Any]:
+    known = {key: description.get(key) for key in ("title", "licence", "format")}
+    known = {key: value for key, value in known.items() if value}
+    return {**known, "in_paper": bool(description.get("in_paper"))}
 
 
 def of_language(

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from sagevocab.state import read_json
+from sagevocab.paper.inputs import as_retrieved
 
 OWN_CONFIGURATION = "mine.yaml"  # in commands, stands for configuration files of a user's own
 
@@ -23,20 +23,13 @@ def presets_note(presets: Iterable[tuple[str, str]]) -> str:
 def sources_note(sources: Sequence[Mapping[str, Any]], descriptions: Sequence[str | Path]) -> str:
     """Return the sources of a table's sentences with their licences; empty without sources.
 
-    sources: `kind`, `title` and `licence` of each language's source as configured. descriptions:
-    files beside the retrieved corpora, in the order of those sources that are no local file; they
-    name the source that was used in the end.
+    sources, descriptions: as for `as_retrieved`.
 
     Raises:
         UserError: a description is missing or damaged.
     """
-    retrieved = map(read_json, descriptions)
-    texts = {}
-    for source in sources:
-        used = {} if source["kind"] == "path" else next(retrieved)
-        title = used.get("title") or source["title"]
-        licence = used.get("licence") or source["licence"] or "licence not stated"
-        texts[f"{title}, {licence}"] = None
+    used = as_retrieved(sources, descriptions)
+    texts = dict.fromkeys(f"{t['title']}, {t['licence'] or 'licence not stated'}" for t in used)
     return f"Sentences: {'; '.join(texts)}." if texts else ""
 
 

@@ -82,8 +82,8 @@ _LINE_FILES = re.compile(
     r"|.*/pretraining/([^/]+)/([^/]+)/([^/]+)/heldout\.parquet"
 )
 _TEXTS_NOTE = (
-    "None of them is the paper's own. They are not part of this folder; where a table shows "
-    "sentences, they come from the training corpus of their language, under its licence."
+    "They are not part of this folder; where a table shows sentences, they come from the training "
+    "corpus of their language, under its licence."
 )
 
 
@@ -109,10 +109,10 @@ def build_reference(
     """Copy `files` and their provenance records into the folder `output`, and write its page.
 
     texts: name, title, licence, files (of the source), format, paper (title of the paper's own
-    text), summary (path of a `summary.json` on the text). run: as for the report. command: what was
-    run. claims: `claims.json`, for a page that counts verdicts. lists: path and format of the lists
-    of segmented words. tasks: label, split, title, files (of the source) and rows (path of the rows
-    taken from them) of each split of each task.
+    text), in_paper (whether it is that one), summary (path of a `summary.json` on the text). run:
+    as for the report. command: what was run. claims: `claims.json`, for a page that counts
+    verdicts. lists: path and format of the lists of segmented words. tasks: label, split, title,
+    files (of the source) and rows (path of the rows taken from them) of each split of each task.
     changes: settings that are not those of config.yaml: key, usual, run. made: artefacts that stay
     behind, by a phrase such as "Models were trained"; the page names the commits that made them.
     tokenizers: folders to copy. prunings: `ablations.parquet` of every tokenizer that is pruned.
@@ -149,7 +149,7 @@ def build_reference(
             _verdicts(read_json(claims), run) if claims else [],
             [scope_note(run["settings"]["lm"])] if run["models"] else [],
             ["## Texts"],
-            [_TEXTS_NOTE],
+            [_texts_note(texts)],
             _text_table(texts),
             _digests(texts, lists),
             _task_table(tasks),
@@ -310,12 +310,20 @@ def _count(count: Mapping[str, int]) -> str:
     return f"{count['real']} (+{beyond})" if beyond else str(count["real"])
 
 
+def _texts_note(texts: Sequence[Mapping[str, Any]]) -> str:
+    own = [text["name"] for text in texts if text["in_paper"]]
+    whose = f"The paper's own: {listed(own)}." if own else "None of them is the paper's own."
+    return f"{whose} {_TEXTS_NOTE}"
+
+
 def _text_table(texts: Sequence[Mapping[str, Any]]) -> list[str]:
     rows = []
     for text in texts:
         size = read_json(text["summary"])
         counts = [f"{size['lines']:,}", f"{size['words']:,}"]
-        rows.append([text["name"], text["title"], text["licence"], *counts, text["paper"]])
+        rows.append(
+            [text["name"], text["title"], text["licence"] or "not stated", *counts, text["paper"]]
+        )
     head = ["text", "what it is", "licence", "lines", "words", "in the paper"]
     return markdown_table(head, rows, "lllrrl")
 

@@ -212,6 +212,8 @@ def disk_errors(place: str | Path) -> Iterator[None]:
 
 # --- model cards
 
+_CORPUS, _NO_CORPUS = "Training corpus", "not trained here"
+
 
 def model_card(card: Card, pieces: Sequence[str]) -> str:
     """Return the README of a vocabulary's folder, with the front matter that model hubs read."""
@@ -220,7 +222,7 @@ def model_card(card: Card, pieces: Sequence[str]) -> str:
         "Method": card.method,
         "Pieces": f"{len(pieces):,}, ids from {FIRST_PIECE_ID}",
         "Special tokens": ", ".join(f"`{token}`" for token in SPECIAL_TOKENS) + ", ids from 0",
-        "Training corpus": describe_source(card.source),
+        _CORPUS: describe_source(card.source),
         **{name: str(value) for name, value in card.settings.items()},
     }
     table = "\n".join(f"| {name} | {_cell(value)} |" for name, value in rows.items())
@@ -248,6 +250,14 @@ without the special tokens. A character without a piece becomes one `[UNK]`.
 """
 
 
+def corpus_of(folder: str | Path) -> str | None:
+    """Return what the model card in a folder says of the training corpus; None without a word."""
+    path = Path(folder) / "README.md"
+    text = path.read_text(encoding="utf-8") if path.is_file() else ""
+    found = re.search(rf"^\| {_CORPUS} \| (.*) \|$", text, re.MULTILINE)
+    return found[1] if found and found[1] != _NO_CORPUS else None
+
+
 def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
@@ -258,7 +268,7 @@ def describe_source(source: Mapping[str, Any] | None) -> str:
     source: a resolved source of `data.sources`: kind, name, and what its data set is.
     """
     if source is None:
-        return "not trained here"
+        return _NO_CORPUS
     kind, name = source["kind"], source["name"]
     if kind == "path":
         files = [f"`{PurePath(file).name}`" for file in ([name] if isinstance(name, str) else name)]
