@@ -26,10 +26,12 @@ def counted(corpus: WordCorpus) -> counts.Counts:
     return counts.count_corpus(corpus, GreedySegmenter(PIECES), windows=[2, 1])
 
 
-def test_rank_and_ratio(counted):
+def test_rank_and_ratio(counted, monkeypatch):
     ranked = counts.rank_neighbours(counted.neighbours, 2)
     assert ranked.index.tolist() == ["▁", "▁ab", "c", "b", "a", "unused"]
     assert ranked.tolist() == [4, 3, 3, 2, 1, 0]
+    assert counts.neighbour_ratio(counted.neighbours, 2).empty  # none occurs ten times
+    monkeypatch.setattr(counts, "FEWEST_OCCURRENCES", 1)
     ratio = counts.neighbour_ratio(counted.neighbours, 2)
     assert ratio.to_dict() == {"▁": 2.0, "a": 1.0, "b": 2.0, "▁ab": 1.5, "c": 3.0}
 

@@ -19,13 +19,14 @@ from scipy import stats as scipy_stats
 
 from claim_samples import record_of
 from curve_samples import curve, write_floors, write_model
+from sagevocab.analysis import counts
 from sagevocab.analysis.counts import count_corpus
 from sagevocab.analysis.scores import EXAMPLES_AND_SEEDS, TESTS
 from sagevocab.analysis.stats import holm
 from sagevocab.analysis.vocabulary import Share
 from sagevocab.errors import UserError
 from sagevocab.lm.tasks import Task
-from sagevocab.paper import claims, intervals, measures_texts
+from sagevocab.paper import claims, intervals
 from sagevocab.paper.chance import DIRECTIONS, chance_p_value, chance_verdict, prediction_error
 from sagevocab.paper.claims import MEASURES, TESTED, assess_claims, build_claims, read_claims
 from sagevocab.paper.claims_inputs import Case, Run
@@ -141,7 +142,7 @@ def run(written: Path, tmp_path: Path) -> Run:
 @pytest.fixture(autouse=True)
 def _rare_pieces_count(monkeypatch: pytest.MonkeyPatch) -> None:
     """In texts of a few lines every piece is rare."""
-    monkeypatch.setattr(measures_texts, "FEWEST_OCCURRENCES", 1)
+    monkeypatch.setattr(counts, "FEWEST_OCCURRENCES", 1)
 
 
 @pytest.fixture(scope="module")

@@ -10,12 +10,14 @@ import pytest
 import yaml
 from matplotlib.colors import to_rgb
 
+from sagevocab.analysis import counts
 from sagevocab.analysis.counts import count_corpus, neighbour_ratio, read_neighbours, write_counts
 from sagevocab.errors import UserError
 from sagevocab.paper import studies
 from sagevocab.paper.claims import assess_claims, read_claims
 from sagevocab.paper.claims_inputs import TRAIN, Case, Run
 from sagevocab.paper.figures_studies import figure_rankings, figure_readings
+from sagevocab.paper.measures_texts import relative_ratio_difference
 from sagevocab.paper.studies import (
     FULL,
     SAMPLE,
@@ -57,10 +59,10 @@ READINGS = [PRINTED, {"scale": FULL, "name": "sage", "label": "SaGe", "preset": 
 
 
 def write_build(root: Path, place: str, pieces: list[str], corpus: WordCorpus) -> None:
-    folder, counts = root / "vocab" / place.format(""), root / "analysis" / place.format("train/")
+    folder, measured = root / "vocab" / place.format(""), root / "analysis" / place.format("train/")
     write_pieces(folder / "pieces.txt", pieces)
     names = ("frequencies", "fertility", "neighbours", "lines")
-    outputs = {name: str(counts / f"{name}.parquet") for name in names}
+    outputs = {name: str(measured / f"{name}.parquet") for name in names}
     write_counts(count_corpus(corpus, GreedySegmenter(pieces), [5, 2]), outputs)
     if pieces != BPE:
         gone = [piece for piece in INITIAL if piece not in pieces]
@@ -149,7 +151,17 @@ def test_bpe_prunes_nothing_and_a_damaged_record_is_one_line(root, tmp_path):
 # --- readings as tokenizers of a run
 
 
-def test_quantities_by_hand(study, root):
+@pytest.mark.parametrize("fewest", [1, 2])
+def test_neighbours_per_occurrence_are_those_of_the_claim(study, monkeypatch, fewest):
+    monkeypatch.setattr(counts, "FEWEST_OCCURRENCES", fewest)
+    case = Case(study, "en", TRAIN, "printed.seed1", {}, alone=True)
+    claim = relative_ratio_difference(case, window=5)
+    assert (claim.left_out > 0) == (fewest > 1)
+    assert quantities(case, 5)["ratio_to_bpe"] == pytest.approx(1 + claim.ours)
+
+
+def test_quantities_by_hand(study, root, monkeypatch):
+    monkeypatch.setattr(counts, "FEWEST_OCCURRENCES", 1)
     found = quantities(Case(study, "en", TRAIN, "printed.seed1", {}), 5)
     sage, bpe = (
         neighbour_ratio(read_neighbours(root / "analysis/en.sample1/train" / path), 5).mean()

@@ -114,8 +114,8 @@ rule figure_ratio:
     4, “Contextual Exponence”). Pieces of fewer than ten occurrences are left out; each panel says
     how many. Of n occurrences the ratio is a multiple of 1/n, which gives a distribution with rare
     pieces a comb. An occurrence has at most ten neighbours in a window of five on either side, so
-    no ratio is larger. The line stands on the bar that holds the median. All panels have the same
-    scale. |greedy|
+    no ratio is larger. The line stands on the bar that holds the median. The claim ``ratio_lower``
+    is about means, which can fall where medians rise. All panels have the same scale. |greedy|
     """
     input:
         neighbours=of_each("analysis/{lang}/train/{tok}/neighbours.parquet", run.compared),
@@ -324,8 +324,9 @@ rule figure_readings:
     English; the grey line at 1 is BPE. Rows in bold on grey are the presets ``algorithm-1`` and
     ``released-1.0``; the rows at the foot show them at full size. Every other row changes one
     preset in what its name says: the loss, the decoder or the context vectors. "SaGe-only" and
-    "BPE-only" pieces are in exactly one of the two vocabularies. The paper has no such figure; all
-    numbers are in ``table_readings``.
+    "BPE-only" pieces are in exactly one of the two vocabularies. Neighbours are divided by the
+    count for pieces that occur ten times or more. The paper has no such figure; all numbers are in
+    ``table_readings``.
     """
     input:
         readings=expand(result("analysis/{lang}/readings.json"), lang=studies.languages),

@@ -257,13 +257,14 @@ def rank_neighbours(neighbours: pd.DataFrame, window: int) -> pd.Series:
     return rows.set_index("piece")["distinct"].sort_values(ascending=False, kind="stable")
 
 
-def neighbour_ratio(neighbours: pd.DataFrame, window: int, *, fewest: int = 1) -> pd.Series:
-    """Return distinct neighbours / frequency of every piece that occurs, indexed by piece.
+def neighbour_ratio(neighbours: pd.DataFrame, window: int) -> pd.Series:
+    """Return distinct neighbours / frequency by piece, of pieces of `FEWEST_OCCURRENCES` or more.
 
-    fewest: pieces of fewer occurrences are left out, as `FEWEST_OCCURRENCES` explains.
     Source: paper, Section 4, "Contextual Exponence", the normalized analysis.
     """
-    rows = neighbours[(neighbours["window"] == window) & (neighbours["count"] >= fewest)]
+    rows = neighbours[
+        (neighbours["window"] == window) & (neighbours["count"] >= FEWEST_OCCURRENCES)
+    ]
     rows = rows.set_index("piece")
     return (rows["distinct"] / rows["count"]).rename("ratio")
 

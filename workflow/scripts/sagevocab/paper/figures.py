@@ -14,7 +14,7 @@ import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 
-from sagevocab.analysis.counts import FEWEST_OCCURRENCES, neighbour_ratio, rank_neighbours
+from sagevocab.analysis.counts import neighbour_ratio, rank_neighbours
 from sagevocab.paper.inputs import require_comparison
 from sagevocab.paper.style import (
     Files,
@@ -156,7 +156,7 @@ def figure_ratio(
 ) -> None:
     """Draw how neighbours / frequency spreads over the pieces.
 
-    A row is a language, a column a tokenizer. Pieces of fewer than `FEWEST_OCCURRENCES` are left
+    A row is a language, a column a tokenizer. Pieces that are too rare (`neighbour_ratio`) are left
     out; a panel says how many. An occurrence has at most 2 * window neighbours, so the ratio ends
     there. panels: frames of piece, window, distinct, count.
     Source: paper, Section 4, "Contextual Exponence".
@@ -166,21 +166,17 @@ def figure_ratio(
     with drawing(shape, height=1.75, sharex=True, sharey=True, **files) as (figure, grid):
         for row, (title, panel) in zip(grid, panels.items(), strict=True):
             for axes, (label, neighbours) in zip(row, panel.items(), strict=True):
-                _draw_ratios(axes, _ratios(neighbours, window), window, styles[label])
+                _draw_ratios(axes, neighbour_ratio(neighbours, window), window, styles[label])
             row_titles(row, title, list(panel))
             row[0].set_ylabel("Pieces (%)")
         grid[0, 0].set_ylim(top=grid[0, 0].get_ylim()[1] / _BARS_END)
         frames = (neighbours for panel in panels.values() for neighbours in panel.values())
         for axes, neighbours in zip(grid.flat, frames, strict=True):
             pieces = int((neighbours["window"] == window).sum())
-            _tell_median(axes, _ratios(neighbours, window), pieces)
+            _tell_median(axes, neighbour_ratio(neighbours, window), pieces)
         label_below(
             figure, f"Distinct neighbours / frequency (pieces per occurrence, window {window})"
         )
-
-
-def _ratios(neighbours: pd.DataFrame, window: int) -> pd.Series:
-    return neighbour_ratio(neighbours, window, fewest=FEWEST_OCCURRENCES)
 
 
 def _draw_ratios(axes: Axes, ratios: pd.Series, window: int, style: TokenizerStyle) -> None:

@@ -18,13 +18,8 @@ from typing import TypeVar
 import numpy as np
 import pandas as pd
 
-from sagevocab.analysis import vocabulary
-from sagevocab.analysis.counts import (
-    FEWEST_OCCURRENCES,
-    LineTotals,
-    neighbour_ratio,
-    rank_neighbours,
-)
+from sagevocab.analysis import counts, vocabulary
+from sagevocab.analysis.counts import LineTotals, neighbour_ratio, rank_neighbours
 from sagevocab.analysis.stats import proportion_interval, ratio_interval
 from sagevocab.analysis.vocabulary import (
     Share,
@@ -396,9 +391,8 @@ def ratio_difference(case: Case, *, window: int) -> Measurement:
 def _too_rare(case: Case, window: int) -> int:
     """Return how many of the tokenizer's pieces occur too rarely on the text to have a ratio."""
     frame = case.neighbours(case.tokenizer)
-    return int(
-        frame.loc[frame["window"] == window, "count"].between(1, FEWEST_OCCURRENCES - 1).sum()
-    )
+    rare = frame["count"].between(1, counts.FEWEST_OCCURRENCES - 1)
+    return int((rare & (frame["window"] == window)).sum())
 
 
 @tested
@@ -416,11 +410,7 @@ def _ratios(case: Case, window: int) -> list[pd.Series]:
     """Return the ratios of the pieces of the case's tokenizer, and of BPE's."""
     frames = _both(case.neighbours, case)
     _require_window(case, window)
-    return [_ratio(neighbours, window) for neighbours in frames]
-
-
-def _ratio(neighbours: pd.DataFrame, window: int) -> pd.Series:
-    return neighbour_ratio(neighbours, window, fewest=FEWEST_OCCURRENCES)
+    return [neighbour_ratio(neighbours, window) for neighbours in frames]
 
 
 def _require_window(case: Case, window: int, corpus: str | None = None) -> None:
@@ -434,8 +424,8 @@ def _require_window(case: Case, window: int, corpus: str | None = None) -> None:
 @tested
 def boundary_f1_difference(case: Case) -> Measurement:
     """Difference of the F1 of boundaries between morphemes, over the words of a list."""
-    counts = pd.concat(_both(case.boundaries, case), axis=1, join="inner")
-    return intervals.f1_difference(counts.to_numpy(), seed=case.seed)
+    placed = pd.concat(_both(case.boundaries, case), axis=1, join="inner")
+    return intervals.f1_difference(placed.to_numpy(), seed=case.seed)
 
 
 # --- encoded texts: other domains
@@ -490,7 +480,7 @@ def _matched_ratios(case: Case, tokenizer: str, window: int) -> list[list[pd.Ser
         _require_window(case, window, corpus)
     seeds = range(case.run.seed, case.run.seed + DRAWS)
     drawn = [case.matched_neighbours(tokenizer, window, draw) for draw in seeds]
-    return [[_ratio(frame, window) for frame in text] for text in zip(*drawn, strict=True)]
+    return [[neighbour_ratio(frame, window) for frame in text] for text in zip(*drawn, strict=True)]
 
 
 def _mean(ratios: list[pd.Series]) -> pd.Series:

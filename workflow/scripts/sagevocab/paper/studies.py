@@ -249,7 +249,7 @@ def quantities(case: Case, window: int) -> dict[str, float]:
     """Return the quantities of a vocabulary; those "to BPE" are ratios of the two means.
 
     Lengths do not count the word-start mark. Neighbours are means over the pieces that the text
-    holds.
+    holds, those per occurrence over the pieces that have such a ratio, as in the claims.
     """
     sage, bpe = only_pieces(case)
     own, base = case.fertility(case.tokenizer), case.fertility(BASELINE)

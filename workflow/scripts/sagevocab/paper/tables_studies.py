@@ -14,6 +14,7 @@ from typing import Any
 
 import pandas as pd
 
+from sagevocab.analysis.counts import FEWEST_OCCURRENCES
 from sagevocab.paper.claims_inputs import TRAIN, Case, Run
 from sagevocab.paper.claims_page import SIGNS
 from sagevocab.paper.formats import NOTHING, Files, write_table
@@ -109,7 +110,9 @@ def _readings_note(seeds: int) -> str:
         "difference of two seeds of one reading. Loss: total over the corpus, or its mean over "
         "the lines that hold the piece as a token or as a string, over all lines or a sample of so "
         "many of them; 'pushed back': pieces at the start of a line are spared. Lengths do not "
-        "count the word-start mark. The paper's numbers are of English."
+        "count the word-start mark. Neighbours per occurrence are means over the pieces that occur "
+        f"{FEWEST_OCCURRENCES} times or more, as in the claims: rarer ones can turn the sign. The "
+        "paper's numbers are of English."
     )
 
 
