@@ -426,7 +426,7 @@ def test_the_rows_say_what_a_reading_is_and_no_word_stands_on_another(assessment
     figure = kept[0]
     words = [text.get_text() for text in figure.axes[0].texts]
     assert [words[start : start + 7] for start in range(0, len(words), 7)] == [
-        ["Loss", "as printed", "mean, lines with the token", "my own", "released-1.0, all lines"]
+        ["Loss", "as printed", "mean, lines with the piece", "my own", "released-1.0, all lines"]
         + ["mean, lines with the\nstring, 50 lines", "SaGe, full size"],
         ["Decoder", "greedy", "greedy", "merges", "merges", "greedy", "greedy"],
         ["Contexts", "own", "own", "shared", "shared", "own", "own"],

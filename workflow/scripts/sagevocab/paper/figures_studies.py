@@ -18,6 +18,7 @@ from sagevocab.errors import UserError
 from sagevocab.paper.formats import Files
 from sagevocab.paper.studies import (
     FULL,
+    LOSSES,
     QUANTITIES,
     SAMPLE,
     Assessments,
@@ -54,11 +55,6 @@ _LANGUAGES = (
     ("#222222", "s", "white"),
     ("#808080", "^", "white"),
 )
-_LOSSES = {
-    "total": "total",
-    "mean_piece_lines": "mean, lines with the token",
-    "mean_string_lines": "mean, lines with the string",
-}
 _CHANGES = {
     "loss_lines": {"all": "all lines"},
     "retrain": {True: "retrained", False: "not retrained"},
@@ -125,7 +121,7 @@ def _loss_name(row: Row) -> str:
     printed = row.get("preset", DEFAULT_PRESET) == DEFAULT_PRESET
     parts = [] if printed else [row["preset"]]
     if printed or "loss" in row:
-        parts.append(_LOSSES[reading_settings(row)["loss"]])
+        parts.append(LOSSES[reading_settings(row)["loss"]])
     parts += [
         words.get(row[key], f"{row[key]} lines") for key, words in _CHANGES.items() if key in row
     ]

@@ -39,6 +39,12 @@ log = logging.getLogger(__name__)
 # Of a language, what `assess_readings` wrote.
 Assessments = Mapping[str, Mapping[str, Any]]
 SAMPLE, FULL = "sample", "full"
+# The setting `loss` -> what tables and figures call it.
+LOSSES = {
+    "total": "total",
+    "mean_piece_lines": "mean, lines with the piece",
+    "mean_string_lines": "mean, lines with the string",
+}
 # Measures of what a build of a study does not keep; benchmarks are `timing`.
 _OTHER_FILES = frozenset(
     {"ranking_stability", "change_beyond_seeds", "boundary_f1_difference", "update_ratio"}

@@ -21,6 +21,7 @@ from sagevocab.paper.formats import NOTHING, Files, write_table
 from sagevocab.paper.notes import presets_note
 from sagevocab.paper.studies import (
     FULL,
+    LOSSES,
     QUANTITIES,
     SAMPLE,
     Assessments,
@@ -41,11 +42,6 @@ from sagevocab.vocab.presets import overrides, reading_settings
 
 Row = Mapping[str, Any]
 
-_LOSSES = {
-    "total": "total",
-    "mean_piece_lines": "mean, lines with the piece",
-    "mean_string_lines": "mean, lines with the string",
-}
 _GIVEN = VERDICTS[:4]  # of claims that could be measured
 _SYMBOLS = {
     "prune_batch": "k",
@@ -170,7 +166,7 @@ def _reading_row(assessment: Row, row: Row) -> list[str]:
     builds, settings = builds_of(assessment, row), reading_settings(row)
     counts = Counter(verdicts_of(builds).values())
     claims = " / ".join(str(counts[verdict]) for verdict in _GIVEN)
-    loss = [_LOSSES[settings["loss"]]]
+    loss = [LOSSES[settings["loss"]]]
     loss += [] if settings["loss_lines"] == "all" else [f"{settings['loss_lines']} of them"]
     loss += ["pushed back"] if settings["push_back_line_start"] else []
     columns = (settings["decoder"], ", ".join(loss), settings["context_matrix"], claims)
