@@ -163,7 +163,7 @@ def _show_size(record: Mapping[str, Any]) -> str:
 
 def _decimals(value: float, half_width: float) -> int:
     """Return the decimals of a value: three significant digits, more for a narrower interval."""
-    of_value = 3 - math.ceil(math.log10(abs(value))) if value else 0
+    of_value = 2 - math.floor(math.log10(abs(value))) if value else 0
     of_interval = -math.floor(math.log10(half_width)) if half_width > 0 else 0
     return max(0, min(3, of_value), of_interval)
 
