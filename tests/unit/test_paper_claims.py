@@ -647,6 +647,9 @@ def test_words_and_agreement_of_seeds_are_the_majoritys():
     ]
     together = intervals.over_seeds(seeds)
     assert (together.ours, together.holds, together.agrees) == ("a", True, None)
+    assert together.left_out is None
+    rare = [Measurement(0.1, left_out=count) for count in (2, 5, 9)]
+    assert intervals.over_seeds(rare).left_out == 5
     assert intervals.over_seeds(seeds[:1]) is seeds[0]
 
 
