@@ -349,6 +349,13 @@ def test_claims_know_the_budget_only_of_models(paper) -> None:
     assert claims_run(run_of(lm={"enabled": False}))["budget"] is None
 
 
+def test_claims_take_models_in_the_order_of_the_table_of_differences() -> None:
+    run = run_of(lm={"tokenizers": ["sage", "bpe"]})
+    assert claims_run(run)["lm_tokenizers"] == run.compared_models == ["bpe", "sage"]
+    alone = run_of(lm={"tokenizers": ["sage"]})
+    assert claims_run(alone)["lm_tokenizers"] == ["sage"]
+
+
 # --- Studies
 
 

@@ -55,7 +55,8 @@ def claims_run(run: Run) -> Stanza:
         "starts": {name: run.start(name) for name in sage},
         "nulls": {name: run.tokenizer(name)["method"] for name in run.nulls},
         "model_languages": run.model_languages,
-        "lm_tokenizers": run.models,
+        # In the order of `table_differences`, which decides what its bootstrap draws.
+        "lm_tokenizers": run.compared_models or run.models,
         "seeds": run.config["lm"]["finetune"]["seeds"],
         "pretraining_seeds": run.pretraining_seeds,
         "seed": run.seed,
