@@ -356,6 +356,13 @@ def test_both_files_are_written_and_no_pdf_without_a_tex(inputs, monkeypatch, ca
     assert not inputs["tex"].with_suffix(".pdf").exists()
 
 
+def test_a_job_that_fails_leaves_no_pdf_of_an_earlier_run(inputs):
+    inputs["tex"].with_suffix(".pdf").write_text("of an earlier run", encoding="utf-8")
+    with pytest.raises(UserError, match="claims"):
+        build_findings(**inputs | {"claims": "no/claims.json"})
+    assert not inputs["tex"].with_suffix(".pdf").exists()
+
+
 def test_a_missing_table_is_told_in_one_line(inputs, tmp_path):
     inputs["tables"] = {"table_costs": tmp_path / "nowhere.csv"}
     with pytest.raises(UserError, match=r"nowhere\.csv: cannot be read"):

@@ -80,6 +80,7 @@ def build_findings(
     Raises:
         UserError: an input is missing or damaged.
     """
+    Path(tex).with_suffix(".pdf").unlink(missing_ok=True)  # no output: none of an earlier run stays
     evidence = Evidence(
         read_json(claims),
         {name: read_table_csv(path) for name, path in tables.items()},
@@ -371,7 +372,6 @@ def write_pdf(tex: Path | str) -> None:
     """Compile a document beside itself; without a TeX, or where it fails, say so and leave none."""
     tex = Path(tex)
     pdf = tex.with_suffix(".pdf")
-    pdf.unlink(missing_ok=True)
     engine = next(filter(None, map(shutil.which, _ENGINES)), None)
     if engine is None:
         log.info("%s: not made, because no TeX is installed (%s)", pdf, ", ".join(_ENGINES))
