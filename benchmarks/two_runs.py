@@ -22,8 +22,7 @@ from scipy import stats
 
 from sagevocab.data.compression import open_bytes
 from sagevocab.paper.claims import read_claims
-from sagevocab.paper.claims_page import SIGNS, show_ours
-from sagevocab.paper.findings import UNCOUNTED
+from sagevocab.paper.claims_page import SIGNS, origin_of, show_ours
 from sagevocab.paper.formats import markdown_table
 from sagevocab.state import write_text
 
@@ -44,7 +43,7 @@ def read_records(path: Path | str) -> Claims:
     return {
         (record["id"], record["language"], record["tokenizer"]): record
         for record in records
-        if record["tokenizer"] in LABELS and not any(map(record.get, UNCOUNTED))
+        if record["tokenizer"] in LABELS and origin_of(record) == "real"
     }
 
 
