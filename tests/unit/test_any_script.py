@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+import base64
+import random
 import time
 from pathlib import Path
 
 import pytest
+import sentencepiece
 from transformers import AutoTokenizer
 
 import sagevocab
-from sagevocab.vocab.pieces import UNKNOWN_ID, is_single_character
+from sagevocab.vocab.pieces import UNKNOWN_ID, WORD_START, is_single_character
 from sagevocab.vocab.segment import encode, load_segmenter
 from sagevocab.vocab.train import SageVocabulary
 from sagevocab.vocab.words import Normalizer
@@ -115,3 +118,36 @@ def test_words_of_thousands_of_characters(script: str, tmp_path: Path) -> None:
     began = time.process_time()
     check_equal_ids(folder, [huge])
     assert time.process_time() - began < 20
+
+
+DRAW = random.Random(4)
+# So few words, for so many characters, that `▁` is beyond the coverage of the alphabet.
+LONG_WORDS = {
+    "dna": ["".join(DRAW.choices("ACGT", k=3000)) for _ in range(60)],
+    "base64": [base64.b64encode(DRAW.randbytes(2500)).decode() for _ in range(60)],
+    "letters": ["".join(DRAW.choices("abcdefghijklmnop", k=3000)) for _ in range(60)],
+}
+LINES = ["ACGT " + "GATTACA" * 30, "aGVsbG8=+/ abc", "one word", "x" * 3000]
+
+
+@pytest.mark.parametrize("preset", ["algorithm-1", "released-1.0"])
+@pytest.mark.parametrize("text", sorted(LONG_WORDS))
+def test_lines_of_one_long_word(text: str, preset: str, tmp_path: Path) -> None:
+    lines = LONG_WORDS[text]
+    built = sagevocab.train(lines, preset=preset, vocab_size=120, word2vec=QUICK, threads=1)
+    assert WORD_START in built.initial
+    assert len(built.pieces) == 120
+    check_equal_ids(built.save(tmp_path / text), lines[:3] + LINES)
+
+
+@pytest.mark.parametrize("model_type", ["bpe", "unigram"])
+def test_a_model_without_the_word_mark_is_given_one(model_type: str, tmp_path: Path) -> None:
+    lines, model = LONG_WORDS["dna"][:20], tmp_path / "own.model"
+    with model.open("wb") as out:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(lines),
+            **{"model_writer": out, "model_type": model_type, "vocab_size": 100, "minloglevel": 2},
+        )
+    built = sagevocab.train(lines, initial=model, vocab_size=80, word2vec=QUICK, threads=1)
+    assert len(built.initial) == 98  # without <unk>, <s> and </s>, and with the mark
+    check_equal_ids(built.save(tmp_path / model_type), lines[:3] + LINES)

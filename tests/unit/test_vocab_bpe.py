@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import json
 import os
 import subprocess
@@ -10,6 +11,7 @@ import sys
 from pathlib import Path
 
 import pytest
+import sentencepiece
 from gensim.test.utils import datapath
 
 import sagevocab
@@ -23,6 +25,7 @@ from sagevocab.vocab.bpe import (
     read_model,
     scores_of_model,
     train_bpe,
+    train_sentencepiece,
     train_unigram,
     train_wordpiece,
 )
@@ -102,6 +105,25 @@ def test_training_twice_gives_the_same_bytes(tmp_path, trainer):
     for name in "ab":
         trainer(tmp_path / "lines.txt.zst", 300, tmp_path / name, DEFAULTS, KEY)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
+
+
+@pytest.mark.parametrize("trainer", TRAINERS)
+def test_the_word_mark_is_a_piece_however_rare_it_is(train, trainer):
+    lines = ["abcd" * 700, "dcba" * 700, "acbd" * 700]
+    assert WORD_START in pieces_of_model(train(trainer, lines, 8))
+
+
+@pytest.mark.parametrize("method", ["bpe", "unigram"])
+def test_other_pieces_are_those_of_sentencepiece_alone(tmp_path, method):
+    lines, model, alone = real_lines(), tmp_path / "a.model", io.BytesIO()
+    write_lines(tmp_path / "lines.txt", lines)
+    train_sentencepiece(method, tmp_path / "lines.txt", 300, model, DEFAULTS, KEY)
+    sentencepiece.SentencePieceTrainer.train(
+        sentence_iterator=iter(lines),
+        **{"model_writer": alone, "model_type": method, "vocab_size": 303, "minloglevel": 2},
+    )
+    (tmp_path / "alone.model").write_bytes(alone.getvalue())
+    assert read_model(model).pieces == read_model(tmp_path / "alone.model").pieces
 
 
 # --- merges

@@ -51,8 +51,8 @@ def train_sentencepiece(
 ) -> None:
     """Train byte-pair encoding or UnigramLM on the lines of a file; write the sentencepiece model.
 
-    method: `bpe` or `unigram`. size: number of pieces without special tokens. key: the key that it
-    is from. name: of the text, for messages; the path of the file if left out.
+    method: `bpe` or `unigram`. size: number of pieces without special tokens; `▁` is always one.
+    key: the key that it is from. name: of the text, for messages; the path of the file if left out.
 
     Raises:
         UserError: the lines allow no vocabulary of this size, or too many of them are too long.
@@ -71,6 +71,8 @@ def train_sentencepiece(
             max_sentencepiece_length=settings.max_piece_length,
             max_sentence_length=settings.max_sentence_length,
             normalization_rule_name=settings.normalization,
+            # Greedy segmentation needs it, however rare it is, as in lines of one long word.
+            required_chars=WORD_START,
             num_threads=THREADS,
             minloglevel=_ERRORS_ONLY,
         )
@@ -78,11 +80,14 @@ def train_sentencepiece(
         lines.check()
         raise _explained(error, size, name, key) from error
     lines.check()
-    found = len(pieces_of_model(_parsed(buffer.getvalue(), model_path)))
+    model = _parsed(buffer.getvalue(), model_path)
+    found = len(pieces_of_model(model))
     if found != size:
         raise TooManyPiecesError(size, found, name, key)
+    # So the model of a text where `▁` is no rare character is the one without this requirement.
+    model.trainer_spec.ClearField("required_chars")
     with atomic_path(model_path) as temporary:
-        temporary.write_bytes(buffer.getvalue())
+        temporary.write_bytes(model.SerializeToString())
 
 
 train_bpe = functools.partial(train_sentencepiece, "bpe")

@@ -165,7 +165,11 @@ def as_own_folder(path: Path, words: WordSettings) -> Iterator[Path]:
 
 def listed_pieces(path: Path, key: str) -> list[str]:
     """Return the pieces of a list, and after them the single characters that it lacks."""
-    pieces = read_list(path, key)
+    return with_characters(read_list(path, key), path)
+
+
+def with_characters(pieces: list[str], path: Path) -> list[str]:
+    """Return the pieces of a file, and after them the characters that greedy segmentation needs."""
     added = missing_characters(pieces)
     if added:
         log.warning("%s: %d characters of its pieces are added as pieces", path, len(added))

@@ -18,8 +18,8 @@ from sagevocab.vocab.bpe import (
     read_model,
     train_sentencepiece,
 )
-from sagevocab.vocab.external import listed_pieces, open_model
-from sagevocab.vocab.pieces import is_own_folder, read_folder_pieces, read_pieces
+from sagevocab.vocab.external import listed_pieces, open_model, with_characters
+from sagevocab.vocab.pieces import is_own_folder, read_folder_pieces
 from sagevocab.vocab.settings import TrainingSettings, WordSettings
 
 log = logging.getLogger(__name__)
@@ -120,7 +120,7 @@ def _read_folder(folder: Path, words: WordSettings) -> InitialVocabulary:
     pieces = listed_pieces(folder / "pieces.txt", "initial")
     if (folder / "sentencepiece.model").exists():
         model = _read_model(folder / "sentencepiece.model", words)
-        if model.pieces == read_pieces(folder / "pieces.txt"):
+        if model.pieces == pieces:
             return model
     return InitialVocabulary(pieces, None, words)
 
@@ -132,7 +132,7 @@ def _read_model(path: Path, words: WordSettings) -> InitialVocabulary:
     is_bpe = model.trainer_spec.model_type == model.trainer_spec.BPE
     merges = merges_of_model(model) if is_bpe else None
     own = WordSettings(rule, words.max_word_chars)
-    return InitialVocabulary(pieces_of_model(model), merges, own)
+    return InitialVocabulary(with_characters(pieces_of_model(model), path), merges, own)
 
 
 # --- lines that sentencepiece takes
