@@ -1,6 +1,8 @@
 from __future__ import annotations
 
 import math
+import subprocess
+import sys
 
 import numpy as np
 import pytest
@@ -54,6 +56,35 @@ def test_a_very_long_line_of_one_word_is_summed_in_full(vector):
     losses = losses_over(corpus, pieces, Objective(), vectors, -vectors)
     grown = 5 * 2 * words * 2 * math.log(1 + math.exp(vector**2))  # W pairs for each new token
     assert all_of(losses, pieces).loss[3] == pytest.approx(grown, rel=1e-8)
+
+
+ABLATIONS_OF_LONG_WORDS = """
+import random, resource
+import numpy as np
+from itertools import product
+from pathlib import Path
+from sagevocab.vocab.ablation import make_decoder
+
+draw, letters = random.Random(1), "abcdefgh"
+pieces = ["".join(piece) for length in (1, 2, 3) for piece in product(letters, repeat=length)]
+words = ["".join(draw.choices(letters, k=1000)) for _ in range(1000)]
+alive = np.ones(len(pieces), dtype=bool)
+few, all_of_them = (make_decoder("greedy", part, pieces) for part in (words[:2], words))
+few.ablate(alive, alive, few.segment(alive))  # compiles
+held = int(Path("/proc/self/statm").read_text().split()[0]) * resource.getpagesize()
+resource.setrlimit(resource.RLIMIT_AS, (held + (500 << 20),) * 2)
+first, *_ = all_of_them.ablate(alive, alive, all_of_them.segment(alive))
+print(first[-1])
+"""
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="only Linux limits the memory reserved")
+def test_long_words_reserve_what_their_ablations_take():
+    """As in scripts without spaces. Room for all that could change would be 3 GB here."""
+    program = [sys.executable, "-c", ABLATIONS_OF_LONG_WORDS]
+    run = subprocess.run(program, capture_output=True, text=True)
+    assert not run.returncode, run.stderr
+    assert int(run.stdout) > 100_000
 
 
 INCLUDE = "use of an include directive is when referring to"

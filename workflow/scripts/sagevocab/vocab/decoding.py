@@ -345,9 +345,9 @@ def _write_preorder(piece, left, right, roots, pieces, sizes, at):
 
 @njit(cache=True, nogil=True)
 def _walk(pieces, skips, alive, without, out, at):
-    """Write the tokens of a word to `out` from `at` on; return where they end."""
+    """Write the tokens of a word to `out` from `at` on, while there is room; return their end."""
     choice = 0
-    while choice < len(pieces):
+    while choice < len(pieces) and at < len(out):
         piece, skip = pieces[choice], skips[choice]
         usable = piece >= 0 and piece != without and alive[piece]
         if usable or skip == 1:
@@ -375,37 +375,45 @@ def _walk_words(pieces, skips, offsets, alive):
 def _walk_ablations(pieces, skips, offsets, alive, first, ablated, ids, starts):
     """Segment each word without each of its `ablated` pieces; keep where its tokens change.
 
-    Returns begins, ends, new_offsets and new_tokens, see `kernels.View`.
+    Words are walked twice, to count first: the room that their tokens could take at most is many
+    times the text in scripts without spaces. Returns begins, ends, new_offsets and new_tokens, see
+    `kernels.View`.
     """
-    room = 0
+    longest = 0
     for word in range(len(offsets) - 1):
-        room += (first[word + 1] - first[word]) * (offsets[word + 1] - offsets[word])
+        longest = max(longest, offsets[word + 1] - offsets[word])
+    walked = np.empty(longest, np.int32)
     begins, ends = np.empty(len(ablated), np.int32), np.empty(len(ablated), np.int32)
-    new_offsets, new = np.zeros(len(ablated) + 1, np.int64), np.empty(room, np.int32)
+    new_offsets = np.zeros(len(ablated) + 1, np.int64)
     for word in range(len(offsets) - 1):
         a, b, old = offsets[word], offsets[word + 1], ids[starts[word] : starts[word + 1]]
         for k in range(first[word], first[word + 1]):
-            at = new_offsets[k]
-            stop = _walk(pieces[a:b], skips[a:b], alive, ablated[k], new, at)
-            begins[k], ends[k], new_offsets[k + 1] = _trim(old, new, at, stop)
-    return begins, ends, new_offsets, new[: new_offsets[-1]].copy()
+            n = _walk(pieces[a:b], skips[a:b], alive, ablated[k], walked, 0)
+            begins[k], ends[k], changed = _trim(old, walked[:n])
+            new_offsets[k + 1] = new_offsets[k] + changed
+    new = np.empty(new_offsets[-1], np.int32)
+    for word in range(len(offsets) - 1):
+        a, b = offsets[word], offsets[word + 1]
+        for k in range(first[word], first[word + 1]):
+            n = begins[k] + new_offsets[k + 1] - new_offsets[k]
+            _walk(pieces[a:b], skips[a:b], alive, ablated[k], walked[:n], 0)
+            new[new_offsets[k] : new_offsets[k + 1]] = walked[begins[k] : n]
+    return begins, ends, new_offsets, new
 
 
 @njit(cache=True, nogil=True)
-def _trim(old, new, start, stop):
-    """Drop from new[start:stop] the tokens that equal those of `old` at either end.
+def _trim(old, new):
+    """Leave out the tokens at either end that `old` and `new` have in common.
 
-    Returns from where to where `old` changes, and the end of what is left in `new`.
+    Returns from where to where `old` changes, and how many tokens of `new` stand there then.
     """
-    same, length = 0, len(old)
-    while old[same] == new[start + same]:
+    same, old_end, new_end = 0, len(old), len(new)
+    while old[same] == new[same]:
         same += 1
-    while old[length - 1] == new[stop - 1]:
-        length -= 1
-        stop -= 1
-    for at in range(start, stop - same):
-        new[at] = new[at + same]
-    return same, length, stop - same
+    while old[old_end - 1] == new[new_end - 1]:
+        old_end -= 1
+        new_end -= 1
+    return same, old_end, new_end - same
 
 
 @njit(cache=True, nogil=True)
