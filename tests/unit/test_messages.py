@@ -71,6 +71,7 @@ TEXTS: list[tuple[str, str, Files]] = [
     ("a text in Latin-1", "train bad.txt -o out", {"bad.txt": b"one\ntwo\nthr\xffee\n"}),
     ("a text in UTF-16", "encode tok bad.txt", {"bad.txt": "one two\n".encode("utf-16")}),
     ("a text that is too small", "train bad.txt -o out", {"bad.txt": b"a few words only\n"}),
+    ("a reserved character", "train bad.txt -o out", {"bad.txt": "full ▅\n".encode() * 90}),
     ("a cut .gz", "train bad.gz -o out", {"bad.gz": cut(gzip.compress(CZECH))}),
     ("a cut .bz2", "train bad.bz2 -o out", {"bad.bz2": cut(bz2.compress(CZECH))}),
     ("a cut .xz", "encode tok bad.xz", {"bad.xz": cut(lzma.compress(CZECH))}),

@@ -164,7 +164,7 @@ def test_too_small_a_size_names_the_characters(train, trainer):
 @pytest.mark.parametrize("lines", [[], ["", ""], ["   "]])
 @pytest.mark.parametrize("trainer", TRAINERS)
 def test_corpus_without_text(train, trainer, lines, tmp_path):
-    with pytest.raises(UserError, match=r"lines\.txt\.zst: has no"):
+    with pytest.raises(UserError, match=r"lines\.txt\.zst: holds no words"):
         train(trainer, lines, 100)
     assert not (tmp_path / "a.model").exists()
 
@@ -181,6 +181,15 @@ def test_many_overlong_lines_are_an_error(train, tmp_path):
     short = TrainingSettings(max_sentence_length=100)
     with pytest.raises(UserError, match=r"vocabulary\.max_sentence_length: \d+ of the 100 lines"):
         train(train_bpe, lines, 150, short)
+    assert not (tmp_path / "a.model").exists()
+
+
+@pytest.mark.parametrize("trainer", TRAINERS)
+@pytest.mark.parametrize("whole", [0, 98])
+def test_many_reserved_lines_are_an_error(train, trainer, whole, tmp_path):
+    lines = real_lines(whole) + [f"the bar {RESERVED_CHARACTER} is full"] * 2
+    with pytest.raises(UserError, match=rf"2 of the {whole + 2} lines hold {RESERVED_CHARACTER}"):
+        train(trainer, lines, 150)
     assert not (tmp_path / "a.model").exists()
 
 

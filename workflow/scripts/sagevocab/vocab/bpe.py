@@ -127,16 +127,20 @@ class TrainableLines:
         """Raise what stopped the reading; log what was skipped.
 
         Raises:
-            UserError: there are no lines, or too many of them cannot be trained on.
+            UserError: too many of the lines cannot be trained on.
         """
         if self._error is not None:
             raise self._error
-        if not self.total:
-            raise UserError(f"{self.name}: has no lines; give the language a source with text")
         log.info(
             "%s: %d lines, %d left out as longer than %d bytes, %d for holding U+2585",
             *(self.name, self.total, self.too_long, self.max_bytes, self.reserved),
         )
+        if self.reserved > MAX_SKIPPED_SHARE * self.total:
+            raise UserError(
+                f"{self.name}: {self.reserved} of the {self.total} lines hold {RESERVED_CHARACTER} "
+                "(U+2585), which sentencepiece reserves, and would not be trained on; replace "
+                "this character, for example by \u2586, or leave these lines out"
+            )
         if self.too_long > MAX_SKIPPED_SHARE * self.total:
             raise UserError(
                 f"vocabulary.max_sentence_length: {self.too_long} of the {self.total} lines of "
@@ -157,7 +161,7 @@ def _explained(error: RuntimeError, size: int, name: str, key: str) -> UserError
     if match := re.search(r"required_chars\. \d+ vs (\d+)", message):
         return _too_small(size, int(match[1]) - SENTENCEPIECE_SPECIALS, name, key)
     if "sentences_.empty()" in message or "all_chars_count" in message:
-        return UserError(f"{name}: has no line with text; give the language a source with text")
+        return UserError(f"{name}: holds no words; give a text with words")
     return UserError(f"{name}: sentencepiece cannot train on it: {message}")
 
 
