@@ -25,6 +25,7 @@ from transformers import AutoTokenizer
 import sagevocab
 from sagevocab.cli import main
 from sagevocab.cli_options import SECTIONS, in_options
+from sagevocab.errors import UserError
 from sagevocab.vocab.embeddings import Embeddings
 from sagevocab.vocab.pieces import read_pieces
 from sagevocab.vocab.progress import Progress
@@ -222,6 +223,38 @@ def test_options_reach_the_settings(text: Path, tmp_path: Path) -> None:
 
 
 # --- bad input
+
+
+# A text of few words, and one with so many characters that they are most of its pieces.
+FEW_WORDS = lines_in("czech", 8)
+MANY_CHARACTERS = ["".join(map(chr, range(0x4E00 + n, 0x4E00 + n + 20))) for n in range(0, 600, 15)]
+
+
+@pytest.mark.parametrize("initial", ["bpe", "unigram"])
+@pytest.mark.parametrize("lines", [FEW_WORDS, MANY_CHARACTERS], ids=["words", "characters"])
+def test_the_advice_on_a_size_that_is_too_large_works(
+    lines: list[str], initial: str, tmp_path: Path, capsys: pytest.CaptureFixture
+) -> None:
+    text = tmp_path / "text"
+    text.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    train = ["train", text, "--initial", initial, "--character-coverage", "1", *QUICK]
+    told = refused(capsys, *train, "-o", tmp_path / "out", "--vocab-size", 5000)
+    advice = (
+        r"is (\d+): set --initial-size to that and --vocab-size to (?:between (\d+) and )?(\d+),"
+    )
+    largest, *sizes = filter(None, re.search(advice, told).groups())
+    for size in sizes:
+        both = ["-o", tmp_path / size, "--initial-size", largest, "--vocab-size", size, "--quiet"]
+        assert main([*map(str, [*train, *both])]) == 0
+        assert len(read_pieces(tmp_path / size / "pieces.txt")) == int(size)
+
+
+def test_the_advice_on_a_size_in_python() -> None:
+    with pytest.raises(UserError, match="set initial_size to that and vocab_size to") as caught:
+        sagevocab.train(FEW_WORDS, vocab_size=5000)
+    most = int(re.search(r"and (\d+), or train on more text", str(caught.value))[1])
+    vectors = {"epochs": 1, "dimension": 8}
+    assert len(sagevocab.train(FEW_WORDS, vocab_size=most, word2vec=vectors).pieces) == most
 
 
 def test_force_replaces_a_tokenizer(text: Path, built: Path, tmp_path: Path) -> None:

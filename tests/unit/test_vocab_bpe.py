@@ -34,6 +34,7 @@ from sagevocab.vocab.words import Normalizer, WordCorpus
 
 DEFAULTS = TrainingSettings()
 KEY = "vocabulary.initial_size"
+FINAL = "vocabulary.final_size"
 TRAINERS = [train_bpe, train_unigram]
 
 
@@ -150,6 +151,21 @@ def test_too_large_a_size_names_the_largest(train, trainer, tmp_path):
     assert not (tmp_path / "a.model").exists()
     largest = int(str(caught.value).split("largest possible size is ")[1].split(":")[0])
     assert len(pieces_of_model(train(trainer, real_lines(3), largest))) == largest
+
+
+@pytest.mark.parametrize(
+    ("trainer", "key", "advice"),
+    [
+        (train_bpe, KEY, "set vocabulary.initial_size to that and vocabulary.final_size to"),
+        (train_bpe, FINAL, "set vocabulary.initial_size to that and vocabulary.final_size to"),
+        (train_unigram, KEY, "set vocabulary.initial_size to that and vocabulary.final_size to"),
+        (train_unigram, FINAL, "set it to that or less"),  # of UnigramLM; BPE's may be larger
+    ],
+)
+def test_too_large_a_size_names_the_keys_of_both_sizes(tmp_path, trainer, key, advice):
+    write_lines(tmp_path / "lines.txt", real_lines(3))
+    with pytest.raises(UserError, match=rf"^{key}: .*: {advice}"):
+        trainer(tmp_path / "lines.txt", 100_000, tmp_path / "a.model", DEFAULTS, key)
 
 
 @pytest.mark.parametrize("trainer", TRAINERS)

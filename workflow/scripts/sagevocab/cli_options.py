@@ -41,8 +41,10 @@ _OPTIONS: dict[str, tuple[str, FieldInfo]] = {
 
 
 _DOTTED_KEY = re.compile(rf"\b(?:{'|'.join(SECTIONS)})\.\w+")
-# Keys of several words that follow another key of their section, as in "lower prune_batch".
+# Keys of several words that follow another key of their section, as in "lower prune_batch", and
+# the library's names of the sizes.
 _KEYS = {key.partition(".")[2]: option for key, (option, _) in _OPTIONS.items()}
+_KEYS |= {"vocab_size": "--vocab-size", "initial_size": "--initial-size"}
 _BARE_KEY = re.compile(r"(?<![\w./-])[a-z]+(?:_[a-z]+)+(?![\w./-])")
 
 

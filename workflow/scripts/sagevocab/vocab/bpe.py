@@ -22,13 +22,14 @@ from sentencepiece import sentencepiece_model_pb2
 from sagevocab.data.corpus import read_lines
 from sagevocab.errors import UserError
 from sagevocab.state import atomic_path
-from sagevocab.vocab.pieces import WORD_START
-from sagevocab.vocab.settings import TrainingSettings
+from sagevocab.vocab.pieces import WORD_START, is_single_character
+from sagevocab.vocab.settings import GROWTH, TrainingSettings
 from sagevocab.vocab.words import WordCorpus
 
 log = logging.getLogger(__name__)
 
 SENTENCEPIECE_SPECIALS = 3  # <unk>, <s> and </s>, which sentencepiece counts into its size
+SIZE_KEYS = ("vocabulary.initial_size", "vocabulary.final_size")  # of the configuration
 MAX_SKIPPED_SHARE = 0.01
 # sentencepiece marks unknown text with it and skips every line that has it.
 RESERVED_CHARACTER = "\u2585"
@@ -48,16 +49,38 @@ def train_sentencepiece(
     key: str,
     *,
     name: str | None = None,
+    size_keys: tuple[str, str] = SIZE_KEYS,
 ) -> None:
     """Train byte-pair encoding or UnigramLM on the lines of a file; write the sentencepiece model.
 
     method: `bpe` or `unigram`. size: number of pieces without special tokens; `▁` is always one.
     key: the key that it is from. name: of the text, for messages; the path of the file if left out.
+    size_keys: where the user sets the sizes of the initial and of the pruned vocabulary.
 
     Raises:
         UserError: the lines allow no vocabulary of this size, or too many of them are too long.
     """
-    name = name or str(lines_path)
+    text = lines_path, settings, name or str(lines_path)
+    try:
+        model = _trained(method, size, *text, key)
+    except TooManyPiecesError as error:
+        if method == "unigram" and key != size_keys[0]:
+            raise
+        # BPE of the initial size is of the same text, so both sizes have to change.
+        pieces = pieces_of_model(_trained(method, error.largest, *text, key))
+        raise error.for_pruning(pieces, size_keys) from error
+    with atomic_path(model_path) as temporary:
+        temporary.write_bytes(model.SerializeToString())
+
+
+def _trained(
+    method: str,
+    size: int,
+    lines_path: str | Path,
+    settings: TrainingSettings,
+    name: str,
+    key: str,
+) -> Model:
     lines = TrainableLines(lines_path, settings.max_sentence_length, name)
     buffer = io.BytesIO()
     try:
@@ -80,14 +103,13 @@ def train_sentencepiece(
         lines.check()
         raise _explained(error, size, name, key) from error
     lines.check()
-    model = _parsed(buffer.getvalue(), model_path)
+    model = _parsed(buffer.getvalue(), name)
     found = len(pieces_of_model(model))
     if found != size:
         raise TooManyPiecesError(size, found, name, key)
     # So the model of a text where `▁` is no rare character is the one without this requirement.
     model.trainer_spec.ClearField("required_chars")
-    with atomic_path(model_path) as temporary:
-        temporary.write_bytes(model.SerializeToString())
+    return model
 
 
 train_bpe = functools.partial(train_sentencepiece, "bpe")
@@ -168,13 +190,27 @@ def _explained(error: RuntimeError, size: int, name: str, key: str) -> UserError
 class TooManyPiecesError(UserError):
     """A text yields fewer pieces than were asked for: `largest` at most."""
 
-    def __init__(self, size: int, largest: int, name: str, key: str) -> None:
-        """Tell that the text `name` yields no `size` pieces; key: that the size is from."""
+    def __init__(
+        self, size: int, largest: int, name: str, key: str, advice: str = "set it to that or less"
+    ) -> None:
+        """Say that the text `name` yields no `size` pieces; key: that the size is from."""
         super().__init__(
             f"{key}: {name} yields no {size} pieces; the largest possible size is {largest}: "
-            "set it to that or less, or train on more text"
+            f"{advice}, or train on more text"
         )
-        self.largest = largest
+        self.size, self.largest, self.name, self.key = size, largest, name, key
+
+    def for_pruning(self, pieces: Sequence[str], keys: tuple[str, str]) -> TooManyPiecesError:
+        """Return the same with advice for both sizes, the initial and the final one.
+
+        pieces: the largest vocabulary, whose single characters are never pruned. keys: of the
+        sizes.
+        """
+        least = sum(map(is_single_character, pieces))
+        most = max(least, int(self.largest / GROWTH))
+        final = f"between {least} and {most}" if least < most else str(least)
+        advice = f"set {keys[0]} to that and {keys[1]} to {final}"
+        return TooManyPiecesError(self.size, self.largest, self.name, self.key, advice)
 
 
 def _too_small(size: int, least: int, name: str, key: str) -> UserError:

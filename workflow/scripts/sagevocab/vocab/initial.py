@@ -25,7 +25,7 @@ from sagevocab.vocab.settings import TrainingSettings, WordSettings
 log = logging.getLogger(__name__)
 
 METHODS = ("bpe", "unigram")
-_KEY = "vocabulary.initial_size"
+_SIZE_KEYS = ("initial_size", "vocab_size")  # arguments of `train.train`
 
 
 @dataclass(frozen=True)
@@ -65,7 +65,8 @@ def train_initial(
     model = _kept_model(model_path)
     if model is None:
         path = _with_short_lines(lines_path, state.folder, settings.max_sentence_length)
-        train_sentencepiece(method, path, size, model_path, settings, _KEY, name=name)
+        keys = {"key": _SIZE_KEYS[0], "size_keys": _SIZE_KEYS}
+        train_sentencepiece(method, path, size, model_path, settings, name=name, **keys)
         model = read_model(model_path)
     merges = merges_of_model(model) if method == "bpe" else None
     return InitialVocabulary(pieces_of_model(model), merges, words)
