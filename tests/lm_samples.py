@@ -30,7 +30,6 @@ TINY = {
     "validation_every": 0.5,
 }
 ASKED = HeldoutSettings(lines=15, rate=0.3, seed=1)
-SOURCE = {"kind": "dataset", "name": "b", "title": "Other dump", "instead_of": "a"}
 
 
 def sentences(count: int, seed: int = 0) -> list[str]:
@@ -45,7 +44,7 @@ def make_vocabulary(
 ) -> Path:
     """A greedy vocabulary in `folder`."""
     words = WordSettings(max_word_chars=max_word_chars)
-    export_greedy(folder, pieces or PIECES, words, Card("en", "English", "test", SOURCE))
+    export_greedy(folder, pieces or PIECES, words, Card("en", "English", "test"))
     return folder
 
 

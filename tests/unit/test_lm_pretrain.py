@@ -57,6 +57,7 @@ def train(corpus: Path, output: Path, seed: int = 1, arguments=None, **overrides
         settings,
         name="English/test",
         seed=seed,
+        corpus="Other dump",
         **(arguments or {}),
     )
     return output
@@ -140,7 +141,7 @@ def test_the_card_says_what_was_done(model):
     card = (model / "README.md").read_text()
     assert "# English/test\n" in card
     assert "40 of 8 sequences of 16 tokens" in card
-    assert "was trained on: Other dump; in the place of `a`, which could not be had." in card
+    assert "was trained on: Other dump." in card
     assert "| trained on | 1 x CPU in fp32, 4 sequences at once |" in card
 
 

@@ -14,11 +14,11 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import AutoTokenizer, MegatronBertConfig
 
 import sagevocab
+from sagevocab.data.sources import retrieved_source
 from sagevocab.errors import UserError
 from sagevocab.vocab.export import (
     Card,
     WordSettings,
-    corpus_of,
     export_greedy,
     export_merges,
     export_unigram,
@@ -167,16 +167,16 @@ def test_card_tells_language_method_sizes_and_settings(tmp_path):
 def test_card_is_of_what_was_really_retrieved(tmp_path):
     record = {"kind": "dataset", "name": "b", "title": "Other dump", "instead_of": "a"}
     (tmp_path / "x.source.json").write_text(json.dumps(record), encoding="utf-8")
-    fields = {"language": "en", "language_name": "English", "method": "BPE"}
-    fields["source"] = {"kind": "dataset", "name": "a", "title": "First dump"}
-    card = Card.described([str(tmp_path / "x.source.json")], **fields)
-    assert card.source == record
-    text = card_of(tmp_path, card.source)
+    configured = {"kind": "dataset", "name": "a", "title": "First dump"}
+    source = retrieved_source(configured, [tmp_path / "x.source.json"])
+    assert source == record
+    text = card_of(tmp_path, source)
     assert "Other dump; in the place of `a`, which could not be had" in text
-    assert corpus_of(tmp_path).startswith("Other dump; in the place of")
-    assert Card.described([], **fields).source["title"] == "First dump"
-    card_of(tmp_path, None)
-    assert corpus_of(tmp_path) is None and corpus_of(tmp_path / "nowhere") is None
+    assert retrieved_source(configured, []) == configured
+    # A packaged text needs no retrieval to be called otherwise.
+    packaged = {"kind": "package", "name": "a:b", "title": "Another title"}
+    source = retrieved_source(packaged, [tmp_path / "x.source.json"])
+    assert (source["title"], source["name"]) == ("Another title", "a:b")
 
 
 # --- tokenizers from elsewhere

@@ -87,6 +87,8 @@ rule pretrain_model:
     params:
         settings=run.pretraining_settings,
         name=lambda wildcards: f"{wildcards.lang}/{wildcards.tok} ({run.name})",
+        # For the card. What depends on the output is not compared with the last run's.
+        text=lambda wildcards, output: run.text(wildcards.lang),
         seed=config["seed"],
         state_dir=state("models/{lang}/{tok}"),
         artefact=result("models/{lang}/{tok}"),

@@ -2,7 +2,9 @@
 
 from pathlib import Path
 
+from sagevocab.data.sources import retrieved_source
 from sagevocab.provenance import job, lasting_imports
+from sagevocab.vocab.export import describe_source
 
 with lasting_imports():
     from sagevocab.lm.gpus import reserve_gpus
@@ -29,5 +31,6 @@ with job(snakemake) as facts:
         gpus=lm["gpus"],
         state_dir=snakemake.params.state_dir,
         replay=settings.replay_of(lang=snakemake.wildcards.lang, tok=snakemake.wildcards.tok),
+        corpus=describe_source(retrieved_source(**snakemake.params.text)),
     )
     facts["sittings"] = read_sittings(snakemake.output.log)

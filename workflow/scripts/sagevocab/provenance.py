@@ -58,7 +58,7 @@ RECORDED_PACKAGES = (
     "transformers",
 )
 # Parameters that say how a job runs, not what it makes.
-_UNRECORDED_PARAMS = ("code", "state_dir", "artefact", "cache_dir", "decisive")
+_UNRECORDED_PARAMS = ("code", "state_dir", "artefact", "cache_dir", "decisive", "text")
 
 
 def code_of(adapter: str) -> str:

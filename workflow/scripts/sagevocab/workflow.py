@@ -480,15 +480,12 @@ class Run(Texts):
     def card(self, language: str, tokenizer: str) -> Stanza:
         """Return what the model card of a tokenizer says."""
         method, settings = self._card_of_method(language, tokenizer)
-        source = self.source("language_settings", language)
-        shown = ("kind", "name", "title", "licence")
+        is_external = self.tokenizer(tokenizer)["method"] == "external"
         return {
             "language": language,
             "language_name": self.language(language)["name"],
             "method": method,
-            "source": None
-            if self.tokenizer(tokenizer)["method"] == "external"
-            else {key: value for key, value in source.items() if key in shown},
+            "text": None if is_external else self.text(language),
             "settings": settings,
         }
 

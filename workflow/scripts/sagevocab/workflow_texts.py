@@ -288,6 +288,15 @@ class Texts:
             ("language_settings", name) for name in map(self.language_of, texts)
         )
 
+    def text(self, language: str) -> Stanza:
+        """Return a training corpus: its source, and the description of what was retrieved."""
+        source = self.source("language_settings", language)
+        shown = ("kind", "name", "title", "licence")
+        return {
+            "source": {key: value for key, value in source.items() if key in shown},
+            "descriptions": self.descriptions([language]),
+        }
+
     def text_descriptions(self) -> list[str]:
         """Return those of all corpora, then of all domain texts."""
         return self._descriptions(named[:2] for named in self.sources if named[2] is None)

@@ -323,6 +323,21 @@ def read_source(source: dict[str, Any], files: Sequence[str]) -> tuple[list[str]
     return [data], read_json(description)
 
 
+def retrieved_source(source: Source, descriptions: Sequence[str | Path]) -> Source:
+    """Return a configured source as it was really retrieved: a fallback may stand in for it.
+
+    descriptions: the file beside what was retrieved; empty if nothing was. What a packaged text is,
+    the configuration says.
+
+    Raises:
+        UserError: the description is missing or damaged.
+    """
+    for file in descriptions:
+        retrieved = read_json(file)
+        source = {**retrieved, **source} if source["kind"] == "package" else retrieved
+    return source
+
+
 @contextmanager
 def source_errors(description: Source) -> Iterator[None]:
     """Add to a user's error about downloaded data where the download is kept."""

@@ -142,7 +142,7 @@ def model_card(
 ) -> str:
     """Return the README of the model's folder.
 
-    frame: its training log. corpus: what the card of its vocabulary says of the text, if anything.
+    frame: its training log. corpus: what it says of the text, if anything.
     """
     last = frame.iloc[-1]
     text = f": {corpus}" if corpus else ""

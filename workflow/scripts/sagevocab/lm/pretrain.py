@@ -70,7 +70,6 @@ from sagevocab.state import (
     write_parquet,
     write_text,
 )
-from sagevocab.vocab.export import corpus_of
 
 log = logging.getLogger(__name__)
 
@@ -119,6 +118,7 @@ def pretrain(
     state_dir: str | Path | None = None,
     checkpoint_updates: int | None = None,
     replay: str | Path | None = None,
+    corpus: str | None = None,
 ) -> None:
     """Train a model and write it as a folder that `AutoModelForMaskedLM` loads.
 
@@ -139,6 +139,7 @@ def pretrain(
         checkpoint_updates: save a checkpoint after every so many updates too.
         replay: a training_log.parquet whose learning rates, one per update, replace schedule and
             budget; None takes `settings.replay`.
+        corpus: what the card says of the text, if anything.
 
     Raises:
         UserError: shards of another tokenizer, too little text, no device, a loss that is not
@@ -161,7 +162,7 @@ def pretrain(
                 save_model(run.model, Path(vocabulary), folder)
                 write_parquet(folder / "training_log.parquet", frame)
                 write_parquet(folder / "heldout.parquet", progress.heldout)
-                card = model_card(name, settings, seed, frame, corpus_of(vocabulary))
+                card = model_card(name, settings, seed, frame, corpus)
                 write_text(folder / "README.md", card)
             checkpoints.clear()
 

@@ -8,8 +8,8 @@ from typing import Any, TypeVar
 
 import yaml
 
+from sagevocab.data.sources import retrieved_source
 from sagevocab.errors import UserError
-from sagevocab.state import read_json
 
 T = TypeVar("T")
 
@@ -56,16 +56,19 @@ def as_retrieved(
     Raises:
         UserError: a description is missing or damaged.
     """
-    retrieved = map(read_json, descriptions)
+    rest = iter(descriptions)
     return [
-        {**text, **_identity({} if text["kind"] == "path" else next(retrieved))} for text in texts
+        {
+            **text,
+            **_identity(retrieved_source(text, [] if text["kind"] == "path" else [next(rest)])),
+        }
+        for text in texts
     ]
 
 
-def _identity(description: Mapping[str, Any]) -> dict[str, Any]:
-    known = {key: description.get(key) for key in ("title", "licence", "format")}
-    known = {key: value for key, value in known.items() if value}
-    return {**known, "in_paper": bool(description.get("in_paper"))}
+def _identity(source: Mapping[str, Any]) -> dict[str, Any]:
+    known = {key: source[key] for key in ("title", "licence", "format") if source.get(key)}
+    return {**known, "in_paper": bool(source.get("in_paper"))}
 
 
 def of_language(

@@ -13,7 +13,6 @@ gives no piece.
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -64,20 +63,6 @@ class Card:
     method: str
     source: Mapping[str, Any] | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
-
-    @classmethod
-    def described(cls, files: Sequence[str], **fields: Any) -> Card:
-        """Make a card of `fields`, with the source as it was really retrieved.
-
-        files: the description beside the retrieved corpus; empty if there is none. What a packaged
-        text is, the configuration says.
-        """
-        for file in files:
-            configured = fields["source"]
-            fields["source"] = json.loads(Path(file).read_text(encoding="utf-8"))
-            if configured["kind"] == "package":
-                fields["source"] |= configured
-        return cls(**fields)
 
 
 # --- folders
@@ -212,8 +197,6 @@ def disk_errors(place: str | Path) -> Iterator[None]:
 
 # --- model cards
 
-_CORPUS, _NO_CORPUS = "Training corpus", "not trained here"
-
 
 def model_card(card: Card, pieces: Sequence[str]) -> str:
     """Return the README of a vocabulary's folder, with the front matter that model hubs read."""
@@ -222,7 +205,7 @@ def model_card(card: Card, pieces: Sequence[str]) -> str:
         "Method": card.method,
         "Pieces": f"{len(pieces):,}, ids from {FIRST_PIECE_ID}",
         "Special tokens": ", ".join(f"`{token}`" for token in SPECIAL_TOKENS) + ", ids from 0",
-        _CORPUS: describe_source(card.source),
+        "Training corpus": describe_source(card.source),
         **{name: str(value) for name, value in card.settings.items()},
     }
     table = "\n".join(f"| {name} | {_cell(value)} |" for name, value in rows.items())
@@ -250,14 +233,6 @@ without the special tokens. A character without a piece becomes one `[UNK]`.
 """
 
 
-def corpus_of(folder: str | Path) -> str | None:
-    """Return what the model card in a folder says of the training corpus; None without a word."""
-    path = Path(folder) / "README.md"
-    text = path.read_text(encoding="utf-8") if path.is_file() else ""
-    found = re.search(rf"^\| {_CORPUS} \| (.*) \|$", text, re.MULTILINE)
-    return found[1] if found and found[1] != _NO_CORPUS else None
-
-
 def _cell(text: str) -> str:
     return " ".join(text.split()).replace("|", "\\|")
 
@@ -268,7 +243,7 @@ def describe_source(source: Mapping[str, Any] | None) -> str:
     source: a resolved source of `data.sources`: kind, name, and what its data set is.
     """
     if source is None:
-        return _NO_CORPUS
+        return "not trained here"
     kind, name = source["kind"], source["name"]
     if kind == "path":
         files = [f"`{PurePath(file).name}`" for file in ([name] if isinstance(name, str) else name)]
