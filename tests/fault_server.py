@@ -20,6 +20,10 @@ class Handler(http.server.BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
 
+    def setup(self) -> None:
+        super().setup()
+        self.server.connections += 1
+
     def log_message(self, *args) -> None:
         pass
 
@@ -31,6 +35,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         server = self.server
         if self.path.startswith("/missing"):
             self.reply(404, b"no")
+        elif self.path.startswith("/moved"):
+            self.reply(302, b"", {"Location": f"{server.url}{self.path.removeprefix('/moved')}"})
         elif server.faults:
             FAULTS[server.faults.pop(0)](self)
         else:
@@ -116,8 +122,12 @@ def later(status: int, wait: str) -> Callable[[Handler], None]:
 
 
 FAULTS: dict[str, Callable[[Handler], None]] = {
+    "none": Handler.whole_or_rest,
+    "401": lambda handler: handler.reply(401, b"no", {"X-Error-Message": "Log in."}),
     "403": lambda handler: handler.reply(403, b"no"),
     "404": lambda handler: handler.reply(404, b"no"),
+    "410": lambda handler: handler.reply(410, b"no"),
+    "451": lambda handler: handler.reply(451, b"no"),
     "429": later(429, "7"),
     "503": later(503, email.utils.formatdate(time.time() + 1e6, usegmt=True)),
     "500, and a Retry-After that means nothing": later(500, "soon"),
@@ -153,7 +163,7 @@ class Running:
 
     def __enter__(self) -> http.server.ThreadingHTTPServer:
         server = self.server = Server(("127.0.0.1", 0), self.handler)
-        server.requests, server.faults = [], []
+        server.requests, server.faults, server.connections = [], [], 0
         server.content, server.changed, server.validators = CONTENT, OTHER, {"ETag": '"v1"'}
         server.url = f"http://127.0.0.1:{server.server_port}"
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()

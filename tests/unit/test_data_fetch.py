@@ -16,7 +16,14 @@ import pytest
 
 from fault_server import CONTENT, FAULTS, OTHER, Running
 from sagevocab.data import transfer
-from sagevocab.data.fetch import Fetched, UnavailableError, cache_name, fetch, read_url
+from sagevocab.data.fetch import (
+    Fetched,
+    ForbiddenError,
+    UnavailableError,
+    cache_name,
+    fetch,
+    read_url,
+)
 from sagevocab.data.transfer import Expected
 from sagevocab.errors import UserError
 
@@ -173,7 +180,7 @@ def test_after_ten_failures_the_next_address_has_its_turn(server, tmp_path, wait
     assert len(waits) == 9
 
 
-@pytest.mark.parametrize("fault", sorted({*FAULTS} - {"changed"}))
+@pytest.mark.parametrize("fault", sorted({*FAULTS} - {"changed", "none"}))
 def test_any_failure_leads_to_the_next_address(server, tmp_path, fault) -> None:
     server.content = bz2.compress(CONTENT)
     with Running() as mirror:
@@ -185,22 +192,28 @@ def test_any_failure_leads_to_the_next_address(server, tmp_path, fault) -> None:
 
 
 @pytest.mark.parametrize(
-    ("faults", "told"),
+    ("faults", "kind", "told"),
     [
-        (["403", "404"], "(HTTP 403 Forbidden), nor http"),
-        (["404", *["503"] * 10], "(HTTP 503 Service Unavailable); set"),
-        (["web page"] * 4, "(gives a web page instead of the file), nor"),
-        (["short, without a length"] * 4, "(gives a file that breaks off or is damaged"),
-        (["short, with a wrong length"] * 4, "(gives a file that breaks off or is damaged"),
-        (["empty"] * 4, "(gives something else than a .bz2 file"),
+        (["410", "404"], UnavailableError, "(HTTP 410 Gone), nor http"),
+        (["451", "404"], UnavailableError, "(HTTP 404 Not Found); set"),
+        (["401", "404"], ForbiddenError, "(HTTP 401 Unauthorized: Log in.), nor http"),
+        (["403", "404"], ForbiddenError, "(HTTP 403 Forbidden), nor http"),
+        (["404", *["503"] * 10], UserError, "(HTTP 503 Service Unavailable); run again later, or"),
+        (["404", *["429"] * 10], UserError, "(HTTP 429 Too Many Requests); run again"),
+        (["web page"] * 4, UserError, "(gives a web page instead of the file), nor"),
+        (["short, without a length"] * 4, UserError, "(gives a file that breaks off or is dam"),
+        (["short, with a wrong length"] * 4, UserError, "(gives a file that breaks off or is dam"),
+        (["empty"] * 4, UserError, "(gives something else than a .bz2 file"),
     ],
 )
-def test_the_message_names_each_address_with_its_reason(server, tmp_path, faults, told) -> None:
+def test_the_message_names_each_address_with_its_reason(
+    server, tmp_path, faults, kind, told
+) -> None:
     server.content, server.faults = bz2.compress(CONTENT), faults
     urls = [f"{server.url}/a.bz2", f"{server.url}/b.bz2"]
     with pytest.raises(UserError) as caught:
         get(urls, tmp_path, advice="set `x.path`")
-    assert isinstance(caught.value, UnavailableError)
+    assert type(caught.value) is kind
     assert told in str(caught.value)
     assert all(url in str(caught.value) for url in urls)
     assert not list((tmp_path / "cache").glob("*.bz2"))
@@ -239,8 +252,9 @@ def test_any_row_of_faults_ends_in_the_right_bytes_or_in_one_line(server, tmp_pa
     ],
 )
 def test_a_wrong_file_is_refused_and_not_kept(server, tmp_path, expected, told) -> None:
-    with pytest.raises(UserError, match=told):
+    with pytest.raises(UserError, match=told) as caught:
         get([f"{server.url}/a"], tmp_path, **expected)
+    assert isinstance(caught.value, UnavailableError) == ("sha256" in expected)
     assert not (tmp_path / "out").exists()
     kept = [file for file in (tmp_path / "cache").iterdir() if file.suffix != ".lock"]
     assert kept == []
@@ -268,7 +282,7 @@ def test_without_a_network_one_line_names_url_and_advice(tmp_path) -> None:
         get([url, f"{url}?mirror"], tmp_path, advice="set `x.path` to a local copy")
     assert str(caught.value) == (
         f"{url}: cannot be fetched (no connection), nor {url}?mirror (no connection); "
-        "set `x.path` to a local copy"
+        "run again later, or set `x.path` to a local copy"
     )
     assert not isinstance(caught.value, UnavailableError)
     assert not (tmp_path / "out").exists()
@@ -343,3 +357,31 @@ def test_a_part_that_nobody_gives_is_one_line(server) -> None:
     server.faults = ["no ranges", "404"]
     with pytest.raises(UserError, match=r"a: cannot .*\(gives no parts of the file\), nor .*404"):
         read_url([f"{server.url}/a", f"{server.url}/b"], span=(0, 10))
+
+
+def test_parts_are_read_over_one_connection_from_where_the_address_led(server) -> None:
+    url = f"{server.url}/moved/a"
+    for start in range(5):
+        assert read_url([url], span=(start, 9)) == CONTENT[start:9]
+    assert [path for path, _ in server.requests] == ["/moved/a", *["/a"] * 5]
+    assert server.connections == 1
+
+
+@pytest.mark.parametrize("fault", ["403", "404", "503"])
+def test_where_an_address_led_may_be_for_a_while_only(server, fault) -> None:
+    url = f"{server.url}/moved/a"
+    read_url([url], span=(0, 9))
+    server.faults = [fault]
+    assert read_url([url], span=(5, 9)) == CONTENT[5:9]
+    assert [path for path, _ in server.requests] == ["/moved/a", "/a", "/a", "/moved/a", "/a"]
+
+
+def test_a_part_may_go_to_the_end(server) -> None:
+    assert read_url([f"{server.url}/a"], span=(1000, None)) == CONTENT[1000:]
+
+
+def test_a_server_that_has_answered_is_asked_with_more_patience(server, waits) -> None:
+    read_url([f"{server.url}/a"], span=(0, 9))
+    server.faults = ["hangs up without an answer"] * 9
+    assert read_url([f"{server.url}/b"], span=(5, 9)) == CONTENT[5:9]
+    assert sum(waits) > 240

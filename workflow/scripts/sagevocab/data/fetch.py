@@ -23,10 +23,13 @@ from urllib.request import url2pathname
 from sagevocab.data.compression import DAMAGE, open_bytes
 from sagevocab.data.transfer import (
     Expected,
+    PassingError,
     RefusedError,
+    Span,
     drop,
     patiently,
     read_bytes,
+    read_part,
     receive,
     size_of,
 )
@@ -47,7 +50,11 @@ class Fetched:
 
 
 class UnavailableError(UserError):
-    """Servers answered, and none gives the file: other data may be a way out."""
+    """No server has the file, and none will have it tomorrow: other data may be a way out."""
+
+
+class ForbiddenError(UserError):
+    """A server does not give the file to us."""
 
 
 def fetch(urls: Sequence[str], output: Path, *, cache_dir: Path, **options: Any) -> Fetched:
@@ -75,8 +82,9 @@ def fetch_cached(
     advice: what a user without that network can do; the end of the error message.
 
     Raises:
-        UnavailableError: servers answered, and none gives the file, each for the reason named.
-        UserError: no server answered; or a disk is full.
+        UnavailableError: no server has the file, or has what the checksum says.
+        ForbiddenError: one does not give it to us.
+        UserError: one is busy, can't be reached or gives damaged data; or a disk is full.
     """
     expected, cache_dir = expected or Expected(), Path(cache_dir)
     refusals: dict[str, RefusedError] = {}
@@ -100,22 +108,23 @@ def fetch_cached(
 def read_url(
     urls: Sequence[str],
     *,
-    span: tuple[int, int] | None = None,
+    span: Span | None = None,
     check: Callable[[bytes], Any] = bytes,
-    advice: str = "try again later",
+    headers: Mapping[str, str] | None = None,
+    advice: str = "download it by hand",
 ) -> bytes:
     """Return what the first working one of `urls` (http, https, file) gives, without keeping it.
 
-    span: the first byte to read and the one after the last.
+    span: which part of it to read. headers: sent with requests for all of it.
     check: raises OSError or ValueError for data that are damaged.
 
     Raises:
-        UnavailableError, UserError: as `fetch_cached`.
+        UnavailableError, ForbiddenError, UserError: as `fetch_cached`.
     """
     refusals: dict[str, RefusedError] = {}
     for url in urls:
         try:
-            return patiently(url, lambda url=url: _read_once(url, span, check))
+            return patiently(url, lambda url=url: _read_once(url, span, check, headers or {}))
         except RefusedError as error:
             refusals[url] = error
     raise _failure(refusals, advice)
@@ -126,9 +135,12 @@ def _failure(refusals: dict[str, RefusedError], advice: str) -> UserError:
     told = [f"{url} ({reason})" for url, reason in refusals.items()]
     first, reason = next(iter(refusals.items()))
     others = "".join(f", nor {other}" for other in told[1:])
-    answered = any(error.answered for error in refusals.values())
-    problem = UnavailableError if answered else UserError
-    return problem(f"{first}: cannot be fetched ({reason}){others}; {advice}")
+    kind, way_out = UserError, f"run again later, or {advice}"
+    if all(error.gone for error in refusals.values()):
+        kind, way_out = UnavailableError, advice
+    elif any(error.forbidden for error in refusals.values()):
+        kind, way_out = ForbiddenError, advice
+    return kind(f"{first}: cannot be fetched ({reason}){others}; {way_out}")
 
 
 @contextmanager
@@ -167,7 +179,7 @@ def _linked(source: Path, place: Path) -> bool:
 def _local_file(url: str) -> Path:
     path = Path(url2pathname(unquote(urlsplit(url).path)))
     if not path.is_file():
-        raise RefusedError("no such file")
+        raise RefusedError("no such file", gone=True)
     return path
 
 
@@ -253,7 +265,7 @@ def _compared(path: Path, expected: Expected) -> str:
                 digest.update(block)
     for name, wanted in expected.checksums.items():
         if (found := digests[name].hexdigest()) != wanted.lower():
-            raise RefusedError(f"has {name} {found} instead of {wanted}")
+            raise RefusedError(f"has {name} {found} instead of {wanted}", gone=True)
     return digests["sha256"].hexdigest()
 
 
@@ -298,13 +310,15 @@ def _download(
     return _download(url, part, expected, headers, again=False)
 
 
-def _read_once(url: str, span: tuple[int, int] | None, check: Callable[[bytes], Any]) -> bytes:
+def _read_once(
+    url: str, span: Span | None, check: Callable[[bytes], Any], headers: Mapping[str, str]
+) -> bytes:
     if urlsplit(url).scheme == "file":
         data = _local_file(url).read_bytes()
         return data[slice(*span)] if span else data
-    data = read_bytes(url, span)
+    data = read_part(url, span) if span else read_bytes(url, headers)
     try:
         check(data)
     except (OSError, ValueError) as error:
-        raise RefusedError(f"gives damaged data ({error})") from error
+        raise PassingError(f"gives damaged data ({error})") from error
     return data

@@ -27,7 +27,7 @@ from sagevocab.errors import tell
 log = logging.getLogger(__name__)
 
 ATTEMPTS = 10  # in a row without one new byte
-ATTEMPTS_UNANSWERED = 4  # the same, of a server that never answers
+ATTEMPTS_UNANSWERED = 4  # the same, of a server that has never answered
 FIRST_WAIT_SECONDS = 1.0  # doubled after each such attempt
 LONGEST_WAIT_SECONDS = 60.0
 TIMEOUT_SECONDS = (10, 60)  # to connect, between two blocks
@@ -41,6 +41,8 @@ _HEADERS = {
 }
 
 T = TypeVar("T")
+# The first byte to read and the one after the last; None: to the end of the file.
+Span = tuple[int, int | None]
 sleep = time.sleep  # tests put another clock here
 
 
@@ -63,22 +65,35 @@ class Expected:
 class RefusedError(Exception):
     """This address does not give the file; the next one may."""
 
-    def __init__(self, reason: str, *, answered: bool = True) -> None:
-        """Say why; answered: whether the server said anything."""
+    def __init__(self, reason: str, *, gone: bool = False, forbidden: bool = False) -> None:
+        """Say why.
+
+        gone: the address has no such file, and won't have it tomorrow. forbidden: it does not give
+        the file to us.
+        """
         super().__init__(reason)
-        self.answered = answered
+        self.gone, self.forbidden = gone, forbidden
 
 
 class PassingError(Exception):
     """The same address may give the file, or the rest of it, when asked again."""
 
-    def __init__(self, reason: str, *, wait: float = 0.0, answered: bool = True) -> None:
+    def __init__(self, reason: str, *, wait: float = 0.0) -> None:
         """Say why; wait: the seconds that the server asks for."""
         super().__init__(reason)
-        self.wait, self.answered = wait, answered
+        self.wait = wait
 
 
 # --- attempts
+
+# One for all requests, since it keeps connections open: some servers refuse many new ones in a row.
+_session = requests.Session()
+_answered: set[str] = set()  # servers that have answered this process
+_redirected: dict[str, str] = {}  # where an address led that gave a part of its file
+
+
+def _server(url: str) -> str:
+    return urlsplit(url).netloc
 
 
 def patiently(url: str, attempt: Callable[[], T], size: Callable[[], int] = lambda: 0) -> T:
@@ -86,15 +101,15 @@ def patiently(url: str, attempt: Callable[[], T], size: Callable[[], int] = lamb
 
     size: bytes received so far. More of them than ever before make up for the failures.
     """
-    most, failures, answered = size(), 0, False
+    most, failures = size(), 0
     while True:
         try:
             return attempt()
         except PassingError as error:
             failures = 1 if size() > most else failures + 1
-            most, answered = max(most, size()), answered or error.answered
-            if failures >= (ATTEMPTS if answered else ATTEMPTS_UNANSWERED):
-                raise RefusedError(str(error), answered=answered) from error
+            most = max(most, size())
+            if failures >= (ATTEMPTS if _server(url) in _answered else ATTEMPTS_UNANSWERED):
+                raise RefusedError(str(error)) from error
             wait = max(error.wait, FIRST_WAIT_SECONDS * 2 ** (failures - 1))
             wait = min(wait, LONGEST_WAIT_SECONDS)
             log.info("%s: %s; next attempt in %.0f s", url, error, wait)
@@ -115,16 +130,15 @@ def drop(part: Path) -> None:
 @contextmanager
 def _response(url: str, headers: Mapping[str, str]) -> Iterator[requests.Response]:
     """Ask once; failures of the network and of the server become the errors of this module."""
-    answered = False
     try:
-        with requests.get(url, headers=headers, stream=True, timeout=TIMEOUT_SECONDS) as response:
-            answered = True
+        with _session.get(url, headers=headers, stream=True, timeout=TIMEOUT_SECONDS) as response:
+            _answered.add(_server(url))
             _check_status(response)
             yield response
     except (requests.exceptions.SSLError, ValueError) as error:  # ValueError: no URL
-        raise RefusedError(_reason(error), answered=answered) from error
+        raise RefusedError(_reason(error)) from error
     except _NETWORK_ERRORS as error:
-        raise PassingError(_reason(error), answered=answered) from error
+        raise PassingError(_reason(error)) from error
 
 
 _NETWORK_ERRORS = (
@@ -157,7 +171,9 @@ def _check_status(response: requests.Response) -> None:
     reason = f"HTTP {status} {response.reason}"
     if status in (408, 425, 429) or status >= 500:
         raise PassingError(reason, wait=_retry_after(response.headers.get("Retry-After", "")))
-    raise RefusedError(reason)
+    # The Hugging Face hub says more in a header.
+    reason = ": ".join(filter(None, (reason, response.headers.get("X-Error-Message"))))
+    raise RefusedError(reason, gone=status in (404, 410, 451), forbidden=status in (401, 403))
 
 
 def _retry_after(value: str) -> float:
@@ -206,7 +222,7 @@ def _check_end(part: Path, total: int | None) -> None:
     raise PassingError(f"the connection was cut at byte {size} of {total}")
 
 
-class _Span(NamedTuple):
+class _Given(NamedTuple):
     """The bytes of an answer with status 206, and the size of the whole file if it is told."""
 
     first: int
@@ -214,11 +230,11 @@ class _Span(NamedTuple):
     total: int | None
 
 
-def _span(response: requests.Response) -> _Span | None:
+def _given(response: requests.Response) -> _Given | None:
     found = re.match(r"bytes (\d+)-(\d+)/(\d+|\*)", response.headers.get("Content-Range", ""))
     if found is None:
         return None
-    return _Span(int(found[1]), int(found[2]), None if found[3] == "*" else int(found[3]))
+    return _Given(int(found[1]), int(found[2]), None if found[3] == "*" else int(found[3]))
 
 
 def _place(
@@ -231,7 +247,7 @@ def _place(
     if response.status_code == 200:
         length = response.headers.get("Content-Length", "")
         return 0, int(length) if length.isdigit() and not is_encoded else None
-    have, span = size_of(part), _span(response)
+    have, span = size_of(part), _given(response)
     if span is None or is_encoded:
         problem = "answers a part without saying which"
     elif span.first != have:
@@ -273,23 +289,49 @@ def _append(
             rate.add(len(block))
 
 
-def read_bytes(url: str, span: tuple[int, int] | None) -> bytes:
-    """Return what a URL gives; span: the first byte to read and the one after the last.
+def read_bytes(url: str, headers: Mapping[str, str]) -> bytes:
+    """Return what a URL gives.
 
     Raises:
         RefusedError, PassingError: it is not to be had, or not at once.
     """
-    asked = {"Range": f"bytes={span[0]}-{span[1] - 1}"} if span else {}
-    with _response(url, _HEADERS | asked) as response:
-        if span and response.status_code != 206:
-            raise RefusedError("gives no parts of the file")
-        found = _span(response)
-        if span and (found is None or (found.first, found.last + 1) != span):
-            raise PassingError("answers another part than was asked for")
-        data = b"".join(response.raw.stream(_BLOCK, decode_content=not span))
-    if span and len(data) != span[1] - span[0]:
-        raise PassingError("the connection was cut")
+    with _response(url, _HEADERS | headers) as response:
+        return b"".join(response.raw.stream(_BLOCK, decode_content=True))
+
+
+def read_part(url: str, span: Span) -> bytes:
+    """Return a part of the file behind a URL.
+
+    Where the URL leads is remembered, and asked first the next time.
+
+    Raises:
+        RefusedError, PassingError: it is not to be had, or not at once.
+    """
+    address = _redirected.pop(url, url)
+    try:
+        data, _redirected[url] = _part(address, span)
+    except RefusedError as error:
+        if address == url:
+            raise
+        raise PassingError(str(error)) from error  # such an address may be for a while only
     return data
+
+
+def _part(address: str, span: Span) -> tuple[bytes, str]:
+    """Return a part of a file, and the address that gave it."""
+    first, end = span
+    asked = {"Range": f"bytes={first}-{'' if end is None else end - 1}"}
+    with _response(address, _HEADERS | asked) as response:
+        if response.status_code != 206:
+            raise RefusedError("gives no parts of the file", gone=True)
+        found = _given(response)
+        wanted = (first, found and found.total if end is None else end)
+        if found is None or (found.first, found.last + 1) != wanted:
+            raise PassingError("answers another part than was asked for")
+        data = b"".join(response.raw.stream(_BLOCK, decode_content=False))
+        if len(data) != found.last + 1 - first:
+            raise PassingError("the connection was cut")
+        return data, response.url
 
 
 @dataclass(frozen=True)
