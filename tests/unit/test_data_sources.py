@@ -7,6 +7,7 @@ import hashlib
 import http.server
 import json
 import os
+import shutil
 import subprocess
 import sys
 import urllib.parse
@@ -17,7 +18,7 @@ import huggingface_hub.constants as constants
 import pandas as pd
 import pytest
 
-from fault_server import Handler, Running
+from fault_server import FAULTS, Handler, Running
 from sagevocab.data import fetch, sources, transfer
 from sagevocab.data.sources import format_told, resolve_source, retrieve, source_errors
 from sagevocab.errors import UserError
@@ -226,6 +227,34 @@ def test_without_sums_nothing_says_which_dump_is_the_newest(tmp_path, latest) ->
         get(latest, tmp_path)
 
 
+@pytest.mark.parametrize(
+    ("url", "told"),
+    [
+        ("missing", r"sums: cannot be fetched \(HTTP 404 Not Found\); check `x\.source\.language`"),
+        ("http://127.0.0.1:9", r"sums: cannot be fetched \(no connection\); run again later, or"),
+    ],
+)
+def test_why_the_newest_dump_is_not_known(tmp_path, latest, monkeypatch, url, told) -> None:
+    monkeypatch.setattr(transfer, "sleep", lambda _seconds: None)
+    with Running() as server:
+        base = url if "//" in url else f"{server.url}/{url}"
+        with pytest.raises(UserError, match=told):
+            get(latest | {"sums": [f"{base}/sums"]}, tmp_path)
+
+
+def test_an_entry_for_any_language_needs_neither_index_nor_sums(tmp_path) -> None:
+    (tmp_path / "hu.txt").write_text("text")
+    form = {"title": "{language}", "version": "{date}", "licence": "any", "format": "text"}
+    entry = form | {"urls": [(tmp_path / "{language}.txt").as_uri().replace("%7B", "{")]}
+    entry["urls"] = [entry["urls"][0].replace("%7D", "}")]
+    stanza = {"dataset": "any", "language": "hu", "date": "20240101"}
+    resolved = resolve_source(stanza, {"any": entry}, key="x.source")
+    assert (get(resolved, tmp_path)["title"], resolved["version"]) == ("hu", "20240101")
+    resolved = resolve_source(stanza | {"date": None}, {"any": entry}, key="x.source")
+    with pytest.raises(UserError, match=r"^x\.source\.date: any has no `sums`.*set a date"):
+        get(resolved, tmp_path)
+
+
 def test_the_archives_list_of_files_has_checksums_too(tmp_path, latest) -> None:
     listed = f'<files><file name="{NAME}"><md5>a</md5><sha1>{SHA1[::-1]}</sha1></file></files>'
     (tmp_path / "served/sums").write_text(listed)
@@ -241,10 +270,12 @@ class Hub(Handler):
 
     def answer(self) -> None:
         path = urllib.parse.unquote(self.path.split("?")[0])
-        resolve = f"/datasets/{REPO}/resolve/{COMMIT}/"
-        if path.startswith(f"/api/datasets/{REPO}/revision/"):
+        resolve = f"/datasets/{REPO}/resolve/{self.server.commit}/"
+        if self.server.faults:
+            FAULTS[self.server.faults.pop(0)](self)
+        elif path.startswith(f"/api/datasets/{REPO}/revision/"):
             files = [self.listed(name) for name in self.server.files]
-            self.reply(200, json.dumps({"sha": COMMIT, "siblings": files}).encode())
+            self.reply(200, json.dumps({"sha": self.server.commit, "siblings": files}).encode())
         elif path.startswith(resolve) and path.removeprefix(resolve) in self.server.files:
             self.reply(200, self.server.files[path.removeprefix(resolve)])
         else:
@@ -263,7 +294,7 @@ ROWS = pd.DataFrame({"words": [["Ali", "geldi"]] * 20, "ner": [["PER", "O"]] * 2
 def hub(monkeypatch) -> Iterator[http.server.ThreadingHTTPServer]:
     monkeypatch.setattr(transfer, "sleep", lambda _seconds: None)
     with Running(Hub) as server:
-        server.files, server.sha256 = {"README.md": b"words"}, None
+        server.files, server.sha256, server.commit = {"README.md": b"words"}, None, COMMIT
         for number, rows in enumerate((ROWS[:13], ROWS[13:])):
             server.files[f"tr/train/{number:04d}.parquet"] = rows.to_parquet()
         monkeypatch.setattr(constants, "ENDPOINT", server.url)
@@ -308,12 +339,15 @@ def test_what_was_downloaded_from_the_hub_serves_without_it(hub, tmp_path) -> No
     get(words(), tmp_path)
     hub.shutdown()
     hub.server_close()
+    hub.faults = ["hangs up without an answer"]  # on the connection that is still open
     (tmp_path / "out").unlink()
     get(words(), tmp_path)
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out"), ROWS)
     with pytest.raises(UserError) as caught:
         get(words(hub=WHERE | {"repo": "someone/else"}), tmp_path)
-    assert "(no connection); set `x.source.path` to a local copy" in str(caught.value)
+    assert "(no connection); run again later, or set `x.source.path` to a local copy" in str(
+        caught.value
+    )
 
 
 @pytest.mark.parametrize(
@@ -326,6 +360,71 @@ def test_what_was_downloaded_from_the_hub_serves_without_it(hub, tmp_path) -> No
 def test_what_the_hub_does_not_have_is_one_line(hub, tmp_path, hub_fields, told) -> None:
     with pytest.raises(fetch.UnavailableError, match=told):
         get(words(hub=WHERE | hub_fields), tmp_path)
+
+
+def test_a_listing_that_names_no_file_is_not_kept(hub, tmp_path) -> None:
+    files, hub.files = hub.files, {}
+    with pytest.raises(fetch.UnavailableError, match="has no file"):
+        get(words(), tmp_path)
+    hub.files = files
+    assert get(words(), tmp_path)["commit"] == COMMIT
+
+
+def test_a_branch_whose_old_files_are_gone_gives_the_new_ones(hub, tmp_path) -> None:
+    get(words(), tmp_path)
+    for file in (tmp_path / "cache").glob("*.parquet"):
+        file.unlink()
+    hub.commit = "b" * 40
+    assert get(words(), tmp_path)["commit"] == "b" * 40
+    assert get(words(), tmp_path)["commit"] == "b" * 40  # as kept
+
+
+@pytest.mark.parametrize("fault", ["503", "web page", "short, with a wrong length"])
+def test_a_hub_that_is_busy_is_no_reason_for_other_data(hub, tmp_path, fault) -> None:
+    hub.faults = [fault] * 10
+    with pytest.raises(UserError, match="cannot be fetched") as caught:
+        get(words(), tmp_path)
+    assert not isinstance(caught.value, fetch.UnavailableError)
+    assert get(words(), tmp_path)["commit"] == COMMIT
+
+
+@pytest.mark.parametrize("good", [0, 1])
+def test_a_gated_data_set_is_told_with_the_token(hub, tmp_path, good) -> None:
+    get(words(hub=WHERE | {"files": "README.md"}), tmp_path)  # keeps the listing
+    for kept in (tmp_path / "cache").glob("*" if good == 0 else "nothing"):
+        kept.unlink()
+    hub.faults = ["401"]
+    told = r"\(HTTP 401 Unauthorized: Log in\.\); set .* gated, accept .* HF_TOKEN; .* renamed"
+    with pytest.raises(UserError, match=told) as caught:
+        get(words(), tmp_path)
+    assert not isinstance(caught.value, fetch.UnavailableError)
+
+
+def test_only_as_many_files_come_as_the_lines_need(hub, tmp_path) -> None:
+    texts = [f"Text {n} begins here. It has {n} ends, and {m}." for n in range(8) for m in range(9)]
+    hub.files = {
+        f"data/{start}.parquet": pd.DataFrame({"text": texts[start::8]}).to_parquet()
+        for start in range(8)
+    }
+    form = {"column": "text", "sentences": True, "clean": True, "format": "parquet"}
+    table = words(hub=WHERE | {"files": "data/*"}, **form)
+    gone = source("dataset", "wiki", urls=[f"{hub.url}/gone"], fallback=table)
+    for resolved in (table, gone):
+        seen, rows = {}, {}
+        for cache, seed, lines in [("a", 1, 20), ("b", 1, 20), ("c", 2, 20), ("d", 1, None)]:
+            sample = lines and {"lines": lines, "language": "en", "min_words": 3}
+            out, description = tmp_path / "out", tmp_path / "out.source.json"
+            where = {"cache_dir": tmp_path / cache, "seed": seed, "sample": sample}
+            retrieve(resolved, out, description, **where)
+            seen[cache] = json.loads(description.read_text())
+            rows[cache] = pd.read_parquet(out)["text"].tolist()
+            shutil.rmtree(tmp_path / cache)
+        assert rows["a"] == rows["b"] != rows["c"]
+        assert seen["a"]["sha256"] == seen["b"]["sha256"]
+        assert seen["a"]["parts"] == "2 of 8 files"
+        assert len(rows["a"]) == 18
+        assert sorted(rows["d"]) == sorted(texts)
+        assert "parts" not in seen["d"]
 
 
 def test_a_file_must_have_the_checksum_that_the_hub_lists(hub, tmp_path) -> None:

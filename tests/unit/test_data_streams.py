@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import bz2
+import hashlib
 import importlib.util
 import json
 import random
 import re
+import shutil
 from pathlib import Path
 
 import pytest
 
-from fault_server import Running
+from fault_server import FAULTS, Running
 from sagevocab.data import streams, transfer
 from sagevocab.data.corpus import read_lines, sample_corpus
 from sagevocab.data.extract import ExtractionSettings, extract_lines
@@ -58,6 +60,7 @@ def site(multistream, tmp_path, monkeypatch):
                 settings,
                 lines=lines,
                 cache_dir=tmp_path / cache,
+                key="k",
             )
             return (tmp_path / "drawn").read_bytes()
 
@@ -123,9 +126,16 @@ def test_more_lines_hold_what_fewer_do_and_go_on_from_there(site, tmp_path) -> N
 
 def test_more_lines_than_there_are_is_one_line(site) -> None:
     with pytest.raises(
-        UserError, match=r"dump\.bz2: has \d+ distinct lines, fewer than the 1000000"
+        UserError, match=r"^k\.lines: .* \d+ distinct lines, fewer than the 1000000 .*; lower them"
     ):
         site.draw(lines=1_000_000)
+
+
+def test_a_dump_that_has_as_many_lines_as_are_wanted_is_enough(site, tmp_path) -> None:
+    (tmp_path / "whole").write_bytes(site.content)
+    lines = {*lines_of(tmp_path / "whole", tmp_path / "whole.zst")}
+    site.draw(lines=len(lines))
+    assert {*lines_of(tmp_path / "drawn", tmp_path / "drawn.zst")} == lines
 
 
 @pytest.mark.parametrize("fault", ["no ranges", "404", "web page"])
@@ -147,18 +157,95 @@ def test_a_source_with_an_index_is_drawn_where_that_works(
     site, tmp_path, caplog, fault, drawn
 ) -> None:
     site.faults = [fault] if fault else []
+    seen, out = retrieved(site, tmp_path)
+    assert ("drawn by its index" in seen["origin"]) == drawn
+    assert (out == site.content) == (not drawn)
+    if drawn:
+        index = (tmp_path / "index.bz2").read_bytes()
+        assert seen["index_sha256"] == hashlib.sha256(index).hexdigest()
+        assert re.fullmatch(r"\d+ of 20 streams", seen["parts"])
+    assert ("the whole dump is read" in caplog.text) == (not drawn)
+
+
+def retrieved(site, folder: Path, lines: int = 300) -> tuple[dict, bytes]:
+    """Retrieve the dump, or other data if it counts as gone: description and bytes."""
+    (folder / "data").write_text("other data")
     source = {
         **{"kind": "dataset", "name": "wiki", "key": "k.source", "format": "mediawiki"},
         "urls": [f"{site.url}/dump.bz2"],
-        "index": [(tmp_path / "index.bz2").as_uri()],
+        "index": [(folder / "index.bz2").as_uri()],
+        "fallback": {"name": "other", "urls": [(folder / "data").as_uri()]},
     }
-    sample = {"lines": 300, "language": "en", "min_words": 3}
-    out, description = tmp_path / "out", tmp_path / "out.json"
-    retrieve(source, out, description, cache_dir=tmp_path / "cache", seed=3, sample=sample)
-    seen = json.loads(description.read_text())
-    assert ("drawn by its index" in seen["origin"]) == drawn
-    assert (out.read_bytes() == site.content) == (not drawn)
-    assert ("the whole dump is read" in caplog.text) == (not drawn)
+    sample = {"lines": lines, "language": "en", "min_words": 3}
+    out, description = folder / "out", folder / "out.json"
+    retrieve(source, out, description, cache_dir=folder / "cache", seed=3, sample=sample)
+    return json.loads(description.read_text()), out.read_bytes()
+
+
+FAILURES = ["429", "503", "hangs up without an answer", "damaged", "403"]
+
+
+@pytest.mark.parametrize(
+    ("good", "faults"), [(0, FAILURES), (3, [*FAILURES, "404", "cut", "no ranges"])]
+)
+def test_no_failure_after_the_first_answer_replaces_the_dump(
+    site, tmp_path, good, faults, monkeypatch
+) -> None:
+    monkeypatch.setitem(FAULTS, "damaged", damaged_part)
+    for fault in faults:
+        site.faults = ["none"] * good + [fault] * 10
+        with pytest.raises(UserError, match=r"dump\.bz2: cannot be fetched \(.*k\.source\.path"):
+            retrieved(site, tmp_path, lines=1500)
+        assert not (tmp_path / "out").exists()
+        site.faults = []
+        seen, drawn = retrieved(site, tmp_path, lines=1500)
+        assert (seen["name"], drawn) == ("wiki", site.draw(lines=1500, cache="other"))
+        for folder in ("cache", "other"):
+            shutil.rmtree(tmp_path / folder)
+        (tmp_path / "out").unlink()
+
+
+def damaged_part(handler) -> None:
+    """Answer a part whose bytes are those of another file."""
+    right, handler.server.content = handler.server.content, bytes(len(handler.server.content))
+    handler.rest()
+    handler.server.content = right
+
+
+def test_a_dump_that_is_gone_is_replaced(site, tmp_path) -> None:
+    site.faults = ["404"] * 10
+    seen, out = retrieved(site, tmp_path)
+    assert (seen["name"], seen["instead_of"], out) == ("other", "wiki", b"other data")
+
+
+def test_a_busy_index_does_not_make_the_whole_dump_be_read(site, tmp_path, monkeypatch) -> None:
+    site.faults = ["503"] * 10
+    with pytest.raises(UserError, match=r"index\.bz2: cannot be fetched \(HTTP 503"):
+        draw_streams(
+            [f"{site.url}/dump.bz2"],
+            [f"{site.url}/index.bz2"],
+            tmp_path / "drawn",
+            SETTINGS,
+            lines=300,
+            cache_dir=tmp_path / "cache",
+            key="k",
+        )
+    assert {path for path, _ in site.requests} == {"/index.bz2"}
+
+
+def test_drawing_keeps_its_connection_and_waits_for_a_server_that_refuses(
+    site, monkeypatch
+) -> None:
+    waits: list[float] = []
+    monkeypatch.setattr(transfer, "sleep", waits.append)
+    url = f"{site.url}/moved/dump.bz2"
+    refusals = ["hangs up without an answer"] * 6  # until more than a minute is over
+    site.faults = ["none"] * 16 + refusals
+    drawn = site.draw(lines=3200, urls=[url])
+    assert sum(waits) > 60
+    assert site.connections == 1 + len(refusals)
+    assert [path for path, _ in site.requests].count("/moved/dump.bz2") == 1 + len(refusals)
+    assert drawn == site.draw(lines=3200, cache="other")
 
 
 def test_a_damaged_stream_is_not_taken(site, tmp_path) -> None:

@@ -234,6 +234,8 @@ def test_part_of_a_dump_is_drawn_only_where_lines_are_asked_for(paper) -> None:
     assert paper.dump_sample("tr") is None
     package = {"package": "gensim:x", "format": "mediawiki"}
     assert run_of(language_settings={"en": {"source": package}}).dump_sample("en") is None
+    hub = {"dataset": "olm-enwiki-20220820"}
+    assert run_of(language_settings={"en": {"source": hub}}).dump_sample("en") == sample
 
 
 def test_sources_are_told_with_what_is_there_and_what_failed(tmp_path, monkeypatch) -> None:

@@ -203,9 +203,9 @@ class Texts:
             raise UserError(f"config key {error}") from error
 
     def dump_sample(self, language: str) -> Stanza | None:
-        """Return how many lines to draw from a dump by its index, and how; None for all of it."""
-        stanza = self.language(language)
-        if stanza["lines"] is None or not self.source("language_settings", language).get("index"):
+        """Return how many lines to draw from what is downloaded, and how; None for all of it."""
+        stanza, source = self.language(language), self.source("language_settings", language)
+        if stanza["lines"] is None or not (source.get("index") or source.get("hub")):
             return None
         return {
             "lines": stanza["lines"] + stanza["heldout_lines"],

@@ -338,7 +338,7 @@ def sample_corpus(
     """
     digests = array("Q", map(line_digest, read_lines(source)))
     first = first_occurrences(np.frombuffer(digests, dtype=np.uint64))
-    _check_enough(source, len(first), lines, heldout_lines, key)
+    check_enough(source, len(first), (1 if lines is None else lines) + heldout_lines, key)
     chosen, kept_out = choose_lines(first, lines, heldout_lines, seed)
     log.info(
         "%s: %d lines, %d distinct, %d sampled, %d held out",
@@ -369,8 +369,12 @@ def first_occurrences(digests: np.ndarray) -> np.ndarray:
     return np.sort(np.unique(digests, return_index=True)[1])
 
 
-def _check_enough(source, distinct: int, lines: int | None, heldout: int, key: str) -> None:
-    wanted = (1 if lines is None else lines) + heldout
+def check_enough(source: str | Path, distinct: int, wanted: int, key: str) -> None:
+    """Refuse a text that has fewer distinct lines than are asked for.
+
+    Raises:
+        UserError: it has; `key` is the configuration key of the text.
+    """
     if distinct == 0:
         raise UserError(f"{source}: has no lines; check the source of {key}")
     if distinct < wanted:

@@ -95,7 +95,7 @@ def extract_lines(
         lines = _dump_sentences(sources, settings, threads, state, save_seconds)
     else:
         lines = itertools.chain.from_iterable(
-            _column_lines(s, description, settings) for s in sources
+            column_lines(s, description, settings) for s in sources
         )
     count = write_lines(output, lines)
     if not count:
@@ -130,8 +130,16 @@ def extract_sample(
     return count
 
 
-def _column_lines(source, description: dict[str, Any], settings) -> Iterator[str]:
-    """Lines of a text file or of one column of a table; a text of several lines gives several."""
+def column_lines(
+    source: str | Path, description: dict[str, Any], settings: ExtractionSettings
+) -> Iterator[str]:
+    """Yield the lines of a text file or of one column of a table; a text may give several.
+
+    description: as for `extract_lines`.
+
+    Raises:
+        UserError: as `read_column`.
+    """
     form, column, where = (description.get(key) for key in ("format", "column", "where"))
     texts = read_column(source, form, column, where)
     lines = (line for text in texts for line in text.split("\n"))

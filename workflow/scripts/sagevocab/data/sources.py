@@ -18,7 +18,7 @@ import json
 import logging
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -212,9 +212,13 @@ def _filled_in(resolved: dict[str, Any], source: dict[str, Any]) -> dict[str, An
     values = {"language": language, "date": date}
     texts = {name: resolved[name].format(**values) for name in ("title", "version")}
     lists = {
-        name: [url.format(**values) for url in resolved[name]] for name in ("urls", "index", "sums")
+        name: [url.format(**values) for url in resolved[name]] for name in _address_lists(resolved)
     }
     return resolved | texts | lists
+
+
+def _address_lists(source: Source) -> list[str]:
+    return [name for name in ("urls", "index", "sums") if source.get(name)]
 
 
 def _check_constructed(source: dict[str, Any], key: str, split: str | None) -> None:
@@ -367,9 +371,9 @@ def retrieve(
     """Bring the data of a resolved source (see `resolve_source`) to `output`.
 
     A data set that no server has is replaced by its fallback, with a warning; the description names
-    both. A failing network is no reason to take other data.
-    sample: of a dump with an index, how many `lines` are wanted, and how they are cut: `language`
-        and `min_words`. None for all of it.
+    both. A failing network, a busy server and damaged data are no reason to take other data.
+    sample: of a dump with an index or a data set of the hub, how many `lines` are wanted, and how
+        they are cut: `language` and `min_words`. None for all of it.
 
     Raises:
         UserError: neither can be had; the message names addresses and configuration key.
@@ -402,7 +406,7 @@ def _retrieve_any(
     log.warning("%s", first)
     source = _fallback(source)
     try:
-        return _retrieve_any(source, output, cache_dir, seed, None)
+        return _retrieve_any(source, output, cache_dir, seed, sample)
     except UserError as error:
         raise type(error)(f"{first}; in its place: {error}") from error
 
@@ -427,15 +431,16 @@ def _retrieve_one(
         write_parquet(output, construct(source["name"], source["split"], source["rows"], seed))
         return source, _seen(output, origin=f"constructed: {source['name']}")
     if source.get("hub"):
-        return source, _retrieve_hub(source, output, cache_dir, seed)
+        return source, _retrieve_hub(source, output, cache_dir, seed, sample)
     if isinstance(source.get("package"), list):
         return source, _seen(output, origin=_join_package_files(source, output))
     if source.get("package"):
         return source, _retrieve_package_file(source, output, cache_dir)
     source = _dated(source)
-    if sample and source.get("index") and _draw(source, output, cache_dir, seed, sample):
+    drawn = sample and source.get("index") and _draw(source, output, cache_dir, seed, sample)
+    if drawn:
         origin = f"{source['urls'][0]} (streams drawn by its index)"
-        return source, _seen(output, origin=origin)
+        return source, _seen(output, origin=origin, **drawn)
     return source, _retrieve_urls(source, output, cache_dir)
 
 
@@ -444,7 +449,9 @@ def _seen(output: Path, **more: Any) -> dict[str, Any]:
 
 
 def _advice(source: Source) -> str:
-    return f"set `{source['key']}.path` to a local copy"
+    advice = f"set `{source['key']}.path` to a local copy"
+    other = source.get("fallback")
+    return f"{advice}, or `{source['key']}.dataset: {other['name']}`" if other else advice
 
 
 def _retrieve_urls(source: Source, output: Path, cache_dir: Path) -> dict[str, Any]:
@@ -467,17 +474,22 @@ def _retrieve_package_file(source: Source, output: Path, cache_dir: Path) -> dic
     return seen | {"origin": source["package"]}  # its folder differs between machines
 
 
-def _retrieve_hub(source: Source, output: Path, cache_dir: Path, seed: int) -> dict[str, Any]:
+def _retrieve_hub(
+    source: Source, output: Path, cache_dir: Path, seed: int, sample: dict[str, Any] | None
+) -> dict[str, Any]:
     """Bring a file of a hub data set to `output`; several, or a part of them, as one table."""
     from sagevocab.data.fetch import publish
-    from sagevocab.data.hub import hub_files, hub_url, join_rows
+    from sagevocab.data.hub import Draw, hub_files, hub_url, join_rows
 
-    found = hub_files(source["hub"], cache_dir, _advice(source))
+    draw = Draw(seed, lambda: _count_lines(source, seed, sample)) if sample else None
+    found = hub_files(source["hub"], cache_dir, _advice(source), draw)
     if len(found.paths) == 1 and not source.get("share"):
         publish(found.paths[0], output)
     else:
         join_rows(found.paths, output, source.get("share"), seed)
     where = {"origin": hub_url(source["hub"]), "commit": found.commit}
+    if draw:
+        where["parts"] = f"{len(found.paths)} of {found.total} files"
     return _seen(output, cached=", ".join(map(str, found.paths)), **where)
 
 
@@ -489,7 +501,11 @@ def _published_sums(source: Source) -> dict[str, str]:
     if not source.get("sums"):
         return {}
     name = Path(urlsplit(source["urls"][0]).path).name
-    checksums = _sums(source).get(name, {})
+    checksums: dict[str, str] = {}
+    try:
+        checksums = _sums(source, _advice(source)).get(name, {})
+    except UserError as error:
+        log.warning("%s", error)
     if not checksums:
         log.warning(
             "%s: no checksum of %s is published; it is read to its end", source["name"], name
@@ -497,15 +513,11 @@ def _published_sums(source: Source) -> dict[str, str]:
     return checksums
 
 
-def _sums(source: Source) -> dict[str, dict[str, str]]:
+def _sums(source: Source, advice: str) -> dict[str, dict[str, str]]:
     """Return file name -> checksums: lists of `digest  name`, or the Internet Archive's XML."""
     from sagevocab.data.fetch import read_url
 
-    try:
-        text = read_url(source["sums"]).decode("utf-8", "replace")
-    except UserError as error:
-        log.warning("%s", error)
-        return {}
+    text = read_url(source["sums"], advice=advice).decode("utf-8", "replace")
     listed = re.findall(r"^([0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})[ *]+(\S+)$", text, re.MULTILINE)
     sums = {name: {_KIND_OF_DIGEST[len(digest)]: digest} for digest, name in listed}
     return sums or _archive_sums(text)
@@ -525,50 +537,67 @@ _KIND_OF_DIGEST = {32: "md5", 40: "sha1", 64: "sha256"}
 
 def _dated(source: Source) -> Source:
     """Return a source whose `latest` dump is replaced by the date that its list of sums names."""
-    from sagevocab.data.fetch import UnavailableError
-
     if source.get("version") != LATEST:
         return source
+    key = source["key"]
+    if not source.get("sums"):
+        raise UserError(
+            f"{key}.date: {source['name']} has no `sums` in datasets.yaml, which say which dump is "
+            "the latest; set a date"
+        )
     name = Path(urlsplit(source["urls"][0]).path).name
     pattern = re.compile(re.escape(name).replace(LATEST, r"(\d{8})"))
-    dates = [found[1] for found in map(pattern.fullmatch, _sums(source)) if found]
+    sums = _sums(source, f"check `{key}.language`, or {_advice(source)}")
+    dates = [found[1] for found in map(pattern.fullmatch, sums) if found]
     if not dates:
-        raise UnavailableError(
-            f"{source['sums'][0]}: does not say which dump is the latest; set "
-            f"`{source['key']}.date`, or {_advice(source)}"
+        raise UserError(
+            f"{source['sums'][0]}: does not say which dump is the latest; set `{key}.date`, or "
+            f"{_advice(source)}"
         )
-    log.info("%s: the latest dump is of %s", source["key"], dates[0])
+    log.info("%s: the latest dump is of %s", key, dates[0])
     lists = {
         field: [url.replace(LATEST, dates[0]) for url in source[field]]
-        for field in ("urls", "index", "sums")
+        for field in _address_lists(source)
     }
     return (
         source | lists | {"version": dates[0], "title": source["title"].replace(LATEST, dates[0])}
     )
 
 
-def _draw(source: Source, output: Path, cache_dir: Path, seed: int, sample: dict[str, Any]) -> bool:
-    """Draw streams of a dump by its index; return whether that was possible."""
+def _draw(
+    source: Source, output: Path, cache_dir: Path, seed: int, sample: dict[str, Any]
+) -> dict[str, Any] | None:
+    """Draw streams of a dump by its index and say how many; None where that is impossible."""
     # By name: an edit of the extraction is no reason to fetch everything again.
     streams = importlib.import_module("sagevocab.data.streams")
-    extract = importlib.import_module("sagevocab.data.extract")
-    settings = extract.ExtractionSettings(
-        language=sample["language"], min_words=sample["min_words"], seed=seed
-    )
     try:
-        streams.draw_streams(
+        return streams.draw_streams(
             source["urls"],
             source["index"],
             output,
-            settings,
+            _cutting(seed, sample),
             lines=sample["lines"],
             cache_dir=cache_dir,
+            key=source["key"].removesuffix(".source"),
             advice=_advice(source),
         )
     except streams.NoIndexError as error:
         log.warning("%s; the whole dump is read", error)
-        return False
-    return True
+        return None
+
+
+def _count_lines(source: Source, seed: int, sample: dict[str, Any]) -> Callable[[Path], bool]:
+    """Begin to count the lines in files of a table until there are enough."""
+    enough = importlib.import_module("sagevocab.data.streams").EnoughLines(sample["lines"])
+    settings = _cutting(seed, sample)
+    return lambda path: enough.add_file(path, source, settings)
+
+
+def _cutting(seed: int, sample: dict[str, Any]) -> Any:
+    """Return the settings by which a sample is cut into lines."""
+    return importlib.import_module("sagevocab.data.extract").ExtractionSettings(
+        language=sample["language"], min_words=sample["min_words"], seed=seed
+    )
 
 
 # --- files in installed packages

@@ -1,9 +1,9 @@
-"""A seeded part of a large dump, read by its index: megabytes in the place of gigabytes.
+"""A seeded part of a large text: megabytes instead of gigabytes.
 
 A multistream dump is a row of bz2 streams with a hundred pages each, and its index says where each
 begins. Streams are drawn in a seeded order until their pages have the wanted number of distinct
 clean lines. What was drawn depends on the seed and the dump alone, not on servers or cores, and is
-written as a dump of its own.
+written as a dump of its own. A table of several files is drawn file by file (`EnoughLines`).
 """
 
 from __future__ import annotations
@@ -11,15 +11,16 @@ from __future__ import annotations
 import bz2
 import io
 import logging
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 
-from sagevocab.data.corpus import line_digest, read_lines
+from sagevocab.data.corpus import check_enough, line_digest, read_lines
 from sagevocab.data.dump import Article, articles_in
-from sagevocab.data.extract import ExtractionSettings, parse_articles
+from sagevocab.data.extract import ExtractionSettings, column_lines, parse_articles
 from sagevocab.data.fetch import (
     UnavailableError,
     cache_name,
@@ -27,12 +28,12 @@ from sagevocab.data.fetch import (
     fetch_cached,
     read_url,
 )
+from sagevocab.data.transfer import Span
 from sagevocab.errors import UserError, tell
 from sagevocab.state import atomic_path
 
 log = logging.getLogger(__name__)
 
-Span = tuple[int, int]
 _END = b"</mediawiki>\n"
 
 
@@ -48,59 +49,98 @@ def draw_streams(
     *,
     lines: int,
     cache_dir: Path,
-    advice: str = "try again later",
-) -> int:
-    """Write a dump of seeded streams with at least `lines` distinct clean lines; return how many.
+    key: str,
+    advice: str = "download it by hand",
+) -> dict[str, Any]:
+    """Write a dump of seeded streams with at least `lines` distinct clean lines; say what it is.
 
     urls, index_urls: addresses of the dump and of its index. settings: how lines are cut, and the
-    seed. cache_dir: keeps the index, and the streams for a run that goes on. advice: what a user
-    without that network can do.
+    seed. cache_dir: keeps the index, and the streams for a run that goes on. key: configuration key
+    of the text. advice: what a user without that network can do.
 
     Raises:
         NoIndexError: no server has the index, or none gives parts of the dump.
-        UserError: no server answers, or the whole dump has fewer lines.
+        UserError: no server answers, or the whole dump has fewer lines. Of a dump whose beginning
+            was read this is never an UnavailableError: no other data may replace it.
     """
     try:
-        spans = read_index(fetch_cached(index_urls, cache_dir=cache_dir, advice=advice).path)
+        index = fetch_cached(index_urls, cache_dir=cache_dir, advice=advice)
+        spans = read_index(index.path)
         folder = Path(cache_dir) / f"{cache_name(urls[0])}.streams"
         dump = _Parts(urls, folder, advice)
         header = bz2.decompress(dump.read((0, spans[0][0])))
     except (UnavailableError, OSError, ValueError) as error:
         raise NoIndexError(f"{urls[0]}: cannot be read by its index ({error})") from error
-    chosen, found = _draw(spans, dump, header, settings, lines)
+    enough = EnoughLines(lines)
+    try:
+        chosen = _draw(spans, dump, header, settings, enough)
+    except UnavailableError as error:
+        raise UserError(str(error)) from error
+    check_enough(urls[0], enough.found, lines, key)
     with atomic_path(output) as temporary, temporary.open("wb") as file:
         for span in [(0, spans[0][0]), *sorted(chosen)]:
             file.write(dump.read(span))
         file.write(bz2.compress(_END))
-    total = sum(end - start for start, end in chosen)
-    log.info(
-        "%s: %d of %d streams drawn, %d bytes, with %d distinct lines",
-        *(urls[0], len(chosen), len(spans), total, found),
-    )
-    return found
+    parts = f"{len(chosen)} of {len(spans) + 1} streams"
+    log.info("%s: %s drawn, with %d distinct lines or more", urls[0], parts, lines)
+    return {"parts": parts, "index_sha256": index.sha256}
+
+
+class EnoughLines:
+    """Counts distinct lines until there are as many as are wanted."""
+
+    def __init__(self, wanted: int) -> None:
+        """Begin with none."""
+        self.wanted = wanted
+        self._seen: set[int] = set()
+
+    @property
+    def found(self) -> int:
+        """How many were counted."""
+        return len(self._seen)
+
+    def add(self, lines: Iterable[str]) -> bool:
+        """Count lines; return whether no more are needed."""
+        for line in lines:
+            self._seen.add(line_digest(line))
+            if self.found >= self.wanted:
+                return True
+        return False
+
+    def add_file(
+        self, path: Path, description: dict[str, Any], settings: ExtractionSettings
+    ) -> bool:
+        """Count the lines that a table will give; return whether no more are needed."""
+        return self.add(column_lines(path, description, settings))
 
 
 def _draw(
-    spans: list[Span], dump: _Parts, header: bytes, settings: ExtractionSettings, lines: int
-) -> tuple[list[Span], int]:
+    spans: list[Span],
+    dump: _Parts,
+    header: bytes,
+    settings: ExtractionSettings,
+    enough: EnoughLines,
+) -> list[Span]:
+    """Return streams with enough lines, or all."""
     chosen: list[Span] = []
-    seen: set[int] = set()
-    for number in np.random.default_rng(settings.seed).permutation(len(spans)):
-        if len(seen) >= lines:
-            return chosen, len(seen)
-        chosen.append(spans[number])
-        span = spans[number]
+    for span in _in_turn(spans, settings.seed):
+        chosen.append(span)
         articles = stream_articles(header, dump.read(span), str(dump.file(span)))
-        seen.update(map(line_digest, parse_articles(list(articles), settings).sentences))
+        if enough.add(parse_articles(list(articles), settings).sentences):
+            break
         if len(chosen) % 100 == 0:
-            line = f"{dump.name}: {len(seen)} of {lines} lines after {len(chosen)} streams"
+            found = f"{enough.found} of {enough.wanted} lines"
+            line = f"{dump.name}: {found} after {len(chosen)} streams"
             log.info("%s", line)
             tell(line)
-    if len(seen) < lines:
-        raise UserError(
-            f"{dump.name}: has {len(seen)} distinct lines, fewer than the {lines} asked for"
-        )
-    return chosen, len(seen)
+    return chosen
+
+
+def _in_turn(spans: list[Span], seed: int) -> Iterator[Span]:
+    """Yield streams in a seeded order, and then the last, whose end the index does not tell."""
+    for number in np.random.default_rng(seed).permutation(len(spans)):
+        yield spans[number]
+    yield spans[-1][1], None
 
 
 def read_index(path: Path) -> list[Span]:
@@ -143,7 +183,7 @@ class _Parts:
 
     def file(self, span: Span) -> Path:
         """Return where a part is kept."""
-        return self._folder / f"{span[0]}-{span[1]}"
+        return self._folder / f"{span[0]}-{span[1] or 'end'}"
 
     def read(self, span: Span) -> bytes:
         """Return the bytes from the first of `span` to before its end."""
@@ -151,7 +191,16 @@ class _Parts:
         if file.is_file():
             return file.read_bytes()
         data = read_url(self._urls, span=span, check=bz2.decompress, advice=self._advice)
+        if span[1] is None:
+            data = _first_stream(data)
         advice = "make room or set `download_dir`"
         with disk_errors(self._folder, advice), atomic_path(file) as temporary:
             temporary.write_bytes(data)
         return data
+
+
+def _first_stream(data: bytes) -> bytes:
+    """Return the first of several bz2 streams: behind the last pages, a dump is closed."""
+    decompressor = bz2.BZ2Decompressor()
+    decompressor.decompress(data)
+    return data[: len(data) - len(decompressor.unused_data)]
