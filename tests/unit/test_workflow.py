@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 import sys
 from collections.abc import Callable
@@ -249,10 +250,41 @@ def test_sources_are_told_with_what_is_there_and_what_failed(tmp_path, monkeypat
         (log / f"retrieve_{name}.log").parent.mkdir(parents=True, exist_ok=True)
         (log / f"retrieve_{name}.log").write_text(f"12:00:00 tried\nerror: {text}\n")
     header, english, quora, legal = run.sources_table()
+    assert run.substitutes() == []
     assert header.split() == ["source", "what", "size", "licence"]
     assert english.endswith("to be fetched") and "about 20 GB" in english
     assert quora.endswith("there") and legal.endswith("to be fetched")
     assert run.failed_retrievals() == ["HTTP 404; set `x.path`"]
+
+
+def test_morpheme_lists_are_among_the_sources_and_the_failures(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    morphology = {"morphology": {"package": "turkish-treebanks:data/wiki.conllu"}}
+    run = run_of(languages=["tr"], domains=[], lm=NO_MODELS, language_settings={"tr": morphology})
+    log = Path(run.result("logs/retrieve_morphemes/tr.log"))
+    log.parent.mkdir(parents=True)
+    log.write_text("error: not installed\n")
+    assert run.sources_table()[-1].startswith("language_settings.tr.morphology ")
+    assert run.failed_retrievals() == ["not installed"]
+
+
+def test_a_run_says_which_sources_are_substitutes_and_the_way_back(tmp_path, monkeypatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    run = run_of(languages=["en"], domains=["quora"], lm=NO_MODELS, probes={"tasks": []})
+    for path, record in {
+        "corpora/en": {"title": "English Wikipedia, plain text", "instead_of": "enwiki-20220801"},
+        "domains/quora": {"title": "Quora questions"},
+    }.items():
+        file = Path(run.result(f"retrieved/{path}"))
+        file.parent.mkdir(parents=True)
+        file.touch()
+        file.with_name(f"{file.name}.source.json").write_text(json.dumps(record))
+    folder = "results/paper/retrieved/corpora"
+    assert run.substitutes() == [
+        "language_settings.en.source: English Wikipedia, plain text, instead of enwiki-20220801; "
+        f"to try that again, delete {folder}/en and {folder}/en.source.json, run the target "
+        "`retrieve`, then this one"
+    ]
 
 
 def test_further_pretrainings_have_curves_too() -> None:

@@ -393,12 +393,29 @@ onstart:
         )
 
 
+def name_substitutes():
+    """Say at the end of a run which sources are not those that it names."""
+    substitutes = run.substitutes()
+    if substitutes:
+        print(
+            "No server had these data sets, so others were taken:",
+            *substitutes,
+            sep="\n  ",
+            file=sys.stderr,
+        )
+
+
+onsuccess:
+    name_substitutes()
+
+
 onerror:
     for line in killed_jobs(on_slurm=HAS_CLUSTER):
         print(f"error: {line}", file=sys.stderr)
     failed = run.failed_retrievals()
     if failed:
         print("These sources could not be retrieved:", *failed, sep="\n  ", file=sys.stderr)
+    name_substitutes()
 
 
 wildcard_constraints:

@@ -268,11 +268,6 @@ class Run(Texts):
         names = self.languages if self.compared else []
         return [name for name in names if shown == "all" or name in shown]
 
-    @cached_property
-    def morpheme_languages(self) -> list[str]:
-        """Languages with a list of segmented words."""
-        return [name for name in self.languages if self.language(name).get("morphology")]
-
     def morpheme_lists(self) -> list[Stanza]:
         """Return path and format of every language's list of segmented words."""
         return [

@@ -10,6 +10,7 @@ from typing import Any, Self
 
 from sagevocab.data.sources import load_catalogue, local_files, resolve_source
 from sagevocab.errors import UserError
+from sagevocab.state import read_json
 
 Stanza = dict[str, Any]
 
@@ -231,6 +232,11 @@ class Texts:
         path = f"retrieved/{RETRIEVED[section]}/{name}"
         return self.result(path if split is None else f"{path}/{split}")
 
+    @cached_property
+    def morpheme_languages(self) -> list[str]:
+        """Languages with a list of segmented words."""
+        return [name for name in self.languages if self.language(name).get("morphology")]
+
     def morpheme_source(self, language: str) -> Stanza:
         """Return where a language's list of segmented words comes from, and its format."""
         key = f"language_settings.{language}.morphology"
@@ -243,10 +249,17 @@ class Texts:
         return source["name"] if source["kind"] == "path" else retrieved
 
     def retrievals(self) -> list[tuple[Stanza, str, str]]:
-        """Return every source of texts and tasks, what is made of it, and the log of its rule."""
+        """Return every source, what is made of it, and the log of its rule."""
+        log = self.result("logs/retrieve_morphemes")
         return [
-            (self.source(*named), self.source_files(*named)[0], self._retrieval_log(*named))
-            for named in self.sources
+            *(
+                (self.source(*named), self.source_files(*named)[0], self._retrieval_log(*named))
+                for named in self.sources
+            ),
+            *(
+                (self.morpheme_source(name), self.morpheme_list(name), f"{log}/{name}.log")
+                for name in self.morpheme_languages
+            ),
         ]
 
     def _retrieval_log(self, section: str, name: str, split: str | None) -> str:
@@ -272,6 +285,14 @@ class Texts:
             line for text in texts for line in text.splitlines() if line.startswith("error: ")
         ]
         return [line.removeprefix("error: ") for line in dict.fromkeys(errors)]
+
+    def substitutes(self) -> list[str]:
+        """Return which sources were replaced by their fallback, and the way back for each."""
+        return [
+            line
+            for source, file, _log in self.retrievals()
+            if source["kind"] == "dataset" and (line := _substitute(source["key"], Path(file)))
+        ]
 
     def is_dump(self, section: str, name: str) -> bool:
         """Return whether a source may be a dump, whose extraction is worth many cores."""
@@ -406,6 +427,19 @@ class Texts:
             }
             for name, stanza in ((name, self.task(name)) for name in tasks)
         ]
+
+
+def _substitute(key: str, retrieved: Path) -> str | None:
+    description = retrieved.with_name(f"{retrieved.name}.source.json")
+    if not (retrieved.exists() and description.exists()):
+        return None
+    seen = read_json(description)
+    if not seen.get("instead_of"):
+        return None
+    return (
+        f"{key}: {seen['title']}, instead of {seen['instead_of']}; to try that again, delete "
+        f"{retrieved} and {description}, run the target `retrieve`, then this one"
+    )
 
 
 def _megabytes(size: int | None) -> str:
