@@ -6,7 +6,11 @@ from pathlib import Path
 
 import pytest
 
+from sagevocab.data.corpus import read_lines
 from sagevocab.data.dump import MISSING_WORD, Article, plain_text, read_articles
+from sagevocab.data.extract import ExtractionSettings, extract_lines
+
+MEDIAWIKI = {"format": "mediawiki", "key": "k.source"}
 
 NAMESPACES = """<siteinfo><namespaces><namespace key="0"/><namespace key="1">Talk</namespace>
 <namespace key="14">Kategori</namespace></namespaces></siteinfo>"""
@@ -41,9 +45,10 @@ def test_articles_and_nothing_else(tmp_path, version, compress) -> None:
         page("Star Trek: Picard", "A series.", model="wikitext"),
     ]
     path.write_bytes(compress(dump(pages, version)))
+    names = frozenset(("talk", "kategori"))
     assert list(read_articles(path)) == [
-        Article("Elma", "Elma bir meyvedir."),
-        Article("Star Trek: Picard", "A series."),
+        Article("Elma", "Elma bir meyvedir.", names),
+        Article("Star Trek: Picard", "A series.", names),
     ]
 
 
@@ -150,6 +155,61 @@ def test_templates_leave_a_mark_only_where_a_word_is_missing(wikitext, prose) ->
     assert plain_text(wikitext) == prose
 
 
+@pytest.mark.parametrize(
+    ("link", "names"),
+    [
+        ("[[चित्र:a.jpg|thumb|मूल [[शीर्षक]] है।]]", []),  # vowel signs
+        ("[[ไฟล์:a.jpg|thumb|คำ]]", []),
+        ("[[טעקע:a.jpg|קליין]]", []),
+        ("[[Ẹ̀ka:A|B]]", []),
+        ("[[संचिका:a.jpg|thumb|मूल]]", ["संचिका", "विशेष"]),
+        ("[[ پرونده:a.jpg|thumb|x]]", ["پرونده"]),
+        ("[[Fáìlì's:a.jpg|x]]", ["fáìlì's"]),  # nothing but the dump knows this one
+        ("[[:fáìlì's_talk :a.jpg|x]]", ["fáìlì's talk"]),
+    ],
+)
+def test_links_into_namespaces_go_whatever_the_script(link, names) -> None:
+    assert plain_text(f"A {link}text.", frozenset(names)) == "A text."
+
+
+def test_the_names_of_namespaces_are_those_of_the_dump(tmp_path) -> None:
+    named = NAMESPACES.replace("Kategori", "Ka'tegori")
+    text = dump([page("A", "[[Ka'tegori:x|y]]Text.")]).decode().replace(NAMESPACES, named)
+    (tmp_path / "dump").write_text(text)
+    output = tmp_path / "lines.zst"
+    extract_lines([tmp_path / "dump"], output, MEDIAWIKI, ExtractionSettings(min_words=1))
+    assert list(read_lines(output)) == ["Text."]
+
+
+@pytest.mark.parametrize(
+    ("wikitext", "prose"),
+    [
+        ("在-{zh-hans:计算机; zh-hant:電腦;}-上。", "在计算机上。"),
+        ("在-{zh-tw:滑鼠;zh-cn:鼠标}-上。", "在鼠标上。"),
+        ("在-{zh-hk:滑鼠}-上。", "在滑鼠上。"),
+        ("Dug je 5 -{km}- i [[Reka|-{Reka}-]].", "Dug je 5 km i Reka."),
+        ("Grad -{sr-ec:Београд; sr-el:Beograd}-.", "Grad Београд."),
+        ("名-{A|zh-hans:甲;zh-hant:乙}-。-{H|zh-cn:丙;zh-tw:丁}-", "名甲。"),
+        ("-{T|zh-hans:题}-名-{zh-hans;zh-hant|干}-。", "名干。"),
+        ("名-{[[甲|乙]]}-和-{zh-hans:[[丙]]; zh-hant:[[丁]]}-。", "名乙和丙。"),
+        ("{{Box|a=-{甲}-}}名{{lang|zh|-{乙}-}}。", "名乙。"),
+        ("A-{{x}}-B and <nowiki>-</nowiki>{x}.", "A--B and -{x}."),
+    ],
+)
+def test_of_a_word_in_several_variants_one_stays(wikitext, prose) -> None:
+    assert plain_text(wikitext) == prose
+
+
 def test_unbalanced_markup_is_no_crash() -> None:
-    for broken in ("{{a|b", "[[a|b", "'''a''", "{|\n| a", "<ref>a", "]] }} |}", "{{" * 500):
+    for broken in (
+        "{{a|b",
+        "[[a|b",
+        "'''a''",
+        "{|\n| a",
+        "<ref>a",
+        "]] }} |}",
+        "{{" * 500,
+        "-{a",
+        "}-",
+    ):
         plain_text(broken + " text.")

@@ -197,7 +197,7 @@ ABBREVIATIONS = word_set(
 _NUMBERED = word_set("no nos p s n nr sec ch art par chap str md mad")
 # Marks that end a sentence whatever follows: Armenian, Arabic, Urdu, Syriac, Devanagari and its
 # neighbours, Burmese, Ethiopic, Khmer, Mongolian, Tibetan, Chinese and Japanese.
-_FULL_STOPS = "։؟۔܀܁܂।॥၊။።፧፨។៕᠃᠉།༎。｡！？"
+_FULL_STOPS = "։؟۔܀܁܂।॥။።፧፨។៕᠃᠉།༎。｡！？"
 _CLOSING = "\"'”’»)\\]」』）】》〉”"
 _OPENING = "\"'“‘«(\\[¿¡「『（【《〈"
 _END = re.compile(

@@ -7,7 +7,9 @@ converted length, a transcription).
 
 from __future__ import annotations
 
+import functools
 import re
+import unicodedata
 import xml.etree.ElementTree as ET
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -24,10 +26,14 @@ from sagevocab.errors import UserError
 
 
 class Article(NamedTuple):
-    """A page of the main namespace that is not a redirect, in wikitext."""
+    """A page of the main namespace that is not a redirect, in wikitext.
+
+    namespaces: names of its wiki's other namespaces, as the dump has them, with case folded.
+    """
 
     title: str
     text: str
+    namespaces: frozenset[str] = frozenset()
 
 
 # "#REDIRECT [[Target]]" in any language: "#YÖNLENDİRME [[Hedef]]".
@@ -82,7 +88,7 @@ def _xml_problem(pages: int, error: ET.ParseError) -> str:
 
 def _pages(path: str | Path, stream: BinaryIO) -> Iterator[Article | None]:
     """Yield the article of every page, or None if it has none."""
-    other_namespaces: set[str] = set()
+    namespaces: frozenset[str] = frozenset()
     root = None
     for event, element in ET.iterparse(stream, events=("start", "end")):
         if root is None:
@@ -92,9 +98,9 @@ def _pages(path: str | Path, stream: BinaryIO) -> Iterator[Article | None]:
             continue
         name = _local(element)
         if name == "namespace" and element.get("key") != "0":
-            other_namespaces.add((element.text or "").casefold())
+            namespaces |= {(element.text or "").casefold()} - {""}
         elif name == "page":
-            yield _article(element, other_namespaces)
+            yield _article(element, namespaces)
             root.clear()
 
 
@@ -111,24 +117,24 @@ def _local(element: ET.Element) -> str:
     return element.tag.rpartition("}")[2]
 
 
-def _article(page: ET.Element, other_namespaces: set[str]) -> Article | None:
+def _article(page: ET.Element, namespaces: frozenset[str]) -> Article | None:
     title = page.findtext("{*}title", "")
     text = page.findtext("{*}revision[last()]/{*}text", "")
     if page.find("{*}redirect") is not None or _REDIRECT.match(text):
         return None
     if page.findtext("{*}revision[last()]/{*}model", "") not in ("", "wikitext"):
         return None
-    if not _in_main_namespace(page.findtext("{*}ns", ""), title, other_namespaces):
+    if not _in_main_namespace(page.findtext("{*}ns", ""), title, namespaces):
         return None
-    return Article(title, text)
+    return Article(title, text, namespaces)
 
 
-def _in_main_namespace(number: str, title: str, other_namespaces: set[str]) -> bool:
+def _in_main_namespace(number: str, title: str, namespaces: frozenset[str]) -> bool:
     """By <ns>; schemas before 0.6 have none, there by the title's prefix."""
     if number:
         return number.strip() == "0"
     prefix, colon, _ = title.partition(":")
-    return not (colon and prefix.casefold() in other_namespaces)
+    return not (colon and prefix.casefold() in namespaces)
 
 
 # --- wikitext
@@ -149,23 +155,36 @@ _KEPT_TAGS = word_set(
 _FORMULA_TAGS = word_set("math chem ce hiero score timeline syntaxhighlight source")
 _LINE_TAGS = word_set("li dd dt hr")
 _BREAKS = word_set("br p div center blockquote")
-_NAMESPACE_LINK = re.compile(r"\s*:?[^\W\d_][\w \-]{1,40}:\S")
+# What `\w` lacks of words in many scripts: vowel signs and the like.
+_MARKS = "".join(c for c in map(chr, range(0x300, 0x3100)) if unicodedata.category(c)[0] == "M")
+_NAMESPACE_LINK = re.compile(rf"\s*:?[^\W\d_][\w \-{_MARKS}]{{1,40}}:\S")
 _HAS_WORD = re.compile(r"\w")
 
 
-def plain_text(wikitext: str) -> str:
+def plain_text(wikitext: str, namespaces: frozenset[str] = frozenset()) -> str:
     """Prose of an article: one paragraph a line, without markup.
 
     Left out: templates, tables, references, formulas, galleries, comments, headings, list and
     indented lines, files and categories and other links into a namespace (by any language's name).
-    A template or formula that readers see as a word of a sentence leaves `MISSING_WORD`.
+    A template or formula that readers see as a word of a sentence leaves `MISSING_WORD`. Of a word
+    in several variants of a language one stays.
+    namespaces: as of `Article`.
 
     Raises:
         mwparserfromhell.parser.ParserError, RecursionError: the page can't be parsed.
     """
+    if namespaces:
+        wikitext = _namespace_prefix(namespaces).sub("[[File:", wikitext)
     code = mwparserfromhell.parse(_without_unseen(wikitext), skip_style_tags=False)
     text = "".join(_rendered(code.nodes))
     return "\n".join(_paragraphs(text))
+
+
+@functools.lru_cache
+def _namespace_prefix(namespaces: frozenset[str]) -> re.Pattern[str]:
+    """Match how a link into a namespace begins, whatever its name is made of."""
+    names = "|".join(re.escape(name).replace(r"\ ", "[ _]") for name in sorted(namespaces))
+    return re.compile(rf"\[\[[ _]*:?[ _]*(?:{names})[ _]*:", re.IGNORECASE)
 
 
 # What readers don't see: magic words, comments, references.
@@ -174,6 +193,11 @@ _UNSEEN = re.compile(
     re.DOTALL | re.IGNORECASE,
 )
 _INNERMOST_TEMPLATE = re.compile(r"(?<!\{)\{\{([^{}|]*)([^{}]*)\}\}(?!\})")
+# A word in several variants of a language: "-{zh-hans:..; zh-hant:..}-", or in one: "-{km}-".
+_INNERMOST_VARIANTS = re.compile(r"-\{(?!\{)([^{}]*)\}-")
+_FLAGS = re.compile(r"([\w\s;-]*)\|")
+_VARIANT = re.compile(r"(?:^|;)\s*(?:[^;:]*=>)?\s*([a-z]{2,3}(?:-[a-z]+)*)\s*:", re.IGNORECASE)
+_PREFERRED = ("zh-hans", "zh-cn", "zh-hant", "zh-tw", "sr-ec", "sr-el")
 _KEPT_BRACES = {"\x02": "{{", "\x03": "}}"}
 
 
@@ -185,6 +209,8 @@ def _without_unseen(wikitext: str) -> str:
     text, count = _UNSEEN.sub("", wikitext), 1
     while count:
         text, count = _INNERMOST_TEMPLATE.subn(_cut_template, text)
+        text, variants = _INNERMOST_VARIANTS.subn(_chosen_variant, text)
+        count += variants
     return re.sub("[\x02\x03]", lambda brace: _KEPT_BRACES[brace[0]], text)
 
 
@@ -192,6 +218,24 @@ def _cut_template(template: re.Match) -> str:
     name = template[1].strip().lower()
     is_shown = name in _SHOWN_PARAMETER or name in _CONVERSIONS
     return f"\x02{template[1]}{template[2]}\x03" if is_shown else _HOLE
+
+
+def _chosen_variant(conversion: re.Match) -> str:
+    """What readers see: the text, or one of its variants, in the order of `_PREFERRED`.
+
+    The flags H, T and - are of a rule for the rest of the page or its title.
+    """
+    text, flags = conversion[1], _FLAGS.match(conversion[1])
+    if flags:
+        text = text[flags.end() :]
+        if {"H", "T", "-"} & {*flags[1].replace(" ", "").split(";")}:
+            return ""
+    _, *parts = _VARIANT.split(text)
+    variants = dict(zip(map(str.lower, parts[::2]), parts[1::2], strict=True))
+    if not variants:
+        return text.strip()
+    chosen = next((name for name in _PREFERRED if name in variants), parts[0].lower())
+    return variants[chosen].strip().removesuffix(";")
 
 
 def _rendered(parts: Iterable[nodes.Node]) -> Iterator[str]:

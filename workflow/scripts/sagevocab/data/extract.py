@@ -251,7 +251,7 @@ def parse_articles(articles: list[Article], settings: ExtractionSettings) -> _Ba
     sentences, failed, found = [], 0, 0
     for article in articles:
         try:
-            text = plain_text(article.text)
+            text = plain_text(article.text, article.namespaces)
         except UNREADABLE as error:
             log.warning("article %r left out: %s", article.title, error)
             failed += 1
