@@ -166,6 +166,7 @@ def test_templates_leave_a_mark_only_where_a_word_is_missing(wikitext, prose) ->
         ("[[ پرونده:a.jpg|thumb|x]]", ["پرونده"]),
         ("[[Fáìlì's:a.jpg|x]]", ["fáìlì's"]),  # nothing but the dump knows this one
         ("[[:fáìlì's_talk :a.jpg|x]]", ["fáìlì's talk"]),
+        ("[[File: a.jpg|thumb|A road]]", ["file"]),
     ],
 )
 def test_links_into_namespaces_go_whatever_the_script(link, names) -> None:

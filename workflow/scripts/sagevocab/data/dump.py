@@ -184,7 +184,7 @@ def plain_text(wikitext: str, namespaces: frozenset[str] = frozenset()) -> str:
 def _namespace_prefix(namespaces: frozenset[str]) -> re.Pattern[str]:
     """Match how a link into a namespace begins, whatever its name is made of."""
     names = "|".join(re.escape(name).replace(r"\ ", "[ _]") for name in sorted(namespaces))
-    return re.compile(rf"\[\[[ _]*:?[ _]*(?:{names})[ _]*:", re.IGNORECASE)
+    return re.compile(rf"\[\[[ _]*:?[ _]*(?:{names})[ _]*:[ _]*", re.IGNORECASE)
 
 
 # What readers don't see: magic words, comments, references.
