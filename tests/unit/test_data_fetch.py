@@ -376,6 +376,15 @@ def test_where_an_address_led_may_be_for_a_while_only(server, fault) -> None:
     assert [path for path, _ in server.requests] == ["/moved/a", "/a", "/a", "/moved/a", "/a"]
 
 
+def test_many_parts_do_not_wait_for_a_busy_server_each_time(server, waits) -> None:
+    with Running() as mirror:
+        server.faults = ["429"] * 1000
+        urls = [f"{server.url}/a", f"{mirror.url}/a"]
+        for start in range(5):
+            assert read_url(urls, span=(start, 9)) == CONTENT[start:9]
+    assert (len(server.requests), len(mirror.requests)) == (10, 5)
+
+
 def test_a_part_may_go_to_the_end(server) -> None:
     assert read_url([f"{server.url}/a"], span=(1000, None)) == CONTENT[1000:]
 

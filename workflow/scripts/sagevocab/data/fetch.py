@@ -32,6 +32,7 @@ from sagevocab.data.transfer import (
     read_part,
     receive,
     size_of,
+    working_first,
 )
 from sagevocab.errors import UserError
 from sagevocab.state import atomic_path
@@ -122,7 +123,7 @@ def read_url(
         UnavailableError, ForbiddenError, UserError: as `fetch_cached`.
     """
     refusals: dict[str, RefusedError] = {}
-    for url in urls:
+    for url in working_first(urls):
         try:
             return patiently(url, lambda url=url: _read_once(url, span, check, headers or {}))
         except RefusedError as error:

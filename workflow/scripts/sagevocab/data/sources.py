@@ -451,7 +451,7 @@ def _seen(output: Path, **more: Any) -> dict[str, Any]:
 def _advice(source: Source) -> str:
     advice = f"set `{source['key']}.path` to a local copy"
     other = source.get("fallback")
-    return f"{advice}, or `{source['key']}.dataset: {other['name']}`" if other else advice
+    return f"{advice} or `{source['key']}.dataset` to {other['name']}" if other else advice
 
 
 def _retrieve_urls(source: Source, output: Path, cache_dir: Path) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import logging
 import os
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -89,6 +89,7 @@ class PassingError(Exception):
 # One for all requests, since it keeps connections open: some servers refuse many new ones in a row.
 _session = requests.Session()
 _answered: set[str] = set()  # servers that have answered this process
+_exhausted: set[str] = set()  # servers whose last request used up all attempts
 _redirected: dict[str, str] = {}  # where an address led that gave a part of its file
 
 
@@ -104,16 +105,25 @@ def patiently(url: str, attempt: Callable[[], T], size: Callable[[], int] = lamb
     most, failures = size(), 0
     while True:
         try:
-            return attempt()
+            result = attempt()
         except PassingError as error:
             failures = 1 if size() > most else failures + 1
             most = max(most, size())
             if failures >= (ATTEMPTS if _server(url) in _answered else ATTEMPTS_UNANSWERED):
+                _exhausted.add(_server(url))
                 raise RefusedError(str(error)) from error
             wait = max(error.wait, FIRST_WAIT_SECONDS * 2 ** (failures - 1))
             wait = min(wait, LONGEST_WAIT_SECONDS)
             log.info("%s: %s; next attempt in %.0f s", url, error, wait)
+        else:
+            _exhausted.discard(_server(url))
+            return result
         sleep(wait)
+
+
+def working_first(urls: Sequence[str]) -> list[str]:
+    """Return addresses in their order, but last those whose server has just given nothing."""
+    return sorted(urls, key=lambda url: _server(url) in _exhausted)
 
 
 def size_of(path: Path) -> int:
