@@ -218,9 +218,9 @@ def test_a_dump_that_is_gone_is_replaced(site, tmp_path) -> None:
     assert (seen["name"], seen["instead_of"], out) == ("other", "wiki", b"other data")
 
 
-def test_a_busy_index_does_not_make_the_whole_dump_be_read(site, tmp_path, monkeypatch) -> None:
+def test_a_busy_index_does_not_make_the_whole_dump_be_read(site, tmp_path) -> None:
     site.faults = ["503"] * 10
-    with pytest.raises(UserError, match=r"index\.bz2: cannot be fetched \(HTTP 503"):
+    with pytest.raises(UserError, match=r"index\.bz2: cannot be fetched \(HTTP 503") as caught:
         draw_streams(
             [f"{site.url}/dump.bz2"],
             [f"{site.url}/index.bz2"],
@@ -230,6 +230,7 @@ def test_a_busy_index_does_not_make_the_whole_dump_be_read(site, tmp_path, monke
             cache_dir=tmp_path / "cache",
             key="k",
         )
+    assert not isinstance(caught.value, NoIndexError)
     assert {path for path, _ in site.requests} == {"/index.bz2"}
 
 
