@@ -11,6 +11,8 @@ import pandas as pd
 import pytest
 import yaml
 
+from fault_server import Handler, Running
+
 GOOD_LINES = "".join(f"The quick brown fox number {n} jumps over the dog.\n" for n in range(300))
 
 
@@ -152,6 +154,35 @@ def test_without_a_network_the_url_and_the_way_around_are_named(tiny) -> None:
     # The table comes first, and one source does not stop the others.
     assert re.search(r"^language_settings\.en\.source .* 20 GB.* to be fetched$", run.stderr, re.M)
     assert (tiny.checkout / "results/paper/retrieved/corpora/tr").exists()
+
+
+class Hub(Handler):
+    """A hub that has one of the two sets of English text."""
+
+    def answer(self) -> None:
+        if "/api/datasets/wikimedia/wikipedia/" in self.path:
+            files = [{"rfilename": "20231101.en/train-0.parquet"}]
+            self.reply(200, json.dumps({"sha": "a" * 40, "siblings": files}).encode())
+        elif self.path.endswith("/train-0.parquet"):
+            self.reply(200, self.server.content)
+        else:
+            self.reply(404, b"{}")
+
+
+def test_the_end_of_a_run_names_a_source_that_was_replaced(tiny) -> None:
+    (tiny.checkout / "replaced.yaml").write_text(
+        "{run: replaced, languages: [en], domains: [], lm: {enabled: false}, "
+        "studies: {enabled: false}, probes: {tasks: []}, "
+        "language_settings: {en: {source: {dataset: olm-enwiki-20220820}}}}"
+    )
+    with Running(Hub) as server:
+        server.content = pd.DataFrame({"text": GOOD_LINES.splitlines()}).to_parquet()
+        where = {"HF_ENDPOINT": server.url}
+        run = tiny("retrieve", config=(), extra=("replaced.yaml",), environment=where)
+    assert run.returncode == 0, run.stderr[-3000:]
+    _, _, said = run.stderr.partition("No server had these data sets, so others were taken:\n  ")
+    assert said.startswith("language_settings.en.source: English Wikipedia, plain text, November")
+    assert "instead of olm-enwiki-20220820; to try that again, delete results/replaced/" in said
 
 
 def test_the_names_of_files_reach_no_shell(tiny) -> None:
