@@ -376,6 +376,19 @@ def test_where_an_address_led_may_be_for_a_while_only(server, fault) -> None:
     assert [path for path, _ in server.requests] == ["/moved/a", "/a", "/a", "/moved/a", "/a"]
 
 
+def test_damaged_data_make_it_follow_the_address_again(server) -> None:
+    url = f"{server.url}/moved/a"
+    read_url([url], span=(0, 9))
+    damage = iter([ValueError("bad")])
+
+    def check(_data: bytes) -> None:
+        for error in damage:
+            raise error
+
+    assert read_url([url], span=(5, 9), check=check) == CONTENT[5:9]
+    assert [path for path, _ in server.requests] == ["/moved/a", "/a", "/a", "/moved/a", "/a"]
+
+
 def test_many_parts_do_not_wait_for_a_busy_server_each_time(server, waits) -> None:
     with Running() as mirror:
         server.faults = ["429"] * 1000

@@ -370,10 +370,12 @@ def first_occurrences(digests: np.ndarray) -> np.ndarray:
 
 
 def check_enough(source: str | Path, distinct: int, wanted: int, key: str) -> None:
-    """Refuse a text that has fewer distinct lines than are asked for.
+    """Refuse a text that has fewer distinct lines than are wanted.
+
+    key: configuration key of the text.
 
     Raises:
-        UserError: it has; `key` is the configuration key of the text.
+        UserError: it has fewer.
     """
     if distinct == 0:
         raise UserError(f"{source}: has no lines; check the source of {key}")

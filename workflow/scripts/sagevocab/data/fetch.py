@@ -23,9 +23,9 @@ from urllib.request import url2pathname
 from sagevocab.data.compression import DAMAGE, open_bytes
 from sagevocab.data.transfer import (
     Expected,
-    PassingError,
     RefusedError,
     Span,
+    checked,
     drop,
     patiently,
     read_bytes,
@@ -317,9 +317,4 @@ def _read_once(
     if urlsplit(url).scheme == "file":
         data = _local_file(url).read_bytes()
         return data[slice(*span)] if span else data
-    data = read_part(url, span) if span else read_bytes(url, headers)
-    try:
-        check(data)
-    except (OSError, ValueError) as error:
-        raise PassingError(f"gives damaged data ({error})") from error
-    return data
+    return read_part(url, span, check) if span else checked(read_bytes(url, headers), check)

@@ -137,7 +137,7 @@ def _draw(
 
 
 def _in_turn(spans: list[Span], seed: int) -> Iterator[Span]:
-    """Yield streams in a seeded order, and then the last, whose end the index does not tell."""
+    """Yield streams in a seeded order, and then the last, whose end the index lacks."""
     for number in np.random.default_rng(seed).permutation(len(spans)):
         yield spans[number]
     yield spans[-1][1], None

@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import NamedTuple, TypeVar
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urlsplit
 
 import requests
@@ -309,21 +309,37 @@ def read_bytes(url: str, headers: Mapping[str, str]) -> bytes:
         return b"".join(response.raw.stream(_BLOCK, decode_content=True))
 
 
-def read_part(url: str, span: Span) -> bytes:
+def read_part(url: str, span: Span, check: Callable[[bytes], Any]) -> bytes:
     """Return a part of the file behind a URL.
 
-    Where the URL leads is remembered, and asked first the next time.
+    Where the URL led is remembered and tried first the next time, until that fails.
+    check: raises OSError or ValueError for data that are damaged.
 
     Raises:
         RefusedError, PassingError: it is not to be had, or not at once.
     """
     address = _redirected.pop(url, url)
     try:
-        data, _redirected[url] = _part(address, span)
+        data, led_to = _part(address, span)
+        checked(data, check)
     except RefusedError as error:
         if address == url:
             raise
         raise PassingError(str(error)) from error  # such an address may be for a while only
+    _redirected[url] = led_to
+    return data
+
+
+def checked(data: bytes, check: Callable[[bytes], Any]) -> bytes:
+    """Return data that are not damaged.
+
+    Raises:
+        PassingError: `check` raised OSError or ValueError.
+    """
+    try:
+        check(data)
+    except (OSError, ValueError) as error:
+        raise PassingError(f"gives damaged data ({error})") from error
     return data
 
 
