@@ -25,13 +25,13 @@ from sagevocab.data.transfer import (
     Expected,
     RefusedError,
     Span,
-    checked,
     drop,
     patiently,
     read_bytes,
     read_part,
     receive,
     size_of,
+    undamaged,
     working_first,
 )
 from sagevocab.errors import UserError
@@ -317,4 +317,4 @@ def _read_once(
     if urlsplit(url).scheme == "file":
         data = _local_file(url).read_bytes()
         return data[slice(*span)] if span else data
-    return read_part(url, span, check) if span else checked(read_bytes(url, headers), check)
+    return read_part(url, span, check) if span else undamaged(read_bytes(url, headers), check)

@@ -321,7 +321,7 @@ def read_part(url: str, span: Span, check: Callable[[bytes], Any]) -> bytes:
     address = _redirected.pop(url, url)
     try:
         data, led_to = _part(address, span)
-        checked(data, check)
+        undamaged(data, check)
     except RefusedError as error:
         if address == url:
             raise
@@ -330,7 +330,7 @@ def read_part(url: str, span: Span, check: Callable[[bytes], Any]) -> bytes:
     return data
 
 
-def checked(data: bytes, check: Callable[[bytes], Any]) -> bytes:
+def undamaged(data: bytes, check: Callable[[bytes], Any]) -> bytes:
     """Return data that are not damaged.
 
     Raises:
