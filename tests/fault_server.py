@@ -35,6 +35,8 @@ class Handler(http.server.BaseHTTPRequestHandler):
         server = self.server
         if self.path.startswith("/missing"):
             self.reply(404, b"no")
+        elif self.path.startswith("/lost"):
+            self.reply(302, b"", {"Location": "http://127.0.0.1:9/"})
         elif self.path.startswith("/moved"):
             self.reply(302, b"", {"Location": f"{server.url}{self.path.removeprefix('/moved')}"})
         elif server.faults:

@@ -407,3 +407,9 @@ def test_a_server_that_has_answered_is_asked_with_more_patience(server, waits) -
     server.faults = ["hangs up without an answer"] * 9
     assert read_url([f"{server.url}/b"], span=(5, 9)) == CONTENT[5:9]
     assert sum(waits) > 240
+
+
+def test_a_server_that_redirects_has_answered(server, waits) -> None:
+    with pytest.raises(UserError, match="no connection"):
+        read_url([f"{server.url}/lost/a"])
+    assert sum(waits) > 240

@@ -97,6 +97,10 @@ def _server(url: str) -> str:
     return urlsplit(url).netloc
 
 
+# A redirect is an answer, too, whether or not the server that it names gives one.
+_session.hooks["response"] = lambda response, **_: _answered.add(_server(response.url))
+
+
 def patiently(url: str, attempt: Callable[[], T], size: Callable[[], int] = lambda: 0) -> T:
     """Return what an attempt gives; repeat one that fails, with growing waits, while that may help.
 
@@ -142,7 +146,6 @@ def _response(url: str, headers: Mapping[str, str]) -> Iterator[requests.Respons
     """Ask once; failures of the network and of the server become the errors of this module."""
     try:
         with _session.get(url, headers=headers, stream=True, timeout=TIMEOUT_SECONDS) as response:
-            _answered.add(_server(url))
             _check_status(response)
             yield response
     except (requests.exceptions.SSLError, ValueError) as error:  # ValueError: no URL
