@@ -343,20 +343,32 @@ TRAININGS = {
 }
 
 
-def show_trainings():
-    """End a dry run with what it would train."""
-    if not (workflow.dryrun and workflow.dag):
-        return
+def trainings():
+    """What a dry run plans to train, in one line."""
     planned = [job.rule for job in workflow.dag.needrun_jobs(exclude_finished=False)]
     counts = {
         what: sum(planned.count(getattr(rules, name).rule) for name in names)
         for what, names in TRAININGS.items()
     }
     counted = (f"{count} {what}{run.budgets.get(what, '')}" for what, count in counts.items())
-    print(f"This would train: {', '.join(counted)}.", file=sys.stderr)
+    return f"This would train: {', '.join(counted)}."
 
 
-atexit.register(show_trainings)
+def last_words():
+    """End a run, whether it had anything to do or not, with which sources are substitutes for others;
+    a dry run also with what it would train.
+    """
+    if workflow.dag is None or not workflow.is_main_process:
+        return
+    lines = run.substitutes()
+    if lines:
+        print("No server had these data sets, so others were taken:", *lines, sep="\n  ", file=sys.stderr)
+    if workflow.dryrun:
+        print(trainings(), file=sys.stderr)
+
+
+# Snakemake calls no handler of the workflow in a dry run, or where there is nothing to do.
+atexit.register(last_words)
 
 
 onstart:
@@ -393,29 +405,12 @@ onstart:
         )
 
 
-def name_substitutes():
-    """Say at the end of a run which sources are not those that it names."""
-    substitutes = run.substitutes()
-    if substitutes:
-        print(
-            "No server had these data sets, so others were taken:",
-            *substitutes,
-            sep="\n  ",
-            file=sys.stderr,
-        )
-
-
-onsuccess:
-    name_substitutes()
-
-
 onerror:
     for line in killed_jobs(on_slurm=HAS_CLUSTER):
         print(f"error: {line}", file=sys.stderr)
     failed = run.failed_retrievals()
     if failed:
         print("These sources could not be retrieved:", *failed, sep="\n  ", file=sys.stderr)
-    name_substitutes()
 
 
 wildcard_constraints:
