@@ -45,9 +45,10 @@ OPTIONS += ["--resources", f"mem_mb={MEMORY}", "runtime=1440"]
 
 # What goes wrong, each once, in an order and at moments that the seed draws.
 TROUBLES = ("kill a job", "kill a job", "crash a node", "cancel", "restart the controller")
-# Rules that keep checkpoints: a victim is one of their jobs that has run for some seconds.
+# Rules that keep checkpoints: their jobs are the victims.
 VICTIMS = ("build_sage", "train_embeddings", "pretrain_model", "measure_rankings", "finetune_model")
-NODE_AWAY, CONTROLLER_AWAY = 20, 8  # seconds
+MOMENTS = ("runs", "has opened its log", "has written to its log")
+CONTROLLER_AWAY = 8  # seconds
 
 
 def main() -> None:
@@ -122,10 +123,10 @@ def _run_on_slurm(folder: Path, arguments: argparse.Namespace) -> list[str]:
             stdout=out,
             stderr=subprocess.STDOUT,
         )
-        troubles = Troubles(cluster, arguments.seed)
+        troubles = Troubles(cluster, arguments.seed, checkout / "results")
         while run.poll() is None and time.monotonic() - started < 60 * arguments.minutes:
             troubles.go_on()
-            time.sleep(0.5)
+            time.sleep(0.2)
         code = run.poll()
         _report(folder, time.monotonic() - started)
     if code == 0:
@@ -165,44 +166,86 @@ def _train_on_both_nodes(folder: Path, arguments: argparse.Namespace) -> list[st
 
 
 class Troubles:
-    """What goes wrong in a run, planned by a seed: when `share` of the jobs are done, a trouble."""
+    """What goes wrong in a run, planned by a seed and due by what jobs do, however fast they are.
 
-    def __init__(self, cluster: slurm.Cluster, seed: int) -> None:
-        self._cluster = cluster
+    A trouble is due when a share of the planned victims have begun, and it befalls one that has
+    come to a moment. Where victims end before they are seen there, all moments are earlier ones.
+    """
+
+    def __init__(self, cluster: slurm.Cluster, seed: int, results: Path) -> None:
+        """Plan; results: of the run, where the logs of its jobs are."""
+        self._cluster, self._results = cluster, results
         self._random = random.Random(seed)
-        shares = sorted(self._random.uniform(0.05, 0.6) for _ in TROUBLES)
+        shares = sorted(self._random.uniform(0, 0.5) for _ in TROUBLES)
         kinds = self._random.sample(TROUBLES, len(TROUBLES))
         self.left = list(zip(shares, kinds, strict=True))
-        self._away: tuple[float, str] | None = None  # a node, and when it comes back
-        self._age = self._random.uniform(8, 25)
+        self._begun: set[str] = set()
+        self._running: set[str] = set()
+        self._befallen: set[str] = set()  # victims, which take a while to end
+        self._away = ""  # a node
+        self._last_moment = len(MOMENTS) - 1
+        self._moment = self._random.randint(0, self._last_moment)
 
     def go_on(self) -> None:
         """Make the next trouble if it is due and has a victim; bring a crashed node back."""
-        if self._away and time.monotonic() > self._away[0]:
-            self._cluster.start_node(self._away[1])
-            self._away = None
-        if self._away or not self.left or _steps() < self.left[0][0]:
+        if self._away and self._cluster.is_down(self._away):
+            self._cluster.start_node(self._away)
+            self._away = ""
+        running = {job: name for job, name in self._cluster.jobs() if name.startswith(VICTIMS)}
+        ended, self._running = self._running - set(running) - self._befallen, set(running)
+        self._begun |= self._running
+        if self._away or not self.left or len(self._begun) <= self.left[0][0] * _planned():
             return
-        running = [job for job in self._cluster.jobs() if job[1].startswith(VICTIMS)]
-        old = [job for job in running if job[2] > self._age]
-        if old:
-            self._make(self.left.pop(0)[1], *self._random.choice(old))
-            self._age = self._random.uniform(8, 25)
+        if ended and self._moment:
+            self._moment = self._last_moment = self._moment - 1
+        able = self._running - self._befallen
+        there = [job for job in sorted(able) if self.reached(running[job]) >= self._moment]
+        if there:
+            job = self._random.choice(there)
+            self._make(job, running[job])
 
-    def _make(self, trouble: str, job: str, name: str, age: int) -> None:
-        print(f"{trouble}, while job {job} ({name}) has run for {age} s", flush=True)
+    def reached(self, name: str) -> int:
+        """Return the last of MOMENTS that a running job has come to."""
+        rule, _, wildcards = name.partition("_wildcards_")
+        for folder in self._results.glob(f"*/logs/{rule}"):
+            for log in folder.rglob("*.log"):
+                if _joined(str(log.relative_to(folder).with_suffix(""))) == _joined(wildcards):
+                    with contextlib.suppress(FileNotFoundError):  # removed by a retry
+                        return 2 if log.stat().st_size else 1
+        return 0
+
+    def _make(self, job: str, name: str) -> None:
+        """Make the next trouble, unless the job has ended meanwhile."""
+        trouble = self.left[0][1]
+        if self._happens(trouble, job):
+            print(f"{trouble}, while job {job} ({name}) {MOMENTS[self._moment]}", flush=True)
+            self.left.pop(0)
+            self._befallen.add(job)
+            self._moment = self._random.randint(0, self._last_moment)
+
+    def _happens(self, trouble: str, job: str) -> bool:
         if trouble == "kill a job":
-            self._cluster.kill_job(job)
-        elif trouble == "cancel":
-            self._cluster.cancel(job)
-        elif trouble == "crash a node":
-            node = self._cluster.node_of(job)
-            self._cluster.crash_node(node)
-            self._away = (time.monotonic() + NODE_AWAY, node)
-        else:
-            self._cluster.stop_controller()
-            time.sleep(CONTROLLER_AWAY)
-            self._cluster.start_controller()
+            return self._cluster.kill_job(job)
+        if trouble == "cancel":
+            return self._cluster.cancel(job)
+        if trouble == "crash a node":
+            self._away = self._cluster.crash_node_of(job)
+            return bool(self._away)
+        self._cluster.stop_controller()
+        time.sleep(CONTROLLER_AWAY)
+        self._cluster.start_controller()
+        return True
+
+
+def _joined(wildcards: str) -> str:
+    """Return wildcards as SLURM's comment has them."""
+    return re.sub("[./]", "_", wildcards)
+
+
+def _planned() -> int:
+    """Return how many jobs of the rules of VICTIMS Snakemake has planned; 0 before it says so."""
+    counts = dict(re.findall(r"^(\w+) +(\d+)$", LOG.read_text(), re.M))
+    return sum(int(count) for rule, count in counts.items() if rule.startswith(VICTIMS))
 
 
 def _steps() -> float:

@@ -128,8 +128,15 @@ class Cluster:
     def start_node(self, node: str) -> None:
         self._run("slurmd", "-N", node)
 
-    def crash_node(self, node: str) -> None:
-        """Kill a node's slurmd and all that its jobs run, as a power cut would."""
+    def crash_node_of(self, job: str) -> str:
+        """Kill slurmd and all that jobs run on a job's node, as a power cut would; return the node.
+
+        Nothing happens, and it is empty, if the job has ended.
+        """
+        node = self._run("squeue", "-h", "-t", "RUNNING", "-j", job, "-o", "%N", check=False)
+        node = node.strip()
+        if not node:
+            return ""
         jobs = self._run("squeue", "-h", "-w", node, "-o", "%i").split()
         keepers = tuple(f"slurmstepd: [{job}." for job in jobs)
         mark = f"SLURMD_NODENAME={node}".encode()
@@ -139,24 +146,37 @@ class Cluster:
             for pid in _processes(self.folder)
             if mark in _environment(pid) or _command(pid).startswith(keepers)
         )
+        return node
 
-    def kill_job(self, job: str) -> None:
-        """SIGKILL all that a job runs; SLURM's own processes stay and see it fail."""
+    def is_down(self, node: str) -> bool:
+        """Return whether the controller has noticed that a node does not answer."""
+        state = self._run("sinfo", "-h", "-N", "-p", "cpu", "-n", node, "-o", "%t", check=False)
+        return state.startswith("down")
+
+    def kill_job(self, job: str) -> bool:
+        """SIGKILL all that a job runs; return whether anything ran.
+
+        SLURM's own processes stay and see it fail.
+        """
         mark = f"SLURM_JOB_ID={job}".encode()
-        _kill(pid for pid in _processes(self.folder) if mark in _environment(pid))
+        found = [pid for pid in _processes(self.folder) if mark in _environment(pid)]
+        _kill(found)
+        return bool(found)
 
-    def jobs(self) -> list[tuple[str, str, int]]:
-        """Return number, rule with wildcards, seconds of each job that runs; [] without answer."""
-        columns = "JobID:|,Comment:|,TimeUsed:|"
+    def jobs(self) -> list[tuple[str, str]]:
+        """Return number and rule with wildcards of each job that runs; [] without answer."""
+        columns = "JobID:|,Comment:|"
         found = self._run("squeue", "-h", "-t", "RUNNING", "-O", columns, check=False)
-        rows = [line.split("|")[:3] for line in found.splitlines()]
-        return [(job, comment.removeprefix("rule_"), _seconds(used)) for job, comment, used in rows]
+        rows = [line.split("|")[:2] for line in found.splitlines()]
+        return [(job, comment.removeprefix("rule_")) for job, comment in rows]
 
-    def node_of(self, job: str) -> str:
-        return self._run("squeue", "-h", "-j", job, "-o", "%N").strip()
-
-    def cancel(self, job: str) -> None:
-        self._run("scancel", job)
+    def cancel(self, job: str) -> bool:
+        """Cancel a job; return whether it still ran."""
+        try:
+            self._run("scancel", job)
+        except RuntimeError:
+            return False
+        return True
 
     def _start_munge(self) -> None:
         key = self.folder / "munge.key"
@@ -229,12 +249,3 @@ def _free_ports(number: int) -> list[int]:
     for each in sockets:
         each.close()
     return ports
-
-
-def _seconds(used: str) -> int:
-    """Seconds of SLURM's [days-][hours:]minutes:seconds."""
-    days, _, clock = used.rpartition("-")
-    seconds = 0
-    for part in clock.split(":"):
-        seconds = 60 * seconds + int(part)
-    return seconds + 86400 * int(days or 0)
