@@ -362,7 +362,12 @@ def last_words():
         return
     lines = run.substitutes()
     if lines:
-        print("No server had these data sets, so others were taken:", *lines, sep="\n  ", file=sys.stderr)
+        print(
+            "No server had these data sets, so others were taken:",
+            *lines,
+            sep="\n  ",
+            file=sys.stderr,
+        )
     if workflow.dryrun:
         print(trainings(), file=sys.stderr)
 
