@@ -124,7 +124,9 @@ def test_downstream_without_models_is_one_line(tiny) -> None:
     run = tiny("-n", "downstream", extra=("off.yaml",))
     assert run.returncode != 0
     (line,) = error_lines(run)
-    assert line.startswith("error: config keys lm.enabled, lm.languages, lm.tokenizers: the run has")
+    assert line.startswith(
+        "error: config keys lm.enabled, lm.languages, lm.tokenizers: the run has"
+    )
     assert tiny("-n", "all", extra=("off.yaml",)).returncode == 0
 
 
