@@ -20,7 +20,8 @@ import pytest
 
 from fault_server import FAULTS, Handler, Running
 from sagevocab.data import fetch, sources, transfer
-from sagevocab.data.sources import format_told, resolve_source, retrieve, source_errors
+from sagevocab.data.descriptions import source_errors
+from sagevocab.data.sources import format_told, resolve_source, retrieve
 from sagevocab.errors import UserError
 
 SCRIPTS = Path(sources.__file__).parents[2]

@@ -14,7 +14,7 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import AutoTokenizer, MegatronBertConfig
 
 import sagevocab
-from sagevocab.data.sources import retrieved_source
+from sagevocab.data.descriptions import retrieved_source
 from sagevocab.errors import UserError
 from sagevocab.vocab.export import (
     Card,

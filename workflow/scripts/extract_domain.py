@@ -1,7 +1,7 @@
 """Adapter of rule extract_domain."""
 
+from sagevocab.data.descriptions import read_source, source_errors
 from sagevocab.data.extract import ExtractionSettings, extract_sample
-from sagevocab.data.sources import read_source, source_errors
 from sagevocab.provenance import job
 
 with job(snakemake):

@@ -1,7 +1,7 @@
 """Adapter of rule prepare_task."""
 
 from sagevocab.data.datasets import ExpectedRows, RowPart, prepare_task, task_errors
-from sagevocab.data.sources import read_source, source_errors
+from sagevocab.data.descriptions import read_source, source_errors
 from sagevocab.provenance import job
 
 with job(snakemake), task_errors(snakemake.wildcards.task):

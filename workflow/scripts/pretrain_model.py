@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from sagevocab.data.sources import retrieved_source
+from sagevocab.data.descriptions import retrieved_source
 from sagevocab.provenance import job, lasting_imports
 from sagevocab.vocab.export import describe_source
 

@@ -1,6 +1,6 @@
 """Adapter of rule write_cards."""
 
-from sagevocab.data.sources import retrieved_source
+from sagevocab.data.descriptions import retrieved_source
 from sagevocab.provenance import job
 from sagevocab.state import write_text
 from sagevocab.vocab.export import Card, model_card

@@ -19,7 +19,7 @@ import logging
 import os
 import re
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, Literal
 from urllib.parse import urlsplit
@@ -31,7 +31,7 @@ from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_valida
 from sagevocab.data.compression import DAMAGE, open_text
 from sagevocab.errors import UserError, tell
 from sagevocab.settings import Share, first_problem, optional
-from sagevocab.state import atomic_path, file_digest, read_json, write_json, write_parquet
+from sagevocab.state import atomic_path, file_digest, write_json, write_parquet
 
 log = logging.getLogger(__name__)
 
@@ -313,47 +313,6 @@ def _files_of(path: str) -> list[str]:
         return [path]
     files = [file for file in found if os.path.isfile(file)]
     return files or [path]
-
-
-def read_source(source: dict[str, Any], files: Sequence[str]) -> tuple[list[str], dict[str, Any]]:
-    """Return the data files of a source, and its description.
-
-    The description of local files is as configured, else as they were retrieved.
-    files: what a rule got for the source: its local files, or one file and its description.
-    """
-    if source["kind"] == "path":
-        return list(files), source
-    data, description = files
-    return [data], read_json(description)
-
-
-def retrieved_source(source: Source, descriptions: Sequence[str | Path]) -> Source:
-    """Return a configured source as it was really retrieved: a fallback may stand in for it.
-
-    descriptions: the file beside what was retrieved; empty if nothing was. What a packaged text is,
-    the configuration says.
-
-    Raises:
-        UserError: the description is missing or damaged.
-    """
-    for file in descriptions:
-        retrieved = read_json(file)
-        source = {**retrieved, **source} if source["kind"] == "package" else retrieved
-    return source
-
-
-@contextmanager
-def source_errors(description: Source) -> Iterator[None]:
-    """Add to a user's error about downloaded data where the download is kept."""
-    try:
-        yield
-    except UserError as error:
-        cached = description.get("cached")
-        if not cached:
-            raise
-        raise UserError(
-            f"{error}; {cached} is the download: delete it to fetch it again"
-        ) from error
 
 
 # --- retrieval

@@ -8,7 +8,7 @@ from typing import Any, TypeVar
 
 import yaml
 
-from sagevocab.data.sources import retrieved_source
+from sagevocab.data.descriptions import retrieved_source
 from sagevocab.errors import UserError
 
 T = TypeVar("T")
