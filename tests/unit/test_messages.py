@@ -521,11 +521,12 @@ def run_refusing(*arguments: Any, **wildcards: str) -> None:
 def run_pretraining(**changed: Any) -> None:
     """Pretrain on the shards of the working directory, with a checkpoint after every update."""
     settings = {**TINY, "hours": None, "checkpoint_minutes": 1e-9, **changed}
+    text = {"source": {"kind": "path", "name": "text.txt"}, "descriptions": []}
     run_rule(
         "pretrain_model",
         Named(shards="shards/index.json", tokenizer="vocabulary/tokenizer.json"),
         Named(weights="model/model.safetensors", log="model/training_log.parquet"),
-        Named(name="en/sage", seed=1, state_dir="state", artefact="model"),
+        Named(name="en/sage", seed=1, state_dir="state", artefact="model", text=text),
         {"lm": {"gpus": 0, "nodes": 1, "pretrain": settings}},
         **{"lang": "en", "tok": "sage"},
     )

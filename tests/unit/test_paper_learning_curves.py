@@ -375,6 +375,7 @@ def claimed(tmp_path, values, seeds=(), **changes):
         "tasks": {},
         "tokenizers": {"bpe": None, "sage": "algorithm-1"},
         "lm_tokenizers": ["bpe", "sage"],
+        "model_languages": ["en"],
         "seeds": [1],
         "seed": 1,
         "pretraining_seeds": seeds,
