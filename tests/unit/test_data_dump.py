@@ -186,6 +186,7 @@ def test_the_names_of_namespaces_are_those_of_the_dump(tmp_path) -> None:
     ("wikitext", "prose"),
     [
         ("在-{zh-hans:计算机; zh-hant:電腦;}-上。", "在计算机上。"),
+        ("在-{zh-tw:電腦; zh:计算机}-上。", "在计算机上。"),
         ("在-{zh-tw:滑鼠;zh-cn:鼠标}-上。", "在鼠标上。"),
         ("在-{zh-hk:滑鼠}-上。", "在滑鼠上。"),
         ("Dug je 5 -{km}- i [[Reka|-{Reka}-]].", "Dug je 5 km i Reka."),

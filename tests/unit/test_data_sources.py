@@ -254,6 +254,11 @@ def test_an_entry_for_any_language_needs_neither_index_nor_sums(tmp_path) -> Non
     resolved = resolve_source(stanza | {"date": None}, {"any": entry}, key="x.source")
     with pytest.raises(UserError, match=r"^x\.source\.date: any has no `sums`.*set a date"):
         get(resolved, tmp_path)
+    entry["urls"] = [entry["urls"][0].replace("{language}", "{date}")]
+    resolved = resolve_source(
+        {"dataset": "any", "date": "20240101"}, {"any": entry}, key="x.source"
+    )
+    assert resolved["urls"][0].endswith("/20240101.txt")
 
 
 def test_the_archives_list_of_files_has_checksums_too(tmp_path, latest) -> None:

@@ -190,6 +190,7 @@ language_settings: {no: {}}
 tokenizers: [bpe, bpe]
 tokenizer_settings: {sage_released: {label: SaGe}}
 tokenizer_settings: {released: {label: as printed}}
+task_settings: {mrpc: {label: QQP}}
 language_settings: {tr: {name: English}}
 domain_settings: {legal: {name: quora questions}}
 {lm: {enabled: no}, tokenizers: [bpe_initial], tokenizer_settings: {bpe_initial: {method: random}}}

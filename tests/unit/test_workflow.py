@@ -454,6 +454,16 @@ def test_another_language_gets_no_studies_or_models_unasked(of_three: Run, paper
     of_others = run_of(languages=["en"], lm={"languages": ["tr"]}, studies={"languages": []})
     assert of_others.models == of_others.model_files() == of_others.tasks == []
     assert of_others.texts == ["en"]
+    assert of_others.readings == []  # so `all` asks for no table of studies
+
+
+def test_a_reading_that_says_what_its_preset_says_is_the_preset(paper: Run) -> None:
+    """Else it would be built again, and all that depends on it."""
+    said = {"decoder": "greedy", "loss": "total", "retrain": True, "push_back_line_start": False}
+    run = run_of(tokenizer_settings={"sage": said})
+    assert run.sage_parameters("sage") == paper.sage_parameters("sage")
+    assert run.preset("sage") == "algorithm-1"
+    assert Studies(run).full_size == Studies(paper).full_size
 
 
 def test_a_reading_that_never_retrains_is_not_varied_in_it(paper) -> None:

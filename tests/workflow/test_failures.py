@@ -6,12 +6,15 @@ import json
 import os
 import re
 import subprocess
+from pathlib import Path
 
 import pandas as pd
 import pytest
 import yaml
 
 from fault_server import Handler, Running
+
+from .conftest import run_snakemake
 
 GOOD_LINES = "".join(f"The quick brown fox number {n} jumps over the dog.\n" for n in range(300))
 
@@ -171,7 +174,7 @@ class Hub(Handler):
             self.reply(404, b"{}")
 
 
-def test_the_end_of_a_run_names_a_source_that_was_replaced(tiny) -> None:
+def test_the_end_of_a_run_names_a_source_that_was_replaced(tiny, tmp_path: Path) -> None:
     (tiny.checkout / "replaced.yaml").write_text(
         "{run: replaced, languages: [en], domains: [], lm: {enabled: false}, "
         "studies: {enabled: false}, probes: {tasks: []}, "
@@ -185,6 +188,13 @@ def test_the_end_of_a_run_names_a_source_that_was_replaced(tiny) -> None:
     _, _, said = run.stderr.partition("No server had these data sets, so others were taken:\n  ")
     assert said.startswith("language_settings.en.source: English Wikipedia, plain text, November")
     assert "instead of olm-enwiki-20220820; to try that again, delete results/replaced/" in said
+    # And where there is nothing to do, from another folder.
+    files = ("--snakefile", "Snakefile"), ("--configfile", "replaced.yaml")
+    places = [part for flag, name in files for part in (flag, str(tiny.checkout / name))]
+    arguments = [*places, "--directory", str(tiny.checkout), "--", "retrieve"]
+    again = run_snakemake(tmp_path, arguments, where | {"PYTHONPATH": ""})
+    assert "Nothing to be done" in again.stdout + again.stderr, again.stderr[-3000:]
+    assert said.strip() in again.stderr
 
 
 def test_the_names_of_files_reach_no_shell(tiny) -> None:

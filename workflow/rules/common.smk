@@ -360,6 +360,7 @@ def last_words():
     """
     if workflow.dag is None or not workflow.is_main_process:
         return
+    os.chdir(WORKING_DIRECTORY)  # with --directory, Snakemake has left it
     lines = run.substitutes()
     if lines:
         print(
@@ -372,6 +373,7 @@ def last_words():
         print(trainings(), file=sys.stderr)
 
 
+WORKING_DIRECTORY = os.getcwd()
 # Snakemake calls no handler of the workflow in a dry run, or where there is nothing to do.
 atexit.register(last_words)
 

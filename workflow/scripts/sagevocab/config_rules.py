@@ -123,6 +123,9 @@ def _shown_names(config: Configuration) -> Iterator[tuple[str, list[tuple[str, s
         own = [(name, one.name) for name, one in domains.items() if one.language == language]
         titles = [(name, title[:1].upper() + title[1:]) for name, title in own]
         yield "domain_settings.{}.name", [("train", "Training corpus"), *titles]
+        tasks = {name: config.task_settings[name] for name in _used_tasks(config)}
+        labels = [(name, t.label or name) for name, t in tasks.items() if t.language == language]
+        yield "task_settings.{}.label", labels
 
 
 def _initial_vocabularies_fit(config: Configuration) -> None:

@@ -141,13 +141,13 @@ class Texts:
     @property
     def readings(self) -> list[str]:
         """Names of the tokenizers that the studies build on the samples."""
-        studies = self.config["studies"]
-        return studies["readings"] if studies["enabled"] else []
+        return self.config["studies"]["readings"] if self.study_languages else []
 
     @cached_property
     def study_languages(self) -> list[str]:
         """Languages with studies."""
-        listed = self.config["studies"]["languages"] if self.readings else []
+        studies = self.config["studies"]
+        listed = studies["languages"] if studies["enabled"] and studies["readings"] else []
         return [name for name in self.languages if name in listed]
 
     @cached_property

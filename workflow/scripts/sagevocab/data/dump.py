@@ -197,7 +197,7 @@ _INNERMOST_TEMPLATE = re.compile(r"(?<!\{)\{\{([^{}|]*)([^{}]*)\}\}(?!\})")
 _INNERMOST_VARIANTS = re.compile(r"-\{(?!\{)([^{}]*)\}-")
 _FLAGS = re.compile(r"([\w\s;-]*)\|")
 _VARIANT = re.compile(r"(?:^|;)\s*(?:[^;:]*=>)?\s*([a-z]{2,3}(?:-[a-z]+)*)\s*:", re.IGNORECASE)
-_PREFERRED = ("zh-hans", "zh-cn", "zh-hant", "zh-tw", "sr-ec", "sr-el")
+_PREFERRED = ("zh-hans", "zh-cn", "zh", "zh-hant", "zh-tw", "sr-ec", "sr-el")
 _KEPT_BRACES = {"\x02": "{{", "\x03": "}}"}
 
 

@@ -204,11 +204,13 @@ def _check_has_columns(resolved: dict[str, Any]) -> None:
 
 def _filled_in(resolved: dict[str, Any], source: dict[str, Any]) -> dict[str, Any]:
     """Put language and date into the addresses of an entry that is for any dump of Wikipedia."""
-    if not any("{language}" in url for url in resolved.get("urls", ())):
-        return resolved
-    if not source.get("language"):
+    addresses = " ".join(resolved.get("urls", ()))
+    if "{language}" in addresses and not source.get("language"):
         raise UserError(f"{resolved['key']}.language: missing; say which Wikipedia, such as `tr`")
-    language, date = source["language"].replace("-", "_"), source.get("date") or LATEST
+    if not ("{language}" in addresses or "{date}" in addresses):
+        return resolved
+    language = (source.get("language") or "").replace("-", "_")
+    date = source.get("date") or LATEST
     values = {"language": language, "date": date}
     texts = {name: resolved[name].format(**values) for name in ("title", "version")}
     lists = {

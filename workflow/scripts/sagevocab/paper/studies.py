@@ -144,7 +144,8 @@ def require_studies(rows: Collection[Any]) -> None:
     if not rows:
         raise UserError(
             "config key studies: the run has no such study; set studies.enabled to true and list "
-            "studies.readings (and studies.varied, studies.values for stability and sensitivity)"
+            "studies.readings (and studies.varied, studies.values for stability and sensitivity), "
+            "and languages of the run in studies.languages"
         )
 
 

@@ -43,6 +43,10 @@ def reading_settings(reading: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def overrides(reading: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the keys of a reading that override its preset, or the run's numbers and seed."""
-    keys = (*PRESETS[DEFAULT_PRESET], *NUMBERS)
-    return {key: reading[key] for key in keys if reading.get(key) is not None}
+    """Return the keys of a reading that override its preset, or the run's numbers and seed.
+
+    One that only says what the preset says overrides nothing.
+    """
+    preset = PRESETS[reading.get("preset", DEFAULT_PRESET)]
+    given = {key: reading.get(key) for key in (*preset, *NUMBERS)}
+    return {k: v for k, v in given.items() if v is not None and v != preset.get(k)}
