@@ -239,22 +239,23 @@ def test_the_advice_on_a_size_that_is_too_large_works(
     text.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     train = ["train", text, "--initial", initial, "--character-coverage", "1", *QUICK]
     told = refused(capsys, *train, "-o", tmp_path / "out", "--vocab-size", 5000)
-    advice = (
-        r"is (\d+): set --initial-size to that and --vocab-size to (?:between (\d+) and )?(\d+),"
-    )
-    largest, *sizes = filter(None, re.search(advice, told).groups())
-    for size in sizes:
-        both = ["-o", tmp_path / size, "--initial-size", largest, "--vocab-size", size, "--quiet"]
-        assert main([*map(str, [*train, *both])]) == 0
+    one = re.search(r"--vocab-size: .*; set it to between (\d+) and (\d+), or train on more", told)
+    both = re.search(r"is (\d+): set --initial-size to that and --vocab-size to (\d+),", told)
+    start = [] if one else ["--initial-size", both[1]]
+    for size in one.groups() if one else [both[2]]:
+        options = ["-o", tmp_path / size, *start, "--vocab-size", size, "--quiet"]
+        assert main([*map(str, [*train, *options])]) == 0
         assert len(read_pieces(tmp_path / size / "pieces.txt")) == int(size)
 
 
 def test_the_advice_on_a_size_in_python() -> None:
-    with pytest.raises(UserError, match="set initial_size to that and vocab_size to") as caught:
+    with pytest.raises(UserError, match="^vocab_size: .* set it to between") as caught:
         sagevocab.train(FEW_WORDS, vocab_size=5000)
     most = int(re.search(r"and (\d+), or train on more text", str(caught.value))[1])
     vectors = {"epochs": 1, "dimension": 8}
     assert len(sagevocab.train(FEW_WORDS, vocab_size=most, word2vec=vectors).pieces) == most
+    with pytest.raises(UserError, match="set initial_size to that and vocab_size to between"):
+        sagevocab.train(FEW_WORDS, vocab_size=most, initial_size=5000)
 
 
 def test_force_replaces_a_tokenizer(text: Path, built: Path, tmp_path: Path) -> None:

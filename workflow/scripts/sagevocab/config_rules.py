@@ -77,7 +77,9 @@ def _names_are_known_elsewhere(config: Configuration) -> None:
     own = [name for name in config.tokenizers if config.tokenizer_settings[name].method == "bpe"]
     if own and own != ["bpe"]:
         raise SettingError(
-            "tokenizers", "the tokenizer of method bpe is named bpe, and there is one"
+            "tokenizers",
+            f"{', '.join(own)}: the one tokenizer of method bpe is named bpe; take the others out "
+            "of the list, or give them method external and a path",
         )
 
 

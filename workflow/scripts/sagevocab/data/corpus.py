@@ -338,6 +338,11 @@ def sample_corpus(
     """
     digests = array("Q", map(line_digest, read_lines(source)))
     first = first_occurrences(np.frombuffer(digests, dtype=np.uint64))
+    if lines is None and 0 < len(first) <= heldout_lines:
+        raise UserError(
+            f"{key}.heldout_lines: {heldout_lines} of {len(first)} distinct lines leave none to "
+            "train on; lower it"
+        )
     check_enough(source, len(first), (1 if lines is None else lines) + heldout_lines, key)
     chosen, kept_out = choose_lines(first, lines, heldout_lines, seed)
     log.info(

@@ -45,7 +45,8 @@ def figure_evidence(table: Files, *, labels: Sequence[str], baseline: str, **fil
     languages = dict(zip(dict.fromkeys(data["language"]), cycle(_LANGUAGES), strict=False))
     down = math.ceil(len(titles) / _ACROSS)
     lines = max(title.count("\n") for title in titles.values())
-    height = 0.6 + _LINE * lines + _ROW * max(3, len(others)) * len(languages)
+    marks = max(3, len(others)) * len(languages)
+    height = 0.6 + _LINE * lines + _ROW * max(6, marks)
     shape = {"shape": (down, _ACROSS), "fold": _IN_A_COLUMN, "height": height, "sharey": True}
     with drawing(**shape, **files) as (figure, grid):
         for axes, (name, title) in zip(grid.flat, titles.items(), strict=False):

@@ -199,6 +199,7 @@ class TooManyPiecesError(UserError):
             f"{advice}, or train on more text"
         )
         self.size, self.largest, self.name, self.key = size, largest, name, key
+        self.final_sizes = range(0)  # that the largest vocabulary can be pruned to
 
     def for_pruning(self, pieces: Sequence[str], keys: tuple[str, str]) -> TooManyPiecesError:
         """Return the same with advice for both sizes, the initial and the final one.
@@ -210,7 +211,19 @@ class TooManyPiecesError(UserError):
         most = max(least, int(self.largest / GROWTH))
         final = f"between {least} and {most}" if least < most else str(least)
         advice = f"set {keys[0]} to that and {keys[1]} to {final}"
-        return TooManyPiecesError(self.size, self.largest, self.name, self.key, advice)
+        error = TooManyPiecesError(self.size, self.largest, self.name, self.key, advice)
+        error.final_sizes = range(least, int(self.largest / GROWTH) + 1)
+        return error
+
+    def for_one_size(self, key: str) -> UserError:
+        """Return the same for a user who set the final size alone, under `key`."""
+        if not self.final_sizes:
+            return self
+        least, most = self.final_sizes[0], self.final_sizes[-1]
+        return UserError(
+            f"{key}: {self.name} yields no {self.size} pieces to prune from, a quarter more than "
+            f"{key}; set it to between {least} and {most}, or train on more text"
+        )
 
 
 def _too_small(size: int, least: int, name: str, key: str) -> UserError:

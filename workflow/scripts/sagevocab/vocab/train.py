@@ -30,6 +30,7 @@ from sagevocab.state import (
     write_json,
     write_parquet,
 )
+from sagevocab.vocab.bpe import TooManyPiecesError
 from sagevocab.vocab.cluster import check_cluster
 from sagevocab.vocab.embeddings import Embeddings, train_embeddings
 from sagevocab.vocab.export import Card, check_output, disk_errors, export_greedy
@@ -190,7 +191,10 @@ def train(
     card = Card(language, name, "SaGe", _source(texts), _card_settings(preset, settings))
     place = output or state_dir or tempfile.gettempdir()
     with disk_errors(place), _workplace(state_dir) as work:
-        parts = _train(texts, settings, encoding_errors, work, progress or log_progress)
+        try:
+            parts = _train(texts, settings, encoding_errors, work, progress or log_progress)
+        except TooManyPiecesError as error:
+            raise error.for_one_size("vocab_size") if initial_size is None else error from None
         result = SageVocabulary(**parts, card=card, state_dir=state_dir)
         if output is not None:
             result.save(output, force=force)
