@@ -16,13 +16,16 @@ SMK := $(BIN)/snakemake --cores $(CORES)
 # the commands below; with it, every later start would compile anew.
 export PYTHONDONTWRITEBYTECODE :=
 define IMPORT
-import pkgutil, sagevocab
+import pkgutil, sys
+sys.path[:0] = "src", "workflow"
+import reproduction, sagevocab
 import gensim.models, matplotlib.backends.backend_agg, matplotlib.backends.backend_pdf
 import scipy.stats
 import snakemake.cli, snakemake.script, snakemake.workflow
-for module in pkgutil.walk_packages(sagevocab.__path__, "sagevocab."):
-    if not module.name.endswith("__main__"):
-        __import__(module.name)
+for house in sagevocab, reproduction:
+    for module in pkgutil.walk_packages(house.__path__, f"{house.__name__}."):
+        if not module.name.endswith("__main__"):
+            __import__(module.name)
 endef
 export IMPORT
 
@@ -89,7 +92,7 @@ format: $(INSTALLED)  ## Format all code.
 	$(BIN)/snakefmt Snakefile workflow
 
 docs: $(INSTALLED)  ## Write the schema and the page of the settings.
-	$(BIN)/python -m sagevocab.config_reference workflow/schemas/config.schema.json config/README.md
+	PYTHONPATH=src:workflow $(BIN)/python -m reproduction.config_reference workflow/schemas/config.schema.json config/README.md
 
 envs: $(INSTALLED)  ## Write the conda environments of the stages from requirements.lock.
 	$(BIN)/python envs/write_environments.py

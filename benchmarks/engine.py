@@ -31,8 +31,8 @@ from pathlib import Path
 from statistics import linear_regression, median
 from typing import Any
 
+from reproduction.job import git_commit
 from sagevocab.errors import UserError
-from sagevocab.provenance import git_commit
 from sagevocab.state import file_digest, fingerprint, write_text
 
 TARGET_LINES, TARGET_THREADS = 750_000, 2

@@ -19,23 +19,23 @@ from typing import Any
 
 import numpy as np
 
-from sagevocab.data.corpus import read_lines
-from sagevocab.state import fingerprint, write_text
-from sagevocab.vocab.ablation import AblationLosses, Objective, make_decoder
-from sagevocab.vocab.bpe import (
+from sagevocab.ablation import AblationLosses, Objective, make_decoder
+from sagevocab.bpe import (
     TooManyPiecesError,
     TrainingSettings,
     pieces_of_model,
     read_model,
     train_bpe,
 )
-from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
-from sagevocab.vocab.pieces import is_single_character, read_pieces, write_pieces
-from sagevocab.vocab.progress import Progress
-from sagevocab.vocab.sage import build_sage, settings_from
-from sagevocab.vocab.segment import GreedySegmenter
-from sagevocab.vocab.train import train
-from sagevocab.vocab.words import Normalizer, WordCorpus
+from sagevocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
+from sagevocab.pieces import is_single_character, read_pieces, write_pieces
+from sagevocab.progress import Progress
+from sagevocab.sage import build_sage, settings_from
+from sagevocab.segment import GreedySegmenter
+from sagevocab.state import fingerprint, write_text
+from sagevocab.text import read_lines
+from sagevocab.training import train
+from sagevocab.words import Normalizer, WordCorpus
 
 _WARM_LINES = 100
 _LARGE_BATCHES = 3

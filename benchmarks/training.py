@@ -41,22 +41,22 @@ from transformers import (
     TrainingArguments,
 )
 
-from sagevocab.data.corpus import read_lines, write_lines
-from sagevocab.data.extract import ExtractionSettings, extract_lines
+from reproduction.data.extract import ExtractionSettings, extract_lines
+from reproduction.lm import finetune, pretrain
+from reproduction.lm.batches import masked_per_row
+from reproduction.lm.encoder import load_encoder
+from reproduction.lm.finetune import FinetuneSettings, Finetuning
+from reproduction.lm.journal import flops_per_update, peak_flops
+from reproduction.lm.model import build_model
+from reproduction.lm.settings import PretrainSettings
+from reproduction.lm.shards import build_shards
+from reproduction.lm.tasks import Examples, Task, encode_texts
+from reproduction.lm.training import Device, Learner, choose_device, examples_of, make_optimizer
+from sagevocab.bpe import TrainingSettings, pieces_of_model, read_model, train_bpe
 from sagevocab.errors import UserError
-from sagevocab.lm import finetune, pretrain
-from sagevocab.lm.batches import masked_per_row
-from sagevocab.lm.encoder import load_encoder
-from sagevocab.lm.finetune import FinetuneSettings, Finetuning
-from sagevocab.lm.journal import flops_per_update, peak_flops
-from sagevocab.lm.model import build_model
-from sagevocab.lm.settings import PretrainSettings
-from sagevocab.lm.shards import build_shards
-from sagevocab.lm.tasks import Examples, Task, encode_texts
-from sagevocab.lm.training import Device, Learner, choose_device, examples_of, make_optimizer
+from sagevocab.export import Card, WordSettings, export_greedy
 from sagevocab.state import file_digest, write_text
-from sagevocab.vocab.bpe import TrainingSettings, pieces_of_model, read_model, train_bpe
-from sagevocab.vocab.export import Card, WordSettings, export_greedy
+from sagevocab.text import read_lines, write_lines
 
 # Per size: the model, and the updates of a block (pretraining, fine-tuning).
 SIZES: dict[str, dict[str, int]] = {
@@ -99,7 +99,7 @@ in the form that its collator takes fastest (`--workers`). What is compared:
   the training; the collator masks each token with a probability of 15 %, a micro-batch at a time;
 - we do less bookkeeping between micro-batches.
 
-Operations are those of the matrix products (`flops_per_update` in `sagevocab/lm/journal.py`): ours
+Operations are those of the matrix products (`flops_per_update` in `lm/journal.py`): ours
 with the output layer at masked positions, the Trainer's at all. The losses show that both learn the
 same; masks and dropout differ.
 """

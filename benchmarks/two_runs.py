@@ -20,10 +20,10 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from sagevocab.data.compression import open_bytes
-from sagevocab.paper.claims import read_claims
-from sagevocab.paper.claims_page import SIGNS, origin_of, show_ours
-from sagevocab.paper.formats import markdown_table
+from reproduction.paper.claims import read_claims
+from reproduction.paper.claims_page import SIGNS, origin_of, show_ours
+from reproduction.paper.formats import markdown_table
+from sagevocab.compression import open_bytes
 from sagevocab.state import write_text
 
 ROOT = Path(__file__).parents[1]

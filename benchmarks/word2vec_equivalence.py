@@ -42,17 +42,18 @@ import pandas as pd
 from scipy import stats
 from word2vec_study import READINGS, Bench, Row, read_options
 
-from sagevocab.analysis.counts import SegmentedCorpus, count_corpus, count_pieces, write_counts
-from sagevocab.data.corpus import read_lines
-from sagevocab.paper.claims import assess_claims, read_claims
-from sagevocab.paper.claims_inputs import TRAIN, Run
-from sagevocab.paper.inputs import BASELINE
-from sagevocab.paper.studies import is_assessed
+from reproduction.analysis.counts import write_counts
+from reproduction.paper.claims import assess_claims, read_claims
+from reproduction.paper.claims_inputs import TRAIN, Run
+from reproduction.paper.inputs import BASELINE
+from reproduction.paper.studies import is_assessed
+from sagevocab.counting import SegmentedCorpus, count_corpus, count_pieces
+from sagevocab.embeddings import Embeddings, Word2VecSettings
+from sagevocab.pieces import write_pieces
+from sagevocab.segment import UNCOVERED, GreedySegmenter
 from sagevocab.state import ResumableState, fingerprint, write_text
-from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings
-from sagevocab.vocab.pieces import write_pieces
-from sagevocab.vocab.segment import UNCOVERED, GreedySegmenter
-from sagevocab.vocab.words import Normalizer, WordCorpus
+from sagevocab.text import read_lines
+from sagevocab.words import Normalizer, WordCorpus
 
 HELD_OUT = 5_000  # lines after those that are trained on, for the objective
 OVERLAP_MARGIN = 0.01

@@ -32,13 +32,13 @@ import pandas as pd
 from engine_measures import bpe_pieces, count_tokens, word_corpus
 from gensim.models import Word2Vec
 
-from sagevocab.analysis.vocabulary import only_in, share_of_length, word_initial_share
+from reproduction.analysis.vocabulary import only_in, share_of_length, word_initial_share
+from sagevocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
+from sagevocab.pieces import read_pieces, write_pieces
+from sagevocab.sage import build_sage, settings_from
+from sagevocab.segment import GreedySegmenter
 from sagevocab.state import read_npz, write_npz, write_text
-from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
-from sagevocab.vocab.pieces import read_pieces, write_pieces
-from sagevocab.vocab.sage import build_sage, settings_from
-from sagevocab.vocab.segment import GreedySegmenter
-from sagevocab.vocab.words import WordCorpus
+from sagevocab.words import WordCorpus
 
 READINGS = {"total": "algorithm-1", "mean": "released-1.0"}
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from sagevocab.paper.claims import assess_claims
-from sagevocab.paper.claims_inputs import Run
+from reproduction.paper.claims import assess_claims
+from reproduction.paper.claims_inputs import Run
 
 
 def record_of(name: str, run: Run, values: dict, tokenizer: str = "sage", language: str = "en"):

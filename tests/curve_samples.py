@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from sagevocab.paper.curves import Curve
+from reproduction.paper.curves import Curve
 from sagevocab.state import write_parquet
 
 BITS = math.log(2)

@@ -1,4 +1,4 @@
-"""A tiny vocabulary, corpus and model settings for the tests of `sagevocab.lm`."""
+"""A tiny vocabulary, corpus and model settings for the tests of `reproduction.lm`."""
 
 from __future__ import annotations
 
@@ -6,10 +6,10 @@ import random
 import string
 from pathlib import Path
 
-from sagevocab.data.corpus import write_lines
-from sagevocab.lm.heldout import HeldoutSettings
-from sagevocab.lm.shards import build_shards
-from sagevocab.vocab.export import Card, WordSettings, export_greedy
+from reproduction.lm.heldout import HeldoutSettings
+from reproduction.lm.shards import build_shards
+from sagevocab.export import Card, WordSettings, export_greedy
+from sagevocab.text import write_lines
 
 SUBJECTS = ["the cat", "a dog", "the old man", "my sister", "a bird", "the teacher"]
 VERBS = ["sees", "likes", "hears", "follows", "finds", "calls"]

@@ -8,9 +8,8 @@ from pathlib import Path
 
 from gensim.test.utils import datapath
 
-from sagevocab.data.construct import shipped_sentences
-from sagevocab.data.corpus import write_lines
-from sagevocab.vocab.bpe import (
+from reproduction.data.construct import shipped_sentences
+from sagevocab.bpe import (
     TrainingSettings,
     merges_of_model,
     pieces_of_model,
@@ -20,9 +19,10 @@ from sagevocab.vocab.bpe import (
     train_unigram,
     train_wordpiece,
 )
-from sagevocab.vocab.export import Card, WordSettings, export_greedy, export_merges, export_unigram
-from sagevocab.vocab.pieces import is_single_character
-from sagevocab.vocab.words import Normalizer, WordCorpus
+from sagevocab.export import Card, WordSettings, export_greedy, export_merges, export_unigram
+from sagevocab.pieces import is_single_character
+from sagevocab.text import write_lines
+from sagevocab.words import Normalizer, WordCorpus
 
 SIZE = 900
 CHARACTERS = [chr(code) for code in range(1, 0x110000) if not 0xD800 <= code < 0xE000]

@@ -6,9 +6,9 @@ import zlib
 
 import numpy as np
 
-from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings
-from sagevocab.vocab.sage import SageSettings, build_sage
-from sagevocab.vocab.words import Normalizer, WordCorpus
+from sagevocab.embeddings import Embeddings, Word2VecSettings
+from sagevocab.sage import SageSettings, build_sage
+from sagevocab.words import Normalizer, WordCorpus
 
 MERGES = [
     ("▁", "a"), ("a", "b"), ("b", "c"), ("c", "a"), ("▁a", "b"), ("ab", "c"), ("▁", "b"),

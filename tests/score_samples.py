@@ -8,7 +8,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from sagevocab.lm.tasks import Task
+from reproduction.lm.tasks import Task
 from sagevocab.state import write_json, write_parquet
 
 

@@ -10,10 +10,9 @@ from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
 
-from sagevocab import provenance
+from reproduction import digests
 
 ROOT = Path(__file__).parents[1]
-LIBRARY = ROOT / "workflow/scripts"
 
 
 def load_environments() -> ModuleType:
@@ -35,7 +34,7 @@ def sources() -> dict[str, set[Path]]:
             adapter = re.search(r'"\.\./(scripts/\w+\.py)"', rule)
             assert bool(stage) == bool(adapter), f"{path}: {rule}"
             if stage and adapter:
-                code = provenance._sources(ROOT / "workflow" / adapter[1])
+                code = digests._sources(ROOT / "workflow" / adapter[1])
                 found.setdefault(stage[1], set()).update(code)
     return {stage: {path for path in code if path.suffix == ".py"} for stage, code in found.items()}
 
@@ -44,7 +43,7 @@ def imports(code: set[Path]) -> dict[str, str]:
     """Return what files import but the library and what comes with Python: statement -> module."""
     nodes = [node for path in code for node in _imports(ast.parse(path.read_text("utf-8")))]
     found = {ast.unparse(node): re.split(r"[ .]", ast.unparse(node))[1] for node in nodes}
-    own = {"", "__future__", "sagevocab", *sys.stdlib_module_names}
+    own = {"", "__future__", "sagevocab", "reproduction", *sys.stdlib_module_names}
     return {statement: module for statement, module in found.items() if module not in own}
 
 

@@ -26,11 +26,11 @@ from typing import Any
 from engine_measures import TimedPass
 from make_environments import FOLDER, python_of
 
+from sagevocab.ablation import Objective
+from sagevocab.embeddings import Embeddings
+from sagevocab.pieces import write_pieces
 from sagevocab.state import write_npz, write_text
-from sagevocab.vocab.ablation import Objective
-from sagevocab.vocab.embeddings import Embeddings
-from sagevocab.vocab.pieces import write_pieces
-from sagevocab.vocab.words import Normalizer, WordCorpus, split_words
+from sagevocab.words import Normalizer, WordCorpus, split_words
 
 WINDOW = 2
 

@@ -24,11 +24,11 @@ import numpy as np
 from make_environments import FOLDER, python_of
 from plain_corpus import plain_lines, plain_pieces, write_model
 
-from sagevocab.data.construct import shipped_sentences
+from reproduction.data.construct import shipped_sentences
+from sagevocab import bpe
+from sagevocab.pieces import is_single_character, write_pieces
 from sagevocab.state import write_npz, write_text
-from sagevocab.vocab import bpe
-from sagevocab.vocab.pieces import is_single_character, write_pieces
-from sagevocab.vocab.words import Normalizer, split_words
+from sagevocab.words import Normalizer, split_words
 
 HERE = Path(__file__).parent
 DIMENSION = 6

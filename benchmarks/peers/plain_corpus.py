@@ -13,10 +13,10 @@ from pathlib import Path
 
 from sentencepiece import sentencepiece_model_pb2
 
+from sagevocab import bpe
+from sagevocab.pieces import WORD_START
+from sagevocab.segment import MergeSegmenter
 from sagevocab.state import atomic_path
-from sagevocab.vocab import bpe
-from sagevocab.vocab.pieces import WORD_START
-from sagevocab.vocab.segment import MergeSegmenter
 
 SPECIALS = ("<unk>", "<s>", "</s>")
 

@@ -12,7 +12,7 @@ from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 
 from playground_samples import english, make_folders, turkish
 from report_samples import run, write_inputs
-from sagevocab.paper.report import build_report
+from reproduction.paper.report import build_report
 
 # Named, so that selenium looks for no driver and downloads none.
 DRIVER = os.environ.get("CHROMEDRIVER", "/usr/bin/chromedriver")

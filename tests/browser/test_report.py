@@ -10,8 +10,8 @@ import pytest
 from selenium.webdriver import ActionChains, Chrome, Keys
 from selenium.webdriver.support.ui import WebDriverWait
 
-from sagevocab.vocab.segment import UNCOVERED, load_segmenter, read_description
-from sagevocab.vocab.words import Normalizer, split_words
+from sagevocab.segment import UNCOVERED, load_segmenter, read_description
+from sagevocab.words import Normalizer, split_words
 
 SCREENSHOTS = Path(__file__).parents[2] / "build/screenshots"
 TEXT = "The penned dialogues ☃ of Istanbul'daki songs"

@@ -25,17 +25,17 @@ import torch
 from safetensors.torch import load_file
 
 from lm_samples import TINY, make_shards, make_vocabulary, sentences
-from sagevocab.lm import causal
-from sagevocab.lm import finetune as finetuning
-from sagevocab.lm import pretrain as pretraining
-from sagevocab.lm import shards as sharding
-from sagevocab.lm.encoder import load_encoder
-from sagevocab.lm.model import build_model, save_model
-from sagevocab.lm.settings import CausalSettings, FinetuneSettings, PretrainSettings
-from sagevocab.lm.tasks import Task
-from sagevocab.lm.training import DROPOUT, ORDER, choose_device, generator, seed_torch
-from sagevocab.vocab.segment import load_segmenter
-from sagevocab.vocab.words import Normalizer, WordCorpus
+from reproduction.lm import causal
+from reproduction.lm import finetune as finetuning
+from reproduction.lm import pretrain as pretraining
+from reproduction.lm import shards as sharding
+from reproduction.lm.encoder import load_encoder
+from reproduction.lm.model import build_model, save_model
+from reproduction.lm.settings import CausalSettings, FinetuneSettings, PretrainSettings
+from reproduction.lm.tasks import Task
+from reproduction.lm.training import DROPOUT, ORDER, choose_device, generator, seed_torch
+from sagevocab.segment import load_segmenter
+from sagevocab.words import Normalizer, WordCorpus
 
 STORED = Path(__file__).with_name("lm_results.json")
 MODULES = {"shards": sharding, "pretrain": pretraining, "finetune": finetuning, "causal": causal}
@@ -145,7 +145,7 @@ RESULTS = {
 def test_results_are_those_of_their_version(name, tmp_path):
     found, stored = RESULTS[name](tmp_path), json.loads(STORED.read_text())[name]
     renew = "PYTHONPATH=workflow/scripts:tests python tests/golden/test_lm_results.py"
-    version, module = MODULES[name].RESULT_VERSION, f"sagevocab/lm/{name}.py"
+    version, module = MODULES[name].RESULT_VERSION, f"reproduction/lm/{name}.py"
     assert version == stored["version"], f"{module} has another RESULT_VERSION; run {renew}"
     assert found == near(stored["results"]), (
         f"the same settings give other results. If that is meant, raise RESULT_VERSION in {module} "

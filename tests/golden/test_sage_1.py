@@ -33,10 +33,10 @@ from sentencepiece import sentencepiece_model_pb2
 
 import oracle
 import released
-from sagevocab.vocab.bpe import merges_of_model
-from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings
-from sagevocab.vocab.sage import build_sage, settings_from
-from sagevocab.vocab.words import Normalizer, WordCorpus, split_words
+from sagevocab.bpe import merges_of_model
+from sagevocab.embeddings import Embeddings, Word2VecSettings
+from sagevocab.sage import build_sage, settings_from
+from sagevocab.words import Normalizer, WordCorpus, split_words
 
 RUNS = ("sage_1", "sage_1_every_batch", "sage_1_plain", "sage_1_plain_every_batch")
 

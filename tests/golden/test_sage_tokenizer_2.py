@@ -24,8 +24,8 @@ import numpy as np
 import pytest
 
 import released
-from sagevocab.vocab.ablation import AblationLosses, Objective, make_decoder
-from sagevocab.vocab.words import Normalizer, WordCorpus, split_words
+from sagevocab.ablation import AblationLosses, Objective, make_decoder
+from sagevocab.words import Normalizer, WordCorpus, split_words
 
 GOLDEN = json.loads((Path(__file__).parent / "sage_tokenizer_2.json").read_text(encoding="utf-8"))
 PIECES = GOLDEN["pieces"]

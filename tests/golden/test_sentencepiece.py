@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 from sentencepiece import sentencepiece_model_pb2
 
-from sagevocab.vocab.bpe import merges_of_model
-from sagevocab.vocab.segment import MergeSegmenter
+from sagevocab.bpe import merges_of_model
+from sagevocab.segment import MergeSegmenter
 
 GOLDEN = json.loads(
     (Path(__file__).parent / "sentencepiece_0_1_99.json").read_text(encoding="utf-8")

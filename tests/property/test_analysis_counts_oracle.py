@@ -7,9 +7,9 @@ from collections import Counter
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sagevocab.analysis import counts
-from sagevocab.vocab.segment import GreedySegmenter
-from sagevocab.vocab.words import Normalizer, WordCorpus, split_words
+from sagevocab import counting
+from sagevocab.segment import GreedySegmenter
+from sagevocab.words import Normalizer, WordCorpus, split_words
 
 ALPHABET = "abcß"
 LINES = st.lists(st.text(ALPHABET + " ", max_size=25), max_size=12)
@@ -43,7 +43,7 @@ def neighbour_oracle(lines: list[list[list[int]]], window: int, size: int) -> li
 @settings(max_examples=80)
 def test_all_counts_equal_the_oracle(lines, longer, windows):
     segmenter = GreedySegmenter(vocabulary_of(longer))
-    counted = counts.count_corpus(WordCorpus.from_lines(lines, NORMALIZER), segmenter, windows)
+    counted = counting.count_corpus(WordCorpus.from_lines(lines, NORMALIZER), segmenter, windows)
     spelled = spelled_out(lines, segmenter)
     tokens = Counter(piece for line in spelled for word in line for piece in word)
     size = len(segmenter.pieces)
@@ -62,7 +62,7 @@ def test_all_counts_equal_the_oracle(lines, longer, windows):
 @settings(max_examples=40)
 def test_neither_threads_nor_memory_change_a_count(lines, longer, threads, budget):
     segmenter = GreedySegmenter(vocabulary_of(longer))
-    corpus = counts.SegmentedCorpus(WordCorpus.from_lines(lines, NORMALIZER), segmenter)
-    plain = counts.count_neighbours(corpus, [5, 2])
-    other = counts.count_neighbours(corpus, [5, 2], threads=threads, budget=budget)
+    corpus = counting.SegmentedCorpus(WordCorpus.from_lines(lines, NORMALIZER), segmenter)
+    plain = counting.count_neighbours(corpus, [5, 2])
+    other = counting.count_neighbours(corpus, [5, 2], threads=threads, budget=budget)
     assert (plain == other).all()

@@ -5,10 +5,10 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sagevocab.analysis.counts import LineTotals
-from sagevocab.vocab.pieces import is_single_character
-from sagevocab.vocab.segment import GreedySegmenter
-from sagevocab.vocab.words import Normalizer, WordCorpus
+from reproduction.analysis.counts import LineTotals
+from sagevocab.pieces import is_single_character
+from sagevocab.segment import GreedySegmenter
+from sagevocab.words import Normalizer, WordCorpus
 
 LINES = st.lists(st.text("abc ", min_size=1, max_size=20), max_size=8)
 # Without `c` in the alphabet of some vocabularies there are uncovered characters.

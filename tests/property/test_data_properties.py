@@ -7,17 +7,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sagevocab.data import dump
-from sagevocab.data.corpus import (
-    choose_lines,
-    clean_line,
-    first_occurrences,
-    read_lines,
-    split_sentences,
-    write_lines,
-)
-from sagevocab.data.datasets import tags_to_iob2
-from sagevocab.data.dump import plain_text
+from reproduction.data import dump
+from reproduction.data.corpus import choose_lines, clean_line, first_occurrences, split_sentences
+from reproduction.data.datasets import tags_to_iob2
+from reproduction.data.dump import plain_text
+from sagevocab.text import read_lines, write_lines
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"], exclude_characters="\n\0"), max_size=40)
 

@@ -23,18 +23,18 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from playground_samples import CARD
-from sagevocab.data.dump import read_articles
-from sagevocab.data.extract import ExtractionSettings, parse_articles
-from sagevocab.data.streams import read_index, stream_articles
+from reproduction.data.dump import read_articles
+from reproduction.data.extract import ExtractionSettings, parse_articles
+from reproduction.data.streams import read_index, stream_articles
+from reproduction.run import Run, load_config
+from sagevocab.bpe import TrainingSettings, train_bpe, train_unigram
 from sagevocab.errors import UserError
-from sagevocab.vocab.bpe import TrainingSettings, train_bpe, train_unigram
-from sagevocab.vocab.export import export_greedy, export_merges, export_unigram
-from sagevocab.vocab.external import check_external, import_external, load
-from sagevocab.vocab.pieces import read_pieces
-from sagevocab.vocab.segment import encode, load_segmenter
-from sagevocab.vocab.settings import WordSettings
-from sagevocab.vocab.words import Normalizer
-from sagevocab.workflow import Run, load_config
+from sagevocab.export import export_greedy, export_merges, export_unigram
+from sagevocab.external import check_external, import_external, load
+from sagevocab.pieces import read_pieces
+from sagevocab.segment import encode, load_segmenter
+from sagevocab.settings import WordSettings
+from sagevocab.words import Normalizer
 
 ROOT = Path(__file__).parents[2]
 WORDS = WordSettings("identity", 16)

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lm_samples import PIECES, make_vocabulary
-from sagevocab.data.corpus import write_lines
-from sagevocab.lm.encoder import load_encoder
-from sagevocab.lm.heldout import HeldoutSettings, open_heldout, score_words, write_heldout
+from reproduction.lm.encoder import load_encoder
+from reproduction.lm.heldout import HeldoutSettings, open_heldout, score_words, write_heldout
+from sagevocab.text import write_lines
 
 LETTERS = [piece for piece in PIECES if len(piece) == 1]
 LINES = st.lists(st.text(string.ascii_letters + " .ж", max_size=30), max_size=6)

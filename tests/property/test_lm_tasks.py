@@ -17,10 +17,10 @@ from tokenizers import Tokenizer
 from transformers import AutoTokenizer
 
 from lm_samples import make_vocabulary
-from sagevocab.data.corpus import write_lines
-from sagevocab.lm.encoder import IGNORED, load_encoder
-from sagevocab.lm.shards import build_shards
-from sagevocab.lm.tasks import OUTSIDE, TRUNCATED, encode_words, pair_lengths
+from reproduction.lm.encoder import IGNORED, load_encoder
+from reproduction.lm.shards import build_shards
+from reproduction.lm.tasks import OUTSIDE, TRUNCATED, encode_words, pair_lengths
+from sagevocab.text import write_lines
 
 MAX_WORD_CHARS = 12
 # What pieces cover, what they don't, what normalisation removes, and words longer than the limit.

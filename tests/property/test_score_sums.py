@@ -13,8 +13,8 @@ from seqeval.metrics import f1_score as span_f1
 from seqeval.metrics.sequence_labeling import get_entities
 from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
 
-from sagevocab.analysis.scores import score_sums
-from sagevocab.lm.metrics import spans_of
+from reproduction.analysis.scores import score_sums
+from reproduction.lm.metrics import spans_of
 
 TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC", "B-WORK-OF-ART", "I-WORK-OF-ART"]
 SENTENCE = st.lists(st.sampled_from(TAGS), max_size=8)

@@ -14,12 +14,12 @@ from transformers import AutoTokenizer
 
 import oracle
 from playground_samples import CARD, WORDS, english, make_folders
-from sagevocab.vocab.bpe import merges_of_model, pieces_of_model, read_model
-from sagevocab.vocab.export import WordSettings, export_greedy
-from sagevocab.vocab.external import import_external
-from sagevocab.vocab.pieces import SPECIAL_TOKENS, read_pieces
-from sagevocab.vocab.segment import MergeSegmenter, encode, load_segmenter
-from sagevocab.vocab.words import NORMALIZATIONS, Normalizer, split_words
+from sagevocab.bpe import merges_of_model, pieces_of_model, read_model
+from sagevocab.export import WordSettings, export_greedy
+from sagevocab.external import import_external
+from sagevocab.pieces import SPECIAL_TOKENS, read_pieces
+from sagevocab.segment import MergeSegmenter, encode, load_segmenter
+from sagevocab.words import NORMALIZATIONS, Normalizer, split_words
 
 SIZE = 700
 TRAINED = ["bpe", "sage", "merges", "unigram", "wordpiece"]

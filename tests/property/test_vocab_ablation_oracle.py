@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
-from sagevocab.vocab.ablation import READINGS, AblationLosses, Objective, make_decoder
-from sagevocab.vocab.kernels import sample_keys
-from sagevocab.vocab.words import WordCorpus
+from sagevocab.ablation import READINGS, AblationLosses, Objective, make_decoder
+from sagevocab.kernels import sample_keys
+from sagevocab.words import WordCorpus
 
 SINGLE = ["▁", "a", "b", "c"]  # d occurs in the text and has no piece
 

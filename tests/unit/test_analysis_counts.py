@@ -6,10 +6,11 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sagevocab.analysis import counts
+from reproduction.analysis import counts
+from sagevocab import counting
+from sagevocab.segment import GreedySegmenter
 from sagevocab.state import write_parquet
-from sagevocab.vocab.segment import GreedySegmenter
-from sagevocab.vocab.words import Normalizer, WordCorpus
+from sagevocab.words import Normalizer, WordCorpus
 
 PIECES = ["▁", "a", "b", "▁ab", "c", "unused"]
 # ▁ab | ▁ab c | ▁ b UNK   and   ▁ a
@@ -22,8 +23,8 @@ def corpus() -> WordCorpus:
 
 
 @pytest.fixture
-def counted(corpus: WordCorpus) -> counts.Counts:
-    return counts.count_corpus(corpus, GreedySegmenter(PIECES), windows=[2, 1])
+def counted(corpus: WordCorpus) -> counting.Counts:
+    return counting.count_corpus(corpus, GreedySegmenter(PIECES), windows=[2, 1])
 
 
 def test_rank_and_ratio(counted, monkeypatch):
@@ -38,7 +39,7 @@ def test_rank_and_ratio(counted, monkeypatch):
 
 def test_empty_corpus_counts_nothing():
     corpus = WordCorpus.from_lines([], Normalizer("identity"))
-    counted = counts.count_corpus(corpus, GreedySegmenter(PIECES))
+    counted = counting.count_corpus(corpus, GreedySegmenter(PIECES))
     assert counted.frequencies["count"].sum() == 0
     assert counted.neighbours["distinct"].sum() == 0
     assert counted.fertility.empty

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sagevocab.analysis import examples
-from sagevocab.vocab.segment import GreedySegmenter
-from sagevocab.vocab.words import split_words
+from reproduction.analysis import examples
+from sagevocab.segment import GreedySegmenter
+from sagevocab.words import split_words
 
 RULE = examples.WordRule()
 

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import pytest
 
-from sagevocab.analysis.morphology import boundary_agreement, count_boundaries, read_morphemes
-from sagevocab.data.sources import package_file
+from reproduction.analysis.morphology import boundary_agreement, count_boundaries, read_morphemes
+from reproduction.data.sources import package_file
 from sagevocab.errors import UserError
-from sagevocab.vocab.segment import GreedySegmenter
-from sagevocab.vocab.words import Normalizer
+from sagevocab.segment import GreedySegmenter
+from sagevocab.words import Normalizer
 
 SEGMENTED = """walked\twalk @@ed\t100
 denied\tdeny @@ed\t100

@@ -8,8 +8,7 @@ from collections import Counter, defaultdict
 import numpy as np
 import pytest
 
-from sagevocab.analysis.counts import SegmentedCorpus
-from sagevocab.analysis.ngrams import (
+from reproduction.analysis.ngrams import (
     BOUND,
     FIRST_PIECE,
     SPELLING,
@@ -19,8 +18,9 @@ from sagevocab.analysis.ngrams import (
     piece_stream,
     probabilities,
 )
-from sagevocab.vocab.segment import GreedySegmenter
-from sagevocab.vocab.words import Normalizer, WordCorpus
+from sagevocab.counting import SegmentedCorpus
+from sagevocab.segment import GreedySegmenter
+from sagevocab.words import Normalizer, WordCorpus
 
 A, B = 2, 3
 SYMBOLS = 10

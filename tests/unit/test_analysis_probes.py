@@ -10,8 +10,8 @@ import pytest
 from scipy import sparse
 from sklearn.linear_model import LogisticRegression
 
-from sagevocab.analysis.probe_kinds import CLASSES, SIMILARITY, TAGS, probe_kind
-from sagevocab.analysis.probes import (
+from reproduction.analysis.probe_kinds import CLASSES, SIMILARITY, TAGS, probe_kind
+from reproduction.analysis.probes import (
     HELDOUT,
     VALIDATION,
     PieceCounts,
@@ -22,9 +22,9 @@ from sagevocab.analysis.probes import (
     windows,
 )
 from sagevocab.errors import UserError
+from sagevocab.segment import GreedySegmenter
 from sagevocab.state import ResumableState
-from sagevocab.vocab.segment import GreedySegmenter
-from sagevocab.vocab.words import Normalizer
+from sagevocab.words import Normalizer
 
 PIECES = ["▁good", "▁bad", "▁film", "▁", *"abdfgilmo"]
 WORDS = {"normalization": "nmt_nfkc", "max_word_chars": 256}

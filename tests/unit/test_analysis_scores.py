@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 from scipy import stats
 
-from sagevocab.analysis.scores import (
+from reproduction.analysis.scores import (
     EXAMPLES,
     EXAMPLES_AND_SEEDS,
     ScoreSums,
@@ -14,7 +14,7 @@ from sagevocab.analysis.scores import (
     resample_scores,
     score_sums,
 )
-from sagevocab.analysis.stats import percentile_p_value, sampled_sums
+from reproduction.analysis.stats import percentile_p_value, sampled_sums
 from sagevocab.errors import UserError
 
 RNG = np.random.default_rng(5)

@@ -6,10 +6,10 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sagevocab.analysis.counts import count_corpus
-from sagevocab.analysis.summary import sample_efficiency, summarise
-from sagevocab.vocab.segment import GreedySegmenter
-from sagevocab.vocab.words import Normalizer, WordCorpus
+from reproduction.analysis.summary import sample_efficiency, summarise
+from sagevocab.counting import count_corpus
+from sagevocab.segment import GreedySegmenter
+from sagevocab.words import Normalizer, WordCorpus
 
 PIECES = ["▁", "a", "b", "▁ab", "c", "unused"]
 # ▁ab | ▁ab c | ▁ b UNK   and   ▁ a

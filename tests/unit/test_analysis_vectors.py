@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import numpy as np
 
-from sagevocab.analysis.vectors import train_vectors
-from sagevocab.vocab.segment import GreedySegmenter
-from sagevocab.vocab.settings import Word2VecSettings
-from sagevocab.vocab.words import Normalizer, WordCorpus
+from reproduction.analysis.vectors import train_vectors
+from sagevocab.segment import GreedySegmenter
+from sagevocab.settings import Word2VecSettings
+from sagevocab.words import Normalizer, WordCorpus
 
 PIECES = ["▁a", "▁b", "▁c", "d", "never"]
 SETTINGS = Word2VecSettings(trainer="blocks", dimension=8, epochs=1)

@@ -9,8 +9,8 @@ import pandas as pd
 import pytest
 from scipy import stats as scipy_stats
 
-from sagevocab.analysis import vocabulary
-from sagevocab.analysis.vocabulary import mean_correlation, rank_correlations
+from reproduction.analysis import vocabulary
+from reproduction.analysis.vocabulary import mean_correlation, rank_correlations
 
 BPE = ["▁", "a", "▁a", "og", "▁th", "▁the", "ing", "ings"]
 SAGE = ["▁", "a", "▁a", "▁the", "ing", "▁dialog", "ogues"]

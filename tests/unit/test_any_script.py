@@ -12,10 +12,10 @@ import sentencepiece
 from transformers import AutoTokenizer
 
 import sagevocab
-from sagevocab.vocab.pieces import UNKNOWN_ID, WORD_START, is_single_character
-from sagevocab.vocab.segment import encode, load_segmenter
-from sagevocab.vocab.train import SageVocabulary
-from sagevocab.vocab.words import Normalizer
+from sagevocab.pieces import UNKNOWN_ID, WORD_START, is_single_character
+from sagevocab.segment import encode, load_segmenter
+from sagevocab.training import SageVocabulary
+from sagevocab.words import Normalizer
 from scripts_text import SENTENCES, WITHOUT_SPACES, lines_in
 
 QUICK = {"epochs": 1, "dimension": 8, "negative": 5}

@@ -12,9 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sagevocab.data.construct import shipped_sentences
-from sagevocab.vocab.pieces import write_pieces
-from sagevocab.vocab.words import Normalizer, WordCorpus
+from reproduction.data.construct import shipped_sentences
+from sagevocab.pieces import write_pieces
+from sagevocab.words import Normalizer, WordCorpus
 
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "benchmarks"))

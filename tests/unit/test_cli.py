@@ -25,10 +25,10 @@ from transformers import AutoTokenizer
 import sagevocab
 from sagevocab.cli import main
 from sagevocab.cli_options import SECTIONS, in_options
+from sagevocab.embeddings import Embeddings
 from sagevocab.errors import UserError
-from sagevocab.vocab.embeddings import Embeddings
-from sagevocab.vocab.pieces import read_pieces
-from sagevocab.vocab.progress import Progress
+from sagevocab.pieces import read_pieces
+from sagevocab.progress import Progress
 from scripts_text import SENTENCES, lines_in
 
 QUICK = ["--word2vec-epochs", "1", "--word2vec-dimension", "8", "--threads", "1"]
@@ -146,7 +146,7 @@ def test_initial_vocabularies_from_elsewhere(text: Path, tmp_path: Path) -> None
 
 
 def test_a_model_of_sentencepiece_brings_its_merges(text: Path, built: Path, tmp_path: Path):
-    from sagevocab.vocab.bpe import TrainingSettings, train_bpe
+    from sagevocab.bpe import TrainingSettings, train_bpe
 
     model = tmp_path / "own.model"
     train_bpe(text, 250, model, TrainingSettings(character_coverage=1.0), "size")
@@ -316,7 +316,7 @@ def test_a_full_disk_at_the_end_keeps_the_progress(
 
     out = tmp_path / "out"
     with monkeypatch.context() as patched:
-        patched.setattr("sagevocab.vocab.train.write_parquet", full)
+        patched.setattr("sagevocab.training.write_parquet", full)
         assert "No space left on device" in refused(capsys, "train", text, "-o", out, *SMALL)
     assert [path.name for path in tmp_path.iterdir()] == [".out.state"]
     assert main(["train", str(text), "-o", str(out), *SMALL, "-q"]) == 0

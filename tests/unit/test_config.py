@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import os
 import subprocess
 import sys
 from pathlib import Path
@@ -10,8 +11,8 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sagevocab.config import check_config
-from sagevocab.config_reference import config_page, config_schema
+from reproduction.config import check_config
+from reproduction.config_reference import config_page, config_schema
 from sagevocab.errors import UserError
 
 ROOT = Path(__file__).parents[2]
@@ -130,7 +131,8 @@ def test_every_key_is_described() -> None:
 
 
 def test_planning_a_run_loads_no_library_that_takes_seconds() -> None:
-    code = "import sys, sagevocab.config; print(*sys.modules)"
+    code = "import sys, reproduction.config; print(*sys.modules)"
     command = [sys.executable, "-c", code]
-    modules = subprocess.check_output(command, cwd=ROOT / "workflow/scripts", text=True).split()
+    path = {"PYTHONPATH": f"{ROOT}/src{os.pathsep}{ROOT}/workflow"}
+    modules = subprocess.check_output(command, env=os.environ | path, text=True).split()
     assert not {"torch", "gensim", "pandas", "numba", "pyarrow"} & set(modules)

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from sagevocab.data.sources import load_catalogue, local_files, resolve_source
+from reproduction.data.sources import load_catalogue, local_files, resolve_source
 from sagevocab.errors import UserError
 
 REPOSITORY = Path(__file__).parents[2]

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from sagevocab.data.conllu import read_conllu
-from sagevocab.data.datasets import read_column
+from reproduction.data.conllu import read_conllu
+from reproduction.data.datasets import read_column
 from sagevocab.errors import UserError
 
 

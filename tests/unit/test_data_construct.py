@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
-from sagevocab.data.construct import construct, shipped_sentences
-from sagevocab.data.datasets import tags_to_iob2
-from sagevocab.data.sources import CONSTRUCTED
+from reproduction.data.construct import construct, shipped_sentences
+from reproduction.data.datasets import tags_to_iob2
+from reproduction.data.sources import CONSTRUCTED
 from sagevocab.errors import UserError
 
 PAIRS = ["mrpc", "qqp", "qnli", "mnli", "xnli_tr", "stsb"]

@@ -8,18 +8,17 @@ import lzma
 import pytest
 import zstandard
 
-from sagevocab.data.conllu import read_conllu
-from sagevocab.data.corpus import (
+from reproduction.data.conllu import read_conllu
+from reproduction.data.corpus import (
     clean_line,
     is_clean_sentence,
-    read_lines,
     sample_at_most,
     sample_corpus,
     split_sentences,
-    write_lines,
 )
-from sagevocab.data.sources import package_file
+from reproduction.data.sources import package_file
 from sagevocab.errors import UserError
+from sagevocab.text import read_lines, write_lines
 
 TEXT = "Birinci satır\nikinci\u2028satır\n\nson"
 LINES = ["Birinci satır", "ikinci\u2028satır", "", "son"]

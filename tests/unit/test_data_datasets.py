@@ -7,7 +7,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 
-from sagevocab.data.datasets import (
+from reproduction.data.datasets import (
     ExpectedRows,
     RowPart,
     normalise_task,

@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from sagevocab.data.corpus import read_lines
-from sagevocab.data.dump import MISSING_WORD, Article, plain_text, read_articles
-from sagevocab.data.extract import ExtractionSettings, extract_lines
+from reproduction.data.dump import MISSING_WORD, Article, plain_text, read_articles
+from reproduction.data.extract import ExtractionSettings, extract_lines
+from sagevocab.text import read_lines
 
 MEDIAWIKI = {"format": "mediawiki", "key": "k.source"}
 

@@ -13,15 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from sagevocab.data import extract
-from sagevocab.data.corpus import read_lines
-from sagevocab.data.extract import ExtractionSettings, extract_lines, extract_sample
+from reproduction.data import extract
+from reproduction.data.extract import ExtractionSettings, extract_lines, extract_sample
 from sagevocab.errors import UserError
+from sagevocab.text import read_lines
 
 DUMP = {"format": "mediawiki", "column": None, "sentences": False, "key": "k.source"}
 TEXT = {"format": "text", "column": None, "sentences": False, "key": "k.source"}
 SETTINGS = ExtractionSettings(language="en")
-SCRIPTS = Path(extract.__file__).parents[2]
 
 
 @pytest.fixture
@@ -90,7 +89,7 @@ def test_an_interrupted_extraction_goes_on_with_the_same_settings_only(
 
 SLOW = """
 import sys, time
-from sagevocab.data import extract
+from reproduction.data import extract
 extract._BATCH_CHARACTERS = 1000
 parse = extract.parse_articles
 def slow(articles, settings):
@@ -106,7 +105,7 @@ extract.extract_lines([sys.argv[1]], sys.argv[2], description, extract.Extractio
 def test_a_killed_process_leaves_no_children_and_loses_little(dump, tmp_path) -> None:
     whole, output, state = tmp_path / "whole.zst", tmp_path / "out.zst", tmp_path / "state"
     extract_lines([dump], whole, DUMP, SETTINGS)
-    environment = {**os.environ, "PYTHONPATH": str(SCRIPTS)}
+    environment = {**os.environ, "PYTHONPATH": os.environ["PYTHONPATH"]}
     command = [sys.executable, "-c", SLOW, str(dump), str(output), str(state)]
     process = subprocess.Popen(command, env=environment, start_new_session=True)
     wait_until(lambda: len(list(state.glob("part-*.npz"))) >= 1 or process.poll() is not None)

@@ -15,8 +15,8 @@ from pathlib import Path
 import pytest
 
 from fault_server import CONTENT, FAULTS, OTHER, Running
-from sagevocab.data import transfer
-from sagevocab.data.fetch import (
+from reproduction.data import transfer
+from reproduction.data.fetch import (
     Fetched,
     ForbiddenError,
     UnavailableError,
@@ -24,7 +24,7 @@ from sagevocab.data.fetch import (
     fetch,
     read_url,
 )
-from sagevocab.data.transfer import Expected
+from reproduction.data.transfer import Expected
 from sagevocab.errors import UserError
 
 SHA256 = hashlib.sha256(CONTENT).hexdigest()

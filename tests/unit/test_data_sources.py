@@ -19,12 +19,11 @@ import pandas as pd
 import pytest
 
 from fault_server import FAULTS, Handler, Running
-from sagevocab.data import fetch, sources, transfer
-from sagevocab.data.descriptions import source_errors
-from sagevocab.data.sources import format_told, resolve_source, retrieve
+from reproduction.data import fetch, transfer
+from reproduction.data.descriptions import source_errors
+from reproduction.data.sources import format_told, resolve_source, retrieve
 from sagevocab.errors import UserError
 
-SCRIPTS = Path(sources.__file__).parents[2]
 COMMIT = "a" * 40
 REPO = "someone/words"
 
@@ -83,10 +82,10 @@ def test_a_file_of_a_package_is_found_without_importing_it(tmp_path) -> None:
     assert (seen["origin"], seen["sha256"]) == (package, digest)
     if os.environ.get("PYTEST_XDIST_WORKER") is None:
         code = (
-            "import sys; from sagevocab.data.sources import package_file; "
+            "import sys; from reproduction.data.sources import package_file; "
             f"package_file({package!r}); assert 'gensim' not in sys.modules"
         )
-        environment = {**os.environ, "PYTHONPATH": str(SCRIPTS)}
+        environment = {**os.environ, "PYTHONPATH": os.environ["PYTHONPATH"]}
         subprocess.run([sys.executable, "-c", code], check=True, env=environment)
 
 

@@ -14,12 +14,13 @@ from pathlib import Path
 import pytest
 
 from fault_server import FAULTS, Running
-from sagevocab.data import streams, transfer
-from sagevocab.data.corpus import read_lines, sample_corpus
-from sagevocab.data.extract import ExtractionSettings, extract_lines
-from sagevocab.data.sources import retrieve
-from sagevocab.data.streams import NoIndexError, draw_streams, read_index
+from reproduction.data import streams, transfer
+from reproduction.data.corpus import sample_corpus
+from reproduction.data.extract import ExtractionSettings, extract_lines
+from reproduction.data.sources import retrieve
+from reproduction.data.streams import NoIndexError, draw_streams, read_index
 from sagevocab.errors import UserError
+from sagevocab.text import read_lines
 
 SETTINGS = ExtractionSettings(language="en", seed=3)
 PAGES_A_STREAM = 4

@@ -40,7 +40,7 @@ def test_stages_declare_what_their_code_imports_and_nothing_else() -> None:
 
 
 def test_the_wheel_has_the_whole_library_and_nothing_else(tmp_path: Path) -> None:
-    source, library = tmp_path / "source", Path("workflow/scripts/sagevocab")
+    source, library = tmp_path / "source", Path("src/sagevocab")
     unwritten = shutil.ignore_patterns("__pycache__")
     shutil.copytree(stages.ROOT / library, source / library, ignore=unwritten)
     for name in ("pyproject.toml", "README.md", "LICENSE"):

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 import sagevocab
-import sagevocab.provenance
 from kills import NEVER, Plan, run_as_program, run_once
-from sagevocab.vocab.progress import Progress
-from sagevocab.vocab.train import SageVocabulary
+from sagevocab import versions
+from sagevocab.progress import Progress
+from sagevocab.training import SageVocabulary
 from scripts_text import lines_in
 
 LINES = lines_in("greek", 120)
@@ -184,10 +184,8 @@ def test_progress_of_another_version_of_the_code_is_discarded(
 ) -> None:
     state_dir = tmp_path / "state"
     shutil.copytree(stopped, state_dir)
-    of_before = sagevocab.provenance.source_digest
-    monkeypatch.setattr(
-        f"sagevocab.vocab.{part}.source_digest", lambda module: of_before(module) + "changed"
-    )
+    of_before = versions.code_digest()
+    monkeypatch.setattr(f"sagevocab.{part}.code_digest", lambda: of_before + "changed")
     name = {"initial": "initial", "embeddings": "embeddings", "sage": "pruning"}[part]
     with caplog.at_level("INFO"):
         built = train(state_dir=state_dir)

@@ -10,12 +10,12 @@ import time
 from pathlib import Path
 
 from kills import Plan, run_as_program, run_once
+from sagevocab import embeddings, skipgram
+from sagevocab.embeddings import train_embeddings
+from sagevocab.segment import GreedySegmenter
+from sagevocab.settings import Word2VecSettings
 from sagevocab.state import read_npz
-from sagevocab.vocab import embeddings, skipgram
-from sagevocab.vocab.embeddings import train_embeddings
-from sagevocab.vocab.segment import GreedySegmenter
-from sagevocab.vocab.settings import Word2VecSettings
-from sagevocab.vocab.words import Normalizer, WordCorpus
+from sagevocab.words import Normalizer, WordCorpus
 from scripts_text import lines_in
 
 KILLS = 20

@@ -5,10 +5,10 @@ import pytest
 import torch
 
 from lm_samples import make_vocabulary
-from sagevocab.lm.batches import MaskedRows, even_parts, make_batch, mask_rows, masked_per_row
-from sagevocab.lm.encoder import IGNORED, load_encoder
-from sagevocab.lm.team import Team
-from sagevocab.lm.training import generator
+from reproduction.lm.batches import MaskedRows, even_parts, make_batch, mask_rows, masked_per_row
+from reproduction.lm.encoder import IGNORED, load_encoder
+from reproduction.lm.team import Team
+from reproduction.lm.training import generator
 
 
 @pytest.fixture(scope="module")

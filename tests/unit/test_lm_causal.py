@@ -11,19 +11,19 @@ import torch
 from matplotlib.figure import Figure
 
 from lm_samples import make_vocabulary, sentences
-from sagevocab.analysis.ngrams import BOUND, FIRST_PIECE, SPELLING, UNKNOWN, measure_ngrams
-from sagevocab.analysis.stats import holm
+from reproduction.analysis.ngrams import BOUND, FIRST_PIECE, SPELLING, UNKNOWN, measure_ngrams
+from reproduction.analysis.stats import holm
+from reproduction.lm import causal as module
+from reproduction.lm.causal import build_model, rows_of, train_causal
+from reproduction.lm.settings import CausalSettings
+from reproduction.lm.training import seed_torch
+from reproduction.paper.causal import causal_evidence, draw_causal, read_causal
+from reproduction.paper.evidence import gather_evidence
+from reproduction.paper.style import tokenizer_styles
 from sagevocab.errors import UserError
-from sagevocab.lm import causal as module
-from sagevocab.lm.causal import build_model, rows_of, train_causal
-from sagevocab.lm.settings import CausalSettings
-from sagevocab.lm.training import seed_torch
-from sagevocab.paper.causal import causal_evidence, draw_causal, read_causal
-from sagevocab.paper.evidence import gather_evidence
-from sagevocab.paper.style import tokenizer_styles
+from sagevocab.segment import load_segmenter
 from sagevocab.state import write_parquet
-from sagevocab.vocab.segment import load_segmenter
-from sagevocab.vocab.words import Normalizer, WordCorpus
+from sagevocab.words import Normalizer, WordCorpus
 
 TINY = {"layers": 1, "hidden": 16, "heads": 2, "longest": 16, "lines": 120, "batch": 8}
 TINY |= {"learning_rate": 0.02, "validation_every": 0.5, "heldout_lines": 5}

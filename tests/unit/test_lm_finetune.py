@@ -13,20 +13,20 @@ from seqeval.metrics import f1_score as span_f1
 from sklearn.metrics import accuracy_score
 
 from lm_samples import TINY, make_shards
-from sagevocab.errors import UserError
-from sagevocab.lm import finetune as module
-from sagevocab.lm.encoder import load_encoder
-from sagevocab.lm.finetune import (
+from reproduction.lm import finetune as module
+from reproduction.lm.encoder import load_encoder
+from reproduction.lm.finetune import (
     FinetuneSettings,
     examples_in_epoch,
     finetune,
     load_model,
     load_splits,
 )
-from sagevocab.lm.pretrain import pretrain
-from sagevocab.lm.settings import PretrainSettings
-from sagevocab.lm.tasks import Task, encode_texts
-from sagevocab.lm.training import choose_device
+from reproduction.lm.pretrain import pretrain
+from reproduction.lm.settings import PretrainSettings
+from reproduction.lm.tasks import Task, encode_texts
+from reproduction.lm.training import choose_device
+from sagevocab.errors import UserError
 
 CLASSES = Task("letters", "sequence", "accuracy", ("no", "yes"))
 PAIRS = Task("pairs", "sequence", "f1", (0, 1))

@@ -7,16 +7,16 @@ import pandas as pd
 import pytest
 
 from lm_samples import PIECES, make_shards, make_vocabulary, sentences
-from sagevocab.data.corpus import write_lines
-from sagevocab.errors import UserError
-from sagevocab.lm.encoder import load_encoder
-from sagevocab.lm.floors import (
+from reproduction.lm.encoder import load_encoder
+from reproduction.lm.floors import (
     _count_probabilities,
     _interpolated,
     _training_pieces,
     measure_floors,
 )
-from sagevocab.lm.heldout import HeldoutSettings, open_heldout, write_heldout
+from reproduction.lm.heldout import HeldoutSettings, open_heldout, write_heldout
+from sagevocab.errors import UserError
+from sagevocab.text import write_lines
 
 # "the" and "a" are one piece, "the dog" two words of one piece, "cats" is ▁cat and s.
 TEXT = ["the dog", "the cats", "a ж"]

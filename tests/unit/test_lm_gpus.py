@@ -10,17 +10,17 @@ from unittest.mock import Mock
 import pytest
 import torch
 
+from reproduction.digests import search_path
+from reproduction.lm import gpus
+from reproduction.lm.gpus import build_for, require_gpus, reserve_gpus
+from reproduction.lm.training import choose_device
 from sagevocab.errors import UserError
-from sagevocab.lm import gpus
-from sagevocab.lm.gpus import build_for, require_gpus, reserve_gpus
-from sagevocab.lm.training import choose_device
-from sagevocab.provenance import PACKAGE
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 HOLDER = """
 import os, sys, torch
 torch.cuda.device_count = lambda: 3 if "CUDA_VISIBLE_DEVICES" in os.environ else 4
-from sagevocab.lm.gpus import reserve_gpus
+from reproduction.lm.gpus import reserve_gpus
 reserve_gpus(3)
 print("ready", flush=True)
 sys.stdin.read()
@@ -114,7 +114,7 @@ def test_a_killed_job_leaves_its_gpus_to_others(tmp_path):
         [sys.executable, "-c", HOLDER],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
-        env=os.environ | {"PYTHONPATH": str(PACKAGE.parent), "TMPDIR": str(tmp_path)},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(search_path()), "TMPDIR": str(tmp_path)},
     )
     assert process.stdout.readline() == b"ready\n"
     assert taken(1) == ["3"]

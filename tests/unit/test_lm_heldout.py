@@ -8,10 +8,8 @@ import pytest
 import torch
 
 from lm_samples import ASKED, PIECES, make_shards, make_vocabulary
-from sagevocab.data.corpus import write_lines
-from sagevocab.errors import UserError
-from sagevocab.lm.encoder import load_encoder
-from sagevocab.lm.heldout import (
+from reproduction.lm.encoder import load_encoder
+from reproduction.lm.heldout import (
     NOTHING,
     HeldoutSettings,
     HeldoutWords,
@@ -21,7 +19,9 @@ from sagevocab.lm.heldout import (
     summarise_words,
     write_heldout,
 )
+from sagevocab.errors import UserError
 from sagevocab.state import write_npz
+from sagevocab.text import write_lines
 
 PAD, UNK, CLS, SEP, MASK = range(5)
 

@@ -7,12 +7,12 @@ import torch
 from torch.utils.flop_counter import FlopCounterMode
 
 from lm_samples import TINY, make_vocabulary
-from sagevocab.lm import journal as module
-from sagevocab.lm.encoder import load_encoder
-from sagevocab.lm.journal import NO_VALIDATION, Journal, Scale, flops_per_update, peak_flops
-from sagevocab.lm.model import build_model, masked_logits
-from sagevocab.lm.settings import PretrainSettings
-from sagevocab.lm.training import Clock, Progress
+from reproduction.lm import journal as module
+from reproduction.lm.encoder import load_encoder
+from reproduction.lm.journal import NO_VALIDATION, Journal, Scale, flops_per_update, peak_flops
+from reproduction.lm.model import build_model, masked_logits
+from reproduction.lm.settings import PretrainSettings
+from reproduction.lm.training import Clock, Progress
 
 SCALE = Scale(
     rows=10,

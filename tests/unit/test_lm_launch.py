@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import json
+import os
 import subprocess
 import sys
 import time
@@ -16,12 +17,12 @@ import torch
 from safetensors.torch import load_file
 
 from lm_samples import TINY, make_shards
+from reproduction.digests import search_path
+from reproduction.lm import launch
+from reproduction.lm.launch import run_together
+from reproduction.lm.pretrain import pretrain
+from reproduction.lm.settings import PretrainSettings
 from sagevocab.errors import UserError
-from sagevocab.lm import launch
-from sagevocab.lm.launch import run_together
-from sagevocab.lm.pretrain import pretrain
-from sagevocab.lm.settings import PretrainSettings
-from sagevocab.provenance import PACKAGE
 
 PATIENCE = 300  # seconds; only a hanging process takes longer, however busy the machine
 
@@ -29,7 +30,7 @@ FUNCTIONS = """
 import logging, os, signal
 from pathlib import Path
 from sagevocab.errors import UserError
-from sagevocab.lm.team import joined_team
+from reproduction.lm.team import joined_team
 
 def fail(folder, how, threads):
     with joined_team(0) as team:
@@ -46,7 +47,7 @@ PARENT = """
 import sys
 sys.path[:0] = sys.argv[1:3]
 from functions import fail
-from sagevocab.lm.launch import run_together
+from reproduction.lm.launch import run_together
 run_together(fail, 2, folder=sys.argv[3], how="never")
 """
 
@@ -104,7 +105,7 @@ def test_an_error_that_was_not_written_to_its_end_is_one_line(monkeypatch):
 
 
 def test_the_processes_end_with_a_parent_that_was_killed(folder):
-    places = map(str, (PACKAGE.parent, folder, folder / "pids"))
+    places = map(str, (os.pathsep.join(search_path()), folder, folder / "pids"))
     parent = subprocess.Popen([sys.executable, "-c", PARENT, *places], stdout=subprocess.DEVNULL)
     try:
         wait_until(lambda: len(running(folder)) == 2 or parent.poll() is not None)
@@ -140,7 +141,7 @@ exit $code
 """
 MORTAL = """
 import os, signal
-from sagevocab.lm import pretrain as module
+from reproduction.lm import pretrain as module
 
 def pretrain_until(update, **arguments):
     train_on = module.train_on

@@ -5,7 +5,7 @@ import pytest
 import seqeval.metrics
 import sklearn.metrics
 
-from sagevocab.lm.metrics import class_scores, span_scores, value_scores
+from reproduction.lm.metrics import class_scores, span_scores, value_scores
 
 
 def test_two_classes_by_hand():

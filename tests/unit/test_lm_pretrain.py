@@ -20,22 +20,22 @@ import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer
 
 from lm_samples import ASKED, PIECES, TINY, make_shards, make_vocabulary
+from reproduction.digests import HERE, search_path
+from reproduction.lm import pretrain as module
+from reproduction.lm.batches import MaskedRows
+from reproduction.lm.encoder import IGNORED, load_encoder
+from reproduction.lm.journal import read_sittings
+from reproduction.lm.model import PADDED_TO, masked_loss, padded_output
+from reproduction.lm.pretrain import pretrain
+from reproduction.lm.settings import PretrainSettings
+from reproduction.lm.training import Device, Progress, choose_device
 from sagevocab.errors import UserError
-from sagevocab.lm import pretrain as module
-from sagevocab.lm.batches import MaskedRows
-from sagevocab.lm.encoder import IGNORED, load_encoder
-from sagevocab.lm.journal import read_sittings
-from sagevocab.lm.model import PADDED_TO, masked_loss, padded_output
-from sagevocab.lm.pretrain import pretrain
-from sagevocab.lm.settings import PretrainSettings
-from sagevocab.lm.training import Device, Progress, choose_device
-from sagevocab.provenance import PACKAGE
 
 SCRIPT = """
 import json, logging, sys
 logging.basicConfig(level="INFO")
-from sagevocab.lm.pretrain import pretrain
-from sagevocab.lm.settings import PretrainSettings
+from reproduction.lm.pretrain import pretrain
+from reproduction.lm.settings import PretrainSettings
 pretrain(*sys.argv[1:4], PretrainSettings(**json.loads(sys.argv[4])), name="x", seed=1,
          state_dir=sys.argv[5], checkpoint_updates=5)
 """
@@ -235,13 +235,13 @@ def test_a_run_resumes_after_an_edit_of_the_code(corpus, tmp_path, monkeypatch):
     monkeypatch.setattr(module, "save_model", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
         train(corpus, tmp_path / "m", arguments={"state_dir": state, "checkpoint_updates": 5})
-    shutil.copytree(PACKAGE, scripts / PACKAGE.name)
-    for path in (scripts / PACKAGE.name / "lm").glob("*.py"):
+    shutil.copytree(HERE, scripts / HERE.name)
+    for path in (scripts / HERE.name / "lm").glob("*.py"):
         path.write_text(f"{path.read_text()}# edited\n")
     files = corpus / "shards", corpus / "vocabulary", tmp_path / "m"
     resumed = subprocess.run(
         [sys.executable, "-c", SCRIPT, *map(str, files), json.dumps(TINY), str(state)],
-        env=os.environ | {"PYTHONPATH": str(scripts)},
+        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(scripts), *search_path()])},
         capture_output=True,
         text=True,
     )
@@ -384,7 +384,7 @@ def test_auto_compiles_where_triton_can(capability, triton, headers, monkeypatch
         (tmp_path / "Python.h").touch()
     monkeypatch.setattr("sysconfig.get_path", lambda name: str(tmp_path))
     monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
-    monkeypatch.setattr("sagevocab.lm.training.find_spec", lambda name: triton or None)
+    monkeypatch.setattr("reproduction.lm.training.find_spec", lambda name: triton or None)
     monkeypatch.setattr("shutil.which", lambda name: "/usr/bin/cc")
     assert GPU.can_compile() == (triton and headers and capability >= (7, 0))
     assert not Device(torch.device("cpu")).can_compile()

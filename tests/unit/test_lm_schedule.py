@@ -4,7 +4,7 @@ import pytest
 import torch
 from transformers import get_linear_schedule_with_warmup, get_polynomial_decay_schedule_with_warmup
 
-from sagevocab.lm.settings import BudgetSchedule, FinetuneSettings, ReplaySchedule, crosses
+from reproduction.lm.settings import BudgetSchedule, FinetuneSettings, ReplaySchedule, crosses
 
 
 def test_the_rate_rises_over_the_warmup_and_falls_to_nothing():

@@ -7,11 +7,11 @@ import numpy as np
 import pytest
 
 from lm_samples import PIECES, make_shards, make_vocabulary, sentences
+from reproduction.lm.encoder import load_encoder
+from reproduction.lm.shards import open_shard
 from sagevocab.errors import UserError
-from sagevocab.lm.encoder import load_encoder
-from sagevocab.lm.shards import open_shard
-from sagevocab.vocab.segment import encode, load_segmenter
-from sagevocab.vocab.words import Normalizer
+from sagevocab.segment import encode, load_segmenter
+from sagevocab.words import Normalizer
 
 
 @pytest.fixture(scope="module")

@@ -5,8 +5,15 @@ import pandas as pd
 import pytest
 
 from lm_samples import PIECES, make_vocabulary
-from sagevocab.lm.encoder import IGNORED, load_encoder
-from sagevocab.lm.tasks import TRUNCATED, Task, encode_texts, encode_words, gold_of, most_frequent
+from reproduction.lm.encoder import IGNORED, load_encoder
+from reproduction.lm.tasks import (
+    TRUNCATED,
+    Task,
+    encode_texts,
+    encode_words,
+    gold_of,
+    most_frequent,
+)
 
 CLASSES = Task("sst2", "sequence", "accuracy", (0, 1))
 VALUES = Task("stsb", "sequence", "pearson")

@@ -16,13 +16,13 @@ import torch
 from safetensors.torch import load_file
 
 from lm_samples import TINY, make_shards
+from reproduction.digests import search_path
+from reproduction.lm.encoder import load_encoder
+from reproduction.lm.pretrain import prepare_run, pretrain
+from reproduction.lm.settings import PretrainSettings
+from reproduction.lm.team import Team
+from reproduction.lm.training import Checkpoints, choose_device
 from sagevocab.errors import UserError
-from sagevocab.lm.encoder import load_encoder
-from sagevocab.lm.pretrain import prepare_run, pretrain
-from sagevocab.lm.settings import PretrainSettings
-from sagevocab.lm.team import Team
-from sagevocab.lm.training import Checkpoints, choose_device
-from sagevocab.provenance import PACKAGE
 
 PATIENCE = 300  # seconds; only a hanging process takes longer, however busy the machine
 STEPS = 24
@@ -119,7 +119,7 @@ def train_all(folder: Path) -> None:
 def trained(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("team")
     make_shards(folder)
-    search = [str(Path(__file__).parents[1]), str(PACKAGE.parent)]
+    search = [str(Path(__file__).parents[1]), *search_path()]
     environment = {"PYTHONPATH": os.pathsep.join(search), "OMP_NUM_THREADS": "1"}
     if sys.platform == "linux":
         environment["GLOO_SOCKET_IFNAME"] = "lo"

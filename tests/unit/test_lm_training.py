@@ -5,8 +5,7 @@ import pandas as pd
 import pytest
 import torch
 
-from sagevocab.errors import UserError
-from sagevocab.lm.training import (
+from reproduction.lm.training import (
     Checkpoints,
     Clock,
     Device,
@@ -18,6 +17,7 @@ from sagevocab.lm.training import (
     memory_for,
     seed_torch,
 )
+from sagevocab.errors import UserError
 from sagevocab.state import ResumableState
 
 

@@ -28,13 +28,13 @@ import yaml
 import zstandard
 
 from lm_samples import TINY, make_shards
+from reproduction.job import job
+from reproduction.run import Run, load_config
 from sagevocab import cli
+from sagevocab.bpe import TrainingSettings, train_bpe
 from sagevocab.errors import UserError
-from sagevocab.provenance import job
-from sagevocab.vocab.bpe import TrainingSettings, train_bpe
-from sagevocab.vocab.progress import Progress
-from sagevocab.vocab.train import train
-from sagevocab.workflow import Run, load_config
+from sagevocab.progress import Progress
+from sagevocab.training import train
 from scripts_text import lines_in
 
 ROOT = Path(__file__).parents[2]
@@ -402,7 +402,7 @@ def killed_pretraining(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("killed_pretraining")
     make_shards(folder)
     with pytest.MonkeyPatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr("sagevocab.lm.pretrain.save_model", stop)
+        patched.setattr("reproduction.lm.pretrain.save_model", stop)
         patched.chdir(folder)
         run_pretraining()
     return folder

@@ -19,23 +19,23 @@ from scipy import stats as scipy_stats
 
 from claim_samples import record_of
 from curve_samples import curve, write_floors, write_model
-from sagevocab.analysis import counts
-from sagevocab.analysis.counts import count_corpus
-from sagevocab.analysis.scores import EXAMPLES_AND_SEEDS, TESTS
-from sagevocab.analysis.stats import holm
-from sagevocab.analysis.vocabulary import Share
+from reproduction.analysis import counts
+from reproduction.analysis.scores import EXAMPLES_AND_SEEDS, TESTS
+from reproduction.analysis.stats import holm
+from reproduction.analysis.vocabulary import Share
+from reproduction.lm.tasks import Task
+from reproduction.paper import claims, intervals
+from reproduction.paper.chance import DIRECTIONS, chance_p_value, chance_verdict, prediction_error
+from reproduction.paper.claims import MEASURES, TESTED, assess_claims, build_claims, read_claims
+from reproduction.paper.claims_inputs import Case, Run
+from reproduction.paper.claims_page import claims_markdown, show_ours, show_value
+from reproduction.paper.verdicts import FAMILIES, RULES, Measurement, verdict_of
+from sagevocab.counting import count_corpus
 from sagevocab.errors import UserError
-from sagevocab.lm.tasks import Task
-from sagevocab.paper import claims, intervals
-from sagevocab.paper.chance import DIRECTIONS, chance_p_value, chance_verdict, prediction_error
-from sagevocab.paper.claims import MEASURES, TESTED, assess_claims, build_claims, read_claims
-from sagevocab.paper.claims_inputs import Case, Run
-from sagevocab.paper.claims_page import claims_markdown, show_ours, show_value
-from sagevocab.paper.verdicts import FAMILIES, RULES, Measurement, verdict_of
+from sagevocab.pieces import write_pieces
+from sagevocab.segment import GreedySegmenter
 from sagevocab.state import write_json, write_parquet
-from sagevocab.vocab.pieces import write_pieces
-from sagevocab.vocab.segment import GreedySegmenter
-from sagevocab.vocab.words import Normalizer, WordCorpus
+from sagevocab.words import Normalizer, WordCorpus
 from score_samples import answers, write_score
 
 VALUES = Path(__file__).parents[2] / "workflow/resources/paper_values.yaml"

@@ -6,13 +6,13 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sagevocab.analysis.stats import holm
+from reproduction.analysis.stats import holm
+from reproduction.lm.metrics import class_scores, span_scores, value_scores
+from reproduction.paper.evidence import gather_evidence, read_models, read_probes
+from reproduction.paper.figures_evidence import figure_evidence
+from reproduction.paper.ngrams import LineBits
+from reproduction.paper.tables_evidence import table_evidence
 from sagevocab.errors import UserError
-from sagevocab.lm.metrics import class_scores, span_scores, value_scores
-from sagevocab.paper.evidence import gather_evidence, read_models, read_probes
-from sagevocab.paper.figures_evidence import figure_evidence
-from sagevocab.paper.ngrams import LineBits
-from sagevocab.paper.tables_evidence import table_evidence
 from sagevocab.state import write_parquet
 from table_files import markdown_rows, text_of
 

@@ -11,12 +11,12 @@ import pandas as pd
 import pytest
 from matplotlib.figure import Figure
 
+from reproduction.paper import figures, style
+from reproduction.paper.inputs import by_panel
+from reproduction.paper.tokenizers import figure_tokenizers
 from sagevocab.errors import UserError
-from sagevocab.paper import figures, style
-from sagevocab.paper.inputs import by_panel
-from sagevocab.paper.tokenizers import figure_tokenizers
 
-STYLE = Path(figures.__file__).parents[3] / "resources" / "style.mplstyle"
+STYLE = Path(figures.__file__).parents[2] / "resources" / "style.mplstyle"
 # The setting figures.width -> the style files that a figure gets.
 STYLES = {"page": [STYLE], "column": [STYLE, STYLE.with_name("column.mplstyle")]}
 LABELS = ["BPE", "SaGe", "SaGe 1.0"]
@@ -181,7 +181,7 @@ def test_a_figure_of_a_comparison_needs_two_tokenizers(tmp_path):
 
 
 def summary(shift: float) -> dict:
-    """A summary as `sagevocab.analysis.summary` writes it, of what the figure draws."""
+    """A summary as `reproduction.analysis.summary` writes it, of what the figure draws."""
     return {
         "fertility": {"value": 1.5 + shift, "low": 1.4, "high": 1.6},
         "tokens_per_character": 0.25 + shift / 10,

@@ -14,11 +14,10 @@ from jinja2 import nodes
 
 import report_samples
 from report_samples import ROOT, VALUES, record
-from sagevocab.errors import UserError
-from sagevocab.paper import findings
-from sagevocab.paper.claims import read_claims
-from sagevocab.paper.claims_page import claims_markdown
-from sagevocab.paper.findings import (
+from reproduction.paper import findings
+from reproduction.paper.claims import read_claims
+from reproduction.paper.claims_page import claims_markdown
+from reproduction.paper.findings import (
     SUMMARY,
     Evidence,
     also_least_frequent,
@@ -32,7 +31,8 @@ from sagevocab.paper.findings import (
     without_power,
     write_pdf,
 )
-from sagevocab.paper.markup import html, latex_document, section
+from reproduction.paper.markup import html, latex_document, section
+from sagevocab.errors import UserError
 
 TEMPLATE = ROOT / "workflow/report/findings.md.jinja"
 VALUES_READ = read_claims(VALUES)

@@ -7,9 +7,9 @@ from pathlib import Path
 import pytest
 
 from latex_checks import faults_in_print, widths_of
-from sagevocab.analysis.examples import Segmentation
-from sagevocab.paper.formats import write_table
-from sagevocab.paper.latex import latex, latex_text
+from reproduction.analysis.examples import Segmentation
+from reproduction.paper.formats import write_table
+from reproduction.paper.latex import latex, latex_text
 
 STATEMENT = "BPE-only pieces of 2 or 3 characters, the word-start mark counted as a character"
 NUMBER = "−0.0012 [−0.0015, −0.0009] ✓"

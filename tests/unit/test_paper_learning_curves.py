@@ -13,12 +13,11 @@ from scipy import stats
 
 from claim_samples import record_of
 from curve_samples import BITS, COUNT_BITS, FLOOR_BITS, curve, write_floors, write_model
-from sagevocab.analysis.stats import holm
-from sagevocab.errors import UserError
-from sagevocab.paper.causal import CausalModel
-from sagevocab.paper.claims import read_claims
-from sagevocab.paper.claims_inputs import Run
-from sagevocab.paper.curves import (
+from reproduction.analysis.stats import holm
+from reproduction.paper.causal import CausalModel
+from reproduction.paper.claims import read_claims
+from reproduction.paper.claims_inputs import Run
+from reproduction.paper.curves import (
     bits_per_character,
     cards_note,
     difference_along,
@@ -27,12 +26,13 @@ from sagevocab.paper.curves import (
     read_curve,
     read_curves,
 )
-from sagevocab.paper.learning_curves import (
+from reproduction.paper.learning_curves import (
     figure_learning_curves,
     summarise_curves,
     table_learning_curves,
 )
-from sagevocab.paper.ngrams import LineBits
+from reproduction.paper.ngrams import LineBits
+from sagevocab.errors import UserError
 from sagevocab.state import write_parquet
 from table_files import text_of
 

@@ -6,14 +6,14 @@ import numpy as np
 import pandas as pd
 import pytest
 
-from sagevocab.errors import UserError
-from sagevocab.paper.ngrams import (
+from reproduction.paper.ngrams import (
     LineBits,
     figure_ngrams,
     read_ngrams,
     summarise_ngrams,
     table_ngrams,
 )
+from sagevocab.errors import UserError
 from sagevocab.state import write_parquet
 from table_files import markdown_rows, rows_of, text_of
 

@@ -6,9 +6,9 @@ import json
 
 import pytest
 
+from reproduction.paper.notes import presets_note, sources_note
+from reproduction.paper.tables_examples import text_notes
 from sagevocab.errors import UserError
-from sagevocab.paper.notes import presets_note, sources_note
-from sagevocab.paper.tables_examples import text_notes
 
 
 def test_presets_are_named_once_with_their_overrides():

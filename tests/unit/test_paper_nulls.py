@@ -9,12 +9,12 @@ import pytest
 
 from latex_checks import widths_of
 from report_samples import VALUES, record
+from reproduction.paper import nulls
+from reproduction.paper.nulls import figure_nulls, table_nulls
 from sagevocab.errors import UserError
-from sagevocab.paper import nulls
-from sagevocab.paper.nulls import figure_nulls, table_nulls
 from table_files import markdown_rows, rows_of, text_of
 
-STYLE = Path(nulls.__file__).parents[3] / "resources" / "style.mplstyle"
+STYLE = Path(nulls.__file__).parents[2] / "resources" / "style.mplstyle"
 # The setting figures.width -> the style files that a figure gets.
 STYLES = {"page": [STYLE], "column": [STYLE, STYLE.with_name("column.mplstyle")]}
 LABELS = {"sage": "SaGe", "sage_released": "SaGe 1.0"}

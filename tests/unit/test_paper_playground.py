@@ -21,11 +21,11 @@ from playground_samples import (
     spoilt,
     turkish,
 )
+from reproduction.paper.playground import playground_data, replacements
 from sagevocab.errors import UserError
-from sagevocab.paper.playground import playground_data, replacements
-from sagevocab.vocab.export import export_greedy
-from sagevocab.vocab.segment import encode, load_segmenter, read_description
-from sagevocab.vocab.words import NORMALIZATIONS, Normalizer, character_map
+from sagevocab.export import export_greedy
+from sagevocab.segment import encode, load_segmenter, read_description
+from sagevocab.words import NORMALIZATIONS, Normalizer, character_map
 from scripts_text import SENTENCES
 
 REPORT = Path(__file__).parents[2] / "workflow/report"

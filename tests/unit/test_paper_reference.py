@@ -9,13 +9,13 @@ import pytest
 import yaml
 
 import report_samples
-from sagevocab.config import changed_settings
+from reproduction.config import changed_settings
+from reproduction.paper.claims import table_claims
+from reproduction.paper.reference import build_reference
+from reproduction.run_report import reference_command
 from sagevocab.errors import UserError
-from sagevocab.paper.claims import table_claims
-from sagevocab.paper.reference import build_reference
+from sagevocab.pieces import write_pieces
 from sagevocab.state import file_digest, write_json, write_parquet
-from sagevocab.vocab.pieces import write_pieces
-from sagevocab.workflow_report import reference_command
 
 CLAIM = {
     "id": "token_ratio", "where": "Section 4", "statement": "Tokens.", "kind": "value",

@@ -12,12 +12,12 @@ from pathlib import Path
 import pytest
 
 from report_samples import VALUES, record, run, settings, write_inputs
+from reproduction.paper import report
+from reproduction.paper.claims import read_claims
+from reproduction.paper.claims_page import show_test
+from reproduction.paper.report import build_report, differences, read_table, show_caption
 from sagevocab.errors import UserError
-from sagevocab.paper import report
-from sagevocab.paper.claims import read_claims
-from sagevocab.paper.claims_page import show_test
-from sagevocab.paper.report import build_report, differences, read_table, show_caption
-from sagevocab.vocab.export import Card, WordSettings, export_greedy
+from sagevocab.export import Card, WordSettings, export_greedy
 
 VOID = {"meta", "input", "img", "br", "hr", "link"}
 

@@ -10,15 +10,14 @@ import pytest
 import yaml
 from matplotlib.colors import to_rgb
 
-from sagevocab.analysis import counts
-from sagevocab.analysis.counts import count_corpus, neighbour_ratio, read_neighbours, write_counts
-from sagevocab.errors import UserError
-from sagevocab.paper import studies
-from sagevocab.paper.claims import assess_claims, read_claims
-from sagevocab.paper.claims_inputs import TRAIN, Case, Run
-from sagevocab.paper.figures_studies import figure_rankings, figure_readings
-from sagevocab.paper.measures_texts import relative_ratio_difference
-from sagevocab.paper.studies import (
+from reproduction.analysis import counts
+from reproduction.analysis.counts import neighbour_ratio, read_neighbours, write_counts
+from reproduction.paper import studies
+from reproduction.paper.claims import assess_claims, read_claims
+from reproduction.paper.claims_inputs import TRAIN, Case, Run
+from reproduction.paper.figures_studies import figure_rankings, figure_readings
+from reproduction.paper.measures_texts import relative_ratio_difference
+from reproduction.paper.studies import (
     FULL,
     SAMPLE,
     Spread,
@@ -34,16 +33,18 @@ from sagevocab.paper.studies import (
     stable_ranking,
     verdict_over_seeds,
 )
-from sagevocab.paper.tables_studies import (
+from reproduction.paper.tables_studies import (
     table_readings,
     table_readings_claims,
     table_sensitivity,
     table_stability,
 )
+from sagevocab.counting import count_corpus
+from sagevocab.errors import UserError
+from sagevocab.pieces import write_pieces
+from sagevocab.segment import GreedySegmenter
 from sagevocab.state import write_parquet
-from sagevocab.vocab.pieces import write_pieces
-from sagevocab.vocab.segment import GreedySegmenter
-from sagevocab.vocab.words import Normalizer, WordCorpus
+from sagevocab.words import Normalizer, WordCorpus
 from table_files import markdown_rows, rows_of, text_of
 
 VALUES = Path(__file__).parents[2] / "workflow/resources/paper_values.yaml"

@@ -10,13 +10,13 @@ import pytest
 import yaml
 
 from latex_checks import widths_of
-from sagevocab.analysis.examples import Segmentation
+from reproduction.analysis.examples import Segmentation
+from reproduction.paper import formats, latex, tables, tables_examples
+from reproduction.paper.inputs import read_paper_values
 from sagevocab.errors import UserError
-from sagevocab.paper import formats, latex, tables, tables_examples
-from sagevocab.paper.inputs import read_paper_values
 from table_files import markdown_rows, rows_of, text_of
 
-RESOURCES = Path(tables.__file__).parents[3] / "resources"
+RESOURCES = Path(tables.__file__).parents[2] / "resources"
 VALUES = read_paper_values(RESOURCES / "paper_values.yaml")
 
 

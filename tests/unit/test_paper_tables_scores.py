@@ -11,16 +11,16 @@ import pandas as pd
 import pytest
 
 from latex_checks import widths_of
-from sagevocab.analysis.scores import predictions_of, read_scores
+from reproduction.analysis.scores import predictions_of, read_scores
+from reproduction.lm.tasks import Task
+from reproduction.paper import tables_scores as tables
+from reproduction.paper.inputs import read_paper_values
+from reproduction.paper.notes import budget_note
 from sagevocab.errors import UserError
-from sagevocab.lm.tasks import Task
-from sagevocab.paper import tables_scores as tables
-from sagevocab.paper.inputs import read_paper_values
-from sagevocab.paper.notes import budget_note
 from score_samples import answers, write_score
 from table_files import markdown_rows, rows_of, text_of
 
-VALUES = read_paper_values(Path(tables.__file__).parents[3] / "resources/paper_values.yaml")
+VALUES = read_paper_values(Path(tables.__file__).parents[2] / "resources/paper_values.yaml")
 PAPER_TASKS = {task for table in VALUES["tables"].values() for task in table["sage"]}
 TASKS = [
     {"name": "mrpc", "label": "MRPC", "metric": "f1", "constructed": False},

@@ -37,13 +37,13 @@ THE_PAPERS = {
 
 
 def library_names(adapter: str) -> set[str]:
-    """What an adapter imports of sagevocab.paper."""
+    """What an adapter imports of reproduction.paper."""
     tree = ast.parse(adapter)
     imports = [node for node in tree.body if isinstance(node, ast.ImportFrom)]
     return {
         alias.name
         for node in imports
-        if (node.module or "").startswith("sagevocab.paper")
+        if (node.module or "").startswith("reproduction.paper")
         for alias in node.names
     }
 

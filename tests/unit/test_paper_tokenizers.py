@@ -8,8 +8,8 @@ import pandas as pd
 import pytest
 
 from latex_checks import widths_of
+from reproduction.paper.tokenizers import by_text, table_tokenizers
 from sagevocab.errors import UserError
-from sagevocab.paper.tokenizers import by_text, table_tokenizers
 from table_files import markdown_rows, text_of
 
 SUMMARY = {

@@ -19,9 +19,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from sagevocab import provenance
+from reproduction import digests
+from reproduction import job as provenance
+from reproduction.digests import code_of, source_digest, version_of
+from reproduction.job import job
 from sagevocab.errors import UserError
-from sagevocab.provenance import code_of, job, source_digest, version_of
 from sagevocab.state import file_digest
 
 
@@ -83,7 +85,7 @@ def test_the_log_has_our_messages_and_of_others_only_warnings(tmp_path: Path) ->
     with job(rule(tmp_path)):
         logging.getLogger("fontTools.subset").info("glyph table pruned")
         logging.getLogger("fontTools.subset").warning("font is broken")
-        logging.getLogger("sagevocab.vocab.sage").info("batch 1 of 40")
+        logging.getLogger("sagevocab.sage").info("batch 1 of 40")
     log = (tmp_path / "x.log").read_text()
     assert "glyph table" not in log
     assert "font is broken" in log
@@ -234,7 +236,7 @@ JOB = """
 import sys, time
 from pathlib import Path
 from test_provenance import rule
-from sagevocab.provenance import job
+from reproduction.job import job
 
 folder = Path(sys.argv[1])
 with job(rule(folder)):
@@ -248,7 +250,7 @@ with job(rule(folder)):
 
 def started(folder: Path, name: str) -> subprocess.Popen:
     """Start JOB; return when it works, or waits for another."""
-    places = [Path(__file__).parent, provenance.PACKAGE.parent]
+    places = [Path(__file__).parent, *digests.search_path()]
     process = subprocess.Popen(
         [sys.executable, "-c", JOB, str(folder), name],
         env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, places))},
@@ -348,14 +350,16 @@ def library(tmp_path: Path, monkeypatch) -> Path:
     for name, text in files.items():
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
-    monkeypatch.setattr(provenance, "PACKAGE", tmp_path / "sagevocab")
+    monkeypatch.setattr(digests, "HERE", tmp_path / "sagevocab")
+    monkeypatch.setattr(digests, "HOUSES", {"sagevocab": tmp_path / "sagevocab"})
+    monkeypatch.setattr(digests, "SCRIPTS", tmp_path)
     return tmp_path
 
 
 def fresh_code(adapter: str) -> str:
     """`code_of` as another process would answer."""
     for name in ("_digest", "_file_digest", "_imports", "_module_file", "_tree"):
-        getattr(provenance, name).cache_clear()
+        getattr(digests, name).cache_clear()
     return code_of(adapter)
 
 
@@ -425,7 +429,7 @@ def test_comments_and_docstrings_rerun_nothing(library: Path, code: str, reruns:
 
 @pytest.mark.parametrize(("version", "reruns"), [(1, False), (2, True)])
 def test_a_versioned_result_is_kept_until_its_version_is_raised(library, version, reruns) -> None:
-    provenance._module_file.cache_clear()
+    digests._module_file.cache_clear()
     module = library / "sagevocab/top.py"
     module.write_text("import nothing\nRESULT_VERSION = 1\n")
     planned = version_of("top")
@@ -436,7 +440,7 @@ def test_a_versioned_result_is_kept_until_its_version_is_raised(library, version
 
 
 def test_unknown_code_has_no_digest() -> None:
-    with pytest.raises(UserError, match=r"sagevocab\.data has no RESULT_VERSION"):
+    with pytest.raises(UserError, match=r"reproduction\.data has no RESULT_VERSION"):
         version_of("data")
     with pytest.raises(UserError, match="there is no such adapter"):
         code_of("nothing.py")
@@ -455,7 +459,7 @@ def test_a_commit_is_dirty_by_edits_but_not_by_results(tmp_path: Path, monkeypat
     git("init", "--quiet")
     git("add", ".")
     git("commit", "--quiet", "--message", "first")
-    monkeypatch.setattr(provenance, "PACKAGE", tmp_path / "library")
+    monkeypatch.setattr(provenance, "__file__", str(tmp_path / "library/job.py"))
     clean = provenance.git_commit()
     (tmp_path / "results/claims.md").write_text("second")
     assert provenance.git_commit() == clean

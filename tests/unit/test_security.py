@@ -11,14 +11,15 @@ import pytest
 import torch
 from transformers import BertConfig
 
-from sagevocab.data.dump import read_articles
+from reproduction.data.dump import read_articles
+from reproduction.lm.finetune import load_model
+from reproduction.lm.shards import ShardCounts, _mapped
+from reproduction.lm.tasks import Task
 from sagevocab.errors import UserError
-from sagevocab.lm.finetune import load_model
-from sagevocab.lm.shards import ShardCounts, _mapped
-from sagevocab.lm.tasks import Task
-from sagevocab.vocab.external import load
+from sagevocab.external import load
 
 WORKFLOW = Path(__file__).parents[2] / "workflow"
+LIBRARY = WORKFLOW.parent / "src"
 TASK = Task("sst2", "sequence", "accuracy", (0, 1))
 SMALL = BertConfig(vocab_size=9, hidden_size=4, num_hidden_layers=1, num_attention_heads=1)
 
@@ -91,8 +92,9 @@ def test_the_library_calls_nothing_that_runs_what_it_reads() -> None:
         r"|extractall|unpack_archive|read_pickle|joblib"
     )
     found = {
-        f"{path.relative_to(WORKFLOW / 'scripts/sagevocab')}: {call}"
-        for path in WORKFLOW.glob("scripts/**/*.py")
+        f"{path.relative_to(folder)}: {call}"
+        for folder in (WORKFLOW / "scripts", WORKFLOW / "reproduction", LIBRARY)
+        for path in folder.rglob("*.py")
         for call in re.findall(unsafe, path.read_text(encoding="utf-8"))
     }
     assert found == allowed

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 
 from sagevocab.cli import main
-from sagevocab.vocab.pieces import read_pieces
+from sagevocab.pieces import read_pieces
 from scripts_text import lines_in
 
 ROOT = Path(__file__).parents[2]

@@ -15,9 +15,7 @@ import sentencepiece
 from gensim.test.utils import datapath
 
 import sagevocab
-from sagevocab.data.corpus import write_lines
-from sagevocab.errors import UserError
-from sagevocab.vocab.bpe import (
+from sagevocab.bpe import (
     RESERVED_CHARACTER,
     TrainingSettings,
     merges_of_model,
@@ -29,8 +27,10 @@ from sagevocab.vocab.bpe import (
     train_unigram,
     train_wordpiece,
 )
-from sagevocab.vocab.pieces import WORD_START
-from sagevocab.vocab.words import Normalizer, WordCorpus
+from sagevocab.errors import UserError
+from sagevocab.pieces import WORD_START
+from sagevocab.text import write_lines
+from sagevocab.words import Normalizer, WordCorpus
 
 DEFAULTS = TrainingSettings()
 KEY = "vocabulary.initial_size"
@@ -268,8 +268,8 @@ def test_wordpiece_is_the_same_in_every_process():
     """The trainer's hash tables are seeded anew in each process, and its threads race."""
     program = (
         "import sys, json; sys.path.insert(0, sys.argv[1]);"
-        "from sagevocab.vocab.bpe import train_wordpiece;"
-        "from sagevocab.vocab.words import Normalizer, WordCorpus;"
+        "from sagevocab.bpe import train_wordpiece;"
+        "from sagevocab.words import Normalizer, WordCorpus;"
         "lines = json.load(sys.stdin);"
         "corpus = WordCorpus.from_lines(lines, Normalizer());"
         "print(json.dumps(train_wordpiece(corpus, 1500, 0.9995, 'key')))"

@@ -5,13 +5,15 @@ import importlib
 import pytest
 from numba.core.registry import CPUDispatcher
 
-MODULES = ["vocab.decoding", "vocab.kernels", "analysis.counts"]
+MODULES = ["sagevocab.decoding", "sagevocab.kernels", "sagevocab.counting"]
+MODULES += ["reproduction.analysis.counts"]
+HOUSES = ("sagev", "repro")
 
 
 @pytest.mark.parametrize("name", MODULES)
 def test_compiled_functions_use_nothing_of_other_files(name):
     """Numba looks only at a function's own file to tell whether what is on disk is still good."""
-    module = importlib.import_module(f"sagevocab.{name}")
+    module = importlib.import_module(name)
     compiled = [value for value in vars(module).values() if isinstance(value, CPUDispatcher)]
     assert compiled
     for function in compiled:
@@ -19,4 +21,4 @@ def test_compiled_functions_use_nothing_of_other_files(name):
         assert function.py_func.__module__ == module.__name__
         used = {getattr(module, used, None) for used in function.py_func.__code__.co_names}
         homes = {getattr(value, "__module__", None) for value in used}
-        assert not {home for home in homes - {module.__name__} if (home or "").startswith("sagev")}
+        assert not {home for home in homes - {module.__name__} if (home or "").startswith(HOUSES)}

@@ -15,12 +15,12 @@ import pytest
 from gensim.test.utils import datapath
 
 import sagevocab
+from sagevocab import cluster as module
+from sagevocab import distributed
 from sagevocab.cli import main
-from sagevocab.vocab import cluster as module
-from sagevocab.vocab import distributed
-from sagevocab.vocab.cluster import check_cluster, signature
-from sagevocab.vocab.distributed import ClusterSums
-from sagevocab.vocab.kernels import Sums
+from sagevocab.cluster import check_cluster, signature
+from sagevocab.distributed import ClusterSums
+from sagevocab.kernels import Sums
 
 Client = pytest.importorskip("distributed").Client
 
@@ -197,7 +197,7 @@ def test_clusters_that_cannot_be_used(
 
     with monkeypatch.context() as patch:
         patch.setattr(module, "connect", connect_then_change)
-        patch.setattr("sagevocab.vocab.train.check_cluster", lambda _: None)
+        patch.setattr("sagevocab.training.check_cluster", lambda _: None)
         assert "has another numpy; start" in refused(capsys, text, address)
 
 

@@ -9,11 +9,11 @@ import numpy as np
 import pytest
 from gensim.models import Word2Vec
 
+from sagevocab import embeddings as module
+from sagevocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
 from sagevocab.errors import UserError
-from sagevocab.vocab import embeddings as module
-from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
-from sagevocab.vocab.segment import GreedySegmenter
-from sagevocab.vocab.words import Normalizer, WordCorpus
+from sagevocab.segment import GreedySegmenter
+from sagevocab.words import Normalizer, WordCorpus
 
 PIECES = ["▁", "a", "b", "c", "▁a", "ab", "zz", "z", "▁ab"]
 SETTINGS = Word2VecSettings(
@@ -74,9 +74,9 @@ def test_pieces_never_seen_get_small_seeded_vectors_in_both_matrices(corpus):
 
 SCRIPT = """
 import sys
-from sagevocab.vocab.embeddings import Word2VecSettings, train_embeddings
-from sagevocab.vocab.segment import GreedySegmenter
-from sagevocab.vocab.words import Normalizer, WordCorpus
+from sagevocab.embeddings import Word2VecSettings, train_embeddings
+from sagevocab.segment import GreedySegmenter
+from sagevocab.words import Normalizer, WordCorpus
 
 def main():
     corpus = WordCorpus.from_lines(["ab cab b", "c ba ab"] * 20, Normalizer())

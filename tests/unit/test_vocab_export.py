@@ -14,19 +14,13 @@ from tokenizers import Tokenizer, decoders, models, normalizers, pre_tokenizers
 from transformers import AutoTokenizer, MegatronBertConfig
 
 import sagevocab
-from sagevocab.data.descriptions import retrieved_source
+from reproduction.data.descriptions import retrieved_source
 from sagevocab.errors import UserError
-from sagevocab.vocab.export import (
-    Card,
-    WordSettings,
-    export_greedy,
-    export_merges,
-    export_unigram,
-)
-from sagevocab.vocab.external import check_external, convert, import_external
-from sagevocab.vocab.initial import read_initial
-from sagevocab.vocab.pieces import read_description, read_folder_pieces, read_pieces
-from sagevocab.vocab.segment import load_segmenter
+from sagevocab.export import Card, WordSettings, export_greedy, export_merges, export_unigram
+from sagevocab.external import check_external, convert, import_external
+from sagevocab.initial import read_initial
+from sagevocab.pieces import read_description, read_folder_pieces, read_pieces
+from sagevocab.segment import load_segmenter
 
 PIECES = ["▁", "a", "b", "c", "▁a", "ab", "▁abc", "bc"]
 WORDS = WordSettings()
@@ -124,7 +118,7 @@ def test_tokenizer_beside_a_model(tmp_path):
 def test_same_bytes_in_every_process(tmp_path):
     program = (
         "import sys; sys.path.insert(0, sys.argv[1]);"
-        "from sagevocab.vocab.export import *;"
+        "from sagevocab.export import *;"
         "words, card = WordSettings(), Card('en', 'English', 'BPE', None, {'b': 1, 'a': 2});"
         "pieces = ['▁', *map(chr, range(97, 123)), 'zy', 'ab', 'qr'];"
         "export_greedy(sys.argv[2] + '/greedy', pieces, words, card);"
@@ -325,7 +319,7 @@ def test_the_check_at_the_start_lets_tokenizers_pass_and_imports_nothing_heavy(t
     (tmp_path / "older/vocab.txt").write_text("[UNK]\na\n", encoding="utf-8")
     names = ("folder", "folder/pieces.txt", "bert.json", "x.model", "older")
     program = (
-        "import sys; from sagevocab.vocab.external import check_external;"
+        "import sys; from sagevocab.external import check_external;"
         "[check_external(path, 'key') for path in sys.argv[1:]];"
         "print({'tokenizers', 'sentencepiece', 'transformers', 'numba'} & set(sys.modules))"
     )

@@ -6,10 +6,10 @@ import numpy as np
 import pytest
 
 from sagevocab.errors import UserError
-from sagevocab.vocab.nulls import prune_least_frequent, prune_random
-from sagevocab.vocab.pieces import is_single_character
-from sagevocab.vocab.segment import GreedySegmenter
-from sagevocab.vocab.words import Normalizer, WordCorpus
+from sagevocab.nulls import prune_least_frequent, prune_random
+from sagevocab.pieces import is_single_character
+from sagevocab.segment import GreedySegmenter
+from sagevocab.words import Normalizer, WordCorpus
 
 PIECES = ["▁", "a", "b", "c", "▁a", "ab", "▁ab", "bc", "abc", "▁abc", "▁abcab"]
 LINES = ["abcab abc ab bc", "ab ab c", "abc abcab abcab"]

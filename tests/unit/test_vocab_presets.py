@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import dataclasses
 
-from sagevocab.vocab.presets import PRESETS, overrides, reading_settings
-from sagevocab.vocab.sage import SageSettings
+from sagevocab.presets import PRESETS, overrides, reading_settings
+from sagevocab.sage import SageSettings
 
 
 def test_a_reading_is_its_preset_with_single_keys_overridden() -> None:

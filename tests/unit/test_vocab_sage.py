@@ -6,13 +6,13 @@ import pytest
 
 import oracle
 from sage_samples import MERGES, PIECES, SINGLES, SMALL, Trainer, build, make_corpus, vectors_for
+from sagevocab.embeddings import Word2VecSettings
 from sagevocab.errors import UserError
-from sagevocab.vocab.embeddings import Word2VecSettings
-from sagevocab.vocab.kernels import sample_keys
-from sagevocab.vocab.presets import PRESETS
-from sagevocab.vocab.sage import SageSettings, _Report, build_sage, settings_from, take_rankings
-from sagevocab.vocab.segment import MergeSegmenter
-from sagevocab.vocab.words import Normalizer, WordCorpus
+from sagevocab.kernels import sample_keys
+from sagevocab.presets import PRESETS
+from sagevocab.sage import SageSettings, _Report, build_sage, settings_from, take_rankings
+from sagevocab.segment import MergeSegmenter
+from sagevocab.words import Normalizer, WordCorpus
 
 
 def by_oracle(settings: SageSettings, corpus: WordCorpus):
@@ -173,7 +173,7 @@ def test_a_training_that_was_done_is_not_done_again(tmp_path, monkeypatch):
 
     kill(settings, tmp_path, pruned=4)
     with monkeypatch.context() as patch:
-        patch.setattr("sagevocab.vocab.sage._Pruning.prune", die)
+        patch.setattr("sagevocab.sage._Pruning.prune", die)
         with pytest.raises(Killed):
             build(settings, state_dir=tmp_path)
     train = Trainer()
@@ -212,7 +212,7 @@ def test_inputs_that_do_not_go_together_are_told():
 
 def test_the_time_to_go_tells_rankings_from_other_batches(monkeypatch):
     clock = iter([0, 10, 11, 12, 25, 26])
-    monkeypatch.setattr("sagevocab.vocab.sage.time.monotonic", lambda: next(clock))
+    monkeypatch.setattr("sagevocab.sage.time.monotonic", lambda: next(clock))
     heard = []
     settings = SageSettings(final_size=4, prune_batch=1, rerank_every=3)
     report = _Report(settings, 10, heard.append)

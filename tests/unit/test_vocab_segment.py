@@ -9,16 +9,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
+from sagevocab.bpe import merges_of_model, pieces_of_model, read_model
 from sagevocab.errors import UserError
-from sagevocab.vocab.bpe import merges_of_model, pieces_of_model, read_model
-from sagevocab.vocab.segment import (
-    UNCOVERED,
-    GreedySegmenter,
-    MergeSegmenter,
-    encode,
-    load_segmenter,
-)
-from sagevocab.vocab.words import Normalizer
+from sagevocab.segment import UNCOVERED, GreedySegmenter, MergeSegmenter, encode, load_segmenter
+from sagevocab.words import Normalizer
 
 LINES = [
     "the including of included includes is in the inclusion of the excluded",

@@ -10,13 +10,13 @@ import numpy as np
 import pytest
 import torch
 
+from sagevocab import embeddings, skipgram
+from sagevocab.embeddings import train_embeddings
 from sagevocab.errors import UserError
-from sagevocab.vocab import embeddings, skipgram
-from sagevocab.vocab.embeddings import train_embeddings
-from sagevocab.vocab.segment import GreedySegmenter
-from sagevocab.vocab.settings import Word2VecSettings
-from sagevocab.vocab.skipgram import BlockTrainer, Layout, Tokens, bucket_trainer, schedule
-from sagevocab.vocab.words import Normalizer, WordCorpus
+from sagevocab.segment import GreedySegmenter
+from sagevocab.settings import Word2VecSettings
+from sagevocab.skipgram import BlockTrainer, Layout, Tokens, bucket_trainer, schedule
+from sagevocab.words import Normalizer, WordCorpus
 
 SETTINGS = Word2VecSettings(dimension=12, epochs=2, negative=5)
 

@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sagevocab.errors import UserError
-from sagevocab.vocab.words import NORMALIZATIONS, Normalizer, WordCorpus, split_words
+from sagevocab.words import NORMALIZATIONS, Normalizer, WordCorpus, split_words
 
 
 @pytest.mark.parametrize("rule", NORMALIZATIONS)

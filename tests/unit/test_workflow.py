@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
 from collections.abc import Callable
@@ -12,13 +13,13 @@ from typing import Any
 
 import pytest
 
+from reproduction.paper.inputs import as_retrieved
+from reproduction.run import Run, load_config, preset_title
+from reproduction.run_report import changes, claims_run, configured_texts, reference_texts
+from reproduction.run_studies import Studies
+from reproduction.slurm import memory_kills
 from sagevocab.errors import UserError
-from sagevocab.paper.inputs import as_retrieved
-from sagevocab.slurm import memory_kills
 from sagevocab.state import write_json
-from sagevocab.workflow import Run, load_config, preset_title
-from sagevocab.workflow_report import changes, claims_run, configured_texts, reference_texts
-from sagevocab.workflow_studies import Studies
 
 ROOT = Path(__file__).parents[2]
 NO_MODELS = {"enabled": False}
@@ -511,8 +512,9 @@ def test_only_kills_for_memory_are_counted(log: str, kills: int, tmp_path: Path)
 
 def test_it_is_cheap_to_ask() -> None:
     heavy = "pandas", "torch", "numba", "gensim", "transformers", "scipy", "snakemake"
-    code = f"import sys, sagevocab.workflow_studies; print({heavy} & sys.modules.keys())"
+    code = f"import sys, reproduction.run_studies; print({heavy} & sys.modules.keys())"
     code = code.replace(f"{heavy} &", f"set({heavy}) &")
-    folder = ROOT / "workflow/scripts"
-    run = subprocess.run([sys.executable, "-c", code], cwd=folder, capture_output=True, text=True)
+    path = {"PYTHONPATH": f"{ROOT}/src{os.pathsep}{ROOT}/workflow"}
+    command, environment = [sys.executable, "-c", code], os.environ | path
+    run = subprocess.run(command, env=environment, capture_output=True, text=True)
     assert run.stdout == "set()\n", run.stderr

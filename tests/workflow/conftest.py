@@ -14,7 +14,8 @@ import pytest
 import yaml
 
 ROOT = Path(__file__).parents[2]
-COPIED = ("Snakefile", "config.yaml", "config", "workflow", "profiles", "envs", "pyproject.toml")
+COPIED = ("Snakefile", "config.yaml", "config", "src", "workflow")
+COPIED += ("profiles", "envs", "pyproject.toml")
 
 Run = subprocess.CompletedProcess
 
@@ -36,7 +37,7 @@ def start_snakemake(
     """Start snakemake in `checkout` with the library of that checkout."""
     environment = {
         **os.environ,
-        "PYTHONPATH": str(checkout / "workflow/scripts"),
+        "PYTHONPATH": f"{checkout}/src{os.pathsep}{checkout}/workflow",
         "XDG_CACHE_HOME": str(checkout / ".cache"),
         **(environment or {}),
     }

@@ -32,7 +32,7 @@ import sys
 class Missing:
     @staticmethod
     def find_spec(name, path=None, target=None):
-        if name == "sagevocab.workflow":
+        if name == "reproduction.run":
             raise ModuleNotFoundError("No module named 'numpy'", name="numpy")
 
 sys.meta_path.insert(0, Missing)
@@ -136,7 +136,7 @@ def test_a_missing_package_is_one_line_with_the_way_out(tiny, tmp_path: Path) ->
 def test_jobs_run_in_their_conda_environment(tiny, elsewhere: Path, tmp_path: Path) -> None:
     prefix, log = tmp_path / "conda", tmp_path / "conda.log"
     (prefix / "bin").mkdir(parents=True)
-    library = tiny.checkout / "workflow/scripts"
+    library = f"{tiny.checkout}/src{os.pathsep}{tiny.checkout}/workflow"
     scripts = {
         "conda": STUB.format(log=log, prefix=prefix),
         "env_python": ENV_PYTHON.format(log=log, library=library, python=sys.executable),

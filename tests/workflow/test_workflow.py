@@ -12,8 +12,8 @@ import pytest
 import yaml
 
 from latex_checks import faults_in_print, widths_of
+from sagevocab.pieces import read_description
 from sagevocab.state import file_digest
-from sagevocab.vocab.pieces import read_description
 
 RESULTS = Path("results/tiny")
 
@@ -153,8 +153,7 @@ def planned(run) -> set[str]:
 
 def planned_after_edit(finished, modules: str) -> set[str]:
     """Rules that a dry run of `all` plans after an edit of modules of the library."""
-    library = finished.checkout / "workflow/scripts/sagevocab"
-    before = {path: path.read_text() for path in library.glob(modules)}
+    before = {path: path.read_text() for path in finished.checkout.glob(modules)}
     assert before
     try:
         for path, text in before.items():
@@ -166,19 +165,19 @@ def planned_after_edit(finished, modules: str) -> set[str]:
 
 
 def test_an_edit_in_the_library_reruns_what_depends_on_it(finished) -> None:
-    rules = planned_after_edit(finished, "paper/figures.py")
+    rules = planned_after_edit(finished, "workflow/reproduction/paper/figures.py")
     assert "figure_fertility" in rules
     assert not rules & {"build_sage", "count_pieces", "pretrain_model", "table_sequence"}
 
 
 def test_an_edit_in_the_ablation_reruns_the_vocabulary(finished) -> None:
-    rules = planned_after_edit(finished, "vocab/ablation.py")
+    rules = planned_after_edit(finished, "src/sagevocab/ablation.py")
     assert {"build_sage", "figure_fertility", "pretrain_model"} <= rules
     assert not rules & {"train_bpe", "extract_corpus", "sample_corpus"}
 
 
 def test_an_edit_in_the_language_models_trains_none_anew(finished) -> None:
-    rules = planned_after_edit(finished, "lm/*.py")
+    rules = planned_after_edit(finished, "workflow/reproduction/lm/*.py")
     trainings = {"pretrain_model", "repeat_pretraining", "train_causal", "finetune_model"}
     assert not rules & {"build_shards", *trainings}
 
@@ -224,7 +223,7 @@ def test_equal_values_other_places_and_comments_plan_nothing(finished) -> None:
     same = {"gradient_clipping": 0, "checkpoint_minutes": 30, "adam_epsilon": 0.000001}
     config = {"lm": {"pretrain": same}, "download_dir": "elsewhere", "word2vec": {"alpha": 25e-3}}
     (finished.checkout / "same.yaml").write_text(yaml.safe_dump(config))
-    module = finished.checkout / "workflow/scripts/sagevocab/state.py"
+    module = finished.checkout / "src/sagevocab/state.py"
     text = module.read_text()
     try:
         module.write_text(f"# A word on it.\n{text}")

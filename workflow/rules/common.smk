@@ -1,5 +1,5 @@
 # What all rule files share. `run` is the checked configuration and answers what rules ask of it
-# (workflow/scripts/sagevocab/workflow.py), `studies` what the tables of studies compare.
+# (workflow/reproduction/run.py), `studies` what the tables of studies compare.
 #
 # What a pretraining waits for has `priority: 1`, so that GPUs begin early (docs/costs.md).
 #
@@ -58,15 +58,16 @@ def checkout_of(rules):
 
 # `workflow.basedir` would be another folder where this workflow is used as a module.
 CHECKOUT = checkout_of(workflow.current_basedir)
-SCRIPTS = str(CHECKOUT / "workflow/scripts")
-if not os.path.isdir(SCRIPTS):
+HOUSES = [str(CHECKOUT / "src"), str(CHECKOUT / "workflow")]
+if not all(map(os.path.isdir, HOUSES)):
     sys.exit(
         "error: this workflow reads files beside its Snakefile, which a URL does not give: clone the "
         "repository and use the clone's workflow/Snakefile"
     )
-# The library of this checkout, installed or not; the variable is for the jobs.
-sys.path.insert(0, SCRIPTS)
-search_path = [SCRIPTS, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+# The library of this checkout, installed or not, and the pipeline's package, which never is; the
+# variable is for the jobs.
+sys.path[:0] = HOUSES
+search_path = [*HOUSES, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
 os.environ |= {"PYTHONPATH": os.pathsep.join(filter(None, dict.fromkeys(search_path)))}
 
 INSTALLATION = (
@@ -77,13 +78,14 @@ INSTALLATION = (
 PACKAGES = ("gensim", "matplotlib", "numba", "pandas", "pyarrow", "sentencepiece", "torch")
 
 try:
-    from sagevocab.analysis.probe_kinds import probe_kind
+    from reproduction.analysis.probe_kinds import probe_kind
     from sagevocab.errors import UserError
-    from sagevocab.paper.notes import presets_note
-    from sagevocab.provenance import code_of, killed_jobs, source_digest, version_of
-    from sagevocab.slurm import memory_kills
-    from sagevocab.workflow import COUNTS, Run, load_config
-    from sagevocab.workflow_report import (
+    from reproduction.paper.notes import presets_note
+    from reproduction.digests import code_of, source_digest, version_of
+    from reproduction.job import killed_jobs
+    from reproduction.slurm import memory_kills
+    from reproduction.run import COUNTS, Run, load_config
+    from reproduction.run_report import (
         changes,
         claims_run,
         claims_studies,
@@ -93,7 +95,7 @@ try:
         reference_texts,
         report_run,
     )
-    from sagevocab.workflow_studies import Studies
+    from reproduction.run_studies import Studies
 except ModuleNotFoundError as error:
     sys.exit(f"error: Snakemake's Python has no package {error.name!r}; {INSTALLATION}")
 

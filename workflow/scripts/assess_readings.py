@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from sagevocab.paper.claims_inputs import Run
-from sagevocab.paper.studies import assess_readings
-from sagevocab.provenance import job
+from reproduction.job import job
+from reproduction.paper.claims_inputs import Run
+from reproduction.paper.studies import assess_readings
 
 with job(snakemake):
     params, folder = snakemake.params, Path(snakemake.params.study["folder"])

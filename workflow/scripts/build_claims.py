@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from sagevocab.paper.claims import build_claims
-from sagevocab.paper.claims_inputs import Run
-from sagevocab.paper.inputs import as_retrieved
-from sagevocab.provenance import job
+from reproduction.job import job
+from reproduction.paper.claims import build_claims
+from reproduction.paper.claims_inputs import Run
+from reproduction.paper.inputs import as_retrieved
 
 with job(snakemake):
     settings = dict(snakemake.params.run)

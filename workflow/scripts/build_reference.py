@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from sagevocab.paper.inputs import as_retrieved
-from sagevocab.paper.reference import build_reference
-from sagevocab.provenance import job
+from reproduction.job import job
+from reproduction.paper.inputs import as_retrieved
+from reproduction.paper.reference import build_reference
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params

@@ -1,7 +1,7 @@
 """Adapter of rule build_report."""
 
-from sagevocab.paper.report import build_report
-from sagevocab.provenance import job
+from reproduction.job import job
+from reproduction.paper.report import build_report
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params

@@ -1,13 +1,13 @@
 """Adapter of rule build_sage."""
 
-from sagevocab.provenance import job
+from reproduction.job import job
+from sagevocab.bpe import merges_of_model, read_model
+from sagevocab.embeddings import Embeddings, Word2VecSettings
+from sagevocab.export import WordSettings, export_greedy
+from sagevocab.pieces import read_pieces
+from sagevocab.sage import build_sage, settings_from
 from sagevocab.state import write_parquet
-from sagevocab.vocab.bpe import merges_of_model, read_model
-from sagevocab.vocab.embeddings import Embeddings, Word2VecSettings
-from sagevocab.vocab.export import WordSettings, export_greedy
-from sagevocab.vocab.pieces import read_pieces
-from sagevocab.vocab.sage import build_sage, settings_from
-from sagevocab.vocab.words import WordCorpus
+from sagevocab.words import WordCorpus
 
 with job(snakemake):
     inputs, outputs, params = snakemake.input, snakemake.output, snakemake.params

@@ -6,9 +6,9 @@ from pathlib import Path
 # The tokenizer's threads are chosen when it is first used.
 os.environ["RAYON_NUM_THREADS"] = str(snakemake.threads)
 
-from sagevocab.lm.heldout import HeldoutSettings
-from sagevocab.lm.shards import build_shards
-from sagevocab.provenance import job
+from reproduction.job import job
+from reproduction.lm.heldout import HeldoutSettings
+from reproduction.lm.shards import build_shards
 
 with job(snakemake):
     build_shards(

@@ -2,12 +2,13 @@
 
 from pathlib import Path
 
-from sagevocab.analysis.counts import count_corpus, write_counts
-from sagevocab.analysis.summary import summarise
-from sagevocab.provenance import job
+from reproduction.analysis.counts import write_counts
+from reproduction.analysis.summary import summarise
+from reproduction.job import job
+from sagevocab.counting import count_corpus
+from sagevocab.segment import load_segmenter
 from sagevocab.state import write_json
-from sagevocab.vocab.segment import load_segmenter
-from sagevocab.vocab.words import WordCorpus
+from sagevocab.words import WordCorpus
 
 with job(snakemake):
     inputs, outputs, params = snakemake.input, snakemake.output, snakemake.params

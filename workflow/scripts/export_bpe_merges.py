@@ -1,8 +1,8 @@
 """Adapter of the rules export_bpe_merges and export_unigram_greedy."""
 
-from sagevocab.provenance import job
-from sagevocab.vocab.bpe import merges_of_model, pieces_of_model, read_model
-from sagevocab.vocab.export import WordSettings, export_greedy, export_merges
+from reproduction.job import job
+from sagevocab.bpe import merges_of_model, pieces_of_model, read_model
+from sagevocab.export import WordSettings, export_greedy, export_merges
 
 with job(snakemake):
     params, words = snakemake.params, WordSettings(**snakemake.params.words)

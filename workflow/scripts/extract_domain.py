@@ -1,8 +1,8 @@
 """Adapter of rule extract_domain."""
 
-from sagevocab.data.descriptions import read_source, source_errors
-from sagevocab.data.extract import ExtractionSettings, extract_sample
-from sagevocab.provenance import job
+from reproduction.data.descriptions import read_source, source_errors
+from reproduction.data.extract import ExtractionSettings, extract_sample
+from reproduction.job import job
 
 with job(snakemake):
     files, description = read_source(snakemake.params.source, snakemake.input.source)

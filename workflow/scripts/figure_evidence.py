@@ -1,7 +1,7 @@
 """Adapter of rule figure_evidence."""
 
-from sagevocab.paper.figures_evidence import figure_evidence
-from sagevocab.provenance import job
+from reproduction.job import job
+from reproduction.paper.figures_evidence import figure_evidence
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params

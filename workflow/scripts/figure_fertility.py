@@ -1,9 +1,9 @@
 """Adapter of rule figure_fertility and of the same on domain texts."""
 
-from sagevocab.analysis.counts import read_fertility
-from sagevocab.paper.figures import figure_fertility
-from sagevocab.paper.inputs import by_panel
-from sagevocab.provenance import job
+from reproduction.analysis.counts import read_fertility
+from reproduction.job import job
+from reproduction.paper.figures import figure_fertility
+from reproduction.paper.inputs import by_panel
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params

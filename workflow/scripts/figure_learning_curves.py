@@ -1,10 +1,10 @@
 """Adapter of rule figure_learning_curves."""
 
-from sagevocab.paper.causal import read_causal
-from sagevocab.paper.curves import read_curves
-from sagevocab.paper.learning_curves import figure_learning_curves
-from sagevocab.paper.ngrams import read_ngrams
-from sagevocab.provenance import job
+from reproduction.job import job
+from reproduction.paper.causal import read_causal
+from reproduction.paper.curves import read_curves
+from reproduction.paper.learning_curves import figure_learning_curves
+from reproduction.paper.ngrams import read_ngrams
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params

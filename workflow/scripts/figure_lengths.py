@@ -1,10 +1,10 @@
 """Adapter of rule figure_lengths."""
 
-from sagevocab.analysis.vocabulary import length_histogram
-from sagevocab.paper.figures import figure_lengths
-from sagevocab.paper.inputs import by_panel
-from sagevocab.provenance import job
-from sagevocab.vocab.pieces import read_pieces
+from reproduction.analysis.vocabulary import length_histogram
+from reproduction.job import job
+from reproduction.paper.figures import figure_lengths
+from reproduction.paper.inputs import by_panel
+from sagevocab.pieces import read_pieces
 
 
 def read_lengths(path):

@@ -1,7 +1,7 @@
 """Adapter of rule figure_ngrams."""
 
-from sagevocab.paper.ngrams import figure_ngrams, read_ngrams
-from sagevocab.provenance import job
+from reproduction.job import job
+from reproduction.paper.ngrams import figure_ngrams, read_ngrams
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params

@@ -1,7 +1,7 @@
 """Adapter of rule figure_nulls."""
 
-from sagevocab.paper.nulls import figure_nulls
-from sagevocab.provenance import job
+from reproduction.job import job
+from reproduction.paper.nulls import figure_nulls
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params

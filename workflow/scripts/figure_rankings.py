@@ -1,10 +1,10 @@
 """Adapter of rule figure_rankings."""
 
-from sagevocab.analysis.vocabulary import read_rankings
-from sagevocab.paper.figures_studies import figure_rankings
-from sagevocab.paper.inputs import by_panel
-from sagevocab.paper.studies import stable_ranking
-from sagevocab.provenance import job
+from reproduction.analysis.vocabulary import read_rankings
+from reproduction.job import job
+from reproduction.paper.figures_studies import figure_rankings
+from reproduction.paper.inputs import by_panel
+from reproduction.paper.studies import stable_ranking
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params

@@ -1,9 +1,9 @@
 """Adapter of rule figure_ratio and of the same on domain texts."""
 
-from sagevocab.analysis.counts import read_neighbours
-from sagevocab.paper.figures import figure_ratio
-from sagevocab.paper.inputs import by_panel
-from sagevocab.provenance import job
+from reproduction.analysis.counts import read_neighbours
+from reproduction.job import job
+from reproduction.paper.figures import figure_ratio
+from reproduction.paper.inputs import by_panel
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params

@@ -1,8 +1,8 @@
 """Adapter of rule figure_readings."""
 
-from sagevocab.paper.figures_studies import figure_readings
-from sagevocab.paper.studies import read_assessment
-from sagevocab.provenance import job
+from reproduction.job import job
+from reproduction.paper.figures_studies import figure_readings
+from reproduction.paper.studies import read_assessment
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params

@@ -1,7 +1,7 @@
 """Adapter of rule figure_tokenizers."""
 
-from sagevocab.paper.tokenizers import by_text, figure_tokenizers
-from sagevocab.provenance import job
+from reproduction.job import job
+from reproduction.paper.tokenizers import by_text, figure_tokenizers
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params

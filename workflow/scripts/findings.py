@@ -1,8 +1,8 @@
 """Adapter of rule findings."""
 
-from sagevocab.paper.findings import build_findings
-from sagevocab.paper.inputs import as_retrieved
-from sagevocab.provenance import job
+from reproduction.job import job
+from reproduction.paper.findings import build_findings
+from reproduction.paper.inputs import as_retrieved
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params

@@ -2,13 +2,13 @@
 
 from pathlib import Path
 
-from sagevocab.provenance import job, lasting_imports
+from reproduction.job import job, lasting_imports
 
 with lasting_imports():
-    from sagevocab.data.datasets import task_errors
-    from sagevocab.lm.finetune import FinetuneSettings, finetune
-    from sagevocab.lm.gpus import reserve_gpus
-    from sagevocab.lm.tasks import Task
+    from reproduction.data.datasets import task_errors
+    from reproduction.lm.finetune import FinetuneSettings, finetune
+    from reproduction.lm.gpus import reserve_gpus
+    from reproduction.lm.tasks import Task
 
 with job(snakemake) as facts, task_errors(snakemake.wildcards.task):
     lm = snakemake.config["lm"]

@@ -1,8 +1,8 @@
 """Adapter of rule import_tokenizer."""
 
-from sagevocab.provenance import job
-from sagevocab.vocab.export import WordSettings
-from sagevocab.vocab.external import import_external
+from reproduction.job import job
+from sagevocab.export import WordSettings
+from sagevocab.external import import_external
 
 with job(snakemake):
     params = snakemake.params

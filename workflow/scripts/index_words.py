@@ -1,8 +1,8 @@
 """Adapter of rule index_words."""
 
-from sagevocab.data.corpus import read_lines
-from sagevocab.provenance import job
-from sagevocab.vocab.words import Normalizer, WordCorpus
+from reproduction.job import job
+from sagevocab.text import read_lines
+from sagevocab.words import Normalizer, WordCorpus
 
 with job(snakemake):
     corpus = WordCorpus.from_lines(

@@ -2,8 +2,8 @@
 
 from pathlib import Path
 
-from sagevocab.lm.floors import measure_floors
-from sagevocab.provenance import job
+from reproduction.job import job
+from reproduction.lm.floors import measure_floors
 from sagevocab.state import write_parquet
 
 with job(snakemake):

@@ -2,11 +2,11 @@
 
 from pathlib import Path
 
-from sagevocab.analysis.morphology import boundary_agreement, count_boundaries, read_morphemes
-from sagevocab.provenance import job
+from reproduction.analysis.morphology import boundary_agreement, count_boundaries, read_morphemes
+from reproduction.job import job
+from sagevocab.segment import load_segmenter
 from sagevocab.state import write_json, write_parquet
-from sagevocab.vocab.segment import load_segmenter
-from sagevocab.vocab.words import Normalizer
+from sagevocab.words import Normalizer
 
 with job(snakemake):
     inputs, outputs, params = snakemake.input, snakemake.output, snakemake.params

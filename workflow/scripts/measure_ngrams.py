@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from sagevocab.analysis.ngrams import measure_ngrams
-from sagevocab.data.corpus import read_lines
-from sagevocab.provenance import job
+from reproduction.analysis.ngrams import measure_ngrams
+from reproduction.job import job
+from sagevocab.segment import load_segmenter
 from sagevocab.state import write_parquet
-from sagevocab.vocab.segment import load_segmenter
-from sagevocab.vocab.words import WordCorpus
+from sagevocab.text import read_lines
+from sagevocab.words import WordCorpus
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params

@@ -2,13 +2,13 @@
 
 import pandas as pd
 
-from sagevocab.provenance import job
+from reproduction.job import job
+from sagevocab.bpe import merges_of_model, read_model
+from sagevocab.embeddings import Embeddings
+from sagevocab.pieces import read_pieces
+from sagevocab.sage import settings_from, take_rankings
 from sagevocab.state import write_parquet
-from sagevocab.vocab.bpe import merges_of_model, read_model
-from sagevocab.vocab.embeddings import Embeddings
-from sagevocab.vocab.pieces import read_pieces
-from sagevocab.vocab.sage import settings_from, take_rankings
-from sagevocab.vocab.words import WordCorpus
+from sagevocab.words import WordCorpus
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params

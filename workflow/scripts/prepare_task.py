@@ -1,8 +1,8 @@
 """Adapter of rule prepare_task."""
 
-from sagevocab.data.datasets import ExpectedRows, RowPart, prepare_task, task_errors
-from sagevocab.data.descriptions import read_source, source_errors
-from sagevocab.provenance import job
+from reproduction.data.datasets import ExpectedRows, RowPart, prepare_task, task_errors
+from reproduction.data.descriptions import read_source, source_errors
+from reproduction.job import job
 
 with job(snakemake), task_errors(snakemake.wildcards.task):
     inputs, outputs, params = snakemake.input, snakemake.output, snakemake.params

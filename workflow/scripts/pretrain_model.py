@@ -2,16 +2,16 @@
 
 from pathlib import Path
 
-from sagevocab.data.descriptions import retrieved_source
-from sagevocab.provenance import job, lasting_imports
-from sagevocab.vocab.export import describe_source
+from reproduction.data.descriptions import retrieved_source
+from reproduction.job import job, lasting_imports
+from sagevocab.export import describe_source
 
 with lasting_imports():
-    from sagevocab.lm.gpus import reserve_gpus
-    from sagevocab.lm.journal import read_sittings
-    from sagevocab.lm.launch import run_together
-    from sagevocab.lm.pretrain import pretrain
-    from sagevocab.lm.settings import PretrainSettings
+    from reproduction.lm.gpus import reserve_gpus
+    from reproduction.lm.journal import read_sittings
+    from reproduction.lm.launch import run_together
+    from reproduction.lm.pretrain import pretrain
+    from reproduction.lm.settings import PretrainSettings
 
 with job(snakemake) as facts:
     lm = snakemake.config["lm"]

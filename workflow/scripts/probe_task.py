@@ -2,10 +2,10 @@
 
 from pathlib import Path
 
-from sagevocab.analysis.probes import probe_task, read_rows
-from sagevocab.provenance import job
+from reproduction.analysis.probes import probe_task, read_rows
+from reproduction.job import job
+from sagevocab.segment import load_segmenter
 from sagevocab.state import ResumableState, fingerprint, read_npz, write_parquet
-from sagevocab.vocab.segment import load_segmenter
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params

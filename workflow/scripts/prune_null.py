@@ -1,11 +1,11 @@
 """Adapter of rule prune_null."""
 
-from sagevocab.provenance import job
+from reproduction.job import job
+from sagevocab.export import WordSettings, export_greedy
+from sagevocab.nulls import prune_least_frequent, prune_random
+from sagevocab.pieces import read_pieces
 from sagevocab.state import write_parquet
-from sagevocab.vocab.export import WordSettings, export_greedy
-from sagevocab.vocab.nulls import prune_least_frequent, prune_random
-from sagevocab.vocab.pieces import read_pieces
-from sagevocab.vocab.words import WordCorpus
+from sagevocab.words import WordCorpus
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params

@@ -1,7 +1,7 @@
 """Adapter of the rules retrieve_corpus, retrieve_domain and retrieve_task."""
 
-from sagevocab.data.sources import retrieve
-from sagevocab.provenance import job
+from reproduction.data.sources import retrieve
+from reproduction.job import job
 
 with job(snakemake):
     retrieve(

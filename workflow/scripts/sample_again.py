@@ -1,7 +1,7 @@
 """Adapter of rule sample_again."""
 
-from sagevocab.data.corpus import sample_at_most
-from sagevocab.provenance import job
+from reproduction.data.corpus import sample_at_most
+from reproduction.job import job
 
 with job(snakemake):
     params = snakemake.params

@@ -1,7 +1,7 @@
 """Adapter of rule sample_corpus."""
 
-from sagevocab.data.corpus import sample_corpus
-from sagevocab.provenance import job
+from reproduction.data.corpus import sample_corpus
+from reproduction.job import job
 
 with job(snakemake):
     sample_corpus(

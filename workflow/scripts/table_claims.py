@@ -1,8 +1,8 @@
 """Adapter of rule table_claims."""
 
-from sagevocab.paper.claims import table_claims
-from sagevocab.paper.notes import presets_note, pretraining_note
-from sagevocab.provenance import job
+from reproduction.job import job
+from reproduction.paper.claims import table_claims
+from reproduction.paper.notes import presets_note, pretraining_note
 
 with job(snakemake):
     params = snakemake.params

@@ -1,8 +1,8 @@
 """Adapter of rule table_costs."""
 
-from sagevocab.paper.notes import model_notes, presets_note
-from sagevocab.paper.tables import table_costs
-from sagevocab.provenance import job
+from reproduction.job import job
+from reproduction.paper.notes import model_notes, presets_note
+from reproduction.paper.tables import table_costs
 
 with job(snakemake):
     params = snakemake.params

@@ -1,11 +1,11 @@
 """Adapter of rule table_differences."""
 
-from sagevocab.analysis.scores import read_scores
-from sagevocab.paper.curves import cards_note
-from sagevocab.paper.inputs import read_paper_values
-from sagevocab.paper.notes import model_notes
-from sagevocab.paper.tables_scores import table_differences
-from sagevocab.provenance import job
+from reproduction.analysis.scores import read_scores
+from reproduction.job import job
+from reproduction.paper.curves import cards_note
+from reproduction.paper.inputs import read_paper_values
+from reproduction.paper.notes import model_notes
+from reproduction.paper.tables_scores import table_differences
 
 with job(snakemake):
     params = snakemake.params

@@ -1,12 +1,12 @@
 """Adapter of rule table_evidence."""
 
-from sagevocab.paper.causal import read_causal
-from sagevocab.paper.evidence import gather_evidence, read_models, read_probes
-from sagevocab.paper.inputs import read_paper_values
-from sagevocab.paper.ngrams import read_ngrams
-from sagevocab.paper.notes import presets_note
-from sagevocab.paper.tables_evidence import table_evidence
-from sagevocab.provenance import job
+from reproduction.job import job
+from reproduction.paper.causal import read_causal
+from reproduction.paper.evidence import gather_evidence, read_models, read_probes
+from reproduction.paper.inputs import read_paper_values
+from reproduction.paper.ngrams import read_ngrams
+from reproduction.paper.notes import presets_note
+from reproduction.paper.tables_evidence import table_evidence
 
 with job(snakemake):
     inputs, params, label = snakemake.input, snakemake.params, snakemake.params.baseline

@@ -1,8 +1,8 @@
 """Adapter of rule table_examples."""
 
-from sagevocab.paper.inputs import by_panel, of_language, read_paper_values
-from sagevocab.paper.tables_examples import WordRule, read_greedy, table_examples, text_notes
-from sagevocab.provenance import job
+from reproduction.job import job
+from reproduction.paper.inputs import by_panel, of_language, read_paper_values
+from reproduction.paper.tables_examples import WordRule, read_greedy, table_examples, text_notes
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params

@@ -1,10 +1,10 @@
 """Adapter of rule table_frequencies."""
 
-from sagevocab.analysis.counts import read_frequencies
-from sagevocab.paper.inputs import by_panel, of_language, read_paper_values
-from sagevocab.paper.notes import presets_note
-from sagevocab.paper.tables import table_frequencies
-from sagevocab.provenance import job
+from reproduction.analysis.counts import read_frequencies
+from reproduction.job import job
+from reproduction.paper.inputs import by_panel, of_language, read_paper_values
+from reproduction.paper.notes import presets_note
+from reproduction.paper.tables import table_frequencies
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params

@@ -1,9 +1,9 @@
 """Adapter of the rules table_hyperparameters_vocabulary, _pretraining and _finetuning."""
 
-from sagevocab.paper.inputs import read_paper_values
-from sagevocab.paper.notes import budget_note
-from sagevocab.paper.tables import table_hyperparameters
-from sagevocab.provenance import job
+from reproduction.job import job
+from reproduction.paper.inputs import read_paper_values
+from reproduction.paper.notes import budget_note
+from reproduction.paper.tables import table_hyperparameters
 
 with job(snakemake):
     params = snakemake.params

@@ -1,9 +1,9 @@
 """Adapter of rule table_learning_curves."""
 
-from sagevocab.paper.curves import cards_note, read_curves
-from sagevocab.paper.learning_curves import table_learning_curves
-from sagevocab.paper.notes import presets_note, pretraining_note
-from sagevocab.provenance import job
+from reproduction.job import job
+from reproduction.paper.curves import cards_note, read_curves
+from reproduction.paper.learning_curves import table_learning_curves
+from reproduction.paper.notes import presets_note, pretraining_note
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params

@@ -1,8 +1,8 @@
 """Adapter of rule table_ngrams."""
 
-from sagevocab.paper.ngrams import read_ngrams, table_ngrams
-from sagevocab.paper.notes import presets_note
-from sagevocab.provenance import job
+from reproduction.job import job
+from reproduction.paper.ngrams import read_ngrams, table_ngrams
+from reproduction.paper.notes import presets_note
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params

@@ -1,8 +1,8 @@
 """Adapter of rule table_nulls."""
 
-from sagevocab.paper.notes import presets_note
-from sagevocab.paper.nulls import table_nulls
-from sagevocab.provenance import job
+from reproduction.job import job
+from reproduction.paper.notes import presets_note
+from reproduction.paper.nulls import table_nulls
 
 with job(snakemake):
     params = snakemake.params

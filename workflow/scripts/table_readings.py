@@ -1,8 +1,8 @@
 """Adapter of the rules table_readings and table_readings_claims."""
 
-from sagevocab.paper import tables_studies
-from sagevocab.paper.studies import read_assessment
-from sagevocab.provenance import job
+from reproduction.job import job
+from reproduction.paper import tables_studies
+from reproduction.paper.studies import read_assessment
 
 with job(snakemake):
     params = snakemake.params

@@ -2,9 +2,9 @@
 
 from pathlib import Path
 
-from sagevocab.paper.claims_inputs import Run
-from sagevocab.paper.tables_studies import table_sensitivity
-from sagevocab.provenance import job
+from reproduction.job import job
+from reproduction.paper.claims_inputs import Run
+from reproduction.paper.tables_studies import table_sensitivity
 
 with job(snakemake):
     params = snakemake.params

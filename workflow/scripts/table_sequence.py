@@ -1,10 +1,10 @@
 """Adapter of the rules table_sequence and table_ner."""
 
-from sagevocab.analysis.scores import read_scores
-from sagevocab.paper.inputs import read_paper_values
-from sagevocab.paper.notes import model_notes
-from sagevocab.paper.tables_scores import read_significant, table_scores
-from sagevocab.provenance import job
+from reproduction.analysis.scores import read_scores
+from reproduction.job import job
+from reproduction.paper.inputs import read_paper_values
+from reproduction.paper.notes import model_notes
+from reproduction.paper.tables_scores import read_significant, table_scores
 
 with job(snakemake):
     params = snakemake.params

@@ -1,7 +1,7 @@
 """Adapter of rule table_stability."""
 
-from sagevocab.paper.tables_studies import table_stability
-from sagevocab.provenance import job
+from reproduction.job import job
+from reproduction.paper.tables_studies import table_stability
 
 with job(snakemake):
     params = snakemake.params

@@ -1,9 +1,9 @@
 """Adapter of rule table_tokenizers."""
 
-from sagevocab.paper.inputs import by_panel
-from sagevocab.paper.notes import presets_note
-from sagevocab.paper.tokenizers import by_text, table_tokenizers
-from sagevocab.provenance import job
+from reproduction.job import job
+from reproduction.paper.inputs import by_panel
+from reproduction.paper.notes import presets_note
+from reproduction.paper.tokenizers import by_text, table_tokenizers
 from sagevocab.state import read_json
 
 with job(snakemake):

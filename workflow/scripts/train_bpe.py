@@ -1,7 +1,7 @@
 """Adapter of the rules train_bpe, train_bpe_initial and train_unigram."""
 
-from sagevocab.provenance import job
-from sagevocab.vocab.bpe import (
+from reproduction.job import job
+from sagevocab.bpe import (
     TrainingSettings,
     pieces_of_model,
     read_model,
@@ -9,7 +9,7 @@ from sagevocab.vocab.bpe import (
     train_bpe,
     train_unigram,
 )
-from sagevocab.vocab.export import WordSettings, export_greedy, export_unigram
+from sagevocab.export import WordSettings, export_greedy, export_unigram
 
 with job(snakemake):
     params, words = snakemake.params, WordSettings(**snakemake.params.words)

@@ -2,15 +2,15 @@
 
 from pathlib import Path
 
-from sagevocab.provenance import job, lasting_imports
+from reproduction.job import job, lasting_imports
 
 with lasting_imports():
-    from sagevocab.data.corpus import read_lines
-    from sagevocab.lm.causal import train_causal
-    from sagevocab.lm.gpus import reserve_gpus
-    from sagevocab.lm.settings import CausalSettings
-    from sagevocab.vocab.segment import load_segmenter
-    from sagevocab.vocab.words import Normalizer, WordCorpus
+    from reproduction.lm.causal import train_causal
+    from reproduction.lm.gpus import reserve_gpus
+    from reproduction.lm.settings import CausalSettings
+    from sagevocab.segment import load_segmenter
+    from sagevocab.text import read_lines
+    from sagevocab.words import Normalizer, WordCorpus
 
 with job(snakemake) as facts:
     inputs, params, lm = snakemake.input, snakemake.params, snakemake.config["lm"]

@@ -1,11 +1,11 @@
 """Adapter of rule train_embeddings."""
 
-from sagevocab.provenance import job
-from sagevocab.vocab.bpe import merges_of_model, read_model
-from sagevocab.vocab.embeddings import Word2VecSettings, train_embeddings
-from sagevocab.vocab.pieces import read_pieces
-from sagevocab.vocab.segment import GreedySegmenter, MergeSegmenter
-from sagevocab.vocab.words import WordCorpus
+from reproduction.job import job
+from sagevocab.bpe import merges_of_model, read_model
+from sagevocab.embeddings import Word2VecSettings, train_embeddings
+from sagevocab.pieces import read_pieces
+from sagevocab.segment import GreedySegmenter, MergeSegmenter
+from sagevocab.words import WordCorpus
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params

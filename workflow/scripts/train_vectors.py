@@ -2,12 +2,12 @@
 
 from pathlib import Path
 
-from sagevocab.analysis.vectors import train_vectors
-from sagevocab.provenance import job
+from reproduction.analysis.vectors import train_vectors
+from reproduction.job import job
+from sagevocab.segment import load_segmenter
+from sagevocab.settings import Word2VecSettings
 from sagevocab.state import write_npz
-from sagevocab.vocab.segment import load_segmenter
-from sagevocab.vocab.settings import Word2VecSettings
-from sagevocab.vocab.words import WordCorpus
+from sagevocab.words import WordCorpus
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params

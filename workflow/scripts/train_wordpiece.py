@@ -1,9 +1,9 @@
 """Adapter of rule train_wordpiece."""
 
-from sagevocab.provenance import job
-from sagevocab.vocab.bpe import train_wordpiece
-from sagevocab.vocab.export import WordSettings, export_greedy
-from sagevocab.vocab.words import WordCorpus
+from reproduction.job import job
+from sagevocab.bpe import train_wordpiece
+from sagevocab.export import WordSettings, export_greedy
+from sagevocab.words import WordCorpus
 
 with job(snakemake):
     params, words = snakemake.params, WordSettings(**snakemake.params.words)

@@ -1,10 +1,10 @@
 """Adapter of rule write_cards."""
 
-from sagevocab.data.descriptions import retrieved_source
-from sagevocab.provenance import job
+from reproduction.data.descriptions import retrieved_source
+from reproduction.job import job
+from sagevocab.export import Card, model_card
+from sagevocab.pieces import read_pieces
 from sagevocab.state import write_text
-from sagevocab.vocab.export import Card, model_card
-from sagevocab.vocab.pieces import read_pieces
 
 with job(snakemake):
     cards = snakemake.params.cards

@@ -1,0 +1,202 @@
+"""The loss of Equation 1, and how much it grows when one piece leaves the vocabulary.
+
+    L(V, C) = - sum over lines, targets i, contexts j with 0 < |i - j| <= W of
+              log sigma(E_T[x_i] . E_C[x_j])                    (paper, Equation 1)
+    loss_t  = L(V without t, C) - L(V, C)                       (paper, Section 3, Algorithm 3)
+
+`AblationLosses` takes loss_t exactly, for every piece t of interest in one pass over the corpus.
+The sums over its lines are `line_sums`' or, on several machines, `distributed`'s; here they are
+read in one of three ways (`READINGS`).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+
+from sagevocab import kernels
+from sagevocab.decoding import Decoder, build_merges, build_trie, list_distinct
+from sagevocab.distributed import ClusterSums
+from sagevocab.errors import UserError
+from sagevocab.kernels import Lines, Sums
+from sagevocab.line_sums import LineSums, split
+from sagevocab.settings import LOCAL, SageKeys
+from sagevocab.settings import READINGS as READINGS
+from sagevocab.words import WordCorpus
+
+_CACHE_BYTES = 2 << 30
+
+
+@dataclass(frozen=True)
+class Objective:
+    """Which `loss_t` is meant.
+
+    window: W of Equation 1, in tokens to each side.
+    reading: one of `READINGS`.
+    lines: at most so many lines count for a piece, a seeded sample of the lines that the mean is
+        over; None for all. A total is over all.
+    seed: of that sample.
+    """
+
+    window: int = SageKeys.window
+    reading: str = "total"
+    lines: int | None = None
+    seed: int = 0
+
+
+@dataclass(frozen=True)
+class Losses:
+    """Outcome of one pass, by piece number; 0 for pieces that were not asked for.
+
+    loss: float64. occurrences: int64, tokens. lines: int64, lines that hold the token.
+    opening: int64, of the lines that count for a piece, those whose first token it is.
+    """
+
+    loss: np.ndarray
+    occurrences: np.ndarray
+    lines: np.ndarray
+    opening: np.ndarray
+
+
+def make_decoder(
+    name: str,
+    words: Sequence[str],
+    pieces: Sequence[str],
+    merges: Sequence[tuple[str, str]] | None = None,
+) -> Decoder:
+    """Make the decoder `name` for word types and a full vocabulary.
+
+    Raises:
+        UserError: there is no such decoder, or `merges` are wanted and not given.
+    """
+    if name == "greedy":
+        return Decoder.greedy(words, build_trie(pieces))
+    if merges is None:
+        raise UserError("sage.decoder: merges needs an initial vocabulary with merges; use greedy")
+    return Decoder.merging(words, build_merges(pieces, merges))
+
+
+class AblationLosses:
+    """Ablation losses of any part of a full vocabulary over one corpus.
+
+    Outside, pieces go by their number in the full vocabulary, and masks say which of them are left.
+    Inside they go by rank of frequency, so that those most met lie together in memory.
+    """
+
+    def __init__(
+        self,
+        corpus: WordCorpus,
+        pieces: Sequence[str],
+        decoder: Decoder,
+        objective: Objective,
+        *,
+        threads: int = 1,
+        scheduler: str = LOCAL,
+        cache_bytes: int = _CACHE_BYTES,
+    ) -> None:
+        """Prepare the corpus.
+
+        decoder: made for `corpus.types` and `pieces`.
+        threads: of this machine. scheduler: of the cluster that takes the sums instead.
+        cache_bytes: the most memory that pair losses may take; changes no byte of the outcome.
+
+        Raises:
+            UserError: the cluster cannot be used.
+        """
+        self._objective = objective
+        self._cache_bytes = cache_bytes
+        self._n_pieces = len(pieces)
+        self._whole = Lines(corpus.tokens, corpus.line_offsets, 0)
+        characters = _longest_line(self._whole, corpus.types)  # no line has more tokens
+        self._line_pairs = characters * min(objective.window, characters)
+        self._one: float | None = None
+        self._order = _by_frequency(corpus, decoder, len(pieces))  # int64[rank], a piece's number
+        self._rank = np.argsort(self._order).astype(np.int32)
+        self._decoder = decoder.renumbered(self._rank)
+        self._keys = kernels.sample_keys(len(pieces), objective.seed)[self._order]
+        self._limits = np.full(len(pieces), kernels.HIGHEST)
+        if objective.reading == "mean_string_lines":
+            self._string_lines = self._count_string_lines(corpus, pieces)
+        parts = self._whole, self._decoder, self._keys, objective.window
+        self._sums: LineSums | ClusterSums = (
+            LineSums(*parts, threads) if scheduler == LOCAL else ClusterSums(*parts, scheduler)
+        )
+
+    def close(self) -> None:
+        """Leave the cluster, if there is one."""
+        self._sums.close()
+
+    def use_embeddings(self, target: np.ndarray, context: np.ndarray) -> None:
+        """Take E_T and E_C (float[pieces, dimensions]) for the passes that follow."""
+        self._sums.use_scores(None)  # their memory is free before it is taken again
+        scores = kernels.make_scores(
+            target[self._order], context[self._order], self._cache_bytes, self._line_pairs
+        )
+        self._one = scores.one
+        self._sums.use_scores(scores)
+
+    def losses(self, alive: np.ndarray, wanted: np.ndarray) -> Losses:
+        """Return the losses of the pieces that are `wanted`, in the vocabulary `alive`.
+
+        Both are bool[pieces]. A piece without occurrences has loss 0.
+        """
+        if self._one is None:
+            raise ValueError("use_embeddings comes before the first pass")
+        alive, wanted = alive[self._order], wanted[self._order]
+        limits = self._limits
+        if self._objective.lines is not None and self._objective.reading == "mean_piece_lines":
+            first, pieces = list_distinct(*self._decoder.segment(alive), wanted)
+            limits = self._draw(pieces, first)
+        return self._read(self._sums.take(alive, wanted, limits), wanted)
+
+    def _read(self, sums: Sums, wanted: np.ndarray) -> Losses:
+        """Read the sums as losses of the pieces that are wanted."""
+        loss = (sums.high * 2.0**32 + sums.low) / self._one
+        values = (loss, sums.occurrences, sums.lines, sums.opening)
+        loss, occurrences, lines, opening = (
+            np.where(wanted, value, value.dtype.type(0))[self._rank] for value in values
+        )
+        if self._objective.reading == "total":
+            return Losses(loss, occurrences, lines, opening)
+        over = self._string_lines if self._objective.reading == "mean_string_lines" else lines
+        if self._objective.lines is not None:
+            over = np.minimum(over, self._objective.lines)
+        return Losses(loss / np.maximum(over, 1), occurrences, lines, opening)
+
+    def _count_string_lines(self, corpus: WordCorpus, pieces: Sequence[str]) -> np.ndarray:
+        """Count the lines that hold each piece as a string; draw the sample from them."""
+        strings = Decoder.greedy(corpus.types, build_trie(pieces)).renumbered(self._rank)
+        within, first = strings.pieces_within(self._n_pieces)
+        if self._objective.lines is not None:
+            self._limits = self._draw(within, first)
+        return kernels.count_lines(self._whole, first, within, self._n_pieces)[self._rank]
+
+    def _draw(self, pieces: np.ndarray, first: np.ndarray) -> np.ndarray:
+        """Draw each piece's sample from the lines with a word type that lists it; its limits."""
+        holding = kernels.count_lines(self._whole, first, pieces, self._n_pieces)
+        drawn = self._keys, self._objective.lines
+        return kernels.sample_limits(self._whole, first, pieces, holding, *drawn)
+
+
+def lowest_first(loss: np.ndarray, pieces: np.ndarray) -> np.ndarray:
+    """Order piece numbers by ascending loss (float64[vocabulary]), ties to the higher number."""
+    return pieces[np.lexsort((-pieces, loss[pieces]))]
+
+
+def _by_frequency(corpus: WordCorpus, decoder: Decoder, n_pieces: int) -> np.ndarray:
+    """Order pieces by falling frequency under the full vocabulary."""
+    ids, offsets = decoder.segment(np.ones(n_pieces, dtype=bool))
+    weights = np.repeat(corpus.counts, np.diff(offsets))
+    counts = np.bincount(ids[ids >= 0], weights[ids >= 0], minlength=n_pieces)
+    return np.argsort(-counts, kind="stable")
+
+
+def _longest_line(lines: Lines, words: Sequence[str]) -> int:
+    """Return the number of characters of the longest line, 1 if there is none."""
+    lengths, longest = np.array([len(word) for word in words], dtype=np.int64), 1
+    for types, offsets, _ in split(lines):
+        characters = lengths[types[offsets[0] : offsets[-1]]]
+        longest = max(longest, int(np.add.reduceat(characters, offsets[:-1] - offsets[0]).max()))
+    return longest

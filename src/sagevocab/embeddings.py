@@ -1,0 +1,314 @@
+"""Skip-gram embeddings of pieces: E_T and E_C of Equation 1.
+
+They are trained by gensim's Word2Vec, whose output layer `syn1neg` is the context matrix, or by
+`skipgram`, which trains the same model in another order. With gensim one worker gives the same
+bytes each time, whatever PYTHONHASHSEED is; with `skipgram` any number of threads does.
+"""
+
+from __future__ import annotations
+
+import logging
+import time
+import zlib
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import chain
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from sagevocab.errors import UserError
+from sagevocab.progress import Listener, Progress, log_progress
+from sagevocab.segment import UNCOVERED, Segmenter
+from sagevocab.settings import Word2VecSettings
+from sagevocab.state import ResumableState, fingerprint, read_npz, write_npz
+from sagevocab.versions import code_digest
+from sagevocab.words import WordCorpus
+
+if TYPE_CHECKING:
+    from gensim.models import Word2Vec
+
+    from sagevocab.skipgram import Tokens
+
+log = logging.getLogger(__name__)
+
+_LONGEST_SENTENCE = 10_000  # tokens; gensim drops without a word what goes beyond
+_REPORT_EVERY = 10.0  # seconds
+_SAVE_EVERY = 30.0  # seconds, with `blocks`; gensim can only save after an epoch
+_WORDS_AT_ONCE = 1_000_000
+_UNSEEN = 0.01  # bound of the vectors of pieces that the corpus does not show
+
+
+@dataclass(frozen=True)
+class Embeddings:
+    """Vectors of pieces. target (E_T) and context (E_C): float32[pieces, dimension]."""
+
+    pieces: list[str]
+    target: np.ndarray
+    context: np.ndarray
+
+    def save(self, path: str | Path) -> None:
+        """Write the embeddings as npz: pieces, target, context."""
+        write_npz(path, **self.arrays())
+
+    def arrays(self) -> dict[str, np.ndarray]:
+        """Return what `save` writes."""
+        names = np.array(self.pieces, dtype=np.str_)
+        return {"pieces": names, "target": self.target, "context": self.context}
+
+    @classmethod
+    def load(cls, path: str | Path) -> Embeddings:
+        """Read what `save` wrote.
+
+        Raises:
+            UserError: the file is missing, damaged or holds no embeddings.
+        """
+        arrays = read_npz(path)
+        if not {"pieces", "target", "context"} <= arrays.keys():
+            raise UserError(f"{path}: holds no embeddings; delete it and run again")
+        return cls(arrays["pieces"].tolist(), arrays["target"], arrays["context"])
+
+
+def train_embeddings(
+    corpus: WordCorpus,
+    segmenter: Segmenter,
+    settings: Word2VecSettings,
+    state_dir: str | Path | None = None,
+    progress: Listener = log_progress,
+) -> Embeddings:
+    """Train skip-gram embeddings of the segmenter's pieces over the segmented corpus.
+
+    A piece that the lines trained on do not show gets a seeded uniform(-0.01, 0.01) vector in both
+    matrices. Uncovered characters are left out. state_dir: a killed training of the same things
+    goes on from what was kept there; the caller removes the folder in the end.
+    progress: called after each epoch, and every few seconds of a long one.
+
+    Raises:
+        UserError: the corpus shows no piece at all.
+    """
+    if settings.lines != "all":
+        corpus = corpus.sample(settings.lines, settings.seed)
+    shape = (2, len(segmenter.pieces), settings.dimension)
+    matrices = np.random.default_rng(settings.seed).uniform(-_UNSEEN, _UNSEEN, shape)
+    train = _train_blocks if settings.trainer == "blocks" else _train_gensim
+    rows, *trained = train(corpus, segmenter, settings, state_dir, progress)
+    matrices[:, rows] = trained
+    target, context = matrices.astype(np.float32)
+    return Embeddings(list(segmenter.pieces), target, context)
+
+
+def _train_blocks(
+    corpus: WordCorpus,
+    segmenter: Segmenter,
+    settings: Word2VecSettings,
+    state_dir: str | Path | None,
+    progress: Listener,
+) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    """Return the numbers of the pieces that occur, and their rows of E_T and E_C."""
+    from sagevocab.skipgram import BlockTrainer
+
+    text = _token_stream(corpus, segmenter)
+    if not len(text.tokens):
+        raise UserError("corpus: no piece occurs in it; use the corpus of the vocabulary")
+    trainer = BlockTrainer(text, len(segmenter.pieces), settings)
+    parts = code_digest(), settings.described(), text.digest()
+    state = ResumableState(state_dir, fingerprint(*parts))
+    if kept := state.load("blocks"):
+        trainer.restore(kept)
+        log.info("word2vec: goes on after %.2f epochs", trainer.epochs)
+
+    report = _Report(trainer.epochs, settings.epochs, progress)
+    saved = time.monotonic()
+    for _ in trainer.chunks(settings.workers):
+        whole = trainer.epochs.is_integer()
+        (report if whole else report.now_and_then)(trainer.epochs)
+        if whole or time.monotonic() - saved >= _SAVE_EVERY:
+            state.save("blocks", **trainer.arrays())
+            saved = time.monotonic()
+    rows = np.unique(text.tokens)
+    target, context = trainer.matrices()
+    return rows, target[rows], context[rows]
+
+
+def _token_stream(corpus: WordCorpus, segmenter: Segmenter) -> Tokens:
+    """Return the corpus as the numbers of its pieces, line by line; uncovered ones left out."""
+    from sagevocab.skipgram import Tokens
+
+    ids, offsets = segmenter.segment_words(corpus.types)
+    covered = ids != UNCOVERED
+    offsets = np.concatenate(([0], np.cumsum(covered)))[offsets]
+    ids = ids[covered]
+    lengths = np.diff(offsets)[corpus.tokens]
+    ends = np.concatenate(([0], np.cumsum(lengths)))
+    tokens = np.empty(ends[-1], np.int32)
+    # Words in parts, as the places of their pieces take several times the memory of the pieces.
+    for first in range(0, len(lengths), _WORDS_AT_ONCE):
+        last = min(first + _WORDS_AT_ONCE, len(lengths))
+        # Where the pieces of each word of the corpus stand among those of the word types.
+        shifts = offsets[corpus.tokens[first:last]] - ends[first:last]
+        places = np.repeat(shifts, lengths[first:last]) + np.arange(ends[first], ends[last])
+        tokens[ends[first] : ends[last]] = ids[places]
+    return Tokens(tokens, ends[corpus.line_offsets].astype(np.int64))
+
+
+def _train_gensim(
+    corpus: WordCorpus,
+    segmenter: Segmenter,
+    settings: Word2VecSettings,
+    state_dir: str | Path | None,
+    progress: Listener,
+) -> tuple[list[int], np.ndarray, np.ndarray]:
+    """Return the numbers of the pieces that occur, and their rows of E_T and E_C."""
+    sentences = _Sentences(corpus, segmenter)
+    model = _make_model(sentences.frequencies(), len(sentences), settings)
+    parts = code_digest(), settings.described(), sentences.digest()
+    _train(model, sentences, settings, ResumableState(state_dir, fingerprint(*parts)), progress)
+
+    rows = [int(token) for token in model.wv.index_to_key]
+    return rows, model.wv.vectors, model.syn1neg
+
+
+class _Sentences:
+    """The corpus as lists of tokens, which are piece numbers in decimal; can be read again."""
+
+    def __init__(self, corpus: WordCorpus, segmenter: Segmenter) -> None:
+        ids, offsets = segmenter.segment_words(corpus.types)
+        self._counts = np.repeat(corpus.counts, np.diff(offsets))
+        self._ids, self._offsets = ids, offsets
+        names = [str(number) for number in range(len(segmenter.pieces))]
+        self._words = [
+            [names[number] for number in ids[a:b] if number != UNCOVERED]
+            for a, b in zip(offsets[:-1], offsets[1:], strict=True)
+        ]
+        self._corpus = corpus
+        self._length = sum(1 for _ in self)
+
+    def digest(self) -> str:
+        """SHA-256 of the corpus and its segmentation."""
+        return fingerprint(self._corpus.digest(), self._ids.tobytes(), self._offsets.tobytes())
+
+    def frequencies(self) -> dict[str, int]:
+        """Count every piece that occurs, in the order of their numbers."""
+        covered = self._ids != UNCOVERED
+        counts = np.bincount(self._ids[covered], self._counts[covered])
+        return {str(number): int(counts[number]) for number in np.flatnonzero(counts)}
+
+    def __len__(self) -> int:
+        return self._length
+
+    def __iter__(self) -> Iterator[Sequence[str]]:
+        offsets, words = self._corpus.line_offsets.tolist(), self._words
+        for first, last in zip(offsets[:-1], offsets[1:], strict=True):
+            types = self._corpus.tokens[first:last].tolist()
+            sentence = list(chain.from_iterable(words[number] for number in types))
+            for start in range(0, len(sentence), _LONGEST_SENTENCE):
+                yield sentence[start : start + _LONGEST_SENTENCE]
+
+
+def _make_model(
+    frequencies: dict[str, int], sentences: int, settings: Word2VecSettings
+) -> Word2Vec:
+    try:
+        from gensim.models import Word2Vec
+    except ImportError as error:
+        advice = "install it (pip install 'sagevocab[gensim]'), or use blocks"
+        raise UserError(f"word2vec.trainer: gensim is not installed; {advice}") from error
+
+    if not frequencies:
+        raise UserError("corpus: no piece occurs in it; use the corpus of the vocabulary")
+    model = Word2Vec(
+        sg=1,
+        hs=0,
+        min_count=1,
+        vector_size=settings.dimension,
+        window=settings.window,
+        negative=settings.negative,
+        epochs=settings.epochs,
+        sample=settings.sample,
+        alpha=settings.alpha,
+        shrink_windows=settings.shrink_windows,
+        workers=settings.workers,
+        seed=settings.seed,
+        hashfxn=_hash,
+    )
+    model.build_vocab_from_freq(frequencies, corpus_count=sentences)
+    return model
+
+
+def _hash(text: str) -> int:
+    """Hash like `hash`, but equally in every process."""
+    return zlib.crc32(text.encode("utf-8"))
+
+
+def _train(
+    model: Word2Vec,
+    sentences: _Sentences,
+    settings: Word2VecSettings,
+    state: ResumableState,
+    progress: Listener,
+) -> None:
+    """Train epoch by epoch; over all of them the learning rate falls linearly, as gensim's does."""
+    first = _restore(model, state)
+    rates = np.linspace(settings.alpha, model.min_alpha, settings.epochs + 1).tolist()
+    report = _Report(first, settings.epochs, progress)
+    for epoch in range(first, settings.epochs):
+        model.train(
+            report.reading(sentences, epoch),
+            total_examples=len(sentences),
+            epochs=1,
+            start_alpha=rates[epoch],
+            end_alpha=rates[epoch + 1],
+        )
+        _keep(model, epoch + 1, state)
+        report(epoch + 1)
+
+
+class _Report:
+    """Reports to `progress` how many epochs are done, and how long the others will take."""
+
+    def __init__(self, first: int, epochs: int, progress: Listener) -> None:
+        self._first, self._epochs, self._progress = first, epochs, progress
+        self._began = self._last = time.monotonic()
+
+    def __call__(self, done: float) -> None:
+        self._last = time.monotonic()
+        pace = (self._last - self._began) / max(done - self._first, 1e-9)
+        left = pace * (self._epochs - done)
+        self._progress(Progress("word2vec", round(done, 2), self._epochs, left))
+
+    def now_and_then(self, done: float) -> None:
+        """Report, unless that was done a moment ago."""
+        if time.monotonic() - self._last >= _REPORT_EVERY:
+            self(done)
+
+    def reading(self, sentences: _Sentences, epoch: int) -> Iterator[Sequence[str]]:
+        """Yield the sentences for an epoch, and report now and then how many were read."""
+        for number, sentence in enumerate(sentences):
+            if number and number % 1000 == 0:
+                self.now_and_then(epoch + number / len(sentences))
+            yield sentence
+
+
+def _restore(model: Word2Vec, state: ResumableState) -> int:
+    """Put back what `_keep` kept; return the number of epochs done."""
+    kept = state.load("word2vec")
+    if kept is None:
+        return 0
+    model.wv.vectors[:] = kept["target"]
+    model.syn1neg[:] = kept["context"]
+    model.random.set_state(("MT19937", kept["random"], *kept["position"].tolist(), 0.0))
+    log.info("word2vec: goes on after epoch %d", kept["epochs"])
+    return int(kept["epochs"])
+
+
+def _keep(model: Word2Vec, epochs: int, state: ResumableState) -> None:
+    _, numbers, position, has_gauss, _ = model.random.get_state(legacy=True)
+    state.save(
+        "word2vec",
+        epochs=np.int64(epochs),
+        target=model.wv.vectors,
+        context=model.syn1neg,
+        random=numbers,
+        position=np.array([position, has_gauss]),
+    )

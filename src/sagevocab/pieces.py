@@ -1,0 +1,170 @@
+"""Pieces, the entries of a vocabulary, and the files of a folder that say what they are.
+
+Pieces are sentencepiece's: `▁` marks a word's start and no piece crosses a space. Special tokens
+are no pieces: they take the ids before the first piece.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from contextlib import suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sagevocab.errors import UserError
+from sagevocab.state import write_text
+
+if TYPE_CHECKING:
+    from tokenizers import Encoding, Tokenizer
+
+METHODS = ("greedy", "merges", "unigram", "external")  # how words of a folder are segmented
+WORD_START = "▁"
+SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
+FIRST_PIECE_ID = len(SPECIAL_TOKENS)
+UNKNOWN_ID = SPECIAL_TOKENS.index("[UNK]")
+
+
+def is_single_character(piece: str) -> bool:
+    """Return whether `piece` is one character, with or without `▁` before it; `▁` itself is.
+
+    Such pieces are never pruned (paper, Section 3, footnote on single-character tokens).
+    """
+    return len(piece.removeprefix(WORD_START)) <= 1
+
+
+def check_singles(pieces: Sequence[str], final_size: int) -> None:
+    """Check that pruning `pieces` to a size leaves the single characters.
+
+    Raises:
+        UserError: there are more of them than that.
+    """
+    singles = sum(map(is_single_character, pieces))
+    if final_size < singles:
+        raise UserError(
+            f"vocabulary.final_size: {final_size} is below the {singles} single characters, which "
+            "are never pruned; raise it or lower vocabulary.character_coverage"
+        )
+
+
+def missing_characters(pieces: Sequence[str]) -> list[str]:
+    """Return the characters that are part of a piece, or `▁`, and no piece themselves; sorted."""
+    return sorted({WORD_START, *"".join(pieces)} - set(pieces))
+
+
+def read_pieces(path: str | Path) -> list[str]:
+    """Read `pieces.txt`: one piece a line, in id order, without special tokens.
+
+    Raises:
+        UserError: the file is missing, not UTF-8, empty, has an empty line or repeats a piece.
+    """
+    try:
+        text = Path(path).read_bytes().decode("utf-8")
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror}); name a pieces.txt") from error
+    except UnicodeDecodeError as error:
+        raise UserError(
+            f"{path}: is not UTF-8 (byte {error.start}); write it as UTF-8, or copy or build it "
+            "again if it was cut"
+        ) from error
+    pieces = text.removesuffix("\n").split("\n")
+    _check(pieces, str(path))
+    return pieces
+
+
+def write_pieces(path: str | Path, pieces: Sequence[str]) -> None:
+    """Write `pieces.txt`, whole or not at all.
+
+    Raises:
+        UserError: there is no piece, or one is empty, repeated or holds a newline.
+    """
+    _check(pieces, str(path))
+    write_text(path, "".join(f"{piece}\n" for piece in pieces))
+
+
+def _check(pieces: Sequence[str], path: str) -> None:
+    seen: dict[str, int] = {}
+    for line, piece in enumerate(pieces, start=1):
+        if not piece or "\n" in piece:
+            raise UserError(f"{path}:{line}: {piece!r} is no piece; put one piece on each line")
+        if piece in seen:
+            raise UserError(
+                f"{path}:{line}: {piece!r} stands on line {seen[piece]} already; remove one of them"
+            )
+        seen[piece] = line
+    if not seen:
+        raise UserError(f"{path}: holds no piece; put one piece on each line")
+
+
+def encode_batch(tokenizer: Tokenizer, texts: list[str]) -> list[Encoding]:
+    """Encode texts with a Hugging Face tokenizer, without special tokens.
+
+    Raises:
+        UserError: it cannot: one without an unknown token has none for some character.
+    """
+    try:
+        return tokenizer.encode_batch_fast(texts, add_special_tokens=False)
+    except Exception as error:  # the library raises nothing more specific
+        raise UserError(
+            f"tokenizer: cannot segment this text ({error}); give one with an unknown token"
+        ) from error
+
+
+# --- folders that this project wrote
+
+
+def read_description(folder: str | Path) -> dict[str, Any]:
+    """Return the entry `sagevocab` of `tokenizer_config.json`: method, normalization, ...
+
+    Raises:
+        UserError: there is no such file or entry.
+    """
+    path = Path(folder) / "tokenizer_config.json"
+    with suppress(OSError, ValueError, KeyError, TypeError):
+        description = json.loads(path.read_text(encoding="utf-8"))["sagevocab"]
+        if description["method"] in METHODS:
+            return description
+    raise UserError(
+        f"{path}: does not describe a vocabulary of this project, or is damaged; build or import "
+        "it first"
+    )
+
+
+def is_own_folder(folder: str | Path) -> bool:
+    """Return whether this project wrote the tokenizer in `folder`."""
+    path = Path(folder) / "tokenizer_config.json"
+    return path.is_file() and b'"sagevocab"' in path.read_bytes()
+
+
+def read_folder_pieces(folder: str | Path) -> list[str]:
+    """Read a folder's `pieces.txt`; in a folder of this project it must fit `tokenizer.json`.
+
+    Raises:
+        UserError: a file is missing or damaged, or one does not fit the other.
+    """
+    folder = Path(folder)
+    path = folder / "tokenizer.json"
+    pieces = read_pieces(folder / "pieces.txt")
+    if not is_own_folder(folder):
+        return pieces
+    try:
+        vocabulary = json.loads(path.read_text(encoding="utf-8"))["model"]["vocab"]
+        tokens = [token if isinstance(token, str) else token[0] for token in vocabulary]
+    except (OSError, ValueError, LookupError, TypeError) as error:
+        raise UserError(f"{path}: is damaged or missing; build the vocabulary again") from error
+    if read_description(folder)["method"] == "external":  # whose tokens have another notation
+        fits = len(tokens) == FIRST_PIECE_ID + len(pieces)
+    else:
+        fits = tokens[FIRST_PIECE_ID:] == pieces
+    if not fits:
+        raise UserError(
+            f"{folder / 'pieces.txt'}: lists other pieces than the tokenizer.json beside it; "
+            "one of them is damaged, so build the vocabulary again"
+        )
+    return pieces
+
+
+def piece_length(piece: str, count_word_start: bool = False) -> int:
+    """Return the length of a piece in characters, with or without its `▁`."""
+    marked = piece.startswith(WORD_START) and not count_word_start
+    return len(piece) - len(WORD_START) if marked else len(piece)

@@ -1,0 +1,364 @@
+"""SaGe: prune a large vocabulary by contextual loss (paper, Section 3, Algorithm 3).
+
+    until V has `final_size` pieces:
+        every l * m batches: train the embeddings E_T, E_C anew
+        every m batches:     rank all pieces by loss_t; the M lowest are the candidates
+        else:                update the candidates' losses
+        prune the k candidates of lowest loss
+
+k is `prune_batch`, M `candidates`, m `rerank_every`, l `retrain_every`; `ablation` takes loss_t.
+
+With `push_back_line_start` the candidates' losses are not updated. The ranking is kept, except that
+candidates which are the first token of a line (a line that counts for their loss) go behind all
+others, each group in the order of the ranking. Which ones these are is looked up before every
+batch, in the current segmentation. The released SaGe 1.0 does in effect the same: it re-encodes a
+line with the candidates as the whole vocabulary and skips each occurrence whose left context this
+changes. At the start of a line there is no left context; the difference there is large, all others
+are 0.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+
+from sagevocab.ablation import AblationLosses, Losses, Objective, lowest_first, make_decoder
+from sagevocab.embeddings import Embeddings, train_embeddings
+from sagevocab.errors import UserError
+from sagevocab.pieces import check_singles, is_single_character
+from sagevocab.progress import Listener, Progress, log_progress
+from sagevocab.segment import Segmenter, make_segmenter
+from sagevocab.settings import SageSettings, Word2VecSettings, check_pruning
+from sagevocab.settings import settings_from as settings_from
+from sagevocab.state import ResumableState, fingerprint
+from sagevocab.versions import code_digest
+from sagevocab.words import WordCorpus
+
+log = logging.getLogger(__name__)
+
+Trainer = Callable[[WordCorpus, Segmenter, Word2VecSettings, Path | None, Listener], Embeddings]
+
+
+@dataclass(frozen=True)
+class SageResult:
+    """A SaGe vocabulary.
+
+    pieces: those left, in their initial order.
+    ablations: one row per pruned piece, in order of pruning: iteration (batch, from 0), order (from
+        0 over all batches), piece, loss (as ranked), occurrences and lines (of the token, when the
+        loss was taken).
+    embeddings: of the last training, for the vocabulary of that time.
+    """
+
+    pieces: list[str]
+    ablations: pd.DataFrame
+    embeddings: Embeddings
+
+
+def build_sage(
+    corpus: WordCorpus,
+    pieces: Sequence[str],
+    merges: Sequence[tuple[str, str]] | None,
+    embeddings: Embeddings,
+    settings: SageSettings,
+    word2vec: Word2VecSettings,
+    state_dir: str | Path | None = None,
+    *,
+    train: Trainer = train_embeddings,
+    progress: Listener = log_progress,
+) -> SageResult:
+    """Prune `pieces` to `settings.final_size`.
+
+    merges: of the initial vocabulary by rank, for the decoder `merges`. embeddings: of `pieces`,
+    used from batch 0 on. word2vec: for retraining. state_dir: progress is kept there after each
+    batch; a killed run of the same things goes on from it to the same bytes, and the caller removes
+    the folder in the end. train: makes the embeddings of a retraining. progress: called after each
+    batch, and while embeddings are trained.
+
+    Raises:
+        UserError: the corpus, the sizes or the settings do not go together.
+    """
+    _check(corpus, pieces, embeddings, settings)
+    retraining = Path(state_dir) / "retraining" if state_dir is not None else None
+    state = _state(state_dir, corpus, pieces, merges, embeddings, settings, word2vec)
+    with contextlib.closing(_make_losses(corpus, pieces, merges, settings)) as losses:
+        pruning = _Pruning(pieces, merges, losses, embeddings, settings, state)
+        report = _Report(settings, len(pieces), progress)
+        while (left := pruning.size - settings.final_size) > 0:
+            if pruning.retraining_is_due():
+                trained = train(corpus, pruning.segmenter(), word2vec, retraining, progress)
+                pruning.use_embeddings(trained)
+            pruning.prune(min(settings.prune_batch, left))
+            report(pruning.iteration, pruning.size)
+        return pruning.result()
+
+
+def take_rankings(
+    corpus: WordCorpus,
+    pieces: Sequence[str],
+    merges: Sequence[tuple[str, str]] | None,
+    embeddings: Embeddings,
+    ablations: pd.DataFrame,
+    settings: SageSettings,
+    *,
+    every: int,
+) -> pd.DataFrame:
+    """Return the losses of all prunable pieces left before batch 0, `every`, 2 * `every` ...
+
+    For the paper's remark that the ranking is relatively stable over dozens of batches (Section 3).
+    ablations: of the pruning, as `build_sage` gives them; they tell the vocabulary of every batch.
+    embeddings: of `pieces`, the initial vocabulary, used throughout, so that rankings differ by the
+    vocabulary only. Returns the columns iteration, piece, loss; pieces in their initial order.
+
+    Raises:
+        UserError: the embeddings or the record are of another vocabulary.
+    """
+    if embeddings.pieces != list(pieces):
+        raise UserError("embeddings: are of another vocabulary; take those the pruning began with")
+    if ablations.empty or not set(ablations["piece"]) <= set(pieces):
+        raise UserError("ablations: are of another vocabulary; take those of this pruning")
+    last, names = int(ablations["iteration"].max()), np.array(pieces, dtype=object)
+    pruned_at = dict(zip(ablations["piece"], ablations["iteration"], strict=True))
+    left_until = np.array([pruned_at.get(piece, last + 1) for piece in pieces])
+    rankings = []
+    with contextlib.closing(_make_losses(corpus, pieces, merges, settings)) as losses:
+        _use_embeddings(losses, embeddings, pieces, settings)
+        for iteration in range(0, last + 1, every):
+            alive = left_until >= iteration
+            wanted = alive & _prunable(pieces)
+            loss = losses.losses(alive, wanted).loss[wanted]
+            columns = {"iteration": iteration, "piece": names[wanted], "loss": loss}
+            rankings.append(pd.DataFrame(columns))
+            log.info("ranking before batch %d: %d pieces", iteration, wanted.sum())
+    return pd.concat(rankings, ignore_index=True)
+
+
+def _make_losses(
+    corpus: WordCorpus,
+    pieces: Sequence[str],
+    merges: Sequence[tuple[str, str]] | None,
+    settings: SageSettings,
+) -> AblationLosses:
+    decoder = make_decoder(settings.decoder, corpus.types, pieces, merges)
+    place = {"threads": settings.threads, "scheduler": settings.scheduler}
+    return AblationLosses(corpus, pieces, decoder, objective_of(settings), **place)
+
+
+def _use_embeddings(
+    losses: AblationLosses, embeddings: Embeddings, pieces: Sequence[str], settings: SageSettings
+) -> None:
+    """Take embeddings of some of `pieces`; those of the others are 0, and nothing asks for them."""
+    numbers = {piece: number for number, piece in enumerate(pieces)}
+    rows = [numbers[piece] for piece in embeddings.pieces]
+    shape = 2, len(pieces), embeddings.target.shape[1]
+    target, context = np.zeros(shape, dtype=np.float32)
+    target[rows], context[rows] = embeddings.target, embeddings.context
+    losses.use_embeddings(target, target if settings.context_matrix == "shared" else context)
+
+
+def _prunable(pieces: Sequence[str]) -> np.ndarray:
+    return np.array([not is_single_character(piece) for piece in pieces])
+
+
+def _check(
+    corpus: WordCorpus, pieces: Sequence[str], embeddings: Embeddings, settings: SageSettings
+) -> None:
+    if not corpus.n_lines:
+        raise UserError("corpus: holds no word; use a corpus with text")
+    if embeddings.pieces != list(pieces):
+        raise UserError("embeddings: are of another vocabulary; train them for the initial one")
+    check_sizes(pieces, settings)
+
+
+def check_sizes(pieces: Sequence[str], settings: SageSettings) -> None:
+    """Refuse settings that do not go with the initial vocabulary `pieces`.
+
+    Raises:
+        UserError: the final size is above the initial one or below the number of single
+            characters, or the candidates run out.
+    """
+    check_singles(pieces, settings.final_size)
+    check_pruning(len(pieces), settings)
+
+
+def _state(
+    state_dir: str | Path | None,
+    corpus: WordCorpus,
+    pieces: Sequence[str],
+    merges: Sequence[tuple[str, str]] | None,
+    embeddings: Embeddings,
+    settings: SageSettings,
+    word2vec: Word2VecSettings,
+) -> ResumableState:
+    if state_dir is None:
+        return ResumableState(None, "")
+    return ResumableState(
+        state_dir,
+        fingerprint(
+            code_digest(),
+            corpus.digest(),
+            list(pieces),
+            merges,
+            embeddings.target.tobytes() + embeddings.context.tobytes(),
+            settings.described(),
+            word2vec.described(),
+        ),
+    )
+
+
+def objective_of(settings: SageSettings) -> Objective:
+    """Return which `loss_t` the settings mean."""
+    lines = None if settings.loss_lines == "all" else settings.loss_lines
+    return Objective(settings.window, settings.loss, lines, settings.seed)
+
+
+class _Report:
+    """Reports to `progress` how many pieces are pruned, and how long the others will take.
+
+    Batches that rank all pieces take far longer than the others.
+    """
+
+    def __init__(self, settings: SageSettings, initial_size: int, progress: Listener) -> None:
+        self._settings, self._initial_size, self._progress = settings, initial_size, progress
+        self._last = time.monotonic()
+        self._seconds: dict[bool, float] = {}  # of the last batch that ranked, and that did not
+
+    def __call__(self, iteration: int, size: int) -> None:
+        """Report that `iteration` batches are done and `size` pieces left."""
+        settings, now = self._settings, time.monotonic()
+        self._seconds[(iteration - 1) % settings.rerank_every == 0] = now - self._last
+        self._last = now
+        batches = -(-(size - settings.final_size) // settings.prune_batch)
+        to_come = [n % settings.rerank_every == 0 for n in range(iteration, iteration + batches)]
+        left = sum(self._seconds.get(ranks, max(self._seconds.values())) for ranks in to_come)
+        done, total = self._initial_size - size, self._initial_size - settings.final_size
+        self._progress(Progress("pruning", done, total, left))
+
+
+_ROW = np.dtype(
+    [
+        ("iteration", np.int64),  # in which the piece was pruned
+        ("number", np.int64),
+        ("loss", np.float64),
+        ("occurrences", np.int64),
+        ("lines", np.int64),
+    ]
+)
+
+
+class _Pruning:
+    """A vocabulary on its way down. Pieces go by their number in the initial vocabulary."""
+
+    def __init__(
+        self,
+        pieces: Sequence[str],
+        merges: Sequence[tuple[str, str]] | None,
+        losses: AblationLosses,
+        embeddings: Embeddings,
+        settings: SageSettings,
+        state: ResumableState,
+    ) -> None:
+        self._pieces, self._merges, self._settings = list(pieces), merges, settings
+        self._losses, self._state = losses, state
+        self._alive = np.ones(len(pieces), dtype=bool)
+        self._candidates = np.zeros(0, dtype=_ROW)  # the lowest of the last ranking or update
+        self._pruned = np.zeros(0, dtype=_ROW)  # in order of pruning
+        self.iteration = 0
+        self._trained_at = 0
+        self._restore(embeddings)
+
+    @property
+    def size(self) -> int:
+        """Number of pieces left."""
+        return int(self._alive.sum())
+
+    def retraining_is_due(self) -> bool:
+        """Return whether embeddings are to be trained before the next batch."""
+        period = self._settings.retrain_every * self._settings.rerank_every
+        due = self.iteration % period == 0 and self.iteration != self._trained_at
+        return self._settings.retrain and due
+
+    def segmenter(self) -> Segmenter:
+        """Return the decoder of this run for the pieces left."""
+        left = [self._pieces[number] for number in np.flatnonzero(self._alive)]
+        return make_segmenter(self._settings.decoder, left, self._merges, self._pieces)
+
+    def use_embeddings(self, embeddings: Embeddings) -> None:
+        """Take embeddings trained for the pieces left, and keep them."""
+        self._trained_at = self.iteration
+        self._state.save("embeddings", trained_at=self.iteration, **embeddings.arrays())
+        self._set_embeddings(embeddings)
+
+    def _set_embeddings(self, embeddings: Embeddings) -> None:
+        self._embeddings = embeddings
+        _use_embeddings(self._losses, embeddings, self._pieces, self._settings)
+
+    def prune(self, count: int) -> None:
+        """Rank or update, take the `count` lowest candidates away, and keep the progress."""
+        pruned = self._rank()[:count]
+        pruned["iteration"] = self.iteration
+        self._pruned = np.append(self._pruned, pruned)
+        self._alive[pruned["number"]] = False
+        self._candidates = self._candidates[self._alive[self._candidates["number"]]]
+        self.iteration += 1
+        iteration = np.int64(self.iteration)
+        self._state.save(
+            "pruning", iteration=iteration, candidates=self._candidates, pruned=self._pruned
+        )
+
+    def _rank(self) -> np.ndarray:
+        """Return the candidates in the order in which they are to go."""
+        settings = self._settings
+        if self.iteration % settings.rerank_every == 0:
+            everything = np.flatnonzero(self._alive & _prunable(self._pieces))
+            self._candidates = self._lowest(everything)[: settings.candidates]
+        elif settings.push_back_line_start:
+            numbers = self._candidates["number"]
+            opening = self._losses_of(numbers).opening
+            return self._candidates[np.argsort(opening[numbers] > 0, kind="stable")]
+        else:
+            self._candidates = self._lowest(self._candidates["number"])
+        return self._candidates.copy()
+
+    def _lowest(self, numbers: np.ndarray) -> np.ndarray:
+        """Take the losses of pieces; return a row for each, the lowest loss first."""
+        losses = self._losses_of(numbers)
+        rows = np.zeros(len(numbers), dtype=_ROW)
+        rows["number"] = lowest_first(losses.loss, numbers)
+        for name in ("loss", "occurrences", "lines"):
+            rows[name] = getattr(losses, name)[rows["number"]]
+        return rows
+
+    def _losses_of(self, numbers: np.ndarray) -> Losses:
+        wanted = np.zeros(len(self._pieces), dtype=bool)
+        wanted[numbers] = True
+        return self._losses.losses(self._alive, wanted)
+
+    def _restore(self, embeddings: Embeddings) -> None:
+        """Go on from the state's last whole batch; without one, begin with `embeddings`."""
+        if (kept := self._state.load("embeddings")) is not None:
+            self._trained_at = int(kept["trained_at"])
+            names = kept["pieces"].tolist()
+            embeddings = Embeddings(names, kept["target"], kept["context"])
+        if (kept := self._state.load("pruning")) is not None:
+            self.iteration = int(kept["iteration"])
+            self._candidates, self._pruned = kept["candidates"], kept["pruned"]
+            self._alive[self._pruned["number"]] = False
+            log.info("sage: goes on after batch %d, %d pieces left", self.iteration, self.size)
+        self._set_embeddings(embeddings)
+
+    def result(self) -> SageResult:
+        """Return the pieces left, the record of the others, and the embeddings last trained."""
+        left = [self._pieces[number] for number in np.flatnonzero(self._alive)]
+        ablations = pd.DataFrame({name: self._pruned[name] for name in _ROW.names})
+        names = pd.Series([self._pieces[number] for number in ablations.pop("number")], dtype="str")
+        ablations.insert(1, "order", np.arange(len(names)))
+        ablations.insert(2, "piece", names)
+        return SageResult(left, ablations, self._embeddings)

@@ -1,0 +1,184 @@
+"""Segmenters: how a word becomes pieces of a finished vocabulary.
+
+A segmenter works inside one word (`▁` and all) and gives piece numbers, positions in its list of
+pieces; a character that no piece covers is one UNCOVERED (-1), the exported `[UNK]`.
+"""
+
+from __future__ import annotations
+
+import json
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from itertools import chain
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sagevocab.decoding import UNCOVERED, Decoder, build_merges, build_trie
+from sagevocab.errors import UserError
+from sagevocab.pieces import (
+    FIRST_PIECE_ID,
+    UNKNOWN_ID,
+    WORD_START,
+    encode_batch,
+    read_description,
+    read_folder_pieces,
+)
+from sagevocab.words import MAX_WORD_CHARS, Normalizer, split_words
+
+
+class Segmenter(ABC):
+    """How one tokenizer segments words.
+
+    pieces: the vocabulary, without special tokens, in id order.
+    """
+
+    pieces: list[str]
+
+    @abstractmethod
+    def segment_words(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Segment many words: int32 piece numbers one after another, int64[words + 1] offsets."""
+
+    def segment(self, word: str) -> list[int]:
+        """Segment one word into piece numbers."""
+        return self.segment_words([word])[0].tolist()
+
+
+class GreedySegmenter(Segmenter):
+    """Longest match from the left, single characters as the floor (paper, Section 3).
+
+    Where not even one character matches, that character is UNCOVERED.
+    """
+
+    def __init__(self, pieces: Sequence[str]) -> None:
+        """Take the vocabulary."""
+        self.pieces = list(pieces)
+        self._trie = build_trie(self.pieces)
+        self._alive = np.ones(len(self.pieces), dtype=bool)
+
+    def segment_words(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Segment many words: int32 piece numbers one after another, int64[words + 1] offsets."""
+        return Decoder.greedy(words, self._trie).segment(self._alive)
+
+
+class MergeSegmenter(Segmenter):
+    """Byte-pair merges by rank with the full list; then pieces not in the vocabulary fall apart.
+
+    A piece falls apart into the two it was merged from in that word, and these in turn, as with
+    sentencepiece's `set_vocabulary`.
+    """
+
+    def __init__(
+        self, pieces: Sequence[str], merges: Sequence[tuple[str, str]], full_pieces: Sequence[str]
+    ) -> None:
+        """Take the vocabulary, the merges by rank, and all pieces that `merges` join or make.
+
+        Raises:
+            ValueError: `full_pieces` lacks one of `pieces` or a part of a merge.
+        """
+        self.pieces = list(pieces)
+        numbers = {piece: number for number, piece in enumerate(self.pieces)}
+        self._merges = build_merges(full_pieces, merges)
+        # One place more than there are pieces, so that UNCOVERED (-1) stays what it is.
+        kept = [numbers.pop(piece, UNCOVERED) for piece in full_pieces]
+        if numbers:
+            raise ValueError(f"the merges' vocabulary lacks the piece {next(iter(numbers))!r}")
+        self._numbers = np.array([*kept, UNCOVERED], dtype=np.int32)
+
+    def segment_words(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Segment many words: int32 piece numbers one after another, int64[words + 1] offsets."""
+        decoder = Decoder.merging(words, self._merges)
+        ids, offsets = decoder.segment(self._numbers[:-1] != UNCOVERED)
+        return self._numbers[ids], offsets
+
+
+def make_segmenter(
+    decoder: str,
+    pieces: Sequence[str],
+    merges: Sequence[tuple[str, str]] | None,
+    full_pieces: Sequence[str] | None = None,
+) -> Segmenter:
+    """Make the segmenter of a decoder of SaGe, `greedy` or `merges`.
+
+    full_pieces: all that `merges` join or make; `pieces` if left out.
+    """
+    if decoder == "merges":
+        return MergeSegmenter(pieces, merges or (), full_pieces or pieces)
+    return GreedySegmenter(pieces)
+
+
+class HubSegmenter(Segmenter):
+    """A Hugging Face tokenizer, word by word.
+
+    Of our own folders only the pre-tokenizer's splits inside a word and the model are used: words
+    come normalised and with their `▁`. An external tokenizer sees each word after a space, and
+    normalises and splits it as it likes.
+    """
+
+    def __init__(self, folder: Path, pieces: Sequence[str], *, external: bool) -> None:
+        """Load `tokenizer.json` of `folder`.
+
+        Raises:
+            UserError: it is damaged.
+        """
+        from tokenizers import Tokenizer
+
+        path = folder / "tokenizer.json"
+        try:
+            text = path.read_text(encoding="utf-8")
+            self._tokenizer = Tokenizer.from_str(text if external else _inside_words(text))
+        except Exception as error:  # the library raises bare exceptions of many kinds
+            raise UserError(f"{path}: is damaged ({error}); build the vocabulary again") from error
+        self._tokenizer.no_padding()
+        self._tokenizer.no_truncation()
+        self._space = " " if external else WORD_START
+        self.pieces = list(pieces)
+        # By number, not by name: the tokenizer's own notation may differ from `pieces.txt`.
+        self._numbers = np.arange(-FIRST_PIECE_ID, len(self.pieces), dtype=np.int32)
+        self._numbers[:FIRST_PIECE_ID] = UNCOVERED
+
+    def segment_words(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
+        """Segment many words: int32 piece numbers one after another, int64[words + 1] offsets."""
+        texts = [word.replace(WORD_START, self._space) for word in words]
+        ids = [encoding.ids for encoding in encode_batch(self._tokenizer, texts)]
+        offsets = np.cumsum([0, *map(len, ids)], dtype=np.int64)
+        return self._numbers[np.fromiter(chain.from_iterable(ids), dtype=np.int64)], offsets
+
+
+def _inside_words(tokenizer: str) -> str:
+    """Drop from a `tokenizer.json` what makes words out of text and finds special tokens in it."""
+    spec: dict[str, Any] = json.loads(tokenizer)
+    steps = (spec["pre_tokenizer"] or {}).get("pretokenizers", [spec["pre_tokenizer"]])
+    steps = [step for step in steps if step and step["type"] != "Metaspace"]
+    spec["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": steps} if steps else None
+    spec.update(normalizer=None, post_processor=None, added_tokens=[])
+    return json.dumps(spec)
+
+
+def encode(
+    text: str,
+    segmenter: Segmenter,
+    normalizer: Normalizer,
+    max_word_chars: int = MAX_WORD_CHARS,
+) -> list[int]:
+    """Turn text into Hugging Face ids: those of the exported folder, without special tokens."""
+    words = split_words(normalizer(text), max_word_chars)
+    if not words:
+        return []
+    numbers, _ = segmenter.segment_words(words)
+    return np.where(numbers == UNCOVERED, UNKNOWN_ID, numbers + FIRST_PIECE_ID).tolist()
+
+
+def load_segmenter(folder: str | Path) -> Segmenter:
+    """Load the segmenter of a vocabulary folder, as `tokenizer_config.json` describes it.
+
+    Raises:
+        UserError: the folder is not one that this project wrote, or is damaged.
+    """
+    folder = Path(folder)
+    method = read_description(folder)["method"]
+    pieces = read_folder_pieces(folder)
+    if method == "greedy":
+        return GreedySegmenter(pieces)
+    return HubSegmenter(folder, pieces, external=method == "external")

@@ -1,0 +1,277 @@
+"""The settings that make a vocabulary, with the rules that need no text to check.
+
+Classes named `...Keys` are sections of the configuration. The others are what the library's
+functions take: the same, with what is not configured there (seed, threads).
+"""
+
+from __future__ import annotations
+
+from dataclasses import asdict, replace
+from typing import Annotated, Any, Literal
+
+from pydantic import Field, model_validator
+
+from sagevocab.errors import SettingError
+from sagevocab.fields import (
+    SCHEDULER,
+    Count,
+    CountOrAll,
+    Flag,
+    Positive,
+    Seed,
+    Share,
+    Size,
+    settings,
+)
+from sagevocab.presets import DEFAULT_PRESET, PRESETS
+from sagevocab.words import MAX_WORD_CHARS, NORMALIZATION, Normalization
+
+GROWTH = 1.25  # n: initial size / final size (paper, Section 4)
+DEFAULT_SEED = 1
+_FINAL_SIZE = 16_000  # V of the paper, Section 4
+
+# --- text and initial vocabulary
+
+
+@settings("vocabulary")
+class _Normalized:
+    """What training and segmenting share."""
+
+    normalization: Normalization = Field(
+        NORMALIZATION,
+        description="sentencepiece's normalisation rule, in training and in every exported "
+        "tokenizer.",
+    )
+
+
+@settings("vocabulary")
+class TrainingSettings(_Normalized):
+    """What sentencepiece gets beside the size; the defaults are its own."""
+
+    character_coverage: Annotated[Share, Field(ge=0.98)] = Field(
+        0.9995,
+        description="Share of the corpus' characters that the alphabet covers; rarer characters "
+        "become [UNK].",
+    )
+    max_piece_length: Annotated[Count, Field(le=512)] = Field(
+        16, description="Longest piece in characters."
+    )
+    max_sentence_length: Annotated[Size, Field(ge=64)] = Field(
+        4192,
+        description="Longest line in bytes that sentencepiece trains on. The workflow counts "
+        "longer ones and leaves them out; `sagevocab train` cuts them.",
+    )
+
+
+@settings("vocabulary")
+class WordSettings(_Normalized):
+    """How text becomes words."""
+
+    max_word_chars: Annotated[Count, Field(ge=2, le=100_000)] = Field(
+        MAX_WORD_CHARS,
+        description="Longer words are cut into chunks of this many characters; the `▁` of a word "
+        "counts.",
+    )
+
+
+@settings("vocabulary")
+class VocabularyKeys(WordSettings, TrainingSettings):
+    """Sizes and sentencepiece's settings. Sizes count pieces without special tokens."""
+
+    final_size: Size = Field(
+        _FINAL_SIZE, description="Pieces in every vocabulary at the end (the paper's V)."
+    )
+    initial_size: Size = Field(
+        round(GROWTH * _FINAL_SIZE),
+        description="Pieces of the vocabulary that SaGe prunes (n·V).",
+    )
+
+
+# --- embeddings
+
+
+@settings("word2vec")
+class Word2VecKeys:
+    """Skip-gram with negative sampling. What the paper leaves open is as in gensim."""
+
+    trainer: Literal["gensim", "blocks"] = Field(
+        "blocks",
+        description="`gensim`: the paper's tool. `blocks`: the same model by our own code, some "
+        "six times as fast on one core and on as many as four, with the same bytes for any "
+        "number of them. `docs/speed.md` compares the two.",
+    )
+    dimension: Annotated[Count, Field(le=10_000)] = Field(50, description="Length of an embedding.")
+    window: Annotated[Count, Field(le=10_000)] = Field(
+        5, description="Pieces to each side of a target."
+    )
+    negative: Annotated[Count, Field(le=10_000)] = Field(
+        15, description="Negative samples for each pair."
+    )
+    epochs: Annotated[Count, Field(le=1_000_000)] = Field(5, description="Passes over the corpus.")
+    sample: Share = Field(
+        0.001, description="Threshold above which frequent pieces are downsampled."
+    )
+    alpha: Annotated[Positive, Field(le=1)] = Field(0.025, description="Initial learning rate.")
+    shrink_windows: Flag = Field(
+        True, description="Draw the effective window of each target uniformly up to `window`."
+    )
+    workers: Annotated[Count, Field(le=1024)] = Field(
+        1,
+        description="Threads of gensim; with more than one the embeddings differ from run to run. "
+        "`blocks` takes the cores at hand instead.",
+    )
+    lines: CountOrAll = Field(
+        "all", description="Train on a seeded sample of at most so many lines, or on all."
+    )
+
+
+@settings("word2vec")
+class Word2VecSettings(Word2VecKeys):
+    """Settings of the skip-gram model (paper, Section 3 and Appendix A)."""
+
+    seed: Seed = DEFAULT_SEED
+
+    def on(self, threads: int) -> Word2VecSettings:
+        """Return the settings for so many cores at hand: `blocks` takes them, gensim does not."""
+        return replace(self, workers=threads) if self.trainer == "blocks" else self
+
+    def described(self) -> dict[str, Any]:
+        """Return what decides the embeddings, for records; with `blocks`, threads do not."""
+        return asdict(self.on(1))
+
+
+# --- pruning
+
+Decoder = Annotated[
+    Literal["greedy", "merges"],
+    Field(
+        description="Segmentation while pruning. greedy: longest match from the left in each word "
+        "(the paper, Section 3). merges: byte-pair merges, where a pruned piece falls apart into "
+        "the two that it was merged from (SaGe 1.0)."
+    ),
+]
+READINGS = ("total", "mean_piece_lines", "mean_string_lines")
+Loss = Annotated[
+    Literal[*READINGS],
+    Field(
+        description="What ranks a piece: its loss over the corpus (the paper, Algorithm 3); the "
+        "mean over the lines that hold the piece; or the mean over those that hold its string "
+        "(SaGe 1.0)."
+    ),
+]
+LossLines = Annotated[
+    CountOrAll,
+    Field(
+        description="Lines that a mean is taken over: all, or a seeded sample of at most this many "
+        "for each piece. A total is over all."
+    ),
+]
+ContextMatrix = Annotated[
+    Literal["own", "shared"],
+    Field(
+        description="Context embeddings of their own (gensim's syn1neg; the paper, Section 3), or "
+        "the target embeddings again (SaGe 1.0)."
+    ),
+]
+Retrain = Annotated[
+    Flag,
+    Field(description="Whether embeddings are trained again every `retrain_every` re-rankings."),
+]
+PushBack = Annotated[
+    Flag,
+    Field(
+        description="Between two re-rankings: keep the ranking, but move pieces seen at the start "
+        "of a line to its end, instead of updating losses."
+    ),
+]
+LOCAL = "local"
+Scheduler = Annotated[
+    Literal["local"] | Annotated[str, Field(pattern=SCHEDULER)],
+    Field(
+        description="Where the ablation losses of SaGe are taken: `local`, on this machine, or "
+        "the address of a `dask.distributed` scheduler (`tcp://HOST:8786`), on its workers. "
+        "Changes no byte. `docs/clusters.md` says how."
+    ),
+]
+_PRINTED = PRESETS[DEFAULT_PRESET]
+
+
+@settings("sage")
+class SageKeys:
+    """The numbers of the pruning (paper, Appendix A), for every tokenizer of method `sage`."""
+
+    prune_batch: Count = Field(100, description="Pieces pruned in a batch (k).")
+    candidates: Count = Field(1500, description="Size of the pruning candidate set (M).")
+    rerank_every: Count = Field(10, description="Batches between two rankings of all pieces (m).")
+    retrain_every: Count = Field(
+        4, description="Rankings between two trainings of the embeddings (l)."
+    )
+    window: Annotated[Count, Field(le=10_000)] = Field(
+        5, description="Pieces to each side of a target that count as its context (W)."
+    )
+
+
+@settings("sage")
+class SageSettings(SageKeys):
+    """Settings of SaGe (paper, Section 3, Appendix A).
+
+    Threads and scheduler say where the work is done; they change no byte of the outcome.
+    """
+
+    final_size: Size = _FINAL_SIZE
+    decoder: Decoder = _PRINTED["decoder"]
+    loss: Loss = _PRINTED["loss"]
+    loss_lines: LossLines = _PRINTED["loss_lines"]
+    context_matrix: ContextMatrix = _PRINTED["context_matrix"]
+    retrain: Retrain = _PRINTED["retrain"]
+    push_back_line_start: PushBack = _PRINTED["push_back_line_start"]
+    seed: Seed = DEFAULT_SEED
+    threads: Annotated[Count, Field(le=1024)] = 1
+    scheduler: Scheduler = LOCAL
+
+    @model_validator(mode="after")
+    def _total_is_over_all_lines(self) -> SageSettings:
+        if self.loss == "total" and self.loss_lines != "all":
+            raise SettingError(
+                "loss_lines", "a total loss is over all lines; set it to all, or choose a mean loss"
+            )
+        return self
+
+    def described(self) -> dict[str, Any]:
+        """Return the settings that decide the outcome, for a record."""
+        described = asdict(self)
+        del described["threads"], described["scheduler"]
+        return described
+
+
+def settings_from(preset: str, **overrides: Any) -> SageSettings:
+    """Return the settings of a preset, single keys overridden.
+
+    Raises:
+        UserError: there is no such preset or key, or the values do not go together.
+    """
+    if preset not in PRESETS:
+        raise SettingError("sage.preset", f"{preset!r} is unknown; choose {' or '.join(PRESETS)}")
+    return SageSettings(**{**PRESETS[preset], **overrides})
+
+
+def check_pruning(initial_size: int, sage: SageSettings) -> None:
+    """Refuse sizes that cannot be pruned: before Word2Vec, not after hours of it.
+
+    Raises:
+        UserError: the final size is above the initial one, or the candidates run out.
+    """
+    pruned = initial_size - sage.final_size
+    if pruned < 0:
+        raise SettingError(
+            "vocabulary.final_size",
+            f"{sage.final_size} is above the {initial_size} initial pieces, from which SaGe "
+            "prunes; lower it or start from a larger vocabulary",
+        )
+    needed = min(sage.prune_batch * sage.rerank_every, pruned)
+    if sage.candidates < needed:
+        raise SettingError(
+            "sage.candidates",
+            f"{sage.candidates} run out before the next ranking; use {needed} or more, or lower "
+            "prune_batch or rerank_every",
+        )

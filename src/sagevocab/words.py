@@ -1,0 +1,191 @@
+"""A corpus as word types.
+
+A line is normalised and split at spaces, and each word gets `▁` before it. No piece crosses a
+space, so words are segmented independently of each other: a corpus is its list of word types and,
+line by line, the sequence of their numbers.
+"""
+
+from __future__ import annotations
+
+from array import array
+from collections.abc import Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Literal, get_args
+
+import numpy as np
+
+from sagevocab.errors import UserError
+from sagevocab.pieces import WORD_START
+from sagevocab.state import fingerprint, read_npz, write_npz
+
+if TYPE_CHECKING:
+    from tokenizers import normalizers
+
+# These stand here so that reading words does not load the settings, which import them.
+Normalization = Literal["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"]
+NORMALIZATION: Normalization = "nmt_nfkc"
+MAX_WORD_CHARS = 256
+NORMALIZATIONS: tuple[str, ...] = get_args(Normalization)
+
+
+class Normalizer:
+    """One of sentencepiece's normalisations, done by `tokenizers` as the exported tokenizers do it.
+
+    sentencepiece's own precompiled character map; then a literal `▁` is a space (as sentencepiece
+    and `Metaspace` read it), runs of spaces are one space, and white space at the ends is dropped.
+    Other white space that the map left is an ordinary character: only U+0020 splits words.
+    """
+
+    def __init__(self, rule: str = NORMALIZATION) -> None:
+        """Make the normaliser of sentencepiece's `rule`.
+
+        Raises:
+            UserError: sentencepiece has no such rule.
+        """
+        if rule not in NORMALIZATIONS:
+            names = ", ".join(NORMALIZATIONS)
+            raise UserError(f"vocabulary.normalization: {rule!r} is unknown; choose one of {names}")
+        from tokenizers import Regex, normalizers
+
+        self.rule = rule
+        self.backend = hub_normalizer(
+            rule, normalizers.Replace(Regex(" {2,}"), " "), normalizers.Strip()
+        )
+
+    def __call__(self, line: str) -> str:
+        """Return `line` normalised."""
+        return self.backend.normalize_str(line)
+
+
+def character_map(rule: str) -> bytes:
+    """Return sentencepiece's precompiled character map for `rule`; empty for `identity`."""
+    import sentencepiece
+    from sentencepiece import sentencepiece_model_pb2
+
+    normalizer = sentencepiece.SentencePieceNormalizer(rule_name=rule)
+    model = sentencepiece_model_pb2.ModelProto()
+    model.ParseFromString(normalizer.serialized_model_proto())
+    return model.normalizer_spec.precompiled_charsmap
+
+
+def hub_normalizer(rule: str, *spaces: normalizers.Normalizer) -> normalizers.Normalizer:
+    """Return the normaliser of `rule` for `tokenizers`; spaces: what it does to spaces at last."""
+    from tokenizers import normalizers
+
+    charsmap = character_map(rule)
+    mapped = [normalizers.Precompiled(charsmap)] if charsmap else []
+    return normalizers.Sequence([*mapped, normalizers.Replace(WORD_START, " "), *spaces])
+
+
+def split_words(line: str, max_word_chars: int = MAX_WORD_CHARS) -> list[str]:
+    """Split a normalised line into words, each opened by `▁`.
+
+    A word of more than `max_word_chars` characters (`▁` counts) is cut into pieces of that length,
+    of which only the first has the `▁`: a greedy matcher is quadratic in the length of a word.
+    """
+    words = [WORD_START + word for word in line.split(" ") if word]
+    if all(len(word) <= max_word_chars for word in words):
+        return words
+    return [
+        word[start : start + max_word_chars]
+        for word in words
+        for start in range(0, len(word), max_word_chars)
+    ]
+
+
+@dataclass(frozen=True)
+class WordCorpus:
+    """Lines of text as word types.
+
+    types: the distinct words, in order of first appearance.
+    tokens: int32[words], for each word of the corpus the number of its type.
+    line_offsets: int64[lines + 1], where each line begins in `tokens`; no line is empty.
+    """
+
+    types: list[str]
+    tokens: np.ndarray
+    line_offsets: np.ndarray
+
+    @classmethod
+    def from_lines(
+        cls,
+        lines: Iterable[str],
+        normalizer: Normalizer,
+        max_word_chars: int = MAX_WORD_CHARS,
+    ) -> WordCorpus:
+        """Read `lines` once, one at a time; lines without a word are dropped."""
+        numbers: dict[str, int] = {}
+        tokens, offsets = array("i"), array("q", [0])
+        for line in lines:
+            words = split_words(normalizer(line), max_word_chars)
+            if words:
+                tokens.extend([numbers.setdefault(word, len(numbers)) for word in words])
+                offsets.append(len(tokens))
+        return cls(list(numbers), np.asarray(tokens, np.int32), np.asarray(offsets, np.int64))
+
+    @property
+    def n_lines(self) -> int:
+        """Number of lines."""
+        return len(self.line_offsets) - 1
+
+    @cached_property
+    def counts(self) -> np.ndarray:
+        """int64[types]: how often each type occurs."""
+        return np.bincount(self.tokens, minlength=len(self.types)).astype(np.int64)
+
+    def sample(self, lines: int, seed: int) -> WordCorpus:
+        """Return a seeded sample of at most `lines` lines, in their order, with the same types."""
+        if lines >= self.n_lines:
+            return self
+        return self._with_lines(np.random.default_rng(seed).permutation(self.n_lines)[:lines])
+
+    def sample_words(self, words: int, seed: int) -> WordCorpus:
+        """Return a seeded sample of lines of at most `words` words in all, with its own types."""
+        order = np.random.default_rng(seed).permutation(self.n_lines)
+        total = np.cumsum(np.diff(self.line_offsets)[order])
+        return self._with_lines(order[total <= words]).with_own_types()
+
+    def with_own_types(self) -> WordCorpus:
+        """Return the same lines without the types that are not in them."""
+        kept, tokens = np.unique(self.tokens, return_inverse=True)
+        types = [self.types[number] for number in kept.tolist()]
+        return WordCorpus(types, tokens.astype(np.int32), self.line_offsets)
+
+    def _with_lines(self, lines: np.ndarray) -> WordCorpus:
+        kept = np.zeros(self.n_lines, dtype=bool)
+        kept[lines] = True
+        lengths = np.diff(self.line_offsets)
+        offsets = np.concatenate(([0], np.cumsum(lengths[kept])))
+        return WordCorpus(self.types, self.tokens[np.repeat(kept, lengths)], offsets)
+
+    def digest(self) -> str:
+        """SHA-256 of the corpus, for the fingerprint of work on it."""
+        types = "\n".join(self.types).encode("utf-8")
+        return fingerprint(types, self.tokens.tobytes(), self.line_offsets.tobytes())
+
+    def save(self, path: str | Path) -> None:
+        """Write the corpus as npz: the types joined as UTF-8, their ends in bytes, the arrays."""
+        encoded = [word.encode("utf-8") for word in self.types]
+        write_npz(
+            path,
+            text=np.frombuffer(b"".join(encoded), dtype=np.uint8),
+            type_ends=np.cumsum([len(word) for word in encoded], dtype=np.int64),
+            tokens=self.tokens,
+            line_offsets=self.line_offsets,
+        )
+
+    @classmethod
+    def load(cls, path: str | Path) -> WordCorpus:
+        """Read what `save` wrote.
+
+        Raises:
+            UserError: the file is missing, damaged or no word corpus.
+        """
+        arrays = read_npz(path)
+        if not {"text", "type_ends", "tokens", "line_offsets"} <= arrays.keys():
+            raise UserError(f"{path}: is not a word corpus; delete it and run again")
+        text, ends = arrays["text"].tobytes(), arrays["type_ends"].tolist()
+        types = [text[a:b].decode("utf-8") for a, b in zip([0, *ends], ends, strict=False)]
+        return cls(types, arrays["tokens"], arrays["line_offsets"])

@@ -1,0 +1,145 @@
+"""Count pieces, subwords per word and distinct neighbours of a segmented corpus.
+
+These are the measurements behind the paper's Section 4: token frequency, subword fertility and
+contextual exponence. Everything follows from the segmentation of each word type and the sequence
+of type ids, so the token sequence is never in memory.
+
+`Counts` are totals of a corpus, `LineTotals` the same by line, for intervals and tests over lines.
+
+An uncovered character (UNK) holds a position of its line and counts among the subwords of its
+word. It is no piece: it has no frequency and no neighbours, and is no neighbour of any piece.
+"""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Collection, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import numba
+import numpy as np
+import pandas as pd
+
+from sagevocab import counting
+from sagevocab.counting import Counts, SegmentedCorpus, count_line_tokens
+from sagevocab.state import read_parquet, write_parquet
+
+if TYPE_CHECKING:
+    pass
+
+log = logging.getLogger(__name__)
+
+# A piece that occurs n times has a ratio of neighbours to frequency that is a multiple of 1 / n,
+# and near the largest one whatever its contexts: rare pieces give the ratio's distribution a comb,
+# and its mean the size of the text. From ten occurrences on, a bin of `figure_ratio` is five steps
+# wide or more.
+FEWEST_OCCURRENCES = 10
+
+
+class LineTotals(SegmentedCorpus):
+    """Totals by line of one tokenizer on one corpus: int64[lines], in the corpus's order.
+
+    Words of a line are not independent of each other, nor is a line under two tokenizers: lines
+    are the units that a resample may draw and a test may exchange.
+    """
+
+    @property
+    def words(self) -> np.ndarray:
+        """Words of each line, whatever the tokenizer."""
+        return np.diff(self.line_offsets)
+
+    @property
+    def tokens(self) -> np.ndarray:
+        """Tokens of each line."""
+        return count_line_tokens(self)
+
+    def words_with(self, fewest: int, most: int | None = None) -> np.ndarray:
+        """Words of `fewest` to `most` subwords; no `most`: of `fewest` and more."""
+        lengths, top = self.lengths, np.inf if most is None else most
+        return self._by_line((lengths >= fewest) & (lengths <= top))
+
+    def histogram(self, longest: int) -> np.ndarray:
+        """Words by subwords: int32[lines, longest], for 1, 2, ..., `longest` or more.
+
+        A word without tokens (an external tokenizer may give none) is in no column.
+        """
+        bins = np.minimum(self.lengths, longest) - 1
+        return _histogram_by_line(bins, longest, self.types, self.line_offsets)
+
+    def occurrences(self, pieces: Collection[str]) -> np.ndarray:
+        """Tokens that are one of `pieces`; a piece that the vocabulary lacks has none."""
+        wanted = set(pieces)
+        chosen = np.array([piece in wanted for piece in self.pieces] + [False])
+        # Place -1, the last, is the uncovered character's.
+        before = np.concatenate(([0], np.cumsum(chosen[self.flat])))
+        return self._by_line(np.diff(before[self.offsets]))
+
+    def _by_line(self, values: np.ndarray) -> np.ndarray:
+        return counting.sum_by_line(values.astype(np.int64), self.types, self.line_offsets)
+
+
+# --- the tables that `count_corpus` gives, as files
+
+
+def write_counts(counts: Counts, outputs: Mapping[str, str]) -> None:
+    """Write the tables of `counts` as parquet; `outputs` maps their names to paths."""
+    for name in ("frequencies", "fertility", "neighbours", "lines"):
+        write_parquet(outputs[name], getattr(counts, name))
+
+
+def read_frequencies(path: Path | str) -> pd.Series:
+    """Return the count of every piece, indexed by piece, in id order."""
+    frame = read_parquet(path, ["piece", "count"])
+    return frame.set_index("piece")["count"]
+
+
+def read_fertility(path: Path | str) -> pd.Series:
+    """Return corpus words (occurrences), indexed by their number of subwords (1, 2, ...)."""
+    frame = read_parquet(path, ["subwords", "words"])
+    return frame.set_index("subwords")["words"]
+
+
+def read_neighbours(path: Path | str) -> pd.DataFrame:
+    """Return piece, window, distinct, count: one row per window and piece."""
+    return read_parquet(path, ["piece", "window", "distinct", "count"])
+
+
+def read_lines(path: Path | str) -> pd.DataFrame:
+    """Return words, tokens: one row per line of the corpus, the same lines for each tokenizer."""
+    return read_parquet(path, ["words", "tokens"])
+
+
+def rank_neighbours(neighbours: pd.DataFrame, window: int) -> pd.Series:
+    """Return the distinct neighbours of every piece within `window`, from high to low.
+
+    Ties are in id order. Source: paper, Section 4, "Contextual Exponence", the ranked chart.
+    """
+    rows = neighbours[neighbours["window"] == window]
+    return rows.set_index("piece")["distinct"].sort_values(ascending=False, kind="stable")
+
+
+def neighbour_ratio(neighbours: pd.DataFrame, window: int) -> pd.Series:
+    """Return distinct neighbours / frequency by piece, of pieces of `FEWEST_OCCURRENCES` or more.
+
+    Source: paper, Section 4, "Contextual Exponence", the normalized analysis.
+    """
+    rows = neighbours[
+        (neighbours["window"] == window) & (neighbours["count"] >= FEWEST_OCCURRENCES)
+    ]
+    rows = rows.set_index("piece")
+    return (rows["distinct"] / rows["count"]).rename("ratio")
+
+
+# --- kernels
+
+
+@numba.njit(cache=True)
+def _histogram_by_line(bins, n_bins, types, line_offsets):
+    counts = np.zeros((len(line_offsets) - 1, n_bins), dtype=np.int32)
+    for line in range(len(counts)):
+        for position in range(line_offsets[line], line_offsets[line + 1]):
+            column = bins[types[position]]
+            if column >= 0:
+                counts[line, column] += 1
+    return counts

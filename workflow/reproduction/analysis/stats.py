@@ -1,0 +1,297 @@
+"""Entropies, bootstrap intervals and tests: the statistics of this project, each in one place.
+
+What is drawn is whole (a line, an example, a piece), under all tokenizers at once. Every random
+procedure takes a seed. Intervals are percentile intervals of 1,000 samples unless a caller says
+otherwise. Hundreds of thousands of lines have few distinct rows of counts, so a sample of lines is
+drawn exactly and in seconds as a multinomial sample of these.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+import numpy as np
+import pandas as pd
+
+from sagevocab.measures import Numbers
+
+# scipy.stats takes a second to import, and most jobs need none of it: functions import it.
+
+CONFIDENCE = 0.95
+RESAMPLES = 1000
+PERMUTATIONS = 9999
+# Most cells of a batch of samples, which is in memory at once.
+_BATCH_CELLS = 1 << 22
+# Tables of so few columns of counts have few distinct rows.
+_NARROW = 2
+# Rows of one block are drawn from while they are in the processor's cache.
+_BLOCK_ROWS = 8192
+# Drawing a count for each distinct row costs as much as drawing so many rows.
+_DRAWS_OF_A_COUNT = 10
+# Differences of means that are closer to 0 are 0.
+_ROUNDING = 1e-12
+
+
+class Estimate(NamedTuple):
+    """A value and its confidence interval."""
+
+    value: float
+    low: float
+    high: float
+
+
+class Comparison(NamedTuple):
+    """A paired difference (first - second), its confidence interval and a two-sided p-value."""
+
+    difference: float
+    low: float
+    high: float
+    p_value: float
+
+
+NOTHING = Estimate(float("nan"), float("nan"), float("nan"))
+NO_REPLICATES = np.zeros(0)
+
+# --- bootstrap
+
+
+def resampled_sums(table: np.ndarray, *, seed: int, resamples: int = RESAMPLES) -> np.ndarray:
+    """Return the column sums of bootstrap samples of the rows: float64[resamples, columns].
+
+    table: int[rows, columns], a row for each line. One or two columns of counts have few distinct
+    rows, and a sample of rows is then a multinomial sample of these; otherwise rows are drawn.
+    """
+    rng = np.random.default_rng(seed)
+    if not len(table):
+        return np.zeros((resamples, table.shape[1]))
+    if table.shape[1] > _NARROW:
+        return _sums_of_rows(table, rng, resamples)
+    counts = pd.DataFrame(table).value_counts(sort=False).sort_index()
+    rows = counts.index.to_frame().to_numpy(dtype=float)
+    return _sums_of_distinct(rows, counts.to_numpy(), rng, resamples)
+
+
+def _sums_of_distinct(rows, counts, rng, resamples):
+    """Sums of samples of rows that occur `counts` times: a multinomial sample of each."""
+    batch = max(1, _BATCH_CELLS // len(rows))
+    sizes = [min(batch, resamples - done) for done in range(0, resamples, batch)]
+    shares = counts / counts.sum()
+    return np.concatenate([rng.multinomial(counts.sum(), shares, size) @ rows for size in sizes])
+
+
+def _sums_of_rows(table, rng, resamples):
+    """Draw how many rows come from each block, then these rows: what drawing from all gives."""
+    starts = np.arange(0, len(table), _BLOCK_ROWS)
+    sizes = np.diff(np.append(starts, len(table)))
+    drawn = rng.multinomial(len(table), sizes / len(table), size=resamples)
+    sums = np.zeros((resamples, table.shape[1]))
+    for block, start in enumerate(starts):
+        rows = table[start : start + _BLOCK_ROWS].astype(float)
+        for number in range(resamples):
+            chosen = rng.integers(len(rows), size=drawn[number, block], dtype=np.int32)
+            sums[number] += np.bincount(chosen, minlength=len(rows)) @ rows
+    return sums
+
+
+def sampled_sums(table: np.ndarray, *, seed: int, resamples: int) -> np.ndarray:
+    """Return the column sums of bootstrap samples of the rows: float64[resamples, columns].
+
+    table: float64[rows, columns], thousands of rows, a row for each example of a task. Rows that
+    agree in all columns are drawn together: a sample of rows is a multinomial sample of these.
+    """
+    rng = np.random.default_rng(seed)
+    rows, kinds, counts = np.unique(table, axis=0, return_inverse=True, return_counts=True)
+    if len(rows) * _DRAWS_OF_A_COUNT <= len(table):
+        return _sums_of_distinct(rows, counts, rng, resamples)
+    kinds = kinds.ravel()
+    batch = max(1, _BATCH_CELLS // max(1, len(rows)))
+    sums = np.empty((resamples, table.shape[1]))
+    for start in range(0, resamples, batch):
+        size = min(batch, resamples - start)
+        samples = (kinds[rng.integers(len(table), size=len(table))] for _ in range(size))
+        drawn = np.stack([np.bincount(sample, minlength=len(rows)) for sample in samples])
+        sums[start : start + size] = drawn.astype(float) @ rows
+    return sums
+
+
+def drawn_weights(size: int, *, seed: int, resamples: int = RESAMPLES) -> Iterator[np.ndarray]:
+    """Yield how often each of `size` units is in a bootstrap sample: float64[size]."""
+    rng = np.random.default_rng(seed)
+    for _ in range(resamples):
+        yield np.bincount(rng.integers(size, size=size), minlength=size).astype(float)
+
+
+def interval_of(value: float, drawn: np.ndarray, confidence: float = CONFIDENCE) -> Estimate:
+    """Return a value with the percentile interval of its bootstrap replicates; nan ones left out.
+
+    Without a replicate the bounds are nan.
+    """
+    drawn = drawn[np.isfinite(drawn)]
+    if not drawn.size:
+        return Estimate(float(value), float("nan"), float("nan"))
+    tail = (1 - confidence) / 2
+    low, high = np.quantile(drawn, [tail, 1 - tail])
+    return Estimate(float(value), float(low), float(high))
+
+
+def total_interval(
+    table: np.ndarray,
+    statistic: Callable[[np.ndarray], np.ndarray],
+    *,
+    seed: int | None,
+    resamples: int = RESAMPLES,
+) -> Estimate:
+    """Return a statistic of column sums with its interval over resampled rows.
+
+    statistic: float64[..., columns] -> float64[...]. seed: None draws nothing, so the bounds are
+    nan.
+    """
+    value = float(statistic(table.sum(axis=0).astype(float)))
+    if seed is None:
+        return interval_of(value, NO_REPLICATES)
+    return interval_of(value, statistic(resampled_sums(table, seed=seed, resamples=resamples)))
+
+
+def ratio_interval(
+    numerators: Numbers, denominators: Numbers, *, seed: int | None, resamples: int = RESAMPLES
+) -> Estimate:
+    """Return sum(numerators) / sum(denominators) with its interval over resampled lines.
+
+    Both are whole numbers by line, in the same order: tokens and words give fertility, the tokens
+    of two tokenizers their relative cost. nan where the denominators sum to 0. seed: as for
+    `total_interval`.
+    """
+    table = np.column_stack([np.asarray(numerators), np.asarray(denominators)])
+    if not table.size or table[:, 1].sum() == 0:
+        return NOTHING
+
+    def ratio(sums: np.ndarray) -> np.ndarray:
+        with np.errstate(invalid="ignore", divide="ignore"):
+            return sums[..., 0] / sums[..., 1]
+
+    return total_interval(table, ratio, seed=seed, resamples=resamples)
+
+
+def proportion_interval(hits: int, total: int) -> Estimate:
+    """Return hits / total with Wilson's score interval; nan of nothing."""
+    if total == 0:
+        return NOTHING
+    from scipy import stats
+
+    bounds = stats.binomtest(hits, total).proportion_ci(CONFIDENCE, method="wilson")
+    return Estimate(hits / total, float(bounds.low), float(bounds.high))
+
+
+# --- tests
+
+
+def bootstrap_p_value(value: float, drawn: np.ndarray) -> float:
+    """Return the two-sided p-value of `value` against 0, by its bootstrap standard error.
+
+    The replicates are taken as normal about the value: for comparisons whose labels can't be
+    exchanged, since two texts differ in more than what is compared.
+    """
+    from scipy.special import ndtr
+
+    error = float(np.std(drawn[np.isfinite(drawn)], ddof=1))
+    if error == 0:
+        return 1.0 if value == 0 else 0.0
+    return float(2 * ndtr(-abs(value) / error))
+
+
+def percentile_p_value(drawn: np.ndarray) -> float:
+    """Return the two-sided p-value of 0 by the replicates of a difference.
+
+    It is the smallest level at which the percentile interval leaves 0 out, so interval and test
+    agree. A replicate of 0 counts on both sides. One is added because a finite sample never shows
+    that no replicate lies beyond 0 (Davison and Hinkley 1997, Section 4.2).
+    """
+    beyond = min((drawn <= _ROUNDING).sum(), (drawn >= -_ROUNDING).sum())
+    return min(1.0, 2 * (int(beyond) + 1) / (len(drawn) + 1))
+
+
+def paired_permutation(
+    first: Numbers, second: Numbers, *, seed: int, permutations: int = PERMUTATIONS
+) -> float:
+    """Return the two-sided p-value of a paired difference of means under exchanged labels.
+
+    All 2^n exchanges are enumerated when there are at most `permutations` of them, else that many
+    are drawn, on the counts of the distinct absolute differences. Equal pairs give 1.
+    """
+    differences = np.asarray(first, dtype=float) - np.asarray(second, dtype=float)
+    differences = differences[differences != 0]
+    if differences.size == 0:
+        return 1.0
+    exact = differences.size <= np.log2(permutations)
+    sums = _all_flips(differences) if exact else _drawn_flips(differences, seed, permutations)
+    observed = abs(differences.sum())
+    hits = int((np.abs(sums) >= observed * (1 - 1e-12)).sum())
+    return hits / len(sums) if exact else (hits + 1) / (len(sums) + 1)
+
+
+def _all_flips(differences: np.ndarray) -> np.ndarray:
+    sums = np.zeros(1)
+    for difference in differences:
+        sums = np.concatenate([sums + difference, sums - difference])
+    return sums
+
+
+def _drawn_flips(differences: np.ndarray, seed: int, permutations: int) -> np.ndarray:
+    sizes, counts = np.unique(np.abs(differences), return_counts=True)
+    rng, sums = np.random.default_rng(seed), np.zeros(permutations)
+    for size, count in zip(sizes, counts, strict=True):
+        sums += size * (2.0 * rng.binomial(count, 0.5, size=permutations) - count)
+    return sums
+
+
+def permute_pieces(
+    first: pd.Series, second: pd.Series, *, seed: int, permutations: int = PERMUTATIONS
+) -> float:
+    """Return the two-sided p-value of the difference of two means over pieces.
+
+    first, second: values by piece under two vocabularies; nan counts as missing. Within each piece
+    the two labels are exchanged or not: a piece in both swaps its values, a piece in one goes over
+    to the other. So the number of pieces under each label varies, as it does from one vocabulary
+    to another, and the statistic is symmetric about 0. nan where either mean is of nothing.
+    """
+    table = pd.concat([first, second], axis=1, join="outer").sort_index().to_numpy(dtype=float)
+    table = table[~np.isnan(table).all(axis=1)]
+    present = ~np.isnan(table)
+    values = np.where(present, table, 0.0)
+    sums, sizes = values.sum(axis=0), present.sum(axis=0)
+    if not sizes.all():
+        return float("nan")
+    # What the first label gains, in value and in pieces, where a piece exchanges its labels.
+    moved = np.column_stack([np.diff(values), np.diff(present.astype(float))])
+    gains = _sums_of_halves(moved, np.random.default_rng(seed), permutations)
+    with np.errstate(invalid="ignore", divide="ignore"):
+        means = (sums[0] + gains[:, 0]) / (sizes[0] + gains[:, 1])
+        differences = means - (sums[1] - gains[:, 0]) / (sizes[1] - gains[:, 1])
+    observed = abs(sums[0] / sizes[0] - sums[1] / sizes[1])
+    # One that leaves a label without a piece (nan, in tiny vocabularies) counts as extreme.
+    less = np.abs(differences) < observed * (1 - 1e-9)
+    return int(permutations - less.sum() + 1) / (permutations + 1)
+
+
+def _sums_of_halves(rows: np.ndarray, rng: np.random.Generator, permutations: int) -> np.ndarray:
+    """Return sums over random halves of the rows: each is in or not, at even odds."""
+    sums = np.empty((permutations, rows.shape[1]))
+    batch = max(1, _BATCH_CELLS // len(rows))
+    for start in range(0, permutations, batch):
+        size = min(batch, permutations - start)
+        sums[start : start + size] = rng.integers(2, size=(size, len(rows)), dtype=np.int8) @ rows
+    return sums
+
+
+def holm(p_values: Numbers, tests: int = 0) -> np.ndarray:
+    """Return Holm's step-down adjusted p-values, in the order given.
+
+    tests: the size of the family; those that could not be made count as p = 1.
+    """
+    values = np.asarray(p_values, dtype=float)
+    order = np.argsort(values, kind="stable")
+    scaled = values[order] * (max(tests, len(values)) - np.arange(len(values)))
+    adjusted = np.empty_like(values)
+    adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
+    return adjusted

@@ -1,0 +1,48 @@
+"""Skip-gram vectors of a finished vocabulary, in the segmentation of its own tokenizer."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import numpy as np
+
+from sagevocab.embeddings import train_embeddings
+from sagevocab.segment import Segmenter
+from sagevocab.settings import Word2VecSettings
+from sagevocab.words import WordCorpus
+
+
+def train_vectors(
+    corpus: WordCorpus,
+    segmenter: Segmenter,
+    settings: Word2VecSettings,
+    seeds: Sequence[int],
+    *,
+    lines: int,
+    state_dir: str | Path | None = None,
+) -> dict[str, np.ndarray]:
+    """Train vectors (E_T) of the segmenter's pieces once a seed, each on lines of its own.
+
+    Args:
+        corpus: the training text.
+        segmenter: of the tokenizer.
+        settings: of the embeddings; their seed and lines do not count.
+        seeds: of the lines drawn and of the training.
+        lines: how many are drawn; all where there are fewer.
+        state_dir: a killed training goes on from what was kept there.
+
+    Returns:
+        seed as text -> float32[pieces, dimension].
+
+    Raises:
+        UserError: the lines show no piece at all.
+    """
+    vectors = {}
+    for seed in seeds:
+        drawn = corpus.sample(lines, seed).with_own_types()
+        own = replace(settings, seed=seed, lines="all")
+        folder = Path(state_dir) / str(seed) if state_dir is not None else None
+        vectors[str(seed)] = train_embeddings(drawn, segmenter, own, folder).target
+    return vectors

@@ -1,0 +1,589 @@
+"""Tables and labelled rows: read from any format and brought to one form.
+
+Sequence tasks become `text`, `text_pair` (where there is one) and `label` (class number, or float
+for a regression); token tasks become `tokens` and `tags` in IOB2, whatever their scheme was.
+"""
+
+from __future__ import annotations
+
+import csv
+import json
+import logging
+import math
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pyarrow as pa
+import pyarrow.parquet as pq
+
+from reproduction.data.conllu import read_conllu
+from sagevocab.compression import DAMAGE, damaged, open_bytes, open_text
+from sagevocab.errors import UserError
+from sagevocab.state import write_parquet
+from sagevocab.text import read_lines
+
+log = logging.getLogger(__name__)
+
+# Column -> the value, or the values, that a row must hold in it.
+Where = Mapping[str, Any]
+
+_SUFFIXES = {".parquet": "parquet", ".csv": "csv", ".tsv": "tsv", ".conll": "conll"}
+_DIALECTS = {"csv": "excel", "tsv": "excel-tab"}
+
+# --- reading
+
+
+def read_rows(path: str | Path, format: str | None = None) -> pd.DataFrame:
+    """Read a table: parquet, jsonl, csv, tsv or conll; all but parquet plain or compressed.
+
+    CoNLL: one token a line, blank lines between sentences; the first column becomes `tokens`, the
+    last `ner_tags`, both lists. Without `format`, content and name decide.
+
+    Raises:
+        UserError: unreadable or empty.
+    """
+    form = format or sniff_format(path)
+    frame = pd.DataFrame(_records(path, form))
+    if frame.empty:
+        raise UserError(f"{path}: holds no rows; check the file and `format` ({form})")
+    return frame
+
+
+def sniff_format(path: str | Path) -> str:
+    """Return the format of a table, as its first bytes or its name say."""
+    with open_bytes(path) as file:
+        try:
+            start = file.read(64)
+        except DAMAGE as error:
+            raise damaged(path, error) from error
+    if start.startswith(b"PAR1"):
+        return "parquet"
+    if start.lstrip(b"\xef\xbb\xbf \n").startswith(b"{"):
+        return "jsonl"
+    suffixes = [suffix for suffix in Path(path).suffixes if suffix in _SUFFIXES]
+    if suffixes:
+        return _SUFFIXES[suffixes[-1]]
+    raise UserError(f"{path}: cannot tell its format; set `format` in its source")
+
+
+def read_column(
+    path: str | Path, format: str, column: str | None, where: Where | None = None
+) -> Iterator[str]:
+    """Yield the texts of one column, one row at a time; of a text file, its lines;
+    of a treebank, its sentences.
+
+    where: which rows of a table; all if None.
+
+    Raises:
+        UserError: unreadable, no such column, or a value that is not text.
+    """
+    if format == "text":
+        yield from read_lines(path)
+        return
+    if format == "conllu":
+        yield from (sentence.text for sentence in read_conllu(path))
+        return
+    if not column:
+        raise UserError(f"{path}: `column` is not set; a {format} source needs it")
+    where = where or {}
+    columns = list(dict.fromkeys([column, *where]))
+    for number, record in enumerate(_records(path, format, columns), start=1):
+        for name in columns:
+            _require_column(path, name, record)
+        value = record[column]
+        if value is None or not _is_wanted(record, where):
+            continue
+        if not isinstance(value, str):
+            raise UserError(
+                f"{path}: column {column!r}, row {number}: is {type(value).__name__}, not text; "
+                "choose another `column`"
+            )
+        yield value
+
+
+def _require_column(path: str | Path, column: str, present: Iterable[str]) -> None:
+    if column not in present:
+        raise UserError(
+            f"{path}: has no column {column!r}; its columns are {', '.join(map(str, present))}; "
+            "name the right one in `column` or `columns`"
+        )
+
+
+def _is_wanted(record: Mapping[str, Any], where: Where) -> bool:
+    """Whether a row holds what is wanted; numbers and truth values are compared as text."""
+    return all(str(record[column]) in _texts(wanted) for column, wanted in where.items())
+
+
+def _texts(wanted: Any) -> list[str]:
+    return [str(value) for value in (wanted if isinstance(wanted, list) else [wanted])]
+
+
+def _records(
+    path: str | Path, format: str, columns: Sequence[str] | None = None
+) -> Iterator[dict[str, Any]]:
+    """Rows of a table; of a parquet file with `columns`, only what these hold."""
+    if format == "parquet":
+        return _parquet_records(path, columns)
+    if format == "conll":
+        return _conll_records(path)
+    return _json_records(path) if format == "jsonl" else _delimited_records(path, format)
+
+
+def _parquet_records(path: str | Path, columns: Sequence[str] | None) -> Iterator[dict[str, Any]]:
+    try:
+        table = pq.ParquetFile(path)
+    except (pa.ArrowInvalid, OSError) as error:
+        problem = str(error).splitlines()[0]
+        raise UserError(
+            f"{path}: cannot be read as parquet ({problem}); fetch or copy it again, or check "
+            "`format`"
+        ) from error
+    for column in columns or ():
+        _require_column(path, column, table.schema_arrow.names)
+    for batch in table.iter_batches(columns=columns):
+        yield from batch.to_pylist()
+
+
+def _json_records(path: str | Path) -> Iterator[dict[str, Any]]:
+    for number, line in enumerate(read_lines(path), start=1):
+        if not line.strip():
+            continue
+        try:
+            record = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise UserError(
+                f"{path}:{number}: is not JSON ({error.msg}); check `format`"
+            ) from error
+        if not isinstance(record, dict):
+            raise UserError(
+                f"{path}:{number}: is not a JSON object, which every line of jsonl is; "
+                "correct it or check `format`"
+            )
+        yield record
+
+
+def _delimited_records(path: str | Path, format: str) -> Iterator[dict[str, str]]:
+    """Rows of a csv or tsv file with a header; in a tsv, as in GLUE's, quotes have no meaning."""
+    if format not in _DIALECTS:
+        raise UserError(f"{path}: {format!r} is not a format of tables")
+    quoting = csv.QUOTE_NONE if format == "tsv" else csv.QUOTE_MINIMAL
+    csv.field_size_limit(1 << 30)
+    with open_text(path) as file:
+        reader = csv.DictReader(file, dialect=_DIALECTS[format], quoting=quoting, strict=True)
+        try:
+            for row in reader:
+                _require_all_fields(row, f"{path}:{reader.line_num}")
+                yield row
+        except UnicodeDecodeError as error:
+            raise UserError(
+                f"{path}: is not UTF-8 ({error.reason}); convert it, for example with iconv"
+            ) from error
+        except csv.Error as error:
+            # `line_num` is still that of the last row that could be read.
+            raise UserError(
+                f"{path}:{reader.line_num + 1}: {error}; close the quote in the row that starts "
+                "here, or check `format`"
+            ) from error
+        except DAMAGE as error:
+            raise damaged(path, error) from error
+
+
+def _require_all_fields(row: Mapping[str | None, Any], where: str) -> None:
+    if None in row or None in row.values():
+        raise UserError(
+            f"{where}: has more or fewer fields than the header; check `format` and the quoting"
+        )
+
+
+def _conll_records(path: str | Path) -> Iterator[dict[str, list[str]]]:
+    """Tokens and last-column tags of each sentence; document marks and comments left out."""
+    tokens: list[str] = []
+    tags: list[str] = []
+    for number, line in enumerate(read_lines(path), start=1):
+        fields = line.split("\t") if "\t" in line else line.split()
+        if not line.strip():
+            if tokens:
+                yield {"tokens": tokens, "ner_tags": tags}
+            tokens, tags = [], []
+        elif _is_conll_token(path, number, fields, inside=bool(tokens)):
+            tokens.append(fields[0])
+            tags.append(fields[-1].strip())
+    if tokens:
+        yield {"tokens": tokens, "ner_tags": tags}
+
+
+def _is_conll_token(path: str | Path, number: int, fields: list[str], *, inside: bool) -> bool:
+    """A lone # begins a comment between sentences and is a token within one."""
+    if fields[0] == "-DOCSTART-" or (fields[0] == "#" and not inside and len(fields) != 2):
+        return False
+    if len(fields) < 2:
+        raise UserError(
+            f"{path}:{number}: has one column, CoNLL needs a token and a tag; check `format`"
+        )
+    return True
+
+
+# --- tasks
+
+
+def prepare_task(
+    sources: Sequence[str | Path],
+    output: str | Path,
+    format: str | None,
+    *,
+    kind: str,
+    columns: dict[str, str],
+    labels: Sequence[Any] | None,
+    where: Where | None = None,
+    part: RowPart | None = None,
+    expected: ExpectedRows | None = None,
+) -> None:
+    """Read one split of a task and write its rows (.parquet) as `normalise_task` makes them.
+
+    sources: files of one form; their rows follow one another. where: which of the rows to take, by
+    what their columns hold; part: by number; all if None. expected: what a catalogued set must
+    hold.
+
+    Raises:
+        UserError: a file or a row is unusable, no row is left, or it is another set; names it.
+    """
+    form = {"kind": kind, "columns": columns, "labels": labels}
+    names = ", ".join(map(str, sources))
+    parts = [
+        normalise_task(frame, source=name, **form)
+        for name, frame in _wanted_rows(sources, format, where)
+    ]
+    if not parts:
+        raise UserError(f"{names}: has no rows {_told(where or {})}; check `where`")
+    rows = pd.concat(parts, ignore_index=True)
+    if expected is not None:
+        expected.check(rows, names)
+    if part is not None:
+        chosen = part.positions(len(rows))
+        if not len(chosen):
+            raise UserError(
+                f"{names}: of its {len(rows)} rows the share {part.share[0]:g} to "
+                f"{part.share[1]:g} holds none; set another validation_share"
+            )
+        log.info("%s: %d of %d rows taken", names, len(chosen), len(rows))
+        rows = rows.iloc[chosen].reset_index(drop=True)
+    log.info("%s: %d rows", names, len(rows))
+    write_parquet(output, rows)
+
+
+def _wanted_rows(
+    sources: Sequence[str | Path], format: str | None, where: Where | None
+) -> Iterator[tuple[str, pd.DataFrame]]:
+    """Yield of each file a name for messages and its rows; none of a file without wanted rows."""
+    for file in sources:
+        frame, name = read_rows(file, format), str(file)
+        if where:
+            for column in where:
+                _require_column(file, column, list(frame.columns))
+            frame = frame[[_is_wanted(row, where) for row in frame[[*where]].to_dict("records")]]
+            name = f"{file} (rows {_told(where)})"
+        if len(frame):
+            yield name, frame
+
+
+def _told(where: Where) -> str:
+    texts = (f"{column}: {', '.join(_texts(wanted))}" for column, wanted in where.items())
+    return f"with {'; '.join(texts)}"
+
+
+@dataclass(frozen=True)
+class ExpectedRows:
+    """What the catalogue says of a split, so that a set that was changed is noticed.
+
+    examples: number of rows. labels: classes as the set writes them, of tags without prefixes.
+    """
+
+    examples: int | None = None
+    labels: Sequence[Any] | None = None
+
+    @classmethod
+    def of(cls, description: dict[str, Any]) -> ExpectedRows:
+        """Return what the description of a retrieved file says, unless only some rows are taken."""
+        if description.get("where"):
+            return cls()
+        return cls(description.get("examples"), description.get("labels"))
+
+    def check(self, rows: pd.DataFrame, names: str) -> None:
+        """Compare the rows that `normalise_task` made with what is expected.
+
+        Raises:
+            UserError: another number of rows, or other labels.
+        """
+        if self.examples is not None and len(rows) != self.examples:
+            raise UserError(
+                f"{names}: has {len(rows)} rows, the catalogue says {self.examples}: the set was "
+                "changed or is cut; fetch it again, or correct workflow/resources/datasets.yaml"
+            )
+        if self.labels is None:
+            return
+        if "tags" in rows:
+            found = {tag.partition("-")[2] for tags in rows["tags"] for tag in tags} - {""}
+        else:
+            found = {*rows["label"]}
+        if found != {*self.labels}:
+            raise UserError(
+                f"{names}: its labels are {_listed(found)}, the catalogue says "
+                f"{_listed(self.labels)}: the set was changed; fetch it again, or correct "
+                "workflow/resources/datasets.yaml"
+            )
+
+
+def _listed(labels: Iterable[Any]) -> str:
+    return ", ".join(sorted(map(str, labels)))
+
+
+@contextmanager
+def task_errors(task: str) -> Iterator[None]:
+    """Add to a user's error how to go on without this task."""
+    try:
+        yield
+    except UserError as error:
+        raise UserError(
+            f"{error}; or take {task} out of `tasks` to go on without it (the results of "
+            "other tasks are kept)"
+        ) from error
+
+
+@dataclass(frozen=True)
+class RowPart:
+    """A seeded part of a split's rows, in the order of the file.
+
+    share: [from, to] of a seeded shuffle; parts with adjacent shares never overlap.
+    most: number of rows at most, a seeded sample of that share; None for all.
+    """
+
+    share: tuple[float, float] = (0.0, 1.0)
+    most: int | None = None
+    seed: int = 1
+
+    def positions(self, count: int) -> np.ndarray:
+        """Return which of `count` rows are taken: int64[taken], ascending."""
+        order = np.random.default_rng(self.seed).permutation(count)
+        start, end = (round(count * edge) for edge in self.share)
+        # The first of a shuffle are a sample of it, and a larger cap keeps those of a smaller.
+        return np.sort(order[start:end][: self.most])
+
+
+def normalise_task(
+    frame: pd.DataFrame,
+    *,
+    kind: str,
+    columns: dict[str, str],
+    labels: Sequence[Any] | None,
+    source: str | Path,
+) -> pd.DataFrame:
+    """Bring a task's rows to the form all later stages read.
+
+    kind: `sequence` or `tokens`.
+    columns: our names (text, text_pair, label; tokens, tags) -> the source's.
+    labels: classes in order; for `sequence`, None makes a regression; for `tokens`, the names of
+        class numbers, or None if tags are names already.
+
+    Raises:
+        UserError: a column that is missing, a label that is unknown, an unlabelled split.
+    """
+    for column in columns.values():
+        _require_column(source, column, list(frame.columns))
+    parts = {ours: frame[theirs].tolist() for ours, theirs in columns.items()}
+    if kind == "tokens":
+        return _token_rows(parts, labels, source, columns)
+    for name in ("text", "text_pair"):
+        if name in parts:
+            _check_rows(parts[name], f"{source}: column {columns[name]!r}", _not_text)
+    where = f"{source}: column {columns['label']!r}"
+    parts["label"] = _labels(parts["label"], labels, where)
+    order = [name for name in ("text", "text_pair", "label") if name in parts]
+    return pd.DataFrame({name: parts[name] for name in order})
+
+
+def _check_rows(rows: list[Any], where: str, problem_of: Callable[[Any], str | None]) -> None:
+    for number, row in enumerate(rows, start=1):
+        if problem := problem_of(row):
+            raise UserError(f"{where}, row {number}: {problem}; mend the file or check `columns`")
+
+
+def _not_text(value: Any) -> str | None:
+    return None if isinstance(value, str) else f"{value!r} is not text"
+
+
+def _no_list(row: Any) -> str | None:
+    if isinstance(row, str):
+        return "is text, not a list with an entry for each word"
+    if not isinstance(row, Sequence | np.ndarray):
+        return f"{row!r} is no list"
+    if any(entry is None or entry != entry for entry in row):
+        return "an entry of the list is missing"
+    return None
+
+
+_NO_LABEL = (
+    "no label; label the row or delete it, or choose another split (test sets often have no labels)"
+)
+
+
+def _labels(values: list[Any], classes: Sequence[Any] | None, where: str) -> list[int | float]:
+    """Class numbers of labels; without classes, the values of a regression."""
+    numbers_of = None if classes is None else _numbers_of(classes)
+    labels = []
+    for row, value in enumerate(values, start=1):
+        label = _value(value) if numbers_of is None else _class_of(value, numbers_of)
+        # Unlabelled sets have nothing or -1 in the place of a class.
+        if label is None and (value in (None, "", "-") or value != value or _value(value) == -1):
+            raise UserError(f"{where}, row {row}: {_NO_LABEL}")
+        if label is None:
+            raise UserError(f"{where}, row {row}: {_unknown_label(value, classes)}")
+        labels.append(label)
+    if classes is None and set(labels) == {-1}:
+        raise UserError(f"{where}: {_NO_LABEL}")
+    return labels
+
+
+def _unknown_label(value: Any, classes: Sequence[Any] | None) -> str:
+    if classes is None:
+        return f"the score {value!r} is no finite number; mend the row, or list the `labels`"
+    known = ", ".join(map(str, classes))
+    return f"unknown label {value!r} (`labels` has {known}); mend the row, or add it to `labels`"
+
+
+def _numbers_of(classes: Sequence[Any]) -> dict[str, int]:
+    """Class number by name; also by number, unless all names are numbers themselves."""
+    names = {str(name): number for number, name in enumerate(classes)}
+    if all(_class_number(name) is not None for name in classes):
+        return names
+    return {str(number): number for number in names.values()} | names
+
+
+def _value(value: Any) -> float | None:
+    """Return a finite number that came as number or text; None if it is none."""
+    try:
+        number = float(value)
+    except (TypeError, ValueError):
+        return None
+    return number if math.isfinite(number) else None
+
+
+def _class_of(value: Any, numbers_of: dict[str, int]) -> int | None:
+    """Number of a class that is given as text or as a number."""
+    return numbers_of.get(str(value), numbers_of.get(str(_class_number(value))))
+
+
+def _class_number(value: Any) -> int | None:
+    """A class number that came as number or text: 1, 1.0, "1"."""
+    number = _value(value)
+    return int(number) if number is not None and number >= 0 and number.is_integer() else None
+
+
+def _token_rows(
+    parts: dict[str, list], names: Sequence[str] | None, source: str | Path, columns: dict[str, str]
+) -> pd.DataFrame:
+    where = f"{source}: column {columns['tags']!r}"
+    for name in ("tokens", "tags"):
+        _check_rows(parts[name], f"{source}: column {columns[name]!r}", _no_list)
+    tokens = [[str(token) for token in row] for row in parts["tokens"]]
+    tags = [
+        [_tag_name(tag, names, f"{where}, row {number}") for tag in row]
+        for number, row in enumerate(parts["tags"], start=1)
+    ]
+    for number, (row, row_tags) in enumerate(zip(tokens, tags, strict=True), start=1):
+        if len(row) != len(row_tags):
+            raise UserError(
+                f"{where}, row {number}: {len(row_tags)} tags for {len(row)} tokens; mend the file"
+            )
+    kept = [i for i, row in enumerate(tokens) if row]
+    converted = tags_to_iob2([tags[i] for i in kept], where)
+    return pd.DataFrame({"tokens": [tokens[i] for i in kept], "tags": converted})
+
+
+def _tag_name(tag: Any, names: Sequence[str] | None, where: str) -> str:
+    """Return the name of a tag that is given by name or class number.
+
+    A prefix that no scheme has is refused: as the name of a class it would be scored wrongly.
+    """
+    if isinstance(tag, str) and not (tag.isdecimal() and tag not in (names or ())):
+        if tag and names is not None and tag not in names:
+            raise UserError(
+                f"{where}: unknown tag {tag!r} (`labels` has {', '.join(names)}); mend the row, or "
+                "add it to `labels`"
+            )
+    else:
+        tag = _named(int(tag), names, where)
+    if not tag:
+        raise UserError(f"{where}: {_NO_LABEL}")
+    if len(tag) > 1 and tag[1] == "-" and not _has_prefix(tag):
+        known = ", ".join(sorted(_STARTING | _INSIDE))
+        raise UserError(
+            f"{where}: tag {tag!r} is no prefix and class of a known scheme (prefixes: {known}); "
+            "mend the file"
+        )
+    return tag
+
+
+def _named(number: int, names: Sequence[str] | None, where: str) -> str:
+    if number == -1:
+        raise UserError(f"{where}: {_NO_LABEL}")
+    if names is None:
+        raise UserError(f"{where}: tags are class numbers; name the classes in order in `labels`")
+    if not 0 <= number < len(names):
+        raise UserError(
+            f"{where}: class number {number} is outside `labels` ({len(names)} names, from 0); "
+            "mend the row, or name all classes in `labels`"
+        )
+    return names[number]
+
+
+# --- tagging schemes
+
+_STARTING = frozenset("BSU")
+_INSIDE = frozenset("IEL")
+_CLOSING = frozenset("SUEL")
+
+
+def tags_to_iob2(sentences: Sequence[Sequence[str]], where: str = "tags") -> list[list[str]]:
+    """Turn tags of any usual scheme into IOB2: B- opens every span, I- goes on with it.
+
+    IOB1, IOB2, IOE, BIOES and BILOU are read by one rule; tags without prefixes (PER, LOC, O) have
+    a span for each run of equal tags. The scheme is that of all sentences together.
+
+    Raises:
+        UserError: some tags have prefixes and some have none, or all are prefixes without a class.
+    """
+    named = {tag for sentence in sentences for tag in sentence if tag != "O"}
+    if named and named <= {"B", "I"}:
+        raise UserError(f"{where}: tag {min(named)!r} names no class; write {min(named)}-NAME")
+    prefixed = {tag for tag in named if _has_prefix(tag)}
+    if prefixed and prefixed != named:
+        raise UserError(
+            f"{where}: tags with a prefix ({min(prefixed)}) and without one "
+            f"({min(named - prefixed)}) are mixed; mend the file"
+        )
+    if not prefixed:
+        sentences = [[tag if tag == "O" else f"I-{tag}" for tag in tags] for tags in sentences]
+    return [_to_iob2(tags) for tags in sentences]
+
+
+def _has_prefix(tag: str) -> bool:
+    return len(tag) > 2 and tag[1] == "-" and tag[0] in _STARTING | _INSIDE
+
+
+def _to_iob2(tags: Sequence[str]) -> list[str]:
+    converted, open_class = [], None
+    for tag in tags:
+        prefix, _, name = tag.partition("-")
+        if tag == "O":
+            converted.append(tag)
+            open_class = None
+            continue
+        goes_on = prefix in _INSIDE and open_class == name
+        converted.append(f"{'I' if goes_on else 'B'}-{name}")
+        open_class = None if prefix in _CLOSING else name
+    return converted

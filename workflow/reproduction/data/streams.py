@@ -1,0 +1,207 @@
+"""A seeded part of a large text: megabytes instead of gigabytes.
+
+A multistream dump is a row of bz2 streams with a hundred pages each, and its index says where each
+begins. Streams are drawn in a seeded order until their pages have the wanted number of distinct
+clean lines. What was drawn depends on the seed and the dump alone, not on servers or cores, and is
+written as a dump of its own. A table of several files is drawn file by file (`EnoughLines`).
+"""
+
+from __future__ import annotations
+
+import bz2
+import io
+import logging
+from collections.abc import Iterable, Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from reproduction.data.corpus import check_enough, line_digest
+from reproduction.data.dump import Article, articles_in
+from reproduction.data.extract import ExtractionSettings, column_lines, parse_articles
+from reproduction.data.fetch import (
+    UnavailableError,
+    cache_name,
+    disk_errors,
+    fetch_cached,
+    read_url,
+)
+from reproduction.data.transfer import Span
+from sagevocab.errors import UserError, tell
+from sagevocab.state import atomic_path
+from sagevocab.text import read_lines
+
+log = logging.getLogger(__name__)
+
+_END = b"</mediawiki>\n"
+
+
+class NoIndexError(UserError):
+    """The dump can't be read by an index, so all of it must be."""
+
+
+def draw_streams(
+    urls: Sequence[str],
+    index_urls: Sequence[str],
+    output: Path,
+    settings: ExtractionSettings,
+    *,
+    lines: int,
+    cache_dir: Path,
+    key: str,
+    advice: str = "download it by hand",
+) -> dict[str, Any]:
+    """Write a dump of seeded streams with at least `lines` distinct clean lines; say what it is.
+
+    urls, index_urls: addresses of the dump and of its index. settings: how lines are cut, and the
+    seed. cache_dir: keeps the index, and the streams for a run that goes on. key: configuration key
+    of the text. advice: what a user without that network can do.
+
+    Raises:
+        NoIndexError: no server has the index, or none gives parts of the dump.
+        UserError: no server answers, or the whole dump has fewer lines. Of a dump whose beginning
+            was read this is never an UnavailableError: no other data may replace it.
+    """
+    try:
+        index = fetch_cached(index_urls, cache_dir=cache_dir, advice=advice)
+        spans = read_index(index.path)
+        folder = Path(cache_dir) / f"{cache_name(urls[0])}.streams"
+        dump = _Parts(urls, folder, advice)
+        header = bz2.decompress(dump.read((0, spans[0][0])))
+    except (UnavailableError, OSError, ValueError) as error:
+        raise NoIndexError(f"{urls[0]}: cannot be read by its index ({error})") from error
+    enough = EnoughLines(lines)
+    try:
+        chosen = _draw(spans, dump, header, settings, enough)
+    except UnavailableError as error:
+        raise UserError(str(error)) from error
+    check_enough(urls[0], enough.found, lines, key)
+    with atomic_path(output) as temporary, temporary.open("wb") as file:
+        for span in [(0, spans[0][0]), *sorted(chosen)]:
+            file.write(dump.read(span))
+        file.write(bz2.compress(_END))
+    parts = f"{len(chosen)} of {len(spans) + 1} streams"
+    log.info("%s: %s drawn, with %d distinct lines or more", urls[0], parts, lines)
+    return {"parts": parts, "index_sha256": index.sha256}
+
+
+class EnoughLines:
+    """Counts distinct lines until there are as many as are wanted."""
+
+    def __init__(self, wanted: int) -> None:
+        """Begin with none."""
+        self.wanted = wanted
+        self._seen: set[int] = set()
+
+    @property
+    def found(self) -> int:
+        """How many were counted."""
+        return len(self._seen)
+
+    def add(self, lines: Iterable[str]) -> bool:
+        """Count lines; return whether no more are needed."""
+        for line in lines:
+            self._seen.add(line_digest(line))
+            if self.found >= self.wanted:
+                return True
+        return False
+
+    def add_file(
+        self, path: Path, description: dict[str, Any], settings: ExtractionSettings
+    ) -> bool:
+        """Count the lines that a table will give; return whether no more are needed."""
+        return self.add(column_lines(path, description, settings))
+
+
+def _draw(
+    spans: list[Span],
+    dump: _Parts,
+    header: bytes,
+    settings: ExtractionSettings,
+    enough: EnoughLines,
+) -> list[Span]:
+    """Return streams with enough lines, or all."""
+    chosen: list[Span] = []
+    for span in _in_turn(spans, settings.seed):
+        chosen.append(span)
+        articles = stream_articles(header, dump.read(span), str(dump.file(span)))
+        if enough.add(parse_articles(list(articles), settings).sentences):
+            break
+        if len(chosen) % 100 == 0:
+            found = f"{enough.found} of {enough.wanted} lines"
+            line = f"{dump.name}: {found} after {len(chosen)} streams"
+            log.info("%s", line)
+            tell(line)
+    return chosen
+
+
+def _in_turn(spans: list[Span], seed: int) -> Iterator[Span]:
+    """Yield streams in a seeded order, and then the last, whose end the index lacks."""
+    for number in np.random.default_rng(seed).permutation(len(spans)):
+        yield spans[number]
+    yield spans[-1][1], None
+
+
+def read_index(path: Path) -> list[Span]:
+    """Return first byte and end of every stream of pages but the last, whose end it lacks.
+
+    Raises:
+        ValueError: the file is no index of a multistream dump.
+    """
+    starts: list[int] = []
+    for line in read_lines(path):
+        start = int(line.partition(":")[0])
+        if not starts or start != starts[-1]:
+            starts.append(start)
+    spans = list(pairwise(starts))
+    if not spans or any(start >= end for start, end in spans):
+        raise ValueError(f"{path} is no index of a dump with several streams")
+    return spans
+
+
+def stream_articles(header: bytes, stream: bytes, name: str) -> Iterator[Article]:
+    """Yield the articles among the pages of one stream.
+
+    header: the beginning of the dump, which opens its root element. name: for messages.
+
+    Raises:
+        UserError: the stream is damaged.
+    """
+    try:
+        xml = io.BytesIO(header + bz2.decompress(stream) + _END)
+    except (OSError, ValueError) as error:
+        raise UserError(f"{name}: is damaged ({error}); delete it and run again") from error
+    return (article for article in articles_in(xml, name) if article is not None)
+
+
+class _Parts:
+    """Parts of a remote file, kept on disk once they were read."""
+
+    def __init__(self, urls: Sequence[str], folder: Path, advice: str) -> None:
+        self._urls, self._folder, self._advice, self.name = urls, folder, advice, urls[0]
+
+    def file(self, span: Span) -> Path:
+        """Return where a part is kept."""
+        return self._folder / f"{span[0]}-{span[1] or 'end'}"
+
+    def read(self, span: Span) -> bytes:
+        """Return the bytes from the first of `span` to before its end."""
+        file = self.file(span)
+        if file.is_file():
+            return file.read_bytes()
+        data = read_url(self._urls, span=span, check=bz2.decompress, advice=self._advice)
+        if span[1] is None:
+            data = _first_stream(data)
+        advice = "make room or set `download_dir`"
+        with disk_errors(self._folder, advice), atomic_path(file) as temporary:
+            temporary.write_bytes(data)
+        return data
+
+
+def _first_stream(data: bytes) -> bytes:
+    """Return the first of several bz2 streams: behind the last pages, a dump is closed."""
+    decompressor = bz2.BZ2Decompressor()
+    decompressor.decompress(data)
+    return data[: len(data) - len(decompressor.unused_data)]

@@ -1,0 +1,206 @@
+"""Digests of the code that a rule uses: its adapter, and all that this imports of both houses.
+
+Comments and docstrings do not count. The digest must not depend on the version of Python: a job in
+a conda environment compares it with the one that Snakemake's Python took.
+"""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+import math
+import re
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+import sagevocab
+from sagevocab.errors import UserError
+
+HERE = Path(__file__).parent
+# The library's folder is where it was imported from, so that another copy of it is noticed.
+HOUSES = {path.name: path for path in (Path(sagevocab.__file__).parent, HERE)}
+SCRIPTS = HERE.parent / "scripts"
+
+
+def search_path() -> list[str]:
+    """Return the folders that must be on the search path of a process that runs this code."""
+    return [str(path.parent) for path in HOUSES.values()]
+
+
+def code_of(adapter: str) -> str:
+    """Return an adapter's file name and the digest of its code, for the `params` of its rule.
+
+    Snakemake does not see an edit of a module that a script imports; it reruns a rule whose
+    `params` change. The digest is over the adapter, all that it imports of `reproduction` and
+    `sagevocab`, and the data files of those packages.
+
+    Raises:
+        UserError: there is no such adapter.
+    """
+    path = SCRIPTS / adapter
+    if not path.is_file():
+        raise UserError(f"{path}: there is no such adapter")
+    return f"{adapter}:{_digest(path)}"
+
+
+def version_of(module: str) -> str:
+    """Return the name and RESULT_VERSION of `reproduction.<module>`, for the `params` of its rule.
+
+    It takes the place of `code_of` where a result costs hours or days: an edit of the code leaves
+    finished results alone, and whoever changes what the same settings give raises the version by
+    hand (tests/golden/test_lm_results.py notices). The module is read, not imported.
+
+    Raises:
+        UserError: there is no such module, or it has no RESULT_VERSION.
+    """
+    path = _module_file(f"{HERE.name}.{module}")
+    source = "" if path is None else path.read_text(encoding="utf-8")
+    found = re.search(r"^RESULT_VERSION = (\d+)$", source, re.MULTILINE)
+    if found is None:
+        raise UserError(f"version_of: {HERE.name}.{module} has no RESULT_VERSION")
+    return f"{module}:{found[1]}"
+
+
+def source_digest(module: str) -> str:
+    """Return the digest of `reproduction.<module>` and of all that it imports of both houses.
+
+    Raises:
+        UserError: there is no such module.
+    """
+    path = _module_file(f"{HERE.name}.{module}")
+    if path is None:
+        raise UserError(f"source_digest: {HERE.name} has no module {module!r}")
+    return _digest(path)
+
+
+@functools.cache
+def _digest(first: Path) -> str:
+    digest = hashlib.sha256()
+    for name, path in sorted((_name(path), path) for path in _sources(first)):
+        digest.update(name.encode())
+        digest.update(_file_digest(path))
+    return digest.hexdigest()
+
+
+def _name(path: Path) -> str:
+    """Return the name of a file that is the same in every checkout."""
+    house = next((house for house in HOUSES.values() if path.is_relative_to(house)), path.parent)
+    return path.relative_to(house.parent).as_posix()
+
+
+@functools.cache
+def _file_digest(path: Path) -> bytes:
+    data = path.read_bytes()
+    return hashlib.sha256(_code(data, _tree(path)) if path.suffix == ".py" else data).digest()
+
+
+def _code(source: bytes, tree: ast.Module) -> bytes:
+    """Return Python source without comments, docstrings and empty lines.
+
+    It is cut from the text: what `ast` or `tokenize` would write differs between Python's versions,
+    and a job in a conda environment may have another one than Snakemake.
+    """
+    lines, strings = source.splitlines(), _strings_by_line(tree)
+    for docstring in _docstrings(tree):
+        for number in range(docstring.lineno - 1, docstring.end_lineno):
+            lines[number] = b""
+            strings.pop(number, None)
+    code = [_without_comment(line, strings.get(n, ())) for n, line in enumerate(lines)]
+    return b"\n".join(line for number, line in enumerate(code) if line or number in strings)
+
+
+Span = tuple[int, float]  # from one byte of a line to before another
+
+
+def _without_comment(line: bytes, strings: Sequence[Span]) -> bytes:
+    """Return a line without its comment; `strings`: where it has text."""
+    for mark in re.finditer(b"#", line):
+        if not any(start <= mark.start() < end for start, end in strings):
+            return line[: mark.start()].rstrip()
+    goes_on = any(end == math.inf for _, end in strings)  # then spaces at its end are text
+    return line if goes_on else line.rstrip()
+
+
+def _strings_by_line(tree: ast.Module) -> dict[int, list[Span]]:
+    spans: dict[int, list[Span]] = {}
+    for node in ast.walk(tree):
+        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
+        if is_text or isinstance(node, ast.JoinedStr):
+            first, last = node.lineno - 1, node.end_lineno - 1
+            for number in range(first, last + 1):
+                start = node.col_offset if number == first else 0
+                end = node.end_col_offset if number == last else math.inf
+                spans.setdefault(number, []).append((start, end))
+    return spans
+
+
+def _docstrings(tree: ast.Module) -> Iterator[ast.Expr]:
+    for node in _statements(tree):
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            match node.body:
+                case [ast.Expr(ast.Constant(value=str())) as first, *_]:
+                    yield first
+
+
+@functools.cache
+def _tree(path: Path) -> ast.Module:
+    return ast.parse(path.read_bytes())
+
+
+def _sources(first: Path) -> set[Path]:
+    """Return `first`, what it imports of both houses, and the packages that hold those modules."""
+    found: set[Path] = set()
+    waiting: list[Path | None] = [first]
+    while waiting:
+        path = waiting.pop()
+        if path is None or path in found:
+            continue
+        found.add(path)
+        if path.name == "__init__.py":
+            found.update(_data_files(path.parent))
+        elif any(path.is_relative_to(house) for house in HOUSES.values()):
+            waiting.append(path.parent / "__init__.py")
+        waiting.extend(_module_file(name) for name in _imports(path))
+    return found
+
+
+def _data_files(folder: Path) -> Iterator[Path]:
+    """Yield the package data of `folder`: word lists and templates, no code."""
+    for path in folder.iterdir():
+        if path.is_file() and path.suffix not in (".py", ".pyc", ".nbi", ".nbc"):
+            yield path
+        elif path.is_dir() and not (path / "__init__.py").exists() and path.name != "__pycache__":
+            yield from _data_files(path)
+
+
+@functools.cache
+def _imports(path: Path) -> tuple[str, ...]:
+    names: list[str] = []
+    for node in _statements(_tree(path)):
+        if isinstance(node, ast.Import):
+            names += (alias.name for alias in node.names)
+        elif isinstance(node, ast.ImportFrom) and node.module:
+            names.append(node.module)
+            names += (f"{node.module}.{alias.name}" for alias in node.names)
+    return tuple(names)
+
+
+def _statements(module: ast.Module) -> Iterator[ast.AST]:
+    """Yield statements at any depth, and no expressions: those are most of a tree."""
+    waiting: list[ast.AST] = [module]
+    while waiting:
+        node = waiting.pop()
+        yield node
+        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
+            waiting += getattr(node, block, ())
+
+
+@functools.cache
+def _module_file(name: str) -> Path | None:
+    first, *parts = name.split(".")
+    if first not in HOUSES:
+        return None
+    base = HOUSES[first].joinpath(*parts)
+    candidates = (base.with_suffix(".py"), base / "__init__.py")
+    return next((path for path in candidates if path.is_file()), None)

@@ -1,0 +1,541 @@
+"""What made an artefact: code, settings, inputs, versions; and the frame of every adapter."""
+
+from __future__ import annotations
+
+import errno
+import functools
+import gc
+import json
+import logging
+import os
+import platform
+import shlex
+import shutil
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import BrokenExecutor
+from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
+from pathlib import Path
+from typing import Any, TextIO
+
+from reproduction.digests import HOUSES, code_of, version_of
+from sagevocab import versions
+from sagevocab.errors import UserError
+from sagevocab.state import (
+    atomic_folder,
+    atomic_path,
+    file_digest,
+    fingerprint,
+    read_json,
+    remove_leftovers,
+    try_lock,
+    turn,
+    write_json,
+)
+
+log = logging.getLogger(__name__)
+
+# The packages whose versions can change an artefact's bytes.
+RECORDED_PACKAGES = (
+    "gensim",
+    "matplotlib",
+    "mwparserfromhell",
+    "numba",
+    "numpy",
+    "pandas",
+    "pyarrow",
+    "scipy",
+    "sentencepiece",
+    "snakemake",
+    "tokenizers",
+    "torch",
+    "transformers",
+)
+# Parameters that say how a job runs, not what it makes.
+_UNRECORDED_PARAMS = ("code", "state_dir", "artefact", "cache_dir", "decisive", "text")
+
+
+@contextmanager
+def lasting_imports() -> Iterator[None]:
+    """Import without the garbage collector.
+
+    PyTorch and transformers make a million objects that stay. To look for garbage among them takes
+    a good part of the time of their import.
+    """
+    gc.disable()
+    try:
+        yield
+    finally:
+        gc.enable()
+
+
+@contextmanager
+def job(snakemake: Any) -> Iterator[dict[str, Any]]:
+    """Frame of a rule's adapter: log to the rule's log, check code and inputs, leave a record.
+
+    A job that a killed run left may still make the same files. Then this one waits for its end, and
+    does its work only if they are not there then. What a training made is kept: if nothing that
+    decides its results has changed, the job puts them back.
+
+    What the adapter puts into the mapping that it gets is recorded with what may differ between
+    equal runs. A `UserError` becomes one line on the log and on the terminal, and exit code 1.
+    `snakemake` is the object Snakemake hands to a script; only its attributes are used.
+
+    Raises:
+        SystemExit: with code 1, after a user's mistake; with code 0, if the work was done before.
+    """
+    started = time.time()
+    with _opened_log(snakemake.log[0]) as file:
+        _log_to(file)
+        try:
+            _check_code(snakemake)
+            _check_dates(snakemake)
+            described = _described(snakemake)
+            with (
+                _turn(snakemake, described, file),
+                redirect_stdout(file),
+                redirect_stderr(file),
+            ):
+                facts: dict[str, Any] = {}
+                yield facts
+                _record(snakemake, started, described, facts)
+                _keep(snakemake)
+                _forget_progress(snakemake)
+                _date_inputs(snakemake)
+                # The process ends: no search for garbage in all that it imported.
+                gc.freeze()
+        except Exception as error:
+            line = _line_for(error, snakemake.rule)
+            if line is None:
+                log.exception("%s failed", snakemake.rule)
+                raise
+            _say(file, f"error: {snakemake.rule}: {line}\n")
+            raise SystemExit(1) from error
+
+
+# A full disk, a quota, a disk or folder that is read-only.
+_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+_KILLED = "a process was killed or crashed, most often because memory ran out"
+_KILLED_ON_SLURM = (
+    "a process was killed or crashed, and SLURM's status above says why (TIMEOUT, CANCELLED, ...); "
+    "run the same command again, and it goes on from its last checkpoint"
+)
+
+
+def _line_for(error: Exception, rule: str) -> str | None:
+    """Return what to tell of an error; None for a defect, which needs its traceback."""
+    if isinstance(error, UserError):
+        return str(error)
+    if isinstance(error, MemoryError):
+        return f"out of memory; {_more_memory(rule)}"
+    if isinstance(error, BrokenExecutor):
+        return f"{_KILLED}; {_more_memory(rule)}"
+    if isinstance(error, OSError) and error.errno in _DISK_ERRORS:
+        place = error.filename or "a file of its results"
+        advice = "make room, or run in a folder that can be written (snakemake --directory)"
+        return f"{place}: cannot be written ({error.strerror}); {advice}"
+    return None
+
+
+def _more_memory(rule: str) -> str:
+    return (
+        "run fewer jobs side by side (--cores 1), on a cluster ask for more (in the profile, "
+        f"set-resources: {{{rule}: {{mem_mb: MB}}}})"
+    )
+
+
+# Where a job's lock lies, by its rule and outputs: not among the results.
+RUNNING = Path(".snakemake/sagevocab")
+
+
+@contextmanager
+def _turn(snakemake: Any, described: dict[str, Any], file: TextIO) -> Iterator[None]:
+    """Hold the lock of this job's outputs, after any job that still makes them; clear up after it.
+
+    Raises:
+        SystemExit: with code 0, if that job has made just what this one would make.
+    """
+    outputs = sorted(map(str, snakemake.output))
+
+    def tell(holder: str) -> None:
+        number = holder.partition(" ")[0]
+        _say(
+            file,
+            f"{snakemake.rule}: process {holder} is making the same files, and this job waits for "
+            f"it; end it (kill {number}), and this one goes on from its last checkpoint\n",
+        )
+
+    with turn(RUNNING / f"{snakemake.rule}.{fingerprint(outputs)[:16]}", tell):
+        if _is_made(snakemake, described):
+            _say(file, f"{snakemake.rule}: another job has made the files meanwhile\n")
+            raise SystemExit(0)
+        if _put_back(snakemake, described):
+            _say(
+                file,
+                f"{snakemake.rule}: what decides its results is as before, and they are put back; "
+                f"delete {_kept_in(snakemake)} to make them anew\n",
+            )
+            raise SystemExit(0)
+        for path in {*map(Path, outputs), *_record_paths(snakemake)}:
+            remove_leftovers(path)
+        yield
+
+
+def _is_made(snakemake: Any, described: dict[str, Any]) -> bool:
+    """Return whether all outputs are there, with records of equal code, settings and inputs.
+
+    Snakemake removes the outputs before it starts a job, so another job has made them since.
+    """
+    records = _record_paths(snakemake)
+    if not all(path.exists() for path in {*map(Path, snakemake.output), *records}):
+        return False
+    expected = fingerprint(described)
+    found = ({key: read_json(path).get(key) for key in described} for path in records)
+    return all(fingerprint(record) == expected for record in found)
+
+
+def killed_jobs(*, on_slurm: bool = False) -> list[str]:
+    """Return a line for each job that was killed or crashed; each is told once.
+
+    A job removes the file of its lock when it ends, well or not, unless it is killed.
+
+    on_slurm: SLURM has said why; a time limit is as usual there as want of memory.
+    """
+    killed = []
+    for path in sorted(RUNNING.glob("*")):
+        with suppress(OSError), path.open("r+") as file:  # it ends now, or nothing can be locked
+            if try_lock(file):
+                why = _KILLED_ON_SLURM if on_slurm else f"{_KILLED}; {_more_memory(path.stem)}"
+                killed.append(f"{path.stem}: {why}")
+                path.unlink()
+    return killed
+
+
+def _forget_progress(snakemake: Any) -> None:
+    """The outputs are written: what would have resumed the job is not needed any more."""
+    folder = snakemake.params.get("state_dir")
+    if folder:
+        shutil.rmtree(folder, ignore_errors=True)
+
+
+# --- results that cost days
+
+# What of a record decides the results; versions of packages do not.
+_DECISIVE = ("rule", "wildcards", "config", "code", "inputs")
+
+
+def _kept_in(snakemake: Any) -> Path | None:
+    """Return where a job keeps its results beside their place; None unless it is a training.
+
+    Snakemake removes the outputs of a job before it starts it again, which it also does where an
+    input was made anew with the same bytes: after an edit of code that comes long before.
+    """
+    folder, code = snakemake.params.get("state_dir"), snakemake.params.get("code") or ".py:"
+    is_training = folder and not code.partition(":")[0].endswith(".py")  # has `version_of`
+    return Path(f"{folder}.kept") if is_training else None
+
+
+def _files_of(snakemake: Any) -> dict[str, Path]:
+    """Return a job's outputs, its records and the files of its artefact's folder, by name."""
+    folder = snakemake.params.get("artefact")
+    beside = Path(folder).iterdir() if folder and Path(folder).is_dir() else ()
+    paths = {*map(Path, snakemake.output), *_record_paths(snakemake), *beside}
+    return {path.name: path for path in paths}
+
+
+def _keep(snakemake: Any) -> None:
+    """Keep the results of a training: as links, which take no room while the results are there."""
+    kept = _kept_in(snakemake)
+    if kept is not None:
+        remove_leftovers(kept)
+        with atomic_folder(kept, replace=True) as folder:
+            for name, path in _files_of(snakemake).items():
+                _link(path, folder / name)
+
+
+def _put_back(snakemake: Any, described: dict[str, Any]) -> bool:
+    """Put kept results in their place if they are what this job would make; return whether."""
+    kept, records = _kept_in(snakemake), _record_paths(snakemake)
+    if kept is None or not all((kept / path.name).is_file() for path in records):
+        return False
+    known = [read_json(kept / path.name) for path in records]
+    asked = fingerprint([described[key] for key in _DECISIVE])
+    if any(fingerprint([record.get(key) for key in _DECISIVE]) != asked for record in known):
+        return False
+    written = {
+        Path(path).name: digest for record in known for path, digest in record["outputs"].items()
+    }
+    if written != _digests_by_name(kept, written):
+        log.warning("%s: a file was changed; the results are made anew", kept)
+        return False
+    places = _files_of(snakemake)
+    folder = Path(snakemake.params.get("artefact") or Path(snakemake.output[0]).parent)
+    for path in kept.iterdir():
+        _link(path, places.get(path.name, folder / path.name))
+    return True
+
+
+def _digests_by_name(folder: Path, names: Iterable[str]) -> dict[str, str]:
+    paths = [folder / name for name in names]
+    return {path.name: file_digest(path) for path in paths if path.is_file()}
+
+
+def _link(path: Path, place: Path) -> None:
+    """Make a file appear at another place too, dated now; as a copy where links can't be had."""
+    with atomic_path(place) as temporary:
+        try:
+            os.link(path, temporary)
+        except OSError:
+            shutil.copyfile(path, temporary)
+        os.utime(temporary)
+
+
+def _check_dates(snakemake: Any) -> None:
+    """Stop before the work if an input is dated after the clock.
+
+    Snakemake would remove the outputs. Where a network file system's clock is only a little ahead,
+    wait.
+
+    Raises:
+        UserError: it is more than a little.
+    """
+    for path, ahead in _dated_ahead(snakemake):
+        if ahead > _SKEW:
+            place = "results" if path.startswith("results/") else shlex.quote(path)
+            raise UserError(
+                f"{path}: is dated {ahead:,.0f} seconds after this machine's clock; set the clock "
+                f"right, or date all that is ahead as now: find {place} -newermt now -exec "
+                "touch -t $(date +%Y%m%d%H%M.%S) {} +"
+            )
+        time.sleep(ahead)
+
+
+def _date_inputs(snakemake: Any) -> None:
+    """Date inputs now if the clock was set back during the work, or the outputs would be lost."""
+    for path, _ in _dated_ahead(snakemake):
+        log.warning("%s: was dated after this machine's clock; is dated anew", path)
+        with suppress(OSError):  # not ours to change
+            os.utime(path)
+
+
+_SKEW = 60  # seconds
+
+
+def _dated_ahead(snakemake: Any) -> list[tuple[str, float]]:
+    """Return the inputs that are dated after the clock, each with its seconds ahead."""
+    now = time.time()
+    paths = filter(os.path.exists, map(str, snakemake.input))
+    dates = {path: max(os.stat(path).st_mtime, os.lstat(path).st_mtime) for path in paths}
+    return [(path, date - now) for path, date in dates.items() if date > now]
+
+
+def _say(file: TextIO, line: str) -> None:
+    """Write a line to the log and to the terminal."""
+    for stream in (file, sys.stderr):
+        with suppress(OSError):  # the log, on a full disk
+            # One write, so that the lines of jobs that fail together do not run into each other.
+            stream.write(line)
+            stream.flush()
+
+
+@contextmanager
+def _opened_log(path: str) -> Iterator[TextIO]:
+    """Open a rule's log; what a full disk does not take of it is lost without an error."""
+    file = Path(path).open("w", encoding="utf-8", buffering=1)  # noqa: SIM115
+    try:
+        yield file
+    finally:
+        with suppress(OSError):
+            file.close()
+
+
+def _log_to(file: TextIO) -> None:
+    handlers: list[logging.Handler] = [logging.StreamHandler(file)]
+    logging.basicConfig(
+        level=logging.WARNING,  # other packages tell every font table and every epoch
+        format="%(asctime)s %(name)s: %(message)s",
+        datefmt="%H:%M:%S",
+        handlers=handlers,
+        force=True,
+    )
+    for name in HOUSES:
+        logging.getLogger(name).setLevel(logging.INFO)
+
+
+def _check_code(snakemake: Any) -> None:
+    """Stop if this library is not the code that the rule's digest or version was taken from."""
+    expected = snakemake.params.get("code")
+    if not expected:
+        return
+    name = expected.partition(":")[0]
+    if (code_of(name) if name.endswith(".py") else version_of(name)) != expected:
+        raise UserError(
+            f"{HOUSES['sagevocab']}: this sagevocab is not the one beside the Snakefile, or "
+            "it was edited while the workflow ran; uninstall the other copy (pip uninstall "
+            "sagevocab), install this checkout (make environment) and run again"
+        )
+
+
+def _described(snakemake: Any) -> dict[str, Any]:
+    """What decides a job's outputs, and where: its part of their record, known before the work.
+
+    Raises:
+        UserError: an input is not what its job wrote.
+    """
+    return {
+        "rule": snakemake.rule,
+        "wildcards": dict(snakemake.wildcards.items()),
+        "config": {k: v for k, v in snakemake.params.items() if k not in _UNRECORDED_PARAMS},
+        "code": snakemake.params.get("code"),
+        "git_commit": git_commit(),
+        "inputs": _checked_inputs(snakemake),
+        "packages": package_versions(),
+        "python": platform.python_version(),
+    }
+
+
+def _checked_inputs(snakemake: Any) -> dict[str, str]:
+    """Return the digest of every input file.
+
+    A file that has the size and date with which its job left it is what that job recorded, and is
+    not read. Others are: a flipped bit seldom stops a reader, and would give other numbers.
+
+    Raises:
+        UserError: a file is another than the one that its job recorded.
+    """
+    recorded = functools.cache(_recorded)  # many inputs share a record
+    return {path: _checked_digest(path, recorded) for path in _files(snakemake.input)}
+
+
+def _checked_digest(path: str, recorded: Callable[[Path], dict[str, Any]]) -> str:
+    records = {place: recorded(place) for place in _records_beside(Path(path))}
+    known = {at: r for at, r in records.items() if path in r.get("outputs", {})}
+    for record in known.values():
+        if record["run"].get("left", {}).get(path) == _left(path):
+            return record["outputs"][path]
+    digest = file_digest(path)
+    for place, record in known.items():
+        if record["outputs"][path] != digest:
+            raise UserError(
+                f"{path}: was cut or changed since its job wrote it; delete it and run again, "
+                f"or delete {place} to use it as it is"
+            )
+    return digest
+
+
+def _files(paths: Iterable[str]) -> list[str]:
+    return [path for path in sorted({*map(str, paths)}) if os.path.isfile(path)]
+
+
+def _left(path: str) -> list[int]:
+    """Return the size of a file and when it was written (ns)."""
+    status = os.stat(path)
+    return [status.st_size, status.st_mtime_ns]
+
+
+def _recorded(record: Path) -> dict[str, Any]:
+    """Return the record of a job; {} without a readable one."""
+    with suppress(OSError, ValueError):
+        return json.loads(record.read_text(encoding="utf-8"))
+    return {}
+
+
+def _record(
+    snakemake: Any, started: float, described: dict[str, Any], facts: dict[str, Any]
+) -> None:
+    outputs = _files(snakemake.output)
+    record = {
+        **described,
+        "outputs": {path: file_digest(path) for path in outputs},
+        # May differ between equal runs, as may the digests of files that hold times.
+        "run": {
+            "host": platform.node(),
+            "threads": snakemake.threads,
+            "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
+            "seconds": round(time.time() - started, 3),
+            "left": {path: _left(path) for path in outputs},
+            **_retrieved(snakemake),
+            **facts,
+        },
+    }
+    for path in _record_paths(snakemake):
+        write_json(path, record)
+
+
+def _retrieved(snakemake: Any) -> dict[str, Any]:
+    """Return what the retrieved files of a job are: a fallback may stand in for what is configured.
+
+    The descriptions beside them are inputs of the job, or outputs of the one that retrieves.
+    """
+    sources = {}
+    for path in map(str, (*snakemake.input, *snakemake.output)):
+        if path.endswith(_DESCRIPTION) and os.path.isfile(path):
+            found = read_json(path)
+            sources[path] = {key: found[key] for key in _OF_SOURCES if found.get(key)}
+    return {"sources": sources} if sources else {}
+
+
+_DESCRIPTION = ".source.json"
+_OF_SOURCES = ("name", "title", "licence", "format", "origin", "instead_of")
+
+
+def _record_paths(snakemake: Any) -> set[Path]:
+    """One record an artefact: beside the folder named by `params.artefact`, else by file stem."""
+    folder = snakemake.params.get("artefact")
+    names = [Path(folder)] if folder else [_stem(Path(path)) for path in snakemake.output]
+    return {_record_of(name) for name in names}
+
+
+def _records_beside(path: Path) -> list[Path]:
+    """Return where the record of the job that wrote a file may be: by its stem, by its folder."""
+    return [_record_of(_stem(path)), _record_of(path.parent)]
+
+
+def record_beside(path: Path) -> Path:
+    """Return the record of the job that wrote a file; it need not be there."""
+    by_stem, by_folder = _records_beside(path)
+    return by_stem if by_stem.is_file() else by_folder
+
+
+def _record_of(artefact: Path) -> Path:
+    return Path(f"{artefact}.provenance.json")
+
+
+def _stem(path: Path) -> Path:
+    ending = next(filter(path.name.endswith, _FORMATS), "")
+    return path.with_name(path.name.removesuffix(ending))
+
+
+# Formats of one artefact that share one record; other dots in its name mean something.
+_FORMATS = (".predictions.parquet", _DESCRIPTION)
+_FORMATS += (".pdf", ".png", ".tex", ".csv", ".md", ".json", ".html", ".parquet")
+
+
+def package_versions() -> dict[str, str]:
+    """Versions of the installed packages that can change an artefact."""
+    return versions.package_versions(RECORDED_PACKAGES)
+
+
+def git_commit() -> str | None:
+    """Commit of the checkout that holds this library, with `-dirty` for uncommitted edits.
+
+    Results that git keeps are no edits: a run that renews them would else call itself dirty.
+    """
+    commit = _git("rev-parse", "HEAD")
+    if commit is None:
+        return None
+    edits = _git(
+        "status", "--porcelain", "--untracked-files=no", "--", ":/", ":(top,exclude)results"
+    )
+    return commit if edits == "" else f"{commit}-dirty"
+
+
+def _git(*arguments: str) -> str | None:
+    command = ["git", "-C", str(Path(__file__).parent), *arguments]
+    try:
+        answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
+    except (OSError, subprocess.SubprocessError):
+        return None
+    return answer.stdout.strip()

@@ -1,0 +1,182 @@
+"""Small causal transformers beside n-grams: differences from BPE, and learning curves over seeds.
+
+Both take {language: {tokenizer label: the models of its seeds}}. Bits are those of a code of whole
+held-out lines (`analysis.ngrams`), so vocabularies compare, also with their n-grams. The paper has
+neither.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from matplotlib.axes import Axes
+from scipy import stats
+
+from reproduction.analysis.scores import rate_sums, resample_scores
+from reproduction.analysis.stats import CONFIDENCE, holm
+from reproduction.paper.formats import Files
+from reproduction.paper.inputs import by_panel
+from reproduction.paper.style import TokenizerStyle, draw_band
+from reproduction.paper.verdicts import SIGNIFICANT
+from sagevocab.errors import UserError
+from sagevocab.state import read_parquet
+
+CAUSAL = "causal transformers"
+_MEASURE = "Causal transformer"
+_COLUMNS = ["step", "seen", "seconds", "line", "characters", "bits"]
+
+
+@dataclass(frozen=True)
+class CausalModel:
+    """What a model needs for held-out lines.
+
+    characters, bits: float64[lines], of each line after the training.
+    curve: a row a validation: step, seen (characters trained on), seconds (of training) and rate
+        (bits per character of the lines that every validation asks).
+    """
+
+    characters: np.ndarray
+    bits: np.ndarray
+    curve: pd.DataFrame
+
+
+CausalPanels = Mapping[str, Mapping[str, Sequence[CausalModel]]]
+
+
+def read_causal(
+    titles: Sequence[str], labels: Sequence[str], seeds: int, paths: Sequence[Files]
+) -> dict[str, dict[str, list[CausalModel]]]:
+    """Read what `train_causal` wrote, the files of a tokenizer's seeds together.
+
+    seeds: how many there are of each.
+
+    Raises:
+        UserError: a file is missing or damaged, or two in a language are of other lines.
+    """
+    together = [paths[start : start + seeds] for start in range(0, len(paths), seeds or 1)]
+    panels = by_panel(titles, labels, together, lambda own: [_read(path) for path in own])
+    for title, panel in panels.items():
+        first, *rest = (one.characters for own in panel.values() for one in own)
+        if any(not np.array_equal(one, first) for one in rest):
+            raise UserError(
+                f"causal models of {title} were asked other held-out lines than one another; "
+                "delete the folder analysis/LANGUAGE/causal and run again"
+            )
+    return panels
+
+
+def _read(path: Files) -> CausalModel:
+    frame = read_parquet(path, _COLUMNS)
+    last = frame[frame["step"] == frame["step"].max()].sort_values("line")
+    always = frame.groupby("line")["step"].transform("size") == frame["step"].nunique()
+    by_step = frame[always].groupby("step")
+    curve = by_step[["seen", "seconds"]].first().astype(float)
+    totals = by_step[["bits", "characters"]].sum()
+    curve["rate"] = totals["bits"] / totals["characters"]
+    return CausalModel(
+        last["characters"].to_numpy(float), last["bits"].to_numpy(), curve.reset_index()
+    )
+
+
+# --- differences
+
+
+def causal_evidence(
+    panels: CausalPanels, *, baseline: str, seed: int, nulls: Sequence[str] = ()
+) -> pd.DataFrame:
+    """Return differences from BPE and from each null, as rows of `evidence.gather_evidence`.
+
+    Intervals and tests are over lines and seeds (see `analysis.scores`); Holm's adjustment is over
+    the languages, and over languages and nulls. baseline: label of BPE. nulls: of tokenizers pruned
+    without contexts. seed: of the bootstrap.
+    """
+    data = pd.DataFrame(list(_differences(panels, baseline, nulls, seed)))
+    families = [data["tokenizer"], data["baseline"] == baseline] if len(data) else []
+    for _, rows in data.groupby(families) if families else ():
+        data.loc[rows.index, "p_adjusted"] = holm(rows["p_value"])
+    return data.assign(significant=data["p_adjusted"] < SIGNIFICANT) if len(data) else data
+
+
+def _differences(
+    panels: CausalPanels, baseline: str, nulls: Sequence[str], seed: int
+) -> Iterator[dict[str, Any]]:
+    for title, panel in panels.items():
+        models = [(label, one) for label, own in panel.items() for one in own]
+        sums = rate_sums([(one.bits, one.characters) for _, one in models])
+        scores = resample_scores(sums, [label for label, _ in models], seed=seed)
+        pairs = [(label, baseline) for label in panel if label != baseline]
+        own = [label for label in panel if label not in (baseline, *nulls)]
+        for label, other in [*pairs, *product(own, nulls)]:
+            found = scores.difference(label, other)
+            yield {
+                "baseline": other,
+                "method": CAUSAL,
+                "measure": _MEASURE + ("" if other == baseline else f", minus {other} instead"),
+                "task": None,
+                "language": title,
+                "tokenizer": label,
+                "metric": "bits",
+                "more_is_better": False,
+                "split": "heldout",
+                "rows": len(sums.rows),
+                "seeds": len(panel[label]),
+                "baseline_value": float(scores.values[other].mean()),
+                "value": float(scores.values[label].mean()),
+                **found._asdict(),
+                "tested": True,
+            }
+
+
+# --- learning curves
+
+
+def draw_causal(
+    rows: Sequence[Sequence[Axes]],
+    panel: Mapping[str, Sequence[CausalModel]],
+    styles: Mapping[str, TokenizerStyle],
+    baseline: str,
+) -> None:
+    """Draw bits per character and, below, the difference from BPE's at the same place.
+
+    rows: two rows of two panels, by characters seen and by minutes of training. A line is the mean
+    of the seeds, a band Student's 95 % interval over them.
+    """
+    first = panel[baseline][0].curve.iloc[-1]
+    update = f"{first['seen'] / first['step']:,.0f}"
+    axes_of = (
+        ("seen", 1e6, f"Characters seen (millions; {update} an update)"),
+        ("seconds", 60, "Minutes of training"),
+    )
+    for column, (axis, unit, name) in enumerate(axes_of):
+        above, below = (row[column] for row in rows)
+        for label, own in panel.items():
+            at = np.mean([one.curve[axis] for one in own], axis=0) / unit
+            _draw_over_seeds(above, at, [one.curve["rate"] for one in own], styles[label])
+            change = [_minus(*pair, axis) for pair in zip(own, panel[baseline], strict=True)]
+            _draw_over_seeds(below, at, change, styles[label])
+        above.set_xlim(left=0)
+        below.set_xlim(above.get_xlim())
+        below.set_xlabel(name)
+
+
+def _minus(one: CausalModel, other: CausalModel, axis: str) -> np.ndarray:
+    """Return the difference of two curves where the first was validated; nan beyond the other."""
+    at, places = one.curve[axis], other.curve[axis]
+    theirs = np.interp(at, places, other.curve["rate"], left=np.nan, right=np.nan)
+    return one.curve["rate"].to_numpy() - theirs
+
+
+def _draw_over_seeds(
+    axes: Axes, at: np.ndarray, values: Sequence[np.ndarray], style: TokenizerStyle
+) -> None:
+    """Draw the mean of the curves of several seeds, with Student's 95 % interval over them."""
+    mean, half = np.mean(values, axis=0), np.zeros(len(at))
+    if len(values) > 1:
+        error = stats.sem(values, axis=0)
+        half = stats.t.ppf((1 + CONFIDENCE) / 2, len(values) - 1) * error
+    draw_band(axes, at, mean, mean - half, mean + half, style)

@@ -1,0 +1,150 @@
+"""Whether SaGe goes beyond what any pruning gives: the verdict against chance.
+
+The nulls are vocabularies that are pruned from the same initial one to the same size, and without
+contexts: at random, with several seeds, or of the least frequent pieces. A claim about SaGe that
+vocabularies and counts decide is measured on them in the place of SaGe.
+
+The rule was written down before any value of a null was looked at. With R random seeds of mean m
+and standard deviation s (divisor R - 1), SaGe's value y is under the null hypothesis one more draw
+from the same distribution, taken as normal. So
+
+    t = (y - m) / (s sqrt(1 + 1/R))
+
+has Student's distribution with R - 1 degrees of freedom: y lies outside the prediction interval of
+the seeds. The p-value is two-sided, the largest of SaGe's seeds where it has several, and adjusted
+by Holm over all chance tests of one SaGe tokenizer, in all languages: a family of their own.
+
+The verdict is "beyond chance" if the adjusted p is below 0.05 and SaGe (the mean of its seeds) is
+further than m in the direction of the statement (`DIRECTIONS`), "below chance" if p is below 0.05
+and SaGe is less far, and else "as chance". There is none with fewer than `FEWEST_SEEDS` random
+seeds, where all of them agree (s = 0), of an `example`, and of a `definition`: a statement that no
+pruning can break says nothing of contexts.
+
+The standard deviation s is that of the seeds of a pruning, not the sampling error of the text,
+which is in SaGe's own interval. The least frequent pieces are one vocabulary, so they are in no
+test.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from reproduction.analysis.stats import CONFIDENCE
+from reproduction.paper.verdicts import FEWEST_SEEDS, SIGNIFICANT
+
+RANDOM, FREQUENCY = "random", "frequency"  # the methods of the nulls
+
+BEYOND_CHANCE = "beyond chance"
+AS_CHANCE = "as chance"
+BELOW_CHANCE = "below chance"
+CHANCES = (BEYOND_CHANCE, AS_CHANCE, BELOW_CHANCE)
+
+
+@dataclass(frozen=True)
+class Nulls:
+    """The measurement of a claim on the nulls, in the place of SaGe.
+
+    random: of the random prunings, one a seed, in the run's order; numbers, or the words of an
+    `example`. frequency: of the vocabulary without its least frequent pieces.
+    """
+
+    random: tuple[float | str, ...] = ()
+    frequency: float | str | None = None
+
+    @classmethod
+    def of(cls, values: Mapping[str, float | str], methods: Mapping[str, str]) -> Nulls:
+        """Return what was measured; values: by tokenizer. methods: of all nulls, by tokenizer."""
+        drawn = [values[name] for name in values if methods[name] == RANDOM]
+        least = [values[name] for name in values if methods[name] == FREQUENCY]
+        return cls(tuple(drawn), least[0] if least else None)
+
+    @property
+    def numbers(self) -> np.ndarray:
+        """The values of the random prunings: float64[seeds], none of them for words."""
+        return np.array([value for value in self.random if not isinstance(value, str)], dtype=float)
+
+    def record(self) -> dict[str, Any]:
+        """Return the values as a claim's record has them."""
+        known = self.numbers
+        return {
+            "random": list(self.random),
+            "random_mean": float(known.mean()) if known.size else None,
+            "random_low": float(known.min()) if known.size else None,
+            "random_high": float(known.max()) if known.size else None,
+            "frequency": self.frequency,
+        }
+
+
+def prediction_error(random: np.ndarray) -> float:
+    """Return the standard error by which a further draw differs from the mean of the seeds.
+
+    random: float64[seeds], two or more. 0 where all agree.
+    """
+    if random.min() == random.max():  # whose deviation would be a rounding error
+        return 0.0
+    return float(random.std(ddof=1) * math.sqrt(1 + 1 / len(random)))
+
+
+def prediction_quantile(seeds: int) -> float:
+    """Return how many prediction errors from the mean hold 95 % of further draws."""
+    from scipy import stats
+
+    return float(stats.t.isf((1 - CONFIDENCE) / 2, seeds - 1))
+
+
+def chance_p_value(ours: Sequence[float], random: np.ndarray) -> float | None:
+    """Return the two-sided p-value of `ours` as one more draw; None where seeds say too little.
+
+    ours: of each of SaGe's seeds, of which the nearest to the random ones counts.
+    """
+    from scipy import stats
+
+    if len(random) < FEWEST_SEEDS or not (error := prediction_error(random)):
+        return None
+    nearest = np.abs(np.asarray(ours) - random.mean()).min()
+    return float(2 * stats.t.sf(nearest / error, len(random) - 1))
+
+
+def chance_verdict(
+    claim: Mapping[str, Any], ours: float, random: np.ndarray, p_adjusted: float
+) -> str:
+    """Return the verdict against chance; p_adjusted: by Holm over the SaGe tokenizer's tests."""
+    reach = DIRECTIONS[claim["kind"]].reach
+    gain = reach(claim, ours) - reach(claim, float(random.mean()))
+    if p_adjusted >= SIGNIFICANT or gain == 0:
+        return AS_CHANCE
+    return BEYOND_CHANCE if gain > 0 else BELOW_CHANCE
+
+
+def _to_value(claim: Mapping[str, Any], value: float) -> float:
+    return -abs(value - claim["paper"])
+
+
+def _to_range(claim: Mapping[str, Any], value: float) -> float:
+    low, high = claim["paper"]
+    return -max(low - value, value - high, 0.0)
+
+
+@dataclass(frozen=True)
+class Direction:
+    """Where a statement points, in words, and how far a value is that way: more is further."""
+
+    words: str
+    reach: Callable[[Mapping[str, Any], float], float]
+
+
+# Kind of a claim -> its direction. `claims.md` prints the words. An `example` has none.
+DIRECTIONS = {
+    "value": Direction("towards the paper's value", _to_value),
+    "factor": Direction("towards the paper's value", _to_value),
+    "range": Direction("towards the paper's range", _to_range),
+    "more": Direction("up", lambda claim, value: value),
+    "less": Direction("down", lambda claim, value: -value),
+    "equal": Direction("towards 0", lambda claim, value: -abs(value)),
+    "always": Direction("up", lambda claim, value: value),
+}

@@ -1,0 +1,535 @@
+"""Every statement of the paper beside the measurement of a run, with a verdict.
+
+The statements are data (`paper_values.yaml`), the rules of the verdicts are in `verdicts`, and the
+measurements in `measures_texts` and `measures_models`. A claim gives one record for each SaGe
+tokenizer of the run and each language that the paper's statement covers. Statements that could be
+made of any language (`any_language`) are measured for the run's other languages too, and marked
+`beyond`.
+"""
+
+from __future__ import annotations
+
+import inspect
+import logging
+import math
+from collections import Counter
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import reduce
+from pathlib import Path
+from typing import Any
+
+from reproduction.analysis.stats import holm
+from reproduction.paper import measures_models, measures_texts
+from reproduction.paper.chance import DIRECTIONS, Nulls, chance_p_value, chance_verdict
+from reproduction.paper.claims_inputs import TRAIN, Case, Run
+from reproduction.paper.claims_page import SIGNS, claims_markdown, show_ours, show_value
+from reproduction.paper.formats import NOTHING, Files, write_table
+from reproduction.paper.inputs import BASELINE, read_paper_values
+from reproduction.paper.intervals import over_seeds
+from reproduction.paper.notes import scope_note
+from reproduction.paper.verdicts import (
+    BEYOND,
+    INTRINSIC,
+    NOT_MEASURABLE,
+    Measurement,
+    NotMeasurableError,
+    is_tested,
+    verdict_of,
+)
+from sagevocab.errors import UserError
+from sagevocab.state import ResumableState, fingerprint, read_json, write_json, write_text
+
+log = logging.getLogger(__name__)
+
+# What a claim may name as its measure: the functions that return a Measurement.
+MEASURES = {
+    name: function
+    for module in (measures_texts, measures_models)
+    for name, function in vars(module).items()
+    if inspect.isfunction(function)
+    and not name.startswith("_")
+    and inspect.signature(function).return_annotation == "Measurement"
+}
+# The measures that vocabularies and counts decide: what the nulls are measured by, too.
+COUNTED = {
+    name
+    for name in MEASURES
+    if hasattr(measures_texts, name) and name not in ("ranking_stability", "change_beyond_seeds")
+}
+# The measures with a test, which decide how many tests the paper's statements ask for.
+TESTED = {name for name, function in MEASURES.items() if is_tested(function)}
+# Settings of `lm.pretrain` without which a score is not one of the paper's models.
+_BUDGET = ("layers", "hidden", "heads", "intermediate", "batch", "hours")
+CHANCE = "chance"
+_NOTHING_KEPT = ResumableState(None, "")
+
+
+def build_claims(
+    run: Run,
+    *,
+    values: Path | str,
+    json: Path | str,
+    md: Path | str,
+    inputs: Sequence[Path | str] = (),
+    state_dir: Path | str | None = None,
+    code: str = "",
+) -> None:
+    """Measure every claim of `values` (`paper_values.yaml`) on a run; write both forms.
+
+    state_dir: keeps what is measured, tokenizer by tokenizer, for the same `inputs` and `code`.
+
+    json: a list of records: id, where, statement, kind, paper, ours, low, high, interval (what is
+    resampled: lines, pieces, examples, examples and seeds or null), test, p_value, p_adjusted
+    (Holm over the family), family, beyond (the paper does not say it of this language), verdict,
+    reason, random (the same, measured on each random pruning), random_mean, random_low,
+    random_high, frequency (on the vocabulary without its least frequent pieces), chance (the
+    verdict against chance, null without one), chance_p_value, chance_p_adjusted (Holm over the
+    tokenizer's chance tests), definition (no pruning can break the statement), variant (another
+    reading of a statement that is there already), corpus, text, language, tokenizer, preset, seed
+    (the run's), seeds (what each seed of the tokenizer gives, where it has several), left_out
+    (pieces too rare to have a ratio), constructed (the examples of its task are), timing (the
+    number comes from clocks, so it differs between equal runs).
+
+    Raises:
+        UserError: `values` names a measure or a rule that does not exist, or an artefact that the
+            run's settings promise is missing or damaged.
+    """
+    files = [Path(path) for path in sorted(map(str, inputs))]
+    mark = fingerprint(code, asdict(run), Path(values), *files) if state_dir else ""
+    records = assess_claims(run, read_claims(values), ResumableState(state_dir, mark))
+    write_json(json, records)
+    note = scope_note(run.budget) if run.budget else ""
+    write_text(md, claims_markdown(records, note))
+    log.info("claims: %s", dict(Counter(record["verdict"] for record in records)))
+
+
+def read_claims(path: Path | str) -> dict[str, Any]:
+    """Read `paper_values.yaml`, its claims written out one by one.
+
+    Raises:
+        UserError: the file is no such file, or a claim names an unknown measure or id twice.
+    """
+    values = read_paper_values(path)
+    try:
+        values["claims"] = [single for claim in values["claims"] for single in _repeated(claim)]
+    except (TypeError, KeyError) as error:
+        raise UserError(f"{path}: holds no claims ({error}); restore it from git") from error
+    for claim in values["claims"]:
+        _check(claim, path)
+        claim["paper"] = _printed(claim["paper"], values)
+    twice = [name for name, n in Counter(c["id"] for c in values["claims"]).items() if n > 1]
+    if twice:
+        raise UserError(f"{path}: claim {twice[0]} stands there twice; rename one")
+    return values
+
+
+def _repeated(claim: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    for entry in claim.get("repeat", [{}]):
+        single = {key: value for key, value in claim.items() if key != "repeat"}
+        single = _filled(single, entry) if entry else single
+        overridden = {key: entry[key] for key in ("corpus", "languages") if key in entry}
+        yield {**single, **overridden}
+
+
+def _filled(value: Any, entry: Mapping[str, Any]) -> Any:
+    """Fill {braces} in the strings of a claim; a string that is one brace becomes the value."""
+    if isinstance(value, Mapping):
+        return {key: _filled(item, entry) for key, item in value.items()}
+    if isinstance(value, list):
+        return [_filled(item, entry) for item in value]
+    if not isinstance(value, str):
+        return value
+    name = value[1:-1]
+    if value == f"{{{name}}}" and name in entry:
+        return entry[name]
+    return value.format_map(entry)
+
+
+def _check(claim: Mapping[str, Any], path: Path | str) -> None:
+    needed = {"id", "where", "statement", "kind", "paper", "tokenizers"}
+    missing = sorted(needed - set(claim))
+    if missing:
+        raise UserError(f"{path}: claim {claim.get('id')}: key {missing[0]} is missing; add it")
+    if "unmeasured" not in claim and claim.get("measure") not in MEASURES:
+        names = ", ".join(sorted(MEASURES))
+        raise UserError(
+            f"{path}: claim {claim['id']}: measure {claim.get('measure')!r} is none of {names}"
+        )
+
+
+def _printed(paper: Any, values: Mapping[str, Any]) -> Any:
+    if not isinstance(paper, Mapping):
+        return paper
+    keys = [int(key) if key.isdigit() else key for key in paper["from"].split(".")]
+    return reduce(lambda place, key: place[key], keys, values)
+
+
+@dataclass
+class Assessment:
+    """A claim measured on a case.
+
+    measured: None where nothing could be. reason: why the claim gets no verdict, else None.
+    nulls: what the vocabularies that are pruned without contexts give. chance_p_adjusted: of the
+    test against chance, by Holm.
+    """
+
+    claim: Mapping[str, Any]
+    case: Case
+    measured: Measurement | None
+    reason: str | None
+    nulls: Nulls = field(default_factory=Nulls)
+    chance_p_adjusted: float | None = None
+
+    @property
+    def beyond(self) -> bool:
+        """Whether the paper makes the statement of other languages only."""
+        return self.case.language not in self.claim.get("languages", [None])
+
+    @property
+    def family(self) -> str | None:
+        """The name of the family that the claim's test is in, None if it has none."""
+        tested = self.measured is not None and self.measured.p_value is not None
+        if self.reason or not tested or self.variant:
+            return None
+        return BEYOND if self.beyond else self.claim.get("family", INTRINSIC)
+
+    @property
+    def definition(self) -> bool:
+        """Whether no pruning can break the statement."""
+        return self.claim.get("definition", False)
+
+    @property
+    def variant(self) -> bool:
+        """Whether it is another reading of a statement that is counted already."""
+        return self.claim.get("variant", False)
+
+    @property
+    def chance_p_value(self) -> float | None:
+        """The p-value of the test against chance; None where there is no such test."""
+        untested = self.reason or self.measured is None or not _has_chance(self.claim)
+        if untested:
+            return None
+        ours = self.measured.seeds or (self.measured.ours,)
+        return chance_p_value(ours, self.nulls.numbers)
+
+    @property
+    def chance(self) -> str | None:
+        """The verdict against chance; None where there is no such test."""
+        p_adjusted = self.chance_p_adjusted
+        if p_adjusted is None:
+            return None
+        return chance_verdict(self.claim, self.measured.ours, self.nulls.numbers, p_adjusted)
+
+
+def assess_claims(
+    run: Run, values: Mapping[str, Any], state: ResumableState = _NOTHING_KEPT
+) -> list[dict[str, Any]]:
+    """Return the records of all claims, in the paper's order.
+
+    state: keeps the measurements of each tokenizer in each language, and of each null.
+    """
+    cases = [(claim, case) for claim in values["claims"] for case in _cases(claim, run, values)]
+    measured: dict[int, Assessment] = {}
+    # What is counted under one tokenizer is in memory while its claims need it.
+    for language, tokenizer in dict.fromkeys((case.language, case.tokenizer) for _, case in cases):
+        log.info("claims on %s%s", f"{language}, " if language else "", tokenizer)
+        numbers = [
+            number
+            for number, (_, case) in enumerate(cases)
+            if (case.language, case.tokenizer) == (language, tokenizer)
+        ]
+        found = _measure_all(
+            [cases[number] for number in numbers], state, f"{language}.{tokenizer}"
+        )
+        measured.update(zip(numbers, found, strict=True))
+    assessments = [measured[number] for number in range(len(cases))]
+    _adjust(assessments, values["claims"])
+    nulls = _measure_nulls(run, values, state)
+    for assessment in assessments:
+        key = (assessment.claim["id"], assessment.case.language)
+        if assessment.case.tokenizer != BASELINE:  # nulls are for SaGe
+            assessment.nulls = Nulls.of(nulls.get(key, {}), run.nulls)
+    _adjust_chance(assessments, values["claims"])
+    return [_record(assessment) for assessment in assessments]
+
+
+def _measure_all(
+    cases: Sequence[tuple[Mapping[str, Any], Case]], state: ResumableState, kept_as: str
+) -> list[Assessment]:
+    """Measure claims, or take what a job that was killed has measured of them."""
+    kept = state.load_json(kept_as)
+    if kept is None:
+        found = [_measure(claim, case) for claim, case in cases]
+        kept = [(one.measured and asdict(one.measured), one.reason) for one in found]
+        state.save_json(kept_as, kept)
+        return found
+    return [
+        Assessment(claim, case, measured and _restored(measured), reason)
+        for (claim, case), (measured, reason) in zip(cases, kept, strict=True)
+    ]
+
+
+def _restored(measured: Mapping[str, Any]) -> Measurement:
+    return Measurement(**{**measured, "seeds": tuple(measured["seeds"])})
+
+
+def _measure_nulls(
+    run: Run, values: Mapping[str, Any], state: ResumableState
+) -> dict[tuple[str, str | None], dict[str, float | str]]:
+    """Measure the claims about SaGe on the nulls: id and language -> null -> value.
+
+    Null by null: what is counted under one vocabulary is in memory while its claims need it.
+    """
+    claims = [claim for claim in values["claims"] if _has_nulls(claim)]
+    found: dict[tuple[str, str | None], dict[str, float | str]] = {}
+    for number, null in enumerate(run.nulls, start=1):
+        log.info("claims on %s, %d of %d nulls", null, number, len(run.nulls))
+        cases = [
+            (claim, Case(run, language, claim.get("corpus", TRAIN), null, values, alone=True))
+            for claim in claims
+            for language in _languages(claim, run)
+        ]
+        for one in _measure_all(cases, state, null):
+            if one.measured:
+                key = (one.claim["id"], one.case.language)
+                found.setdefault(key, {})[null] = one.measured.ours
+    return found
+
+
+def _cases(claim: Mapping[str, Any], run: Run, values: Mapping[str, Any]) -> Iterator[Case]:
+    sage = run.sage_tokenizers or ["sage"]
+    tokenizers = {"sage": sage, "bpe": [BASELINE], "each": [BASELINE, *sage]}[claim["tokenizers"]]
+    for language in _languages(claim, run):
+        for tokenizer in tokenizers:
+            yield Case(run, language, claim.get("corpus", TRAIN), tokenizer, values)
+
+
+def _languages(claim: Mapping[str, Any], run: Run) -> list[str | None]:
+    """Return the languages of a claim, then the run's others where it may be said of any."""
+    languages = list(claim.get("languages", [None]))
+    if claim.get("any_language"):
+        languages += [language for language in run.languages if language not in languages]
+    return languages
+
+
+def _measure(claim: Mapping[str, Any], case: Case) -> Assessment:
+    log.debug("%s: %s %s", claim["id"], case.language or "", case.tokenizer)
+    if "unmeasured" in claim:
+        return Assessment(claim, case, None, claim["unmeasured"])
+    try:
+        measured = over_seeds([_measure_one(claim, one) for one in _of_each_seed(claim, case)])
+        return Assessment(claim, case, measured, _objection(claim, case))
+    except NotMeasurableError as error:
+        return Assessment(claim, case, None, str(error))
+
+
+def _of_each_seed(claim: Mapping[str, Any], case: Case) -> list[Case]:
+    """Return the case and, where vocabularies and counts decide, the same with further seeds."""
+    further = case.run.further_seeds.get(case.tokenizer, ()) if claim["measure"] in COUNTED else ()
+    return [case, *(replace(case, tokenizer=name) for name in further)]
+
+
+def _measure_one(claim: Mapping[str, Any], case: Case) -> Measurement:
+    measured = MEASURES[claim["measure"]](case, **claim.get("arguments", {}))
+    if measured.test and claim["measure"] not in TESTED:
+        raise ValueError(f"measure {claim['measure']} gives a test: mark it @tested")
+    if _is_nan(measured.ours):
+        raise NotMeasurableError("nothing to count: no piece, word or example is of this kind")
+    return measured
+
+
+def _has_nulls(claim: Mapping[str, Any]) -> bool:
+    """Whether a claim is about SaGe, if not SaGe alone, and decided by vocabularies and counts."""
+    return claim["tokenizers"] in ("sage", "each") and claim.get("measure") in COUNTED
+
+
+def _has_chance(claim: Mapping[str, Any]) -> bool:
+    """Whether a claim is set against chance, where the run has nulls and can measure it."""
+    counted = not (claim.get("definition") or claim.get("variant"))
+    return _has_nulls(claim) and counted and claim["kind"] in DIRECTIONS
+
+
+def _adjust(assessments: Sequence[Assessment], claims: Sequence[Mapping[str, Any]]) -> None:
+    """Adjust the p-values by Holm, in each family of each tokenizer by itself."""
+    sizes: Counter[str] = Counter()
+    for claim in claims:
+        if claim.get("measure") in TESTED and not claim.get("variant"):
+            sizes[claim.get("family", INTRINSIC)] += len(claim.get("languages", [None]))
+    tested = [assessment for assessment in assessments if assessment.family]
+    keys = [(member.case.tokenizer, member.family) for member in tested]
+    p_values = [member.measured.p_value for member in tested]
+    for member, p_value in zip(tested, _holm_by(keys, p_values, sizes), strict=True):
+        member.measured = replace(member.measured, p_adjusted=p_value)
+
+
+def _adjust_chance(assessments: Sequence[Assessment], claims: Sequence[Mapping[str, Any]]) -> None:
+    """Adjust the p-values against chance by Holm, in two families of each tokenizer.
+
+    One is of the paper's statements, the other of the same in languages that it does not speak of.
+    """
+    paper = sum(len(claim.get("languages", [None])) for claim in claims if _has_chance(claim))
+    tested = [assessment for assessment in assessments if assessment.chance_p_value is not None]
+    keys = [(member.case.tokenizer, BEYOND if member.beyond else CHANCE) for member in tested]
+    p_values = [member.chance_p_value for member in tested]
+    for member, p_value in zip(tested, _holm_by(keys, p_values, {CHANCE: paper}), strict=True):
+        member.chance_p_adjusted = p_value
+
+
+def _holm_by(
+    keys: Sequence[tuple[str, str]], p_values: Sequence[float], sizes: Mapping[str, int]
+) -> list[float]:
+    """Return p-values adjusted by Holm, those of each key by themselves, in their order.
+
+    keys: tokenizer and family. sizes: how many tests a family has by the paper, whatever a run
+    could not measure.
+    """
+    adjusted = [0.0] * len(p_values)
+    for key in set(keys):
+        members = [number for number, other in enumerate(keys) if other == key]
+        of_members = holm([p_values[n] for n in members], sizes.get(key[1], 0)).tolist()
+        for number, p_value in zip(members, of_members, strict=True):
+            adjusted[number] = p_value
+    return adjusted
+
+
+def _record(assessment: Assessment) -> dict[str, Any]:
+    claim, case, measured = assessment.claim, assessment.case, assessment.measured
+    decided = measured is not None and not assessment.reason
+    return {
+        **{key: claim[key] for key in ("id", "where", "statement", "kind", "paper")},
+        **_numbers(measured),
+        "family": assessment.family,
+        "beyond": assessment.beyond,
+        "verdict": verdict_of(claim, measured) if decided else NOT_MEASURABLE,
+        "reason": assessment.reason,
+        **assessment.nulls.record(),
+        "chance": assessment.chance,
+        "chance_p_value": assessment.chance_p_value,
+        "chance_p_adjusted": assessment.chance_p_adjusted,
+        "definition": assessment.definition,
+        "variant": assessment.variant,
+        "corpus": case.corpus,
+        "text": case.text,
+        "language": case.language,
+        "tokenizer": case.tokenizer,
+        "preset": case.run.tokenizers.get(case.tokenizer),
+        "seed": case.run.seed,
+        "constructed": case.constructed,
+        "timing": bool(claim.get("timing", False)),
+    }
+
+
+def _objection(claim: Mapping[str, Any], case: Case) -> str | None:
+    """Return why a measured number can't be compared with the paper's; None if it can."""
+    if "incomparable" in claim:
+        return claim["incomparable"]
+    if claim.get("paper_text") and (case.language, case.corpus) not in case.run.paper_texts:
+        return "a number of the paper's own text, and this is another"
+    if claim.get("paper_budget") and (differs := _other_budget(case)):
+        return f"a number of models with the paper's budget, and here {differs}"
+    if claim.get("real_task") and case.constructed:
+        return "a score on the paper's data, and here the examples are constructed"
+    return None
+
+
+def _other_budget(case: Case) -> str | None:
+    """Return the first setting of the models' size and budget that is not the paper's."""
+    ours = (case.run.budget or {}).get("pretrain", {})
+    for row in case.values["hyperparameters"]["table_hyperparameters_pretraining"]:
+        section, _, key = row.get("config", "").rpartition(".")
+        compared = section == "lm.pretrain" and key in _BUDGET and key in ours
+        if compared and ours[key] != row["value"]:
+            return f"{row['config']} is {ours[key]}, there {row['value']}"
+    return None
+
+
+def _numbers(measured: Measurement | None) -> dict[str, Any]:
+    known = asdict(measured or Measurement(ours=None))
+    known["interval"] = known["unit"]
+    known["seeds"] = list(known["seeds"])
+    names = ("ours", "low", "high", "interval", "test", "p_value", "p_adjusted", "seeds")
+    names += ("left_out",)
+    return {name: None if _is_nan(known[name]) else known[name] for name in names}
+
+
+def _is_nan(value: Any) -> bool:
+    return isinstance(value, float) and math.isnan(value)
+
+
+# --- the main table: the claims that have a headline
+
+_COLUMNS = (
+    *("id", "language", "tokenizer", "preset"),
+    *("paper", "ours", "low", "high", "p_adjusted", "verdict"),
+)
+
+
+def read_headlines(values: Path | str) -> dict[str, str]:
+    """Return the claims of `paper_values.yaml` that the main tables show: id -> headline."""
+    return {c["id"]: c["headline"] for c in read_claims(values)["claims"] if "headline" in c}
+
+
+def read_records(claims: Path | str, tokenizers: Collection[str]) -> list[dict[str, Any]]:
+    """Return the records of `claims.json` on some tokenizers.
+
+    Raises:
+        UserError: the file is missing or damaged.
+    """
+    return [record for record in read_json(claims) if record["tokenizer"] in tokenizers]
+
+
+def table_claims(
+    claims: Files,
+    values: Files,
+    *,
+    labels: Mapping[str, str],
+    languages: Mapping[str, str],
+    notes: Sequence[str] = (),
+    **files: Files,
+) -> None:
+    """Write the claims that have a `headline`, a row each, with a column for each tokenizer.
+
+    values: `paper_values.yaml`. claims: `claims.json`.
+    labels, languages: SaGe tokenizers and languages, and what they are called. notes: sentences
+    that end the note.
+
+    Raises:
+        UserError: `claims` is missing or damaged.
+    """
+    headlines = read_headlines(values)
+    records = [r for r in read_records(claims, labels) if r["id"] in headlines]
+    signs = ", ".join(f"{sign} {verdict}" for verdict, sign in SIGNS.items())
+    note = f"Ours with its 95 % interval; {signs}. All claims, with their tests: claims.md."
+    write_table(
+        ["", "text", "paper", *labels.values()],
+        [list(_headline_rows(records, headlines, labels, languages))],
+        [{"headline": headlines[r["id"]], **{k: r.get(k) for k in _COLUMNS}} for r in records],
+        align="l",
+        note=[note, *notes],
+        **files,
+    )
+
+
+def _headline_rows(
+    records: Sequence[Mapping[str, Any]],
+    headlines: Mapping[str, str],
+    labels: Mapping[str, str],
+    languages: Mapping[str, str],
+) -> Iterator[list[str]]:
+    by_row: dict[tuple[str, str | None], dict[str, Mapping[str, Any]]] = {}
+    for record in records:
+        by_row.setdefault((record["id"], record["language"]), {})[record["tokenizer"]] = record
+    for (name, language), members in by_row.items():
+        if all(record["ours"] is None for record in members.values()):
+            continue
+        first = next(iter(members.values()))
+        cells = [_headline_cell(members.get(tokenizer)) for tokenizer in labels]
+        text = languages.get(language or "", language or "")
+        yield [headlines[name], text, show_value(first["paper"]), *cells]
+
+
+def _headline_cell(record: Mapping[str, Any] | None) -> str:
+    if record is None or record["ours"] is None:
+        return NOTHING
+    return f"{show_ours(record)} {SIGNS[record['verdict']]}"

@@ -1,0 +1,340 @@
+"""What a run is and where its measurements are: all that the claims know about files.
+
+Whether an artefact should exist follows from the run's settings alone. What the settings leave out
+raises `NotMeasurableError`, with the configuration key that would add it. What they include and the
+disk lacks is an error.
+"""
+
+from __future__ import annotations
+
+import functools
+import itertools
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from reproduction.analysis import counts
+from reproduction.analysis.counts import LineTotals
+from reproduction.analysis.morphology import read_boundaries
+from reproduction.analysis.scores import TaskScores, read_scores, task_scores
+from reproduction.analysis.vocabulary import read_rankings
+from reproduction.paper.curves import Curve, read_curve
+from reproduction.paper.verdicts import NotMeasurableError
+from sagevocab import counting
+from sagevocab.pieces import read_pieces
+from sagevocab.segment import GreedySegmenter
+from sagevocab.state import read_parquet
+from sagevocab.words import WordCorpus
+
+TRAIN = "train"
+
+
+@dataclass(frozen=True)
+class Run:
+    """A run's settings, as far as claims need them, and where its artefacts are.
+
+    folder: `results/{run}`. domains, tasks: name -> language.
+    tokenizers: name -> preset of a SaGe tokenizer, or None.
+    further_seeds: SaGe tokenizer -> those that are the same with another seed. starts: SaGe
+        tokenizer -> name of the embeddings that it starts from.
+    nulls: tokenizers that are pruned without contexts -> their method, `random` or `frequency`.
+    lm_tokenizers: those with language models; empty if models are off. model_languages: languages
+        that have them. seeds: of fine-tuning.
+    pretraining_seeds: of further pretrainings beside the run's own models.
+    constructed: the tasks whose examples are constructed, in the place of a real set.
+    names: language, domain or task -> what it is called.
+    benchmarks: folder of {rule}/{language}.tsv and {rule}/{language}.{tokenizer}.tsv.
+    budget: of the models, the sections lm.pretrain and lm.finetune; None without models.
+    studies: SaGe tokenizer -> what the studies make of the same reading on a sample of each
+        training corpus: `seeds`, its builds with each seed, and `varied`, those with the first seed
+        and another number. study_languages: languages with studies.
+    morpheme_languages: those with a list of segmented words.
+    paper_texts: language and corpus of the texts that are those the paper names.
+    sample: `.sample1` for what was made of that sample of each training corpus.
+    """
+
+    folder: Path
+    languages: Sequence[str]
+    domains: Mapping[str, str]
+    tasks: Mapping[str, str]
+    tokenizers: Mapping[str, str | None]
+    lm_tokenizers: Sequence[str]
+    seeds: Sequence[int]
+    seed: int
+    constructed: Collection[str] = ()
+    names: Mapping[str, str] = field(default_factory=dict)
+    benchmarks: Path | None = None
+    pretraining_seeds: Sequence[int] = ()
+    budget: Mapping[str, Any] | None = None
+    sample: str = ""
+    nulls: Mapping[str, str] = field(default_factory=dict)
+    further_seeds: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    studies: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
+    study_languages: Collection[str] = ()
+    model_languages: Collection[str] = ()
+    starts: Mapping[str, str] = field(default_factory=dict)
+    morpheme_languages: Collection[str] = ()
+    paper_texts: Collection[tuple[str, str]] = ()
+
+    @property
+    def sage_tokenizers(self) -> list[str]:
+        """Names of the tokenizers that SaGe made, in the run's order."""
+        return [name for name, preset in self.tokenizers.items() if preset is not None]
+
+    @functools.cached_property
+    def listed(self) -> set[str]:
+        """Names of all that the run measures on its texts, every seed by itself."""
+        further = itertools.chain.from_iterable(self.further_seeds.values())
+        return {*self.tokenizers, *self.nulls, *further}
+
+    def vocabulary(self, language: str, tokenizer: str) -> Path:
+        """Return the folder with a tokenizer's `pieces.txt`."""
+        return self.folder / "vocab" / f"{language}{self.sample}" / tokenizer
+
+    def initial(self, language: str) -> Path:
+        """Return the folder with the `pieces.txt` that SaGe starts from."""
+        return self.vocabulary(language, "bpe_initial")
+
+    def analysis(self, language: str, corpus: str, tokenizer: str) -> Path:
+        """Return the folder with the measurements of a tokenizer on a corpus."""
+        return self.folder / "analysis" / f"{language}{self.sample}" / corpus / tokenizer
+
+    def words(self, language: str, corpus: str) -> Path:
+        """Return the file of a corpus as word types, which no tokenizer changes."""
+        return self.folder / "corpus" / f"{language}{self.sample}.{corpus}.words.npz"
+
+
+@dataclass(frozen=True)
+class Case:
+    """One claim's subject: a tokenizer of a run, in one language, on one corpus.
+
+    corpus: `train`, a domain, or the name of a task. alone: a number is wanted without interval and
+    test, which cost most.
+    """
+
+    run: Run
+    language: str | None
+    corpus: str
+    tokenizer: str
+    values: Mapping[str, Any]
+    alone: bool = False
+
+    @property
+    def seed(self) -> int | None:
+        """Seed of what is resampled; None if nothing is."""
+        return None if self.alone else self.run.seed
+
+    @property
+    def constructed(self) -> bool:
+        """Whether any of the examples behind the measurement are constructed."""
+        names = {self.corpus} if self.language else set(self.run.tasks)
+        return bool(names & set(self.run.constructed))
+
+    @property
+    def text(self) -> str:
+        """Title of the measured text."""
+        language = self.run.names.get(self.language or "", self.language or "all languages")
+        if self.corpus == TRAIN:
+            return f"{language}, training corpus"
+        return f"{language}, {self.run.names.get(self.corpus, self.corpus)}"
+
+    def pieces(self, tokenizer: str | None = None) -> list[str]:
+        """Return the vocabulary of `tokenizer`, by default the case's own."""
+        return list(_pieces(self._vocabulary(tokenizer or self.tokenizer)))
+
+    def initial_pieces(self) -> list[str]:
+        """Return the vocabulary that SaGe starts from."""
+        return list(_pieces(self.run.initial(self._language()) / "pieces.txt"))
+
+    def fertility(self, tokenizer: str) -> pd.Series:
+        """Return corpus words by their number of subwords."""
+        return _fertility(self._analysis(tokenizer) / "fertility.parquet")
+
+    def neighbours(self, tokenizer: str, corpus: str | None = None) -> pd.DataFrame:
+        """Return distinct neighbours by piece and window."""
+        return _neighbours(self._analysis(tokenizer, corpus) / "neighbours.parquet")
+
+    def matched_neighbours(
+        self, tokenizer: str, window: int, draw: int
+    ) -> tuple[pd.DataFrame, pd.DataFrame]:
+        """Return distinct neighbours on the domain and on as many words of the training text.
+
+        A ratio of neighbours to frequency falls with the length of a text, so only texts of one
+        length compare. The longer one is cut to lines drawn with the seed `draw`.
+        """
+        language, pieces = self._language(), self._vocabulary(tokenizer)
+        domain, train = (self.run.words(language, name) for name in (self._corpus(None), TRAIN))
+        lengths = [len(_corpus(text).tokens) for text in (domain, train)]
+        # The shorter text is the same in every draw, and is counted once.
+        draws = [draw if length > min(lengths) else 0 for length in lengths]
+        return tuple(
+            _neighbours_of(text, min(lengths), own, pieces, window)
+            for text, own in zip((domain, train), draws, strict=True)
+        )
+
+    def study_pruned(self, key: str, value: int) -> tuple[list[set[str]], set[str]]:
+        """Return what the studies prune with each seed, and with the first and another number."""
+        builds = self.run.studies.get(self.tokenizer)
+        if not builds:
+            raise NotMeasurableError("config key studies has no such reading in `varied`")
+        other = [name for name in builds["varied"] if name.endswith(f".{key}-{value}")]
+        if not other:
+            raise NotMeasurableError(
+                f"the studies build no such tokenizer: config key studies.values.{key} has no "
+                f"{value}, or the reading never does this"
+            )
+        language = _known(self._language(), self.run.study_languages, "studies.languages")
+        folder = self.run.folder / "vocab" / f"{language}.sample1"
+        *seeds, varied = (
+            set(read_parquet(folder / name / "ablations.parquet", ["piece"])["piece"])
+            for name in (*builds["seeds"], *other)
+        )
+        return seeds, varied
+
+    def boundaries(self, tokenizer: str) -> pd.DataFrame:
+        """Return a tokenizer's boundaries and those between morphemes, word by word of a list."""
+        language, tokenizer = self._language(), self._listed(tokenizer)
+        if language not in self.run.morpheme_languages:
+            raise NotMeasurableError(f"config key language_settings.{language} has no morphology")
+        return read_boundaries(
+            self.run.folder / "analysis" / language / "morphology" / f"{tokenizer}.parquet"
+        )
+
+    def lines(self, tokenizer: str) -> pd.DataFrame:
+        """Return words and tokens of every line of the corpus."""
+        return counts.read_lines(self._analysis(tokenizer) / "lines.parquet")
+
+    def line_totals(self, tokenizer: str, corpus: str | None = None) -> LineTotals:
+        """Return totals of each line of the corpus, segmented greedily."""
+        words = self.run.words(self._language(), self._corpus(corpus))
+        return _line_totals(words, self._vocabulary(tokenizer))
+
+    def rankings(self) -> pd.DataFrame:
+        """Return the losses of all pieces left at several iterations of the case's pruning."""
+        path = self._analysis(self.tokenizer, TRAIN) / "rankings.parquet"
+        if not path.exists():
+            raise NotMeasurableError("the run keeps no whole rankings of the losses")
+        return read_rankings(path)
+
+    def scores(self, tokenizer: str, task: str) -> list[float]:
+        """Return the scores of a task, one a seed, in the order of the run's seeds."""
+        return [record["value"] for record in read_scores(self._score_files(tokenizer, task))]
+
+    def most_frequent_answer(self, task: str) -> float:
+        """Return the score of always giving the most frequent answer of the training rows."""
+        return read_scores(self._score_files(self.tokenizer, task))[0]["majority"]
+
+    def resampled_scores(self, tokenizer: str, task: str) -> TaskScores:
+        """Return the scores of a task for all tokenizers with models, resampled together.
+
+        tokenizer: the one that is asked for, which must be among them.
+        """
+        names = dict.fromkeys((tokenizer, *self.run.lm_tokenizers))
+        files = {name: self._score_files(name, task) for name in names}
+        in_order = [file for name in self.run.lm_tokenizers for file in files[name]]
+        return _task_scores(tuple(in_order), self.run.seed)
+
+    def learning_curves(self, tokenizer: str) -> list[Curve]:
+        """Return the curve of a model, then those of its further pretrainings."""
+        tokenizer = self._modelled(tokenizer)
+        language = _known(self._language(), self.run.model_languages, "lm.languages")
+        place = Path(language) / tokenizer
+        repeats = self.run.folder / "studies/pretraining" / place
+        folders = [repeats / str(seed) for seed in self.run.pretraining_seeds]
+        models = [self.run.folder / "models" / place, *folders]
+        floors = self.run.folder / "analysis" / language / "floors" / f"{tokenizer}.parquet"
+        return [_curve(folder / "heldout.parquet", floors) for folder in models]
+
+    def seconds(self, rule: str, tokenizer: str) -> float:
+        """Return the wall-clock seconds of a rule, from its benchmark."""
+        if self.run.benchmarks is None:
+            raise NotMeasurableError("the run keeps no benchmarks")
+        language, tokenizer = self._language(), self._listed(tokenizer)
+        names = [
+            f"{language}.{tokenizer}",
+            language,
+            f"{language}.{self.run.starts.get(tokenizer)}",
+        ]
+        paths = [self.run.benchmarks / rule / f"{name}.tsv" for name in names]
+        path = next((path for path in paths if path.exists()), None)
+        if path is None:
+            raise NotMeasurableError(f"no benchmark of {rule}: its result was not made by this run")
+        return float(pd.read_csv(path, sep="\t")["s"].mean())
+
+    def _vocabulary(self, tokenizer: str) -> Path:
+        return self.run.vocabulary(self._language(), self._listed(tokenizer)) / "pieces.txt"
+
+    def _analysis(self, tokenizer: str, corpus: str | None = None) -> Path:
+        language, tokenizer = self._language(), self._listed(tokenizer)
+        return self.run.analysis(language, self._corpus(corpus), tokenizer)
+
+    def _score_files(self, tokenizer: str, task: str) -> list[Path]:
+        tokenizer = self._modelled(tokenizer)
+        language = self.run.tasks[_known(task, self.run.tasks, "tasks (in lm.languages)")]
+        folder = self.run.folder / "scores" / language / tokenizer / task
+        return [folder / f"{seed}.json" for seed in self.run.seeds]
+
+    def _language(self) -> str:
+        return _known(self.language, self.run.languages, "languages")
+
+    def _listed(self, tokenizer: str) -> str:
+        return _known(tokenizer, self.run.listed, "tokenizers")
+
+    def _modelled(self, tokenizer: str) -> str:
+        if not self.run.lm_tokenizers:
+            raise NotMeasurableError(
+                "config key lm.enabled is false, or lm.languages names no language of the run: it "
+                "has no models"
+            )
+        return _known(tokenizer, self.run.lm_tokenizers, "lm.tokenizers")
+
+    def _corpus(self, corpus: str | None) -> str:
+        return _known(corpus or self.corpus, [TRAIN, *self.run.domains], "domains")
+
+
+def _known(name: str | None, names: Collection[str], key: str) -> str:
+    """Return a name that the run has; key: the part of the configuration that lists them."""
+    if name is None or name not in names:
+        raise NotMeasurableError(f"config key {key} has no {name}")
+    return name
+
+
+@functools.lru_cache(maxsize=32)
+def _pieces(path: Path) -> tuple[str, ...]:
+    return tuple(read_pieces(path))
+
+
+@functools.lru_cache(maxsize=8)
+def _corpus(path: Path) -> WordCorpus:
+    return WordCorpus.load(path)
+
+
+@functools.lru_cache(maxsize=24)
+def _line_totals(words: Path, pieces: Path) -> LineTotals:
+    # The paper's counts segment greedily, whatever decoder pruned the vocabulary.
+    return LineTotals(_corpus(words), GreedySegmenter(_pieces(pieces)))
+
+
+@functools.lru_cache(maxsize=24)
+def _cut_corpus(words: Path, length: int, draw: int) -> WordCorpus:
+    corpus = _corpus(words)
+    return corpus if len(corpus.tokens) <= length else corpus.sample_words(length, draw)
+
+
+@functools.lru_cache(maxsize=64)
+def _neighbours_of(words: Path, length: int, draw: int, pieces: Path, window: int) -> pd.DataFrame:
+    drawn, segmenter = _cut_corpus(words, length, draw), GreedySegmenter(_pieces(pieces))
+    return counting.count_corpus(drawn, segmenter, [window]).neighbours
+
+
+_curve = functools.lru_cache(maxsize=16)(read_curve)
+_fertility = functools.lru_cache(maxsize=32)(counts.read_fertility)
+_neighbours = functools.lru_cache(maxsize=32)(counts.read_neighbours)
+
+
+@functools.lru_cache(maxsize=16)
+def _task_scores(files: tuple[Path, ...], seed: int) -> TaskScores:
+    return task_scores(read_scores(files), seed)

@@ -1,0 +1,239 @@
+"""`claims.md`: the claims of a run as a page of Markdown; how their values are written."""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reproduction.paper.chance import CHANCES, DIRECTIONS
+from reproduction.paper.formats import markdown_table
+from reproduction.paper.verdicts import FAMILIES, RULES, SIGNIFICANT, VERDICTS
+
+# Shown before the name of a verdict, so that colour is not the only sign.
+SIGNS = dict(zip(VERDICTS, ("✓", "≈", "?", "✗", "–"), strict=True))
+_LOG_RATIO = "log ratio"  # stands in the statement where the value is one
+
+
+def claims_markdown(records: Sequence[Mapping[str, Any]], note: str = "") -> str:
+    """Return the claims as Markdown: counts on top, then a table for each verdict.
+
+    note: a paragraph above them, of the models' budget.
+    """
+    lines = ["# The paper's claims, and what this run says of them", ""]
+    lines += [
+        "Ours with its 95 % interval and what was resampled for it; *p*: of the test between the "
+        "tokenizers, by Holm over its family. *Random*: the same of vocabularies pruned at random, "
+        "mean and lowest to highest; *chance*: SaGe against them. *Constructed*: the examples of "
+        "its task are made of other text by a rule. *Timed*: measured by a clock, so it differs "
+        "between equal runs. *Beyond*: the paper does not say it of this language. *Variant*: "
+        "another reading of a statement that is counted already. Variants, and what is true of any "
+        "pruning, are not counted.",
+        "",
+        *([note, ""] if note else []),
+    ]
+    heads = ["verdict", "on real data", "on constructed tasks", "beyond the paper's languages"]
+    counts = count_verdicts(records).items()
+    rows = [[verdict, *map(str, count.values())] for verdict, count in counts]
+    lines += markdown_table(heads, rows, "lrrr")
+    lines += _chances(records)
+    for verdict in VERDICTS:
+        chosen = [record for record in records if record["verdict"] == verdict]
+        lines += ["", f"## {verdict.capitalize()} ({len(chosen)})", ""]
+        claims = [[*_columns(record).values()] for record in chosen]
+        lines += markdown_table([*_columns(chosen[0])], claims) if chosen else ["None."]
+    lines += ["", *_rules(records)]
+    return "\n".join(lines) + "\n"
+
+
+def count_verdicts(records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+    """Return verdict -> {real, constructed, beyond} -> number of records.
+
+    Each record counts by its `origin_of`; those without one do not count.
+    """
+    counts = {verdict: {"real": 0, "constructed": 0, "beyond": 0} for verdict in VERDICTS}
+    for record in records:
+        if origin := origin_of(record):
+            counts[record["verdict"]][origin] += 1
+    return counts
+
+
+def origin_of(record: Mapping[str, Any]) -> str | None:
+    """Return what a record is counted as: `real`, `constructed` or `beyond`; None if it is not.
+
+    A definition, which no pruning can break, and a variant, another reading of what is counted
+    already, are not counted. `beyond` is what the paper does not say of the language, `constructed`
+    one of its statements on examples that a rule makes, `real` any other.
+    """
+    if record.get("definition") or record.get("variant"):
+        return None
+    if record.get("beyond"):
+        return "beyond"
+    return "constructed" if record["constructed"] else "real"
+
+
+def count_chances(records: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Return verdict against chance -> number of records whose origin is `real`."""
+    counts = Counter(r.get("chance") for r in records if origin_of(r) == "real")
+    return {chance: counts[chance] for chance in CHANCES}
+
+
+def _chances(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return how many claims of each SaGe tokenizer are beyond chance; nothing without nulls."""
+    names = dict.fromkeys(record["tokenizer"] for record in records if record.get("chance"))
+    counts = [
+        count_chances([record for record in records if record["tokenizer"] == name])
+        for name in names
+    ]
+    rows = [[chance, *(str(count[chance]) for count in counts)] for chance in CHANCES]
+    note = "Against chance, what is on real data and in the paper's languages is counted."
+    return ["", *markdown_table(["against chance", *names], rows), "", note] if counts else []
+
+
+def _columns(record: Mapping[str, Any]) -> dict[str, str]:
+    """Return the cells of a claim, by heading."""
+    name, preset = record["tokenizer"], record["preset"]
+    cells = {
+        "claim": record["id"],
+        "where": record["where"],
+        "statement": record["statement"],
+        "paper": show_value(record["paper"]),
+        "ours": show_ours(record),
+        "over": record["interval"] or "",
+        "p": show_p_value(record),
+        "random": show_random(record),
+        "chance": show_chance(record),
+        "tokenizer": f"{name} ({preset})" if preset else name,
+        "text": record["text"],
+        "notes": show_notes(record),
+    }
+    return {name: cell.replace("|", "\\|") for name, cell in cells.items()}
+
+
+def show_value(value: Any) -> str:
+    """Return a value as text: four significant digits, from 1000 on whole numbers."""
+    if value is None:
+        return "–"
+    if isinstance(value, str):
+        return value
+    if isinstance(value, Sequence):
+        return " to ".join(show_value(number) for number in value)
+    if abs(value) >= 1000:
+        return f"{value:,.0f}"
+    return f"{value:.4g}".replace("-", "\N{MINUS SIGN}")
+
+
+def show_ours(record: Mapping[str, Any]) -> str:
+    """Return the measured value with its interval, as precise as the interval is narrow."""
+    ours, low, high = record["ours"], record["low"], record["high"]
+    if low is None or high is None:
+        return show_value(ours) + _show_size(record)
+    decimals = _decimals(ours, (high - low) / 2)
+    shown, *bounds = (f"{number:,.{decimals}f}" for number in (ours, low, high))
+    interval = f"{shown} [{bounds[0]}, {bounds[1]}]".replace("-", "\N{MINUS SIGN}")
+    return interval + _show_size(record)
+
+
+def show_random(record: Mapping[str, Any]) -> str:
+    """Return what the random prunings give: mean, lowest and highest; empty where nothing is."""
+    mean, low, high = (record.get(f"random_{name}") for name in ("mean", "low", "high"))
+    if mean is None:
+        return ""
+    decimals = _decimals(mean, (high - low) / 2)
+    shown = [f"{number:,.{decimals}f}" for number in (mean, low, high)]
+    return "{} ({} to {})".format(*shown).replace("-", "\N{MINUS SIGN}")
+
+
+def show_chance(record: Mapping[str, Any]) -> str:
+    """Return the verdict against chance, or why there is none; empty without nulls."""
+    if record.get("definition"):
+        return "true of any pruning"
+    return record.get("chance") or ""
+
+
+def _show_size(record: Mapping[str, Any]) -> str:
+    """Return a log ratio in percent too: a significant difference may be tiny."""
+    if _LOG_RATIO not in record.get("statement", "") or not isinstance(record["ours"], float):
+        return ""
+    percent = 100 * math.expm1(record["ours"])
+    form = "+.2g" if abs(percent) < 10 else "+,.0f"
+    return f" ({percent:{form}} %)".replace("-", "\N{MINUS SIGN}")
+
+
+def _decimals(value: float, half_width: float) -> int:
+    """Return the decimals of a value: three significant digits, more for a narrower interval."""
+    of_value = 2 - math.floor(math.log10(abs(value))) if value else 0
+    of_interval = -math.floor(math.log10(half_width)) if half_width > 0 else 0
+    return max(0, min(3, of_value), of_interval)
+
+
+def show_p_value(record: Mapping[str, Any]) -> str:
+    """Return the adjusted p-value; empty without a test or a verdict."""
+    p_value = record["p_adjusted"]
+    if p_value is None:
+        return ""
+    return "< 0.001" if p_value < 0.001 else f"{p_value:.3f}"
+
+
+def show_test(record: Mapping[str, Any]) -> str:
+    """Return the p-value of a claim's test with the test's name; empty if it has none.
+
+    record: one claim; `p_adjusted`, `p_value` and `test` may be missing or null.
+    """
+    adjusted, plain = record.get("p_adjusted"), record.get("p_value")
+    value, kind = (plain, "p") if adjusted is None else (adjusted, "adjusted p")
+    if value is None:
+        return ""
+    shown = f"{kind} < 0.001" if value < 0.001 else f"{kind} = {value:.3f}"
+    return f"{shown} ({record['test']})" if record.get("test") else shown
+
+
+def show_notes(record: Mapping[str, Any]) -> str:
+    """Return the reason of a verdict and the marks of a record."""
+    marks = [
+        record["reason"] or "",
+        "beyond" if record["beyond"] else "",
+        "variant" if record.get("variant") else "",
+        f"{record['left_out']} of its pieces are too rare" if record.get("left_out") else "",
+        "constructed" if record["constructed"] else "",
+        "timed" if record["timing"] else "",
+    ]
+    return "; ".join(mark for mark in marks if mark)
+
+
+def _rules(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    tested = Counter((record["tokenizer"], record["family"]) for record in records)
+    lines = [
+        "## Rules",
+        "",
+        "Written down before any value was looked at, but for those that docs/statistics.md names. "
+        "By the kind of a claim:",
+        "",
+    ]
+    rules = [
+        [kind, rule.reproduced, rule.undecided, rule.same_direction] for kind, rule in RULES.items()
+    ]
+    heads = ["kind", "reproduced if", "else undecided if", "else same direction if"]
+    lines += markdown_table(heads, rules)
+    lines += [
+        "",
+        '"Agrees": SaGe against BPE has the sign that the paper states. A test is significant if '
+        f"its p-value, adjusted by Holm over its family, is below {SIGNIFICANT}. Families:",
+        "",
+    ]
+    for family, meaning in FAMILIES.items():
+        counts = [f"{name} {n}" for (name, of), n in tested.items() if of == family]
+        lines.append(f"- {family}: {meaning} ({', '.join(counts) or 'none here'})")
+    lines += [
+        "",
+        "Against chance: SaGe's value y beside R random seeds of mean m and standard deviation s; "
+        "t = (y - m) / (s sqrt(1 + 1/R)) with R - 1 degrees of freedom, two-sided, adjusted "
+        f"by Holm over all such tests of a tokenizer. Beyond chance: p below {SIGNIFICANT} and "
+        "further than m in the statement's direction; below chance: less far. Directions:",
+        "",
+        *(f"- {kind}: {direction.words}" for kind, direction in DIRECTIONS.items()),
+    ]
+    names = sorted({record["test"] for record in records if record["test"]})
+    lines += ["", "Tests:", "", *[f"- {name}" for name in names]] if names else []
+    return lines

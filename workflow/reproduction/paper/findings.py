@@ -1,0 +1,390 @@
+"""The findings: an article in which every number is taken from the run by name.
+
+The template (workflow/report/findings.md.jinja) is Markdown with one sentence a line. It looks up
+claims, cells of tables and settings; a line that names something which the run does not have is
+left out, and so is a table or a section of which nothing stays. Where a sentence depends on how a
+claim came out, the claim's verdict stands in it or chooses it.
+"""
+
+from __future__ import annotations
+
+import logging
+import re
+import shutil
+import subprocess
+import tempfile
+from collections import Counter
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import pandas as pd
+
+from reproduction.paper.chance import DIRECTIONS
+from reproduction.paper.claims import read_claims
+from reproduction.paper.claims_page import (
+    SIGNS,
+    count_chances,
+    origin_of,
+    show_ours,
+    show_random,
+    show_value,
+)
+from reproduction.paper.formats import MINUS, listed
+from reproduction.paper.markup import latex_document
+from reproduction.paper.tables import flat_settings
+from sagevocab.errors import UserError
+from sagevocab.state import atomic_path, read_json, write_text
+
+log = logging.getLogger(__name__)
+
+Row = Mapping[str, Any]
+
+_DROPPED = -5.0  # a log ratio of frequencies to which a piece falls only where it is pruned
+_NEARLY = 0.9  # of SaGe's way from the random mean: so far, a null gives what SaGe gives
+SUMMARY = "Summary"  # the section that the report page opens with
+_GAP = "\0"  # stands where something is missing, until its line is left out
+_MARKS = re.compile(r"[|*`]")
+_ENGINES = ("pdflatex", "lualatex", "xelatex")
+
+
+class _Missing(jinja2.ChainableUndefined):
+    """What a lookup gives where the run has nothing; false, and printed as a gap."""
+
+    def __str__(self) -> str:
+        return _GAP
+
+
+def build_findings(
+    md: Path | str,
+    tex: Path | str,
+    *,
+    template: Path | str,
+    claims: Path | str,
+    tables: Mapping[str, Path | str],
+    values: Path | str,
+    run: Mapping[str, Any],
+    texts: Sequence[Row],
+    figures: Sequence[str] = (),
+) -> None:
+    """Write the findings as Markdown and as LaTeX, and as PDF beside it where a TeX is installed.
+
+    claims: `claims.json`. tables: target -> its CSV. values: `paper_values.yaml`. run: name,
+    labels and presets (by tokenizer), names (of languages), languages, constructed (tasks) and
+    settings. texts: name, language, corpus, title, paper (the paper's own text) and in_paper
+    (whether it is that one) of each text. figures: targets of the figures that stand beside.
+
+    Raises:
+        UserError: an input is missing or damaged.
+    """
+    Path(tex).with_suffix(".pdf").unlink(missing_ok=True)  # no output: none of an earlier run stays
+    evidence = Evidence(
+        read_json(claims),
+        {name: read_table_csv(path) for name, path in tables.items()},
+        read_claims(values),
+        run,
+    )
+    text = render(template, evidence, texts=texts, figures=figures)
+    write_text(md, text)
+    write_text(tex, latex_document(text))
+    write_pdf(tex)
+
+
+def read_table_csv(path: Path | str) -> list[dict[str, Any]]:
+    """Return the rows of a table's CSV; an empty cell is None.
+
+    Raises:
+        UserError: the file cannot be read.
+    """
+    try:
+        frame = pd.read_csv(path)
+    except (OSError, ValueError) as error:
+        raise UserError(f"{path}: cannot be read ({error}); delete it and run again") from error
+    return frame.astype(object).where(frame.notna(), None).to_dict("records")
+
+
+# --- what the template asks for
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """What a run found, by name.
+
+    records: `claims.json`. tables: target -> rows of its CSV. values: `paper_values.yaml`, its
+    claims written out. run: as for `build_findings`.
+    """
+
+    records: Sequence[Row]
+    tables: Mapping[str, Sequence[Row]]
+    values: Mapping[str, Any]
+    run: Mapping[str, Any]
+
+    @cached_property
+    def sage(self) -> dict[str, str]:
+        """The readings of SaGe that claims are measured on: name -> label."""
+        measured = {record["tokenizer"] for record in self.records}
+        labels, presets = self.run["labels"], self.run["presets"]
+        sage = [name for name in labels if presets[name] and name in measured]
+        return {name: _plain(labels[name]) for name in sage}
+
+    @cached_property
+    def languages(self) -> dict[str, str]:
+        """The languages of the run: code -> name."""
+        return {code: self.run["names"][code] for code in self.run["languages"]}
+
+    @cached_property
+    def seeds(self) -> dict[str, int]:
+        """How many seeds each reading of SaGe is built with."""
+        counts = {
+            name: [len(record.get("seeds") or ()) for record in where(self.records, tokenizer=name)]
+            for name in self.sage
+        }
+        return {name: max(1, *of_records) for name, of_records in counts.items()}
+
+    @cached_property
+    def headlines(self) -> dict[str, str]:
+        """The main statements: id -> what the tables call it."""
+        return {c["id"]: c["headline"] for c in self.values["claims"] if "headline" in c}
+
+    @cached_property
+    def _settings(self) -> dict[str, Any]:
+        return dict(flat_settings(self.run["settings"]))
+
+    @cached_property
+    def _stated(self) -> dict[str, Any]:
+        rows = [*self.values["setup"]]
+        rows += [row for table in self.values["hyperparameters"].values() for row in table]
+        return {row["config"]: row["value"] for row in rows if "config" in row}
+
+    def claim(self, name: str, language: str | None, tokenizer: str) -> Row | _Missing:
+        """Return the record of a claim, if the run could measure it."""
+        found = where(self.records, id=name, language=language, tokenizer=tokenizer)
+        return found[0] if found and found[0]["ours"] is not None else _Missing()
+
+    def statement(self, name: str, language: str | None) -> Row | _Missing:
+        """Return the record of the first reading: all say the same of the paper and the nulls."""
+        found = filter(None, (self.claim(name, language, reading) for reading in self.sage))
+        return next(found, _Missing())
+
+    def claims(self, **wanted: Any) -> list[Row]:
+        """Return the records on SaGe tokenizers that count on real data, by what they must hold."""
+        of_sage = [record for record in self.records if record["tokenizer"] in self.sage]
+        counted = [record for record in of_sage if origin_of(record) == "real"]
+        return where(counted, **wanted)
+
+    def rows(self, table: str, **wanted: Any) -> list[Row]:
+        """Return the rows of a table with some values in some columns."""
+        return where(self.tables.get(table, ()), **wanted)
+
+    def cell(self, table: str, column: str, **wanted: Any) -> Any:
+        """Return a number of a table: of its one row with some values in some columns.
+
+        Raises:
+            ValueError: there are several such rows.
+        """
+        found = self.rows(table, **wanted)
+        if len(found) > 1:
+            raise ValueError(f"{table}: {len(found)} rows with {wanted}")
+        value = found[0][column] if found else None
+        return _Missing() if value is None else value
+
+    def setting(self, key: str) -> Any:
+        """Return a setting of the run, by the path of its key."""
+        return self._settings.get(key, _Missing())
+
+    def stated(self, key: str) -> Any:
+        """Return what the paper states of a setting."""
+        return self._stated.get(key, _Missing())
+
+    def named(self, records: Sequence[Row]) -> str:
+        """Return the main statements among some records, each with its languages."""
+        found: dict[str, list[str]] = {}
+        for record in records:
+            if record["id"] in self.headlines:
+                language = self.languages.get(record["language"] or "", "")
+                found.setdefault(self.headlines[record["id"]], []).append(language)
+        named = [f"{name} ({', '.join(filter(None, of))})" for name, of in found.items()]
+        return "; ".join(named) or "none"
+
+
+def where(rows: Sequence[Row], **wanted: Any) -> list[Row]:
+    """Return the rows that hold some values.
+
+    Raises:
+        KeyError: the rows have no such column.
+    """
+    return [row for row in rows if all(row[key] == value for key, value in wanted.items())]
+
+
+# --- the template
+
+
+def render(
+    template: Path | str, evidence: Evidence, *, texts: Sequence[Row], figures: Sequence[str]
+) -> str:
+    """Return the template filled with what a run found; texts, figures: as for `build_findings`."""
+    environment = findings_environment(template)
+    lookups = ("claim", "statement", "claims", "rows", "cell", "setting", "stated")
+    environment.globals |= {name: getattr(evidence, name) for name in lookups}
+    environment.filters |= {"named": evidence.named}
+    text = environment.get_template(Path(template).name).render(
+        run=evidence.run,
+        sage=evidence.sage,
+        languages=evidence.languages,
+        seeds=evidence.seeds,
+        headlines=evidence.headlines,
+        paper=evidence.values["paper"],
+        nearly=_NEARLY,
+        texts=texts,
+        figures=figures,
+    )
+    return without_gaps(text)
+
+
+def findings_environment(template: Path | str) -> jinja2.Environment:
+    """Return the environment that reads the template, with the filters that print."""
+    environment = jinja2.Environment(  # noqa: S701 (Markdown, no HTML)
+        loader=jinja2.FileSystemLoader(Path(template).parent),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {name: _printed(show) for name, show in _FILTERS.items()}
+    environment.filters |= {"where": where, "listed": listed, "closest": closest}
+    environment.filters |= {"chances": count_chances}
+    environment.filters |= {"most_common": most_common, "without_power": without_power}
+    environment.filters |= {"also_least_frequent": also_least_frequent}
+    return environment
+
+
+def _printed(show: Callable[..., str]) -> Callable[..., str | _Missing]:
+    """Return a filter that leaves a gap for nothing."""
+
+    def printed(value: Any, *arguments: Any) -> str | _Missing:
+        nothing = value is None or isinstance(value, jinja2.Undefined)
+        return _Missing() if nothing else show(value, *arguments) or _Missing()
+
+    return printed
+
+
+def _plain(text: str) -> str:
+    """Return a user's text without what would end a cell or open emphasis."""
+    return _MARKS.sub(" ", text)
+
+
+def _fixed(value: float, form: str) -> str:
+    return format(value, form).replace("-", MINUS)
+
+
+def _outcome(record: Row) -> str:
+    """Return the verdict against the paper, and the one against chance where there is one."""
+    return ", ".join(filter(None, [record["verdict"], record["chance"]]))
+
+
+def _sign(record: Row) -> str:
+    return SIGNS[record["verdict"]]
+
+
+def _percent(share: float, form: str = ".0f") -> str:
+    return f"{100 * share:{form}} %"
+
+
+_FILTERS: dict[str, Callable[..., str]] = {
+    "ours": show_ours,
+    "value": show_value,
+    "random": show_random,
+    "fixed": _fixed,
+    "outcome": _outcome,
+    "sign": _sign,
+    "percent": _percent,
+    "plain": _plain,
+}
+
+
+def closest(rows: Sequence[Row]) -> Row:
+    """Return the row of `table_readings` whose mean is closest to the paper's value."""
+    return min(rows, key=lambda row: abs(row["mean"] - float(row["paper"])))
+
+
+def most_common(names: Sequence[str]) -> str | _Missing:
+    """Return the name that stands there most often; nothing where two do."""
+    counts = Counter(names).most_common(2)
+    is_clear = counts and (len(counts) == 1 or counts[0][1] > counts[1][1])
+    return counts[0][0] if is_clear else _Missing()
+
+
+def without_power(records: Sequence[Row]) -> list[Row]:
+    """Return those on the frequency of one piece that some random pruning drops.
+
+    The spread of the seeds is then so wide that their test finds nothing (docs/statistics.md).
+    """
+    of_a_piece = [record for record in records if record["id"].startswith("frequency_")]
+    return [record for record in of_a_piece if (record["random_low"] or 0) < _DROPPED]
+
+
+def also_least_frequent(records: Sequence[Row]) -> list[Row]:
+    """Return those beyond chance on which pruning the least frequent pieces goes about as far."""
+    return [record for record in records if _nearly(record)]
+
+
+def _nearly(record: Row) -> bool:
+    if record["frequency"] is None or record["kind"] not in DIRECTIONS:
+        return False
+    reach = DIRECTIONS[record["kind"]].reach
+    values = (record[key] for key in ("random_mean", "ours", "frequency"))
+    start, sage, least = (reach(record, value) for value in values)
+    return least - start >= _NEARLY * (sage - start)
+
+
+def without_gaps(text: str) -> str:
+    """Return Markdown without lines that have a gap, and without what they leave empty.
+
+    That is a table without rows, and a heading without anything below it.
+    """
+    kept = [line for line in text.splitlines() if _GAP not in line]
+    parts = filter(None, (part.strip() for part in "\n".join(kept).split("\n\n")))
+    return "\n\n".join(_with_content(list(parts))) + "\n"
+
+
+def _with_content(parts: Sequence[str]) -> list[str]:
+    kept = ["# the end"]
+    for part in reversed(parts):
+        is_bare_head = part.startswith("|") and len(part.splitlines()) <= 2
+        is_bare_heading = part.startswith("#") and _level(kept[-1]) <= _level(part)
+        if not is_bare_head and not is_bare_heading:
+            kept.append(part)
+    return kept[:0:-1]
+
+
+def _level(part: str) -> int:
+    """Return the level of a heading; more than any for other parts."""
+    marks = part.partition(" ")[0]
+    return len(marks) if marks and set(marks) == {"#"} else 7
+
+
+# --- PDF
+
+
+def write_pdf(tex: Path | str) -> None:
+    """Compile a document beside itself; without a TeX, or where it fails, say so and leave none."""
+    tex = Path(tex)
+    pdf = tex.with_suffix(".pdf")
+    engine = next(filter(None, map(shutil.which, _ENGINES)), None)
+    if engine is None:
+        log.info("%s: not made, because no TeX is installed (%s)", pdf, ", ".join(_ENGINES))
+        return
+    with tempfile.TemporaryDirectory() as folder:
+        options = ("-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape")
+        command = [engine, *options, f"-output-directory={folder}", tex.name]
+        for _ in range(2):  # a long table takes its columns from the first pass
+            done = subprocess.run(
+                command, cwd=tex.parent, stdin=subprocess.DEVNULL, capture_output=True, check=False
+            )
+        if done.returncode:
+            log.warning("%s: not made, because %s failed on %s", pdf, engine, tex)
+            return
+        with atomic_path(pdf) as temporary:
+            shutil.copyfile(Path(folder) / pdf.name, temporary)

@@ -1,0 +1,95 @@
+"""Files that a rule lists become the nested panels that a figure or table shows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any, TypeVar
+
+import yaml
+
+from reproduction.data.descriptions import retrieved_source
+from sagevocab.errors import UserError
+
+T = TypeVar("T")
+
+# The tokenizer that the others are compared with; the rules that make its vocabulary and SaGe's.
+BASELINE = "bpe"
+BPE_RULE = "train_bpe"
+SAGE_RULES = ("train_bpe_initial", "train_embeddings", "build_sage")
+
+
+def read_paper_values(path: str | Path) -> dict[str, Any]:
+    """Read what the paper printed (workflow/resources/paper_values.yaml).
+
+    Raises:
+        UserError: the file is missing or no YAML.
+    """
+    try:
+        return yaml.safe_load(Path(path).read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise UserError(f"{path}: cannot be read ({error}); restore it from git") from error
+
+
+def by_panel(
+    titles: Sequence[str],
+    labels: Sequence[str],
+    paths: Sequence[str | Path],
+    read: Callable[[str | Path], T],
+) -> dict[str, dict[str, T]]:
+    """Read `paths`, listed title by title and label by label, as {title: {label: content}}."""
+    if len(paths) != len(titles) * len(labels):
+        raise ValueError(f"{len(paths)} files for {len(titles)} panels of {len(labels)} tokenizers")
+    rest = iter(paths)
+    return {title: {label: read(next(rest)) for label in labels} for title in titles}
+
+
+def as_retrieved(
+    texts: Iterable[Mapping[str, Any]], descriptions: Iterable[str | Path]
+) -> list[dict[str, Any]]:
+    """Return texts with what they were retrieved as: the set of the configuration or a fallback.
+
+    texts: `kind`, `title` and `licence` of each source as configured, and what else is known.
+    descriptions: the files beside what was retrieved, in the order of those sources that are no
+    local file. `in_paper` is added: whether the paper names this very text.
+
+    Raises:
+        UserError: a description is missing or damaged.
+    """
+    rest = iter(descriptions)
+    return [
+        {
+            **text,
+            **_identity(retrieved_source(text, [] if text["kind"] == "path" else [next(rest)])),
+        }
+        for text in texts
+    ]
+
+
+def _identity(source: Mapping[str, Any]) -> dict[str, Any]:
+    known = {key: source[key] for key in ("title", "licence", "format") if source.get(key)}
+    return {**known, "in_paper": bool(source.get("in_paper"))}
+
+
+def of_language(
+    printed: Mapping[str, Any], languages: Sequence[str], titles: Sequence[str]
+) -> dict[str, Mapping[str, Any]]:
+    """Return {title: printed} for the language that the paper printed it of; {} without it."""
+    by_code = dict(zip(languages, titles, strict=True))
+    title = by_code.get(printed["language"])
+    return {title: printed} if title is not None else {}
+
+
+def require_comparison(panels: Mapping[str, Mapping[str, Any]], tokenizers: int = 2) -> None:
+    """Check that every panel holds BPE and at least one tokenizer to compare it with.
+
+    tokenizers: the fewest that a panel needs; 1 where BPE is not among them. A run without BPE or
+    without SaGe gives no panels, or empty ones.
+
+    Raises:
+        UserError: the run has too few tokenizers for a comparison.
+    """
+    if min((len(panel) for panel in panels.values()), default=0) < tokenizers:
+        raise UserError(
+            "config key tokenizers: a comparison needs bpe and sage or sage_released; list them"
+        )

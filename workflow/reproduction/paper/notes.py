@@ -1,0 +1,115 @@
+"""Sentences that the notes under several tables share: presets, texts, budgets of the models."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from reproduction.paper.inputs import as_retrieved
+
+OWN_CONFIGURATION = "mine.yaml"  # in commands, stands for configuration files of a user's own
+
+
+def presets_note(presets: Iterable[tuple[str, str]]) -> str:
+    """Return which reading of the method each label means; empty if there are none.
+
+    presets: label and preset (with its overrides, if it has any); the same pair counts once.
+    """
+    names = dict.fromkeys(f"{label} is {preset}" for label, preset in presets)
+    return f"Presets: {'; '.join(names)}." if names else ""
+
+
+def sources_note(sources: Sequence[Mapping[str, Any]], descriptions: Sequence[str | Path]) -> str:
+    """Return the sources of a table's sentences with their licences; empty without sources.
+
+    sources, descriptions: as for `as_retrieved`.
+
+    Raises:
+        UserError: a description is missing or damaged.
+    """
+    used = as_retrieved(sources, descriptions)
+    texts = dict.fromkeys(f"{t['title']}, {t['licence'] or 'licence not stated'}" for t in used)
+    return f"Sentences: {'; '.join(texts)}." if texts else ""
+
+
+# --- budgets of the models
+
+
+def pretraining_note(pretrain: Mapping[str, Any]) -> str:
+    """Return the size of the models and their budget; `pretrain` is the section of that name."""
+    return (
+        f"Pretraining: {pretrain['layers']} layers, {pretrain['hidden']:,} wide, "
+        f"{_length(pretrain)}, {100 * pretrain['mask_rate']:g} % of them masked."
+    )
+
+
+def model_notes(
+    budget: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]], presets: Mapping[str, str]
+) -> list[str]:
+    """Return the sentences under all tables of scores: budget, cuts of the tasks, presets.
+
+    budget: the arguments pretrain and finetune of `budget_note`.
+    """
+    return [budget_note(**budget, tasks=tasks), presets_note(presets.items())]
+
+
+def scope_note(budget: Mapping[str, Any]) -> str:
+    """Return how far statements on models hold; budget: the sections pretrain and finetune."""
+    given = {name: budget[name] for name in ("pretrain", "finetune")}
+    return f"What is said of models holds at this budget alone: {budget_note(**given, tasks=())}"
+
+
+def budget_note(
+    pretrain: Mapping[str, Any], finetune: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]]
+) -> str:
+    """Return the budgets of pretraining and fine-tuning, and to how many rows tasks were cut.
+
+    pretrain, finetune: sections of the configuration. tasks: label, max_train, max_validation and
+    validation_share of each; None where nothing is cut.
+    """
+    sentences = [
+        pretraining_note(pretrain),
+        f"Fine-tuning: {_number(finetune['epochs'], 'epoch')} in batches of "
+        f"{finetune['batch'] * finetune['accumulation']}, at most "
+        f"{finetune['max_sequence_length']} tokens an input.",
+        *_cuts(tasks),
+    ]
+    return " ".join(sentences)
+
+
+def _length(pretrain: Mapping[str, Any]) -> str:
+    shape = f"{pretrain['batch']:,} sequences of {pretrain['sequence_length']} tokens"
+    if pretrain.get("replay") is not None:
+        return f"the updates of an earlier run, replayed, of {shape}"
+    if pretrain.get("hours") is not None:
+        return f"{_number(pretrain['hours'], 'hour')} in batches of {shape}"
+    if pretrain.get("steps") is not None:
+        return f"{_number(pretrain['steps'], 'update')} of {shape}"
+    return f"{int(pretrain['tokens']):,} tokens in batches of {shape}"
+
+
+def _number(count: float, what: str) -> str:
+    return f"{count:,g} {what}{'' if count == 1 else 's'}" if count < 1e6 else f"{count:,} {what}s"
+
+
+def _cuts(tasks: Sequence[Mapping[str, Any]]) -> list[str]:
+    named = {"max_train": "training", "max_validation": "validation"}
+    capped = [text for key, split in named.items() for text in _capped(tasks, key, f" {split}")]
+    shared = [
+        f"{100 * task['validation_share']:g} % of {task['label']}"
+        for task in tasks
+        if task.get("validation_share")
+    ]
+    return [
+        *([f"Rows at most: {', '.join(capped)}."] if capped else []),
+        *([f"Validated on training rows held out: {', '.join(shared)}."] if shared else []),
+    ]
+
+
+def _capped(tasks: Sequence[Mapping[str, Any]], key: str, split: str) -> list[str]:
+    """Return to how many rows a split is cut: one text where all tasks have the same cut."""
+    most = [task.get(key) for task in tasks]
+    if len(tasks) > 1 and most[0] and len(set(most)) == 1:
+        return [f"{most[0]:,}{split} of each task"]
+    return [f"{task['label']} {task[key]:,}{split}" for task in tasks if task.get(key)]

@@ -1,0 +1,333 @@
+"""The paper's main statements under SaGe beside those of prunings without contexts: the nulls."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import groupby
+from operator import attrgetter
+from textwrap import fill
+from typing import Any
+
+import numpy as np
+from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
+from matplotlib.patches import Patch
+from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+
+from reproduction.paper.chance import AS_CHANCE, DIRECTIONS, prediction_error, prediction_quantile
+from reproduction.paper.claims import read_headlines, read_records
+from reproduction.paper.claims_page import SIGNS, show_chance, show_ours, show_random, show_value
+from reproduction.paper.formats import MINUS, NOTHING, Files, write_table
+from reproduction.paper.style import (
+    TokenizerStyle,
+    drawing,
+    is_narrow,
+    label_below,
+    legend_above,
+    tokenizer_styles,
+)
+from reproduction.paper.verdicts import FEWEST_SEEDS
+from sagevocab.errors import UserError
+
+log = logging.getLogger(__name__)
+
+Record = Mapping[str, Any]
+
+_COLUMNS = (
+    *("id", "language", "tokenizer", "preset", "statement", "kind", "paper"),
+    *("random_mean", "random_low", "random_high", "frequency", "ours", "low", "high"),
+    *("verdict", "chance_p_value", "chance_p_adjusted", "chance", "definition"),
+)
+
+
+@dataclass(frozen=True)
+class Row:
+    """A statement with a headline in one language: its records by SaGe tokenizer."""
+
+    headline: str
+    language: str | None
+    records: Mapping[str, Record]
+
+    @property
+    def any(self) -> Record:
+        """One of the records: what they say of the paper and of the nulls is the same."""
+        return next(iter(self.records.values()))
+
+
+def _has_spread(record: Record) -> bool:
+    """Whether a statement is a number and measured on random prunings enough."""
+    return record["random_mean"] is not None and len(record["random"]) >= FEWEST_SEEDS
+
+
+def null_rows(records: Sequence[Record], headlines: Mapping[str, str]) -> list[Row]:
+    """Return the statements with a headline that are numbers and measured on the nulls.
+
+    Raises:
+        UserError: there is none.
+    """
+    members: dict[tuple[str, str | None], dict[str, Record]] = {}
+    for record in records:
+        if record["id"] in headlines and _has_spread(record):
+            members.setdefault((record["id"], record["language"]), {})[record["tokenizer"]] = record
+    if not members:
+        raise UserError(
+            "config key tokenizers: no statement is measured on null vocabularies; list bpe, a "
+            "SaGe tokenizer and two or more of method random"
+        )
+    return [Row(headlines[name], language, own) for (name, language), own in members.items()]
+
+
+# --- the table
+
+
+def table_nulls(
+    claims: Files,
+    values: Files,
+    *,
+    labels: Mapping[str, str],
+    languages: Mapping[str, str],
+    notes: Sequence[str] = (),
+    **files: Files,
+) -> None:
+    """Write the main statements: the paper, the nulls, and each SaGe tokenizer with both verdicts.
+
+    claims: `claims.json`. values: `paper_values.yaml`. labels, languages: SaGe tokenizers and
+    languages, and what they are called. The CSV has all statements that the nulls are measured by.
+
+    Raises:
+        UserError: `claims` is missing or damaged, or has no nulls.
+    """
+    records = read_records(claims, labels)
+    rows = null_rows(records, read_headlines(values))
+    measured = [
+        {name: record.get(name) for name in _COLUMNS} for record in records if _has_spread(record)
+    ]
+    signs = ", ".join(f"{sign} {verdict}" for verdict, sign in SIGNS.items())
+    note = (
+        "Random: mean over the seeds, lowest to highest. SaGe with its 95 % interval over the text "
+        f"or the pieces, the verdict against the paper ({signs}), and the one against the random "
+        "prunings: beyond chance, as chance or below chance (docs/statistics.md)."
+    )
+    first, columns = range(5), range(5, 5 + len(labels))
+    write_table(
+        ["", "text", "paper", "random", "least frequent", *labels.values()],
+        [[_cells(row, labels, languages) for row in rows]],
+        measured,
+        align="l",
+        note=[note, *notes],
+        parts=[first, [0, 1, *columns]],
+        **files,
+    )
+
+
+def _cells(row: Row, labels: Mapping[str, str], languages: Mapping[str, str]) -> list[str]:
+    null = row.any
+    return [
+        row.headline,
+        languages.get(row.language or "", row.language or ""),
+        show_value(null["paper"]),
+        show_random(null),
+        show_value(null["frequency"]),
+        *(_sage_cell(row.records.get(tokenizer)) for tokenizer in labels),
+    ]
+
+
+def _sage_cell(record: Record | None) -> str:
+    if record is None or record["ours"] is None:
+        return NOTHING
+    return f"{show_ours(record)} {SIGNS[record['verdict']]} {show_chance(record)}".rstrip()
+
+
+# --- the figure
+
+_GREY, _BAND, _SHADE = "#6E6E6E", "#D4D4D4", "#F4F4F4"
+_SEED = {"linestyle": "none", "marker": "|", "markersize": 6, "color": _GREY, "zorder": 3}
+_LEAST = {"linestyle": "none", "marker": "x", "markersize": 4, "color": "black", "zorder": 3}
+_PAPER = {
+    "linestyle": "none",
+    "marker": "D",
+    "markersize": 4,
+    "color": "black",
+    "markerfacecolor": "white",
+    "zorder": 4,
+}
+_LINE_HEIGHT, _NARROW_LINE = 0.24, 0.145  # inches, at the width of a page and of a column
+_SMALL = 7  # points
+_WIDEST, _NARROW_WIDEST = 43, 52  # characters of a statement in one line
+_STATEMENT, _LANGUAGE = -48, -43  # points left of the panel
+_LINEAR = 5  # deviations from which on the axis is logarithmic
+_UNIT = (
+    "Distance from the random mean, in standard deviations of the random seeds; "
+    "right: where the statement points"
+)
+_NO_SPREAD = "The random prunings agree on every main statement:\nthere is no spread to draw."
+_TICKS = [sign * 2 * 10.0**power for power in range(1, 7) for sign in (-1, 1)]
+
+
+def figure_nulls(
+    claims: Files,
+    values: Files,
+    *,
+    labels: Mapping[str, str],
+    shown: Sequence[str],
+    languages: Mapping[str, str],
+    **files: Files,
+) -> None:
+    """Draw how far SaGe is from the random prunings, statement by statement.
+
+    The unit is the standard deviation of the random seeds, and right is where the statement points.
+    A statement on which all seeds agree has no such unit and is left out; so is the second reading
+    of a statement, which is not tested against chance. Where nothing is left, the figure says so.
+    claims, values, languages: as for `table_nulls`. labels: SaGe tokenizers and what they are
+    called. shown: labels of all tokenizers of the figures, whose order gives the colours. files:
+    pdf, png and optionally style.
+
+    Raises:
+        UserError: `claims` is missing or damaged, or has no nulls.
+    """
+    rows = null_rows(read_records(claims, labels), read_headlines(values))
+    tested = [row for row in rows if not row.any.get("variant")]
+    rows = [row for row in tested if prediction_error(_seeds(row)) > 0]
+    styles = {name: tokenizer_styles(shown)[label] for name, label in labels.items()}
+    with drawing((1, 1), height=1, **files) as (figure, grid):
+        axes = grid[0, 0]
+        if not rows:
+            axes.text(0.5, 0.5, _NO_SPREAD, ha="center", va="center")
+            axes.set_axis_off()
+            return
+        blocks = _blocks(rows, narrow=is_narrow(figure))
+        places = [place for block in blocks for place in block.places]
+        for place, row in zip(places, rows, strict=True):
+            _draw_nulls(axes, place, row)
+            _draw_sage(axes, place, row, styles)
+        _dress(axes)
+        label_below(figure, _UNIT)
+        axes.spines["left"].set_visible(not is_narrow(figure))  # statements stand across it
+        _name_rows(axes, blocks, [_title(row, languages) for row in rows])
+        line = _NARROW_LINE if is_narrow(figure) else _LINE_HEIGHT
+        figure.set_figheight(line * (blocks[-1].last + 1) + 1.45)  # the legend and the axis
+        legend_above(figure, list(_handles(labels, styles)))
+
+
+def _seeds(row: Row) -> np.ndarray:
+    return np.array(row.any["random"], dtype=float)
+
+
+def _standardised(row: Row, value: Any) -> Any:
+    """Return values as deviations from the random mean, positive where the statement points."""
+    seeds = _seeds(row)
+    mean, deviation = float(seeds.mean()), float(seeds.std(ddof=1))
+    reach = DIRECTIONS[row.any["kind"]].reach
+    ahead = reach(row.any, mean + 1e-6 * deviation) >= reach(row.any, mean)
+    return (np.asarray(value, dtype=float) - mean) / (deviation if ahead else -deviation)
+
+
+def _draw_nulls(axes: Axes, place: int, row: Row) -> None:
+    seeds = _seeds(row)
+    reach = prediction_quantile(len(seeds)) * prediction_error(seeds) / seeds.std(ddof=1)
+    axes.barh(place, 2 * reach, left=-reach, height=0.62, color=_BAND, linewidth=0, zorder=1)
+    axes.plot(_standardised(row, seeds), np.full(len(seeds), place), **_SEED)
+    if row.any["frequency"] is not None:
+        axes.plot(_standardised(row, row.any["frequency"]), place, **_LEAST)
+    if not isinstance(row.any["paper"], Sequence):  # neither words nor a range
+        axes.plot(_standardised(row, row.any["paper"]), place, **_PAPER)
+
+
+def _draw_sage(axes: Axes, place: int, row: Row, styles: Mapping[str, TokenizerStyle]) -> None:
+    shifts = np.linspace(-0.2, 0.2, len(styles)) if len(styles) > 1 else [0.0]
+    for (name, style), shift in zip(styles.items(), shifts, strict=True):
+        record = row.records.get(name)
+        if record is None or record["ours"] is None:
+            continue
+        if record["low"] is not None:
+            bounds = _standardised(row, [record["low"], record["high"]])
+            axes.plot(bounds, [place + shift] * 2, color=style.colour, linewidth=1.1, zorder=5)
+        inside = "white" if record["chance"] in (AS_CHANCE, None) else style.colour
+        mark = {"color": style.colour, "markerfacecolor": inside, "marker": "o", "markersize": 3.6}
+        axes.plot(_standardised(row, record["ours"]), place + shift, zorder=6, **mark)
+
+
+def _dress(axes: Axes) -> None:
+    axes.axvline(0, color=_GREY, linewidth=0.7, zorder=0.5)
+    low, high = axes.dataLim.intervalx
+    axes.set_xscale("symlog", linthresh=_LINEAR, linscale=0.9)
+    axes.set_xlim(min(1.5 * low, -_LINEAR), max(1.5 * high, _LINEAR))
+    axes.xaxis.set_major_locator(FixedLocator([*_TICKS, -_LINEAR, 0, _LINEAR]))
+    axes.xaxis.set_minor_locator(NullLocator())
+    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}".replace("-", MINUS)))
+    axes.grid(visible=True, axis="x")
+    axes.grid(visible=False, axis="y")
+    axes.tick_params(axis="y", length=0)
+
+
+@dataclass(frozen=True)
+class Block:
+    """A statement and its rows, one a language, on the lines of the figure from `first` to `last`.
+
+    text: the statement as written, beside its rows or on the lines `first` to `first + heads - 1`.
+    """
+
+    text: str
+    first: int
+    heads: int
+    rows: int
+
+    @property
+    def places(self) -> range:
+        """The lines of its rows."""
+        return range(self.first + self.heads, self.last + 1)
+
+    @property
+    def last(self) -> int:
+        """Its last line."""
+        return self.first + self.heads + self.rows - 1
+
+
+def _blocks(rows: Sequence[Row], *, narrow: bool) -> list[Block]:
+    """Return the statements, beside their rows, or above them where a narrow figure has no room."""
+    blocks: list[Block] = []
+    for headline, own in groupby(rows, key=attrgetter("headline")):
+        width = _NARROW_WIDEST if narrow else _WIDEST
+        text = fill(headline, width, break_on_hyphens=False)
+        heads = text.count("\n") + 1 if narrow else 0
+        first = blocks[-1].last + 1 if blocks else 0
+        blocks.append(Block(text, first, heads, rows=len(list(own))))
+    return blocks
+
+
+def _title(row: Row, languages: Mapping[str, str]) -> str:
+    return languages.get(row.language or "", row.language or "")
+
+
+def _name_rows(axes: Axes, blocks: Sequence[Block], titles: Sequence[str]) -> None:
+    """Write statements and languages, a statement once, on a shade in turn."""
+    axes.set_yticks([place for block in blocks for place in block.places], [""] * len(titles))
+    axes.set_ylim(blocks[-1].last + 0.5, -0.5)
+    options = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points"}
+    options |= {"va": "center", "fontsize": _SMALL}
+    for number, block in enumerate(blocks):
+        shade = _SHADE if number % 2 else "white"
+        axes.axhspan(block.first - 0.5, block.last + 0.5, color=shade, linewidth=0, zorder=0)
+        beside = {"xytext": (_STATEMENT, 0), "ha": "right"}
+        above = {"xytext": (_LANGUAGE, 0), "ha": "left"}
+        above["bbox"] = {"facecolor": shade, "edgecolor": "none", "pad": 0.5}  # hides grid lines
+        last = block.first + block.heads - 1 if block.heads else block.last
+        middle = (block.first + last) / 2
+        axes.annotate(block.text, (0, middle), **(above if block.heads else beside), **options)
+    for place, title in zip(axes.get_yticks(), titles, strict=True):
+        axes.annotate(title, (0, place), xytext=(_LANGUAGE, 0), ha="left", **options)
+
+
+def _handles(
+    labels: Mapping[str, str], styles: Mapping[str, TokenizerStyle]
+) -> Iterator[Line2D | Patch]:
+    for name, label in labels.items():
+        yield Line2D([], [], label=label, color=styles[name].colour, marker="o", markersize=3.6)
+    hollow = {"color": _GREY, "marker": "o", "markersize": 3.6, "markerfacecolor": "white"}
+    yield Line2D([], [], label="hollow: as chance", linestyle="none", **hollow)
+    yield Line2D([], [], label="random, one seed", **_SEED)
+    yield Patch(label="95 % of further seeds", color=_BAND, linewidth=0)
+    yield Line2D([], [], label="least frequent pruned", **_LEAST)
+    yield Line2D([], [], label="the paper's value", **_PAPER)

@@ -1,0 +1,147 @@
+"""The vocabularies of a run in the form that the report's playground segments text with.
+
+`workflow/report/segmentation.js` does there what the exported tokenizers do. It needs their pieces,
+merges, scores and sentencepiece's character map, nothing else.
+"""
+
+from __future__ import annotations
+
+import base64
+import json
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from sagevocab.pieces import read_description, read_folder_pieces
+
+METHODS = {
+    "greedy": "greedy longest match",
+    "merges": "merges by rank",
+    "unigram": "likeliest pieces",
+}
+# The paper's example sentences are English. Another language opens with words of its own, which
+# this project chose for their many affixes.
+SENTENCES = {"tr": ("Evlerimizdeki kitapları okuyamayacaklarmış.", "Geldiklerinde konuşuyorduk.")}
+SENTENCE_OF_ANY_LANGUAGE = "SaGe 2023"
+
+
+def playground_data(
+    vocabularies: Mapping[str, Mapping[str, Path | str]],
+    *,
+    languages: Mapping[str, str],
+    labels: Mapping[str, str],
+    examples: Mapping[str, Any],
+) -> dict[str, Any]:
+    """Return what the playground embeds.
+
+    vocabularies: language -> tokenizer -> its `tokenizer.json`, whose folder is read. languages,
+    labels: their names. examples: `examples` of paper_values.yaml (language, sentences).
+
+    normalizations: rule -> text -> its replacement, each rule once. languages: name, examples and
+    tokenizers. left_out: the tokenizers that segment by another method than these three.
+
+    Raises:
+        UserError: a folder is missing or damaged.
+    """
+    maps: dict[str, dict[str, str]] = {}
+    stanzas, left_out = [], []
+    for language, files in vocabularies.items():
+        folders = {name: Path(path).parent for name, path in files.items()}
+        methods = {name: read_description(folder)["method"] for name, folder in folders.items()}
+        known = [name for name in folders if methods[name] in METHODS]
+        left_out += [
+            {"language": languages[language], "label": labels[name]}
+            for name in folders
+            if name not in known
+        ]
+        tokenizers = [_tokenizer(folders[name], name, labels[name], maps) for name in known]
+        if tokenizers:
+            stanzas.append(
+                {
+                    "key": language,
+                    "name": languages[language],
+                    "examples": example_sentences(language, examples),
+                    "tokenizers": tokenizers,
+                }
+            )
+    return {"normalizations": maps, "languages": stanzas, "left_out": left_out}
+
+
+def example_sentences(language: str, examples: Mapping[str, Any]) -> list[dict[str, str]]:
+    """Return sentences to try: name and text. The paper's three (Table 1) in their language."""
+    if language == examples["language"]:
+        return [
+            {"name": f"Table 1: {row['bold']}", "text": row["text"]}
+            for row in examples["sentences"]
+        ]
+    own: Sequence[str] = SENTENCES.get(language, (SENTENCE_OF_ANY_LANGUAGE,))
+    return [{"name": text.split()[0].rstrip("."), "text": text} for text in own]
+
+
+def _tokenizer(
+    folder: Path, name: str, label: str, maps: dict[str, dict[str, str]]
+) -> dict[str, Any]:
+    """Return one tokenizer; the replacements of its normalisation go into `maps`."""
+    description, pieces = read_description(folder), read_folder_pieces(folder)
+    method, rule = description["method"], description["normalization"]
+    spec = json.loads((folder / "tokenizer.json").read_text(encoding="utf-8"))
+    if rule not in maps:
+        steps = spec["normalizer"]["normalizers"]
+        encoded = [step["precompiled_charsmap"] for step in steps if step["type"] == "Precompiled"]
+        maps[rule] = replacements(base64.b64decode("".join(encoded)))
+    return {
+        "key": name,
+        "label": label,
+        "method": method,
+        "how": METHODS[method],
+        "normalization": rule,
+        "maxWordChars": description["max_word_chars"],
+        "pieces": "\n".join(pieces),
+        **_model(spec["model"], method, pieces),
+    }
+
+
+def replacements(charsmap: bytes) -> dict[str, str]:
+    """Return what sentencepiece's precompiled character map replaces: text -> replacement.
+
+    The map is the size of a trie, the trie as a double array of 32-bit units (bits 10 up: the
+    offset to the children; bit 8: a key ends here; low byte: the label), and the replacements. Keys
+    that no look-up reaches are left out: those that begin with another key, and those of more than
+    5 bytes, beyond which only single characters are looked up.
+    """
+    if not charsmap:
+        return {}
+    size = int.from_bytes(charsmap[:4], "little")
+    units = np.frombuffer(charsmap[4 : 4 + size], "<u4").astype(np.int64)
+    texts = charsmap[4 + size :]
+    labels = np.arange(1, 256)
+    found: dict[str, str] = {}
+    waiting = [(b"", _children(0, units[0]))]
+    while waiting:
+        key, place = waiting.pop()
+        for label in labels[units[place ^ labels] & 0x800000FF == labels].tolist():
+            unit, longer = units[place ^ label], key + bytes([label])
+            children = _children(place ^ label, unit)
+            if unit >> 8 & 1:
+                start = int(units[children]) & 0x7FFFFFFF
+                text = texts[start : texts.index(b"\0", start)]
+                found[longer.decode()] = text.decode()
+            elif len(longer) < 5:
+                waiting.append((longer, children))
+    return found
+
+
+def _children(place: int, unit: np.int64) -> int:
+    return place ^ int((unit >> 10) << ((unit & 0x200) >> 6))
+
+
+def _model(model: Mapping[str, Any], method: str, pieces: Sequence[str]) -> dict[str, Any]:
+    """Return what a method needs beside the pieces."""
+    if method == "merges":
+        return {"merges": "\n".join(" ".join(pair) for pair in model["merges"])}
+    if method == "unigram":
+        scores = dict(model["vocab"])
+        return {"scores": [scores[piece] for piece in pieces]}
+    return {}

@@ -1,0 +1,324 @@
+"""The report: one HTML page with what was found, figures, tables, a playground and all claims.
+
+It opens from disk without a network: it contains its styles, scripts and images, and its content
+security policy forbids it to load anything else. It says nothing of when it was made; only the
+costs, and claims about them, differ between two builds of equal runs.
+"""
+
+from __future__ import annotations
+
+import base64
+import hashlib
+import json
+import logging
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from operator import itemgetter
+from pathlib import Path
+from typing import Any
+
+import jinja2
+import yaml
+from markupsafe import Markup, escape
+
+from reproduction.job import git_commit, package_versions
+from reproduction.paper.claims_page import (
+    SIGNS,
+    count_chances,
+    count_verdicts,
+    show_chance,
+    show_ours,
+    show_random,
+    show_test,
+    show_value,
+)
+from reproduction.paper.findings import SUMMARY
+from reproduction.paper.inputs import read_paper_values
+from reproduction.paper.markup import html, section
+from reproduction.paper.playground import playground_data
+from reproduction.paper.tables import flat_settings
+from sagevocab import __version__
+from sagevocab.errors import UserError
+from sagevocab.state import read_json, write_text
+
+log = logging.getLogger(__name__)
+
+_BACKTICKS = re.compile(r"`([^`]+)`")
+_LITERAL = re.compile(r"``(.+?)``")
+_EMPHASIS = re.compile(r"(?<!\*)\*{1,2}([^*]+?)\*{1,2}(?!\*)")
+_SENTENCE_END = re.compile(r"(?<=[.!?])\s")
+MEGABYTE = 1_000_000
+LARGEST_PAGE = 10 * MEGABYTE
+
+
+def build_report(
+    output: Path | str,
+    *,
+    title: str,
+    run: Mapping[str, Any],
+    claims_path: Path | str,
+    findings: Path | str,
+    figures: Mapping[str, Path | str],
+    tables: Mapping[str, Path | str],
+    captions: Mapping[str, str],
+    vocabularies: Mapping[str, Mapping[str, Path | str]],
+    paper: Path | str,
+    template: Path | str,
+) -> None:
+    """Write the page.
+
+    run: name, labels and presets (by tokenizer), names (of texts), constructed (names of tasks),
+    models (whether the run has any), settings (nested as in the configuration).
+    findings: `findings.md`, whose summary opens the page. figures: target -> png; tables: target ->
+    JSON of `formats.write_table`; captions: target -> reStructuredText. vocabularies: language ->
+    tokenizer -> its tokenizer.json, for the playground.
+    paper: `paper_values.yaml`. template: Jinja page, which includes its parts from beside it.
+
+    Raises:
+        UserError: an input is missing or damaged, or the page would weigh more than 10 MB.
+    """
+    values = read_paper_values(paper)
+    claims = _claims(read_json(claims_path))
+    tokenizers = {name: tokenizer_title(name, run) for name in (*run["labels"], *claims["counts"])}
+    environment = _environment(template)
+    text = environment.get_template(Path(template).name).render(
+        title=title,
+        run=run,
+        scripts=_scripts(environment),
+        **claims,
+        summary=_summary(findings),
+        tokenizers=tokenizers,
+        figures=[_figure(name, path, captions) for name, path in figures.items()],
+        tables=[
+            {
+                "name": name,
+                "title": _title(name),
+                "content": read_table(path),
+                "caption": show_caption(name, captions[name]),
+            }
+            for name, path in tables.items()
+        ],
+        playground=playground_data(
+            vocabularies,
+            languages=run["names"],
+            labels=tokenizers,
+            examples=values["examples"],
+        ),
+        differences=list(differences(run, values)),
+        # Through JSON, because YAML can't write Snakemake's own mappings.
+        settings=yaml.safe_dump(json.loads(json.dumps(run["settings"])), allow_unicode=True),
+        version=__version__,
+        commit=git_commit() or "unknown (no git checkout)",
+        packages=package_versions(),
+        citation=values["paper"],
+    )
+    _require_portable(text, output)
+    write_text(output, text)
+    log.info("%s: %.1f MB", output, len(text.encode()) / MEGABYTE)
+
+
+def _environment(template: Path | str) -> jinja2.Environment:
+    environment = jinja2.Environment(
+        loader=jinja2.FileSystemLoader(Path(template).parent),
+        autoescape=jinja2.select_autoescape(("html", "html.jinja")),
+        undefined=jinja2.StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    environment.filters |= {
+        "show_value": show_value,
+        "show_ours": show_ours,
+        "show_test": show_test,
+        "show_random": show_random,
+        "show_chance": show_chance,
+        "code": _with_code,
+        "script_json": _script_json,
+        "digest": _digest,
+    }
+    return environment
+
+
+def _scripts(environment: jinja2.Environment) -> dict[str, Markup]:
+    """Return the page's own scripts; it runs no others, because its policy names their digests."""
+    parts = {"page": ["report.js"], "playground": ["segmentation.js", "playground.js"]}
+    return {
+        name: Markup("\n".join(environment.get_template(file).render() for file in files))
+        for name, files in parts.items()
+    }
+
+
+def _digest(script: str) -> str:
+    """Return the digest of a script as a Content-Security-Policy names it."""
+    return f"sha256-{base64.b64encode(hashlib.sha256(script.encode()).digest()).decode()}"
+
+
+def _with_code(text: str) -> Markup:
+    """Return text with what stands in backticks as code."""
+    return Markup(_BACKTICKS.sub(r"<code>\1</code>", str(escape(text))))
+
+
+def _script_json(value: Any) -> Markup:
+    """Return JSON for a script element: without a `<`, which could close it."""
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"), sort_keys=True)
+    return Markup(text.replace("<", "\\u003c"))
+
+
+def _require_portable(text: str, output: Path | str) -> None:
+    size = len(text.encode())
+    if size > LARGEST_PAGE:
+        raise UserError(
+            f"{output}: the page would weigh {size / MEGABYTE:.0f} MB, more than 10; draw the "
+            "figures with a lower resolution (workflow/resources/style.mplstyle) or run fewer "
+            "tokenizers"
+        )
+
+
+def _summary(findings: Path | str) -> Markup:
+    """Return the summary of the findings as HTML."""
+    try:
+        text = Path(findings).read_text(encoding="utf-8")
+    except OSError as error:
+        raise UserError(f"{findings}: cannot be read ({error.strerror}); run findings") from error
+    return html(section(text, SUMMARY))
+
+
+def tokenizer_title(name: str, run: Mapping[str, Any]) -> str:
+    """Return a tokenizer's label, with its preset if SaGe made it."""
+    label, preset = run["labels"].get(name, name), run["presets"].get(name)
+    return f"{label} ({preset})" if preset else label
+
+
+def _claims(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the claims by place in the paper, and their verdicts counted.
+
+    places: (place, rows); a row is the records of one claim in one language. counts: tokenizer ->
+    verdict -> origin -> number. chances: tokenizer -> verdict against chance -> number, where there
+    are nulls. origins: the kinds of record that are counted apart -> heading.
+    """
+    by_tokenizer = _grouped(records, itemgetter("tokenizer"))
+    titles = {"real": "real data", "constructed": "constructed tasks", "beyond": "beyond the paper"}
+    total = count_verdicts(records).values()
+    chances = {name: count_chances(own) for name, own in by_tokenizer.items()}
+    return {
+        "records": records,
+        "signs": SIGNS,
+        "places": [
+            (place, list(_grouped(members, itemgetter("id", "language")).values()))
+            for place, members in _grouped(records, itemgetter("where")).items()
+        ],
+        "counts": {name: count_verdicts(own) for name, own in by_tokenizer.items()},
+        "chances": {name: counts for name, counts in chances.items() if any(counts.values())},
+        "origins": {
+            origin: title
+            for origin, title in titles.items()
+            if origin == "real" or any(count[origin] for count in total)
+        },
+    }
+
+
+def _grouped(
+    records: Sequence[Mapping[str, Any]], key: Callable[[Mapping[str, Any]], Any]
+) -> dict[Any, list[Mapping[str, Any]]]:
+    """Return the records by a key, in the order in which the keys first appear."""
+    groups: dict[Any, list[Mapping[str, Any]]] = {}
+    for record in records:
+        groups.setdefault(key(record), []).append(record)
+    return groups
+
+
+# --- figures and tables
+
+
+def _figure(name: str, path: Path | str, captions: Mapping[str, str]) -> dict[str, Any]:
+    try:
+        image = base64.b64encode(Path(path).read_bytes()).decode("ascii")
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror}); run {name} again") from error
+    caption = show_caption(name, captions[name])
+    summary = _SENTENCE_END.split(caption.striptags())[0]
+    return {
+        "name": name,
+        "image": f"data:image/png;base64,{image}",
+        "alt": f"{_title(name)}: {summary}",
+        "caption": caption,
+    }
+
+
+def read_table(path: Path | str) -> dict[str, Any]:
+    """Read the JSON of a table: head, rows and note; a cell is text or runs of [text, in bold].
+
+    Raises:
+        UserError: the file cannot be read, or holds no table.
+    """
+    try:
+        table = read_json(path)
+        return {part: table[part] for part in ("head", "rows", "note")}
+    except (KeyError, TypeError) as error:
+        raise UserError(f"{path}: holds no table; delete it and run again") from error
+
+
+def show_caption(name: str, text: str) -> Markup:
+    """Return the HTML of a caption: reStructuredText of paragraphs, literals and emphasis.
+
+    Raises:
+        UserError: there is no text.
+    """
+    if not text.strip():
+        raise UserError(
+            f"rule {name}: has no caption; say in its docstring what the artefact shows"
+        )
+    blocks = re.split(r"\n\s*\n", text.strip())
+    return Markup("\n").join(Markup("<p>{}</p>").format(_inline(block)) for block in blocks)
+
+
+def _inline(text: str) -> Markup:
+    """Return a paragraph as HTML."""
+    parts = _LITERAL.split(str(escape(" ".join(text.split()))))
+    parts[::2] = [_EMPHASIS.sub(r"<em>\1</em>", part) for part in parts[::2]]
+    parts[1::2] = [f"<code>{part}</code>" for part in parts[1::2]]
+    return Markup("".join(parts))
+
+
+def _title(name: str) -> str:
+    """Return a target's name as words: figure_ratio_quora -> Ratio, quora."""
+    first, *rest = name.split("_")[1:]
+    return ", ".join([first.capitalize(), *rest])
+
+
+# --- settings that differ from the paper's
+
+
+def differences(
+    run: Mapping[str, Any], values: Mapping[str, Any]
+) -> Iterator[dict[str, str | bool]]:
+    """Yield the settings whose value the paper states and this run changes: key, paper, run.
+
+    The paper does not state on how many lines it trained Word2Vec. It speaks of one corpus, so a
+    sample is a difference, too.
+    """
+    tables = values["hyperparameters"]
+    stated = [*values["setup"], *tables["table_hyperparameters_vocabulary"]]
+    if run["models"]:
+        stated += tables["table_hyperparameters_pretraining"]
+        stated += tables["table_hyperparameters_finetuning"]
+    ours = dict(flat_settings(run["settings"]))
+    for row in stated:
+        key = row.get("config")
+        if key not in ours:
+            continue
+        value = ours[key]
+        value = len(value) if isinstance(value, list | tuple) else value
+        if value != row["value"]:
+            shown = "not set" if value is None else show_setting(value)
+            yield {"key": key, "paper": show_setting(row["value"]), "run": shown}
+    sample = ours.get("word2vec.lines", "all")
+    if sample != "all":
+        key = "word2vec.lines"
+        yield {"key": key, "paper": "not stated; all lines", "run": show_setting(sample)}
+
+
+def show_setting(value: Any) -> str:
+    """Return a setting as text, with a comma between thousands."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return str(value)
+    return f"{value:,}" if isinstance(value, int) else f"{value:g}"

@@ -1,0 +1,224 @@
+"""The paper's tables of segmented sentences (Tables 1 and 2), found in the run's own corpus."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from itertools import groupby
+from operator import itemgetter
+from typing import Any
+
+from reproduction.analysis.examples import (
+    Retokenization,
+    Segmentation,
+    WordRule,
+    find_examples,
+    find_retokenization,
+    segment_sentence,
+)
+from reproduction.paper.formats import NOTHING, Cells, Files, write_table
+from reproduction.paper.inputs import require_comparison
+from reproduction.paper.notes import presets_note, sources_note
+from sagevocab.pieces import WORD_START, read_pieces
+from sagevocab.segment import GreedySegmenter, Segmenter
+from sagevocab.state import read_parquet
+from sagevocab.text import read_lines
+
+EXAMPLES = 3
+PAPER = "paper"
+EXAMPLES_NOTE = (
+    "Sentences of the training corpus in which a piece stands that BPE keeps and SaGe drops; "
+    "bold: the words that hold it. Below them the paper's sentences, segmented by this run "
+    "and, in the rows marked (paper), as printed there."
+)
+ABLATIONS_NOTE = (
+    "Brackets: the context window around the target; bold: tokens of words that the ablation "
+    "re-segments. Searched among the pieces that SaGe prunes, in its order."
+)
+_PRINTED = {"BPE": "bpe", "SaGe": "sage"}
+Row = Mapping[str, Any]
+
+
+def read_greedy(path: Files) -> GreedySegmenter:
+    """Read a vocabulary as the greedy segmenter that the paper's tables and figures use."""
+    return GreedySegmenter(read_pieces(path))
+
+
+def text_notes(
+    presets: Mapping[str, str],
+    sources: Sequence[Mapping[str, Any]],
+    descriptions: Sequence[Files],
+) -> list[str]:
+    """Return the sentences under a table of segmented sentences: texts and presets."""
+    return [sources_note(sources, descriptions), presets_note(presets.items())]
+
+
+# --- Table 1
+
+
+def table_examples(
+    corpora: Mapping[str, Files],
+    segmenters: Mapping[str, Mapping[str, Segmenter]],
+    *,
+    words: WordRule,
+    paper: Mapping[str, Mapping[str, Any]],
+    notes: Sequence[str] = (),
+    **files: Files,
+) -> None:
+    """Write sentences with a piece that BPE keeps and SaGe drops, under both tokenizers.
+
+    corpora: language title -> lines. segmenters: title -> {label: segmenter}, BPE first. paper:
+    title -> the paper's sentences (`examples` of paper_values.yaml), which are segmented too.
+    notes: sentences that end the note. files: see `write_table`.
+    Source: paper, Table 1.
+    """
+    require_comparison(segmenters)
+    rows: list[Row] = []
+    for title, lines in corpora.items():
+        rows += _corpus_rows(title, lines, segmenters[title], words)
+        if title in paper:
+            rows += _paper_rows(title, paper[title], segmenters[title], words)
+    write_table(
+        ["Language", "From", "Piece", "Tokenizer", "Segmentation"],
+        [
+            [_example_cells(row) for row in example]
+            for _, example in groupby(rows, key=itemgetter("language", "source", "example"))
+        ],
+        rows,
+        opening=3,
+        align="l",
+        note=[EXAMPLES_NOTE, *notes],
+        **files,
+    )
+
+
+def _example_cells(row: Row) -> Cells:
+    where = "the paper" if row["source"] == PAPER else "corpus"
+    return [row["language"], where, row["piece"], row["tokenizer"], row["segmentation"]]
+
+
+def _corpus_rows(
+    title: str, lines: Files, segmenters: Mapping[str, Segmenter], words: WordRule
+) -> Iterator[Row]:
+    (baseline, bpe), *others = segmenters.items()
+    for label, sage in others:
+        found = find_examples(read_lines(lines), words, bpe, sage, EXAMPLES)
+        for number, one in enumerate(found, start=1):
+            parts = {baseline: one.bpe, label: one.sage}
+            yield from _example_rows(title, f"corpus, {label}", number, one.piece, parts)
+
+
+def _paper_rows(
+    title: str, printed: Row, segmenters: Mapping[str, Segmenter], words: WordRule
+) -> Iterator[Row]:
+    (baseline, bpe), *others = segmenters.items()
+    piece = printed["piece"]
+    for number, sentence in enumerate(printed["sentences"], start=1):
+        parts: dict[str, Segmentation] = {}
+        for label, sage in others:
+            one = segment_sentence(sentence["text"], words, bpe, sage, piece)
+            parts |= {baseline: one.bpe, label: one.sage}
+        for name, key in _PRINTED.items():
+            parts[f"{name} ({PAPER})"] = printed_segmentation(sentence[key], sentence["bold"])
+        yield from _example_rows(title, PAPER, number, piece, parts)
+
+
+def _example_rows(
+    title: str, source: str, number: int, piece: str, parts: Mapping[str, Segmentation]
+) -> Iterator[Row]:
+    for name, segmentation in parts.items():
+        yield {
+            "language": title,
+            "source": source,
+            "example": number,
+            "piece": piece,
+            "tokenizer": name,
+            "segmentation": segmentation,
+            "changed": " ".join(segmentation.marked_tokens()),
+        }
+
+
+def printed_segmentation(text: str, bold: str) -> Segmentation:
+    """Return a segmentation as the paper prints it, the tokens of the word `bold` marked."""
+    tokens = text.split()
+    starts = [i for i, token in enumerate(tokens) if token.startswith(WORD_START)] + [len(tokens)]
+    marked: set[int] = set()
+    for start, stop in zip(starts, starts[1:], strict=False):
+        if "".join(tokens[start:stop]).removeprefix(WORD_START) == bold:
+            marked.update(range(start, stop))
+    return Segmentation(tuple(tokens), frozenset(marked))
+
+
+# --- Table 2
+
+
+def table_retokenization(
+    corpora: Mapping[str, Files],
+    initial: Mapping[str, Files],
+    ablations: Mapping[str, Mapping[str, Files]],
+    *,
+    window: int,
+    words: WordRule,
+    paper: Mapping[str, Mapping[str, Any]],
+    notes: Sequence[str] = (),
+    **files: Files,
+) -> None:
+    """Write an ablation that changes a token within a target's window from outside the window.
+
+    corpora: language title -> lines. initial: title -> pieces.txt SaGe starts from. ablations:
+    title -> {SaGe label: ablations.parquet}. window: of the illustration (the paper's is 2).
+    paper: title -> `retokenization` of paper_values.yaml. notes: sentences that end the note.
+    files: see `write_table`.
+    Source: paper, Table 2.
+    """
+    require_comparison(ablations, tokenizers=1)
+    blocks: list[list[Cells]] = []
+    for title, lines in corpora.items():
+        pieces = read_pieces(initial[title])
+        for label, path in ablations[title].items():
+            pruned = read_parquet(path, ["piece"])["piece"].tolist()
+            found = find_retokenization(read_lines(lines), words, pieces, pruned, window)
+            blocks.append([(title, label, *cells) for cells in _ablation_cells(found)])
+        if title in paper:
+            printed = _printed_retokenization(paper[title])
+            blocks.append([(title, "the paper", *cells) for cells in _ablation_cells(printed)])
+    head = ["Language", "Tokenizer", "Ablated", "Target", "Vocabulary", "Segmentation"]
+    names = [name.lower() for name in head]
+    write_table(
+        head,
+        blocks,
+        [dict(zip(names, row, strict=True)) for block in blocks for row in block],
+        opening=4,
+        align="l",
+        note=[ABLATIONS_NOTE, *notes],
+        **files,
+    )
+
+
+def _ablation_cells(found: Retokenization | None) -> Iterator[list]:
+    """Yield ablated piece, target, vocabulary and segmentation, before and after the ablation."""
+    if found is None:
+        yield [NOTHING, NOTHING, "whole", "no such sentence in the corpus"]
+        return
+    before = bracketed(found.before, found.window_before)
+    after = bracketed(found.after, found.window_after)
+    yield [found.piece, found.target, "whole", before]
+    yield [found.piece, found.target, f"without {found.piece}", after]
+
+
+def bracketed(segmentation: Segmentation, span: tuple[int, int]) -> Segmentation:
+    """Return a segmentation with brackets around the half-open `span` of its tokens."""
+    first, last = span
+    tokens = segmentation.tokens
+    parts = (*tokens[:first], "[", *tokens[first:last], "]", *tokens[last:])
+    marked = {place + (place >= first) + (place >= last) for place in segmentation.marked}
+    return Segmentation(parts, frozenset(marked))
+
+
+def _printed_retokenization(printed: Mapping[str, Any]) -> Retokenization:
+    target, window = printed["target"], printed["window"]
+    states = [printed_segmentation(printed[key], printed["word"]) for key in ("before", "after")]
+    spans = []
+    for state in states:
+        centre = state.tokens.index(target)
+        spans.append((max(0, centre - window), min(len(state.tokens), centre + window + 1)))
+    return Retokenization("", printed["ablated"], target, *states, *spans)

@@ -1,0 +1,678 @@
+"""What the workflow's rules ask of a run: its configuration, files, tokenizers, models and targets.
+
+A `Run` is built from a checked configuration. It imports nothing heavy and no Snakemake, so a dry
+run stays fast and every answer can be tested. Its texts and tasks are in `workflow_texts`, the
+builds of the studies in `workflow_studies`, what the report says of it in `workflow_report`.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import yaml
+
+from reproduction.analysis.probe_kinds import probe_kind
+from reproduction.config import check_config
+from reproduction.lm.settings import FREE
+from reproduction.paper.verdicts import FEWEST_SEEDS
+from reproduction.run_texts import Stanza, Texts
+from sagevocab.errors import UserError
+from sagevocab.external import check_external
+from sagevocab.presets import DEFAULT_PRESET, overrides, reading_settings
+
+# The tokenizers that the paper's figures and tables compare, in their order.
+PAPER_TOKENIZERS = ("bpe", "sage", "sage_released")
+# What `count_pieces` writes as tables, and what statistics are computed from.
+COUNTS = ("frequencies.parquet", "fertility.parquet", "neighbours.parquet", "lines.parquet")
+FORMATS = {"figure": ("pdf", "png"), "table": ("tex", "csv", "json", "md")}
+
+# The loader in C is ten times as fast, and every job of a cluster reads the configuration.
+_YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
+
+def load_config(
+    checkout: Path, given: Mapping[str, Any], *, working_directory: bool
+) -> dict[str, Any]:
+    """Return the checked configuration: the paper's settings, overridden by those of the user.
+
+    The paper's settings are `config.yaml` of the checkout. `config.yaml` or `config/config.yaml` of
+    the working directory overrides single keys of it, and `given` overrides both. Mappings are
+    merged key by key; other values and lists are replaced.
+    given: what `--configfile` and `--config` say, or the workflow that uses this one as a module.
+
+    Raises:
+        UserError: a file can't be read, or what they say together can't be run.
+    """
+    paper = checkout / "config.yaml"
+    config = _read_config(paper)
+    for name in ("config.yaml", "config/config.yaml") if working_directory else ():
+        path = Path(name)
+        if path.is_file() and not path.samefile(paper):
+            _merge(config, _read_config(path))
+    _merge(config, given)
+    return check_config(config)
+
+
+def _read_config(path: Path) -> dict[str, Any]:
+    try:
+        config = yaml.load(path.read_text(encoding="utf-8"), Loader=_YAML_LOADER) or {}
+    except FileNotFoundError as error:
+        raise UserError(f"{path}: is missing; it holds the paper's settings, restore it") from error
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise UserError(
+            f"{path}:{line}: is not YAML ({error.problem}); correct this line or the one before it"
+        ) from error
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise UserError(
+            f"{path}: cannot be read as YAML ({error}); write it as UTF-8 text"
+        ) from error
+    if not isinstance(config, dict):
+        raise UserError(f"{path}: must hold keys and their values; write lines like seed: 1")
+    return config
+
+
+def _merge(config: dict[str, Any], overrides: Mapping[str, Any]) -> None:
+    for key, value in overrides.items():
+        if isinstance(value, Mapping):
+            inner = config[key] if isinstance(config.get(key), dict) else {}
+            config[key] = inner
+            _merge(inner, value)
+        else:
+            config[key] = value
+
+
+def preset_title(stanza: Mapping[str, Any]) -> str:
+    """Return the preset of a reading of SaGe, and in brackets what differs from it.
+
+    Every preset prunes BPE's pieces.
+    """
+    unigram = {"initial": "unigram"} if stanza.get("initial") == "unigram" else {}
+    changed = [f"{key}: {value}" for key, value in sorted({**overrides(stanza), **unigram}.items())]
+    preset = stanza.get("preset", DEFAULT_PRESET)
+    return f"{preset} ({', '.join(changed)})" if changed else preset
+
+
+@dataclass(frozen=True)
+class Run(Texts):
+    """One run of the workflow, as its checked configuration describes it.
+
+    Raises:
+        UserError: when it is built, for a source or an external tokenizer that can't be used.
+    """
+
+    def __post_init__(self) -> None:
+        """Resolve every source and look at every external tokenizer once."""
+        super().__post_init__()
+        for name in self.of_method("external"):
+            for language in self.languages:
+                key = f"config key tokenizer_settings.{name}.path"
+                check_external(self.external_path(language, name), key)
+
+    # --- Tokenizers and models
+
+    @property
+    def tokenizers(self) -> list[str]:
+        """Names of the tokenizers."""
+        return self.config["tokenizers"]
+
+    def tokenizer(self, name: str) -> Stanza:
+        """Return the stanza of a tokenizer, of the run or of its studies."""
+        own = self.studied.get(name) or self.reseeded.get(name)
+        return own or self.config["tokenizer_settings"][name]
+
+    @cached_property
+    def reseeded(self) -> dict[str, Stanza]:
+        """Stanzas of the further seeds of the run's tokenizers: `sage.seed2`."""
+        stanzas = {name: self.config["tokenizer_settings"][name] for name in self.tokenizers}
+        return {
+            f"{name}.seed{seed}": {**stanza, "seed": seed, "seeds": 1}
+            for name, stanza in stanzas.items()
+            for seed in self._seeds(stanza)[1:]
+        }
+
+    def _seeds(self, stanza: Stanza) -> range:
+        first = stanza.get("seed", self.seed)
+        return range(first, first + stanza.get("seeds", 1))
+
+    def with_seeds(self, names: Iterable[str]) -> list[str]:
+        """Return tokenizers, each followed by those of its further seeds."""
+        return [one for name in names for one in (name, *self.further_seeds(name))]
+
+    def further_seeds(self, name: str) -> list[str]:
+        """Return the tokenizers that are another with a further seed."""
+        return [f"{name}.seed{seed}" for seed in self._seeds(self.tokenizer(name))[1:]]
+
+    @cached_property
+    def varied(self) -> dict[str, list[tuple[str, int]]]:
+        """Readings whose samples and numbers the studies vary -> (key, value), one at a time."""
+        studies, stanzas = self.config["studies"], self.config["tokenizer_settings"]
+        values = [(key, value) for key, values in studies["values"].items() for value in values]
+        retrains = {name: reading_settings(stanzas[name])["retrain"] for name in self.readings}
+        return {
+            name: [
+                (key, value) for key, value in values if key != "retrain_every" or retrains[name]
+            ]
+            for name in studies["varied"]
+            if name in retrains
+        }
+
+    @cached_property
+    def studied(self) -> dict[str, Stanza]:
+        """Stanzas of the studies' tokenizers: `printed.seed2`, `printed.prune_batch-50`.
+
+        They are a reading with each seed, and with the first seed and another number. Those of the
+        run have no dot in their names.
+        """
+        stanzas, seeds = self.config["tokenizer_settings"], self.config["studies"]["seeds"]
+        return {
+            f"{name}.seed{seed}": {**stanzas[name], "seed": seed}
+            for name in self.readings
+            for seed in seeds
+        } | {
+            f"{name}.{key}-{value}": {**stanzas[name], "seed": seeds[0], key: value}
+            for name, values in self.varied.items()
+            for key, value in values
+        }
+
+    def of_method(self, *methods: str) -> list[str]:
+        """Return the tokenizers that are built by one of `methods`."""
+        return [name for name in self.tokenizers if self.tokenizer(name)["method"] in methods]
+
+    def pruned_from_bpe(self, *methods: str) -> list[str]:
+        """Return the tokenizers of some methods that are pruned from BPE's pieces.
+
+        They alone are in the claims, and in the tables and studies that set the paper's numbers
+        beside a run's: the paper prunes a BPE vocabulary (Section 4). What it says of the pieces
+        that BPE and SaGe share, or that SaGe discards, is not said of another initial vocabulary,
+        and prunings of another are no nulls for it.
+        """
+        return [name for name in self.of_method(*methods) if self.initial_method(name) == "bpe"]
+
+    @property
+    def nulls(self) -> list[str]:
+        """Return the tokenizers that are pruned without contexts, as SaGe's nulls; every seed."""
+        return self.with_seeds(self.unseeded_nulls)
+
+    @property
+    def judged(self) -> list[str]:
+        """Return the tokenizers that the claims are about, and those that they are set against."""
+        return [*self.of_method("bpe"), *self.pruned]
+
+    @property
+    def pruned(self) -> list[str]:
+        """Return the tokenizers that are pruned from BPE's pieces; every seed."""
+        return [*self.with_seeds(self.pruned_from_bpe("sage")), *self.nulls]
+
+    def trained(self, method: str) -> list[str]:
+        """Return the tokenizers of method `bpe` or `unigram`.
+
+        The one named like the method is among them even if it is not compared: `bpe_merges` and
+        `unigram_greedy` are exported from it.
+        """
+        named = self.config["tokenizer_settings"].get(method, {}).get("method") == method
+        return sorted({*self.of_method(method), *([method] if named else [])})
+
+    @cached_property
+    def ordered_tokenizers(self) -> list[str]:
+        """All tokenizers, those of the paper first: a figure gives colours by order."""
+        first = self.paper_tokenizers
+        return [*first, *(name for name in self.tokenizers if name not in first)]
+
+    @cached_property
+    def paper_tokenizers(self) -> list[str]:
+        """Those of the paper's tokenizers that the run has."""
+        return [name for name in PAPER_TOKENIZERS if name in self.tokenizers]
+
+    @cached_property
+    def compared(self) -> list[str]:
+        """The tokenizers that figures compare: BPE, then others, in the paper SaGe; or none.
+
+        Without one of each there is nothing to draw. A figure that is asked for by name then has no
+        input, and its job says so at once.
+        """
+        names = [n for n in self.config["figures"]["tokenizers"] if n in self.tokenizers]
+        others = [name for name in names if name != "bpe"]
+        return ["bpe", *others] if "bpe" in names and others else []
+
+    @property
+    def compared_sage(self) -> list[str]:
+        """Those of the compared that are readings of SaGe, pruned from BPE's pieces."""
+        return [name for name in self.compared if name in self.pruned_from_bpe("sage")]
+
+    @property
+    def compared_with_nulls(self) -> list[str]:
+        """The readings of SaGe that are compared; none if there are too few random prunings."""
+        drawn = self.with_seeds(self.pruned_from_bpe("random"))
+        return self.compared_sage if len(drawn) >= FEWEST_SEEDS else []
+
+    @property
+    def compared_models(self) -> list[str]:
+        """The tokenizers whose scores are compared, BPE first; none without BPE."""
+        return ["bpe", *(n for n in self.models if n != "bpe")] if "bpe" in self.models else []
+
+    @property
+    def compared_tasks(self) -> list[str]:
+        """The tasks on which scores are compared."""
+        return self.tasks if len(self.compared_models) > 1 else []
+
+    @property
+    def example_languages(self) -> list[str]:
+        """Languages whose sentences the tables of examples may show."""
+        shown = self.config["analysis"]["example_languages"]
+        names = self.languages if self.compared else []
+        return [name for name in names if shown == "all" or name in shown]
+
+    def morpheme_lists(self) -> list[Stanza]:
+        """Return path and format of every language's list of segmented words."""
+        return [
+            {"path": self.morpheme_list(name), "format": self.morpheme_source(name)["format"]}
+            for name in self.morpheme_languages
+        ]
+
+    @cached_property
+    def curve_languages(self) -> list[str]:
+        """Languages with learning curves: where a model is asked about held-out lines."""
+        wanted = self.models and self.config["lm"]["pretrain"]["heldout_lines"]
+        return self._held_out(self.model_languages if wanted else [])
+
+    def _held_out(self, languages: Iterable[str]) -> list[str]:
+        """Return the languages with held-out lines among some."""
+        return [name for name in languages if self.language(name)["heldout_lines"]]
+
+    @cached_property
+    def causal_languages(self) -> list[str]:
+        """Languages in which causal models are compared with BPE's on held-out lines."""
+        compared = len(self.compared_models) > 1
+        wanted = compared and self.config["lm"]["causal"]["seeds"]
+        return self._held_out(self.model_languages if wanted else [])
+
+    @property
+    def unseeded_nulls(self) -> list[str]:
+        """The tokenizers that are pruned without contexts, of one seed each."""
+        return self.pruned_from_bpe("random", "frequency")
+
+    @property
+    def causal_tokenizers(self) -> list[str]:
+        """Tokenizers with causal models: those with masked ones, and SaGe's nulls."""
+        return list(dict.fromkeys([*self.models, *self.unseeded_nulls]))
+
+    def causal_files(self, tokenizers: Sequence[str]) -> list[str]:
+        """Return what causal models need, language by language, the seeds of a tokenizer together.
+
+        tokenizers: some of `causal_tokenizers`.
+        """
+        kinds = itertools.product(
+            self.causal_languages, tokenizers, self.config["lm"]["causal"]["seeds"]
+        )
+        return [
+            self.result(f"analysis/{lang}/causal/{tok}/{seed}.parquet") for lang, tok, seed in kinds
+        ]
+
+    @property
+    def causal_ngrams(self) -> list[str]:
+        """Languages in which causal models stand beside n-grams."""
+        return [name for name in self.causal_languages if name in self.ngram_languages]
+
+    @property
+    def causal_parameters(self) -> Stanza:
+        """What readers of `causal_files` have to know."""
+        return {
+            "causal_titles": self.titles(self.causal_languages),
+            "causal_seeds": len(self.config["lm"]["causal"]["seeds"]),
+        }
+
+    @cached_property
+    def ngram_languages(self) -> list[str]:
+        """Languages whose tokenizers' n-grams are compared with BPE's on held-out lines."""
+        wanted = self.config["analysis"]["ngram_lines"] and self.has_comparison
+        return self._held_out(self.languages if wanted else [])
+
+    def probe_files(self) -> list[str]:
+        """Return what the probes of all tokenizers answer, task by task."""
+        return [
+            self.result(f"analysis/{self.task(task)['language']}/probes/{tok}/{task}.parquet")
+            for task in self.probe_tasks
+            for tok in self.ordered_tokenizers
+        ]
+
+    def probed_tasks(self) -> list[Stanza]:
+        """Return what the table of evidence has to know of the tasks that are probed."""
+        stanzas = [(name, self.task(name)) for name in self.probe_tasks]
+        return [
+            {
+                "name": name,
+                "label": stanza.get("label", name),
+                "language": self.language(stanza["language"])["name"],
+                "kind": probe_kind(stanza),
+                "metric": stanza["metric"],
+                "classes": len(stanza["labels"]) if stanza.get("labels") else None,
+                "constructed": self.is_constructed(name),
+            }
+            for name, stanza in stanzas
+        ]
+
+    def task_languages(self) -> dict[str, str]:
+        """Return the name of the language of every task that models are compared on."""
+        return {
+            name: self.language(self.task(name)["language"])["name"] for name in self.compared_tasks
+        }
+
+    @property
+    def compared_curves(self) -> list[str]:
+        """Languages in which learning curves are compared with BPE's."""
+        return self.curve_languages if len(self.compared_models) > 1 else []
+
+    @property
+    def has_evidence(self) -> bool:
+        """Whether tokenizers are compared with BPE by some method beside those of the paper."""
+        return bool(self.ngram_languages or self.probe_tasks or self.causal_languages)
+
+    @property
+    def evidence_target(self) -> str:
+        """The target that the evidence is a part of: with language models, it has theirs, too."""
+        return "paper" if self.models else "intrinsic"
+
+    def vector_files(self, language: str, tokenizer: str) -> list[str]:
+        """Return the vectors of a tokenizer's pieces; none without seeds."""
+        path = self.result(f"analysis/{language}/vectors/{tokenizer}.npz")
+        return [path] if self.config["probes"]["seeds"] else []
+
+    def labels(self, tokenizers: Iterable[str]) -> list[str]:
+        """Return the names of tokenizers in figures and tables."""
+        return [self.tokenizer(name).get("label", name) for name in tokenizers]
+
+    def preset(self, tokenizer: str) -> str | None:
+        """Return the reading that a SaGe tokenizer is: preset and overrides; None for others."""
+        stanza = self.tokenizer(tokenizer)
+        return preset_title(stanza) if stanza["method"] == "sage" else None
+
+    def presets(self, tokenizers: Sequence[str]) -> dict[str, str]:
+        """Return the readings of the SaGe tokenizers among some, by label."""
+        presets = zip(self.labels(tokenizers), map(self.preset, tokenizers), strict=True)
+        return {label: preset for label, preset in presets if preset}
+
+    def legend(self, tokenizers: Sequence[str]) -> Stanza:
+        """Return labels and presets of the tokenizers that a figure or table shows."""
+        return {"labels": self.labels(tokenizers), "presets": self.presets(tokenizers)}
+
+    # --- What decides a vocabulary, and what its model card says
+
+    @property
+    def sentencepiece_settings(self) -> Stanza:
+        """The settings of sentencepiece beside the size."""
+        keys = ("character_coverage", "max_piece_length", "max_sentence_length", "normalization")
+        return {key: self.config["vocabulary"][key] for key in keys}
+
+    @property
+    def word_settings(self) -> Stanza:
+        """How text becomes words, in the library and in every exported tokenizer."""
+        return {key: self.config["vocabulary"][key] for key in ("normalization", "max_word_chars")}
+
+    def sage_reading(self, tokenizer: str) -> Stanza:
+        """Return the reading that a SaGe tokenizer is: its preset, the keys that override it."""
+        stanza = self.tokenizer(tokenizer)
+        return {"preset": stanza.get("preset", DEFAULT_PRESET), **overrides(stanza)}
+
+    def decoder(self, tokenizer: str) -> str:
+        """Return the decoder in which a SaGe tokenizer is pruned: `greedy` or `merges`."""
+        return reading_settings(self.sage_reading(tokenizer))["decoder"]
+
+    def sage_parameters(self, tokenizer: str) -> Stanza:
+        """Return all that decides a SaGe vocabulary beside corpus, initial pieces, embeddings."""
+        return {
+            "final_size": self.config["vocabulary"]["final_size"],
+            "seed": self.seed,
+            **self.config["sage"],
+            **self.sage_reading(tokenizer),
+        }
+
+    def initial_size(self, tokenizer: str) -> int:
+        """Return the size of the vocabulary that a SaGe tokenizer is pruned from."""
+        usual = self.config["vocabulary"]["initial_size"]
+        return self.tokenizer(tokenizer).get("initial_size", usual)
+
+    def initial_method(self, tokenizer: str) -> str:
+        """Return whose pieces a tokenizer is pruned from: `bpe` or `unigram`."""
+        return self.tokenizer(tokenizer).get("initial") or "bpe"
+
+    def initial(self, text: str, tokenizer: str, name: str) -> str:
+        """Return a file of the vocabulary that a tokenizer is pruned from."""
+        return self.result(f"vocab/{text}/{self._initial_name(tokenizer)}/{name}")
+
+    def _initial_name(self, tokenizer: str) -> str:
+        size = self.initial_size(tokenizer)
+        other = "" if size == self.config["vocabulary"]["initial_size"] else f".{size}"
+        return f"{self.initial_method(tokenizer)}_initial{other}"
+
+    def embeddings(self, text: str, tokenizer: str) -> str:
+        """Return the embeddings that a SaGe tokenizer starts from."""
+        return self.result(f"embeddings/{text}/{self.start(tokenizer)}.npz")
+
+    def start(self, tokenizer: str) -> str:
+        """Return the name of the embeddings that a SaGe tokenizer starts from.
+
+        It says all that decides them beside the text, so tokenizers that start alike share them.
+        """
+        seed = self.sage_parameters(tokenizer)["seed"]
+        return f"{self._initial_name(tokenizer)}.{self.decoder(tokenizer)}.seed{seed}"
+
+    @property
+    def sage_settings(self) -> dict[str, Stanza]:
+        """Preset and overrides of the SaGe tokenizers that figures and tables show."""
+        shown = {name: self.tokenizer(name) for name in self.paper_tokenizers}
+        return {
+            name: {key: value for key, value in stanza.items() if key not in ("label", "method")}
+            for name, stanza in shown.items()
+            if stanza["method"] == "sage"
+        }
+
+    def card(self, language: str, tokenizer: str) -> Stanza:
+        """Return what the model card of a tokenizer says."""
+        method, settings = self._card_of_method(language, tokenizer)
+        is_external = self.tokenizer(tokenizer)["method"] == "external"
+        return {
+            "language": language,
+            "language_name": self.language(language)["name"],
+            "method": method,
+            "text": None if is_external else self.text(language),
+            "settings": settings,
+        }
+
+    def _card_of_method(self, language: str, tokenizer: str) -> tuple[str, Stanza]:
+        """Return a tokenizer's method in words, and the settings that a card lists."""
+        method, greedy = self.tokenizer(tokenizer)["method"], "segmented by greedy longest match"
+        if method == "sage":
+            settings = self.sage_parameters(tokenizer)
+            start = "" if self.initial_method(tokenizer) == "bpe" else " of UnigramLM's pieces"
+            title = f"SaGe{start}, preset {settings['preset']}, {greedy}"
+            return title, {"initial_size": self.initial_size(tokenizer), **settings}
+        if method in ("random", "frequency"):
+            pruned = {"random": "pieces drawn at random", "frequency": "its least frequent pieces"}
+            start = {"bpe": "BPE", "unigram": "UnigramLM"}[self.initial_method(tokenizer)]
+            title = f"{start} without {pruned[method]} (a null for SaGe), {greedy}"
+            return title, self.null_parameters
+        if method == "external":
+            return f"imported from `{Path(self.external_path(language, tokenizer)).name}`", {}
+        return {
+            "bpe": f"BPE, {greedy}",
+            "bpe_merges": "BPE, segmented by its merges",
+            "unigram": "UnigramLM",
+            "unigram_greedy": f"UnigramLM, {greedy}",
+            "wordpiece": f"WordPiece, {greedy}",
+        }[method], {}
+
+    @property
+    def null_parameters(self) -> Stanza:
+        """What decides a null vocabulary beside its method and its seed."""
+        return {
+            "final_size": self.config["vocabulary"]["final_size"],
+            "prune_batch": self.config["sage"]["prune_batch"],
+        }
+
+    def external_path(self, language: str, tokenizer: str) -> str:
+        """Return where a tokenizer of method `external` lies."""
+        return self.tokenizer(tokenizer)["path"].replace("{lang}", language)
+
+    def external_files(self, language: str, tokenizer: str) -> list[str]:
+        """Return the files of an external tokenizer."""
+        path = Path(self.external_path(language, tokenizer))
+        files = sorted(path.iterdir()) if path.is_dir() else [path]
+        return [str(file) for file in files if file.is_file()]
+
+    # --- Files of the stages
+
+    def retrieved_files(self) -> list[str]:
+        """Return what the run takes from outside; a source with a `path:` is used where it is."""
+        sources = [named for named in self.sources if self.source(*named)["kind"] != "path"]
+        lists = [(name, self.morpheme_source(name)["kind"]) for name in self.morpheme_languages]
+        return [
+            *(self._retrieved(*named) for named in sources),
+            *(self.morpheme_list(name) for name, kind in lists if kind != "path"),
+        ]
+
+    def vocabulary_files(self) -> list[str]:
+        """Return the folder of every tokenizer, by its first file."""
+        pairs = itertools.product(self.languages, self.tokenizers)
+        return [self.result(f"vocab/{lang}/{tok}/tokenizer.json") for lang, tok in pairs]
+
+    def analysis_files(self, tokenizers: Iterable[str], *names: str) -> list[str]:
+        """Return the measurements of some tokenizers on every text, text by text."""
+        return [
+            self.result(f"analysis/{lang}/{corpus}/{tok}/{name}")
+            for lang in self.languages
+            for corpus in self.corpora_of(lang)
+            for tok in tokenizers
+            for name in names
+        ]
+
+    def domain_counts(self, domain: str, name: str) -> list[str]:
+        """Return the compared tokenizers' counts on a domain text; name: `fertility.parquet` ..."""
+        folder = f"analysis/{self.domain(domain)['language']}/{domain}"
+        return [self.result(f"{folder}/{tok}/{name}") for tok in self.compared]
+
+    def model_files(self) -> list[str]:
+        """Return the language model of every language and tokenizer in `lm.tokenizers`."""
+        pairs = itertools.product(self.model_languages, self.models)
+        return [self.result(f"models/{lang}/{tok}/model.safetensors") for lang, tok in pairs]
+
+    def score_files(self, tasks: Iterable[str]) -> list[str]:
+        """Return the scores of every model with every seed on some tasks."""
+        kinds = itertools.product(self.models, tasks, self.config["lm"]["finetune"]["seeds"])
+        return [
+            self.result(f"scores/{self.task(task)['language']}/{tok}/{task}/{seed}.json")
+            for tok, task, seed in kinds
+        ]
+
+    def prediction_files(self, tasks: Iterable[str]) -> list[str]:
+        """Return the predictions behind the scores on some tasks."""
+        return [
+            f"{path.removesuffix('json')}predictions.parquet" for path in self.score_files(tasks)
+        ]
+
+    @property
+    def pretraining_seeds(self) -> list[int]:
+        """Seeds of the further pretrainings."""
+        return self.config["lm"]["pretraining_seeds"] if self.models else []
+
+    def pretrained(self, wildcards: Any, name: str) -> str:
+        """Return a file of the model that a fine-tuning starts from: that of its seed, if any.
+
+        wildcards: lang, tok and seed, as Snakemake gives them.
+        """
+        folder = f"{wildcards.lang}/{wildcards.tok}"
+        if int(wildcards.seed) in self.pretraining_seeds:
+            return self.result(f"studies/pretraining/{folder}/{wildcards.seed}/{name}")
+        return self.result(f"models/{folder}/{name}")
+
+    @property
+    def models_fine_tuned(self) -> int:
+        """How many models of a tokenizer fine-tunings start from."""
+        own = set(self.config["lm"]["finetune"]["seeds"])
+        return len({seed if seed in self.pretraining_seeds else self.seed for seed in own})
+
+    def curves(self, languages: Iterable[str]) -> dict[str, list[str]]:
+        """Return what learning curves are drawn from, a model's further seeds together.
+
+        heldout and logs are of the models of some languages, language by language and tokenizer by
+        tokenizer; repeats and repeated_logs of all further pretrainings. floors are of the models'
+        tokenizers.
+        """
+        models = list(itertools.product(languages, self.models))
+        folders = [self.result(f"models/{lang}/{tok}") for lang, tok in models]
+        repeated = [
+            self.result(f"studies/pretraining/{lang}/{tok}/{seed}")
+            for lang, tok in models
+            for seed in self.pretraining_seeds
+        ]
+        return {
+            "heldout": [f"{folder}/heldout.parquet" for folder in folders],
+            "logs": [f"{folder}/training_log.parquet" for folder in folders],
+            "repeats": [f"{folder}/heldout.parquet" for folder in repeated],
+            "repeated_logs": [f"{folder}/training_log.parquet" for folder in repeated],
+            "floors": [
+                self.result(f"analysis/{lang}/floors/{tok}.parquet") for lang, tok in models
+            ],
+        }
+
+    def logs_of(self, tasks: Sequence[str]) -> list[str]:
+        """Return the training logs of all models that are fine-tuned on some tasks."""
+        languages = {self.task(name)["language"] for name in tasks}
+        curves = self.curves(name for name in self.model_languages if name in languages)
+        return [*curves["logs"], *curves["repeated_logs"]]
+
+    @property
+    def curve_baseline(self) -> str | None:
+        """Label of BPE, which the other curves are compared with; None if it has no model."""
+        return self.labels(["bpe"])[0] if "bpe" in self.models else None
+
+    # --- Language models
+
+    @property
+    def pretraining_settings(self) -> Stanza:
+        """What a finished model depends on of `lm.pretrain`.
+
+        The other keys are about speed and memory. The adapter reads them from the configuration:
+        no model need be trained again because they change.
+        """
+        return {k: v for k, v in self.config["lm"]["pretrain"].items() if k not in FREE}
+
+    @property
+    def budgets(self) -> dict[str, str]:
+        """How long the run's trainings are, as the end of a dry run says it."""
+        pretrain = self.config["lm"]["pretrain"]
+        units = {"hours": "hours", "steps": "updates", "tokens": "tokens"}
+        key = next(key for key in units if pretrain[key] is not None)
+        return {"pretrainings": f" of {pretrain[key]:g} {units[key]}"}
+
+    @property
+    def model_budget(self) -> Stanza:
+        """What models are given, for the notes of tables."""
+        return {key: self.config["lm"][key] for key in ("pretrain", "finetune")}
+
+    @property
+    def causal_settings(self) -> Stanza:
+        """What a finished causal model depends on of `lm.causal`."""
+        settings = self.config["lm"]["causal"]
+        return {k: v for k, v in settings.items() if k not in ("seeds", "checkpoint_minutes")}
+
+    def replayed_log(self, language: str, tokenizer: str) -> list[str]:
+        """Return the log whose learning rates a model repeats, if `lm.pretrain.replay` is set."""
+        replay = self.config["lm"]["pretrain"]["replay"]
+        return [replay.format(lang=language, tok=tokenizer)] if replay else []
+
+    # --- Figures and tables
+
+    def artefacts(self, names: Iterable[str], *formats: str) -> list[str]:
+        """Return the files of figures and tables, given by target name; by default every format."""
+        kinds = [(name, name.partition("_")[0]) for name in names]
+        return [
+            self.result(f"{kind}s/{name}.{form}")
+            for name, kind in kinds
+            for form in formats or FORMATS[kind]
+        ]

@@ -1,0 +1,175 @@
+"""What the rules tell the claims, the report page and the reference page of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from reproduction.config import changed_settings
+from reproduction.data.sources import local_files
+from reproduction.paper.notes import OWN_CONFIGURATION
+from reproduction.run import Run
+from reproduction.run_texts import Stanza
+
+# Of the numbers that the studies vary, those that the paper speaks of (Section 3).
+_VARIED = ("rerank_every-1", "retrain_every-1")
+
+
+def report_run(run: Run) -> Stanza:
+    """Return what the report page and the reference page say of the run."""
+    return {
+        "name": run.name,
+        "labels": dict(zip(run.tokenizers, run.labels(run.tokenizers), strict=True)),
+        "presets": {name: run.preset(name) for name in run.tokenizers},
+        "names": run.names,
+        "constructed": run.constructed_tasks,
+        "models": bool(run.models),
+        "settings": _shown_settings(run),
+    }
+
+
+def _shown_settings(run: Run) -> Stanza:
+    shown = ("seed", "corpus", "vocabulary", "sage", "word2vec", "analysis", "probes", "lm")
+    used = {
+        "language_settings": run.languages,
+        "domain_settings": run.domains,
+        "tokenizer_settings": run.tokenizers,
+        "task_settings": run.prepared_tasks,
+    }
+    stanzas = {key: {n: run.config[key][n] for n in names} for key, names in used.items()}
+    return {**{key: run.config[key] for key in shown}, **stanzas}
+
+
+def claims_run(run: Run) -> Stanza:
+    """Return what the claims have to know of the run."""
+    sage = run.pruned_from_bpe("sage")
+    return {
+        "folder": run.result(""),
+        "benchmarks": run.result("benchmarks"),
+        "languages": run.languages,
+        "domains": {name: run.domain(name)["language"] for name in run.domains},
+        "tasks": {name: run.task(name)["language"] for name in run.tasks},
+        "tokenizers": {name: run.preset(name) if name in sage else None for name in run.tokenizers},
+        "further_seeds": {name: run.further_seeds(name) for name in sage},
+        "starts": {name: run.start(name) for name in sage},
+        "nulls": {name: run.tokenizer(name)["method"] for name in run.nulls},
+        "model_languages": run.model_languages,
+        # In the order of `table_differences`, which decides what its bootstrap draws.
+        "lm_tokenizers": run.compared_models or run.models,
+        "seeds": run.config["lm"]["finetune"]["seeds"],
+        "pretraining_seeds": run.pretraining_seeds,
+        "seed": run.seed,
+        "constructed": [name for name in run.constructed_tasks if name in run.model_tasks],
+        "names": run.names,
+        "study_languages": run.study_languages,
+        "studies": {name: studied for name in sage if (studied := _studied(run, name))},
+        "morpheme_languages": run.morpheme_languages,
+        "budget": run.model_budget if run.models else None,
+    }
+
+
+def _studied(run: Run, tokenizer: str) -> Stanza | None:
+    """Return what the studies make of a tokenizer's reading: with each seed, and varied."""
+    same = [name for name in run.varied if run.sage_reading(name) == run.sage_reading(tokenizer)]
+    if not same:
+        return None
+    varied = [f"{key}-{value}" for key, value in run.varied[same[0]]]
+    return {
+        "seeds": [f"{same[0]}.seed{seed}" for seed in run.config["studies"]["seeds"]],
+        "varied": [f"{same[0]}.{change}" for change in _VARIED if change in varied],
+    }
+
+
+def claims_studies(run: Run) -> list[str]:
+    """Return the prunings of the studies that claims compare."""
+    return [
+        run.result(f"vocab/{lang}.sample1/{name}/ablations.parquet")
+        for studied in claims_run(run)["studies"].values()
+        for names in studied.values()
+        for lang in run.study_languages
+        for name in names
+    ]
+
+
+def reference_command(configfiles: Sequence[Path | str], checkout: Path) -> str:
+    """Return what was typed for reference results; a name stands for files that are not here."""
+    here = [Path(file) for file in configfiles if Path(file).is_relative_to(checkout / "config")]
+    names = [str(file.relative_to(checkout)) for file in here]
+    names += [OWN_CONFIGURATION] if len(here) < len(configfiles) else []
+    return f"snakemake --cores 2 --configfile {' '.join(names)} -- build_reference"
+
+
+def reference_tasks(run: Run) -> list[Stanza]:
+    """Return every split of every task with scores or probes: what it is, and its local files."""
+    return [
+        {
+            "task": task,
+            "label": run.task(task).get("label", task),
+            "split": split,
+            **_origin(run, run.source("task_settings", task, run.task_origin(task, split))),
+        }
+        for task in run.prepared_tasks
+        for split in ("train", "validation")
+    ]
+
+
+def reference_texts(run: Run) -> list[Stanza]:
+    """Return the texts that tokenizers are trained and measured on, and those of the paper.
+
+    They are as configured; `as_retrieved` has what was used in their place.
+    """
+    corpora = [("language_settings", lang, lang, "train") for lang in run.languages]
+    domains = [
+        ("domain_settings", name, run.domain(name)["language"], name) for name in run.domains
+    ]
+    return [_reference_text(run, *text) for text in [*corpora, *domains]]
+
+
+def configured_texts(run: Run) -> list[Stanza]:
+    """Return what claims and findings have to know of every text, without paths of this machine."""
+    shown = ("name", "language", "corpus", "kind", "title", "licence", "paper")
+    return [{key: text[key] for key in shown} for text in reference_texts(run)]
+
+
+def _reference_text(run: Run, section: str, name: str, language: str, corpus: str) -> Stanza:
+    stanza, source = run.config[section][name], run.source(section, name)
+    printed = run.catalogue.get(stanza["source"].get("dataset"), {})
+    return {
+        "language": language,
+        "corpus": corpus,
+        "name": stanza["name"],
+        "kind": source["kind"],
+        "licence": source.get("licence"),
+        "format": source["format"],
+        "paper": printed["title"] if printed.get("in_paper") else "not in the paper",
+        **_origin(run, source),
+    }
+
+
+def _origin(run: Run, source: Stanza) -> Stanza:
+    files = local_files(source["name"]) if source["kind"] == "path" else []
+    return {"title": run.text_title(source), "files": files}
+
+
+def changes(run: Run, usual: Mapping[str, Any]) -> list[Stanza]:
+    """Return where the settings of vocabularies, measurements and models are not the usual ones.
+
+    What texts are, and where they come from, stands beside them and is left out.
+    usual: another checked configuration.
+    """
+    texts = (("language_settings", run.languages), ("domain_settings", run.domains))
+    lines = [
+        f"{section}.{name}.{key}"
+        for section, names in texts
+        for name in names
+        for key in ("lines", "heldout_lines", "shuffle")
+        if name in usual[section]
+    ]
+    known = [name for name in run.tokenizers if name in usual["tokenizer_settings"]]
+    stanzas = [f"tokenizer_settings.{name}" for name in known]
+    sections = ["seed", "corpus", "tokenizers", "vocabulary", "sage", "word2vec"]
+    sections += ["analysis", "probes"]
+    studies = "studies" if run.readings else "studies.enabled"
+    models = "lm" if run.models else "lm.enabled"
+    return changed_settings(run.config, usual, [*lines, *sections, *stanzas, studies, models])
