@@ -98,7 +98,7 @@ envs: $(INSTALLED)  ## Write the conda environments of the stages from requireme
 	$(BIN)/python envs/write_environments.py
 
 lock:  ## Resolve requirements.lock anew from the ranges in pyproject.toml (needs uv).
-	uv pip compile --quiet --universal --python-version 3.11 --extra workflow --extra dev --extra distributed \
+	uv pip compile --quiet --universal --python-version 3.11 --extra workflow --extra dev \
 	  --constraint requirements.in --no-header --no-emit-index-url --no-annotate pyproject.toml \
 	  | grep -vE '^(nvidia-|cuda-|triton|torch==)' > requirements.lock
 	grep '^torch==' requirements.in >> requirements.lock

@@ -23,7 +23,7 @@ STAGES = {
         requests urllib3 zstandard
     """,
     "vocabulary": """
-        dask distributed gensim llvmlite numba numpy pandas protobuf pyarrow pydantic pydantic-core
+        gensim llvmlite numba numpy pandas protobuf pyarrow pydantic pydantic-core
         sentencepiece tokenizers transformers zstandard
     """,
     "analyse": """

@@ -5,8 +5,7 @@
     loss_t  = L(V without t, C) - L(V, C)                       (paper, Section 3, Algorithm 3)
 
 `AblationLosses` takes loss_t exactly, for every piece t of interest in one pass over the corpus.
-The sums over its lines are `line_sums`' or, on several machines, `distributed`'s; here they are
-read in one of three ways (`READINGS`).
+The sums over its lines are `line_sums`'; here they are read in one of three ways (`READINGS`).
 """
 
 from __future__ import annotations
@@ -18,12 +17,11 @@ import numpy as np
 
 from sagevocab import kernels
 from sagevocab.decoding import Decoder, build_merges, build_trie, list_distinct
-from sagevocab.distributed import ClusterSums
 from sagevocab.errors import UserError
 from sagevocab.kernels import Lines, Sums
 from sagevocab.line_sums import LineSums, split
-from sagevocab.settings import LOCAL, SageKeys
 from sagevocab.settings import READINGS as READINGS
+from sagevocab.settings import SageKeys
 from sagevocab.words import WordCorpus
 
 _CACHE_BYTES = 2 << 30
@@ -93,17 +91,13 @@ class AblationLosses:
         objective: Objective,
         *,
         threads: int = 1,
-        scheduler: str = LOCAL,
         cache_bytes: int = _CACHE_BYTES,
     ) -> None:
         """Prepare the corpus.
 
         decoder: made for `corpus.types` and `pieces`.
-        threads: of this machine. scheduler: of the cluster that takes the sums instead.
-        cache_bytes: the most memory that pair losses may take; changes no byte of the outcome.
-
-        Raises:
-            UserError: the cluster cannot be used.
+        threads, and cache_bytes, the most memory that pair losses may take, change no byte of the
+        outcome.
         """
         self._objective = objective
         self._cache_bytes = cache_bytes
@@ -120,13 +114,7 @@ class AblationLosses:
         if objective.reading == "mean_string_lines":
             self._string_lines = self._count_string_lines(corpus, pieces)
         parts = self._whole, self._decoder, self._keys, objective.window
-        self._sums: LineSums | ClusterSums = (
-            LineSums(*parts, threads) if scheduler == LOCAL else ClusterSums(*parts, scheduler)
-        )
-
-    def close(self) -> None:
-        """Leave the cluster, if there is one."""
-        self._sums.close()
+        self._sums = LineSums(*parts, threads)
 
     def use_embeddings(self, target: np.ndarray, context: np.ndarray) -> None:
         """Take E_T and E_C (float[pieces, dimensions]) for the passes that follow."""

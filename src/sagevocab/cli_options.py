@@ -28,7 +28,7 @@ _OWN = {
     "word2vec.seed": "--seed",
 }
 # Arguments of the library's functions that have the name of an option.
-_ARGUMENTS = ("initial", "encoding_errors", "language", "scheduler")
+_ARGUMENTS = ("initial", "encoding_errors", "language")
 
 
 # Fields without an option of their own, by dotted key: option, field.

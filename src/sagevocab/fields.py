@@ -44,7 +44,6 @@ _NAME = "^[A-Za-z][A-Za-z0-9_-]*$"
 PACKAGED = "^[A-Za-z_][A-Za-z0-9_.-]*:.+$"
 WIKIPEDIA = "^[a-z][a-z_-]+$"
 DUMP_DATE = "^(latest|[0-9]{8})$"
-SCHEDULER = r"^(tcp|tls)://\S+$"
 Name = Annotated[str, Field(pattern=_NAME)]
 
 Kind = TypeVar("Kind", bound=type)
@@ -116,7 +115,6 @@ _SHAPES = {
     PACKAGED: "write it as package:path/in/package",
     WIKIPEDIA: "write the code of a Wikipedia, such as hu",
     DUMP_DATE: "write latest, or year, month and day as in '20260801'",
-    SCHEDULER: "write an address such as tcp://HOST:8786",
 }
 _NUMBER_AS_TEXT = (
     "YAML reads 1e-3 as text: write it with a point and a sign, 1.0e-3 or 1.0e+9, or in full"

@@ -39,9 +39,6 @@ class LineSums:
         self._scores: Scores | None = None
         self._last: _Taken | None = None
 
-    def close(self) -> None:
-        """Do nothing: there is no cluster to leave."""
-
     def use_scores(self, scores: Scores | None) -> None:
         """Take the pair losses for the passes that follow; None frees the memory of the last."""
         if scores is not self._scores:

@@ -19,7 +19,6 @@ are 0.
 
 from __future__ import annotations
 
-import contextlib
 import logging
 import time
 from collections.abc import Callable, Sequence
@@ -88,16 +87,16 @@ def build_sage(
     _check(corpus, pieces, embeddings, settings)
     retraining = Path(state_dir) / "retraining" if state_dir is not None else None
     state = _state(state_dir, corpus, pieces, merges, embeddings, settings, word2vec)
-    with contextlib.closing(_make_losses(corpus, pieces, merges, settings)) as losses:
-        pruning = _Pruning(pieces, merges, losses, embeddings, settings, state)
-        report = _Report(settings, len(pieces), progress)
-        while (left := pruning.size - settings.final_size) > 0:
-            if pruning.retraining_is_due():
-                trained = train(corpus, pruning.segmenter(), word2vec, retraining, progress)
-                pruning.use_embeddings(trained)
-            pruning.prune(min(settings.prune_batch, left))
-            report(pruning.iteration, pruning.size)
-        return pruning.result()
+    losses = _make_losses(corpus, pieces, merges, settings)
+    pruning = _Pruning(pieces, merges, losses, embeddings, settings, state)
+    report = _Report(settings, len(pieces), progress)
+    while (left := pruning.size - settings.final_size) > 0:
+        if pruning.retraining_is_due():
+            trained = train(corpus, pruning.segmenter(), word2vec, retraining, progress)
+            pruning.use_embeddings(trained)
+        pruning.prune(min(settings.prune_batch, left))
+        report(pruning.iteration, pruning.size)
+    return pruning.result()
 
 
 def take_rankings(
@@ -128,15 +127,15 @@ def take_rankings(
     pruned_at = dict(zip(ablations["piece"], ablations["iteration"], strict=True))
     left_until = np.array([pruned_at.get(piece, last + 1) for piece in pieces])
     rankings = []
-    with contextlib.closing(_make_losses(corpus, pieces, merges, settings)) as losses:
-        _use_embeddings(losses, embeddings, pieces, settings)
-        for iteration in range(0, last + 1, every):
-            alive = left_until >= iteration
-            wanted = alive & _prunable(pieces)
-            loss = losses.losses(alive, wanted).loss[wanted]
-            columns = {"iteration": iteration, "piece": names[wanted], "loss": loss}
-            rankings.append(pd.DataFrame(columns))
-            log.info("ranking before batch %d: %d pieces", iteration, wanted.sum())
+    losses = _make_losses(corpus, pieces, merges, settings)
+    _use_embeddings(losses, embeddings, pieces, settings)
+    for iteration in range(0, last + 1, every):
+        alive = left_until >= iteration
+        wanted = alive & _prunable(pieces)
+        loss = losses.losses(alive, wanted).loss[wanted]
+        columns = {"iteration": iteration, "piece": names[wanted], "loss": loss}
+        rankings.append(pd.DataFrame(columns))
+        log.info("ranking before batch %d: %d pieces", iteration, wanted.sum())
     return pd.concat(rankings, ignore_index=True)
 
 
@@ -147,8 +146,8 @@ def _make_losses(
     settings: SageSettings,
 ) -> AblationLosses:
     decoder = make_decoder(settings.decoder, corpus.types, pieces, merges)
-    place = {"threads": settings.threads, "scheduler": settings.scheduler}
-    return AblationLosses(corpus, pieces, decoder, objective_of(settings), **place)
+    objective = objective_of(settings)
+    return AblationLosses(corpus, pieces, decoder, objective, threads=settings.threads)
 
 
 def _use_embeddings(

@@ -13,7 +13,6 @@ from pydantic import Field, model_validator
 
 from sagevocab.errors import SettingError
 from sagevocab.fields import (
-    SCHEDULER,
     Count,
     CountOrAll,
     Flag,
@@ -184,15 +183,6 @@ PushBack = Annotated[
         "of a line to its end, instead of updating losses."
     ),
 ]
-LOCAL = "local"
-Scheduler = Annotated[
-    Literal["local"] | Annotated[str, Field(pattern=SCHEDULER)],
-    Field(
-        description="Where the ablation losses of SaGe are taken: `local`, on this machine, or "
-        "the address of a `dask.distributed` scheduler (`tcp://HOST:8786`), on its workers. "
-        "Changes no byte. `docs/clusters.md` says how."
-    ),
-]
 _PRINTED = PRESETS[DEFAULT_PRESET]
 
 
@@ -215,7 +205,7 @@ class SageKeys:
 class SageSettings(SageKeys):
     """Settings of SaGe (paper, Section 3, Appendix A).
 
-    Threads and scheduler say where the work is done; they change no byte of the outcome.
+    Threads change no byte of the outcome.
     """
 
     final_size: Size = _FINAL_SIZE
@@ -227,7 +217,6 @@ class SageSettings(SageKeys):
     push_back_line_start: PushBack = _PRINTED["push_back_line_start"]
     seed: Seed = DEFAULT_SEED
     threads: Annotated[Count, Field(le=1024)] = 1
-    scheduler: Scheduler = LOCAL
 
     @model_validator(mode="after")
     def _total_is_over_all_lines(self) -> SageSettings:
@@ -240,7 +229,7 @@ class SageSettings(SageKeys):
     def described(self) -> dict[str, Any]:
         """Return the settings that decide the outcome, for a record."""
         described = asdict(self)
-        del described["threads"], described["scheduler"]
+        del described["threads"]
         return described
 
 

@@ -19,7 +19,6 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sagevocab.bpe import TooManyPiecesError
-from sagevocab.cluster import check_cluster
 from sagevocab.embeddings import Embeddings, train_embeddings
 from sagevocab.errors import UserError
 from sagevocab.export import Card, check_output, disk_errors, export_greedy
@@ -31,7 +30,6 @@ from sagevocab.segment import make_segmenter
 from sagevocab.settings import (
     DEFAULT_SEED,
     GROWTH,
-    LOCAL,
     SageSettings,
     TrainingSettings,
     VocabularyKeys,
@@ -186,8 +184,6 @@ def train(
         check_output(output, force)
         state_dir = state_dir or _default_state_dir(output)
     state_dir = state_dir and Path(state_dir).resolve()
-    if settings.sage.scheduler != LOCAL:
-        check_cluster(settings.sage.scheduler)
     card = Card(language, name, "SaGe", _source(texts), _card_settings(preset, settings))
     place = output or state_dir or tempfile.gettempdir()
     with disk_errors(place), _workplace(state_dir) as work:

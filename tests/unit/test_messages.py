@@ -226,7 +226,7 @@ task_settings: {cola: {columns: {text: }}}
 task_settings: {cola: {labels: [a]}}
 lm: {gpus: -1}
 lm: {pretrain: {precision: fp8}}
-scheduler: tcp//nowhere
+scheduler: tcp://host:8786
 """.splitlines()
 
 CONFIG_FILES = [

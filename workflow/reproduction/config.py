@@ -38,7 +38,6 @@ from sagevocab.fields import (
 from sagevocab.presets import PRESETS
 from sagevocab.settings import (
     DEFAULT_SEED,
-    LOCAL,
     ContextMatrix,
     Decoder,
     Loss,
@@ -46,7 +45,6 @@ from sagevocab.settings import (
     PushBack,
     Retrain,
     SageKeys,
-    Scheduler,
     VocabularyKeys,
     Word2VecKeys,
 )
@@ -563,7 +561,6 @@ class Configuration(Section):
         "results/downloads",
         description="Folder of finished and partial downloads, shared by all runs.",
     )
-    scheduler: Scheduler = LOCAL
     languages: Annotated[Names, Field(min_length=1)] = Field(
         description="Languages of the run; each needs a stanza in `language_settings`."
     )
@@ -597,6 +594,12 @@ class Configuration(Section):
         return self
 
 
+# Keys of earlier versions -> what to do instead.
+REMOVED = {
+    "scheduler": "removed: memory ends before one machine is too slow (docs/speed.md); leave it out"
+}
+
+
 def check_config(config: dict[str, Any]) -> dict[str, Any]:
     """Return the checked settings, with defaults; refuse what can't be run.
 
@@ -606,6 +609,8 @@ def check_config(config: dict[str, Any]) -> dict[str, Any]:
         UserError: one line that names the key, what is wrong with it and what would be right.
     """
     _take_smaller_budget(config)
+    for key in REMOVED.keys() & config.keys():
+        raise UserError(f"config key {key}: {REMOVED[key]}")
     try:
         checked = Configuration.model_validate(config)
     except ValidationError as error:

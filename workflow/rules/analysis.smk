@@ -75,7 +75,6 @@ rule measure_rankings:
         runtime=240,
     params:
         sage=lambda wildcards: run.sage_parameters(wildcards.tok),
-        scheduler=scheduler,
         every=config["analysis"]["ranking_every"],
         code=code_of("measure_rankings.py"),
     script:

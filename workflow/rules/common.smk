@@ -150,13 +150,6 @@ def machines(nodes):
     return {"nodes": nodes, "mpi": "srun", "tasks": nodes, "tasks_per_gpu": 0}
 
 
-def scheduler(wildcards, output):
-    """Where ablation losses are taken. What depends on the output is not compared with the last run's,
-    so another scheduler reruns nothing.
-    """
-    return config["scheduler"]
-
-
 def any_of(names):
     """A wildcard constraint for `names`; one that matches nothing if there are none."""
     return "|".join(map(re.escape, names)) or "(?!)"

@@ -268,7 +268,6 @@ rule build_sage:
         runtime=480,
     params:
         sage=lambda wildcards: run.sage_parameters(wildcards.tok),
-        scheduler=scheduler,
         word2vec=lambda wildcards: run.word2vec(wildcards.lang),
         words=run.word_settings,
         state_dir=state("sage/{lang}/{tok}"),

@@ -16,7 +16,7 @@ with job(snakemake):
         merges_of_model(read_model(inputs.model)),
         Embeddings.load(inputs.embeddings),
     )
-    sage = settings_from(**params.sage, threads=snakemake.threads, scheduler=params.scheduler)
+    sage = settings_from(**params.sage, threads=snakemake.threads)
     word2vec = Word2VecSettings(**params.word2vec, seed=sage.seed).on(snakemake.threads)
     built = build_sage(corpus, pieces, merges, embeddings, sage, word2vec, params.state_dir)
     export_greedy(params.artefact, built.pieces, WordSettings(**params.words))

@@ -18,7 +18,7 @@ with job(snakemake):
         merges_of_model(read_model(inputs.model)),
         Embeddings.load(inputs.embeddings),
         pd.read_parquet(inputs.ablations),
-        settings_from(**params.sage, threads=snakemake.threads, scheduler=params.scheduler),
+        settings_from(**params.sage, threads=snakemake.threads),
         every=params.every,
     )
     write_parquet(snakemake.output.rankings, rankings)
