@@ -22,8 +22,8 @@ import reproduction, sagevocab
 import gensim.models, matplotlib.backends.backend_agg, matplotlib.backends.backend_pdf
 import scipy.stats
 import snakemake.cli, snakemake.script, snakemake.workflow
-for house in sagevocab, reproduction:
-    for module in pkgutil.walk_packages(house.__path__, f"{house.__name__}."):
+for package in sagevocab, reproduction:
+    for module in pkgutil.walk_packages(package.__path__, f"{package.__name__}."):
         if not module.name.endswith("__main__"):
             __import__(module.name)
 endef

@@ -1,27 +1,47 @@
 """SaGe subword vocabularies: train them on text, use, compare and export them.
 
-`train`, `load` and `compare` are at hand here; `vocab` has the steps one by one.
+    import sagevocab
+
+    vocabulary = sagevocab.train("corpus.txt", vocab_size=16_000)
+    vocabulary.save("my-tokenizer")
+    encoder = sagevocab.load("my-tokenizer")
+
+The engine, from the bottom up; each module knows only those above it:
+
+    words       lines of text as word types and a sequence of their numbers
+    pieces      the entries of a vocabulary and the file that lists them
+    decoding    compiled: how a word type becomes tokens, with any part of a vocabulary
+    segment     a finished vocabulary's way to segment words
+    embeddings  E_T and E_C of Equation 1, by Word2Vec (`skipgram`, or gensim)
+    kernels     compiled: Equation 1's sums over lines, with and without each piece
+    line_sums   these sums over a stretch of lines: views of the vocabulary, threads
+    ablation    the loss of a piece: readings of loss_t
+    sage        Algorithm 3: k, M, m, l, the record of what was pruned, its state
+
+`decoding` and `kernels` call nothing compiled outside their own file. The other modules make
+initial vocabularies (`bpe`, `initial`), prune without contexts (`nulls`), read tokenizers from
+elsewhere (`external`), write folders (`export`), and tie the steps together (`training`).
 """
 
 from __future__ import annotations
 
 import importlib
-from typing import Any
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sagevocab.comparison import compare
+    from sagevocab.external import load
+    from sagevocab.training import train
 
 __version__ = "0.1.0"
+__all__ = ["__version__", "compare", "load", "train"]
 
-# By name, not by import: they come with all that they need only when they are asked for.
-_HERE = {
-    "train": "sagevocab.training",
-    "load": "sagevocab.external",
-    "compare": "sagevocab.comparison",
-}
-
-__all__ = ["__version__", *_HERE]
+# By name, not by import: they come with all that they need only at first use.
+_MODULES = {"compare": "comparison", "load": "external", "train": "training"}
 
 
 def __getattr__(name: str) -> Any:
     """Import `train`, `load` or `compare` at first use."""
-    if name not in _HERE:
+    if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(importlib.import_module(_HERE[name]), name)
+    return getattr(importlib.import_module(f"sagevocab.{_MODULES[name]}"), name)

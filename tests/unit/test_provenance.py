@@ -351,7 +351,7 @@ def library(tmp_path: Path, monkeypatch) -> Path:
         (tmp_path / name).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / name).write_text(text)
     monkeypatch.setattr(digests, "HERE", tmp_path / "sagevocab")
-    monkeypatch.setattr(digests, "HOUSES", {"sagevocab": tmp_path / "sagevocab"})
+    monkeypatch.setattr(digests, "PACKAGES", {"sagevocab": tmp_path / "sagevocab"})
     monkeypatch.setattr(digests, "SCRIPTS", tmp_path)
     return tmp_path
 

@@ -7,7 +7,7 @@ from numba.core.registry import CPUDispatcher
 
 MODULES = ["sagevocab.decoding", "sagevocab.kernels", "sagevocab.counting"]
 MODULES += ["reproduction.analysis.counts"]
-HOUSES = ("sagev", "repro")
+OURS = ("sagev", "repro")
 
 
 @pytest.mark.parametrize("name", MODULES)
@@ -21,4 +21,4 @@ def test_compiled_functions_use_nothing_of_other_files(name):
         assert function.py_func.__module__ == module.__name__
         used = {getattr(module, used, None) for used in function.py_func.__code__.co_names}
         homes = {getattr(value, "__module__", None) for value in used}
-        assert not {home for home in homes - {module.__name__} if (home or "").startswith(HOUSES)}
+        assert not {home for home in homes - {module.__name__} if (home or "").startswith(OURS)}

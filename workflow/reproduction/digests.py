@@ -1,4 +1,4 @@
-"""Digests of the code that a rule uses: its adapter, and all that this imports of both houses.
+"""Digests of the code that a rule uses: its adapter, and all of ours that it imports.
 
 Comments and docstrings do not count. The digest must not depend on the version of Python: a job in
 a conda environment compares it with the one that Snakemake's Python took.
@@ -19,13 +19,13 @@ from sagevocab.errors import UserError
 
 HERE = Path(__file__).parent
 # The library's folder is where it was imported from, so that another copy of it is noticed.
-HOUSES = {path.name: path for path in (Path(sagevocab.__file__).parent, HERE)}
+PACKAGES = {path.name: path for path in (Path(sagevocab.__file__).parent, HERE)}
 SCRIPTS = HERE.parent / "scripts"
 
 
 def search_path() -> list[str]:
     """Return the folders that must be on the search path of a process that runs this code."""
-    return [str(path.parent) for path in HOUSES.values()]
+    return [str(path.parent) for path in PACKAGES.values()]
 
 
 def code_of(adapter: str) -> str:
@@ -63,7 +63,7 @@ def version_of(module: str) -> str:
 
 
 def source_digest(module: str) -> str:
-    """Return the digest of `reproduction.<module>` and of all that it imports of both houses.
+    """Return the digest of `reproduction.<module>` and of all of ours that it imports.
 
     Raises:
         UserError: there is no such module.
@@ -85,8 +85,8 @@ def _digest(first: Path) -> str:
 
 def _name(path: Path) -> str:
     """Return the name of a file that is the same in every checkout."""
-    house = next((house for house in HOUSES.values() if path.is_relative_to(house)), path.parent)
-    return path.relative_to(house.parent).as_posix()
+    own = next((one for one in PACKAGES.values() if path.is_relative_to(one)), path.parent)
+    return path.relative_to(own.parent).as_posix()
 
 
 @functools.cache
@@ -149,7 +149,7 @@ def _tree(path: Path) -> ast.Module:
 
 
 def _sources(first: Path) -> set[Path]:
-    """Return `first`, what it imports of both houses, and the packages that hold those modules."""
+    """Return `first`, what of ours it imports, and the packages that hold those modules."""
     found: set[Path] = set()
     waiting: list[Path | None] = [first]
     while waiting:
@@ -159,7 +159,7 @@ def _sources(first: Path) -> set[Path]:
         found.add(path)
         if path.name == "__init__.py":
             found.update(_data_files(path.parent))
-        elif any(path.is_relative_to(house) for house in HOUSES.values()):
+        elif any(path.is_relative_to(package) for package in PACKAGES.values()):
             waiting.append(path.parent / "__init__.py")
         waiting.extend(_module_file(name) for name in _imports(path))
     return found
@@ -199,8 +199,8 @@ def _statements(module: ast.Module) -> Iterator[ast.AST]:
 @functools.cache
 def _module_file(name: str) -> Path | None:
     first, *parts = name.split(".")
-    if first not in HOUSES:
+    if first not in PACKAGES:
         return None
-    base = HOUSES[first].joinpath(*parts)
+    base = PACKAGES[first].joinpath(*parts)
     candidates = (base.with_suffix(".py"), base / "__init__.py")
     return next((path for path in candidates if path.is_file()), None)

@@ -20,7 +20,7 @@ from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppres
 from pathlib import Path
 from typing import Any, TextIO
 
-from reproduction.digests import HOUSES, code_of, version_of
+from reproduction.digests import PACKAGES, code_of, version_of
 from sagevocab import versions
 from sagevocab.errors import UserError
 from sagevocab.state import (
@@ -360,7 +360,7 @@ def _log_to(file: TextIO) -> None:
         handlers=handlers,
         force=True,
     )
-    for name in HOUSES:
+    for name in PACKAGES:
         logging.getLogger(name).setLevel(logging.INFO)
 
 
@@ -372,7 +372,7 @@ def _check_code(snakemake: Any) -> None:
     name = expected.partition(":")[0]
     if (code_of(name) if name.endswith(".py") else version_of(name)) != expected:
         raise UserError(
-            f"{HOUSES['sagevocab']}: this sagevocab is not the one beside the Snakefile, or "
+            f"{PACKAGES['sagevocab']}: this sagevocab is not the one beside the Snakefile, or "
             "it was edited while the workflow ran; uninstall the other copy (pip uninstall "
             "sagevocab), install this checkout (make environment) and run again"
         )

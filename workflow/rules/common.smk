@@ -58,16 +58,16 @@ def checkout_of(rules):
 
 # `workflow.basedir` would be another folder where this workflow is used as a module.
 CHECKOUT = checkout_of(workflow.current_basedir)
-HOUSES = [str(CHECKOUT / "src"), str(CHECKOUT / "workflow")]
-if not all(map(os.path.isdir, HOUSES)):
+SOURCES = [str(CHECKOUT / "src"), str(CHECKOUT / "workflow")]
+if not all(map(os.path.isdir, SOURCES)):
     sys.exit(
         "error: this workflow reads files beside its Snakefile, which a URL does not give: clone the "
         "repository and use the clone's workflow/Snakefile"
     )
 # The library of this checkout, installed or not, and the pipeline's package, which never is; the
 # variable is for the jobs.
-sys.path[:0] = HOUSES
-search_path = [*HOUSES, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
+sys.path[:0] = SOURCES
+search_path = [*SOURCES, *os.environ.get("PYTHONPATH", "").split(os.pathsep)]
 os.environ |= {"PYTHONPATH": os.pathsep.join(filter(None, dict.fromkeys(search_path)))}
 
 INSTALLATION = (

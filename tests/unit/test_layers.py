@@ -1,0 +1,37 @@
+"""Imports point one way: the library knows nothing of the pipeline, lower parts nothing of pages."""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+PIPELINE = ("data", "analysis", "lm", "paper")
+
+
+def imports_of(folder: Path) -> Iterator[str]:
+    """Yield the modules that the code below a folder imports, anywhere in it."""
+    for path in folder.rglob("*.py"):
+        for node in ast.walk(ast.parse(path.read_text(encoding="utf-8"))):
+            if isinstance(node, ast.ImportFrom) and node.module:
+                yield node.module
+            elif isinstance(node, ast.Import):
+                yield from (alias.name for alias in node.names)
+
+
+def test_the_library_imports_nothing_of_the_pipeline() -> None:
+    found = list(imports_of(ROOT / "src"))
+    assert "sagevocab.errors" in found
+    assert not [name for name in found if name.split(".")[0] == "reproduction"]
+
+
+@pytest.mark.parametrize("part", PIPELINE)
+def test_no_part_of_the_pipeline_imports_the_pages(part: str) -> None:
+    found = set(imports_of(ROOT / "workflow/reproduction" / part))
+    higher = {f"reproduction.{name}" for name in ("run", "run_texts", "run_report", "config")}
+    higher |= set() if part == "paper" else {"reproduction.paper"}
+    higher |= {"reproduction.analysis", "reproduction.lm"} if part == "data" else set()
+    assert not [name for name in found for one in higher if f"{name}.".startswith(f"{one}.")]
