@@ -1,4 +1,4 @@
-"""Imports point one way: the library knows nothing of the pipeline, lower parts nothing of pages."""
+"""Imports point one way: the library knows nothing of the pipeline, lower parts not of pages."""
 
 from __future__ import annotations
 
