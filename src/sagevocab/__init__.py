@@ -26,17 +26,13 @@ elsewhere (`external`), write folders (`export`), and tie the steps together (`t
 from __future__ import annotations
 
 import importlib
-from typing import TYPE_CHECKING, Any
-
-if TYPE_CHECKING:
-    from sagevocab.comparison import compare
-    from sagevocab.external import load
-    from sagevocab.training import train
+from typing import Any
 
 __version__ = "0.1.0"
 __all__ = ["__version__", "compare", "load", "train"]
 
-# By name, not by import: they come with all that they need only at first use.
+# By name, not by import: they come with all that they need only at first use. `__init__.pyi` has
+# them for editors.
 _MODULES = {"compare": "comparison", "load": "external", "train": "training"}
 
 

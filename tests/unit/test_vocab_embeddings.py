@@ -88,7 +88,7 @@ def main():
 
 
 def test_another_process_with_another_hash_seed_makes_the_same_bytes():
-    library = str(Path(module.__file__).parents[2])
+    library = str(Path(module.__file__).parents[1])
     seed = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
     environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": library}
     command = [sys.executable, "-c", SCRIPT + "sys.stdout.buffer.write(main())"]
