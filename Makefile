@@ -16,9 +16,7 @@ SMK := $(BIN)/snakemake --cores $(CORES)
 # the commands below; with it, every later start would compile anew.
 export PYTHONDONTWRITEBYTECODE :=
 define IMPORT
-import pkgutil, sys
-sys.path[:0] = "src", "workflow"
-import reproduction, sagevocab
+import pkgutil, reproduction, sagevocab
 import gensim.models, matplotlib.backends.backend_agg, matplotlib.backends.backend_pdf
 import scipy.stats
 import snakemake.cli, snakemake.script, snakemake.workflow
@@ -43,6 +41,9 @@ $(INSTALLED): requirements.lock pyproject.toml
 	@echo "Installing 2 GB of packages; this takes minutes"
 	$(BIN)/python -m pip install --quiet --no-compile --use-pep517 --disable-pip-version-check --requirement requirements.lock
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --editable .
+	@# The pipeline's package is never installed; the programs of this checkout find it here.
+	@$(BIN)/python -c "import pathlib, sysconfig; pathlib.Path(sysconfig.get_path('purelib'), \
+	  'pipeline-of-this-checkout.pth').write_text('$(CURDIR)/workflow\n')"
 	@echo "Compiling the packages"
 	@$(BIN)/python -c "$$IMPORT"
 	touch $@
@@ -92,7 +93,7 @@ format: $(INSTALLED)  ## Format all code.
 	$(BIN)/snakefmt Snakefile workflow
 
 docs: $(INSTALLED)  ## Write the schema and the page of the settings.
-	PYTHONPATH=src:workflow $(BIN)/python -m reproduction.config_reference workflow/schemas/config.schema.json config/README.md
+	$(BIN)/python -m reproduction.config_reference workflow/schemas/config.schema.json config/README.md
 
 envs: $(INSTALLED)  ## Write the conda environments of the stages from requirements.lock.
 	$(BIN)/python envs/write_environments.py

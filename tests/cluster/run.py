@@ -35,7 +35,8 @@ import slurm  # noqa: E402
 
 from trees import differences  # noqa: E402
 
-COPIED = ("Snakefile", "config.yaml", "config", "workflow", "profiles", "envs", "pyproject.toml")
+COPIED = ("Snakefile", "config.yaml", "config", "src", "workflow", "profiles", "envs")
+COPIED += ("pyproject.toml",)
 LOGS = Path(".snakemake/slurm_logs")
 LOG = ROOT / "build/test-cluster.log"
 CORES = os.cpu_count() or 2

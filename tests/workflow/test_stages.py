@@ -75,13 +75,19 @@ def python_of_stage(stage: str) -> Path:
 @each_stage
 def test_its_code_imports(stage: str) -> None:
     code = stages.sources()[stage]
-    library = {path.relative_to(stages.LIBRARY) for path in code if path.parent != stages.LIBRARY}
-    names = {".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in library}
-    assert len(names) > 5
+    roots = [stages.ROOT / name for name in ("src", "workflow")]
+    modules = {
+        path.relative_to(root)
+        for root in roots
+        for path in code
+        if path.is_relative_to(root) and path.parent.name != "scripts"
+    }
+    names = {".".join(path.with_suffix("").parts).removesuffix(".__init__") for path in modules}
+    assert {name.partition(".")[0] for name in names} == {"sagevocab", "reproduction"}
     program = [f"import {name}" for name in sorted(names)] + sorted(stages.imports(code))
     subprocess.run(
         [python_of_stage(stage), "-c", "\n".join(program)],
-        env={**os.environ, "PYTHONPATH": str(stages.LIBRARY)},
+        env={**os.environ, "PYTHONPATH": os.pathsep.join(map(str, roots))},
         check=True,
     )
 
