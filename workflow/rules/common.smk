@@ -79,11 +79,9 @@ PACKAGES = ("gensim", "matplotlib", "numba", "pandas", "pyarrow", "sentencepiece
 
 try:
     from reproduction.analysis.probe_kinds import probe_kind
-    from sagevocab.errors import UserError
-    from reproduction.paper.notes import presets_note
     from reproduction.digests import code_of, source_digest, version_of
     from reproduction.job import killed_jobs
-    from reproduction.slurm import memory_kills
+    from reproduction.paper.notes import presets_note
     from reproduction.run import COUNTS, Run, load_config
     from reproduction.run_report import (
         changes,
@@ -96,6 +94,8 @@ try:
         report_run,
     )
     from reproduction.run_studies import Studies
+    from reproduction.slurm import memory_kills
+    from sagevocab.errors import UserError
 except ModuleNotFoundError as error:
     sys.exit(f"error: Snakemake's Python has no package {error.name!r}; {INSTALLATION}")
 
