@@ -19,7 +19,6 @@ from typing import Any
 
 import numpy as np
 
-from sagevocab.ablation import AblationLosses, Objective, make_decoder
 from sagevocab.bpe import (
     TooManyPiecesError,
     TrainingSettings,
@@ -28,6 +27,7 @@ from sagevocab.bpe import (
     train_bpe,
 )
 from sagevocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
+from sagevocab.loss import AblationLosses, Objective, make_decoder
 from sagevocab.pieces import is_single_character, read_pieces, write_pieces
 from sagevocab.progress import Progress
 from sagevocab.sage import build_sage, settings_from

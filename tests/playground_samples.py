@@ -9,6 +9,7 @@ from pathlib import Path
 from gensim.test.utils import datapath
 
 from reproduction.data.construct import shipped_sentences
+from sagevocab.baselines import train_wordpiece
 from sagevocab.bpe import (
     TrainingSettings,
     merges_of_model,
@@ -17,7 +18,6 @@ from sagevocab.bpe import (
     scores_of_model,
     train_bpe,
     train_unigram,
-    train_wordpiece,
 )
 from sagevocab.export import Card, WordSettings, export_greedy, export_merges, export_unigram
 from sagevocab.pieces import is_single_character

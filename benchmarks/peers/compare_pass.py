@@ -26,8 +26,8 @@ from typing import Any
 from engine_measures import TimedPass
 from make_environments import FOLDER, python_of
 
-from sagevocab.ablation import Objective
 from sagevocab.embeddings import Embeddings
+from sagevocab.loss import Objective
 from sagevocab.pieces import write_pieces
 from sagevocab.state import write_npz, write_text
 from sagevocab.words import Normalizer, WordCorpus, split_words

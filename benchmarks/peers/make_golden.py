@@ -1,4 +1,4 @@
-"""Make the files in `tests/golden`: what other people's programs do with small inputs.
+"""Make the files in `tests/library/golden`: what other people's programs do with small inputs.
 
     python benchmarks/peers/make_golden.py --sage-1 CHECKOUT [--peers .peers] [--output FOLDER]
 

@@ -14,13 +14,12 @@ The engine, from the bottom up; each module knows only those above it:
     segment     a finished vocabulary's way to segment words
     embeddings  E_T and E_C of Equation 1, by Word2Vec (`skipgram`, or gensim)
     kernels     compiled: Equation 1's sums over lines, with and without each piece
-    line_sums   these sums over a stretch of lines: views of the vocabulary, threads
-    ablation    the loss of a piece: readings of loss_t
+    loss        the loss of a piece: the sums of threads, readings of loss_t
     sage        Algorithm 3: k, M, m, l, the record of what was pruned, its state
 
 `decoding` and `kernels` call nothing compiled outside their own file. The other modules make
-initial vocabularies (`bpe`, `initial`), prune without contexts (`nulls`), read tokenizers from
-elsewhere (`external`), write folders (`export`), and tie the steps together (`training`).
+initial vocabularies (`bpe`, `initial`), make others to compare with (`baselines`), read tokenizers
+from elsewhere (`foreign`), write folders (`export`), and tie the steps together (`training`).
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ __all__ = ["__version__", "compare", "load", "train"]
 
 # By name, not by import: they come with all that they need only at first use. `__init__.pyi` has
 # them for editors.
-_MODULES = {"compare": "comparison", "load": "external", "train": "training"}
+_MODULES = {"compare": "comparison", "load": "foreign", "train": "training"}
 
 
 def __getattr__(name: str) -> Any:

@@ -10,7 +10,7 @@ import pandas as pd
 from sagevocab.counting import count_corpus
 from sagevocab.errors import UserError
 from sagevocab.export import WordSettings
-from sagevocab.external import as_own_folder
+from sagevocab.foreign import as_own_folder
 from sagevocab.measures import measure
 from sagevocab.segment import Segmenter, load_segmenter
 from sagevocab.state import path_text

@@ -2,7 +2,7 @@
 
 A group of settings is a class whose fields hold type, bounds, default and description. All else
 comes from these classes: the check of the configuration (`config`), its page and its JSON schema
-(`config_reference`), and the options of `sagevocab train` (`cli_options`).
+(`config_reference`), and the options of `sagevocab train` (`cli`).
 """
 
 from __future__ import annotations

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from sagevocab.bpe import Model, merges_of_model, pieces_of_model, read_model, train_sentencepiece
 from sagevocab.errors import UserError
-from sagevocab.external import listed_pieces, open_model, with_characters
+from sagevocab.foreign import listed_pieces, open_model, with_characters
 from sagevocab.pieces import is_own_folder, read_folder_pieces
 from sagevocab.settings import TrainingSettings, WordSettings
 from sagevocab.state import ResumableState, fingerprint

@@ -1,10 +1,15 @@
-"""How far a training is."""
+"""How far training is, and how that is shown."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable
+import shutil
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+
+from tqdm import tqdm
 
 log = logging.getLogger(__name__)
 
@@ -34,3 +39,69 @@ def log_progress(progress: Progress) -> None:
     if progress.left is not None:
         message += f", about {progress.left:.0f} s to go"
     log.info(message)
+
+
+@contextmanager
+def shown_progress(*, quiet: bool) -> Iterator[Listener | None]:
+    """Yield what shows progress on standard error: a bar if that is a terminal, else stage names.
+
+    quiet: nothing at all.
+    """
+    if quiet:
+        yield None
+    elif sys.stderr.isatty():
+        bar = _Bar()
+        try:
+            yield bar
+        finally:
+            bar.close()
+    else:
+        yield _Stages()
+
+
+class _Stages:
+    """One line for each new stage of a kind not seen before."""
+
+    def __init__(self) -> None:
+        self._seen: set[str] = set()
+
+    def __call__(self, progress: Progress) -> None:
+        if progress.stage not in self._seen:
+            self._seen.add(progress.stage)
+            print(f"sagevocab: {progress.stage}", file=sys.stderr, flush=True)
+
+
+class _Bar:
+    """A bar for the stage that is under way; embeddings trained while pruning have their own."""
+
+    _FORMAT = "{desc:<18} {percentage:3.0f}% |{bar}| {n_fmt}/{total_fmt} [{elapsed}{postfix}]"
+
+    def __init__(self) -> None:
+        self._bar: tqdm | None = None
+        self._stage = ""
+
+    def __call__(self, progress: Progress) -> None:
+        if progress.stage != self._stage:
+            self.close()
+            self._stage = progress.stage
+            layout = self._FORMAT if progress.total else "{desc:<18} [{elapsed}]"
+            self._bar = tqdm(
+                desc=progress.stage,
+                total=progress.total or None,
+                bar_format=layout,
+                leave=False,
+                ncols=shutil.get_terminal_size().columns,
+                nrows=shutil.get_terminal_size().lines,
+            )
+        self._bar.total = progress.total or None
+        self._bar.n = progress.done
+        if progress.left is not None:
+            left = tqdm.format_interval(progress.left)
+            self._bar.set_postfix_str(f"about {left} to go", refresh=False)
+        self._bar.refresh()
+
+    def close(self) -> None:
+        """Take the bar off the terminal."""
+        if self._bar is not None:
+            self._bar.close()
+            self._bar = None

@@ -28,9 +28,9 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from sagevocab.ablation import AblationLosses, Losses, Objective, lowest_first, make_decoder
 from sagevocab.embeddings import Embeddings, train_embeddings
 from sagevocab.errors import UserError
+from sagevocab.loss import AblationLosses, Losses, Objective, lowest_first, make_decoder
 from sagevocab.pieces import check_singles, is_single_character
 from sagevocab.progress import Listener, Progress, log_progress
 from sagevocab.segment import Segmenter, make_segmenter

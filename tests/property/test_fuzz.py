@@ -30,7 +30,7 @@ from reproduction.run import Run, load_config
 from sagevocab.bpe import TrainingSettings, train_bpe, train_unigram
 from sagevocab.errors import UserError
 from sagevocab.export import export_greedy, export_merges, export_unigram
-from sagevocab.external import check_external, import_external, load
+from sagevocab.foreign import check_external, import_external, load
 from sagevocab.pieces import read_pieces
 from sagevocab.segment import encode, load_segmenter
 from sagevocab.settings import WordSettings

@@ -16,7 +16,7 @@ from reproduction.lm.finetune import load_model
 from reproduction.lm.shards import ShardCounts, _mapped
 from reproduction.lm.tasks import Task
 from sagevocab.errors import UserError
-from sagevocab.external import load
+from sagevocab.foreign import load
 
 WORKFLOW = Path(__file__).parents[2] / "workflow"
 LIBRARY = WORKFLOW.parent / "src"

@@ -171,7 +171,7 @@ def test_an_edit_in_the_library_reruns_what_depends_on_it(finished) -> None:
 
 
 def test_an_edit_in_the_ablation_reruns_the_vocabulary(finished) -> None:
-    rules = planned_after_edit(finished, "src/sagevocab/ablation.py")
+    rules = planned_after_edit(finished, "src/sagevocab/loss.py")
     assert {"build_sage", "figure_fertility", "pretrain_model"} <= rules
     assert not rules & {"train_bpe", "extract_corpus", "sample_corpus"}
 

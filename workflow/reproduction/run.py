@@ -22,7 +22,7 @@ from reproduction.lm.settings import FREE
 from reproduction.paper.verdicts import FEWEST_SEEDS
 from reproduction.run_texts import Stanza, Texts
 from sagevocab.errors import UserError
-from sagevocab.external import check_external
+from sagevocab.foreign import check_external
 from sagevocab.presets import DEFAULT_PRESET, overrides, reading_settings
 
 # The tokenizers that the paper's figures and tables compare, in their order.

@@ -2,7 +2,7 @@
 
 from reproduction.job import job
 from sagevocab.export import WordSettings
-from sagevocab.external import import_external
+from sagevocab.foreign import import_external
 
 with job(snakemake):
     params = snakemake.params

@@ -1,8 +1,8 @@
 """Adapter of rule prune_null."""
 
 from reproduction.job import job
+from sagevocab.baselines import prune_least_frequent, prune_random
 from sagevocab.export import WordSettings, export_greedy
-from sagevocab.nulls import prune_least_frequent, prune_random
 from sagevocab.pieces import read_pieces
 from sagevocab.state import write_parquet
 from sagevocab.words import WordCorpus

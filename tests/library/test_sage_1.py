@@ -42,7 +42,7 @@ RUNS = ("sage_1", "sage_1_every_batch", "sage_1_plain", "sage_1_plain_every_batc
 
 
 def read(name: str) -> dict[str, Any]:
-    path = Path(__file__).parent / f"{name}.json"
+    path = Path(__file__).parent / "golden" / f"{name}.json"
     return json.loads(path.read_text(encoding="utf-8"))
 
 

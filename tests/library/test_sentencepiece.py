@@ -16,7 +16,7 @@ from sagevocab.bpe import merges_of_model
 from sagevocab.segment import MergeSegmenter
 
 GOLDEN = json.loads(
-    (Path(__file__).parent / "sentencepiece_0_1_99.json").read_text(encoding="utf-8")
+    (Path(__file__).parent / "golden" / "sentencepiece_0_1_99.json").read_text(encoding="utf-8")
 )
 
 

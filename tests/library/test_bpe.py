@@ -15,6 +15,7 @@ import sentencepiece
 from gensim.test.utils import datapath
 
 import sagevocab
+from sagevocab.baselines import train_wordpiece
 from sagevocab.bpe import (
     RESERVED_CHARACTER,
     TrainingSettings,
@@ -25,7 +26,6 @@ from sagevocab.bpe import (
     train_bpe,
     train_sentencepiece,
     train_unigram,
-    train_wordpiece,
 )
 from sagevocab.errors import UserError
 from sagevocab.pieces import WORD_START
@@ -268,7 +268,7 @@ def test_wordpiece_is_the_same_in_every_process():
     """The trainer's hash tables are seeded anew in each process, and its threads race."""
     program = (
         "import sys, json; sys.path.insert(0, sys.argv[1]);"
-        "from sagevocab.bpe import train_wordpiece;"
+        "from sagevocab.baselines import train_wordpiece;"
         "from sagevocab.words import Normalizer, WordCorpus;"
         "lines = json.load(sys.stdin);"
         "corpus = WordCorpus.from_lines(lines, Normalizer());"

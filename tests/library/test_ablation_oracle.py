@@ -10,8 +10,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import oracle
-from sagevocab.ablation import READINGS, AblationLosses, Objective, make_decoder
 from sagevocab.kernels import sample_keys
+from sagevocab.loss import READINGS, AblationLosses, Objective, make_decoder
 from sagevocab.words import WordCorpus
 
 SINGLE = ["▁", "a", "b", "c"]  # d occurs in the text and has no piece

@@ -24,10 +24,12 @@ import numpy as np
 import pytest
 
 import released
-from sagevocab.ablation import AblationLosses, Objective, make_decoder
+from sagevocab.loss import AblationLosses, Objective, make_decoder
 from sagevocab.words import Normalizer, WordCorpus, split_words
 
-GOLDEN = json.loads((Path(__file__).parent / "sage_tokenizer_2.json").read_text(encoding="utf-8"))
+GOLDEN = json.loads(
+    (Path(__file__).parent / "golden" / "sage_tokenizer_2.json").read_text(encoding="utf-8")
+)
 PIECES = GOLDEN["pieces"]
 LONG = np.array([len(piece) > 1 for piece in PIECES])
 VECTORS = dict(zip(PIECES, GOLDEN["target"], strict=True))

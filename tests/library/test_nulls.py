@@ -5,8 +5,8 @@ from collections import Counter
 import numpy as np
 import pytest
 
+from sagevocab.baselines import prune_least_frequent, prune_random
 from sagevocab.errors import UserError
-from sagevocab.nulls import prune_least_frequent, prune_random
 from sagevocab.pieces import is_single_character
 from sagevocab.segment import GreedySegmenter
 from sagevocab.words import Normalizer, WordCorpus

@@ -23,8 +23,7 @@ import pytest
 from transformers import AutoTokenizer
 
 import sagevocab
-from sagevocab.cli import main
-from sagevocab.cli_options import SECTIONS, in_options
+from sagevocab.cli import SECTIONS, in_options, main
 from sagevocab.embeddings import Embeddings
 from sagevocab.errors import UserError
 from sagevocab.pieces import read_pieces
