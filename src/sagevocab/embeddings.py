@@ -48,6 +48,12 @@ class Embeddings:
     target: np.ndarray
     context: np.ndarray
 
+    @classmethod
+    def zero(cls, pieces: Sequence[str], dimension: int) -> Embeddings:
+        """Return vectors of zero for `pieces`."""
+        target, context = np.zeros((2, len(pieces), dimension), dtype=np.float32)
+        return cls(list(pieces), target, context)
+
     def save(self, path: str | Path) -> None:
         """Write the embeddings as npz: pieces, target, context."""
         write_npz(path, **self.arrays())

@@ -14,6 +14,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "context_matrix": "own",
         "retrain": True,
         "push_back_line_start": False,
+        "contexts": "real",
     },
     # The published program, SaGe 1.0; docs/deviations.md says what still differs.
     "released-1.0": {
@@ -23,6 +24,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "context_matrix": "shared",
         "retrain": False,
         "push_back_line_start": True,
+        "contexts": "real",
     },
 }
 DEFAULT_PRESET = "algorithm-1"

@@ -15,6 +15,9 @@ batch, in the current segmentation. The released SaGe 1.0 does in effect the sam
 line with the candidates as the whole vocabulary and skips each occurrence whose left context this
 changes. At the start of a line there is no left context; the difference there is large, all others
 are 0.
+
+With `contexts` the algorithm is its own control: `zero` takes vectors of zero, `shuffled` a text
+whose words are permuted. Nothing else changes, so the difference is what contexts do.
 """
 
 from __future__ import annotations
@@ -65,7 +68,7 @@ def build_sage(
     corpus: WordCorpus,
     pieces: Sequence[str],
     merges: Sequence[tuple[str, str]] | None,
-    embeddings: Embeddings,
+    embeddings: Embeddings | None,
     settings: SageSettings,
     word2vec: Word2VecSettings,
     state_dir: str | Path | None = None,
@@ -75,18 +78,21 @@ def build_sage(
 ) -> SageResult:
     """Prune `pieces` to `settings.final_size`.
 
-    merges: of the initial vocabulary by rank, for the decoder `merges`. embeddings: of `pieces`,
-    used from batch 0 on. word2vec: for retraining. state_dir: progress is kept there after each
-    batch; a killed run of the same things goes on from it to the same bytes, and the caller removes
-    the folder in the end. train: makes the embeddings of a retraining. progress: called after each
-    batch, and while embeddings are trained.
+    corpus: the text as it is, whatever `settings.contexts` says. merges: of the initial vocabulary
+    by rank, for the decoder `merges`. embeddings: of `pieces`, from `initial_embeddings`, used from
+    batch 0 on; contexts `zero` needs none. word2vec: for retraining. state_dir: progress is kept
+    there after each batch; a killed run of the same things resumes from it to the same bytes, and
+    the caller removes the folder in the end. train: makes embeddings when they are due again.
+    progress: called after each batch, and while embeddings are trained.
 
     Raises:
         UserError: the corpus, the sizes or the settings do not go together.
     """
+    embeddings = _start(embeddings, pieces, settings, word2vec.dimension)
     _check(corpus, pieces, embeddings, settings)
     retraining = Path(state_dir) / "retraining" if state_dir is not None else None
     state = _state(state_dir, corpus, pieces, merges, embeddings, settings, word2vec)
+    corpus = _with_contexts(corpus, settings)
     losses = _make_losses(corpus, pieces, merges, settings)
     pruning = _Pruning(pieces, merges, losses, embeddings, settings, state)
     report = _Report(settings, len(pieces), progress)
@@ -99,11 +105,48 @@ def build_sage(
     return pruning.result()
 
 
+def initial_embeddings(
+    corpus: WordCorpus,
+    segmenter: Segmenter,
+    settings: SageSettings,
+    word2vec: Word2VecSettings,
+    state_dir: str | Path | None = None,
+    progress: Listener = log_progress,
+) -> Embeddings:
+    """Return the embeddings of the segmenter's pieces that `settings.contexts` asks for.
+
+    The arguments are those of `train_embeddings`; `zero` needs no Word2Vec.
+
+    Raises:
+        UserError: the corpus shows no piece at all.
+    """
+    if settings.contexts == "zero":
+        return Embeddings.zero(segmenter.pieces, word2vec.dimension)
+    corpus = _with_contexts(corpus, settings)
+    return train_embeddings(corpus, segmenter, word2vec, state_dir, progress)
+
+
+def _with_contexts(corpus: WordCorpus, settings: SageSettings) -> WordCorpus:
+    """Return the text that embeddings are trained and losses taken on."""
+    return corpus.shuffled(settings.seed) if settings.contexts == "shuffled" else corpus
+
+
+def _start(
+    embeddings: Embeddings | None, pieces: Sequence[str], settings: SageSettings, dimension: int
+) -> Embeddings:
+    """Return the embeddings that pruning starts from; contexts `zero` takes none but zeros."""
+    if settings.contexts == "zero":
+        return Embeddings.zero(pieces, dimension)
+    if embeddings is None:
+        raise ValueError("embeddings may be left out with contexts zero alone")
+    return embeddings
+
+
 def take_rankings(
     corpus: WordCorpus,
     pieces: Sequence[str],
     merges: Sequence[tuple[str, str]] | None,
-    embeddings: Embeddings,
+    embeddings: Embeddings | None,
     ablations: pd.DataFrame,
     settings: SageSettings,
     *,
@@ -119,6 +162,7 @@ def take_rankings(
     Raises:
         UserError: the embeddings or the record are of another vocabulary.
     """
+    embeddings = _start(embeddings, pieces, settings, dimension=1)
     if embeddings.pieces != list(pieces):
         raise UserError("embeddings: are of another vocabulary; take those the pruning began with")
     if ablations.empty or not set(ablations["piece"]) <= set(pieces):
@@ -127,6 +171,7 @@ def take_rankings(
     pruned_at = dict(zip(ablations["piece"], ablations["iteration"], strict=True))
     left_until = np.array([pruned_at.get(piece, last + 1) for piece in pieces])
     rankings = []
+    corpus = _with_contexts(corpus, settings)
     losses = _make_losses(corpus, pieces, merges, settings)
     _use_embeddings(losses, embeddings, pieces, settings)
     for iteration in range(0, last + 1, every):
@@ -282,7 +327,8 @@ class _Pruning:
         """Return whether embeddings are to be trained before the next batch."""
         period = self._settings.retrain_every * self._settings.rerank_every
         due = self.iteration % period == 0 and self.iteration != self._trained_at
-        return self._settings.retrain and due
+        has_vectors = self._settings.contexts != "zero"
+        return self._settings.retrain and has_vectors and due
 
     def segmenter(self) -> Segmenter:
         """Return the decoder of this run for the pieces left."""

@@ -183,6 +183,16 @@ PushBack = Annotated[
         "of a line to its end, instead of updating losses."
     ),
 ]
+Contexts = Annotated[
+    Literal["real", "zero", "shuffled"],
+    Field(
+        description="What pruning sees of contexts. real: all. The others are controls that take "
+        "them away and change nothing else. zero: all vectors are 0, without Word2Vec, so that a "
+        "loss counts only the pairs that a removal adds. shuffled: embeddings are trained and "
+        "losses taken on the text with its words permuted over all positions; lines keep their "
+        "number of words."
+    ),
+]
 _PRINTED = PRESETS[DEFAULT_PRESET]
 
 
@@ -215,6 +225,7 @@ class SageSettings(SageKeys):
     context_matrix: ContextMatrix = _PRINTED["context_matrix"]
     retrain: Retrain = _PRINTED["retrain"]
     push_back_line_start: PushBack = _PRINTED["push_back_line_start"]
+    contexts: Contexts = _PRINTED["contexts"]
     seed: Seed = DEFAULT_SEED
     threads: Annotated[Count, Field(le=1024)] = 1
 

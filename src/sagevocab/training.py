@@ -19,13 +19,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sagevocab.bpe import TooManyPiecesError
-from sagevocab.embeddings import Embeddings, train_embeddings
+from sagevocab.embeddings import Embeddings
 from sagevocab.errors import UserError
 from sagevocab.export import Card, check_output, disk_errors, export_greedy
 from sagevocab.initial import METHODS, InitialVocabulary, read_initial, train_initial
 from sagevocab.presets import DEFAULT_PRESET
 from sagevocab.progress import Listener, Progress, log_progress
-from sagevocab.sage import build_sage, check_sizes
+from sagevocab.sage import build_sage, check_sizes, initial_embeddings
 from sagevocab.segment import make_segmenter
 from sagevocab.settings import (
     DEFAULT_SEED,
@@ -249,10 +249,11 @@ def _train(
     initial, corpus = _initial_and_corpus(texts, settings, errors, work, progress)
     pieces, merges = initial.pieces, initial.merges
     sage, word2vec = settings.sage, settings.word2vec
-    progress(Progress("word2vec", 0, word2vec.epochs))
+    if sage.contexts != "zero":
+        progress(Progress("word2vec", 0, word2vec.epochs))
     segmenter = make_segmenter(sage.decoder, pieces, merges)
     state = _state(work, "embeddings")
-    embeddings = train_embeddings(corpus, segmenter, word2vec, state, progress)
+    embeddings = initial_embeddings(corpus, segmenter, sage, word2vec, state, progress)
     progress(Progress("pruning", 0, len(pieces) - sage.final_size))
     state = _state(work, "pruning")
     built = build_sage(corpus, pieces, merges, embeddings, sage, word2vec, state, progress=progress)

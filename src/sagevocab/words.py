@@ -153,6 +153,11 @@ class WordCorpus:
         types = [self.types[number] for number in kept.tolist()]
         return WordCorpus(types, tokens.astype(np.int32), self.line_offsets)
 
+    def shuffled(self, seed: int) -> WordCorpus:
+        """Permute the words over all positions; lines keep their numbers of words."""
+        tokens = np.random.default_rng(seed).permutation(self.tokens)
+        return WordCorpus(self.types, tokens, self.line_offsets)
+
     def _with_lines(self, lines: np.ndarray) -> WordCorpus:
         kept = np.zeros(self.n_lines, dtype=bool)
         kept[lines] = True

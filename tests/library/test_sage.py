@@ -12,12 +12,16 @@ from sagevocab.kernels import sample_keys
 from sagevocab.presets import PRESETS
 from sagevocab.sage import SageSettings, _Report, build_sage, settings_from, take_rankings
 from sagevocab.segment import MergeSegmenter
+from sagevocab.training import train
 from sagevocab.words import Normalizer, WordCorpus
 
 
 def by_oracle(settings: SageSettings, corpus: WordCorpus):
+    words = corpus.tokens
+    if settings.contexts == "shuffled":
+        words = np.random.default_rng(settings.seed).permutation(words)
     sentences = [
-        [corpus.types[number] for number in corpus.tokens[first:last]]
+        [corpus.types[number] for number in words[first:last]]
         for first, last in zip(corpus.line_offsets[:-1], corpus.line_offsets[1:], strict=True)
     ]
     segment = oracle.greedy
@@ -27,6 +31,8 @@ def by_oracle(settings: SageSettings, corpus: WordCorpus):
     def train(pieces):
         made = vectors_for(pieces)
         matrices = (made.target, made.context)
+        if settings.contexts == "zero":
+            matrices = np.zeros((2, *made.target.shape))
         return tuple(dict(zip(pieces, m.astype(float).tolist(), strict=True)) for m in matrices)
 
     keys = dict(zip(PIECES, sample_keys(len(PIECES), settings.seed).tolist(), strict=True))
@@ -51,6 +57,10 @@ def by_oracle(settings: SageSettings, corpus: WordCorpus):
         ("released-1.0", {}),
         ("released-1.0", {"loss_lines": 3, "rerank_every": 3}),
         ("released-1.0", {"retrain": True, "decoder": "greedy", "loss_lines": 5}),
+        ("algorithm-1", {"contexts": "zero"}),
+        ("released-1.0", {"contexts": "zero", "rerank_every": 3}),
+        ("algorithm-1", {"contexts": "shuffled"}),
+        ("released-1.0", {"contexts": "shuffled"}),
     ],
 )
 def test_pruning_is_the_oracles(preset, overrides, seed):
@@ -263,3 +273,21 @@ def test_another_vocabulary_is_told():
         take_rankings(*args, vectors_for(PIECES), record, settings, every=1)
     with pytest.raises(UserError, match="embeddings: are of another vocabulary"):
         take_rankings(*args, vectors_for(PIECES[:-1]), record, settings, every=1)
+
+
+def test_controls_take_contexts_away_and_change_nothing_else():
+    lines = [f"{a} {b} walking talker walks talked {a}{b}" for a in "abcdef" for b in "ghijkl"]
+    built, stages = {}, {}
+    for contexts in ("real", "zero", "shuffled"):
+        seen = stages.setdefault(contexts, set())
+        built[contexts] = train(
+            lines, vocab_size=50, initial_size=60, sage={"contexts": contexts}, threads=1,
+            progress=lambda progress, seen=seen: seen.add(progress.stage),
+        )  # fmt: skip
+    assert {"word2vec"} == stages["real"] - stages["zero"]
+    assert stages["shuffled"] == stages["real"]
+    assert not built["zero"].embeddings.target.any()
+    real, shuffled = built["real"], built["shuffled"]
+    assert real.initial == shuffled.initial == built["zero"].initial
+    assert real.record["text"] == shuffled.record["text"]
+    assert (real.embeddings.target != shuffled.embeddings.target).any()

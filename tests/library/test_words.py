@@ -120,3 +120,13 @@ def test_a_sample_of_words_has_whole_lines_and_its_own_types():
     assert set(spelled) <= set(lines)
     assert len(drawn.types) == len(set(drawn.tokens.tolist())) < len(corpus.types)
     assert drawn.tokens.tolist() == corpus.sample_words(42, seed=3).tokens.tolist()
+
+
+def test_shuffled_words_keep_their_counts_and_the_lengths_of_lines():
+    corpus = WordCorpus.from_lines(["a b c d e", "f", "g h i", "a b j k l m"], Normalizer())
+    shuffled = corpus.shuffled(1)
+    assert shuffled.types == corpus.types
+    assert shuffled.line_offsets.tolist() == corpus.line_offsets.tolist()
+    assert sorted(shuffled.tokens) == sorted(corpus.tokens)
+    assert shuffled.tokens.tolist() != corpus.tokens.tolist()
+    assert shuffled.digest() == corpus.shuffled(1).digest() != corpus.shuffled(2).digest()

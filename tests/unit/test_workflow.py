@@ -429,6 +429,19 @@ def test_tokenizers_that_differ_only_in_the_pruning_share_embeddings(paper) -> N
     assert run.embeddings("en", "mine") == run.embeddings("en", "sage")
 
 
+def test_contexts_decide_which_embeddings_a_tokenizer_starts_from() -> None:
+    stanzas = {
+        name: {"method": "sage", "preset": "algorithm-1", "contexts": name}
+        for name in ("real", "zero", "shuffled")
+    }
+    names = ["bpe", "sage", *stanzas]
+    run = run_of(tokenizers=names, tokenizer_settings=stanzas, lm=NO_MODELS)
+    assert run.embeddings("en", "real") == run.embeddings("en", "sage")
+    assert run.embeddings("en", "zero") == []
+    assert run.start("shuffled") == "bpe_initial.greedy.shuffled.seed1"
+    assert run.preset("shuffled") == "algorithm-1 (contexts: shuffled)"
+
+
 def test_samples_are_texts_of_a_language() -> None:
     run = run_of(languages=["en"], studies={"samples": 2, "word2vec_lines": 9})
     assert run.texts == ["en", "en.sample1", "en.sample2"]

@@ -39,6 +39,7 @@ from sagevocab.presets import PRESETS
 from sagevocab.settings import (
     DEFAULT_SEED,
     ContextMatrix,
+    Contexts,
     Decoder,
     Loss,
     LossLines,
@@ -251,6 +252,7 @@ class Tokenizer(Section):
     context_matrix: ContextMatrix | None = optional()
     retrain: Retrain | None = optional()
     push_back_line_start: PushBack | None = optional()
+    contexts: Contexts | None = optional()
     prune_batch: Count | None = optional("k, in place of `sage.prune_batch`.")
     candidates: Count | None = optional("M, in place of `sage.candidates`.")
     rerank_every: Count | None = optional("m, in place of `sage.rerank_every`.")

@@ -450,8 +450,14 @@ class Run(Texts):
         other = "" if size == self.config["vocabulary"]["initial_size"] else f".{size}"
         return f"{self.initial_method(tokenizer)}_initial{other}"
 
-    def embeddings(self, text: str, tokenizer: str) -> str:
-        """Return the embeddings that a SaGe tokenizer starts from."""
+    def contexts(self, tokenizer: str) -> str:
+        """Return what a SaGe tokenizer sees of contexts: `real`, `zero` or `shuffled`."""
+        return reading_settings(self.sage_reading(tokenizer))["contexts"]
+
+    def embeddings(self, text: str, tokenizer: str) -> str | list[str]:
+        """Return the embeddings that a SaGe tokenizer starts from; none where they are zero."""
+        if self.contexts(tokenizer) == "zero":
+            return []
         return self.result(f"embeddings/{text}/{self.start(tokenizer)}.npz")
 
     def start(self, tokenizer: str) -> str:
@@ -460,7 +466,8 @@ class Run(Texts):
         It says all that decides them beside the text, so tokenizers that start alike share them.
         """
         seed = self.sage_parameters(tokenizer)["seed"]
-        return f"{self._initial_name(tokenizer)}.{self.decoder(tokenizer)}.seed{seed}"
+        shuffled = ".shuffled" if self.contexts(tokenizer) == "shuffled" else ""
+        return f"{self._initial_name(tokenizer)}.{self.decoder(tokenizer)}{shuffled}.seed{seed}"
 
     @property
     def sage_settings(self) -> dict[str, Stanza]:

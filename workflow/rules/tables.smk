@@ -443,7 +443,7 @@ rule table_costs:
         languages=run.languages,
         titles=run.titles(run.languages),
         tokenizers=run.paper_tokenizers,
-        starts={name: run.start(name) for name in run.sage_settings},
+        starts={n: run.start(n) for n in run.sage_settings if run.contexts(n) != "zero"},
         budget=run.model_budget if run.models else None,
         tasks=run.task_columns(run.tasks),
         caption=caption_of("table_costs"),

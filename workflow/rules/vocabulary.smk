@@ -7,8 +7,8 @@
 #        vocab/{lang}/{tok}/         a tokenizer: tokenizer.json, tokenizer_config.json, pieces.txt;
 #                                    for SaGe also ablations.parquet and embeddings.npz; README.md, its
 #                                    model card, for those that the run compares
-#        embeddings/{lang}/{initial}.{decoder}.seed{seed}.npz   the embeddings that SaGe tokenizers
-#                                    start from
+#        embeddings/{lang}/{initial}.{decoder}{contexts}.seed{seed}.npz   the embeddings that SaGe
+#                                    tokenizers start from
 # Steps: one rule for each method in `tokenizer_settings`; SaGe is bpe_initial (or unigram_initial) ->
 #        embeddings -> pruning
 
@@ -215,14 +215,15 @@ rule train_embeddings:
         pieces=result("vocab/{lang}/{initial}/pieces.txt"),
         model=result("vocab/{lang}/{initial}/sentencepiece.model"),
     output:
-        embeddings=result("embeddings/{lang}/{initial}.{decoder}.seed{seed}.npz"),
+        embeddings=result("embeddings/{lang}/{initial}.{decoder}{contexts}.seed{seed}.npz"),
     log:
-        result("logs/train_embeddings/{lang}.{initial}.{decoder}.seed{seed}.log"),
+        result("logs/train_embeddings/{lang}.{initial}.{decoder}{contexts}.seed{seed}.log"),
     benchmark:
-        result("benchmarks/train_embeddings/{lang}.{initial}.{decoder}.seed{seed}.tsv")
+        result("benchmarks/train_embeddings/{lang}.{initial}.{decoder}{contexts}.seed{seed}.tsv")
     wildcard_constraints:
         initial="(bpe|unigram)_initial(\\.[0-9]+)?",
         decoder="greedy|merges",
+        contexts="(\\.shuffled)?",
     priority: 1
     conda:
         "../../envs/vocabulary.yaml"
@@ -232,10 +233,11 @@ rule train_embeddings:
         runtime=480,
     params:
         decoder="{decoder}",
+        contexts=lambda wildcards: wildcards.contexts.removeprefix(".") or "real",
         word2vec=lambda wildcards: run.word2vec(wildcards.lang),
         seed=lambda wildcards: int(wildcards.seed),
-        state_dir=state("embeddings/{lang}/{initial}.{decoder}.seed{seed}"),
-        artefact=result("embeddings/{lang}/{initial}.{decoder}.seed{seed}.npz"),
+        state_dir=state("embeddings/{lang}/{initial}.{decoder}{contexts}.seed{seed}"),
+        artefact=result("embeddings/{lang}/{initial}.{decoder}{contexts}.seed{seed}.npz"),
         code=code_of("train_embeddings.py"),
     script:
         "../scripts/train_embeddings.py"

@@ -12,10 +12,8 @@ from sagevocab.words import WordCorpus
 with job(snakemake):
     inputs, outputs, params = snakemake.input, snakemake.output, snakemake.params
     corpus, pieces = WordCorpus.load(inputs.words), read_pieces(inputs.pieces)
-    merges, embeddings = (
-        merges_of_model(read_model(inputs.model)),
-        Embeddings.load(inputs.embeddings),
-    )
+    merges = merges_of_model(read_model(inputs.model))
+    embeddings = Embeddings.load(inputs.embeddings) if inputs.embeddings else None
     sage = settings_from(**params.sage, threads=snakemake.threads)
     word2vec = Word2VecSettings(**params.word2vec, seed=sage.seed).on(snakemake.threads)
     built = build_sage(corpus, pieces, merges, embeddings, sage, word2vec, params.state_dir)

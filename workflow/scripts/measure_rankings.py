@@ -16,7 +16,7 @@ with job(snakemake):
         WordCorpus.load(inputs.words),
         read_pieces(inputs.pieces),
         merges_of_model(read_model(inputs.model)),
-        Embeddings.load(inputs.embeddings),
+        Embeddings.load(inputs.embeddings) if inputs.embeddings else None,
         pd.read_parquet(inputs.ablations),
         settings_from(**params.sage, threads=snakemake.threads),
         every=params.every,

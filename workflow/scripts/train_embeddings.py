@@ -2,8 +2,9 @@
 
 from reproduction.job import job
 from sagevocab.bpe import merges_of_model, read_model
-from sagevocab.embeddings import Word2VecSettings, train_embeddings
+from sagevocab.embeddings import Word2VecSettings
 from sagevocab.pieces import read_pieces
+from sagevocab.sage import SageSettings, initial_embeddings
 from sagevocab.segment import GreedySegmenter, MergeSegmenter
 from sagevocab.words import WordCorpus
 
@@ -13,6 +14,7 @@ with job(snakemake):
     segmenter = GreedySegmenter(pieces)
     if params.decoder == "merges":
         segmenter = MergeSegmenter(pieces, merges_of_model(read_model(inputs.model)), pieces)
-    settings = Word2VecSettings(**params.word2vec, seed=params.seed).on(snakemake.threads)
-    embeddings = train_embeddings(corpus, segmenter, settings, params.state_dir)
+    sage = SageSettings(contexts=params.contexts, seed=params.seed)
+    word2vec = Word2VecSettings(**params.word2vec, seed=params.seed).on(snakemake.threads)
+    embeddings = initial_embeddings(corpus, segmenter, sage, word2vec, params.state_dir)
     embeddings.save(snakemake.output.embeddings)
