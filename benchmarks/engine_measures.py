@@ -133,7 +133,7 @@ def large(folder: Path, *, threads: int, size: int) -> Numbers:
     drawn *= _LARGE_NORM / np.sqrt(shape[-1])
     embeddings = Embeddings(pieces, *drawn)
     singles = sum(map(is_single_character, pieces))
-    final = max(len(pieces) - _LARGE_BATCHES * settings_from("algorithm-1").prune_batch, singles)
+    final = max(len(pieces) - _LARGE_BATCHES * settings_from("printed").prune_batch, singles)
     seconds = _prune(corpus, embeddings, final_size=final, threads=threads)
     return {"seconds": seconds, "memory": _peak(), "pieces": len(pieces)}
 
@@ -303,7 +303,7 @@ def _warm(corpus: WordCorpus, pieces: list[str], embeddings: Embeddings) -> None
 
 def _prune(corpus: WordCorpus, embeddings: Embeddings, **changes: Any) -> float:
     """Prune by the paper's settings but for `changes`, without Word2Vec; return the seconds."""
-    settings = settings_from("algorithm-1", retrain=False, **changes)
+    settings = settings_from("printed", retrain=False, **changes)
     began = time.perf_counter()
     build_sage(corpus, embeddings.pieces, None, embeddings, settings, Word2VecSettings())
     return time.perf_counter() - began

@@ -40,7 +40,7 @@ from sagevocab.segment import GreedySegmenter
 from sagevocab.state import read_npz, write_npz, write_text
 from sagevocab.words import WordCorpus
 
-READINGS = {"total": "algorithm-1", "mean": "released-1.0"}
+READINGS = {"total": "printed", "mean": "released"}
 
 
 @dataclass(frozen=True)

@@ -32,7 +32,7 @@ def record(name: str, tokenizer: str, verdict: str, **changes) -> dict:
         "text": "English, training corpus",
         "language": "en",
         "tokenizer": tokenizer,
-        "preset": "algorithm-1",
+        "preset": "printed",
         "seed": 1,
         "constructed": False,
         "timing": False,
@@ -91,7 +91,7 @@ def run(**changes) -> dict:
     values = {
         "name": "tiny",
         "labels": {"bpe": "BPE", "sage": "SaGe", "sage_released": "SaGe 1.0"},
-        "presets": {"bpe": None, "sage": "algorithm-1", "sage_released": "released-1.0"},
+        "presets": {"bpe": None, "sage": "printed", "sage_released": "released"},
         "names": {"en": "English", "tr": "Turkish", "mrpc": "MRPC"},
         "constructed": ["mrpc"],
         "models": False,

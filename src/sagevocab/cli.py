@@ -20,7 +20,7 @@ from pydantic.fields import FieldInfo
 
 from sagevocab import __version__
 from sagevocab.errors import EncodingError, UserError
-from sagevocab.presets import DEFAULT_PRESET, PRESETS
+from sagevocab.presets import DEFAULT_PRESET, PRESETS, preset_name
 from sagevocab.settings import (
     DEFAULT_SEED,
     SageSettings,
@@ -148,7 +148,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     initial += f"folder with pieces.txt {_DEFAULT}"
     add("--initial", default="bpe", metavar="bpe|unigram|PATH", help=initial)
     preset = f"the paper as printed, or the program published for it {_DEFAULT}"
-    add("--preset", default=DEFAULT_PRESET, choices=PRESETS, help=preset)
+    add("--preset", type=preset_name, default=DEFAULT_PRESET, choices=PRESETS, help=preset)
     add("--seed", default=DEFAULT_SEED, help=_DEFAULT, **sizes)
     add("--threads", help="change nothing but the time (default: all)", **sizes)
     add("--language", default="und", metavar="CODE", help="for the model card")

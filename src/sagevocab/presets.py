@@ -7,7 +7,7 @@ from typing import Any
 
 PRESETS: dict[str, dict[str, Any]] = {
     # The paper's Algorithm 3 as printed.
-    "algorithm-1": {
+    "printed": {
         "decoder": "greedy",
         "loss": "total",
         "loss_lines": "all",
@@ -17,7 +17,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "contexts": "real",
     },
     # The published program, SaGe 1.0; docs/deviations.md says what still differs.
-    "released-1.0": {
+    "released": {
         "decoder": "merges",
         "loss": "mean_string_lines",
         "loss_lines": 1000,
@@ -27,9 +27,16 @@ PRESETS: dict[str, dict[str, Any]] = {
         "contexts": "real",
     },
 }
-DEFAULT_PRESET = "algorithm-1"
+DEFAULT_PRESET = "printed"
+# Names that earlier configurations and commands have.
+_ALIASES = {"algorithm-1": "printed", "released-1.0": "released"}
 # What a tokenizer may set for itself beside the keys of a preset.
 NUMBERS = ("prune_batch", "candidates", "rerank_every", "retrain_every", "seed")
+
+
+def preset_name(name: str) -> str:
+    """Return the name of a preset that `name` may be an older name of."""
+    return _ALIASES.get(name, name)
 
 
 def reading_settings(reading: Mapping[str, Any]) -> dict[str, Any]:

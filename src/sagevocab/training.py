@@ -23,7 +23,7 @@ from sagevocab.embeddings import Embeddings
 from sagevocab.errors import UserError
 from sagevocab.export import Card, check_output, disk_errors, export_greedy
 from sagevocab.initial import METHODS, InitialVocabulary, read_initial, train_initial
-from sagevocab.presets import DEFAULT_PRESET
+from sagevocab.presets import DEFAULT_PRESET, preset_name
 from sagevocab.progress import Listener, Progress, log_progress
 from sagevocab.sage import build_sage, check_sizes, initial_embeddings
 from sagevocab.segment import make_segmenter
@@ -161,7 +161,7 @@ def train(
         quarter more than vocab_size if left out, as in the paper.
     initial: what to prune: `bpe` or `unigram`, trained on the text by sentencepiece; or the path of
         a list of pieces, a sentencepiece `.model` or a folder with a `pieces.txt`.
-    preset: `algorithm-1` (the paper as printed) or `released-1.0` (the program published for it).
+    preset: `printed` (the paper as printed) or `released` (the program published for it).
     sage, word2vec, vocabulary: single settings by name, those of `vocab.settings.SageSettings`,
         `Word2VecSettings` and `VocabularyKeys`.
     threads: cores; those at hand if left out. They change no byte of the outcome.
@@ -177,6 +177,7 @@ def train(
     """
     sections = {"sage": sage or {}, "word2vec": word2vec or {}, "vocabulary": vocabulary or {}}
     sizes = vocab_size, initial_size
+    preset = preset_name(preset)
     settings = _train_settings(os.fspath(initial), sizes, preset, sections, seed, threads)
     if not re.fullmatch(r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*", language):
         raise UserError(f"language: {language!r} is no language code; give one like sw or zh-Hant")

@@ -212,7 +212,7 @@ def test_text_is_segmented_counted_and_marked_as_the_library_says(opened, folder
     numbers = [each.text for each in opened.find_elements("css selector", selector)]
     tokens, unknown = len(pieces["sage"]), sum(each[2] for each in pieces["sage"])
     assert numbers == [str(tokens), "7", f"{tokens / 7:.2f}", str(unknown)]
-    assert f"SaGe (algorithm-1) {tokens}" in text_of(opened, "segmented")
+    assert f"SaGe (printed) {tokens}" in text_of(opened, "segmented")
 
 
 def test_tokenizers_can_be_left_out_and_the_next_is_compared_with(opened, folders):

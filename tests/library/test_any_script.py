@@ -130,7 +130,7 @@ LONG_WORDS = {
 LINES = ["ACGT " + "GATTACA" * 30, "aGVsbG8=+/ abc", "one word", "x" * 3000]
 
 
-@pytest.mark.parametrize("preset", ["algorithm-1", "released-1.0"])
+@pytest.mark.parametrize("preset", ["printed", "released"])
 @pytest.mark.parametrize("text", sorted(LONG_WORDS))
 def test_lines_of_one_long_word(text: str, preset: str, tmp_path: Path) -> None:
     lines = LONG_WORDS[text]

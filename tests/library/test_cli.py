@@ -153,7 +153,7 @@ def test_a_model_of_sentencepiece_brings_its_merges(text: Path, built: Path, tmp
         text, vocab_size=200, initial=model, word2vec={"epochs": 1, "dimension": 8}
     )
     assert result.pieces == read_pieces(built / "pieces.txt")
-    released = ["--preset", "released-1.0", "--initial", str(model), "--vocab-size", "240"]
+    released = ["--preset", "released", "--initial", str(model), "--vocab-size", "240"]
     out = tmp_path / "released"
     assert main(["train", str(text), "-o", str(out), *released, *QUICK, "-q"]) == 0
     assert len(read_pieces(out / "pieces.txt")) == 240

@@ -139,7 +139,7 @@ def test_same_bytes_in_every_process(tmp_path):
 
 
 def card_of(tmp_path: Path, source: dict | None, **settings) -> str:
-    card = Card("tr", "Turkish", "SaGe, preset algorithm-1", source, settings)
+    card = Card("tr", "Turkish", "SaGe, preset printed", source, settings)
     export_greedy(tmp_path, PIECES, WORDS, card)
     return (tmp_path / "README.md").read_text(encoding="utf-8")
 
@@ -148,7 +148,7 @@ def test_card_tells_language_method_sizes_and_settings(tmp_path):
     source = {"kind": "dataset", "name": "trwiki", "title": "Turkish Wikipedia", "licence": "CC"}
     text = card_of(tmp_path, source, initial_size=20000, loss="total")
     assert text.startswith("---\nlanguage: tr\n")
-    assert "# Turkish subword vocabulary: SaGe, preset algorithm-1" in text
+    assert "# Turkish subword vocabulary: SaGe, preset printed" in text
     for row in (
         "| Pieces | 8, ids from 5 |",
         "| Training corpus | Turkish Wikipedia; CC |",

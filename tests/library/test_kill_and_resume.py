@@ -101,7 +101,7 @@ def test_killed_again_and_again_it_ends_with_the_same_bytes(tmp_path: Path) -> N
 # --- same bytes whatever the number of threads
 
 
-@pytest.mark.parametrize("preset", ["algorithm-1", "released-1.0"])
+@pytest.mark.parametrize("preset", ["printed", "released"])
 def test_the_number_of_threads_changes_no_byte(preset: str, tmp_path: Path) -> None:
     made = [
         bytes_of(train(preset=preset, threads=threads), tmp_path / str(threads))

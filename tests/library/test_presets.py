@@ -5,17 +5,22 @@ from __future__ import annotations
 import dataclasses
 
 from sagevocab.presets import PRESETS, overrides, reading_settings
-from sagevocab.sage import SageSettings
+from sagevocab.sage import SageSettings, settings_from
 
 
 def test_a_reading_is_its_preset_with_single_keys_overridden() -> None:
-    reading = {"label": "mine", "preset": "released-1.0", "decoder": "greedy"}
-    assert reading_settings(reading) == {**PRESETS["released-1.0"], "decoder": "greedy"}
+    reading = {"label": "mine", "preset": "released", "decoder": "greedy"}
+    assert reading_settings(reading) == {**PRESETS["released"], "decoder": "greedy"}
     assert overrides(reading) == {"decoder": "greedy"}
-    assert overrides({"label": "as it stands", "preset": "released-1.0"}) == {}
+    assert overrides({"label": "as it stands", "preset": "released"}) == {}
 
 
 def test_the_paper_is_what_is_read_when_nothing_is_said() -> None:
-    assert reading_settings({}) == PRESETS["algorithm-1"]
+    assert reading_settings({}) == PRESETS["printed"]
     printed = dataclasses.asdict(SageSettings())
-    assert {key: printed[key] for key in PRESETS["algorithm-1"]} == PRESETS["algorithm-1"]
+    assert {key: printed[key] for key in PRESETS["printed"]} == PRESETS["printed"]
+
+
+def test_older_names_of_presets_are_read() -> None:
+    assert settings_from("algorithm-1") == settings_from("printed")
+    assert settings_from("released-1.0") == settings_from("released")

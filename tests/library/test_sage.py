@@ -50,17 +50,17 @@ def by_oracle(settings: SageSettings, corpus: WordCorpus):
 @pytest.mark.parametrize(
     ("preset", "overrides"),
     [
-        ("algorithm-1", {}),
-        ("algorithm-1", {"rerank_every": 3, "candidates": 6, "prune_batch": 1}),
-        ("algorithm-1", {"decoder": "merges", "loss": "mean_piece_lines", "loss_lines": 2}),
-        ("algorithm-1", {"context_matrix": "shared", "loss": "mean_string_lines"}),
-        ("released-1.0", {}),
-        ("released-1.0", {"loss_lines": 3, "rerank_every": 3}),
-        ("released-1.0", {"retrain": True, "decoder": "greedy", "loss_lines": 5}),
-        ("algorithm-1", {"contexts": "zero"}),
-        ("released-1.0", {"contexts": "zero", "rerank_every": 3}),
-        ("algorithm-1", {"contexts": "shuffled"}),
-        ("released-1.0", {"contexts": "shuffled"}),
+        ("printed", {}),
+        ("printed", {"rerank_every": 3, "candidates": 6, "prune_batch": 1}),
+        ("printed", {"decoder": "merges", "loss": "mean_piece_lines", "loss_lines": 2}),
+        ("printed", {"context_matrix": "shared", "loss": "mean_string_lines"}),
+        ("released", {}),
+        ("released", {"loss_lines": 3, "rerank_every": 3}),
+        ("released", {"retrain": True, "decoder": "greedy", "loss_lines": 5}),
+        ("printed", {"contexts": "zero"}),
+        ("released", {"contexts": "zero", "rerank_every": 3}),
+        ("printed", {"contexts": "shuffled"}),
+        ("released", {"contexts": "shuffled"}),
     ],
 )
 def test_pruning_is_the_oracles(preset, overrides, seed):
@@ -80,13 +80,13 @@ def test_pruning_is_the_oracles(preset, overrides, seed):
 def test_both_sides_of_the_push_back_occur():
     """With and without it, the released preset prunes differently here: the rule has an effect."""
     settings = {**SMALL, "rerank_every": 3, "candidates": 8}
-    with_it = build(settings_from("released-1.0", **settings))
-    without = build(settings_from("released-1.0", **settings, push_back_line_start=False))
+    with_it = build(settings_from("released", **settings))
+    without = build(settings_from("released", **settings, push_back_line_start=False))
     assert with_it.ablations.piece.tolist() != without.ablations.piece.tolist()
 
 
 def test_the_record_has_a_row_per_pruned_piece():
-    ours = build(settings_from("algorithm-1", **SMALL))
+    ours = build(settings_from("printed", **SMALL))
     record = ours.ablations
     columns = ["iteration", "order", "piece", "loss", "occurrences", "lines"]
     assert record.columns.tolist() == columns
@@ -102,14 +102,14 @@ def test_the_record_has_a_row_per_pruned_piece():
 
 
 def test_the_last_batch_is_cut_to_the_final_size():
-    ours = build(settings_from("algorithm-1", **{**SMALL, "final_size": SINGLES + 1}))
+    ours = build(settings_from("printed", **{**SMALL, "final_size": SINGLES + 1}))
     assert len(ours.pieces) == SINGLES + 1
     sizes = ours.ablations.groupby("iteration").size().tolist()
     assert (set(sizes[:-1]), sizes[-1]) == ({2}, (len(PIECES) - SINGLES - 1) % 2 or 2)
 
 
 def test_nothing_to_prune_is_an_empty_record():
-    ours = build(settings_from("algorithm-1", **{**SMALL, "final_size": len(PIECES)}))
+    ours = build(settings_from("printed", **{**SMALL, "final_size": len(PIECES)}))
     assert ours.pieces == PIECES
     assert len(ours.ablations) == 0
     assert ours.ablations.dtypes.loss == np.float64
@@ -117,7 +117,7 @@ def test_nothing_to_prune_is_an_empty_record():
 
 def test_embeddings_are_retrained_for_the_pieces_left_every_l_times_m_batches():
     train = Trainer()
-    ours = build(settings_from("algorithm-1", **SMALL), train=train)
+    ours = build(settings_from("printed", **SMALL), train=train)
     # 12 prunable pieces, 10 go, 2 at a time: batches 0..4; training before batches 2 and 4.
     sizes = [len(segmenter.pieces) for segmenter in train.segmenters]
     assert sizes == [len(PIECES) - 4, len(PIECES) - 8]
@@ -126,7 +126,7 @@ def test_embeddings_are_retrained_for_the_pieces_left_every_l_times_m_batches():
 
 def test_merges_are_retrained_with_merges():
     train = Trainer()
-    build(settings_from("released-1.0", **SMALL, retrain=True), train=train)
+    build(settings_from("released", **SMALL, retrain=True), train=train)
     assert all(isinstance(segmenter, MergeSegmenter) for segmenter in train.segmenters)
 
 
@@ -176,7 +176,7 @@ def test_a_killed_run_goes_on_to_the_same_bytes(preset, batches, tmp_path):
 
 def test_a_training_that_was_done_is_not_done_again(tmp_path, monkeypatch):
     """Killed between a retraining and the end of its batch, a run goes on with what it learned."""
-    settings = settings_from("algorithm-1", **SMALL)
+    settings = settings_from("printed", **SMALL)
 
     def die(*_):
         raise Killed
@@ -202,12 +202,12 @@ def test_a_training_that_was_done_is_not_done_again(tmp_path, monkeypatch):
 )
 def test_settings_that_do_not_fit_the_vocabulary_are_told(overrides, message):
     with pytest.raises(UserError) as error:
-        build(settings_from("algorithm-1", **{**SMALL, **overrides}))
+        build(settings_from("printed", **{**SMALL, **overrides}))
     assert str(error.value).startswith(message)
 
 
 def test_inputs_that_do_not_go_together_are_told():
-    settings = settings_from("algorithm-1", **SMALL)
+    settings = settings_from("printed", **SMALL)
     with pytest.raises(UserError, match="^corpus: holds no word"):
         build(settings, WordCorpus.from_lines([" "], Normalizer()))
     other = vectors_for(PIECES[::-1])
@@ -216,7 +216,7 @@ def test_inputs_that_do_not_go_together_are_told():
     with pytest.raises(UserError, match=r"^sage\.decoder: merges needs"):
         build_sage(
             make_corpus(), PIECES, None, vectors_for(PIECES),
-            settings_from("released-1.0", **SMALL), Word2VecSettings(),
+            settings_from("released", **SMALL), Word2VecSettings(),
         )  # fmt: skip
 
 
@@ -245,7 +245,7 @@ def rankings_of(preset: str, every: int = 1, **overrides):
     return built.ablations, taken
 
 
-@pytest.mark.parametrize("preset", ["algorithm-1", "released-1.0"])
+@pytest.mark.parametrize("preset", ["printed", "released"])
 def test_a_ranking_is_the_one_that_the_pruning_went_by(preset):
     """Where the pruning ranked all pieces, what it recorded is in the ranking, to the last bit."""
     record, taken = rankings_of(preset)
@@ -257,7 +257,7 @@ def test_a_ranking_is_the_one_that_the_pruning_went_by(preset):
 
 
 def test_a_ranking_holds_the_prunable_pieces_that_are_left():
-    record, taken = rankings_of("algorithm-1", every=2)
+    record, taken = rankings_of("printed", every=2)
     assert sorted(set(taken.iteration)) == list(range(0, record.iteration.max() + 1, 2))
     for iteration, ranking in taken.groupby("iteration"):
         gone = set(record[record.iteration < iteration].piece)
@@ -266,7 +266,7 @@ def test_a_ranking_holds_the_prunable_pieces_that_are_left():
 
 
 def test_another_vocabulary_is_told():
-    settings = settings_from("algorithm-1", **SMALL)
+    settings = settings_from("printed", **SMALL)
     args = (make_corpus(), PIECES, MERGES)
     record = pd.DataFrame({"iteration": [0], "piece": ["zz"]})
     with pytest.raises(UserError, match="ablations: are of another vocabulary"):

@@ -1,4 +1,4 @@
-"""The preset `released-1.0` against the released program, SaGe 1.0, itself.
+"""The preset `released` against the released program, SaGe 1.0, itself.
 
 The golden files `sage_1*.json` (made by `benchmarks/peers/make_golden.py`) have the losses and the
 pruned pieces of each batch of four runs of the program, with the embeddings that are given here.
@@ -66,7 +66,7 @@ def ours(golden: dict[str, Any]) -> pd.DataFrame:
     """What the preset prunes with the same embeddings and settings."""
     theirs, pieces = golden["settings"], golden["pieces"]
     settings = settings_from(
-        "released-1.0",
+        "released",
         final_size=theirs["final"],
         prune_batch=theirs["prune"],
         candidates=theirs["consider"],

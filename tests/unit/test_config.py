@@ -136,3 +136,10 @@ def test_planning_a_run_loads_no_library_that_takes_seconds() -> None:
     path = {"PYTHONPATH": f"{ROOT}/src{os.pathsep}{ROOT}/workflow"}
     modules = subprocess.check_output(command, env=os.environ | path, text=True).split()
     assert not {"torch", "gensim", "pandas", "numba", "pyarrow"} & set(modules)
+
+
+def test_older_names_of_presets_mean_the_presets(paper) -> None:
+    checked = check_config(
+        merged(paper, {"tokenizer_settings": {"sage": {"preset": "algorithm-1"}}})
+    )
+    assert checked == check_config(paper)

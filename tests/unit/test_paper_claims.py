@@ -128,7 +128,7 @@ def run(written: Path, tmp_path: Path) -> Run:
         languages=["en"],
         domains={"quora": "en"},
         tasks=TASKS,
-        tokenizers={"bpe": None, "sage": "algorithm-1"},
+        tokenizers={"bpe": None, "sage": "printed"},
         starts={"sage": "greedy.seed1"},
         model_languages=["en"],
         lm_tokenizers=["bpe", "sage"],
@@ -731,7 +731,7 @@ def test_a_measure_that_is_not_marked_as_tested_can_not_test(run: Run, values: d
 
 def test_holm_is_over_the_family_of_one_tokenizer(run: Run, values: dict):
     _write_language(run.folder, "de", [])
-    both = {**run.tokenizers, "sage_released": "released-1.0"}
+    both = {**run.tokenizers, "sage_released": "released"}
     alone = dataclasses.replace(run, tokenizers=both, lm_tokenizers=list(both))
     parts = ("vocab/en", "vocab/de", "scores/en", "models/en")
     for part in (*parts, "analysis/en/train", "analysis/en/quora", "analysis/de/train"):
@@ -803,7 +803,7 @@ NO_VALUES = {"seeds": ["printed.seed1"], "varied": []}
         ({}, "better_on_cola", "en", "tasks (in lm.languages) has no cola"),
         ({}, "ratio_lower", "tr", "languages has no tr"),
         ({}, "whole_words_more_legal", "en", "domains has no legal"),
-        ({"tokenizers": {"sage": "algorithm-1"}}, "ratio_lower", "en", "tokenizers has no bpe"),
+        ({"tokenizers": {"sage": "printed"}}, "ratio_lower", "en", "tokenizers has no bpe"),
         ({"benchmarks": None}, "cost_ratio", "en", "keeps no benchmarks"),
         ({"benchmarks": Path("none")}, "cost_ratio", "en", "no benchmark of train_bpe_initial"),
         ({}, "cost_hours", "en", "another engine"),
@@ -905,7 +905,7 @@ def test_claims_are_the_same_bytes_twice_and_name_preset_and_origin(run: Run, tm
     records = json.loads(first)
     keys = [(r["id"], r["language"], r["tokenizer"]) for r in records]
     assert len(keys) == len(set(keys))
-    assert {r["preset"] for r in records if r["tokenizer"] == "sage"} == {"algorithm-1"}
+    assert {r["preset"] for r in records if r["tokenizer"] == "sage"} == {"printed"}
     assert {r["timing"] for r in records if r["id"].startswith("cost")} == {True}
     assert all(r["reason"] for r in records if r["verdict"] == "not measurable here")
     assert all(r["constructed"] for r in records if r["corpus"] == "mrpc")

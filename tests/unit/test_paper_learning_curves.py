@@ -373,7 +373,7 @@ def claimed(tmp_path, values, seeds=(), **changes):
         "languages": ["en"],
         "domains": {},
         "tasks": {},
-        "tokenizers": {"bpe": None, "sage": "algorithm-1"},
+        "tokenizers": {"bpe": None, "sage": "printed"},
         "lm_tokenizers": ["bpe", "sage"],
         "model_languages": ["en"],
         "seeds": [1],
@@ -400,7 +400,7 @@ def test_the_claim_and_the_table_are_of_the_same_lines(tmp_path):
     values = {"bpe": [bpe], "sage": [sage], "other": [curve([4, 3, 2], lines=20)]}
     names = list(values)
     record = claimed(
-        tmp_path, values, tokenizers=dict.fromkeys(names, "algorithm-1"), lm_tokenizers=names
+        tmp_path, values, tokenizers=dict.fromkeys(names, "printed"), lm_tokenizers=names
     )
     models = [tmp_path / "models" / "en" / name / "heldout.parquet" for name in names]
     floors = [tmp_path / f"analysis/en/floors/{name}.parquet" for name in names]

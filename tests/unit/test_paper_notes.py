@@ -13,13 +13,13 @@ from sagevocab.errors import UserError
 
 def test_presets_are_named_once_with_their_overrides():
     pairs = [
-        ("SaGe", "algorithm-1"),
-        ("A", "released-1.0 (retrain: True)"),
-        ("SaGe", "algorithm-1"),
+        ("SaGe", "printed"),
+        ("A", "released (retrain: True)"),
+        ("SaGe", "printed"),
     ]
     note = presets_note(pairs)
-    assert note.count("SaGe is algorithm-1") == 1
-    assert note.count("A is released-1.0 (retrain: True)") == 1
+    assert note.count("SaGe is printed") == 1
+    assert note.count("A is released (retrain: True)") == 1
     assert presets_note([]) == ""
 
 
@@ -33,8 +33,8 @@ def test_sentences_are_told_as_configured_or_as_retrieved(tmp_path):
     note = sources_note(sources, [description])
     assert "English Wikipedia, CC BY-SA 3.0" in note and "Another dump, CC0" in note
     assert "Turkish dump" not in note
-    notes = " ".join(text_notes({"SaGe": "algorithm-1"}, sources[:1], []))
-    assert "English Wikipedia, CC BY-SA 3.0" in notes and "SaGe is algorithm-1" in notes
+    notes = " ".join(text_notes({"SaGe": "printed"}, sources[:1], []))
+    assert "English Wikipedia, CC BY-SA 3.0" in notes and "SaGe is printed" in notes
 
 
 def test_a_damaged_description_is_named(tmp_path):

@@ -23,7 +23,7 @@ CLAIM = {
     "tokenizers": "sage", "headline": "tokens, SaGe / BPE",
 }  # fmt: skip
 RUN = {
-    "name": "r", "labels": {"sage": "SaGe"}, "presets": {"sage": "algorithm-1"}, "names": {},
+    "name": "r", "labels": {"sage": "SaGe"}, "presets": {"sage": "printed"}, "names": {},
     "constructed": [], "models": False, "settings": {"seed": 1, "vocabulary": {"final_size": 4000}},
 }  # fmt: skip
 
@@ -63,14 +63,14 @@ def test_the_main_table_has_a_row_a_headline_and_language(tmp_path, values, outp
     )
     labels = {"sage": "SaGe", "second": "SaGe 1.0"}
     table_claims(claims, values, labels=labels, languages={"en": "English"},
-                 notes=["Presets: SaGe is algorithm-1."], **outputs)  # fmt: skip
+                 notes=["Presets: SaGe is printed."], **outputs)  # fmt: skip
     lines = outputs["md"].read_text().splitlines()
     assert lines[0] == "|  | text | paper | SaGe | SaGe 1.0 |"
     assert lines[2] == (
         r"| tokens, SaGe / BPE | English | 1.125 | 1.10 \[1.05, 1.15\] ✓ | 0.99 ✗ |"
     )
     assert lines[3] == ""
-    assert lines[4].endswith("claims.md. Presets: SaGe is algorithm-1.")
+    assert lines[4].endswith("claims.md. Presets: SaGe is printed.")
     assert outputs["csv"].read_text().count("token_ratio") == 3
 
 
@@ -124,13 +124,13 @@ def test_settings_that_the_paper_leaves_open_are_told_where_they_are_not_the_usu
         "vocabulary": {"final_size": 16000},
         "word2vec": {"lines": "all", "window": 5},
         "studies": {"values": {"prune_batch": [50, 150]}},
-        "tokenizer_settings": {"sage": {"preset": "algorithm-1"}, "bpe": {}},
+        "tokenizer_settings": {"sage": {"preset": "printed"}, "bpe": {}},
     }
     settings = {
         "vocabulary": {"final_size": 4000},
         "word2vec": {"lines": 250000, "window": 5},
         "studies": {"values": {"prune_batch": [50]}},
-        "tokenizer_settings": {"sage": {"preset": "algorithm-1", "loss": "total"}, "other": {}},
+        "tokenizer_settings": {"sage": {"preset": "printed", "loss": "total"}, "other": {}},
     }
     changes = changed_settings(settings, usual, [*usual, "word2vec.window", "word2vec.none"])
     page = build(changes=changes)

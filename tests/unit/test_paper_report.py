@@ -126,7 +126,7 @@ def test_claims_have_both_readings_side_by_side(page: Page):
         ("sage", "same-direction"),
         ("sage", "not-measurable-here"),
     ]
-    assert "SaGe (algorithm-1)" in page.text and "SaGe 1.0 (released-1.0)" in page.text
+    assert "SaGe (printed)" in page.text and "SaGe 1.0 (released)" in page.text
     assert "config key lm.enabled is false" in page.text
     assert len([a for a in page.all("tr") if a.get("class") == "claim"]) == 3
 
@@ -233,7 +233,7 @@ def test_the_playground_embeds_the_vocabularies_as_inert_data(tmp_path: Path, pa
     [embedded] = re.findall(r'id="playground-data">(.*?)</script>', text, flags=re.S)
     [language] = json.loads(embedded)["languages"]
     assert [row["key"] for row in language["tokenizers"]] == ["bpe", "sage", "sage_released"]
-    assert language["tokenizers"][1]["label"] == "SaGe (algorithm-1)"
+    assert language["tokenizers"][1]["label"] == "SaGe (printed)"
     assert language["tokenizers"][0]["pieces"].split("\n") == PIECES
     assert len(language["examples"]) == 3 and "Stooges" in language["examples"][2]["text"]
 

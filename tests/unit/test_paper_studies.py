@@ -55,8 +55,8 @@ BPE = [*SINGLE, "▁the", "at", "▁c", "he"]
 FIRST = [*SINGLE, "▁the", "▁cat", "▁s", "he"]
 SECOND = [*SINGLE, "▁the", "▁cat", "▁sat", "he"]
 OTHERS_ON_SAMPLE = ("printed.seed2", "printed.prune_batch-50", "printed.initial_size-20")
-PRINTED = {"scale": SAMPLE, "name": "printed", "label": "as printed", "preset": "algorithm-1"}
-READINGS = [PRINTED, {"scale": FULL, "name": "sage", "label": "SaGe", "preset": "algorithm-1"}]
+PRINTED = {"scale": SAMPLE, "name": "printed", "label": "as printed", "preset": "printed"}
+READINGS = [PRINTED, {"scale": FULL, "name": "sage", "label": "SaGe", "preset": "printed"}]
 
 
 def write_build(root: Path, place: str, pieces: list[str], corpus: WordCorpus) -> None:
@@ -92,7 +92,7 @@ def settings(root: Path, *sage: str) -> dict:
         "languages": ["en", "tr"],
         "domains": {},
         "tasks": {},
-        "tokenizers": {"bpe": None, **dict.fromkeys(sage, "algorithm-1")},
+        "tokenizers": {"bpe": None, **dict.fromkeys(sage, "printed")},
         "lm_tokenizers": [],
         "seeds": [],
         "seed": 1,
@@ -291,7 +291,7 @@ def test_the_table_of_readings_counts_claims_and_sets_the_paper_beside(assessmen
     counts = verdicts.value_counts()
     given = ("reproduced", "same direction", "undecided", "not reproduced")
     assert rows["as printed"][5] == " / ".join(str(counts.get(name, 0)) for name in given)
-    assert set(data["preset"]) == {"algorithm-1"}
+    assert set(data["preset"]) == {"printed"}
 
 
 def test_every_claim_has_its_verdict_by_reading(assessment, outputs):
@@ -312,7 +312,7 @@ def test_every_claim_has_its_verdict_by_reading(assessment, outputs):
     assert shown["og_discarded"][2:] == ["–", "–"]
     note = text_of(outputs, "md")
     assert r"$\surd$" in text_of(outputs, "tex")
-    assert "1 as printed (algorithm-1); A SaGe, full size (algorithm-1)" in note
+    assert "1 as printed (printed); A SaGe, full size (printed)" in note
 
 
 def test_the_tables_bytes_are_the_same_again(assessment, outputs, tmp_path):
@@ -331,7 +331,7 @@ def test_stability_by_hand(root, outputs):
         {
             "language": "English",
             "label": "as printed",
-            "preset": "algorithm-1",
+            "preset": "printed",
             "seeds": seeds,
             "samples": [seeds[0], seeds[1], seeds[0]],
         },
@@ -355,7 +355,7 @@ def test_sensitivity_by_hand(study, outputs):
     row = {
         "language": "en",
         "label": "as printed",
-        "preset": "algorithm-1",
+        "preset": "printed",
         "base": "printed.seed1",
         "seeds": ["printed.seed2"],
         "variants": variants,
@@ -414,7 +414,7 @@ OTHERS = [
         "decoder": "merges",
         "context_matrix": "shared",
     },
-    {"scale": SAMPLE, "name": "all", "label": "all", "preset": "released-1.0", "loss_lines": "all"},
+    {"scale": SAMPLE, "name": "all", "label": "all", "preset": "released", "loss_lines": "all"},
     {"scale": SAMPLE, "name": "few", "label": "few", "loss": "mean_string_lines", "loss_lines": 50},
 ]
 
@@ -427,7 +427,7 @@ def test_the_rows_say_what_a_reading_is_and_no_word_stands_on_another(assessment
     figure = kept[0]
     words = [text.get_text() for text in figure.axes[0].texts]
     assert [words[start : start + 7] for start in range(0, len(words), 7)] == [
-        ["Loss", "as printed", "mean, lines with the piece", "my own", "released-1.0, all lines"]
+        ["Loss", "as printed", "mean, lines with the piece", "my own", "released, all lines"]
         + ["mean, lines with the\nstring, 50 lines", "SaGe, full size"],
         ["Decoder", "greedy", "greedy", "merges", "merges", "greedy", "greedy"],
         ["Contexts", "own", "own", "shared", "shared", "own", "own"],
@@ -452,7 +452,7 @@ def test_in_a_column_the_rows_have_numbers_and_names_below(assessment, drawings,
     numbers = [tick.get_text() for tick in figure.axes[0].get_yticklabels()]
     names = [text.get_text() for text in figure.legends[0].get_texts()]
     assert names[0] == "Rows: loss; decoder; contexts"
-    assert names[4] == "4  released-1.0, all lines; merges; shared"
+    assert names[4] == "4  released, all lines; merges; shared"
     assert [name.split()[0] for name in names[1:]] == numbers == list("123456")
     texts = [text for legend in figure.legends for text in legend.get_texts()]
     texts += [axes.xaxis.label for axes in figure.axes]

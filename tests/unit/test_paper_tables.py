@@ -118,7 +118,7 @@ def test_settings_stand_beside_the_papers_and_then_our_own(outputs):
         "vocabulary": {"final_size": 4000, "initial_size": 20000, "normalization": "nmt_nfkc"},
         "sage": {"window": 5},
         "word2vec": {"shrink_windows": True, "sample": None},
-        "tokenizer_settings": {"sage": {"preset": "algorithm-1"}},
+        "tokenizer_settings": {"sage": {"preset": "printed"}},
     }
     paper = PAPER_ROWS["table_hyperparameters_vocabulary"]
     tables.table_hyperparameters(settings, stage="vocabulary", paper=paper, **outputs)

@@ -105,7 +105,7 @@ def test_sage_of_another_initial_vocabulary_has_all_of_its_own(paper) -> None:
     assert paper.initial("en", "random", "pieces.txt").endswith("bpe_initial/pieces.txt")
     embeddings = "results/paper/embeddings/en/unigram_initial.greedy.seed1.npz"
     assert paper.embeddings("en", "sage_unigram") == embeddings
-    assert paper.preset("sage_unigram") == "algorithm-1 (initial: unigram)"
+    assert paper.preset("sage_unigram") == "printed (initial: unigram)"
     assert "UnigramLM's pieces" in paper.card("en", "sage_unigram")["method"]
     assert "UnigramLM" not in paper.card("en", "sage")["method"]
 
@@ -327,11 +327,11 @@ def test_constructed_tasks_are_known(paper) -> None:
 
 
 def test_a_reading_is_named_by_what_differs_from_its_preset(paper) -> None:
-    assert preset_title({"preset": "released-1.0", "label": "x"}) == "released-1.0"
+    assert preset_title({"preset": "released", "label": "x"}) == "released"
     assert preset_title({"loss_lines": 5, "decoder": "merges"}) == (
-        "algorithm-1 (decoder: merges, loss_lines: 5)"
+        "printed (decoder: merges, loss_lines: 5)"
     )
-    legend = {"labels": ["BPE", "SaGe"], "presets": {"SaGe": "algorithm-1"}}
+    legend = {"labels": ["BPE", "SaGe"], "presets": {"SaGe": "printed"}}
     assert paper.legend(["bpe", "sage"]) == legend
 
 
@@ -406,13 +406,13 @@ def test_a_tokenizer_of_a_study_differs_from_its_reading_by_what_its_name_says(p
 
 
 def test_a_tokenizer_of_the_run_may_have_numbers_and_a_seed_of_its_own() -> None:
-    mine = {"method": "sage", "preset": "algorithm-1", "seed": 7, "prune_batch": 50}
+    mine = {"method": "sage", "preset": "printed", "seed": 7, "prune_batch": 50}
     run = run_of(
         tokenizers=["bpe", "sage", "mine"], tokenizer_settings={"mine": mine}, lm=NO_MODELS
     )
     differing = {"seed": 7, "prune_batch": 50}
     assert run.sage_parameters("mine") == {**run.sage_parameters("sage"), **differing}
-    assert run.preset("mine") == "algorithm-1 (prune_batch: 50, seed: 7)"
+    assert run.preset("mine") == "printed (prune_batch: 50, seed: 7)"
     assert Studies(run).full_size == ["sage"]
 
 
@@ -422,7 +422,7 @@ def test_tokenizers_that_differ_only_in_the_pruning_share_embeddings(paper) -> N
     assert paper.start("printed.prune_batch-50") == "bpe_initial.greedy.seed1"
     assert paper.start("merges_total_own.seed1") == "bpe_initial.merges.seed1"
     assert paper.start("printed.initial_size-24000") == "bpe_initial.24000.greedy.seed1"
-    stanza = {"method": "sage", "preset": "algorithm-1", "prune_batch": 50}
+    stanza = {"method": "sage", "preset": "printed", "prune_batch": 50}
     run = run_of(
         tokenizers=["bpe", "sage", "mine"], tokenizer_settings={"mine": stanza}, lm=NO_MODELS
     )
@@ -431,7 +431,7 @@ def test_tokenizers_that_differ_only_in_the_pruning_share_embeddings(paper) -> N
 
 def test_contexts_decide_which_embeddings_a_tokenizer_starts_from() -> None:
     stanzas = {
-        name: {"method": "sage", "preset": "algorithm-1", "contexts": name}
+        name: {"method": "sage", "preset": "printed", "contexts": name}
         for name in ("real", "zero", "shuffled")
     }
     names = ["bpe", "sage", *stanzas]
@@ -439,7 +439,7 @@ def test_contexts_decide_which_embeddings_a_tokenizer_starts_from() -> None:
     assert run.embeddings("en", "real") == run.embeddings("en", "sage")
     assert run.embeddings("en", "zero") == []
     assert run.start("shuffled") == "bpe_initial.greedy.shuffled.seed1"
-    assert run.preset("shuffled") == "algorithm-1 (contexts: shuffled)"
+    assert run.preset("shuffled") == "printed (contexts: shuffled)"
 
 
 def test_samples_are_texts_of_a_language() -> None:
@@ -476,7 +476,7 @@ def test_a_reading_that_says_what_its_preset_says_is_the_preset(paper: Run) -> N
     said = {"decoder": "greedy", "loss": "total", "retrain": True, "push_back_line_start": False}
     run = run_of(tokenizer_settings={"sage": said})
     assert run.sage_parameters("sage") == paper.sage_parameters("sage")
-    assert run.preset("sage") == "algorithm-1"
+    assert run.preset("sage") == "printed"
     assert Studies(run).full_size == Studies(paper).full_size
 
 

@@ -85,7 +85,7 @@ def test_a_figure_has_its_caption_with_the_presets_that_are_in_it(finished) -> N
     [figure] = re.findall(r'<figure id="figure_lengths">.*?</figure>', page, flags=re.DOTALL)
     assert "All panels have the same scale." in figure
     assert "BPE and every reading of SaGe segment greedily" in figure
-    assert "<p>Presets: SaGe is algorithm-1; SaGe 1.0 is released-1.0.</p>" in figure
+    assert "<p>Presets: SaGe is printed; SaGe 1.0 is released.</p>" in figure
 
 
 def test_every_table_compiles_and_fits_a_page(finished, tmp_path) -> None:
@@ -260,7 +260,7 @@ def test_another_language_and_an_own_reading_cost_what_the_dry_run_says(finished
         "tokenizers": ["bpe", "sage", "mine"],
         "tokenizer_settings": {
             "sage": {"seeds": 1},
-            "mine": {"method": "sage", "preset": "algorithm-1", "prune_batch": 10},
+            "mine": {"method": "sage", "preset": "printed", "prune_batch": 10},
         },
         "probes": {"tasks": []},
         "lm": {"causal": {"seeds": []}},

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Annotated, Any, Literal, Self
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError, model_validator
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from reproduction.config_rules import RULES, STANZAS
 from reproduction.data.sources import ENDINGS, FORMATS, KINDS, format_told
@@ -35,7 +35,7 @@ from sagevocab.fields import (
     first_problem,
     optional,
 )
-from sagevocab.presets import PRESETS
+from sagevocab.presets import PRESETS, preset_name
 from sagevocab.settings import (
     DEFAULT_SEED,
     ContextMatrix,
@@ -208,6 +208,10 @@ SEEDED = ("sage", "random")  # the methods that a seed changes
 PRUNED = ("sage", "random", "frequency")  # the methods that prune an initial vocabulary
 
 
+# A preset's older name is read as the preset, in the configuration as in the library.
+_BY_ANY_NAME = BeforeValidator(lambda name: preset_name(name) if isinstance(name, str) else name)
+
+
 class Tokenizer(Section):
     """A tokenizer to build: of method `sage`, a reading of SaGe."""
 
@@ -239,9 +243,9 @@ class Tokenizer(Section):
         "`vocabulary.initial_size` pieces: `bpe` (the paper's, if left out) or `unigram`, "
         "UnigramLM's, which has no merges. Claims and studies are about prunings of `bpe` alone."
     )
-    preset: Literal[*PRESETS] | None = optional(
-        "For `sage`. The preset to start from: `algorithm-1` is the paper's algorithm as printed "
-        "(greedy decoding, total loss, own context matrix, retraining); `released-1.0` is how the "
+    preset: Annotated[Literal[*PRESETS] | None, _BY_ANY_NAME] = optional(
+        "For `sage`. The preset to start from: `printed` is the paper's algorithm as printed "
+        "(greedy decoding, total loss, own context matrix, retraining); `released` is how the "
         "program published as SaGe 1.0 reads it (merges, mean loss over at most 1000 lines with "
         "the string, one matrix, no retraining, line-start pieces pushed back). Single keys below "
         "override it."

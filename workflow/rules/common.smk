@@ -230,8 +230,8 @@ def part_of(target):
 # Sentences of several captions: `|greedy|` in a docstring stands for the first.
 SENTENCES = {
     "greedy": (
-        "BPE and every reading of SaGe segment greedily; the preset ``algorithm-1`` is Algorithm 3 as "
-        "printed, ``released-1.0`` what the released program does."
+        "BPE and every reading of SaGe segment greedily; the preset ``printed`` is Algorithm 3 as "
+        "printed, ``released`` what the released program does."
     ),
     "constructed": (
         "A task called constructed is made of other text by a rule: its scores show that the pipeline "

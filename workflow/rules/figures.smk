@@ -321,8 +321,8 @@ rule figure_learning_curves:
 rule figure_readings:
     """Six quantities of every reading of the ablation loss (rows): a mark is the mean over the
     seeds, a stroke one seed. The dashes at the height of English are the paper's value, which is of
-    English; the grey line at 1 is BPE. Rows in bold on grey are the presets ``algorithm-1`` and
-    ``released-1.0``; the rows at the foot show them at full size. Every other row changes one
+    English; the grey line at 1 is BPE. Rows in bold on grey are the presets ``printed`` and
+    ``released``; the rows at the foot show them at full size. Every other row changes one
     preset in what its name says: the loss, the decoder or the context vectors. "SaGe-only" and
     "BPE-only" pieces are in exactly one of the two vocabularies. Neighbours are divided by the
     count for pieces that occur ten times or more. The paper has no such figure; all numbers are in
