@@ -17,6 +17,7 @@ The engine, from the bottom up; each module knows only those above it:
     loss        the loss of a piece: the sums of threads, readings of loss_t
     sage        Algorithm 3: k, M, m, l, the record of what was pruned, its state
 
+`reference` has Equation 1 and Algorithm 3 in plain Python with an example by hand: read it first.
 `decoding` and `kernels` call nothing compiled outside their own file. The other modules make
 initial vocabularies (`bpe`, `initial`), make others to compare with (`baselines`), read tokenizers
 from elsewhere (`foreign`), write folders (`export`), and tie the steps together (`training`).

@@ -1,6 +1,6 @@
-"""SaGe by brute force: plain loops over whole sentences, to be read against the paper.
+"""SaGe by brute force in every reading: `sagevocab.reference` with merges, means and push-back.
 
-Nothing here knows the library. A sentence is a list of words, a token is a piece (a string), or
+Nothing here knows the fast engine. A sentence is a list of words, a token is a piece (a string), or
 None where a character has no piece, embeddings are dicts from piece to list of floats.
 """
 
@@ -10,21 +10,13 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 
+from sagevocab.reference import greedy as greedy
+from sagevocab.reference import pair_losses
+
 Token = str | None
 Sentence = Sequence[str]
 Segment = Callable[[str, "frozenset[str]"], list[Token]]
 Vectors = Mapping[str, Sequence[float]]
-
-
-def greedy(word: str, vocabulary: frozenset[str]) -> list[Token]:
-    """Longest match from the left."""
-    tokens: list[Token] = []
-    while word:
-        lengths = [n for n in range(len(word), 0, -1) if word[:n] in vocabulary]
-        n = lengths[0] if lengths else 1
-        tokens.append(word[:n] if lengths else None)
-        word = word[n:]
-    return tokens
 
 
 def merges_segmenter(merges: Sequence[tuple[str, str]], full: frozenset[str]) -> Segment:
@@ -56,17 +48,6 @@ def tokens_of(sentence: Sentence, segment: Segment, vocabulary: frozenset[str]) 
     return [token for word in sentence for token in segment(word, vocabulary)]
 
 
-def equation_1(tokens: Sequence[Token], target: Vectors, context: Vectors, window: int) -> float:
-    """The loss of one sentence: every target, every context within the window, both sides."""
-    terms = []
-    for i, x in enumerate(tokens):
-        for j, y in enumerate(tokens):
-            if 0 < abs(i - j) <= window and x is not None and y is not None:
-                dot = math.fsum(a * b for a, b in zip(target[x], context[y], strict=True))
-                terms.append(-math.log(1 / (1 + math.exp(-dot))))
-    return math.fsum(terms)
-
-
 def line_losses(
     piece: str, sentences: Sequence[Sentence], segment: Segment, vocabulary: frozenset[str],
     target: Vectors, context: Vectors, window: int,
@@ -76,7 +57,7 @@ def line_losses(
     for sentence in sentences:
         before = tokens_of(sentence, segment, vocabulary)
         after = tokens_of(sentence, segment, vocabulary - {piece})
-        gain = [equation_1(tokens, target, context, window) for tokens in (after, before)]
+        gain = [pair_losses(tokens, target, context, window) for tokens in (after, before)]
         losses.append(gain[0] - gain[1] if piece in before else None)
     return losses
 

@@ -94,7 +94,7 @@ def test_losses_are_those_of_equation_1(decoder, shared, case, roomy, limit):
     wanted = np.array([piece in long for piece in case.pieces])
     keys = dict(zip(case.pieces, sample_keys(len(case.pieces), 7).tolist(), strict=True))
     tokens = [oracle.tokens_of(line, segment, left) for line in case.sentences]
-    scale = sum(oracle.equation_1(line, target_of, context_of, case.window) for line in tokens)
+    scale = sum(oracle.pair_losses(line, target_of, context_of, case.window) for line in tokens)
     for name in READINGS:
         lines = None if name == "total" else limit
         decoding = make_decoder(decoder, corpus.types, case.pieces, case.merges)
