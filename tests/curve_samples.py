@@ -9,7 +9,7 @@ import numpy as np
 import pandas as pd
 
 from reproduction.paper.curves import Curve
-from sagevocab.state import write_parquet
+from reproduction.parquet import write_parquet
 
 BITS = math.log(2)
 # Bits per character of the tables of frequencies, and of the numbers of pieces alone.

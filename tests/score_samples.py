@@ -9,7 +9,8 @@ import numpy as np
 import pandas as pd
 
 from reproduction.lm.tasks import Task
-from sagevocab.state import write_json, write_parquet
+from reproduction.parquet import write_parquet
+from sagevocab.state import write_json
 
 
 def write_score(

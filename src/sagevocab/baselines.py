@@ -11,11 +11,11 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
-import pandas as pd
 
 from sagevocab.bpe import TooManyPiecesError, too_small
 from sagevocab.decoding import UNCOVERED, Decoder, build_trie
 from sagevocab.pieces import WORD_START, check_singles, is_single_character
+from sagevocab.state import Columns
 from sagevocab.words import WordCorpus
 
 _NEVER = np.iinfo(np.int64).max
@@ -25,13 +25,11 @@ _WORDS_A_TEXT = 1000
 # --- pruned without contexts
 
 
-def prune_random(
-    pieces: Sequence[str], final_size: int, seed: int
-) -> tuple[list[str], pd.DataFrame]:
+def prune_random(pieces: Sequence[str], final_size: int, seed: int) -> tuple[list[str], Columns]:
     """Prune pieces drawn at random, each of the prunable ones equally likely.
 
-    Returns the pieces left, in their order, and the pruned ones in the order in which they were
-    drawn: iteration (0), order, piece.
+    Returns the pieces left, in their order, and columns of the pruned ones, in the order in which
+    they were drawn: iteration (0), order, piece.
 
     Raises:
         UserError: there are more single characters than `final_size`.
@@ -44,7 +42,7 @@ def prune_random(
 
 def prune_least_frequent(
     corpus: WordCorpus, pieces: Sequence[str], final_size: int, batch: int
-) -> tuple[list[str], pd.DataFrame]:
+) -> tuple[list[str], Columns]:
     """Prune the least frequent pieces under greedy segmentation, `batch` at a time, as SaGe does.
 
     Frequencies are counted again before every batch; of equally frequent pieces those with the
@@ -76,12 +74,11 @@ def _frequencies(corpus: WordCorpus, decoder: Decoder, alive: np.ndarray) -> np.
 
 def _without(
     pieces: Sequence[str], pruned: np.ndarray, iterations: np.ndarray
-) -> tuple[list[str], pd.DataFrame]:
+) -> tuple[list[str], Columns]:
     gone = set(pruned.tolist())
     left = [piece for number, piece in enumerate(pieces) if number not in gone]
-    names = pd.Series([pieces[number] for number in pruned], dtype="str")
-    columns = {"iteration": iterations, "order": np.arange(len(names)), "piece": names}
-    return left, pd.DataFrame(columns)
+    names = [pieces[number] for number in pruned]
+    return left, {"iteration": iterations, "order": np.arange(len(names)), "piece": names}
 
 
 # --- WordPiece

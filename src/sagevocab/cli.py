@@ -221,7 +221,7 @@ def run_train(arguments: argparse.Namespace) -> None:
     with shown_progress(quiet=arguments.quiet or arguments.verbose) as progress:
         built = train(files, progress=progress, **given, **given_settings(arguments))
     if not arguments.quiet:
-        sizes = f"{len(built.pieces)} pieces, {len(built.ablations)} pruned"
+        sizes = f"{len(built.pieces)} pieces, {len(built.ablations['piece'])} pruned"
         print(f"sagevocab: {arguments.output}: {sizes}", file=sys.stderr)
 
 

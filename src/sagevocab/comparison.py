@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import csv
+import io
+import json
 from collections.abc import Sequence
 from pathlib import Path
-
-import pandas as pd
+from typing import Any
 
 from sagevocab.counting import count_corpus
 from sagevocab.errors import UserError
@@ -38,6 +40,17 @@ MEASURES = {
 }
 
 
+class Comparison(list[dict[str, Any]]):
+    """A row a tokenizer: its name under `tokenizer`, and each of `MEASURES`.
+
+    `pandas.DataFrame` takes it as it is.
+    """
+
+    def __str__(self) -> str:
+        """Return the table for people."""
+        return written(self, "table")
+
+
 def compare(
     tokenizers: Sequence[str | Path],
     texts: Texts,
@@ -45,14 +58,11 @@ def compare(
     normalization: str = "nmt_nfkc",
     max_word_chars: int = 256,
     encoding_errors: str = "strict",
-) -> pd.DataFrame:
+) -> Comparison:
     """Measure tokenizers on the same text.
 
     tokenizers: folders of this project or of Hugging Face, sentencepiece `.model` files, lists of
     pieces. texts: as in `train`. The text is normalised and split into words once for all.
-
-    Returns:
-        One row a tokenizer, by name; one column for each of `MEASURES`.
 
     Raises:
         UserError: a tokenizer or the text cannot be read.
@@ -63,9 +73,11 @@ def compare(
     corpus = WordCorpus.from_lines(lines, Normalizer(normalization), max_word_chars)
     if not corpus.n_lines:
         raise UserError(f"{describe_texts(texts)}: holds no words; give a text with words")
-    rows = [_measured(corpus, segmenter, loaded[0]) for segmenter in loaded]
-    frame = pd.DataFrame(rows, index=pd.Index(_names(tokenizers), name="tokenizer"))
-    return frame[list(MEASURES)]
+    measured = [_measured(corpus, segmenter, loaded[0]) for segmenter in loaded]
+    return Comparison(
+        {"tokenizer": name, **{measure: values[measure] for measure in MEASURES}}
+        for name, values in zip(_names(tokenizers), measured, strict=True)
+    )
 
 
 def _load(path: Path, words: WordSettings) -> Segmenter:
@@ -101,33 +113,52 @@ def _measured(corpus: WordCorpus, segmenter: Segmenter, first: Segmenter) -> dic
 _WHOLE = ("pieces", "tokens", "pieces_seen", "shared_with_first")
 
 
-def written(frame: pd.DataFrame, form: str) -> str:
-    """Write the table: `table` and `markdown` for people, `csv` and `json` with every digit.
+def written(comparison: Comparison, form: str) -> str:
+    """Write the table: `table` and `markdown` for people, `csv` with every digit, `json` with ten.
 
     Raises:
         UserError: there is no such form.
     """
-    if form == "csv":
-        return frame.to_csv(lineterminator="\n").removesuffix("\n")
-    if form == "json":
-        return frame.reset_index().to_json(orient="records", indent=2, force_ascii=False)
-    if form not in ("table", "markdown"):
+    writers = {"csv": _csv, "json": _json, "table": _aligned, "markdown": _markdown}
+    if form not in writers:
         raise UserError(f"format: {form!r} is unknown; choose table, csv, json or markdown")
-    rows = [["", *frame.index]]
-    rows += [[name, *_figures(name, frame[name])] for name in frame.columns]
-    return _markdown(rows) if form == "markdown" else _aligned(rows)
+    return writers[form](comparison)
 
 
-def _figures(name: str, values: pd.Series) -> list[str]:
-    return [f"{value:,}" if name in _WHOLE else f"{value:.4f}" for value in values.tolist()]
+def _csv(comparison: Comparison) -> str:
+    text = io.StringIO()
+    writer = csv.DictWriter(text, ["tokenizer", *MEASURES], lineterminator="\n")
+    writer.writeheader()
+    writer.writerows(comparison)
+    return text.getvalue().removesuffix("\n")
 
 
-def _markdown(rows: list[list[str]]) -> str:
+def _json(comparison: Comparison) -> str:
+    rows = [
+        {key: round(value, 10) if isinstance(value, float) else value for key, value in row.items()}
+        for row in comparison
+    ]
+    return json.dumps(rows, indent=2, ensure_ascii=False, separators=(",", ":"))
+
+
+def _cells(comparison: Comparison) -> list[list[str]]:
+    """Return a row a measure, with a column a tokenizer."""
+    names = [row["tokenizer"] for row in comparison]
+    return [["", *names], *([name, *_figures(name, comparison)] for name in MEASURES)]
+
+
+def _figures(name: str, comparison: Comparison) -> list[str]:
+    return [f"{row[name]:,}" if name in _WHOLE else f"{row[name]:.4f}" for row in comparison]
+
+
+def _markdown(comparison: Comparison) -> str:
+    rows = _cells(comparison)
     lines = ["| " + " | ".join(cell.replace("|", "\\|") for cell in row) + " |" for row in rows]
     return "\n".join([lines[0], "|---|" + "---:|" * (len(rows[0]) - 1), *lines[1:]])
 
 
-def _aligned(rows: list[list[str]]) -> str:
+def _aligned(comparison: Comparison) -> str:
+    rows = _cells(comparison)
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = []
     for first, *rest in rows:

@@ -9,21 +9,66 @@ import lzma
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import BinaryIO, TextIO
+from typing import Any, BinaryIO, TextIO
 
 from sagevocab.errors import UserError
 
 _BLOCK = 1 << 17
+_PACKED = 1 << 12  # four bytes of zstd may be 128 KiB of text, and all text of a step is in memory
 
 
-def _open_zstd(file: str | Path | BinaryIO) -> BinaryIO:
-    """Open a .zst file of one or more frames; the text of one that was cut short is an OSError.
+class _ZstdFile(io.RawIOBase):
+    """The text of a .zst file of one or more frames.
 
     `zstandard`'s own reader mistakes the end of a truncated file for the end of the text.
     """
-    import pyarrow
 
-    return io.BufferedReader(pyarrow.input_stream(file, compression="zstd"), _BLOCK)
+    def __init__(self, file: str | Path | BinaryIO) -> None:
+        """Open a path, or read a stream, which is left open."""
+        self._is_path = isinstance(file, str | Path)
+        self._file = open(file, "rb") if isinstance(file, str | Path) else file  # noqa: SIM115
+        self._frame: Any = None  # the frame that has begun and not ended
+        self._packed, self._text = b"", memoryview(b"")
+
+    def readable(self) -> bool:
+        return True
+
+    def readinto(self, buffer: Any) -> int:
+        """Fill the buffer with text, at least a byte of it before the end.
+
+        Raises:
+            EOFError: the file ends amid a frame.
+            OSError: it is damaged.
+        """
+        while not self._text and (packed := self._packed or self._file.read(_PACKED)):
+            self._unpack(packed)
+        if not self._text and self._frame is not None:
+            raise EOFError("Truncated compressed stream")
+        size = min(len(buffer), len(self._text))
+        buffer[:size], self._text = self._text[:size], self._text[size:]
+        return size
+
+    def _unpack(self, packed: bytes) -> None:
+        import zstandard
+
+        if self._frame is None:
+            self._frame = zstandard.ZstdDecompressor().decompressobj()
+        try:
+            self._text = memoryview(self._frame.decompress(packed))
+        except zstandard.ZstdError as error:
+            raise OSError(str(error)) from error
+        self._packed = b""
+        if self._frame.eof:
+            self._packed, self._frame = self._frame.unused_data, None
+
+    def close(self) -> None:
+        if self._is_path:
+            self._file.close()
+        super().close()
+
+
+def _open_zstd(file: str | Path | BinaryIO) -> BinaryIO:
+    return io.BufferedReader(_ZstdFile(file), _BLOCK)
 
 
 _COMPRESSIONS = {

@@ -15,7 +15,6 @@ from typing import TYPE_CHECKING
 
 import numba
 import numpy as np
-import pandas as pd
 
 if TYPE_CHECKING:
     from sagevocab.segment import Segmenter
@@ -31,19 +30,24 @@ WORD_BITS = 64
 class Counts:
     """The counts of one corpus under one segmenter.
 
-    frequencies: piece, count; every piece of the vocabulary, in id order.
-    fertility: subwords, words; corpus words (occurrences) by their number of subwords, 1 to the
-        largest seen.
-    neighbours: piece, window, distinct, count; the number of distinct pieces within `window`
-        positions on either side in the same line, and the piece's frequency.
-    lines: words, tokens; one row per line of the corpus, in its order.
+    pieces: those of the vocabulary, in id order.
+    frequencies: int64[pieces], how often each occurs.
+    fertility: int64[most + 1], corpus words (occurrences) of 0, 1, ... subwords, to the most seen.
+        Only an external tokenizer gives a word none.
+    windows: int32[windows].
+    neighbours: int64[windows, pieces], the distinct pieces that occur within that many positions
+        on either side of a piece in the same line.
+    words, tokens: int32[lines], of each line of the corpus, in its order.
     unknown: tokens that are uncovered characters.
     """
 
-    frequencies: pd.DataFrame
-    fertility: pd.DataFrame
-    neighbours: pd.DataFrame
-    lines: pd.DataFrame
+    pieces: list[str]
+    frequencies: np.ndarray
+    fertility: np.ndarray
+    windows: np.ndarray
+    neighbours: np.ndarray
+    words: np.ndarray
+    tokens: np.ndarray
     unknown: int
 
 
@@ -80,25 +84,14 @@ def count_corpus(
     frequencies, unknown = count_pieces(segmented)
     tokens = count_line_tokens(segmented)
     log.info("%d words are %d tokens, %d unknown", len(corpus.tokens), tokens.sum(), unknown)
-    distinct = count_neighbours(segmented, windows, threads=threads)
-    pieces = pd.Index(segmenter.pieces, dtype=object)
     return Counts(
-        frequencies=pd.DataFrame({"piece": pieces, "count": frequencies}),
+        pieces=segmented.pieces,
+        frequencies=frequencies,
         fertility=count_fertility(segmented),
-        neighbours=pd.DataFrame(
-            {
-                "piece": np.tile(pieces, len(windows)),
-                "window": np.repeat(np.asarray(windows, dtype=np.int32), len(pieces)),
-                "distinct": distinct.reshape(-1),
-                "count": np.tile(frequencies, len(windows)),
-            }
-        ),
-        lines=pd.DataFrame(
-            {
-                "words": np.diff(segmented.line_offsets).astype(np.int32),
-                "tokens": tokens.astype(np.int32),
-            }
-        ),
+        windows=np.asarray(windows, dtype=np.int32),
+        neighbours=count_neighbours(segmented, windows, threads=threads),
+        words=np.diff(segmented.line_offsets).astype(np.int32),
+        tokens=tokens.astype(np.int32),
         unknown=unknown,
     )
 
@@ -111,15 +104,11 @@ def count_pieces(corpus: SegmentedCorpus) -> tuple[np.ndarray, int]:
     return totals[1:], int(totals[0])
 
 
-def count_fertility(corpus: SegmentedCorpus) -> pd.DataFrame:
-    """Return corpus words (occurrences) by their number of subwords, 1 to the largest seen.
-
-    An external tokenizer may give a word no token; then there is a row for 0 subwords too.
-    """
+def count_fertility(corpus: SegmentedCorpus) -> np.ndarray:
+    """Return corpus words (occurrences) of 0, 1, ... subwords, to the most seen: int64."""
     totals = np.zeros(int(corpus.lengths.max(initial=0)) + 1, dtype=np.int64)
     np.add.at(totals, corpus.lengths, corpus.type_counts)
-    first = 0 if totals[0] else 1
-    return pd.DataFrame({"subwords": np.arange(first, len(totals)), "words": totals[first:]})
+    return totals
 
 
 def count_line_tokens(corpus: SegmentedCorpus) -> np.ndarray:

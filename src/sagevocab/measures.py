@@ -56,11 +56,9 @@ def measure(corpus: WordCorpus, counts: Counts) -> dict[str, Any]:
     Shares are of tokens unless the name says words or vocabulary. Measures over pieces leave
     unknown characters out.
     """
-    pieces, frequencies = counts.frequencies["piece"], counts.frequencies["count"].to_numpy()
     size = _text_size(corpus)
-    words = int(counts.lines["words"].sum())
-    tokens = int(counts.lines["tokens"].sum())
-    whole = counts.fertility.loc[counts.fertility["subwords"] == 1, "words"].sum()
+    words, tokens = int(counts.words.sum()), int(counts.tokens.sum())
+    whole = counts.fertility[1:2].sum()  # a text without words has no such place
     return {
         **size,
         "words": words,
@@ -69,7 +67,7 @@ def measure(corpus: WordCorpus, counts: Counts) -> dict[str, Any]:
         "tokens_per_byte": _ratio(tokens, size["bytes"]),
         "whole_word_share": _ratio(int(whole), words),
         "unknown_share": _ratio(counts.unknown, tokens),
-        **_piece_measures(pieces, frequencies, tokens),
+        **_piece_measures(counts.pieces, counts.frequencies, tokens),
     }
 
 

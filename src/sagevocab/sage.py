@@ -29,7 +29,6 @@ from dataclasses import dataclass
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 
 from sagevocab.embeddings import Embeddings, train_embeddings
 from sagevocab.errors import UserError
@@ -39,7 +38,7 @@ from sagevocab.progress import Listener, Progress, log_progress
 from sagevocab.segment import Segmenter, make_segmenter
 from sagevocab.settings import SageSettings, Word2VecSettings, check_pruning
 from sagevocab.settings import settings_from as settings_from
-from sagevocab.state import ResumableState, fingerprint
+from sagevocab.state import Columns, ResumableState, fingerprint
 from sagevocab.versions import code_digest
 from sagevocab.words import WordCorpus
 
@@ -53,14 +52,14 @@ class SageResult:
     """A SaGe vocabulary.
 
     pieces: those left, in their initial order.
-    ablations: one row per pruned piece, in order of pruning: iteration (batch, from 0), order (from
-        0 over all batches), piece, loss (as ranked), occurrences and lines (of the token, when the
-        loss was taken).
+    ablations: columns with a row per pruned piece, in order of pruning: iteration (batch, from 0),
+        order (from 0 over all batches), piece, loss (as ranked), occurrences and lines (of the
+        token, when the loss was taken). loss is float64, the other numbers are int64.
     embeddings: of the last training, for the vocabulary of that time.
     """
 
     pieces: list[str]
-    ablations: pd.DataFrame
+    ablations: Columns
     embeddings: Embeddings
 
 
@@ -147,17 +146,17 @@ def take_rankings(
     pieces: Sequence[str],
     merges: Sequence[tuple[str, str]] | None,
     embeddings: Embeddings | None,
-    ablations: pd.DataFrame,
+    ablations: Columns,
     settings: SageSettings,
     *,
     every: int,
-) -> pd.DataFrame:
+) -> Columns:
     """Return the losses of all prunable pieces left before batch 0, `every`, 2 * `every` ...
 
     For the paper's remark that the ranking is relatively stable over dozens of batches (Section 3).
     ablations: of the pruning, as `build_sage` gives them; they tell the vocabulary of every batch.
     embeddings: of `pieces`, the initial vocabulary, used throughout, so that rankings differ by the
-    vocabulary only. Returns the columns iteration, piece, loss; pieces in their initial order.
+    vocabulary only. Returns columns: iteration, piece, loss; pieces in their initial order.
 
     Raises:
         UserError: the embeddings or the record are of another vocabulary.
@@ -165,23 +164,23 @@ def take_rankings(
     embeddings = _start(embeddings, pieces, settings, dimension=1)
     if embeddings.pieces != list(pieces):
         raise UserError("embeddings: are of another vocabulary; take those the pruning began with")
-    if ablations.empty or not set(ablations["piece"]) <= set(pieces):
+    if not len(ablations["piece"]) or not set(ablations["piece"]) <= set(pieces):
         raise UserError("ablations: are of another vocabulary; take those of this pruning")
-    last, names = int(ablations["iteration"].max()), np.array(pieces, dtype=object)
+    last = int(max(ablations["iteration"]))
     pruned_at = dict(zip(ablations["piece"], ablations["iteration"], strict=True))
     left_until = np.array([pruned_at.get(piece, last + 1) for piece in pieces])
-    rankings = []
+    rankings: Columns = {"iteration": [], "piece": [], "loss": []}
     corpus = _with_contexts(corpus, settings)
     losses = _make_losses(corpus, pieces, merges, settings)
     _use_embeddings(losses, embeddings, pieces, settings)
     for iteration in range(0, last + 1, every):
         alive = left_until >= iteration
         wanted = alive & _prunable(pieces)
-        loss = losses.losses(alive, wanted).loss[wanted]
-        columns = {"iteration": iteration, "piece": names[wanted], "loss": loss}
-        rankings.append(pd.DataFrame(columns))
+        rankings["iteration"] += [iteration] * int(wanted.sum())
+        rankings["piece"] += [pieces[number] for number in np.flatnonzero(wanted)]
+        rankings["loss"] += losses.losses(alive, wanted).loss[wanted].tolist()
         log.info("ranking before batch %d: %d pieces", iteration, wanted.sum())
-    return pd.concat(rankings, ignore_index=True)
+    return rankings
 
 
 def _make_losses(
@@ -402,8 +401,10 @@ class _Pruning:
     def result(self) -> SageResult:
         """Return the pieces left, the record of the others, and the embeddings last trained."""
         left = [self._pieces[number] for number in np.flatnonzero(self._alive)]
-        ablations = pd.DataFrame({name: self._pruned[name] for name in _ROW.names})
-        names = pd.Series([self._pieces[number] for number in ablations.pop("number")], dtype="str")
-        ablations.insert(1, "order", np.arange(len(names)))
-        ablations.insert(2, "piece", names)
+        ablations = {
+            "iteration": self._pruned["iteration"],
+            "order": np.arange(len(self._pruned)),
+            "piece": [self._pieces[number] for number in self._pruned["number"]],
+            **{name: self._pruned[name] for name in ("loss", "occurrences", "lines")},
+        }
         return SageResult(left, ablations, self._embeddings)

@@ -11,7 +11,7 @@ import platform
 import re
 import shutil
 import zipfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -20,9 +20,12 @@ from sagevocab.errors import UserError
 
 if TYPE_CHECKING:
     import numpy as np
-    import pandas as pd
 
 log = logging.getLogger(__name__)
+
+# A table: columns of equal length by name, in a fixed order; lists or arrays of one dimension.
+# `pandas.DataFrame` takes it as it is.
+Columns = dict[str, Any]
 
 
 def path_text(path: str | Path) -> str:
@@ -185,6 +188,13 @@ def write_json(path: str | Path, value: Any) -> None:
     write_text(path, text + "\n")
 
 
+def write_json_lines(path: str | Path, columns: Columns) -> None:
+    """Write a table as a JSON object a row, whole or not at all."""
+    rows = (dict(zip(columns, row, strict=True)) for row in zip(*columns.values(), strict=True))
+    lines = (json.dumps(row, ensure_ascii=False, default=_plain) for row in rows)
+    write_text(path, "".join(f"{line}\n" for line in lines))
+
+
 def read_json(path: str | Path) -> Any:
     """Read a JSON file.
 
@@ -204,27 +214,6 @@ def _plain(value: Any) -> Any:
     if type(value).__module__ == "numpy":
         return value.tolist()
     raise TypeError(f"{type(value).__name__} has no JSON form")
-
-
-def write_parquet(path: str | Path, frame: pd.DataFrame) -> None:
-    """Write `frame` without its index, whole or not at all."""
-    with atomic_path(path) as temporary:
-        frame.to_parquet(temporary, index=False, compression="zstd")
-
-
-def read_parquet(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
-    """Read columns of a parquet file.
-
-    Raises:
-        UserError: it is missing or damaged, or lacks a column.
-    """
-    import pandas as pd
-
-    try:
-        return pd.read_parquet(path, columns=list(columns))
-    except (OSError, ValueError, KeyError) as error:
-        reason = str(error).splitlines()[0]
-        raise UserError(f"{path}: cannot be read ({reason}); delete it and run again") from error
 
 
 def write_npz(path: str | Path, **arrays: np.ndarray) -> None:

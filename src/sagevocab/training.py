@@ -16,7 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from sagevocab.bpe import TooManyPiecesError
 from sagevocab.embeddings import Embeddings
@@ -39,20 +39,18 @@ from sagevocab.settings import (
     settings_from,
 )
 from sagevocab.state import (
+    Columns,
     atomic_folder,
     fingerprint,
     locked_file,
     path_text,
     remove_leftovers,
     write_json,
-    write_parquet,
+    write_json_lines,
 )
 from sagevocab.text import Texts, describe_texts, lines_of, read_lines, write_lines
 from sagevocab.versions import code_digest, package_versions
 from sagevocab.words import Normalizer, WordCorpus
-
-if TYPE_CHECKING:
-    import pandas as pd
 
 log = logging.getLogger(__name__)
 
@@ -99,14 +97,14 @@ class TrainSettings:
 class SageVocabulary:
     """A trained vocabulary.
 
-    pieces: in id order. initial: those it was pruned from. ablations: what was pruned, in order
-    (iteration, order, piece, loss, occurrences, lines). embeddings: of the last training.
+    pieces: in id order. initial: those it was pruned from. ablations: what was pruned, in order, as
+    columns for `pandas.DataFrame` (see `sage.SageResult`). embeddings: of the last training.
     words: how text becomes words. record: settings, text and code that made it.
     """
 
     pieces: list[str]
     initial: list[str]
-    ablations: pd.DataFrame
+    ablations: Columns
     embeddings: Embeddings
     words: WordSettings
     card: Card
@@ -116,9 +114,9 @@ class SageVocabulary:
     def save(self, folder: str | Path, *, force: bool = False) -> Path:
         """Write the folder that `AutoTokenizer.from_pretrained` loads, whole or not at all.
 
-        It holds `tokenizer.json`, `tokenizer_config.json`, `pieces.txt`, `ablations.parquet`,
-        `embeddings.npz`, `sagevocab.json` (what made it) and a model card. force: replace a
-        vocabulary that is there. The state folder of the training is removed then.
+        It holds `tokenizer.json`, `tokenizer_config.json`, `pieces.txt`, `ablations.jsonl` (a line
+        for each pruned piece), `embeddings.npz`, `sagevocab.json` (what made it) and a model card.
+        force: replace a vocabulary that is there. The state folder of the training is removed then.
 
         Raises:
             UserError: the folder is there already, or cannot be written.
@@ -126,7 +124,7 @@ class SageVocabulary:
         check_output(folder, force)
         with disk_errors(folder), atomic_folder(folder, replace=force) as temporary:
             export_greedy(temporary, self.pieces, self.words, self.card)
-            write_parquet(temporary / "ablations.parquet", self.ablations)
+            write_json_lines(temporary / "ablations.jsonl", self.ablations)
             self.embeddings.save(temporary / "embeddings.npz")
             write_json(temporary / _MARK, self.record)
         _forget(self.state_dir)

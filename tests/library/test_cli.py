@@ -18,12 +18,12 @@ import sys
 import time
 from pathlib import Path
 
-import pandas as pd
 import pytest
 from transformers import AutoTokenizer
 
 import sagevocab
 from sagevocab.cli import SECTIONS, in_options, main
+from sagevocab.comparison import MEASURES
 from sagevocab.embeddings import Embeddings
 from sagevocab.errors import UserError
 from sagevocab.pieces import read_pieces
@@ -39,7 +39,7 @@ SAME = {
     "vocabulary": {"character_coverage": 1.0},
     "word2vec": {"epochs": 1, "dimension": 8},
 }
-FILES = ("pieces.txt", "ablations.parquet", "embeddings.npz", "tokenizer.json", "sagevocab.json")
+FILES = ("pieces.txt", "ablations.jsonl", "embeddings.npz", "tokenizer.json", "sagevocab.json")
 COMMAND = [sys.executable, "-m", "sagevocab"]
 ENVIRONMENT = {
     **os.environ,
@@ -82,10 +82,12 @@ def refused(capsys: pytest.CaptureFixture, *argv: object) -> str:
 
 def test_train_writes_a_tokenizer_and_what_was_pruned(text: Path, built: Path) -> None:
     pieces = read_pieces(built / "pieces.txt")
-    pruned = pd.read_parquet(built / "ablations.parquet")
+    lines = (built / "ablations.jsonl").read_text(encoding="utf-8").splitlines()
+    pruned = [json.loads(line) for line in lines]
     assert len(pieces) == 200
     assert len(pruned) == 50
-    assert not set(pruned["piece"]) & set(pieces)
+    assert not {row["piece"] for row in pruned} & set(pieces)
+    assert list(pruned[0]) == ["iteration", "order", "piece", "loss", "occurrences", "lines"]
     assert Embeddings.load(built / "embeddings.npz").target.shape == (250, 8)
     line = SENTENCES["czech"][0]
     assert AutoTokenizer.from_pretrained(built).tokenize(line) == sagevocab.load(built).tokenize(
@@ -315,7 +317,7 @@ def test_a_full_disk_at_the_end_keeps_the_progress(
 
     out = tmp_path / "out"
     with monkeypatch.context() as patched:
-        patched.setattr("sagevocab.training.write_parquet", full)
+        patched.setattr("sagevocab.training.write_json_lines", full)
         assert "No space left on device" in refused(capsys, "train", text, "-o", out, *SMALL)
     assert [path.name for path in tmp_path.iterdir()] == [".out.state"]
     assert main(["train", str(text), "-o", str(out), *SMALL, "-q"]) == 0
@@ -513,6 +515,9 @@ def test_compare_prints_the_intrinsic_table(
     assert main(compare) == 0
     table = capsys.readouterr().out
     assert f"{first['tokens']:,}" in table
+    comparison = sagevocab.compare([built, listed], text)
+    assert [list(row) for row in comparison] == [["tokenizer", *MEASURES]] * 2
+    assert f"{comparison}\n" == table
     assert main([*compare, "--format", "markdown"]) == 0
     assert capsys.readouterr().out.startswith("|  | czech | listed.txt |\n|---|---:|---:|\n")
 

@@ -47,15 +47,15 @@ def test_all_counts_equal_the_oracle(lines, longer, windows):
     spelled = spelled_out(lines, segmenter)
     tokens = Counter(piece for line in spelled for word in line for piece in word)
     size = len(segmenter.pieces)
-    assert counted.frequencies["count"].tolist() == [tokens[piece] for piece in range(size)]
+    assert counted.frequencies.tolist() == [tokens[piece] for piece in range(size)]
     assert counted.unknown == tokens[-1]
     fertility = Counter(len(word) for line in spelled for word in line)
-    found = {k: v for k, v in counted.fertility.itertuples(index=False) if v}
+    found = {k: v for k, v in enumerate(counted.fertility.tolist()) if v}
     assert found == fertility
-    assert counted.lines["tokens"].tolist() == [sum(map(len, line)) for line in spelled]
-    assert counted.lines["words"].tolist() == [len(line) for line in spelled]
+    assert counted.tokens.tolist() == [sum(map(len, line)) for line in spelled]
+    assert counted.words.tolist() == [len(line) for line in spelled]
     expected = [count for w in windows for count in neighbour_oracle(spelled, w, size)]
-    assert counted.neighbours["distinct"].tolist() == expected
+    assert counted.neighbours.ravel().tolist() == expected
 
 
 @given(LINES, MULTI, st.integers(1, 5), st.sampled_from([1, 200, 5000, 1 << 20]))

@@ -21,7 +21,7 @@ from scripts_text import lines_in
 
 LINES = lines_in("greek", 120)
 LONGEST = 1500  # seconds, of all the trainings that are killed, on a busy machine
-ARTEFACTS = ("pieces.txt", "ablations.parquet", "embeddings.npz", "tokenizer.json")
+ARTEFACTS = ("pieces.txt", "ablations.jsonl", "embeddings.npz", "tokenizer.json")
 
 
 def train(lines: list[str] = LINES, **settings: Any) -> SageVocabulary:

@@ -1,7 +1,9 @@
 from __future__ import annotations
 
+from collections import Counter
+from typing import Any
+
 import numpy as np
-import pandas as pd
 import pytest
 
 import oracle
@@ -14,6 +16,11 @@ from sagevocab.sage import SageSettings, _Report, build_sage, settings_from, tak
 from sagevocab.segment import MergeSegmenter
 from sagevocab.training import train
 from sagevocab.words import Normalizer, WordCorpus
+
+
+def rows_of(columns: dict[str, Any]) -> list[dict[str, Any]]:
+    rows = zip(*columns.values(), strict=True)
+    return [dict(zip(columns, row, strict=True)) for row in rows]
 
 
 def by_oracle(settings: SageSettings, corpus: WordCorpus):
@@ -70,11 +77,11 @@ def test_pruning_is_the_oracles(preset, overrides, seed):
     ours = build(settings, corpus)
     assert ours.pieces == left
     assert len(ours.pieces) == settings.final_size
-    assert list(zip(ours.ablations.iteration, ours.ablations.piece, strict=True)) == [
+    assert list(zip(ours.ablations["iteration"], ours.ablations["piece"], strict=True)) == [
         (iteration, piece) for iteration, piece, _ in record
     ]
     losses = [loss for _, _, loss in record]
-    np.testing.assert_allclose(ours.ablations.loss, losses, rtol=1e-9, atol=1e-12)
+    np.testing.assert_allclose(ours.ablations["loss"], losses, rtol=1e-9, atol=1e-12)
 
 
 def test_both_sides_of_the_push_back_occur():
@@ -82,37 +89,36 @@ def test_both_sides_of_the_push_back_occur():
     settings = {**SMALL, "rerank_every": 3, "candidates": 8}
     with_it = build(settings_from("released", **settings))
     without = build(settings_from("released", **settings, push_back_line_start=False))
-    assert with_it.ablations.piece.tolist() != without.ablations.piece.tolist()
+    assert with_it.ablations["piece"] != without.ablations["piece"]
 
 
 def test_the_record_has_a_row_per_pruned_piece():
     ours = build(settings_from("printed", **SMALL))
     record = ours.ablations
-    columns = ["iteration", "order", "piece", "loss", "occurrences", "lines"]
-    assert record.columns.tolist() == columns
-    assert record.order.tolist() == list(range(len(PIECES) - SMALL["final_size"]))
-    assert sorted([*record.piece, *ours.pieces]) == sorted(PIECES)
-    assert all(len(piece.lstrip("▁")) > 1 for piece in record.piece)
+    assert list(record) == ["iteration", "order", "piece", "loss", "occurrences", "lines"]
+    assert record["order"].tolist() == list(range(len(PIECES) - SMALL["final_size"]))
+    assert sorted([*record["piece"], *ours.pieces]) == sorted(PIECES)
+    assert all(len(piece.lstrip("▁")) > 1 for piece in record["piece"])
     # At batch 0 the occurrences are those under the whole vocabulary.
     corpus = make_corpus()
     words = [corpus.types[number] for number in corpus.tokens]
     tokens = [token for word in words for token in oracle.greedy(word, frozenset(PIECES))]
-    for row in record[record.iteration == 0].itertuples():
-        assert row.occurrences == tokens.count(row.piece)
+    for row in rows_of(record)[: SMALL["prune_batch"]]:
+        assert row["occurrences"] == tokens.count(row["piece"])
 
 
 def test_the_last_batch_is_cut_to_the_final_size():
     ours = build(settings_from("printed", **{**SMALL, "final_size": SINGLES + 1}))
     assert len(ours.pieces) == SINGLES + 1
-    sizes = ours.ablations.groupby("iteration").size().tolist()
+    sizes = list(Counter(ours.ablations["iteration"].tolist()).values())
     assert (set(sizes[:-1]), sizes[-1]) == ({2}, (len(PIECES) - SINGLES - 1) % 2 or 2)
 
 
 def test_nothing_to_prune_is_an_empty_record():
     ours = build(settings_from("printed", **{**SMALL, "final_size": len(PIECES)}))
     assert ours.pieces == PIECES
-    assert len(ours.ablations) == 0
-    assert ours.ablations.dtypes.loss == np.float64
+    assert all(len(column) == 0 for column in ours.ablations.values())
+    assert ours.ablations["loss"].dtype == np.float64
 
 
 def test_embeddings_are_retrained_for_the_pieces_left_every_l_times_m_batches():
@@ -159,7 +165,7 @@ def kill(settings, folder, **when) -> None:
 
 def assert_same(ours, theirs) -> None:
     assert ours.pieces == theirs.pieces
-    pd.testing.assert_frame_equal(ours.ablations, theirs.ablations, check_exact=True)
+    assert rows_of(ours.ablations) == rows_of(theirs.ablations)
     assert ours.embeddings.pieces == theirs.embeddings.pieces
     assert ours.embeddings.target.tobytes() == theirs.embeddings.target.tobytes()
 
@@ -249,26 +255,28 @@ def rankings_of(preset: str, every: int = 1, **overrides):
 def test_a_ranking_is_the_one_that_the_pruning_went_by(preset):
     """Where the pruning ranked all pieces, what it recorded is in the ranking, to the last bit."""
     record, taken = rankings_of(preset)
-    ranked = record[record.iteration % SMALL["rerank_every"] == 0]
+    again = {(row["iteration"], row["piece"]): row["loss"] for row in rows_of(taken)}
+    ranked = [row for row in rows_of(record) if row["iteration"] % SMALL["rerank_every"] == 0]
     assert len(ranked) > 2
-    both = ranked.merge(taken, on=["iteration", "piece"], suffixes=("", "_again"))
-    assert len(both) == len(ranked)
-    assert both.loss.tolist() == both.loss_again.tolist()
+    for row in ranked:
+        assert again[row["iteration"], row["piece"]] == row["loss"]
 
 
 def test_a_ranking_holds_the_prunable_pieces_that_are_left():
     record, taken = rankings_of("printed", every=2)
-    assert sorted(set(taken.iteration)) == list(range(0, record.iteration.max() + 1, 2))
-    for iteration, ranking in taken.groupby("iteration"):
-        gone = set(record[record.iteration < iteration].piece)
+    iterations = list(range(0, record["iteration"].max() + 1, 2))
+    assert sorted(set(taken["iteration"])) == iterations
+    for iteration in iterations:
+        gone = {row["piece"] for row in rows_of(record) if row["iteration"] < iteration}
         prunable = [p for p in PIECES if len(p.lstrip("▁")) > 1 and p not in gone]
-        assert ranking.piece.tolist() == prunable
+        ranking = [row["piece"] for row in rows_of(taken) if row["iteration"] == iteration]
+        assert ranking == prunable
 
 
 def test_another_vocabulary_is_told():
     settings = settings_from("printed", **SMALL)
     args = (make_corpus(), PIECES, MERGES)
-    record = pd.DataFrame({"iteration": [0], "piece": ["zz"]})
+    record = {"iteration": [0], "piece": ["zz"]}
     with pytest.raises(UserError, match="ablations: are of another vocabulary"):
         take_rankings(*args, vectors_for(PIECES), record, settings, every=1)
     with pytest.raises(UserError, match="embeddings: are of another vocabulary"):

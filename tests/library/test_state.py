@@ -7,7 +7,6 @@ import fcntl
 from pathlib import Path
 
 import numpy as np
-import pandas as pd
 import pytest
 
 from sagevocab.errors import UserError
@@ -19,8 +18,8 @@ from sagevocab.state import (
     remove_leftovers,
     turn,
     write_json,
+    write_json_lines,
     write_npz,
-    write_parquet,
 )
 
 
@@ -35,15 +34,17 @@ def test_an_interrupted_write_leaves_the_old_file(tmp_path: Path) -> None:
 
 
 def test_equal_values_are_equal_bytes(tmp_path: Path) -> None:
-    frame = pd.DataFrame({"piece": ["a", "b"], "count": [1, 2]})
+    table = {"piece": ["a", "b"], "count": np.array([1, 2])}
     for name in ("one", "two"):
         write_npz(tmp_path / f"{name}.npz", a=np.arange(3), b=np.zeros((2, 2)))
-        write_parquet(tmp_path / f"{name}.parquet", frame)
+        write_json_lines(tmp_path / f"{name}.jsonl", table)
     write_json(tmp_path / "one.json", {"b": np.float64(1.5), "a": Path("x/y")})
     write_json(tmp_path / "two.json", {"a": Path("x/y"), "b": 1.5})
-    for suffix in ("npz", "parquet", "json"):
+    for suffix in ("npz", "jsonl", "json"):
         one, two = (tmp_path / f"{name}.{suffix}" for name in ("one", "two"))
         assert one.read_bytes() == two.read_bytes()
+    lines = '{"piece": "a", "count": 1}\n{"piece": "b", "count": 2}\n'
+    assert (tmp_path / "one.jsonl").read_text() == lines
 
 
 def test_a_damaged_file_is_refused_without_advice_to_unpickle_it(tmp_path: Path) -> None:

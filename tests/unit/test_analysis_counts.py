@@ -9,7 +9,6 @@ import pytest
 from reproduction.analysis import counts
 from sagevocab import counting
 from sagevocab.segment import GreedySegmenter
-from sagevocab.state import write_parquet
 from sagevocab.words import Normalizer, WordCorpus
 
 PIECES = ["▁", "a", "b", "▁ab", "c", "unused"]
@@ -28,34 +27,36 @@ def counted(corpus: WordCorpus) -> counting.Counts:
 
 
 def test_rank_and_ratio(counted, monkeypatch):
-    ranked = counts.rank_neighbours(counted.neighbours, 2)
+    neighbours = counts.tables_of(counted)["neighbours"]
+    ranked = counts.rank_neighbours(neighbours, 2)
     assert ranked.index.tolist() == ["▁", "▁ab", "c", "b", "a", "unused"]
     assert ranked.tolist() == [4, 3, 3, 2, 1, 0]
-    assert counts.neighbour_ratio(counted.neighbours, 2).empty  # none occurs ten times
+    assert counts.neighbour_ratio(neighbours, 2).empty  # none occurs ten times
     monkeypatch.setattr(counts, "FEWEST_OCCURRENCES", 1)
-    ratio = counts.neighbour_ratio(counted.neighbours, 2)
+    ratio = counts.neighbour_ratio(neighbours, 2)
     assert ratio.to_dict() == {"▁": 2.0, "a": 1.0, "b": 2.0, "▁ab": 1.5, "c": 3.0}
 
 
 def test_empty_corpus_counts_nothing():
     corpus = WordCorpus.from_lines([], Normalizer("identity"))
     counted = counting.count_corpus(corpus, GreedySegmenter(PIECES))
-    assert counted.frequencies["count"].sum() == 0
-    assert counted.neighbours["distinct"].sum() == 0
-    assert counted.fertility.empty
-    assert counted.lines.empty
+    assert counted.frequencies.sum() == counted.neighbours.sum() == counted.fertility.sum() == 0
+    tables = counts.tables_of(counted)
+    assert tables["fertility"].empty
+    assert tables["lines"].empty
 
 
 def test_files_are_read_back_as_they_were_counted(tmp_path, counted):
-    for name in ("frequencies", "fertility", "neighbours", "lines"):
-        write_parquet(tmp_path / f"{name}.parquet", getattr(counted, name))
+    names = ("frequencies", "fertility", "neighbours", "lines")
+    counts.write_counts(counted, {name: str(tmp_path / f"{name}.parquet") for name in names})
     frequencies = counts.read_frequencies(tmp_path / "frequencies.parquet")
     assert frequencies["▁ab"] == 2
     assert frequencies.index.tolist() == PIECES
     fertility = counts.read_fertility(tmp_path / "fertility.parquet")
     assert fertility.to_dict() == {1: 1, 2: 2, 3: 1}
     neighbours = counts.read_neighbours(tmp_path / "neighbours.parquet")
-    pd.testing.assert_frame_equal(neighbours, counted.neighbours, check_dtype=False)
+    tables = counts.tables_of(counted)
+    pd.testing.assert_frame_equal(neighbours, tables["neighbours"], check_dtype=False)
     lines = counts.read_lines(tmp_path / "lines.parquet")
     assert lines["tokens"].tolist() == [6, 2]
 

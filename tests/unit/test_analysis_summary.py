@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import numpy as np
-import pandas as pd
 import pytest
 
 from reproduction.analysis.summary import sample_efficiency, summarise
@@ -60,13 +61,15 @@ def test_entropy_measures(summary):
 
 def test_a_sample_larger_than_the_corpus_is_the_corpus():
     corpus = WordCorpus.from_lines(LINES, Normalizer("identity"))
-    lines = count_corpus(corpus, GreedySegmenter(PIECES)).lines
-    assert sample_efficiency(lines, 150_000, seed=3) == {"lines": 2, "words": 4, "tokens": 8}
+    counts = count_corpus(corpus, GreedySegmenter(PIECES))
+    assert sample_efficiency(counts, 150_000, seed=3) == {"lines": 2, "words": 4, "tokens": 8}
 
 
 def test_the_sample_is_drawn_without_replacement_and_by_its_seed():
-    lines = pd.DataFrame({"words": 2 ** np.arange(20), "tokens": np.ones(20, dtype=int)})
-    drawn = [sample_efficiency(lines, 10, seed)["words"] for seed in (1, 1, 2)]
+    corpus = WordCorpus.from_lines(["a"] * 20, Normalizer("identity"))
+    counts = count_corpus(corpus, GreedySegmenter(PIECES))
+    counts = dataclasses.replace(counts, words=2 ** np.arange(20))
+    drawn = [sample_efficiency(counts, 10, seed)["words"] for seed in (1, 1, 2)]
     assert drawn[0] == drawn[1] != drawn[2]
     assert drawn[0].bit_count() == 10  # ten different powers of two
 

@@ -20,9 +20,9 @@ from reproduction.lm.training import seed_torch
 from reproduction.paper.causal import causal_evidence, draw_causal, read_causal
 from reproduction.paper.evidence import gather_evidence
 from reproduction.paper.style import tokenizer_styles
+from reproduction.parquet import write_parquet
 from sagevocab.errors import UserError
 from sagevocab.segment import load_segmenter
-from sagevocab.state import write_parquet
 from sagevocab.words import Normalizer, WordCorpus
 
 TINY = {"layers": 1, "hidden": 16, "heads": 2, "longest": 16, "lines": 120, "batch": 8}

@@ -30,11 +30,12 @@ from reproduction.paper.claims import MEASURES, TESTED, assess_claims, build_cla
 from reproduction.paper.claims_inputs import Case, Run
 from reproduction.paper.claims_page import claims_markdown, show_ours, show_value
 from reproduction.paper.verdicts import FAMILIES, RULES, Measurement, verdict_of
+from reproduction.parquet import write_parquet
 from sagevocab.counting import count_corpus
 from sagevocab.errors import UserError
 from sagevocab.pieces import write_pieces
 from sagevocab.segment import GreedySegmenter
-from sagevocab.state import write_json, write_parquet
+from sagevocab.state import write_json
 from sagevocab.words import Normalizer, WordCorpus
 from score_samples import answers, write_score
 
@@ -61,9 +62,9 @@ DOMAIN_LINES = ["cat cat cat hog", "cats sings cat"]
 
 
 def _measurements(folder: Path, corpus: WordCorpus, pieces: list[str], frequent: dict[str, int]):
-    counts = count_corpus(corpus, GreedySegmenter(pieces))
+    tables = counts.tables_of(count_corpus(corpus, GreedySegmenter(pieces)))
     for name in ("frequencies", "fertility", "lines"):
-        write_parquet(folder / f"{name}.parquet", getattr(counts, name))
+        write_parquet(folder / f"{name}.parquet", tables[name])
     # Neighbours fall evenly from the first piece to the last, twice as many at twice the window.
     neighbours = pd.concat(
         pd.DataFrame(

@@ -12,8 +12,8 @@ from reproduction.paper.evidence import gather_evidence, read_models, read_probe
 from reproduction.paper.figures_evidence import figure_evidence
 from reproduction.paper.ngrams import LineBits
 from reproduction.paper.tables_evidence import table_evidence
+from reproduction.parquet import write_parquet
 from sagevocab.errors import UserError
-from sagevocab.state import write_parquet
 from table_files import markdown_rows, text_of
 
 LABELS = ["BPE", "SaGe"]

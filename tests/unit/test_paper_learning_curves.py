@@ -32,8 +32,8 @@ from reproduction.paper.learning_curves import (
     table_learning_curves,
 )
 from reproduction.paper.ngrams import LineBits
+from reproduction.parquet import write_parquet
 from sagevocab.errors import UserError
-from sagevocab.state import write_parquet
 from table_files import text_of
 
 VALUES = Path(__file__).parents[2] / "workflow/resources/paper_values.yaml"

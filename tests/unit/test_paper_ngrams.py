@@ -13,8 +13,8 @@ from reproduction.paper.ngrams import (
     summarise_ngrams,
     table_ngrams,
 )
+from reproduction.parquet import write_parquet
 from sagevocab.errors import UserError
-from sagevocab.state import write_parquet
 from table_files import markdown_rows, rows_of, text_of
 
 LINES = 50

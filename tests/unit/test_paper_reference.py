@@ -12,10 +12,11 @@ import report_samples
 from reproduction.config import changed_settings
 from reproduction.paper.claims import table_claims
 from reproduction.paper.reference import build_reference
+from reproduction.parquet import write_parquet
 from reproduction.run_report import reference_command
 from sagevocab.errors import UserError
 from sagevocab.pieces import write_pieces
-from sagevocab.state import file_digest, write_json, write_parquet
+from sagevocab.state import file_digest, write_json
 
 CLAIM = {
     "id": "token_ratio", "where": "Section 4", "statement": "Tokens.", "kind": "value",

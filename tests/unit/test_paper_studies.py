@@ -39,11 +39,11 @@ from reproduction.paper.tables_studies import (
     table_sensitivity,
     table_stability,
 )
+from reproduction.parquet import write_parquet
 from sagevocab.counting import count_corpus
 from sagevocab.errors import UserError
 from sagevocab.pieces import write_pieces
 from sagevocab.segment import GreedySegmenter
-from sagevocab.state import write_parquet
 from sagevocab.words import Normalizer, WordCorpus
 from table_files import markdown_rows, rows_of, text_of
 

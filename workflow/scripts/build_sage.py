@@ -1,12 +1,12 @@
 """Adapter of rule build_sage."""
 
 from reproduction.job import job
+from reproduction.parquet import write_columns
 from sagevocab.bpe import merges_of_model, read_model
 from sagevocab.embeddings import Embeddings, Word2VecSettings
 from sagevocab.export import WordSettings, export_greedy
 from sagevocab.pieces import read_pieces
 from sagevocab.sage import build_sage, settings_from
-from sagevocab.state import write_parquet
 from sagevocab.words import WordCorpus
 
 with job(snakemake):
@@ -18,5 +18,5 @@ with job(snakemake):
     word2vec = Word2VecSettings(**params.word2vec, seed=sage.seed).on(snakemake.threads)
     built = build_sage(corpus, pieces, merges, embeddings, sage, word2vec, params.state_dir)
     export_greedy(params.artefact, built.pieces, WordSettings(**params.words))
-    write_parquet(outputs.ablations, built.ablations)
+    write_columns(outputs.ablations, built.ablations)
     built.embeddings.save(outputs.embeddings)

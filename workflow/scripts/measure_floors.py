@@ -4,7 +4,7 @@ from pathlib import Path
 
 from reproduction.job import job
 from reproduction.lm.floors import measure_floors
-from sagevocab.state import write_parquet
+from reproduction.parquet import write_parquet
 
 with job(snakemake):
     inputs = snakemake.input

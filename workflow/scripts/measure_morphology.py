@@ -4,8 +4,9 @@ from pathlib import Path
 
 from reproduction.analysis.morphology import boundary_agreement, count_boundaries, read_morphemes
 from reproduction.job import job
+from reproduction.parquet import write_parquet
 from sagevocab.segment import load_segmenter
-from sagevocab.state import write_json, write_parquet
+from sagevocab.state import write_json
 from sagevocab.words import Normalizer
 
 with job(snakemake):

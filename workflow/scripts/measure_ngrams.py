@@ -4,8 +4,8 @@ from pathlib import Path
 
 from reproduction.analysis.ngrams import measure_ngrams
 from reproduction.job import job
+from reproduction.parquet import write_parquet
 from sagevocab.segment import load_segmenter
-from sagevocab.state import write_parquet
 from sagevocab.text import read_lines
 from sagevocab.words import WordCorpus
 

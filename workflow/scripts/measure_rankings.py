@@ -1,13 +1,11 @@
 """Adapter of rule measure_rankings."""
 
-import pandas as pd
-
 from reproduction.job import job
+from reproduction.parquet import read_parquet, write_columns
 from sagevocab.bpe import merges_of_model, read_model
 from sagevocab.embeddings import Embeddings
 from sagevocab.pieces import read_pieces
 from sagevocab.sage import settings_from, take_rankings
-from sagevocab.state import write_parquet
 from sagevocab.words import WordCorpus
 
 with job(snakemake):
@@ -17,8 +15,8 @@ with job(snakemake):
         read_pieces(inputs.pieces),
         merges_of_model(read_model(inputs.model)),
         Embeddings.load(inputs.embeddings) if inputs.embeddings else None,
-        pd.read_parquet(inputs.ablations),
+        read_parquet(inputs.ablations, ["iteration", "piece"]).to_dict("list"),
         settings_from(**params.sage, threads=snakemake.threads),
         every=params.every,
     )
-    write_parquet(snakemake.output.rankings, rankings)
+    write_columns(snakemake.output.rankings, rankings)

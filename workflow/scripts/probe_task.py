@@ -4,8 +4,9 @@ from pathlib import Path
 
 from reproduction.analysis.probes import probe_task, read_rows
 from reproduction.job import job
+from reproduction.parquet import write_parquet
 from sagevocab.segment import load_segmenter
-from sagevocab.state import ResumableState, fingerprint, read_npz, write_parquet
+from sagevocab.state import ResumableState, fingerprint, read_npz
 
 with job(snakemake):
     inputs, params = snakemake.input, snakemake.params

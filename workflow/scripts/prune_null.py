@@ -1,10 +1,10 @@
 """Adapter of rule prune_null."""
 
 from reproduction.job import job
+from reproduction.parquet import write_columns
 from sagevocab.baselines import prune_least_frequent, prune_random
 from sagevocab.export import WordSettings, export_greedy
 from sagevocab.pieces import read_pieces
-from sagevocab.state import write_parquet
 from sagevocab.words import WordCorpus
 
 with job(snakemake):
@@ -16,4 +16,4 @@ with job(snakemake):
         corpus = WordCorpus.load(inputs.words)
         left, pruned = prune_least_frequent(corpus, pieces, size, params.prune_batch)
     export_greedy(params.artefact, left, WordSettings(**params.words))
-    write_parquet(snakemake.output.ablations, pruned)
+    write_columns(snakemake.output.ablations, pruned)

@@ -21,9 +21,9 @@ import numba
 import numpy as np
 import pandas as pd
 
+from reproduction.parquet import read_parquet, write_parquet
 from sagevocab import counting
 from sagevocab.counting import Counts, SegmentedCorpus, count_line_tokens
-from sagevocab.state import read_parquet, write_parquet
 
 if TYPE_CHECKING:
     pass
@@ -79,13 +79,44 @@ class LineTotals(SegmentedCorpus):
         return counting.sum_by_line(values.astype(np.int64), self.types, self.line_offsets)
 
 
-# --- the tables that `count_corpus` gives, as files
+# --- what `count_corpus` gives, as tables and files
+
+
+def tables_of(counts: Counts) -> dict[str, pd.DataFrame]:
+    """Return the counts of a corpus as tables.
+
+    frequencies: piece, count; every piece of the vocabulary, in id order.
+    fertility: subwords, words; corpus words (occurrences) by their number of subwords, 1 to the
+        largest seen. Words without a token, which an external tokenizer may give, have a row too.
+    neighbours: piece, window, distinct, count; a row per window and piece, with its frequency.
+    lines: words, tokens; a row per line of the corpus, in its order.
+    """
+    pieces, windows = pd.Index(counts.pieces, dtype=object), len(counts.windows)
+    first = 0 if counts.fertility[0] else 1
+    return {
+        "frequencies": pd.DataFrame({"piece": pieces, "count": counts.frequencies}),
+        "fertility": pd.DataFrame(
+            {
+                "subwords": np.arange(first, len(counts.fertility)),
+                "words": counts.fertility[first:],
+            }
+        ),
+        "neighbours": pd.DataFrame(
+            {
+                "piece": np.tile(pieces, windows),
+                "window": np.repeat(counts.windows, len(pieces)),
+                "distinct": counts.neighbours.reshape(-1),
+                "count": np.tile(counts.frequencies, windows),
+            }
+        ),
+        "lines": pd.DataFrame({"words": counts.words, "tokens": counts.tokens}),
+    }
 
 
 def write_counts(counts: Counts, outputs: Mapping[str, str]) -> None:
     """Write the tables of `counts` as parquet; `outputs` maps their names to paths."""
-    for name in ("frequencies", "fertility", "neighbours", "lines"):
-        write_parquet(outputs[name], getattr(counts, name))
+    for name, table in tables_of(counts).items():
+        write_parquet(outputs[name], table)
 
 
 def read_frequencies(path: Path | str) -> pd.Series:

@@ -21,9 +21,10 @@ from scipy import sparse
 
 from reproduction.analysis.probe_kinds import CLASSES, SIMILARITY, TAGS
 from reproduction.lm.metrics import class_scores, span_scores, value_scores
+from reproduction.parquet import read_parquet
 from sagevocab.errors import UserError
 from sagevocab.segment import UNCOVERED, Segmenter
-from sagevocab.state import ResumableState, read_parquet
+from sagevocab.state import ResumableState
 from sagevocab.words import Normalizer, split_words
 
 log = logging.getLogger(__name__)

@@ -29,8 +29,9 @@ from reproduction.analysis.stats import (
     sampled_sums,
 )
 from reproduction.lm.metrics import f1_of_classes, matthews, ratio, spans_of
+from reproduction.parquet import read_parquet
 from sagevocab.errors import UserError
-from sagevocab.state import read_json, read_parquet
+from sagevocab.state import read_json
 
 RESAMPLES = 10_000
 EXAMPLES = "examples"

@@ -22,8 +22,8 @@ from reproduction.analysis.stats import (
     interval_of,
     proportion_interval,
 )
+from reproduction.parquet import read_parquet
 from sagevocab.pieces import WORD_START, piece_length
-from sagevocab.state import read_parquet
 
 
 class Share(float):

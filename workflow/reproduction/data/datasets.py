@@ -22,9 +22,9 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from reproduction.data.conllu import read_conllu
+from reproduction.parquet import write_parquet
 from sagevocab.compression import DAMAGE, damaged, open_bytes, open_text
 from sagevocab.errors import UserError
-from sagevocab.state import write_parquet
 from sagevocab.text import read_lines
 
 log = logging.getLogger(__name__)

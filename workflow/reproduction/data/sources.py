@@ -28,10 +28,11 @@ from xml.etree import ElementTree
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
+from reproduction.parquet import write_parquet
 from sagevocab.compression import DAMAGE, open_text
 from sagevocab.errors import UserError, tell
 from sagevocab.fields import Share, first_problem, optional
-from sagevocab.state import atomic_path, file_digest, write_json, write_parquet
+from sagevocab.state import atomic_path, file_digest, write_json
 
 log = logging.getLogger(__name__)
 

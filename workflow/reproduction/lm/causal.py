@@ -44,9 +44,10 @@ from reproduction.lm.training import (
     order_of,
     seed_torch,
 )
+from reproduction.parquet import write_parquet
 from sagevocab.errors import UserError
 from sagevocab.segment import Segmenter
-from sagevocab.state import ResumableState, fingerprint, write_parquet
+from sagevocab.state import ResumableState, fingerprint
 from sagevocab.words import WordCorpus
 
 log = logging.getLogger(__name__)

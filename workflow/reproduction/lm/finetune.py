@@ -56,8 +56,9 @@ from reproduction.lm.training import (
     order_of,
     seed_torch,
 )
+from reproduction.parquet import write_parquet
 from sagevocab.errors import UserError
-from sagevocab.state import ResumableState, fingerprint, write_json, write_parquet
+from sagevocab.state import ResumableState, fingerprint, write_json
 
 log = logging.getLogger(__name__)
 

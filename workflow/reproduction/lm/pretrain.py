@@ -63,8 +63,9 @@ from reproduction.lm.training import (
     memory_for,
     seed_torch,
 )
+from reproduction.parquet import write_parquet
 from sagevocab.errors import UserError
-from sagevocab.state import atomic_folder, fingerprint, remove_leftovers, write_parquet, write_text
+from sagevocab.state import atomic_folder, fingerprint, remove_leftovers, write_text
 
 log = logging.getLogger(__name__)
 

@@ -23,8 +23,8 @@ from reproduction.paper.formats import Files
 from reproduction.paper.inputs import by_panel
 from reproduction.paper.style import TokenizerStyle, draw_band
 from reproduction.paper.verdicts import SIGNIFICANT
+from reproduction.parquet import read_parquet
 from sagevocab.errors import UserError
-from sagevocab.state import read_parquet
 
 CAUSAL = "causal transformers"
 _MEASURE = "Causal transformer"

@@ -23,10 +23,10 @@ from reproduction.analysis.scores import TaskScores, read_scores, task_scores
 from reproduction.analysis.vocabulary import read_rankings
 from reproduction.paper.curves import Curve, read_curve
 from reproduction.paper.verdicts import NotMeasurableError
+from reproduction.parquet import read_parquet
 from sagevocab import counting
 from sagevocab.pieces import read_pieces
 from sagevocab.segment import GreedySegmenter
-from sagevocab.state import read_parquet
 from sagevocab.words import WordCorpus
 
 TRAIN = "train"
@@ -327,7 +327,8 @@ def _cut_corpus(words: Path, length: int, draw: int) -> WordCorpus:
 @functools.lru_cache(maxsize=64)
 def _neighbours_of(words: Path, length: int, draw: int, pieces: Path, window: int) -> pd.DataFrame:
     drawn, segmenter = _cut_corpus(words, length, draw), GreedySegmenter(_pieces(pieces))
-    return counting.count_corpus(drawn, segmenter, [window]).neighbours
+    counted = counting.count_corpus(drawn, segmenter, [window])
+    return counts.tables_of(counted)["neighbours"]
 
 
 _curve = functools.lru_cache(maxsize=16)(read_curve)

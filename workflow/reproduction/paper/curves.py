@@ -31,8 +31,8 @@ from reproduction.analysis.stats import (
 )
 from reproduction.lm.floors import CONTEXT_FREE, FLOORS
 from reproduction.paper.inputs import by_panel
+from reproduction.parquet import read_parquet
 from sagevocab.errors import UserError
-from sagevocab.state import read_parquet
 
 Files = str | Path
 # What a curve is drawn against: columns of training_log.parquet.

@@ -27,8 +27,8 @@ from reproduction.paper.inputs import by_panel
 from reproduction.paper.ngrams import LineBits, Panels, summarise_ngrams
 from reproduction.paper.tables_scores import measure_unit, printed_gains
 from reproduction.paper.verdicts import SIGNIFICANT
+from reproduction.parquet import read_parquet
 from sagevocab.errors import UserError
-from sagevocab.state import read_parquet
 
 BITS = "bits"
 NGRAMS, MODELS = "n-grams", "language models"

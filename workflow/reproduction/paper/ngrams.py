@@ -21,8 +21,8 @@ from reproduction.paper.curves import draw_lines, estimate
 from reproduction.paper.formats import MINUS, NOTHING, Row, Show, decimal, write_table
 from reproduction.paper.inputs import by_panel
 from reproduction.paper.style import Files, drawing, dress_rows, tokenizer_colours
+from reproduction.parquet import read_parquet
 from sagevocab.errors import UserError
-from sagevocab.state import read_parquet
 
 _BITS = [f"bits_{order}" for order in range(1, ORDERS + 1)]
 GAIN = "gain"

@@ -27,16 +27,10 @@ from reproduction.paper.formats import listed, markdown_table
 from reproduction.paper.inputs import read_paper_values
 from reproduction.paper.notes import OWN_CONFIGURATION, scope_note
 from reproduction.paper.report import differences, show_setting, tokenizer_title
+from reproduction.parquet import read_parquet, write_parquet
 from sagevocab.errors import UserError
 from sagevocab.pieces import read_pieces
-from sagevocab.state import (
-    atomic_folder,
-    file_digest,
-    read_json,
-    read_parquet,
-    write_parquet,
-    write_text,
-)
+from sagevocab.state import atomic_folder, file_digest, read_json, write_text
 
 log = logging.getLogger(__name__)
 

@@ -30,9 +30,10 @@ from reproduction.paper.formats import NOTHING
 from reproduction.paper.inputs import BASELINE
 from reproduction.paper.measures_texts import only_pieces
 from reproduction.paper.verdicts import VERDICTS
+from reproduction.parquet import read_parquet
 from sagevocab.errors import UserError
 from sagevocab.pieces import read_pieces
-from sagevocab.state import ResumableState, fingerprint, read_json, read_parquet, write_json
+from sagevocab.state import ResumableState, fingerprint, read_json, write_json
 
 log = logging.getLogger(__name__)
 

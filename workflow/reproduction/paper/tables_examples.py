@@ -18,9 +18,9 @@ from reproduction.analysis.examples import (
 from reproduction.paper.formats import NOTHING, Cells, Files, write_table
 from reproduction.paper.inputs import require_comparison
 from reproduction.paper.notes import presets_note, sources_note
+from reproduction.parquet import read_parquet
 from sagevocab.pieces import WORD_START, read_pieces
 from sagevocab.segment import GreedySegmenter, Segmenter
-from sagevocab.state import read_parquet
 from sagevocab.text import read_lines
 
 EXAMPLES = 3

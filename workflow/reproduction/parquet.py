@@ -1,0 +1,42 @@
+"""Parquet files, which the library does without: tables appear whole or not at all."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from sagevocab.errors import UserError
+from sagevocab.state import Columns, atomic_path
+
+if TYPE_CHECKING:
+    import pandas as pd
+
+
+def write_parquet(path: str | Path, frame: pd.DataFrame) -> None:
+    """Write `frame` without its index, whole or not at all."""
+    with atomic_path(path) as temporary:
+        frame.to_parquet(temporary, index=False, compression="zstd")
+
+
+def write_columns(path: str | Path, columns: Columns) -> None:
+    """Write a table of the library as parquet; its `piece` is text, even where it has no row."""
+    import pandas as pd
+
+    frame = pd.DataFrame(columns)
+    write_parquet(path, frame.astype({"piece": "str"}))
+
+
+def read_parquet(path: str | Path, columns: Sequence[str]) -> pd.DataFrame:
+    """Read columns of a parquet file.
+
+    Raises:
+        UserError: it is missing or damaged, or lacks a column.
+    """
+    import pandas as pd
+
+    try:
+        return pd.read_parquet(path, columns=list(columns))
+    except (OSError, ValueError, KeyError) as error:
+        reason = str(error).splitlines()[0]
+        raise UserError(f"{path}: cannot be read ({reason}); delete it and run again") from error
