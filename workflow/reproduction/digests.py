@@ -9,13 +9,13 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
-import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from pathlib import Path
 
 import sagevocab
 from sagevocab.errors import UserError
+from sagevocab.source import code_of_source, statements
 
 HERE = Path(__file__).parent
 # The library's folder is where it was imported from, so that another copy of it is noticed.
@@ -92,55 +92,9 @@ def _name(path: Path) -> str:
 @functools.cache
 def _file_digest(path: Path) -> bytes:
     data = path.read_bytes()
-    return hashlib.sha256(_code(data, _tree(path)) if path.suffix == ".py" else data).digest()
-
-
-def _code(source: bytes, tree: ast.Module) -> bytes:
-    """Return Python source without comments, docstrings and empty lines.
-
-    It is cut from the text: what `ast` or `tokenize` would write differs between Python's versions,
-    and a job in a conda environment may have another one than Snakemake.
-    """
-    lines, strings = source.splitlines(), _strings_by_line(tree)
-    for docstring in _docstrings(tree):
-        for number in range(docstring.lineno - 1, docstring.end_lineno):
-            lines[number] = b""
-            strings.pop(number, None)
-    code = [_without_comment(line, strings.get(n, ())) for n, line in enumerate(lines)]
-    return b"\n".join(line for number, line in enumerate(code) if line or number in strings)
-
-
-Span = tuple[int, float]  # from one byte of a line to before another
-
-
-def _without_comment(line: bytes, strings: Sequence[Span]) -> bytes:
-    """Return a line without its comment; `strings`: where it has text."""
-    for mark in re.finditer(b"#", line):
-        if not any(start <= mark.start() < end for start, end in strings):
-            return line[: mark.start()].rstrip()
-    goes_on = any(end == math.inf for _, end in strings)  # then spaces at its end are text
-    return line if goes_on else line.rstrip()
-
-
-def _strings_by_line(tree: ast.Module) -> dict[int, list[Span]]:
-    spans: dict[int, list[Span]] = {}
-    for node in ast.walk(tree):
-        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str | bytes)
-        if is_text or isinstance(node, ast.JoinedStr):
-            first, last = node.lineno - 1, node.end_lineno - 1
-            for number in range(first, last + 1):
-                start = node.col_offset if number == first else 0
-                end = node.end_col_offset if number == last else math.inf
-                spans.setdefault(number, []).append((start, end))
-    return spans
-
-
-def _docstrings(tree: ast.Module) -> Iterator[ast.Expr]:
-    for node in _statements(tree):
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
-            match node.body:
-                case [ast.Expr(ast.Constant(value=str())) as first, *_]:
-                    yield first
+    return hashlib.sha256(
+        code_of_source(data, _tree(path)) if path.suffix == ".py" else data
+    ).digest()
 
 
 @functools.cache
@@ -177,23 +131,13 @@ def _data_files(folder: Path) -> Iterator[Path]:
 @functools.cache
 def _imports(path: Path) -> tuple[str, ...]:
     names: list[str] = []
-    for node in _statements(_tree(path)):
+    for node in statements(_tree(path)):
         if isinstance(node, ast.Import):
             names += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:
             names.append(node.module)
             names += (f"{node.module}.{alias.name}" for alias in node.names)
     return tuple(names)
-
-
-def _statements(module: ast.Module) -> Iterator[ast.AST]:
-    """Yield statements at any depth, and no expressions: those are most of a tree."""
-    waiting: list[ast.AST] = [module]
-    while waiting:
-        node = waiting.pop()
-        yield node
-        for block in ("body", "orelse", "finalbody", "handlers", "cases"):
-            waiting += getattr(node, block, ())
 
 
 @functools.cache
