@@ -16,11 +16,15 @@ from typing import TYPE_CHECKING
 import numba
 import numpy as np
 
+from sagevocab.compiling import provide_cache
+
 if TYPE_CHECKING:
     from sagevocab.segment import Segmenter
     from sagevocab.words import WordCorpus
 
 log = logging.getLogger(__name__)
+
+provide_cache()
 
 NEIGHBOUR_BYTES = 1 << 30
 WORD_BITS = 64

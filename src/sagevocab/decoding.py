@@ -23,6 +23,10 @@ from typing import NamedTuple
 import numpy as np
 from numba import njit
 
+from sagevocab.compiling import provide_cache
+
+provide_cache()
+
 UNCOVERED = -1
 _NOTHING = -2  # the piece to leave out where none is: no piece has this number
 _CODE_BITS = 21  # a Unicode code point has at most 21 bits

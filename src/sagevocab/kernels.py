@@ -31,6 +31,10 @@ from llvmlite import ir
 from numba import njit, types
 from numba.extending import intrinsic
 
+from sagevocab.compiling import provide_cache
+
+provide_cache()
+
 _BLOCK = 2048  # words
 _PLACES = 512  # whose new pairs are listed at a time
 

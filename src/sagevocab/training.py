@@ -18,11 +18,15 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
+
 from sagevocab.bpe import TooManyPiecesError
+from sagevocab.compiling import shown_compiling
 from sagevocab.embeddings import Embeddings
 from sagevocab.errors import UserError
 from sagevocab.export import Card, check_output, disk_errors, export_greedy
 from sagevocab.initial import METHODS, InitialVocabulary, read_initial, train_initial
+from sagevocab.pieces import WORD_START
 from sagevocab.presets import DEFAULT_PRESET, preset_name
 from sagevocab.progress import Listener, Progress, log_progress
 from sagevocab.sage import build_sage, check_sizes, initial_embeddings
@@ -248,6 +252,8 @@ def _train(
     initial, corpus = _initial_and_corpus(texts, settings, errors, work, progress)
     pieces, merges = initial.pieces, initial.merges
     sage, word2vec = settings.sage, settings.word2vec
+    with shown_compiling(progress):
+        _train_a_few_words(sage, word2vec)
     if sage.contexts != "zero":
         progress(Progress("word2vec", 0, word2vec.epochs))
     segmenter = make_segmenter(sage.decoder, pieces, merges)
@@ -264,6 +270,30 @@ def _train(
         "words": initial.words,
         "record": _record(settings, corpus, initial),
     }
+
+
+def _train_a_few_words(sage: SageSettings, word2vec: Word2VecSettings) -> None:
+    """Meet every compiled function of Word2Vec and pruning, with the types of the real text.
+
+    So Numba compiles here what is not on disk, and no bar of a later stage stops for it.
+    """
+    pieces = [WORD_START, "a", "b", "c", "▁a", "ab", "▁ab", "bc"]
+    merges = [(WORD_START, "a"), ("a", "b"), ("▁a", "b"), ("b", "c")]
+    corpus = WordCorpus.from_lines(["abc ab bc a", "ab cab d", "abab bc"], Normalizer())
+    steps = {"prune_batch": 1, "candidates": 2, "rerank_every": 2, "retrain": False}
+    sage = dataclasses.replace(sage, final_size=len(pieces) - 2, **steps)
+    few = dataclasses.replace(word2vec, epochs=1, lines="all")
+    segmenter = make_segmenter(sage.decoder, pieces, merges)
+    if few.trainer == "blocks":
+        embeddings = initial_embeddings(corpus, segmenter, sage, few, progress=_ignore)
+    else:
+        vectors = np.ones((len(pieces), few.dimension), dtype=np.float32)
+        embeddings = Embeddings(pieces, vectors, vectors)
+    build_sage(corpus, pieces, merges, embeddings, sage, few, progress=_ignore)
+
+
+def _ignore(progress: Progress) -> None:
+    pass
 
 
 def _initial_and_corpus(

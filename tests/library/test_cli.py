@@ -172,6 +172,8 @@ def test_progress_is_told(text: Path) -> None:
         progress=seen.append,
     )
     stages = list(dict.fromkeys(progress.stage for progress in seen))
+    if "compiling" in stages:  # by the first test of all that trains
+        stages.remove("compiling")
     assert stages == ["reading text", "initial vocabulary", "word2vec", "pruning"]
     points = [(p.stage, p.done, p.total) for p in seen if p.left is not None]
     assert points == [
