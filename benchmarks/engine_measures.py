@@ -166,7 +166,13 @@ def bpe(folder: Path, *, size: int) -> Numbers:
     """Train sentencepiece's BPE of `size` pieces."""
     with tempfile.TemporaryDirectory() as place:
         began = time.perf_counter()
-        train_bpe(folder / "lines.txt", size, Path(place) / "m.model", TrainingSettings(), "size")
+        train_bpe(
+            folder / "lines.txt",
+            size,
+            Path(place) / "m.model",
+            TrainingSettings(ascii=False),
+            "size",
+        )
         return {"seconds": time.perf_counter() - began, "memory": _peak()}
 
 
@@ -283,7 +289,7 @@ def bpe_pieces(folder: Path, size: int, name: str) -> list[str]:
     """Return the pieces of BPE trained on the folder's lines; keep them there."""
     model, path = folder / f"{name}.model", folder / f"{name}.txt"
     if not path.exists():
-        train_bpe(folder / "lines.txt", size, model, TrainingSettings(), "size")
+        train_bpe(folder / "lines.txt", size, model, TrainingSettings(ascii=False), "size")
         write_pieces(path, pieces_of_model(read_model(model)))
     return read_pieces(path)
 

@@ -502,7 +502,9 @@ def prepare(folder: Path, text: Path | None, vocabulary: int, sequence_length: i
     else:
         every = (line for file in files_of(text) for line in read_lines(file))
         write_lines(lines, (line for line in every if line.strip()))
-    train_bpe(lines, vocabulary, folder / "bpe.model", TrainingSettings(), "--vocabulary")
+    train_bpe(
+        lines, vocabulary, folder / "bpe.model", TrainingSettings(ascii=False), "--vocabulary"
+    )
     pieces = pieces_of_model(read_model(folder / "bpe.model"))
     export_greedy(words, pieces, WordSettings(), Card("en", "English", "BPE"))
     write_lines(folder / "heldout.txt.zst", [])

@@ -63,8 +63,8 @@ def make_folders(root: Path, lines: list[str]) -> dict[str, Path]:
     """A folder of each kind, trained on `lines`."""
     path = root / "lines.txt.zst"
     write_lines(path, lines)
-    train_bpe(path, SIZE, root / "bpe.model", TrainingSettings(), "size")
-    train_unigram(path, SIZE, root / "unigram.model", TrainingSettings(), "size")
+    train_bpe(path, SIZE, root / "bpe.model", TrainingSettings(ascii=False), "size")
+    train_unigram(path, SIZE, root / "unigram.model", TrainingSettings(ascii=False), "size")
     bpe, unigram = read_model(root / "bpe.model"), read_model(root / "unigram.model")
     pieces, merges = pieces_of_model(bpe), merges_of_model(bpe)
     corpus = WordCorpus.from_lines(lines, Normalizer())

@@ -68,7 +68,7 @@ def make_sample(folder: Path, lines: Sequence[str], size: int, seed: int) -> Sam
     write_text(folder / "lines.txt", "".join(f"{line}\n" for line in lines))
     words = ["".join(split_words(line)) for line in lines]
     write_text(folder / "words.txt", "".join(f"{line}\n" for line in words))
-    settings = bpe.TrainingSettings(character_coverage=1.0)
+    settings = bpe.TrainingSettings(character_coverage=1.0, ascii=False)
     bpe.train_bpe(folder / "lines.txt", size, folder / "bpe.model", settings, "size")
     pieces = bpe.pieces_of_model(bpe.read_model(folder / "bpe.model"))
     write_pieces(folder / "pieces.txt", pieces)

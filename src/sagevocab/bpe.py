@@ -22,6 +22,7 @@ from sagevocab.pieces import WORD_START, is_single_character
 from sagevocab.settings import GROWTH, TrainingSettings
 from sagevocab.state import atomic_path
 from sagevocab.text import read_lines
+from sagevocab.words import Normalizer
 
 log = logging.getLogger(__name__)
 
@@ -90,22 +91,32 @@ def _trained(
             max_sentencepiece_length=settings.max_piece_length,
             max_sentence_length=settings.max_sentence_length,
             normalization_rule_name=settings.normalization,
-            # Greedy segmentation needs it, however rare it is, as in lines of one long word.
-            required_chars=WORD_START,
+            required_chars=WORD_START + printable_ascii(settings),
             num_threads=THREADS,
             minloglevel=_ERRORS_ONLY,
         )
     except RuntimeError as error:
         lines.check()
-        raise _explained(error, size, name, key) from error
+        raise _explained(error, size, name, key, settings) from error
     lines.check()
     model = _parsed(buffer.getvalue(), name)
     found = len(pieces_of_model(model))
     if found != size:
         raise TooManyPiecesError(size, found, name, key)
-    # So the model of a text where `▁` is no rare character is the one without this requirement.
+    # So the model of a text that has all these characters is the one without this requirement.
     model.trainer_spec.ClearField("required_chars")
     return model
+
+
+def printable_ascii(settings: TrainingSettings) -> str:
+    """Return the printable ASCII characters that are pieces in any case; folded case has no A-Z.
+
+    `▁`, which greedy segmentation needs however rare it is, is no part of it.
+    """
+    if not settings.ascii:
+        return ""
+    normalize = Normalizer(settings.normalization)
+    return "".join(one for one in map(chr, range(0x21, 0x7F)) if normalize(one) == one)
 
 
 train_bpe = functools.partial(train_sentencepiece, "bpe")
@@ -149,8 +160,10 @@ class TrainableLines:
         """
         if self._error is not None:
             raise self._error
-        log.info(
-            "%s: %d lines, %d left out as longer than %d bytes, %d for holding U+2585",
+        log.log(
+            logging.WARNING if self.too_long or self.reserved else logging.INFO,
+            "%s: of %d lines, sentencepiece leaves out %d as longer than %d bytes "
+            "(max_sentence_length) and %d for holding U+2585, which it reserves",
             *(self.name, self.total, self.too_long, self.max_bytes, self.reserved),
         )
         if self.reserved > MAX_SKIPPED_SHARE * self.total:
@@ -167,7 +180,9 @@ class TrainableLines:
             )
 
 
-def _explained(error: RuntimeError, size: int, name: str, key: str) -> UserError:
+def _explained(
+    error: RuntimeError, size: int, name: str, key: str, settings: TrainingSettings
+) -> UserError:
     """Translate an error of sentencepiece into the terms of the configuration.
 
     Its text is all that sentencepiece tells: every failure of a training is a RuntimeError, and
@@ -177,7 +192,8 @@ def _explained(error: RuntimeError, size: int, name: str, key: str) -> UserError
     if match := re.search(r"value <= (\d+)", message):
         return TooManyPiecesError(size, int(match[1]) - SENTENCEPIECE_SPECIALS, name, key)
     if match := re.search(r"required_chars\. \d+ vs (\d+)", message):
-        return too_small(size, int(match[1]) - SENTENCEPIECE_SPECIALS, name, key)
+        needed = int(match[1]) - SENTENCEPIECE_SPECIALS
+        return too_small(size, needed, name, key, len(printable_ascii(settings)))
     if "sentences_.empty()" in message or "all_chars_count" in message:
         return UserError(f"{name}: holds no words; give a text with words")
     return UserError(f"{name}: sentencepiece cannot train on it: {message}")
@@ -222,11 +238,16 @@ class TooManyPiecesError(UserError):
         )
 
 
-def too_small(size: int, least: int, name: str, key: str) -> UserError:
-    """Return the error of a size that the characters of the text `name` alone exceed."""
+def too_small(size: int, least: int, name: str, key: str, n_ascii: int = 0) -> UserError:
+    """Return the error of a size that the characters of the text `name` alone exceed.
+
+    n_ascii: how many of them are there because all of printable ASCII is.
+    """
+    told = f", {n_ascii} of them printable ASCII" if n_ascii else ""
+    off = ", or turn vocabulary.ascii off" if n_ascii else ""
     return UserError(
-        f"{key}: {size} pieces are too few for the characters of {name}, which take {least}; "
-        "set it to more than that, or lower vocabulary.character_coverage"
+        f"{key}: {size} pieces are too few for the characters of {name}, which take {least}{told}; "
+        f"set it to more than that, or lower vocabulary.character_coverage{off}"
     )
 
 

@@ -6,40 +6,37 @@ Exit codes: 0; 1 after a user's mistake, with one line of text; 2 for wrong usag
 from __future__ import annotations
 
 import argparse
+import difflib
 import errno
 import json
 import logging
 import os
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Annotated, Any, TextIO, get_args, get_origin
+from typing import Annotated, Any, NoReturn, TextIO, get_args, get_origin
 
 from pydantic.fields import FieldInfo
 
 from sagevocab import __version__
 from sagevocab.errors import EncodingError, UserError
-from sagevocab.presets import DEFAULT_PRESET, PRESETS, preset_name
-from sagevocab.settings import (
-    DEFAULT_SEED,
-    SageSettings,
-    VocabularyKeys,
-    Word2VecKeys,
-    WordSettings,
-)
+from sagevocab.fields import whole_number_hint
+from sagevocab.inputs import check_texts, lines_of
+from sagevocab.names import PARAMETERS, SECTIONS, in_options, option
+from sagevocab.pieces import require_tokenizer
+from sagevocab.presets import DEFAULT_PRESET, PRESETS
+from sagevocab.settings import DEFAULT_SEED, VocabularyKeys, WordSettings
 
 FORMATS = ("table", "csv", "json", "markdown")
 EXPORTS = ("huggingface", "pieces", "vocab")
 _TRAIN_ARGUMENTS = (
-    *("vocab_size", "initial_size", "initial", "preset", "seed", "threads", "encoding_errors"),
-    *("language", "name", "output", "force", "state_dir"),
+    *("vocab_size", "column", "initial_size", "initial", "preset", "seed", "threads"),
+    *("encoding_errors", "language", "name", "output", "force", "state_dir"),
 )
 _WRONG_PATH = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _INTERRUPTED, _BROKEN_PIPE = 130, 141
 _RESUMED = "goes on after"  # in the log lines of a training that was stopped before
-_COMPRESSED = (".gz", ".bz2", ".xz", ".zst")
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -47,7 +44,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     argv = sys.argv[1:] if argv is None else list(argv)
     _reserve_standard_streams()
     try:
-        arguments = _parser().parse_args(argv)
+        arguments = _parsed(argv)
         _log_to_standard_error(arguments)
         arguments.run(arguments)
         if sys.stdout is not None:
@@ -103,7 +100,10 @@ def _log_to_standard_error(arguments: argparse.Namespace) -> None:
 
 
 class _AboveTheBar(logging.StreamHandler):
-    """Writes log lines where they do not run into a bar of progress."""
+    """Writes log lines where they do not run into a bar of progress, with names of options."""
+
+    def format(self, record: logging.LogRecord) -> str:
+        return in_options(super().format(record))
 
     def emit(self, record: logging.LogRecord) -> None:
         from tqdm import tqdm
@@ -116,10 +116,34 @@ class _AboveTheBar(logging.StreamHandler):
 
 _DEFAULT = "(default: %(default)s)"
 _TOKENIZER = "folder, .model or list of pieces"
+_COLUMN = "of the text, where FILE is a table"
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose errors are one line, and which knows near misses of options."""
+
+    def error(self, message: str) -> NoReturn:
+        """Print one line and exit with 2."""
+        end = " See" if message.endswith("?") else "; see"
+        self.exit(2, f"{self.prog}: error: {message}{end} {self.prog} --help\n")
+
+    def refuse(self, unknown: Sequence[str]) -> NoReturn:
+        """Exit with 2 for arguments that there are not."""
+        name = next((one for one in unknown if one.startswith("-")), unknown[0]).partition("=")[0]
+        known = [one for one in self._option_string_actions if one.startswith("--")]
+        close = difflib.get_close_matches(name.replace("_", "-"), known, n=1)
+        self.error(f"unknown option {name}" + (f"; did you mean {close[0]}?" if close else ""))
+
+
+def _parsed(argv: Sequence[str]) -> argparse.Namespace:
+    arguments, unknown = _parser().parse_known_args(argv)
+    if unknown:
+        arguments.parser.refuse(unknown)
+    return arguments
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = _Parser(
         prog="sagevocab",
         description="Build SaGe subword vocabularies from your own text, use and compare them.",
     )
@@ -131,31 +155,55 @@ def _parser() -> argparse.ArgumentParser:
         (run_compare, "compare", "measure tokenizers on a text", _add_compare),
         (run_export, "export", "write a vocabulary in another form", _add_export),
     ):
-        command = commands.add_parser(name, help=summary, description=run.__doc__)
+        with_help = run is not run_train  # where it is among the less common options
+        command = commands.add_parser(
+            name, help=summary, description=run.__doc__, add_help=with_help
+        )
         add_arguments(command)
-        command.set_defaults(run=run)
+        command.set_defaults(run=run, parser=command)
     return parser
 
 
+def _whole(text: str) -> int:
+    """Read a whole number.
+
+    Raises:
+        argparse.ArgumentTypeError: it is none.
+    """
+    try:
+        return int(text)
+    except ValueError:
+        reason = f"{text!r} is no whole number{whole_number_hint(text)}"
+        raise argparse.ArgumentTypeError(reason) from None
+
+
 def _add_train(parser: argparse.ArgumentParser) -> None:
-    add, sizes = parser.add_argument, {"type": int, "metavar": "N"}
-    _add_files(parser)
+    parser.usage = "sagevocab train [FILE ...] -o DIR [options]"
+    sizes = {"type": _whole, "metavar": "N"}
+    add = parser.add_argument_group("the usual options").add_argument
+    text = "lines of text or tables (jsonl, csv, tsv, parquet); - or none: standard input"
+    add("files", nargs="*", default=["-"], metavar="FILE", help=text)
     add("-o", "--output", required=True, metavar="DIR", help="new folder of the tokenizer")
     add("--vocab-size", default=VocabularyKeys.final_size, help=_DEFAULT, **sizes)
+    add("--column", metavar="NAME", help=_COLUMN)
+    preset = f"the paper as printed, or the program published for it {_DEFAULT}"
+    add("--preset", type=preset_name, default=DEFAULT_PRESET, choices=PRESETS, help=preset)
+    add("--threads", help="change nothing but the time (default: all)", **sizes)
+    more = parser.add_argument_group("more options")
+    add = more.add_argument
+    add("-h", "--help", action="help", help="show this help and exit")
     larger = "pieces to prune from (default: a quarter more than --vocab-size, as in the paper)"
     add("--initial-size", help=larger, **sizes)
     initial = "what to prune: trained on the text, or a list of pieces, a sentencepiece .model, a "
     initial += f"folder with pieces.txt {_DEFAULT}"
     add("--initial", default="bpe", metavar="bpe|unigram|PATH", help=initial)
-    preset = f"the paper as printed, or the program published for it {_DEFAULT}"
-    add("--preset", type=preset_name, default=DEFAULT_PRESET, choices=PRESETS, help=preset)
     add("--seed", default=DEFAULT_SEED, help=_DEFAULT, **sizes)
-    add("--threads", help="change nothing but the time (default: all)", **sizes)
     add("--language", default="und", metavar="CODE", help="for the model card")
     add("--name", default="Unnamed language", help="of the language, for the model card")
     add("--state-dir", metavar="DIR", help="keeps progress (default: hidden, beside the output)")
     add("--force", action="store_true", help="replace a tokenizer in the output folder")
-    loudness = parser.add_mutually_exclusive_group()
+    _add_encoding_errors(more)
+    loudness = more.add_mutually_exclusive_group()
     loudness.add_argument("-q", "--quiet", action="store_true", help="print errors only")
     loudness.add_argument("-v", "--verbose", action="store_true", help="print the log, no bar")
     add_settings(parser)
@@ -171,6 +219,7 @@ def _add_compare(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("tokenizers", nargs="+", metavar="TOKENIZER", help=_TOKENIZER)
     add("--text", nargs="+", required=True, metavar="FILE", help="lines of text; - for stdin")
+    add("--column", metavar="NAME", help=_COLUMN)
     add("--format", choices=FORMATS, default=FORMATS[0], help=_DEFAULT)
     _add_words(parser)
     _add_encoding_errors(parser)
@@ -189,6 +238,7 @@ def _add_export(parser: argparse.ArgumentParser) -> None:
 def _add_files(parser: argparse.ArgumentParser) -> None:
     text = "text; - or none: standard input"
     parser.add_argument("files", nargs="*", default=["-"], metavar="FILE", help=text)
+    parser.add_argument("--column", metavar="NAME", help=_COLUMN)
     _add_encoding_errors(parser)
 
 
@@ -198,7 +248,7 @@ def _add_words(parser: argparse.ArgumentParser) -> None:
     add("--max-word-chars", type=int, default=words.max_word_chars, metavar="N", help=_DEFAULT)
 
 
-def _add_encoding_errors(parser: argparse.ArgumentParser) -> None:
+def _add_encoding_errors(parser: argparse._ActionsContainer) -> None:
     text = f"what is not UTF-8 is refused, or read as U+FFFD {_DEFAULT}"
     choices = ("strict", "replace")
     parser.add_argument("--encoding-errors", choices=choices, default="strict", help=text)
@@ -214,15 +264,26 @@ def run_train(arguments: argparse.Namespace) -> None:
     A training that was stopped goes on when the same command is run again.
     """
     given = {name: getattr(arguments, name) for name in _TRAIN_ARGUMENTS}
-    files = _files(arguments.files)
-    from sagevocab.progress import shown_progress
+    _check_order(arguments.files, arguments.output)
+    files = _files(arguments.files, arguments.column)
     from sagevocab.training import train
 
-    with shown_progress(quiet=arguments.quiet or arguments.verbose) as progress:
-        built = train(files, progress=progress, **given, **given_settings(arguments))
+    shown = not (arguments.quiet or arguments.verbose)
+    built = train(files, progress=shown, **given, **given_settings(arguments))
     if not arguments.quiet:
+        output = arguments.output
         sizes = f"{len(built.pieces)} pieces, {len(built.ablations['piece'])} pruned"
-        print(f"sagevocab: {arguments.output}: {sizes}", file=sys.stderr)
+        print(f"sagevocab: {output}: {sizes}", file=sys.stderr)
+        use = f"AutoTokenizer.from_pretrained({output!r}), or: sagevocab encode {output} FILE"
+        print(f"sagevocab: load it with {use}", file=sys.stderr)
+
+
+def _check_order(files: Sequence[str], output: str) -> None:
+    if Path(output).is_file() and not any(Path(file).is_file() for file in files):
+        raise UserError(
+            f"{output}: is a file, and -o names a new folder; if it is the text: sagevocab train "
+            f"{output} -o {files[0]}"
+        )
 
 
 def run_encode(arguments: argparse.Namespace) -> None:
@@ -230,29 +291,30 @@ def run_encode(arguments: argparse.Namespace) -> None:
 
     They are those of AutoTokenizer, without special tokens added. An empty text gives no line.
     """
-    out, files = _standard_output(), _files(arguments.files)
-    os.stat(arguments.tokenizer)
+    out, files = _standard_output(), _files(arguments.files, arguments.column)
+    require_tokenizer(arguments.tokenizer)
     from sagevocab.foreign import load
-    from sagevocab.text import lines_of
 
+    lines = lines_of(files, arguments.encoding_errors, arguments.column)
     encoder = load(arguments.tokenizer)
     if hasattr(out, "reconfigure"):
         out.reconfigure(encoding="utf-8", newline="\n")
-    for ids in encoder.encode_lines(lines_of(files, arguments.encoding_errors)):
+    for ids in encoder.encode_lines(lines):
         shown = encoder.names(ids) if arguments.output == "pieces" else map(str, ids)
         out.write(" ".join(shown) + "\n")
 
 
 def run_compare(arguments: argparse.Namespace) -> None:
     """Print the intrinsic measures of tokenizers on the same text."""
-    out, files = _standard_output(), _files(arguments.text)
+    out, files = _standard_output(), _files(arguments.text, arguments.column)
     for path in arguments.tokenizers:
-        os.stat(path)
+        require_tokenizer(path)
     from sagevocab.comparison import compare, written
 
-    words = {name: getattr(arguments, name) for name in ("normalization", "max_word_chars")}
-    errors = arguments.encoding_errors
-    frame = compare(arguments.tokenizers, files, **words, encoding_errors=errors)
+    given = ("normalization", "max_word_chars", "encoding_errors", "column")
+    frame = compare(
+        arguments.tokenizers, files, **{name: getattr(arguments, name) for name in given}
+    )
     print(written(frame, arguments.format), file=out)
 
 
@@ -268,24 +330,19 @@ def run_export(arguments: argparse.Namespace) -> None:
     convert(path, output, arguments.format, words=words, force=arguments.force)
 
 
-def _files(names: Sequence[str]) -> list[Path]:
+def _files(names: Sequence[str], column: str | None) -> list[Path]:
     """Return the paths of texts.
 
     Raises:
-        OSError: a file is missing.
-        UserError: a compressed file has no bytes; standard input is asked for and closed.
+        UserError: a file is missing or not to be read; standard input is named and closed.
     """
-    for name in names:
-        if name != "-":
-            if not os.stat(name).st_size and name.endswith(_COMPRESSED):
-                raise UserError(
-                    f"{name}: has no bytes, not even compressed; fetch or copy it again"
-                )
-        elif sys.stdin is None:
-            raise UserError("standard input is closed; name a file, or open it")
-        elif sys.stdin.isatty():
-            print("sagevocab: reading lines from the terminal; end with Ctrl-D", file=sys.stderr)
-    return [Path(name) for name in names]
+    files = [Path(name) for name in names]
+    check_texts(files, column)
+    if "-" in names and sys.stdin is None:
+        raise UserError("standard input is closed; name a file, or open it")
+    if "-" in names and sys.stdin.isatty():
+        print("sagevocab: reading lines from the terminal; end with Ctrl-D", file=sys.stderr)
+    return files
 
 
 def _standard_output() -> TextIO:
@@ -296,77 +353,36 @@ def _standard_output() -> TextIO:
 
 # --- options from the settings of the library
 
-# Section of the configuration: title of its options, settings, prefix of the options.
-SECTIONS: dict[str, tuple[str, type, str]] = {
-    "vocabulary": ("text and initial vocabulary", VocabularyKeys, ""),
-    "word2vec": ("skip-gram embeddings", Word2VecKeys, "word2vec-"),
-    "sage": ("pruning (left out: as in the preset)", SageSettings, ""),
-}
-# Keys whose options are written out in `cli`.
-_OWN = {
-    "vocabulary.final_size": "--vocab-size",
-    "vocabulary.initial_size": "--initial-size",
-    "sage.final_size": "--vocab-size",
-    "sage.preset": "--preset",
-    "sage.seed": "--seed",
-    "sage.threads": "--threads",
-    "word2vec.seed": "--seed",
-}
-# Arguments of the library's functions that have the name of an option.
-_ARGUMENTS = ("initial", "encoding_errors", "language")
-
-
-# Fields without an option of their own, by dotted key: option, field.
-_OPTIONS: dict[str, tuple[str, FieldInfo]] = {
-    f"{section}.{name}": (f"--{prefix}{name.replace('_', '-')}", field)
-    for section, (_, kind, prefix) in SECTIONS.items()
+# Fields with an option of their own, by dotted key; the others have one that is written out here.
+_FIELDS: dict[str, FieldInfo] = {
+    f"{section}.{name}": field
+    for section, (_, kind, _) in SECTIONS.items()
     for name, field in kind.__pydantic_fields__.items()
-    if f"{section}.{name}" not in _OWN
+    if f"{section}.{name}" not in PARAMETERS
 }
-
-
-_DOTTED_KEY = re.compile(rf"\b(?:{'|'.join(SECTIONS)})\.\w+")
-# Keys of several words that follow another key of their section, as in "lower prune_batch", and
-# the library's names of the sizes.
-_KEYS = {key.partition(".")[2]: option for key, (option, _) in _OPTIONS.items()}
-_KEYS |= {"vocab_size": "--vocab-size", "initial_size": "--initial-size"}
-_BARE_KEY = re.compile(r"(?<![\w./-])[a-z]+(?:_[a-z]+)+(?![\w./-])")
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:
     """Give `parser` an option for every field of every section, by its dotted key."""
     groups = {name: parser.add_argument_group(title) for name, (title, *_) in SECTIONS.items()}
-    for key, (option, field) in _OPTIONS.items():
+    for key, field in _FIELDS.items():
         add = groups[key.partition(".")[0]].add_argument
         text = f"{field.description} (default: {field.default})".replace("%", "%%")
         shared: dict[str, Any] = {"dest": key, "default": argparse.SUPPRESS, "help": text}
         if field.annotation is bool:
-            add(option, action=argparse.BooleanOptionalAction, **shared)
+            add(option(key), action=argparse.BooleanOptionalAction, **shared)
         else:
-            add(option, type=_value, metavar=_metavar(field.annotation), **shared)
+            add(option(key), type=_value, metavar=_metavar(field.annotation), **shared)
 
 
 def given_settings(arguments: argparse.Namespace) -> dict[str, dict[str, Any]]:
     """Return what the user set, by section and field."""
     given: dict[str, dict[str, Any]] = {section: {} for section in SECTIONS}
     for key, value in vars(arguments).items():
-        if key in _OPTIONS:
+        if key in _FIELDS:
             section, _, name = key.partition(".")
             given[section][name] = value
     return given
-
-
-def in_options(message: str) -> str:
-    """Name the options where a message names keys of settings, or begins with an argument."""
-    argument, colon, rest = message.partition(": ")
-    if argument in _ARGUMENTS:
-        return f"--{argument.replace('_', '-')}{colon}{rest}"
-    message = _DOTTED_KEY.sub(lambda key: _OWN.get(key[0]) or _option(key[0]), message)
-    return _BARE_KEY.sub(lambda key: _KEYS.get(key[0], key[0]), message)
-
-
-def _option(key: str) -> str:
-    return _OPTIONS[key][0] if key in _OPTIONS else key
 
 
 def _value(text: str) -> Any:

@@ -6,6 +6,7 @@ import csv
 import io
 import json
 from collections.abc import Sequence
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -13,10 +14,11 @@ from sagevocab.counting import count_corpus
 from sagevocab.errors import UserError
 from sagevocab.export import WordSettings
 from sagevocab.foreign import as_own_folder
+from sagevocab.inputs import Texts, describe_texts, lines_of
 from sagevocab.measures import measure
+from sagevocab.names import errors_in_parameters
 from sagevocab.segment import Segmenter, load_segmenter
 from sagevocab.state import path_text
-from sagevocab.text import Texts, describe_texts, lines_of
 from sagevocab.words import Normalizer, WordCorpus
 
 # Measure: what it says. Those with a name of their own in a summary are taken from there.
@@ -55,6 +57,7 @@ def compare(
     tokenizers: Sequence[str | Path],
     texts: Texts,
     *,
+    column: str | None = None,
     normalization: str = "nmt_nfkc",
     max_word_chars: int = 256,
     encoding_errors: str = "strict",
@@ -62,22 +65,35 @@ def compare(
     """Measure tokenizers on the same text.
 
     tokenizers: folders of this project or of Hugging Face, sentencepiece `.model` files, lists of
-    pieces. texts: as in `train`. The text is normalised and split into words once for all.
+    pieces. texts, column: as in `train`. The text is normalised and split into words once for all.
 
     Raises:
         UserError: a tokenizer or the text cannot be read.
     """
-    words = WordSettings(normalization, max_word_chars)
-    loaded = [_load(Path(path), words) for path in tokenizers]
-    lines = lines_of(texts, encoding_errors)
-    corpus = WordCorpus.from_lines(lines, Normalizer(normalization), max_word_chars)
-    if not corpus.n_lines:
-        raise UserError(f"{describe_texts(texts)}: holds no words; give a text with words")
-    measured = [_measured(corpus, segmenter, loaded[0]) for segmenter in loaded]
-    return Comparison(
-        {"tokenizer": name, **{measure: values[measure] for measure in MEASURES}}
-        for name, values in zip(_names(tokenizers), measured, strict=True)
-    )
+    with errors_in_parameters():
+        _check_order(tokenizers)
+        words = WordSettings(normalization, max_word_chars)
+        lines = lines_of(texts, encoding_errors, column)
+        loaded = [_load(Path(path), words) for path in tokenizers]
+        corpus = WordCorpus.from_lines(lines, Normalizer(normalization), max_word_chars)
+        if not corpus.n_lines:
+            raise UserError(f"{describe_texts(texts)}: holds no words; give a text with words")
+        measured = [_measured(corpus, segmenter, loaded[0]) for segmenter in loaded]
+        return Comparison(
+            {"tokenizer": name, **{measure: values[measure] for measure in MEASURES}}
+            for name, values in zip(_names(tokenizers), measured, strict=True)
+        )
+
+
+def _check_order(tokenizers: Sequence[str | Path]) -> None:
+    """Refuse what is no list of tokenizers, such as the text where the two are swapped."""
+    if isinstance(tokenizers, str | PathLike) or not isinstance(tokenizers, Sequence):
+        raise UserError(
+            f"tokenizers: {str(tokenizers)!r:.60} is no list; give a list of tokenizers, then the "
+            "text: compare(['my-tokenizer'], 'text.txt')"
+        )
+    if not tokenizers:
+        raise UserError("tokenizers: the list is empty; give one or more")
 
 
 def _load(path: Path, words: WordSettings) -> Segmenter:

@@ -77,6 +77,7 @@ _COMPRESSIONS = {
     b"\xfd7zXZ\x00": lzma.open,
     b"\x28\xb5\x2f\xfd": _open_zstd,
 }
+ENDINGS = (".gz", ".bz2", ".xz", ".zst")
 # Errors that decompressors raise on damaged or truncated data.
 DAMAGE = (EOFError, OSError, lzma.LZMAError, zlib.error)
 
@@ -102,12 +103,12 @@ def opener_of(start: bytes) -> Callable | None:
     return next(found, None)
 
 
-def open_text(path: str | Path) -> TextIO:
+def open_text(path: str | Path, errors: str = "strict") -> TextIO:
     """Open a UTF-8 file for reading text, decompressed like `open_bytes`.
 
-    A byte order mark, which spreadsheets write, is no part of the text.
+    A byte order mark, which spreadsheets write, is no part of the text. errors: as of `open`.
     """
-    return io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig", newline="")
+    return io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig", errors=errors, newline="")
 
 
 def damaged(path: str | Path, error: Exception) -> UserError:

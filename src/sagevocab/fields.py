@@ -117,9 +117,10 @@ _SHAPES = {
     DUMP_DATE: "write latest, or year, month and day as in '20260801'",
 }
 _NUMBER_AS_TEXT = (
-    "YAML reads 1e-3 as text: write it with a point and a sign, 1.0e-3 or 1.0e+9, or in full"
+    "take away the quotes; without them, YAML reads 1e-3 as text: write it with a point and a "
+    "sign, 1.0e-3 or 1.0e+9, or in full"
 )
-_WHOLE_NUMBER = "write it in digits alone, such as 1000"
+_THOUSANDS = {"k": 10**3, "m": 10**6}
 _QUOTED_NUMBER = "take away the quotes"
 _NUMBER_FOR_TEXT = "put text that looks like a number in quotes"
 _TEXT_AS_FLAG = "YAML reads no, off, yes and on as truth values: quote them, 'no'"
@@ -189,13 +190,24 @@ def _yaml_hint(detail: ErrorDetails) -> str:
         return f"; {_TEXT_AS_FLAG}"
     if detail["type"] == "string_type" and isinstance(value, int | float):
         return f"; {_NUMBER_FOR_TEXT}"
-    if detail["type"] == "int_type" and isinstance(value, float) and value.is_integer():
-        return f"; {_WHOLE_NUMBER}"
-    if detail["type"] in ("int_type", "float_type") and isinstance(value, str):
-        in_full = _WHOLE_NUMBER if detail["type"] == "int_type" else _NUMBER_AS_TEXT
+    if detail["type"] == "int_type":
+        return whole_number_hint(value)
+    if detail["type"] == "float_type" and isinstance(value, str):
         with suppress(ValueError):
-            hint = in_full if "e" in value.lower() else _QUOTED_NUMBER
+            hint = _NUMBER_AS_TEXT if "e" in value.lower() else _QUOTED_NUMBER
             return f"; {hint}" if math.isfinite(float(value)) else ""
+    return ""
+
+
+def whole_number_hint(value: Any) -> str:
+    """Say how to write a whole number that came in another form, such as 16e3 or '16k'."""
+    text = str(value).strip().lower().replace(",", "").replace("_", "")
+    factor = _THOUSANDS.get(text[-1:], 1)
+    with suppress(ValueError, OverflowError):
+        number = float(text.removesuffix(text[-1:]) if factor > 1 else text) * factor
+        if number.is_integer() and not isinstance(value, bool):
+            quoted = isinstance(value, str) and value == str(int(number))
+            return f"; {_QUOTED_NUMBER}" if quoted else f"; write it in digits alone, {number:.0f}"
     return ""
 
 

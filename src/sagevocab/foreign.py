@@ -27,6 +27,7 @@ from sagevocab.pieces import (
     WORD_START,
     encode_batch,
     is_own_folder,
+    missing_advice,
     missing_characters,
     read_folder_pieces,
     write_pieces,
@@ -103,7 +104,7 @@ def _kind(path: Path, key: str) -> str:
     if not path.exists():
         raise UserError(
             f"{key}: {path} does not exist; give a Hugging Face folder, a sentencepiece .model or "
-            "a list of pieces"
+            f"a list of pieces; {missing_advice(path)}"
         )
     if path.is_dir() or path.suffix == ".json":
         return "hub"

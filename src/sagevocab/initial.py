@@ -10,7 +10,7 @@ from pathlib import Path
 from sagevocab.bpe import Model, merges_of_model, pieces_of_model, read_model, train_sentencepiece
 from sagevocab.errors import UserError
 from sagevocab.foreign import listed_pieces, open_model, with_characters
-from sagevocab.pieces import is_own_folder, read_folder_pieces
+from sagevocab.pieces import is_own_folder, missing_advice, read_folder_pieces
 from sagevocab.settings import TrainingSettings, WordSettings
 from sagevocab.state import ResumableState, fingerprint
 from sagevocab.text import read_lines, write_lines
@@ -58,7 +58,7 @@ def train_initial(
     model_path = state.folder / "sentencepiece.model"
     model = _kept_model(model_path)
     if model is None:
-        path = _with_short_lines(lines_path, state.folder, settings.max_sentence_length)
+        path = _with_short_lines(lines_path, state.folder, settings.max_sentence_length, name)
         keys = {"key": _SIZE_KEYS[0], "size_keys": _SIZE_KEYS}
         train_sentencepiece(method, path, size, model_path, settings, name=name, **keys)
         model = read_model(model_path)
@@ -92,7 +92,8 @@ def read_initial(path: str | Path, words: WordSettings) -> InitialVocabulary:
     if not path.exists():
         raise UserError(
             f"initial: {path} is neither bpe nor unigram nor a file; give one of these two, a list "
-            "of pieces, a sentencepiece .model or a folder with a pieces.txt"
+            "of pieces, a sentencepiece .model or a folder with a pieces.txt; "
+            + missing_advice(path)
         )
     if path.suffix == ".model":
         return _read_model(path, words)
@@ -133,12 +134,16 @@ def _read_model(path: Path, words: WordSettings) -> InitialVocabulary:
 # --- lines that sentencepiece takes
 
 
-def _with_short_lines(path: Path, folder: Path, max_bytes: int) -> Path:
+def _with_short_lines(path: Path, folder: Path, max_bytes: int, name: str) -> Path:
     """Return `path`, or if it has longer lines a copy in `folder` where these are cut."""
     too_long = sum(len(line.encode("utf-8")) > max_bytes for line in read_lines(path))
     if not too_long:
         return path
-    log.info("%d lines are longer than %d bytes and cut for sentencepiece", too_long, max_bytes)
+    log.warning(
+        "%s: %d lines are longer than %d bytes, the max_sentence_length of sentencepiece, and are "
+        "cut at spaces to train the initial vocabulary; nothing is left out",
+        *(name, too_long, max_bytes),
+    )
     short = folder / path.name
     write_lines(short, (part for line in read_lines(path) for part in cut_line(line, max_bytes)))
     return short

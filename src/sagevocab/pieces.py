@@ -7,6 +7,7 @@ are no pieces: they take the ids before the first piece.
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Sequence
 from contextlib import suppress
 from pathlib import Path
@@ -23,6 +24,8 @@ WORD_START = "▁"
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 FIRST_PIECE_ID = len(SPECIAL_TOKENS)
 UNKNOWN_ID = SPECIAL_TOKENS.index("[UNK]")
+HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")  # of a model or data set
+_FILE_ENDINGS = (".txt", ".model", ".json", ".vocab")
 
 
 def is_single_character(piece: str) -> bool:
@@ -43,7 +46,8 @@ def check_singles(pieces: Sequence[str], final_size: int) -> None:
     if final_size < singles:
         raise UserError(
             f"vocabulary.final_size: {final_size} is below the {singles} single characters, which "
-            "are never pruned; raise it or lower vocabulary.character_coverage"
+            "are never pruned; raise it, lower vocabulary.character_coverage or turn "
+            "vocabulary.ascii off"
         )
 
 
@@ -127,6 +131,29 @@ def read_description(folder: str | Path) -> dict[str, Any]:
     raise UserError(
         f"{path}: does not describe a vocabulary of this project, or is damaged; build or import "
         "it first"
+    )
+
+
+def require_tokenizer(path: str | Path) -> None:
+    """Refuse a path where there is nothing; it may be the name of a tokenizer of the hub.
+
+    Raises:
+        UserError: there is neither file nor folder.
+    """
+    if not Path(path).exists():
+        raise UserError(
+            f"{path}: cannot be read (No such file or directory); {missing_advice(path)}"
+        )
+
+
+def missing_advice(path: str | Path) -> str:
+    """Say what to do about a tokenizer that is not there."""
+    name = str(path)
+    if not HUB_NAME.fullmatch(name) or Path(name).suffix in _FILE_ENDINGS:
+        return "check the path"
+    return (
+        "check the path; a tokenizer of the hub is downloaded first: hf download "
+        f"{name} --local-dir {name.rpartition('/')[2]}"
     )
 
 

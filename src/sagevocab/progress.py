@@ -42,14 +42,17 @@ def log_progress(progress: Progress) -> None:
 
 
 @contextmanager
-def shown_progress(*, quiet: bool) -> Iterator[Listener | None]:
-    """Yield what shows progress on standard error: a bar if that is a terminal, else stage names.
+def listener(progress: Listener | bool) -> Iterator[Listener]:
+    """Yield what hears of progress: a function of the user's, or what True and False stand for.
 
-    quiet: nothing at all.
+    True shows it on standard error: a bar in a terminal or notebook, else the names of the stages.
+    False writes it to the log.
     """
-    if quiet:
-        yield None
-    elif sys.stderr.isatty():
+    if not progress:
+        yield log_progress
+    elif progress is not True:
+        yield progress
+    elif sys.stderr is not None and (sys.stderr.isatty() or _in_notebook()):
         bar = _Bar()
         try:
             yield bar
@@ -57,6 +60,10 @@ def shown_progress(*, quiet: bool) -> Iterator[Listener | None]:
             bar.close()
     else:
         yield _Stages()
+
+
+def _in_notebook() -> bool:
+    return "ipykernel" in sys.modules
 
 
 class _Stages:

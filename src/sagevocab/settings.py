@@ -52,6 +52,11 @@ class TrainingSettings(_Normalized):
         description="Share of the corpus' characters that the alphabet covers; rarer characters "
         "become [UNK].",
     )
+    ascii: Flag = Field(
+        True,
+        description="Whether every printable ASCII character is a piece, however rare it is in the "
+        "corpus. The paper's vocabularies have those of the alphabet alone.",
+    )
     max_piece_length: Annotated[Count, Field(le=512)] = Field(
         16, description="Longest piece in characters."
     )

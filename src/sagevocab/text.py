@@ -1,29 +1,24 @@
-"""Lines of text, from files in any compression, standard input or any iterable."""
+"""Files of lines of text, in any compression."""
 
 from __future__ import annotations
 
 import gzip
 import logging
-import os
-import sys
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import BinaryIO
 
 import zstandard
 
-from sagevocab.compression import DAMAGE, damaged, open_bytes, opener_of
+from sagevocab.compression import DAMAGE, damaged, open_bytes
 from sagevocab.errors import EncodingError, UserError
-from sagevocab.state import atomic_path, path_text
+from sagevocab.state import atomic_path
 
 log = logging.getLogger(__name__)
 
 _ZSTD_LEVEL = 9
 _BYTE_ORDER_MARK = "\ufeff"
 _MOST_NUL = 0.05  # of a line's characters; a line with more is binary data
-STANDARD_INPUT = "-"
-ENCODING_ERRORS = ("strict", "replace")
-Texts = str | Path | Iterable[str | Path]
 
 
 def read_lines(path: str | Path, errors: str = "strict") -> Iterator[str]:
@@ -92,71 +87,3 @@ def _without_nul(line: str, where: str) -> str:
         )
     log.warning("%s: a NUL character was dropped", where)
     return line.replace("\0", "")
-
-
-def lines_of(texts: Texts, errors: str = "strict") -> Iterator[str]:
-    """Yield lines of text without their line ends.
-
-    texts: a file, plain or compressed (gz, bz2, xz, zst); `-` for standard input; several files; or
-    any iterable of strings, which are lines. A list of strings all of which name files is a list of
-    files. errors: what to do with bytes that are not UTF-8, `strict` or `replace` (by U+FFFD).
-
-    Raises:
-        UserError: a file cannot be read, is not UTF-8 or full of NUL characters; tells the line.
-    """
-    if errors not in ENCODING_ERRORS:
-        names = ", ".join(ENCODING_ERRORS)
-        raise UserError(f"encoding_errors: {errors!r} is unknown; choose one of {names}")
-    files = files_of(texts)
-    if files is None:
-        yield from _checked(texts)
-        return
-    for file in files:
-        yield from _standard_input(errors) if file == STANDARD_INPUT else read_lines(file, errors)
-
-
-def files_of(texts: Texts) -> list[str] | None:
-    """Return the names of the files that `texts` means, `-` for standard input; None for lines."""
-    if isinstance(texts, str | os.PathLike):
-        return [os.fspath(texts)]
-    if isinstance(texts, list | tuple) and texts and all(map(_names_file, texts)):
-        return [os.fspath(item) for item in texts]
-    return None
-
-
-def describe_texts(texts: Texts) -> str:
-    """Name `texts` in a message."""
-    files = files_of(texts)
-    if files is None:
-        return "the text"
-    names = ["standard input" if file == STANDARD_INPUT else path_text(file) for file in files]
-    return ", ".join(names) if len(names) <= 3 else f"{names[0]} and {len(names) - 1} more files"
-
-
-def _names_file(item: str | Path) -> bool:
-    is_path = isinstance(item, os.PathLike) or item == STANDARD_INPUT
-    return is_path or (isinstance(item, str) and os.path.isfile(item))
-
-
-def _standard_input(errors: str) -> Iterator[str]:
-    stream = sys.stdin.buffer  # cannot be read twice
-    opener = opener_of(stream.peek(6))
-    return decoded_lines(opener(stream) if opener else stream, "standard input", errors)
-
-
-def _checked(texts: Iterable[str]) -> Iterator[str]:
-    for number, text in enumerate(texts, start=1):
-        if not isinstance(text, str):
-            kind = type(text).__name__
-            raise UserError(f"texts: item {number} is of type {kind}; give strings, or one path")
-        try:
-            text.encode("utf-8")
-        except UnicodeEncodeError as error:
-            raise UserError(
-                f"texts: string {number} holds half a surrogate pair at position "
-                f"{error.start + 1}; decode the text anew"
-            ) from error
-        if "\0" in text:
-            raise UserError(f"texts: string {number} holds a NUL character; is it text?")
-        for line in text.removesuffix("\n").split("\n"):
-            yield line.removesuffix("\r")

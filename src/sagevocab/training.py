@@ -12,7 +12,9 @@ import platform
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator, Mapping
+import unicodedata
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -26,9 +28,11 @@ from sagevocab.embeddings import Embeddings
 from sagevocab.errors import UserError
 from sagevocab.export import Card, check_output, disk_errors, export_greedy
 from sagevocab.initial import METHODS, InitialVocabulary, read_initial, train_initial
+from sagevocab.inputs import Text, Texts, describe_texts, lines_of
+from sagevocab.names import PARAMETERS, errors_in_parameters, parameter
 from sagevocab.pieces import WORD_START
 from sagevocab.presets import DEFAULT_PRESET, preset_name
-from sagevocab.progress import Listener, Progress, log_progress
+from sagevocab.progress import Listener, Progress, listener
 from sagevocab.sage import build_sage, check_sizes, initial_embeddings
 from sagevocab.segment import make_segmenter
 from sagevocab.settings import (
@@ -52,12 +56,15 @@ from sagevocab.state import (
     write_json,
     write_json_lines,
 )
-from sagevocab.text import Texts, describe_texts, lines_of, read_lines, write_lines
+from sagevocab.text import read_lines, write_lines
 from sagevocab.versions import code_digest, package_versions
 from sagevocab.words import Normalizer, WordCorpus
 
 log = logging.getLogger(__name__)
 
+# Words of text for each piece; measured in docs/own-language.md, "How much text".
+_WORDS_A_PIECE = 30
+_SHOWN = 20  # characters that a message lists
 _STATES = ("text", "initial", "embeddings", "pruning")
 _LOCK = "sagevocab.lock"
 _MARK = "sagevocab.json"
@@ -103,7 +110,8 @@ class SageVocabulary:
 
     pieces: in id order. initial: those it was pruned from. ablations: what was pruned, in order, as
     columns for `pandas.DataFrame` (see `sage.SageResult`). embeddings: of the last training.
-    words: how text becomes words. record: settings, text and code that made it.
+    words: how text becomes words. unknown: the characters of the text that become [UNK] and how
+    often they are there, the most frequent first. record: settings, text and code that made it.
     """
 
     pieces: list[str]
@@ -111,6 +119,7 @@ class SageVocabulary:
     ablations: Columns
     embeddings: Embeddings
     words: WordSettings
+    unknown: dict[str, int]
     card: Card
     record: Mapping[str, Any]
     state_dir: Path | None = field(default=None, repr=False)
@@ -137,8 +146,9 @@ class SageVocabulary:
 
 def train(
     texts: Texts,
-    *,
     vocab_size: int = VocabularyKeys.final_size,
+    *,
+    column: str | None = None,
     initial_size: int | None = None,
     initial: str | Path = "bpe",
     preset: str = DEFAULT_PRESET,
@@ -153,12 +163,13 @@ def train(
     output: str | Path | None = None,
     force: bool = False,
     state_dir: str | Path | None = None,
-    progress: Listener | None = None,
+    progress: Listener | bool = True,
 ) -> SageVocabulary:
     """Train a SaGe vocabulary on text.
 
     texts: a file of lines (plain, gz, bz2, xz, zst), `-` for standard input, a list of files, or
-        any iterable of lines.
+        any iterable of lines. column: of the one that holds the text, if `texts` are tables (jsonl,
+        csv, tsv, parquet), a data set, a data frame or an iterable of rows.
     vocab_size: pieces in the end, without special tokens. initial_size: pieces to prune from; a
         quarter more than vocab_size if left out, as in the paper.
     initial: what to prune: `bpe` or `unigram`, trained on the text by sentencepiece; or the path of
@@ -172,59 +183,91 @@ def train(
     output, force: save the result there (see `SageVocabulary.save`).
     state_dir: progress is kept there, and a killed training of the same things goes on from it;
         beside `output` if left out, and nowhere if there is no output either.
-    progress: called with a `Progress` whenever a stage begins or a part of it is done.
+    progress: True shows stages and time to go on standard error, False shows nothing; or a function
+        that is called with a `Progress` whenever a stage begins or a part of it is done.
 
     Raises:
         UserError: a mistake in the text or the settings, in one line.
     """
-    sections = {"sage": sage or {}, "word2vec": word2vec or {}, "vocabulary": vocabulary or {}}
-    sizes = vocab_size, initial_size
-    preset = preset_name(preset)
-    settings = _train_settings(os.fspath(initial), sizes, preset, sections, seed, threads)
-    if not re.fullmatch(r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*", language):
-        raise UserError(f"language: {language!r} is no language code; give one like sw or zh-Hant")
-    if output is not None:
-        check_output(output, force)
-        state_dir = state_dir or _default_state_dir(output)
-    state_dir = state_dir and Path(state_dir).resolve()
-    card = Card(language, name, "SaGe", _source(texts), _card_settings(preset, settings))
-    place = output or state_dir or tempfile.gettempdir()
-    with disk_errors(place), _workplace(state_dir) as work:
-        try:
-            parts = _train(texts, settings, encoding_errors, work, progress or log_progress)
-        except TooManyPiecesError as error:
-            raise error.for_one_size("vocab_size") if initial_size is None else error from None
-        result = SageVocabulary(**parts, card=card, state_dir=state_dir)
+    with errors_in_parameters():
+        sections = {"sage": sage, "word2vec": word2vec, "vocabulary": vocabulary}
+        text = Text(describe_texts(texts), lines_of(texts, encoding_errors, column))
+        sizes = vocab_size, initial_size
+        preset = preset_name(preset)
+        settings = _train_settings(initial, sizes, preset, sections, seed, threads)
+        _check_language(language)
         if output is not None:
-            result.save(output, force=force)
-            remove_leftovers(output)
+            check_output(output, force)
+            state_dir = state_dir or _default_state_dir(output)
+        state_dir = state_dir and Path(state_dir).resolve()
+        card = Card(language, name, "SaGe", _source(text.name), _card_settings(preset, settings))
+        place = output or state_dir or tempfile.gettempdir()
+        with (
+            disk_errors(place),
+            _workplace(state_dir) as work,
+            listener(progress) as report,
+            _advice_on_one_size(initial_size),
+        ):
+            parts = _train(text, settings, work, report)
+            result = SageVocabulary(**parts, card=card, state_dir=state_dir)
+            if output is not None:
+                result.save(output, force=force)
+                remove_leftovers(output)
+    _warn_of_unknown(result, text.name, from_text=settings.initial in METHODS)
     return result
 
 
+def _check_language(language: str) -> None:
+    if not re.fullmatch(r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*", str(language)):
+        raise UserError(f"language: {language!r} is no language code; give one like sw or zh-Hant")
+
+
+@contextmanager
+def _advice_on_one_size(initial_size: int | None) -> Iterator[None]:
+    """Advise on the final size alone where the user did not set the initial one."""
+    try:
+        yield
+    except TooManyPiecesError as error:
+        raise error.for_one_size("vocab_size") if initial_size is None else error from None
+
+
 def _train_settings(
-    initial: str,
+    initial: str | Path,
     sizes: tuple[int, int | None],
     preset: str,
-    sections: Mapping[str, Mapping[str, Any]],
+    sections: Mapping[str, Mapping[str, Any] | None],
     seed: int,
     threads: int | None,
 ) -> TrainSettings:
     """Return the settings of a training; sizes: final and initial, None for the paper's growth."""
-    final_size, initial_size = sizes
+    given = {section: _section(section, values) for section, values in sections.items()}
+    vocabulary = VocabularyKeys(**given["vocabulary"], final_size=sizes[0])
+    final_size, initial_size = vocabulary.final_size, sizes[1]
     if initial_size is None:
         initial_size = round(GROWTH * final_size)
+    checked = dataclasses.asdict(dataclasses.replace(vocabulary, initial_size=initial_size))
     cores = _cores() if threads is None else threads
-    sage = {**sections["sage"], "final_size": final_size, "seed": seed, "threads": cores}
-    vocabulary = {"final_size": final_size, "initial_size": initial_size}
-    checked = dataclasses.asdict(VocabularyKeys(**{**sections["vocabulary"], **vocabulary}))
+    sage = {**given["sage"], "final_size": final_size, "seed": seed, "threads": cores}
+    if not isinstance(initial, str | os.PathLike):
+        raise UserError(f"initial: {initial!r:.40} is no path; give bpe, unigram or a path")
     return TrainSettings(
-        initial=initial,
+        initial=os.fspath(initial),
         initial_size=initial_size,
         sage=settings_from(preset, **sage),
-        word2vec=Word2VecSettings(**{**sections["word2vec"], "seed": seed}).on(cores),
+        word2vec=Word2VecSettings(**given["word2vec"], seed=seed).on(cores),
         sentencepiece=_part(TrainingSettings, checked),
         words=_part(WordSettings, checked),
     )
+
+
+def _section(section: str, values: Mapping[str, Any] | None) -> dict[str, Any]:
+    """Return the single settings of a section; refuse those that are parameters of their own."""
+    if not isinstance(values or {}, Mapping):
+        raise UserError(f"{section}: {values!r:.40} is no dictionary; give settings by name")
+    for name in values or {}:
+        if own := PARAMETERS.get(f"{section}.{name}"):
+            raise UserError(f"{section}: {name!r} is set by {own}; give that")
+    return dict(values or {})
 
 
 def _cores() -> int:
@@ -245,11 +288,9 @@ def _default_state_dir(output: str | Path) -> Path:
 # --- the steps
 
 
-def _train(
-    texts: Texts, settings: TrainSettings, errors: str, work: Path, progress: Listener
-) -> dict[str, Any]:
+def _train(text: Text, settings: TrainSettings, work: Path, progress: Listener) -> dict[str, Any]:
     """Train, and return the fields of a `SageVocabulary` that the training decides."""
-    initial, corpus = _initial_and_corpus(texts, settings, errors, work, progress)
+    initial, corpus = _initial_and_corpus(text, settings, work, progress)
     pieces, merges = initial.pieces, initial.merges
     sage, word2vec = settings.sage, settings.word2vec
     with shown_compiling(progress):
@@ -268,6 +309,7 @@ def _train(
         "ablations": built.ablations,
         "embeddings": built.embeddings,
         "words": initial.words,
+        "unknown": _unknown(corpus, pieces),
         "record": _record(settings, corpus, initial),
     }
 
@@ -297,37 +339,81 @@ def _ignore(progress: Progress) -> None:
 
 
 def _initial_and_corpus(
-    texts: Texts, settings: TrainSettings, errors: str, work: Path, progress: Listener
+    text: Text, settings: TrainSettings, work: Path, progress: Listener
 ) -> tuple[InitialVocabulary, WordCorpus]:
     """Return what is pruned and the words; refuse before Word2Vec what pruning would refuse."""
     progress(Progress("reading text"))
-    name = describe_texts(texts)
     if settings.initial in METHODS:
         staged = _state(work, "text") / "text.txt.zst"
-        write_lines(staged, lines_of(texts, errors))
-        corpus = _corpus(read_lines(staged), settings.words, name)
+        write_lines(staged, text.lines)
+        corpus = _corpus(text._replace(lines=read_lines(staged)), settings.words)
         progress(Progress("initial vocabulary"))
         sizes = settings.initial_size, settings.sentencepiece
         state = _state(work, "initial")
-        initial = train_initial(settings.initial, staged, *sizes, settings.words, state, name)
+        initial = train_initial(settings.initial, staged, *sizes, settings.words, state, text.name)
     else:
         initial = read_initial(settings.initial, settings.words)
-        corpus = _corpus(lines_of(texts, errors), initial.words, name)
+        corpus = _corpus(text, initial.words)
+    _warn_of_little_text(text.name, len(corpus.tokens), settings.sage.final_size)
     check_sizes(initial.pieces, settings.sage)
     _check_merges(settings.sage, initial.merges)
     return initial, corpus
 
 
-def _corpus(lines: Iterator[str], words: WordSettings, name: str) -> WordCorpus:
+def _corpus(text: Text, words: WordSettings) -> WordCorpus:
     normalizer = Normalizer(words.normalization)
-    corpus = WordCorpus.from_lines(lines, normalizer, words.max_word_chars)
+    corpus = WordCorpus.from_lines(text.lines, normalizer, words.max_word_chars)
     if not corpus.n_lines:
-        raise UserError(f"{name}: holds no words; give a text with words")
+        raise UserError(f"{text.name}: holds no words; give a text with words")
     log.info(
         "%s: %d lines, %d words, %d of them distinct",
-        *(name, corpus.n_lines, len(corpus.tokens), len(corpus.types)),
+        *(text.name, corpus.n_lines, len(corpus.tokens), len(corpus.types)),
     )
     return corpus
+
+
+def _warn_of_little_text(name: str, n_words: int, size: int) -> None:
+    if n_words < _WORDS_A_PIECE * size:
+        enough = n_words // _WORDS_A_PIECE
+        log.warning(
+            "%s: %d words are few for %d pieces: with fewer than %d a piece, a quarter of them or "
+            "more would be others on more text; give more text, or a vocab_size of %s",
+            *(name, n_words, size, _WORDS_A_PIECE, f"{enough} or less" if enough else "less"),
+        )
+
+
+def _unknown(corpus: WordCorpus, pieces: Sequence[str]) -> dict[str, int]:
+    """Return the characters of the corpus without a piece of their own, and how many there are."""
+    known = {WORD_START, *(piece for piece in pieces if len(piece) == 1)}
+    found: Counter[str] = Counter()
+    counts = np.bincount(corpus.tokens, minlength=len(corpus.types))
+    for word, count in zip(corpus.types, counts.tolist(), strict=True):
+        if not known.issuperset(word):
+            for character in word:
+                found[character] += count
+    ordered = sorted(found.items(), key=lambda item: (-item[1], item[0]))
+    return {character: count for character, count in ordered if character not in known}
+
+
+def _warn_of_unknown(vocabulary: SageVocabulary, name: str, *, from_text: bool) -> None:
+    """Say which characters become [UNK]; from_text: whether the text made the initial pieces."""
+    if not (unknown := vocabulary.unknown):
+        return
+    shown = " ".join(_shown(character) for character in list(unknown)[:_SHOWN])
+    coverage = parameter("vocabulary.character_coverage")
+    log.warning(
+        "%s: %d of %d characters become [UNK], %d different ones that are no pieces: %s; %s",
+        *(name, sum(unknown.values()), vocabulary.record["text"]["characters"], len(unknown)),
+        shown + " ..." * (len(unknown) > _SHOWN),
+        f"to keep them, set {coverage} to 1.0, or lossless=True"
+        if from_text
+        else "to keep them, add them to the initial vocabulary",
+    )
+
+
+def _shown(character: str) -> str:
+    is_visible = character.isprintable() and not unicodedata.combining(character)
+    return character if is_visible else f"U+{ord(character):04X}"
 
 
 def _check_merges(sage: SageSettings, merges: list[tuple[str, str]] | None) -> None:
@@ -348,6 +434,7 @@ def _record(
             "lines": corpus.n_lines,
             "words": len(corpus.tokens),
             "distinct_words": len(corpus.types),
+            "characters": _characters(corpus),
             "digest": corpus.digest(),
         },
         "initial": {"pieces": len(initial.pieces), "digest": fingerprint(initial.pieces)},
@@ -355,6 +442,12 @@ def _record(
         "packages": package_versions(),
         "python": platform.python_version(),
     }
+
+
+def _characters(corpus: WordCorpus) -> int:
+    """Return the number of characters in the words of a corpus, without `▁`."""
+    lengths = [len(word.removeprefix(WORD_START)) for word in corpus.types]
+    return int(np.array(lengths, dtype=np.int64)[corpus.tokens].sum())
 
 
 def _card_settings(preset: str, settings: TrainSettings) -> dict[str, Any]:
@@ -366,8 +459,8 @@ def _card_settings(preset: str, settings: TrainSettings) -> dict[str, Any]:
     }
 
 
-def _source(texts: Texts) -> dict[str, Any]:
-    return {"kind": "text", "name": "text", "title": describe_texts(texts)}
+def _source(title: str) -> dict[str, Any]:
+    return {"kind": "text", "name": "text", "title": title}
 
 
 # --- where progress is kept

@@ -42,7 +42,7 @@ def trained(
         initial_size=size,
         vocab_size=settings.pop("vocab_size", size - prune),
         word2vec=QUICK,
-        vocabulary={"character_coverage": 1.0, **settings.pop("vocabulary", {})},
+        vocabulary={"character_coverage": 1.0, "ascii": False, **settings.pop("vocabulary", {})},
         threads=1,
         **settings,
     )
@@ -135,7 +135,8 @@ LINES = ["ACGT " + "GATTACA" * 30, "aGVsbG8=+/ abc", "one word", "x" * 3000]
 @pytest.mark.parametrize("text", sorted(LONG_WORDS))
 def test_lines_of_one_long_word(text: str, preset: str, tmp_path: Path) -> None:
     lines = LONG_WORDS[text]
-    built = sagevocab.train(lines, preset=preset, vocab_size=120, word2vec=QUICK, threads=1)
+    settings = {"vocab_size": 120, "vocabulary": {"ascii": False}, "word2vec": QUICK}
+    built = sagevocab.train(lines, preset=preset, threads=1, **settings)
     assert WORD_START in built.initial
     assert len(built.pieces) == 120
     check_equal_ids(built.save(tmp_path / text), lines[:3] + LINES)

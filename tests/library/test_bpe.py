@@ -32,7 +32,7 @@ from sagevocab.pieces import WORD_START
 from sagevocab.text import write_lines
 from sagevocab.words import Normalizer, WordCorpus
 
-DEFAULTS = TrainingSettings()
+DEFAULTS = TrainingSettings(ascii=False)
 KEY = "vocabulary.initial_size"
 FINAL = "vocabulary.final_size"
 TRAINERS = [train_bpe, train_unigram]
@@ -88,13 +88,17 @@ def characters_of(model) -> set[str]:
 
 def test_settings_reach_sentencepiece(train):
     lines = [*real_lines(5), "ÀÉ"]
-    short = TrainingSettings(max_piece_length=3)
+    short = TrainingSettings(ascii=False, max_piece_length=3)
     assert max(map(len, pieces_of_model(train(train_bpe, lines, 150, short)))) == 3
-    rare = characters_of(train(train_bpe, lines, 150, TrainingSettings(character_coverage=0.98)))
-    every = characters_of(train(train_bpe, lines, 150, TrainingSettings(character_coverage=1.0)))
+    rare = characters_of(
+        train(train_bpe, lines, 150, TrainingSettings(ascii=False, character_coverage=0.98))
+    )
+    every = characters_of(
+        train(train_bpe, lines, 150, TrainingSettings(ascii=False, character_coverage=1.0))
+    )
     assert rare < every
     assert {"À", "É"} <= every - rare
-    folding = TrainingSettings(character_coverage=1.0, normalization="nmt_nfkc_cf")
+    folding = TrainingSettings(ascii=False, character_coverage=1.0, normalization="nmt_nfkc_cf")
     folded = characters_of(train(train_bpe, lines, 150, folding))
     assert {"à", "é"} <= folded
     assert folded == {character.lower() for character in folded}
@@ -194,7 +198,7 @@ def test_a_bad_line_is_told_as_such_and_not_as_sentencepiece_sees_it(tmp_path):
 
 def test_many_overlong_lines_are_an_error(train, tmp_path):
     lines = real_lines(98) + ["é" * 60] * 2
-    short = TrainingSettings(max_sentence_length=100)
+    short = TrainingSettings(ascii=False, max_sentence_length=100)
     with pytest.raises(UserError, match=r"vocabulary\.max_sentence_length: \d+ of the 100 lines"):
         train(train_bpe, lines, 150, short)
     assert not (tmp_path / "a.model").exists()
@@ -212,8 +216,8 @@ def test_many_reserved_lines_are_an_error(train, trainer, whole, tmp_path):
 def test_few_overlong_or_reserved_lines_are_counted(train, caplog):
     lines = ["the cat sat on the mat"] * 200 + ["é" * 60, f"odd {RESERVED_CHARACTER} line"]
     caplog.set_level("INFO", logger="sagevocab")
-    model = train(train_bpe, lines, 20, TrainingSettings(max_sentence_length=100))
-    assert "202 lines, 1 left out as longer than 100 bytes, 1 for holding U+2585" in caplog.text
+    model = train(train_bpe, lines, 20, TrainingSettings(ascii=False, max_sentence_length=100))
+    assert "of 202 lines, sentencepiece leaves out 1 as longer than 100 bytes" in caplog.text
     assert not {"é", "d", RESERVED_CHARACTER} & set("".join(pieces_of_model(model)))
 
 

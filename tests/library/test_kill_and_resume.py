@@ -31,7 +31,7 @@ def train(lines: list[str] = LINES, **settings: Any) -> SageVocabulary:
     settings.setdefault("threads", 1)
     word2vec = {"epochs": 4, "dimension": 8, **settings.pop("word2vec", {})}
     sage = {"prune_batch": 2, "rerank_every": 4, "retrain_every": 3, **settings.pop("sage", {})}
-    vocabulary = {"character_coverage": 1.0, **settings.pop("vocabulary", {})}
+    vocabulary = {"character_coverage": 1.0, "ascii": False, **settings.pop("vocabulary", {})}
     return sagevocab.train(lines, word2vec=word2vec, sage=sage, vocabulary=vocabulary, **settings)
 
 

@@ -190,7 +190,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     export_merges(root / "merges", OWN, MERGES, WORDS, CARD)
     export_unigram(root / "unigram", OWN, [-float(n) for n in range(len(OWN))], WORDS, CARD)
     (root / "text").write_text("ab a b ba bab aab\n" * 9)
-    settings = TrainingSettings(character_coverage=1.0)
+    settings = TrainingSettings(character_coverage=1.0, ascii=False)
     train_bpe(root / "text", 6, root / "bpe.model", settings, "size")
     train_unigram(root / "text", 6, root / "unigram.model", settings, "size")
     return {path.name: path for path in root.iterdir()}

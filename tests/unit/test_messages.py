@@ -58,6 +58,7 @@ def parquet(**columns: list) -> bytes:
 
 
 CZECH = "".join(f"{line}\n" for line in lines_in("czech", 300)).encode()
+TABLE = b'{"id": 1, "text": "some words"}\n{"id": 2, "text": null}\n'
 LISTED = "".join(f"{piece}\n" for piece in ("▁", *"abcdeěš", "▁a", "ab", "▁ab")).encode()
 
 # --- sagevocab: what is wrong, the command, the files that are given or changed.
@@ -81,7 +82,17 @@ TEXTS: list[tuple[str, str, Files]] = [
     ("a flipped bit in .bz2", "encode tok bad.bz2", {"bad.bz2": flip(99)(bz2.compress(CZECH))}),
     ("a flipped bit in .xz", "encode tok bad.xz", {"bad.xz": flip(99)(lzma.compress(CZECH))}),
     ("no such text", "train none.txt -o out", {}),
+    ("a data set of the hub for a text", "train Salesforce/wikitext -o out", {}),
     ("a folder in a text's place", "train tok -o out", {}),
+    ("text and output swapped", "train tok -o text.txt", {}),
+    ("a table without its column", "train bad.jsonl -o out", {"bad.jsonl": TABLE}),
+    ("no such column", "train bad.jsonl --column txt -o out", {"bad.jsonl": TABLE}),
+    ("numbers in the column", "encode tok bad.jsonl --column id", {"bad.jsonl": TABLE}),
+    ("a column of a text", "train text.txt --column text -o out", {}),
+    ("parquet without its column", "train bad.pq -o out", {"bad.pq": parquet(text=["a"])}),
+    ("a cut parquet", "encode tok a.pq --column a", {"a.pq": cut(parquet(a=["b"]))}),
+    ("a list in JSON", "train bad.json --column text -o out", {"bad.json": b"[{}]"}),
+    ("an archive", "train bad.zip -o out", {"bad.zip": b"PK\3\4 and so on"}),
     ("no words to compare on", "compare tok --text bad.txt", {"bad.txt": b" \n"}),
     ("a file in the output's place", "train text.txt -o text.txt", {}),
     ("an output that is there", "train text.txt -o tok", {}),
@@ -89,7 +100,8 @@ TEXTS: list[tuple[str, str, Files]] = [
     ("an export into itself", "export tok -o tok --force", {}),
 ]
 SETTINGS: list[tuple[str, str, Files]] = [
-    ("no such initial vocabulary", f"{TRAIN} --initial bpee", {}),
+    ("no such initial vocabulary", f"{TRAIN} --initial bpee.txt", {}),
+    ("a tokenizer of the hub to prune", f"{TRAIN} --initial bert-base-uncased", {}),
     ("a size above the initial one", f"{TRAIN} --vocab-size 300", {}),
     ("a size below the characters", f"{TRAIN} --vocab-size 30", {}),
     ("too small an initial size", f"{TRAIN} --initial-size 20 --vocab-size 10", {}),
@@ -108,7 +120,8 @@ SETTINGS: list[tuple[str, str, Files]] = [
     ("words of no characters", "export tok -o out --max-word-chars 0", {}),
 ]
 TOKENIZERS: list[tuple[str, str, Files]] = [
-    ("no such tokenizer", "encode none text.txt", {}),
+    ("no such tokenizer", "encode none.model text.txt", {}),
+    ("a tokenizer of the hub", "compare bert-base-uncased --text text.txt", {}),
     ("a folder of other files", "encode own text.txt", {"own/letter": b"dear"}),
     ("an empty list", "encode bad.txt text.txt", {"bad.txt": b""}),
     ("a list in UTF-16", "encode bad.txt text.txt", {"bad.txt": "▁a\n".encode("utf-16")}),
@@ -367,7 +380,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "text.txt").write_bytes(CZECH)
     (folder / "listed.txt").write_bytes(LISTED)
     assert cli.main(["export", str(folder / "listed.txt"), "-o", str(folder / "tok")]) == 0
-    settings = TrainingSettings(character_coverage=1.0)
+    settings = TrainingSettings(character_coverage=1.0, ascii=False)
     train_bpe(folder / "text.txt", 250, folder / "own.model", settings, "size")
     return folder
 

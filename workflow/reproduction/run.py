@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -24,6 +24,7 @@ from reproduction.run_texts import Stanza, Texts
 from sagevocab.errors import UserError
 from sagevocab.foreign import check_external
 from sagevocab.presets import DEFAULT_PRESET, overrides, reading_settings
+from sagevocab.settings import TrainingSettings
 
 # The tokenizers that the paper's figures and tables compare, in their order.
 PAPER_TOKENIZERS = ("bpe", "sage", "sage_released")
@@ -406,7 +407,7 @@ class Run(Texts):
     @property
     def sentencepiece_settings(self) -> Stanza:
         """The settings of sentencepiece beside the size."""
-        keys = ("character_coverage", "max_piece_length", "max_sentence_length", "normalization")
+        keys = (field.name for field in fields(TrainingSettings))
         return {key: self.config["vocabulary"][key] for key in keys}
 
     @property

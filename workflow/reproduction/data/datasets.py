@@ -6,8 +6,6 @@ for a regression); token tasks become `tokens` and `tags` in IOB2, whatever thei
 
 from __future__ import annotations
 
-import csv
-import json
 import logging
 import math
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -18,13 +16,13 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-import pyarrow as pa
-import pyarrow.parquet as pq
 
 from reproduction.data.conllu import read_conllu
 from reproduction.parquet import write_parquet
-from sagevocab.compression import DAMAGE, damaged, open_bytes, open_text
+from sagevocab import tables
+from sagevocab.compression import DAMAGE, damaged, open_bytes
 from sagevocab.errors import UserError
+from sagevocab.tables import column_texts, require_column
 from sagevocab.text import read_lines
 
 log = logging.getLogger(__name__)
@@ -33,7 +31,6 @@ log = logging.getLogger(__name__)
 Where = Mapping[str, Any]
 
 _SUFFIXES = {".parquet": "parquet", ".csv": "csv", ".tsv": "tsv", ".conll": "conll"}
-_DIALECTS = {"csv": "excel", "tsv": "excel-tab"}
 
 # --- reading
 
@@ -92,30 +89,15 @@ def read_column(
         raise UserError(f"{path}: `column` is not set; a {format} source needs it")
     where = where or {}
     columns = list(dict.fromkeys([column, *where]))
-    for number, record in enumerate(_records(path, format, columns), start=1):
-        for name in columns:
-            _require_column(path, name, record)
-        value = record[column]
-        if value is None or not _is_wanted(record, where):
-            continue
-        if not isinstance(value, str):
-            raise UserError(
-                f"{path}: column {column!r}, row {number}: is {type(value).__name__}, not text; "
-                "choose another `column`"
-            )
-        yield value
+    rows = _records(path, format, columns)
+    for _, text in column_texts(rows, column, path, lambda row: _is_wanted(path, row, where)):
+        yield text
 
 
-def _require_column(path: str | Path, column: str, present: Iterable[str]) -> None:
-    if column not in present:
-        raise UserError(
-            f"{path}: has no column {column!r}; its columns are {', '.join(map(str, present))}; "
-            "name the right one in `column` or `columns`"
-        )
-
-
-def _is_wanted(record: Mapping[str, Any], where: Where) -> bool:
+def _is_wanted(path: str | Path, record: Mapping[str, Any], where: Where) -> bool:
     """Whether a row holds what is wanted; numbers and truth values are compared as text."""
+    for column in where:
+        require_column(path, column, record)
     return all(str(record[column]) in _texts(wanted) for column, wanted in where.items())
 
 
@@ -125,79 +107,9 @@ def _texts(wanted: Any) -> list[str]:
 
 def _records(
     path: str | Path, format: str, columns: Sequence[str] | None = None
-) -> Iterator[dict[str, Any]]:
+) -> Iterator[Mapping[str, Any]]:
     """Rows of a table; of a parquet file with `columns`, only what these hold."""
-    if format == "parquet":
-        return _parquet_records(path, columns)
-    if format == "conll":
-        return _conll_records(path)
-    return _json_records(path) if format == "jsonl" else _delimited_records(path, format)
-
-
-def _parquet_records(path: str | Path, columns: Sequence[str] | None) -> Iterator[dict[str, Any]]:
-    try:
-        table = pq.ParquetFile(path)
-    except (pa.ArrowInvalid, OSError) as error:
-        problem = str(error).splitlines()[0]
-        raise UserError(
-            f"{path}: cannot be read as parquet ({problem}); fetch or copy it again, or check "
-            "`format`"
-        ) from error
-    for column in columns or ():
-        _require_column(path, column, table.schema_arrow.names)
-    for batch in table.iter_batches(columns=columns):
-        yield from batch.to_pylist()
-
-
-def _json_records(path: str | Path) -> Iterator[dict[str, Any]]:
-    for number, line in enumerate(read_lines(path), start=1):
-        if not line.strip():
-            continue
-        try:
-            record = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise UserError(
-                f"{path}:{number}: is not JSON ({error.msg}); check `format`"
-            ) from error
-        if not isinstance(record, dict):
-            raise UserError(
-                f"{path}:{number}: is not a JSON object, which every line of jsonl is; "
-                "correct it or check `format`"
-            )
-        yield record
-
-
-def _delimited_records(path: str | Path, format: str) -> Iterator[dict[str, str]]:
-    """Rows of a csv or tsv file with a header; in a tsv, as in GLUE's, quotes have no meaning."""
-    if format not in _DIALECTS:
-        raise UserError(f"{path}: {format!r} is not a format of tables")
-    quoting = csv.QUOTE_NONE if format == "tsv" else csv.QUOTE_MINIMAL
-    csv.field_size_limit(1 << 30)
-    with open_text(path) as file:
-        reader = csv.DictReader(file, dialect=_DIALECTS[format], quoting=quoting, strict=True)
-        try:
-            for row in reader:
-                _require_all_fields(row, f"{path}:{reader.line_num}")
-                yield row
-        except UnicodeDecodeError as error:
-            raise UserError(
-                f"{path}: is not UTF-8 ({error.reason}); convert it, for example with iconv"
-            ) from error
-        except csv.Error as error:
-            # `line_num` is still that of the last row that could be read.
-            raise UserError(
-                f"{path}:{reader.line_num + 1}: {error}; close the quote in the row that starts "
-                "here, or check `format`"
-            ) from error
-        except DAMAGE as error:
-            raise damaged(path, error) from error
-
-
-def _require_all_fields(row: Mapping[str | None, Any], where: str) -> None:
-    if None in row or None in row.values():
-        raise UserError(
-            f"{where}: has more or fewer fields than the header; check `format` and the quoting"
-        )
+    return _conll_records(path) if format == "conll" else tables.read_rows(path, format, columns)
 
 
 def _conll_records(path: str | Path) -> Iterator[dict[str, list[str]]]:
@@ -284,8 +196,10 @@ def _wanted_rows(
         frame, name = read_rows(file, format), str(file)
         if where:
             for column in where:
-                _require_column(file, column, list(frame.columns))
-            frame = frame[[_is_wanted(row, where) for row in frame[[*where]].to_dict("records")]]
+                require_column(file, column, list(frame.columns))
+            frame = frame[
+                [_is_wanted(file, row, where) for row in frame[[*where]].to_dict("records")]
+            ]
             name = f"{file} (rows {_told(where)})"
         if len(frame):
             yield name, frame
@@ -393,7 +307,7 @@ def normalise_task(
         UserError: a column that is missing, a label that is unknown, an unlabelled split.
     """
     for column in columns.values():
-        _require_column(source, column, list(frame.columns))
+        require_column(source, column, list(frame.columns))
     parts = {ours: frame[theirs].tolist() for ours, theirs in columns.items()}
     if kind == "tokens":
         return _token_rows(parts, labels, source, columns)

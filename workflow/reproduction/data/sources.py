@@ -9,12 +9,10 @@ digest seen. Later stages read format and column from there.
 
 from __future__ import annotations
 
-import csv
 import glob
 import importlib
 import importlib.metadata
 import importlib.util
-import json
 import logging
 import os
 import re
@@ -29,19 +27,20 @@ import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from reproduction.parquet import write_parquet
-from sagevocab.compression import DAMAGE, open_text
+from sagevocab import tables
 from sagevocab.errors import UserError, tell
 from sagevocab.fields import Share, first_problem, optional
 from sagevocab.state import atomic_path, file_digest, write_json
+from sagevocab.tables import TABLE_ENDINGS, TABLES, file_ending
 
 log = logging.getLogger(__name__)
 
 KINDS = ("path", "constructed", "package", "dataset")
-TABLES = ("jsonl", "parquet", "csv", "tsv")
 FORMATS = ("mediawiki", "text", "conllu", *TABLES, "conll")
 # What the ending of a file's name says of its format.
-ENDINGS = {f".{name}": name for name in ("conllu", *TABLES, "conll")} | {
-    ".ndjson": "jsonl",
+ENDINGS = TABLE_ENDINGS | {
+    ".conllu": "conllu",
+    ".conll": "conll",
     ".txt": "text",
     ".xml": "mediawiki",
 }
@@ -270,10 +269,7 @@ def format_told(path: str | Sequence[str]) -> str | None:
 
 
 def _format_of_name(file: str) -> str | None:
-    endings = [ending.partition("-")[0] for ending in Path(file).suffixes]
-    if endings and endings[-1] in (".gz", ".bz2", ".xz", ".zst"):
-        endings.pop()
-    return ENDINGS.get(endings[-1]) if endings else None
+    return ENDINGS.get(file_ending(file).partition("-")[0])
 
 
 def first_columns(file: str, form: str) -> list[str] | None:
@@ -283,17 +279,8 @@ def first_columns(file: str, form: str) -> list[str] | None:
     """
     if form not in ("csv", "tsv", "jsonl"):
         return None
-    with suppress(
-        *DAMAGE, UserError, ValueError, ImportError
-    ):  # zst needs a package that jobs have
-        with open_text(file) as text:
-            if form == "csv":
-                return next(csv.reader(text), None)
-            first = text.readline()
-        if form == "tsv":
-            return first.rstrip("\r\n").split("\t")
-        row = json.loads(first)
-        return list(row) if isinstance(row, dict) else None
+    with suppress(UserError, ImportError):  # zst needs a package that jobs have
+        return tables.first_columns(file, form) or None
     return None
 
 

@@ -1,0 +1,291 @@
+"""What a user gives as text: files of lines, tables, standard input, data sets, any iterable.
+
+All of it becomes lines, one at a time: nothing is read whole but what is in memory already.
+"""
+
+from __future__ import annotations
+
+import itertools
+import os
+import stat
+import sys
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from sagevocab.compression import DAMAGE, ENDINGS, damaged, open_bytes, opener_of
+from sagevocab.errors import UserError
+from sagevocab.pieces import HUB_NAME
+from sagevocab.state import path_text
+from sagevocab.tables import (
+    TABLE_ENDINGS,
+    column_missing,
+    column_texts,
+    file_ending,
+    first_columns,
+    json_rows,
+    numbered_texts,
+    read_rows,
+    require_column,
+)
+from sagevocab.text import decoded_lines, read_lines
+
+STANDARD_INPUT = "-"
+ENCODING_ERRORS = ("strict", "replace")
+Texts = str | Path | Iterable[Any]
+_FIRST = 1000  # items of a list that are looked at to tell files from lines
+_LONGEST_NAME = 255  # bytes, of a file on any usual file system
+_TEXT_ENDINGS = (".txt", ".text", ".json", *TABLE_ENDINGS, *ENDINGS)
+# Files that are neither text nor tables, by their first bytes.
+_BINARY = {
+    b"PK\x03\x04": "a zip archive; unpack it",
+    b"%PDF": "a PDF; extract its text",
+    b"ARROW1": "an Arrow file; read it with pyarrow and give a list of its texts",
+}
+
+
+def lines_of(texts: Texts, errors: str = "strict", column: str | None = None) -> Iterator[str]:
+    """Return the lines of text, without their line ends.
+
+    texts: a file, plain or compressed (gz, bz2, xz, zst); `-` for standard input; several files; or
+    any iterable of strings or of rows, such as a data set. A list of strings that name files is a
+    list of files. A text that holds line ends is several lines. errors: what to do with bytes that
+    are not UTF-8, `strict` or `replace` (by U+FFFD). column: of a table, the one that holds text.
+
+    Raises:
+        UserError: at once for what is no text, a missing file, a table without `column`; while
+            reading for a bad line or row, which it names.
+    """
+    if errors not in ENCODING_ERRORS:
+        names = ", ".join(ENCODING_ERRORS)
+        raise UserError(f"encoding_errors: {errors!r} is unknown; choose one of {names}")
+    check_texts(texts, column)
+    files = files_of(texts)
+    if files is None:
+        return _lines_in_memory(texts, column)
+    return itertools.chain.from_iterable(_file_lines(file, errors, column) for file in files)
+
+
+class Text(NamedTuple):
+    """Lines of text, and what messages call them."""
+
+    name: str
+    lines: Iterator[str]
+
+
+def check_texts(texts: Texts, column: str | None = None) -> None:
+    """Refuse what `lines_of` does not read, without reading more than the start of a file.
+
+    Raises:
+        UserError: it is no text, a file is missing, or a table and its column are not there.
+    """
+    files = files_of(texts)
+    if files is None:
+        _check_kind(texts)
+        return
+    may_be_text = isinstance(texts, str)
+    for file in files:
+        if file != STANDARD_INPUT:
+            _check_is_file(file, may_be_text=may_be_text)
+            _check_column(file, column)
+
+
+def files_of(texts: Texts) -> list[str] | None:
+    """Return the names of the files that `texts` means, `-` for standard input; None for lines."""
+    if isinstance(texts, str | os.PathLike):
+        return [os.fspath(texts)]
+    if not isinstance(texts, list | tuple) or not any(map(_names_file, texts[:_FIRST])):
+        return None
+    # A line of several words that is among them shows that a line only looked like a file's name.
+    if all(_names_file(item) or _is_word(item) for item in texts):
+        return [os.fspath(item) for item in texts]
+    return None
+
+
+def describe_texts(texts: Texts) -> str:
+    """Name `texts` in a message."""
+    files = files_of(texts)
+    if files is None:
+        return "the text"
+    names = ["standard input" if file == STANDARD_INPUT else path_text(file) for file in files]
+    return ", ".join(names) if len(names) <= 3 else f"{names[0]} and {len(names) - 1} more files"
+
+
+def _names_file(item: Any) -> bool:
+    if isinstance(item, os.PathLike) or item == STANDARD_INPUT:
+        return True
+    if not isinstance(item, str):
+        return False
+    return os.path.isfile(item) or (_is_word(item) and item.lower().endswith(_TEXT_ENDINGS))
+
+
+def _is_word(item: Any) -> bool:
+    return isinstance(item, str) and item.split() == [item]
+
+
+# --- files
+
+
+def _check_is_file(file: str, *, may_be_text: bool) -> None:
+    """Refuse what is no file; may_be_text: whether the user may mean the text itself."""
+    try:
+        status = os.stat(file)
+    except (OSError, ValueError) as error:
+        raise UserError(_no_file(file, error, may_be_text=may_be_text)) from error
+    if stat.S_ISDIR(status.st_mode):
+        raise UserError(f"{file}: is a folder; give the files in it, such as {file}/*.txt")
+    if not stat.S_ISREG(status.st_mode):
+        raise UserError(
+            f"{file}: is a pipe or device, which cannot be read twice; give it as standard input, -"
+        )
+    if not status.st_size and file.endswith(ENDINGS):
+        raise UserError(f"{file}: has no bytes, not even compressed; fetch or copy it again")
+
+
+def _no_file(file: str, error: OSError | ValueError, *, may_be_text: bool) -> str:
+    is_name = file.lower().endswith(_TEXT_ENDINGS) and "\n" not in file
+    if may_be_text and not is_name and not _is_word(file):
+        shown = file if len(file) <= 40 else f"{file[:40]}..."
+        return (
+            f"texts: {shown!r} is text, not the name of a file; give a list of lines: "
+            "text.splitlines()"
+        )
+    reason = getattr(error, "strerror", None) or error
+    message = f"{path_text(file)[:_LONGEST_NAME]}: cannot be read ({reason}); check the path"
+    if is_name or not HUB_NAME.fullmatch(file):
+        return message
+    if may_be_text:
+        return (
+            f"{message}; a data set of the hub is loaded first: "
+            f"datasets.load_dataset({file!r}, split='train'), with column='text'"
+        )
+    return (
+        f"{message}; a data set of the hub is downloaded first: hf download {file} "
+        "--repo-type dataset --local-dir DIR"
+    )
+
+
+def _check_column(file: str, column: str | None) -> None:
+    form = _table_format(file, column)
+    if form is None and column is not None:
+        raise UserError(
+            f"{file}: is no table (.jsonl, .csv, .tsv, .parquet); leave column out to read its "
+            "lines"
+        )
+    if form is None:
+        return
+    present = first_columns(file, form)
+    if column is None:
+        raise column_missing(file, present)
+    if present:
+        require_column(file, column, present)
+
+
+def _table_format(file: str, column: str | None) -> str | None:
+    """Return the format of a table as its name or its first bytes say; None for lines of text."""
+    with open_bytes(file) as opened:
+        try:
+            start = opened.read(256)
+        except DAMAGE as error:
+            raise damaged(file, error) from error
+    if start.startswith(b"PAR1"):
+        return "parquet"
+    for magic, advice in _BINARY.items():
+        if start.startswith(magic):
+            raise UserError(f"{file}: is {advice}")
+    ending = file_ending(file)
+    if ending in TABLE_ENDINGS:
+        return TABLE_ENDINGS[ending]
+    opening = start.removeprefix(b"\xef\xbb\xbf").lstrip()[:1]
+    if ending == ".json" and opening == b"[":
+        raise UserError(
+            f"{file}: is one list in JSON; write its items as lines: jq -c '.[]' {file} > "
+            f"{Path(file).name}l"
+        )
+    return "jsonl" if opening == b"{" and (ending == ".json" or column is not None) else None
+
+
+def _file_lines(file: str, errors: str, column: str | None) -> Iterator[str]:
+    if file == STANDARD_INPUT:
+        return _standard_input(errors, column)
+    form = _table_format(file, column)
+    if form is None or column is None:
+        return read_lines(file, errors)
+    return _column_lines(read_rows(file, form, [column], errors), column, file)
+
+
+def _standard_input(errors: str, column: str | None) -> Iterator[str]:
+    stream, name = sys.stdin.buffer, "standard input"  # cannot be read twice
+    opener = opener_of(stream.peek(6))
+    lines = decoded_lines(opener(stream) if opener else stream, name, errors)
+    return lines if column is None else _column_lines(json_rows(lines, name), column, name)
+
+
+def _column_lines(rows: Iterable[Mapping[str, Any]], column: str, name: str) -> Iterator[str]:
+    return _split(column_texts(rows, column, name), f"{name}: column {column!r}, row")
+
+
+# --- what is in memory
+
+
+def _check_kind(texts: Any) -> None:
+    if isinstance(texts, Mapping):
+        names = ", ".join(map(str, texts))
+        raise UserError(
+            f"texts: is a {type(texts).__name__} of {names}; give one, such as "
+            f"texts[{next(iter(texts), 'train')!r}]"
+        )
+    if isinstance(texts, bytes | bytearray):
+        raise UserError("texts: are bytes; give a list of lines: data.decode().splitlines()")
+    if not hasattr(texts, "__iter__"):
+        raise UserError(
+            f"texts: {texts!r:.40} is no text; give a file, a list of lines or a data set"
+        )
+
+
+def _lines_in_memory(texts: Any, column: str | None) -> Iterator[str]:
+    name, unit = "texts", "item"
+    names = getattr(texts, "columns", None)  # of a data frame
+    if names is None:
+        names = getattr(texts, "column_names", None)  # of a data set; None where it is not known
+    if names is not None:
+        cells = _frame_cells(texts, list(names), column)
+        name, unit = f"texts: column {column!r}", "row"
+        return _split(numbered_texts(cells, name, unit), f"{name}, {unit}")
+    items = iter(texts)
+    first = list(itertools.islice(items, 1))
+    items = itertools.chain(first, items)
+    if first and isinstance(first[0], Mapping):
+        if column is None:
+            raise column_missing(name, first[0])
+        return _column_lines(items, column, name)
+    if column is not None:
+        raise UserError("column: texts has no columns, its items are lines; leave column out")
+    return _split(numbered_texts(enumerate(items, start=1), name, unit), f"{name}, {unit}")
+
+
+def _frame_cells(frame: Any, names: list[str], column: str | None) -> Iterator[tuple[int, Any]]:
+    """Yield the numbered cells of a column of a data frame or data set."""
+    if column is None:
+        raise column_missing("texts", names)
+    require_column("texts", column, names)
+    if hasattr(frame, "select_columns"):  # a data set, whose other columns may be costly to decode
+        rows = frame.select_columns([column])
+        return enumerate((row[column] for row in rows), start=1)
+    return enumerate(frame[column], start=1)
+
+
+def _split(texts: Iterable[tuple[int, str]], name: str) -> Iterator[str]:
+    """Yield the lines of numbered texts; name: of the place, for messages."""
+    for number, text in texts:
+        try:
+            text.encode("utf-8")
+        except UnicodeEncodeError as error:
+            raise UserError(
+                f"{name} {number}: holds half a surrogate pair at position {error.start + 1}; "
+                "decode the text anew"
+            ) from error
+        if "\0" in text:
+            raise UserError(f"{name} {number}: holds a NUL character; is it text? take it out")
+        for line in text.removesuffix("\n").split("\n"):
+            yield line.removesuffix("\r")
