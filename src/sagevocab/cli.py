@@ -24,7 +24,7 @@ from sagevocab.fields import whole_number_hint
 from sagevocab.inputs import check_texts, lines_of
 from sagevocab.names import PARAMETERS, SECTIONS, in_options, option
 from sagevocab.pieces import require_tokenizer
-from sagevocab.presets import DEFAULT_PRESET, PRESETS
+from sagevocab.presets import DEFAULT_PRESET, PRESETS, preset_name
 from sagevocab.settings import DEFAULT_SEED, VocabularyKeys, WordSettings
 
 FORMATS = ("table", "csv", "json", "markdown")

@@ -36,7 +36,19 @@ _SAME = (
     *("force", "state_dir", "normalization", "max_word_chars", "lossless", "special_tokens"),
     *("template", "model_max_length", "text"),
 )
-_KEY = re.compile(rf"\b({'|'.join(SECTIONS)})\.([a-z]\w*)")
+_KNOWN = dict.fromkeys(
+    [
+        f"{section}.{field}"
+        for section, (_, kind, _) in SECTIONS.items()
+        for field in kind.__pydantic_fields__
+    ]
+    + [*PARAMETERS]
+)
+# A key, or what a user took for one; `sage.txt` is neither.
+_KEY = re.compile(
+    rf"(?<![\w./-])(?:(?:{'|'.join(map(re.escape, _KNOWN))})(?![\w.])"
+    rf"|(?:{'|'.join(SECTIONS)})\.\w+(?=: unknown))"
+)
 _ITEM = re.compile(rf"\b({'|'.join(SECTIONS)})\['(\w+)'\]")
 _OPENING = re.compile(rf"({'|'.join(_SAME)}): ")
 _SWITCH = re.compile(rf"\b({'|'.join(_SAME)})=True\b")

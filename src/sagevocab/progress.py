@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
 
-from tqdm import tqdm
+from tqdm import auto, tqdm
 
 log = logging.getLogger(__name__)
 
@@ -91,21 +91,24 @@ class _Bar:
         if progress.stage != self._stage:
             self.close()
             self._stage = progress.stage
-            layout = self._FORMAT if progress.total else "{desc:<18} [{elapsed}]"
-            self._bar = tqdm(
-                desc=progress.stage,
-                total=progress.total or None,
-                bar_format=layout,
-                leave=False,
-                ncols=shutil.get_terminal_size().columns,
-                nrows=shutil.get_terminal_size().lines,
-            )
+            self._bar = self._opened(progress)
         self._bar.total = progress.total or None
         self._bar.n = progress.done
         if progress.left is not None:
             left = tqdm.format_interval(progress.left)
             self._bar.set_postfix_str(f"about {left} to go", refresh=False)
         self._bar.refresh()
+
+    def _opened(self, progress: Progress) -> tqdm:
+        title, total = progress.stage, progress.total or None
+        if _in_notebook():
+            return auto.tqdm(desc=title, total=total, leave=False)
+        size = shutil.get_terminal_size()
+        layout = self._FORMAT if total else "{desc:<18} [{elapsed}]"
+        return tqdm(
+            **{"desc": title, "total": total, "leave": False, "bar_format": layout},
+            **{"ncols": size.columns, "nrows": size.lines},
+        )
 
     def close(self) -> None:
         """Take the bar off the terminal."""

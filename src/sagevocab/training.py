@@ -30,7 +30,7 @@ from sagevocab.export import Card, check_output, disk_errors, export_greedy
 from sagevocab.initial import METHODS, InitialVocabulary, read_initial, train_initial
 from sagevocab.inputs import Text, Texts, describe_texts, lines_of
 from sagevocab.names import PARAMETERS, errors_in_parameters, parameter
-from sagevocab.pieces import WORD_START
+from sagevocab.pieces import WORD_START, is_single_character
 from sagevocab.presets import DEFAULT_PRESET, preset_name
 from sagevocab.progress import Listener, Progress, listener
 from sagevocab.sage import build_sage, check_sizes, initial_embeddings
@@ -218,7 +218,8 @@ def train(
 
 
 def _check_language(language: str) -> None:
-    if not re.fullmatch(r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*", str(language)):
+    is_code = isinstance(language, str) and re.fullmatch(r"[A-Za-z0-9]+(-[A-Za-z0-9]+)*", language)
+    if not is_code:
         raise UserError(f"language: {language!r} is no language code; give one like sw or zh-Hant")
 
 
@@ -354,7 +355,7 @@ def _initial_and_corpus(
     else:
         initial = read_initial(settings.initial, settings.words)
         corpus = _corpus(text, initial.words)
-    _warn_of_little_text(text.name, len(corpus.tokens), settings.sage.final_size)
+    _warn_of_little_text(text.name, corpus, initial.pieces, settings.sage.final_size)
     check_sizes(initial.pieces, settings.sage)
     _check_merges(settings.sage, initial.merges)
     return initial, corpus
@@ -372,14 +373,20 @@ def _corpus(text: Text, words: WordSettings) -> WordCorpus:
     return corpus
 
 
-def _warn_of_little_text(name: str, n_words: int, size: int) -> None:
-    if n_words < _WORDS_A_PIECE * size:
-        enough = n_words // _WORDS_A_PIECE
-        log.warning(
-            "%s: %d words are few for %d pieces: with fewer than %d a piece, a quarter of them or "
-            "more would be others on more text; give more text, or a vocab_size of %s",
-            *(name, n_words, size, _WORDS_A_PIECE, f"{enough} or less" if enough else "less"),
-        )
+def _warn_of_little_text(
+    name: str, corpus: WordCorpus, pieces: Sequence[str], final_size: int
+) -> None:
+    n_words = len(corpus.tokens)
+    if n_words >= _WORDS_A_PIECE * final_size:
+        return
+    enough = n_words // _WORDS_A_PIECE
+    is_possible = enough > sum(map(is_single_character, pieces))
+    log.warning(
+        "%s: %d words are few for %d pieces: with fewer than %d a piece, a quarter of them or more "
+        "would be others on more text; give more text or a smaller vocab_size%s",
+        *(name, n_words, final_size, _WORDS_A_PIECE),
+        f", such as {enough}" if is_possible else "",
+    )
 
 
 def _unknown(corpus: WordCorpus, pieces: Sequence[str]) -> dict[str, int]:

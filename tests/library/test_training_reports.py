@@ -1,0 +1,219 @@
+"""Nothing is lost in silence: what `train` says of the text, and its errors in Python's words."""
+
+from __future__ import annotations
+
+import logging
+import re
+import string
+from collections import Counter
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import sagevocab
+from sagevocab.bpe import pieces_of_model, printable_ascii, read_model, train_sentencepiece
+from sagevocab.cli import main
+from sagevocab.errors import UserError
+from sagevocab.pieces import WORD_START
+from sagevocab.settings import TrainingSettings
+from sagevocab.training import _unknown
+from sagevocab.words import Normalizer, WordCorpus
+from scripts_text import lines_in
+
+LINES = lines_in("czech", 300)
+# sentencepiece covers 0.9995 of the characters: these few stay out.
+RARE = [*LINES * 5, "ж жч \u0336"]
+QUICK = {"word2vec": {"epochs": 1, "dimension": 8}, "threads": 1, "progress": False}
+PRINTABLE = {*string.printable} - {*string.whitespace}
+
+
+def warnings_of(caplog: pytest.LogCaptureFixture) -> list[str]:
+    return [r.getMessage() for r in caplog.records if r.levelno == logging.WARNING]
+
+
+# --- printable ASCII
+
+
+@pytest.mark.parametrize("method", ["bpe", "unigram"])
+@pytest.mark.parametrize("normalization", ["nmt_nfkc", "nmt_nfkc_cf", "identity"])
+def test_all_of_printable_ascii_is_a_piece(method: str, normalization: str, tmp_path: Path) -> None:
+    text, path = tmp_path / "text", tmp_path / "a.model"
+    text.write_text("".join(f"{line}\n" for line in LINES), encoding="utf-8")
+    settings = TrainingSettings(normalization=normalization)
+    train_sentencepiece(method, text, 160, path, settings, "size")
+    pieces = pieces_of_model(read_model(path))
+    kept = PRINTABLE - {*string.ascii_uppercase} if normalization.endswith("cf") else PRINTABLE
+    assert len(pieces) == 160
+    assert {*printable_ascii(settings)} == kept
+    assert {WORD_START, *kept} <= {*pieces}
+
+
+def test_text_in_ascii_has_no_unknown_characters(tmp_path: Path) -> None:
+    built = sagevocab.train(LINES, vocab_size=190, initial_size=220, **QUICK)
+    built.save(tmp_path / "out")
+    line = "".join(sorted(PRINTABLE))
+    encoder = sagevocab.load(tmp_path / "out")
+    assert "[UNK]" not in encoder.tokenize(line)
+    assert encoder.decode(encoder.encode(line)) == line
+
+
+def test_a_size_below_the_characters_counts_those_of_ascii() -> None:
+    with pytest.raises(UserError) as caught:
+        sagevocab.train(LINES, vocab_size=60, **QUICK)
+    assert re.fullmatch(
+        r"initial_size: 75 pieces are too few for the characters of the text, which take \d+, "
+        r"94 of them printable ASCII; set it to more than that, or lower "
+        r"vocabulary\['character_coverage'\], or turn vocabulary\['ascii'\] off",
+        str(caught.value),
+    )
+
+
+# --- what becomes [UNK]
+
+
+def test_unknown_characters_are_counted(caplog: pytest.LogCaptureFixture) -> None:
+    built = sagevocab.train(RARE, vocab_size=210, initial_size=250, **QUICK)
+    assert list(built.unknown.items()) == [("ж", 2), ("\u0336", 1), ("ч", 1)]
+    (told,) = [line for line in warnings_of(caplog) if "[UNK]" in line]
+    total = sum(len(line.replace(" ", "")) for line in RARE)
+    assert told == (
+        f"the text: 4 of {total} characters become [UNK], 3 different ones that are no pieces: "
+        "ж U+0336 ч; to keep them, set vocabulary['character_coverage'] to 1.0, or lossless=True"
+    )
+
+
+def test_nothing_is_said_where_every_character_is_a_piece(caplog) -> None:
+    every = {"character_coverage": 1.0}
+    built = sagevocab.train(RARE, vocab_size=210, initial_size=250, vocabulary=every, **QUICK)
+    assert built.unknown == {}
+    assert not any("[UNK]" in line for line in warnings_of(caplog))
+
+
+def test_unknown_characters_are_those_of_the_words() -> None:
+    generator = np.random.default_rng(1)
+    words = ["".join(generator.choice([*"abcdéж"], size=4)) for _ in range(60)]
+    lines = [" ".join(generator.choice(words, size=6)) for _ in range(40)]
+    corpus = WordCorpus.from_lines(lines, Normalizer())
+    expected = Counter(character for line in lines for character in line if character in "cdéж")
+    found = _unknown(corpus, [WORD_START, "a", "b", "cd"])
+    assert found == expected
+    assert [*found.values()] == sorted(found.values(), reverse=True)
+
+
+def test_the_command_says_it_in_options(tmp_path: Path, capsys) -> None:
+    path, out = tmp_path / "text", tmp_path / "out"
+    path.write_text("".join(f"{line}\n" for line in RARE), encoding="utf-8")
+    train = ["train", str(path), "--vocab-size", "210", "--initial-size", "250"]
+    train += ["--word2vec-epochs", "1", "--word2vec-dimension", "8", "-o", str(out)]
+    assert main(train) == 0
+    told = capsys.readouterr().err
+    assert "ж U+0336 ч; to keep them, set --character-coverage to 1.0, or --lossless\n" in told
+    assert f"AutoTokenizer.from_pretrained({str(out)!r}), or: sagevocab encode {out} FILE" in told
+    assert main([*train, "--force", "--quiet"]) == 0
+    assert capsys.readouterr().err == ""
+
+
+# --- too little text, lines that are cut
+
+
+def test_a_text_too_small_for_the_vocabulary_is_a_warning(caplog) -> None:
+    built = sagevocab.train(LINES, vocab_size=190, initial_size=220, **QUICK)
+    words = built.record["text"]["words"]
+    (told,) = [line for line in warnings_of(caplog) if " are few for " in line]
+    assert told.startswith(f"the text: {words} words are few for 190 pieces")
+    assert told.endswith("give more text or a smaller vocab_size")  # not below the characters
+    caplog.clear()
+    sagevocab.train(LINES * 2, vocab_size=190, initial_size=220, **QUICK)
+    (told,) = [line for line in warnings_of(caplog) if " are few for " in line]
+    assert told.endswith(f"give more text or a smaller vocab_size, such as {2 * words // 30}")
+    caplog.clear()
+    sagevocab.train(LINES * 10, vocab_size=190, initial_size=220, **QUICK)
+    assert not any(" are few for " in line for line in warnings_of(caplog))
+
+
+def test_lines_that_are_cut_are_a_warning(caplog) -> None:
+    short = {"max_sentence_length": 64}
+    long = " ".join(LINES[:3])
+    sagevocab.train([*LINES, long], vocab_size=190, initial_size=220, vocabulary=short, **QUICK)
+    n_long = sum(len(line.encode()) > 64 for line in [*LINES, long])
+    (told,) = [line for line in warnings_of(caplog) if "are cut" in line]
+    assert told.startswith(f"the text: {n_long} lines are longer than 64 bytes")
+
+
+# --- errors in Python's words
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        ({"vocab_size": "16k"}, "vocab_size: '16k' is not allowed; .* in digits alone, 16000"),
+        ({"vocab_size": 16e3}, "vocab_size: 16000.0 is not allowed; .* in digits alone, 16000"),
+        ({"vocab_size": "16000"}, "vocab_size: '16000' is not allowed; .*; take away the quotes"),
+        ({"initial_size": "20k"}, "initial_size: '20k' is not allowed; .*, 20000"),
+        ({"vocab_size": 300, "initial_size": 250}, "vocab_size: 300 is above the 250 initial"),
+        ({"preset": "printd"}, "preset: 'printd' is unknown; choose"),
+        ({"seed": -1}, "seed: -1 is not allowed"),
+        ({"threads": 0}, "threads: 0 is not allowed"),
+        ({"sage": {"prune_bach": 3}}, r"sage\['prune_bach'\]: unknown; did you mean prune_batch"),
+        ({"sage": {"candidates": 1}}, r"sage\['candidates'\]: 1 run out"),
+        ({"sage": {"seed": 3}}, "sage: 'seed' is set by seed; give that"),
+        ({"vocabulary": {"final_size": 3}}, "vocabulary: 'final_size' is set by vocab_size"),
+        ({"word2vec": 5}, "word2vec: 5 is no dictionary; give settings by name"),
+        ({"word2vec": {"alpha": "0.1"}}, r"word2vec\['alpha'\]: '0.1' is not allowed; .* quotes"),
+        ({"initial": None}, "initial: None is no path; give bpe, unigram or a path"),
+        ({"initial": "bert-base-uncased"}, "initial: .*; .* hf download bert-base-uncased --local"),
+        ({"language": 3}, "language: 3 is no language code; give one"),
+        ({"encoding_errors": "ignore"}, "encoding_errors: 'ignore' is unknown; choose"),
+        ({"texts": 16_000, "vocab_size": "corpus.txt"}, "texts: 16000 is no text; give a file"),
+        ({"texts": "wikitext"}, "wikitext: cannot be read .*datasets.load_dataset"),
+    ],
+)
+def test_errors_name_parameters(arguments: dict[str, Any], message: str) -> None:
+    with pytest.raises(UserError, match=f"^{message}"):
+        sagevocab.train(**{"texts": LINES, "vocab_size": 190, **QUICK, **arguments})
+
+
+def test_text_and_tokenizers_swapped(tmp_path: Path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("some words\n", encoding="utf-8")
+    with pytest.raises(
+        UserError, match=r"^tokenizers: .* is no list; give .*, then the text: comp"
+    ):
+        sagevocab.compare(str(text), ["tok"])
+    with pytest.raises(UserError, match="hf download bert-base-uncased --local-dir bert-base"):
+        sagevocab.compare(["bert-base-uncased"], text)
+    with pytest.raises(UserError, match="hf download google/gemma --local-dir gemma"):
+        sagevocab.load("google/gemma")
+
+
+@pytest.mark.parametrize(
+    ("argv", "message"),
+    [
+        (["--vocab_size", "9"], "unknown option --vocab_size; did you mean --vocab-size? See"),
+        (["--vocab-sise=9"], "unknown option --vocab-sise; did you mean --vocab-size? See"),
+        (["--vocab-size", "16k"], "'16k' is no whole number; write it in digits alone, 16000; see"),
+        (["--xyz"], "unknown option --xyz; see sagevocab train --help"),
+    ],
+)
+def test_wrong_options_are_one_line(argv: list[str], message: str, capsys) -> None:
+    with pytest.raises(SystemExit) as end:
+        main(["train", "text.txt", "-o", "out", *argv])
+    assert end.value.code == 2
+    told = capsys.readouterr().err
+    assert told.count("\n") == 1
+    assert message in told
+
+
+# --- progress
+
+
+def test_python_shows_stages_and_can_be_silent(capsys) -> None:
+    shown = {**QUICK, "progress": True}
+    sagevocab.train(LINES * 10, vocab_size=190, initial_size=220, **shown)
+    stages = capsys.readouterr().err.splitlines()
+    assert stages[0] == "sagevocab: reading text"
+    assert stages[-1] == "sagevocab: pruning"
+    sagevocab.train(LINES * 10, vocab_size=190, initial_size=220, **QUICK)
+    assert capsys.readouterr().err == ""
