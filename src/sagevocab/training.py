@@ -24,6 +24,7 @@ import numpy as np
 
 from sagevocab.bpe import TooManyPiecesError
 from sagevocab.compiling import shown_compiling
+from sagevocab.display import listener
 from sagevocab.embeddings import Embeddings
 from sagevocab.errors import UserError
 from sagevocab.export import Card, check_output, disk_errors, export_greedy
@@ -32,7 +33,7 @@ from sagevocab.inputs import Text, Texts, describe_texts, lines_of
 from sagevocab.names import PARAMETERS, errors_in_parameters, parameter
 from sagevocab.pieces import WORD_START, is_single_character
 from sagevocab.presets import DEFAULT_PRESET, preset_name
-from sagevocab.progress import Listener, Progress, listener
+from sagevocab.progress import Listener, Progress
 from sagevocab.sage import build_sage, check_sizes, initial_embeddings
 from sagevocab.segment import make_segmenter
 from sagevocab.settings import (
