@@ -10,7 +10,6 @@ Heavy libraries are imported where they are used, so that a dry run can call `ch
 from __future__ import annotations
 
 import functools
-import itertools
 import json
 import logging
 import tempfile
@@ -25,7 +24,6 @@ from sagevocab.pieces import (
     SPECIAL_TOKENS,
     UNKNOWN_ID,
     WORD_START,
-    encode_batch,
     is_own_folder,
     missing_advice,
     missing_characters,
@@ -39,6 +37,7 @@ if TYPE_CHECKING:
     from tokenizers import Tokenizer
 
     from sagevocab.bpe import Model
+    from sagevocab.encoder import Encoder
     from sagevocab.export import Card
 
 log = logging.getLogger(__name__)
@@ -48,7 +47,6 @@ _LIST_SPECIALS = {*SPECIAL_TOKENS, "<unk>", "<s>", "</s>", "<pad>", "<mask>"}
 _HUB_MODELS = ("WordPiece", "BPE", "Unigram", "WordLevel")
 # Files from which `transformers` makes a tokenizer where there is no tokenizer.json.
 _HUB_FILES = ("tokenizer_config.json", "vocab.txt", "vocab.json", "*.model")
-_LINES_A_BATCH = 4096
 
 
 # --- import
@@ -90,8 +88,13 @@ def _check_hub(path: Path, key: str) -> None:
         _check_hub_files(path, key)
 
 
+def holds_hub_tokenizer(folder: Path) -> bool:
+    """Return whether a folder has a `tokenizer.json` or what one can be made of."""
+    return any(any(folder.glob(name)) for name in ("tokenizer.json", *_HUB_FILES))
+
+
 def _check_hub_files(path: Path, key: str) -> None:
-    if not any(any(path.glob(name)) for name in _HUB_FILES):
+    if not holds_hub_tokenizer(path):
         raise UserError(f"{key}: {path} holds no tokenizer; give one with a tokenizer.json")
 
 
@@ -124,12 +127,13 @@ def import_external(
         UserError: there is nothing at `path`, or it is none of these.
     """
     from sagevocab import export
+    from sagevocab.frames import WordFrame
 
     path = Path(path)
     kind = _kind(path, key)
     if kind == "hub":
         tokenizer, pieces = adapt_hub_tokenizer(load_hub(path, key), key)
-        export.write_folder(folder, tokenizer, pieces, "external", None, card)
+        export.write_folder(folder, tokenizer, pieces, "external", WordFrame(words), card)
     elif kind == "model":
         _import_model(path, folder, words, card, key)
     else:
@@ -169,11 +173,11 @@ def listed_pieces(path: Path, key: str) -> list[str]:
     return with_characters(read_list(path, key), path)
 
 
-def with_characters(pieces: list[str], path: Path) -> list[str]:
-    """Return the pieces of a file, and after them the characters that greedy segmentation needs."""
+def with_characters(pieces: list[str], name: str | Path) -> list[str]:
+    """Return the pieces of `name`, and after them the characters that greedy segmentation needs."""
     added = missing_characters(pieces)
     if added:
-        log.warning("%s: %d characters of its pieces are added as pieces", path, len(added))
+        log.warning("%s: %d characters of its pieces are added as pieces", name, len(added))
     return pieces + added
 
 
@@ -191,25 +195,36 @@ def read_list(path: Path, key: str) -> list[str]:
         raise UserError(
             f"{key}: {path} is not UTF-8 text; give a list of pieces, a .model or a folder"
         ) from error
+    pieces = (line.removesuffix("\r").split("\t")[0] for line in lines)
+    return checked_pieces(pieces, key, str(path))
+
+
+def checked_pieces(pieces: Iterable[Any], key: str, path: str | None = None) -> list[str]:
+    """Return the pieces of a list; empty ones and special tokens are left out.
+
+    path: of the file that lists them, one a line; None for a list in Python.
+
+    Raises:
+        UserError: one is no text, crosses a space or stands there twice, or there is none.
+    """
     found: dict[str, int] = {}
-    for number, line in enumerate(lines, start=1):
-        piece = line.removesuffix("\r").split("\t")[0]
+    name = path or "the list"
+    for number, piece in enumerate(pieces, start=1):
+        place = f"{key}: {path}:{number}" if path else f"{key}: item {number}"
+        if not isinstance(piece, str):
+            raise UserError(f"{place} of the list is no text; give strings")
         if piece in {"", *_LIST_SPECIALS}:
             continue
-        if WORD_START in piece[1:] or " " in piece:
-            raise UserError(
-                f"{key}: {path}:{number}: the piece {piece!r} crosses a space; take such pieces out"
-            )
+        if WORD_START in piece[1:] or " " in piece or "\n" in piece:
+            raise UserError(f"{place}: the piece {piece!r} crosses a space; take such pieces out")
         if found.setdefault(piece, number) != number:
-            raise UserError(
-                f"{key}: {path}:{number}: {piece!r} stands on line {found[piece]} already; remove "
-                "one of them"
-            )
+            where = f"{'line' if path else 'item'} {found[piece]}"
+            raise UserError(f"{place}: {piece!r} stands on {where} already; remove one of them")
     if not found:
-        raise UserError(f"{key}: {path} holds no pieces; give a list with one on each line")
+        raise UserError(f"{key}: {name} holds no pieces; give a list with one on each line")
     if not any(piece.startswith(WORD_START) for piece in found):
         raise UserError(
-            f"{key}: no piece in {path} starts with {WORD_START}, which marks the start of words; "
+            f"{key}: no piece in {name} starts with {WORD_START}, which marks the start of words; "
             "write the list so, or give the Hugging Face folder it is from"
         )
     return list(found)
@@ -320,7 +335,8 @@ def adapt_hub_tokenizer(tokenizer: Tokenizer, key: str) -> tuple[Tokenizer, list
     """
     from tokenizers import Tokenizer
 
-    from sagevocab.export import add_special_tokens
+    from sagevocab.frames import add_special_tokens
+    from sagevocab.specials import BERT
 
     spec = json.loads(tokenizer.to_str())
     model = spec["model"]
@@ -338,7 +354,7 @@ def adapt_hub_tokenizer(tokenizer: Tokenizer, key: str) -> tuple[Tokenizer, list
     spec["pre_tokenizer"] = _independent_of_place(spec["pre_tokenizer"])
     spec.update(post_processor=None, truncation=None, padding=None)
     adapted = Tokenizer.from_str(json.dumps(spec))
-    add_special_tokens(adapted)
+    add_special_tokens(adapted, BERT)
     return adapted, word_start_notation(tokens, spec)
 
 
@@ -458,48 +474,15 @@ def load(path: str | Path) -> Encoder:
     Raises:
         UserError: it is none of these.
     """
+    from sagevocab.encoder import Encoder
+
     path = Path(path)
     if is_own_folder(path):
         read_folder_pieces(path)  # refuses a pieces.txt that does not fit
     if path.is_dir() or path.suffix == ".json":
-        return Encoder(load_hub(path, "tokenizer"))
+        return Encoder(load_hub(path, "tokenizer"), path)
     with as_own_folder(path, WordSettings()) as folder:
-        return Encoder(load_hub(folder, "tokenizer"))
-
-
-class Encoder:
-    """A tokenizer that encodes many lines to the ids of `AutoTokenizer`, without special tokens."""
-
-    def __init__(self, tokenizer: Tokenizer) -> None:
-        """Wrap a tokenizer; padding and truncation are switched off."""
-        self._tokenizer = tokenizer
-        tokenizer.no_padding()
-        tokenizer.no_truncation()
-        numbers = tokenizer.get_vocab(with_added_tokens=True)
-        self._tokens = {number: token for token, number in numbers.items()}
-
-    def encode(self, text: str) -> list[int]:
-        """Return the ids of a text."""
-        return next(self.encode_lines([text]))
-
-    def tokenize(self, text: str) -> list[str]:
-        """Return the pieces of a text, `[UNK]` for a character without one."""
-        return self.names(self.encode(text))
-
-    def names(self, ids: Iterable[int]) -> list[str]:
-        """Return the pieces of ids."""
-        return [self._tokens[number] for number in ids]
-
-    def decode(self, ids: Sequence[int]) -> str:
-        """Return the text of ids, without special tokens."""
-        return self._tokenizer.decode(list(ids), skip_special_tokens=True)
-
-    def encode_lines(self, lines: Iterable[str]) -> Iterator[list[int]]:
-        """Yield the ids of each line."""
-        rest = iter(lines)
-        while batch := list(itertools.islice(rest, _LINES_A_BATCH)):
-            for encoding in encode_batch(self._tokenizer, batch):
-                yield encoding.ids
+        return Encoder(load_hub(folder, "tokenizer"), path)
 
 
 # --- export

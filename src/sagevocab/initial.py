@@ -1,17 +1,28 @@
-"""The vocabulary that SaGe prunes: trained by sentencepiece, or read from files."""
+"""The vocabulary that SaGe prunes: trained by sentencepiece, or what one already has."""
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator
+import os
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from sagevocab.bpe import Model, merges_of_model, pieces_of_model, read_model, train_sentencepiece
 from sagevocab.errors import UserError
-from sagevocab.foreign import listed_pieces, open_model, with_characters
-from sagevocab.pieces import is_own_folder, missing_advice, read_folder_pieces
+from sagevocab.foreign import (
+    checked_pieces,
+    holds_hub_tokenizer,
+    listed_pieces,
+    open_model,
+    with_characters,
+)
+from sagevocab.frames import Frame, WordFrame
+from sagevocab.hub import hub_parts, read_hub
+from sagevocab.pieces import is_own_folder, missing_advice, read_description, read_folder_pieces
 from sagevocab.settings import TrainingSettings, WordSettings
+from sagevocab.specials import BERT, SpecialTokens, read_special_tokens
 from sagevocab.state import ResumableState, fingerprint
 from sagevocab.text import read_lines, write_lines
 from sagevocab.versions import code_digest
@@ -26,13 +37,12 @@ _SIZE_KEYS = ("initial_size", "vocab_size")  # arguments of `train.train`
 class InitialVocabulary:
     """A vocabulary to prune.
 
-    merges: by rank; None where there are none. words: how text becomes words; a sentencepiece model
-    brings its own normalisation.
+    merges: by rank; None where there are none. frame: all the rest of its tokenizer.
     """
 
     pieces: list[str]
     merges: list[tuple[str, str]] | None
-    words: WordSettings
+    frame: Frame
 
 
 def train_initial(
@@ -40,7 +50,7 @@ def train_initial(
     lines_path: Path,
     size: int,
     settings: TrainingSettings,
-    words: WordSettings,
+    frame: Frame,
     state_dir: Path,
     name: str,
 ) -> InitialVocabulary:
@@ -63,7 +73,7 @@ def train_initial(
         train_sentencepiece(method, path, size, model_path, settings, name=name, **keys)
         model = read_model(model_path)
     merges = merges_of_model(model) if method == "bpe" else None
-    return InitialVocabulary(pieces_of_model(model), merges, words)
+    return InitialVocabulary(pieces_of_model(model), merges, frame)
 
 
 def _kept_model(path: Path) -> Model | None:
@@ -77,58 +87,97 @@ def _kept_model(path: Path) -> Model | None:
         return None
 
 
-def read_initial(path: str | Path, words: WordSettings) -> InitialVocabulary:
+def read_initial(
+    source: Any, words: WordSettings, specials: SpecialTokens | None = None
+) -> InitialVocabulary:
     """Read a vocabulary to prune.
 
-    path: a list of pieces (one a line, `▁` at the start of words), a sentencepiece `.model`, or a
-    folder with a `pieces.txt`; a `sentencepiece.model` of the same pieces there gives the merges.
+    source: a list of pieces (a file with one a line, or a Python list; `▁` at the start of words),
+        a sentencepiece `.model`, a folder with a `pieces.txt`, a folder of this library, a Hugging
+        Face folder or `tokenizer.json`, a tokenizer of `transformers` or of `tokenizers`. A folder
+        of this library keeps its normalisation and special tokens, and has merges if a
+        `sentencepiece.model` of the same pieces is in it. Hugging Face's keep all but their model.
+    words: how text becomes words, where the source does not say. specials: BERT's, or those of the
+        source, if left out.
 
     Raises:
         UserError: it is none of these.
     """
-    path = Path(path)
-    if path.is_dir():
-        return _read_folder(path, words)
+    if not isinstance(source, str | os.PathLike):
+        return _read_object(source, words, specials)
+    path = Path(source)
     if not path.exists():
         raise UserError(
             f"initial: {path} is neither bpe nor unigram nor a file; give one of these two, a list "
-            "of pieces, a sentencepiece .model or a folder with a pieces.txt; "
+            "of pieces, a sentencepiece .model, a tokenizer.json or a folder with a pieces.txt; "
             + missing_advice(path)
         )
-    if path.suffix == ".model":
-        return _read_model(path, words)
+    if path.suffix == ".model" and path.is_file():
+        return _read_model(path, words, specials or BERT)
     if path.suffix == ".json":
-        raise UserError(
-            f"initial: {path} is not a list of pieces; give the folder that it is in, which must "
-            "hold a pieces.txt"
-        )
-    return InitialVocabulary(listed_pieces(path, "initial"), None, words)
+        return _read_hub(path, words, specials)
+    if path.is_dir():
+        return _read_folder(path, words, specials)
+    frame = WordFrame(words, specials or BERT)
+    return InitialVocabulary(listed_pieces(path, "initial"), None, frame)
 
 
-def _read_folder(folder: Path, words: WordSettings) -> InitialVocabulary:
-    if not (folder / "pieces.txt").exists():
+def _read_object(
+    source: Any, words: WordSettings, specials: SpecialTokens | None
+) -> InitialVocabulary:
+    if not isinstance(source, Sequence):
+        return _read_hub(source, words, specials)
+    pieces = with_characters(checked_pieces(source, "initial"), "the list of pieces")
+    return InitialVocabulary(pieces, None, WordFrame(words, specials or BERT))
+
+
+def _read_hub(
+    source: Any, words: WordSettings, specials: SpecialTokens | None
+) -> InitialVocabulary:
+    if specials is not None:
         raise UserError(
-            f"initial: {folder} holds no pieces.txt; give a folder with one, a list of pieces or "
-            "a sentencepiece .model"
+            "special_tokens: the initial tokenizer brings its own; leave special_tokens, template "
+            "and model_max_length out"
         )
+    frame, merges = read_hub(*hub_parts(source, "initial"), "initial", words.max_word_chars)
+    return InitialVocabulary(frame.pieces, merges, frame)
+
+
+def _read_folder(
+    folder: Path, words: WordSettings, specials: SpecialTokens | None
+) -> InitialVocabulary:
+    """Read a folder: of this library, with a list of pieces, or of Hugging Face."""
     if is_own_folder(folder):
         read_folder_pieces(folder)  # refuses a damaged one
+        description = read_description(folder)
+        if description["normalization"] is None:
+            return _read_hub(folder, words, specials)
+        words = WordSettings(description["normalization"], description["max_word_chars"])
+        specials = specials or read_special_tokens(folder)
+    elif not (folder / "pieces.txt").exists():
+        if holds_hub_tokenizer(folder):
+            return _read_hub(folder, words, specials)
+        raise UserError(
+            f"initial: {folder} holds no pieces.txt and no tokenizer.json; give a folder with one, "
+            "a list of pieces or a sentencepiece .model"
+        )
     pieces = listed_pieces(folder / "pieces.txt", "initial")
+    frame = WordFrame(words, specials or BERT)
     if (folder / "sentencepiece.model").exists():
-        model = _read_model(folder / "sentencepiece.model", words)
+        model = _read_model(folder / "sentencepiece.model", words, frame.specials)
         if model.pieces == pieces:
             return model
-    return InitialVocabulary(pieces, None, words)
+    return InitialVocabulary(pieces, None, frame)
 
 
-def _read_model(path: Path, words: WordSettings) -> InitialVocabulary:
+def _read_model(path: Path, words: WordSettings, specials: SpecialTokens) -> InitialVocabulary:
     model, rule = open_model(path, "initial")
     if rule != words.normalization:
         log.warning("%s: text is normalised by %s, as the model does", path, rule)
     is_bpe = model.trainer_spec.model_type == model.trainer_spec.BPE
     merges = merges_of_model(model) if is_bpe else None
-    own = WordSettings(rule, words.max_word_chars)
-    return InitialVocabulary(with_characters(pieces_of_model(model), path), merges, own)
+    frame = WordFrame(WordSettings(rule, words.max_word_chars), specials)
+    return InitialVocabulary(with_characters(pieces_of_model(model), path), merges, frame)
 
 
 # --- lines that sentencepiece takes

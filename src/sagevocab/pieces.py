@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -19,6 +19,7 @@ from sagevocab.state import write_text
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
+FOLDER_FORMAT = 2  # of `tokenizer_config.json`, entry `sagevocab`; without a number it is 1
 METHODS = ("greedy", "merges", "unigram", "external")  # how words of a folder are segmented
 WORD_START = "▁"
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -36,13 +37,29 @@ def is_single_character(piece: str) -> bool:
     return len(piece.removeprefix(WORD_START)) <= 1
 
 
+def prunable(pieces: Sequence[str]) -> list[bool]:
+    """Return which pieces may be pruned: those of several characters that have pieces, too.
+
+    A piece that holds a character without a piece of its own stays, so that the words that it
+    covers stay covered. Only vocabularies from elsewhere have such pieces.
+    """
+    singles = set(filter(is_single_character, pieces))
+
+    def covered(piece: str) -> bool:
+        marked = piece.startswith(WORD_START) and WORD_START not in singles
+        rest = piece[2:] if marked else piece
+        return singles.issuperset(rest) and (not marked or piece[:2] in singles)
+
+    return [not is_single_character(piece) and covered(piece) for piece in pieces]
+
+
 def check_singles(pieces: Sequence[str], final_size: int) -> None:
     """Check that pruning `pieces` to a size leaves the single characters.
 
     Raises:
         UserError: there are more of them than that.
     """
-    singles = sum(map(is_single_character, pieces))
+    singles = prunable(pieces).count(False)
     if final_size < singles:
         raise UserError(
             f"vocabulary.final_size: {final_size} is below the {singles} single characters, which "
@@ -121,11 +138,16 @@ def read_description(folder: str | Path) -> dict[str, Any]:
     """Return the entry `sagevocab` of `tokenizer_config.json`: method, normalization, ...
 
     Raises:
-        UserError: there is no such file or entry.
+        UserError: there is no such file or entry, or a newer version wrote it.
     """
     path = Path(folder) / "tokenizer_config.json"
     with suppress(OSError, ValueError, KeyError, TypeError):
         description = json.loads(path.read_text(encoding="utf-8"))["sagevocab"]
+        if description.get("format", 1) > FOLDER_FORMAT:
+            raise UserError(
+                f"{path}: sagevocab {description.get('version')} wrote this folder, in a newer "
+                "format; upgrade with pip install -U sagevocab"
+            )
         if description["method"] in METHODS:
             return description
     raise UserError(
@@ -174,21 +196,37 @@ def read_folder_pieces(folder: str | Path) -> list[str]:
     pieces = read_pieces(folder / "pieces.txt")
     if not is_own_folder(folder):
         return pieces
+    description = read_description(folder)
     try:
-        vocabulary = json.loads(path.read_text(encoding="utf-8"))["model"]["vocab"]
-        tokens = [token if isinstance(token, str) else token[0] for token in vocabulary]
+        tokens = _tokens_of(json.loads(path.read_text(encoding="utf-8")), description)
     except (OSError, ValueError, LookupError, TypeError) as error:
         raise UserError(f"{path}: is damaged or missing; build the vocabulary again") from error
-    if read_description(folder)["method"] == "external":  # whose tokens have another notation
-        fits = len(tokens) == FIRST_PIECE_ID + len(pieces)
-    else:
-        fits = tokens[FIRST_PIECE_ID:] == pieces
+    external = description["method"] == "external"
+    fits = len(tokens) == len(pieces) if external else tokens == pieces
     if not fits:
         raise UserError(
             f"{folder / 'pieces.txt'}: lists other pieces than the tokenizer.json beside it; "
             "one of them is damaged, so build the vocabulary again"
         )
     return pieces
+
+
+def _tokens_of(spec: Mapping[str, Any], description: Mapping[str, Any]) -> list[str]:
+    """Return the tokens of a folder's `tokenizer.json` but the special ones, written as pieces.
+
+    Those of an external tokenizer stay in a notation of their own.
+    """
+    from sagevocab.notation import notation_of
+
+    vocabulary = spec["model"]["vocab"]
+    tokens = [token if isinstance(token, str) else token[0] for token in vocabulary]
+    if description["method"] == "external":
+        return tokens[FIRST_PIECE_ID:]
+    specials = {token["content"] for token in spec["added_tokens"]}
+    tokens = [token for token in tokens if token not in specials]
+    if description["normalization"] is not None:
+        return tokens
+    return list(map(notation_of(spec).piece, tokens))
 
 
 def piece_length(piece: str, count_word_start: bool = False) -> int:

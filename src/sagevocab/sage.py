@@ -33,7 +33,7 @@ import numpy as np
 from sagevocab.embeddings import Embeddings, train_embeddings
 from sagevocab.errors import UserError
 from sagevocab.loss import AblationLosses, Losses, Objective, lowest_first, make_decoder
-from sagevocab.pieces import check_singles, is_single_character
+from sagevocab.pieces import check_singles, prunable
 from sagevocab.progress import Listener, Progress, log_progress
 from sagevocab.segment import Segmenter, make_segmenter
 from sagevocab.settings import SageSettings, Word2VecSettings, check_pruning
@@ -207,7 +207,7 @@ def _use_embeddings(
 
 
 def _prunable(pieces: Sequence[str]) -> np.ndarray:
-    return np.array([not is_single_character(piece) for piece in pieces])
+    return np.array(prunable(pieces))
 
 
 def _check(

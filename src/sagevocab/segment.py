@@ -111,13 +111,13 @@ def make_segmenter(
 class HubSegmenter(Segmenter):
     """A Hugging Face tokenizer, word by word.
 
-    Of our own folders only the pre-tokenizer's splits inside a word and the model are used: words
-    come normalised and with their `▁`. An external tokenizer sees each word after a space, and
-    normalises and splits it as it likes.
+    Of our own frame only the pre-tokenizer's splits inside a word and the model are used: words
+    come normalised and with their `▁`. A tokenizer with another frame sees each word after a space,
+    and normalises and splits it as it likes.
     """
 
-    def __init__(self, folder: Path, pieces: Sequence[str], *, external: bool) -> None:
-        """Load `tokenizer.json` of `folder`.
+    def __init__(self, folder: Path, pieces: Sequence[str], method: str, *, external: bool) -> None:
+        """Load `tokenizer.json` of `folder`; external: its frame is another's.
 
         Raises:
             UserError: it is damaged.
@@ -135,8 +135,15 @@ class HubSegmenter(Segmenter):
         self._space = " " if external else WORD_START
         self.pieces = list(pieces)
         # By number, not by name: the tokenizer's own notation may differ from `pieces.txt`.
-        self._numbers = np.arange(-FIRST_PIECE_ID, len(self.pieces), dtype=np.int32)
-        self._numbers[:FIRST_PIECE_ID] = UNCOVERED
+        self._numbers = np.full(self._tokenizer.get_vocab_size(), UNCOVERED, dtype=np.int32)
+        self._numbers[self._piece_ids(method)] = np.arange(len(self.pieces))
+
+    def _piece_ids(self, method: str) -> list[int]:
+        """Return the ids of the pieces: in another's frame, all but those of added tokens."""
+        if method != "greedy":
+            return list(range(FIRST_PIECE_ID, FIRST_PIECE_ID + len(self.pieces)))
+        added = self._tokenizer.get_added_tokens_decoder()
+        return [number for number in range(len(self._numbers)) if number not in added]
 
     def segment_words(self, words: Sequence[str]) -> tuple[np.ndarray, np.ndarray]:
         """Segment many words: int32 piece numbers one after another, int64[words + 1] offsets."""
@@ -177,8 +184,8 @@ def load_segmenter(folder: str | Path) -> Segmenter:
         UserError: the folder is not one that this project wrote, or is damaged.
     """
     folder = Path(folder)
-    method = read_description(folder)["method"]
-    pieces = read_folder_pieces(folder)
-    if method == "greedy":
+    description, pieces = read_description(folder), read_folder_pieces(folder)
+    method, of_words = description["method"], description["normalization"] is not None
+    if method == "greedy" and of_words:
         return GreedySegmenter(pieces)
-    return HubSegmenter(folder, pieces, external=method == "external")
+    return HubSegmenter(folder, pieces, method, external=not of_words)

@@ -16,9 +16,10 @@ import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass
+from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -26,8 +27,10 @@ from sagevocab.bpe import TooManyPiecesError
 from sagevocab.compiling import shown_compiling
 from sagevocab.display import listener
 from sagevocab.embeddings import Embeddings
+from sagevocab.encoder import Encoder
 from sagevocab.errors import UserError
 from sagevocab.export import Card, check_output, disk_errors, export_greedy
+from sagevocab.frames import Frame, WordFrame
 from sagevocab.initial import METHODS, InitialVocabulary, read_initial, train_initial
 from sagevocab.inputs import Text, Texts, describe_texts, lines_of
 from sagevocab.names import PARAMETERS, errors_in_parameters, parameter
@@ -47,6 +50,7 @@ from sagevocab.settings import (
     check_pruning,
     settings_from,
 )
+from sagevocab.specials import BERT, SpecialTokens, special_tokens_of
 from sagevocab.state import (
     Columns,
     atomic_folder,
@@ -60,6 +64,9 @@ from sagevocab.state import (
 from sagevocab.text import read_lines, write_lines
 from sagevocab.versions import code_digest, package_versions
 from sagevocab.words import Normalizer, WordCorpus
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
 
 log = logging.getLogger(__name__)
 
@@ -75,16 +82,18 @@ _MARK = "sagevocab.json"
 class TrainSettings:
     """The settings that make a vocabulary of a text.
 
-    initial: `bpe`, `unigram` or the path of a vocabulary to prune (see `initial.read_initial`).
-    initial_size: pieces to prune from, where the initial vocabulary is trained here.
+    initial: `bpe`, `unigram` or a vocabulary to prune (see `initial.read_initial`). initial_size:
+    pieces to prune from, where the initial vocabulary is trained here. specials: None for those of
+    the initial vocabulary, or BERT's.
     """
 
-    initial: str
+    initial: Any
     initial_size: int
     sage: SageSettings
     word2vec: Word2VecSettings
     sentencepiece: TrainingSettings
     words: WordSettings
+    specials: SpecialTokens | None = None
 
     def __post_init__(self) -> None:
         """Check at once what needs no text.
@@ -92,38 +101,63 @@ class TrainSettings:
         Raises:
             UserError: two settings do not go together.
         """
-        if self.initial in METHODS:
+        if self.is_trained:
             check_pruning(self.initial_size, self.sage)
         if self.initial == "unigram":
             _check_merges(self.sage, None)
 
+    @property
+    def is_trained(self) -> bool:
+        """Whether the initial vocabulary is trained on the text."""
+        return isinstance(self.initial, str) and self.initial in METHODS
+
+    @property
+    def initial_name(self) -> str:
+        """What the initial vocabulary is called."""
+        if isinstance(self.initial, str | os.PathLike):
+            return path_text(os.fspath(self.initial))
+        if isinstance(self.initial, Sequence):
+            return "a list of pieces"
+        return str(getattr(self.initial, "name_or_path", "") or type(self.initial).__name__)
+
     def described(self) -> dict[str, Any]:
         """Return the settings for a record; where the work is done is none of them."""
         described = {"sage": self.sage.described(), "word2vec": self.word2vec.described()}
-        record = {**dataclasses.asdict(self), **described}
-        record["initial"] = path_text(self.initial)
+        record = {**dataclasses.asdict(dataclasses.replace(self, initial="")), **described}
+        record["initial"] = self.initial_name
+        del record["specials"]  # those of the frame are recorded
         return record
 
 
-@dataclass(frozen=True)
-class SageVocabulary:
-    """A trained vocabulary.
+@dataclass(frozen=True, repr=False)
+class SageVocabulary(Encoder):
+    """A trained vocabulary, which encodes text as the folder does that `save` writes.
 
     pieces: in id order. initial: those it was pruned from. ablations: what was pruned, in order, as
     columns for `pandas.DataFrame` (see `sage.SageResult`). embeddings: of the last training.
-    words: how text becomes words. unknown: the characters of the text that become [UNK] and how
-    often they are there, the most frequent first. record: settings, text and code that made it.
+    frame: how text becomes words, and the special tokens. unknown: the characters of the text that
+    become [UNK] and how often they are there, the most frequent first. record: settings, text and
+    code that made it.
     """
 
     pieces: list[str]
     initial: list[str]
     ablations: Columns
     embeddings: Embeddings
-    words: WordSettings
+    frame: Frame
     unknown: dict[str, int]
     card: Card
     record: Mapping[str, Any]
-    state_dir: Path | None = field(default=None, repr=False)
+    state_dir: Path | None = None
+
+    def __repr__(self) -> str:
+        """Return a line with the sizes."""
+        pruned = f"{len(self.pieces)} pieces, pruned from {len(self.initial)}"
+        return f"<SageVocabulary: {pruned}, {len(self.frame.special_tokens)} special tokens>"
+
+    @cached_property
+    def _whole(self) -> Tokenizer:
+        return self.frame.tokenizer(self.pieces)
 
     def save(self, folder: str | Path, *, force: bool = False) -> Path:
         """Write the folder that `AutoTokenizer.from_pretrained` loads, whole or not at all.
@@ -137,7 +171,7 @@ class SageVocabulary:
         """
         check_output(folder, force)
         with disk_errors(folder), atomic_folder(folder, replace=force) as temporary:
-            export_greedy(temporary, self.pieces, self.words, self.card)
+            export_greedy(temporary, self.pieces, self.frame, self.card)
             write_json_lines(temporary / "ablations.jsonl", self.ablations)
             self.embeddings.save(temporary / "embeddings.npz")
             write_json(temporary / _MARK, self.record)
@@ -151,7 +185,10 @@ def train(
     *,
     column: str | None = None,
     initial_size: int | None = None,
-    initial: str | Path = "bpe",
+    initial: Any = "bpe",
+    special_tokens: str | Sequence[str] | None = None,
+    template: str | Sequence[str] | None = None,
+    model_max_length: int | None = None,
     preset: str = DEFAULT_PRESET,
     sage: Mapping[str, Any] | None = None,
     word2vec: Mapping[str, Any] | None = None,
@@ -173,8 +210,15 @@ def train(
         csv, tsv, parquet), a data set, a data frame or an iterable of rows.
     vocab_size: pieces in the end, without special tokens. initial_size: pieces to prune from; a
         quarter more than vocab_size if left out, as in the paper.
-    initial: what to prune: `bpe` or `unigram`, trained on the text by sentencepiece; or the path of
-        a list of pieces, a sentencepiece `.model` or a folder with a `pieces.txt`.
+    initial: what to prune: `bpe` or `unigram`, trained on the text by sentencepiece; or what one
+        already has: a list of pieces (a file or a Python list), a sentencepiece `.model`, a
+        Hugging Face folder or `tokenizer.json`, a folder of this library, or a tokenizer of
+        `transformers` or `tokenizers`. Those of Hugging Face keep their normalisation, splitting
+        into words and special tokens; the result segments by greedy longest match.
+    special_tokens: `bert` (the default), `gpt` (`<|endoftext|>`), `none`, or a list, whose roles
+        are found by well-known spellings such as `<pad>`; `[UNK]` is added if no unknown token is
+        among them. template: what goes around a text, such as `<s> $A </s>`, or that and what goes
+        around two. model_max_length: in tokens; 512 for `bert`, else none.
     preset: `printed` (the paper as printed) or `released` (the program published for it).
     sage, word2vec, vocabulary: single settings by name, those of `vocab.settings.SageSettings`,
         `Word2VecSettings` and `VocabularyKeys`.
@@ -195,7 +239,8 @@ def train(
         text = Text(describe_texts(texts), lines_of(texts, encoding_errors, column))
         sizes = vocab_size, initial_size
         preset = preset_name(preset)
-        settings = _train_settings(initial, sizes, preset, sections, seed, threads)
+        specials = _specials(special_tokens, template, model_max_length)
+        settings = _train_settings(initial, sizes, preset, sections, seed, threads, specials)
         _check_language(language)
         if output is not None:
             check_output(output, force)
@@ -214,7 +259,7 @@ def train(
             if output is not None:
                 result.save(output, force=force)
                 remove_leftovers(output)
-    _warn_of_unknown(result, text.name, from_text=settings.initial in METHODS)
+    _warn_of_unknown(result, text.name, from_text=settings.is_trained)
     return result
 
 
@@ -234,12 +279,13 @@ def _advice_on_one_size(initial_size: int | None) -> Iterator[None]:
 
 
 def _train_settings(
-    initial: str | Path,
+    initial: Any,
     sizes: tuple[int, int | None],
     preset: str,
     sections: Mapping[str, Mapping[str, Any] | None],
     seed: int,
     threads: int | None,
+    specials: SpecialTokens | None,
 ) -> TrainSettings:
     """Return the settings of a training; sizes: final and initial, None for the paper's growth."""
     given = {section: _section(section, values) for section, values in sections.items()}
@@ -250,15 +296,27 @@ def _train_settings(
     checked = dataclasses.asdict(dataclasses.replace(vocabulary, initial_size=initial_size))
     cores = _cores() if threads is None else threads
     sage = {**given["sage"], "final_size": final_size, "seed": seed, "threads": cores}
-    if not isinstance(initial, str | os.PathLike):
-        raise UserError(f"initial: {initial!r:.40} is no path; give bpe, unigram or a path")
     return TrainSettings(
-        initial=os.fspath(initial),
+        initial=initial,
         initial_size=initial_size,
         sage=settings_from(preset, **sage),
         word2vec=Word2VecSettings(**given["word2vec"], seed=seed).on(cores),
         sentencepiece=_part(TrainingSettings, checked),
         words=_part(WordSettings, checked),
+        specials=specials,
+    )
+
+
+def _specials(
+    special_tokens: str | Sequence[str] | None,
+    template: str | Sequence[str] | None,
+    model_max_length: int | None,
+) -> SpecialTokens | None:
+    """Return the special tokens that the arguments mean; None if there are none of them."""
+    if special_tokens is None and template is None and model_max_length is None:
+        return None
+    return special_tokens_of(
+        special_tokens or "bert", template=template, model_max_length=model_max_length
     )
 
 
@@ -310,7 +368,7 @@ def _train(text: Text, settings: TrainSettings, work: Path, progress: Listener) 
         "initial": pieces,
         "ablations": built.ablations,
         "embeddings": built.embeddings,
-        "words": initial.words,
+        "frame": initial.frame,
         "unknown": _unknown(corpus, pieces),
         "record": _record(settings, corpus, initial),
     }
@@ -345,26 +403,26 @@ def _initial_and_corpus(
 ) -> tuple[InitialVocabulary, WordCorpus]:
     """Return what is pruned and the words; refuse before Word2Vec what pruning would refuse."""
     progress(Progress("reading text"))
-    if settings.initial in METHODS:
+    if settings.is_trained:
         staged = _state(work, "text") / "text.txt.zst"
         write_lines(staged, text.lines)
-        corpus = _corpus(text._replace(lines=read_lines(staged)), settings.words)
+        frame = WordFrame(settings.words, settings.specials or BERT)
+        corpus = _corpus(text._replace(lines=read_lines(staged)), frame)
         progress(Progress("initial vocabulary"))
         sizes = settings.initial_size, settings.sentencepiece
         state = _state(work, "initial")
-        initial = train_initial(settings.initial, staged, *sizes, settings.words, state, text.name)
+        initial = train_initial(settings.initial, staged, *sizes, frame, state, text.name)
     else:
-        initial = read_initial(settings.initial, settings.words)
-        corpus = _corpus(text, initial.words)
+        initial = read_initial(settings.initial, settings.words, settings.specials)
+        corpus = _corpus(text, initial.frame)
     _warn_of_little_text(text.name, corpus, initial.pieces, settings.sage.final_size)
     check_sizes(initial.pieces, settings.sage)
     _check_merges(settings.sage, initial.merges)
     return initial, corpus
 
 
-def _corpus(text: Text, words: WordSettings) -> WordCorpus:
-    normalizer = Normalizer(words.normalization)
-    corpus = WordCorpus.from_lines(text.lines, normalizer, words.max_word_chars)
+def _corpus(text: Text, frame: Frame) -> WordCorpus:
+    corpus = WordCorpus.from_words(map(frame.words_of, text.lines))
     if not corpus.n_lines:
         raise UserError(f"{text.name}: holds no words; give a text with words")
     log.info(
@@ -437,7 +495,7 @@ def _record(
 ) -> dict[str, Any]:
     return {
         "settings": settings.described(),
-        "words": dataclasses.asdict(initial.words),
+        "words": initial.frame.described(),
         "text": {
             "lines": corpus.n_lines,
             "words": len(corpus.tokens),
@@ -461,7 +519,7 @@ def _characters(corpus: WordCorpus) -> int:
 def _card_settings(preset: str, settings: TrainSettings) -> dict[str, Any]:
     return {
         "Preset": f"`{preset}`",
-        "Pruned from": f"`{path_text(Path(settings.initial).name)}`",
+        "Pruned from": f"`{Path(settings.initial_name).name}`",
         "Skip-gram epochs": settings.word2vec.epochs,
         "Seed": settings.sage.seed,
     }

@@ -116,10 +116,14 @@ class WordCorpus:
         max_word_chars: int = MAX_WORD_CHARS,
     ) -> WordCorpus:
         """Read `lines` once, one at a time; lines without a word are dropped."""
+        return cls.from_words(split_words(normalizer(line), max_word_chars) for line in lines)
+
+    @classmethod
+    def from_words(cls, lines: Iterable[list[str]]) -> WordCorpus:
+        """Read lines as lists of words once, one at a time; empty ones are dropped."""
         numbers: dict[str, int] = {}
         tokens, offsets = array("i"), array("q", [0])
-        for line in lines:
-            words = split_words(normalizer(line), max_word_chars)
+        for words in lines:
             if words:
                 tokens.extend([numbers.setdefault(word, len(numbers)) for word in words])
                 offsets.append(len(tokens))

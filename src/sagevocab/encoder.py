@@ -1,0 +1,68 @@
+"""Tokenizers in use: text to ids and back."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Sequence
+from functools import cached_property
+from pathlib import Path
+
+from tokenizers import Tokenizer
+
+from sagevocab.pieces import encode_batch
+
+_LINES_A_BATCH = 4096
+
+
+class Encoder:
+    """A tokenizer that encodes lines to the ids of `AutoTokenizer`, without special tokens.
+
+    Text that spells a special token is text, as with `split_special_tokens` of `AutoTokenizer`.
+    """
+
+    path: Path | None = None
+
+    def __init__(self, tokenizer: Tokenizer, path: Path | None = None) -> None:
+        """Take a tokenizer; path: where it was loaded from."""
+        self._whole, self.path = tokenizer, path
+
+    @cached_property
+    def _backend(self) -> Tokenizer:
+        """The tokenizer without padding and truncation, and deaf to special tokens in text."""
+        backend = Tokenizer.from_str(self._whole.to_str())
+        backend.no_padding()
+        backend.no_truncation()
+        backend.encode_special_tokens = True
+        return backend
+
+    @cached_property
+    def _names(self) -> dict[int, str]:
+        numbers = self._backend.get_vocab(with_added_tokens=True)
+        return {number: token for token, number in numbers.items()}
+
+    def tokenizer(self) -> Tokenizer:
+        """Return the tokenizer as `tokenizers` has it, with special tokens, padding and all."""
+        return Tokenizer.from_str(self._whole.to_str())
+
+    def encode(self, text: str) -> list[int]:
+        """Return the ids of a text."""
+        return next(self.encode_lines([text]))
+
+    def tokenize(self, text: str) -> list[str]:
+        """Return the tokens of a text, such as `[UNK]` for a character without a piece."""
+        return self.names(self.encode(text))
+
+    def names(self, ids: Iterable[int]) -> list[str]:
+        """Return the tokens of ids."""
+        return [self._names[number] for number in ids]
+
+    def decode(self, ids: Sequence[int]) -> str:
+        """Return the text of ids, without special tokens."""
+        return self._backend.decode(list(ids), skip_special_tokens=True)
+
+    def encode_lines(self, lines: Iterable[str]) -> Iterator[list[int]]:
+        """Yield the ids of each line."""
+        rest = iter(lines)
+        while batch := list(itertools.islice(rest, _LINES_A_BATCH)):
+            for encoding in encode_batch(self._backend, batch):
+                yield encoding.ids

@@ -1,0 +1,111 @@
+"""Notations of pieces: how a tokenizer writes in its tokens what pieces write with `▁`.
+
+Inside this library `▁` marks the start of words. BERT marks the inside of words instead (`##ing`),
+GPT-2 writes a space as `Ġ`, one of the letters that it writes bytes with. A notation translates
+between a tokenizer's token and the piece, both ways without loss.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from sagevocab.pieces import WORD_START
+
+BYTE_SPACE = "Ġ"  # GPT-2's letter for the byte of a space; `▁` is none of its letters
+UNMATCHED = "\uffff"  # a word that the tokenizer cannot segment: no piece matches it
+# Noncharacters, which no text holds, for what pieces cannot: a `▁` of the text, a line end.
+_LITERAL_MARK, _LINE_END = "\ufdd0", "\ufdd1"
+
+
+class Notation:
+    """A notation with a mark of its own for the start of words, or none.
+
+    mark: it stands where pieces have `▁`, and the other way round. prefix: of tokens inside words,
+    as `tokenizers.models.WordPiece` takes it.
+    """
+
+    prefix = ""
+
+    def __init__(self, mark: str = WORD_START) -> None:
+        """Take the mark."""
+        pairs = {mark: WORD_START, WORD_START: mark, "\n": _LINE_END, _LINE_END: "\n"}
+        self._swapped = str.maketrans(pairs)
+        self.mark = mark
+
+    def piece(self, token: str) -> str:
+        """Return the piece of a token."""
+        return token.translate(self._swapped)
+
+    def token(self, piece: str) -> str:
+        """Return the token of a piece."""
+        return piece.translate(self._swapped)
+
+    def word(self, text: str) -> str:
+        """Return a word as pieces write it; text: as the tokenizer's model gets it."""
+        return text.translate(self._swapped)
+
+
+class Prefixed(Notation):
+    """A notation that marks tokens inside words by a prefix: `##ing` is `ing`, `play` is `▁play`.
+
+    Noncharacters of a text are taken as ones that no token has.
+    """
+
+    _HIDDEN = str.maketrans(
+        {
+            WORD_START: _LITERAL_MARK,
+            "\n": _LINE_END,
+            _LITERAL_MARK: UNMATCHED,
+            _LINE_END: UNMATCHED,
+        }
+    )
+    _SHOWN = str.maketrans({_LITERAL_MARK: WORD_START, _LINE_END: "\n"})
+
+    def __init__(self, prefix: str) -> None:
+        """Take the prefix."""
+        super().__init__()
+        self.prefix = prefix
+
+    def piece(self, token: str) -> str:
+        """Return the piece of a token."""
+        inside = token.startswith(self.prefix) and token != self.prefix
+        if inside:
+            return token.removeprefix(self.prefix).translate(self._HIDDEN)
+        return self.word(token)
+
+    def token(self, piece: str) -> str:
+        """Return the token of a piece."""
+        start = piece.startswith(WORD_START)
+        text = piece.removeprefix(WORD_START).translate(self._SHOWN)
+        return text if start else self.prefix + text
+
+    def word(self, text: str) -> str:
+        """Return a word as pieces write it."""
+        return WORD_START + text.translate(self._HIDDEN)
+
+
+def notation_of(spec: Mapping[str, Any]) -> Notation:
+    """Return the notation of a parsed `tokenizer.json`."""
+    if prefix := spec["model"].get("continuing_subword_prefix"):
+        return Prefixed(prefix)
+    if writes_bytes(spec):
+        return Notation(BYTE_SPACE)
+    marks = [step["replacement"] for step in steps_of(spec) if step["type"] == "Metaspace"]
+    return Notation(*marks[:1])
+
+
+def writes_bytes(spec: Mapping[str, Any]) -> bool:
+    """Return whether a tokenizer's words are letters of bytes."""
+    return '"ByteLevel"' in json.dumps([spec["normalizer"], spec["pre_tokenizer"]])
+
+
+def steps_of(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """Return the pre-tokenizer's steps, however deep they are nested."""
+
+    def flat(step: Any) -> list[dict[str, Any]]:
+        inner = (step or {}).get("pretokenizers")
+        return [one for each in inner for one in flat(each)] if inner else [step] * bool(step)
+
+    return flat(spec["pre_tokenizer"])

@@ -1,0 +1,179 @@
+"""Special tokens of a tokenizer: their order, their roles, and what goes around a text."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from sagevocab.errors import UserError
+from sagevocab.pieces import SPECIAL_TOKENS, UNKNOWN_ID
+
+UNKNOWN = SPECIAL_TOKENS[UNKNOWN_ID]
+END_OF_TEXT = "<|endoftext|>"  # GPT-2's
+KINDS = ("bert", "gpt", "none")
+# By the names of `tokenizer_config.json`; the rest of a list are additional special tokens.
+SPELLINGS: dict[str, tuple[str, ...]] = {
+    "pad_token": ("[PAD]", "<pad>", "<|pad|>"),
+    "unk_token": ("[UNK]", "<unk>", "<|unk|>"),
+    "cls_token": ("[CLS]", "<cls>"),
+    "sep_token": ("[SEP]", "<sep>"),
+    "mask_token": ("[MASK]", "<mask>", "<|mask|>"),
+    "bos_token": ("[BOS]", "<s>", "<bos>", "<|startoftext|>", "<|begin_of_text|>", END_OF_TEXT),
+    "eos_token": ("[EOS]", "</s>", "<eos>", "<|end_of_text|>", END_OF_TEXT),
+}
+ADDITIONAL = "additional_special_tokens"
+
+
+@dataclass(frozen=True)
+class SpecialTokens:
+    """The special tokens of a tokenizer.
+
+    tokens: in the order of their ids, which begin at 0. roles: token by its role in
+    `tokenizer_config.json`. template: what goes around a text and around a pair of texts, as
+    `tokenizers.processors.TemplateProcessing` reads it. model_max_length: None for no limit.
+    """
+
+    tokens: tuple[str, ...]
+    roles: Mapping[str, str] = field(default_factory=dict)
+    template: tuple[str, str] | None = None
+    model_max_length: int | None = None
+
+    @property
+    def unknown(self) -> str | None:
+        """The token of what has no piece."""
+        return self.roles.get("unk_token")
+
+    def configuration(self) -> dict[str, Any]:
+        """Return what `tokenizer_config.json` says of them."""
+        types = self.template is not None and ":1" in self.template[1]
+        others = [token for token in self.tokens if token not in self.roles.values()]
+        return {
+            **self.roles,
+            **({ADDITIONAL: others} if others else {}),
+            "model_input_names": ["input_ids", *["token_type_ids"] * types, "attention_mask"],
+            **({"model_max_length": self.model_max_length} if self.model_max_length else {}),
+        }
+
+
+BERT = SpecialTokens(
+    SPECIAL_TOKENS,
+    dict(
+        zip(
+            ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token"),
+            SPECIAL_TOKENS,
+            strict=True,
+        )
+    ),
+    ("[CLS] $A [SEP]", "[CLS] $A [SEP] $B:1 [SEP]:1"),
+    512,
+)
+_GPT = SpecialTokens(
+    (END_OF_TEXT,),
+    {"bos_token": END_OF_TEXT, "eos_token": END_OF_TEXT, "pad_token": END_OF_TEXT},
+)
+
+
+def special_tokens_of(
+    given: str | Sequence[str] = "bert",
+    *,
+    template: str | Sequence[str] | None = None,
+    model_max_length: int | None = None,
+    lossless: bool = False,
+) -> SpecialTokens:
+    """Return the special tokens that a user means.
+
+    given: `bert`, `gpt`, `none`, or the tokens themselves, whose roles are found by well-known
+        spellings. Unless `lossless`, `[UNK]` is added if no unknown token is among them.
+    template: what goes around a text, such as `<s> $A </s>`, or a pair of these: around one text
+        and around two (`$A` and `$B`).
+
+    Raises:
+        UserError: a token stands there twice or is empty, or the template names an unknown one.
+    """
+    tokens = _kind(given) if isinstance(given, str) else _listed(given)
+    if tokens.unknown is None and not lossless:
+        roles = {**tokens.roles, "unk_token": UNKNOWN}
+        tokens = replace(tokens, tokens=(*tokens.tokens, UNKNOWN), roles=roles)
+    if template is not None:
+        tokens = replace(tokens, template=_template(template, tokens.tokens))
+    if model_max_length is not None:
+        if not isinstance(model_max_length, int) or model_max_length < 1:
+            raise UserError(
+                f"model_max_length: {model_max_length!r} is no number of tokens; give one above 0"
+            )
+        tokens = replace(tokens, model_max_length=model_max_length)
+    return tokens
+
+
+def _kind(name: str) -> SpecialTokens:
+    if name not in KINDS:
+        raise UserError(
+            f"special_tokens: {name!r} is unknown; choose {', '.join(KINDS)} or a list of tokens"
+        )
+    return {"bert": BERT, "gpt": _GPT, "none": SpecialTokens(())}[name]
+
+
+def _listed(tokens: Iterable[str]) -> SpecialTokens:
+    listed = tuple(tokens)
+    for token in listed:
+        if not isinstance(token, str) or len(token) < 2 or token.split() != [token]:
+            raise UserError(
+                f"special_tokens: {token!r} is no token; give two characters or more, no spaces"
+            )
+        if listed.count(token) > 1:
+            raise UserError(f"special_tokens: {token!r} stands there twice; remove one of them")
+    return SpecialTokens(listed, roles_of(listed))
+
+
+def roles_of(tokens: Iterable[str]) -> dict[str, str]:
+    """Return the roles that tokens have by their spelling; of two for one role, the first."""
+    roles: dict[str, str] = {}
+    for token in tokens:
+        for role, spellings in SPELLINGS.items():
+            if token in spellings:
+                roles.setdefault(role, token)
+    return roles
+
+
+def _template(given: str | Sequence[str], tokens: Sequence[str]) -> tuple[str, str]:
+    single, pair = (given, f"{given} $B:1") if isinstance(given, str) else tuple(given)
+    for text, needed in ((single, {"$A"}), (pair, {"$A", "$B"})):
+        names = {part.partition(":")[0] if part[0] == "$" else _bare(part) for part in text.split()}
+        if missing := sorted(needed - names):
+            raise UserError(f"template: {text!r} lacks {missing[0]}, the place of a text; add it")
+        if strange := sorted(names - {"$A", "$B", *tokens}):
+            raise UserError(
+                f"template: {strange[0]!r} is no special token; take it out or add it to "
+                "special_tokens"
+            )
+    return single, pair
+
+
+def _bare(part: str) -> str:
+    """Return a special token of a template without its type, as in `[SEP]:1`."""
+    token, colon, kind = part.rpartition(":")
+    return token if colon and kind.isdigit() else part
+
+
+def read_special_tokens(folder: str | Path) -> SpecialTokens:
+    """Return the special tokens of a folder of this library, one with `▁` at word starts."""
+    configuration = json.loads((Path(folder) / "tokenizer_config.json").read_text("utf-8"))
+    spec = json.loads((Path(folder) / "tokenizer.json").read_text("utf-8"))
+    tokens = sorted(spec["added_tokens"], key=lambda token: token["id"])
+    around = spec["post_processor"]
+    return SpecialTokens(
+        tuple(token["content"] for token in tokens),
+        {role: configuration[role] for role in SPELLINGS if role in configuration},
+        around and (_written(around["single"]), _written(around["pair"])),
+        configuration.get("model_max_length"),
+    )
+
+
+def _written(template: Iterable[Mapping[str, Any]]) -> str:
+    """Return a template as one writes it, of its parts in `tokenizer.json`."""
+    parts = [next(iter(part.items())) for part in template]
+    names = [f"{'$' * (kind == 'Sequence')}{part['id']}:{part['type_id']}" for kind, part in parts]
+    return " ".join(names)
