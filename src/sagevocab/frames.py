@@ -262,10 +262,6 @@ class HubFrame(Frame):
         return self._spec["model"].get("max_input_chars_per_word") or _LONGEST_MARKED_WORD
 
     @cached_property
-    def _characters(self) -> frozenset[str]:
-        return frozenset("".join(self._order))
-
-    @cached_property
     def _splitters(self) -> tuple[Any, Any]:
         """Normaliser, None if there is none, and pre-tokenizer."""
         empty = Tokenizer.from_str(json.dumps(self._filled([], [self._cut()])))
@@ -281,7 +277,36 @@ class HubFrame(Frame):
         return [self.notation.word(w) if self._can_match(w) else UNMATCHED for w in words]
 
     def _can_match(self, word: str) -> bool:
-        return len(word) <= self._longest and self._characters.issuperset(word)
+        """Return whether parts with a prefix match a word to its end.
+
+        A word of characters that have pieces always matches. Others may with the pieces that they
+        are in, which are never pruned.
+        """
+        start, inside = self._characters
+        if len(word) > self._longest:
+            return False
+        return (word[0] in start and inside.issuperset(word[1:])) or self._matches(word)
+
+    def _matches(self, word: str) -> bool:
+        at, known = 0, self._known
+        while at < len(word):
+            prefix = self.notation.prefix if at else ""
+            ends = range(len(word), at, -1)
+            at = next((end for end in ends if prefix + word[at:end] in known), 0)
+            if not at:
+                return False
+        return True
+
+    @cached_property
+    def _known(self) -> frozenset[str]:
+        return frozenset(self._order) - self._added
+
+    @cached_property
+    def _characters(self) -> tuple[set[str], set[str]]:
+        """Characters that are pieces at the start of a word, and inside one."""
+        prefix, known = self.notation.prefix, self._known
+        inside = {t.removeprefix(prefix) for t in known if t.startswith(prefix)}
+        return {t for t in known if len(t) == 1}, {t for t in inside if len(t) == 1}
 
     def tokens(self, pieces: Sequence[str]) -> list[str]:
         """Return the tokens left of the order that the frame came with.

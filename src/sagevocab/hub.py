@@ -82,6 +82,8 @@ def read_hub(
         UserError: its words cannot be segmented by greedy longest match, with the reason.
     """
     spec = _parsed(tokenizer, key)
+    if configuration.get("sagevocab", {}).get("method") == "greedy":  # written by a frame
+        spec["pre_tokenizer"] = spec["pre_tokenizer"]["pretokenizers"][0]
     model = spec["model"]
     _check_model(model, key)
     numbers = tokenizer.get_vocab(with_added_tokens=True)
@@ -192,8 +194,7 @@ def _roles(
     known = set(order)
     if any(given.values()):
         return {role: token for role, token in given.items() if token in known}
-    unknown = _unknown(spec["model"]) if spec["model"]["type"] in _MODELS else None
-    return roles_of(special) | ({"unk_token": unknown} if unknown else {})
+    return roles_of(special)
 
 
 def _content(token: Any) -> str | None:

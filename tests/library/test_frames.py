@@ -17,44 +17,15 @@ from scripts_text import SENTENCES
 
 OLD = Path(__file__).parent / "folders/0.1"
 # What version 0.1 printed for the first Czech sentence.
-TOKENS = [
-    "▁",
-    "P",
-    "ř",
-    "í",
-    "li",
-    "š",
-    "▁d",
-    "lo",
-    "u",
-    "h",
-    "á",
-    "▁z",
-    "i",
-    "m",
-    "a",
-    "▁l",
-    "e",
-    "t",
-    "o",
-    "s",
-    "▁zdr",
-    "žela",
-    "▁p",
-    "ráce",
-    "▁n",
-    "a",
-    "▁zahradě",
-    ".",
-]
+TOKENS = "▁|P|ř|í|li|š|▁d|lo|u|h|á|▁z|i|m|a|▁l|e|t|o|s|▁zdr|žela|▁p|ráce|▁n|a|▁zahradě|."
 
 
 def test_a_folder_of_version_0_1_is_read() -> None:
     line = SENTENCES["czech"][0]
     encoder = sagevocab.load(OLD)
-    assert encoder.tokenize(line) == TOKENS
+    assert "|".join(encoder.tokenize(line)) == TOKENS
     assert encoder.encode(line)[:4] == [118, 163, 142, 145]
-    assert AutoTokenizer.from_pretrained(OLD).tokenize(line) == TOKENS
+    assert "|".join(AutoTokenizer.from_pretrained(OLD).tokenize(line)) == TOKENS
     initial = read_initial(OLD, WordSettings("nfkc", 99))
     assert initial.frame.words == WordSettings("identity", 256)
     assert initial.frame.special_tokens == ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]

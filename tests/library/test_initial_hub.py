@@ -1,0 +1,341 @@
+"""Tokenizers of Hugging Face as vocabularies to prune: all but their model stays as it is."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import (
+    AddedToken,
+    Regex,
+    Tokenizer,
+    decoders,
+    models,
+    normalizers,
+    pre_tokenizers,
+    processors,
+    trainers,
+)
+from transformers import AutoTokenizer
+
+import sagevocab
+from sagevocab.errors import UserError
+from sagevocab.export import export_greedy
+from sagevocab.initial import InitialVocabulary, read_initial
+from sagevocab.pieces import prunable
+from sagevocab.segment import GreedySegmenter
+from sagevocab.settings import WordSettings
+from scripts_text import SENTENCES, lines_in
+
+LINES = lines_in("czech", 200) + lines_in("greek", 60)
+BYTES = {"initial_alphabet": pre_tokenizers.ByteLevel.alphabet()}
+# Llama 3's.
+WORDS = (
+    r"(?i:'s|'t|'re|'ve|'m|'ll|'d)|[^\r\n\p{L}\p{N}]?\p{L}+|\p{N}{1,3}|"
+    r" ?[^\s\p{L}\p{N}]+[\r\n]*|\s*[\r\n]+|\s+(?!\S)|\s+"
+)
+
+
+def fitted(tokenizer: Tokenizer, trainer: Callable, **options: Any) -> Tokenizer:
+    tokenizer.train_from_iterator(LINES, trainer(vocab_size=600, show_progress=False, **options))
+    return tokenizer
+
+
+def ends(tokenizer: Tokenizer, first: str, last: str) -> list[tuple[str, int]]:
+    return [(token, tokenizer.token_to_id(token)) for token in (first, last)]
+
+
+def bert() -> Tokenizer:
+    """BERT: special tokens between pieces that are not used; `##` inside words."""
+    made = Tokenizer(models.WordPiece(unk_token="[UNK]"))
+    made.normalizer = normalizers.BertNormalizer(lowercase=True)
+    made.pre_tokenizer = pre_tokenizers.BertPreTokenizer()
+    made.decoder = decoders.WordPiece()
+    specials = ["[PAD]", "[unused0]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
+    spec = json.loads(fitted(made, trainers.WordPieceTrainer, special_tokens=specials).to_str())
+    spec["added_tokens"] = [one for one in spec["added_tokens"] if one["id"] != 1]
+    made = Tokenizer.from_str(json.dumps(spec))
+    made.post_processor = processors.TemplateProcessing(
+        single="[CLS] $A [SEP]",
+        pair="[CLS] $A [SEP] $B:1 [SEP]:1",
+        special_tokens=ends(made, "[CLS]", "[SEP]"),
+    )
+    return made
+
+
+def gpt2() -> Tokenizer:
+    """GPT-2: letters of bytes, the special token at the end."""
+    made = Tokenizer(models.BPE())
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
+    fitted(made, trainers.BpeTrainer, **BYTES)
+    made.add_special_tokens(["<|endoftext|>"])
+    return made
+
+
+def llama3() -> Tokenizer:
+    """Llama 3: words by a regular expression, then bytes; a token before each text."""
+    made = Tokenizer(models.BPE(ignore_merges=True))
+    split = pre_tokenizers.Split(Regex(WORDS), "isolated")
+    letters = pre_tokenizers.ByteLevel(add_prefix_space=False, use_regex=False)
+    made.pre_tokenizer = pre_tokenizers.Sequence([split, letters])
+    made.decoder = decoders.ByteLevel()
+    fitted(made, trainers.BpeTrainer, **BYTES)
+    made.add_special_tokens(["<|begin_of_text|>", "<|end_of_text|>"])
+    template = processors.TemplateProcessing(
+        single="<|begin_of_text|> $A",
+        special_tokens=ends(made, "<|begin_of_text|>", "<|end_of_text|>")[:1],
+    )
+    made.post_processor = processors.Sequence([processors.ByteLevel(), template])
+    return made
+
+
+def roberta() -> Tokenizer:
+    """RoBERTa: as GPT-2, with special tokens at both ends of the ids."""
+    made = Tokenizer(models.BPE())
+    made.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    made.decoder = decoders.ByteLevel()
+    specials = ["<s>", "<pad>", "</s>", "<unk>"]
+    fitted(made, trainers.BpeTrainer, special_tokens=specials, **BYTES)
+    made.add_special_tokens([AddedToken("<mask>", lstrip=True, normalized=False)])
+    start, end = ends(made, "<s>", "</s>")
+    made.post_processor = processors.RobertaProcessing(end, start, add_prefix_space=False)
+    return made
+
+
+def t5() -> Tokenizer:
+    """T5: UnigramLM over `▁`, padding, tokens that are added behind."""
+    made = Tokenizer(models.Unigram())
+    made.normalizer = normalizers.NFKC()
+    made.pre_tokenizer = pre_tokenizers.Metaspace()
+    made.decoder = decoders.Metaspace()
+    specials = {"special_tokens": ["<pad>", "</s>", "<unk>"], "unk_token": "<unk>"}
+    fitted(made, trainers.UnigramTrainer, **specials)
+    made.add_special_tokens(["<extra_id_0>"])
+    made.add_tokens(["<user>"])
+    made.post_processor = processors.TemplateProcessing(
+        single="$A </s>", special_tokens=[("</s>", 1)]
+    )
+    made.enable_padding(pad_id=0, pad_token="<pad>")
+    return made
+
+
+def underlined() -> Tokenizer:
+    """Metaspace with another mark."""
+    made = Tokenizer(models.BPE(unk_token="<unk>"))
+    made.pre_tokenizer = pre_tokenizers.Metaspace(replacement="_")
+    made.decoder = decoders.Metaspace(replacement="_")
+    return fitted(made, trainers.BpeTrainer, special_tokens=["<unk>"])
+
+
+def unmarked() -> Tokenizer:
+    """BPE without any mark, and without an unknown token."""
+    made = Tokenizer(models.BPE())
+    made.pre_tokenizer = pre_tokenizers.Whitespace()
+    return fitted(made, trainers.BpeTrainer)
+
+
+KINDS = {make.__name__: make for make in (bert, gpt2, llama3, roberta, t5, underlined, unmarked)}
+ORDINARY = WordSettings()
+
+
+@pytest.fixture(scope="module")
+def made() -> dict[str, Tokenizer]:
+    return {name: make() for name, make in KINDS.items()}
+
+
+@pytest.fixture(scope="module")
+def pruned(made, tmp_path_factory) -> dict[str, tuple[InitialVocabulary, list[str], Any]]:
+    """Of each kind what is read, half of its pieces, and the tokenizer of these."""
+    root, found = tmp_path_factory.mktemp("pruned"), {}
+    for name, tokenizer in made.items():
+        initial = read_initial(tokenizer, ORDINARY)
+        goes = [may and random.Random(name).random() < 0.5 for may in prunable(initial.pieces)]
+        left = [piece for piece, gone in zip(initial.pieces, goes, strict=True) if not gone]
+        export_greedy(root / name, left, initial.frame)
+        found[name] = initial, left, AutoTokenizer.from_pretrained(root / name)
+    return found
+
+
+def engine_ids(initial: InitialVocabulary, pieces: list[str], text: str) -> list[int]:
+    """Segment as the pruning does."""
+    ids = {token: number for number, token in enumerate(initial.frame.tokens(pieces))}
+    numbers, _ = GreedySegmenter(pieces).segment_words(initial.frame.words_of(text))
+    tokens = np.array([*map(initial.frame.notation.token, pieces), initial.frame.unknown])
+    return [ids[token] for token in tokens[numbers].tolist()]
+
+
+TEXTS = st.one_of(
+    st.text(st.characters(codec="utf-8"), max_size=40),
+    st.text("aeřěščνς _▁Ġ\t\n'.,-##<unk>☃中\ufdd0", max_size=60),
+    st.sampled_from([*SENTENCES["czech"], *SENTENCES["greek"], "k" * 700, "ř" * 400]),
+)
+
+
+@pytest.mark.parametrize("name", KINDS)
+@settings(max_examples=60)
+@given(text=TEXTS)
+def test_the_exported_tokenizer_segments_as_the_pruning_does(pruned, name: str, text: str) -> None:
+    initial, left, tokenizer = pruned[name]
+    if any(token in text for token in initial.frame.special_tokens):
+        return
+    expected = engine_ids(initial, left, text)
+    assert tokenizer(text, add_special_tokens=False)["input_ids"] == expected
+
+
+@pytest.mark.parametrize("name", KINDS)
+def test_what_is_not_the_model_stays(made, pruned, name: str) -> None:
+    """Special tokens keep their order, and stand around a text where they stood."""
+    (initial, left, tokenizer), old = pruned[name], made[name]
+    specials = initial.frame.special_tokens
+    kept = [token for token in specials if old.token_to_id(token) is not None]
+    assert kept == sorted(kept, key=old.token_to_id)
+    assert sorted(kept, key=tokenizer.convert_tokens_to_ids) == kept
+    assert len(tokenizer) == len(left) + len(specials)
+    texts = [SENTENCES["czech"][0], SENTENCES["greek"][0]]
+    for before, after in zip(old.encode_batch(texts), tokenizer(texts)["input_ids"], strict=True):
+        tokens = tokenizer.convert_ids_to_tokens(after)
+        assert [t for t in tokens if t in kept] == [
+            t for t in before.tokens if t in kept and t != "<pad>"
+        ]
+        shown = tokenizer.decode(after, skip_special_tokens=True)
+        if name != "unmarked":  # it has no decoder
+            assert shown == old.decode(before.ids, skip_special_tokens=True)
+
+
+def test_ids_by_hand() -> None:
+    """`##b` goes: the tokens behind it move up, and so do the ids that others know them by."""
+    vocab = ["[PAD]", "[UNK]", "a", "##a", "##b", "b", "[CLS]", "ab", "##ab", "[SEP]"]
+    old = Tokenizer(models.WordPiece({t: n for n, t in enumerate(vocab)}, unk_token="[UNK]"))
+    old.pre_tokenizer = pre_tokenizers.Whitespace()
+    old.add_special_tokens(["[PAD]", "[UNK]", "[CLS]", "[SEP]"])
+    old.post_processor = processors.BertProcessing(("[SEP]", 9), ("[CLS]", 6))
+    old.enable_padding(pad_id=0, pad_token="[PAD]", length=5)
+    initial = read_initial(old, ORDINARY)
+    assert initial.pieces == ["▁a", "a", "b", "▁b", "▁ab", "ab"]
+    left = ["▁a", "a", "b", "▁b", "ab"]
+    new = initial.frame.tokenizer(left)
+    assert initial.frame.tokens(left) == [token for token in vocab if token != "ab"]
+    assert new.encode("aab").ids == [6, 2, 7, 8, 0]
+    assert initial.frame.words_of("ab ax ▁") == ["▁ab", "\uffff", "\uffff"]
+
+
+def test_a_folder_is_carried_over_where_it_still_holds(made, tmp_path: Path) -> None:
+    made["roberta"].save(str(tmp_path / "tokenizer.json"))
+    given = {
+        "tokenizer_class": "RobertaTokenizerFast",
+        "auto_map": {"AutoTokenizer": "own.py"},
+        "model_max_length": 77,
+        "bos_token": "<s>",
+        "mask_token": {"content": "<mask>", "lstrip": True, "__type": "AddedToken"},
+        "added_tokens_decoder": {"0": {"content": "<s>"}},
+    }
+    (tmp_path / "tokenizer_config.json").write_text(json.dumps(given), encoding="utf-8")
+    roles = {"pad_token": "<pad>", "unk_token": {"content": "<unk>"}}
+    (tmp_path / "special_tokens_map.json").write_text(json.dumps(roles), encoding="utf-8")
+    (tmp_path / "chat_template.jinja").write_text("{{ messages }}", encoding="utf-8")
+    initial = read_initial(tmp_path, ORDINARY)
+    export_greedy(tmp_path / "out", initial.pieces, initial.frame)
+    config = json.loads((tmp_path / "out/tokenizer_config.json").read_text(encoding="utf-8"))
+    assert config["tokenizer_class"] == "PreTrainedTokenizerFast"
+    assert not {"auto_map", "added_tokens_decoder"} & set(config)
+    tokenizer = AutoTokenizer.from_pretrained(tmp_path / "out")
+    assert tokenizer.model_max_length == 77
+    assert (tokenizer.mask_token, tokenizer.pad_token) == ("<mask>", "<pad>")
+    assert tokenizer.chat_template == "{{ messages }}"
+    # The folder that came out goes in again, and so does the object.
+    for source in (tmp_path / "out", tokenizer):
+        again = read_initial(source, ORDINARY)
+        assert again.pieces == initial.pieces
+        assert again.frame.tokenizer(again.pieces).to_str() == tokenizer.backend_tokenizer.to_str()
+
+
+def test_training_prunes_a_tokenizer_from_elsewhere(made, tmp_path: Path) -> None:
+    small = {"word2vec": {"epochs": 1, "dimension": 8}, "threads": 1}
+    built = sagevocab.train(
+        LINES, initial=made["gpt2"], vocab_size=500, preset="released-1.0", **small
+    )
+    assert len(built.initial) == 600
+    folder = built.save(tmp_path / "out")
+    tokenizer = AutoTokenizer.from_pretrained(folder)
+    assert len(tokenizer) == 501
+    assert sagevocab.load(folder).encode(LINES[0]) == built.encode(LINES[0])
+    assert built.encode(LINES[0]) == tokenizer.encode(LINES[0])
+    table = sagevocab.compare([folder], LINES[:20])
+    assert table["unknown_share"].tolist() == [0.0]
+    with pytest.raises(UserError, match="brings its own"):
+        sagevocab.train(LINES, initial=made["gpt2"], vocab_size=500, special_tokens="bert")
+
+
+def test_merges_are_kept(made) -> None:
+    initial = read_initial(made["gpt2"], ORDINARY)
+    first = json.loads(made["gpt2"].to_str())["model"]["merges"][0]
+    assert initial.merges[0] == tuple(part.replace("Ġ", "▁") for part in first)
+    assert read_initial(made["bert"], ORDINARY).merges is None
+
+
+def test_a_list_in_python() -> None:
+    initial = read_initial(["▁a", "b", "ab"], ORDINARY)
+    assert initial.pieces == ["▁a", "b", "ab", "a", "▁"]
+    for wrong, message in (
+        (["▁a", 3], "initial: item 2 of the list is no text"),
+        (["▁a", "b", "▁a"], "initial: item 3: '▁a' stands on item 1 already"),
+        ([], "initial: the list holds no pieces"),
+        ({"▁a": 1}.items(), "initial: dict_items is no tokenizer"),
+    ):
+        with pytest.raises(UserError, match=message):
+            read_initial(wrong, ORDINARY)
+
+
+def whole_lines(step: Any = None) -> Tokenizer:
+    """Llama 2 and Gemma: spaces become `▁` in the normaliser, and nothing splits."""
+    made = Tokenizer(models.BPE(unk_token="<unk>"))
+    made.normalizer = normalizers.Replace(" ", "▁")
+    made.pre_tokenizer = step
+    return fitted(made, trainers.BpeTrainer, special_tokens=["<unk>"])
+
+
+def plain(model: models.Model, trainer: Callable | None = None, **options: Any) -> Tokenizer:
+    made = Tokenizer(model)
+    made.pre_tokenizer = pre_tokenizers.Whitespace()
+    return fitted(made, trainer, **options) if trainer else made
+
+
+REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
+    "llama2": (whole_lines, "does not split text into words"),
+    "gemma": (
+        lambda: whole_lines(pre_tokenizers.Split(" ", "merged_with_previous")),
+        "does not split text into words",
+    ),
+    "bytes": (
+        lambda: plain(models.BPE({"a": 0}, [], byte_fallback=True)),
+        "falls back to bytes where it has no piece",
+    ),
+    "suffix": (
+        lambda: plain(
+            models.BPE(end_of_word_suffix="</w>"), trainers.BpeTrainer, end_of_word_suffix="</w>"
+        ),
+        r"have a suffix there \(</w>\)",
+    ),
+    "words": (
+        lambda: plain(models.WordLevel({"a": 0}, unk_token="a")),
+        "of type WordLevel has no pieces inside words",
+    ),
+    "empty": (lambda: plain(models.BPE()), "has no pieces"),
+    "slow": (lambda: object(), "object is no tokenizer that can be read"),
+}
+
+
+@pytest.mark.parametrize("name", REFUSED)
+def test_what_cannot_be_segmented_greedily_is_refused(name: str) -> None:
+    make, message = REFUSED[name]
+    with pytest.raises(UserError, match=message) as caught:
+        read_initial(make(), ORDINARY)
+    assert str(caught.value).startswith("initial: ")
