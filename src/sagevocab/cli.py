@@ -32,6 +32,7 @@ EXPORTS = ("huggingface", "pieces", "vocab")
 _TRAIN_ARGUMENTS = (
     *("vocab_size", "column", "initial_size", "initial", "preset", "seed", "threads"),
     *("encoding_errors", "language", "name", "output", "force", "state_dir"),
+    *("lossless", "special_tokens", "template", "model_max_length"),
 )
 _WRONG_PATH = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 _FULL = (errno.ENOSPC, errno.EDQUOT)
@@ -189,14 +190,21 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     preset = f"the paper as printed, or the program published for it {_DEFAULT}"
     add("--preset", type=preset_name, default=DEFAULT_PRESET, choices=PRESETS, help=preset)
     add("--threads", help="change nothing but the time (default: all)", **sizes)
+    lossless = "pieces of bytes: decoding gives every text back, spaces and all"
+    add("--lossless", action="store_true", help=lossless)
+    specials = "or a list with commas, such as '<unk>,<s>,</s>' (default: bert)"
+    add("--special-tokens", type=_tokens, metavar="bert|gpt|none|LIST", help=specials)
     more = parser.add_argument_group("more options")
     add = more.add_argument
     add("-h", "--help", action="help", help="show this help and exit")
     larger = "pieces to prune from (default: a quarter more than --vocab-size, as in the paper)"
     add("--initial-size", help=larger, **sizes)
     initial = "what to prune: trained on the text, or a list of pieces, a sentencepiece .model, a "
-    initial += f"folder with pieces.txt {_DEFAULT}"
+    initial += f"Hugging Face folder or tokenizer.json {_DEFAULT}"
     add("--initial", default="bpe", metavar="bpe|unigram|PATH", help=initial)
+    add("--template", metavar="TEXT", help="what goes around a text, such as '<s> $A </s>'")
+    longest = "tokens that a model takes (default: 512 with bert, else no limit)"
+    add("--model-max-length", help=longest, **sizes)
     add("--seed", default=DEFAULT_SEED, help=_DEFAULT, **sizes)
     add("--language", default="und", metavar="CODE", help="for the model card")
     add("--name", default="Unnamed language", help="of the language, for the model card")
@@ -391,6 +399,12 @@ def _value(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
+
+
+def _tokens(text: str) -> str | list[str]:
+    """Read the name of a set of special tokens, or a list of them."""
+    listed = "," in text or text[:1] in ("<", "[")
+    return text.split(",") if listed else text
 
 
 def _metavar(kind: Any) -> str:

@@ -239,6 +239,11 @@ class HubFrame(Frame):
         self._bytes = writes_bytes(spec)
         self._added = {token["content"] for token in spec["added_tokens"]}
 
+    def with_tokens(self, tokens: Sequence[str]) -> HubFrame:
+        """Return the same frame with more tokens, whose ids follow."""
+        order = [*self._order, *tokens]
+        return HubFrame(self._spec, order, self._configuration, self._cut_at)
+
     @property
     def pieces(self) -> list[str]:
         """The pieces that the tokenizer came with, by id."""
@@ -266,6 +271,11 @@ class HubFrame(Frame):
         """Normaliser, None if there is none, and pre-tokenizer."""
         empty = Tokenizer.from_str(json.dumps(self._filled([], [self._cut()])))
         return empty.normalizer, empty.pre_tokenizer
+
+    @property
+    def pre_tokenizer(self) -> pre_tokenizers.PreTokenizer:
+        """What splits normalised text into words."""
+        return self._splitters[1]
 
     def words_of(self, line: str) -> list[str]:
         """Split a line into words as pieces write them."""

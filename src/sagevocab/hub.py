@@ -99,14 +99,14 @@ def read_hub(
         "continuing_subword_prefix": model.get("continuing_subword_prefix") or "",
         "max_input_chars_per_word": model.get("max_input_chars_per_word"),
     }
-    frame = HubFrame(spec, order, {}, max_word_chars)
-    missing = _missing(frame, spec)
     carried = _carried(configuration, roles, spec, order)
-    frame = HubFrame(spec, [*order, *missing], carried, max_word_chars)
+    frame = HubFrame(spec, order, carried, max_word_chars)
+    missing = _missing(frame, spec)
+    frame = frame.with_tokens(missing)
     _check_frame(frame, key)
     if missing:
         log.warning("%s: %d characters of its pieces are added as pieces", key, len(missing))
-    return frame, _merges(model, frame)
+    return frame, merges_of(model, frame)
 
 
 def _parsed(tokenizer: Tokenizer, key: str) -> dict[str, Any]:
@@ -237,8 +237,8 @@ def _missing(frame: HubFrame, spec: Mapping[str, Any]) -> list[str]:
     return sorted(map(notation.token, needed - known))
 
 
-def _merges(model: Mapping[str, Any], frame: HubFrame) -> Merges | None:
-    """Return the merges of pieces by rank."""
+def merges_of(model: Mapping[str, Any], frame: HubFrame) -> Merges | None:
+    """Return the merges of pieces by rank, if a parsed model has such that pieces can use."""
     if model["type"] != "BPE" or frame.notation.prefix:
         return None
     piece, known = frame.notation.piece, set(frame.pieces)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from tokenizers import Tokenizer
 
 from sagevocab.bpe import Model, merges_of_model, pieces_of_model, read_model, train_sentencepiece
 from sagevocab.errors import UserError
@@ -18,12 +21,13 @@ from sagevocab.foreign import (
     open_model,
     with_characters,
 )
-from sagevocab.frames import Frame, WordFrame
-from sagevocab.hub import hub_parts, read_hub
+from sagevocab.frames import Frame, HubFrame, WordFrame
+from sagevocab.hub import hub_parts, merges_of, read_hub
+from sagevocab.lossless import train_bytes, trained_tokens
 from sagevocab.pieces import is_own_folder, missing_advice, read_description, read_folder_pieces
 from sagevocab.settings import TrainingSettings, WordSettings
 from sagevocab.specials import BERT, SpecialTokens, read_special_tokens
-from sagevocab.state import ResumableState, fingerprint
+from sagevocab.state import ResumableState, fingerprint, write_text
 from sagevocab.text import read_lines, write_lines
 from sagevocab.versions import code_digest
 
@@ -74,6 +78,35 @@ def train_initial(
         model = read_model(model_path)
     merges = merges_of_model(model) if method == "bpe" else None
     return InitialVocabulary(pieces_of_model(model), merges, frame)
+
+
+def train_lossless(
+    lines_path: Path,
+    size: int,
+    settings: TrainingSettings,
+    frame: HubFrame,
+    state_dir: Path,
+    name: str,
+) -> InitialVocabulary:
+    """Train byte-level BPE on the lines of a file.
+
+    settings: only the longest piece counts. frame: of `lossless.lossless_frame`, without pieces.
+    state_dir, name: as of `train_initial`.
+
+    Raises:
+        UserError: the lines allow no vocabulary of this size.
+    """
+    longest = settings.max_piece_length
+    parts = code_digest(), lines_path, size, longest, frame.described()
+    path = ResumableState(state_dir, fingerprint(*parts)).folder / "bytes.json"
+    if not path.exists():
+        keys = {"key": _SIZE_KEYS[0], "size_keys": _SIZE_KEYS}
+        lines = read_lines(lines_path)
+        write_text(path, train_bytes(lines, size, frame, longest, name=name, **keys).to_str())
+    trained = Tokenizer.from_file(str(path))
+    frame = frame.with_tokens(trained_tokens(trained))
+    model = json.loads(trained.to_str())["model"]
+    return InitialVocabulary(frame.pieces, merges_of(model, frame), frame)
 
 
 def _kept_model(path: Path) -> Model | None:

@@ -139,7 +139,7 @@ def roles_of(tokens: Iterable[str]) -> dict[str, str]:
 
 
 def _template(given: str | Sequence[str], tokens: Sequence[str]) -> tuple[str, str]:
-    single, pair = (given, f"{given} $B:1") if isinstance(given, str) else tuple(given)
+    single, pair = (given, _pair(given)) if isinstance(given, str) else tuple(given)
     for text, needed in ((single, {"$A"}), (pair, {"$A", "$B"})):
         names = {part.partition(":")[0] if part[0] == "$" else _bare(part) for part in text.split()}
         if missing := sorted(needed - names):
@@ -150,6 +150,13 @@ def _template(given: str | Sequence[str], tokens: Sequence[str]) -> tuple[str, s
                 "special_tokens"
             )
     return single, pair
+
+
+def _pair(single: str) -> str:
+    """Return the template of two texts: what follows the first follows the second, too."""
+    parts = single.split()
+    behind = [part for at, part in enumerate(parts) if any(p.startswith("$A") for p in parts[:at])]
+    return " ".join([*parts, "$B:1", *(f"{_bare(part)}:1" for part in behind)])
 
 
 def _bare(part: str) -> str:

@@ -30,9 +30,16 @@ from sagevocab.embeddings import Embeddings
 from sagevocab.encoder import Encoder
 from sagevocab.errors import UserError
 from sagevocab.export import Card, check_output, disk_errors, export_greedy
-from sagevocab.frames import Frame, WordFrame
-from sagevocab.initial import METHODS, InitialVocabulary, read_initial, train_initial
+from sagevocab.frames import Frame, HubFrame, WordFrame
+from sagevocab.initial import (
+    METHODS,
+    InitialVocabulary,
+    read_initial,
+    train_initial,
+    train_lossless,
+)
 from sagevocab.inputs import Text, Texts, describe_texts, lines_of
+from sagevocab.lossless import lossless_frame
 from sagevocab.names import PARAMETERS, errors_in_parameters, parameter
 from sagevocab.pieces import WORD_START, is_single_character
 from sagevocab.presets import DEFAULT_PRESET, preset_name
@@ -94,6 +101,7 @@ class TrainSettings:
     sentencepiece: TrainingSettings
     words: WordSettings
     specials: SpecialTokens | None = None
+    lossless: bool = False
 
     def __post_init__(self) -> None:
         """Check at once what needs no text.
@@ -105,11 +113,27 @@ class TrainSettings:
             check_pruning(self.initial_size, self.sage)
         if self.initial == "unigram":
             _check_merges(self.sage, None)
+        if self.lossless and self.initial != "bpe":
+            raise UserError(
+                f"lossless: the initial vocabulary {self.initial_name} is not made for it; leave "
+                "initial out, or leave lossless out"
+            )
 
     @property
     def is_trained(self) -> bool:
         """Whether the initial vocabulary is trained on the text."""
         return isinstance(self.initial, str) and self.initial in METHODS
+
+    def frame(self) -> WordFrame | HubFrame:
+        """Return the frame of an initial vocabulary that is trained on the text.
+
+        Raises:
+            UserError: a special token cannot be used.
+        """
+        specials = self.specials or BERT
+        if self.lossless:
+            return lossless_frame(specials, self.words.max_word_chars)
+        return WordFrame(self.words, specials)
 
     @property
     def initial_name(self) -> str:
@@ -122,11 +146,15 @@ class TrainSettings:
 
     def described(self) -> dict[str, Any]:
         """Return the settings for a record; where the work is done is none of them."""
-        described = {"sage": self.sage.described(), "word2vec": self.word2vec.described()}
-        record = {**dataclasses.asdict(dataclasses.replace(self, initial="")), **described}
-        record["initial"] = self.initial_name
-        del record["specials"]  # those of the frame are recorded
-        return record
+        return {
+            "initial": self.initial_name,
+            "initial_size": self.initial_size,
+            "lossless": self.lossless,
+            "sage": self.sage.described(),
+            "word2vec": self.word2vec.described(),
+            "sentencepiece": dataclasses.asdict(self.sentencepiece),
+            "words": dataclasses.asdict(self.words),
+        }
 
 
 @dataclass(frozen=True, repr=False)
@@ -186,6 +214,7 @@ def train(
     column: str | None = None,
     initial_size: int | None = None,
     initial: Any = "bpe",
+    lossless: bool = False,
     special_tokens: str | Sequence[str] | None = None,
     template: str | Sequence[str] | None = None,
     model_max_length: int | None = None,
@@ -215,10 +244,13 @@ def train(
         Hugging Face folder or `tokenizer.json`, a folder of this library, or a tokenizer of
         `transformers` or `tokenizers`. Those of Hugging Face keep their normalisation, splitting
         into words and special tokens; the result segments by greedy longest match.
+    lossless: pieces of bytes instead of characters, trained by `tokenizers`: decoding gives every
+        text back, and nothing is unknown. Nothing is normalised; runs of white space are words.
+        Lengths of pieces and words (`max_piece_length`, `max_word_chars`) count bytes.
     special_tokens: `bert` (the default), `gpt` (`<|endoftext|>`), `none`, or a list, whose roles
         are found by well-known spellings such as `<pad>`; `[UNK]` is added if no unknown token is
-        among them. template: what goes around a text, such as `<s> $A </s>`, or that and what goes
-        around two. model_max_length: in tokens; 512 for `bert`, else none.
+        among them, unless lossless. template: what goes around a text, such as `<s> $A </s>`, or
+        that and what goes around two. model_max_length: in tokens; 512 for `bert`, else none.
     preset: `printed` (the paper as printed) or `released` (the program published for it).
     sage, word2vec, vocabulary: single settings by name, those of `vocab.settings.SageSettings`,
         `Word2VecSettings` and `VocabularyKeys`.
@@ -239,8 +271,9 @@ def train(
         text = Text(describe_texts(texts), lines_of(texts, encoding_errors, column))
         sizes = vocab_size, initial_size
         preset = preset_name(preset)
-        specials = _specials(special_tokens, template, model_max_length)
-        settings = _train_settings(initial, sizes, preset, sections, seed, threads, specials)
+        specials = _specials(special_tokens, template, model_max_length, lossless)
+        settings = _train_settings(initial, sizes, preset, sections, seed, threads)
+        settings = dataclasses.replace(settings, specials=specials, lossless=lossless)
         _check_language(language)
         if output is not None:
             check_output(output, force)
@@ -285,7 +318,6 @@ def _train_settings(
     sections: Mapping[str, Mapping[str, Any] | None],
     seed: int,
     threads: int | None,
-    specials: SpecialTokens | None,
 ) -> TrainSettings:
     """Return the settings of a training; sizes: final and initial, None for the paper's growth."""
     given = {section: _section(section, values) for section, values in sections.items()}
@@ -303,7 +335,6 @@ def _train_settings(
         word2vec=Word2VecSettings(**given["word2vec"], seed=seed).on(cores),
         sentencepiece=_part(TrainingSettings, checked),
         words=_part(WordSettings, checked),
-        specials=specials,
     )
 
 
@@ -311,12 +342,14 @@ def _specials(
     special_tokens: str | Sequence[str] | None,
     template: str | Sequence[str] | None,
     model_max_length: int | None,
+    lossless: bool,
 ) -> SpecialTokens | None:
     """Return the special tokens that the arguments mean; None if there are none of them."""
     if special_tokens is None and template is None and model_max_length is None:
         return None
+    kind = "bert" if special_tokens is None else special_tokens
     return special_tokens_of(
-        special_tokens or "bert", template=template, model_max_length=model_max_length
+        kind, template=template, model_max_length=model_max_length, lossless=lossless
     )
 
 
@@ -406,12 +439,15 @@ def _initial_and_corpus(
     if settings.is_trained:
         staged = _state(work, "text") / "text.txt.zst"
         write_lines(staged, text.lines)
-        frame = WordFrame(settings.words, settings.specials or BERT)
+        frame = settings.frame()
         corpus = _corpus(text._replace(lines=read_lines(staged)), frame)
         progress(Progress("initial vocabulary"))
         sizes = settings.initial_size, settings.sentencepiece
         state = _state(work, "initial")
-        initial = train_initial(settings.initial, staged, *sizes, frame, state, text.name)
+        if isinstance(frame, HubFrame):
+            initial = train_lossless(staged, *sizes, frame, state, text.name)
+        else:
+            initial = train_initial(settings.initial, staged, *sizes, frame, state, text.name)
     else:
         initial = read_initial(settings.initial, settings.words, settings.specials)
         corpus = _corpus(text, initial.frame)

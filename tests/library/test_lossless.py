@@ -1,0 +1,135 @@
+"""Lossless tokenizers: decoding gives back every text, in the library and in Hugging Face."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import subprocess
+import sys
+from functools import cache
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from tokenizers import Tokenizer
+from transformers import AutoTokenizer
+
+import sagevocab
+from sagevocab.errors import UserError
+from sagevocab.lossless import lossless_frame
+from sagevocab.pieces import SPECIAL_TOKENS
+from sagevocab.specials import BERT, special_tokens_of
+from sagevocab.training import SageVocabulary
+from scripts_text import SENTENCES, lines_in
+
+SMALL = {"word2vec": {"epochs": 1, "dimension": 8}, "threads": 1}
+CODE = ["def f(x):", "    if x:", "        return x  # twice", "\tpass"] * 20
+LINES = [*lines_in("czech", 150), *lines_in("chinese", 50), *CODE]
+
+
+def trained(**options: object) -> SageVocabulary:
+    return sagevocab.train(LINES, lossless=True, vocab_size=560, **SMALL, **options)
+
+
+@pytest.fixture(scope="module")
+def built() -> SageVocabulary:
+    return trained()
+
+
+@pytest.fixture(scope="module")
+def folder(built: SageVocabulary, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return built.save(tmp_path_factory.mktemp("lossless") / "out")
+
+
+@cache
+def hub(folder: Path):
+    return AutoTokenizer.from_pretrained(folder)
+
+
+@cache
+def plain(folder: Path) -> Tokenizer:
+    return Tokenizer.from_file(str(folder / "tokenizer.json"))
+
+
+TEXTS = st.one_of(
+    st.text(st.characters(codec="utf-8"), max_size=60),
+    st.text(" \t\n\r\f\v\u00a0\u3000\u2028▁Ġaé中☃\x00\ufdd0\uffff[]MASK", max_size=60),
+    st.lists(st.sampled_from([*SPECIAL_TOKENS, " ", "a", "[", "  ", "\n", "ř"])).map("".join),
+    st.sampled_from([*SENTENCES["thai"], "x" * 1000, "中文" * 300, "👩\u200d💻" * 90, *CODE]),
+)
+
+
+@settings(max_examples=200)
+@given(text=TEXTS)
+def test_every_text_comes_back(built: SageVocabulary, folder: Path, text: str) -> None:
+    ids = plain(folder).encode(text, add_special_tokens=False).ids
+    assert plain(folder).decode(ids, skip_special_tokens=False) == text
+    assert hub(folder)(text, add_special_tokens=False)["input_ids"] == ids
+    assert hub(folder).decode(ids, skip_special_tokens=False) == text
+    own = built.encode(text)
+    assert not {0, 1, 2, 3, 4} & set(own)
+    assert built.decode(own) == text
+    assert (
+        hub(folder)(text, add_special_tokens=False, split_special_tokens=True)["input_ids"] == own
+    )
+
+
+def test_words_by_hand() -> None:
+    frame = lossless_frame(BERT, 8)
+    assert frame.words_of("a  b\tc \n d") == ["a", "▁", "▁b", "ĉ", "c", "▁Ċ", "▁d"]
+    assert frame.words_of("    x\n\n") == ["▁▁▁", "▁x", "ĊĊ"]
+    # Eight letters of bytes, but none inside a character of three.
+    assert frame.words_of("中中中abcdefgh") == ["ä¸Ńä¸Ń", "ä¸Ńabcde", "fgh"]
+
+
+def test_a_vocabulary_without_special_tokens(tmp_path: Path) -> None:
+    built = trained(special_tokens="none", preset="released-1.0")
+    tokenizer = AutoTokenizer.from_pretrained(built.save(tmp_path / "out"))
+    assert len(tokenizer) == 560
+    text = "[UNK] <s>  ☃"
+    assert tokenizer.decode(tokenizer(text)["input_ids"]) == text
+    # What came out goes in again.
+    again = sagevocab.train(LINES, initial=tmp_path / "out", vocab_size=550, **SMALL)
+    assert set(again.pieces) < set(built.pieces)
+    assert again.decode(again.encode(text)) == text
+
+
+def test_what_does_not_go_together() -> None:
+    for options, message in (
+        ({"initial": "unigram"}, "^lossless: the initial vocabulary unigram"),
+        ({"special_tokens": ["<é>"]}, "^special_tokens: '<é>' is read as bytes"),
+        ({"initial_size": 100_000}, "^initial_size: the text yields no 100000 pieces"),
+    ):
+        with pytest.raises(UserError, match=message):
+            trained(**options)
+    with pytest.raises(UserError, match="^initial_size: 200 pieces are too few.* take 256"):
+        sagevocab.train(LINES, lossless=True, vocab_size=180, initial_size=200, **SMALL)
+
+
+def test_special_tokens_are_optional() -> None:
+    assert special_tokens_of(["<s>"], lossless=True).tokens == ("<s>",)
+    assert special_tokens_of(["<s>"]).tokens == ("<s>", "[UNK]")
+
+
+@pytest.mark.parametrize("threads", ["1", "2", "4"])
+def test_the_initial_vocabulary_is_the_same_in_every_process(
+    threads: str, tmp_path: Path, built: SageVocabulary
+) -> None:
+    text = tmp_path / "text"
+    text.write_text("".join(f"{line}\n" for line in LINES), encoding="utf-8")
+    program = (
+        "import sys; from pathlib import Path;"
+        "from sagevocab.initial import train_lossless; from sagevocab.lossless import *;"
+        "from sagevocab.settings import TrainingSettings; from sagevocab.specials import BERT;"
+        "text, frame = Path(sys.argv[1]), lossless_frame(BERT, 256);"
+        "made = train_lossless(text, 700, TrainingSettings(), frame, text.parent / 'state', 't');"
+        "sys.stdout.buffer.write('\\n'.join(made.pieces).encode())"
+    )
+    library = str(Path(sagevocab.__file__).parents[1])
+    environment = {**os.environ, "PYTHONPATH": library, "RAYON_NUM_THREADS": threads}
+    done = subprocess.run(
+        [sys.executable, "-c", program, str(text)], env=environment, capture_output=True, check=True
+    )
+    expected = "\n".join(built.initial).encode()
+    assert hashlib.sha256(done.stdout).digest() == hashlib.sha256(expected).digest()

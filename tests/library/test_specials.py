@@ -1,0 +1,102 @@
+"""Special tokens: BERT's, GPT's, none, or one's own."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from transformers import AutoTokenizer
+
+from sagevocab.errors import UserError
+from sagevocab.export import export_greedy
+from sagevocab.frames import WordFrame
+from sagevocab.initial import read_initial
+from sagevocab.settings import WordSettings
+from sagevocab.specials import BERT, KINDS, special_tokens_of
+
+PIECES = ["▁", "a", "b", "▁a", "ab"]
+OWN = ["<pad>", "<unk>", "<s>", "</s>", "<mask>", "<user>"]
+GIVEN = {
+    "bert": {"given": "bert"},
+    "gpt": {"given": "gpt"},
+    "none": {"given": "none"},
+    "own": {"given": OWN, "template": "<s> $A </s>", "model_max_length": 99},
+    "pair": {"given": OWN, "template": ["$A </s>", "$A </s> $B </s>"]},
+}
+
+
+def folder_of(place: Path, name: str) -> Path:
+    export_greedy(place, PIECES, WordFrame(WordSettings(), special_tokens_of(**GIVEN[name])))
+    return place
+
+
+@pytest.mark.parametrize(
+    ("name", "specials", "one", "two", "longest"),
+    [
+        ("bert", BERT.tokens, [2, 8, 3], [2, 8, 3, 5, 7, 3], 512),
+        ("gpt", ("<|endoftext|>", "[UNK]"), [5], [5, 2, 4], None),
+        ("none", ("[UNK]",), [4], [4, 1, 3], None),
+        ("own", tuple(OWN), [2, 9, 3], [2, 9, 3, 6, 8, 3], 99),
+        ("pair", tuple(OWN), [9, 3], [9, 3, 6, 8, 3], None),
+    ],
+)
+def test_ids_by_hand(tmp_path, name, specials, one, two, longest) -> None:
+    tokenizer = AutoTokenizer.from_pretrained(folder_of(tmp_path, name))
+    assert tokenizer.convert_ids_to_tokens(range(len(specials))) == list(specials)
+    assert tokenizer("a")["input_ids"] == one
+    assert tokenizer("a", "b")["input_ids"] == two
+    assert tokenizer.model_max_length == (longest or tokenizer.model_max_length)
+    assert longest or tokenizer.model_max_length > 10**20
+    assert tokenizer("☃", add_special_tokens=False)["input_ids"].count(tokenizer.unk_token_id) == 1
+
+
+def test_roles(tmp_path: Path) -> None:
+    gpt = AutoTokenizer.from_pretrained(folder_of(tmp_path / "gpt", "gpt"))
+    assert gpt.bos_token == gpt.eos_token == gpt.pad_token == "<|endoftext|>"
+    own = AutoTokenizer.from_pretrained(folder_of(tmp_path / "own", "own"))
+    assert (own.pad_token, own.unk_token, own.mask_token) == ("<pad>", "<unk>", "<mask>")
+    assert (own.bos_token, own.eos_token, own.cls_token) == ("<s>", "</s>", None)
+    assert own("a<user>b")["input_ids"] == [2, 9, 5, 8, 3]
+    assert "<user>" in own.all_special_tokens
+
+
+@pytest.mark.parametrize("name", GIVEN)
+def test_a_folder_keeps_its_special_tokens_as_the_initial_vocabulary(tmp_path, name) -> None:
+    folder = folder_of(tmp_path / "first", name)
+    initial = read_initial(folder, WordSettings("nfkc"))
+    assert initial.frame.specials.tokens == special_tokens_of(**GIVEN[name]).tokens
+    export_greedy(tmp_path / "again", initial.pieces, initial.frame)
+    for file in ("tokenizer.json", "tokenizer_config.json", "pieces.txt"):
+        assert (tmp_path / "again" / file).read_bytes() == (folder / file).read_bytes()
+
+
+@pytest.mark.parametrize(
+    ("given", "message"),
+    [
+        ({"given": "roberta"}, "'roberta' is unknown; choose bert, gpt, none or a list"),
+        ({"given": ["<s>", "<s>"]}, "'<s>' stands there twice"),
+        ({"given": ["<s>", ""]}, "'' is no token"),
+        ({"given": ["a b"]}, "'a b' is no token"),
+        ({"given": ["<s>"], "template": "<s> $A </s>"}, "^template: '</s>' is no special token"),
+        ({"given": ["<s>"], "template": "<s>"}, r"^template: '<s>' lacks \$A"),
+        ({"given": ["<s>"], "template": ["$A", "$A <s>"]}, r"^template: '\$A <s>' lacks \$B"),
+        ({"given": "gpt", "model_max_length": 0}, "^model_max_length: 0 is no number"),
+    ],
+)
+def test_mistakes(given: dict, message: str) -> None:
+    with pytest.raises(UserError, match=message):
+        special_tokens_of(**given)
+
+
+@given(
+    st.one_of(
+        st.sampled_from(KINDS),
+        st.lists(st.sampled_from([*OWN, "[UNK]", "<x>", "<y>"]), unique=True),
+    )
+)
+def test_an_unknown_token_always_exists(given: str | list[str]) -> None:
+    specials = special_tokens_of(given)
+    assert specials.unknown in specials.tokens
+    assert len(set(specials.tokens)) == len(specials.tokens)
