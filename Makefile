@@ -1,9 +1,11 @@
-# demo and test set up everything they need in .venv; nothing else is installed anywhere.
+# demo and test set up everything they need in .venv, test-library in build/library; nothing else is
+# installed anywhere.
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 CORES ?= 2
 INSTALLED := $(VENV)/installed
+LIBRARY := build/library
 PEERS := .peers
 LINES ?= 750000
 SEED ?= 1
@@ -27,7 +29,7 @@ for package in sagevocab, reproduction:
 endef
 export IMPORT
 
-.PHONY: help environment demo test test-report test-stages test-cluster soak bench lint format docs envs lock clean
+.PHONY: help environment demo test test-library test-report test-stages test-cluster soak bench lint format docs envs lock clean
 
 help:  ## Show the targets.
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 16
@@ -59,6 +61,17 @@ demo: $(INSTALLED)  ## Run the whole workflow on text that packages ship, in min
 
 test: lint  ## Run lint, format checks and all tests, two files at a time.
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
+
+test-library:  ## Run the library's tests against its wheel, installed as a stranger installs it (minutes, downloads).
+	@# Beside build/library there may be modules of an earlier build, which setuptools would pack.
+	rm -rf $(LIBRARY) build/lib build/bdist.*
+	$(PYTHON) -m venv $(LIBRARY)
+	$(LIBRARY)/bin/python -m pip wheel --quiet --disable-pip-version-check --no-deps --wheel-dir $(LIBRARY)/dist .
+	$(LIBRARY)/bin/python -m pip install --quiet --disable-pip-version-check \
+	  "$$(echo $(LIBRARY)/dist/*.whl)[gensim,parquet,transformers]" hypothesis pytest
+	cp -r tests/library $(LIBRARY)/tests
+	@# Without the settings of the checkout, which put its own library and pipeline on the path.
+	cd $(LIBRARY) && env -u PYTHONPATH bin/python -m pytest --config-file=/dev/null --rootdir=. tests
 
 test-report: $(INSTALLED)  ## Test the report page in headless Chromium; REPORT=page.html takes one of your own, too.
 	REPORT="$(REPORT)" $(BIN)/python -m pytest tests/browser

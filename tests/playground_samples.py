@@ -1,43 +1,17 @@
-"""Vocabularies of every method, trained in seconds, and lines to segment with them."""
+"""Lines to segment on a page."""
 
 from __future__ import annotations
 
 import random
 import unicodedata
-from pathlib import Path
-
-from gensim.test.utils import datapath
 
 from reproduction.data.construct import shipped_sentences
-from sagevocab.baselines import train_wordpiece
-from sagevocab.bpe import (
-    TrainingSettings,
-    merges_of_model,
-    pieces_of_model,
-    read_model,
-    scores_of_model,
-    train_bpe,
-    train_unigram,
-)
-from sagevocab.export import Card, WordSettings, export_greedy, export_merges, export_unigram
-from sagevocab.pieces import is_single_character
-from sagevocab.text import write_lines
-from sagevocab.words import Normalizer, WordCorpus
 
-SIZE = 900
 CHARACTERS = [chr(code) for code in range(1, 0x110000) if not 0xD800 <= code < 0xE000]
-CARD = Card(language="xx", language_name="Test", method="test")
-WORDS = WordSettings()
-TOKENIZERS = ("bpe", "sage", "merges", "unigram", "wordpiece", "short_words", "casefold", "as_is")
 
 
 def turkish(count: int, seed: int) -> list[str]:
     return random.Random(seed).sample(shipped_sentences("tr"), count)
-
-
-def english() -> list[str]:
-    text = Path(datapath("lee_background.cor")).read_text(encoding="utf-8")
-    return [sentence for line in text.split("\n") for sentence in line.split(". ") if sentence]
 
 
 def spoilt(lines: list[str], seed: int) -> list[str]:
@@ -57,26 +31,3 @@ def spoilt(lines: list[str], seed: int) -> list[str]:
             characters[place:place] = rng.choices(rng.choice(kinds), k=rng.randint(1, 3))
         spoilt_lines.append("".join(characters))
     return spoilt_lines
-
-
-def make_folders(root: Path, lines: list[str]) -> dict[str, Path]:
-    """A folder of each kind, trained on `lines`."""
-    path = root / "lines.txt.zst"
-    write_lines(path, lines)
-    train_bpe(path, SIZE, root / "bpe.model", TrainingSettings(ascii=False), "size")
-    train_unigram(path, SIZE, root / "unigram.model", TrainingSettings(ascii=False), "size")
-    bpe, unigram = read_model(root / "bpe.model"), read_model(root / "unigram.model")
-    pieces, merges = pieces_of_model(bpe), merges_of_model(bpe)
-    corpus = WordCorpus.from_lines(lines, Normalizer())
-    pruned = [p for n, p in enumerate(pieces) if is_single_character(p) or n % 3]
-    scored = (pieces_of_model(unigram), scores_of_model(unigram))
-    export_greedy(root / "bpe", pieces, WORDS, CARD)
-    export_greedy(root / "sage", pruned, WORDS, CARD)
-    export_merges(root / "merges", pieces, merges, WORDS, CARD)
-    export_unigram(root / "unigram", *scored, WORDS, CARD)
-    wordpiece = train_wordpiece(corpus, SIZE, 0.9995, "size")
-    export_greedy(root / "wordpiece", wordpiece, WORDS, CARD)
-    export_merges(root / "short_words", pieces, merges, WordSettings(max_word_chars=4), CARD)
-    export_unigram(root / "casefold", *scored, WordSettings("nmt_nfkc_cf"), CARD)
-    export_greedy(root / "as_is", pieces, WordSettings("identity"), CARD)
-    return {name: root / name for name in TOKENIZERS}

@@ -10,9 +10,10 @@ import pytest
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 
-from playground_samples import english, make_folders, turkish
+from playground_samples import turkish
 from report_samples import run, write_inputs
 from reproduction.paper.report import build_report
+from vocabulary_samples import english, make_folders
 
 # Named, so that selenium looks for no driver and downloads none.
 DRIVER = os.environ.get("CHROMEDRIVER", "/usr/bin/chromedriver")

@@ -8,7 +8,6 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
-import torch
 
 from sagevocab import embeddings, skipgram
 from sagevocab.embeddings import train_embeddings
@@ -120,6 +119,7 @@ def test_a_group_steps_along_the_gradient_that_autograd_finds(pairs: int) -> Non
     group = np.stack([np.arange(pairs), np.arange(20, 20 + pairs)], axis=1).astype(np.int32)
     drawn = drawn_rows(5)
 
+    torch = pytest.importorskip("torch")
     x, y = (torch.tensor(matrix, requires_grad=True) for matrix in (target, context))
     objective = sum(
         torch.nn.functional.logsigmoid(x[i] @ y[o])

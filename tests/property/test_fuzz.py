@@ -22,7 +22,6 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from playground_samples import CARD
 from reproduction.data.dump import read_articles
 from reproduction.data.extract import ExtractionSettings, parse_articles
 from reproduction.data.streams import read_index, stream_articles
@@ -35,6 +34,7 @@ from sagevocab.pieces import read_pieces
 from sagevocab.segment import encode, load_segmenter
 from sagevocab.settings import WordSettings
 from sagevocab.words import Normalizer
+from vocabulary_samples import CARD
 
 ROOT = Path(__file__).parents[2]
 WORDS = WordSettings("identity", 16)

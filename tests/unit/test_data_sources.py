@@ -20,7 +20,7 @@ import pytest
 
 from fault_server import FAULTS, Handler, Running
 from reproduction.data import fetch, transfer
-from reproduction.data.descriptions import source_errors
+from reproduction.data.descriptions import retrieved_source, source_errors
 from reproduction.data.sources import format_told, resolve_source, retrieve
 from sagevocab.errors import UserError
 
@@ -451,3 +451,15 @@ def test_the_cache_of_the_hubs_client_serves_offline(tmp_path, monkeypatch) -> N
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out"), ROWS)
     with pytest.raises(UserError, match="HF_HUB_OFFLINE is set, and .*client lacks revision"):
         get(words(hub=WHERE | {"files": "en/*"}), tmp_path)
+
+
+def test_a_source_is_what_was_really_retrieved(tmp_path):
+    record = {"kind": "dataset", "name": "b", "title": "Other dump", "instead_of": "a"}
+    (tmp_path / "x.source.json").write_text(json.dumps(record), encoding="utf-8")
+    configured = {"kind": "dataset", "name": "a", "title": "First dump"}
+    assert retrieved_source(configured, [tmp_path / "x.source.json"]) == record
+    assert retrieved_source(configured, []) == configured
+    # A packaged text needs no retrieval to be called otherwise.
+    packaged = {"kind": "package", "name": "a:b", "title": "Another title"}
+    source = retrieved_source(packaged, [tmp_path / "x.source.json"])
+    assert (source["title"], source["name"]) == ("Another title", "a:b")

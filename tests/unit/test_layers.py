@@ -28,6 +28,14 @@ def test_the_library_imports_nothing_of_the_pipeline() -> None:
     assert not [name for name in found if name.split(".")[0] == "reproduction"]
 
 
+def test_the_librarys_tests_import_nothing_outside_their_folder() -> None:
+    """They run against the installed wheel, from a copy of their folder (`make test-library`)."""
+    found = {name.split(".")[0] for name in imports_of(ROOT / "tests/library")}
+    pipeline = {path.stem for path in (ROOT / "tests").glob("*.py")} - {"conftest"}
+    assert "sagevocab" in found and "playground_samples" in pipeline
+    assert not found & (pipeline | {"reproduction", "pandas"})
+
+
 @pytest.mark.parametrize("part", PIPELINE)
 def test_no_part_of_the_pipeline_imports_the_pages(part: str) -> None:
     found = set(imports_of(ROOT / "workflow/reproduction" / part))

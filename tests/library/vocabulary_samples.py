@@ -1,0 +1,55 @@
+"""Vocabularies of every method, trained in seconds, and lines to segment with them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from gensim.test.utils import datapath
+
+from sagevocab.baselines import train_wordpiece
+from sagevocab.bpe import (
+    TrainingSettings,
+    merges_of_model,
+    pieces_of_model,
+    read_model,
+    scores_of_model,
+    train_bpe,
+    train_unigram,
+)
+from sagevocab.export import Card, WordSettings, export_greedy, export_merges, export_unigram
+from sagevocab.pieces import is_single_character
+from sagevocab.text import write_lines
+from sagevocab.words import Normalizer, WordCorpus
+
+SIZE = 900
+CARD = Card(language="xx", language_name="Test", method="test")
+WORDS = WordSettings()
+TOKENIZERS = ("bpe", "sage", "merges", "unigram", "wordpiece", "short_words", "casefold", "as_is")
+
+
+def english() -> list[str]:
+    text = Path(datapath("lee_background.cor")).read_text(encoding="utf-8")
+    return [sentence for line in text.split("\n") for sentence in line.split(". ") if sentence]
+
+
+def make_folders(root: Path, lines: list[str]) -> dict[str, Path]:
+    """A folder of each kind, trained on `lines`."""
+    path = root / "lines.txt.zst"
+    write_lines(path, lines)
+    train_bpe(path, SIZE, root / "bpe.model", TrainingSettings(ascii=False), "size")
+    train_unigram(path, SIZE, root / "unigram.model", TrainingSettings(ascii=False), "size")
+    bpe, unigram = read_model(root / "bpe.model"), read_model(root / "unigram.model")
+    pieces, merges = pieces_of_model(bpe), merges_of_model(bpe)
+    corpus = WordCorpus.from_lines(lines, Normalizer())
+    pruned = [p for n, p in enumerate(pieces) if is_single_character(p) or n % 3]
+    scored = (pieces_of_model(unigram), scores_of_model(unigram))
+    export_greedy(root / "bpe", pieces, WORDS, CARD)
+    export_greedy(root / "sage", pruned, WORDS, CARD)
+    export_merges(root / "merges", pieces, merges, WORDS, CARD)
+    export_unigram(root / "unigram", *scored, WORDS, CARD)
+    wordpiece = train_wordpiece(corpus, SIZE, 0.9995, "size")
+    export_greedy(root / "wordpiece", wordpiece, WORDS, CARD)
+    export_merges(root / "short_words", pieces, merges, WordSettings(max_word_chars=4), CARD)
+    export_unigram(root / "casefold", *scored, WordSettings("nmt_nfkc_cf"), CARD)
+    export_greedy(root / "as_is", pieces, WordSettings("identity"), CARD)
+    return {name: root / name for name in TOKENIZERS}
