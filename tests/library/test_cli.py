@@ -445,7 +445,8 @@ def test_encode_prints_what_autotokenizer_gives(
     assert main(["encode", str(built), str(path), "--output", output]) == 0
     printed = capsysbinary.readouterr().out.decode("utf-8").split("\n")
     tokenizer = AutoTokenizer.from_pretrained(built)
-    ids = tokenizer(lines, add_special_tokens=False)["input_ids"]
+    options = {"add_special_tokens": False, "split_special_tokens": True}
+    ids = tokenizer(lines, **options)["input_ids"]
     names = ids if output == "ids" else map(tokenizer.convert_ids_to_tokens, ids)
     assert printed == [*(" ".join(map(str, line)) for line in names), ""]
 

@@ -162,7 +162,7 @@ def test_lines_that_are_cut_are_a_warning(caplog) -> None:
         ({"vocabulary": {"final_size": 3}}, "vocabulary: 'final_size' is set by vocab_size"),
         ({"word2vec": 5}, "word2vec: 5 is no dictionary; give settings by name"),
         ({"word2vec": {"alpha": "0.1"}}, r"word2vec\['alpha'\]: '0.1' is not allowed; .* quotes"),
-        ({"initial": None}, "initial: None is no path; give bpe, unigram or a path"),
+        ({"initial": None}, "initial: NoneType is no tokenizer that can be read; give"),
         ({"initial": "bert-base-uncased"}, "initial: .*; .* hf download bert-base-uncased --local"),
         ({"language": 3}, "language: 3 is no language code; give one"),
         ({"encoding_errors": "ignore"}, "encoding_errors: 'ignore' is unknown; choose"),
