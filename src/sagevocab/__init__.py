@@ -18,9 +18,10 @@ The engine, from the bottom up; each module knows only those above it:
     sage        Algorithm 3: k, M, m, l, the record of what was pruned, its state
 
 `reference` has Equation 1 and Algorithm 3 in plain Python with an example by hand: read it first.
-`decoding` and `kernels` call nothing compiled outside their own file. The other modules make
-initial vocabularies (`bpe`, `initial`), make others to compare with (`baselines`), read tokenizers
-from elsewhere (`foreign`), write folders (`export`), and tie the steps together (`training`).
+`decoding` and `kernels` call nothing compiled outside their own file. The other modules read what
+users give as text (`text`, `tables`, `inputs`), make initial vocabularies (`bpe`, `initial`), make
+others to compare with (`baselines`), read tokenizers from elsewhere (`foreign`), write folders
+(`export`), name settings as users do (`names`), and tie the steps together (`training`).
 """
 
 from __future__ import annotations

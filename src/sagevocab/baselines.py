@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 import numpy as np
 
-from sagevocab.bpe import TooManyPiecesError, too_small
+from sagevocab.bpe import TooFewPiecesError, TooManyPiecesError
 from sagevocab.decoding import UNCOVERED, Decoder, build_trie
 from sagevocab.pieces import WORD_START, check_singles, is_single_character
 from sagevocab.state import Columns
@@ -106,7 +106,7 @@ def train_wordpiece(
     for character in alphabet:
         characters += [WORD_START + character] * (character in initial) + [character]
     if len(characters) > size:
-        raise too_small(size, len(characters), "the training corpus", key)
+        raise TooFewPiecesError(size, len(characters), "the training corpus", key)
     repeats = np.repeat(known, counts[known])
     pieces = characters + _merge_words(words, repeats, alphabet, size - len(characters))
     if len(pieces) < size:

@@ -57,15 +57,27 @@ def train_sentencepiece(
     Raises:
         UserError: the lines allow no vocabulary of this size, or too many of them are too long.
     """
-    text = lines_path, settings, name or str(lines_path)
+    name = name or str(lines_path)
+    text = lines_path, settings, name
     try:
         model = _trained(method, size, *text, key)
     except TooManyPiecesError as error:
-        if method == "unigram" and key != size_keys[0]:
-            raise
-        # BPE of the initial size is of the same text, so both sizes have to change.
-        pieces = pieces_of_model(_trained(method, error.largest, *text, key))
-        raise error.for_pruning(pieces, size_keys) from error
+        model = _trained(method, error.largest, *text, key)
+        largest = _add_ascii(model, settings)
+        if size > largest:
+            found = TooManyPiecesError(size, largest, name, key)
+            if method == "unigram" and key != size_keys[0]:
+                raise found from error
+            # BPE of the initial size is of the same text, so both sizes have to change.
+            raise found.for_pruning(pieces_of_model(model), size_keys) from error
+    except TooFewPiecesError as error:
+        if settings.ascii:
+            alphabet = _trained(method, error.least + 1, *text, key)
+            _add_ascii(alphabet, settings)
+            _cut(alphabet, size, settings, name, key)
+        raise
+    _add_ascii(model, settings)
+    _cut(model, size, settings, name, key)
     with atomic_path(model_path) as temporary:
         temporary.write_bytes(model.SerializeToString())
 
@@ -91,36 +103,71 @@ def _trained(
             max_sentencepiece_length=settings.max_piece_length,
             max_sentence_length=settings.max_sentence_length,
             normalization_rule_name=settings.normalization,
-            required_chars=WORD_START + printable_ascii(settings),
+            # Greedy segmentation needs it, however rare it is, as in lines of one long word.
+            required_chars=WORD_START,
             num_threads=THREADS,
             minloglevel=_ERRORS_ONLY,
         )
     except RuntimeError as error:
         lines.check()
-        raise _explained(error, size, name, key, settings) from error
+        raise _explained(error, size, name, key) from error
     lines.check()
     model = _parsed(buffer.getvalue(), name)
     found = len(pieces_of_model(model))
     if found != size:
         raise TooManyPiecesError(size, found, name, key)
-    # So the model of a text that has all these characters is the one without this requirement.
+    # So the model of a text where `▁` is no rare character is the one without this requirement.
     model.trainer_spec.ClearField("required_chars")
     return model
 
 
-def printable_ascii(settings: TrainingSettings) -> str:
-    """Return the printable ASCII characters that are pieces in any case; folded case has no A-Z.
-
-    `▁`, which greedy segmentation needs however rare it is, is no part of it.
-    """
-    if not settings.ascii:
-        return ""
-    normalize = Normalizer(settings.normalization)
-    return "".join(one for one in map(chr, range(0x21, 0x7F)) if normalize(one) == one)
-
-
 train_bpe = functools.partial(train_sentencepiece, "bpe")
 train_unigram = functools.partial(train_sentencepiece, "unigram")
+
+
+# --- printable ASCII
+# sentencepiece's `required_chars` do not do: it leaves them out, too, once its coverage is reached.
+
+
+def printable_ascii(settings: TrainingSettings) -> list[str]:
+    """Return the printable ASCII characters that are pieces in any case; folded case has no A-Z."""
+    if not settings.ascii:
+        return []
+    normalize = Normalizer(settings.normalization)
+    return [one for one in map(chr, range(0x21, 0x7F)) if normalize(one) == one]
+
+
+def _add_ascii(model: Model, settings: TrainingSettings) -> int:
+    """Add the characters of printable ASCII that a model lacks; return how many pieces it has."""
+    pieces, lowest = pieces_of_model(model), min(scores_of_model(model))
+    known = set(pieces)
+    missing = [character for character in printable_ascii(settings) if character not in known]
+    for number, character in enumerate(missing, start=1):
+        model.pieces.add(piece=character, score=lowest - number)
+    return len(pieces) + len(missing)
+
+
+def _cut(model: Model, size: int, settings: TrainingSettings, name: str, key: str) -> None:
+    """Leave out the last pieces of several characters, so that `size` pieces are left.
+
+    BPE then has the merges of a smaller vocabulary; UnigramLM loses its least likely pieces, as
+    when sentencepiece fills a vocabulary after its alphabet.
+
+    Raises:
+        TooFewPiecesError: the single characters alone are more.
+    """
+    own = _own_pieces(model)
+    excess = len(own) - size
+    if excess <= 0:
+        return
+    longer = sorted((p for p in own if len(p.piece) > 1), key=lambda piece: piece.score)
+    if excess > len(longer):
+        least = len(own) - len(longer)
+        raise TooFewPiecesError(size, least, name, key, len(printable_ascii(settings)))
+    dropped = {piece.piece for piece in longer[:excess]}
+    kept = [piece for piece in model.pieces if piece.piece not in dropped]
+    del model.pieces[:]
+    model.pieces.extend(kept)
 
 
 class TrainableLines:
@@ -180,9 +227,7 @@ class TrainableLines:
             )
 
 
-def _explained(
-    error: RuntimeError, size: int, name: str, key: str, settings: TrainingSettings
-) -> UserError:
+def _explained(error: RuntimeError, size: int, name: str, key: str) -> UserError:
     """Translate an error of sentencepiece into the terms of the configuration.
 
     Its text is all that sentencepiece tells: every failure of a training is a RuntimeError, and
@@ -192,8 +237,7 @@ def _explained(
     if match := re.search(r"value <= (\d+)", message):
         return TooManyPiecesError(size, int(match[1]) - SENTENCEPIECE_SPECIALS, name, key)
     if match := re.search(r"required_chars\. \d+ vs (\d+)", message):
-        needed = int(match[1]) - SENTENCEPIECE_SPECIALS
-        return too_small(size, needed, name, key, len(printable_ascii(settings)))
+        return TooFewPiecesError(size, int(match[1]) - SENTENCEPIECE_SPECIALS, name, key)
     if "sentences_.empty()" in message or "all_chars_count" in message:
         return UserError(f"{name}: holds no words; give a text with words")
     return UserError(f"{name}: sentencepiece cannot train on it: {message}")
@@ -238,17 +282,19 @@ class TooManyPiecesError(UserError):
         )
 
 
-def too_small(size: int, least: int, name: str, key: str, n_ascii: int = 0) -> UserError:
-    """Return the error of a size that the characters of the text `name` alone exceed.
+class TooFewPiecesError(UserError):
+    """The characters of a text alone exceed a size: they take `least` pieces."""
 
-    n_ascii: how many of them are there because all of printable ASCII is.
-    """
-    told = f", {n_ascii} of them printable ASCII" if n_ascii else ""
-    off = ", or turn vocabulary.ascii off" if n_ascii else ""
-    return UserError(
-        f"{key}: {size} pieces are too few for the characters of {name}, which take {least}{told}; "
-        f"set it to more than that, or lower vocabulary.character_coverage{off}"
-    )
+    def __init__(self, size: int, least: int, name: str, key: str, n_ascii: int = 0) -> None:
+        """Say so of the text `name`; n_ascii: how many are there as all of printable ASCII is."""
+        counted = f", {n_ascii} of them printable ASCII" if n_ascii else ""
+        off = ", or turn vocabulary.ascii off" if n_ascii else ""
+        super().__init__(
+            f"{key}: {size} pieces are too few for the characters of {name}, which take "
+            f"{least}{counted}; set it to more than that, or lower "
+            f"vocabulary.character_coverage{off}"
+        )
+        self.least = least
 
 
 # --- what a sentencepiece model holds

@@ -19,7 +19,7 @@ from typing import Annotated, Any, NoReturn, TextIO, get_args, get_origin
 from pydantic.fields import FieldInfo
 
 from sagevocab import __version__
-from sagevocab.errors import EncodingError, UserError
+from sagevocab.errors import UserError
 from sagevocab.fields import whole_number_hint
 from sagevocab.inputs import check_texts, lines_of
 from sagevocab.names import PARAMETERS, SECTIONS, in_options, option
@@ -52,9 +52,7 @@ def main(argv: Sequence[str] | None = None) -> int:
             sys.stdout.flush()
         return 0
     except UserError as error:
-        unreadable = isinstance(error, EncodingError)
-        advice = ", or give --encoding-errors replace" if unreadable else ""
-        return _fail(f"{in_options(str(error))}{advice}")
+        return _fail(in_options(str(error)))
     except MemoryError:
         return _fail("out of memory; give less text or fewer pieces")
     except BrokenPipeError:
@@ -273,7 +271,7 @@ def run_train(arguments: argparse.Namespace) -> None:
     """
     given = {name: getattr(arguments, name) for name in _TRAIN_ARGUMENTS}
     _check_order(arguments.files, arguments.output)
-    files = _files(arguments.files, arguments.column)
+    files = _files(arguments.files, arguments)
     from sagevocab.training import train
 
     shown = not (arguments.quiet or arguments.verbose)
@@ -299,7 +297,7 @@ def run_encode(arguments: argparse.Namespace) -> None:
 
     They are those of AutoTokenizer, without special tokens added. An empty text gives no line.
     """
-    out, files = _standard_output(), _files(arguments.files, arguments.column)
+    out, files = _standard_output(), _files(arguments.files, arguments)
     require_tokenizer(arguments.tokenizer)
     from sagevocab.foreign import load
 
@@ -314,7 +312,7 @@ def run_encode(arguments: argparse.Namespace) -> None:
 
 def run_compare(arguments: argparse.Namespace) -> None:
     """Print the intrinsic measures of tokenizers on the same text."""
-    out, files = _standard_output(), _files(arguments.text, arguments.column)
+    out, files = _standard_output(), _files(arguments.text, arguments)
     for path in arguments.tokenizers:
         require_tokenizer(path)
     from sagevocab.comparison import compare, written
@@ -338,14 +336,14 @@ def run_export(arguments: argparse.Namespace) -> None:
     convert(path, output, arguments.format, words=words, force=arguments.force)
 
 
-def _files(names: Sequence[str], column: str | None) -> list[Path]:
-    """Return the paths of texts.
+def _files(names: Sequence[str], arguments: argparse.Namespace) -> list[Path]:
+    """Return the paths of the texts that a command is given.
 
     Raises:
         UserError: a file is missing or not to be read; standard input is named and closed.
     """
     files = [Path(name) for name in names]
-    check_texts(files, column)
+    check_texts(files, arguments.column, arguments.encoding_errors)
     if "-" in names and sys.stdin is None:
         raise UserError("standard input is closed; name a file, or open it")
     if "-" in names and sys.stdin.isatty():

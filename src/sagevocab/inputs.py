@@ -10,11 +10,12 @@ import os
 import stat
 import sys
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from sagevocab.compression import DAMAGE, ENDINGS, damaged, open_bytes, opener_of
-from sagevocab.errors import UserError
+from sagevocab.errors import EncodingError, UserError
 from sagevocab.pieces import HUB_NAME
 from sagevocab.state import path_text
 from sagevocab.tables import (
@@ -34,6 +35,7 @@ STANDARD_INPUT = "-"
 ENCODING_ERRORS = ("strict", "replace")
 Texts = str | Path | Iterable[Any]
 _FIRST = 1000  # items of a list that are looked at to tell files from lines
+_BATCH = 1000  # rows of a data set
 _LONGEST_NAME = 255  # bytes, of a file on any usual file system
 _TEXT_ENDINGS = (".txt", ".text", ".json", *TABLE_ENDINGS, *ENDINGS)
 # Files that are neither text nor tables, by their first bytes.
@@ -59,11 +61,26 @@ def lines_of(texts: Texts, errors: str = "strict", column: str | None = None) ->
     if errors not in ENCODING_ERRORS:
         names = ", ".join(ENCODING_ERRORS)
         raise UserError(f"encoding_errors: {errors!r} is unknown; choose one of {names}")
-    check_texts(texts, column)
+    check_texts(texts, column, errors)
     files = files_of(texts)
     if files is None:
         return _lines_in_memory(texts, column)
-    return itertools.chain.from_iterable(_file_lines(file, errors, column) for file in files)
+    return _lines_of_files(files, errors, column)
+
+
+def _lines_of_files(files: list[str], errors: str, column: str | None) -> Iterator[str]:
+    with _advice_on_encoding():
+        for file in files:
+            yield from _file_lines(file, errors, column)
+
+
+@contextmanager
+def _advice_on_encoding() -> Iterator[None]:
+    try:
+        yield
+    except EncodingError as error:
+        error.args = (f"{error}, or give encoding_errors='replace'",)
+        raise
 
 
 class Text(NamedTuple):
@@ -73,7 +90,7 @@ class Text(NamedTuple):
     lines: Iterator[str]
 
 
-def check_texts(texts: Texts, column: str | None = None) -> None:
+def check_texts(texts: Texts, column: str | None = None, errors: str = "strict") -> None:
     """Refuse what `lines_of` does not read, without reading more than the start of a file.
 
     Raises:
@@ -87,7 +104,8 @@ def check_texts(texts: Texts, column: str | None = None) -> None:
     for file in files:
         if file != STANDARD_INPUT:
             _check_is_file(file, may_be_text=may_be_text)
-            _check_column(file, column)
+            with _advice_on_encoding():
+                _check_column(file, column, errors)
 
 
 def files_of(texts: Texts) -> list[str] | None:
@@ -132,6 +150,10 @@ def _check_is_file(file: str, *, may_be_text: bool) -> None:
         status = os.stat(file)
     except (OSError, ValueError) as error:
         raise UserError(_no_file(file, error, may_be_text=may_be_text)) from error
+    if stat.S_ISDIR(status.st_mode) and any(Path(file).glob("dataset_*.json")):
+        raise UserError(
+            f"{file}: is a saved data set; load it in Python, datasets.load_from_disk({file!r})"
+        )
     if stat.S_ISDIR(status.st_mode):
         raise UserError(f"{file}: is a folder; give the files in it, such as {file}/*.txt")
     if not stat.S_ISREG(status.st_mode):
@@ -165,7 +187,7 @@ def _no_file(file: str, error: OSError | ValueError, *, may_be_text: bool) -> st
     )
 
 
-def _check_column(file: str, column: str | None) -> None:
+def _check_column(file: str, column: str | None, errors: str) -> None:
     form = _table_format(file, column)
     if form is None and column is not None:
         raise UserError(
@@ -174,7 +196,7 @@ def _check_column(file: str, column: str | None) -> None:
         )
     if form is None:
         return
-    present = first_columns(file, form)
+    present = first_columns(file, form, errors)
     if column is None:
         raise column_missing(file, present)
     if present:
@@ -245,14 +267,14 @@ def _check_kind(texts: Any) -> None:
 
 def _lines_in_memory(texts: Any, column: str | None) -> Iterator[str]:
     name, unit = "texts", "item"
-    names = getattr(texts, "columns", None)  # of a data frame
+    names = getattr(texts, "column_names", None)  # of a data set; None where they are not known
     if names is None:
-        names = getattr(texts, "column_names", None)  # of a data set; None where it is not known
+        names = getattr(texts, "columns", None)  # of a data frame
     if names is not None:
-        cells = _frame_cells(texts, list(names), column)
+        cells = enumerate(_frame_cells(texts, list(names), column), start=1)
         name, unit = f"texts: column {column!r}", "row"
         return _split(numbered_texts(cells, name, unit), f"{name}, {unit}")
-    items = iter(texts)
+    items = _sliced(texts) if type(texts).__name__ == "Column" else iter(texts)
     first = list(itertools.islice(items, 1))
     items = itertools.chain(first, items)
     if first and isinstance(first[0], Mapping):
@@ -264,15 +286,22 @@ def _lines_in_memory(texts: Any, column: str | None) -> Iterator[str]:
     return _split(numbered_texts(enumerate(items, start=1), name, unit), f"{name}, {unit}")
 
 
-def _frame_cells(frame: Any, names: list[str], column: str | None) -> Iterator[tuple[int, Any]]:
-    """Yield the numbered cells of a column of a data frame or data set."""
+def _sliced(column: Any) -> Iterator[Any]:
+    """Yield the items of a column of a data set, which are slow to get one by one."""
+    starts = range(0, len(column), _BATCH)
+    return (item for start in starts for item in column[start : start + _BATCH])
+
+
+def _frame_cells(frame: Any, names: list[Any], column: str | None) -> Iterator[Any]:
+    """Return the cells of a column of a data frame or data set."""
     if column is None:
         raise column_missing("texts", names)
     require_column("texts", column, names)
-    if hasattr(frame, "select_columns"):  # a data set, whose other columns may be costly to decode
-        rows = frame.select_columns([column])
-        return enumerate((row[column] for row in rows), start=1)
-    return enumerate(frame[column], start=1)
+    if not hasattr(frame, "select_columns"):
+        return iter(frame[column])
+    # Of a data set: other columns may be costly to decode, and rows one by one are slow.
+    batches = frame.select_columns([column]).iter(batch_size=_BATCH)
+    return (cell for batch in batches for cell in batch[column])
 
 
 def _split(texts: Iterable[tuple[int, str]], name: str) -> Iterator[str]:

@@ -55,7 +55,7 @@ def read_rows(
     return _delimited_rows(path, format, errors)
 
 
-def first_columns(path: str | Path, format: str) -> list[str]:
+def first_columns(path: str | Path, format: str, errors: str = "strict") -> list[str]:
     """Return the columns of a table; of jsonl, those of its first row.
 
     Raises:
@@ -65,8 +65,8 @@ def first_columns(path: str | Path, format: str) -> list[str]:
         with _opened_parquet(path) as table:
             return table.schema_arrow.names
     if format == "jsonl":
-        return list(next(iter(read_rows(path, format)), ()))
-    with _delimited(path, format, "strict") as reader:
+        return list(next(read_rows(path, format, errors=errors), ()))
+    with _delimited(path, format, errors) as reader:
         return list(reader.fieldnames or ())
 
 

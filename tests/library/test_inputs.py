@@ -239,6 +239,17 @@ def test_what_is_no_file(texts: Any, message: str, here: Path) -> None:
     assert message in refusal(texts)
 
 
+def test_a_saved_data_set_and_bad_bytes(here: Path) -> None:
+    DATA.save_to_disk("saved")
+    assert "datasets.load_from_disk('saved')" in refusal("saved")
+    Path("b.txt").write_bytes(b"caf\xe9\n")
+    assert refusal("b.txt").endswith("with iconv, or give encoding_errors='replace'")
+    Path("b.csv").write_bytes(b"text,b\ncaf\xe9,1\n")
+    assert refusal("b.csv", "text").endswith("with iconv, or give encoding_errors='replace'")
+    assert list(lines_of(["b.txt", "b.txt"], "replace")) == ["caf\ufffd"] * 2
+    assert list(lines_of("b.csv", "replace", "text")) == ["caf\ufffd"]
+
+
 @pytest.mark.parametrize(
     ("content", "message"),
     [(b"PK\x03\x04", "is a zip archive; unpack it"), (b"%PDF-1.7", "is a PDF; extract its text")],

@@ -35,19 +35,40 @@ def warnings_of(caplog: pytest.LogCaptureFixture) -> list[str]:
 
 # --- printable ASCII
 
+ENGLISH = [re.sub("[^ -~]", "", line).lower() for line in lines_in("czech", 300)]
 
+
+def trained(
+    lines: list[str], method: str, size: int, folder: Path, settings: TrainingSettings
+) -> list[str]:
+    text, path = folder / "text", folder / "a.model"
+    text.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    train_sentencepiece(method, text, size, path, settings, "size")
+    return pieces_of_model(read_model(path))
+
+
+# Of a text in ASCII, sentencepiece's own `required_chars` leave out what the text lacks.
+@pytest.mark.parametrize("lines", [LINES, ENGLISH], ids=["czech", "ascii"])
 @pytest.mark.parametrize("method", ["bpe", "unigram"])
 @pytest.mark.parametrize("normalization", ["nmt_nfkc", "nmt_nfkc_cf", "identity"])
-def test_all_of_printable_ascii_is_a_piece(method: str, normalization: str, tmp_path: Path) -> None:
-    text, path = tmp_path / "text", tmp_path / "a.model"
-    text.write_text("".join(f"{line}\n" for line in LINES), encoding="utf-8")
+def test_all_of_printable_ascii_is_a_piece(
+    lines: list[str], method: str, normalization: str, tmp_path: Path
+) -> None:
     settings = TrainingSettings(normalization=normalization)
-    train_sentencepiece(method, text, 160, path, settings, "size")
-    pieces = pieces_of_model(read_model(path))
+    pieces = trained(lines, method, 145, tmp_path, settings)
     kept = PRINTABLE - {*string.ascii_uppercase} if normalization.endswith("cf") else PRINTABLE
-    assert len(pieces) == 160
+    assert len(pieces) == len({*pieces}) == 145
     assert {*printable_ascii(settings)} == kept
     assert {WORD_START, *kept} <= {*pieces}
+
+
+def test_the_rest_of_ascii_takes_the_place_of_the_last_merges(tmp_path: Path) -> None:
+    pieces = trained(ENGLISH, "bpe", 160, tmp_path, TrainingSettings())
+    added = sorted(PRINTABLE - {*"".join(ENGLISH)})
+    off = TrainingSettings(ascii=False)
+    fewer = trained(ENGLISH, "bpe", 160 - len(added), tmp_path, off)
+    assert len(added) > 50
+    assert pieces == fewer + added
 
 
 def test_text_in_ascii_has_no_unknown_characters(tmp_path: Path) -> None:
