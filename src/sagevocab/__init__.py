@@ -19,9 +19,11 @@ The engine, from the bottom up; each module knows only those above it:
 
 `reference` has Equation 1 and Algorithm 3 in plain Python with an example by hand: read it first.
 `decoding` and `kernels` call nothing compiled outside their own file. The other modules read what
-users give as text (`text`, `tables`, `inputs`), make initial vocabularies (`bpe`, `initial`), make
-others to compare with (`baselines`), read tokenizers from elsewhere (`foreign`), write folders
-(`export`), name settings as users do (`names`), and tie the steps together (`training`).
+users give as text (`text`, `tables`, `inputs`), make initial vocabularies (`bpe`, `lossless`,
+`initial`), make others to compare with (`baselines`), read tokenizers from elsewhere (`foreign`,
+`hub`), say what a tokenizer is beside its pieces (`frames`, `notation`, `specials`), write folders
+(`export`), encode (`encoder`), name settings as users do (`names`), and tie the steps together
+(`training`).
 """
 
 from __future__ import annotations
@@ -30,15 +32,21 @@ import importlib
 from typing import Any
 
 __version__ = "0.1.0"
-__all__ = ["__version__", "compare", "load", "train"]
+__all__ = ["SageTrainer", "SageVocabulary", "__version__", "compare", "load", "train"]
 
 # By name, not by import: they come with all that they need only at first use. `__init__.pyi` has
 # them for editors.
-_MODULES = {"compare": "comparison", "load": "foreign", "train": "training"}
+_MODULES = {
+    "SageTrainer": "trainer",
+    "SageVocabulary": "training",
+    "compare": "comparison",
+    "load": "foreign",
+    "train": "training",
+}
 
 
 def __getattr__(name: str) -> Any:
-    """Import `train`, `load` or `compare` at first use."""
+    """Import a name of `__all__` at first use."""
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
     return getattr(importlib.import_module(f"sagevocab.{_MODULES[name]}"), name)

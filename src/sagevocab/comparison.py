@@ -13,12 +13,11 @@ from typing import Any
 from sagevocab.counting import count_corpus
 from sagevocab.errors import UserError
 from sagevocab.export import WordSettings
-from sagevocab.foreign import as_own_folder
+from sagevocab.foreign import as_own_folder, name_of
 from sagevocab.inputs import Texts, describe_texts, lines_of
 from sagevocab.measures import measure
 from sagevocab.names import errors_in_parameters
 from sagevocab.segment import Segmenter, load_segmenter
-from sagevocab.state import path_text
 from sagevocab.words import Normalizer, WordCorpus
 
 # Measure: what it says. Those with a name of their own in a summary are taken from there.
@@ -54,7 +53,7 @@ class Comparison(list[dict[str, Any]]):
 
 
 def compare(
-    tokenizers: Sequence[str | Path],
+    tokenizers: Sequence[Any],
     texts: Texts,
     *,
     column: str | None = None,
@@ -65,7 +64,9 @@ def compare(
     """Measure tokenizers on the same text.
 
     tokenizers: folders of this project or of Hugging Face, sentencepiece `.model` files, lists of
-    pieces. texts, column: as in `train`. The text is normalised and split into words once for all.
+    pieces (files or Python lists), what `train` and `load` return, tokenizers of `transformers` or
+    `tokenizers`. texts, column: as in `train`. The text is normalised and split into words once for
+    all.
 
     Raises:
         UserError: a tokenizer or the text cannot be read.
@@ -74,7 +75,7 @@ def compare(
         _check_order(tokenizers)
         words = WordSettings(normalization, max_word_chars)
         lines = lines_of(texts, encoding_errors, column)
-        loaded = [_load(Path(path), words) for path in tokenizers]
+        loaded = [_load(source, words) for source in tokenizers]
         corpus = WordCorpus.from_lines(lines, Normalizer(normalization), max_word_chars)
         if not corpus.n_lines:
             raise UserError(f"{describe_texts(texts)}: holds no words; give a text with words")
@@ -96,17 +97,22 @@ def _check_order(tokenizers: Sequence[str | Path]) -> None:
         raise UserError("tokenizers: the list is empty; give one or more")
 
 
-def _load(path: Path, words: WordSettings) -> Segmenter:
-    with as_own_folder(path, words) as folder:
+def _load(source: Any, words: WordSettings) -> Segmenter:
+    with as_own_folder(source, words) as folder:
         return load_segmenter(folder)
 
 
-def _names(paths: Sequence[str | Path]) -> list[str]:
-    """Name tokenizers by the last part of their paths, or the whole path if two have the same."""
-    short = [Path(path).resolve().name for path in paths]
+def _names(sources: Sequence[Any]) -> list[str]:
+    """Name tokenizers by the last part of their names, or the whole if two have the same.
+
+    Objects that have the same name are numbered.
+    """
+    whole = [name_of(source) for source in sources]
+    short = [Path(name).resolve().name for name in whole]
+    names = [one if short.count(one) == 1 else all_ for one, all_ in zip(short, whole, strict=True)]
     return [
-        path_text(name if short.count(name) == 1 else path)
-        for name, path in zip(short, paths, strict=True)
+        name if names.count(name) == 1 else f"{name} {names[: at + 1].count(name)}"
+        for at, name in enumerate(names)
     ]
 
 

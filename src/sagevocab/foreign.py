@@ -12,6 +12,7 @@ from __future__ import annotations
 import functools
 import json
 import logging
+import os
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -151,18 +152,64 @@ def import_foreign(path: str | Path, folder: str | Path, words: WordSettings) ->
 
 
 @contextmanager
-def as_own_folder(path: Path, words: WordSettings) -> Iterator[Path]:
-    """Yield a folder of this project's form: `path` if it is one, else a copy for the time being.
+def as_own_folder(source: Any, words: WordSettings) -> Iterator[Path]:
+    """Yield a folder of this project's form: `source` if it is one, else a copy for the time being.
+
+    source: a path, or an object that `import_object` takes.
 
     Raises:
-        UserError: there is no tokenizer at `path`.
+        UserError: there is no tokenizer at a path, or the object is none.
     """
-    if is_own_folder(path):
-        yield path
+    path = getattr(source, "path", source)
+    is_path = isinstance(path, str | os.PathLike)
+    if is_path and is_own_folder(path):
+        yield Path(path)
         return
     with tempfile.TemporaryDirectory(prefix="sagevocab-") as folder:
-        import_foreign(path, folder, words)
+        if is_path:
+            import_foreign(path, folder, words)
+        else:
+            import_object(source, folder, words)
         yield Path(folder)
+
+
+def import_object(source: Any, folder: str | Path, words: WordSettings) -> None:
+    """Bring a tokenizer into `folder`.
+
+    source: of `train`, of `transformers` (fast ones) or of `tokenizers`; or a list of pieces.
+
+    Raises:
+        UserError: it is none of these.
+    """
+    from tokenizers import Tokenizer
+
+    from sagevocab.export import export_greedy, write_folder
+    from sagevocab.frames import Frame, WordFrame
+
+    frame = getattr(source, "frame", None)
+    if isinstance(frame, Frame):
+        export_greedy(folder, source.pieces, frame)
+    elif isinstance(source, list | tuple):
+        pieces = with_characters(checked_pieces(source, "tokenizer"), "the list of pieces")
+        export_greedy(folder, pieces, words)
+    elif isinstance(backend := getattr(source, "backend_tokenizer", source), Tokenizer):
+        tokenizer, pieces = adapt_hub_tokenizer(backend, "tokenizer")
+        write_folder(folder, tokenizer, pieces, "external", WordFrame(words), None)
+    else:
+        raise UserError(
+            f"tokenizer: {type(source).__name__} is no tokenizer that can be read; give a folder, "
+            "a file, a list of pieces, or a fast tokenizer of transformers or tokenizers"
+        )
+
+
+def name_of(source: Any) -> str:
+    """Return what a tokenizer is called: its path, the name that it knows, or its class."""
+    path = getattr(source, "path", source)
+    if isinstance(path, str | os.PathLike):
+        return path_text(os.fspath(path))
+    if isinstance(source, list | tuple):
+        return "a list of pieces"
+    return str(getattr(source, "name_or_path", "") or type(source).__name__)
 
 
 # --- a list of pieces

@@ -29,7 +29,8 @@ from sagevocab.display import listener
 from sagevocab.embeddings import Embeddings
 from sagevocab.encoder import Encoder
 from sagevocab.errors import UserError
-from sagevocab.export import Card, check_output, disk_errors, export_greedy
+from sagevocab.export import Card, check_output, disk_errors, export_greedy, upload
+from sagevocab.foreign import name_of
 from sagevocab.frames import Frame, HubFrame, WordFrame
 from sagevocab.initial import (
     METHODS,
@@ -63,10 +64,8 @@ from sagevocab.state import (
     atomic_folder,
     fingerprint,
     locked_file,
-    path_text,
     remove_leftovers,
     write_json,
-    write_json_lines,
 )
 from sagevocab.text import read_lines, write_lines
 from sagevocab.versions import code_digest, package_versions
@@ -138,11 +137,7 @@ class TrainSettings:
     @property
     def initial_name(self) -> str:
         """What the initial vocabulary is called."""
-        if isinstance(self.initial, str | os.PathLike):
-            return path_text(os.fspath(self.initial))
-        if isinstance(self.initial, Sequence):
-            return "a list of pieces"
-        return str(getattr(self.initial, "name_or_path", "") or type(self.initial).__name__)
+        return name_of(self.initial)
 
     def described(self) -> dict[str, Any]:
         """Return the settings for a record; where the work is done is none of them."""
@@ -199,12 +194,31 @@ class SageVocabulary(Encoder):
         """
         check_output(folder, force)
         with disk_errors(folder), atomic_folder(folder, replace=force) as temporary:
-            export_greedy(temporary, self.pieces, self.frame, self.card)
-            write_json_lines(temporary / "ablations.jsonl", self.ablations)
-            self.embeddings.save(temporary / "embeddings.npz")
-            write_json(temporary / _MARK, self.record)
+            self._write(temporary)
         _forget(self.state_dir)
         return Path(folder)
+
+    def _write(self, folder: Path) -> None:
+        export_greedy(folder, self.pieces, self.frame, self.card)
+        write_json_lines(folder / "ablations.jsonl", self.ablations)
+        self.embeddings.save(folder / "embeddings.npz")
+        write_json(folder / _MARK, self.record)
+
+    def push_to_hub(
+        self, repo_id: str, *, private: bool | None = None, token: str | None = None
+    ) -> str:
+        """Upload the folder that `save` writes to the Hugging Face hub; return its address.
+
+        repo_id: `user/name`; it is made if it is not there. private: as the account's default if
+        left out. token: the one that `hf auth login` keeps, if left out. HF_ENDPOINT names another
+        hub.
+
+        Raises:
+            UserError: huggingface_hub is not installed, or the hub refuses.
+        """
+        with tempfile.TemporaryDirectory(prefix="sagevocab-") as folder:
+            self._write(Path(folder))
+            return upload(folder, repo_id, private=private, token=token)
 
 
 def train(

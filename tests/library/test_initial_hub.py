@@ -259,9 +259,7 @@ def test_a_folder_is_carried_over_where_it_still_holds(made, tmp_path: Path) -> 
 
 def test_training_prunes_a_tokenizer_from_elsewhere(made, tmp_path: Path) -> None:
     small = {"word2vec": {"epochs": 1, "dimension": 8}, "threads": 1}
-    built = sagevocab.train(
-        LINES, initial=made["gpt2"], vocab_size=500, preset="released", **small
-    )
+    built = sagevocab.train(LINES, initial=made["gpt2"], vocab_size=500, preset="released", **small)
     assert len(built.initial) == 600
     folder = built.save(tmp_path / "out")
     tokenizer = AutoTokenizer.from_pretrained(folder)

@@ -1,0 +1,187 @@
+"""What `train` returns is usable at once: encode, compare, upload; and trains as `tokenizers`."""
+
+from __future__ import annotations
+
+import ast
+import base64
+import http.server
+import inspect
+import json
+import sys
+import threading
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tokenizers import Tokenizer
+from transformers import AutoTokenizer
+
+import sagevocab
+from sagevocab.encoder import Encoder
+from sagevocab.errors import UserError
+from scripts_text import SENTENCES, lines_in
+
+LINES = lines_in("czech", 200)
+SMALL = {"word2vec": {"epochs": 1, "dimension": 8}, "threads": 1, "vocab_size": 150}
+
+
+@pytest.fixture(scope="module")
+def built() -> sagevocab.SageVocabulary:
+    return sagevocab.train(LINES, **SMALL)
+
+
+@pytest.fixture(scope="module")
+def folder(built, tmp_path_factory) -> Path:
+    return built.save(tmp_path_factory.mktemp("usable") / "czech")
+
+
+def test_it_encodes_as_its_folder_does(built, folder: Path) -> None:
+    loaded, hub = sagevocab.load(folder), AutoTokenizer.from_pretrained(folder)
+    assert isinstance(built, Encoder) and isinstance(loaded, Encoder)
+    for line in [*SENTENCES["czech"], *SENTENCES["thai"], "", " a  b "]:
+        ids = built.encode(line)
+        assert ids == loaded.encode(line) == hub(line, add_special_tokens=False)["input_ids"]
+        assert built.tokenize(line) == loaded.tokenize(line) == hub.tokenize(line)
+        assert built.decode(ids) == loaded.decode(ids) == hub.decode(ids, skip_special_tokens=True)
+
+
+def test_special_tokens_in_text_are_text(built, folder: Path) -> None:
+    for encoder in (built, sagevocab.load(folder)):
+        assert not {0, 2, 3, 4} & set(encoder.encode("a [MASK] b[SEP]"))
+        assert encoder.tokenizer().encode("[MASK]").ids == [2, 4, 3]
+
+
+def test_it_is_a_line(built) -> None:
+    assert repr(built) == "<SageVocabulary: 150 pieces, pruned from 188, 5 special tokens>"
+
+
+def test_every_form_of_a_tokenizer_is_compared(built, folder: Path) -> None:
+    forms = [
+        built,
+        folder,
+        sagevocab.load(folder),
+        folder / "pieces.txt",
+        built.pieces,
+        AutoTokenizer.from_pretrained(folder),
+        built.tokenizer(),
+        Tokenizer.from_file(str(folder / "tokenizer.json")),
+    ]
+    table = sagevocab.compare(forms, LINES[:30])
+    assert table.index.tolist() == [
+        "SageVocabulary",
+        f"{folder} 1",
+        f"{folder} 2",
+        "pieces.txt",
+        "a list of pieces",
+        f"{folder} 3",
+        "Tokenizer 1",
+        "Tokenizer 2",
+    ]
+    for measure in ("pieces", "tokens", "unknown_share", "shared_with_first"):
+        assert table[measure].nunique() == 1
+    with pytest.raises(UserError, match="^tokenizer: int is no tokenizer"):
+        sagevocab.compare([3], LINES)
+
+
+# --- in the shape of the trainers of `tokenizers`
+
+
+def test_a_trainer_trains_on_lines_batches_and_files(built, tmp_path: Path) -> None:
+    trainer = sagevocab.SageTrainer(**SMALL)
+    text = tmp_path / "text"
+    text.write_text("".join(f"{line}\n" for line in LINES), encoding="utf-8")
+    batches = (LINES[start : start + 30] for start in range(0, len(LINES), 30))
+    assert trainer.train_from_iterator(batches).pieces == built.pieces
+    assert trainer.train([str(text)]).pieces == built.pieces
+    assert trainer.train_from_iterator(LINES).pieces == built.pieces
+    assert repr(sagevocab.SageTrainer(vocab_size=9)) == "SageTrainer(vocab_size=9)"
+    with pytest.raises(TypeError, match="vocabulary_size"):
+        sagevocab.SageTrainer(vocabulary_size=9)
+
+
+def test_editors_see_the_arguments_of_train() -> None:
+    names = list(inspect.signature(sagevocab.train).parameters)[1:]
+    assert list(inspect.signature(sagevocab.SageTrainer).parameters) == names
+    stub = ast.parse(Path(sagevocab.__file__).with_suffix(".pyi").read_text(encoding="utf-8"))
+    trainer = next(node for node in stub.body if isinstance(node, ast.ClassDef))
+    assert [argument.arg for argument in trainer.body[0].args.kwonlyargs] == names
+    exported = {node.names[0].name for node in stub.body if isinstance(node, ast.ImportFrom)}
+    assert {*sagevocab.__all__} - {"__version__", "SageTrainer"} <= exported
+
+
+# --- to the hub
+
+
+class Hub(http.server.BaseHTTPRequestHandler):
+    """The calls of the Hugging Face hub that an upload makes; files go into `kept`."""
+
+    kept: dict[str, bytes] = {}
+    made: dict[str, object] = {}
+
+    def answer(self) -> None:
+        body = self.rfile.read(int(self.headers.get("content-length") or 0))
+        host, port = self.server.server_address
+        reply: dict[str, object] = {}
+        if self.path == "/api/repos/create":
+            Hub.made = json.loads(body)
+            owner, name = Hub.made["organization"], Hub.made["name"]
+            reply = {"url": f"http://{host}:{port}/{owner}/{name}"}
+        elif "/preupload/" in self.path:
+            files = [
+                {"path": f["path"], "uploadMode": "regular", "shouldIgnore": False}
+                for f in json.loads(body)["files"]
+            ]
+            reply = {"files": files}
+        elif "/commit/" in self.path:
+            for line in map(json.loads, body.splitlines()):
+                if line["key"] == "file":
+                    value = line["value"]
+                    Hub.kept[value["path"]] = base64.b64decode(value["content"])
+            commit = f"http://{host}:{port}/me/tok/commit/{'a' * 40}"
+            reply = {"success": True, "commitOid": "a" * 40, "commitUrl": commit}
+        data = json.dumps(reply).encode()
+        self.send_response(200)
+        self.send_header("content-type", "application/json")
+        self.send_header("content-length", str(len(data)))
+        self.end_headers()
+        self.wfile.write(data)
+
+    def do_GET(self) -> None:
+        """Answer."""
+        self.answer()
+
+    def do_POST(self) -> None:
+        """Answer."""
+        self.answer()
+
+    def log_message(self, *_: object) -> None:
+        """Print nothing."""
+
+
+@pytest.fixture
+def hub(monkeypatch: pytest.MonkeyPatch) -> Iterator[str]:
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Hub)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    address = f"http://127.0.0.1:{server.server_address[1]}"
+    monkeypatch.setenv("HF_ENDPOINT", address)
+    yield address
+    server.shutdown()
+    server.server_close()
+
+
+def test_push_to_hub_uploads_the_folder(built, folder: Path, hub: str) -> None:
+    address = built.push_to_hub("me/tok", private=True, token="hf_none")
+    assert address == f"{hub}/me/tok"
+    assert Hub.made["name"] == "tok"
+    assert "private" in json.dumps(Hub.made)
+    files = {path.name: path.read_bytes() for path in folder.iterdir()}
+    assert Hub.kept == files
+
+
+def test_push_to_hub_in_one_line(built, monkeypatch: pytest.MonkeyPatch, hub: str) -> None:
+    with pytest.raises(UserError, match="^repo_id: 'a/b/c' cannot be uploaded") as caught:
+        built.push_to_hub("a/b/c")
+    assert "\n" not in str(caught.value)
+    monkeypatch.setitem(sys.modules, "huggingface_hub", None)
+    with pytest.raises(UserError, match=r"pip install 'sagevocab\[hub\]'"):
+        built.push_to_hub("me/tok")
