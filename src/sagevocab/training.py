@@ -66,6 +66,7 @@ from sagevocab.state import (
     locked_file,
     remove_leftovers,
     write_json,
+    write_json_lines,
 )
 from sagevocab.text import read_lines, write_lines
 from sagevocab.versions import code_digest, package_versions
