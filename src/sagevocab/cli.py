@@ -288,7 +288,7 @@ def _check_order(files: Sequence[str], output: str) -> None:
     if Path(output).is_file() and not any(Path(file).is_file() for file in files):
         raise UserError(
             f"{output}: is a file, and -o names a new folder; if it is the text: sagevocab train "
-            f"{output} -o {files[0]}"
+            f"{output} -o {'DIR' if files[0] == '-' else files[0]}"
         )
 
 

@@ -112,7 +112,10 @@ def files_of(texts: Texts) -> list[str] | None:
     """Return the names of the files that `texts` means, `-` for standard input; None for lines."""
     if isinstance(texts, str | os.PathLike):
         return [os.fspath(texts)]
-    if not isinstance(texts, list | tuple) or not any(map(_names_file, texts[:_FIRST])):
+    if not isinstance(texts, list | tuple):
+        return None
+    is_input = len(texts) == 1 and isinstance(texts[0], str) and texts[0] == STANDARD_INPUT
+    if not is_input and not any(map(_names_file, texts[:_FIRST])):
         return None
     # A line of several words that is among them shows that a line only looked like a file's name.
     if all(_names_file(item) or _is_word(item) for item in texts):
@@ -130,7 +133,7 @@ def describe_texts(texts: Texts) -> str:
 
 
 def _names_file(item: Any) -> bool:
-    if isinstance(item, os.PathLike) or item == STANDARD_INPUT:
+    if isinstance(item, os.PathLike):
         return True
     if not isinstance(item, str):
         return False

@@ -209,7 +209,8 @@ def test_lists_of_files_and_of_lines(here: Path) -> None:
     assert list(lines_of(["a.txt", Path("a.txt")])) == ["first", "second"] * 2
     # A line that happens to be the name of a file is a line among lines.
     assert list(lines_of(["a line", "a.txt"])) == ["a line", "a.txt"]
-    assert list(lines_of(["word", "by", "word"])) == ["word", "by", "word"]
+    for lines in (["word", "by", "word"], ["-", "a", "dash"], ["a", pd.NA, "b"]):
+        assert list(lines_of(lines)) == [line for line in lines if line is not pd.NA]
     for files in (["a.txt", "none.txt"], ["none.txt", "a.txt"], ["a.txt", "none"], ["b.txt"]):
         assert "cannot be read (No such file or directory); check the path" in refusal(files)
 
