@@ -15,6 +15,7 @@ class SageTrainer:
         self,
         *,
         vocab_size: int = ...,
+        column: str | None = None,
         initial_size: int | None = None,
         initial: Any = "bpe",
         lossless: bool = False,
@@ -33,7 +34,7 @@ class SageTrainer:
         output: str | Path | None = None,
         force: bool = False,
         state_dir: str | Path | None = None,
-        progress: Listener | None = None,
+        progress: Listener | bool = True,
     ) -> None: ...
     def train(self, files: str | Path | Sequence[str | Path]) -> SageVocabulary: ...
     def train_from_iterator(

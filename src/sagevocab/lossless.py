@@ -11,7 +11,7 @@ from collections.abc import Iterable
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
-from sagevocab.bpe import TooManyPiecesError, too_small
+from sagevocab.bpe import TooManyPiecesError
 from sagevocab.errors import UserError
 from sagevocab.frames import HubFrame, add_special_tokens
 from sagevocab.specials import SpecialTokens
@@ -71,7 +71,7 @@ def train_bytes(
         UserError: the lines allow no vocabulary of this size.
     """
     if size < _LETTERS:
-        raise too_small(size, _LETTERS, name, key)
+        raise UserError(f"{key}: {size} pieces are fewer than the 256 bytes; set it to more")
     tokenizer = Tokenizer(models.BPE())
     tokenizer.pre_tokenizer = frame.pre_tokenizer
     trainer = trainers.BpeTrainer(
