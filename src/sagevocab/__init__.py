@@ -38,7 +38,7 @@ __all__ = ["SageTrainer", "SageVocabulary", "__version__", "compare", "load", "t
 # them for editors.
 _MODULES = {
     "SageTrainer": "trainer",
-    "SageVocabulary": "training",
+    "SageVocabulary": "vocabulary",
     "compare": "comparison",
     "load": "foreign",
     "train": "training",

@@ -5,8 +5,8 @@ from typing import Any
 from sagevocab.comparison import compare as compare
 from sagevocab.foreign import load as load
 from sagevocab.progress import Listener
-from sagevocab.training import SageVocabulary as SageVocabulary
 from sagevocab.training import train as train
+from sagevocab.vocabulary import SageVocabulary as SageVocabulary
 
 __version__: str
 

@@ -7,7 +7,6 @@ of this library's segmenters; what they have in common is their frame (`frames`)
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -162,31 +161,6 @@ def disk_errors(place: str | Path) -> Iterator[None]:
             f"{where}: cannot be written ({error.strerror or error}); make room or give another "
             f"place ({place} is left as it was)"
         ) from error
-
-
-def upload(folder: str | Path, repo_id: str, *, private: bool | None, token: str | None) -> str:
-    """Upload a folder to the Hugging Face hub as the model `repo_id`; return its address.
-
-    Raises:
-        UserError: huggingface_hub is not installed, or the hub refuses.
-    """
-    try:
-        from huggingface_hub import HfApi
-    except ImportError as error:
-        raise UserError(
-            "push_to_hub: needs the package huggingface_hub; pip install 'sagevocab[hub]'"
-        ) from error
-
-    api = HfApi(endpoint=os.environ.get("HF_ENDPOINT"), token=token)  # as it is by now
-    try:
-        url = api.create_repo(repo_id, private=private, exist_ok=True)
-        api.upload_folder(repo_id=url.repo_id, folder_path=folder)
-    except Exception as error:  # of the network, the hub, the name; from three libraries
-        raise UserError(
-            f"repo_id: {repo_id!r} cannot be uploaded ({error}); check the name, the network and "
-            "that `hf auth login` was done"
-        ) from error
-    return str(url)
 
 
 # --- model cards

@@ -10,14 +10,12 @@ import logging
 import os
 import platform
 import re
-import shutil
 import tempfile
 import unicodedata
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
-from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -27,9 +25,8 @@ from sagevocab.bpe import TooManyPiecesError
 from sagevocab.compiling import shown_compiling
 from sagevocab.display import listener
 from sagevocab.embeddings import Embeddings
-from sagevocab.encoder import Encoder
 from sagevocab.errors import UserError
-from sagevocab.export import Card, check_output, disk_errors, export_greedy, upload
+from sagevocab.export import Card, check_output, disk_errors
 from sagevocab.foreign import name_of
 from sagevocab.frames import Frame, HubFrame, WordFrame
 from sagevocab.initial import (
@@ -60,29 +57,23 @@ from sagevocab.settings import (
 )
 from sagevocab.specials import BERT, SpecialTokens, special_tokens_of
 from sagevocab.state import (
-    Columns,
-    atomic_folder,
     fingerprint,
-    locked_file,
     remove_leftovers,
-    write_json,
-    write_json_lines,
 )
 from sagevocab.text import read_lines, write_lines
 from sagevocab.versions import code_digest, package_versions
+from sagevocab.vocabulary import SageVocabulary
 from sagevocab.words import Normalizer, WordCorpus
+from sagevocab.workplace import beside, state_folder, workplace
 
 if TYPE_CHECKING:
-    from tokenizers import Tokenizer
+    pass
 
 log = logging.getLogger(__name__)
 
 # Words of text for each piece; measured in docs/own-language.md, "How much text".
 _WORDS_A_PIECE = 30
 _SHOWN = 20  # characters that a message lists
-_STATES = ("text", "initial", "embeddings", "pruning")
-_LOCK = "sagevocab.lock"
-_MARK = "sagevocab.json"
 
 
 @dataclass(frozen=True)
@@ -151,75 +142,6 @@ class TrainSettings:
             "sentencepiece": dataclasses.asdict(self.sentencepiece),
             "words": dataclasses.asdict(self.words),
         }
-
-
-@dataclass(frozen=True, repr=False)
-class SageVocabulary(Encoder):
-    """A trained vocabulary, which encodes text as the folder does that `save` writes.
-
-    pieces: in id order. initial: those it was pruned from. ablations: what was pruned, in order, as
-    columns for `pandas.DataFrame` (see `sage.SageResult`). embeddings: of the last training.
-    frame: how text becomes words, and the special tokens. unknown: the characters of the text that
-    become [UNK] and how often they are there, the most frequent first. record: settings, text and
-    code that made it.
-    """
-
-    pieces: list[str]
-    initial: list[str]
-    ablations: Columns
-    embeddings: Embeddings
-    frame: Frame
-    unknown: dict[str, int]
-    card: Card
-    record: Mapping[str, Any]
-    state_dir: Path | None = None
-
-    def __repr__(self) -> str:
-        """Return a line with the sizes."""
-        pruned = f"{len(self.pieces)} pieces, pruned from {len(self.initial)}"
-        return f"<SageVocabulary: {pruned}, {len(self.frame.special_tokens)} special tokens>"
-
-    @cached_property
-    def _whole(self) -> Tokenizer:
-        return self.frame.tokenizer(self.pieces)
-
-    def save(self, folder: str | Path, *, force: bool = False) -> Path:
-        """Write the folder that `AutoTokenizer.from_pretrained` loads, whole or not at all.
-
-        It holds `tokenizer.json`, `tokenizer_config.json`, `pieces.txt`, `ablations.jsonl` (a line
-        for each pruned piece), `embeddings.npz`, `sagevocab.json` (what made it) and a model card.
-        force: replace a vocabulary that is there. The state folder of the training is removed then.
-
-        Raises:
-            UserError: the folder is there already, or cannot be written.
-        """
-        check_output(folder, force)
-        with disk_errors(folder), atomic_folder(folder, replace=force) as temporary:
-            self._write(temporary)
-        _forget(self.state_dir)
-        return Path(folder)
-
-    def _write(self, folder: Path) -> None:
-        export_greedy(folder, self.pieces, self.frame, self.card)
-        write_json_lines(folder / "ablations.jsonl", self.ablations)
-        self.embeddings.save(folder / "embeddings.npz")
-        write_json(folder / _MARK, self.record)
-
-    def push_to_hub(
-        self, repo_id: str, *, private: bool | None = None, token: str | None = None
-    ) -> str:
-        """Upload the folder that `save` writes to the Hugging Face hub; return its address.
-
-        repo_id: `user/name`; it is made if it is not there. private: as the account's default if
-        left out. token: the one that `hf auth login` keeps, if left out. HF_ENDPOINT names another
-        hub.
-
-        Raises:
-            UserError: huggingface_hub is not installed, or the hub refuses.
-        """
-        with tempfile.TemporaryDirectory(prefix="sagevocab-") as folder:
-            self._write(Path(folder))
-            return upload(folder, repo_id, private=private, token=token)
 
 
 def train(
@@ -292,13 +214,13 @@ def train(
         _check_language(language)
         if output is not None:
             check_output(output, force)
-            state_dir = state_dir or _default_state_dir(output)
+            state_dir = state_dir or beside(output)
         state_dir = state_dir and Path(state_dir).resolve()
         card = Card(language, name, "SaGe", _source(text.name), _card_settings(preset, settings))
         place = output or state_dir or tempfile.gettempdir()
         with (
             disk_errors(place),
-            _workplace(state_dir) as work,
+            workplace(state_dir) as work,
             listener(progress) as report,
             _advice_on_one_size(initial_size),
         ):
@@ -387,12 +309,6 @@ def _part(kind: type, values: Mapping[str, Any]) -> Any:
     return kind(**{field.name: values[field.name] for field in dataclasses.fields(kind)})
 
 
-def _default_state_dir(output: str | Path) -> Path:
-    """Return the hidden folder beside `output` that keeps a training's progress."""
-    output = Path(output).resolve()
-    return output.with_name(f".{output.name}.state")
-
-
 # --- the steps
 
 
@@ -406,10 +322,10 @@ def _train(text: Text, settings: TrainSettings, work: Path, progress: Listener) 
     if sage.contexts != "zero":
         progress(Progress("word2vec", 0, word2vec.epochs))
     segmenter = make_segmenter(sage.decoder, pieces, merges)
-    state = _state(work, "embeddings")
+    state = state_folder(work, "embeddings")
     embeddings = initial_embeddings(corpus, segmenter, sage, word2vec, state, progress)
     progress(Progress("pruning", 0, len(pieces) - sage.final_size))
-    state = _state(work, "pruning")
+    state = state_folder(work, "pruning")
     built = build_sage(corpus, pieces, merges, embeddings, sage, word2vec, state, progress=progress)
     return {
         "pieces": built.pieces,
@@ -452,13 +368,13 @@ def _initial_and_corpus(
     """Return what is pruned and the words; refuse before Word2Vec what pruning would refuse."""
     progress(Progress("reading text"))
     if settings.is_trained:
-        staged = _state(work, "text") / "text.txt.zst"
+        staged = state_folder(work, "text") / "text.txt.zst"
         write_lines(staged, text.lines)
         frame = settings.frame()
         corpus = _corpus(text._replace(lines=read_lines(staged)), frame)
         progress(Progress("initial vocabulary"))
         sizes = settings.initial_size, settings.sentencepiece
-        state = _state(work, "initial")
+        state = state_folder(work, "initial")
         if isinstance(frame, HubFrame):
             initial = train_lossless(staged, *sizes, frame, state, text.name)
         else:
@@ -578,50 +494,3 @@ def _card_settings(preset: str, settings: TrainSettings) -> dict[str, Any]:
 
 def _source(title: str) -> dict[str, Any]:
     return {"kind": "text", "name": "text", "title": title}
-
-
-# --- where progress is kept
-
-
-def _state(work: Path, name: str) -> Path:
-    return work / f"sagevocab.{name}"
-
-
-@contextmanager
-def _workplace(state_dir: Path | None) -> Iterator[Path]:
-    """Yield the folder of a training's progress: `state_dir`, or one that goes when it ends.
-
-    A second training is kept away. Progress is kept from the first epoch of the embeddings on.
-    """
-    if state_dir is None:
-        with tempfile.TemporaryDirectory(prefix="sagevocab-") as folder:
-            yield Path(folder)
-        return
-    state_dir.mkdir(parents=True, exist_ok=True)
-    refusal = (
-        f"{state_dir}: another training keeps its progress there; wait until it is done, or give "
-        "another output or state folder"
-    )
-    try:
-        with locked_file(state_dir / _LOCK, refusal):
-            yield state_dir
-    except BaseException:
-        if not _state(state_dir, "embeddings").exists():
-            _forget(state_dir)
-        raise
-    finally:
-        shutil.rmtree(_state(state_dir, "text"), ignore_errors=True)
-        _remove_if_empty(state_dir)
-
-
-def _forget(state_dir: Path | None) -> None:
-    """Remove progress, and its folder if it holds nothing else."""
-    if state_dir is not None and state_dir.is_dir():
-        for name in _STATES:
-            shutil.rmtree(_state(state_dir, name), ignore_errors=True)
-        _remove_if_empty(state_dir)
-
-
-def _remove_if_empty(folder: Path) -> None:
-    if folder.is_dir() and not any(folder.iterdir()):
-        folder.rmdir()

@@ -12,8 +12,6 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
-import datasets
-import pandas as pd
 import pytest
 import zstandard
 from hypothesis import given
@@ -21,6 +19,10 @@ from hypothesis import strategies as st
 
 from sagevocab.errors import UserError
 from sagevocab.inputs import lines_of
+
+# Neither is needed by the library, which takes what they hold.
+datasets = pytest.importorskip("datasets")
+pd = pytest.importorskip("pandas")
 
 ROWS = [
     {"id": 1, "text": "one line"},

@@ -1,0 +1,118 @@
+"""What training gives: a vocabulary that encodes, and that is saved or uploaded."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from collections.abc import Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from sagevocab.embeddings import Embeddings
+from sagevocab.encoder import Encoder
+from sagevocab.errors import UserError
+from sagevocab.export import Card, check_output, disk_errors, export_greedy
+from sagevocab.frames import Frame
+from sagevocab.state import Columns, atomic_folder, write_json, write_json_lines
+from sagevocab.workplace import forget
+
+if TYPE_CHECKING:
+    from tokenizers import Tokenizer
+
+_MARK = "sagevocab.json"
+
+
+@dataclass(frozen=True, repr=False)
+class SageVocabulary(Encoder):
+    """A trained vocabulary, which encodes text as the folder does that `save` writes.
+
+    pieces: in id order. initial: those it was pruned from. ablations: what was pruned, in order, as
+    columns for `pandas.DataFrame` (see `sage.SageResult`). embeddings: of the last training.
+    frame: how text becomes words, and the special tokens. unknown: the characters of the text that
+    become [UNK] and how often they are there, the most frequent first. record: settings, text and
+    code that made it.
+    """
+
+    pieces: list[str]
+    initial: list[str]
+    ablations: Columns
+    embeddings: Embeddings
+    frame: Frame
+    unknown: dict[str, int]
+    card: Card
+    record: Mapping[str, Any]
+    state_dir: Path | None = None
+
+    def __repr__(self) -> str:
+        """Return a line with the sizes."""
+        pruned = f"{len(self.pieces)} pieces, pruned from {len(self.initial)}"
+        return f"<SageVocabulary: {pruned}, {len(self.frame.special_tokens)} special tokens>"
+
+    @cached_property
+    def _whole(self) -> Tokenizer:
+        return self.frame.tokenizer(self.pieces)
+
+    def save(self, folder: str | Path, *, force: bool = False) -> Path:
+        """Write the folder that `AutoTokenizer.from_pretrained` loads, whole or not at all.
+
+        It holds `tokenizer.json`, `tokenizer_config.json`, `pieces.txt`, `ablations.jsonl` (a line
+        for each pruned piece), `embeddings.npz`, `sagevocab.json` (what made it) and a model card.
+        force: replace a vocabulary that is there. The state folder of the training is removed then.
+
+        Raises:
+            UserError: the folder is there already, or cannot be written.
+        """
+        check_output(folder, force)
+        with disk_errors(folder), atomic_folder(folder, replace=force) as temporary:
+            self._write(temporary)
+        forget(self.state_dir)
+        return Path(folder)
+
+    def _write(self, folder: Path) -> None:
+        export_greedy(folder, self.pieces, self.frame, self.card)
+        write_json_lines(folder / "ablations.jsonl", self.ablations)
+        self.embeddings.save(folder / "embeddings.npz")
+        write_json(folder / _MARK, self.record)
+
+    def push_to_hub(
+        self, repo_id: str, *, private: bool | None = None, token: str | None = None
+    ) -> str:
+        """Upload the folder that `save` writes to the Hugging Face hub; return its address.
+
+        repo_id: `user/name`; it is made if it is not there. private: as the account's default if
+        left out. token: the one that `hf auth login` keeps, if left out. HF_ENDPOINT names another
+        hub.
+
+        Raises:
+            UserError: huggingface_hub is not installed, or the hub refuses.
+        """
+        with tempfile.TemporaryDirectory(prefix="sagevocab-") as folder:
+            self._write(Path(folder))
+            return _upload(folder, repo_id, private=private, token=token)
+
+
+def _upload(folder: str | Path, repo_id: str, *, private: bool | None, token: str | None) -> str:
+    """Upload a folder to the Hugging Face hub as the model `repo_id`; return its address.
+
+    Raises:
+        UserError: huggingface_hub is not installed, or the hub refuses.
+    """
+    try:
+        from huggingface_hub import HfApi
+    except ImportError as error:
+        raise UserError(
+            "push_to_hub: needs the package huggingface_hub; pip install 'sagevocab[hub]'"
+        ) from error
+
+    api = HfApi(endpoint=os.environ.get("HF_ENDPOINT"), token=token)  # as it is by now
+    try:
+        url = api.create_repo(repo_id, private=private, exist_ok=True)
+        api.upload_folder(repo_id=url.repo_id, folder_path=folder)
+    except Exception as error:  # of the network, the hub, the name; from three libraries
+        raise UserError(
+            f"repo_id: {repo_id!r} cannot be uploaded ({error}); check the name, the network and "
+            "that `hf auth login` was done"
+        ) from error
+    return str(url)
