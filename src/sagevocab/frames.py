@@ -323,10 +323,13 @@ class HubFrame(Frame):
 
         Raises:
             UserError: a piece is spelt like a special token.
+            ValueError: a piece is none of those that the frame came with.
         """
         kept = [self.notation.token(piece) for piece in pieces]
         check_spellings(sorted(self._added), kept)
         left = {*kept, *self._added}
+        if strange := left.difference(self._order):
+            raise ValueError(f"the frame has no token {min(strange)!r}")
         return [token for token in self._order if token in left]
 
     def tokenizer(self, pieces: Sequence[str]) -> Tokenizer:
@@ -383,7 +386,7 @@ class HubFrame(Frame):
     def described(self) -> dict[str, Any]:
         """Return what decides the tokens of a text besides the pieces."""
         return {
-            "tokenizer": fingerprint(self._filled([], [self._cut()]), list(self._order)),
+            "tokenizer": fingerprint(self._spec, list(self._order), self._cut_at),
             "special_tokens": self.special_tokens,
         }
 

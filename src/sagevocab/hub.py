@@ -27,7 +27,7 @@ Merges = list[tuple[str, str]]
 # the class of the given tokenizer is in `tokenizer.json` already.
 _CARRIED = (
     *("model_max_length", "padding_side", "truncation_side", "model_input_names"),
-    *("chat_template", "clean_up_tokenization_spaces"),
+    "chat_template",
 )
 _MODELS = ("WordPiece", "BPE", "Unigram")
 _SAMPLE = "one two"  # whatever splits into words at all makes two of it
@@ -212,7 +212,6 @@ def _carried(
     kept = {name: configuration[name] for name in _CARRIED if configuration.get(name) is not None}
     if kept.get("model_max_length", 0) > _UNLIMITED:
         del kept["model_max_length"]
-    kept.setdefault("clean_up_tokenization_spaces", False)
     if (unknown := spec["model"]["unk_token"]) is not None:
         roles = {"unk_token": unknown, **roles}
     special = {token["content"] for token in spec["added_tokens"] if token["special"]}

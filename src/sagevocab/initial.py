@@ -99,11 +99,11 @@ def train_lossless(
     longest = settings.max_piece_length
     parts = code_digest(), lines_path, size, longest, frame.described()
     path = ResumableState(state_dir, fingerprint(*parts)).folder / "bytes.json"
-    if not path.exists():
+    trained = _kept_bytes(path)
+    if trained is None:
         keys = {"key": _SIZE_KEYS[0], "size_keys": _SIZE_KEYS}
-        lines = read_lines(lines_path)
-        write_text(path, train_bytes(lines, size, frame, longest, name=name, **keys).to_str())
-    trained = Tokenizer.from_file(str(path))
+        trained = train_bytes(read_lines(lines_path), size, frame, longest, name=name, **keys)
+        write_text(path, trained.to_str())
     frame = frame.with_tokens(trained_tokens(trained))
     model = json.loads(trained.to_str())["model"]
     return InitialVocabulary(frame.pieces, merges_of(model, frame), frame)
@@ -116,6 +116,17 @@ def _kept_model(path: Path) -> Model | None:
     try:
         return read_model(path)
     except UserError:
+        log.warning("%s: is damaged; it is trained again", path)
+        return None
+
+
+def _kept_bytes(path: Path) -> Tokenizer | None:
+    """Return the byte-level BPE that an earlier run left; None without one, or if it is damaged."""
+    if not path.exists():
+        return None
+    try:
+        return Tokenizer.from_file(str(path))
+    except Exception:  # the library raises nothing more specific
         log.warning("%s: is damaged; it is trained again", path)
         return None
 

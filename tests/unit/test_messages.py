@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import bz2
 import gzip
+import json
 import lzma
 import os
 import re
@@ -55,6 +56,17 @@ def flip(place: int) -> Callable[[bytes], bytes]:
 def parquet(**columns: list) -> bytes:
     """Return a table as parquet."""
     return pd.DataFrame(columns).to_parquet(index=False)
+
+
+WORDS = {"type": "Whitespace"}
+
+
+def hub(pre_tokenizer: Any = WORDS, **model: Any) -> bytes:
+    """Return a tokenizer.json of two pieces."""
+    model = {"type": "BPE", "vocab": {"a": 0, "b": 1}, "merges": [], **model}
+    rest = dict.fromkeys(("truncation", "padding", "normalizer", "post_processor", "decoder"))
+    spec = {"version": "1.0", **rest, "added_tokens": [], "pre_tokenizer": pre_tokenizer}
+    return json.dumps({**spec, "model": model}).encode()
 
 
 CZECH = "".join(f"{line}\n" for line in lines_in("czech", 300)).encode()
@@ -116,6 +128,14 @@ SETTINGS: list[tuple[str, str, Files]] = [
     ("no language code", f"{TRAIN} --language x:y", {}),
     ("no threads", f"{TRAIN} --threads 0", {}),
     ("merges of UnigramLM", f"{TRAIN} --initial unigram --decoder merges", {}),
+    ("lossless UnigramLM", f"{TRAIN} --initial unigram --lossless", {}),
+    ("special tokens of nobody", f"{TRAIN} --special-tokens roberta", {}),
+    ("a template without a text", f"{TRAIN} --template [CLS]", {}),
+    (
+        "special tokens beside those of a tokenizer",
+        f"{TRAIN} --initial hub.json --special-tokens gpt",
+        {"hub.json": hub()},
+    ),
     ("an unknown normalisation", "export tok -o out --normalization nfx", {}),
     ("words of no characters", "export tok -o out --max-word-chars 0", {}),
 ]
@@ -140,7 +160,32 @@ TOKENIZERS: list[tuple[str, str, Files]] = [
     ("a cut pieces.txt", "encode tok text.txt", {"tok/pieces.txt": cut}),
     ("a flipped bit there", "export tok -o out", {"tok/pieces.txt": flip(8)}),
     ("damaged pieces to prune", f"{TRAIN} --initial tok", {"tok/pieces.txt": cut}),
-    ("a tokenizer.json to prune", f"{TRAIN} --initial tok/tokenizer.json", {}),
+    ("a cut tokenizer.json to prune", f"{TRAIN} --initial hub.json", {"hub.json": hub()[:40]}),
+    (
+        "a tokenizer that splits nothing",
+        f"{TRAIN} --initial hub.json",
+        {"hub.json": hub(pre_tokenizer=None)},
+    ),
+    (
+        "a tokenizer that falls back to bytes",
+        f"{TRAIN} --initial hub.json",
+        {"hub.json": hub(byte_fallback=True)},
+    ),
+    (
+        "a tokenizer with suffixes",
+        f"{TRAIN} --initial hub.json",
+        {"hub.json": hub(end_of_word_suffix="</w>")},
+    ),
+    (
+        "a tokenizer of whole words",
+        f"{TRAIN} --initial hub.json",
+        {"hub.json": hub(type="WordLevel", unk_token="a")},
+    ),
+    (
+        "a folder of a newer version",
+        "encode tok text.txt",
+        {"tok/tokenizer_config.json": lambda data: data.replace(b'"format": 2', b'"format": 9')},
+    ),
     ("a folder without pieces", f"{TRAIN} --initial own", {"own/letter": b"dear"}),
     (
         "a tokenizer_config.json of another form",
