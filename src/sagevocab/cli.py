@@ -295,7 +295,8 @@ def _check_order(files: Sequence[str], output: str) -> None:
 def run_encode(arguments: argparse.Namespace) -> None:
     """Print for each line of text one line of pieces or ids, with spaces between.
 
-    They are those of AutoTokenizer, without special tokens added. An empty text gives no line.
+    They are those of AutoTokenizer, without special tokens: text that spells one is text. An empty
+    text gives no line.
     """
     out, files = _standard_output(), _files(arguments.files, arguments)
     require_tokenizer(arguments.tokenizer)

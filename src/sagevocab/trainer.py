@@ -64,4 +64,4 @@ def _settings_of_train() -> inspect.Signature:
 
 
 _SIGNATURE = _settings_of_train()
-SageTrainer.__signature__ = _SIGNATURE  # type: ignore[attr-defined]  # what help() shows
+SageTrainer.__signature__ = _SIGNATURE  # what help() shows

@@ -142,7 +142,17 @@ def unmarked() -> Tokenizer:
     return fitted(made, trainers.BpeTrainer)
 
 
-KINDS = {make.__name__: make for make in (bert, gpt2, llama3, roberta, t5, underlined, unmarked)}
+def inside_marked() -> Tokenizer:
+    """BPE that marks the inside of words."""
+    made = Tokenizer(models.BPE(unk_token="<unk>", continuing_subword_prefix="@@"))
+    made.pre_tokenizer = pre_tokenizers.WhitespaceSplit()
+    made.decoder = decoders.WordPiece("@@")
+    options = {"special_tokens": ["<unk>"], "continuing_subword_prefix": "@@"}
+    return fitted(made, trainers.BpeTrainer, **options)
+
+
+MAKERS = (bert, gpt2, llama3, roberta, t5, underlined, unmarked, inside_marked)
+KINDS = {make.__name__: make for make in MAKERS}
 ORDINARY = WordSettings()
 
 
@@ -211,19 +221,20 @@ def test_what_is_not_the_model_stays(made, pruned, name: str) -> None:
 
 
 def test_ids_by_hand() -> None:
-    """`##b` goes: the tokens behind it move up, and so do the ids that others know them by."""
-    vocab = ["[PAD]", "[UNK]", "a", "##a", "##b", "b", "[CLS]", "ab", "##ab", "[SEP]"]
+    """`ab` goes: the tokens behind it move up, and so do the ids that others know them by."""
+    vocab = ["[UNK]", "a", "##a", "##b", "b", "[CLS]", "ab", "##ab", "[SEP]", "[PAD]"]
     old = Tokenizer(models.WordPiece({t: n for n, t in enumerate(vocab)}, unk_token="[UNK]"))
     old.pre_tokenizer = pre_tokenizers.Whitespace()
     old.add_special_tokens(["[PAD]", "[UNK]", "[CLS]", "[SEP]"])
-    old.post_processor = processors.BertProcessing(("[SEP]", 9), ("[CLS]", 6))
-    old.enable_padding(pad_id=0, pad_token="[PAD]", length=5)
+    old.post_processor = processors.BertProcessing(("[SEP]", 8), ("[CLS]", 5))
+    old.enable_padding(pad_id=9, pad_token="[PAD]", length=5)
     initial = read_initial(old, ORDINARY)
     assert initial.pieces == ["▁a", "a", "b", "▁b", "▁ab", "ab"]
     left = ["▁a", "a", "b", "▁b", "ab"]
     new = initial.frame.tokenizer(left)
     assert initial.frame.tokens(left) == [token for token in vocab if token != "ab"]
-    assert new.encode("aab").ids == [6, 2, 7, 8, 0]
+    assert new.encode("aab").ids == [5, 1, 6, 7, 8]
+    assert new.encode("a").ids == [5, 1, 7, 8, 8]
     assert initial.frame.words_of("ab ax ▁") == ["▁ab", "\uffff", "\uffff"]
 
 
