@@ -320,7 +320,7 @@ def test_a_full_disk_at_the_end_keeps_the_progress(
 
     out = tmp_path / "out"
     with monkeypatch.context() as patched:
-        patched.setattr("sagevocab.training.write_json_lines", full)
+        patched.setattr("sagevocab.vocabulary.write_json_lines", full)
         assert "No space left on device" in refused(capsys, "train", text, "-o", out, *SMALL)
     assert [path.name for path in tmp_path.iterdir()] == [".out.state"]
     assert main(["train", str(text), "-o", str(out), *SMALL, "-q"]) == 0

@@ -84,7 +84,7 @@ def test_words_by_hand() -> None:
 
 
 def test_a_vocabulary_without_special_tokens(tmp_path: Path) -> None:
-    built = trained(special_tokens="none", preset="released-1.0")
+    built = trained(special_tokens="none", preset="released")
     tokenizer = AutoTokenizer.from_pretrained(built.save(tmp_path / "out"))
     assert len(tokenizer) == 560
     text = "[UNK] <s>  ☃"
