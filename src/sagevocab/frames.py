@@ -269,7 +269,7 @@ class HubFrame(Frame):
     @cached_property
     def _splitters(self) -> tuple[Any, Any]:
         """Normaliser, None if there is none, and pre-tokenizer."""
-        empty = Tokenizer.from_str(json.dumps(self._filled([], [self._cut()])))
+        empty = Tokenizer.from_str(json.dumps(self._filled([], self._cuts())))
         return empty.normalizer, empty.pre_tokenizer
 
     @property
@@ -339,18 +339,21 @@ class HubFrame(Frame):
         )
 
     def _steps(self, pieces: Sequence[str]) -> list[pre_tokenizers.PreTokenizer]:
-        """Return what splits a word before the model sees it: nothing, if parts get a prefix."""
+        """Return what splits a word before the model sees it."""
         if self.notation.prefix:
             return []
         written = [self.notation.token(piece) for piece in pieces]
-        steps = [self._cut(), *split_special_tokens(self.special_tokens, written)]
+        steps = [*self._cuts(), *split_special_tokens(self.special_tokens, written)]
         return steps if self._bytes else [*steps, split_uncovered(written)]
 
-    def _cut(self) -> pre_tokenizers.PreTokenizer:
-        if self._bytes:  # not inside a character
-            least, most = max(1, self._cut_at - 3), self._cut_at
-            return _cut(rf"{{{least},{most}}}(?![{_INSIDE_CHARACTER}])")
-        return _cut(rf"{{{self._cut_at}}}")
+    def _cuts(self) -> list[pre_tokenizers.PreTokenizer]:
+        """Return what cuts long words: nothing, if their parts would get a prefix or lose it."""
+        if self.notation.prefix:
+            return []
+        if not self._bytes:
+            return [_cut(rf"{{{self._cut_at}}}")]
+        least, most = max(1, self._cut_at - 3), self._cut_at  # not inside a character
+        return [_cut(rf"{{{least},{most}}}(?![{_INSIDE_CHARACTER}])")]
 
     def _filled(
         self, tokens: Sequence[str], steps: Sequence[pre_tokenizers.PreTokenizer]
@@ -360,13 +363,14 @@ class HubFrame(Frame):
         spec = self._spec
         added = [token for token in spec["added_tokens"] if token["content"] in numbers]
         added = [{**token, "id": numbers[token["content"]]} for token in added]
-        inside = [] if self.notation.prefix else [json.loads(one.__getstate__()) for one in steps]
+        first = [spec["pre_tokenizer"]] if spec["pre_tokenizer"] else []
+        behind = [json.loads(step.__getstate__()) for step in steps]  # pickled as tokenizer.json
         return {
             **spec,
             "added_tokens": sorted(added, key=lambda token: token["id"]),
             "pre_tokenizer": {
                 "type": "Sequence",
-                "pretokenizers": [*filter(None, [spec["pre_tokenizer"]]), *inside],
+                "pretokenizers": [*first, *behind],
             },
             "post_processor": _renumbered(spec["post_processor"], numbers) if tokens else None,
             "padding": _padding(spec["padding"], numbers) if tokens else None,

@@ -75,6 +75,8 @@ def read_hub(
 ) -> tuple[HubFrame, Merges | None]:
     """Return the frame of a tokenizer, which holds its pieces, and its merges by rank.
 
+    key: what messages begin with: where the tokenizer is from.
+
     Characters of its pieces that have none get one at the end, where words can be cut; so do
     letters of bytes. merges: None where it has none, or where parts of words have a prefix.
 
@@ -103,7 +105,8 @@ def read_hub(
     frame = HubFrame(spec, order, carried, max_word_chars)
     missing = _missing(frame, spec)
     frame = frame.with_tokens(missing)
-    _check_frame(frame, key)
+    _check_pieces(frame.pieces, key)
+    _check_words(HubFrame(spec, order, {}), key)
     if missing:
         log.warning("%s: %d characters of its pieces are added as pieces", key, len(missing))
     return frame, merges_of(model, frame)
@@ -139,17 +142,20 @@ def _check_model(model: Mapping[str, Any], key: str) -> None:
         )
 
 
-def _check_frame(frame: HubFrame, key: str) -> None:
-    pieces = frame.pieces
-    if not pieces or not all(pieces):
-        raise UserError(f"{key}: this tokenizer has no pieces, or an empty one; give another")
-    if len(set(pieces)) < len(pieces) or any("\n" in piece for piece in pieces):
-        raise UserError(f"{key}: this tokenizer has noncharacters in its pieces; give another")
+def _check_words(frame: HubFrame, key: str) -> None:
+    """Refuse a frame that makes one word of a whole line; its words may be long."""
     if len(frame.words_of(_SAMPLE)) < 2:
         raise UserError(
             f"{key}: this tokenizer does not split text into words (no pre-tokenizer does), so a "
             "whole line is one word; give one that does, or a list of pieces"
         )
+
+
+def _check_pieces(pieces: Sequence[str], key: str) -> None:
+    if not pieces or not all(pieces):
+        raise UserError(f"{key}: this tokenizer has no pieces, or an empty one; give another")
+    if len(set(pieces)) < len(pieces) or any("\n" in piece for piece in pieces):
+        raise UserError(f"{key}: this tokenizer has noncharacters in its pieces; give another")
 
 
 def _unknown(model: Mapping[str, Any]) -> str | None:

@@ -18,6 +18,7 @@ from sagevocab.foreign import (
     checked_pieces,
     holds_hub_tokenizer,
     listed_pieces,
+    name_of,
     open_model,
     with_characters,
 )
@@ -180,10 +181,12 @@ def _read_hub(
 ) -> InitialVocabulary:
     if specials is not None:
         raise UserError(
-            "special_tokens: the initial tokenizer brings its own; leave special_tokens, template "
-            "and model_max_length out"
+            f"special_tokens: {name_of(source)} brings its own, with what goes around a text and "
+            "the longest one; leave special tokens, template and length out"
         )
-    frame, merges = read_hub(*hub_parts(source, "initial"), "initial", words.max_word_chars)
+    tokenizer, configuration = hub_parts(source, "initial")
+    key = f"initial: {name_of(source)}"
+    frame, merges = read_hub(tokenizer, configuration, key, words.max_word_chars)
     return InitialVocabulary(frame.pieces, merges, frame)
 
 

@@ -32,7 +32,6 @@ class Notation:
         """Take the mark."""
         pairs = {mark: WORD_START, WORD_START: mark, "\n": _LINE_END, _LINE_END: "\n"}
         self._swapped = str.maketrans(pairs)
-        self.mark = mark
 
     def piece(self, token: str) -> str:
         """Return the piece of a token."""

@@ -44,9 +44,7 @@ print(json.dumps([len(few), sorted(met() - few)]))
 """
 
 
-@pytest.mark.parametrize(
-    ("preset", "decoder"), [("printed", "greedy"), ("released", "merges")]
-)
+@pytest.mark.parametrize(("preset", "decoder"), [("printed", "greedy"), ("released", "merges")])
 def test_a_few_words_meet_all_that_a_training_meets(preset: str, decoder: str) -> None:
     ours = str(Path(sagevocab.__file__).parents[1])
     command = [sys.executable, "-c", TRAINING, preset, decoder]

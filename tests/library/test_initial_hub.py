@@ -346,5 +346,5 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
 def test_what_cannot_be_segmented_greedily_is_refused(name: str) -> None:
     make, message = REFUSED[name]
     with pytest.raises(UserError, match=message) as caught:
-        read_initial(make(), ORDINARY)
+        read_initial(make(), WordSettings(max_word_chars=4))
     assert str(caught.value).startswith("initial: ")
