@@ -2,19 +2,31 @@
 
 from __future__ import annotations
 
+import ctypes
+import ctypes.util
 import itertools
+import os
+import platform
+import re
+import subprocess
+import sys
 import threading
+from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
+import llvmlite.binding as llvm
 import numpy as np
 import pytest
+from numba import njit, types
 
 from sagevocab import embeddings, skipgram
 from sagevocab.embeddings import train_embeddings
 from sagevocab.errors import UserError
 from sagevocab.segment import GreedySegmenter
 from sagevocab.settings import Word2VecSettings
-from sagevocab.skipgram import BlockTrainer, Layout, Tokens, bucket_trainer, schedule
+from sagevocab.skipgram import BlockTrainer, Layout, Tokens, schedule
+from sagevocab.state import fingerprint
 from sagevocab.words import Normalizer, WordCorpus
 
 SETTINGS = Word2VecSettings(dimension=12, epochs=2, negative=5)
@@ -39,18 +51,18 @@ def trained(threads: int = 1, text: Tokens | None = None, **changes) -> tuple:
 
 def test_every_bucket_is_trained_once_and_jobs_of_a_step_share_no_block() -> None:
     steps = schedule()
-    buckets = [bucket for step in steps for job in step for bucket in job]
-    assert sorted(buckets) == list(range(skipgram._BUCKETS))
-    for step in steps:
-        inputs, outputs = [], []
-        for job in step:
-            inputs += {bucket // skipgram._BLOCKS**2 for bucket in job}
-            outputs += set(
-                itertools.chain(
-                    *((b // skipgram._BLOCKS % skipgram._BLOCKS, b % skipgram._BLOCKS) for b in job)
-                )
-            )
-        assert len(set(inputs)) == len(inputs) and len(set(outputs)) == len(outputs)
+    assert sorted(steps[steps >= 0]) == list(range(skipgram._BUCKETS))
+    inputs, outputs, negatives = np.unravel_index(
+        np.maximum(steps, 0), (skipgram.JOBS, skipgram._BLOCKS, skipgram._BLOCKS)
+    )
+    for step, mine in enumerate(steps >= 0):
+        # Every bucket of a job has the blocks of its first one, and all jobs have all blocks.
+        assert (inputs[step] == inputs[step][:, :1])[mine].all()
+        assert set(inputs[step][:, 0]) == set(range(skipgram.JOBS))
+        blocks = outputs[step][:, 0], negatives[step][:, 0]
+        assert sorted(np.concatenate(blocks)) == list(range(skipgram._BLOCKS))
+        for found in (outputs[step], negatives[step]):
+            assert ((found == blocks[0][:, None]) | (found == blocks[1][:, None]))[mine].all()
 
 
 def test_without_sampling_every_pair_of_a_window_is_listed_once() -> None:
@@ -91,9 +103,9 @@ def test_negatives_are_drawn_by_count_to_the_power_of_three_quarters() -> None:
     for block, (first, last) in enumerate(itertools.pairwise(layout.starts)):
         size = last - first
         for place in range(size):
-            chance = layout.chance[first + place] / 2**32
-            drawn[first + place] += shares[block] * chance / size
-            drawn[first + layout.other[first + place]] += shares[block] * (1 - chance) / size
+            other, chance = divmod(int(layout.alias[first + place]), 2**32)
+            drawn[first + place] += shares[block] * chance / 2**32 / size
+            drawn[first + other] += shares[block] * (1 - chance / 2**32) / size
     assert drawn == pytest.approx(noise / noise.sum(), abs=1e-6)
 
 
@@ -101,23 +113,30 @@ SEED = np.uint64(7)  # draws no row twice
 NOISE = slice(40, 60)  # rows that negatives are drawn from, all alike
 
 
-def train_group(group: np.ndarray, target: np.ndarray, context: np.ndarray, rate: float) -> None:
-    """Train pairs of one bucket with 5 negatives; there is no other."""
-    offsets, starts = np.array([0, len(group)]), np.array([NOISE.start, NOISE.stop])
-    chance, other = np.full(NOISE.stop, 2**32 - 1, np.uint32), np.zeros(NOISE.stop, np.int32)
-    bucket_trainer(target.shape[1], 5)(
-        np.array([0]), group, offsets, starts, chance, other, target, context, np.float32(rate),
-        SEED, np.uint64(0),
+def train_bucket(
+    pairs: np.ndarray, target: np.ndarray, context: np.ndarray, rate: float, **changes
+) -> None:
+    """Train pairs of one bucket; their negatives are `drawn_rows`."""
+    given = {"noise": NOISE, "dimension": target.shape[1], "negative": 5, **changes}
+    noise, dimension, negative = given.values()
+    alias = skipgram._alias_table(np.ones(noise.stop - noise.start))
+    rows = np.empty((2, 2 * skipgram.GROUP + skipgram._padded(negative)), np.int32)
+    steps = np.empty(skipgram.GROUP * skipgram._padded(negative), np.float32)
+    skipgram._train_pairs(
+        pairs.astype(np.int32), noise.start, alias, target, context, np.float32(rate),
+        dimension, negative, SEED, rows, steps,
     )  # fmt: skip
 
 
 @pytest.mark.parametrize("pairs", [1, 3, skipgram.GROUP])
 def test_a_group_steps_along_the_gradient_that_autograd_finds(pairs: int) -> None:
     """Positives and negatives of all pairs of a group, at a rate so small that order is nothing."""
+    import torch  # here, so that the processes of other tests do without it
+
     rng, width, rate = np.random.default_rng(pairs), 16, 1e-4
     target, context = (rng.normal(0, 0.4, (60, width)).astype(np.float32) for _ in range(2))
     group = np.stack([np.arange(pairs), np.arange(20, 20 + pairs)], axis=1).astype(np.int32)
-    drawn = drawn_rows(5)
+    drawn = list(itertools.islice(drawn_rows(), 5))
 
     torch = pytest.importorskip("torch")
     x, y = (torch.tensor(matrix, requires_grad=True) for matrix in (target, context))
@@ -128,25 +147,24 @@ def test_a_group_steps_along_the_gradient_that_autograd_finds(pairs: int) -> Non
     )
     objective.backward()
     before = target.copy(), context.copy()
-    train_group(group, target, context, rate)
+    train_bucket(group, target, context, rate)
     for matrix, old, tensor in zip((target, context), before, (x, y), strict=True):
         assert (matrix - old) / rate == pytest.approx(tensor.grad.numpy(), abs=5e-3)
 
 
-def drawn_rows(negative: int) -> list[int]:
-    """SplitMix64 in Python: the rows that a group draws where the alias table takes every place."""
-    mask, state = 2**64 - 1, int(skipgram._seed(SEED, np.uint64(0), np.uint64(2)))
+def drawn_rows(noise: slice = NOISE) -> Iterator[int]:
+    """SplitMix64 in Python: the rows that a bucket draws where all are alike."""
+    mask, state = 2**64 - 1, int(SEED)
 
     def mix(z: int) -> int:
         z = (z ^ (z >> 30)) * 0xBF58476D1CE4E5B9 & mask
         z = (z ^ (z >> 27)) * 0x94D049BB133111EB & mask
         return z ^ (z >> 31)
 
-    state, rows = mix(state), []
-    for _ in range(negative):
+    state = mix(state)
+    while True:
         state = (state + 0x9E3779B97F4A7C15) & mask
-        rows.append(NOISE.start + ((mix(state) >> 32) * (NOISE.stop - NOISE.start) >> 32))
-    return rows
+        yield noise.start + ((mix(state) >> 32) * (noise.stop - noise.start) >> 32)
 
 
 def test_pairs_in_one_group_do_what_they_do_one_after_the_other() -> None:
@@ -155,11 +173,152 @@ def test_pairs_in_one_group_do_what_they_do_one_after_the_other() -> None:
     start = [rng.normal(0, 0.6, (60, width)).astype(np.float32) for _ in range(2)]
     group = np.stack([np.arange(6), np.arange(20, 26)], axis=1).astype(np.int32)
     together, apart = ([matrix.copy() for matrix in start] for _ in range(2))
-    train_group(group, *together, rate=0.1)
+    train_bucket(group, *together, rate=0.1)
     for pair in group:
-        train_group(pair[None], *apart, rate=0.1)
+        train_bucket(pair[None], *apart, rate=0.1)
     for one, other_one in zip(together, apart, strict=True):
         assert one == pytest.approx(other_one, abs=2e-6)
+
+
+def fma(a: np.ndarray, b: np.ndarray, c: np.ndarray) -> np.ndarray:
+    """a * b + c in float32, rounded once: in float64 it is rounded to odd (Boldo, Melquiond 2008).
+
+    In float64 the product is exact. What the sum's rounding loses is found as by Knuth's TwoSum.
+    """
+    product, c = np.multiply(a, b, dtype=np.float64), np.asarray(c, np.float64)
+    total = np.atleast_1d(product + c)
+    part = total - product
+    lost = (product - (total - part)) + (c - part)
+    inexact_and_even = (lost != 0) & (total.view(np.int64) % 2 == 0)
+    odd = np.where(inexact_and_even, np.nextafter(total, np.copysign(np.inf, lost)), total)
+    return odd.astype(np.float32).reshape(np.shape(product + c))
+
+
+def test_the_oracle_rounds_as_the_mathematical_library_does() -> None:
+    rng = np.random.default_rng(5)
+    a, b = rng.normal(size=(2, 3000)).astype(np.float32)
+    c = (-a * b * rng.choice([0, 1, 1 + 2**-20, 2**30], 3000)).astype(np.float32)
+    # Halfway between two numbers but for a bit that float64 loses.
+    a[0], b[0], c[0] = 1 + 2**-12, 1 + 2**-12, 2**-60
+    fmaf = ctypes.CDLL(ctypes.util.find_library("m")).fmaf
+    fmaf.restype, fmaf.argtypes = ctypes.c_float, [ctypes.c_float] * 3
+    assert fma(a, b, c).tolist() == [fmaf(*map(float, each)) for each in zip(a, b, c, strict=True)]
+
+
+def plain_dot(a: np.ndarray, b: np.ndarray) -> np.float32:
+    """The dot product of two rows: 16 sums, then sums of neighbours."""
+    sums = np.zeros(16, np.float32)
+    for first in range(0, len(a), 16):
+        sums = fma(a[first : first + 16], b[first : first + 16], sums)
+    while len(sums) > 1:
+        sums = sums[::2] + sums[1::2]
+    return sums[0]
+
+
+def plain_step(dot: np.ndarray, rate: np.float32) -> np.ndarray:
+    """The rate times sigma(dot), 0 beyond 6."""
+    one = [np.full_like(dot, number) for number in (8648640, 277200, 1512, 1)]
+    other = [np.full_like(dot, number) for number in (34594560, 3991680, 50400, 112)]
+    above, below = (
+        fma(dot * dot, fma(dot * dot, fma(dot * dot, d, c), b), a) for a, b, c, d in (one, other)
+    )
+    half_tanh = dot * above / below
+    return np.where(np.abs(dot) < 6, fma(rate, half_tanh, rate * np.float32(0.5)), np.float32(0))
+
+
+def plain_group(group: np.ndarray, drawn: np.ndarray, target, context, rate) -> None:
+    """What `_train_group` says, pair by pair and negative by negative."""
+    inputs, outputs = group.T
+    x, n = target[inputs], context[drawn]
+    positive = plain_step(-np.array([*map(plain_dot, x, context[outputs])]), rate)
+    steps = np.zeros((len(group), len(drawn)), np.float32)
+    for j, row in enumerate(x):
+        dots = np.array([plain_dot(row, negative) for negative in n])
+        for i in range(j):
+            dots = fma(plain_dot(row, x[i]), steps[i], dots)
+        steps[j] = np.where(drawn == outputs[j], np.float32(0), plain_step(dots, -rate))
+    change = positive[:, None] * context[outputs]
+    for j, output in enumerate(outputs):
+        change[j] = positive[j] * context[output]
+        context[output] = fma(positive[j], x[j], context[output])
+    for k, negative in enumerate(drawn):
+        for j in range(len(group)):
+            change[j] = fma(steps[j, k], context[negative], change[j])
+            context[negative] = fma(steps[j, k], x[j], context[negative])
+    for j, row in enumerate(inputs):
+        target[row] += change[j]
+
+
+@pytest.mark.parametrize(
+    ("dimension", "negative", "pairs"), [(50, 15, 21), (1, 1, 3), (40, 16, 8), (17, 20, 9)]
+)
+def test_vectors_give_the_bytes_of_plain_arithmetic(
+    dimension: int, negative: int, pairs: int
+) -> None:
+    """Of 12 rows in all, many are in a group twice: as inputs, outputs and negatives."""
+    rng, width = np.random.default_rng(dimension), skipgram._padded(dimension)
+    matrices = np.zeros((2, 12, width), np.float32)
+    # Some dot products are beyond 6.
+    matrices[..., :dimension] = rng.normal(0, 9 / dimension**0.5, (2, 12, dimension))
+    matrices[:, 4:, :dimension] /= 10
+    bucket, noise = rng.integers(0, 12, (pairs, 2)), slice(3, 12)
+    fast, plain = matrices.copy(), matrices.copy()
+    train_bucket(bucket, *fast, 0.1, noise=noise, dimension=dimension, negative=negative)
+
+    rows = drawn_rows(noise)
+    groups = -(-pairs // skipgram.GROUP)
+    for first in range(groups):
+        drawn = np.array(list(itertools.islice(rows, negative)))
+        plain_group(bucket[first::groups], drawn, *plain, np.float32(0.1))
+    assert np.array_equal(fast, plain) and not np.array_equal(fast, matrices)
+
+
+PROCESSORS = {
+    "x86_64": ("x86-64-v2", "x86-64-v3"),  # without fused multiply-adds, and with AVX2
+    "aarch64": ("generic",),
+    "arm64": ("generic",),
+}
+
+
+def print_digest() -> None:
+    """Train a little, and print what comes out."""
+    matrices = trained(text=random_text(20), dimension=50, negative=15, epochs=1)
+    print(fingerprint(*(matrix.tobytes() for matrix in matrices)))
+
+
+def test_the_bytes_do_not_depend_on_the_processor(tmp_path: Path, capsys) -> None:
+    """Compiled for other processors, the same training ends with the same bytes."""
+    path = os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])
+    command = [sys.executable, "-c", "import test_vocab_skipgram as t; t.print_digest()"]
+    runs = []
+    for name in PROCESSORS[platform.machine()]:
+        numba = {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": ""}
+        environment = {
+            **os.environ, **numba, "NUMBA_CACHE_DIR": str(tmp_path / name), "PYTHONPATH": path,
+        }  # fmt: skip
+        runs.append(subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, text=True))
+    print_digest()
+    here = capsys.readouterr().out
+    assert [run.communicate()[0] for run in runs] == [here] * len(runs)
+
+
+def test_vectors_and_counters_can_be_compiled_for_arm() -> None:
+    @njit(no_cpython_wrapper=True, no_cfunc_wrapper=True)
+    def group(target, context, rows, steps, counters):
+        skipgram._prefetch(target, 0)
+        skipgram._train_group(target, context, rows, steps, 8, np.float32(0.1), 50, 15)
+        skipgram._wait(counters, 0, 1)
+
+    matrix = types.float32[:, ::1]
+    signature = matrix, matrix, types.int32[::1], types.float32[::1], types.int64[::1]
+    group.compile(signature)
+    code = re.sub('target (datalayout|triple) = ".*"', "", group.inspect_llvm(signature))
+    llvm.initialize_all_targets()
+    llvm.initialize_all_asmprinters()
+    arm = llvm.Target.from_triple("aarch64-unknown-linux-gnu").create_target_machine()
+    assembly = arm.emit_assembly(llvm.parse_assembly(code))
+    assert assembly.count("fmla") > 500 and "prfm" in assembly and "usleep" in assembly
+    assert "fmaf" not in assembly  # of the mathematical library, number by number
 
 
 @pytest.mark.parametrize("threads", [2, 4, 8])
@@ -172,9 +331,7 @@ def test_any_number_of_threads_makes_the_same_bytes(threads: int, monkeypatch) -
 def test_an_interruption_meets_no_kernel(monkeypatch) -> None:
     # It can crash Python there; the thread that it meets waits for the others.
     used = set()
-    monkeypatch.setattr(
-        BlockTrainer, "_train_share", lambda *_: used.add(threading.current_thread())
-    )
+    monkeypatch.setattr(skipgram, "_train_chunk", lambda *_: used.add(threading.current_thread()))
     trained(threads=2)
     assert used and threading.main_thread() not in used
 

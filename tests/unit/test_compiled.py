@@ -5,7 +5,7 @@ import importlib
 import pytest
 from numba.core.registry import CPUDispatcher
 
-MODULES = ["sagevocab.decoding", "sagevocab.kernels", "sagevocab.counting"]
+MODULES = ["sagevocab.decoding", "sagevocab.kernels", "sagevocab.counting", "sagevocab.skipgram"]
 MODULES += ["reproduction.analysis.counts"]
 OURS = ("sagev", "repro")
 
