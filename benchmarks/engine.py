@@ -2,7 +2,7 @@
 
     python benchmarks/engine.py --text FILE [--lines 750000] [--repeats 3] [--whole-repeats 1]
         [--threads 2] [--peers .peers] [--work FOLDER] [--output FILE.md] [--rows NAME,NAME]
-        [--long FILE]
+        [--long FILE] [--beside FILE.py]
 
 Times are medians, memory is the highest peak. Every run is a process of its own, so that its peak
 is its own; this one stays small, because on Linux a process starts with its parent's peak. What
@@ -85,6 +85,7 @@ class Bench:
     peers: Path = Path(".peers")
     peer_lines: int = 10_000
     long: Path | None = None
+    beside: Path | None = None
 
     def runs(self, measure: str, **parameters: Any) -> Runs:
         """Return `repeats` runs; `run` makes each once, so that rows can share them."""
@@ -167,6 +168,29 @@ def word2vec_row(bench: Bench) -> Iterator[Line]:
         runs = [bench.run("word2vec", number, **given) for number in range(bench.whole_repeats)]
         what = f"peak memory of Word2Vec by {trainer} (one epoch of the default settings)"
         yield memory_line(what, runs, 3)
+
+
+def pairs_row(bench: Bench) -> Iterator[Line]:
+    """A pair of Word2Vec by blocks, beside another version of the trainer where there is one."""
+    beside = str(bench.beside.resolve()) if bench.beside else None
+    for threads in (1, 2, 4):
+        given = {"threads": threads, "repeats": bench.repeats, "beside": beside}
+        found = bench.run("pairs", 0, **given)
+        times = found["times"]
+        units = {
+            "processor": "ns of processor time",
+            "clock": "ns by the clock",
+            "listing": "listing",
+        }
+        for name, spent in times.items():
+            shown = ", ".join(f"{spread(spent[key])} {unit}" for key, unit in units.items())
+            what = f"a pair of Word2Vec by blocks, {name}, threads: {threads}"
+            measured = f"{shown} ({found['pairs']:,} pairs)"
+            if name != "this":
+                ratios = {key: median(spent[key]) / median(times["this"][key]) for key in units}
+                faster = ", ".join(f"{digits(ratio)} ({key})" for key, ratio in ratios.items())
+                measured += f"; this is faster by {faster}"
+            yield Line(what, measured)
 
 
 def large_row(bench: Bench) -> Iterator[Line]:
@@ -274,6 +298,7 @@ ROWS: dict[str, Callable[[Bench], Iterator[Line]]] = {
     "loop": loop_row,
     "every_batch": every_batch_row,
     "word2vec": word2vec_row,
+    "pairs": pairs_row,
     "large": large_row,
     "growth": growth_row,
     "peers": peers_row,
@@ -437,6 +462,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--peers", type=Path, default=Path(".peers"), help="their environments")
     parser.add_argument("--peer-lines", type=int, default=10_000, help="for sage-tokenizer")
     parser.add_argument("--long", type=Path, help="a longer plain text, for whole SaGe")
+    parser.add_argument("--beside", type=Path, help="another skipgram.py, for the row of pairs")
     parser.add_argument("--work", type=Path, default=Path("benchmarks/scratch/engine"))
     parser.add_argument("--output", type=Path, default=Path("docs/benchmarks/engine.md"))
     parser.add_argument("--rows", default=",".join(ROWS), help=f"of {', '.join(ROWS)}")

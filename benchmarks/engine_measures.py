@@ -8,6 +8,7 @@ does not count as time, but as memory.
 from __future__ import annotations
 
 import dataclasses
+import importlib.util
 import resource
 import sys
 import tempfile
@@ -19,6 +20,7 @@ from typing import Any
 
 import numpy as np
 
+from sagevocab import skipgram
 from sagevocab.bpe import (
     TooManyPiecesError,
     TrainingSettings,
@@ -26,7 +28,12 @@ from sagevocab.bpe import (
     read_model,
     train_bpe,
 )
-from sagevocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
+from sagevocab.embeddings import (
+    Embeddings,
+    Word2VecSettings,
+    _token_stream,
+    train_embeddings,
+)
 from sagevocab.loss import AblationLosses, Objective, make_decoder
 from sagevocab.pieces import is_single_character, read_pieces, write_pieces
 from sagevocab.progress import Progress
@@ -147,6 +154,49 @@ def word2vec(folder: Path, *, trainer: str, threads: int) -> Numbers:
     return {"seconds": time.perf_counter() - began, "memory": _peak()}
 
 
+def pairs(folder: Path, *, threads: int, repeats: int, beside: str | None) -> Numbers:
+    """Train an epoch by blocks, and list its pairs alone, by turns with another file's trainer.
+
+    Side by side in one process, as times compare badly otherwise on a busy machine. Returns the
+    number of pairs, and by trainer the nanoseconds a pair of each repeat.
+    """
+    corpus, pieces, _ = _load(folder)
+    text, size = _token_stream(corpus, GreedySegmenter(pieces)), len(pieces)
+    settings = Word2VecSettings(epochs=1)
+    trainers = {"this": skipgram.BlockTrainer}
+    if beside is not None:
+        trainers["the other"] = _trainer_in(Path(beside))
+    times: dict[str, dict[str, list[float]]] = {name: {} for name in trainers}
+    for number in range(repeats + 1):
+        for name, make in trainers.items():
+            found, pairs = _time_epoch(make(text, size, settings), threads)
+            if number:  # the first one compiles
+                for key, seconds in found.items():
+                    times[name].setdefault(key, []).append(seconds / pairs * 1e9)
+    return {"pairs": pairs, "times": times}
+
+
+def _trainer_in(path: Path) -> Callable[..., Any]:
+    """Return the trainer of another version of `skipgram.py`."""
+    spec = importlib.util.spec_from_file_location("skipgram_beside", path)
+    module = importlib.util.module_from_spec(spec)
+    sys.modules["skipgram_beside"] = module  # where Numba looks for what it finds in its cache
+    spec.loader.exec_module(module)
+    return module.BlockTrainer
+
+
+def _time_epoch(trainer: Any, threads: int) -> tuple[dict[str, float], int]:
+    """Return the seconds of an epoch, and of listing its pairs by one thread; and their number."""
+    began = time.perf_counter(), time.process_time()
+    for _ in trainer.chunks(threads):
+        pass
+    trained = time.perf_counter(), time.process_time()
+    pairs = sum(int(trainer._listed(number).offsets[-1]) for number in range(trainer.total))
+    listing = time.process_time() - trained[1]
+    clock, processor = (end - start for start, end in zip(began, trained, strict=True))
+    return {"processor": processor, "clock": clock, "listing": listing}, pairs
+
+
 def peers(folder: Path, *, threads: int, repeats: int, peers: str, peer_lines: int) -> Numbers:
     """Take one pass with sage-tokenizer 2.0 and one here, see `compare_pass.py`."""
     sys.path.append(str(Path(__file__).parent / "peers"))
@@ -229,7 +279,18 @@ def _copy_head(text: Path, lines: int, path: Path) -> Path:
 
 MEASURES: dict[str, Callable[..., Numbers]] = {
     measure.__name__: measure
-    for measure in (prepare, prepare_large, one_pass, loop, large, word2vec, peers, bpe, whole)
+    for measure in (
+        prepare,
+        prepare_large,
+        one_pass,
+        loop,
+        large,
+        word2vec,
+        pairs,
+        peers,
+        bpe,
+        whole,
+    )
 }
 
 
