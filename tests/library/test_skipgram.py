@@ -131,14 +131,13 @@ def train_bucket(
 @pytest.mark.parametrize("pairs", [1, 3, skipgram.GROUP])
 def test_a_group_steps_along_the_gradient_that_autograd_finds(pairs: int) -> None:
     """Positives and negatives of all pairs of a group, at a rate so small that order is nothing."""
-    import torch  # here, so that the processes of other tests do without it
+    torch = pytest.importorskip("torch")
 
     rng, width, rate = np.random.default_rng(pairs), 16, 1e-4
     target, context = (rng.normal(0, 0.4, (60, width)).astype(np.float32) for _ in range(2))
     group = np.stack([np.arange(pairs), np.arange(20, 20 + pairs)], axis=1).astype(np.int32)
     drawn = list(itertools.islice(drawn_rows(), 5))
 
-    torch = pytest.importorskip("torch")
     x, y = (torch.tensor(matrix, requires_grad=True) for matrix in (target, context))
     objective = sum(
         torch.nn.functional.logsigmoid(x[i] @ y[o])
