@@ -36,7 +36,7 @@ training._train_a_few_words = train_a_few_words
 preset, decoder = sys.argv[1:]
 lines = [f"b{a}n{c}a {a}an{c} na{a}a {c}" for a in "abcd" for c in "xyz"] * 9
 training.train(
-    lines, vocab_size=30, initial_size=40, preset=preset, threads=2,
+    lines, vocab_size=30, initial_size=40, preset=preset, threads=2, vocabulary={"ascii": False},
     sage={"decoder": decoder, "prune_batch": 2, "candidates": 6, "rerank_every": 2},
     word2vec={"epochs": 2, "dimension": 8},
 )
