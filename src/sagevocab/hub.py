@@ -60,7 +60,7 @@ def _configuration(folder: Path) -> dict[str, Any]:
     """Return what a folder says of its tokenizer beside `tokenizer.json`."""
     found: dict[str, Any] = {}
     for name in ("special_tokens_map.json", "tokenizer_config.json"):
-        with suppress(OSError, ValueError):
+        with suppress(OSError, ValueError, TypeError):
             found.update(json.loads((folder / name).read_text(encoding="utf-8")))
     with suppress(OSError):
         found["chat_template"] = (folder / "chat_template.jinja").read_text(encoding="utf-8")
@@ -84,8 +84,9 @@ def read_hub(
         UserError: its words cannot be segmented by greedy longest match, with the reason.
     """
     spec = _parsed(tokenizer, key)
-    if configuration.get("sagevocab", {}).get("method") == "greedy":  # written by a frame
-        spec["pre_tokenizer"] = spec["pre_tokenizer"]["pretokenizers"][0]
+    description = configuration.get("sagevocab")
+    if isinstance(description, Mapping) and description.get("method") == "greedy":
+        spec["pre_tokenizer"] = _without_steps(spec["pre_tokenizer"])
     model = spec["model"]
     _check_model(model, key)
     numbers = tokenizer.get_vocab(with_added_tokens=True)
@@ -110,6 +111,11 @@ def read_hub(
     if missing:
         log.warning("%s: %d characters of its pieces are added as pieces", key, len(missing))
     return frame, merges_of(model, frame)
+
+
+def _without_steps(step: Mapping[str, Any] | None) -> Any:
+    """Return the pre-tokenizer that a frame was given, without what it put behind it."""
+    return next(iter((step or {}).get("pretokenizers", [step])), None)
 
 
 def _parsed(tokenizer: Tokenizer, key: str) -> dict[str, Any]:
@@ -205,7 +211,8 @@ def _roles(
 
 def _content(token: Any) -> str | None:
     """Return the text of a token as configurations write it: as it is, or with its flags."""
-    return token.get("content") if isinstance(token, Mapping) else token
+    text = token.get("content") if isinstance(token, Mapping) else token
+    return text if isinstance(text, str) else None
 
 
 def _carried(
@@ -216,8 +223,9 @@ def _carried(
 ) -> dict[str, Any]:
     """Return the configuration for the same tokens with another model."""
     kept = {name: configuration[name] for name in _CARRIED if configuration.get(name) is not None}
-    if kept.get("model_max_length", 0) > _UNLIMITED:
-        del kept["model_max_length"]
+    longest = kept.pop("model_max_length", None)
+    if isinstance(longest, int) and longest < _UNLIMITED:
+        kept["model_max_length"] = longest
     if (unknown := spec["model"]["unk_token"]) is not None:
         roles = {"unk_token": unknown, **roles}
     special = {token["content"] for token in spec["added_tokens"] if token["special"]}

@@ -141,7 +141,7 @@ def read_description(folder: str | Path) -> dict[str, Any]:
         UserError: there is no such file or entry, or a newer version wrote it.
     """
     path = Path(folder) / "tokenizer_config.json"
-    with suppress(OSError, ValueError, KeyError, TypeError):
+    with suppress(OSError, ValueError, KeyError, TypeError, AttributeError):
         description = json.loads(path.read_text(encoding="utf-8"))["sagevocab"]
         if description.get("format", 1) > FOLDER_FORMAT:
             raise UserError(

@@ -166,17 +166,27 @@ def _bare(part: str) -> str:
 
 
 def read_special_tokens(folder: str | Path) -> SpecialTokens:
-    """Return the special tokens of a folder of this library, one with `▁` at word starts."""
-    configuration = json.loads((Path(folder) / "tokenizer_config.json").read_text("utf-8"))
-    spec = json.loads((Path(folder) / "tokenizer.json").read_text("utf-8"))
-    tokens = sorted(spec["added_tokens"], key=lambda token: token["id"])
-    around = spec["post_processor"]
-    return SpecialTokens(
-        tuple(token["content"] for token in tokens),
-        {role: configuration[role] for role in SPELLINGS if role in configuration},
-        around and (_written(around["single"]), _written(around["pair"])),
-        configuration.get("model_max_length"),
-    )
+    """Return the special tokens of a folder of this library, one with `▁` at word starts.
+
+    Raises:
+        UserError: a file is damaged.
+    """
+    try:
+        configuration = json.loads((Path(folder) / "tokenizer_config.json").read_text("utf-8"))
+        spec = json.loads((Path(folder) / "tokenizer.json").read_text("utf-8"))
+        tokens = sorted(spec["added_tokens"], key=lambda token: token["id"])
+        around = spec["post_processor"]
+        return SpecialTokens(
+            tuple(token["content"] for token in tokens),
+            {role: configuration[role] for role in SPELLINGS if role in configuration},
+            around and (_written(around["single"]), _written(around["pair"])),
+            configuration.get("model_max_length"),
+        )
+    except (OSError, ValueError, LookupError, TypeError, AttributeError) as error:
+        raise UserError(
+            f"{folder}: tokenizer.json or tokenizer_config.json is damaged; build the vocabulary "
+            "again"
+        ) from error
 
 
 def _written(template: Iterable[Mapping[str, Any]]) -> str:

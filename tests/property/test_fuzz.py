@@ -30,6 +30,7 @@ from sagevocab.bpe import TrainingSettings, train_bpe, train_unigram
 from sagevocab.errors import UserError
 from sagevocab.export import export_greedy, export_merges, export_unigram
 from sagevocab.foreign import check_external, import_external, load
+from sagevocab.initial import read_initial
 from sagevocab.pieces import read_pieces
 from sagevocab.segment import encode, load_segmenter
 from sagevocab.settings import WordSettings
@@ -237,7 +238,12 @@ def test_a_changed_tokenizer(folders, tmp_path: Path, name: str, file: str, data
             (tmp_path / path.name).write_bytes(path.read_bytes())
     value = data.draw(changed_json(json.loads((tmp_path / file).read_bytes())))
     (tmp_path / file).write_text(json.dumps(value))
-    for use in (load, load_segmenter, lambda folder: check_external(folder, "key")):
+    for use in (
+        load,
+        load_segmenter,
+        lambda folder: check_external(folder, "key"),
+        lambda folder: read_initial(folder, WORDS),
+    ):
         with one_line_at_most():
             use(tmp_path)
     with one_line_at_most():
