@@ -288,7 +288,7 @@ def print_digest() -> None:
 def test_the_bytes_do_not_depend_on_the_processor(tmp_path: Path, capsys) -> None:
     """Compiled for other processors, the same training ends with the same bytes."""
     path = os.pathsep.join([str(Path(__file__).parent), *filter(None, sys.path)])
-    command = [sys.executable, "-c", "import test_skipgram as t; t.print_digest()"]
+    command = [sys.executable, "-c", f"import {Path(__file__).stem} as t; t.print_digest()"]
     runs = []
     for name in PROCESSORS[platform.machine()]:
         numba = {"NUMBA_CPU_NAME": name, "NUMBA_CPU_FEATURES": ""}
