@@ -15,11 +15,11 @@ from typing import Any
 
 from tokenizers import Tokenizer, models
 
-from sagevocab import __version__
 from sagevocab.errors import UserError
 from sagevocab.frames import Frame, WordFrame, split_uncovered
 from sagevocab.pieces import FOLDER_FORMAT, SPECIAL_TOKENS, UNKNOWN_ID, write_pieces
 from sagevocab.settings import WordSettings
+from sagevocab.specials import BERT
 from sagevocab.state import write_json, write_text
 
 
@@ -110,13 +110,16 @@ def write_folder(
     has a normalisation and a word splitting of its own. card: None writes no model card.
     """
     folder, external = Path(folder), method == "external"
+    # What the first versions can read keeps their bytes, and a language model trained with it.
+    first_format = external or (
+        isinstance(frame, WordFrame) and frame.specials.tokens == BERT.tokens
+    )
     configuration = {
         **frame.configuration(),
         "tokenizer_class": "PreTrainedTokenizerFast",
         "clean_up_tokenization_spaces": False,
         "sagevocab": {
-            "format": FOLDER_FORMAT,
-            "version": __version__,
+            **({} if first_format else {"format": FOLDER_FORMAT}),
             "method": method,
             "normalization": None if external else frame.normalization,
             "max_word_chars": None if external else frame.max_word_chars,

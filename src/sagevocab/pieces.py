@@ -19,7 +19,9 @@ from sagevocab.state import write_text
 if TYPE_CHECKING:
     from tokenizers import Encoding, Tokenizer
 
-FOLDER_FORMAT = 2  # of `tokenizer_config.json`, entry `sagevocab`; without a number it is 1
+# Of a folder with other special tokens than BERT's or another frame than `WordFrame`'s; without a
+# number in `tokenizer_config.json`, entry `sagevocab`, a folder is of format 1.
+FOLDER_FORMAT = 2
 METHODS = ("greedy", "merges", "unigram", "external")  # how words of a folder are segmented
 WORD_START = "▁"
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
@@ -145,8 +147,8 @@ def read_description(folder: str | Path) -> dict[str, Any]:
         description = json.loads(path.read_text(encoding="utf-8"))["sagevocab"]
         if description.get("format", 1) > FOLDER_FORMAT:
             raise UserError(
-                f"{path}: sagevocab {description.get('version')} wrote this folder, in a newer "
-                "format; upgrade with pip install -U sagevocab"
+                f"{path}: a newer version of sagevocab wrote this folder, in format "
+                f"{description['format']}; upgrade with pip install -U sagevocab"
             )
         if description["method"] in METHODS:
             return description

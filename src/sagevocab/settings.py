@@ -101,7 +101,7 @@ class Word2VecKeys:
     trainer: Literal["gensim", "blocks"] = Field(
         "blocks",
         description="`gensim`: the paper's tool. `blocks`: the same model by our own code, some "
-        "six times as fast on one core and on as many as four, with the same bytes for any "
+        "ten times as fast on one core and on as many as four, with the same bytes for any "
         "number of them. `docs/speed.md` compares the two.",
     )
     dimension: Annotated[Count, Field(le=10_000)] = Field(50, description="Length of an embedding.")

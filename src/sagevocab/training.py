@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from sagevocab import __version__
 from sagevocab.bpe import TooManyPiecesError
 from sagevocab.compiling import shown_compiling
 from sagevocab.display import listener
@@ -471,6 +472,7 @@ def _record(
             "digest": corpus.digest(),
         },
         "initial": {"pieces": len(initial.pieces), "digest": fingerprint(initial.pieces)},
+        "version": __version__,
         "code": code_digest(),
         "packages": package_versions(),
         "python": platform.python_version(),

@@ -18,7 +18,7 @@ from sagevocab.errors import UserError
 from sagevocab.export import Card, WordSettings, export_greedy, export_merges, export_unigram
 from sagevocab.foreign import check_external, convert, import_external
 from sagevocab.initial import read_initial
-from sagevocab.pieces import FOLDER_FORMAT, read_description, read_folder_pieces, read_pieces
+from sagevocab.pieces import read_description, read_folder_pieces, read_pieces
 from sagevocab.segment import load_segmenter
 
 PIECES = ["▁", "a", "b", "c", "▁a", "ab", "▁abc", "bc"]
@@ -49,8 +49,7 @@ def test_folder_holds_what_the_contract_says(tmp_path):
     assert tokenizer.model_max_length == 512
     export_greedy(tmp_path, PIECES, WordSettings("nfkc_cf", 99), CARD)
     described = {"method": "greedy", "normalization": "nfkc_cf", "max_word_chars": 99}
-    version = {"format": FOLDER_FORMAT, "version": sagevocab.__version__}
-    assert read_description(tmp_path) == described | version
+    assert read_description(tmp_path) == described
     assert load_segmenter(tmp_path).segment("▁abcab") == [6, 5]
 
 

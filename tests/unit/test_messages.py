@@ -184,7 +184,11 @@ TOKENIZERS: list[tuple[str, str, Files]] = [
     (
         "a folder of a newer version",
         "encode tok text.txt",
-        {"tok/tokenizer_config.json": lambda data: data.replace(b'"format": 2', b'"format": 9')},
+        {
+            "tok/tokenizer_config.json": lambda data: data.replace(
+                b'"method"', b'"format": 9, "method"'
+            )
+        },
     ),
     ("a folder without pieces", f"{TRAIN} --initial own", {"own/letter": b"dear"}),
     (
