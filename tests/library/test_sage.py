@@ -290,6 +290,7 @@ def test_controls_take_contexts_away_and_change_nothing_else():
         seen = stages.setdefault(contexts, set())
         built[contexts] = train(
             lines, vocab_size=50, initial_size=60, sage={"contexts": contexts}, threads=1,
+            vocabulary={"ascii": False},
             progress=lambda progress, seen=seen: seen.add(progress.stage),
         )  # fmt: skip
     assert {"word2vec"} == stages["real"] - stages["zero"]
