@@ -10,9 +10,10 @@
 A *view* says how V segments each word type, and how V without each piece t does (`decoding`);
 `kernels` walks the lines; here they are shared out among threads.
 
-Asked again after pieces have left, `LineSums` corrects the sums it has: only lines with a word type
-that showed a piece that is gone have changed. All sums are of whole numbers, so that neither this
-nor the number of threads, nor how lines are shared out, changes a byte.
+After pieces have left, `LineSums` corrects the sums it has, those of the last ranking of all pieces
+or of the last update: only lines with a word type that showed a piece that is gone have changed.
+All sums are of whole numbers, so that neither this nor the number of threads, nor how lines are
+shared out, changes a byte.
 """
 
 from __future__ import annotations
@@ -217,12 +218,12 @@ class LineSums:
         self._decoder, self._keys, self._window = decoder, keys, window
         self._threads = threads
         self._scores: Scores | None = None
-        self._last: _Taken | None = None
+        self._kept: list[_Taken] = []  # the last ranking of all pieces, and the last of some
 
     def use_scores(self, scores: Scores | None) -> None:
         """Take the pair losses for the passes that follow; None frees the memory of the last."""
         if scores is not self._scores:
-            self._scores, self._last = scores, None
+            self._scores, self._kept = scores, []
 
     def take(self, alive: np.ndarray, wanted: np.ndarray, limits: np.ndarray) -> Sums:
         """Return the sums of the pieces that are `wanted`, in the vocabulary `alive`.
@@ -231,15 +232,19 @@ class LineSums:
         """
         tokens = self._decoder.segment(alive)
         view = View(*tokens, *self._decoder.ablate(alive, wanted, tokens))
-        last, n_types = self._last, len(view.offsets) - 1
-        if last is None or not last.can_be_corrected(alive, wanted, limits):
+        fitting = [one for one in self._kept if one.can_be_corrected(alive, wanted, limits)]
+        n_types = len(view.offsets) - 1
+        if not fitting:
             before, changed = _no_tokens(n_types), np.full(n_types, kernels.TOKENS)
             sums = kernels.zero_sums(len(self._keys))
         else:
+            last = fitting[-1]
             before, sums = last.view, last.sums
             changed = kernels.find_changed(before, last.alive & ~alive, wanted)
         sums = self._correct(sums, changed, before, view, wanted, Sample(self._keys, limits))
-        self._last = _Taken(alive, wanted, limits, view, sums)
+        # An update of some candidates leaves the ranking of all, which the next one corrects.
+        wider = [one for one in fitting[:1] if (one.wanted & alive & ~wanted).any()]
+        self._kept = [*wider, _Taken(alive, wanted, limits, view, sums)]
         return sums
 
     def _correct(

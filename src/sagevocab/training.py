@@ -17,7 +17,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -66,9 +66,6 @@ from sagevocab.versions import code_digest, package_versions
 from sagevocab.vocabulary import SageVocabulary
 from sagevocab.words import Normalizer, WordCorpus
 from sagevocab.workplace import beside, state_folder, workplace
-
-if TYPE_CHECKING:
-    pass
 
 log = logging.getLogger(__name__)
 
@@ -190,13 +187,13 @@ def train(
         among them, unless lossless. template: what goes around a text, such as `<s> $A </s>`, or
         that and what goes around two. model_max_length: in tokens; 512 for `bert`, else none.
     preset: `printed` (the paper as printed) or `released` (the program published for it).
-    sage, word2vec, vocabulary: single settings by name, those of `vocab.settings.SageSettings`,
-        `Word2VecSettings` and `VocabularyKeys`.
+    sage, word2vec, vocabulary: single settings by name, those of `SageSettings`,
+        `Word2VecSettings` and `VocabularyKeys` in `sagevocab.settings`.
     threads: cores; those at hand if left out. They change no byte of the outcome.
     encoding_errors: `strict`, or `replace` to read what is not UTF-8 as U+FFFD.
     language, name: code and name of the language, for the model card.
     output, force: save the result there (see `SageVocabulary.save`).
-    state_dir: progress is kept there, and a killed training of the same things goes on from it;
+    state_dir: progress is kept there, and training of the same things resumes from it after a kill;
         beside `output` if left out, and nowhere if there is no output either.
     progress: True shows stages and time to go on standard error, False shows nothing; or a function
         that is called with a `Progress` whenever a stage begins or a part of it is done.
