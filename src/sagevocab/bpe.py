@@ -18,11 +18,11 @@ from google.protobuf.message import DecodeError
 from sentencepiece import sentencepiece_model_pb2
 
 from sagevocab.errors import UserError
-from sagevocab.pieces import WORD_START, is_single_character
+from sagevocab.pieces import NO_MODEL, WORD_START, is_single_character
 from sagevocab.settings import GROWTH, TrainingSettings
 from sagevocab.state import atomic_path
 from sagevocab.text import read_lines
-from sagevocab.words import Normalizer
+from sagevocab.words import NORMALIZATIONS, Normalizer, character_map
 
 log = logging.getLogger(__name__)
 
@@ -316,6 +316,36 @@ def read_model(path: str | Path) -> Model:
         ) from error
 
 
+def open_model(path: Path, key: str) -> tuple[Model, str]:
+    """Read a sentencepiece model; return it and the rule whose character map it carries.
+
+    Raises:
+        UserError: it cannot be expressed in this project's pieces, or has a normalisation of its
+            own.
+    """
+    model = read_model(path)
+    if model.trainer_spec.model_type not in (model.trainer_spec.BPE, model.trainer_spec.UNIGRAM):
+        raise UserError(f"{key}: {path} is neither a BPE nor a UnigramLM model; give one of these")
+    if any(piece.type == piece.BYTE for piece in model.pieces):
+        raise UserError(
+            f"{key}: {path} falls back to bytes, which pieces of text cannot express; "
+            "give the Hugging Face folder of that tokenizer"
+        )
+    crossing = [piece for piece in pieces_of_model(model) if WORD_START in piece[1:]]
+    if crossing:
+        raise UserError(
+            f"{key}: the piece {crossing[0]!r} of {path} crosses a space; train without such pieces"
+        )
+    charsmap = model.normalizer_spec.precompiled_charsmap
+    for rule in NORMALIZATIONS:
+        if character_map(rule) == charsmap:
+            return model, rule
+    raise UserError(
+        f"{key}: {path} has a normalisation of its own; "
+        f"give one that uses any of {', '.join(NORMALIZATIONS)}, or its Hugging Face folder"
+    )
+
+
 def _parsed(data: bytes, path: str | Path) -> Model:
     model = Model()
     try:
@@ -323,10 +353,7 @@ def _parsed(data: bytes, path: str | Path) -> Model:
     except DecodeError:
         model.Clear()
     if not model.pieces:
-        raise UserError(
-            f"{path}: is no sentencepiece model, or was cut; copy it again or train it again, or, "
-            "if it is a list of pieces, let its name end in .txt"
-        )
+        raise UserError(f"{path}: {NO_MODEL}")
     return model
 
 
@@ -343,6 +370,11 @@ def pieces_of_model(model: Model) -> list[str]:
 def scores_of_model(model: Model) -> list[float]:
     """Return the scores of `pieces_of_model`: log probabilities, or minus the rank of a merge."""
     return [piece.score for piece in _own_pieces(model)]
+
+
+def is_bpe(model: Model) -> bool:
+    """Return whether a model segments by byte-pair merges."""
+    return model.trainer_spec.model_type == model.trainer_spec.BPE
 
 
 def merges_of_model(model: Model) -> list[tuple[str, str]]:

@@ -22,13 +22,13 @@ from sagevocab import __version__
 from sagevocab.errors import UserError
 from sagevocab.fields import whole_number_hint
 from sagevocab.inputs import check_texts, lines_of
+from sagevocab.kinds import FORMATS as EXPORTS
 from sagevocab.names import PARAMETERS, SECTIONS, in_options, option
 from sagevocab.pieces import require_tokenizer
 from sagevocab.presets import DEFAULT_PRESET, PRESETS, preset_name
 from sagevocab.settings import DEFAULT_SEED, VocabularyKeys, WordSettings
 
 FORMATS = ("table", "csv", "json", "markdown")
-EXPORTS = ("huggingface", "pieces", "vocab")
 _TRAIN_ARGUMENTS = (
     *("vocab_size", "column", "initial_size", "initial", "preset", "seed", "threads"),
     *("encoding_errors", "language", "name", "output", "force", "state_dir"),

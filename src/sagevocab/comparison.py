@@ -13,8 +13,9 @@ from typing import Any
 from sagevocab.counting import count_corpus
 from sagevocab.errors import UserError
 from sagevocab.export import WordSettings
-from sagevocab.foreign import as_own_folder, name_of
+from sagevocab.foreign import as_own_folder
 from sagevocab.inputs import Texts, describe_texts, lines_of
+from sagevocab.kinds import name_of
 from sagevocab.measures import measure
 from sagevocab.names import errors_in_parameters
 from sagevocab.segment import Segmenter, load_segmenter

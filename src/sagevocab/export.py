@@ -7,7 +7,7 @@ of this library's segmenters; what they have in common is their frame (`frames`)
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path, PurePath
@@ -88,12 +88,16 @@ def export_unigram(
     """
     frame = WordFrame(words)
     tokens = frame.tokens(pieces)
-    lowest = 10 * min(scores) - 100
     specials = len(tokens) - len(pieces)
-    entries = zip(tokens, [lowest] * specials + list(scores), strict=True)
+    entries = zip(tokens, [unlikely(scores)] * specials + list(scores), strict=True)
     model = models.Unigram(list(entries), unk_id=UNKNOWN_ID, byte_fallback=False)
     tokenizer = frame.around(model, [split_uncovered(pieces)])
     write_folder(folder, tokenizer, pieces, "unigram", frame, card)
+
+
+def unlikely(scores: Iterable[float]) -> float:
+    """Return a log probability so low that a model with these never chooses its piece."""
+    return 10 * min(scores) - 100
 
 
 def write_folder(

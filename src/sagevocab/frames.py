@@ -361,13 +361,11 @@ class HubFrame(Frame):
         """Return the `tokenizer.json` of tokens by id, with steps behind its pre-tokenizer."""
         numbers = {token: number for number, token in enumerate(tokens)}
         spec = self._spec
-        added = [token for token in spec["added_tokens"] if token["content"] in numbers]
-        added = [{**token, "id": numbers[token["content"]]} for token in added]
         first = [spec["pre_tokenizer"]] if spec["pre_tokenizer"] else []
         behind = [json.loads(step.__getstate__()) for step in steps]  # pickled as tokenizer.json
         return {
             **spec,
-            "added_tokens": sorted(added, key=lambda token: token["id"]),
+            "added_tokens": renumbered_added(spec["added_tokens"], numbers),
             "pre_tokenizer": {
                 "type": "Sequence",
                 "pretokenizers": [*first, *behind],
@@ -393,6 +391,15 @@ class HubFrame(Frame):
             "tokenizer": fingerprint(self._spec, list(self._order), self._cut_at),
             "special_tokens": self.special_tokens,
         }
+
+
+def renumbered_added(
+    tokens: Iterable[Mapping[str, Any]], numbers: Mapping[str, int]
+) -> list[dict[str, Any]]:
+    """Return those added tokens that have an id now, by it."""
+    left = [token for token in tokens if token["content"] in numbers]
+    added = [{**token, "id": numbers[token["content"]]} for token in left]
+    return sorted(added, key=lambda token: token["id"])
 
 
 def _padding(padding: Mapping[str, Any] | None, numbers: Mapping[str, int]) -> Any:

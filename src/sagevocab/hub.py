@@ -13,10 +13,10 @@ from typing import Any
 from tokenizers import Tokenizer, pre_tokenizers
 
 from sagevocab.errors import UserError
-from sagevocab.foreign import load_hub
 from sagevocab.frames import HubFrame
+from sagevocab.kinds import tokenizer_json
 from sagevocab.notation import Prefixed, writes_bytes
-from sagevocab.pieces import WORD_START
+from sagevocab.pieces import WORD_START, tokens_by_id
 from sagevocab.specials import ADDITIONAL, SPELLINGS, UNKNOWN, roles_of
 from sagevocab.words import MAX_WORD_CHARS
 
@@ -34,6 +34,56 @@ _SAMPLE = "one two"  # whatever splits into words at all makes two of it
 _UNLIMITED = 10**20  # `transformers` writes 10^30 for no limit
 
 
+def load_hub(path: Path, key: str) -> Tokenizer:
+    """Load a Hugging Face folder or `tokenizer.json` as it is; nothing is downloaded.
+
+    Raises:
+        UserError: it is neither.
+    """
+    file = tokenizer_json(path, key)
+    try:
+        return Tokenizer.from_file(str(file)) if file else _converted(path)
+    except Exception as error:  # the library raises bare exceptions of many kinds
+        if file:
+            raise UserError(
+                f"{key}: {file} is no Hugging Face tokenizer, or is damaged ({error}); copy or "
+                "build it again, or give another"
+            ) from error
+        raise UserError(
+            f"{key}: {path} is no Hugging Face tokenizer folder ({error}); "
+            "give one with a tokenizer.json"
+        ) from error
+
+
+def _converted(folder: Path) -> Tokenizer:
+    """Let `transformers` make a `tokenizer.json` of an older folder; nothing is downloaded."""
+    try:
+        from transformers import AutoTokenizer
+    except ImportError as error:
+        advice = "pip install 'sagevocab[transformers]', or give a folder with a tokenizer.json"
+        raise UserError(f"{folder}: needs the package transformers; {advice}") from error
+
+    tokenizer = AutoTokenizer.from_pretrained(
+        folder, local_files_only=True, trust_remote_code=False
+    )
+    return tokenizer.backend_tokenizer
+
+
+def tokenizer_of(source: Any, key: str) -> Tokenizer:
+    """Return the tokenizer that an object is, or that one of `transformers` has.
+
+    Raises:
+        UserError: it is neither.
+    """
+    tokenizer = getattr(source, "backend_tokenizer", source)
+    if not isinstance(tokenizer, Tokenizer):
+        raise UserError(
+            f"{key}: {type(source).__name__} is no tokenizer that can be read; give a folder, "
+            "a file, a list of pieces, or a fast tokenizer of transformers or tokenizers"
+        )
+    return tokenizer
+
+
 def hub_parts(source: Any, key: str) -> tuple[Tokenizer, dict[str, Any]]:
     """Return a tokenizer and its configuration, of a folder, a `tokenizer.json` or an object.
 
@@ -42,18 +92,14 @@ def hub_parts(source: Any, key: str) -> tuple[Tokenizer, dict[str, Any]]:
     Raises:
         UserError: it is none of these, or is damaged.
     """
-    if isinstance(source, Tokenizer):
+    if isinstance(source, Path):
+        return load_hub(source, key), _configuration(source) if source.is_dir() else {}
+    tokenizer = tokenizer_of(source, key)
+    if tokenizer is source:
         return source, {}
-    if hasattr(source, "backend_tokenizer") and hasattr(source, "save_pretrained"):
-        with tempfile.TemporaryDirectory(prefix="sagevocab-") as folder:
-            source.save_pretrained(folder)
-            return hub_parts(Path(folder), key)
-    if not isinstance(source, Path):
-        raise UserError(
-            f"{key}: {type(source).__name__} is no tokenizer that can be read; give a fast "
-            "tokenizer of transformers, a tokenizers.Tokenizer, a path or a list of pieces"
-        )
-    return load_hub(source, key), _configuration(source) if source.is_dir() else {}
+    with tempfile.TemporaryDirectory(prefix="sagevocab-") as folder:
+        source.save_pretrained(folder)
+        return hub_parts(Path(folder), key)
 
 
 def _configuration(folder: Path) -> dict[str, Any]:
@@ -83,18 +129,17 @@ def read_hub(
     Raises:
         UserError: its words cannot be segmented by greedy longest match, with the reason.
     """
-    spec = _parsed(tokenizer, key)
+    spec = parsed(tokenizer, key)
     description = configuration.get("sagevocab")
     if isinstance(description, Mapping) and description.get("method") == "greedy":
         spec["pre_tokenizer"] = _without_steps(spec["pre_tokenizer"])
     model = spec["model"]
     _check_model(model, key)
-    numbers = tokenizer.get_vocab(with_added_tokens=True)
-    order = sorted(numbers, key=numbers.__getitem__)
-    unknown = _unknown(model)
+    order = tokens_by_id(tokenizer)
+    unknown = unknown_of(model)
     if unknown is None and not writes_bytes(spec):
         unknown = UNKNOWN
-        order += [UNKNOWN] * (UNKNOWN not in numbers)
+        order += [UNKNOWN] * (UNKNOWN not in order)
     roles = _roles(configuration, spec, order)
     spec["added_tokens"] += _more_added(spec, {unknown, *roles.values()}, order)
     spec["model"] = {
@@ -118,7 +163,12 @@ def _without_steps(step: Mapping[str, Any] | None) -> Any:
     return next(iter((step or {}).get("pretokenizers", [step])), None)
 
 
-def _parsed(tokenizer: Tokenizer, key: str) -> dict[str, Any]:
+def parsed(tokenizer: Tokenizer, key: str) -> dict[str, Any]:
+    """Return the parsed `tokenizer.json` of a tokenizer.
+
+    Raises:
+        UserError: it has parts of its own code.
+    """
     try:
         return json.loads(tokenizer.to_str())
     except Exception as error:  # of parts that are Python code
@@ -164,7 +214,8 @@ def _check_pieces(pieces: Sequence[str], key: str) -> None:
         raise UserError(f"{key}: this tokenizer has noncharacters in its pieces; give another")
 
 
-def _unknown(model: Mapping[str, Any]) -> str | None:
+def unknown_of(model: Mapping[str, Any]) -> str | None:
+    """Return a parsed model's own unknown token, if it has one."""
     if model["type"] != "Unigram":
         return model.get("unk_token")
     return None if model["unk_id"] is None else model["vocab"][model["unk_id"]][0]

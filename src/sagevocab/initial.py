@@ -12,20 +12,28 @@ from typing import Any
 
 from tokenizers import Tokenizer
 
-from sagevocab.bpe import Model, merges_of_model, pieces_of_model, read_model, train_sentencepiece
-from sagevocab.errors import UserError
-from sagevocab.foreign import (
-    checked_pieces,
-    holds_hub_tokenizer,
-    listed_pieces,
-    name_of,
+from sagevocab.bpe import (
+    Model,
+    is_bpe,
+    merges_of_model,
     open_model,
-    with_characters,
+    pieces_of_model,
+    read_model,
+    train_sentencepiece,
 )
+from sagevocab.errors import UserError
 from sagevocab.frames import Frame, HubFrame, WordFrame
 from sagevocab.hub import hub_parts, merges_of, read_hub
-from sagevocab.lossless import train_bytes, trained_tokens
-from sagevocab.pieces import is_own_folder, missing_advice, read_description, read_folder_pieces
+from sagevocab.kinds import holds_hub_tokenizer, kind_of, name_of
+from sagevocab.lists import listed_pieces, with_characters
+from sagevocab.lossless import train_bytes
+from sagevocab.pieces import (
+    is_own_folder,
+    missing_advice,
+    read_description,
+    read_folder_pieces,
+    tokens_by_id,
+)
 from sagevocab.settings import TrainingSettings, WordSettings
 from sagevocab.specials import BERT, SpecialTokens, read_special_tokens
 from sagevocab.state import ResumableState, fingerprint, write_text
@@ -105,7 +113,7 @@ def train_lossless(
         keys = {"key": _SIZE_KEYS[0], "size_keys": _SIZE_KEYS}
         trained = train_bytes(read_lines(lines_path), size, frame, longest, name=name, **keys)
         write_text(path, trained.to_str())
-    frame = frame.with_tokens(trained_tokens(trained))
+    frame = frame.with_tokens(tokens_by_id(trained))
     model = json.loads(trained.to_str())["model"]
     return InitialVocabulary(frame.pieces, merges_of(model, frame), frame)
 
@@ -149,7 +157,8 @@ def read_initial(
         UserError: it is none of these.
     """
     if not isinstance(source, str | os.PathLike):
-        return _read_object(source, words, specials)
+        read = _read_list if isinstance(source, Sequence) else _read_hub
+        return read(source, words, specials)
     path = Path(source)
     if not path.exists():
         raise UserError(
@@ -157,22 +166,20 @@ def read_initial(
             "of pieces, a sentencepiece .model, a tokenizer.json or a folder with a pieces.txt; "
             + missing_advice(path)
         )
-    if path.suffix == ".model" and path.is_file():
-        return _read_model(path, words, specials or BERT)
-    if path.suffix == ".json":
-        return _read_hub(path, words, specials)
     if path.is_dir():
         return _read_folder(path, words, specials)
-    frame = WordFrame(words, specials or BERT)
-    return InitialVocabulary(listed_pieces(path, "initial"), None, frame)
+    kind = kind_of(path)
+    if kind == "hub":
+        return _read_hub(path, words, specials)
+    if kind == "model":
+        return _read_model(path, words, specials or BERT)
+    return _read_list(path, words, specials)
 
 
-def _read_object(
-    source: Any, words: WordSettings, specials: SpecialTokens | None
+def _read_list(
+    source: Path | Sequence[Any], words: WordSettings, specials: SpecialTokens | None
 ) -> InitialVocabulary:
-    if not isinstance(source, Sequence):
-        return _read_hub(source, words, specials)
-    pieces = with_characters(checked_pieces(source, "initial"), "the list of pieces")
+    pieces = listed_pieces(source, "initial")
     return InitialVocabulary(pieces, None, WordFrame(words, specials or BERT))
 
 
@@ -221,9 +228,8 @@ def _read_model(path: Path, words: WordSettings, specials: SpecialTokens) -> Ini
     model, rule = open_model(path, "initial")
     if rule != words.normalization:
         log.warning("%s: text is normalised by %s, as the model does", path, rule)
-    is_bpe = model.trainer_spec.model_type == model.trainer_spec.BPE
-    merges = merges_of_model(model) if is_bpe else None
     frame = WordFrame(WordSettings(rule, words.max_word_chars), specials)
+    merges = merges_of_model(model) if is_bpe(model) else None
     return InitialVocabulary(with_characters(pieces_of_model(model), path), merges, frame)
 
 

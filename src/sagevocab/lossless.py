@@ -14,6 +14,7 @@ from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, train
 from sagevocab.bpe import TooManyPiecesError
 from sagevocab.errors import UserError
 from sagevocab.frames import HubFrame, add_special_tokens
+from sagevocab.pieces import tokens_by_id
 from sagevocab.specials import SpecialTokens
 
 _SPACE = r"[ \t\n\r\f\v]"
@@ -81,15 +82,9 @@ def train_bytes(
         show_progress=False,
     )
     tokenizer.train_from_iterator(lines, trainer)
-    found = trained_tokens(tokenizer)
+    found = tokens_by_id(tokenizer)
     if len(found) < size:
         pieces = list(map(frame.notation.piece, found))
         error = TooManyPiecesError(size, len(found), name, key)
         raise error.for_pruning(pieces, size_keys)
     return tokenizer
-
-
-def trained_tokens(tokenizer: Tokenizer) -> list[str]:
-    """Return the tokens of what `train_bytes` trained, by id."""
-    numbers = tokenizer.get_vocab()
-    return sorted(numbers, key=numbers.__getitem__)

@@ -7,8 +7,9 @@ between a tokenizer's token and the piece, both ways without loss.
 
 from __future__ import annotations
 
+import functools
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from sagevocab.pieces import WORD_START
@@ -108,3 +109,50 @@ def steps_of(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
         return [one for each in inner for one in flat(each)] if inner else [step] * bool(step)
 
     return flat(spec["pre_tokenizer"])
+
+
+# --- pieces to read
+
+
+def readable_pieces(tokens: Sequence[str], spec: Mapping[str, Any]) -> list[str]:
+    """Return the pieces of tokens, with the text that letters of bytes stand for.
+
+    A token of bytes that has no such form (more than one space, a newline), or whose form another
+    one has, stays as it is; a mark after it keeps it apart from a form that is spelt like it.
+
+    spec: the parsed `tokenizer.json`, which determines the notation.
+    """
+    notation = notation_of(spec)
+    if notation.mark != BYTE_SPACE:
+        return list(map(notation.piece, tokens))
+    taken: dict[str, None] = {}
+    for token in tokens:
+        form = (_from_bytes(token) or token).replace("\n", "\\n")
+        if form in taken:
+            form = token.replace("\n", "\\n")
+        while form in taken:
+            form += "\u241f"  # the symbol for a separator, which stands in no vocabulary
+        taken[form] = None
+    return list(taken)
+
+
+def _from_bytes(token: str) -> str | None:
+    letters = _bytes_of_letters()
+    if not letters.keys() >= set(token):
+        return None
+    data = bytes(letters[letter] for letter in token)
+    try:
+        text = data.decode("utf-8")
+    except UnicodeDecodeError:  # part of a character: as sentencepiece writes bytes
+        return "".join(f"<0x{byte:02X}>" for byte in data)
+    word = text.removeprefix(" ")
+    return None if word != word.strip() else WORD_START * text.startswith(" ") + word
+
+
+@functools.cache
+def _bytes_of_letters() -> dict[str, int]:
+    """Return the byte that each of GPT-2's letters stands for."""
+    shown = [*range(0x21, 0x7F), *range(0xA1, 0xAD), *range(0xAE, 0x100)]
+    others = [byte for byte in range(256) if byte not in shown]
+    letters = {chr(byte): byte for byte in shown}
+    return letters | {chr(256 + number): byte for number, byte in enumerate(others)}

@@ -27,6 +27,11 @@ WORD_START = "▁"
 SPECIAL_TOKENS = ("[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]")
 FIRST_PIECE_ID = len(SPECIAL_TOKENS)
 UNKNOWN_ID = SPECIAL_TOKENS.index("[UNK]")
+# What is said of a file that should be a sentencepiece model.
+NO_MODEL = (
+    "is no sentencepiece model, or was cut; copy it again or train it again, or, if it is a list "
+    "of pieces, let its name end in .txt"
+)
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")  # of a model or data set
 _FILE_ENDINGS = (".txt", ".model", ".json", ".vocab")
 
@@ -117,6 +122,12 @@ def _check(pieces: Sequence[str], path: str) -> None:
         seen[piece] = line
     if not seen:
         raise UserError(f"{path}: holds no piece; put one piece on each line")
+
+
+def tokens_by_id(tokenizer: Tokenizer) -> list[str]:
+    """Return every token of a Hugging Face tokenizer, by its id."""
+    numbers = tokenizer.get_vocab()
+    return sorted(numbers, key=numbers.__getitem__)
 
 
 def encode_batch(tokenizer: Tokenizer, texts: list[str]) -> list[Encoding]:

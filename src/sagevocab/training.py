@@ -28,7 +28,6 @@ from sagevocab.display import listener
 from sagevocab.embeddings import Embeddings
 from sagevocab.errors import UserError
 from sagevocab.export import Card, check_output, disk_errors
-from sagevocab.foreign import name_of
 from sagevocab.frames import Frame, HubFrame, WordFrame
 from sagevocab.initial import (
     METHODS,
@@ -38,6 +37,7 @@ from sagevocab.initial import (
     train_lossless,
 )
 from sagevocab.inputs import Text, Texts, describe_texts, lines_of
+from sagevocab.kinds import name_of
 from sagevocab.lossless import lossless_frame
 from sagevocab.names import PARAMETERS, errors_in_parameters, parameter
 from sagevocab.pieces import WORD_START, is_single_character

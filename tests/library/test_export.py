@@ -16,8 +16,9 @@ from transformers import AutoTokenizer, MegatronBertConfig
 import sagevocab
 from sagevocab.errors import UserError
 from sagevocab.export import Card, WordSettings, export_greedy, export_merges, export_unigram
-from sagevocab.foreign import check_external, convert, import_external
+from sagevocab.foreign import convert, import_external
 from sagevocab.initial import read_initial
+from sagevocab.kinds import check_external
 from sagevocab.pieces import read_description, read_folder_pieces, read_pieces
 from sagevocab.segment import load_segmenter
 
@@ -309,7 +310,7 @@ def test_the_check_at_the_start_lets_tokenizers_pass_and_imports_nothing_heavy(t
     (tmp_path / "older/vocab.txt").write_text("[UNK]\na\n", encoding="utf-8")
     names = ("folder", "folder/pieces.txt", "bert.json", "x.model", "older")
     program = (
-        "import sys; from sagevocab.foreign import check_external;"
+        "import sys; from sagevocab.kinds import check_external;"
         "[check_external(path, 'key') for path in sys.argv[1:]];"
         "print({'tokenizers', 'sentencepiece', 'transformers', 'numba'} & set(sys.modules))"
     )

@@ -29,8 +29,9 @@ from reproduction.run import Run, load_config
 from sagevocab.bpe import TrainingSettings, train_bpe, train_unigram
 from sagevocab.errors import UserError
 from sagevocab.export import export_greedy, export_merges, export_unigram
-from sagevocab.foreign import check_external, import_external, load
+from sagevocab.foreign import import_external, load
 from sagevocab.initial import read_initial
+from sagevocab.kinds import check_external
 from sagevocab.pieces import read_pieces
 from sagevocab.segment import encode, load_segmenter
 from sagevocab.settings import WordSettings

@@ -22,7 +22,7 @@ from reproduction.lm.settings import FREE
 from reproduction.paper.verdicts import FEWEST_SEEDS
 from reproduction.run_texts import Stanza, Texts
 from sagevocab.errors import UserError
-from sagevocab.foreign import check_external
+from sagevocab.kinds import check_external
 from sagevocab.presets import DEFAULT_PRESET, overrides, reading_settings
 from sagevocab.settings import TrainingSettings
 
