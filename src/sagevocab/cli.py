@@ -16,14 +16,12 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, TextIO, get_args, get_origin
 
-from pydantic.fields import FieldInfo
-
 from sagevocab import __version__
 from sagevocab.errors import UserError
 from sagevocab.fields import whole_number_hint
-from sagevocab.inputs import check_texts, lines_of
+from sagevocab.inputs import ENCODING_ERRORS, check_texts, lines_of
 from sagevocab.kinds import FORMATS as EXPORTS
-from sagevocab.names import PARAMETERS, SECTIONS, in_options, option
+from sagevocab.names import KEYS, PARAMETERS, SECTIONS, in_options, option
 from sagevocab.pieces import require_tokenizer
 from sagevocab.presets import DEFAULT_PRESET, PRESETS, preset_name
 from sagevocab.settings import DEFAULT_SEED, VocabularyKeys, WordSettings
@@ -256,8 +254,8 @@ def _add_words(parser: argparse.ArgumentParser) -> None:
 
 def _add_encoding_errors(parser: argparse._ActionsContainer) -> None:
     text = f"what is not UTF-8 is refused, or read as U+FFFD {_DEFAULT}"
-    choices = ("strict", "replace")
-    parser.add_argument("--encoding-errors", choices=choices, default="strict", help=text)
+    add = parser.add_argument
+    add("--encoding-errors", choices=ENCODING_ERRORS, default=ENCODING_ERRORS[0], help=text)
 
 
 # --- commands; their first lines are the usage's
@@ -361,12 +359,7 @@ def _standard_output() -> TextIO:
 # --- options from the settings of the library
 
 # Fields with an option of their own, by dotted key; the others have one that is written out here.
-_FIELDS: dict[str, FieldInfo] = {
-    f"{section}.{name}": field
-    for section, (_, kind, _) in SECTIONS.items()
-    for name, field in kind.__pydantic_fields__.items()
-    if f"{section}.{name}" not in PARAMETERS
-}
+_FIELDS = {key: field for key, field in KEYS.items() if key not in PARAMETERS}
 
 
 def add_settings(parser: argparse.ArgumentParser) -> None:

@@ -9,7 +9,7 @@ import lzma
 import zlib
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any, BinaryIO, TextIO
+from typing import Any, BinaryIO
 
 from sagevocab.errors import UserError
 
@@ -101,14 +101,6 @@ def opener_of(start: bytes) -> Callable | None:
     """Return what opens a compressed file that starts so; None for a plain one."""
     found = (opener for magic, opener in _COMPRESSIONS.items() if start.startswith(magic))
     return next(found, None)
-
-
-def open_text(path: str | Path, errors: str = "strict") -> TextIO:
-    """Open a UTF-8 file for reading text, decompressed like `open_bytes`.
-
-    A byte order mark, which spreadsheets write, is no part of the text. errors: as of `open`.
-    """
-    return io.TextIOWrapper(open_bytes(path), encoding="utf-8-sig", errors=errors, newline="")
 
 
 def damaged(path: str | Path, error: Exception) -> UserError:

@@ -52,8 +52,13 @@ _INSIDE_CHARACTER = "\u0122-\u0143\u00a1-\u00ac\u00ae-\u00bf"
 
 
 class Frame(ABC):
-    """Everything of a tokenizer but its pieces."""
+    """Everything of a tokenizer but its pieces.
 
+    special_tokens: by id. unknown: the token of what has no piece; None where everything has.
+    """
+
+    special_tokens: list[str]
+    unknown: str | None
     normalization: str | None = None
     max_word_chars: int | None = None
 
@@ -81,16 +86,6 @@ class Frame(ABC):
     def described(self) -> dict[str, Any]:
         """Return what decides the tokens of a text besides the pieces, for a record."""
 
-    @property
-    @abstractmethod
-    def special_tokens(self) -> list[str]:
-        """The special tokens, by id."""
-
-    @property
-    @abstractmethod
-    def unknown(self) -> str | None:
-        """The token of what has no piece; None where everything has."""
-
 
 # --- the library's own
 
@@ -101,6 +96,7 @@ class WordFrame(Frame):
     def __init__(self, words: WordSettings, specials: SpecialTokens = BERT) -> None:
         """Take how text becomes words, and the special tokens."""
         self.words, self.specials = words, specials
+        self.special_tokens, self.unknown = list(specials.tokens), specials.unknown
         self.normalization, self.max_word_chars = words.normalization, words.max_word_chars
 
     @cached_property
@@ -111,24 +107,14 @@ class WordFrame(Frame):
         """Split a line into words as pieces write them."""
         return split_words(self._normalizer(line), self.words.max_word_chars)
 
-    @property
-    def special_tokens(self) -> list[str]:
-        """The special tokens, by id."""
-        return list(self.specials.tokens)
-
-    @property
-    def unknown(self) -> str | None:
-        """The token of what has no piece."""
-        return self.specials.unknown
-
     def tokens(self, pieces: Sequence[str]) -> list[str]:
         """Return the special tokens and, after them, the pieces.
 
         Raises:
             UserError: a piece is spelt like a special token.
         """
-        check_spellings(self.specials.tokens, pieces)
-        return [*self.specials.tokens, *pieces]
+        check_spellings(self.special_tokens, pieces)
+        return [*self.special_tokens, *pieces]
 
     def tokenizer(self, pieces: Sequence[str]) -> Tokenizer:
         """Return the tokenizer that segments by the longest match of these pieces.
@@ -147,8 +133,8 @@ class WordFrame(Frame):
             continuing_subword_prefix="",
             max_input_chars_per_word=NO_LIMIT,
         )
-        tokens = self.specials.tokens
-        return self.around(model, [split_uncovered(pieces), *split_special_tokens(tokens, pieces)])
+        apart = split_special_tokens(self.special_tokens, pieces)
+        return self.around(model, [split_uncovered(pieces), *apart])
 
     def numbered(self, pieces: Sequence[str]) -> dict[str, int]:
         """Return the id of each token."""
@@ -238,6 +224,8 @@ class HubFrame(Frame):
         self.notation = notation_of(spec)
         self._bytes = writes_bytes(spec)
         self._added = {token["content"] for token in spec["added_tokens"]}
+        self.special_tokens = [token for token in order if token in self._added]
+        self.unknown = spec["model"].get("unk_token")
 
     def with_tokens(self, tokens: Sequence[str]) -> HubFrame:
         """Return the same frame with more tokens, whose ids follow."""
@@ -248,16 +236,6 @@ class HubFrame(Frame):
     def pieces(self) -> list[str]:
         """The pieces that the tokenizer came with, by id."""
         return [self.notation.piece(token) for token in self._order if token not in self._added]
-
-    @property
-    def special_tokens(self) -> list[str]:
-        """The added tokens, by id."""
-        return [token for token in self._order if token in self._added]
-
-    @property
-    def unknown(self) -> str | None:
-        """The token of what has no piece; None where everything has."""
-        return self._spec["model"].get("unk_token")
 
     @property
     def _longest(self) -> int | None:

@@ -10,6 +10,8 @@ import re
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+from pydantic.fields import FieldInfo
+
 from sagevocab.errors import UserError
 from sagevocab.settings import SageSettings, VocabularyKeys, Word2VecKeys
 
@@ -36,17 +38,14 @@ _SAME = (
     *("force", "state_dir", "normalization", "max_word_chars", "lossless", "special_tokens"),
     *("template", "model_max_length", "text"),
 )
-_KNOWN = dict.fromkeys(
-    [
-        f"{section}.{field}"
-        for section, (_, kind, _) in SECTIONS.items()
-        for field in kind.__pydantic_fields__
-    ]
-    + [*PARAMETERS]
-)
+KEYS: dict[str, FieldInfo] = {
+    f"{section}.{name}": field
+    for section, (_, kind, _) in SECTIONS.items()
+    for name, field in kind.__pydantic_fields__.items()
+}
 # A key, or what a user took for one; `sage.txt` is neither.
 _KEY = re.compile(
-    rf"(?<![\w./-])(?:(?:{'|'.join(map(re.escape, _KNOWN))})(?![\w.])"
+    rf"(?<![\w./-])(?:(?:{'|'.join(map(re.escape, {**KEYS, **PARAMETERS}))})(?![\w.])"
     rf"|(?:{'|'.join(SECTIONS)})\.\w+(?=: unknown))"
 )
 _ITEM = re.compile(rf"\b({'|'.join(SECTIONS)})\['(\w+)'\]")
@@ -72,9 +71,7 @@ def option(key: str) -> str:
 
 
 _BARE_OPTIONS = {name: f"--{name.replace('_', '-')}" for name in _SAME} | {
-    field: option(f"{section}.{field}")
-    for section, (_, kind, _) in SECTIONS.items()
-    for field in kind.__pydantic_fields__
+    key.partition(".")[2]: option(key) for key in KEYS
 }
 
 

@@ -17,6 +17,7 @@ import numpy as np
 
 from sagevocab.decoding import UNCOVERED, Decoder, build_merges, build_trie
 from sagevocab.errors import UserError
+from sagevocab.notation import steps_of
 from sagevocab.pieces import (
     FIRST_PIECE_ID,
     UNKNOWN_ID,
@@ -156,8 +157,7 @@ class HubSegmenter(Segmenter):
 def _inside_words(tokenizer: str) -> str:
     """Drop from a `tokenizer.json` what makes words out of text and finds special tokens in it."""
     spec: dict[str, Any] = json.loads(tokenizer)
-    steps = (spec["pre_tokenizer"] or {}).get("pretokenizers", [spec["pre_tokenizer"]])
-    steps = [step for step in steps if step and step["type"] != "Metaspace"]
+    steps = [step for step in steps_of(spec) if step["type"] != "Metaspace"]
     spec["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": steps} if steps else None
     spec.update(normalizer=None, post_processor=None, added_tokens=[])
     return json.dumps(spec)

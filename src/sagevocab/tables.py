@@ -12,8 +12,8 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
-from sagevocab.compression import DAMAGE, ENDINGS, damaged, open_text
-from sagevocab.errors import EncodingError, UserError
+from sagevocab.compression import ENDINGS
+from sagevocab.errors import UserError
 from sagevocab.text import read_lines
 
 log = logging.getLogger(__name__)
@@ -132,22 +132,17 @@ def _delimited(path: str | Path, format: str, errors: str) -> Iterator[csv.DictR
         raise UserError(f"{path}: {format!r} is not a format of tables")
     quoting = csv.QUOTE_NONE if format == "tsv" else csv.QUOTE_MINIMAL
     csv.field_size_limit(1 << 30)
-    with open_text(path, errors) as file:
-        reader = csv.DictReader(file, dialect=_DIALECTS[format], quoting=quoting, strict=True)
-        try:
-            yield reader
-        except UnicodeDecodeError as error:
-            raise EncodingError(
-                f"{path}: is not UTF-8 ({error.reason}); convert it, for example with iconv"
-            ) from error
-        except csv.Error as error:
-            # `line_num` is still that of the last row that could be read.
-            raise UserError(
-                f"{path}:{reader.line_num + 1}: {error}; close the quote in the row that starts "
-                "here, or check the format"
-            ) from error
-        except DAMAGE as error:
-            raise damaged(path, error) from error
+    # Unlike text, a table may have a lone carriage return at its line ends, as spreadsheets write.
+    lines = (f"{part}\n" for line in read_lines(path, errors) for part in line.split("\r"))
+    reader = csv.DictReader(lines, dialect=_DIALECTS[format], quoting=quoting, strict=True)
+    try:
+        yield reader
+    except csv.Error as error:
+        # `line_num` is still that of the last row that could be read.
+        raise UserError(
+            f"{path}:{reader.line_num + 1}: {error}; close the quote in the row that starts "
+            "here, or check the format"
+        ) from error
 
 
 def _require_all_fields(row: Mapping[str | None, Any], where: str) -> None:

@@ -57,10 +57,7 @@ from sagevocab.settings import (
     settings_from,
 )
 from sagevocab.specials import BERT, SpecialTokens, special_tokens_of
-from sagevocab.state import (
-    fingerprint,
-    remove_leftovers,
-)
+from sagevocab.state import fingerprint, remove_leftovers
 from sagevocab.text import read_lines, write_lines
 from sagevocab.versions import code_digest, package_versions
 from sagevocab.vocabulary import SageVocabulary
