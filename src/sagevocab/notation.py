@@ -123,7 +123,7 @@ def readable_pieces(tokens: Sequence[str], spec: Mapping[str, Any]) -> list[str]
     spec: the parsed `tokenizer.json`, which determines the notation.
     """
     notation = notation_of(spec)
-    if notation.mark != BYTE_SPACE:
+    if notation.prefix or not writes_bytes(spec):
         return list(map(notation.piece, tokens))
     taken: dict[str, None] = {}
     for token in tokens:
