@@ -21,17 +21,12 @@ from sagevocab.errors import UserError
 from sagevocab.fields import whole_number_hint
 from sagevocab.inputs import ENCODING_ERRORS, check_texts, lines_of
 from sagevocab.kinds import FORMATS as EXPORTS
-from sagevocab.names import KEYS, PARAMETERS, SECTIONS, in_options, option
-from sagevocab.pieces import require_tokenizer
+from sagevocab.kinds import require_tokenizer
+from sagevocab.names import KEYS, PARAMETERS, SECTIONS, TRAIN_ARGUMENTS, in_options, option
 from sagevocab.presets import DEFAULT_PRESET, PRESETS, preset_name
 from sagevocab.settings import DEFAULT_SEED, VocabularyKeys, WordSettings
 
 FORMATS = ("table", "csv", "json", "markdown")
-_TRAIN_ARGUMENTS = (
-    *("vocab_size", "column", "initial_size", "initial", "preset", "seed", "threads"),
-    *("encoding_errors", "language", "name", "output", "force", "state_dir"),
-    *("lossless", "special_tokens", "template", "model_max_length"),
-)
 _WRONG_PATH = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 _FULL = (errno.ENOSPC, errno.EDQUOT)
 _INTERRUPTED, _BROKEN_PIPE = 130, 141
@@ -267,7 +262,7 @@ def run_train(arguments: argparse.Namespace) -> None:
 
     A training that was stopped goes on when the same command is run again.
     """
-    given = {name: getattr(arguments, name) for name in _TRAIN_ARGUMENTS}
+    given = {name: getattr(arguments, name) for name in TRAIN_ARGUMENTS}
     _check_order(arguments.files, arguments.output)
     files = _files(arguments.files, arguments)
     from sagevocab.training import train
@@ -297,7 +292,7 @@ def run_encode(arguments: argparse.Namespace) -> None:
     text gives no line.
     """
     out, files = _standard_output(), _files(arguments.files, arguments)
-    require_tokenizer(arguments.tokenizer)
+    require_tokenizer(Path(arguments.tokenizer))
     from sagevocab.foreign import load
 
     lines = lines_of(files, arguments.encoding_errors, arguments.column)
@@ -313,7 +308,7 @@ def run_compare(arguments: argparse.Namespace) -> None:
     """Print the intrinsic measures of tokenizers on the same text."""
     out, files = _standard_output(), _files(arguments.text, arguments)
     for path in arguments.tokenizers:
-        require_tokenizer(path)
+        require_tokenizer(Path(path))
     from sagevocab.comparison import compare, written
 
     given = ("normalization", "max_word_chars", "encoding_errors", "column")

@@ -17,7 +17,7 @@ from tokenizers import Tokenizer, models
 
 from sagevocab.errors import UserError
 from sagevocab.frames import Frame, WordFrame, split_uncovered
-from sagevocab.pieces import FOLDER_FORMAT, SPECIAL_TOKENS, UNKNOWN_ID, write_pieces
+from sagevocab.pieces import FOLDER_FORMAT, UNKNOWN_ID, write_pieces
 from sagevocab.settings import WordSettings
 from sagevocab.specials import BERT
 from sagevocab.state import write_json, write_text
@@ -178,8 +178,8 @@ def model_card(card: Card, pieces: Sequence[str], frame: Frame | None = None) ->
 
     frame: of the tokenizer; one with BERT's special tokens if left out.
     """
-    specials = SPECIAL_TOKENS if frame is None else frame.special_tokens
-    of_words = frame is None or isinstance(frame, WordFrame)
+    frame = frame or WordFrame(WordSettings())
+    specials, of_words = frame.special_tokens, isinstance(frame, WordFrame)
     rows = {
         "Language": f"{card.language_name} (`{card.language}`)",
         "Method": card.method,
@@ -209,7 +209,7 @@ tokenizer.tokenize("...")
 ```
 
 `▁` marks the start of a word; no piece crosses a space. `pieces.txt` lists the pieces in id order,
-without the special tokens. {_unknown_note(frame)}
+without the special tokens. {_unknown_note(frame.unknown)}
 """
 
 
@@ -217,8 +217,7 @@ def _listed(specials: Sequence[str], note: str) -> str:
     return ", ".join(f"`{token}`" for token in specials) + note if specials else "none"
 
 
-def _unknown_note(frame: Frame | None) -> str:
-    unknown = SPECIAL_TOKENS[UNKNOWN_ID] if frame is None else frame.unknown
+def _unknown_note(unknown: str | None) -> str:
     if unknown is None:
         return "No text is unknown: pieces are written in letters of bytes."
     return f"A character without a piece becomes one `{unknown}`."

@@ -37,7 +37,7 @@ from sagevocab.export import (
 )
 from sagevocab.frames import Frame, WordFrame
 from sagevocab.hub import load_hub, tokenizer_of
-from sagevocab.kinds import FORMATS, existing_kind, kind_of, path_of
+from sagevocab.kinds import FORMATS, kind_of, path_of, require_tokenizer
 from sagevocab.lists import listed_pieces
 from sagevocab.pieces import is_own_folder, read_folder_pieces, write_pieces
 from sagevocab.settings import WordSettings
@@ -59,7 +59,8 @@ def import_external(
         UserError: there is nothing at `path`, or it is none of these.
     """
     path = Path(path)
-    kind = existing_kind(path, key)
+    require_tokenizer(path, key)
+    kind = kind_of(path)
     if kind == "hub":
         _write_adapted(folder, load_hub(path, key), words, card, key)
     elif kind == "model":

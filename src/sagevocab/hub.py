@@ -45,14 +45,10 @@ def load_hub(path: Path, key: str) -> Tokenizer:
         return Tokenizer.from_file(str(file)) if file else _converted(path)
     except Exception as error:  # the library raises bare exceptions of many kinds
         if file:
-            raise UserError(
-                f"{key}: {file} is no Hugging Face tokenizer, or is damaged ({error}); copy or "
-                "build it again, or give another"
-            ) from error
-        raise UserError(
-            f"{key}: {path} is no Hugging Face tokenizer folder ({error}); "
-            "give one with a tokenizer.json"
-        ) from error
+            problem = f"{file} is no Hugging Face tokenizer, or is damaged ({error})"
+            raise UserError(f"{key}: {problem}; copy or build it again, or give another") from error
+        problem = f"{path} is no Hugging Face tokenizer folder ({error})"
+        raise UserError(f"{key}: {problem}; give one with a tokenizer.json") from error
 
 
 def _converted(folder: Path) -> Tokenizer:

@@ -24,12 +24,11 @@ from sagevocab.bpe import (
 from sagevocab.errors import UserError
 from sagevocab.frames import Frame, HubFrame, WordFrame
 from sagevocab.hub import hub_parts, merges_of, read_hub
-from sagevocab.kinds import holds_hub_tokenizer, kind_of, name_of
+from sagevocab.kinds import holds_hub_tokenizer, kind_of, missing_advice, name_of
 from sagevocab.lists import listed_pieces, with_characters
 from sagevocab.lossless import train_bytes
 from sagevocab.pieces import (
     is_own_folder,
-    missing_advice,
     read_description,
     read_folder_pieces,
     tokens_by_id,

@@ -12,13 +12,14 @@ from typing import Any
 
 from sagevocab.errors import UserError
 from sagevocab.lists import read_list
-from sagevocab.pieces import NO_MODEL, missing_advice
+from sagevocab.pieces import HUB_NAME, NO_MODEL
 from sagevocab.state import path_text
 
 FORMATS = ("huggingface", "pieces", "vocab")  # that a vocabulary is exported in
 _HUB_MODELS = ("WordPiece", "BPE", "Unigram", "WordLevel")
 # Files from which `transformers` makes a tokenizer where there is no tokenizer.json.
 _HUB_FILES = ("tokenizer_config.json", "vocab.txt", "vocab.json", "*.model")
+_FILE_ENDINGS = (".txt", ".model", ".json", ".vocab")
 _FIRST_BYTE = b"\n"  # of a sentencepiece model: protobuf's tag of the first piece
 _TO_GIVE = "give a Hugging Face folder, a sentencepiece .model or a list of pieces"
 
@@ -30,15 +31,25 @@ def kind_of(path: Path) -> str:
     return "model" if path.suffix == ".model" else "list"
 
 
-def existing_kind(path: Path, key: str) -> str:
-    """Return what kind of tokenizer there is at a path.
+def require_tokenizer(path: Path, key: str = "tokenizer") -> None:
+    """Refuse a path where there is nothing; it may be the name of a tokenizer of the hub.
 
     Raises:
-        UserError: there is nothing.
+        UserError: there is neither file nor folder.
     """
     if not path.exists():
         raise UserError(f"{key}: {path} does not exist; {_TO_GIVE}; {missing_advice(path)}")
-    return kind_of(path)
+
+
+def missing_advice(path: str | Path) -> str:
+    """Say what to do about a tokenizer that is not there."""
+    name = str(path)
+    if not HUB_NAME.fullmatch(name) or Path(name).suffix in _FILE_ENDINGS:
+        return "check the path"
+    return (
+        "check the path; a tokenizer of the hub is downloaded first: hf download "
+        f"{name} --local-dir {name.rpartition('/')[2]}"
+    )
 
 
 def holds_hub_tokenizer(folder: Path) -> bool:
@@ -70,9 +81,9 @@ def check_external(path: str | Path, key: str) -> None:
     """
     path = Path(path)
     checks = {"hub": _check_hub, "model": _check_model, "list": read_list}
-    check = checks[existing_kind(path, key)]
+    require_tokenizer(path, key)
     try:
-        check(path, key)
+        checks[kind_of(path)](path, key)
     except (OSError, ValueError, KeyError, TypeError, AttributeError) as error:
         raise UserError(
             f"{key}: {path} is no tokenizer or cannot be read ({error}); {_TO_GIVE}"

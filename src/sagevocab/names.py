@@ -32,12 +32,13 @@ PARAMETERS = {
     "sage.threads": "threads",
     "word2vec.seed": "seed",
 }
-# Parameters of the library's functions that are options of the same name.
-_SAME = (
-    *(*PARAMETERS.values(), "column", "initial", "encoding_errors", "language", "name", "output"),
-    *("force", "state_dir", "normalization", "max_word_chars", "lossless", "special_tokens"),
-    *("template", "model_max_length", "text"),
+# Parameters of `train` that are options of the same name, and those of the other functions.
+TRAIN_ARGUMENTS = (
+    *("vocab_size", "column", "initial_size", "initial", "preset", "seed", "threads"),
+    *("encoding_errors", "language", "name", "output", "force", "state_dir"),
+    *("lossless", "special_tokens", "template", "model_max_length"),
 )
+_SAME = (*TRAIN_ARGUMENTS, "normalization", "max_word_chars", "text")
 KEYS: dict[str, FieldInfo] = {
     f"{section}.{name}": field
     for section, (_, kind, _) in SECTIONS.items()

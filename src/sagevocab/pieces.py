@@ -33,7 +33,6 @@ NO_MODEL = (
     "of pieces, let its name end in .txt"
 )
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")  # of a model or data set
-_FILE_ENDINGS = (".txt", ".model", ".json", ".vocab")
 
 
 def is_single_character(piece: str) -> bool:
@@ -166,29 +165,6 @@ def read_description(folder: str | Path) -> dict[str, Any]:
     raise UserError(
         f"{path}: does not describe a vocabulary of this project, or is damaged; build or import "
         "it first"
-    )
-
-
-def require_tokenizer(path: str | Path) -> None:
-    """Refuse a path where there is nothing; it may be the name of a tokenizer of the hub.
-
-    Raises:
-        UserError: there is neither file nor folder.
-    """
-    if not Path(path).exists():
-        raise UserError(
-            f"{path}: cannot be read (No such file or directory); {missing_advice(path)}"
-        )
-
-
-def missing_advice(path: str | Path) -> str:
-    """Say what to do about a tokenizer that is not there."""
-    name = str(path)
-    if not HUB_NAME.fullmatch(name) or Path(name).suffix in _FILE_ENDINGS:
-        return "check the path"
-    return (
-        "check the path; a tokenizer of the hub is downloaded first: hf download "
-        f"{name} --local-dir {name.rpartition('/')[2]}"
     )
 
 

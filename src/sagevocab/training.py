@@ -414,8 +414,7 @@ def _unknown(corpus: WordCorpus, pieces: Sequence[str]) -> dict[str, int]:
     """Return the characters of the corpus without a piece of their own, and how many there are."""
     known = {WORD_START, *(piece for piece in pieces if len(piece) == 1)}
     found: Counter[str] = Counter()
-    counts = np.bincount(corpus.tokens, minlength=len(corpus.types))
-    for word, count in zip(corpus.types, counts.tolist(), strict=True):
+    for word, count in zip(corpus.types, corpus.counts.tolist(), strict=True):
         if not known.issuperset(word):
             for character in word:
                 found[character] += count
@@ -476,7 +475,7 @@ def _record(
 def _characters(corpus: WordCorpus) -> int:
     """Return the number of characters in the words of a corpus, without `▁`."""
     lengths = [len(word.removeprefix(WORD_START)) for word in corpus.types]
-    return int(np.array(lengths, dtype=np.int64)[corpus.tokens].sum())
+    return int(corpus.counts @ np.array(lengths, dtype=np.int64))
 
 
 def _card_settings(preset: str, settings: TrainSettings) -> dict[str, Any]:
