@@ -44,7 +44,7 @@ def adapt_hub_tokenizer(tokenizer: Tokenizer, key: str) -> tuple[Tokenizer, list
     spec["added_tokens"] = renumbered_added(spec["added_tokens"], numbers)
     own = [spec["normalizer"]] if spec["normalizer"] else []
     spec["normalizer"] = {"type": "Sequence", "normalizers": [*_SPACES, *own]}
-    for step in steps_of(spec):
+    for step in steps_of(spec["pre_tokenizer"]):
         step.update(_OPENS_EVERY_WORD.get(step["type"], {}))
     spec.update(post_processor=None, truncation=None, padding=None)
     adapted = Tokenizer.from_str(json.dumps(spec))

@@ -17,6 +17,7 @@ gives no piece.
 
 from __future__ import annotations
 
+import copy
 import json
 import re
 from abc import ABC, abstractmethod
@@ -37,7 +38,7 @@ from tokenizers import (
 )
 
 from sagevocab.errors import UserError
-from sagevocab.notation import UNMATCHED, notation_of, writes_bytes
+from sagevocab.notation import UNMATCHED, notation_of, steps_of, writes_bytes
 from sagevocab.pieces import WORD_START, missing_characters
 from sagevocab.settings import WordSettings
 from sagevocab.specials import BERT, UNKNOWN, SpecialTokens
@@ -47,6 +48,7 @@ from sagevocab.words import MAX_WORD_CHARS, Normalizer, hub_normalizer, split_wo
 NO_LIMIT = 1_000_000_000  # characters in a word: words are cut before the model sees them
 # Where words cannot be cut: WordPiece takes time with the third power of their length.
 _LONGEST_MARKED_WORD = 1000
+ENDS = ("sep", "cls")  # of BERT's and RoBERTa's post-processors: a token and its id
 # Letters of the bytes 80 to BF, which go on a character in UTF-8, as GPT-2 writes them.
 _INSIDE_CHARACTER = "\u0122-\u0143\u00a1-\u00ac\u00ae-\u00bf"
 
@@ -384,21 +386,17 @@ def _padding(padding: Mapping[str, Any] | None, numbers: Mapping[str, int]) -> A
     return padding and {**padding, "pad_id": numbers[padding["pad_token"]]}
 
 
-def _renumbered(step: Any, numbers: Mapping[str, int]) -> Any:
+def _renumbered(
+    post_processor: dict[str, Any] | None, numbers: Mapping[str, int]
+) -> dict[str, Any] | None:
     """Return a post-processor with the ids that its tokens have now."""
-    kind = (step or {}).get("type")
-    if kind == "Sequence":
-        return {**step, "processors": [_renumbered(one, numbers) for one in step["processors"]]}
-    if kind == "TemplateProcessing":
-        named = {
-            name: {**one, "ids": [numbers[token] for token in one["tokens"]]}
-            for name, one in step["special_tokens"].items()
-        }
-        return {**step, "special_tokens": named}
-    if kind in ("BertProcessing", "RobertaProcessing"):
-        ends = {name: [step[name][0], numbers[step[name][0]]] for name in ("sep", "cls")}
-        return {**step, **ends}
-    return step
+    renumbered = copy.deepcopy(post_processor)
+    for step in steps_of(renumbered):
+        for named in step.get("special_tokens", {}).values():
+            named["ids"] = [numbers[token] for token in named["tokens"]]
+        for end in filter(step.get, ENDS):
+            step[end][1] = numbers[step[end][0]]
+    return renumbered
 
 
 # --- what splits words before the model sees them

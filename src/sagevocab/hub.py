@@ -13,11 +13,11 @@ from typing import Any
 from tokenizers import Tokenizer, pre_tokenizers
 
 from sagevocab.errors import UserError
-from sagevocab.frames import HubFrame
+from sagevocab.frames import ENDS, HubFrame
 from sagevocab.kinds import tokenizer_json
-from sagevocab.notation import Prefixed, writes_bytes
+from sagevocab.notation import Prefixed, steps_of, writes_bytes
 from sagevocab.pieces import WORD_START, tokens_by_id
-from sagevocab.specials import ADDITIONAL, SPELLINGS, UNKNOWN, roles_of
+from sagevocab.specials import SPELLINGS, UNKNOWN, by_role, roles_of
 from sagevocab.words import MAX_WORD_CHARS
 
 log = logging.getLogger(__name__)
@@ -235,13 +235,12 @@ def _more_added(
     ]
 
 
-def _tokens_around(step: Mapping[str, Any] | None) -> Iterator[str]:
+def _tokens_around(post_processor: dict[str, Any] | None) -> Iterator[str]:
     """Yield the tokens that a post-processor puts around a text."""
-    for inner in (step or {}).get("processors", ()):
-        yield from _tokens_around(inner)
-    for named in ((step or {}).get("special_tokens") or {}).values():
-        yield from named["tokens"]
-    yield from ((step or {})[end][0] for end in ("sep", "cls") if end in (step or {}))
+    for step in steps_of(post_processor):
+        for named in step.get("special_tokens", {}).values():
+            yield from named["tokens"]
+        yield from (step[end][0] for end in ENDS if end in step)
 
 
 def _roles(
@@ -276,8 +275,7 @@ def _carried(
     if (unknown := spec["model"]["unk_token"]) is not None:
         roles = {"unk_token": unknown, **roles}
     special = {token["content"] for token in spec["added_tokens"] if token["special"]}
-    others = [t for t in order if t in special and t not in roles.values()]
-    return {**kept, **roles, **({ADDITIONAL: others} if others else {})}
+    return {**kept, **by_role(roles, (token for token in order if token in special))}
 
 
 # --- pieces and merges

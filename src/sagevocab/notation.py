@@ -92,7 +92,8 @@ def notation_of(spec: Mapping[str, Any]) -> Notation:
         return Prefixed(prefix)
     if writes_bytes(spec):
         return Notation(BYTE_SPACE)
-    marks = [step["replacement"] for step in steps_of(spec) if step["type"] == "Metaspace"]
+    steps = steps_of(spec["pre_tokenizer"])
+    marks = [step["replacement"] for step in steps if step["type"] == "Metaspace"]
     return Notation(*marks[:1])
 
 
@@ -101,14 +102,12 @@ def writes_bytes(spec: Mapping[str, Any]) -> bool:
     return '"ByteLevel"' in json.dumps([spec["normalizer"], spec["pre_tokenizer"]])
 
 
-def steps_of(spec: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return the pre-tokenizer's steps, however deep they are nested."""
-
-    def flat(step: Any) -> list[dict[str, Any]]:
-        inner = (step or {}).get("pretokenizers")
-        return [one for each in inner for one in flat(each)] if inner else [step] * bool(step)
-
-    return flat(spec["pre_tokenizer"])
+def steps_of(part: dict[str, Any] | None) -> list[dict[str, Any]]:
+    """Return the steps of a pre-tokenizer or post-processor, however deep they are nested."""
+    if part is None:
+        return []
+    inner = part.get("pretokenizers", part.get("processors"))
+    return [part] if inner is None else [step for each in inner for step in steps_of(each)]
 
 
 # --- pieces to read

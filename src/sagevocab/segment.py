@@ -157,7 +157,7 @@ class HubSegmenter(Segmenter):
 def _inside_words(tokenizer: str) -> str:
     """Drop from a `tokenizer.json` what makes words out of text and finds special tokens in it."""
     spec: dict[str, Any] = json.loads(tokenizer)
-    steps = [step for step in steps_of(spec) if step["type"] != "Metaspace"]
+    steps = [one for one in steps_of(spec["pre_tokenizer"]) if one["type"] != "Metaspace"]
     spec["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": steps} if steps else None
     spec.update(normalizer=None, post_processor=None, added_tokens=[])
     return json.dumps(spec)

@@ -24,7 +24,6 @@ SPELLINGS: dict[str, tuple[str, ...]] = {
     "bos_token": ("[BOS]", "<s>", "<bos>", "<|startoftext|>", "<|begin_of_text|>", END_OF_TEXT),
     "eos_token": ("[EOS]", "</s>", "<eos>", "<|end_of_text|>", END_OF_TEXT),
 }
-ADDITIONAL = "additional_special_tokens"
 
 
 @dataclass(frozen=True)
@@ -49,10 +48,8 @@ class SpecialTokens:
     def configuration(self) -> dict[str, Any]:
         """Return what `tokenizer_config.json` says of them."""
         types = self.template is not None and ":1" in self.template[1]
-        others = [token for token in self.tokens if token not in self.roles.values()]
         return {
-            **self.roles,
-            **({ADDITIONAL: others} if others else {}),
+            **by_role(self.roles, self.tokens),
             "model_input_names": ["input_ids", *["token_type_ids"] * types, "attention_mask"],
             **({"model_max_length": self.model_max_length} if self.model_max_length else {}),
         }
@@ -126,6 +123,12 @@ def _listed(tokens: Iterable[str]) -> SpecialTokens:
         if listed.count(token) > 1:
             raise UserError(f"special_tokens: {token!r} stands there twice; remove one of them")
     return SpecialTokens(listed, roles_of(listed))
+
+
+def by_role(roles: Mapping[str, str], tokens: Iterable[str]) -> dict[str, Any]:
+    """Return special tokens as `tokenizer_config.json` names them: by role, and the others."""
+    others = [token for token in tokens if token not in roles.values()]
+    return {**roles, "additional_special_tokens": others} if others else dict(roles)
 
 
 def roles_of(tokens: Iterable[str]) -> dict[str, str]:
