@@ -8,9 +8,10 @@ line by line, the sequence of their numbers.
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
+from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal, get_args
 
@@ -28,6 +29,7 @@ Normalization = Literal["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"
 NORMALIZATION: Normalization = "nmt_nfkc"
 MAX_WORD_CHARS = 256
 NORMALIZATIONS: tuple[str, ...] = get_args(Normalization)
+_PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
 
 
 class Normalizer:
@@ -49,14 +51,35 @@ class Normalizer:
             raise UserError(f"vocabulary.normalization: {rule!r} is unknown; choose one of {names}")
         from tokenizers import Regex, normalizers
 
-        self.rule = rule
-        self.backend = hub_normalizer(
-            rule, normalizers.Replace(Regex(" {2,}"), " "), normalizers.Strip()
+        self.rule, self._strip = rule, normalizers.Strip()
+        self._characters = hub_normalizer(rule)
+        self.backend = normalizers.Sequence(
+            [self._characters, normalizers.Replace(Regex(" {2,}"), " "), self._strip]
         )
+        self._keeps_ascii = self(_PRINTABLE) == _PRINTABLE
 
     def __call__(self, line: str) -> str:
         """Return `line` normalised."""
         return self.backend.normalize_str(line)
+
+    def words_of_part(self, part: str, max_word_chars: int) -> list[str]:
+        """Return the words of a part of a line, as `read_parts` gives it.
+
+        Joined, the parts of a line give its words, for no character is mapped together with a
+        space: no key of the character map begins with one, and none is a character that forms a
+        cluster with the space after it. A part keeps the space before it because a mark at the
+        start of a text is mapped otherwise than one after a space. What white space the map leaves
+        at the ends of the line is still there.
+        """
+        bare = part.removeprefix(" ")
+        is_short = len(bare) < max_word_chars
+        if is_short and self._keeps_ascii and bare.isascii() and bare.isprintable():
+            return [WORD_START + bare]
+        return split_words(self._characters.normalize_str(part), max_word_chars)
+
+    def strip(self, line: str) -> str:
+        """Drop all white space at the ends of a line."""
+        return self._strip.normalize_str(line)
 
 
 def character_map(rule: str) -> bytes:
@@ -115,19 +138,23 @@ class WordCorpus:
         normalizer: Normalizer,
         max_word_chars: int = MAX_WORD_CHARS,
     ) -> WordCorpus:
-        """Read `lines` once, one at a time; lines without a word are dropped."""
-        return cls.from_words(split_words(normalizer(line), max_word_chars) for line in lines)
+        """Read `lines` once, one at a time; lines without a word are dropped.
+
+        The words are those of `split_words(normalizer(line), max_word_chars)`.
+        """
+        from sagevocab.reading import read_parts  # Numba takes its time to load
+
+        parts = read_parts(lines)
+        words = (normalizer.words_of_part(part, max_word_chars) for part in parts)
+        types, numbers, offsets = _numbered(words)
+        tokens, ends = parts.replaced(numbers, offsets)
+        corpus = cls(types, tokens, ends[np.diff(ends, prepend=-1) > 0])
+        return corpus._without_outer_space(normalizer, max_word_chars)
 
     @classmethod
     def from_words(cls, lines: Iterable[list[str]]) -> WordCorpus:
         """Read lines as lists of words once, one at a time; empty ones are dropped."""
-        numbers: dict[str, int] = {}
-        tokens, offsets = array("i"), array("q", [0])
-        for words in lines:
-            if words:
-                tokens.extend([numbers.setdefault(word, len(numbers)) for word in words])
-                offsets.append(len(tokens))
-        return cls(list(numbers), np.asarray(tokens, np.int32), np.asarray(offsets, np.int64))
+        return cls(*_numbered(filter(None, lines)))
 
     @property
     def n_lines(self) -> int:
@@ -161,6 +188,24 @@ class WordCorpus:
         """Permute the words over all positions; lines keep their numbers of words."""
         tokens = np.random.default_rng(seed).permutation(self.tokens)
         return WordCorpus(self.types, tokens, self.line_offsets)
+
+    def _without_outer_space(self, normalizer: Normalizer, max_word_chars: int) -> WordCorpus:
+        """Drop white space at the ends of lines, which few texts have once it is normalised."""
+        at_end = np.zeros(len(self.types), bool)
+        at_end[self.tokens[self.line_offsets[:-1]]] = True
+        at_end[self.tokens[self.line_offsets[1:] - 1]] = True
+        words = (self.types[number] for number in np.flatnonzero(at_end).tolist())
+        if not any(word[1:2].isspace() or word[-1].isspace() for word in words):
+            return self
+        return WordCorpus.from_words(
+            split_words(normalizer.strip(line), max_word_chars) for line in self.lines()
+        )
+
+    def lines(self) -> Iterator[str]:
+        """Yield the lines, normalised."""
+        for start, end in pairwise(self.line_offsets.tolist()):
+            words = [self.types[number] for number in self.tokens[start:end].tolist()]
+            yield "".join(words).replace(WORD_START, " ").removeprefix(" ")
 
     def _with_lines(self, lines: np.ndarray) -> WordCorpus:
         kept = np.zeros(self.n_lines, dtype=bool)
@@ -198,3 +243,13 @@ class WordCorpus:
         text, ends = arrays["text"].tobytes(), arrays["type_ends"].tolist()
         types = [text[a:b].decode("utf-8") for a, b in zip([0, *ends], ends, strict=False)]
         return cls(types, arrays["tokens"], arrays["line_offsets"])
+
+
+def _numbered(lists: Iterable[list[str]]) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Number words by first appearance; return them, int32 numbers, and int64 ends of lists."""
+    numbers: dict[str, int] = {}
+    tokens, offsets = array("i"), array("q", [0])
+    for words in lists:
+        tokens.extend([numbers.setdefault(word, len(numbers)) for word in words])
+        offsets.append(len(tokens))
+    return list(numbers), np.asarray(tokens, np.int32), np.asarray(offsets, np.int64)

@@ -8,8 +8,15 @@ import sentencepiece
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from sagevocab import reading
 from sagevocab.errors import UserError
-from sagevocab.words import NORMALIZATIONS, Normalizer, WordCorpus, split_words
+from sagevocab.words import (
+    NORMALIZATIONS,
+    Normalizer,
+    WordCorpus,
+    hub_normalizer,
+    split_words,
+)
 
 
 @pytest.mark.parametrize("rule", NORMALIZATIONS)
@@ -53,6 +60,68 @@ def test_cutting_loses_nothing(text, limit):
         == [""] * bool(words) + [word for word in text.split(" ") if word]
         or not words
     )
+
+
+# --- reading: line by line is the oracle
+
+ODD = [
+    *("a", "b", "B", "é", "e\u0301", "\u0300", "\u0301", "\u0340", "\u0344", "\u0600", "क", "़"),
+    *(" ", " ", " ", "  ", "\t", "\r", "\n", "\x0b", "\x1c", "\x85", "\xa0", "\u1680", "\u2003"),
+    *("\u2028", "\u2029", "\u3000", "\ufeff", "\u200b", "\u200d", "▁", "▅", "\u1fee", "\xb4"),
+    *("👩\u200d👩\u200d👧", "🇹🇷", "🇹", "ß", "İ", "ﬁ", "가", "中", "１", "…", "x" * 300),
+    *("\x00", "\x01", "\U000110bd"),
+]
+
+
+def line_by_line(lines: list[str], rule: str, max_word_chars: int) -> WordCorpus:
+    normalizer = Normalizer(rule)
+    return WordCorpus.from_words(split_words(normalizer(line), max_word_chars) for line in lines)
+
+
+def check_equal(lines: list[str], rule: str, max_word_chars: int = 256) -> None:
+    corpus = WordCorpus.from_lines(iter(lines), Normalizer(rule), max_word_chars)
+    known = line_by_line(lines, rule, max_word_chars)
+    assert corpus.types == known.types
+    assert corpus.tokens.tobytes() == known.tokens.tobytes()
+    assert corpus.line_offsets.tobytes() == known.line_offsets.tobytes()
+
+
+@settings(max_examples=150, deadline=None)
+@given(
+    st.lists(st.lists(st.sampled_from(ODD), max_size=10).map("".join), max_size=5),
+    st.sampled_from(NORMALIZATIONS),
+    st.sampled_from([3, 256]),
+)
+def test_a_text_read_at_once_has_the_words_of_its_lines(lines, rule, max_word_chars):
+    check_equal(lines, rule, max_word_chars)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(st.text(st.characters(exclude_categories=["Cs"]))), st.sampled_from(NORMALIZATIONS))
+def test_any_text_read_at_once_has_the_words_of_its_lines(lines, rule):
+    check_equal(lines, rule)
+
+
+@pytest.mark.parametrize("rule", NORMALIZATIONS)
+def test_a_long_text_has_the_words_of_its_lines(rule):
+    """Longer than a block, with words and parts that come again in later blocks."""
+    words = [f"{number % 7}ó{number:x}" for number in range(40_000)]
+    words += ["中" * 3000, "\u0301e", "\t"]
+    lines = [" ".join(words[k : k + 9]) for k in range(0, len(words), 5)] * 3
+    assert sum(len(line.encode()) for line in lines) > 1.5 * reading._BLOCK
+    check_equal(lines, rule)
+
+
+@pytest.mark.parametrize("rule", NORMALIZATIONS)
+def test_no_character_is_mapped_together_with_a_space(rule):
+    """Which is why parts of a line can be mapped alone.
+
+    A line end stands alone, whatever is beside it; a space could be part of a cluster.
+    """
+    codes = (*range(0x0A), 0x0B, 0x0C, *range(0x0E, 0xD800), *range(0xE000, 0x110000))
+    characters = hub_normalizer(rule)
+    with_spaces = characters.normalize_str(" ".join(map(chr, codes)))
+    assert with_spaces == characters.normalize_str("\n".join(map(chr, codes))).replace("\n", " ")
 
 
 def test_types_come_in_order_of_first_appearance():
