@@ -253,6 +253,16 @@ def test_import_of_bytes_gives_word_start_notation(tmp_path):
     assert tokens(tmp_path / "out", "é té") == ["Ġ", "Ã©", "Ġt", "Ã©"]
 
 
+def test_import_of_another_mark_gives_word_start_notation(tmp_path):
+    vocab = {token: number for number, token in enumerate(["_", "_play", "ing", "▁", "_▁"])}
+    tokenizer = Tokenizer(models.WordPiece(vocab, continuing_subword_prefix="", unk_token="_"))
+    tokenizer.pre_tokenizer = pre_tokenizers.Metaspace(replacement="_")
+    tokenizer.save(str(tmp_path / "tokenizer.json"))
+    import_external(tmp_path, tmp_path / "out", WORDS, CARD, KEY)
+    assert read_pieces(tmp_path / "out/pieces.txt") == ["▁play", "ing", "_", "▁_"]
+    assert load_segmenter(tmp_path / "out").segment("▁playing") == [0, 1]
+
+
 def test_import_keeps_tokens_that_were_added_and_are_not_special(tmp_path):
     tokenizer = bert_like()
     tokenizer.add_tokens(["<user>"])

@@ -84,7 +84,9 @@ def test_csv_and_tsv(tmp_path: Path) -> None:
         writer.writeheader()
         writer.writerows(row for row in ROWS if row["text"])
     (tmp_path / "rows.tsv").write_text('id\ttext\n1\ta "quoted word\n', encoding="utf-8")
+    (tmp_path / "mac.csv").write_bytes(b'id,text\r1,"one, two"\r2,three\r')
     assert list(lines_of(tmp_path / "rows.csv", column="text")) == LINES
+    assert list(lines_of(tmp_path / "mac.csv", column="text")) == ["one, two", "three"]
     assert list(lines_of(tmp_path / "rows.tsv", column="text")) == ['a "quoted word']
 
 
@@ -248,7 +250,10 @@ def test_a_saved_data_set_and_bad_bytes(here: Path) -> None:
     Path("b.txt").write_bytes(b"caf\xe9\n")
     assert refusal("b.txt").endswith("with iconv, or give encoding_errors='replace'")
     Path("b.csv").write_bytes(b"text,b\ncaf\xe9,1\n")
-    assert refusal("b.csv", "text").endswith("with iconv, or give encoding_errors='replace'")
+    assert refusal("b.csv", "text") == (
+        "b.csv:2: is not UTF-8 (byte 0xe9 at position 4); convert it, for example with iconv, or "
+        "give encoding_errors='replace'"
+    )
     assert list(lines_of(["b.txt", "b.txt"], "replace")) == ["caf\ufffd"] * 2
     assert list(lines_of("b.csv", "replace", "text")) == ["caf\ufffd"]
 
