@@ -289,12 +289,16 @@ class TooFewPiecesError(UserError):
         """Say so of the text `name`; n_ascii: how many are there as all of printable ASCII is."""
         counted = f", {n_ascii} of them printable ASCII" if n_ascii else ""
         off = ", or turn vocabulary.ascii off" if n_ascii else ""
-        super().__init__(
-            f"{key}: {size} pieces are too few for the characters of {name}, which take "
-            f"{least}{counted}; set it to more than that, or lower "
-            f"vocabulary.character_coverage{off}"
-        )
         self.least = least
+        self._rest = (
+            f"are too few for the characters of {name}, which take {least}{counted}; set it to "
+            f"more than that, or lower vocabulary.character_coverage{off}"
+        )
+        super().__init__(f"{key}: {size} pieces {self._rest}")
+
+    def for_one_size(self, key: str, final_size: int) -> UserError:
+        """Return the same for a user who set the final size alone, under `key`."""
+        return UserError(f"{key}: {final_size} pieces, pruned from a quarter more, {self._rest}")
 
 
 # --- what a sentencepiece model holds
@@ -329,7 +333,7 @@ def open_model(path: Path, key: str) -> tuple[Model, str]:
     if any(piece.type == piece.BYTE for piece in model.pieces):
         raise UserError(
             f"{key}: {path} falls back to bytes, which pieces of text cannot express; "
-            "give the Hugging Face folder of that tokenizer"
+            "give another model, or a list of pieces"
         )
     crossing = [piece for piece in pieces_of_model(model) if WORD_START in piece[1:]]
     if crossing:

@@ -129,7 +129,11 @@ class _Parser(argparse.ArgumentParser):
 
 def _parsed(argv: Sequence[str]) -> argparse.Namespace:
     arguments, unknown = _parser().parse_known_args(argv)
-    if unknown:
+    if hasattr(arguments, "files") and not any(name.startswith("-") for name in unknown):
+        # Files after an option, which argparse leaves over where others stood before it.
+        is_default = arguments.files is arguments.parser.get_default("files")
+        arguments.files = unknown if unknown and is_default else [*arguments.files, *unknown]
+    elif unknown:
         arguments.parser.refuse(unknown)
     return arguments
 

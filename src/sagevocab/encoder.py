@@ -9,6 +9,7 @@ from pathlib import Path
 
 from tokenizers import Tokenizer
 
+from sagevocab.errors import UserError
 from sagevocab.pieces import encode_batch
 
 _LINES_A_BATCH = 4096
@@ -45,7 +46,16 @@ class Encoder:
         return Tokenizer.from_str(self._whole.to_str())
 
     def encode(self, text: str) -> list[int]:
-        """Return the ids of a text."""
+        """Return the ids of a text.
+
+        Raises:
+            UserError: it is no string.
+        """
+        if not isinstance(text, str):
+            raise UserError(
+                f"text: {type(text).__name__} is no string; give one text, or several to "
+                "encode_lines"
+            )
         return next(self.encode_lines([text]))
 
     def tokenize(self, text: str) -> list[str]:
@@ -57,7 +67,13 @@ class Encoder:
         return [self._names[number] for number in ids]
 
     def decode(self, ids: Sequence[int]) -> str:
-        """Return the text of ids, without special tokens."""
+        """Return the text of ids, without special tokens.
+
+        Raises:
+            UserError: one is no id of this tokenizer.
+        """
+        if unknown := [number for number in ids if number not in self._names]:
+            raise UserError(f"ids: {unknown[0]!r} is no id of this tokenizer; give ids of its own")
         return self._backend.decode(list(ids), skip_special_tokens=True)
 
     def encode_lines(self, lines: Iterable[str]) -> Iterator[list[int]]:

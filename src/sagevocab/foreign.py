@@ -10,6 +10,7 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
+from os import PathLike
 from pathlib import Path
 from typing import Any
 
@@ -138,6 +139,10 @@ def load(path: str | Path) -> Encoder:
     Raises:
         UserError: it is none of these.
     """
+    if not isinstance(path, str | PathLike):
+        raise UserError(
+            f"tokenizer: {type(path).__name__} is no path; give the path of a tokenizer"
+        )
     path = Path(path)
     if kind_of(path) == "hub":
         _check_own(path)

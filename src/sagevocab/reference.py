@@ -2,7 +2,7 @@
 
 Nothing here is fast and nothing here uses the rest of the library, which computes the same numbers.
 
-An example by hand. Four lines, six pieces beside the single characters, a window of one token:
+An example by hand. Four lines, four pieces beside the single characters, a window of one token:
 
     >>> lines = ["new day", "new days", "old days", "days"]
     >>> pieces = [*"▁newoldays", "▁new", "▁old", "▁day", "▁days"]

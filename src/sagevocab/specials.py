@@ -90,6 +90,8 @@ def special_tokens_of(
     Raises:
         UserError: a token stands there twice or is empty, or the template names an unknown one.
     """
+    if not isinstance(given, str | Sequence):
+        raise UserError(f"special_tokens: {given!r} is no list; give bert, gpt, none or a list")
     tokens = _kind(given) if isinstance(given, str) else _listed(given)
     if tokens.unknown is None and not lossless:
         roles = {**tokens.roles, "unk_token": UNKNOWN}

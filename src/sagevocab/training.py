@@ -22,7 +22,7 @@ from typing import Any
 import numpy as np
 
 from sagevocab import __version__
-from sagevocab.bpe import TooManyPiecesError
+from sagevocab.bpe import TooFewPiecesError, TooManyPiecesError
 from sagevocab.compiling import shown_compiling
 from sagevocab.display import listener
 from sagevocab.embeddings import Embeddings
@@ -68,6 +68,7 @@ log = logging.getLogger(__name__)
 
 # Words of text for each piece; measured in docs/own-language.md, "How much text".
 _WORDS_A_PIECE = 30
+_LONG_WORD = 20  # characters of a mean word: so long ones are of a text that does not space words
 _SHOWN = 20  # characters that a message lists
 
 
@@ -217,7 +218,7 @@ def train(
             disk_errors(place),
             workplace(state_dir) as work,
             listener(progress) as report,
-            _advice_on_one_size(initial_size),
+            _advice_on_one_size(vocab_size, initial_size),
         ):
             parts = _train(text, settings, work, report)
             result = SageVocabulary(**parts, card=card, state_dir=state_dir)
@@ -235,12 +236,16 @@ def _check_language(language: str) -> None:
 
 
 @contextmanager
-def _advice_on_one_size(initial_size: int | None) -> Iterator[None]:
+def _advice_on_one_size(vocab_size: int, initial_size: int | None) -> Iterator[None]:
     """Advise on the final size alone where the user did not set the initial one."""
     try:
         yield
     except TooManyPiecesError as error:
         raise error.for_one_size("vocab_size") if initial_size is None else error from None
+    except TooFewPiecesError as error:
+        if initial_size is not None:
+            raise
+        raise error.for_one_size("vocab_size", vocab_size) from None
 
 
 def _train_settings(
@@ -376,11 +381,16 @@ def _initial_and_corpus(
             initial = train_initial(settings.initial, staged, *sizes, frame, state, text.name)
     else:
         initial = read_initial(settings.initial, settings.words, settings.specials)
+        _check_initial(initial, settings.sage)
         corpus = _corpus(text, initial.frame)
+    _check_initial(initial, settings.sage)
     _warn_of_little_text(text.name, corpus, initial.pieces, settings.sage.final_size)
-    check_sizes(initial.pieces, settings.sage)
-    _check_merges(settings.sage, initial.merges)
     return initial, corpus
+
+
+def _check_initial(initial: InitialVocabulary, sage: SageSettings) -> None:
+    check_sizes(initial.pieces, sage)
+    _check_merges(sage, initial.merges)
 
 
 def _corpus(text: Text, frame: Frame) -> WordCorpus:
@@ -398,7 +408,9 @@ def _warn_of_little_text(
     name: str, corpus: WordCorpus, pieces: Sequence[str], final_size: int
 ) -> None:
     n_words = len(corpus.tokens)
-    if n_words >= _WORDS_A_PIECE * final_size:
+    # What spaces separate is a word in the languages that were measured, and no word in others.
+    has_words = _characters(corpus) <= _LONG_WORD * n_words
+    if n_words >= _WORDS_A_PIECE * final_size or not has_words:
         return
     enough = n_words // _WORDS_A_PIECE
     is_possible = enough > sum(map(is_single_character, pieces))

@@ -451,6 +451,19 @@ def test_encode_prints_what_autotokenizer_gives(
     assert printed == [*(" ".join(map(str, line)) for line in names), ""]
 
 
+def test_files_may_stand_after_options(built: Path, text: Path, capsysbinary) -> None:
+    outcomes = []
+    for words in (
+        [str(built), str(text), "--output", "ids"],
+        [str(built), "--output", "ids", str(text)],
+        ["--output", "ids", str(built), str(text)],
+    ):
+        assert main(["encode", *words]) == 0
+        outcomes.append(capsysbinary.readouterr().out)
+    assert outcomes[0]
+    assert len(set(outcomes)) == 1
+
+
 def test_encode_into_a_closed_pipe_is_silent(built: Path, tmp_path: Path) -> None:
     path = tmp_path / "lines"
     path.write_text("dlouhá řeka\n" * 100_000, encoding="utf-8")

@@ -84,7 +84,8 @@ def test_a_size_below_the_characters_counts_those_of_ascii() -> None:
     with pytest.raises(UserError) as caught:
         sagevocab.train(LINES, vocab_size=60, **QUICK)
     assert re.fullmatch(
-        r"initial_size: 75 pieces are too few for the characters of the text, which take \d+, "
+        r"vocab_size: 60 pieces, pruned from a quarter more, are too few for the characters of the "
+        r"text, which take \d+, "
         r"94 of them printable ASCII; set it to more than that, or lower "
         r"vocabulary\['character_coverage'\], or turn vocabulary\['ascii'\] off",
         str(caught.value),
@@ -238,3 +239,10 @@ def test_python_shows_stages_and_can_be_silent(capsys) -> None:
     assert stages[-1] == "sagevocab: pruning"
     sagevocab.train(LINES * 10, vocab_size=190, initial_size=220, **QUICK)
     assert capsys.readouterr().err == ""
+
+
+def test_text_without_spaces_is_not_judged_by_its_words(caplog: pytest.LogCaptureFixture) -> None:
+    small = {"vocab_size": 120, "word2vec": {"epochs": 1, "dimension": 4}, "progress": False}
+    lines = ["".join(line.split()) * 3 for line in lines_in("czech", 100)]
+    sagevocab.train(lines, **small)
+    assert "are few for" not in caplog.text

@@ -185,3 +185,14 @@ def test_push_to_hub_in_one_line(built, monkeypatch: pytest.MonkeyPatch, hub: st
     monkeypatch.setitem(sys.modules, "huggingface_hub", None)
     with pytest.raises(UserError, match=r"pip install 'sagevocab\[hub\]'"):
         built.push_to_hub("me/tok")
+
+
+def test_what_cannot_be_encoded_or_decoded_is_one_line(built) -> None:
+    with pytest.raises(UserError, match="^text: list is no string; .* encode_lines"):
+        built.encode(LINES[:2])
+    with pytest.raises(UserError, match="^ids: 99999 is no id"):
+        built.decode([5, 99999])
+    with pytest.raises(UserError, match="^tokenizer: int is no path"):
+        sagevocab.load(5)
+    with pytest.raises(UserError, match="^special_tokens: 5 is no list"):
+        sagevocab.train(LINES, special_tokens=5)
