@@ -45,6 +45,11 @@ _MODULES = {
 }
 
 
+def __dir__() -> list[str]:
+    """Return the names of `__all__`, which are not there before their first use."""
+    return sorted({*globals(), *__all__})
+
+
 def __getattr__(name: str) -> Any:
     """Import a name of `__all__` at first use."""
     if name not in _MODULES:

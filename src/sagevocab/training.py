@@ -424,7 +424,9 @@ def _warn_of_little_text(
 
 def _unknown(corpus: WordCorpus, pieces: Sequence[str]) -> dict[str, int]:
     """Return the characters of the corpus without a piece of their own, and how many there are."""
-    known = {WORD_START, *(piece for piece in pieces if len(piece) == 1)}
+    # A WordPiece has one form of a character for the start of words and one for the inside.
+    singles = (piece.removeprefix(WORD_START) for piece in pieces if is_single_character(piece))
+    known = {WORD_START, *singles}
     found: Counter[str] = Counter()
     for word, count in zip(corpus.types, corpus.counts.tolist(), strict=True):
         if not known.issuperset(word):

@@ -246,3 +246,13 @@ def test_text_without_spaces_is_not_judged_by_its_words(caplog: pytest.LogCaptur
     lines = ["".join(line.split()) * 3 for line in lines_in("czech", 100)]
     sagevocab.train(lines, **small)
     assert "are few for" not in caplog.text
+
+
+def test_a_wordpiece_knows_a_character_that_only_begins_words() -> None:
+    corpus = WordCorpus.from_lines(["ab , b"], Normalizer())
+    assert _unknown(corpus, ["▁a", "b", "▁b", "▁,"]) == {}
+    assert _unknown(corpus, ["▁a", "b", "▁b"]) == {",": 1}
+
+
+def test_names_are_listed_before_their_first_use() -> None:
+    assert {"train", "load", "compare", "SageTrainer"} <= set(dir(sagevocab))
