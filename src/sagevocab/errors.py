@@ -34,7 +34,7 @@ class SettingError(UserError, ValueError):
 
 
 class EncodingError(UserError):
-    """Text that is not UTF-8, which a reader can be told to replace."""
+    """Text that is not UTF-8, which a reader may replace."""
 
 
 def tell(line: str) -> None:

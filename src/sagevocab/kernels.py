@@ -148,12 +148,6 @@ def _pair_loss(target, context, x, y):
     return max(-there, 0.0) + max(-back, 0.0) + np.log1p(a + b + a * b)
 
 
-def sample_pair_losses() -> np.ndarray:
-    """Return float64[4096] pair losses of fixed embeddings, equal where machines compute alike."""
-    target, context = np.random.default_rng(0).normal(size=(2, 64, 8)).astype(np.float32)
-    return np.array([_pair_loss(target, context, x, y) for x in range(64) for y in range(64)])
-
-
 @njit(cache=True, nogil=True)
 def _pair_number(x, y):
     """Number the unordered pairs of tokens: those of frequent pieces come first."""
