@@ -1,7 +1,8 @@
 """Vocabularies that sentencepiece trains: BPE and UnigramLM.
 
-Sizes count pieces without special tokens. The results depend on the lines and the settings only,
-not on the number of cores.
+Both train on normalised words, not on the lines of a file: the pieces and the scores are those of
+the lines. Sizes count pieces without special tokens. The results depend on the text and the
+settings only, not on the number of cores.
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ import re
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
 import sentencepiece
 from google.protobuf.message import DecodeError
 from sentencepiece import sentencepiece_model_pb2
@@ -21,44 +23,49 @@ from sagevocab.errors import UserError
 from sagevocab.pieces import NO_MODEL, WORD_START, is_single_character
 from sagevocab.settings import GROWTH, TrainingSettings
 from sagevocab.state import atomic_path
-from sagevocab.text import read_lines
-from sagevocab.words import NORMALIZATIONS, Normalizer, character_map
+from sagevocab.words import NORMALIZATIONS, Normalizer, WordCorpus, character_map
 
 log = logging.getLogger(__name__)
 
 SENTENCEPIECE_SPECIALS = 3  # <unk>, <s> and </s>, which sentencepiece counts into its size
 SIZE_KEYS = ("vocabulary.initial_size", "vocabulary.final_size")  # of the configuration
 MAX_SKIPPED_SHARE = 0.01
-# sentencepiece marks unknown text with it and skips every line that has it.
+# sentencepiece marks unknown text with it and skips every sentence that has it: here, every word.
 RESERVED_CHARACTER = "\u2585"
 # UnigramLM adds up its threads' sums, so their number changes the scores: always sentencepiece's
 # default.
 THREADS = 16
 _ERRORS_ONLY = 2
+_ANY_LENGTH = 1 << 30  # bytes
+_SENTENCE_LENGTH = 4192  # sentencepiece's default, as in the models of earlier versions
+_LONGEST_WORD = 60_000  # characters; BPE of sentencepiece numbers those of a word in 16 bits
+# Instead of a tab, which ends a word in a table: no word has it, and it is the next in order.
+_TAB = "\n"
 
 
 def train_sentencepiece(
     method: str,
-    lines_path: str | Path,
+    corpus: WordCorpus,
     size: int,
     model_path: str | Path,
     settings: TrainingSettings,
     key: str,
     *,
-    name: str | None = None,
+    name: str = "the training corpus",
     size_keys: tuple[str, str] = SIZE_KEYS,
 ) -> None:
-    """Train byte-pair encoding or UnigramLM on the lines of a file; write the sentencepiece model.
+    """Train byte-pair encoding or UnigramLM on a corpus; write the sentencepiece model.
 
-    method: `bpe` or `unigram`. size: number of pieces without special tokens; `▁` is always one.
-    key: the key that it is from. name: of the text, for messages; the path of the file if left out.
-    size_keys: where the user sets the sizes of the initial and of the pruned vocabulary.
+    method: `bpe` or `unigram`. corpus: normalised by the rule of the settings. size: number of
+    pieces without special tokens; `▁` is always one. key: the key that it is from. name: of the
+    text, for messages. size_keys: where the user sets the sizes of the initial and of the pruned
+    vocabulary.
 
     Raises:
-        UserError: the lines allow no vocabulary of this size, or too many of them are too long.
+        UserError: the text allows no vocabulary of this size, or too much of it is left out.
     """
-    name = name or str(lines_path)
-    text = lines_path, settings, name
+    _check_words(corpus, name)
+    text = corpus, settings, name
     try:
         model = _trained(method, size, *text, key)
     except TooManyPiecesError as error:
@@ -83,39 +90,44 @@ def train_sentencepiece(
 
 
 def _trained(
-    method: str,
-    size: int,
-    lines_path: str | Path,
-    settings: TrainingSettings,
-    name: str,
-    key: str,
+    method: str, size: int, corpus: WordCorpus, settings: TrainingSettings, name: str, key: str
 ) -> Model:
-    lines = TrainableLines(lines_path, settings.max_sentence_length, name)
     buffer = io.BytesIO()
+    is_bpe = method == "bpe"
     try:
         sentencepiece.SentencePieceTrainer.train(
-            sentence_iterator=iter(lines),
+            sentence_iterator=_counted_words(corpus) if is_bpe else _lines(corpus),
+            input_format="tsv" if is_bpe else "text",
             model_writer=buffer,
             model_type=method,
             vocab_size=size + SENTENCEPIECE_SPECIALS,
             hard_vocab_limit=True,
             character_coverage=settings.character_coverage,
             max_sentencepiece_length=settings.max_piece_length,
-            max_sentence_length=settings.max_sentence_length,
-            normalization_rule_name=settings.normalization,
+            max_sentence_length=_ANY_LENGTH,
+            normalization_rule_name="identity",  # the words are normalised already
             # Greedy segmentation needs it, however rare it is, as in lines of one long word.
             required_chars=WORD_START,
             num_threads=THREADS,
             minloglevel=_ERRORS_ONLY,
         )
     except RuntimeError as error:
-        lines.check()
         raise _explained(error, size, name, key) from error
-    lines.check()
-    model = _parsed(buffer.getvalue(), name)
+    model = _as_of_lines(_parsed(buffer.getvalue(), name), settings.normalization)
     found = len(pieces_of_model(model))
     if found != size:
         raise TooManyPiecesError(size, found, name, key)
+    return model
+
+
+def _as_of_lines(model: Model, rule: str) -> Model:
+    """Return the model that sentencepiece trains on lines of text that it normalises itself."""
+    for piece in model.pieces:
+        piece.piece = piece.piece.replace(_TAB, "\t")
+    model.normalizer_spec.name = rule
+    model.normalizer_spec.precompiled_charsmap = character_map(rule)
+    model.trainer_spec.max_sentence_length = _SENTENCE_LENGTH
+    model.trainer_spec.ClearField("input_format")
     # So the model of a text where `▁` is no rare character is the one without this requirement.
     model.trainer_spec.ClearField("required_chars")
     return model
@@ -170,61 +182,49 @@ def _cut(model: Model, size: int, settings: TrainingSettings, name: str, key: st
     model.pieces.extend(kept)
 
 
-class TrainableLines:
-    """The lines of a file that sentencepiece trains on, with a count of those that it skips.
+# --- what sentencepiece trains on
 
-    sentencepiece silently skips long lines and lines with the character that it reserves. An error
-    while reading ends the lines and `check` raises it, because it must not pass through
-    sentencepiece.
+
+def _counted_words(corpus: WordCorpus) -> Iterator[str]:
+    """Yield the distinct words, each with its count: all that BPE knows of a text."""
+    for word, count in corpus.word_counts().items():
+        if RESERVED_CHARACTER in word:
+            continue
+        word = word.replace("\t", _TAB)
+        for start in range(0, len(word), _LONGEST_WORD):
+            yield f"{word[start : start + _LONGEST_WORD]}\t{count}"
+
+
+def _lines(corpus: WordCorpus) -> Iterator[str]:
+    """Yield the lines: UnigramLM counts the strings that it begins with in them, not in words."""
+    for line in corpus.lines():
+        if RESERVED_CHARACTER in line:
+            line = " ".join(word for word in line.split(" ") if RESERVED_CHARACTER not in word)
+        yield line
+
+
+def _check_words(corpus: WordCorpus, name: str) -> None:
+    """Refuse a text without words, or where many words are left out; log how many are.
+
+    Raises:
+        UserError: there are none, or too many that cannot be trained on.
     """
-
-    def __init__(self, path: str | Path, max_bytes: int, name: str) -> None:
-        """Prepare to read `path`; messages call it `name`."""
-        self.path, self.max_bytes, self.name = path, max_bytes, name
-        self.total = self.too_long = self.reserved = 0
-        self._error: Exception | None = None
-
-    def __iter__(self) -> Iterator[str]:
-        """Yield the lines that can be trained on."""
-        try:
-            yield from filter(self._counted, read_lines(self.path))
-        except Exception as error:  # kept for check()
-            self._error = error
-
-    def _counted(self, line: str) -> bool:
-        too_long = len(line.encode("utf-8")) > self.max_bytes
-        reserved = RESERVED_CHARACTER in line
-        self.total += 1
-        self.too_long += too_long
-        self.reserved += reserved and not too_long
-        return not (too_long or reserved)
-
-    def check(self) -> None:
-        """Raise what stopped the reading; log what was skipped.
-
-        Raises:
-            UserError: too many of the lines cannot be trained on.
-        """
-        if self._error is not None:
-            raise self._error
-        log.log(
-            logging.WARNING if self.too_long or self.reserved else logging.INFO,
-            "%s: of %d lines, sentencepiece leaves out %d as longer than %d bytes "
-            "(max_sentence_length) and %d for holding U+2585, which it reserves",
-            *(self.name, self.total, self.too_long, self.max_bytes, self.reserved),
+    total = len(corpus.tokens)
+    if not total:
+        raise UserError(f"{name}: holds no words; give a text with words")
+    holds = np.fromiter((RESERVED_CHARACTER in word for word in corpus.types), bool)
+    reserved = int(corpus.counts[holds].sum())
+    if reserved > MAX_SKIPPED_SHARE * total:
+        raise UserError(
+            f"{name}: {reserved} of the {total} words hold {RESERVED_CHARACTER} (U+2585), which "
+            "sentencepiece reserves, and would not be trained on; replace this character, for "
+            "example by \u2586, or take these words out"
         )
-        if self.reserved > MAX_SKIPPED_SHARE * self.total:
-            raise UserError(
-                f"{self.name}: {self.reserved} of the {self.total} lines hold {RESERVED_CHARACTER} "
-                "(U+2585), which sentencepiece reserves, and would not be trained on; replace "
-                "this character, for example by \u2586, or leave these lines out"
-            )
-        if self.too_long > MAX_SKIPPED_SHARE * self.total:
-            raise UserError(
-                f"vocabulary.max_sentence_length: {self.too_long} of the {self.total} lines of "
-                f"{self.name} are longer than {self.max_bytes} bytes and would not be trained on; "
-                "raise it, or cut the lines into sentences"
-            )
+    if reserved:
+        log.warning(
+            "%s: %d of %d words hold U+2585, which sentencepiece reserves, and are not trained on",
+            *(name, reserved, total),
+        )
 
 
 def _explained(error: RuntimeError, size: int, name: str, key: str) -> UserError:
@@ -238,8 +238,6 @@ def _explained(error: RuntimeError, size: int, name: str, key: str) -> UserError
         return TooManyPiecesError(size, int(match[1]) - SENTENCEPIECE_SPECIALS, name, key)
     if match := re.search(r"required_chars\. \d+ vs (\d+)", message):
         return TooFewPiecesError(size, int(match[1]) - SENTENCEPIECE_SPECIALS, name, key)
-    if "sentences_.empty()" in message or "all_chars_count" in message:
-        return UserError(f"{name}: holds no words; give a text with words")
     return UserError(f"{name}: sentencepiece cannot train on it: {message}")
 
 

@@ -43,7 +43,13 @@ from sagevocab.pieces import WORD_START, missing_characters
 from sagevocab.settings import WordSettings
 from sagevocab.specials import BERT, UNKNOWN, SpecialTokens
 from sagevocab.state import fingerprint
-from sagevocab.words import MAX_WORD_CHARS, Normalizer, hub_normalizer, split_words
+from sagevocab.words import (
+    MAX_WORD_CHARS,
+    Normalizer,
+    WordCorpus,
+    hub_normalizer,
+    split_words,
+)
 
 NO_LIMIT = 1_000_000_000  # characters in a word: words are cut before the model sees them
 # Where words cannot be cut: WordPiece takes time with the third power of their length.
@@ -67,6 +73,10 @@ class Frame(ABC):
     @abstractmethod
     def words_of(self, line: str) -> list[str]:
         """Split a line into words as pieces write them."""
+
+    def corpus_of(self, lines: Iterable[str]) -> WordCorpus:
+        """Read lines, once, as words."""
+        return WordCorpus.from_words(map(self.words_of, lines))
 
     @abstractmethod
     def tokens(self, pieces: Sequence[str]) -> list[str]:
@@ -108,6 +118,10 @@ class WordFrame(Frame):
     def words_of(self, line: str) -> list[str]:
         """Split a line into words as pieces write them."""
         return split_words(self._normalizer(line), self.words.max_word_chars)
+
+    def corpus_of(self, lines: Iterable[str]) -> WordCorpus:
+        """Read lines, once, as words."""
+        return WordCorpus.from_lines(lines, self._normalizer, self.words.max_word_chars)
 
     def tokens(self, pieces: Sequence[str]) -> list[str]:
         """Return the special tokens and, after them, the pieces.

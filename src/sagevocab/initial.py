@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,8 +36,8 @@ from sagevocab.pieces import (
 from sagevocab.settings import TrainingSettings, WordSettings
 from sagevocab.specials import BERT, SpecialTokens, read_special_tokens
 from sagevocab.state import ResumableState, fingerprint, write_text
-from sagevocab.text import read_lines, write_lines
 from sagevocab.versions import code_digest
+from sagevocab.words import WordCorpus
 
 log = logging.getLogger(__name__)
 
@@ -59,58 +59,54 @@ class InitialVocabulary:
 
 def train_initial(
     method: str,
-    lines_path: Path,
+    corpus: WordCorpus,
     size: int,
     settings: TrainingSettings,
     frame: Frame,
     state_dir: Path,
     name: str,
 ) -> InitialVocabulary:
-    """Train sentencepiece's BPE or UnigramLM on the lines of a file.
+    """Train sentencepiece's BPE or UnigramLM on a corpus.
 
-    Lines longer than `settings.max_sentence_length` bytes, which sentencepiece would leave out, are
-    cut there, at a space if there is one. state_dir: the model is kept there and found again. name:
-    of the text, for messages.
+    state_dir: the model is kept there and found again. name: of the text, for messages.
 
     Raises:
-        UserError: the lines allow no vocabulary of this size.
+        UserError: the text allows no vocabulary of this size.
     """
-    parts = code_digest(), method, lines_path, size, vars(settings)
-    state = ResumableState(state_dir, fingerprint(*parts))
-    model_path = state.folder / "sentencepiece.model"
+    parts = code_digest(), method, corpus.digest(), size, vars(settings)
+    model_path = ResumableState(state_dir, fingerprint(*parts)).folder / "sentencepiece.model"
     model = _kept_model(model_path)
     if model is None:
-        path = _with_short_lines(lines_path, state.folder, settings.max_sentence_length, name)
         keys = {"key": _SIZE_KEYS[0], "size_keys": _SIZE_KEYS}
-        train_sentencepiece(method, path, size, model_path, settings, name=name, **keys)
+        train_sentencepiece(method, corpus, size, model_path, settings, name=name, **keys)
         model = read_model(model_path)
     merges = merges_of_model(model) if method == "bpe" else None
     return InitialVocabulary(pieces_of_model(model), merges, frame)
 
 
 def train_lossless(
-    lines_path: Path,
+    corpus: WordCorpus,
     size: int,
     settings: TrainingSettings,
     frame: HubFrame,
     state_dir: Path,
     name: str,
 ) -> InitialVocabulary:
-    """Train byte-level BPE on the lines of a file.
+    """Train byte-level BPE on a corpus.
 
     settings: only the longest piece counts. frame: of `lossless.lossless_frame`, without pieces.
     state_dir, name: as of `train_initial`.
 
     Raises:
-        UserError: the lines allow no vocabulary of this size.
+        UserError: the text allows no vocabulary of this size.
     """
     longest = settings.max_piece_length
-    parts = code_digest(), lines_path, size, longest, frame.described()
+    parts = code_digest(), corpus.digest(), size, longest, frame.described()
     path = ResumableState(state_dir, fingerprint(*parts)).folder / "bytes.json"
     trained = _kept_bytes(path)
     if trained is None:
         keys = {"key": _SIZE_KEYS[0], "size_keys": _SIZE_KEYS}
-        trained = train_bytes(read_lines(lines_path), size, frame, longest, name=name, **keys)
+        trained = train_bytes(corpus, size, frame, longest, name=name, **keys)
         write_text(path, trained.to_str())
     frame = frame.with_tokens(tokens_by_id(trained))
     model = json.loads(trained.to_str())["model"]
@@ -230,39 +226,3 @@ def _read_model(path: Path, words: WordSettings, specials: SpecialTokens) -> Ini
     frame = WordFrame(WordSettings(rule, words.max_word_chars), specials)
     merges = merges_of_model(model) if is_bpe(model) else None
     return InitialVocabulary(with_characters(pieces_of_model(model), path), merges, frame)
-
-
-# --- lines that sentencepiece takes
-
-
-def _with_short_lines(path: Path, folder: Path, max_bytes: int, name: str) -> Path:
-    """Return `path`, or if it has longer lines a copy in `folder` where these are cut."""
-    too_long = sum(len(line.encode("utf-8")) > max_bytes for line in read_lines(path))
-    if not too_long:
-        return path
-    log.warning(
-        "%s: %d lines are longer than %d bytes, the max_sentence_length of sentencepiece, and are "
-        "cut at spaces to train the initial vocabulary; nothing is left out",
-        *(name, too_long, max_bytes),
-    )
-    short = folder / path.name
-    write_lines(short, (part for line in read_lines(path) for part in cut_line(line, max_bytes)))
-    return short
-
-
-def cut_line(line: str, max_bytes: int) -> Iterator[str]:
-    """Cut a line into parts of at most `max_bytes` bytes: at spaces, else between characters.
-
-    max_bytes: 4 or more, the bytes of the longest character.
-    """
-    data = line.encode("utf-8")
-    start = 0
-    while len(data) - start > max_bytes:
-        end = data.rfind(b" ", start + 1, start + max_bytes + 1)
-        if end < 0:
-            end = start + max_bytes
-            while data[end] & 0xC0 == 0x80:  # inside a character
-                end -= 1
-        yield data[start:end].decode("utf-8")
-        start = end
-    yield data[start:].decode("utf-8")

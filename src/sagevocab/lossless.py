@@ -7,7 +7,8 @@ without its classes of letters, which put `'s` or digits apart: pieces decide on
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+from collections.abc import Iterator
+from itertools import pairwise
 
 from tokenizers import Regex, Tokenizer, decoders, models, pre_tokenizers, trainers
 
@@ -16,6 +17,7 @@ from sagevocab.errors import UserError
 from sagevocab.frames import HubFrame, add_special_tokens
 from sagevocab.pieces import tokens_by_id
 from sagevocab.specials import SpecialTokens
+from sagevocab.words import WordCorpus
 
 _SPACE = r"[ \t\n\r\f\v]"
 _OTHER = r"[^ \t\n\r\f\v]"
@@ -54,7 +56,7 @@ def lossless_frame(specials: SpecialTokens, max_word_chars: int) -> HubFrame:
 
 
 def train_bytes(
-    lines: Iterable[str],
+    corpus: WordCorpus,
     size: int,
     frame: HubFrame,
     max_piece_length: int,
@@ -63,13 +65,14 @@ def train_bytes(
     key: str,
     size_keys: tuple[str, str],
 ) -> Tokenizer:
-    """Train byte-level BPE on the words of a frame; its result depends on the lines alone.
+    """Train byte-level BPE on a corpus; its result depends on the lines alone.
 
-    size: number of pieces, the 256 letters among them. max_piece_length: in bytes. name: of the
-    text, for messages. key, size_keys: as of `bpe.train_sentencepiece`.
+    corpus: of the words of the frame. size: number of pieces, the 256 letters among them.
+    max_piece_length: in bytes. name: of the text, for messages. key, size_keys: as of
+    `bpe.train_sentencepiece`.
 
     Raises:
-        UserError: the lines allow no vocabulary of this size.
+        UserError: the text allows no vocabulary of this size.
     """
     if size < _LETTERS:
         raise UserError(f"{key}: {size} pieces are fewer than the 256 bytes; set it to more")
@@ -81,10 +84,18 @@ def train_bytes(
         max_token_length=max_piece_length,
         show_progress=False,
     )
-    tokenizer.train_from_iterator(lines, trainer)
+    tokenizer.train_from_iterator(_lines(corpus, frame), trainer)
     found = tokens_by_id(tokenizer)
     if len(found) < size:
         pieces = list(map(frame.notation.piece, found))
         error = TooManyPiecesError(size, len(found), name, key)
         raise error.for_pruning(pieces, size_keys)
     return tokenizer
+
+
+def _lines(corpus: WordCorpus, frame: HubFrame) -> Iterator[str]:
+    """Yield the lines of a corpus as they were, for nothing of them is lost."""
+    decoder = decoders.ByteLevel()
+    texts = [decoder.decode([frame.notation.token(word)]) for word in corpus.types]
+    for start, end in pairwise(corpus.line_offsets.tolist()):
+        yield "".join([texts[number] for number in corpus.tokens[start:end].tolist()])

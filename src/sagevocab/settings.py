@@ -60,11 +60,6 @@ class TrainingSettings(_Normalized):
     max_piece_length: Annotated[Count, Field(le=512)] = Field(
         16, description="Longest piece in characters."
     )
-    max_sentence_length: Annotated[Size, Field(ge=64)] = Field(
-        4192,
-        description="Longest line in bytes that sentencepiece trains on. The workflow counts "
-        "longer ones and leaves them out; `sagevocab train` cuts them.",
-    )
 
 
 @settings("vocabulary")

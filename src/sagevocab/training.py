@@ -58,7 +58,6 @@ from sagevocab.settings import (
 )
 from sagevocab.specials import BERT, SpecialTokens, special_tokens_of
 from sagevocab.state import fingerprint, remove_leftovers
-from sagevocab.text import read_lines, write_lines
 from sagevocab.versions import code_digest, package_versions
 from sagevocab.vocabulary import SageVocabulary
 from sagevocab.words import Normalizer, WordCorpus
@@ -368,22 +367,20 @@ def _initial_and_corpus(
     """Return what is pruned and the words; refuse before Word2Vec what pruning would refuse."""
     progress(Progress("reading text"))
     if settings.is_trained:
-        staged = state_folder(work, "text") / "text.txt.zst"
-        write_lines(staged, text.lines)
         frame = settings.frame()
-        corpus = _corpus(text._replace(lines=read_lines(staged)), frame)
+        corpus = _corpus(text, frame)
         progress(Progress("initial vocabulary"))
         sizes = settings.initial_size, settings.sentencepiece
         state = state_folder(work, "initial")
         if isinstance(frame, HubFrame):
-            initial = train_lossless(staged, *sizes, frame, state, text.name)
+            initial = train_lossless(corpus, *sizes, frame, state, text.name)
         else:
-            initial = train_initial(settings.initial, staged, *sizes, frame, state, text.name)
+            initial = train_initial(settings.initial, corpus, *sizes, frame, state, text.name)
+        _check_initial(initial, settings.sage)
     else:
         initial = read_initial(settings.initial, settings.words, settings.specials)
         _check_initial(initial, settings.sage)
         corpus = _corpus(text, initial.frame)
-    _check_initial(initial, settings.sage)
     _warn_of_little_text(text.name, corpus, initial.pieces, settings.sage.final_size)
     return initial, corpus
 
@@ -394,7 +391,7 @@ def _check_initial(initial: InitialVocabulary, sage: SageSettings) -> None:
 
 
 def _corpus(text: Text, frame: Frame) -> WordCorpus:
-    corpus = WordCorpus.from_words(map(frame.words_of, text.lines))
+    corpus = frame.corpus_of(text.lines)
     if not corpus.n_lines:
         raise UserError(f"{text.name}: holds no words; give a text with words")
     log.info(

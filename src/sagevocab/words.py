@@ -8,6 +8,7 @@ line by line, the sequence of their numbers.
 from __future__ import annotations
 
 from array import array
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
@@ -200,6 +201,19 @@ class WordCorpus:
         return WordCorpus.from_words(
             split_words(normalizer.strip(line), max_word_chars) for line in self.lines()
         )
+
+    def word_counts(self) -> Counter[str]:
+        """Count the words, without their `▁`; those that were cut are put together again."""
+        rest = np.fromiter((not word.startswith(WORD_START) for word in self.types), bool)
+        inside = np.flatnonzero(rest[self.tokens])
+        heads = inside[np.diff(inside, prepend=-1) > 1] - 1
+        ends = inside[np.diff(inside, append=len(self.tokens) + 1) > 1] + 1
+        counts = self.counts - np.bincount(self.tokens[heads], minlength=len(self.types))
+        counts[rest] = 0
+        words = Counter({self.types[i][1:]: int(counts[i]) for i in np.flatnonzero(counts)})
+        for start, end in zip(heads.tolist(), ends.tolist(), strict=True):
+            words["".join([self.types[i] for i in self.tokens[start:end]])[1:]] += 1
+        return words
 
     def lines(self) -> Iterator[str]:
         """Yield the lines, normalised."""

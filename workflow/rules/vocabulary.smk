@@ -1,6 +1,6 @@
 # Vocabularies (paper, Section 3) and their export as Hugging Face folders.
 #
-# In:    corpus/{lang}.txt.zst, training lines; corpus/{lang}.train.words.npz, the same as word types.
+# In:    corpus/{lang}.train.words.npz, the training lines as word types.
 #        {lang} is a training corpus (`en`) or a sample of it (`en.sample1`)
 # Out:   vocab/{lang}/bpe_initial/   the BPE vocabulary that SaGe prunes; bpe_initial.{size} of others
 #        vocab/{lang}/unigram_initial/  UnigramLM's, for those of `initial: unigram`
@@ -16,7 +16,7 @@
 rule train_bpe:
     """BPE of sentencepiece at the final size, segmented by greedy longest match (paper, Section 2)."""
     input:
-        lines=result("corpus/{lang}.txt.zst"),
+        words=result("corpus/{lang}.train.words.npz"),
     output:
         **tokenizer_files("vocab/{lang}/{tok}"),
         model=result("vocab/{lang}/{tok}/sentencepiece.model"),

@@ -10,12 +10,13 @@ from sagevocab.bpe import (
     train_unigram,
 )
 from sagevocab.export import WordSettings, export_greedy, export_unigram
+from sagevocab.words import WordCorpus
 
 with job(snakemake):
     params, words = snakemake.params, WordSettings(**snakemake.params.words)
     settings, path = TrainingSettings(**params.training), snakemake.output.model
     train = {"bpe": train_bpe, "unigram": train_unigram}[params.method]
-    train(snakemake.input.lines, params.size, path, settings, params.key)
+    train(WordCorpus.load(snakemake.input.words), params.size, path, settings, params.key)
     model = read_model(path)
     if params.method == "bpe":
         export_greedy(params.artefact, pieces_of_model(model), words)
