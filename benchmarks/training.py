@@ -57,6 +57,7 @@ from sagevocab.errors import UserError
 from sagevocab.export import Card, WordSettings, export_greedy
 from sagevocab.state import file_digest, write_text
 from sagevocab.text import read_lines, write_lines
+from sagevocab.words import Normalizer, WordCorpus
 
 # Per size: the model, and the updates of a block (pretraining, fine-tuning).
 SIZES: dict[str, dict[str, int]] = {
@@ -502,8 +503,9 @@ def prepare(folder: Path, text: Path | None, vocabulary: int, sequence_length: i
     else:
         every = (line for file in files_of(text) for line in read_lines(file))
         write_lines(lines, (line for line in every if line.strip()))
+    corpus = WordCorpus.from_lines(read_lines(lines), Normalizer())
     train_bpe(
-        lines, vocabulary, folder / "bpe.model", TrainingSettings(ascii=False), "--vocabulary"
+        corpus, vocabulary, folder / "bpe.model", TrainingSettings(ascii=False), "--vocabulary"
     )
     pieces = pieces_of_model(read_model(folder / "bpe.model"))
     export_greedy(words, pieces, WordSettings(), Card("en", "English", "BPE"))

@@ -28,7 +28,7 @@ from reproduction.data.construct import shipped_sentences
 from sagevocab import bpe
 from sagevocab.pieces import is_single_character, write_pieces
 from sagevocab.state import write_npz, write_text
-from sagevocab.words import Normalizer, split_words
+from sagevocab.words import Normalizer, WordCorpus, split_words
 
 HERE = Path(__file__).parent
 DIMENSION = 6
@@ -69,7 +69,9 @@ def make_sample(folder: Path, lines: Sequence[str], size: int, seed: int) -> Sam
     words = ["".join(split_words(line)) for line in lines]
     write_text(folder / "words.txt", "".join(f"{line}\n" for line in words))
     settings = bpe.TrainingSettings(character_coverage=1.0, ascii=False)
-    bpe.train_bpe(folder / "lines.txt", size, folder / "bpe.model", settings, "size")
+    bpe.train_bpe(
+        WordCorpus.from_lines(lines, normalizer), size, folder / "bpe.model", settings, "size"
+    )
     pieces = bpe.pieces_of_model(bpe.read_model(folder / "bpe.model"))
     write_pieces(folder / "pieces.txt", pieces)
     return Sample(folder, list(lines), pieces, draw_embeddings(folder, size, seed, scale=0.7))

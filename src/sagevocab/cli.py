@@ -18,7 +18,7 @@ from typing import Annotated, Any, NoReturn, TextIO, get_args, get_origin
 
 from sagevocab import __version__
 from sagevocab.errors import UserError
-from sagevocab.fields import whole_number_hint
+from sagevocab.fields import GONE, whole_number_hint
 from sagevocab.inputs import ENCODING_ERRORS, check_texts, lines_of
 from sagevocab.kinds import FORMATS as EXPORTS
 from sagevocab.kinds import require_tokenizer
@@ -122,6 +122,8 @@ class _Parser(argparse.ArgumentParser):
     def refuse(self, unknown: Sequence[str]) -> NoReturn:
         """Exit with 2 for arguments that there are not."""
         name = next((one for one in unknown if one.startswith("-")), unknown[0]).partition("=")[0]
+        if gone := GONE.get(name.removeprefix("--").replace("-", "_")):
+            self.error(f"unknown option {name}; {gone}")
         known = [one for one in self._option_string_actions if one.startswith("--")]
         close = difflib.get_close_matches(name.replace("_", "-"), known, n=1)
         self.error(f"unknown option {name}" + (f"; did you mean {close[0]}?" if close else ""))

@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 import sentencepiece
 from gensim.test.utils import datapath
+from sentencepiece import sentencepiece_model_pb2
 
 import sagevocab
 from sagevocab.baselines import train_wordpiece
@@ -24,12 +25,10 @@ from sagevocab.bpe import (
     read_model,
     scores_of_model,
     train_bpe,
-    train_sentencepiece,
     train_unigram,
 )
 from sagevocab.errors import UserError
 from sagevocab.pieces import WORD_START
-from sagevocab.text import write_lines
 from sagevocab.words import Normalizer, WordCorpus
 
 DEFAULTS = TrainingSettings(ascii=False)
@@ -48,15 +47,15 @@ def train(tmp_path):
     """Train on lines and return the model."""
 
     def run(trainer, lines, size, settings=DEFAULTS):
-        write_lines(tmp_path / "lines.txt.zst", lines)
-        trainer(tmp_path / "lines.txt.zst", size, tmp_path / "a.model", settings, KEY)
+        corpus = words_of(lines, settings.normalization)
+        trainer(corpus, size, tmp_path / "a.model", settings, KEY)
         return read_model(tmp_path / "a.model")
 
     return run
 
 
-def words_of(lines: list[str]) -> WordCorpus:
-    return WordCorpus.from_lines(lines, Normalizer())
+def words_of(lines: list[str], rule: str = "nmt_nfkc") -> WordCorpus:
+    return WordCorpus.from_lines(lines, Normalizer(rule))
 
 
 @pytest.mark.parametrize("trainer", TRAINERS)
@@ -106,9 +105,8 @@ def test_settings_reach_sentencepiece(train):
 
 @pytest.mark.parametrize("trainer", TRAINERS)
 def test_training_twice_gives_the_same_bytes(tmp_path, trainer):
-    write_lines(tmp_path / "lines.txt.zst", real_lines())
     for name in "ab":
-        trainer(tmp_path / "lines.txt.zst", 300, tmp_path / name, DEFAULTS, KEY)
+        trainer(words_of(real_lines()), 300, tmp_path / name, DEFAULTS, KEY)
     assert (tmp_path / "a").read_bytes() == (tmp_path / "b").read_bytes()
 
 
@@ -118,17 +116,46 @@ def test_the_word_mark_is_a_piece_however_rare_it_is(train, trainer):
     assert WORD_START in pieces_of_model(train(trainer, lines, 8))
 
 
-@pytest.mark.parametrize("method", ["bpe", "unigram"])
-def test_other_pieces_are_those_of_sentencepiece_alone(tmp_path, method):
-    lines, model, alone = real_lines(), tmp_path / "a.model", io.BytesIO()
-    write_lines(tmp_path / "lines.txt", lines)
-    train_sentencepiece(method, tmp_path / "lines.txt", 300, model, DEFAULTS, KEY)
+# --- words instead of lines
+
+
+def of_lines(lines: list[str], method: str, size: int, settings: TrainingSettings):
+    """Return the model that sentencepiece trains on the lines themselves, as the oracle."""
+    model = io.BytesIO()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=iter(lines),
-        **{"model_writer": alone, "model_type": method, "vocab_size": 303, "minloglevel": 2},
+        model_writer=model,
+        model_type=method,
+        vocab_size=size + 3,
+        character_coverage=settings.character_coverage,
+        normalization_rule_name=settings.normalization,
+        max_sentence_length=100_000,
+        minloglevel=2,
     )
-    (tmp_path / "alone.model").write_bytes(alone.getvalue())
-    assert read_model(model).pieces == read_model(tmp_path / "alone.model").pieces
+    return sentencepiece_model_pb2.ModelProto.FromString(model.getvalue())
+
+
+LONG = ["".join(real_lines(20)).replace(" ", "")[:9000]]  # a word that is cut into 36
+RULES = [("nmt_nfkc", 300), ("nfkc_cf", 300), ("identity", 320)]
+
+
+@pytest.mark.parametrize(("rule", "size"), RULES)
+@pytest.mark.parametrize("method", ["bpe", "unigram"])
+def test_the_model_of_the_words_is_that_of_the_lines(train, method, rule, size):
+    tabs = [line.replace(" ", "\t", 7) for line in real_lines(30)]
+    lines = [*real_lines(), "Ⅷ ｆｕｌｌ ﬁne É", *tabs, *LONG]
+    settings = TrainingSettings(ascii=False, character_coverage=1.0, normalization=rule)
+    trainer = {"bpe": train_bpe, "unigram": train_unigram}[method]
+    model, known = train(trainer, lines, size, settings), of_lines(lines, method, size, settings)
+    assert model.pieces == known.pieces
+    assert model.normalizer_spec == known.normalizer_spec
+    tab_pieces = [piece for piece in pieces_of_model(model) if "\t" in piece]
+    assert bool(tab_pieces) == (rule != "nmt_nfkc")
+
+
+def test_a_word_of_a_hundred_thousand_letters(train):
+    word = "abcab" * 20_000
+    assert "abc" in pieces_of_model(train(train_bpe, [word, "b"], 8))
 
 
 # --- merges
@@ -167,9 +194,8 @@ def test_too_large_a_size_names_the_largest(train, trainer, tmp_path):
     ],
 )
 def test_too_large_a_size_names_the_keys_of_both_sizes(tmp_path, trainer, key, advice):
-    write_lines(tmp_path / "lines.txt", real_lines(3))
     with pytest.raises(UserError, match=rf"^{key}: .*: {advice}"):
-        trainer(tmp_path / "lines.txt", 100_000, tmp_path / "a.model", DEFAULTS, key)
+        trainer(words_of(real_lines(3)), 100_000, tmp_path / "a.model", DEFAULTS, key)
 
 
 @pytest.mark.parametrize("trainer", TRAINERS)
@@ -184,41 +210,26 @@ def test_too_small_a_size_names_the_characters(train, trainer):
 @pytest.mark.parametrize("lines", [[], ["", ""], ["   "]])
 @pytest.mark.parametrize("trainer", TRAINERS)
 def test_corpus_without_text(train, trainer, lines, tmp_path):
-    with pytest.raises(UserError, match=r"lines\.txt\.zst: holds no words"):
+    with pytest.raises(UserError, match="the training corpus: holds no words"):
         train(trainer, lines, 100)
     assert not (tmp_path / "a.model").exists()
 
 
-def test_a_bad_line_is_told_as_such_and_not_as_sentencepiece_sees_it(tmp_path):
-    (tmp_path / "lines.txt").write_bytes(b"good\n\xff bad\n")
-    with pytest.raises(UserError, match=r"lines\.txt:2"):
-        train_bpe(tmp_path / "lines.txt", 10, tmp_path / "a.model", DEFAULTS, KEY)
-    assert list(tmp_path.iterdir()) == [tmp_path / "lines.txt"]
-
-
-def test_many_overlong_lines_are_an_error(train, tmp_path):
-    lines = real_lines(98) + ["é" * 60] * 2
-    short = TrainingSettings(ascii=False, max_sentence_length=100)
-    with pytest.raises(UserError, match=r"vocabulary\.max_sentence_length: \d+ of the 100 lines"):
-        train(train_bpe, lines, 150, short)
-    assert not (tmp_path / "a.model").exists()
-
-
 @pytest.mark.parametrize("trainer", TRAINERS)
-@pytest.mark.parametrize("whole", [0, 98])
-def test_many_reserved_lines_are_an_error(train, trainer, whole, tmp_path):
-    lines = real_lines(whole) + [f"the bar {RESERVED_CHARACTER} is full"] * 2
-    with pytest.raises(UserError, match=rf"2 of the {whole + 2} lines hold {RESERVED_CHARACTER}"):
+def test_many_reserved_words_are_an_error(train, trainer, tmp_path):
+    lines = real_lines(2) + [f"bar{RESERVED_CHARACTER}"] * 9
+    total = len(" ".join(lines).split())
+    with pytest.raises(UserError, match=rf"9 of the {total} words hold {RESERVED_CHARACTER}"):
         train(trainer, lines, 150)
     assert not (tmp_path / "a.model").exists()
 
 
-def test_few_overlong_or_reserved_lines_are_counted(train, caplog):
-    lines = ["the cat sat on the mat"] * 200 + ["é" * 60, f"odd {RESERVED_CHARACTER} line"]
-    caplog.set_level("INFO", logger="sagevocab")
-    model = train(train_bpe, lines, 20, TrainingSettings(ascii=False, max_sentence_length=100))
-    assert "of 202 lines, sentencepiece leaves out 1 as longer than 100 bytes" in caplog.text
-    assert not {"é", "d", RESERVED_CHARACTER} & set("".join(pieces_of_model(model)))
+@pytest.mark.parametrize("trainer", TRAINERS)
+def test_few_reserved_words_are_left_out_and_counted(train, trainer, caplog):
+    lines = ["the cat sat on the mat"] * 200
+    model = train(trainer, [*lines, f"the z{RESERVED_CHARACTER}z cat"], 12)
+    assert "1 of 1203 words hold U+2585" in caplog.text
+    assert pieces_of_model(model) == pieces_of_model(train(trainer, [*lines, "the cat"], 12))
 
 
 @pytest.mark.parametrize("content", [b"", b"no model", b"\x00\x01\x02"])

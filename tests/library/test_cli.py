@@ -150,9 +150,12 @@ def test_initial_vocabularies_from_elsewhere(text: Path, tmp_path: Path) -> None
 
 def test_a_model_of_sentencepiece_brings_its_merges(text: Path, built: Path, tmp_path: Path):
     from sagevocab.bpe import TrainingSettings, train_bpe
+    from sagevocab.text import read_lines
+    from sagevocab.words import Normalizer, WordCorpus
 
     model = tmp_path / "own.model"
-    train_bpe(text, 250, model, TrainingSettings(character_coverage=1.0, ascii=False), "size")
+    corpus = WordCorpus.from_lines(read_lines(text), Normalizer())
+    train_bpe(corpus, 250, model, TrainingSettings(character_coverage=1.0, ascii=False), "size")
     result = sagevocab.train(
         text, vocab_size=200, initial=model, word2vec={"epochs": 1, "dimension": 8}
     )

@@ -41,9 +41,9 @@ ENGLISH = [re.sub("[^ -~]", "", line).lower() for line in lines_in("czech", 300)
 def trained(
     lines: list[str], method: str, size: int, folder: Path, settings: TrainingSettings
 ) -> list[str]:
-    text, path = folder / "text", folder / "a.model"
-    text.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
-    train_sentencepiece(method, text, size, path, settings, "size")
+    path = folder / "a.model"
+    corpus = WordCorpus.from_lines(lines, Normalizer(settings.normalization))
+    train_sentencepiece(method, corpus, size, path, settings, "size")
     return pieces_of_model(read_model(path))
 
 
@@ -137,7 +137,7 @@ def test_the_command_says_it_in_options(tmp_path: Path, capsys) -> None:
     assert capsys.readouterr().err == ""
 
 
-# --- too little text, lines that are cut
+# --- too little text, long lines
 
 
 def test_a_text_too_small_for_the_vocabulary_is_a_warning(caplog) -> None:
@@ -155,13 +155,13 @@ def test_a_text_too_small_for_the_vocabulary_is_a_warning(caplog) -> None:
     assert not any(" are few for " in line for line in warnings_of(caplog))
 
 
-def test_lines_that_are_cut_are_a_warning(caplog) -> None:
-    short = {"max_sentence_length": 64}
-    long = " ".join(LINES[:3])
-    sagevocab.train([*LINES, long], vocab_size=190, initial_size=220, vocabulary=short, **QUICK)
-    n_long = sum(len(line.encode()) > 64 for line in [*LINES, long])
-    (told,) = [line for line in warnings_of(caplog) if "are cut" in line]
-    assert told.startswith(f"the text: {n_long} lines are longer than 64 bytes")
+@pytest.mark.parametrize("initial", ["bpe", "unigram"])
+def test_lines_of_any_length_give_the_same_initial_vocabulary(initial: str) -> None:
+    texts = (LINES, [" ".join(LINES)])
+    assert len(texts[1][0].encode()) > 4192  # which sentencepiece leaves out
+    sizes = {"vocab_size": 150, "initial_size": 185, "initial": initial}
+    one, other = (sagevocab.train(text, **sizes, **QUICK).initial for text in texts)
+    assert one == other
 
 
 # --- errors in Python's words
@@ -184,6 +184,7 @@ def test_lines_that_are_cut_are_a_warning(caplog) -> None:
         ({"vocabulary": {"final_size": 3}}, "vocabulary: 'final_size' is set by vocab_size"),
         ({"word2vec": 5}, "word2vec: 5 is no dictionary; give settings by name"),
         ({"word2vec": {"alpha": "0.1"}}, r"word2vec\['alpha'\]: '0.1' is not allowed; .* quotes"),
+        ({"vocabulary": {"max_sentence_length": 99}}, r".*max_sen.*: unknown; lines of any"),
         ({"initial": None}, "initial: NoneType is no tokenizer that can be read; give"),
         ({"initial": "bert-base-uncased"}, "initial: .*; .* hf download bert-base-uncased --local"),
         ({"language": 3}, "language: 3 is no language code; give one"),

@@ -103,6 +103,26 @@ def test_any_text_read_at_once_has_the_words_of_its_lines(lines, rule):
 
 
 @pytest.mark.parametrize("rule", NORMALIZATIONS)
+def test_a_mark_after_a_space_is_not_a_mark_that_opens_a_line(rule):
+    """U+0340 is mapped; U+0301 gets lost where both are a cluster without a space before them."""
+    check_equal(["a \u0340\u0301", "\u0340\u0301", "a\u0600 \u0340\u0301 "], rule)
+
+
+@pytest.mark.parametrize("rule", NORMALIZATIONS)
+def test_white_space_at_the_ends_of_a_line_is_dropped(rule):
+    check_equal(["a\x85 b\x85", "\t \x85 a\t \t", "\x85", " \u2028a\u2028 ", "a b"], rule)
+
+
+def test_words_that_were_cut_are_counted_whole():
+    lines = ["abcdefgh ab abc", "abc abcdefgh", "x abcdefghi"]
+    corpus = WordCorpus.from_lines(lines, Normalizer(), max_word_chars=4)
+    counts = {"abcdefgh": 2, "ab": 1, "abc": 2, "x": 1, "abcdefghi": 1}
+    assert corpus.word_counts() == counts
+    assert list(corpus.lines()) == lines
+    assert WordCorpus.from_lines([], Normalizer()).word_counts() == {}
+
+
+@pytest.mark.parametrize("rule", NORMALIZATIONS)
 def test_a_long_text_has_the_words_of_its_lines(rule):
     """Longer than a block, with words and parts that come again in later blocks."""
     words = [f"{number % 7}ó{number:x}" for number in range(40_000)]

@@ -18,7 +18,6 @@ from sagevocab.bpe import (
 )
 from sagevocab.export import Card, WordSettings, export_greedy, export_merges, export_unigram
 from sagevocab.pieces import is_single_character
-from sagevocab.text import write_lines
 from sagevocab.words import Normalizer, WordCorpus
 
 SIZE = 900
@@ -34,13 +33,11 @@ def english() -> list[str]:
 
 def make_folders(root: Path, lines: list[str]) -> dict[str, Path]:
     """A folder of each kind, trained on `lines`."""
-    path = root / "lines.txt.zst"
-    write_lines(path, lines)
-    train_bpe(path, SIZE, root / "bpe.model", TrainingSettings(ascii=False), "size")
-    train_unigram(path, SIZE, root / "unigram.model", TrainingSettings(ascii=False), "size")
+    corpus = WordCorpus.from_lines(lines, Normalizer())
+    train_bpe(corpus, SIZE, root / "bpe.model", TrainingSettings(ascii=False), "size")
+    train_unigram(corpus, SIZE, root / "unigram.model", TrainingSettings(ascii=False), "size")
     bpe, unigram = read_model(root / "bpe.model"), read_model(root / "unigram.model")
     pieces, merges = pieces_of_model(bpe), merges_of_model(bpe)
-    corpus = WordCorpus.from_lines(lines, Normalizer())
     pruned = [p for n, p in enumerate(pieces) if is_single_character(p) or n % 3]
     scored = (pieces_of_model(unigram), scores_of_model(unigram))
     export_greedy(root / "bpe", pieces, WORDS, CARD)

@@ -35,7 +35,7 @@ from sagevocab.kinds import check_external
 from sagevocab.pieces import read_pieces
 from sagevocab.segment import encode, load_segmenter
 from sagevocab.settings import WordSettings
-from sagevocab.words import Normalizer
+from sagevocab.words import Normalizer, WordCorpus
 from vocabulary_samples import CARD
 
 ROOT = Path(__file__).parents[2]
@@ -191,10 +191,10 @@ def folders(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
     export_greedy(root / "greedy", OWN, WORDS, CARD)
     export_merges(root / "merges", OWN, MERGES, WORDS, CARD)
     export_unigram(root / "unigram", OWN, [-float(n) for n in range(len(OWN))], WORDS, CARD)
-    (root / "text").write_text("ab a b ba bab aab\n" * 9)
+    corpus = WordCorpus.from_lines(["ab a b ba bab aab"] * 9, Normalizer())
     settings = TrainingSettings(character_coverage=1.0, ascii=False)
-    train_bpe(root / "text", 6, root / "bpe.model", settings, "size")
-    train_unigram(root / "text", 6, root / "unigram.model", settings, "size")
+    train_bpe(corpus, 6, root / "bpe.model", settings, "size")
+    train_unigram(corpus, 6, root / "unigram.model", settings, "size")
     return {path.name: path for path in root.iterdir()}
 
 

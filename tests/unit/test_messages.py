@@ -35,7 +35,9 @@ from sagevocab import cli
 from sagevocab.bpe import TrainingSettings, train_bpe
 from sagevocab.errors import UserError
 from sagevocab.progress import Progress
+from sagevocab.text import read_lines
 from sagevocab.training import train
+from sagevocab.words import Normalizer, WordCorpus
 from scripts_text import lines_in
 
 ROOT = Path(__file__).parents[2]
@@ -120,7 +122,7 @@ SETTINGS: list[tuple[str, str, Files]] = [
     ("a coverage out of range", f"{TRAIN} --character-coverage 0.1", {}),
     ("an unknown loss", f"{TRAIN} --loss odd", {}),
     ("too few candidates", f"{TRAIN} --candidates 5", {}),
-    ("an absurd length", f"{TRAIN} --max-sentence-length 9999999999", {}),
+    ("an absurd length", f"{TRAIN} --max-word-chars 9999999999", {}),
     ("a rate that is no number", f"{TRAIN} --word2vec-alpha nan", {}),
     ("a window that is too large", f"{TRAIN} --window 99999999999999999999", {}),
     ("a window that is a word", f"{TRAIN} --window wide", {}),
@@ -430,7 +432,8 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
     (folder / "listed.txt").write_bytes(LISTED)
     assert cli.main(["export", str(folder / "listed.txt"), "-o", str(folder / "tok")]) == 0
     settings = TrainingSettings(character_coverage=1.0, ascii=False)
-    train_bpe(folder / "text.txt", 250, folder / "own.model", settings, "size")
+    corpus = WordCorpus.from_lines(read_lines(folder / "text.txt"), Normalizer())
+    train_bpe(corpus, 250, folder / "own.model", settings, "size")
     return folder
 
 
