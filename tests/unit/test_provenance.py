@@ -8,7 +8,6 @@ import json
 import logging
 import os
 import shutil
-import signal
 import subprocess
 import sys
 import time
@@ -302,28 +301,6 @@ def test_what_an_orphan_made_with_other_settings_is_not_taken(tmp_path: Path) ->
     with job(rule(tmp_path, seed=2)):
         worked = True
     assert worked
-
-
-@pytest.mark.parametrize(
-    ("on_slurm", "cause"), [(False, ", most often because memory"), (True, ", and SLURM's status")]
-)
-def test_a_killed_job_is_named_once(tmp_path: Path, on_slurm: bool, cause: str) -> None:
-    assert provenance.killed_jobs() == []
-    process = started(tmp_path, "one")
-    assert provenance.killed_jobs() == []  # it works
-    process.send_signal(signal.SIGKILL)
-    process.wait(30)
-    (line,) = provenance.killed_jobs(on_slurm=on_slurm)
-    assert line.startswith(f"figure_x: a process was killed or crashed{cause}")
-    assert provenance.killed_jobs() == []
-
-
-def test_inputs_are_dated_now_when_the_clock_was_set_back_meanwhile(tmp_path: Path) -> None:
-    tomorrow = time.time() + 86_400
-    with job(rule(tmp_path)):
-        os.utime(tmp_path / "in.txt", (tomorrow, tomorrow))
-    assert (tmp_path / "in.txt").stat().st_mtime <= time.time()
-    assert "in.txt: was dated after this machine's clock" in (tmp_path / "x.log").read_text()
 
 
 @pytest.mark.parametrize("error", [MemoryError(), BrokenExecutor()])

@@ -17,7 +17,6 @@ from reproduction.paper.inputs import as_retrieved
 from reproduction.run import Run, load_config, preset_title
 from reproduction.run_report import changes, claims_run, configured_texts, reference_texts
 from reproduction.run_studies import Studies
-from reproduction.slurm import memory_kills
 from sagevocab.errors import UserError
 from sagevocab.state import write_json
 
@@ -499,28 +498,6 @@ def test_without_readings_there_are_no_studies() -> None:
     studies = Studies(run_of(studies={"enabled": False}))
     assert studies.files() == studies.rows() == studies.readings_files("en") == []
     assert studies.run.texts == studies.run.languages and not studies.run.studied
-
-
-@pytest.mark.parametrize(
-    ("log", "kills"),
-    [
-        ("slurmstepd: error: Detected 1 oom_kill event in StepId=7.0. Some of the step ...", 1),
-        ("slurmstepd: error: Detected 1 oom-kill event(s) in step 7.0 cgroup.", 1),
-        ("slurmstepd-n1: error: Exceeded job memory limit", 1),
-        ("slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT 2026-11-22T11:18:16 ***", 0),
-        ("slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT ... DUE TO TIME LIMIT ***", 0),
-        ("slurmstepd: error: *** JOB 7 ON n1 CANCELLED AT ... DUE TO PREEMPTION ***", 0),
-        ("torch.OutOfMemoryError: CUDA out of memory, an oom kill in name only", 0),
-    ],
-)
-def test_only_kills_for_memory_are_counted(log: str, kills: int, tmp_path: Path) -> None:
-    folder = tmp_path / "rule_build_sage/en_sage"
-    folder.mkdir(parents=True)
-    assert memory_kills("build_sage", ["en", "sage"], tmp_path) == 0
-    for job in (7, 8):
-        (folder / f"{job}.log").write_text(f"srun: ...\n{log}\n{log}\n")
-    assert memory_kills("build_sage", ["en", "sage"], tmp_path) == 2 * kills
-    assert memory_kills("build_sage", ["tr", "sage"], tmp_path) == 0
 
 
 def test_it_is_cheap_to_ask() -> None:

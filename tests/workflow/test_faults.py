@@ -1,4 +1,4 @@
-"""What no run can help: full disks, kills, clocks. A clear line, and nothing is lost."""
+"""What no run can help: full disks and kills. A clear line, and nothing is lost."""
 
 from __future__ import annotations
 
@@ -88,14 +88,6 @@ def test_results_that_cannot_be_written_are_told_at_once(disk, faulty, snakemake
     assert "Traceback" not in run.stderr
 
 
-def test_a_job_that_the_system_kills_is_named_with_the_way_out(tiny, faulty) -> None:
-    run = start_snakemake(tiny.checkout, faulty("killed"))
-    os.kill(working_job(tiny.checkout), signal.SIGKILL)
-    (line,) = error_lines(finished(run))
-    assert line.startswith("error: extract_corpus: a process was killed or crashed, most often ")
-    assert "set-resources: {extract_corpus: {mem_mb: MB}}" in line
-
-
 def working_job(checkout: Path) -> int:
     """Return the process number of a job, when it works."""
     for _ in range(12_000):
@@ -130,16 +122,3 @@ def test_two_runs_at_once_and_what_a_killed_one_leaves(tiny, faulty, snakemake) 
     assert last.returncode == 0, last.stderr
     assert "another job has made the files meanwhile" in last.stderr
     assert not list(tiny.checkout.glob(".snakemake/sagevocab/*"))
-
-
-def test_a_clock_set_back_is_told_with_a_command_that_mends_it(tiny, faulty, snakemake) -> None:
-    arguments = faulty("early")
-    tomorrow = time.time() + 86_400
-    os.utime(tiny.checkout / "long.txt", (tomorrow, tomorrow))
-    run = snakemake(*arguments)
-    (line,) = error_lines(run)
-    assert "long.txt: is dated 86,3" in line
-    assert "seconds after this machine's clock; set the clock right, or " in line
-    subprocess.run(line.partition("as now: ")[2], shell=True, cwd=tiny.checkout, check=True)
-    assert snakemake(*arguments).returncode == 0
-    assert "Nothing to be done" in snakemake(*arguments).stderr

@@ -9,7 +9,6 @@ import json
 import logging
 import os
 import platform
-import shlex
 import shutil
 import subprocess
 import sys
@@ -30,7 +29,6 @@ from sagevocab.state import (
     fingerprint,
     read_json,
     remove_leftovers,
-    try_lock,
     turn,
     write_json,
 )
@@ -91,7 +89,6 @@ def job(snakemake: Any) -> Iterator[dict[str, Any]]:
         _log_to(file)
         try:
             _check_code(snakemake)
-            _check_dates(snakemake)
             described = _described(snakemake)
             with (
                 _turn(snakemake, described, file),
@@ -103,7 +100,6 @@ def job(snakemake: Any) -> Iterator[dict[str, Any]]:
                 _record(snakemake, started, described, facts)
                 _keep(snakemake)
                 _forget_progress(snakemake)
-                _date_inputs(snakemake)
                 # The process ends: no search for garbage in all that it imported.
                 gc.freeze()
         except Exception as error:
@@ -117,11 +113,6 @@ def job(snakemake: Any) -> Iterator[dict[str, Any]]:
 
 # A full disk, a quota, a disk or folder that is read-only.
 _DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
-_KILLED = "a process was killed or crashed, most often because memory ran out"
-_KILLED_ON_SLURM = (
-    "a process was killed or crashed, and SLURM's status above says why (TIMEOUT, CANCELLED, ...); "
-    "run the same command again, and it goes on from its last checkpoint"
-)
 
 
 def _line_for(error: Exception, rule: str) -> str | None:
@@ -131,7 +122,7 @@ def _line_for(error: Exception, rule: str) -> str | None:
     if isinstance(error, MemoryError):
         return f"out of memory; {_more_memory(rule)}"
     if isinstance(error, BrokenExecutor):
-        return f"{_KILLED}; {_more_memory(rule)}"
+        return f"a process was killed, most often because memory ran out; {_more_memory(rule)}"
     if isinstance(error, OSError) and error.errno in _DISK_ERRORS:
         place = error.filename or "a file of its results"
         advice = "make room, or run in a folder that can be written (snakemake --directory)"
@@ -194,23 +185,6 @@ def _is_made(snakemake: Any, described: dict[str, Any]) -> bool:
     expected = fingerprint(described)
     found = ({key: read_json(path).get(key) for key in described} for path in records)
     return all(fingerprint(record) == expected for record in found)
-
-
-def killed_jobs(*, on_slurm: bool = False) -> list[str]:
-    """Return a line for each job that was killed or crashed; each is told once.
-
-    A job removes the file of its lock when it ends, well or not, unless it is killed.
-
-    on_slurm: SLURM has said why; a time limit is as usual there as want of memory.
-    """
-    killed = []
-    for path in sorted(RUNNING.glob("*")):
-        with suppress(OSError), path.open("r+") as file:  # it ends now, or nothing can be locked
-            if try_lock(file):
-                why = _KILLED_ON_SLURM if on_slurm else f"{_KILLED}; {_more_memory(path.stem)}"
-                killed.append(f"{path.stem}: {why}")
-                path.unlink()
-    return killed
 
 
 def _forget_progress(snakemake: Any) -> None:
@@ -290,45 +264,6 @@ def _link(path: Path, place: Path) -> None:
         except OSError:
             shutil.copyfile(path, temporary)
         os.utime(temporary)
-
-
-def _check_dates(snakemake: Any) -> None:
-    """Stop before the work if an input is dated after the clock.
-
-    Snakemake would remove the outputs. Where a network file system's clock is only a little ahead,
-    wait.
-
-    Raises:
-        UserError: it is more than a little.
-    """
-    for path, ahead in _dated_ahead(snakemake):
-        if ahead > _SKEW:
-            place = "results" if path.startswith("results/") else shlex.quote(path)
-            raise UserError(
-                f"{path}: is dated {ahead:,.0f} seconds after this machine's clock; set the clock "
-                f"right, or date all that is ahead as now: find {place} -newermt now -exec "
-                "touch -t $(date +%Y%m%d%H%M.%S) {} +"
-            )
-        time.sleep(ahead)
-
-
-def _date_inputs(snakemake: Any) -> None:
-    """Date inputs now if the clock was set back during the work, or the outputs would be lost."""
-    for path, _ in _dated_ahead(snakemake):
-        log.warning("%s: was dated after this machine's clock; is dated anew", path)
-        with suppress(OSError):  # not ours to change
-            os.utime(path)
-
-
-_SKEW = 60  # seconds
-
-
-def _dated_ahead(snakemake: Any) -> list[tuple[str, float]]:
-    """Return the inputs that are dated after the clock, each with its seconds ahead."""
-    now = time.time()
-    paths = filter(os.path.exists, map(str, snakemake.input))
-    dates = {path: max(os.stat(path).st_mtime, os.lstat(path).st_mtime) for path in paths}
-    return [(path, date - now) for path, date in dates.items() if date > now]
 
 
 def _say(file: TextIO, line: str) -> None:

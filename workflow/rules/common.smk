@@ -80,7 +80,6 @@ PACKAGES = ("gensim", "matplotlib", "numba", "pandas", "pyarrow", "sentencepiece
 try:
     from reproduction.analysis.probe_kinds import probe_kind
     from reproduction.digests import code_of, source_digest, version_of
-    from reproduction.job import killed_jobs
     from reproduction.paper.notes import presets_note
     from reproduction.run import COUNTS, Run, load_config
     from reproduction.run_report import (
@@ -94,7 +93,6 @@ try:
         report_run,
     )
     from reproduction.run_studies import Studies
-    from reproduction.slurm import memory_kills
     from sagevocab.errors import UserError
 except ModuleNotFoundError as error:
     sys.exit(f"error: Snakemake's Python has no package {error.name!r}; {INSTALLATION}")
@@ -115,19 +113,8 @@ ARTEFACTS = {}
 
 
 def memory(megabytes):
-    """Memory in MB that doubles each time that SLURM kills a job for using more, and only then."""
-
-    def needed(wildcards, rulename):
-        kills = memory_kills(rulename, wildcards)
-        more = megabytes * 2**kills
-        if kills:
-            job = " ".join([rulename, *wildcards])
-            print(
-                f"{job}: killed for memory {kills} times, now asks for {more} MB", file=sys.stderr
-            )
-        return more
-
-    return needed
+    """Memory in MB: once more as much when a job is tried again, as it may have lacked some."""
+    return lambda wildcards, attempt: megabytes * min(attempt, 2)
 
 
 def cards(gpus, nodes=1, sharers=1):
@@ -384,7 +371,6 @@ onstart:
             "error: executor slurm: this machine has no sbatch; log in where jobs are submitted, or "
             "run here (no --workflow-profile, but --cores 2)"
         )
-    killed_jobs()  # those of earlier runs are no news
     if HAS_CLUSTER:
         # A job that SLURM refuses would else be shown with the log of an earlier success.
         for log in [log for job in workflow.dag.needrun_jobs() for log in job.log]:
@@ -408,8 +394,6 @@ onstart:
 
 
 onerror:
-    for line in killed_jobs(on_slurm=HAS_CLUSTER):
-        print(f"error: {line}", file=sys.stderr)
     failed = run.failed_retrievals()
     if failed:
         print("These sources could not be retrieved:", *failed, sep="\n  ", file=sys.stderr)
