@@ -24,8 +24,9 @@ training text decide. Rules for these, written down before their values were com
 - A statement that words decide (a segmentation, say) has no spread. It is *equal* if its verdict,
   over all seeds of a trainer, is the same, and else *differs*.
 
-What is in --work already is neither trained nor measured again. Prints the tables, and writes
-them to --output; beside it, in a .parquet file, which pieces each training kept.
+What is in --work already is neither trained nor measured again. With --gensim, gensim's pieces are
+those of an earlier study of the same text, from the .parquet file that it wrote. Prints the tables,
+and writes them to --output; beside it, in a .parquet file, which pieces each training kept.
 """
 
 from __future__ import annotations
@@ -71,14 +72,30 @@ def rows(seeds: int) -> list[Row]:
     ]
 
 
-def equivalence(bench: Bench, text: Path, seeds: int, language: str) -> dict[str, pd.DataFrame]:
+def take_pieces(bench: Bench, table: Path, seeds: int) -> None:
+    """Take the pieces that gensim's trainings kept from an earlier study of the same text.
+
+    Raises:
+        SystemExit: that study began with other pieces.
+    """
+    kept = pd.read_parquet(table)
+    if kept["piece"].tolist() != bench.initial:
+        raise SystemExit(f"{table}: is of another text, its initial pieces are others")
+    for row, reading in product(rows(seeds)[:seeds], READINGS):
+        pieces = kept.loc[kept[f"{row.trainer}{row.seed}.{reading}"], "piece"]
+        write_pieces(bench.vocabulary_path(row, reading), pieces.tolist())
+
+
+def equivalence(
+    bench: Bench, text: Path, seeds: int, language: str, *, train_gensim: bool = True
+) -> dict[str, pd.DataFrame]:
     """Return tables that compare seeds of the block trainer with seeds of gensim."""
     ways = rows(seeds)
     segmented = SegmentedCorpus(bench.corpus, GreedySegmenter(bench.initial))
     counts, _ = count_pieces(segmented)
     pairs = held_out_pairs(text, bench)
     builds, overlaps = [], []
-    for row in ways:
+    for row in ways if train_gensim else ways[seeds:]:
         embeddings, _, processor = bench.embeddings(row)
         sides = embeddings.target, embeddings.context
         norms = [np.linalg.norm(side[counts > 0], axis=1).mean() for side in sides]
@@ -326,9 +343,12 @@ def held_out_pairs(text: Path, bench: Bench) -> np.ndarray:
 
 def main() -> None:
     """Run the study."""
-    options = read_options(__doc__, "equivalence", lines=200_000, seeds=4, language="en")
+    options = read_options(__doc__, "equivalence", lines=200_000, seeds=4, language="en", gensim="")
     bench = Bench.prepare(options.text, options.lines, options.work)
-    tables = equivalence(bench, options.text, options.seeds, options.language)
+    if options.gensim:
+        take_pieces(bench, Path(options.gensim), options.seeds)
+    settings = options.seeds, options.language
+    tables = equivalence(bench, options.text, *settings, train_gensim=not options.gensim)
     text = [f"# {options.text.stem}: {bench.corpus.n_lines:,} lines, {options.seeds} seeds"]
     for title, table in tables.items():
         text += [f"## {title}", table.to_markdown(index=False, disable_numparse=True)]

@@ -119,7 +119,7 @@ class Bench:
 
     def vocabulary(self, row: Row, reading: str) -> list[str]:
         """Return a row's SaGe vocabulary of 16,000 pieces, in the greedy decoder."""
-        path = self.folder / f"{row.name()}.{reading}.txt"
+        path = self.vocabulary_path(row, reading)
         if not path.exists():
             embeddings, _, _ = self.embeddings(row)
             settings = settings_from(READINGS[reading], decoder="greedy", retrain=False, threads=2)
@@ -127,6 +127,10 @@ class Bench:
             built = build_sage(self.corpus, self.initial, None, embeddings, settings, word2vec)
             write_pieces(path, built.pieces)
         return read_pieces(path)
+
+    def vocabulary_path(self, row: Row, reading: str) -> Path:
+        """Return where a row's vocabulary is."""
+        return self.folder / f"{row.name()}.{reading}.txt"
 
     def tokens(self, pieces: Sequence[str]) -> int:
         """Count the corpus's greedy tokens."""
