@@ -22,6 +22,7 @@ from sentencepiece import sentencepiece_model_pb2
 from sagevocab.errors import UserError
 from sagevocab.pieces import NO_MODEL, WORD_START, is_single_character
 from sagevocab.settings import GROWTH, TrainingSettings
+from sagevocab.specials import SpecialTokens, roles_of
 from sagevocab.state import atomic_path
 from sagevocab.words import NORMALIZATIONS, Normalizer, WordCorpus, character_map
 
@@ -359,9 +360,12 @@ def _parsed(data: bytes, path: str | Path) -> Model:
     return model
 
 
+_SPECIALS = (Model.SentencePiece.UNKNOWN, Model.SentencePiece.CONTROL)
+_SYMBOLS = (*_SPECIALS, Model.SentencePiece.USER_DEFINED)
+
+
 def _own_pieces(model: Model) -> list[Model.SentencePiece]:
-    specials = (Model.SentencePiece.UNKNOWN, Model.SentencePiece.CONTROL)
-    return [piece for piece in model.pieces if piece.type not in specials]
+    return [piece for piece in model.pieces if piece.type not in _SPECIALS]
 
 
 def pieces_of_model(model: Model) -> list[str]:
@@ -372,6 +376,22 @@ def pieces_of_model(model: Model) -> list[str]:
 def scores_of_model(model: Model) -> list[float]:
     """Return the scores of `pieces_of_model`: log probabilities, or minus the rank of a merge."""
     return [piece.score for piece in _own_pieces(model)]
+
+
+def special_tokens_of_model(model: Model) -> SpecialTokens:
+    """Return the unknown, control and user-defined symbols, in id order; nothing around a text."""
+    tokens = tuple(piece.piece for piece in model.pieces if piece.type in _SYMBOLS)
+    numbers, spec = range(len(model.pieces)), model.trainer_spec
+    by_id = {
+        role: model.pieces[number].piece
+        for role, number in (
+            *(("unk_token", spec.unk_id), ("pad_token", spec.pad_id)),
+            *(("bos_token", spec.bos_id), ("eos_token", spec.eos_id)),
+        )
+        if number in numbers
+    }
+    roles = roles_of(tokens) | {role: token for role, token in by_id.items() if token in tokens}
+    return SpecialTokens(tokens, roles)
 
 
 def is_bpe(model: Model) -> bool:

@@ -7,6 +7,7 @@ bytes each time, whatever PYTHONHASHSEED is; with `skipgram` any number of threa
 
 from __future__ import annotations
 
+import importlib.util
 import logging
 import time
 import zlib
@@ -18,7 +19,7 @@ from typing import TYPE_CHECKING
 
 import numpy as np
 
-from sagevocab.errors import UserError
+from sagevocab.errors import SettingError, UserError
 from sagevocab.progress import Listener, Progress, log_progress
 from sagevocab.segment import UNCOVERED, Segmenter
 from sagevocab.settings import Word2VecSettings
@@ -76,6 +77,19 @@ class Embeddings:
         return cls(arrays["pieces"].tolist(), arrays["target"], arrays["context"])
 
 
+def require_trainer(settings: Word2VecSettings) -> None:
+    """Refuse the trainer gensim where it is not installed.
+
+    Raises:
+        UserError: it is not.
+    """
+    if settings.trainer == "gensim" and importlib.util.find_spec("gensim") is None:
+        raise SettingError(
+            "word2vec.trainer",
+            "gensim is not installed; install it (pip install 'sagevocab[gensim]'), or use blocks",
+        )
+
+
 def train_embeddings(
     corpus: WordCorpus,
     segmenter: Segmenter,
@@ -91,8 +105,9 @@ def train_embeddings(
     progress: called after each epoch, and every few seconds of a long one.
 
     Raises:
-        UserError: the corpus shows no piece at all.
+        UserError: the corpus shows no piece at all, or the trainer is not installed.
     """
+    require_trainer(settings)
     if settings.lines != "all":
         corpus = corpus.sample(settings.lines, settings.seed)
     shape = (2, len(segmenter.pieces), settings.dimension)
@@ -215,11 +230,7 @@ class _Sentences:
 def _make_model(
     frequencies: dict[str, int], sentences: int, settings: Word2VecSettings
 ) -> Word2Vec:
-    try:
-        from gensim.models import Word2Vec
-    except ImportError as error:
-        advice = "install it (pip install 'sagevocab[gensim]'), or use blocks"
-        raise UserError(f"word2vec.trainer: gensim is not installed; {advice}") from error
+    from gensim.models import Word2Vec
 
     if not frequencies:
         raise UserError("corpus: no piece occurs in it; use the corpus of the vocabulary")

@@ -151,7 +151,7 @@ def check_output(folder: str | Path, force: bool) -> None:
         raise UserError(f"{folder}: holds something else than a tokenizer; give another folder")
     if not force:
         raise UserError(
-            f"{folder}: is there already; give another folder, or replace it with force=True"
+            f"{folder}: already exists; give another output=, or force=True to replace it"
         )
 
 

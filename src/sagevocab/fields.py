@@ -101,7 +101,6 @@ def settings(section: str) -> Callable[[Kind], Kind]:
 
 
 _UNKNOWN = ("extra_forbidden", "unexpected_keyword_argument")
-_SECTIONS = ("model_type", "dataclass_type", "dict_type")
 _TYPES = {
     "string_type": "text",
     "int_type": "a whole number",
@@ -109,12 +108,23 @@ _TYPES = {
     "float_type": "a number",
     "bool_type": "true or false",
     "list_type": "a list",
+    "finite_number": "a finite number",
+    "model_type": "a section of keys",
+    "dataclass_type": "a section of keys",
+    "dict_type": "a section of keys",
+}
+_BOUNDS = {
+    "greater_than_equal": "{ge} or more",
+    "greater_than": "more than {gt}",
+    "less_than_equal": "{le} or less",
+    "less_than": "less than {lt}",
+    "too_short": "{min_length} or more of them",
 }
 _SHAPES = {
-    _NAME: "use a letter first, then letters, digits, _ and -",
-    PACKAGED: "write it as package:path/in/package",
-    WIKIPEDIA: "write the code of a Wikipedia, such as hu",
-    DUMP_DATE: "write latest, or year, month and day as in '20260801'",
+    _NAME: "a letter, then letters, digits, _ and -",
+    PACKAGED: "package:path/in/package",
+    WIKIPEDIA: "the code of a Wikipedia, such as hu",
+    DUMP_DATE: "latest, or year, month and day as in '20260801'",
 }
 _NUMBER_AS_TEXT = (
     "take away the quotes; without them, YAML reads 1e-3 as text: write it with a point and a "
@@ -143,8 +153,10 @@ def first_problem(error: ValidationError, kind: type, data: Mapping[str, Any]) -
     if same[0]["type"] in _UNKNOWN:
         reason = _unknown(keys[0][-1], list(node_at(schema, keys[0][:-1])["properties"]))
     else:
-        described = node_at(schema, keys[0]).get("description")
-        reason = str(cause or _reason(same)) + (f" ({described.rstrip('.')})" if described else "")
+        reason = str(cause or _reason(same))
+        described = node_at(schema, keys[0]).get("description", "").partition(". ")[0]
+        if described and same[0]["type"] != "literal_error":
+            reason += f" ({described.rstrip('.')})"
     return SettingError(".".join(keys[0]), reason)
 
 
@@ -170,22 +182,24 @@ def _unknown(name: str, known: Sequence[str]) -> str:
 def _reason(details: Sequence[ErrorDetails]) -> str:
     """Return what is wrong with a value; a union has an error for each of its members."""
     first = details[0]
+    given = reprlib.repr(first["input"])
     if first["type"] == "missing":
         return "missing; give it a value"
-    advice = ", or ".join(dict.fromkeys(map(_advice, details)))
-    advice = advice.replace(", or input should be ", ", or ")
-    return f"{reprlib.repr(first['input'])} is not allowed; {advice}{_yaml_hint(first)}"
+    if first["type"] == "literal_error":
+        return f"{given} is unknown; choose {_allowed(first)}"
+    allowed = ", or ".join(dict.fromkeys(map(_allowed, details)))
+    return f"{given} is not allowed; give {allowed}{_yaml_hint(first)}"
 
 
-def _advice(detail: ErrorDetails) -> str:
-    if detail["type"] in _SECTIONS:
-        return "use a section of keys"
-    if detail["type"] in _TYPES:
-        return f"input should be {_TYPES[detail['type']]}"
-    if (pattern := detail.get("ctx", {}).get("pattern")) in _SHAPES:
-        return _SHAPES[pattern]
-    message = detail["msg"].partition(" after validation")[0]
-    return message[0].lower() + message[1:]
+def _allowed(detail: ErrorDetails) -> str:
+    kind, context = detail["type"], detail.get("ctx", {})
+    if kind == "literal_error":
+        return context["expected"].replace("'", "")
+    if kind in _BOUNDS:
+        return _BOUNDS[kind].format(**context)
+    if kind in _TYPES:
+        return _TYPES[kind]
+    return _SHAPES.get(context.get("pattern")) or detail["msg"].removeprefix("Input should be ")
 
 
 def _yaml_hint(detail: ErrorDetails) -> str:

@@ -191,7 +191,9 @@ def convert(
             import_external(path, folder, words, card, "tokenizer")
         return
     if output.is_dir() or (output.exists() and not force):
-        raise UserError(f"{output}: is there already; give another file, or force to replace it")
+        raise UserError(
+            f"{output}: already exists; give another output=, or force=True to replace it"
+        )
     pieces = _pieces(path, words)
     with disk_errors(output):
         if form == "pieces":

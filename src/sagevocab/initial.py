@@ -5,8 +5,8 @@ from __future__ import annotations
 import json
 import logging
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,9 +19,10 @@ from sagevocab.bpe import (
     open_model,
     pieces_of_model,
     read_model,
+    special_tokens_of_model,
     train_sentencepiece,
 )
-from sagevocab.errors import UserError
+from sagevocab.errors import SettingError, UserError
 from sagevocab.frames import Frame, HubFrame, WordFrame
 from sagevocab.hub import hub_parts, merges_of, read_hub
 from sagevocab.kinds import holds_hub_tokenizer, kind_of, missing_advice, name_of
@@ -37,7 +38,7 @@ from sagevocab.settings import TrainingSettings, WordSettings
 from sagevocab.specials import BERT, SpecialTokens, read_special_tokens
 from sagevocab.state import ResumableState, fingerprint, write_text
 from sagevocab.versions import code_digest
-from sagevocab.words import WordCorpus
+from sagevocab.words import MAX_WORD_CHARS, WordCorpus
 
 log = logging.getLogger(__name__)
 
@@ -136,7 +137,7 @@ def _kept_bytes(path: Path) -> Tokenizer | None:
 
 
 def read_initial(
-    source: Any, words: WordSettings, specials: SpecialTokens | None = None
+    source: Any, words: Mapping[str, Any] = {}, specials: SpecialTokens | None = None
 ) -> InitialVocabulary:
     """Read a vocabulary to prune.
 
@@ -144,12 +145,13 @@ def read_initial(
         a sentencepiece `.model`, a folder with a `pieces.txt`, a folder of this library, a Hugging
         Face folder or `tokenizer.json`, a tokenizer of `transformers` or of `tokenizers`. A folder
         of this library keeps its normalisation and special tokens, and has merges if a
-        `sentencepiece.model` of the same pieces is in it. Hugging Face's keep all but their model.
-    words: how text becomes words, where the source does not say. specials: BERT's, or those of the
-        source, if left out.
+        `sentencepiece.model` of the same pieces is in it. A `.model` keeps its normalisation and
+        special tokens, Hugging Face's keep all but their model.
+    words: those of `WordSettings` that the user sets, where the source leaves them open. specials:
+        those of the source, or BERT's, if left out.
 
     Raises:
-        UserError: it is none of these.
+        UserError: it is none of these, or brings itself what is set.
     """
     if not isinstance(source, str | os.PathLike):
         read = _read_list if isinstance(source, Sequence) else _read_hub
@@ -163,37 +165,45 @@ def read_initial(
         )
     if path.is_dir():
         return _read_folder(path, words, specials)
-    kind = kind_of(path)
-    if kind == "hub":
-        return _read_hub(path, words, specials)
-    if kind == "model":
-        return _read_model(path, words, specials or BERT)
-    return _read_list(path, words, specials)
+    read = {"hub": _read_hub, "model": _read_model, "list": _read_list}[kind_of(path)]
+    return read(path, words, specials)
+
+
+def _refuse(words: Mapping[str, Any], names: Sequence[str], source: Any) -> None:
+    """Refuse settings of words that a source brings itself."""
+    for name in names:
+        if name in words:
+            reason = f"{name_of(source)} brings its own; leave it out"
+            raise SettingError(f"vocabulary.{name}", reason)
 
 
 def _read_list(
-    source: Path | Sequence[Any], words: WordSettings, specials: SpecialTokens | None
+    source: Path | Sequence[Any], words: Mapping[str, Any], specials: SpecialTokens | None
 ) -> InitialVocabulary:
     pieces = listed_pieces(source, "initial")
-    return InitialVocabulary(pieces, None, WordFrame(words, specials or BERT))
+    return InitialVocabulary(pieces, None, WordFrame(WordSettings(**words), specials or BERT))
 
 
 def _read_hub(
-    source: Any, words: WordSettings, specials: SpecialTokens | None
+    source: Any, words: Mapping[str, Any], specials: SpecialTokens | None
 ) -> InitialVocabulary:
     if specials is not None:
         raise UserError(
             f"special_tokens: {name_of(source)} brings its own, with what goes around a text and "
-            "the longest one; leave special tokens, template and length out"
+            "the longest one; leave special_tokens=, template= and model_max_length= out"
         )
     tokenizer, configuration = hub_parts(source, "initial")
     key = f"initial: {name_of(source)}"
-    frame, merges = read_hub(tokenizer, configuration, key, words.max_word_chars)
+    cut_at = words.get("max_word_chars", MAX_WORD_CHARS)
+    frame, merges = read_hub(tokenizer, configuration, key, cut_at)
+    # Words whose parts have a prefix are not cut.
+    own = ("normalization", *["max_word_chars"] * bool(frame.notation.prefix))
+    _refuse(words, own, source)
     return InitialVocabulary(frame.pieces, merges, frame)
 
 
 def _read_folder(
-    folder: Path, words: WordSettings, specials: SpecialTokens | None
+    folder: Path, words: Mapping[str, Any], specials: SpecialTokens | None
 ) -> InitialVocabulary:
     """Read a folder: of this library, with a list of pieces, or of Hugging Face."""
     if is_own_folder(folder):
@@ -201,7 +211,8 @@ def _read_folder(
         description = read_description(folder)
         if description["normalization"] is None:
             return _read_hub(folder, words, specials)
-        words = WordSettings(description["normalization"], description["max_word_chars"])
+        _refuse(words, ("normalization", "max_word_chars"), folder)
+        words = {name: description[name] for name in ("normalization", "max_word_chars")}
         specials = specials or read_special_tokens(folder)
     elif not (folder / "pieces.txt").exists():
         if holds_hub_tokenizer(folder):
@@ -210,19 +221,29 @@ def _read_folder(
             f"initial: {folder} holds no pieces.txt and no tokenizer.json; give a folder with one, "
             "a list of pieces or a sentencepiece .model"
         )
-    pieces = listed_pieces(folder / "pieces.txt", "initial")
-    frame = WordFrame(words, specials or BERT)
+    listed = _read_list(folder / "pieces.txt", words, specials)
     if (folder / "sentencepiece.model").exists():
-        model = _read_model(folder / "sentencepiece.model", words, frame.specials)
-        if model.pieces == pieces:
-            return model
-    return InitialVocabulary(pieces, None, frame)
+        model, _ = open_model(folder / "sentencepiece.model", "initial")
+        if pieces_of_model(model) == listed.pieces:
+            return replace(listed, merges=_merges(model))
+    return listed
 
 
-def _read_model(path: Path, words: WordSettings, specials: SpecialTokens) -> InitialVocabulary:
+def _read_model(
+    path: Path, words: Mapping[str, Any], specials: SpecialTokens | None
+) -> InitialVocabulary:
+    """Read a sentencepiece model; its control and user-defined symbols are special tokens."""
     model, rule = open_model(path, "initial")
-    if rule != words.normalization:
-        log.warning("%s: text is normalised by %s, as the model does", path, rule)
-    frame = WordFrame(WordSettings(rule, words.max_word_chars), specials)
-    merges = merges_of_model(model) if is_bpe(model) else None
-    return InitialVocabulary(with_characters(pieces_of_model(model), path), merges, frame)
+    _refuse(words, ("normalization",), path)
+    own = special_tokens_of_model(model)
+    frame = WordFrame(WordSettings(rule, **words), specials or own)
+    symbols = set(own.tokens)
+    pieces = [piece for piece in pieces_of_model(model) if piece not in symbols]
+    merges = _merges(model)
+    if merges is not None:
+        merges = [(a, b) for a, b in merges if symbols.isdisjoint((a, b, a + b))]
+    return InitialVocabulary(with_characters(pieces, path), merges, frame)
+
+
+def _merges(model: Model) -> list[tuple[str, str]] | None:
+    return merges_of_model(model) if is_bpe(model) else None

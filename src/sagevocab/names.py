@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
+from typing import Any
 
 from pydantic.fields import FieldInfo
 
@@ -51,8 +52,9 @@ _KEY = re.compile(
 )
 _ITEM = re.compile(rf"\b({'|'.join(SECTIONS)})\['(\w+)'\]")
 _OPENING = re.compile(rf"({'|'.join(_SAME)}): ")
-_SWITCH = re.compile(rf"\b({'|'.join(_SAME)})=True\b")
-_ASSIGNED = re.compile(rf"\b({'|'.join(_SAME)})='([^']*)'")
+# Parameters as they are given, with a value or without: column='text', lossless=True, initial=.
+_ARGUMENT = re.compile(rf"\b({'|'.join(_SAME)})=(?:True\b|'([^']*)'|(?=[\s,;.)]|$))")
+_SETTING = re.compile(rf"\b({'|'.join(SECTIONS)})=\{{'(\w+)': ([^}}]+)\}}")
 _TURNED_OFF = re.compile(r"\bturn --([a-z-]+) off")
 # Names of several words that follow another of their section, as in "lower prune_batch".
 _BARE = re.compile(r"(?<![\w./-])[a-z]+(?:_[a-z]+)+(?![\w./-])")
@@ -62,6 +64,12 @@ def parameter(key: str) -> str:
     """Return the parameter of `train` that is the key of a setting."""
     section, _, name = key.partition(".")
     return PARAMETERS.get(key, f"{section}[{name!r}]")
+
+
+def assigned(key: str, value: Any) -> str:
+    """Return the argument of `train` that gives a setting a value; key: none of `PARAMETERS`."""
+    section, _, name = key.partition(".")
+    return f"{section}={{{name!r}: {value!r}}}"
 
 
 def option(key: str) -> str:
@@ -87,8 +95,10 @@ def in_options(message: str) -> str:
     message = _ITEM.sub(lambda item: option(f"{item[1]}.{item[2]}"), message)
     if opening := _OPENING.match(message):
         message = f"{_BARE_OPTIONS[opening[1]]}{message[opening.end(1) :]}"
-    message = _SWITCH.sub(lambda switch: _BARE_OPTIONS[switch[1]], message)
-    message = _ASSIGNED.sub(lambda given: f"{_BARE_OPTIONS[given[1]]} {given[2]}", message)
+    message = _SETTING.sub(lambda given: f"{option(f'{given[1]}.{given[2]}')} {given[3]}", message)
+    message = _ARGUMENT.sub(
+        lambda given: " ".join(filter(None, (_BARE_OPTIONS[given[1]], given[2]))), message
+    )
     message = _TURNED_OFF.sub(r"give --no-\1", message)
     return _BARE.sub(lambda name: _BARE_OPTIONS.get(name[0], name[0]), message)
 

@@ -25,8 +25,8 @@ from sagevocab import __version__
 from sagevocab.bpe import TooFewPiecesError, TooManyPiecesError
 from sagevocab.compiling import shown_compiling
 from sagevocab.display import listener
-from sagevocab.embeddings import Embeddings
-from sagevocab.errors import UserError
+from sagevocab.embeddings import Embeddings, require_trainer
+from sagevocab.errors import SettingError, UserError
 from sagevocab.export import Card, check_output, disk_errors
 from sagevocab.frames import Frame, HubFrame, WordFrame
 from sagevocab.initial import (
@@ -39,7 +39,7 @@ from sagevocab.initial import (
 from sagevocab.inputs import Text, Texts, describe_texts, lines_of
 from sagevocab.kinds import name_of
 from sagevocab.lossless import lossless_frame
-from sagevocab.names import PARAMETERS, errors_in_parameters, parameter
+from sagevocab.names import PARAMETERS, assigned, errors_in_parameters
 from sagevocab.pieces import WORD_START, is_single_character
 from sagevocab.presets import DEFAULT_PRESET, preset_name
 from sagevocab.progress import Listener, Progress
@@ -75,19 +75,18 @@ _SHOWN = 20  # characters that a message lists
 class TrainSettings:
     """The settings that make a vocabulary of a text.
 
-    initial: `bpe`, `unigram` or a vocabulary to prune (see `initial.read_initial`). initial_size:
-    pieces to prune from, where the initial vocabulary is trained here. specials: None for those of
-    the initial vocabulary, or BERT's.
+    initial: `bpe`, `unigram` or a vocabulary to prune (see `initial.read_initial`). vocabulary: of
+    an initial vocabulary that is trained here. given: the keys of `vocabulary` that the user set.
+    specials: None for those of the initial vocabulary, or BERT's.
     """
 
     initial: Any
-    initial_size: int
+    lossless: bool
+    vocabulary: VocabularyKeys
+    given: Mapping[str, Any]
     sage: SageSettings
     word2vec: Word2VecSettings
-    sentencepiece: TrainingSettings
-    words: WordSettings
-    specials: SpecialTokens | None = None
-    lossless: bool = False
+    specials: SpecialTokens | None
 
     def __post_init__(self) -> None:
         """Check at once what needs no text.
@@ -95,20 +94,40 @@ class TrainSettings:
         Raises:
             UserError: two settings do not go together.
         """
+        if self.lossless and (not self.is_trained or self.initial == "unigram"):
+            raise UserError(
+                f"lossless: pieces of bytes are trained, not pruned from {self.initial_name}; "
+                "leave initial= or lossless= out"
+            )
+        for name in self.given:
+            if name not in self._used:
+                raise SettingError(f"vocabulary.{name}", f"{self._reason}; leave it out")
         if self.is_trained:
-            check_pruning(self.initial_size, self.sage)
+            check_pruning(self.vocabulary.initial_size, self.sage)
         if self.initial == "unigram":
             _check_merges(self.sage, None)
-        if self.lossless and self.initial != "bpe":
-            raise UserError(
-                f"lossless: the initial vocabulary {self.initial_name} is not made for it; leave "
-                "initial out, or leave lossless out"
-            )
+        if self.sage.contexts != "zero":
+            require_trainer(self.word2vec)
 
     @property
     def is_trained(self) -> bool:
         """Whether the initial vocabulary is trained on the text."""
         return isinstance(self.initial, str) and self.initial in METHODS
+
+    @property
+    def _used(self) -> tuple[str, ...]:
+        """The keys of `vocabulary` that change something."""
+        if self.lossless:
+            return ("initial_size", "max_piece_length", "max_word_chars")
+        if not self.is_trained:
+            return ("normalization", "max_word_chars")
+        return tuple(VocabularyKeys.__pydantic_fields__)
+
+    @property
+    def _reason(self) -> str:
+        if self.lossless:
+            return "has no meaning with lossless=True, whose pieces are made of all bytes"
+        return f"is for a vocabulary that is trained on the text, not for {self.initial_name}"
 
     def frame(self) -> WordFrame | HubFrame:
         """Return the frame of an initial vocabulary that is trained on the text.
@@ -118,8 +137,8 @@ class TrainSettings:
         """
         specials = self.specials or BERT
         if self.lossless:
-            return lossless_frame(specials, self.words.max_word_chars)
-        return WordFrame(self.words, specials)
+            return lossless_frame(specials, self.vocabulary.max_word_chars)
+        return WordFrame(_part(WordSettings, self.vocabulary), specials)
 
     @property
     def initial_name(self) -> str:
@@ -128,14 +147,13 @@ class TrainSettings:
 
     def described(self) -> dict[str, Any]:
         """Return the settings for a record; where the work is done is none of them."""
+        vocabulary = vars(self.vocabulary) if self.is_trained else self.given
         return {
             "initial": self.initial_name,
-            "initial_size": self.initial_size,
             "lossless": self.lossless,
             "sage": self.sage.described(),
             "word2vec": self.word2vec.described(),
-            "sentencepiece": dataclasses.asdict(self.sentencepiece),
-            "words": dataclasses.asdict(self.words),
+            "vocabulary": {name: vocabulary[name] for name in self._used if name in vocabulary},
         }
 
 
@@ -203,9 +221,11 @@ def train(
         text = Text(describe_texts(texts), lines_of(texts, encoding_errors, column))
         sizes = vocab_size, initial_size
         preset = preset_name(preset)
-        specials = _specials(special_tokens, template, model_max_length, lossless)
-        settings = _train_settings(initial, sizes, preset, sections, seed, threads)
-        settings = dataclasses.replace(settings, specials=specials, lossless=lossless)
+        settings = TrainSettings(
+            **{"initial": initial, "lossless": lossless},
+            **_numbers(sizes, preset, sections, seed, threads),
+            specials=_specials(special_tokens, template, model_max_length, lossless),
+        )
         _check_language(language)
         if output is not None:
             check_output(output, force)
@@ -247,31 +267,29 @@ def _advice_on_one_size(vocab_size: int, initial_size: int | None) -> Iterator[N
         raise error.for_one_size("vocab_size", vocab_size) from None
 
 
-def _train_settings(
-    initial: Any,
+def _numbers(
     sizes: tuple[int, int | None],
     preset: str,
     sections: Mapping[str, Mapping[str, Any] | None],
     seed: int,
     threads: int | None,
-) -> TrainSettings:
-    """Return the settings of a training; sizes: final and initial, None for the paper's growth."""
+) -> dict[str, Any]:
+    """Return settings of a training by name; sizes: final, and initial or None if left out."""
     given = {section: _section(section, values) for section, values in sections.items()}
+    if sizes[1] is not None:
+        given["vocabulary"]["initial_size"] = sizes[1]
     vocabulary = VocabularyKeys(**given["vocabulary"], final_size=sizes[0])
-    final_size, initial_size = vocabulary.final_size, sizes[1]
-    if initial_size is None:
-        initial_size = round(GROWTH * final_size)
-    checked = dataclasses.asdict(dataclasses.replace(vocabulary, initial_size=initial_size))
+    final_size = vocabulary.final_size
+    if sizes[1] is None:
+        vocabulary = dataclasses.replace(vocabulary, initial_size=round(GROWTH * final_size))
     cores = _cores() if threads is None else threads
     sage = {**given["sage"], "final_size": final_size, "seed": seed, "threads": cores}
-    return TrainSettings(
-        initial=initial,
-        initial_size=initial_size,
-        sage=settings_from(preset, **sage),
-        word2vec=Word2VecSettings(**given["word2vec"], seed=seed).on(cores),
-        sentencepiece=_part(TrainingSettings, checked),
-        words=_part(WordSettings, checked),
-    )
+    return {
+        "vocabulary": vocabulary,
+        "given": given["vocabulary"],
+        "sage": settings_from(preset, **sage),
+        "word2vec": Word2VecSettings(**given["word2vec"], seed=seed).on(cores),
+    }
 
 
 def _specials(
@@ -303,9 +321,9 @@ def _cores() -> int:
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
-def _part(kind: type, values: Mapping[str, Any]) -> Any:
-    """Make settings of those values that are theirs."""
-    return kind(**{field.name: values[field.name] for field in dataclasses.fields(kind)})
+def _part(kind: type, settings: VocabularyKeys) -> Any:
+    """Make settings of those that are theirs."""
+    return kind(**{field.name: getattr(settings, field.name) for field in dataclasses.fields(kind)})
 
 
 # --- the steps
@@ -365,24 +383,28 @@ def _initial_and_corpus(
     text: Text, settings: TrainSettings, work: Path, progress: Listener
 ) -> tuple[InitialVocabulary, WordCorpus]:
     """Return what is pruned and the words; refuse before Word2Vec what pruning would refuse."""
-    progress(Progress("reading text"))
     if settings.is_trained:
         frame = settings.frame()
-        corpus = _corpus(text, frame)
+        corpus = _corpus(text, frame, progress)
         progress(Progress("initial vocabulary"))
-        sizes = settings.initial_size, settings.sentencepiece
         state = state_folder(work, "initial")
-        if isinstance(frame, HubFrame):
-            initial = train_lossless(corpus, *sizes, frame, state, text.name)
-        else:
-            initial = train_initial(settings.initial, corpus, *sizes, frame, state, text.name)
+        initial = _trained_initial(corpus, settings, frame, state, text.name)
         _check_initial(initial, settings.sage)
     else:
-        initial = read_initial(settings.initial, settings.words, settings.specials)
+        initial = read_initial(settings.initial, settings.given, settings.specials)
         _check_initial(initial, settings.sage)
-        corpus = _corpus(text, initial.frame)
+        corpus = _corpus(text, initial.frame, progress)
     _warn_of_little_text(text.name, corpus, initial.pieces, settings.sage.final_size)
     return initial, corpus
+
+
+def _trained_initial(
+    corpus: WordCorpus, settings: TrainSettings, frame: Frame, state: Path, name: str
+) -> InitialVocabulary:
+    sizes = settings.vocabulary.initial_size, _part(TrainingSettings, settings.vocabulary)
+    if isinstance(frame, HubFrame):
+        return train_lossless(corpus, *sizes, frame, state, name)
+    return train_initial(settings.initial, corpus, *sizes, frame, state, name)
 
 
 def _check_initial(initial: InitialVocabulary, sage: SageSettings) -> None:
@@ -390,7 +412,8 @@ def _check_initial(initial: InitialVocabulary, sage: SageSettings) -> None:
     _check_merges(sage, initial.merges)
 
 
-def _corpus(text: Text, frame: Frame) -> WordCorpus:
+def _corpus(text: Text, frame: Frame, progress: Listener) -> WordCorpus:
+    progress(Progress("reading text"))
     corpus = frame.corpus_of(text.lines)
     if not corpus.n_lines:
         raise UserError(f"{text.name}: holds no words; give a text with words")
@@ -412,9 +435,9 @@ def _warn_of_little_text(
     enough = n_words // _WORDS_A_PIECE
     is_possible = enough > sum(map(is_single_character, pieces))
     log.warning(
-        "%s: %d words are few for %d pieces: with fewer than %d a piece, a quarter of them or more "
-        "would be others on more text; give more text or a smaller vocab_size%s",
-        *(name, n_words, final_size, _WORDS_A_PIECE),
+        "%s: %s words are few for %s pieces (%d each): with fewer than %d each, a quarter of the "
+        "pieces or more would be others on more text; give more text or a smaller vocab_size%s",
+        *(name, f"{n_words:,}", f"{final_size:,}", n_words // final_size, _WORDS_A_PIECE),
         f", such as {enough}" if is_possible else "",
     )
 
@@ -437,13 +460,15 @@ def _warn_of_unknown(vocabulary: SageVocabulary, name: str, *, from_text: bool) 
     """Say which characters become [UNK]; from_text: whether the text made the initial pieces."""
     if not (unknown := vocabulary.unknown):
         return
-    shown = " ".join(_shown(character) for character in list(unknown)[:_SHOWN])
-    coverage = parameter("vocabulary.character_coverage")
+    count, each = len(unknown), "it becomes" if len(unknown) == 1 else "each becomes"
+    shown = ", ".join(_shown(character) for character in list(unknown)[:_SHOWN])
+    coverage = assigned("vocabulary.character_coverage", 1.0)
     log.warning(
-        "%s: %d of %d characters become [UNK], %d different ones that are no pieces: %s; %s",
-        *(name, sum(unknown.values()), vocabulary.record["text"]["characters"], len(unknown)),
-        shown + " ..." * (len(unknown) > _SHOWN),
-        f"to keep them, set {coverage} to 1.0, or lossless=True"
+        "%s: %s no piece, so %s %s (%s times: %s); %s",
+        *(name, "1 character has" if count == 1 else f"{count:,} characters have", each),
+        *(vocabulary.frame.unknown, f"{sum(unknown.values()):,}"),
+        shown + ", ..." * (count > _SHOWN),
+        f"to keep them, train with {coverage}, or lossless=True"
         if from_text
         else "to keep them, add them to the initial vocabulary",
     )

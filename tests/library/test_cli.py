@@ -226,7 +226,7 @@ def test_options_reach_the_settings(text: Path, tmp_path: Path) -> None:
     assert sage == {"loss": "mean_piece_lines", "loss_lines": 20, "retrain": False, "window": 2}
     assert settings["word2vec"]["shrink_windows"] is False
     assert settings["word2vec"]["alpha"] == 0.05
-    assert settings["words"]["max_word_chars"] == 40
+    assert settings["vocabulary"]["max_word_chars"] == 40
 
 
 # --- bad input
@@ -579,7 +579,6 @@ def test_export_there_and_back(built: Path, tmp_path: Path, capsys: pytest.Captu
     for source in (listed, scored):
         assert main(["export", str(source), "-o", str(folder), "--force"]) == 0
         assert (folder / "tokenizer.json").read_bytes() == (built / "tokenizer.json").read_bytes()
-    assert "is there already" in refused(capsys, "export", listed, "-o", folder)
-    assert "is there already" in refused(
-        capsys, "export", built, "-o", listed, "--format", "pieces"
-    )
+    advice = "already exists; give another --output, or --force to replace it"
+    assert advice in refused(capsys, "export", listed, "-o", folder)
+    assert advice in refused(capsys, "export", built, "-o", listed, "--format", "pieces")

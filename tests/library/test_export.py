@@ -87,7 +87,7 @@ def test_pieces_that_do_not_fit_the_tokenizer_are_refused(tmp_path, cut):
     path.write_bytes(path.read_bytes()[:-cut])
     for use in (
         load_segmenter,
-        lambda folder: read_initial(folder, WORDS),
+        lambda folder: read_initial(folder),
         lambda folder: convert(folder, tmp_path / "out.txt", "pieces", words=WORDS),
     ):
         with pytest.raises(UserError, match=r"pieces\.txt: lists other pieces than"):

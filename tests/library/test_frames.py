@@ -27,7 +27,7 @@ def test_a_folder_of_version_0_1_is_read() -> None:
     assert "|".join(encoder.tokenize(line)) == TOKENS
     assert encoder.encode(line)[:4] == [118, 163, 142, 145]
     assert "|".join(AutoTokenizer.from_pretrained(OLD).tokenize(line)) == TOKENS
-    initial = read_initial(OLD, WordSettings("nfkc", 99))
+    initial = read_initial(OLD)
     assert initial.frame.words == WordSettings("identity", 256)
     assert initial.frame.special_tokens == ["[PAD]", "[UNK]", "[CLS]", "[SEP]", "[MASK]"]
     again = initial.frame.tokenizer(initial.pieces)

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import sentencepiece
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from tokenizers import (
@@ -153,7 +154,6 @@ def inside_marked() -> Tokenizer:
 
 MAKERS = (bert, gpt2, llama3, roberta, t5, underlined, unmarked, inside_marked)
 KINDS = {make.__name__: make for make in MAKERS}
-ORDINARY = WordSettings()
 
 
 @pytest.fixture(scope="module")
@@ -166,7 +166,7 @@ def pruned(made, tmp_path_factory) -> dict[str, tuple[InitialVocabulary, list[st
     """Of each kind what is read, half of its pieces, and the tokenizer of these."""
     root, found = tmp_path_factory.mktemp("pruned"), {}
     for name, tokenizer in made.items():
-        initial = read_initial(tokenizer, ORDINARY)
+        initial = read_initial(tokenizer)
         goes = [may and random.Random(name).random() < 0.5 for may in prunable(initial.pieces)]
         left = [piece for piece, gone in zip(initial.pieces, goes, strict=True) if not gone]
         export_greedy(root / name, left, initial.frame)
@@ -228,7 +228,7 @@ def test_ids_by_hand() -> None:
     old.add_special_tokens(["[PAD]", "[UNK]", "[CLS]", "[SEP]"])
     old.post_processor = processors.BertProcessing(("[SEP]", 8), ("[CLS]", 5))
     old.enable_padding(pad_id=9, pad_token="[PAD]", length=5)
-    initial = read_initial(old, ORDINARY)
+    initial = read_initial(old)
     assert initial.pieces == ["▁a", "a", "b", "▁b", "▁ab", "ab"]
     left = ["▁a", "a", "b", "▁b", "ab"]
     new = initial.frame.tokenizer(left)
@@ -252,7 +252,7 @@ def test_a_folder_is_carried_over_where_it_still_holds(made, tmp_path: Path) -> 
     roles = {"pad_token": "<pad>", "unk_token": {"content": "<unk>"}}
     (tmp_path / "special_tokens_map.json").write_text(json.dumps(roles), encoding="utf-8")
     (tmp_path / "chat_template.jinja").write_text("{{ messages }}", encoding="utf-8")
-    initial = read_initial(tmp_path, ORDINARY)
+    initial = read_initial(tmp_path)
     export_greedy(tmp_path / "out", initial.pieces, initial.frame)
     config = json.loads((tmp_path / "out/tokenizer_config.json").read_text(encoding="utf-8"))
     assert config["tokenizer_class"] == "PreTrainedTokenizerFast"
@@ -263,7 +263,7 @@ def test_a_folder_is_carried_over_where_it_still_holds(made, tmp_path: Path) -> 
     assert tokenizer.chat_template == "{{ messages }}"
     # The folder that came out goes in again, and so does the object.
     for source in (tmp_path / "out", tokenizer):
-        again = read_initial(source, ORDINARY)
+        again = read_initial(source)
         assert again.pieces == initial.pieces
         assert again.frame.tokenizer(again.pieces).to_str() == tokenizer.backend_tokenizer.to_str()
 
@@ -284,14 +284,14 @@ def test_training_prunes_a_tokenizer_from_elsewhere(made, tmp_path: Path) -> Non
 
 
 def test_merges_are_kept(made) -> None:
-    initial = read_initial(made["gpt2"], ORDINARY)
+    initial = read_initial(made["gpt2"])
     first = json.loads(made["gpt2"].to_str())["model"]["merges"][0]
     assert initial.merges[0] == tuple(part.replace("Ġ", "▁") for part in first)
-    assert read_initial(made["bert"], ORDINARY).merges is None
+    assert read_initial(made["bert"]).merges is None
 
 
 def test_a_list_in_python() -> None:
-    initial = read_initial(["▁a", "b", "ab"], ORDINARY)
+    initial = read_initial(["▁a", "b", "ab"])
     assert initial.pieces == ["▁a", "b", "ab", "a", "▁"]
     for wrong, message in (
         (["▁a", 3], "initial: item 2 of the list is no text"),
@@ -300,7 +300,7 @@ def test_a_list_in_python() -> None:
         ({"▁a": 1}.items(), "initial: dict_items is no tokenizer"),
     ):
         with pytest.raises(UserError, match=message):
-            read_initial(wrong, ORDINARY)
+            read_initial(wrong)
 
 
 def whole_lines(step: Any = None) -> Tokenizer:
@@ -346,5 +346,58 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
 def test_what_cannot_be_segmented_greedily_is_refused(name: str) -> None:
     make, message = REFUSED[name]
     with pytest.raises(UserError, match=message) as caught:
-        read_initial(make(), WordSettings(max_word_chars=4))
+        read_initial(make(), {"max_word_chars": 4})
     assert str(caught.value).startswith("initial: ")
+
+
+@pytest.mark.parametrize(
+    ("source", "key"),
+    [("own.model", "normalization"), ("folder", "max_word_chars"), ("hub", "normalization")],
+)
+def test_settings_that_the_source_brings_itself_are_refused(
+    source: str, key: str, spm: Path, tmp_path: Path
+) -> None:
+    export_greedy(tmp_path / "folder", ["▁", "a"], WordSettings())
+    initial = {"own.model": spm, "folder": tmp_path / "folder", "hub": gpt2()}[source]
+    value = {"normalization": "nfkc", "max_word_chars": 99}[key]
+    with pytest.raises(
+        UserError, match=rf"^vocabulary\['{key}'\]: .* brings its own; leave it out"
+    ):
+        sagevocab.train(LINES, 1, initial=initial, vocabulary={key: value})
+
+
+# --- sentencepiece's own
+
+
+@pytest.fixture(scope="module")
+def spm(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A model with symbols of its own and another rule than the library's."""
+    path = tmp_path_factory.mktemp("spm") / "own.model"
+    with path.open("wb") as file:
+        sentencepiece.SentencePieceTrainer.train(
+            sentence_iterator=iter(LINES),
+            model_writer=file,
+            **{"model_type": "bpe", "vocab_size": 300, "minloglevel": 2, "pad_id": 3},
+            **{"user_defined_symbols": ["<tab>"], "control_symbols": ["<ctl>"]},
+            normalization_rule_name="nfkc",
+        )
+    return path
+
+
+def test_a_sentencepiece_model_keeps_its_special_tokens_and_its_rule(spm: Path, tmp_path) -> None:
+    own = ["<unk>", "<s>", "</s>", "<pad>", "<ctl>", "<tab>"]
+    settings = {"word2vec": {"epochs": 1, "dimension": 8}, "progress": False}
+    # The preset that segments by merges, none of which may make a symbol.
+    pruned = sagevocab.train(LINES, 280, initial=spm, preset="released", **settings)
+    assert pruned.record["words"]["normalization"] == "nfkc"
+    assert "nmt_nfkc" not in json.dumps(pruned.record)
+    assert pruned.frame.special_tokens == own
+    assert not set(own) & set(pruned.initial)
+    tokenizer = AutoTokenizer.from_pretrained(pruned.save(tmp_path / "out"))
+    assert tokenizer.convert_ids_to_tokens(list(range(6))) == own
+    assert (tokenizer.unk_token, tokenizer.pad_token, tokenizer.eos_token) == (
+        *("<unk>", "<pad>", "</s>"),
+    )
+    assert "<tab>" in tokenizer.tokenize("a<tab>b")
+    chosen = sagevocab.train(LINES, 280, initial=spm, special_tokens="gpt", **settings)
+    assert chosen.frame.special_tokens == ["<|endoftext|>", "[UNK]"]

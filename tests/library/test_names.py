@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from sagevocab.names import SECTIONS, in_options, in_parameters, option, parameter
+from sagevocab.names import SECTIONS, assigned, in_options, in_parameters, option, parameter
 
 KEYS = [
     f"{section}.{field.name}"
@@ -34,6 +34,12 @@ KEYS = [
         ),
         ("name it, column='text'", "name it, column='text'", "name it, --column text"),
         ("or lossless=True", "or lossless=True", "or --lossless"),
+        ("leave initial= out", "leave initial= out", "leave --initial out"),
+        (
+            f"train with {assigned('word2vec.alpha', 0.5)}, or not",
+            "train with word2vec={'alpha': 0.5}, or not",
+            "train with --word2vec-alpha 0.5, or not",
+        ),
         ("no/vocab_size.txt: a path", "no/vocab_size.txt: a path", "no/vocab_size.txt: a path"),
         (
             "sage.txt: stays, sage.window",

@@ -203,7 +203,7 @@ def test_a_training_that_was_done_is_not_done_again(tmp_path, monkeypatch):
         ({"final_size": SINGLES - 1}, "vocabulary.final_size: "),
         ({"final_size": len(PIECES) + 1}, "vocabulary.final_size: "),
         ({"candidates": 3}, "sage.candidates: 3 run out before the next ranking; use 4"),
-        ({"decoder": "viterbi"}, "sage.decoder: 'viterbi' is not allowed"),
+        ({"decoder": "viterbi"}, "sage.decoder: 'viterbi' is unknown; choose greedy or merges"),
     ],
 )
 def test_settings_that_do_not_fit_the_vocabulary_are_told(overrides, message):

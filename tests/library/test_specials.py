@@ -65,7 +65,7 @@ def test_roles(tmp_path: Path) -> None:
 @pytest.mark.parametrize("name", GIVEN)
 def test_a_folder_keeps_its_special_tokens_as_the_initial_vocabulary(tmp_path, name) -> None:
     folder = folder_of(tmp_path / "first", name)
-    initial = read_initial(folder, WordSettings("nfkc"))
+    initial = read_initial(folder)
     assert initial.frame.specials.tokens == special_tokens_of(**GIVEN[name]).tokens
     export_greedy(tmp_path / "again", initial.pieces, initial.frame)
     for file in ("tokenizer.json", "tokenizer_config.json", "pieces.txt"):

@@ -5,7 +5,9 @@ from __future__ import annotations
 import logging
 import re
 import string
+import sys
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +19,7 @@ from sagevocab.bpe import pieces_of_model, printable_ascii, read_model, train_se
 from sagevocab.cli import main
 from sagevocab.errors import UserError
 from sagevocab.pieces import WORD_START
+from sagevocab.progress import Progress
 from sagevocab.settings import TrainingSettings
 from sagevocab.training import _unknown
 from sagevocab.words import Normalizer, WordCorpus
@@ -99,10 +102,9 @@ def test_unknown_characters_are_counted(caplog: pytest.LogCaptureFixture) -> Non
     built = sagevocab.train(RARE, vocab_size=210, initial_size=250, **QUICK)
     assert list(built.unknown.items()) == [("ж", 2), ("\u0336", 1), ("ч", 1)]
     (told,) = [line for line in warnings_of(caplog) if "[UNK]" in line]
-    total = sum(len(line.replace(" ", "")) for line in RARE)
     assert told == (
-        f"the text: 4 of {total} characters become [UNK], 3 different ones that are no pieces: "
-        "ж U+0336 ч; to keep them, set vocabulary['character_coverage'] to 1.0, or lossless=True"
+        "the text: 3 characters have no piece, so each becomes [UNK] (4 times: ж, U+0336, ч); to "
+        "keep them, train with vocabulary={'character_coverage': 1.0}, or lossless=True"
     )
 
 
@@ -131,7 +133,7 @@ def test_the_command_says_it_in_options(tmp_path: Path, capsys) -> None:
     train += ["--word2vec-epochs", "1", "--word2vec-dimension", "8", "-o", str(out)]
     assert main(train) == 0
     told = capsys.readouterr().err
-    assert "ж U+0336 ч; to keep them, set --character-coverage to 1.0, or --lossless\n" in told
+    assert "; to keep them, train with --character-coverage 1.0, or --lossless\n" in told
     assert f"AutoTokenizer.from_pretrained({str(out)!r}), or: sagevocab encode {out} FILE" in told
     assert main([*train, "--force", "--quiet"]) == 0
     assert capsys.readouterr().err == ""
@@ -144,7 +146,8 @@ def test_a_text_too_small_for_the_vocabulary_is_a_warning(caplog) -> None:
     built = sagevocab.train(LINES, vocab_size=190, initial_size=220, **QUICK)
     words = built.record["text"]["words"]
     (told,) = [line for line in warnings_of(caplog) if " are few for " in line]
-    assert told.startswith(f"the text: {words} words are few for 190 pieces")
+    few = f"the text: {words:,} words are few for 190 pieces ({words // 190} each): "
+    assert told.startswith(few)
     assert told.endswith("give more text or a smaller vocab_size")  # not below the characters
     caplog.clear()
     sagevocab.train(LINES * 2, vocab_size=190, initial_size=220, **QUICK)
@@ -187,6 +190,26 @@ def test_lines_of_any_length_give_the_same_initial_vocabulary(initial: str) -> N
         ({"vocabulary": {"max_sentence_length": 99}}, r".*max_sen.*: unknown; lines of any"),
         ({"initial": None}, "initial: NoneType is no tokenizer that can be read; give"),
         ({"initial": "bert-base-uncased"}, "initial: .*; .* hf download bert-base-uncased --local"),
+        (
+            {"sage": {"contexts": "none"}},
+            r"sage\['contexts'\]: 'none' is unknown; choose real, zero or shuffled$",
+        ),
+        (
+            {"initial": ["▁"], "initial_size": 9},
+            "initial_size: is for .* not for a list of pieces; leave it out",
+        ),
+        (
+            {"initial": "a.model", "vocabulary": {"ascii": True}},
+            r"vocabulary\['ascii'\]: is for .* not for a.model; leave",
+        ),
+        (
+            {"lossless": True, "vocabulary": {"normalization": "nfkc"}},
+            r".*ion'\]: has no meaning with lossless=True, .*; leave it out",
+        ),
+        (
+            {"lossless": True, "initial": ["▁"]},
+            "lossless: .* not pruned from a list of pieces; leave initial= or lossless= out",
+        ),
         ({"language": 3}, "language: 3 is no language code; give one"),
         ({"encoding_errors": "ignore"}, "encoding_errors: 'ignore' is unknown; choose"),
         ({"texts": 16_000, "vocab_size": "corpus.txt"}, "texts: 16000 is no text; give a file"),
@@ -196,6 +219,24 @@ def test_lines_of_any_length_give_the_same_initial_vocabulary(initial: str) -> N
 def test_errors_name_parameters(arguments: dict[str, Any], message: str) -> None:
     with pytest.raises(UserError, match=f"^{message}"):
         sagevocab.train(**{"texts": LINES, "vocab_size": 190, **QUICK, **arguments})
+
+
+def unread() -> Iterator[str]:
+    """A text of which the first line alone may be looked at."""
+    yield "a line"
+    pytest.fail("the text was read")
+
+
+def test_what_is_missing_is_found_before_the_text_is_read(monkeypatch) -> None:
+    seen: list[Progress] = []
+    with pytest.raises(UserError, match="^initial: none.model is neither"):
+        sagevocab.train(unread(), initial="none.model", progress=seen.append)
+    monkeypatch.setitem(sys.modules, "gensim", None)
+    with pytest.raises(
+        UserError, match=r"^word2vec\['trainer'\]: gensim is not installed; install"
+    ):
+        sagevocab.train(unread(), word2vec={"trainer": "gensim"}, progress=seen.append)
+    assert seen == []
 
 
 def test_text_and_tokenizers_swapped(tmp_path: Path) -> None:

@@ -243,7 +243,7 @@ def test_a_changed_tokenizer(folders, tmp_path: Path, name: str, file: str, data
         load,
         load_segmenter,
         lambda folder: check_external(folder, "key"),
-        lambda folder: read_initial(folder, WORDS),
+        lambda folder: read_initial(folder),
     ):
         with one_line_at_most():
             use(tmp_path)

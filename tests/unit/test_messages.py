@@ -78,7 +78,8 @@ LISTED = "".join(f"{piece}\n" for piece in ("▁", *"abcdeěš", "▁a", "ab", "
 # --- sagevocab: what is wrong, the command, the files that are given or changed.
 # text.txt, tok/ (a tokenizer) and own.model (of sentencepiece) are there and whole.
 
-TRAIN = "train text.txt -o out --vocab-size 200 --initial-size 250"
+PRUNE = "train text.txt -o out --vocab-size 200"
+TRAIN = f"{PRUNE} --initial-size 250"
 TEXTS: list[tuple[str, str, Files]] = [
     ("an empty text", "train bad.txt -o out", {"bad.txt": b""}),
     ("a text of white space", "train bad.txt -o out", {"bad.txt": b"\n  \n\t\n\r\n"}),
@@ -114,8 +115,8 @@ TEXTS: list[tuple[str, str, Files]] = [
     ("an export into itself", "export tok -o tok --force", {}),
 ]
 SETTINGS: list[tuple[str, str, Files]] = [
-    ("no such initial vocabulary", f"{TRAIN} --initial bpee.txt", {}),
-    ("a tokenizer of the hub to prune", f"{TRAIN} --initial bert-base-uncased", {}),
+    ("no such initial vocabulary", f"{PRUNE} --initial bpee.txt", {}),
+    ("a tokenizer of the hub to prune", f"{PRUNE} --initial bert-base-uncased", {}),
     ("a size above the initial one", f"{TRAIN} --vocab-size 300", {}),
     ("a size below the characters", f"{TRAIN} --vocab-size 30", {}),
     ("too small an initial size", f"{TRAIN} --initial-size 20 --vocab-size 10", {}),
@@ -130,12 +131,17 @@ SETTINGS: list[tuple[str, str, Files]] = [
     ("no language code", f"{TRAIN} --language x:y", {}),
     ("no threads", f"{TRAIN} --threads 0", {}),
     ("merges of UnigramLM", f"{TRAIN} --initial unigram --decoder merges", {}),
+    ("the size of a vocabulary that is there", f"{TRAIN} --initial tok", {}),
+    ("a coverage of what is there", f"{PRUNE} --initial tok --character-coverage 1", {}),
+    ("a rule that a model brings", f"{PRUNE} --initial own.model --normalization nfkc", {}),
+    ("a normalisation of bytes", f"{PRUNE} --lossless --normalization nfkc", {}),
+    ("no such contexts", f"{PRUNE} --contexts none", {}),
     ("lossless UnigramLM", f"{TRAIN} --initial unigram --lossless", {}),
     ("special tokens of nobody", f"{TRAIN} --special-tokens roberta", {}),
     ("a template without a text", f"{TRAIN} --template [CLS]", {}),
     (
         "special tokens beside those of a tokenizer",
-        f"{TRAIN} --initial hub.json --special-tokens gpt",
+        f"{PRUNE} --initial hub.json --special-tokens gpt",
         {"hub.json": hub()},
     ),
     ("an unknown normalisation", "export tok -o out --normalization nfx", {}),
@@ -153,7 +159,7 @@ TOKENIZERS: list[tuple[str, str, Files]] = [
     ("an empty .model", "encode own.model text.txt", {"own.model": b""}),
     ("a list called .model", "export bad.model -o out", {"bad.model": LISTED}),
     ("a cut .model", "encode own.model text.txt", {"own.model": cut}),
-    ("a cut .model to prune", f"{TRAIN} --initial own.model", {"own.model": cut}),
+    ("a cut .model to prune", f"{PRUNE} --initial own.model", {"own.model": cut}),
     ("a cut tokenizer.json", "encode tok text.txt", {"tok/tokenizer.json": cut}),
     ("a flipped bit there", "encode tok text.txt", {"tok/tokenizer.json": flip(900)}),
     ("another type", "encode own text.txt", {"own/tokenizer.json": b'{"model": {"type": "Odd"}}'}),
@@ -161,26 +167,26 @@ TOKENIZERS: list[tuple[str, str, Files]] = [
     ("a list in JSON", "encode bad.json text.txt", {"bad.json": b"[1]"}),
     ("a cut pieces.txt", "encode tok text.txt", {"tok/pieces.txt": cut}),
     ("a flipped bit there", "export tok -o out", {"tok/pieces.txt": flip(8)}),
-    ("damaged pieces to prune", f"{TRAIN} --initial tok", {"tok/pieces.txt": cut}),
-    ("a cut tokenizer.json to prune", f"{TRAIN} --initial hub.json", {"hub.json": hub()[:40]}),
+    ("damaged pieces to prune", f"{PRUNE} --initial tok", {"tok/pieces.txt": cut}),
+    ("a cut tokenizer.json to prune", f"{PRUNE} --initial hub.json", {"hub.json": hub()[:40]}),
     (
         "a tokenizer that splits nothing",
-        f"{TRAIN} --initial hub.json",
+        f"{PRUNE} --initial hub.json",
         {"hub.json": hub(pre_tokenizer=None)},
     ),
     (
         "a tokenizer that falls back to bytes",
-        f"{TRAIN} --initial hub.json",
+        f"{PRUNE} --initial hub.json",
         {"hub.json": hub(byte_fallback=True)},
     ),
     (
         "a tokenizer with suffixes",
-        f"{TRAIN} --initial hub.json",
+        f"{PRUNE} --initial hub.json",
         {"hub.json": hub(end_of_word_suffix="</w>")},
     ),
     (
         "a tokenizer of whole words",
-        f"{TRAIN} --initial hub.json",
+        f"{PRUNE} --initial hub.json",
         {"hub.json": hub(type="WordLevel", unk_token="a")},
     ),
     (
@@ -192,7 +198,7 @@ TOKENIZERS: list[tuple[str, str, Files]] = [
             )
         },
     ),
-    ("a folder without pieces", f"{TRAIN} --initial own", {"own/letter": b"dear"}),
+    ("a folder without pieces", f"{PRUNE} --initial own", {"own/letter": b"dear"}),
     (
         "a tokenizer_config.json of another form",
         "encode tok text.txt",
