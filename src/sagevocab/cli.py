@@ -21,7 +21,7 @@ from sagevocab.errors import UserError
 from sagevocab.fields import GONE, whole_number_hint
 from sagevocab.inputs import ENCODING_ERRORS, check_texts, lines_of
 from sagevocab.kinds import FORMATS as EXPORTS
-from sagevocab.kinds import require_tokenizer
+from sagevocab.kinds import is_tokenizer, require_tokenizer
 from sagevocab.names import KEYS, PARAMETERS, SECTIONS, TRAIN_ARGUMENTS, in_options, option
 from sagevocab.presets import DEFAULT_PRESET, PRESETS, preset_name
 from sagevocab.settings import DEFAULT_SEED, VocabularyKeys, WordSettings
@@ -190,7 +190,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     lossless = "pieces of bytes: decoding gives every text back, spaces and all"
     add("--lossless", action="store_true", help=lossless)
     specials = "or a list with commas, such as '<unk>,<s>,</s>' (default: bert)"
-    add("--special-tokens", type=_tokens, metavar="bert|gpt|none|LIST", help=specials)
+    add("--special-tokens", metavar="bert|gpt|none|LIST", help=specials)
     more = parser.add_argument_group("more options")
     add = more.add_argument
     add("-h", "--help", action="help", help="show this help and exit")
@@ -291,12 +291,21 @@ def _check_order(files: Sequence[str], output: str) -> None:
         )
 
 
+def _check_swapped(usage: str, tokenizer: str, texts: Sequence[str]) -> None:
+    """Refuse a tokenizer as text; usage: the command, with the places of tokenizer and text."""
+    for text in texts:
+        if is_tokenizer(Path(text)):
+            right = usage.format(text, "FILE" if is_tokenizer(Path(tokenizer)) else tokenizer)
+            raise UserError(f"{text}: is a tokenizer, not text; give them so: sagevocab {right}")
+
+
 def run_encode(arguments: argparse.Namespace) -> None:
     """Print for each line of text one line of pieces or ids, with spaces between.
 
     They are those of AutoTokenizer, without special tokens: text that spells one is text. An empty
     text gives no line.
     """
+    _check_swapped("encode {} {}", arguments.tokenizer, arguments.files)
     out, files = _standard_output(), _files(arguments.files, arguments)
     require_tokenizer(Path(arguments.tokenizer))
     from sagevocab.foreign import load
@@ -312,6 +321,7 @@ def run_encode(arguments: argparse.Namespace) -> None:
 
 def run_compare(arguments: argparse.Namespace) -> None:
     """Print the intrinsic measures of tokenizers on the same text."""
+    _check_swapped("compare {} --text {}", arguments.tokenizers[0], arguments.text)
     out, files = _standard_output(), _files(arguments.text, arguments)
     for path in arguments.tokenizers:
         require_tokenizer(Path(path))
@@ -392,12 +402,6 @@ def _value(text: str) -> Any:
         return json.loads(text)
     except ValueError:
         return text
-
-
-def _tokens(text: str) -> str | list[str]:
-    """Read the name of a set of special tokens, or a list of them."""
-    listed = "," in text or text[:1] in ("<", "[")
-    return text.split(",") if listed else text
 
 
 def _metavar(kind: Any) -> str:

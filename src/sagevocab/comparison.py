@@ -14,8 +14,8 @@ from sagevocab.counting import count_corpus
 from sagevocab.errors import UserError
 from sagevocab.export import WordSettings
 from sagevocab.foreign import as_own_folder
-from sagevocab.inputs import Texts, describe_texts, lines_of
-from sagevocab.kinds import name_of
+from sagevocab.inputs import Texts, describe_texts, files_of, lines_of
+from sagevocab.kinds import is_tokenizer, name_of
 from sagevocab.measures import measure
 from sagevocab.names import errors_in_parameters
 from sagevocab.segment import Segmenter, load_segmenter
@@ -73,7 +73,7 @@ def compare(
         UserError: a tokenizer or the text cannot be read.
     """
     with errors_in_parameters():
-        _check_order(tokenizers)
+        _check_order(tokenizers, texts)
         words = WordSettings(normalization, max_word_chars)
         lines = lines_of(texts, encoding_errors, column)
         loaded = [_load(source, words) for source in tokenizers]
@@ -87,13 +87,19 @@ def compare(
         )
 
 
-def _check_order(tokenizers: Sequence[str | Path]) -> None:
-    """Refuse what is no list of tokenizers, such as the text where the two are swapped."""
+def _check_order(tokenizers: Sequence[str | Path], texts: Texts) -> None:
+    """Refuse what is no list of tokenizers, and text and tokenizers swapped."""
     if isinstance(tokenizers, str | PathLike) or not isinstance(tokenizers, Sequence):
         raise UserError(
             f"tokenizers: {str(tokenizers)!r:.60} is no list; give a list of tokenizers, then the "
             "text: compare(['my-tokenizer'], 'text.txt')"
         )
+    for text in files_of(texts) or ():
+        if is_tokenizer(Path(text)):
+            raise UserError(
+                f"texts: {text} is a tokenizer; give the tokenizers, then the text: "
+                f"compare([{text!r}], 'text.txt')"
+            )
     if not tokenizers:
         raise UserError("tokenizers: the list is empty; give one or more")
 

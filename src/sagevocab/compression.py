@@ -86,15 +86,20 @@ def open_bytes(path: str | Path) -> BinaryIO:
     """Open a file for reading bytes, decompressed (gz, bz2, xz, zst) as its first bytes say.
 
     Raises:
-        UserError: there is no such file.
+        UserError: there is no such file, or its name alone says that it is compressed.
     """
     try:
         with Path(path).open("rb") as file:
             start = file.read(6)
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror}); check the path") from error
-    opener = opener_of(start)
-    return opener(path) if opener else Path(path).open("rb")
+    if opener := opener_of(start):
+        return opener(path)
+    if (ending := Path(path).suffix.lower()) in ENDINGS:
+        raise UserError(
+            f"{path}: is not compressed, though its name ends in {ending}; rename or compress it"
+        )
+    return Path(path).open("rb")
 
 
 def opener_of(start: bytes) -> Callable | None:

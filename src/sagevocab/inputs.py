@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 from sagevocab.compression import DAMAGE, ENDINGS, damaged, open_bytes, opener_of
 from sagevocab.errors import EncodingError, UserError
+from sagevocab.kinds import is_tokenizer
 from sagevocab.pieces import HUB_NAME
 from sagevocab.state import path_text
 from sagevocab.tables import (
@@ -120,6 +121,12 @@ def files_of(texts: Texts) -> list[str] | None:
     # A line of several words that is among them shows that a line only looked like a file's name.
     if all(_names_file(item) or _is_word(item) for item in texts):
         return [os.fspath(item) for item in texts]
+    for number, item in enumerate(texts[:_FIRST], start=1):
+        if isinstance(item, os.PathLike) or (_is_named_as_text(item) and os.path.isfile(item)):
+            raise UserError(
+                f"texts: item {number} is the file {path_text(item)} and others are lines; give "
+                "files or lines; if it is a line that is spelt so, iter(texts)"
+            )
     return None
 
 
@@ -137,7 +144,11 @@ def _names_file(item: Any) -> bool:
         return True
     if not isinstance(item, str):
         return False
-    return os.path.isfile(item) or (_is_word(item) and item.lower().endswith(_TEXT_ENDINGS))
+    return os.path.isfile(item) or (_is_word(item) and _is_named_as_text(item))
+
+
+def _is_named_as_text(item: Any) -> bool:
+    return isinstance(item, str) and item.lower().endswith(_TEXT_ENDINGS)
 
 
 def _is_word(item: Any) -> bool:
@@ -157,6 +168,10 @@ def _check_is_file(file: str, *, may_be_text: bool) -> None:
         raise UserError(
             f"{file}: is a saved data set; load it in Python, datasets.load_from_disk({file!r})"
         )
+    if is_tokenizer(Path(file)):
+        raise UserError(
+            f"{file}: is a tokenizer, not text; give a text, and initial={file!r} to prune it"
+        )
     if stat.S_ISDIR(status.st_mode):
         raise UserError(f"{file}: is a folder; give the files in it, such as {file}/*.txt")
     if not stat.S_ISREG(status.st_mode):
@@ -168,7 +183,7 @@ def _check_is_file(file: str, *, may_be_text: bool) -> None:
 
 
 def _no_file(file: str, error: OSError | ValueError, *, may_be_text: bool) -> str:
-    is_name = file.lower().endswith(_TEXT_ENDINGS) and "\n" not in file
+    is_name = _is_named_as_text(file) and "\n" not in file
     if may_be_text and not is_name and not _is_word(file):
         shown = file if len(file) <= 40 else f"{file[:40]}..."
         return (

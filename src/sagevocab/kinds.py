@@ -57,6 +57,13 @@ def holds_hub_tokenizer(folder: Path) -> bool:
     return any(any(folder.glob(name)) for name in ("tokenizer.json", *_HUB_FILES))
 
 
+def is_tokenizer(path: Path) -> bool:
+    """Return whether what is at a path is a tokenizer and no text, as its name or files say."""
+    if path.is_dir():
+        return (path / "pieces.txt").exists() or holds_hub_tokenizer(path)
+    return path.suffix == ".model" or path.name == "tokenizer.json"
+
+
 def tokenizer_json(path: Path, key: str) -> Path | None:
     """Return the `tokenizer.json` at a path; None for an older folder, which has none.
 

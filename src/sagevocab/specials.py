@@ -82,8 +82,9 @@ def special_tokens_of(
 ) -> SpecialTokens:
     """Return the special tokens that a user means.
 
-    given: `bert`, `gpt`, `none`, or the tokens themselves, whose roles are found by well-known
-        spellings. Unless `lossless`, `[UNK]` is added if no unknown token is among them.
+    given: `bert`, `gpt`, `none`, or the tokens themselves, as a list or with commas between, whose
+        roles are found by well-known spellings. Unless `lossless`, `[UNK]` is added if no unknown
+        token is among them.
     template: what goes around a text, such as `<s> $A </s>`, or a pair of these: around one text
         and around two (`$A` and `$B`).
 
@@ -108,6 +109,9 @@ def special_tokens_of(
 
 
 def _kind(name: str) -> SpecialTokens:
+    """Return a set by its name, or of the tokens that a text lists with commas between."""
+    if "," in name or name[:1] in ("<", "["):
+        return _listed(map(str.strip, name.split(",")))
     if name not in KINDS:
         raise UserError(
             f"special_tokens: {name!r} is unknown; choose {', '.join(KINDS)} or a list of tokens"

@@ -38,12 +38,18 @@ def file_ending(path: str | Path) -> str:
 
 
 def read_rows(
-    path: str | Path, format: str, columns: Sequence[str] | None = None, errors: str = "strict"
+    path: str | Path,
+    format: str,
+    columns: Sequence[str] | None = None,
+    errors: str = "strict",
+    *,
+    quotes: bool = True,
 ) -> Iterator[Row]:
     """Yield the rows of a table, one at a time; all but parquet plain or compressed.
 
     columns: those to read of a parquet file; all if None. errors: what to do with bytes that are
-    not UTF-8, `strict` or `replace`.
+    not UTF-8, `strict` or `replace`. quotes: whether quotation marks around a field of csv or tsv
+    are no part of it, as pandas and `datasets` read both; those inside a field always are text.
 
     Raises:
         UserError: the file or a row cannot be read, or it has no such column.
@@ -52,7 +58,7 @@ def read_rows(
         return _parquet_rows(path, columns)
     if format == "jsonl":
         return json_rows(read_lines(path, errors), path)
-    return _delimited_rows(path, format, errors)
+    return _delimited_rows(path, format, errors, quotes)
 
 
 def first_columns(path: str | Path, format: str, errors: str = "strict") -> list[str]:
@@ -118,19 +124,21 @@ def _opened_parquet(path: str | Path) -> Iterator[Any]:
         ) from error
 
 
-def _delimited_rows(path: str | Path, format: str, errors: str) -> Iterator[Row]:
-    with _delimited(path, format, errors) as reader:
+def _delimited_rows(path: str | Path, format: str, errors: str, quotes: bool) -> Iterator[Row]:
+    with _delimited(path, format, errors, quotes) as reader:
         for row in reader:
             _require_all_fields(row, f"{path}:{reader.line_num}")
             yield row
 
 
 @contextmanager
-def _delimited(path: str | Path, format: str, errors: str) -> Iterator[csv.DictReader]:
-    """Open a csv or tsv file with a header; in a tsv, as in GLUE's, quotes have no meaning."""
+def _delimited(
+    path: str | Path, format: str, errors: str, quotes: bool = True
+) -> Iterator[csv.DictReader]:
+    """Open a csv or tsv file with a header."""
     if format not in _DIALECTS:
         raise UserError(f"{path}: {format!r} is not a format of tables")
-    quoting = csv.QUOTE_NONE if format == "tsv" else csv.QUOTE_MINIMAL
+    quoting = csv.QUOTE_MINIMAL if quotes else csv.QUOTE_NONE
     csv.field_size_limit(1 << 30)
     # Unlike text, a table may have a lone carriage return at its line ends, as spreadsheets write.
     lines = (f"{part}\n" for line in read_lines(path, errors) for part in line.split("\r"))
@@ -140,8 +148,8 @@ def _delimited(path: str | Path, format: str, errors: str) -> Iterator[csv.DictR
     except csv.Error as error:
         # `line_num` is still that of the last row that could be read.
         raise UserError(
-            f"{path}:{reader.line_num + 1}: {error}; close the quote in the row that starts "
-            "here, or check the format"
+            f"{path}:{reader.line_num + 1}: {error}; correct the quotes in the row that starts "
+            "here, check the format, or give the texts as lines if quotes are part of them"
         ) from error
 
 
@@ -209,24 +217,25 @@ def _cells(
 def numbered_texts(
     cells: Iterable[tuple[int, Any]], name: str, unit: str
 ) -> Iterator[tuple[int, str]]:
-    """Yield those numbered cells that hold text; count null values in a warning.
+    """Yield those numbered cells that hold text; count the others in a warning.
 
-    name, unit: of the whole and of a cell, for messages.
+    name, unit: of the whole and of a cell, for messages. In the rows of a table, an empty cell
+    holds no text, as csv has no other way to write null; an empty item is an empty line.
 
     Raises:
         UserError: a value is not text.
     """
     nulls = number = 0
     for number, cell in cells:
-        if isinstance(cell, str):
-            yield number, cell
-        elif _is_null(cell):
+        if _is_null(cell) or (unit == "row" and cell == ""):
             nulls += 1
+        elif isinstance(cell, str):
+            yield number, cell
         else:
             kind = type(cell).__name__
             raise UserError(f"{name}, {unit} {number}: is of type {kind}; give text there")
     if nulls:
-        log.warning("%s: %d of %d %ss hold no text (null), left out", name, nulls, number, unit)
+        log.warning("%s: %d of %d %ss hold no text, left out", name, nulls, number, unit)
 
 
 def _is_null(cell: Any) -> bool:

@@ -58,6 +58,7 @@ def refusal(texts: Any, column: str | None = None) -> str:
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.chdir(tmp_path)
     Path("a.txt").write_text("first\nsecond\n", encoding="utf-8")
+    Path("a").touch()
     return tmp_path
 
 
@@ -69,7 +70,7 @@ def test_jsonl_in_any_compression(ending: str, tmp_path: Path, caplog) -> None:
     path = tmp_path / f"rows.jsonl{ending}"
     path.write_bytes(COMPRESS[ending](jsonl()))
     assert list(lines_of(path, column="text")) == LINES
-    assert "column 'text': 1 of 4 rows hold no text (null), left out" in caplog.text
+    assert "column 'text': 1 of 4 rows hold no text, left out" in caplog.text
 
 
 @pytest.mark.parametrize("name", ["rows.ndjson", "rows.json", "rows", "rows.txt"])
@@ -83,11 +84,31 @@ def test_csv_and_tsv(tmp_path: Path) -> None:
         writer = csv.DictWriter(file, ["id", "text"])
         writer.writeheader()
         writer.writerows(row for row in ROWS if row["text"])
-    (tmp_path / "rows.tsv").write_text('id\ttext\n1\ta "quoted word\n', encoding="utf-8")
+    frame = pd.DataFrame({"text": ['a "quoted word', '"All" is quoted', "a\ttab"]})
+    frame.to_csv(tmp_path / "rows.tsv", sep="\t")
     (tmp_path / "mac.csv").write_bytes(b'id,text\r1,"one, two"\r2,three\r')
     assert list(lines_of(tmp_path / "rows.csv", column="text")) == LINES
     assert list(lines_of(tmp_path / "mac.csv", column="text")) == ["one, two", "three"]
-    assert list(lines_of(tmp_path / "rows.tsv", column="text")) == ['a "quoted word']
+    assert list(lines_of(tmp_path / "rows.tsv", column="text")) == [*frame["text"]]
+    (tmp_path / "bad.tsv").write_text('text\n"All" is quoted\n', encoding="utf-8")
+    assert "bad.tsv:2: " in refusal(tmp_path / "bad.tsv", "text")
+
+
+@pytest.mark.parametrize("ending", ["csv", "tsv", "jsonl"])
+def test_empty_cells_are_counted_as_rows_without_text(ending: str, tmp_path: Path, caplog) -> None:
+    frame = pd.DataFrame({"id": [1, 2, 3], "text": ["one", "", "two"]})
+    path = tmp_path / f"rows.{ending}"
+    if ending == "jsonl":
+        frame.to_json(path, orient="records", lines=True)
+    else:
+        frame.to_csv(path, sep={"csv": ",", "tsv": "\t"}[ending], index=False)
+    for texts in (path, frame):
+        caplog.clear()
+        assert list(lines_of(texts, column="text")) == ["one", "two"]
+        assert "column 'text': 1 of 3 rows hold no text, left out" in caplog.text
+    caplog.clear()
+    assert list(lines_of(["one", "", "two"])) == ["one", "", "two"]
+    assert caplog.text == ""
 
 
 def test_parquet_row_group_by_row_group(tmp_path: Path, monkeypatch) -> None:
@@ -166,7 +187,7 @@ def test_a_column_of_rows(kind: str) -> None:
 )
 def test_a_column_alone(texts: Any, caplog) -> None:
     assert list(lines_of(texts)) == LINES
-    assert "texts: 1 of 4 items hold no text (null), left out" in caplog.text
+    assert "texts: 1 of 4 items hold no text, left out" in caplog.text
 
 
 def test_nothing_is_read_before_it_is_needed() -> None:
@@ -194,8 +215,9 @@ def test_nothing_is_read_before_it_is_needed() -> None:
             datasets.DatasetDict(test=DATA, train=DATA),
             "texts: is a DatasetDict of test, train; give one, such as texts['test']",
         ),
-        (["a", 3], "texts, item 2: is of type int; give text"),
-        (["a line", Path("b")], "texts, item 2: is of type PosixPath; give text"),
+        (["c", 3], "texts, item 2: is of type int; give text"),
+        (["a line", Path("b")], "texts: item 2 is the file b and others are lines; give files or"),
+        (["a.txt", "a line"], "texts: item 1 is the file a.txt and others are lines; give files"),
     ],
 )
 def test_what_is_no_text(texts: Any, message: str, here: Path) -> None:
@@ -203,7 +225,7 @@ def test_what_is_no_text(texts: Any, message: str, here: Path) -> None:
 
 
 def test_a_column_of_lines_is_refused() -> None:
-    assert refusal(["a", "b"], "text").startswith("column: texts has no columns")
+    assert refusal(["c", "b"], "text").startswith("column: texts has no columns")
 
 
 # --- files
@@ -211,9 +233,11 @@ def test_a_column_of_lines_is_refused() -> None:
 
 def test_lists_of_files_and_of_lines(here: Path) -> None:
     assert list(lines_of(["a.txt", Path("a.txt")])) == ["first", "second"] * 2
-    # A line that happens to be the name of a file is a line among lines.
-    assert list(lines_of(["a line", "a.txt"])) == ["a line", "a.txt"]
-    for lines in (["word", "by", "word"], ["-", "a", "dash"], ["a", pd.NA, "b"]):
+    # A line that happens to be the name of a file is a line among lines, if it must be one.
+    for lines in (["a line", "b.txt"], ["a line", "a"], iter(["a line", "a.txt"])):
+        expected = ["a line", "a.txt"] if isinstance(lines, Iterator) else lines
+        assert list(lines_of(lines)) == expected
+    for lines in (["word", "by", "word"], ["-", "c", "dash"], ["c", pd.NA, "b"]):
         assert list(lines_of(lines)) == [line for line in lines if line is not pd.NA]
     for files in (["a.txt", "none.txt"], ["none.txt", "a.txt"], ["a.txt", "none"], ["b.txt"]):
         assert "cannot be read (No such file or directory); check the path" in refusal(files)
@@ -260,8 +284,13 @@ def test_a_saved_data_set_and_bad_bytes(here: Path) -> None:
 
 @pytest.mark.parametrize(
     ("content", "message"),
-    [(b"PK\x03\x04", "is a zip archive; unpack it"), (b"%PDF-1.7", "is a PDF; extract its text")],
+    [
+        (b"PK\x03\x04", "is a zip archive; unpack it"),
+        (b"%PDF-1.7", "is a PDF; extract its text"),
+        (b"plain text", "is not compressed, though its name ends in .gz; rename or compress it"),
+    ],
 )
 def test_files_of_another_kind(content: bytes, message: str, here: Path) -> None:
-    Path("b.txt").write_bytes(content)
-    assert message in refusal("b.txt")
+    name = "b.gz" if b"plain" in content else "b.txt"
+    Path(name).write_bytes(content)
+    assert message in refusal(name)

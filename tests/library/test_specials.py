@@ -72,6 +72,12 @@ def test_a_folder_keeps_its_special_tokens_as_the_initial_vocabulary(tmp_path, n
         assert (tmp_path / "again" / file).read_bytes() == (folder / file).read_bytes()
 
 
+def test_a_text_with_commas_is_a_list_of_tokens() -> None:
+    expected = special_tokens_of(["<unk>", "<s>", "[SEP]"])
+    assert special_tokens_of("<unk>,<s>, [SEP]") == expected
+    assert special_tokens_of("<unk>").tokens == ("<unk>",)
+
+
 @pytest.mark.parametrize(
     ("given", "message"),
     [

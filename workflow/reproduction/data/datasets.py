@@ -109,7 +109,10 @@ def _records(
     path: str | Path, format: str, columns: Sequence[str] | None = None
 ) -> Iterator[Mapping[str, Any]]:
     """Rows of a table; of a parquet file with `columns`, only what these hold."""
-    return _conll_records(path) if format == "conll" else tables.read_rows(path, format, columns)
+    if format == "conll":
+        return _conll_records(path)
+    # In a tsv, as in GLUE's, quotation marks are text.
+    return tables.read_rows(path, format, columns, quotes=format != "tsv")
 
 
 def _conll_records(path: str | Path) -> Iterator[dict[str, list[str]]]:
