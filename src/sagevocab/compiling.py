@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import atexit
 import functools
+import itertools
 import logging
+import os
 import shutil
+import signal
 import tempfile
-from collections.abc import Iterator
-from contextlib import contextmanager
+import threading
+from collections.abc import Callable
+from concurrent.futures import Future, wait
 
 import numba
 from numba.core import event
@@ -42,28 +46,56 @@ def _nothing() -> None:
     pass
 
 
-@contextmanager
-def shown_compiling(progress: Listener) -> Iterator[None]:
-    """Report a stage "compiling" as soon as anything is compiled here.
+def meet_compiled(work: Callable[[], None], progress: Listener) -> None:
+    """Run `work`, which meets compiled functions, and report a stage "compiling" if need be.
 
     Numba itself says so: it triggers this event when a function is not on disk for the types at
     hand, and for no other reason. Files of the cache do not tell: they may be of other types, of
-    another processor or of code that has changed since.
+    another processor or of code that has changed since. The stage is reported every second.
+
+    `work` runs in a thread: Ctrl-C interrupts the main thread alone, and an interrupt where Numba
+    loads or links code can crash the interpreter. The thread then goes on, and what it compiles is
+    kept; the end of the process does not wait for it.
     """
-    with event.install_listener("numba:compile", _Announcement(progress)):
-        yield
+    outcome: Future[None] = Future()
+    announcement = _Announcement()
+    thread = threading.Thread(target=_run, args=(work, outcome), daemon=True)
+    with event.install_listener("numba:compile", announcement):
+        thread.start()
+        try:
+            for second in itertools.count():
+                is_done = not wait([outcome], timeout=1).not_done
+                if announcement.is_made:
+                    progress(Progress("compiling", second))
+                if is_done:
+                    return outcome.result()
+        except KeyboardInterrupt:
+            atexit.register(_leave_behind, thread)
+            raise
+
+
+def _run(work: Callable[[], None], outcome: Future[None]) -> None:
+    try:
+        outcome.set_result(work())
+    except BaseException as error:
+        outcome.set_exception(error)
+
+
+def _leave_behind(thread: threading.Thread) -> None:
+    """End the process at once if a thread still compiles: it would outlive the interpreter."""
+    if thread.is_alive():
+        os._exit(128 + signal.SIGINT)
 
 
 class _Announcement(event.Listener):
-    def __init__(self, progress: Listener) -> None:
-        self._progress, self._is_made = progress, False
+    """Whether Numba compiled a function that is kept."""
+
+    def __init__(self) -> None:
+        self.is_made = False
 
     def on_start(self, event: event.Event) -> None:
         # A function without a place in the cache is a small one, compiled at every start.
-        is_kept = event.data["dispatcher"].stats.cache_path is not None
-        if is_kept and not self._is_made:
-            self._is_made = True
-            self._progress(Progress("compiling"))
+        self.is_made |= event.data["dispatcher"].stats.cache_path is not None
 
     def on_end(self, event: event.Event) -> None:
         pass

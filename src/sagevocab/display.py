@@ -37,6 +37,9 @@ def _in_notebook() -> bool:
     return "ipykernel" in sys.modules
 
 
+_TITLES = {"compiling": "compiling (once, some 20 s)"}
+
+
 class _Stages:
     """One line for each new stage of a kind not seen before."""
 
@@ -46,7 +49,8 @@ class _Stages:
     def __call__(self, progress: Progress) -> None:
         if progress.stage not in self._seen:
             self._seen.add(progress.stage)
-            print(f"sagevocab: {progress.stage}", file=sys.stderr, flush=True)
+            title = _TITLES.get(progress.stage, progress.stage)
+            print(f"sagevocab: {title}", file=sys.stderr, flush=True)
 
 
 class _Bar:
@@ -71,7 +75,7 @@ class _Bar:
         self._bar.refresh()
 
     def _opened(self, progress: Progress) -> tqdm:
-        title, total = progress.stage, progress.total or None
+        title, total = _TITLES.get(progress.stage, progress.stage), progress.total or None
         if _in_notebook():
             return auto.tqdm(desc=title, total=total, leave=False)
         size = shutil.get_terminal_size()

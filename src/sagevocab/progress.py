@@ -14,7 +14,8 @@ class Progress:
     """A point in a training.
 
     stage: what is being done. done, total: in the stage's own unit (epochs, pieces); total is 0
-        where it is unknown. left: seconds to the stage's end, as far as known.
+        where it is unknown, and done counts seconds then. left: seconds to the stage's end, as far
+        as known.
     """
 
     stage: str
@@ -28,6 +29,8 @@ Listener = Callable[[Progress], None]
 
 def log_progress(progress: Progress) -> None:
     """Write progress to the log: the listener where no other is given."""
+    if progress.done and not progress.total:
+        return  # a second more of a stage that was logged
     message = progress.stage
     if progress.total:
         message += f": {progress.done:g} of {progress.total} done"

@@ -23,7 +23,7 @@ import numpy as np
 
 from sagevocab import __version__
 from sagevocab.bpe import TooFewPiecesError, TooManyPiecesError
-from sagevocab.compiling import shown_compiling
+from sagevocab.compiling import meet_compiled
 from sagevocab.display import listener
 from sagevocab.embeddings import Embeddings, require_trainer
 from sagevocab.errors import SettingError, UserError
@@ -331,11 +331,9 @@ def _part(kind: type, settings: VocabularyKeys) -> Any:
 
 def _train(text: Text, settings: TrainSettings, work: Path, progress: Listener) -> dict[str, Any]:
     """Train, and return the fields of a `SageVocabulary` that the training decides."""
+    sage, word2vec = settings.sage, settings.word2vec
     initial, corpus = _initial_and_corpus(text, settings, work, progress)
     pieces, merges = initial.pieces, initial.merges
-    sage, word2vec = settings.sage, settings.word2vec
-    with shown_compiling(progress):
-        _train_a_few_words(sage, word2vec)
     if sage.contexts != "zero":
         progress(Progress("word2vec", 0, word2vec.epochs))
     segmenter = make_segmenter(sage.decoder, pieces, merges)
@@ -356,7 +354,7 @@ def _train(text: Text, settings: TrainSettings, work: Path, progress: Listener) 
 
 
 def _train_a_few_words(sage: SageSettings, word2vec: Word2VecSettings) -> None:
-    """Meet every compiled function of Word2Vec and pruning, with the types of the real text.
+    """Meet every compiled function of a training, with the types of the real text.
 
     So Numba compiles here what is not on disk, and no bar of a later stage stops for it.
     """
@@ -383,28 +381,36 @@ def _initial_and_corpus(
     text: Text, settings: TrainSettings, work: Path, progress: Listener
 ) -> tuple[InitialVocabulary, WordCorpus]:
     """Return what is pruned and the words; refuse before Word2Vec what pruning would refuse."""
-    if settings.is_trained:
-        frame = settings.frame()
-        corpus = _corpus(text, frame, progress)
+    sage = settings.sage
+    own = None if settings.is_trained else _own_initial(settings)
+    frame = settings.frame() if own is None else own.frame
+    meet_compiled(lambda: _train_a_few_words(sage, settings.word2vec), progress)
+    progress(Progress("reading text"))
+    corpus = _corpus(text, frame)
+    if own is None:
         progress(Progress("initial vocabulary"))
-        state = state_folder(work, "initial")
-        initial = _trained_initial(corpus, settings, frame, state, text.name)
-        _check_initial(initial, settings.sage)
-    else:
-        initial = read_initial(settings.initial, settings.given, settings.specials)
-        _check_initial(initial, settings.sage)
-        corpus = _corpus(text, initial.frame, progress)
-    _warn_of_little_text(text.name, corpus, initial.pieces, settings.sage.final_size)
+    initial = own or _trained_initial(corpus, settings, frame, work, text.name)
+    _warn_of_little_text(text.name, corpus, initial.pieces, sage.final_size)
     return initial, corpus
 
 
+def _own_initial(settings: TrainSettings) -> InitialVocabulary:
+    initial = read_initial(settings.initial, settings.given, settings.specials)
+    _check_initial(initial, settings.sage)
+    return initial
+
+
 def _trained_initial(
-    corpus: WordCorpus, settings: TrainSettings, frame: Frame, state: Path, name: str
+    corpus: WordCorpus, settings: TrainSettings, frame: Frame, work: Path, name: str
 ) -> InitialVocabulary:
     sizes = settings.vocabulary.initial_size, _part(TrainingSettings, settings.vocabulary)
+    where = state_folder(work, "initial"), name
     if isinstance(frame, HubFrame):
-        return train_lossless(corpus, *sizes, frame, state, name)
-    return train_initial(settings.initial, corpus, *sizes, frame, state, name)
+        initial = train_lossless(corpus, *sizes, frame, *where)
+    else:
+        initial = train_initial(settings.initial, corpus, *sizes, frame, *where)
+    _check_initial(initial, settings.sage)
+    return initial
 
 
 def _check_initial(initial: InitialVocabulary, sage: SageSettings) -> None:
@@ -412,8 +418,7 @@ def _check_initial(initial: InitialVocabulary, sage: SageSettings) -> None:
     _check_merges(sage, initial.merges)
 
 
-def _corpus(text: Text, frame: Frame, progress: Listener) -> WordCorpus:
-    progress(Progress("reading text"))
+def _corpus(text: Text, frame: Frame) -> WordCorpus:
     corpus = frame.corpus_of(text.lines)
     if not corpus.n_lines:
         raise UserError(f"{text.name}: holds no words; give a text with words")

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import numba
 import pytest
 
 import sagevocab
-from sagevocab.compiling import provide_cache, shown_compiling
+from sagevocab.compiling import meet_compiled, provide_cache
 from sagevocab.progress import Progress
 
+OURS = str(Path(sagevocab.__file__).parents[1])
 # Prints what a training compiled, or loaded from disk, after the few words.
 TRAINING = """
 import json, sys
@@ -46,9 +49,8 @@ print(json.dumps([len(few), sorted(met() - few)]))
 
 @pytest.mark.parametrize(("preset", "decoder"), [("printed", "greedy"), ("released", "merges")])
 def test_a_few_words_meet_all_that_a_training_meets(preset: str, decoder: str) -> None:
-    ours = str(Path(sagevocab.__file__).parents[1])
     command = [sys.executable, "-c", TRAINING, preset, decoder]
-    environment = {**os.environ, "PYTHONPATH": ours}
+    environment = {**os.environ, "PYTHONPATH": OURS}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
     met, more = json.loads(done.stdout)
     assert met > 10
@@ -60,13 +62,51 @@ def test_a_stage_is_shown_where_something_is_compiled(tmp_path, monkeypatch) -> 
     told: list[Progress] = []
     for number, expected in ((1, 1), (1, 1), (1.5, 2)):  # anew, from disk, for another type
         function = numba.njit(cache=True)(twice)
-        with shown_compiling(told.append):
-            assert function(number) == 2 * number
-        assert told == [Progress("compiling")] * expected
+        meet_compiled(lambda called=function, given=number: called(given), told.append)
+        stages = [progress for progress in told if not progress.done]  # not the seconds
+        assert stages == [Progress("compiling")] * expected
 
 
 def twice(x):
     return 2 * x
+
+
+def test_a_mistake_where_functions_are_met_is_raised() -> None:
+    with pytest.raises(ZeroDivisionError):
+        meet_compiled(lambda: 1 // 0, print)
+
+
+def test_an_interrupt_does_not_reach_what_compiles() -> None:
+    goes_on, is_done = threading.Event(), threading.Event()
+
+    def work() -> None:
+        os.kill(os.getpid(), signal.SIGINT)
+        goes_on.wait()
+        is_done.set()
+
+    with pytest.raises(KeyboardInterrupt):
+        meet_compiled(work, print)
+    assert not is_done.is_set()
+    goes_on.set()
+    assert is_done.wait(60)
+
+
+def test_an_interrupt_ends_the_command_while_it_compiles(tmp_path: Path) -> None:
+    text = tmp_path / "text"
+    text.write_text("some words\n" * 9, encoding="utf-8")
+    with subprocess.Popen(
+        [sys.executable, "-m", "sagevocab", "train", text, "-o", tmp_path / "out"],
+        env={**os.environ, "PYTHONPATH": OURS, "NUMBA_CACHE_DIR": str(tmp_path / "cache")},
+        stderr=subprocess.PIPE,
+        text=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+    ) as process:
+        first = process.stderr.readline()
+        process.send_signal(signal.SIGINT)
+        rest = process.stderr.read()
+    assert first == "sagevocab: compiling (once, some 20 s)\n"
+    assert rest == "\nsagevocab: interrupted; run the same command again to go on\n"
+    assert process.returncode == 130
 
 
 def test_where_no_folder_can_be_written_it_says_so(monkeypatch, caplog) -> None:
