@@ -67,7 +67,7 @@ def compare(
     tokenizers: folders of this project or of Hugging Face, sentencepiece `.model` files, lists of
     pieces (files or Python lists), what `train` and `load` return, tokenizers of `transformers` or
     `tokenizers`. texts, column: as in `train`. The text is normalised and split into words once for
-    all.
+    all. Letters of bytes count as the text that they stand for.
 
     Raises:
         UserError: a tokenizer or the text cannot be read.

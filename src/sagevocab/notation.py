@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import functools
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from sagevocab.pieces import WORD_START
@@ -113,7 +113,7 @@ def steps_of(part: dict[str, Any] | None) -> list[dict[str, Any]]:
 # --- pieces to read
 
 
-def readable_pieces(tokens: Sequence[str], spec: Mapping[str, Any]) -> list[str]:
+def readable_pieces(tokens: Iterable[str], spec: Mapping[str, Any]) -> list[str]:
     """Return the pieces of tokens, with the text that letters of bytes stand for.
 
     A token of bytes that has no such form (more than one space, a newline), or whose form another

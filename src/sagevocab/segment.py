@@ -17,7 +17,7 @@ import numpy as np
 
 from sagevocab.decoding import UNCOVERED, Decoder, build_merges, build_trie
 from sagevocab.errors import UserError
-from sagevocab.notation import steps_of
+from sagevocab.notation import readable_pieces, steps_of
 from sagevocab.pieces import (
     FIRST_PIECE_ID,
     UNKNOWN_ID,
@@ -137,7 +137,10 @@ class HubSegmenter(Segmenter):
         self.pieces = list(pieces)
         # By number, not by name: the tokenizer's own notation may differ from `pieces.txt`.
         self._numbers = np.full(self._tokenizer.get_vocab_size(), UNCOVERED, dtype=np.int32)
-        self._numbers[self._piece_ids(method)] = np.arange(len(self.pieces))
+        ids = self._piece_ids(method)
+        self._numbers[ids] = np.arange(len(self.pieces))
+        if external and method == "greedy":  # others are readable in `pieces.txt`
+            self.pieces = readable_pieces(map(self._tokenizer.id_to_token, ids), json.loads(text))
 
     def _piece_ids(self, method: str) -> list[int]:
         """Return the ids of the pieces: in another's frame, all but those of added tokens."""

@@ -138,3 +138,13 @@ def test_the_initial_vocabulary_is_the_same_in_every_process(
     )
     expected = "\n".join(built.initial).encode()
     assert hashlib.sha256(done.stdout).digest() == hashlib.sha256(expected).digest()
+
+
+def test_letters_of_bytes_count_as_text_in_any_folder(built, folder: Path, tmp_path: Path) -> None:
+    (tmp_path / "tokenizer.json").write_bytes((folder / "tokenizer.json").read_bytes())
+    lines = lines_in("chinese", 20)
+    of_object, own, imported = sagevocab.compare([built, folder, tmp_path], lines)
+    del of_object["tokenizer"], own["tokenizer"], imported["tokenizer"]
+    assert of_object == own == imported
+    assert own["shared_with_first"] == 560
+    assert sagevocab.compare([folder, ["▁", "中"]], lines)[1]["shared_with_first"] > 0
