@@ -20,10 +20,9 @@ The engine, from the bottom up; each module knows only those above it:
 `reference` has Equation 1 and Algorithm 3 in plain Python with an example by hand: read it first.
 `decoding` and `kernels` call nothing compiled outside their own file. The other modules read what
 users give as text (`text`, `tables`, `inputs`), make initial vocabularies (`bpe`, `lossless`,
-`initial`), make others to compare with (`baselines`), read tokenizers from elsewhere (`kinds`,
-`lists`, `hub`, `adapted`, `foreign`), say what a tokenizer is beside its pieces (`frames`,
-`notation`, `specials`), write folders (`export`), encode (`encoder`), name settings as users do
-(`names`), and tie the steps together (`training`).
+`initial`), read tokenizers from elsewhere (`kinds`, `lists`, `hub`, `adapted`, `foreign`), say what
+a tokenizer is beside its pieces (`frames`, `notation`, `specials`), write folders (`export`),
+encode (`encoder`), name settings as users do (`names`), and tie the steps together (`training`).
 """
 
 from __future__ import annotations

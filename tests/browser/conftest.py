@@ -22,7 +22,6 @@ LABELS = {
     "merges": "BPE (merges)",
     "sage": "SaGe",
     "unigram": "UnigramLM",
-    "wordpiece": "WordPiece",
 }
 
 

@@ -2,12 +2,7 @@
 
 from __future__ import annotations
 
-import hashlib
 import io
-import json
-import os
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -15,8 +10,6 @@ import sentencepiece
 from gensim.test.utils import datapath
 from sentencepiece import sentencepiece_model_pb2
 
-import sagevocab
-from sagevocab.baselines import train_wordpiece
 from sagevocab.bpe import (
     RESERVED_CHARACTER,
     TrainingSettings,
@@ -237,68 +230,3 @@ def test_a_file_that_is_no_model(tmp_path, content):
     (tmp_path / "x.model").write_bytes(content)
     with pytest.raises(UserError, match=r"x\.model"):
         read_model(tmp_path / "x.model")
-
-
-# --- WordPiece
-
-
-def test_wordpiece_by_hand():
-    """`aab` three times and `ba` once: inside words `ab` counts 3 and beats all other pairs but
-    `▁a a`, also 3; ties go to the pair of the symbols numbered first, `▁a` before `a`.
-    """
-    pieces = train_wordpiece(words_of(["aab aab aab ba"]), 7, 1.0, KEY)
-    assert pieces == [WORD_START, "▁a", "a", "▁b", "b", "▁aa", "▁aab"]
-
-
-@pytest.mark.parametrize("size", [300, 401])
-def test_wordpiece_size_is_exact_and_covers_every_character(size):
-    corpus = words_of(real_lines())
-    pieces = train_wordpiece(corpus, size, 1.0, KEY)
-    assert len(pieces) == len(set(pieces)) == size
-    assert set("".join(corpus.types)) <= set(pieces)
-    assert {word[:2] for word in corpus.types} <= set(pieces)
-    assert any(len(piece) > 4 for piece in pieces)
-
-
-def test_wordpiece_leaves_rare_characters_uncovered():
-    corpus = words_of(["ab " * 500 + "ax"])
-    assert "x" in train_wordpiece(corpus, 7, 1.0, KEY)
-    assert "x" not in "".join(train_wordpiece(corpus, 5, 0.999, KEY))
-
-
-def test_wordpiece_with_the_mark_of_bert_in_the_text():
-    """`##` in the corpus is text; a trainer that marks the inside of words by it would mix them."""
-    pieces = train_wordpiece(words_of(["##a a## ###a"] * 3), 9, 1.0, KEY)
-    assert len(set(pieces)) == 9
-    assert set("".join(pieces)) == {"#", "a", WORD_START}
-
-
-@pytest.mark.parametrize(("size", "message"), [(20, "which take"), (10**6, "largest possible")])
-def test_wordpiece_sizes_that_are_impossible(size, message):
-    with pytest.raises(UserError, match=message):
-        train_wordpiece(words_of(real_lines(3)), size, 1.0, KEY)
-
-
-def test_wordpiece_is_the_same_in_every_process():
-    """The trainer's hash tables are seeded anew in each process, and its threads race."""
-    program = (
-        "import sys, json; sys.path.insert(0, sys.argv[1]);"
-        "from sagevocab.baselines import train_wordpiece;"
-        "from sagevocab.words import Normalizer, WordCorpus;"
-        "lines = json.load(sys.stdin);"
-        "corpus = WordCorpus.from_lines(lines, Normalizer());"
-        "print(json.dumps(train_wordpiece(corpus, 1500, 0.9995, 'key')))"
-    )
-    library = str(Path(sagevocab.__file__).parents[1])
-    digests = set()
-    for threads in ("1", "4", "4"):
-        run = subprocess.run(
-            [sys.executable, "-c", program, library],
-            input=json.dumps(real_lines()),
-            env={**os.environ, "RAYON_NUM_THREADS": threads},
-            capture_output=True,
-            text=True,
-            check=True,
-        )
-        digests.add(hashlib.sha256(run.stdout.encode()).hexdigest())
-    assert len(digests) == 1

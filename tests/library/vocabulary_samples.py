@@ -6,7 +6,6 @@ from pathlib import Path
 
 from gensim.test.utils import datapath
 
-from sagevocab.baselines import train_wordpiece
 from sagevocab.bpe import (
     TrainingSettings,
     merges_of_model,
@@ -23,7 +22,7 @@ from sagevocab.words import Normalizer, WordCorpus
 SIZE = 900
 CARD = Card(language="xx", language_name="Test", method="test")
 WORDS = WordSettings()
-TOKENIZERS = ("bpe", "sage", "merges", "unigram", "wordpiece", "short_words", "casefold", "as_is")
+TOKENIZERS = ("bpe", "sage", "merges", "unigram", "short_words", "casefold", "as_is")
 
 
 def english() -> list[str]:
@@ -44,8 +43,6 @@ def make_folders(root: Path, lines: list[str]) -> dict[str, Path]:
     export_greedy(root / "sage", pruned, WORDS, CARD)
     export_merges(root / "merges", pieces, merges, WORDS, CARD)
     export_unigram(root / "unigram", *scored, WORDS, CARD)
-    wordpiece = train_wordpiece(corpus, SIZE, 0.9995, "size")
-    export_greedy(root / "wordpiece", wordpiece, WORDS, CARD)
     export_merges(root / "short_words", pieces, merges, WordSettings(max_word_chars=4), CARD)
     export_unigram(root / "casefold", *scored, WordSettings("nmt_nfkc_cf"), CARD)
     export_greedy(root / "as_is", pieces, WordSettings("identity"), CARD)

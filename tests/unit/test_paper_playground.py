@@ -196,7 +196,7 @@ def test_each_normalisation_is_embedded_once(folders):
     assert data["normalizations"]["nmt_nfkc"] == replacements(character_map("nmt_nfkc"))
     assert [language["name"] for language in data["languages"]] == ["English", "Turkish"]
     methods = {spec["key"]: spec["method"] for spec in data["languages"][0]["tokenizers"]}
-    assert methods["sage"] == methods["wordpiece"] == "greedy"
+    assert methods["sage"] == methods["bpe"] == "greedy"
     assert (methods["merges"], methods["unigram"]) == ("merges", "unigram")
 
 

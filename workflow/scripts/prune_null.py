@@ -1,8 +1,8 @@
 """Adapter of rule prune_null."""
 
+from reproduction.baselines import prune_least_frequent, prune_random
 from reproduction.job import job
 from reproduction.parquet import write_columns
-from sagevocab.baselines import prune_least_frequent, prune_random
 from sagevocab.export import WordSettings, export_greedy
 from sagevocab.pieces import read_pieces
 from sagevocab.words import WordCorpus
