@@ -222,7 +222,8 @@ def train(
         sizes = vocab_size, initial_size
         preset = preset_name(preset)
         settings = TrainSettings(
-            **{"initial": initial, "lossless": lossless},
+            initial=initial,
+            lossless=lossless,
             **_numbers(sizes, preset, sections, seed, threads),
             specials=_specials(special_tokens, template, model_max_length, lossless),
         )
