@@ -10,6 +10,7 @@ import os
 import shutil
 import subprocess
 import sys
+import time
 import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,7 @@ from pathlib import Path
 import huggingface_hub.constants as constants
 import pandas as pd
 import pytest
+from huggingface_hub import _tree_cache
 
 from fault_server import FAULTS, Handler, Running
 from reproduction.data import fetch, transfer
@@ -273,23 +275,35 @@ def test_the_archives_list_of_files_has_checksums_too(tmp_path, latest) -> None:
 class Hub(Handler):
     """As much of the hub's protocol as one data set of parquet files needs."""
 
+    def do_HEAD(self) -> None:  # noqa: N802
+        self.do_GET()
+
     def answer(self) -> None:
-        path = urllib.parse.unquote(self.path.split("?")[0])
-        resolve = f"/datasets/{REPO}/resolve/{self.server.commit}/"
-        if self.server.faults:
-            FAULTS[self.server.faults.pop(0)](self)
-        elif path.startswith(f"/api/datasets/{REPO}/revision/"):
-            files = [self.listed(name) for name in self.server.files]
-            self.reply(200, json.dumps({"sha": self.server.commit, "siblings": files}).encode())
-        elif path.startswith(resolve) and path.removeprefix(resolve) in self.server.files:
-            self.reply(200, self.server.files[path.removeprefix(resolve)])
+        server, path = self.server, urllib.parse.unquote(self.path.split("?")[0])
+        api, resolve = f"/api/datasets/{REPO}", f"/datasets/{REPO}/resolve/{server.commit}/"
+        name = path.removeprefix(resolve)
+        fault = server.faults.pop(0) if server.faults else "none"
+        if fault != "none":
+            FAULTS[fault](self)
+        elif path.startswith(f"{api}/revision/"):
+            files = [{"rfilename": name} for name in server.files]
+            about = {"id": REPO, "sha": server.commit, "siblings": files}
+            self.reply(200, json.dumps(about).encode())
+        elif path == f"{api}/tree/{server.commit}":
+            self.reply(200, json.dumps([self.listed(name) for name in server.files]).encode())
+        elif path.startswith(resolve) and name in server.files:
+            etag = {"ETag": f'"{self.sha256(name)}"', "X-Repo-Commit": server.commit}
+            self.reply(200, server.files[name], etag)
         else:
             self.reply(404, b"{}")
 
+    def sha256(self, name: str) -> str:
+        return self.server.sha256 or hashlib.sha256(self.server.files[name]).hexdigest()
+
     def listed(self, name: str) -> dict:
-        content = self.server.files[name]
-        sha256 = self.server.sha256 or hashlib.sha256(content).hexdigest()
-        return {"rfilename": name, "lfs": {"size": len(content), "sha256": sha256}}
+        size = len(self.server.files[name])
+        large = {"oid": self.sha256(name), "size": size, "pointerSize": 1}
+        return {"type": "file", "path": name, "oid": "0" * 40, "size": size, "lfs": large}
 
 
 ROWS = pd.DataFrame({"words": [["Ali", "geldi"]] * 20, "ner": [["PER", "O"]] * 20, "id": range(20)})
@@ -297,12 +311,15 @@ ROWS = pd.DataFrame({"words": [["Ali", "geldi"]] * 20, "ner": [["PER", "O"]] * 2
 
 @pytest.fixture
 def hub(monkeypatch) -> Iterator[http.server.ThreadingHTTPServer]:
-    monkeypatch.setattr(transfer, "sleep", lambda _seconds: None)
+    for clock in (transfer, time):  # the hub's client waits, too
+        monkeypatch.setattr(clock, "sleep", lambda _seconds: None)
     with Running(Hub) as server:
         server.files, server.sha256, server.commit = {"README.md": b"words"}, None, COMMIT
         for number, rows in enumerate((ROWS[:13], ROWS[13:])):
             server.files[f"tr/train/{number:04d}.parquet"] = rows.to_parquet()
         monkeypatch.setattr(constants, "ENDPOINT", server.url)
+        template = f"{server.url}/{{repo_id}}/resolve/{{revision}}/{{filename}}"
+        monkeypatch.setattr(constants, "HUGGINGFACE_CO_URL_TEMPLATE", template)
         yield server
 
 
@@ -344,7 +361,7 @@ def test_what_was_downloaded_from_the_hub_serves_without_it(hub, tmp_path) -> No
     get(words(), tmp_path)
     hub.shutdown()
     hub.server_close()
-    hub.faults = ["hangs up without an answer"]  # on the connection that is still open
+    hub.faults = ["hangs up without an answer"] * 99  # on connections that are still open
     (tmp_path / "out").unlink()
     get(words(), tmp_path)
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out"), ROWS)
@@ -358,7 +375,7 @@ def test_what_was_downloaded_from_the_hub_serves_without_it(hub, tmp_path) -> No
 @pytest.mark.parametrize(
     ("hub_fields", "told"),
     [
-        ({"repo": "someone/else"}, r"someone/else/revision/.*cannot be fetched \(HTTP 404"),
+        ({"repo": "someone/else"}, r"someone/else: cannot be fetched \(HTTP 404"),
         ({"files": "en/*"}, r"words: revision refs/convert/parquet has no file en/\*; set `x"),
     ],
 )
@@ -371,6 +388,7 @@ def test_a_listing_that_names_no_file_is_not_kept(hub, tmp_path) -> None:
     files, hub.files = hub.files, {}
     with pytest.raises(fetch.UnavailableError, match="has no file"):
         get(words(), tmp_path)
+    _tree_cache._IN_MEMORY_TREE_CACHE.clear()  # as another process has it
     hub.files = files
     assert get(words(), tmp_path)["commit"] == COMMIT
 
@@ -395,10 +413,7 @@ def test_a_hub_that_is_busy_is_no_reason_for_other_data(hub, tmp_path, fault) ->
 
 @pytest.mark.parametrize("good", [0, 1])
 def test_a_gated_data_set_is_told_with_the_token(hub, tmp_path, good) -> None:
-    get(words(hub=WHERE | {"files": "README.md"}), tmp_path)  # keeps the listing
-    for kept in (tmp_path / "cache").glob("*" if good == 0 else "nothing"):
-        kept.unlink()
-    hub.faults = ["401"]
+    hub.faults = ["none"] * good + ["401"] * 9
     told = r"\(HTTP 401 Unauthorized: Log in\.\); set .* gated, accept .* HF_TOKEN; .* renamed"
     with pytest.raises(UserError, match=told) as caught:
         get(words(), tmp_path)

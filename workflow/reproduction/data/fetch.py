@@ -103,7 +103,7 @@ def fetch_cached(
         size = path.stat().st_size
         log.info("%s: %d bytes, sha256 %s", url, size, sha256)
         return Fetched(url, sha256, size, path)
-    raise _failure(refusals, advice)
+    raise failure(refusals, advice)
 
 
 def read_url(
@@ -128,10 +128,10 @@ def read_url(
             return patiently(url, lambda url=url: _read_once(url, span, check, headers or {}))
         except RefusedError as error:
             refusals[url] = error
-    raise _failure(refusals, advice)
+    raise failure(refusals, advice)
 
 
-def _failure(refusals: dict[str, RefusedError], advice: str) -> UserError:
+def failure(refusals: dict[str, RefusedError], advice: str) -> UserError:
     """Return the error that names every address with its reason."""
     told = [f"{url} ({reason})" for url, reason in refusals.items()]
     first, reason = next(iter(refusals.items()))

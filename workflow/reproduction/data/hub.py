@@ -1,37 +1,32 @@
-"""Files of a data set on the Hugging Face hub, at a fixed revision, with the sums the hub lists.
+"""Files of a data set on the Hugging Face hub, by the hub's own client, with its checksums.
 
-The list of files and the files come through `data.fetch`, so they resume, are checked and stay
-in `download_dir`. `HF_ENDPOINT` names another server, `HF_TOKEN` is sent. What the hub's own
-client has in its cache serves where the hub can't be reached or `HF_HUB_OFFLINE` is set.
+They stay in `download_dir`. `HF_ENDPOINT` names another server, `HF_TOKEN` is sent. What the client
+has in its own cache serves where the hub can't be reached or `HF_HUB_OFFLINE` is set.
 """
 
 from __future__ import annotations
 
-import json
+import glob
 import logging
+import os
 import re
+import shutil
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any, TypeVar
-from urllib.parse import quote
 
 import huggingface_hub
 import huggingface_hub.constants as constants
 import numpy as np
+from huggingface_hub.errors import CachedRepoTreeNotFoundError, EntryNotFoundError, HTTPError
+from huggingface_hub.utils import disable_progress_bars
 
-from reproduction.data.fetch import (
-    ForbiddenError,
-    UnavailableError,
-    cache_name,
-    disk_errors,
-    fetch_cached,
-    read_url,
-)
-from reproduction.data.transfer import Expected
-from sagevocab.errors import UserError
+from reproduction.data.fetch import UnavailableError, disk_errors, failure
+from reproduction.data.transfer import PassingError, RefusedError, answered, check_status, patiently
+from sagevocab.errors import UserError, tell
 from sagevocab.state import atomic_path, scratch_folder
 
 log = logging.getLogger(__name__)
@@ -72,117 +67,155 @@ def hub_files(hub: Hub, cache_dir: Path, advice: str, draw: Draw | None = None) 
     """Bring the files of a hub data set, or as many as are drawn, to this machine.
 
     hub: `repo`, `revision` (a commit, branch or tag) and `files`, a pattern of their names.
+    advice: what a user without the hub can do; the end of the error message.
 
     Raises:
-        UnavailableError: the hub has no such data set, revision or file.
-        UserError: it can't be reached, and its client's cache lacks the files.
+        UnavailableError: the hub has no such data set, revision or file, or never what it lists.
+        UserError: it can't be reached, and neither cache has the files.
     """
-    if constants.HF_HUB_OFFLINE:
-        if found := _from_client(hub, draw):
-            return found
-        raise UserError(
+    disable_progress_bars()
+    if "REQUESTS_CA_BUNDLE" in os.environ:  # the client reads another name
+        os.environ.setdefault("SSL_CERT_FILE", os.environ["REQUESTS_CA_BUNDLE"])
+    if not constants.HF_HUB_OFFLINE:
+        try:
+            return _from_hub(hub, cache_dir, advice, draw)
+        except UserError as error:
+            problem = error
+    else:
+        problem = UserError(
             f"{hub_url(hub)}: HF_HUB_OFFLINE is set, and {constants.HF_HUB_CACHE} lacks revision "
             f"{hub['revision']}; unset it, or {advice}"
         )
-    try:
-        return _from_hub(hub, cache_dir, advice, draw)
-    except UserError as error:
-        found = _from_client(hub, draw)
-        if found is None and isinstance(error, ForbiddenError):
-            raise UserError(
-                f"{error}; if {hub_url(hub)} is gated, accept its terms there and set HF_TOKEN; it "
-                "may also be renamed"
-            ) from error
-        if found is None:
-            raise
-        log.warning("%s; taken from the hub client's cache", error)
-        return found
+    for cache in (cache_dir, Path(constants.HF_HUB_CACHE)):
+        if found := _from_cache(hub, cache, draw):
+            log.warning("%s; taken from %s", problem, cache)
+            return found
+    raise problem
 
 
 def _from_hub(hub: Hub, cache_dir: Path, advice: str, draw: Draw | None) -> HubFiles:
-    token = huggingface_hub.get_token()
-    how = {"advice": advice, "headers": {"Authorization": f"Bearer {token}"} if token else {}}
-    api = f"{constants.ENDPOINT}/api/datasets/{hub['repo']}"
-    url = f"{api}/revision/{quote(hub['revision'], safe='')}?blobs=true"
-    kept = Path(cache_dir) / cache_name(url)
-    if kept.is_file():
-        # The hub may have dropped the files of an earlier commit of a branch.
-        with suppress(UnavailableError, ValueError):
-            return _listed_files(hub, kept.read_bytes(), cache_dir, how, draw)
-    listing = read_url([url], check=_listed, **how)
-    found = _listed_files(hub, listing, cache_dir, how, draw)
-    with disk_errors(kept, "make room or set `download_dir`"), atomic_path(kept) as temporary:
-        temporary.write_bytes(listing)
-    return found
-
-
-def _listed_files(
-    hub: Hub, listing: bytes, cache_dir: Path, how: dict[str, Any], draw: Draw | None
-) -> HubFiles:
-    """Bring the files of a listing that match the pattern to this machine."""
-    commit, siblings = _listed(listing)
-    files = [file for file in siblings if fnmatchcase(file["rfilename"], hub["files"])]
-    if not files:
+    """Bring files from the hub; what an earlier download finished is not fetched again."""
+    url = hub_url(hub)
+    with disk_errors(cache_dir, "make room or set `download_dir`"):
+        folder = _ask(url, advice, lambda: _snapshot(hub, [], cache_dir=cache_dir))
+    names = _names(hub, folder, cache_dir)
+    if not names:
+        # The client keeps a commit's list of files for ever.
+        shutil.rmtree(folder.parents[1] / "trees", ignore_errors=True)
         raise UnavailableError(
-            f"{hub_url(hub)}: revision {hub['revision']} has no file {hub['files']}; "
-            f"{how['advice']}"
+            f"{url}: revision {hub['revision']} has no file {hub['files']}; {advice}"
         )
-    log.info("%s: revision %s is commit %s", hub_url(hub), hub["revision"], commit)
+    log.info("%s: revision %s is commit %s", url, hub["revision"], folder.name)
 
-    def fetched(file: dict[str, Any]) -> Path:
-        url = f"{hub_url(hub)}/resolve/{commit}/{quote(file['rfilename'])}"
-        return fetch_cached([url], cache_dir=cache_dir, expected=_expected(file), **how).path
+    def bring(some: Sequence[str]) -> None:
+        with disk_errors(cache_dir, "make room or set `download_dir`"):
+            for _ in range(2):
+                wrong = _ask(url, advice, lambda: _download(hub, folder.name, some, cache_dir))
+                if not wrong:
+                    return
+                log.warning("%s: %s", url, wrong[0])
+        raise UnavailableError(f"{url}: {wrong[0]}; {advice}")
 
-    files.sort(key=lambda file: file["rfilename"])
-    return HubFiles(commit, _drawn(files, fetched, draw), len(files))
+    return _taken(folder, names, draw, bring)
 
 
-def _drawn(files: Sequence[T], bring: Callable[[T], Path], draw: Draw | None) -> list[Path]:
-    """Bring files to this machine, in a seeded order until they are enough; in their own order."""
+def _from_cache(hub: Hub, cache_dir: Path, draw: Draw | None) -> HubFiles | None:
+    """Return the files if a cache of the hub's client has all of them, or all that are drawn."""
+    wanted = [hub["files"]] if draw is None else []
+    with suppress(EntryNotFoundError, FileNotFoundError):
+        folder = _snapshot(hub, wanted, cache_dir=cache_dir, local_files_only=True)
+        names = _names(hub, folder, cache_dir)
+        parts = re.search(r"-of-(\d+)\b", names[0]) if names else None
+        if names and (parts is None or int(parts[1]) == len(names)):
+            return _taken(folder, names, draw, lambda some: os.stat(folder / some[0]))
+    return None
+
+
+def _names(hub: Hub, folder: Path, cache_dir: Path) -> list[str]:
+    """Return which files of a snapshot are wanted; of one without a list, those that are there."""
+    where = {"repo_type": "dataset", "revision": folder.name, "cache_dir": cache_dir}
+    try:
+        names = [file.path for file in huggingface_hub.get_cached_repo_tree(hub["repo"], **where)]
+    except CachedRepoTreeNotFoundError:
+        names = [path.relative_to(folder).as_posix() for path in folder.rglob("*")]
+    return sorted(name for name in names if fnmatchcase(name, hub["files"]))
+
+
+def _taken(
+    folder: Path, names: Sequence[str], draw: Draw | None, bring: Callable[[Sequence[str]], Any]
+) -> HubFiles:
+    """Bring files to a snapshot's folder: all, or in a seeded order until they are enough."""
+    chosen = list(names)
     if draw is None:
-        return [bring(file) for file in files]
-    paths, is_enough = {}, draw.count()
-    for number in np.random.default_rng(draw.seed).permutation(len(files)):
-        paths[number] = bring(files[number])
-        if is_enough(paths[number]):
-            break
-    return [paths[number] for number in sorted(paths)]
+        bring(names)
+    else:
+        chosen, is_enough = [], draw.count()
+        for number in np.random.default_rng(draw.seed).permutation(len(names)):
+            chosen.append(names[number])
+            bring(chosen[-1:])
+            tell(f"{names[number]}: the {len(chosen)}. of {len(names)} files")
+            if is_enough(folder / chosen[-1]):
+                break
+    return HubFiles(folder.name, [folder / name for name in sorted(chosen)], len(names))
 
 
-def _listed(listing: bytes) -> tuple[str, list[dict[str, Any]]]:
-    """Return the commit and the files of a listing.
+# --- the hub's client, with our patience and errors
+
+
+def _snapshot(hub: Hub, patterns: Sequence[str], **options: Any) -> Path:
+    """Bring files that match a pattern to a cache of the hub's client; return their snapshot."""
+    options = {"repo_type": "dataset", "revision": hub["revision"], **options}
+    return Path(huggingface_hub.snapshot_download(hub["repo"], allow_patterns=patterns, **options))
+
+
+def _download(hub: Hub, commit: str, names: Sequence[str], cache_dir: Path) -> list[str]:
+    """Bring files to the cache, and return what is wrong with them; what is wrong is deleted."""
+    where = {"revision": commit, "cache_dir": cache_dir}
+    folder = _snapshot(hub, [glob.escape(name) for name in names], **where)
+    verify = huggingface_hub.HfApi().verify_repo_checksums
+    found = verify(hub["repo"], repo_type="dataset", **where).mismatches
+    wrong = [one for one in found if one["path"] in names]
+    for one in wrong:
+        (folder / one["path"]).resolve().unlink(missing_ok=True)
+    return [
+        f"{one['path']} has {one['algorithm']} {one['actual']} instead of {one['expected']}"
+        for one in wrong
+    ]
+
+
+def _ask(url: str, advice: str, attempt: Callable[[], T]) -> T:
+    """Return what the hub's client gives, asked again while that may help.
 
     Raises:
-        ValueError: it is none.
+        UnavailableError: the hub does not have it.
+        UserError: it can't be reached, is busy, or does not give it to us.
     """
     try:
-        content = json.loads(listing)
-        return content["sha"], list(content["siblings"])
-    except (KeyError, TypeError) as error:
-        raise ValueError("no list of files") from error
+        return patiently(url, lambda: _once(url, attempt))
+    except RefusedError as error:
+        if error.forbidden:
+            advice += "; if it is gated, accept its terms there and set HF_TOKEN; it may be renamed"
+        raise failure({url: error}, advice) from error
 
 
-def _expected(file: dict[str, Any]) -> Expected:
-    """What the hub lists: of large files the SHA-256 too."""
-    large = file.get("lfs") or {}
-    checksums = {"sha256": large["sha256"]} if large.get("sha256") else {}
-    return Expected(large.get("size", file.get("size")), checksums)
+def _once(url: str, attempt: Callable[[], T]) -> T:
+    try:
+        return attempt()
+    except (HTTPError, EntryNotFoundError) as error:
+        response = getattr(error, "response", None) or getattr(error.__cause__, "response", None)
+        if response is None:
+            raise PassingError("no connection") from error
+        check_status(url, response.status_code, response.reason_phrase, response.headers)
+        raise PassingError(_first_line(error)) from error
+    except (OSError, ValueError) as error:
+        if getattr(error, "errno", None):  # the disk's
+            raise
+        answered(url)
+        raise PassingError(f"gives something else ({_first_line(error)})") from error
 
 
-def _from_client(hub: Hub, draw: Draw | None) -> HubFiles | None:
-    """Return the files if the hub's client has all of them in its cache.
-
-    Its layout: https://huggingface.co/docs/huggingface_hub/guides/manage-cache
-    """
-    repo = Path(constants.HF_HUB_CACHE, f"datasets--{hub['repo'].replace('/', '--')}")
-    reference = repo / "refs" / hub["revision"]
-    commit = reference.read_text().strip() if reference.is_file() else hub["revision"]
-    folder = repo / "snapshots" / commit
-    files = {path.relative_to(folder).as_posix(): path for path in folder.rglob("*")}
-    paths = [files[name] for name in sorted(files) if fnmatchcase(name, hub["files"])]
-    parts = re.search(r"-of-(\d+)\b", paths[0].name) if paths else None
-    is_whole = bool(paths) and (parts is None or int(parts[1]) == len(paths))
-    return HubFiles(commit, _drawn(paths, Path, draw), len(paths)) if is_whole else None
+def _first_line(error: Exception) -> str:
+    return (str(error).strip().splitlines() or [type(error).__name__])[0]
 
 
 def join_rows(

@@ -97,8 +97,13 @@ def _server(url: str) -> str:
     return urlsplit(url).netloc
 
 
+def answered(url: str) -> None:
+    """Note that a server answers, so that its failures are met with more patience."""
+    _answered.add(_server(url))
+
+
 # A redirect is an answer, too, whether or not the server that it names gives one.
-_session.hooks["response"] = lambda response, **_: _answered.add(_server(response.url))
+_session.hooks["response"] = lambda response, **_: answered(response.url)
 
 
 def patiently(url: str, attempt: Callable[[], T], size: Callable[[], int] = lambda: 0) -> T:
@@ -146,7 +151,7 @@ def _response(url: str, headers: Mapping[str, str]) -> Iterator[requests.Respons
     """Ask once; failures of the network and of the server become the errors of this module."""
     try:
         with _session.get(url, headers=headers, stream=True, timeout=TIMEOUT_SECONDS) as response:
-            _check_status(response)
+            check_status(url, response.status_code, response.reason, response.headers)
             yield response
     except (requests.exceptions.SSLError, ValueError) as error:  # ValueError: no URL
         raise RefusedError(_reason(error)) from error
@@ -177,15 +182,16 @@ def _reason(error: BaseException) -> str:
     return next(known, None) or (str(error).splitlines() or [type(error).__name__])[0]
 
 
-def _check_status(response: requests.Response) -> None:
-    status = response.status_code
+def check_status(url: str, status: int, phrase: str, headers: Mapping[str, str]) -> None:
+    """Raise the error of this module that an answer's status stands for, if it is one."""
+    answered(url)
     if status in (200, 206, 416):
         return
-    reason = f"HTTP {status} {response.reason}"
+    reason = f"HTTP {status} {phrase}"
     if status in (408, 425, 429) or status >= 500:
-        raise PassingError(reason, wait=_retry_after(response.headers.get("Retry-After", "")))
+        raise PassingError(reason, wait=_retry_after(headers.get("Retry-After", "")))
     # The Hugging Face hub says more in a header.
-    reason = ": ".join(filter(None, (reason, response.headers.get("X-Error-Message"))))
+    reason = ": ".join(filter(None, (reason, headers.get("X-Error-Message"))))
     raise RefusedError(reason, gone=status in (404, 410, 451), forbidden=status in (401, 403))
 
 
