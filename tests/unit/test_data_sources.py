@@ -21,7 +21,7 @@ import pytest
 from huggingface_hub import _tree_cache
 
 from fault_server import FAULTS, Handler, Running
-from reproduction.data import fetch, transfer
+from reproduction.data import download
 from reproduction.data.descriptions import retrieved_source, source_errors
 from reproduction.data.sources import format_told, resolve_source, retrieve
 from sagevocab.errors import UserError
@@ -125,19 +125,19 @@ def test_the_rows_of_a_task_are_constructed(tmp_path) -> None:
 
 def really_fetching(monkeypatch, error: type[UserError]) -> None:
     """Let no address with "gone" in it give its file."""
-    really_fetch = fetch.fetch
+    really_download = download.download
 
-    def fetched(urls, output, **options):
+    def downloaded(urls, **options):
         if "gone" in urls[0]:
             raise error(f"{urls[0]}: gone")
-        return really_fetch(urls, output, **options)
+        return really_download(urls, **options)
 
-    monkeypatch.setattr(fetch, "fetch", fetched)
+    monkeypatch.setattr(download, "download", downloaded)
 
 
 def test_a_fallback_stands_in_for_what_is_gone_and_says_so(tmp_path, monkeypatch, caplog) -> None:
     (tmp_path / "other").write_text("text")
-    really_fetching(monkeypatch, fetch.UnavailableError)
+    really_fetching(monkeypatch, download.UnavailableError)
     last = {"name": "other", "urls": [(tmp_path / "other").as_uri()], "in_paper": False}
     fallback = {"name": "first", "urls": ["http://x/gone/too"], "fallback": last}
     resolved = source("dataset", "wiki", urls=["http://x/gone"], in_paper=True, fallback=fallback)
@@ -145,7 +145,7 @@ def test_a_fallback_stands_in_for_what_is_gone_and_says_so(tmp_path, monkeypatch
     assert (tmp_path / "out").read_text() == "text"
     assert (seen["name"], seen["instead_of"], seen["in_paper"]) == ("other", "wiki", False)
     assert "other is taken instead of first" in caplog.text
-    with pytest.raises(fetch.UnavailableError, match="x/gone: gone$"):
+    with pytest.raises(download.UnavailableError, match="x/gone: gone$"):
         get(resolved | {"fallback": None}, tmp_path)
     (tmp_path / "other").unlink()
     with pytest.raises(UserError, match="x/gone: gone; in its place: .*too: gone; in its place"):
@@ -153,7 +153,7 @@ def test_a_fallback_stands_in_for_what_is_gone_and_says_so(tmp_path, monkeypatch
 
 
 def test_a_failing_network_is_no_reason_for_other_data(tmp_path, monkeypatch) -> None:
-    monkeypatch.setattr(transfer, "sleep", lambda _seconds: None)
+    monkeypatch.setattr(download, "sleep", lambda _seconds: None)
     (tmp_path / "other").write_text("text")
     fallback = {"name": "other", "urls": [(tmp_path / "other").as_uri()]}
     resolved = source("dataset", "wiki", urls=["http://127.0.0.1:9/d"], fallback=fallback)
@@ -237,7 +237,7 @@ def test_without_sums_nothing_says_which_dump_is_the_newest(tmp_path, latest) ->
     ],
 )
 def test_why_the_newest_dump_is_not_known(tmp_path, latest, monkeypatch, url, told) -> None:
-    monkeypatch.setattr(transfer, "sleep", lambda _seconds: None)
+    monkeypatch.setattr(download, "sleep", lambda _seconds: None)
     with Running() as server:
         base = url if "//" in url else f"{server.url}/{url}"
         with pytest.raises(UserError, match=told):
@@ -311,7 +311,7 @@ ROWS = pd.DataFrame({"words": [["Ali", "geldi"]] * 20, "ner": [["PER", "O"]] * 2
 
 @pytest.fixture
 def hub(monkeypatch) -> Iterator[http.server.ThreadingHTTPServer]:
-    for clock in (transfer, time):  # the hub's client waits, too
+    for clock in (download, time):  # the hub's client waits, too
         monkeypatch.setattr(clock, "sleep", lambda _seconds: None)
     with Running(Hub) as server:
         server.files, server.sha256, server.commit = {"README.md": b"words"}, None, COMMIT
@@ -380,13 +380,13 @@ def test_what_was_downloaded_from_the_hub_serves_without_it(hub, tmp_path) -> No
     ],
 )
 def test_what_the_hub_does_not_have_is_one_line(hub, tmp_path, hub_fields, told) -> None:
-    with pytest.raises(fetch.UnavailableError, match=told):
+    with pytest.raises(download.UnavailableError, match=told):
         get(words(hub=WHERE | hub_fields), tmp_path)
 
 
 def test_a_listing_that_names_no_file_is_not_kept(hub, tmp_path) -> None:
     files, hub.files = hub.files, {}
-    with pytest.raises(fetch.UnavailableError, match="has no file"):
+    with pytest.raises(download.UnavailableError, match="has no file"):
         get(words(), tmp_path)
     _tree_cache._IN_MEMORY_TREE_CACHE.clear()  # as another process has it
     hub.files = files
@@ -407,7 +407,7 @@ def test_a_hub_that_is_busy_is_no_reason_for_other_data(hub, tmp_path, fault) ->
     hub.faults = [fault] * 10
     with pytest.raises(UserError, match="cannot be fetched") as caught:
         get(words(), tmp_path)
-    assert not isinstance(caught.value, fetch.UnavailableError)
+    assert not isinstance(caught.value, download.UnavailableError)
     assert get(words(), tmp_path)["commit"] == COMMIT
 
 
@@ -417,7 +417,7 @@ def test_a_gated_data_set_is_told_with_the_token(hub, tmp_path, good) -> None:
     told = r"\(HTTP 401 Unauthorized: Log in\.\); set .* gated, accept .* HF_TOKEN; .* renamed"
     with pytest.raises(UserError, match=told) as caught:
         get(words(), tmp_path)
-    assert not isinstance(caught.value, fetch.UnavailableError)
+    assert not isinstance(caught.value, download.UnavailableError)
 
 
 def test_only_as_many_files_come_as_the_lines_need(hub, tmp_path) -> None:
@@ -449,7 +449,7 @@ def test_only_as_many_files_come_as_the_lines_need(hub, tmp_path) -> None:
 
 def test_a_file_must_have_the_checksum_that_the_hub_lists(hub, tmp_path) -> None:
     hub.sha256 = "0" * 64
-    with pytest.raises(fetch.UnavailableError, match=f"instead of {'0' * 64}"):
+    with pytest.raises(download.UnavailableError, match=f"instead of {'0' * 64}"):
         get(words(), tmp_path)
 
 

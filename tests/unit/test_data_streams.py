@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from fault_server import FAULTS, Running
-from reproduction.data import streams, transfer
+from reproduction.data import download, streams
 from reproduction.data.corpus import sample_corpus
 from reproduction.data.extract import ExtractionSettings, extract_lines
 from reproduction.data.sources import retrieve
@@ -49,7 +49,7 @@ def site(multistream, tmp_path, monkeypatch):
     """A server of the dump, and a function that draws from it."""
     dump, index = multistream
     (tmp_path / "index.bz2").write_bytes(index)
-    monkeypatch.setattr(transfer, "sleep", lambda _seconds: None)
+    monkeypatch.setattr(download, "sleep", lambda _seconds: None)
     with Running() as server:
         server.content = dump
 
@@ -239,7 +239,7 @@ def test_drawing_keeps_its_connection_and_waits_for_a_server_that_refuses(
     site, monkeypatch
 ) -> None:
     waits: list[float] = []
-    monkeypatch.setattr(transfer, "sleep", waits.append)
+    monkeypatch.setattr(download, "sleep", waits.append)
     url = f"{site.url}/moved/dump.bz2"
     refusals = ["hangs up without an answer"] * 6  # until more than a minute is over
     site.faults = ["none"] * 16 + refusals

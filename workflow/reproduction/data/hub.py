@@ -24,8 +24,16 @@ import numpy as np
 from huggingface_hub.errors import CachedRepoTreeNotFoundError, EntryNotFoundError, HTTPError
 from huggingface_hub.utils import disable_progress_bars
 
-from reproduction.data.fetch import UnavailableError, disk_errors, failure
-from reproduction.data.transfer import PassingError, RefusedError, answered, check_status, patiently
+from reproduction.data.download import (
+    PassingError,
+    RefusedError,
+    UnavailableError,
+    answered,
+    check_status,
+    disk_errors,
+    failure,
+    patiently,
+)
 from sagevocab.errors import UserError, tell
 from sagevocab.state import atomic_path, scratch_folder
 

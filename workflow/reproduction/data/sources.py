@@ -327,7 +327,7 @@ def retrieve(
     Raises:
         UserError: neither can be had; the message names addresses and configuration key.
     """
-    from reproduction.data.fetch import disk_errors
+    from reproduction.data.download import disk_errors
 
     output, cache_dir = Path(output), Path(cache_dir)
     with disk_errors(output, "make room"):
@@ -344,7 +344,7 @@ def _retrieve_any(
     source: Source, output: Path, cache_dir: Path, seed: int, sample: dict[str, Any] | None
 ) -> tuple[Source, dict[str, Any]]:
     """Bring a source or its fallback to `output`; return which, and what was seen of it."""
-    from reproduction.data.fetch import UnavailableError
+    from reproduction.data.download import UnavailableError
 
     try:
         return _retrieve_one(source, output, cache_dir, seed, sample)
@@ -404,15 +404,15 @@ def _advice(source: Source) -> str:
 
 
 def _retrieve_urls(source: Source, output: Path, cache_dir: Path) -> dict[str, Any]:
-    from reproduction.data.fetch import fetch
-    from reproduction.data.transfer import Expected
+    from reproduction.data.download import Expected, download, publish
 
     checksums = {name: source[name] for name in CHECKSUMS if source.get(name)}
     checksums = checksums or _published_sums(source)
     expected = Expected(source.get("bytes"), checksums)
-    fetched = fetch(
-        source["urls"], output, cache_dir=cache_dir, expected=expected, advice=_advice(source)
+    fetched = download(
+        source["urls"], cache_dir=cache_dir, expected=expected, advice=_advice(source)
     )
+    publish(fetched.path, output, may_link=not fetched.url.startswith("file:"))
     seen = {"origin": fetched.url, "sha256": fetched.sha256, "bytes": fetched.size}
     return seen if fetched.url.startswith("file:") else seen | {"cached": str(fetched.path)}
 
@@ -427,7 +427,7 @@ def _retrieve_hub(
     source: Source, output: Path, cache_dir: Path, seed: int, sample: dict[str, Any] | None
 ) -> dict[str, Any]:
     """Bring a file of a hub data set to `output`; several, or a part of them, as one table."""
-    from reproduction.data.fetch import publish
+    from reproduction.data.download import publish
     from reproduction.data.hub import Draw, hub_files, hub_url, join_rows
 
     draw = Draw(seed, lambda: _count_lines(source, seed, sample)) if sample else None
@@ -464,7 +464,7 @@ def _published_sums(source: Source) -> dict[str, str]:
 
 def _sums(source: Source, advice: str) -> dict[str, dict[str, str]]:
     """Return file name -> checksums: lists of `digest  name`, or the Internet Archive's XML."""
-    from reproduction.data.fetch import read_url
+    from reproduction.data.download import read_url
 
     text = read_url(source["sums"], advice=advice).decode("utf-8", "replace")
     listed = re.findall(r"^([0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})[ *]+(\S+)$", text, re.MULTILINE)

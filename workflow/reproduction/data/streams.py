@@ -19,16 +19,16 @@ from typing import Any
 import numpy as np
 
 from reproduction.data.corpus import check_enough, line_digest
-from reproduction.data.dump import Article, articles_in
-from reproduction.data.extract import ExtractionSettings, column_lines, parse_articles
-from reproduction.data.fetch import (
+from reproduction.data.download import (
+    Span,
     UnavailableError,
     cache_name,
     disk_errors,
-    fetch_cached,
+    download,
     read_url,
 )
-from reproduction.data.transfer import Span
+from reproduction.data.dump import Article, articles_in
+from reproduction.data.extract import ExtractionSettings, column_lines, parse_articles
 from sagevocab.errors import UserError, tell
 from sagevocab.state import atomic_path
 from sagevocab.text import read_lines
@@ -65,7 +65,7 @@ def draw_streams(
             was read this is never an UnavailableError: no other data may replace it.
     """
     try:
-        index = fetch_cached(index_urls, cache_dir=cache_dir, advice=advice)
+        index = download(index_urls, cache_dir=cache_dir, advice=advice)
         spans = read_index(index.path)
         folder = Path(cache_dir) / f"{cache_name(urls[0])}.streams"
         dump = _Parts(urls, folder, advice)

@@ -15,16 +15,16 @@ from pathlib import Path
 import pytest
 
 from fault_server import CONTENT, FAULTS, OTHER, Running
-from reproduction.data import transfer
-from reproduction.data.fetch import (
+from reproduction.data import download as module
+from reproduction.data.download import (
+    Expected,
     Fetched,
-    ForbiddenError,
     UnavailableError,
     cache_name,
-    fetch,
+    download,
+    publish,
     read_url,
 )
-from reproduction.data.transfer import Expected
 from sagevocab.errors import UserError
 
 SHA256 = hashlib.sha256(CONTENT).hexdigest()
@@ -40,7 +40,7 @@ def server() -> Iterator[http.server.ThreadingHTTPServer]:
 def waits(monkeypatch) -> list[float]:
     """The waits that the fetcher asked for; none of them takes place."""
     waits: list[float] = []
-    monkeypatch.setattr(transfer, "sleep", waits.append)
+    monkeypatch.setattr(module, "sleep", waits.append)
     for name in ("http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"):
         monkeypatch.delenv(name, raising=False)
     return waits
@@ -48,7 +48,9 @@ def waits(monkeypatch) -> list[float]:
 
 def get(urls: list[str], folder: Path, sha256=None, size=None, **options) -> Fetched:
     expected = Expected(size, {"sha256": sha256} if sha256 else {})
-    return fetch(urls, folder / "out", cache_dir=folder / "cache", expected=expected, **options)
+    fetched = download(urls, cache_dir=folder / "cache", expected=expected, **options)
+    publish(fetched.path, folder / "out", may_link=not fetched.url.startswith("file:"))
+    return fetched
 
 
 def starts(server) -> list[int | None]:
@@ -161,8 +163,8 @@ def test_a_compressed_file_that_is_called_encoded_stays_compressed(server, tmp_p
 
 def test_how_far_a_download_is_comes_to_the_terminal(server, tmp_path, monkeypatch) -> None:
     told: list[str] = []
-    monkeypatch.setattr(transfer, "TELL_SECONDS", 0.0)
-    monkeypatch.setattr(transfer, "tell", told.append)
+    monkeypatch.setattr(module, "TELL_SECONDS", 0.0)
+    monkeypatch.setattr(module, "tell", told.append)
     get([f"{server.url}/a"], tmp_path)
     assert re.fullmatch(r"a: \d MB of 1 MB, 0 min left, [\d.]+ MB/s", told[0])
 
@@ -196,8 +198,8 @@ def test_any_failure_leads_to_the_next_address(server, tmp_path, fault) -> None:
     [
         (["410", "404"], UnavailableError, "(HTTP 410 Gone), nor http"),
         (["451", "404"], UnavailableError, "(HTTP 404 Not Found); set"),
-        (["401", "404"], ForbiddenError, "(HTTP 401 Unauthorized: Log in.), nor http"),
-        (["403", "404"], ForbiddenError, "(HTTP 403 Forbidden), nor http"),
+        (["401", "404"], UserError, "(HTTP 401 Unauthorized: Log in.), nor http"),
+        (["403", "404"], UserError, "(HTTP 403 Forbidden), nor http"),
         (["404", *["503"] * 10], UserError, "(HTTP 503 Service Unavailable); run again later, or"),
         (["404", *["429"] * 10], UserError, "(HTTP 429 Too Many Requests); run again"),
         (["web page"] * 4, UserError, "(gives a web page instead of the file), nor"),
@@ -264,10 +266,10 @@ def test_a_wrong_file_is_refused_and_not_kept(server, tmp_path, expected, told) 
 def test_any_published_checksum_is_compared(server, tmp_path, name) -> None:
     digest = hashlib.new(name, CONTENT).hexdigest()
     where = {"cache_dir": tmp_path / "cache"}
-    fetch([f"{server.url}/a"], tmp_path / "out", expected=Expected(None, {name: digest}), **where)
+    download([f"{server.url}/a"], expected=Expected(None, {name: digest}), **where)
     wrong = Expected(None, {name: digest[::-1]})
     with pytest.raises(UserError, match=f"has {name} {digest}"):
-        fetch([f"{server.url}/b"], tmp_path / "out", expected=wrong, **where)
+        download([f"{server.url}/b"], expected=wrong, **where)
 
 
 def test_a_wrong_mirror_gives_way_to_a_right_one(server, tmp_path) -> None:
@@ -338,7 +340,8 @@ def test_a_folder_that_cannot_be_written_is_one_line(server, tmp_path, place) ->
     with pytest.raises(
         UserError, match=r"file(/out)?: cannot be written \((File exists|Not a dir)"
     ):
-        fetch([f"{server.url}/a"], folders["out"] / "out", cache_dir=folders["cache"])
+        fetched = download([f"{server.url}/a"], cache_dir=folders["cache"])
+        publish(fetched.path, folders["out"] / "out")
 
 
 # --- parts of a file
