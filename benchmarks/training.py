@@ -42,6 +42,7 @@ from transformers import (
 )
 
 from reproduction.data.extract import ExtractionSettings, extract_lines
+from reproduction.data.files import Form
 from reproduction.lm import finetune, pretrain
 from reproduction.lm.batches import masked_per_row
 from reproduction.lm.encoder import load_encoder
@@ -499,7 +500,7 @@ def prepare(folder: Path, text: Path | None, vocabulary: int, sequence_length: i
             raise UserError("--data: is not given, and gensim, whose sample is the default, is not")
         sample = Path(found.submodule_search_locations[0]) / SAMPLE
         settings = ExtractionSettings(language="en")
-        extract_lines([sample], lines, {"format": "mediawiki", "key": "--data"}, settings)
+        extract_lines([sample], lines, Form(key="--data", format="mediawiki"), settings)
     else:
         every = (line for file in files_of(text) for line in read_lines(file))
         write_lines(lines, (line for line in every if line.strip()))

@@ -4,10 +4,13 @@ from __future__ import annotations
 
 import email.utils
 import gzip
+import hashlib
 import http.server
+import json
 import random
 import threading
 import time
+import urllib.parse
 from collections.abc import Callable
 
 CONTENT = random.Random(1).randbytes(1 << 20)
@@ -149,6 +152,43 @@ FAULTS: dict[str, Callable[[Handler], None]] = {
     "416": lambda handler: handler.reply(416, b"", {"Content-Range": "bytes */5"}),
     "changed": Handler.change,
 }
+
+
+class HubHandler(Handler):
+    """As much of the hub's protocol as one data set needs: `server.files`, at `server.commit`."""
+
+    def do_HEAD(self) -> None:  # noqa: N802
+        self.do_GET()
+
+    def answer(self) -> None:
+        server, path = self.server, urllib.parse.unquote(self.path.split("?")[0])
+        api, resolve = (
+            f"/api/datasets/{server.repo}",
+            f"/datasets/{server.repo}/resolve/{server.commit}/",
+        )
+        name = path.removeprefix(resolve)
+        fault = server.faults.pop(0) if server.faults else "none"
+        if fault != "none":
+            FAULTS[fault](self)
+        elif path.startswith(f"{api}/revision/"):
+            files = [{"rfilename": name} for name in server.files]
+            about = {"id": server.repo, "sha": server.commit, "siblings": files}
+            self.reply(200, json.dumps(about).encode())
+        elif path == f"{api}/tree/{server.commit}":
+            self.reply(200, json.dumps([self.listed(name) for name in server.files]).encode())
+        elif path.startswith(resolve) and name in server.files:
+            etag = {"ETag": f'"{self.sha256(name)}"', "X-Repo-Commit": server.commit}
+            self.reply(200, server.files[name], etag)
+        else:
+            self.reply(404, b"{}")
+
+    def sha256(self, name: str) -> str:
+        return self.server.sha256 or hashlib.sha256(self.server.files[name]).hexdigest()
+
+    def listed(self, name: str) -> dict:
+        size = len(self.server.files[name])
+        large = {"oid": self.sha256(name), "size": size, "pointerSize": 1}
+        return {"type": "file", "path": name, "oid": "0" * 40, "size": size, "lfs": large}
 
 
 class Server(http.server.ThreadingHTTPServer):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from reproduction.analysis.morphology import boundary_agreement, count_boundaries, read_morphemes
-from reproduction.data.sources import package_file
+from reproduction.data.packages import package_file
 from sagevocab.errors import UserError
 from sagevocab.segment import GreedySegmenter
 from sagevocab.words import Normalizer

@@ -5,13 +5,16 @@ from pathlib import Path
 import pytest
 import yaml
 
-from reproduction.data.sources import load_catalogue, local_files, resolve_source
+from reproduction.data.files import local_files
+from reproduction.data.sources import load_catalogue, resolve_source
 from sagevocab.errors import UserError
 
 REPOSITORY = Path(__file__).parents[2]
 CATALOGUE = REPOSITORY / "workflow/resources/datasets.yaml"
-ENTRY = {"title": "T", "version": "1", "licence": "MIT", "urls": ["https://x.org/a"]}
+ENTRY = {"title": "T", "version": "1", "licence": "MIT", "format": "text"}
+ENTRY |= {"urls": ["https://x.org/a"]}
 
+SET = {"title": "T", "version": "1", "licence": "MIT"}
 HUB = {"repo": "g", "revision": "main", "files": "*"}
 
 
@@ -29,13 +32,12 @@ def test_the_projects_own_catalogue_has_what_the_papers_config_names() -> None:
     stanzas += [config["domain_settings"][name] for name in config["domains"]]
     for stanza in stanzas:
         source = resolve_source(stanza["source"], catalogue, key="k")
-        assert source["format"] and (source["format"] != "parquet" or source["column"])
-        assert source["in_paper"]
+        assert source.in_paper and (source.format != "parquet" or source.column)
     for name in config["tasks"]:
         for split, source in config["task_settings"][name]["source"].items():
             resolved = resolve_source(source, catalogue, key="k", split=split)
-            assert resolved.get("hub") or resolved.get("urls")
-            assert resolved.get("labels") or name == "stsb"
+            assert resolved.kind in ("hub", "download")
+            assert resolved.labels or name == "stsb"
 
 
 @pytest.mark.parametrize(
@@ -49,17 +51,18 @@ def test_the_projects_own_catalogue_has_what_the_papers_config_names() -> None:
         ({"urls": "drop"}, r"a: needs exactly one of urls, hub, package; has \[\]"),
         ({"package": "p:f"}, "a: needs exactly one of urls, hub, package"),
         ({"format": "xls"}, r"a\.format: 'xls' .*'mediawiki', 'text'"),
-        ({"urls": "drop", "hub": {"files": "*"}}, "a: `hub` needs a `repo`"),
-        ({"urls": "drop", "hub": {"repo": "r", "files": "*"}}, "a: `hub` needs a `revision`"),
-        ({"urls": "drop", "hub": {"repo": "r", "revision": "v"}}, "a: `hub` needs a `files`"),
+        ({"format": "drop"}, r"a\.format: missing; give it a value"),
+        ({"urls": "drop", "hub": {"files": "*"}}, r"a\.hub\.repo: missing"),
+        ({"urls": "drop", "hub": {"repo": "r", "files": "*"}}, r"a\.hub\.revision: missing"),
+        ({"urls": "drop", "hub": {"repo": "r", "revision": "v"}}, r"a\.hub\.files: missing"),
         ({"sha1": "abc"}, r"a\.sha1: .*40 hex digits"),
         ({"urls": "drop", "hub": {"repo": "r", "name": "n"}}, r"a\.hub\.name: unknown"),
         ({"share": [0.5, 0.2]}, r"a\.share: must be \[from, to\]"),
         ({"share": [0.5, 2]}, r"a\.share: 2 .* less than or equal to 1"),
-        ({"splits": {"test": {}}}, r"a\.splits\.test: unknown; known: train, validation"),
-        ({"splits": {"train": {"title": "x"}}}, r"a\.splits\.train\.title: unknown"),
+        ({"splits": {"test": {}}}, r"a\.split: 'test' is not allowed; .*'train' or 'validation'"),
+        ({"splits": {"train": {"titel": "x"}}}, r"a\.titel: unknown; did you mean title"),
         ({"splits": {"train": {"urls": []}}}, "a: needs exactly one of urls"),
-        ({"fallback": "b"}, "a: fallback 'b' is no entry"),
+        ({"fallback": "b"}, r"a\.fallback: 'b' is no entry"),
     ],
 )
 def test_a_wrong_entry_is_one_line(tmp_path, entry, told) -> None:
@@ -77,14 +80,13 @@ def test_a_wrong_entry_is_one_line(tmp_path, entry, told) -> None:
 def catalogue(tmp_path):
     entries = {
         "wiki": ENTRY | {"format": "mediawiki", "fallback": "hub-wiki"},
-        "hub-wiki": {**ENTRY, "urls": None, "hub": HUB | {"repo": "w"}, "column": "text"},
+        "hub-wiki": {**SET, "hub": HUB | {"repo": "w"}, "column": "text"},
         "task": {
-            **ENTRY,
-            "urls": None,
+            **SET,
             "hub": HUB,
             "splits": {"train": {"hub": {"files": "t"}}, "validation": {"share": [0.9, 1.0]}},
         },
-        "sample": {**ENTRY, "urls": None, "package": "gensim:x", "format": "text", "bytes": 5},
+        "sample": {**SET, "package": "gensim:x", "format": "text", "bytes": 5},
     }
     path = tmp_path / "datasets.yaml"
     path.write_text(yaml.safe_dump(entries))
@@ -93,34 +95,31 @@ def catalogue(tmp_path):
 
 def test_the_first_of_path_constructed_package_dataset_wins(catalogue) -> None:
     source = {"dataset": "wiki", "format": "tsv", "column": "c", "rows": 5}
-    assert resolve_source(source, catalogue, key="k")["format"] == "mediawiki"
+    assert resolve_source(source, catalogue, key="k").format == "mediawiki"
     for kind, name in {"package": "gensim:x", "constructed": "cola", "path": "a"}.items():
         source[kind] = name
-        assert resolve_source(source, catalogue, key="k", split="train")["kind"] == kind
+        assert resolve_source(source, catalogue, key="k", split="train").kind == kind
     local = resolve_source(source, catalogue, key="k")
-    assert (local["format"], local["column"]) == ("tsv", "c")
-    assert "urls" not in local
+    assert (local.kind, local.format, local.column) == ("path", "tsv", "c")
 
 
 def test_a_listed_package_file_is_checked_and_an_unlisted_one_is_not(catalogue) -> None:
-    assert resolve_source({"package": "gensim:x"}, catalogue, key="k")["bytes"] == 5
+    assert resolve_source({"package": "gensim:x"}, catalogue, key="k").bytes == 5
     other = resolve_source({"package": "gensim:y", "format": "text"}, catalogue, key="k")
-    assert (other["package"], other["format"]) == ("gensim:y", "text")
-    assert "bytes" not in other
+    assert (other.package, other.format, other.bytes) == ("gensim:y", "text", None)
 
 
 def test_splits_lie_over_their_entry(catalogue) -> None:
     train = resolve_source({"dataset": "task"}, catalogue, key="k", split="train")
     validation = resolve_source({"dataset": "task"}, catalogue, key="k", split="validation")
-    assert train["hub"] == HUB | {"files": "t"}
-    assert (validation["hub"], validation["share"]) == (HUB, [0.9, 1.0])
-    assert train["format"] == "parquet"
+    assert train.hub.model_dump() == HUB | {"files": "t"}
+    assert (validation.hub.model_dump(), validation.share) == (HUB, [0.9, 1.0])
+    assert train.format == "parquet"
 
 
 def test_a_fallback_is_resolved_with_its_entry(catalogue) -> None:
-    fallback = resolve_source({"dataset": "wiki"}, catalogue, key="k")["fallback"]
-    described = fallback["name"], fallback["format"], fallback["column"]
-    assert described == ("hub-wiki", "parquet", "text")
+    fallback = resolve_source({"dataset": "wiki"}, catalogue, key="k").fallback
+    assert (fallback.name, fallback.format, fallback.column) == ("hub-wiki", "parquet", "text")
 
 
 def test_a_path_is_a_file_a_folder_a_pattern_or_a_list_of_such(tmp_path) -> None:
@@ -142,9 +141,9 @@ def test_the_addresses_of_any_wikipedia_name_its_language_and_date() -> None:
     source = {"dataset": "wikipedia", "language": "zh-yue", "date": "20260801"}
     resolved = resolve_source(source, catalogue, key="k")
     name = "zh_yuewiki-20260801-pages-articles-multistream"
-    assert resolved["urls"][0].endswith(f"/zh_yuewiki/20260801/{name}.xml.bz2")
-    assert resolved["index"][0].endswith(f"{name}-index.txt.bz2")
-    assert resolved["version"] == "20260801"
+    assert resolved.urls[0].endswith(f"/zh_yuewiki/20260801/{name}.xml.bz2")
+    assert resolved.index[0].endswith(f"{name}-index.txt.bz2")
+    assert resolved.version == "20260801"
     with pytest.raises(UserError, match=r"k\.language: missing"):
         resolve_source({"dataset": "wikipedia"}, catalogue, key="k")
 
@@ -152,7 +151,7 @@ def test_the_addresses_of_any_wikipedia_name_its_language_and_date() -> None:
 def test_rows_are_chosen_of_tables_only(catalogue) -> None:
     rows = {"where": {"split": ["train", "dev"]}}
     for source in ({"path": "a.csv", "format": "csv"}, {"dataset": "task"}):
-        assert resolve_source(source | rows, catalogue, key="k", split="train")["where"]
-        assert "where" not in resolve_source(source, catalogue, key="k", split="train")
+        assert resolve_source(source | rows, catalogue, key="k", split="train").where
+        assert resolve_source(source, catalogue, key="k", split="train").where is None
     with pytest.raises(UserError, match=r"k\.where: chooses rows of jsonl.*is mediawiki; leave"):
         resolve_source({"dataset": "wiki"} | rows, catalogue, key="k")

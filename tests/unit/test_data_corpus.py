@@ -16,7 +16,7 @@ from reproduction.data.corpus import (
     sample_corpus,
     split_sentences,
 )
-from reproduction.data.sources import package_file
+from reproduction.data.packages import package_file
 from sagevocab.errors import UserError
 from sagevocab.text import read_lines, write_lines
 

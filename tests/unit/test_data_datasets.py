@@ -8,7 +8,6 @@ import pandas as pd
 import pytest
 
 from reproduction.data.datasets import (
-    ExpectedRows,
     RowPart,
     normalise_task,
     prepare_task,
@@ -16,6 +15,7 @@ from reproduction.data.datasets import (
     read_rows,
     tags_to_iob2,
 )
+from reproduction.data.files import Form
 from sagevocab.errors import UserError
 
 PAIR = {"text": "question", "text_pair": "sentence", "label": "label"}
@@ -32,11 +32,10 @@ def task(frame, **options) -> pd.DataFrame:
 
 
 @pytest.mark.parametrize("compress", [bytes, gzip.compress, lzma.compress])
-@pytest.mark.parametrize("form", [None, "jsonl"])
-def test_jsonl_plain_or_compressed_named_or_not(tmp_path, compress, form) -> None:
+def test_jsonl_plain_or_compressed(tmp_path, compress) -> None:
     path = tmp_path / "rows"
     path.write_bytes(compress(JSONL.encode()))
-    rows = task(read_rows(path, form))
+    rows = task(read_rows(path, "jsonl"))
     assert rows.to_dict("list") == {"text": ["a?", "ç"], "text_pair": ["b", ""], "label": [1, 0]}
     assert rows["label"].dtype == "int64"
 
@@ -45,14 +44,14 @@ def test_parquet_csv_and_tsv_agree(tmp_path) -> None:
     frame = pd.DataFrame(
         {"question": ['a "quoted" one', "x, y"], "sentence": ["NA", "null"], "label": [1, 0]}
     )
-    frame.to_parquet(tmp_path / "rows")
+    frame.to_parquet(tmp_path / "rows.parquet")
     frame.to_csv(tmp_path / "rows.csv", index=False)
     (tmp_path / "rows.tsv").write_text(
         'question\tsentence\tlabel\na "quoted" one\tNA\t1\nx, y\tnull\t0\n'
     )
     expected = task(frame)
-    for name in ("rows", "rows.csv", "rows.tsv"):
-        pd.testing.assert_frame_equal(task(read_rows(tmp_path / name)), expected)
+    for form in ("parquet", "csv", "tsv"):
+        pd.testing.assert_frame_equal(task(read_rows(tmp_path / f"rows.{form}", form)), expected)
 
 
 def test_conll_files(tmp_path) -> None:
@@ -67,7 +66,7 @@ def test_conll_files(tmp_path) -> None:
     assert rows["tokens"].tolist() == [["EU", "rejects"], ["Peter", "#", "Blackburn"]]
     assert rows["tags"].tolist() == [["B-ORG", "O"], ["B-PER", "I-PER", "I-PER"]]
     (tmp_path / "two.conll").write_text("Ali\tB-PER\ngeldi\tO\n")
-    assert read_rows(tmp_path / "two.conll").to_dict("records") == [
+    assert read_rows(tmp_path / "two.conll", "conll").to_dict("records") == [
         {"tokens": ["Ali", "geldi"], "ner_tags": ["B-PER", "O"]}
     ]
 
@@ -91,24 +90,29 @@ def test_labels_become_class_numbers_or_values(values, labels, numbers) -> None:
     assert rows["label"].dtype.kind == ("f" if labels is None else "i")
 
 
-def test_a_table_that_nothing_tells_the_format_of_is_refused(tmp_path) -> None:
-    (tmp_path / "rows").write_bytes(b"")
-    with pytest.raises(UserError, match="rows: cannot tell its format; set"):
-        read_rows(tmp_path / "rows")
-
-
 def test_a_byte_order_mark_is_no_part_of_the_first_column(tmp_path) -> None:
     (tmp_path / "rows.csv").write_bytes("\ufeffs,l\na,1\n".encode())
-    assert read_rows(tmp_path / "rows.csv").to_dict("list") == {"s": ["a"], "l": ["1"]}
+    assert read_rows(tmp_path / "rows.csv", "csv").to_dict("list") == {"s": ["a"], "l": ["1"]}
+
+
+def form_of(format: str, **fields) -> Form:
+    return Form(key="k", format=format, **fields)
+
+
+LABELS = {
+    **{"kind": "sequence", "labels": [0, 1]},
+    "columns": {"text": "sentence", "label": "label"},
+}
 
 
 def test_a_prepared_task_is_a_parquet_file_and_an_error_leaves_none(tmp_path) -> None:
     (tmp_path / "rows").write_text(JSONL)
-    output, form = tmp_path / "out.parquet", {"kind": "sequence", "labels": [0, 1]}
+    output, sources = tmp_path / "out.parquet", [tmp_path / "rows"]
     with pytest.raises(UserError, match="no column 'premise'"):
-        prepare_task([tmp_path / "rows"], output, None, columns=PAIR | {"text": "premise"}, **form)
+        wrong = LABELS | {"columns": PAIR | {"text": "premise"}}
+        prepare_task(sources, output, form_of("jsonl"), **wrong)
     assert not output.exists()
-    prepare_task([tmp_path / "rows"], output, None, columns=PAIR, **form)
+    prepare_task(sources, output, form_of("jsonl"), **LABELS | {"columns": PAIR})
     assert pd.read_parquet(output)["label"].tolist() == [1, 0]
 
 
@@ -146,14 +150,14 @@ def test_a_text_takes_the_rows_that_a_key_names(tmp_path, where, texts) -> None:
 
 
 def test_a_split_takes_the_rows_that_a_key_names(tmp_path) -> None:
-    output, names = tmp_path / "out" / "task.parquet", {"text": "sentence", "label": "label"}
-    form = {"kind": "sequence", "columns": names, "labels": [0, 1]}
-    files = write_split_rows(tmp_path)
+    output, files = tmp_path / "out" / "task.parquet", write_split_rows(tmp_path)
     for file in files:
-        prepare_task([file], output, None, **form, where={"split": ["train", "dev"]})
+        form = form_of(file.suffix[1:], where={"split": ["train", "dev"]})
+        prepare_task([file], output, form, **LABELS)
         assert pd.read_parquet(output)["text"].tolist() == ["a", "b"]
-    pd.DataFrame(SPLIT_ROWS[:1]).to_csv(files[0], index=False)  # a file without such rows
-    prepare_task([files[0], files[1]], output, None, **form, where={"split": "dev"})
+    pd.DataFrame(SPLIT_ROWS[:1]).to_csv(tmp_path / "a.csv", index=False)  # has no such rows
+    both = [tmp_path / "a.csv", tmp_path / "rows.csv"]
+    prepare_task(both, output, form_of("csv", where={"split": "dev"}), **LABELS)
     assert pd.read_parquet(output)["text"].tolist() == ["b"]
 
 
@@ -167,38 +171,28 @@ def test_a_split_takes_the_rows_that_a_key_names(tmp_path) -> None:
 )
 def test_rows_that_are_not_there_are_told(tmp_path, where, told) -> None:
     write_split_rows(tmp_path)
-    file, columns = tmp_path / "rows.jsonl", {"text": "sentence", "label": "label"}
-    form = {"kind": "sequence", "columns": columns, "labels": [0, 1]}
+    form = form_of("jsonl", where=where)
     with pytest.raises(UserError, match=told):
-        prepare_task([file], tmp_path / "out.parquet", None, **form, where=where)
-
-
-def test_chosen_rows_are_not_counted_against_the_catalogue() -> None:
-    described = {"examples": 10, "labels": [0, 1]}
-    assert ExpectedRows.of(described) == ExpectedRows(10, [0, 1])
-    assert ExpectedRows.of(described | {"where": {"fold": 1}}) == ExpectedRows()
+        prepare_task([tmp_path / "rows.jsonl"], tmp_path / "out.parquet", form, **LABELS)
 
 
 def test_a_split_may_take_a_part_of_its_rows(tmp_path) -> None:
     rows = [{"sentence": str(n), "label": n % 2} for n in range(50)]
     pd.DataFrame(rows).to_json(tmp_path / "rows", orient="records", lines=True)
-    columns = {"text": "sentence", "label": "label"}
-    shape = {"kind": "sequence", "columns": columns, "labels": [0, 1]}
-    taken = {}
-    for name, part in {
-        "train": RowPart((0.0, 0.8), None, 3),
-        "few": RowPart((0.0, 0.8), 10, 3),
-        "validation": RowPart((0.8, 1.0), None, 3),
-    }.items():
-        prepare_task([tmp_path / "rows"], tmp_path / name, "jsonl", part=part, **shape)
-        taken[name] = pd.read_parquet(tmp_path / name)["text"].astype(int).tolist()
-    assert sorted(taken["train"] + taken["validation"]) == list(range(50))
-    assert len(taken["validation"]) == 10 and len(taken["few"]) == 10
-    assert set(taken["few"]) < set(taken["train"])
-    assert all(numbers == sorted(numbers) for numbers in taken.values())
+
+    def take(*part) -> list[int]:
+        output, how = tmp_path / "out", {"part": RowPart(*part), **LABELS}
+        prepare_task([tmp_path / "rows"], output, form_of("jsonl"), **how)
+        return pd.read_parquet(output)["text"].astype(int).tolist()
+
+    train, few = take((0.0, 0.8), None, 3), take((0.0, 0.8), 10, 3)
+    validation = take((0.8, 1.0), None, 3)
+    assert sorted(train + validation) == list(range(50))
+    assert len(validation) == 10 and len(few) == 10
+    assert set(few) < set(train)
+    assert all(numbers == sorted(numbers) for numbers in (train, few, validation))
     with pytest.raises(UserError, match=r"share 0\.999 to 1 holds none; set another validation"):
-        empty = RowPart((0.999, 1.0))
-        prepare_task([tmp_path / "rows"], tmp_path / "y", "jsonl", part=empty, **shape)
+        take((0.999, 1.0))
 
 
 # --- tags
@@ -224,30 +218,27 @@ def test_class_numbers_take_their_names_and_empty_sentences_go() -> None:
 
 
 @pytest.mark.parametrize(
-    ("expected", "told"),
+    ("described", "told"),
     [
         ({"examples": 3}, "has 2 rows, the catalogue says 3: the set was changed or is cut"),
         ({"labels": [0, 1, 2]}, "its labels are 0, 1, the catalogue says 0, 1, 2"),
     ],
 )
-def test_a_set_that_was_changed_is_refused(tmp_path, expected, told) -> None:
-    (tmp_path / "rows").write_text('{"s": "a", "l": 0}\n{"s": "b", "l": 1}\n')
-    form = {"kind": "sequence", "columns": {"text": "s", "label": "l"}, "labels": [0, 1, 2]}
-    output = tmp_path / "o.parquet"
+def test_a_set_that_was_changed_is_refused(tmp_path, described, told) -> None:
+    sources, output = [tmp_path / "rows"], tmp_path / "o.parquet"
+    sources[0].write_text('{"sentence": "a", "label": 0}\n{"sentence": "b", "label": 1}\n')
     with pytest.raises(UserError, match=told):
-        rows = ExpectedRows.of(expected)
-        prepare_task([tmp_path / "rows"], output, "jsonl", **form, expected=rows)
-    rows = ExpectedRows(examples=2, labels=[1, 0])
-    prepare_task([tmp_path / "rows"], output, "jsonl", **form, expected=rows)
+        prepare_task(sources, output, form_of("jsonl", **described), **LABELS)
+    # Chosen rows are not counted against the catalogue.
+    for right in ({"examples": 2, "labels": [1, 0]}, described | {"where": {"label": [0, 1]}}):
+        prepare_task(sources, output, form_of("jsonl", **right), **LABELS)
 
 
 def test_the_classes_of_tags_are_compared_without_their_prefixes(tmp_path) -> None:
-    (tmp_path / "rows").write_text("A B-PER\nb O\n\nC I-LOC\n")
-    form = {"kind": "tokens", "columns": {"tokens": "tokens", "tags": "ner_tags"}, "labels": None}
-    rows = ExpectedRows(labels=["LOC", "PER"])
-    prepare_task([tmp_path / "rows"], tmp_path / "o.parquet", "conll", **form, expected=rows)
-    rows = ExpectedRows(labels=["LOC", "ORG", "PER"])
-    with pytest.raises(
-        UserError, match="its labels are LOC, PER, the catalogue says LOC, ORG, PER"
-    ):
-        prepare_task([tmp_path / "rows"], tmp_path / "o.parquet", "conll", **form, expected=rows)
+    sources, output = [tmp_path / "rows"], tmp_path / "o.parquet"
+    sources[0].write_text("A B-PER\nb O\n\nC I-LOC\n")
+    how = {"kind": "tokens", "columns": TOKENS, "labels": None}
+    prepare_task(sources, output, form_of("conll", labels=["LOC", "PER"]), **how)
+    told = "its labels are LOC, PER, the catalogue says LOC, ORG, PER"
+    with pytest.raises(UserError, match=told):
+        prepare_task(sources, output, form_of("conll", labels=["LOC", "ORG", "PER"]), **how)

@@ -8,9 +8,10 @@ import pytest
 
 from reproduction.data.dump import MISSING_WORD, Article, plain_text, read_articles
 from reproduction.data.extract import ExtractionSettings, extract_lines
+from reproduction.data.files import Form
 from sagevocab.text import read_lines
 
-MEDIAWIKI = {"format": "mediawiki", "key": "k.source"}
+MEDIAWIKI = Form(key="k.source", format="mediawiki")
 
 NAMESPACES = """<siteinfo><namespaces><namespace key="0"/><namespace key="1">Talk</namespace>
 <namespace key="14">Kategori</namespace></namespaces></siteinfo>"""

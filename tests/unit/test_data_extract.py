@@ -15,11 +15,12 @@ import pytest
 
 from reproduction.data import extract
 from reproduction.data.extract import ExtractionSettings, extract_lines, extract_sample
+from reproduction.data.files import Form
 from sagevocab.errors import UserError
 from sagevocab.text import read_lines
 
-DUMP = {"format": "mediawiki", "column": None, "sentences": False, "key": "k.source"}
-TEXT = {"format": "text", "column": None, "sentences": False, "key": "k.source"}
+DUMP = Form(key="k.source", format="mediawiki")
+TEXT = Form(key="k.source", format="text")
 SETTINGS = ExtractionSettings(language="en")
 
 
@@ -96,8 +97,8 @@ def slow(articles, settings):
     time.sleep(0.1)
     return parse(articles, settings)
 extract.parse_articles = slow
-description = {"format": "mediawiki", "column": None, "sentences": False, "key": "k"}
-extract.extract_lines([sys.argv[1]], sys.argv[2], description, extract.ExtractionSettings("en"),
+form = extract.Form(key="k", format="mediawiki")
+extract.extract_lines([sys.argv[1]], sys.argv[2], form, extract.ExtractionSettings("en"),
                       threads=2, state_dir=sys.argv[3], save_seconds=0)
 """
 
@@ -164,9 +165,13 @@ def test_unreadable_articles_are_left_out_until_they_are_too_many(
     ("description", "content", "lines"),
     [
         (TEXT, "  One   line.  Two. \n\n \t\nOK\n", ["One line. Two.", "OK"]),
-        (TEXT | {"sentences": True}, "One line. Two.\nOK\n", ["One line.", "Two.", "OK"]),
         (
-            TEXT | {"format": "jsonl", "column": "text"},
+            TEXT.model_copy(update={"sentences": True}),
+            "One line. Two.\nOK\n",
+            ["One line.", "Two.", "OK"],
+        ),
+        (
+            Form(key="k", format="jsonl", column="text"),
             '{"text": "A bill\\n\\n  to do  x\\n"}\n{"text": null}\n{"text": "B"}\n',
             ["A bill", "to do x", "B"],
         ),
@@ -182,8 +187,8 @@ def test_texts_become_lines_or_sentences(tmp_path, description, content, lines) 
 @pytest.mark.parametrize(
     ("description", "content", "told"),
     [
-        (TEXT | {"format": None}, "x", r"k\.source\.format: is not set"),
-        (TEXT | {"format": "mediawik", "column": "a"}, "x", "'mediawik' is not a format of tables"),
+        (TEXT, "\n\n", "holds no usable line of text"),
+        (Form(key="k", format="mediawik", column="a"), "x", "'mediawik' is not a format of tables"),
     ],
 )
 def test_unusable_sources_are_one_line(tmp_path, description, content, told) -> None:
@@ -198,8 +203,8 @@ def test_unusable_sources_are_one_line(tmp_path, description, content, told) -> 
 def test_a_fallback_is_cleaned_like_a_dump(tmp_path) -> None:
     text = "History\n\nOne is here. Two was there.\n* an item\nTwo words.\nA caption without end"
     (tmp_path / "text").write_text(json.dumps({"text": text}))
-    description = TEXT | {"format": "jsonl", "column": "text", "sentences": True, "clean": True}
-    extract_lines([tmp_path / "text"], tmp_path / "o.zst", description, SETTINGS)
+    form = Form(key="k", format="jsonl", column="text", sentences=True, clean=True)
+    extract_lines([tmp_path / "text"], tmp_path / "o.zst", form, SETTINGS)
     assert list(read_lines(tmp_path / "o.zst")) == ["One is here.", "Two was there."]
 
 
@@ -218,6 +223,6 @@ def test_a_sample_of_a_domain_text(tmp_path) -> None:
     output = tmp_path / "o.zst"
     assert extract_sample([source], output, TEXT, SETTINGS, lines=None) == 50
     assert extract_sample([source], output, TEXT, SETTINGS, lines=20) == 20
-    with pytest.raises(UserError, match=r"^k\.lines: .* 50 distinct lines"):
+    with pytest.raises(UserError, match=r"^config key k\.lines: .* 50 distinct lines"):
         extract_sample([source], output, TEXT, SETTINGS, lines=51)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["o.zst", "text"]

@@ -11,7 +11,6 @@ import shutil
 import subprocess
 import sys
 import time
-import urllib.parse
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -20,24 +19,32 @@ import pandas as pd
 import pytest
 from huggingface_hub import _tree_cache
 
-from fault_server import FAULTS, Handler, Running
+from fault_server import HubHandler, Running
 from reproduction.data import download
-from reproduction.data.descriptions import retrieved_source, source_errors
-from reproduction.data.sources import format_told, resolve_source, retrieve
+from reproduction.data.descriptions import retrieved_source
+from reproduction.data.extract import ExtractionSettings
+from reproduction.data.files import Form, format_told, source_errors
+from reproduction.data.sources import Download, Hub, Packaged, Source, resolve_source, retrieve
+from reproduction.data.streams import Sample
 from sagevocab.errors import UserError
 
 COMMIT = "a" * 40
 REPO = "someone/words"
+FORM = Form(key="x", format="text", cached="results/downloads/a")
 
 
-def source(kind: str, name: str, **fields) -> dict:
-    form = {"format": "text", "column": None, "rows": None, "split": None, "sentences": False}
-    return {"kind": kind, "name": name, "key": "x.source", **form, **fields}
+def packaged(package, **fields) -> Packaged:
+    return Packaged(key="x.source", name=package, package=package, format="text", **fields)
 
 
-def get(resolved: dict, folder: Path, seed: int = 1) -> dict:
-    description = folder / "out.source.json"
-    retrieve(resolved, folder / "out", description, cache_dir=folder / "cache", seed=seed)
+def behind(*urls: str, **fields) -> Download:
+    fields = {"key": "x.source", "name": "wiki", "format": "text", **fields}
+    return Download(urls=list(urls), **fields)
+
+
+def get(source: Source, folder: Path, part: Sample | None = None) -> dict:
+    description, cache = folder / "out.source.json", folder / "cache"
+    retrieve(source, folder / "out", description, cache_dir=cache, seed=1, part=part)
     return json.loads(description.read_text())
 
 
@@ -71,20 +78,19 @@ def test_the_files_of_a_folder_tell_the_format_which_a_key_overrides(tmp_path) -
     for name in ("a.jsonl", "b.jsonl.gz", ".hidden.txt"):
         (tmp_path / name).touch()
     stanza = {"path": str(tmp_path)}
-    assert resolve_source(stanza, {}, key="x")["format"] == "jsonl"
-    assert resolve_source(stanza | {"format": "text"}, {}, key="x")["format"] == "text"
+    assert resolve_source(stanza, {}, key="x").format == "jsonl"
+    assert resolve_source(stanza | {"format": "text"}, {}, key="x").format == "text"
 
 
 def test_a_file_of_a_package_is_found_without_importing_it(tmp_path) -> None:
     package = "gensim:test/test_data/lee_background.cor"
     digest = "5d78d6dafd953bbf65797bef09a9ffb9ec430583381be705f8fd460000f370fb"
-    resolved = source("package", package, package=package, sha256=digest, bytes=360082)
-    seen = get(resolved, tmp_path)
+    seen = get(packaged(package, sha256=digest, bytes=360082), tmp_path)
     assert (tmp_path / "out").stat().st_size == 360082
     assert (seen["origin"], seen["sha256"]) == (package, digest)
     if os.environ.get("PYTEST_XDIST_WORKER") is None:
         code = (
-            "import sys; from reproduction.data.sources import package_file; "
+            "import sys; from reproduction.data.packages import package_file; "
             f"package_file({package!r}); assert 'gensim' not in sys.modules"
         )
         environment = {**os.environ, "PYTHONPATH": os.environ["PYTHONPATH"]}
@@ -100,87 +106,70 @@ def test_a_file_of_a_package_is_found_without_importing_it(tmp_path) -> None:
 )
 def test_a_missing_package_or_file_is_one_line(tmp_path, package, told) -> None:
     with pytest.raises(UserError, match=told):
-        get(source("package", package, package=package), tmp_path)
+        get(packaged(package), tmp_path)
 
 
 def test_a_file_of_a_distribution_lies_where_its_own_list_says(tmp_path) -> None:
     package = "turkish-treebanks:data/web.conllu"
-    get(source("package", package, package=package), tmp_path)
+    get(packaged(package), tmp_path)
     assert (tmp_path / "out").read_text(encoding="utf-8").startswith("# sent_id = tr-forum")
 
 
 def test_several_files_of_packages_are_joined(tmp_path) -> None:
     packages = ["docutils:licenses/licenses/gpl-3-0.txt", "transformers:licenses/LICENSE"]
-    seen = get(source("package", packages, package=packages), tmp_path)
+    seen = get(packaged(packages), tmp_path)
     text = (tmp_path / "out").read_text(encoding="utf-8")
     assert "GNU GENERAL PUBLIC LICENSE" in text and "Apache License" in text
     assert seen["origin"] == ", ".join(packages)
     assert seen["bytes"] == len(text.encode())
 
 
-def test_the_rows_of_a_task_are_constructed(tmp_path) -> None:
-    seen = get(source("constructed", "cola", rows=50, split="train"), tmp_path)
-    assert (len(pd.read_parquet(tmp_path / "out")), seen["origin"]) == (50, "constructed: cola")
-
-
-def really_fetching(monkeypatch, error: type[UserError]) -> None:
-    """Let no address with "gone" in it give its file."""
-    really_download = download.download
-
-    def downloaded(urls, **options):
-        if "gone" in urls[0]:
-            raise error(f"{urls[0]}: gone")
-        return really_download(urls, **options)
-
-    monkeypatch.setattr(download, "download", downloaded)
-
-
-def test_a_fallback_stands_in_for_what_is_gone_and_says_so(tmp_path, monkeypatch, caplog) -> None:
+def test_a_fallback_stands_in_for_what_is_gone_and_says_so(tmp_path, caplog) -> None:
     (tmp_path / "other").write_text("text")
-    really_fetching(monkeypatch, download.UnavailableError)
-    last = {"name": "other", "urls": [(tmp_path / "other").as_uri()], "in_paper": False}
-    fallback = {"name": "first", "urls": ["http://x/gone/too"], "fallback": last}
-    resolved = source("dataset", "wiki", urls=["http://x/gone"], in_paper=True, fallback=fallback)
-    seen = get(resolved, tmp_path)
-    assert (tmp_path / "out").read_text() == "text"
-    assert (seen["name"], seen["instead_of"], seen["in_paper"]) == ("other", "wiki", False)
-    assert "other is taken instead of first" in caplog.text
-    with pytest.raises(download.UnavailableError, match="x/gone: gone$"):
-        get(resolved | {"fallback": None}, tmp_path)
-    (tmp_path / "other").unlink()
-    with pytest.raises(UserError, match="x/gone: gone; in its place: .*too: gone; in its place"):
-        get(resolved, tmp_path)
+    url = (tmp_path / "other").as_uri()
+    last = behind(url, name="other", in_paper=False)
+    with Running() as server:
+        gone = [f"{server.url}/missing/{number}" for number in range(2)]
+        source = behind(gone[0], fallback=behind(gone[1], name="first", fallback=last))
+        seen = get(source, tmp_path)
+        assert (tmp_path / "out").read_text() == "text"
+        assert (seen["name"], seen["instead_of"], seen["in_paper"]) == ("other", "wiki", False)
+        assert "other is taken instead of first" in caplog.text
+        with pytest.raises(download.UnavailableError, match="missing/0: cannot"):
+            get(behind(gone[0]), tmp_path)
+        (tmp_path / "other").unlink()
+        with pytest.raises(UserError, match="missing/0: .*; in its place: .*/1: .*; in its place"):
+            get(source, tmp_path)
 
 
-def test_a_failing_network_is_no_reason_for_other_data(tmp_path, monkeypatch) -> None:
+@pytest.mark.parametrize("faults", [["503"] * 10, ["web page"] * 4, ["403"], None])
+def test_a_failing_network_is_no_reason_for_other_data(tmp_path, monkeypatch, faults) -> None:
     monkeypatch.setattr(download, "sleep", lambda _seconds: None)
     (tmp_path / "other").write_text("text")
-    fallback = {"name": "other", "urls": [(tmp_path / "other").as_uri()]}
-    resolved = source("dataset", "wiki", urls=["http://127.0.0.1:9/d"], fallback=fallback)
-    with pytest.raises(UserError, match=r"127.0.0.1:9/d: cannot.*set `x\.source\.path` to a local"):
-        get(resolved, tmp_path)
+    fallback = behind((tmp_path / "other").as_uri(), name="other")
+    with Running() as server:
+        server.faults = faults
+        url = "http://127.0.0.1:9" if faults is None else server.url
+        told = r"/d: cannot.*set `x\.source\.path` to a local"
+        with pytest.raises(UserError, match=told):
+            get(behind(f"{url}/d", fallback=fallback), tmp_path)
     assert not (tmp_path / "out").exists()
 
 
 def test_a_full_disk_is_no_reason_for_other_data(tmp_path) -> None:
     (tmp_path / "file").write_text("text")
     url = (tmp_path / "file").as_uri()
-    resolved = source("dataset", "wiki", urls=[url], fallback={"name": "other", "urls": [url]})
+    source = behind(url, fallback=behind(url, name="other"))
+    where = {"cache_dir": tmp_path / "cache", "seed": 1}
     with pytest.raises(UserError, match="out: cannot be written"):
-        retrieve(
-            resolved,
-            tmp_path / "out",
-            tmp_path / "file/description",
-            cache_dir=tmp_path / "cache",
-            seed=1,
-        )
+        retrieve(source, tmp_path / "out", tmp_path / "file/description", **where)
 
 
 def test_what_cannot_be_read_is_told_with_the_download_to_delete() -> None:
     told = "corpora/en: truncated; results/downloads/a is the download: delete it to fetch it again"
-    with pytest.raises(UserError, match=told), source_errors({"cached": "results/downloads/a"}):
+    with pytest.raises(UserError, match=told), source_errors(FORM):
         raise UserError("corpora/en: truncated")
-    with pytest.raises(UserError, match="truncated$"), source_errors({"path": "a"}):
+    with pytest.raises(UserError, match="truncated$"), source_errors(Form(key="x", format="text")):
         raise UserError("a: truncated")
 
 
@@ -192,21 +181,15 @@ SHA1 = hashlib.sha1(DUMP).hexdigest()
 
 
 @pytest.fixture
-def latest(tmp_path) -> dict:
+def latest(tmp_path) -> Download:
     """The latest dump of a server: files, links to them, and a list of checksums."""
     folder = tmp_path / "served"
     folder.mkdir()
     (folder / NAME).write_bytes(DUMP)
     (folder / "sums").write_text(f"{SHA1[::-1]}  huwiki-20260801-stub.xml.gz\n{SHA1}  {NAME}\n")
-    return source(
-        "dataset",
-        "wikipedia",
-        title="dump of latest",
-        version="latest",
-        urls=[(folder / NAME.replace("20260801", "latest")).as_uri()],
-        index=[],
-        sums=[(folder / "sums").as_uri()],
-    )
+    url = (folder / NAME.replace("20260801", "latest")).as_uri()
+    version = {"title": "dump of latest", "version": "latest", "name": "wikipedia"}
+    return behind(url, sums=[(folder / "sums").as_uri()], index=[], **version)
 
 
 def test_the_newest_dump_is_the_one_that_the_sums_name(tmp_path, latest) -> None:
@@ -241,7 +224,7 @@ def test_why_the_newest_dump_is_not_known(tmp_path, latest, monkeypatch, url, to
     with Running() as server:
         base = url if "//" in url else f"{server.url}/{url}"
         with pytest.raises(UserError, match=told):
-            get(latest | {"sums": [f"{base}/sums"]}, tmp_path)
+            get(latest.model_copy(update={"sums": [f"{base}/sums"]}), tmp_path)
 
 
 def test_an_entry_for_any_language_needs_neither_index_nor_sums(tmp_path) -> None:
@@ -251,15 +234,17 @@ def test_an_entry_for_any_language_needs_neither_index_nor_sums(tmp_path) -> Non
     entry["urls"] = [entry["urls"][0].replace("%7D", "}")]
     stanza = {"dataset": "any", "language": "hu", "date": "20240101"}
     resolved = resolve_source(stanza, {"any": entry}, key="x.source")
-    assert (get(resolved, tmp_path)["title"], resolved["version"]) == ("hu", "20240101")
+    assert (get(resolved, tmp_path)["title"], resolved.version) == ("hu", "20240101")
     resolved = resolve_source(stanza | {"date": None}, {"any": entry}, key="x.source")
-    with pytest.raises(UserError, match=r"^x\.source\.date: any has no `sums`.*set a date"):
+    with pytest.raises(
+        UserError, match=r"^config key x\.source\.date: any has no `sums`.*set a date"
+    ):
         get(resolved, tmp_path)
     entry["urls"] = [entry["urls"][0].replace("{language}", "{date}")]
     resolved = resolve_source(
         {"dataset": "any", "date": "20240101"}, {"any": entry}, key="x.source"
     )
-    assert resolved["urls"][0].endswith("/20240101.txt")
+    assert resolved.urls[0].endswith("/20240101.txt")
 
 
 def test_the_archives_list_of_files_has_checksums_too(tmp_path, latest) -> None:
@@ -272,40 +257,6 @@ def test_the_archives_list_of_files_has_checksums_too(tmp_path, latest) -> None:
 # --- the hub
 
 
-class Hub(Handler):
-    """As much of the hub's protocol as one data set of parquet files needs."""
-
-    def do_HEAD(self) -> None:  # noqa: N802
-        self.do_GET()
-
-    def answer(self) -> None:
-        server, path = self.server, urllib.parse.unquote(self.path.split("?")[0])
-        api, resolve = f"/api/datasets/{REPO}", f"/datasets/{REPO}/resolve/{server.commit}/"
-        name = path.removeprefix(resolve)
-        fault = server.faults.pop(0) if server.faults else "none"
-        if fault != "none":
-            FAULTS[fault](self)
-        elif path.startswith(f"{api}/revision/"):
-            files = [{"rfilename": name} for name in server.files]
-            about = {"id": REPO, "sha": server.commit, "siblings": files}
-            self.reply(200, json.dumps(about).encode())
-        elif path == f"{api}/tree/{server.commit}":
-            self.reply(200, json.dumps([self.listed(name) for name in server.files]).encode())
-        elif path.startswith(resolve) and name in server.files:
-            etag = {"ETag": f'"{self.sha256(name)}"', "X-Repo-Commit": server.commit}
-            self.reply(200, server.files[name], etag)
-        else:
-            self.reply(404, b"{}")
-
-    def sha256(self, name: str) -> str:
-        return self.server.sha256 or hashlib.sha256(self.server.files[name]).hexdigest()
-
-    def listed(self, name: str) -> dict:
-        size = len(self.server.files[name])
-        large = {"oid": self.sha256(name), "size": size, "pointerSize": 1}
-        return {"type": "file", "path": name, "oid": "0" * 40, "size": size, "lfs": large}
-
-
 ROWS = pd.DataFrame({"words": [["Ali", "geldi"]] * 20, "ner": [["PER", "O"]] * 20, "id": range(20)})
 
 
@@ -313,8 +264,9 @@ ROWS = pd.DataFrame({"words": [["Ali", "geldi"]] * 20, "ner": [["PER", "O"]] * 2
 def hub(monkeypatch) -> Iterator[http.server.ThreadingHTTPServer]:
     for clock in (download, time):  # the hub's client waits, too
         monkeypatch.setattr(clock, "sleep", lambda _seconds: None)
-    with Running(Hub) as server:
-        server.files, server.sha256, server.commit = {"README.md": b"words"}, None, COMMIT
+    with Running(HubHandler) as server:
+        server.repo, server.sha256, server.commit = REPO, None, COMMIT
+        server.files = {"README.md": b"words"}
         for number, rows in enumerate((ROWS[:13], ROWS[13:])):
             server.files[f"tr/train/{number:04d}.parquet"] = rows.to_parquet()
         monkeypatch.setattr(constants, "ENDPOINT", server.url)
@@ -326,8 +278,8 @@ def hub(monkeypatch) -> Iterator[http.server.ThreadingHTTPServer]:
 WHERE = {"repo": REPO, "revision": "refs/convert/parquet", "files": "tr/train/*.parquet"}
 
 
-def words(**fields) -> dict:
-    return source("dataset", "words", **({"hub": WHERE, "format": "parquet"} | fields))
+def words(hub: dict | None = None, **fields) -> Hub:
+    return Hub(key="x.source", name="words", hub=WHERE | (hub or {}), **fields)
 
 
 def test_several_files_of_the_hub_become_one_table(hub, tmp_path) -> None:
@@ -342,7 +294,7 @@ def test_several_files_of_the_hub_become_one_table(hub, tmp_path) -> None:
 
 def test_one_file_of_the_hub_stays_as_it_is(hub, tmp_path) -> None:
     name = "tr/train/0001.parquet"
-    seen = get(words(hub=WHERE | {"files": name}), tmp_path)
+    seen = get(words({"files": name}), tmp_path)
     assert (tmp_path / "out").read_bytes() == hub.files[name]
     assert seen["cached"].startswith(str(tmp_path / "cache"))
 
@@ -366,7 +318,7 @@ def test_what_was_downloaded_from_the_hub_serves_without_it(hub, tmp_path) -> No
     get(words(), tmp_path)
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out"), ROWS)
     with pytest.raises(UserError) as caught:
-        get(words(hub=WHERE | {"repo": "someone/else"}), tmp_path)
+        get(words({"repo": "someone/else"}), tmp_path)
     assert "(no connection); run again later, or set `x.source.path` to a local copy" in str(
         caught.value
     )
@@ -381,7 +333,7 @@ def test_what_was_downloaded_from_the_hub_serves_without_it(hub, tmp_path) -> No
 )
 def test_what_the_hub_does_not_have_is_one_line(hub, tmp_path, hub_fields, told) -> None:
     with pytest.raises(download.UnavailableError, match=told):
-        get(words(hub=WHERE | hub_fields), tmp_path)
+        get(words(hub_fields), tmp_path)
 
 
 def test_a_listing_that_names_no_file_is_not_kept(hub, tmp_path) -> None:
@@ -426,16 +378,15 @@ def test_only_as_many_files_come_as_the_lines_need(hub, tmp_path) -> None:
         f"data/{start}.parquet": pd.DataFrame({"text": texts[start::8]}).to_parquet()
         for start in range(8)
     }
-    form = {"column": "text", "sentences": True, "clean": True, "format": "parquet"}
-    table = words(hub=WHERE | {"files": "data/*"}, **form)
-    gone = source("dataset", "wiki", urls=[f"{hub.url}/gone"], fallback=table)
-    for resolved in (table, gone):
+    form = {"column": "text", "sentences": True, "clean": True}
+    table = words({"files": "data/*"}, **form)
+    gone = behind(f"{hub.url}/gone", fallback=table)
+    for source in (table, gone):
         seen, rows = {}, {}
         for cache, seed, lines in [("a", 1, 20), ("b", 1, 20), ("c", 2, 20), ("d", 1, None)]:
-            sample = lines and {"lines": lines, "language": "en", "min_words": 3}
+            part = lines and Sample(lines, ExtractionSettings(language="en"))
             out, description = tmp_path / "out", tmp_path / "out.source.json"
-            where = {"cache_dir": tmp_path / cache, "seed": seed, "sample": sample}
-            retrieve(resolved, out, description, **where)
+            retrieve(source, out, description, cache_dir=tmp_path / cache, seed=seed, part=part)
             seen[cache] = json.loads(description.read_text())
             rows[cache] = pd.read_parquet(out)["text"].tolist()
             shutil.rmtree(tmp_path / cache)
@@ -465,7 +416,7 @@ def test_the_cache_of_the_hubs_client_serves_offline(tmp_path, monkeypatch) -> N
     assert get(words(), tmp_path)["commit"] == COMMIT
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out"), ROWS)
     with pytest.raises(UserError, match="HF_HUB_OFFLINE is set, and .*client lacks revision"):
-        get(words(hub=WHERE | {"files": "en/*"}), tmp_path)
+        get(words({"files": "en/*"}), tmp_path)
 
 
 def test_a_source_is_what_was_really_retrieved(tmp_path):

@@ -17,8 +17,9 @@ from fault_server import FAULTS, Running
 from reproduction.data import download, streams
 from reproduction.data.corpus import sample_corpus
 from reproduction.data.extract import ExtractionSettings, extract_lines
-from reproduction.data.sources import retrieve
-from reproduction.data.streams import NoIndexError, draw_streams, read_index
+from reproduction.data.files import Form
+from reproduction.data.sources import Download, retrieve
+from reproduction.data.streams import NoIndexError, Sample, draw_streams, read_index
 from sagevocab.errors import UserError
 from sagevocab.text import read_lines
 
@@ -58,8 +59,7 @@ def site(multistream, tmp_path, monkeypatch):
                 urls or [f"{server.url}/dump.bz2"],
                 [(tmp_path / "index.bz2").as_uri()],
                 tmp_path / "drawn",
-                settings,
-                lines=lines,
+                Sample(lines, settings),
                 cache_dir=tmp_path / cache,
                 key="k",
             )
@@ -70,8 +70,8 @@ def site(multistream, tmp_path, monkeypatch):
 
 
 def lines_of(dump: Path, output: Path, threads: int = 1) -> list[str]:
-    description = {"format": "mediawiki", "key": "k"}
-    extract_lines([dump], output, description, SETTINGS, threads=threads)
+    form = Form(key="k", format="mediawiki")
+    extract_lines([dump], output, form, SETTINGS, threads=threads)
     return list(read_lines(output))
 
 
@@ -127,7 +127,8 @@ def test_more_lines_hold_what_fewer_do_and_go_on_from_there(site, tmp_path) -> N
 
 def test_more_lines_than_there_are_is_one_line(site) -> None:
     with pytest.raises(
-        UserError, match=r"^k\.lines: .* \d+ distinct lines, fewer than the 1000000 .*; lower them"
+        UserError,
+        match=r"^config key k\.lines: .* \d+ distinct lines, fewer than the 1000000 .*; lower them",
     ):
         site.draw(lines=1_000_000)
 
@@ -171,15 +172,17 @@ def test_a_source_with_an_index_is_drawn_where_that_works(
 def retrieved(site, folder: Path, lines: int = 300) -> tuple[dict, bytes]:
     """Retrieve the dump, or other data if it counts as gone: description and bytes."""
     (folder / "data").write_text("other data")
-    source = {
-        **{"kind": "dataset", "name": "wiki", "key": "k.source", "format": "mediawiki"},
-        "urls": [f"{site.url}/dump.bz2"],
-        "index": [(folder / "index.bz2").as_uri()],
-        "fallback": {"name": "other", "urls": [(folder / "data").as_uri()]},
-    }
-    sample = {"lines": lines, "language": "en", "min_words": 3}
+    form = {"key": "k.source", "format": "mediawiki"}
+    source = Download(
+        **form,
+        name="wiki",
+        urls=[f"{site.url}/dump.bz2"],
+        index=[(folder / "index.bz2").as_uri()],
+        fallback=Download(**form, name="other", urls=[(folder / "data").as_uri()]),
+    )
     out, description = folder / "out", folder / "out.json"
-    retrieve(source, out, description, cache_dir=folder / "cache", seed=3, sample=sample)
+    part = Sample(lines, SETTINGS)
+    retrieve(source, out, description, cache_dir=folder / "cache", seed=3, part=part)
     return json.loads(description.read_text()), out.read_bytes()
 
 
@@ -226,8 +229,7 @@ def test_a_busy_index_does_not_make_the_whole_dump_be_read(site, tmp_path) -> No
             [f"{site.url}/dump.bz2"],
             [f"{site.url}/index.bz2"],
             tmp_path / "drawn",
-            SETTINGS,
-            lines=300,
+            Sample(300, SETTINGS),
             cache_dir=tmp_path / "cache",
             key="k",
         )

@@ -14,7 +14,8 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
 
 from reproduction.config_rules import RULES, STANZAS
-from reproduction.data.sources import ENDINGS, FORMATS, KINDS, format_told
+from reproduction.data.files import ENDINGS, FORMATS, format_told
+from reproduction.data.sources import KINDS
 from reproduction.lm.metrics import fitting_metrics
 from reproduction.lm.settings import CausalKeys, FinetuneKeys, PretrainKeys
 from sagevocab.errors import SettingError, UserError

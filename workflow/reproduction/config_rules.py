@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from reproduction.analysis.probe_kinds import SIMILARITY, probe_kind
-from reproduction.data.sources import TABLES, first_columns, format_told, local_files
+from reproduction.data.files import TABLES, first_columns, format_told, local_files
 from reproduction.lm.settings import PretrainSettings
 from sagevocab.errors import SettingError
 from sagevocab.presets import reading_settings

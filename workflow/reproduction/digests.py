@@ -62,18 +62,6 @@ def version_of(module: str) -> str:
     return f"{module}:{found[1]}"
 
 
-def source_digest(module: str) -> str:
-    """Return the digest of `reproduction.<module>` and of all of ours that it imports.
-
-    Raises:
-        UserError: there is no such module.
-    """
-    path = _module_file(f"{HERE.name}.{module}")
-    if path is None:
-        raise UserError(f"source_digest: {HERE.name} has no module {module!r}")
-    return _digest(path)
-
-
 @functools.cache
 def _digest(first: Path) -> str:
     digest = hashlib.sha256()

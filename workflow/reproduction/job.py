@@ -322,7 +322,12 @@ def _described(snakemake: Any) -> dict[str, Any]:
     return {
         "rule": snakemake.rule,
         "wildcards": dict(snakemake.wildcards.items()),
-        "config": {k: v for k, v in snakemake.params.items() if k not in _UNRECORDED_PARAMS},
+        # A source travels as its model, which has a record of its own.
+        "config": {
+            key: getattr(value, "record", value)
+            for key, value in snakemake.params.items()
+            if key not in _UNRECORDED_PARAMS
+        },
         "code": snakemake.params.get("code"),
         "git_commit": git_commit(),
         "inputs": _checked_inputs(snakemake),

@@ -272,7 +272,7 @@ class Run(Texts):
     def morpheme_lists(self) -> list[Stanza]:
         """Return path and format of every language's list of segmented words."""
         return [
-            {"path": self.morpheme_list(name), "format": self.morpheme_source(name)["format"]}
+            {"path": self.morpheme_list(name), "format": self.morpheme_source(name).format}
             for name in self.morpheme_languages
         ]
 
@@ -536,9 +536,9 @@ class Run(Texts):
     # --- Files of the stages
 
     def retrieved_files(self) -> list[str]:
-        """Return what the run takes from outside; a source with a `path:` is used where it is."""
-        sources = [named for named in self.sources if self.source(*named)["kind"] != "path"]
-        lists = [(name, self.morpheme_source(name)["kind"]) for name in self.morpheme_languages]
+        """Return what the run takes from outside: no local file, no rows that are constructed."""
+        sources = [named for named in self.sources if self.is_retrieved(*named)]
+        lists = [(name, self.morpheme_source(name).kind) for name in self.morpheme_languages]
         return [
             *(self._retrieved(*named) for named in sources),
             *(self.morpheme_list(name) for name, kind in lists if kind != "path"),

@@ -7,7 +7,8 @@ from pathlib import Path
 from typing import Any
 
 from reproduction.config import changed_settings
-from reproduction.data.sources import local_files
+from reproduction.data.files import local_files
+from reproduction.data.sources import Source
 from reproduction.paper.notes import OWN_CONFIGURATION
 from reproduction.run import Run
 from reproduction.run_texts import Stanza
@@ -107,7 +108,7 @@ def reference_tasks(run: Run) -> list[Stanza]:
             "task": task,
             "label": run.task(task).get("label", task),
             "split": split,
-            **_origin(run, run.source("task_settings", task, run.task_origin(task, split))),
+            **_origin(run.source("task_settings", task, run.task_origin(task, split))),
         }
         for task in run.prepared_tasks
         for split in ("train", "validation")
@@ -139,17 +140,17 @@ def _reference_text(run: Run, section: str, name: str, language: str, corpus: st
         "language": language,
         "corpus": corpus,
         "name": stanza["name"],
-        "kind": source["kind"],
-        "licence": source.get("licence"),
-        "format": source["format"],
+        "kind": source.kind,
+        "licence": source.licence,
+        "format": source.format,
         "paper": printed["title"] if printed.get("in_paper") else "not in the paper",
-        **_origin(run, source),
+        **_origin(source),
     }
 
 
-def _origin(run: Run, source: Stanza) -> Stanza:
-    files = local_files(source["name"]) if source["kind"] == "path" else []
-    return {"title": run.text_title(source), "files": files}
+def _origin(source: Source) -> Stanza:
+    files = local_files(source.name) if source.kind == "path" else []
+    return {"title": source.shown_title, "files": files}
 
 
 def changes(run: Run, usual: Mapping[str, Any]) -> list[Stanza]:

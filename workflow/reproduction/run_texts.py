@@ -8,8 +8,8 @@ from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
-from reproduction.data.sources import load_catalogue, local_files, resolve_source
-from sagevocab.errors import UserError
+from reproduction.data.files import local_files
+from reproduction.data.sources import Download, Hub, Source, load_catalogue, resolve_source
 from sagevocab.state import read_json
 
 Stanza = dict[str, Any]
@@ -39,7 +39,7 @@ class Texts:
         return cls(config, load_catalogue(resources / "datasets.yaml"))
 
     def __post_init__(self) -> None:
-        """Resolve every source once."""
+        """Check every source."""
         for named in self.sources:
             self.source(*named)
 
@@ -189,24 +189,30 @@ class Texts:
             *(("task_settings", name, split) for name, split in tasks),
         ]
 
-    def source(self, section: str, name: str, split: str | None = None) -> Stanza:
-        """Return where a corpus, a domain text or a task's split comes from, in one dict.
+    @cached_property
+    def _checked_sources(self) -> dict[tuple[str, ...], Source]:
+        """Those that `source` has checked."""
+        return {}
+
+    def source(self, section: str, name: str, split: str | None = None) -> Source:
+        """Return where a corpus, a domain text or a task's split comes from.
 
         Raises:
             UserError: the configuration names no such source.
         """
-        stanza, key = self.config[section][name]["source"], f"{section}.{name}.source"
-        if split is not None:
-            stanza, key = stanza[split], f"{key}.{split}"
-        try:
-            return resolve_source(stanza, self.catalogue, key=key, split=split)
-        except UserError as error:
-            raise UserError(f"config key {error}") from error
+        key = (section, name, "source", *filter(None, [split]))
+        if key not in self._checked_sources:
+            stanza = self.config[section][name]["source"]
+            self._checked_sources[key] = resolve_source(
+                stanza[split] if split else stanza, self.catalogue, key=".".join(key), split=split
+            )
+        return self._checked_sources[key]
 
     def dump_sample(self, language: str) -> Stanza | None:
         """Return how many lines to draw from what is downloaded, and how; None for all of it."""
         stanza, source = self.language(language), self.source("language_settings", language)
-        if stanza["lines"] is None or not (source.get("index") or source.get("hub")):
+        is_drawn = isinstance(source, Hub) or (isinstance(source, Download) and source.index)
+        if stanza["lines"] is None or not is_drawn:
             return None
         return {
             "lines": stanza["lines"] + stanza["heldout_lines"],
@@ -216,17 +222,21 @@ class Texts:
 
     def source_form(self, section: str, name: str, split: str | None = None) -> Stanza:
         """Return what reading a source depends on."""
-        resolved = self.source(section, name, split)
-        fields = ("key", "kind", "format", "column", "where", "sentences")
-        return {field: resolved[field] for field in fields if field in resolved}
+        return self.source(section, name, split).form
 
     def source_files(self, section: str, name: str, split: str | None = None) -> list[str]:
-        """Return the local files of a source, or what was retrieved: the data, its description."""
+        """Return the files of a source, or what was retrieved: the data, its description."""
         source = self.source(section, name, split)
-        if source["kind"] == "path":
-            return local_files(source["name"])
+        if source.kind == "path":
+            return local_files(source.name)
+        if source.kind == "constructed":
+            return [self.result(f"constructed/{name}/{split}.parquet")]
         retrieved = self._retrieved(section, name, split)
         return [retrieved, f"{retrieved}.source.json"]
+
+    def is_retrieved(self, section: str, name: str, split: str | None = None) -> bool:
+        """Return whether a source is brought from elsewhere."""
+        return self.source(section, name, split).kind not in ("path", "constructed")
 
     def _retrieved(self, section: str, name: str, split: str | None = None) -> str:
         path = f"retrieved/{RETRIEVED[section]}/{name}"
@@ -237,7 +247,7 @@ class Texts:
         """Languages with a list of segmented words."""
         return [name for name in self.languages if self.language(name).get("morphology")]
 
-    def morpheme_source(self, language: str) -> Stanza:
+    def morpheme_source(self, language: str) -> Source:
         """Return where a language's list of segmented words comes from, and its format."""
         key = f"language_settings.{language}.morphology"
         return resolve_source(self.language(language)["morphology"], self.catalogue, key=key)
@@ -246,15 +256,16 @@ class Texts:
         """Return the list of segmented words: a local file, or what was retrieved."""
         source = self.morpheme_source(language)
         retrieved = self.result(f"retrieved/morphemes/{language}")
-        return source["name"] if source["kind"] == "path" else retrieved
+        return source.name if source.kind == "path" else retrieved
 
-    def retrievals(self) -> list[tuple[Stanza, str, str]]:
-        """Return every source, what is made of it, and the log of its rule."""
+    def retrievals(self) -> list[tuple[Source, str, str]]:
+        """Return every source of data, what is made of it, and the log of its rule."""
         log = self.result("logs/retrieve_morphemes")
         return [
             *(
                 (self.source(*named), self.source_files(*named)[0], self._retrieval_log(*named))
                 for named in self.sources
+                if self.source(*named).kind != "constructed"
             ),
             *(
                 (self.morpheme_source(name), self.morpheme_list(name), f"{log}/{name}.log")
@@ -271,9 +282,8 @@ class Texts:
         rows = [("source", "what", "size", "licence", "")]
         for source, file, _log in self.retrievals():
             state = "there" if Path(file).exists() else "to be fetched"
-            what = self.text_title(source) if source["kind"] != "constructed" else "constructed"
-            size = source.get("size") or _megabytes(source.get("bytes"))
-            rows.append((source["key"], what, size, source.get("licence") or "", state))
+            size = source.size or _megabytes(getattr(source, "bytes", None))
+            rows.append((source.key, source.shown_title, size, source.licence or "", state))
         widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
         return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
 
@@ -291,12 +301,12 @@ class Texts:
         return [
             line
             for source, file, _log in self.retrievals()
-            if source["kind"] == "dataset" and (line := _substitute(source["key"], Path(file)))
+            if (line := _substitute(source.key, Path(file)))
         ]
 
     def is_dump(self, section: str, name: str) -> bool:
         """Return whether a source may be a dump, whose extraction is worth many cores."""
-        return self.source(section, name)["format"] == "mediawiki"
+        return self.source(section, name).format == "mediawiki"
 
     def corpus_lines(self, language: str, corpus: str) -> str:
         """Return the lines of a text that tokenizers are measured on."""
@@ -312,9 +322,9 @@ class Texts:
     def text(self, language: str) -> Stanza:
         """Return a training corpus: its source, and the description of what was retrieved."""
         source = self.source("language_settings", language)
-        shown = ("kind", "name", "title", "licence")
+        shown = {"kind", "name", "title", "licence"}
         return {
-            "source": {key: value for key, value in source.items() if key in shown},
+            "source": source.model_dump(include=shown, exclude_none=True),
             "descriptions": self.descriptions([language]),
         }
 
@@ -323,7 +333,7 @@ class Texts:
         return self._descriptions(named[:2] for named in self.sources if named[2] is None)
 
     def _descriptions(self, sources: Iterable[tuple[str, str]]) -> list[str]:
-        retrieved = (one for one in sources if self.source(*one)["kind"] != "path")
+        retrieved = (one for one in sources if self.is_retrieved(*one))
         return [f"{self._retrieved(*one)}.source.json" for one in retrieved]
 
     def task_origin(self, task: str, split: str) -> str:
@@ -362,7 +372,7 @@ class Texts:
     def is_constructed(self, task: str) -> bool:
         """Return whether a task's examples are constructed from text, in place of a real set."""
         return any(
-            self.source("task_settings", task, split)["kind"] == "constructed"
+            self.source("task_settings", task, split).kind == "constructed"
             for split in self.task_origins(task)
         )
 
@@ -397,20 +407,11 @@ class Texts:
             **{name: self.task(name).get("label", name) for name in self.tasks + self.probe_tasks},
         }
 
-    def text_title(self, source: Stanza) -> str:
-        """Return what a text is: as configured or catalogued, else the names of its files."""
-        names = " and ".join(Path(file).name for file in local_files(source["name"]))
-        return source.get("title") or names
-
     def text_sources(self, languages: Iterable[str]) -> list[Stanza]:
         """Return of training corpora what the text is, and its licence."""
         sources = [self.source("language_settings", name) for name in languages]
         return [
-            {
-                "kind": source["kind"],
-                "title": self.text_title(source),
-                "licence": source.get("licence"),
-            }
+            {"kind": source.kind, "title": source.shown_title, "licence": source.licence}
             for source in sources
         ]
 

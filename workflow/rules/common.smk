@@ -79,7 +79,7 @@ PACKAGES = ("gensim", "matplotlib", "numba", "pandas", "pyarrow", "sentencepiece
 
 try:
     from reproduction.analysis.probe_kinds import probe_kind
-    from reproduction.digests import code_of, source_digest, version_of
+    from reproduction.digests import code_of, version_of
     from reproduction.paper.notes import presets_note
     from reproduction.run import COUNTS, Run, load_config
     from reproduction.run_report import (
@@ -244,17 +244,6 @@ def caption_of(rule_name):
     return lambda wildcards: caption(rule_name)
 
 
-# What a source says for people: no retrieval runs again for another title or licence.
-FOR_PEOPLE = ("title", "licence", "citation", "size", "note", "in_paper")
-
-
-def decisive(source):
-    """A source without what it says for people, and its fallback likewise."""
-    kept = {key: value for key, value in source.items() if key not in FOR_PEOPLE}
-    fallback = kept.get("fallback")
-    return {**kept, "fallback": decisive(fallback)} if fallback else kept
-
-
 def retrieved(source):
     """Params of the retrieval of `source`, a function of the wildcards.
 
@@ -262,20 +251,9 @@ def retrieved(source):
     """
     return {
         "source": lambda wildcards, output: source(wildcards),
-        "decisive": lambda wildcards: decisive(source(wildcards)),
+        "decisive": lambda wildcards: source(wildcards).decisive,
         "cache_dir": lambda wildcards, output: config["download_dir"],
     }
-
-
-def construction_code(task, split):
-    """Digest of the constructions, for a task whose rows one of them makes."""
-    kind = run.source("task_settings", task, split)["kind"]
-    return source_digest("data.construct") if kind == "constructed" else None
-
-
-def drawing_code(language):
-    """Digest of the way in which a part of a dump is drawn, for a corpus that is such a part."""
-    return source_digest("data.streams") if run.dump_sample(language) else None
 
 
 def downstream_targets(wildcards):

@@ -1,7 +1,7 @@
 # Everything that comes from outside: the only rules that need a network.
 #
-# In:    a `source` of the configuration: a data set of workflow/resources/datasets.yaml, a file of an
-#        installed package, or a task constructed from such. One with a `path:` is used where it is
+# In:    a `source` of the configuration: a data set of workflow/resources/datasets.yaml, or a file of an
+#        installed package. One with a `path:` is used where it is
 # Out:   retrieved/corpora/{lang}            as it came, compressed or not
 #        retrieved/morphemes/{lang}         a list of segmented words
 #        retrieved/domains/{domain}
@@ -30,14 +30,14 @@ rule retrieve_corpus:
     params:
         **retrieved(lambda wildcards: run.source("language_settings", wildcards.lang)),
         sample=lambda wildcards: run.dump_sample(wildcards.lang),
-        drawing=lambda wildcards: drawing_code(wildcards.lang),
         seed=config["seed"],
         code=code_of("retrieve_corpus.py"),
     script:
         "../scripts/retrieve_corpus.py"
 
 
-use rule retrieve_corpus as retrieve_morphemes with:
+rule retrieve_morphemes:
+    """A list of words cut into morphemes."""
     output:
         raw=result("retrieved/morphemes/{lang}"),
         description=result("retrieved/morphemes/{lang}.source.json"),
@@ -45,13 +45,21 @@ use rule retrieve_corpus as retrieve_morphemes with:
         result("logs/retrieve_morphemes/{lang}.log"),
     benchmark:
         result("benchmarks/retrieve_morphemes/{lang}.tsv")
+    retries: 2
+    conda:
+        "../../envs/corpus.yaml"
+    resources:
+        mem_mb=memory(4000),
+        runtime=1440,
     params:
         **retrieved(lambda wildcards: run.morpheme_source(wildcards.lang)),
-        sample=None,
-        drawing=None,
+        seed=config["seed"],
+        code=code_of("retrieve_source.py"),
+    script:
+        "../scripts/retrieve_source.py"
 
 
-use rule retrieve_corpus as retrieve_domain with:
+use rule retrieve_morphemes as retrieve_domain with:
     output:
         raw=result("retrieved/domains/{domain}"),
         description=result("retrieved/domains/{domain}.source.json"),
@@ -61,11 +69,9 @@ use rule retrieve_corpus as retrieve_domain with:
         result("benchmarks/retrieve_domain/{domain}.tsv")
     params:
         **retrieved(lambda wildcards: run.source("domain_settings", wildcards.domain)),
-        sample=None,
-        drawing=None,
 
 
-use rule retrieve_corpus as retrieve_task with:
+use rule retrieve_morphemes as retrieve_task with:
     output:
         raw=result("retrieved/tasks/{task}/{split}"),
         description=result("retrieved/tasks/{task}/{split}.source.json"),
@@ -75,6 +81,3 @@ use rule retrieve_corpus as retrieve_task with:
         result("benchmarks/retrieve_task/{task}.{split}.tsv")
     params:
         **retrieved(lambda wildcards: run.source("task_settings", wildcards.task, wildcards.split)),
-        sample=None,
-        drawing=None,
-        construction=lambda wildcards: construction_code(wildcards.task, wildcards.split),

@@ -1,16 +1,16 @@
 """Adapter of rule extract_domain."""
 
-from reproduction.data.descriptions import read_source, source_errors
 from reproduction.data.extract import ExtractionSettings, extract_sample
+from reproduction.data.files import read_form, source_errors
 from reproduction.job import job
 
 with job(snakemake):
-    files, description = read_source(snakemake.params.source, snakemake.input.source)
-    with source_errors(description):
+    files, form = read_form(snakemake.params.source, snakemake.input.source)
+    with source_errors(form):
         extract_sample(
             files,
             snakemake.output.lines,
-            description,
+            form,
             ExtractionSettings(
                 language=snakemake.params.language,
                 min_words=snakemake.params.min_words,

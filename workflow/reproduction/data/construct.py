@@ -25,7 +25,7 @@ import pandas as pd
 
 from reproduction.data.conllu import read_conllu
 from reproduction.data.corpus import clean_line, split_sentences
-from reproduction.data.sources import package_file
+from reproduction.data.packages import package_file
 from sagevocab.errors import UserError
 from sagevocab.text import read_lines
 

@@ -185,8 +185,8 @@ def sample_corpus(
     first = first_occurrences(np.frombuffer(digests, dtype=np.uint64))
     if lines is None and 0 < len(first) <= heldout_lines:
         raise UserError(
-            f"{key}.heldout_lines: {heldout_lines} of {len(first)} distinct lines leave none to "
-            "train on; lower it"
+            f"config key {key}.heldout_lines: {heldout_lines} of {len(first)} distinct lines "
+            "leave none to train on; lower it"
         )
     check_enough(source, len(first), (1 if lines is None else lines) + heldout_lines, key)
     chosen, kept_out = choose_lines(first, lines, heldout_lines, seed)
@@ -231,8 +231,8 @@ def check_enough(source: str | Path, distinct: int, wanted: int, key: str) -> No
         raise UserError(f"{source}: has no lines; check the source of {key}")
     if distinct < wanted:
         raise UserError(
-            f"{key}.lines: the text has {distinct} distinct lines, fewer than the {wanted} asked "
-            "for (lines + heldout_lines); lower them, or set `lines: null` for all"
+            f"config key {key}.lines: the text has {distinct} distinct lines, fewer than the "
+            f"{wanted} asked for (lines + heldout_lines); lower them, or set `lines: null` for all"
         )
 
 

@@ -18,9 +18,9 @@ import numpy as np
 import pandas as pd
 
 from reproduction.data.conllu import read_conllu
+from reproduction.data.files import Form
 from reproduction.parquet import write_parquet
 from sagevocab import tables
-from sagevocab.compression import DAMAGE, damaged, open_bytes
 from sagevocab.errors import UserError
 from sagevocab.tables import column_texts, require_column
 from sagevocab.text import read_lines
@@ -30,42 +30,22 @@ log = logging.getLogger(__name__)
 # Column -> the value, or the values, that a row must hold in it.
 Where = Mapping[str, Any]
 
-_SUFFIXES = {".parquet": "parquet", ".csv": "csv", ".tsv": "tsv", ".conll": "conll"}
-
 # --- reading
 
 
-def read_rows(path: str | Path, format: str | None = None) -> pd.DataFrame:
+def read_rows(path: str | Path, format: str) -> pd.DataFrame:
     """Read a table: parquet, jsonl, csv, tsv or conll; all but parquet plain or compressed.
 
     CoNLL: one token a line, blank lines between sentences; the first column becomes `tokens`, the
-    last `ner_tags`, both lists. Without `format`, content and name decide.
+    last `ner_tags`, both lists.
 
     Raises:
         UserError: unreadable or empty.
     """
-    form = format or sniff_format(path)
-    frame = pd.DataFrame(_records(path, form))
+    frame = pd.DataFrame(_records(path, format))
     if frame.empty:
-        raise UserError(f"{path}: holds no rows; check the file and `format` ({form})")
+        raise UserError(f"{path}: holds no rows; check the file and `format` ({format})")
     return frame
-
-
-def sniff_format(path: str | Path) -> str:
-    """Return the format of a table, as its first bytes or its name say."""
-    with open_bytes(path) as file:
-        try:
-            start = file.read(64)
-        except DAMAGE as error:
-            raise damaged(path, error) from error
-    if start.startswith(b"PAR1"):
-        return "parquet"
-    if start.lstrip(b"\xef\xbb\xbf \n").startswith(b"{"):
-        return "jsonl"
-    suffixes = [suffix for suffix in Path(path).suffixes if suffix in _SUFFIXES]
-    if suffixes:
-        return _SUFFIXES[suffixes[-1]]
-    raise UserError(f"{path}: cannot tell its format; set `format` in its source")
 
 
 def read_column(
@@ -149,35 +129,32 @@ def _is_conll_token(path: str | Path, number: int, fields: list[str], *, inside:
 def prepare_task(
     sources: Sequence[str | Path],
     output: str | Path,
-    format: str | None,
+    form: Form,
     *,
     kind: str,
     columns: dict[str, str],
     labels: Sequence[Any] | None,
-    where: Where | None = None,
     part: RowPart | None = None,
-    expected: ExpectedRows | None = None,
 ) -> None:
     """Read one split of a task and write its rows (.parquet) as `normalise_task` makes them.
 
-    sources: files of one form; their rows follow one another. where: which of the rows to take, by
-    what their columns hold; part: by number; all if None. expected: what a catalogued set must
-    hold.
+    sources: files of one form; their rows follow one another. part: which of the rows to take; all
+    if None.
 
     Raises:
-        UserError: a file or a row is unusable, no row is left, or it is another set; names it.
+        UserError: a file or a row is unusable, no row is left, or the catalogue describes another
+            set; names it.
     """
-    form = {"kind": kind, "columns": columns, "labels": labels}
     names = ", ".join(map(str, sources))
     parts = [
-        normalise_task(frame, source=name, **form)
-        for name, frame in _wanted_rows(sources, format, where)
+        normalise_task(frame, source=name, kind=kind, columns=columns, labels=labels)
+        for name, frame in _wanted_rows(sources, form)
     ]
     if not parts:
-        raise UserError(f"{names}: has no rows {_told(where or {})}; check `where`")
+        raise UserError(f"{names}: has no rows {_told(form.where or {})}; check `where`")
     rows = pd.concat(parts, ignore_index=True)
-    if expected is not None:
-        expected.check(rows, names)
+    if not form.where:
+        _check_is_the_set(rows, form, names)
     if part is not None:
         chosen = part.positions(len(rows))
         if not len(chosen):
@@ -191,19 +168,17 @@ def prepare_task(
     write_parquet(output, rows)
 
 
-def _wanted_rows(
-    sources: Sequence[str | Path], format: str | None, where: Where | None
-) -> Iterator[tuple[str, pd.DataFrame]]:
+def _wanted_rows(sources: Sequence[str | Path], form: Form) -> Iterator[tuple[str, pd.DataFrame]]:
     """Yield of each file a name for messages and its rows; none of a file without wanted rows."""
     for file in sources:
-        frame, name = read_rows(file, format), str(file)
-        if where:
-            for column in where:
+        frame, name = read_rows(file, form.format), str(file)
+        if form.where:
+            for column in form.where:
                 require_column(file, column, list(frame.columns))
-            frame = frame[
-                [_is_wanted(file, row, where) for row in frame[[*where]].to_dict("records")]
+            kept = [
+                _is_wanted(file, row, form.where) for row in frame[[*form.where]].to_dict("records")
             ]
-            name = f"{file} (rows {_told(where)})"
+            frame, name = frame[kept], f"{file} (rows {_told(form.where)})"
         if len(frame):
             yield name, frame
 
@@ -213,46 +188,26 @@ def _told(where: Where) -> str:
     return f"with {'; '.join(texts)}"
 
 
-@dataclass(frozen=True)
-class ExpectedRows:
-    """What the catalogue says of a split, so that a set that was changed is noticed.
+def _check_is_the_set(rows: pd.DataFrame, form: Form, names: str) -> None:
+    """Refuse a set that was changed: with other rows or labels than the catalogue says.
 
-    examples: number of rows. labels: classes as the set writes them, of tags without prefixes.
+    rows: as `normalise_task` made them. Tags are compared without their prefixes.
     """
-
-    examples: int | None = None
-    labels: Sequence[Any] | None = None
-
-    @classmethod
-    def of(cls, description: dict[str, Any]) -> ExpectedRows:
-        """Return what the description of a retrieved file says, unless only some rows are taken."""
-        if description.get("where"):
-            return cls()
-        return cls(description.get("examples"), description.get("labels"))
-
-    def check(self, rows: pd.DataFrame, names: str) -> None:
-        """Compare the rows that `normalise_task` made with what is expected.
-
-        Raises:
-            UserError: another number of rows, or other labels.
-        """
-        if self.examples is not None and len(rows) != self.examples:
-            raise UserError(
-                f"{names}: has {len(rows)} rows, the catalogue says {self.examples}: the set was "
-                "changed or is cut; fetch it again, or correct workflow/resources/datasets.yaml"
-            )
-        if self.labels is None:
-            return
-        if "tags" in rows:
-            found = {tag.partition("-")[2] for tags in rows["tags"] for tag in tags} - {""}
-        else:
-            found = {*rows["label"]}
-        if found != {*self.labels}:
-            raise UserError(
-                f"{names}: its labels are {_listed(found)}, the catalogue says "
-                f"{_listed(self.labels)}: the set was changed; fetch it again, or correct "
-                "workflow/resources/datasets.yaml"
-            )
+    if form.examples is not None and len(rows) != form.examples:
+        raise UserError(
+            f"{names}: has {len(rows)} rows, the catalogue says {form.examples}: the set was "
+            "changed or is cut; fetch it again, or correct workflow/resources/datasets.yaml"
+        )
+    if "tags" in rows:
+        found = {tag.partition("-")[2] for tags in rows["tags"] for tag in tags} - {""}
+    else:
+        found = {*rows["label"]}
+    if form.labels is not None and found != {*form.labels}:
+        raise UserError(
+            f"{names}: its labels are {_listed(found)}, the catalogue says "
+            f"{_listed(form.labels)}: the set was changed; fetch it again, or correct "
+            "workflow/resources/datasets.yaml"
+        )
 
 
 def _listed(labels: Iterable[Any]) -> str:

@@ -18,7 +18,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from concurrent.futures import ProcessPoolExecutor
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 import zstandard
@@ -27,6 +27,7 @@ from mwparserfromhell.parser import ParserError
 from reproduction.data.corpus import clean_line, is_clean_sentence, sample_corpus, split_sentences
 from reproduction.data.datasets import read_column
 from reproduction.data.dump import Article, plain_text, read_articles
+from reproduction.data.files import Form
 from sagevocab.errors import UserError, tell
 from sagevocab.state import ResumableState, fingerprint, scratch_folder
 from sagevocab.text import write_lines
@@ -64,7 +65,7 @@ class _Batch(NamedTuple):
 def extract_lines(
     sources: Sequence[str | Path],
     output: str | Path,
-    description: dict[str, Any],
+    form: Form,
     settings: ExtractionSettings,
     *,
     threads: int = 1,
@@ -75,23 +76,18 @@ def extract_lines(
     """Write the lines of one source after the other to `output` (.txt.zst); return their number.
 
     sources: files of one format.
-    description: `format`, `column`, `where` (which rows of a table) and `sentences` (whether texts
-        are cut into sentences) of the sources; a MediaWiki dump always is.
+    form: of the sources; a MediaWiki dump is always cut into sentences.
     state_dir, code: folder for the progress on a dump, and the version of the code that made it.
 
     Raises:
         UserError: a source is damaged, of another format, or none has a usable line.
     """
     names = ", ".join(map(str, sources))
-    if not description.get("format"):
-        raise UserError(f"{description['key']}.format: is not set; say what {names} is")
     state = ResumableState(state_dir, _fingerprint(sources, settings, code) if state_dir else "")
-    if description["format"] == "mediawiki":
+    if form.format == "mediawiki":
         lines = _dump_sentences(sources, settings, threads, state, save_seconds)
     else:
-        lines = itertools.chain.from_iterable(
-            column_lines(s, description, settings) for s in sources
-        )
+        lines = itertools.chain.from_iterable(column_lines(s, form, settings) for s in sources)
     count = write_lines(output, lines)
     if not count:
         Path(output).unlink()
@@ -106,7 +102,7 @@ def extract_lines(
 def extract_sample(
     sources: Sequence[str | Path],
     output: str | Path,
-    description: dict[str, Any],
+    form: Form,
     settings: ExtractionSettings,
     *,
     lines: int | None,
@@ -117,31 +113,26 @@ def extract_sample(
     Raises:
         UserError: as `extract_lines`, or fewer distinct lines than asked for.
     """
-    key = description["key"].removesuffix(".source")
+    key = form.key.removesuffix(".source")
     with scratch_folder(output) as folder:
         everything = folder / "lines.txt.zst"
-        extract_lines(sources, everything, description, settings, threads=threads)
+        extract_lines(sources, everything, form, settings, threads=threads)
         count, _ = sample_corpus(everything, output, None, lines=lines, seed=settings.seed, key=key)
     return count
 
 
-def column_lines(
-    source: str | Path, description: dict[str, Any], settings: ExtractionSettings
-) -> Iterator[str]:
+def column_lines(source: str | Path, form: Form, settings: ExtractionSettings) -> Iterator[str]:
     """Yield the lines of a text file or of one column of a table; a text may give several.
-
-    description: as for `extract_lines`.
 
     Raises:
         UserError: as `read_column`.
     """
-    form, column, where = (description.get(key) for key in ("format", "column", "where"))
-    texts = read_column(source, form, column, where)
+    texts = read_column(source, form.format, form.column, form.where)
     lines = (line for text in texts for line in text.split("\n"))
-    if description.get("clean"):
+    if form.clean:
         yield from _clean_sentences(lines, str(source), settings)
         return
-    whole = not description.get("sentences")
+    whole = not form.sentences
     for line in lines:
         parts = [line] if whole else split_sentences(clean_line(line), settings.language)
         yield from filter(None, map(clean_line, parts))

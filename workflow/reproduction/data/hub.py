@@ -16,7 +16,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from fnmatch import fnmatchcase
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import huggingface_hub
 import huggingface_hub.constants as constants
@@ -37,9 +37,11 @@ from reproduction.data.download import (
 from sagevocab.errors import UserError, tell
 from sagevocab.state import atomic_path, scratch_folder
 
+if TYPE_CHECKING:
+    from reproduction.data.sources import HubSet
+
 log = logging.getLogger(__name__)
 
-Hub = dict[str, Any]
 T = TypeVar("T")
 
 
@@ -66,15 +68,14 @@ class Draw:
     count: Callable[[], Callable[[Path], bool]]
 
 
-def hub_url(hub: Hub) -> str:
+def hub_url(hub: HubSet) -> str:
     """Return the page of a hub data set, for people."""
-    return f"{constants.ENDPOINT}/datasets/{hub['repo']}"
+    return f"{constants.ENDPOINT}/datasets/{hub.repo}"
 
 
-def hub_files(hub: Hub, cache_dir: Path, advice: str, draw: Draw | None = None) -> HubFiles:
+def hub_files(hub: HubSet, cache_dir: Path, advice: str, draw: Draw | None = None) -> HubFiles:
     """Bring the files of a hub data set, or as many as are drawn, to this machine.
 
-    hub: `repo`, `revision` (a commit, branch or tag) and `files`, a pattern of their names.
     advice: what a user without the hub can do; the end of the error message.
 
     Raises:
@@ -92,7 +93,7 @@ def hub_files(hub: Hub, cache_dir: Path, advice: str, draw: Draw | None = None) 
     else:
         problem = UserError(
             f"{hub_url(hub)}: HF_HUB_OFFLINE is set, and {constants.HF_HUB_CACHE} lacks revision "
-            f"{hub['revision']}; unset it, or {advice}"
+            f"{hub.revision}; unset it, or {advice}"
         )
     for cache in (cache_dir, Path(constants.HF_HUB_CACHE)):
         if found := _from_cache(hub, cache, draw):
@@ -101,7 +102,7 @@ def hub_files(hub: Hub, cache_dir: Path, advice: str, draw: Draw | None = None) 
     raise problem
 
 
-def _from_hub(hub: Hub, cache_dir: Path, advice: str, draw: Draw | None) -> HubFiles:
+def _from_hub(hub: HubSet, cache_dir: Path, advice: str, draw: Draw | None) -> HubFiles:
     """Bring files from the hub; what an earlier download finished is not fetched again."""
     url = hub_url(hub)
     with disk_errors(cache_dir, "make room or set `download_dir`"):
@@ -110,10 +111,8 @@ def _from_hub(hub: Hub, cache_dir: Path, advice: str, draw: Draw | None) -> HubF
     if not names:
         # The client keeps a commit's list of files for ever.
         shutil.rmtree(folder.parents[1] / "trees", ignore_errors=True)
-        raise UnavailableError(
-            f"{url}: revision {hub['revision']} has no file {hub['files']}; {advice}"
-        )
-    log.info("%s: revision %s is commit %s", url, hub["revision"], folder.name)
+        raise UnavailableError(f"{url}: revision {hub.revision} has no file {hub.files}; {advice}")
+    log.info("%s: revision %s is commit %s", url, hub.revision, folder.name)
 
     def bring(some: Sequence[str]) -> None:
         with disk_errors(cache_dir, "make room or set `download_dir`"):
@@ -127,9 +126,9 @@ def _from_hub(hub: Hub, cache_dir: Path, advice: str, draw: Draw | None) -> HubF
     return _taken(folder, names, draw, bring)
 
 
-def _from_cache(hub: Hub, cache_dir: Path, draw: Draw | None) -> HubFiles | None:
+def _from_cache(hub: HubSet, cache_dir: Path, draw: Draw | None) -> HubFiles | None:
     """Return the files if a cache of the hub's client has all of them, or all that are drawn."""
-    wanted = [hub["files"]] if draw is None else []
+    wanted = [hub.files] if draw is None else []
     with suppress(EntryNotFoundError, FileNotFoundError):
         folder = _snapshot(hub, wanted, cache_dir=cache_dir, local_files_only=True)
         names = _names(hub, folder, cache_dir)
@@ -139,14 +138,14 @@ def _from_cache(hub: Hub, cache_dir: Path, draw: Draw | None) -> HubFiles | None
     return None
 
 
-def _names(hub: Hub, folder: Path, cache_dir: Path) -> list[str]:
+def _names(hub: HubSet, folder: Path, cache_dir: Path) -> list[str]:
     """Return which files of a snapshot are wanted; of one without a list, those that are there."""
     where = {"repo_type": "dataset", "revision": folder.name, "cache_dir": cache_dir}
     try:
-        names = [file.path for file in huggingface_hub.get_cached_repo_tree(hub["repo"], **where)]
+        names = [file.path for file in huggingface_hub.get_cached_repo_tree(hub.repo, **where)]
     except CachedRepoTreeNotFoundError:
         names = [path.relative_to(folder).as_posix() for path in folder.rglob("*")]
-    return sorted(name for name in names if fnmatchcase(name, hub["files"]))
+    return sorted(name for name in names if fnmatchcase(name, hub.files))
 
 
 def _taken(
@@ -170,18 +169,18 @@ def _taken(
 # --- the hub's client, with our patience and errors
 
 
-def _snapshot(hub: Hub, patterns: Sequence[str], **options: Any) -> Path:
+def _snapshot(hub: HubSet, patterns: Sequence[str], **options: Any) -> Path:
     """Bring files that match a pattern to a cache of the hub's client; return their snapshot."""
-    options = {"repo_type": "dataset", "revision": hub["revision"], **options}
-    return Path(huggingface_hub.snapshot_download(hub["repo"], allow_patterns=patterns, **options))
+    options = {"repo_type": "dataset", "revision": hub.revision, **options}
+    return Path(huggingface_hub.snapshot_download(hub.repo, allow_patterns=patterns, **options))
 
 
-def _download(hub: Hub, commit: str, names: Sequence[str], cache_dir: Path) -> list[str]:
+def _download(hub: HubSet, commit: str, names: Sequence[str], cache_dir: Path) -> list[str]:
     """Bring files to the cache, and return what is wrong with them; what is wrong is deleted."""
     where = {"revision": commit, "cache_dir": cache_dir}
     folder = _snapshot(hub, [glob.escape(name) for name in names], **where)
     verify = huggingface_hub.HfApi().verify_repo_checksums
-    found = verify(hub["repo"], repo_type="dataset", **where).mismatches
+    found = verify(hub.repo, repo_type="dataset", **where).mismatches
     wrong = [one for one in found if one["path"] in names]
     for one in wrong:
         (folder / one["path"]).resolve().unlink(missing_ok=True)

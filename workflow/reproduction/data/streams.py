@@ -11,7 +11,8 @@ from __future__ import annotations
 import bz2
 import io
 import logging
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -29,6 +30,7 @@ from reproduction.data.download import (
 )
 from reproduction.data.dump import Article, articles_in
 from reproduction.data.extract import ExtractionSettings, column_lines, parse_articles
+from reproduction.data.files import Form
 from sagevocab.errors import UserError, tell
 from sagevocab.state import atomic_path
 from sagevocab.text import read_lines
@@ -42,22 +44,44 @@ class NoIndexError(UserError):
     """The dump can't be read by an index, so all of it must be."""
 
 
+@dataclass(frozen=True)
+class Sample:
+    """How much of a text is wanted: distinct `lines`, as `settings` cut them."""
+
+    lines: int
+    settings: ExtractionSettings
+
+    def count(self, form: Form) -> Callable[[Path], bool]:
+        """Begin to count lines in files of a table; say after each whether they are enough."""
+        enough = EnoughLines(self.lines)
+        return lambda path: enough.add(column_lines(path, form, self.settings))
+
+    def draw(
+        self, urls: Sequence[str], index_urls: Sequence[str], output: Path, **where: Any
+    ) -> dict[str, Any] | None:
+        """Draw streams of a dump as `draw_streams` does; None where that is impossible."""
+        try:
+            return draw_streams(urls, index_urls, output, self, **where)
+        except NoIndexError as error:
+            log.warning("%s; the whole dump is read", error)
+            return None
+
+
 def draw_streams(
     urls: Sequence[str],
     index_urls: Sequence[str],
     output: Path,
-    settings: ExtractionSettings,
+    sample: Sample,
     *,
-    lines: int,
     cache_dir: Path,
     key: str,
     advice: str = "download it by hand",
 ) -> dict[str, Any]:
-    """Write a dump of seeded streams with at least `lines` distinct clean lines; say what it is.
+    """Write a dump of seeded streams with enough distinct clean lines; say what it is.
 
-    urls, index_urls: addresses of the dump and of its index. settings: how lines are cut, and the
-    seed. cache_dir: keeps the index, and the streams for a run that goes on. key: configuration key
-    of the text. advice: what a user without that network can do.
+    urls, index_urls: addresses of the dump and of its index. sample: how many lines, how they are
+    cut, and the seed. cache_dir: keeps the index, and the streams for a run that goes on. key:
+    configuration key of the text. advice: what a user without that network can do.
 
     Raises:
         NoIndexError: no server has the index, or none gives parts of the dump.
@@ -72,18 +96,18 @@ def draw_streams(
         header = bz2.decompress(dump.read((0, spans[0][0])))
     except (UnavailableError, OSError, ValueError) as error:
         raise NoIndexError(f"{urls[0]}: cannot be read by its index ({error})") from error
-    enough = EnoughLines(lines)
+    enough = EnoughLines(sample.lines)
     try:
-        chosen = _draw(spans, dump, header, settings, enough)
+        chosen = _draw(spans, dump, header, sample.settings, enough)
     except UnavailableError as error:
         raise UserError(str(error)) from error
-    check_enough(urls[0], enough.found, lines, key)
+    check_enough(urls[0], enough.found, sample.lines, key)
     with atomic_path(output) as temporary, temporary.open("wb") as file:
         for span in [(0, spans[0][0]), *sorted(chosen)]:
             file.write(dump.read(span))
         file.write(bz2.compress(_END))
     parts = f"{len(chosen)} of {len(spans) + 1} streams"
-    log.info("%s: %s drawn, with %d distinct lines or more", urls[0], parts, lines)
+    log.info("%s: %s drawn, with %d distinct lines or more", urls[0], parts, sample.lines)
     return {"parts": parts, "index_sha256": index.sha256}
 
 
@@ -107,12 +131,6 @@ class EnoughLines:
             if self.found >= self.wanted:
                 return True
         return False
-
-    def add_file(
-        self, path: Path, description: dict[str, Any], settings: ExtractionSettings
-    ) -> bool:
-        """Count the lines that a table will give; return whether no more are needed."""
-        return self.add(column_lines(path, description, settings))
 
 
 def _draw(

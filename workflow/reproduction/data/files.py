@@ -1,0 +1,108 @@
+"""What the files of a source are: which they are, their format, and how a text is read from it."""
+
+from __future__ import annotations
+
+import glob
+import os
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
+from typing import Any
+
+from pydantic import BaseModel, ConfigDict
+
+from sagevocab import tables
+from sagevocab.errors import UserError
+from sagevocab.state import read_json
+from sagevocab.tables import TABLE_ENDINGS, TABLES, file_ending
+
+FORMATS = ("mediawiki", "text", "conllu", *TABLES, "conll")
+# What the ending of a file's name says of its format.
+ENDINGS = TABLE_ENDINGS | {
+    ".conllu": "conllu",
+    ".conll": "conll",
+    ".txt": "text",
+    ".xml": "mediawiki",
+}
+
+
+class Form(BaseModel):
+    """How files are read; a field that is None is not known, or does not apply."""
+
+    model_config = ConfigDict(frozen=True, extra="ignore")
+
+    key: str  # the configuration key of the source, for messages
+    format: str
+    column: str | None = None  # of a table, which holds the text
+    where: dict[str, Any] | None = None  # column -> the value, or the values, of rows to take
+    sentences: bool = False  # whether texts are cut into sentences, or into their lines
+    clean: bool = False  # whether only whole sentences are taken, as of a dump
+    examples: int | None = None  # how many rows a split has
+    labels: list[str | int] | None = None  # the classes of a split as its rows hold them
+    cached: str | None = None  # where the download is kept
+
+
+def read_form(source: dict[str, Any], files: Sequence[str]) -> tuple[list[str], Form]:
+    """Return the data files of a source, and how to read them.
+
+    source: `kind` and form as configured. What was retrieved is read as its description says: it
+    may be a fallback. files: what a rule got: the files themselves, or one and its description.
+    """
+    if source["kind"] in ("path", "constructed"):
+        return list(files), Form(**source)
+    data, description = files
+    return [data], Form(**read_json(description))
+
+
+@contextmanager
+def source_errors(form: Form) -> Iterator[None]:
+    """Add to a user's error about downloaded data where the download is kept."""
+    try:
+        yield
+    except UserError as error:
+        if not form.cached:
+            raise
+        raise UserError(
+            f"{error}; {form.cached} is the download: delete it to fetch it again"
+        ) from error
+
+
+def local_files(path: str | Sequence[str]) -> list[str]:
+    """Return the files of a `path:`: a file, a folder, a pattern with `*`, or a list of such.
+
+    The files of a folder or pattern are in the order of their names; hidden ones are left out.
+    """
+    paths = [path] if isinstance(path, str) else list(path)
+    return [file for one in paths for file in _files_of(one)]
+
+
+def _files_of(path: str) -> list[str]:
+    if os.path.isdir(path):
+        inside = sorted(name for name in os.listdir(path) if not name.startswith("."))
+        found = [os.path.join(path, name) for name in inside]
+    elif glob.has_magic(path) and not os.path.exists(path):
+        found = sorted(glob.glob(path, recursive=True))
+    else:
+        return [path]
+    files = [file for file in found if os.path.isfile(file)]
+    return files or [path]
+
+
+def format_told(path: str | Sequence[str]) -> str | None:
+    """Return the format that the names of all files of a `path:` or `package:` tell, if they do.
+
+    Endings of compression are passed over; `.xml-p1p999` is a part of a dump.
+    """
+    told = {ENDINGS.get(file_ending(file).partition("-")[0]) for file in local_files(path)}
+    return told.pop() if len(told) == 1 else None
+
+
+def first_columns(file: str, form: str) -> list[str] | None:
+    """Return the columns that the first row of a csv, tsv or jsonl file has.
+
+    None where that takes more than the start of a file: the job that reads it tells what is wrong.
+    """
+    if form not in ("csv", "tsv", "jsonl"):
+        return None
+    with suppress(UserError, ImportError):  # zst needs a package that jobs have
+        return tables.first_columns(file, form) or None
+    return None
