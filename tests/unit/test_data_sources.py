@@ -19,7 +19,7 @@ import pandas as pd
 import pytest
 from huggingface_hub import _tree_cache
 
-from fault_server import HubHandler, Running
+from fault_server import FAULTS, HubHandler, Running
 from reproduction.data import download
 from reproduction.data.descriptions import retrieved_source
 from reproduction.data.extract import ExtractionSettings
@@ -354,8 +354,9 @@ def test_a_branch_whose_old_files_are_gone_gives_the_new_ones(hub, tmp_path) -> 
     assert get(words(), tmp_path)["commit"] == "b" * 40  # as kept
 
 
-@pytest.mark.parametrize("fault", ["503", "web page", "short, with a wrong length"])
-def test_a_hub_that_is_busy_is_no_reason_for_other_data(hub, tmp_path, fault) -> None:
+@pytest.mark.parametrize("fault", ["503", "web page", "short, with a wrong length", "odd list"])
+def test_a_hub_that_is_busy_is_no_reason_for_other_data(hub, tmp_path, monkeypatch, fault) -> None:
+    monkeypatch.setitem(FAULTS, "odd list", lambda handler: handler.reply(200, b'{"sha": "a"}'))
     hub.faults = [fault] * 10
     with pytest.raises(UserError, match="cannot be fetched") as caught:
         get(words(), tmp_path)

@@ -12,7 +12,7 @@ import pandas as pd
 import pytest
 import yaml
 
-from fault_server import Handler, Running
+from fault_server import HubHandler, Running
 
 from .conftest import run_snakemake
 
@@ -161,17 +161,7 @@ def test_without_a_network_the_url_and_the_way_around_are_named(tiny) -> None:
     assert (tiny.checkout / "results/paper/retrieved/corpora/tr").exists()
 
 
-class Hub(Handler):
-    """A hub that has one of the two sets of English text."""
-
-    def answer(self) -> None:
-        if "/api/datasets/wikimedia/wikipedia/" in self.path:
-            files = [{"rfilename": "20231101.en/train-0.parquet"}]
-            self.reply(200, json.dumps({"sha": "a" * 40, "siblings": files}).encode())
-        elif self.path.endswith("/train-0.parquet"):
-            self.reply(200, self.server.content)
-        else:
-            self.reply(404, b"{}")
+PINNED = "b04c8d1ceb2f5cd4588862100d08de323dccfbaa"  # the revision of enwiki-20231101
 
 
 def test_the_end_of_a_run_names_a_source_that_was_replaced(tiny, tmp_path: Path) -> None:
@@ -180,8 +170,10 @@ def test_the_end_of_a_run_names_a_source_that_was_replaced(tiny, tmp_path: Path)
         "studies: {enabled: false}, probes: {tasks: []}, "
         "language_settings: {en: {source: {dataset: olm-enwiki-20220820}}}}"
     )
-    with Running(Hub) as server:
-        server.content = pd.DataFrame({"text": GOOD_LINES.splitlines()}).to_parquet()
+    with Running(HubHandler) as server:
+        server.repo, server.commit, server.sha256 = "wikimedia/wikipedia", PINNED, None
+        text = pd.DataFrame({"text": GOOD_LINES.splitlines()}).to_parquet()
+        server.files = {"20231101.en/train-0.parquet": text}
         where = {"HF_ENDPOINT": server.url}
         run = tiny("retrieve", config=(), extra=("replaced.yaml",), environment=where)
     assert run.returncode == 0, run.stderr[-3000:]

@@ -106,7 +106,7 @@ def _from_hub(hub: HubSet, cache_dir: Path, advice: str, draw: Draw | None) -> H
     """Bring files from the hub; what an earlier download finished is not fetched again."""
     url = hub_url(hub)
     with disk_errors(cache_dir, "make room or set `download_dir`"):
-        folder = _ask(url, advice, lambda: _snapshot(hub, [], cache_dir=cache_dir))
+        folder = _ask(url, advice, lambda: _snapshot(hub, [], cache_dir))
     names = _names(hub, folder, cache_dir)
     if not names:
         # The client keeps a commit's list of files for ever.
@@ -130,7 +130,7 @@ def _from_cache(hub: HubSet, cache_dir: Path, draw: Draw | None) -> HubFiles | N
     """Return the files if a cache of the hub's client has all of them, or all that are drawn."""
     wanted = [hub.files] if draw is None else []
     with suppress(EntryNotFoundError, FileNotFoundError):
-        folder = _snapshot(hub, wanted, cache_dir=cache_dir, local_files_only=True)
+        folder = _snapshot(hub, wanted, cache_dir, local_files_only=True)
         names = _names(hub, folder, cache_dir)
         parts = re.search(r"-of-(\d+)\b", names[0]) if names else None
         if names and (parts is None or int(parts[1]) == len(names)):
@@ -169,18 +169,19 @@ def _taken(
 # --- the hub's client, with our patience and errors
 
 
-def _snapshot(hub: HubSet, patterns: Sequence[str], **options: Any) -> Path:
+def _snapshot(hub: HubSet, patterns: Sequence[str], cache_dir: Path, **options: Any) -> Path:
     """Bring files that match a pattern to a cache of the hub's client; return their snapshot."""
-    options = {"repo_type": "dataset", "revision": hub.revision, **options}
-    return Path(huggingface_hub.snapshot_download(hub.repo, allow_patterns=patterns, **options))
+    options = {"repo_type": "dataset", "revision": hub.revision, "cache_dir": cache_dir, **options}
+    found = huggingface_hub.snapshot_download(hub.repo, allow_patterns=patterns, **options)
+    return Path(cache_dir, *Path(found).parts[-3:])  # relative, as the cache may be
 
 
 def _download(hub: HubSet, commit: str, names: Sequence[str], cache_dir: Path) -> list[str]:
     """Bring files to the cache, and return what is wrong with them; what is wrong is deleted."""
-    where = {"revision": commit, "cache_dir": cache_dir}
-    folder = _snapshot(hub, [glob.escape(name) for name in names], **where)
+    folder = _snapshot(hub, [glob.escape(name) for name in names], cache_dir, revision=commit)
     verify = huggingface_hub.HfApi().verify_repo_checksums
-    found = verify(hub.repo, repo_type="dataset", **where).mismatches
+    where = {"repo_type": "dataset", "revision": commit, "cache_dir": cache_dir}
+    found = verify(hub.repo, **where).mismatches
     wrong = [one for one in found if one["path"] in names]
     for one in wrong:
         (folder / one["path"]).resolve().unlink(missing_ok=True)
@@ -214,7 +215,7 @@ def _once(url: str, attempt: Callable[[], T]) -> T:
             raise PassingError("no connection") from error
         check_status(url, response.status_code, response.reason_phrase, response.headers)
         raise PassingError(_first_line(error)) from error
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, TypeError, KeyError) as error:
         if getattr(error, "errno", None):  # the disk's
             raise
         answered(url)
