@@ -57,12 +57,12 @@ def test_the_bytes_do_not_depend_on_the_number_of_processes(dump, tmp_path) -> N
     assert one == two == three
 
 
-@pytest.mark.parametrize("changed", [{}, {"min_words": 4}])
-def test_an_interrupted_extraction_goes_on_with_the_same_settings_only(
+@pytest.mark.parametrize("changed", [{}, {"min_words": 4}, "another dump"])
+def test_an_interrupted_extraction_goes_on_with_the_same_settings_and_dump_only(
     dump, tmp_path, monkeypatch, changed
 ) -> None:
     whole, output, state = tmp_path / "whole.zst", tmp_path / "out.zst", tmp_path / "state"
-    settings = replace(SETTINGS, **changed)
+    settings = replace(SETTINGS, **changed) if isinstance(changed, dict) else SETTINGS
     extract_lines([dump], whole, DUMP, settings)
     parse, parsed = extract.parse_articles, []
 
@@ -78,6 +78,8 @@ def test_an_interrupted_extraction_goes_on_with_the_same_settings_only(
         extract_lines([dump], output, DUMP, SETTINGS, **options)
     assert not output.exists()
 
+    if changed == "another dump":
+        os.utime(dump, (0, 0))
     resumed = []
     monkeypatch.setattr(
         extract, "parse_articles", lambda a, s: resumed.append(len(a)) or parse(a, s)

@@ -35,7 +35,6 @@ from sagevocab.text import write_lines
 log = logging.getLogger(__name__)
 
 _BATCH_CHARACTERS = 1 << 18
-_EDGE_BYTES = 1 << 20
 _BATCHES_PER_PROCESS = 4
 _ENOUGH_TO_JUDGE = 1000
 SAVE_SECONDS = 60.0
@@ -319,18 +318,10 @@ class _Progress:
 
 
 def _fingerprint(sources: Sequence[str | Path], settings: ExtractionSettings, code: str) -> str:
-    """Return what saved progress depends on: settings, code, the sources' sizes, dates and edges.
+    """Return what saved progress depends on: settings, code, the sources' sizes and dates.
 
     Reading all of a 20 GB dump to recognise it would take minutes.
     """
-    edges = (part for source in sources for part in _edges(source))
-    return fingerprint(*edges, asdict(settings), code)
-
-
-def _edges(source: str | Path) -> tuple[int, int, bytes, bytes]:
-    path = Path(source)
-    status = path.stat()
-    with path.open("rb") as file:
-        start = file.read(_EDGE_BYTES)
-        file.seek(max(0, status.st_size - _EDGE_BYTES))
-        return status.st_size, status.st_mtime_ns, start, file.read()
+    status = [Path(source).stat() for source in sources]
+    dated = [(one.st_size, one.st_mtime_ns) for one in status]
+    return fingerprint(dated, asdict(settings), code)

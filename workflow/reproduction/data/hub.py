@@ -23,6 +23,7 @@ import huggingface_hub.constants as constants
 import numpy as np
 from huggingface_hub.errors import CachedRepoTreeNotFoundError, EntryNotFoundError, HTTPError
 from huggingface_hub.utils import disable_progress_bars
+from huggingface_hub.utils.logging import set_verbosity_error
 
 from reproduction.data.download import (
     PassingError,
@@ -83,6 +84,7 @@ def hub_files(hub: HubSet, cache_dir: Path, advice: str, draw: Draw | None = Non
         UserError: it can't be reached, and neither cache has the files.
     """
     disable_progress_bars()
+    set_verbosity_error()  # its warnings have signed addresses in them
     if "REQUESTS_CA_BUNDLE" in os.environ:  # the client reads another name
         os.environ.setdefault("SSL_CERT_FILE", os.environ["REQUESTS_CA_BUNDLE"])
     if not constants.HF_HUB_OFFLINE:

@@ -33,8 +33,8 @@ log = logging.getLogger(__name__)
 KINDS = ("path", "constructed", "package", "dataset")
 # The tasks that `data.construct` makes.
 CONSTRUCTED = (
-    *("cola", "mrpc", "qqp", "qnli", "mnli", "xnli_tr", "stsb"),
-    *("sst2", "ner_en", "ner_tr"),
+    *("cola", "sst2", "mrpc", "qqp", "qnli", "mnli", "xnli_tr", "stsb"),
+    *("ner_en", "ner_tr"),
 )
 LATEST = "latest"
 
@@ -131,7 +131,7 @@ class Constructed(Source):
     rows: int
 
 
-class _Checked(Source):
+class _Verified(Source):
     """A file of which the catalogue may know size and checksum."""
 
     sha256: Annotated[str, Field(pattern="^[0-9a-f]{64}$")] | None = optional("64 hex digits")
@@ -157,7 +157,7 @@ class _Checked(Source):
         return seen if is_local else seen | {"cached": str(fetched.path)}
 
 
-class Packaged(_Checked):
+class Packaged(_Verified):
     """A file that an installed package ships, or several text files, which are joined."""
 
     kind: Literal["package"] = "package"
@@ -196,7 +196,7 @@ class _Dataset(Source):
         return f"{super().advice}{other}"
 
 
-class Download(_Checked, _Dataset):
+class Download(_Verified, _Dataset):
     """A file behind addresses; of any dump of Wikipedia, with language and date in them."""
 
     kind: Literal["download"] = "download"
@@ -390,10 +390,10 @@ def _catalogued(name: str, entries: dict[str, Entry], fields: dict[str, Any]) ->
     origins = [origin for origin in _ORIGINS if said.get(origin)]
     if len(origins) != 1:
         raise SettingError("", f"needs exactly one of {', '.join(_ORIGINS)}; has {origins}")
-    return _checked(_ORIGINS[origins[0]], {"name": name, **fields, **said})
+    return _validated(_ORIGINS[origins[0]], {"name": name, **fields, **said})
 
 
-def _checked(kind: type[Source], fields: dict[str, Any]) -> Source:
+def _validated(kind: type[Source], fields: dict[str, Any]) -> Source:
     try:
         return kind.model_validate(fields)
     except ValidationError as error:
@@ -444,10 +444,10 @@ def _resolved(
     told |= {field: stanza[field] for field in ("title", "licence") if stanza.get(field)}
     told |= {"name": name, "format": stanza.get("format") or format_told(name)}
     if kind == "path":
-        return _checked(Local, told)
+        return _validated(Local, told)
     listed = next((entry for entry, said in catalogue.items() if said.get("package") == name), None)
     if listed is None:
-        return _checked(Packaged, {**told, "package": name})
+        return _validated(Packaged, {**told, "package": name})
     return _catalogued(listed, catalogue, told)
 
 
@@ -464,7 +464,7 @@ def _constructed(stanza: dict[str, Any], key: str, split: str | None) -> Source:
     if not stanza.get("rows"):
         raise SettingError("rows", "missing; say how many rows to construct")
     fields = {"key": key, "split": split, "name": stanza["constructed"], "rows": stanza["rows"]}
-    return _checked(Constructed, fields)
+    return _validated(Constructed, fields)
 
 
 def _dataset(stanza: dict[str, Any], catalogue: dict[str, Entry], told: dict[str, Any]) -> Source:
