@@ -71,5 +71,5 @@ def test_names_are_iob2_and_not_the_first_word_for_its_capital(task) -> None:
 
 
 def test_more_rows_than_sentences_are_refused() -> None:
-    with pytest.raises(UserError, match="there are 155 sentences for train; ask for fewer"):
-        construct("sst2", "train", 500, 1)
+    with pytest.raises(UserError, match=r"^config key k\.rows: there are 155 sentences .*fewer"):
+        construct("sst2", "train", 500, 1, key="k")

@@ -6,5 +6,6 @@ from reproduction.parquet import write_parquet
 
 with job(snakemake):
     source = snakemake.params.source
-    rows = construct(source["name"], source["split"], source["rows"], snakemake.params.seed)
+    asked = (source["name"], source["split"], source["rows"], snakemake.params.seed)
+    rows = construct(*asked, key=source["key"])
     write_parquet(snakemake.output.rows, rows)

@@ -38,10 +38,11 @@ Draw = Callable[[Iterable], list]
 Tagged = tuple[Sequence[str], Sequence[bool]]
 
 
-def construct(task: str, split: str, count: int, seed: int) -> pd.DataFrame:
+def construct(task: str, split: str, count: int, seed: int, key: str = "") -> pd.DataFrame:
     """Make `count` rows of a task, the same for the same arguments.
 
-    task: one of `TASKS`. split: `train` or `validation`.
+    task: one of `TASKS`. split: `train` or `validation`. key: configuration key of the source, for
+    the message.
     Returns the columns of the real data set: its texts and label (int; float 0-5 for stsb), or
     tokens and ner_tags (IOB2).
 
@@ -55,7 +56,10 @@ def construct(task: str, split: str, count: int, seed: int) -> pd.DataFrame:
         is_validation = split == "validation"
         fitting = [i for i in items if (zlib.crc32(str(i).encode()) % 4 == 0) == is_validation]
         if len(fitting) < count:
-            raise UserError(f"rows: there are {len(fitting)} sentences for {split}; ask for fewer")
+            raise UserError(
+                f"config key {key}.rows: there are {len(fitting)} sentences for {split}; ask for "
+                "fewer"
+            )
         return rng.sample(fitting, count)
 
     return TASKS[task](draw, rng)
