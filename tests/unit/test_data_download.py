@@ -97,6 +97,14 @@ def test_a_cut_connection_is_resumed_where_it_ended(server, tmp_path) -> None:
     assert server.requests[1][1]["If-Range"] == '"v1"'
 
 
+def test_new_bytes_make_up_for_failures(server, tmp_path, monkeypatch) -> None:
+    for name in ("ATTEMPTS", "ATTEMPTS_UNANSWERED"):
+        monkeypatch.setattr(module, name, 3)
+    server.faults = ["cut", "503"] * 4
+    get([f"{server.url}/a"], tmp_path, sha256=SHA256)
+    assert len(server.requests) == 9
+
+
 @pytest.mark.parametrize(
     ("part", "validator", "server_validator", "digest", "asked"),
     [
@@ -139,9 +147,13 @@ def test_a_changed_file_is_never_mixed_with_the_old_one(server, tmp_path, valida
     assert (tmp_path / "out").read_bytes() == OTHER
 
 
-def test_a_rest_of_another_size_is_of_another_file(server, tmp_path) -> None:
-    server.validators, server.changed = {"Last-Modified": "yesterday"}, OTHER[:-7]
-    server.faults = ["cut", "changed"]
+def test_a_rest_of_another_size_is_of_another_file(server, tmp_path, monkeypatch) -> None:
+    def change_under_the_same_date(handler) -> None:
+        handler.server.content = OTHER[:-7]
+        handler.rest()
+
+    monkeypatch.setitem(FAULTS, "same date", change_under_the_same_date)
+    server.validators, server.faults = {"Last-Modified": "yesterday"}, ["cut", "same date"]
     get([f"{server.url}/a"], tmp_path)
     assert (tmp_path / "out").read_bytes() == OTHER[:-7]
 
