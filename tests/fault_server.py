@@ -155,7 +155,10 @@ FAULTS: dict[str, Callable[[Handler], None]] = {
 
 
 class HubHandler(Handler):
-    """As much of the hub's protocol as one data set needs: `server.files`, at `server.commit`."""
+    """As much of the hub's protocol as one data set needs.
+
+    It has `server.files` at `server.commit`; those in `server.damaged` come so once.
+    """
 
     def do_HEAD(self) -> None:  # noqa: N802
         self.do_GET()
@@ -178,7 +181,11 @@ class HubHandler(Handler):
             self.reply(200, json.dumps([self.listed(name) for name in server.files]).encode())
         elif path.startswith(resolve) and name in server.files:
             etag = {"ETag": f'"{self.sha256(name)}"', "X-Repo-Commit": server.commit}
-            self.reply(200, server.files[name], etag)
+            content = server.files[name]
+            if self.command == "GET" and name in server.damaged:
+                server.damaged.remove(name)
+                content = bytes(len(content))
+            self.reply(200, content, etag)
         else:
             self.reply(404, b"{}")
 
@@ -206,7 +213,7 @@ class Running:
 
     def __enter__(self) -> http.server.ThreadingHTTPServer:
         server = self.server = Server(("127.0.0.1", 0), self.handler)
-        server.requests, server.faults, server.connections = [], [], 0
+        server.requests, server.faults, server.damaged, server.connections = [], [], [], 0
         server.content, server.changed, server.validators = CONTENT, OTHER, {"ETag": '"v1"'}
         server.url = f"http://127.0.0.1:{server.server_port}"
         threading.Thread(target=server.serve_forever, args=(0.01,), daemon=True).start()

@@ -122,6 +122,13 @@ def test_a_fallback_is_resolved_with_its_entry(catalogue) -> None:
     assert (fallback.name, fallback.format, fallback.column) == ("hub-wiki", "parquet", "text")
 
 
+def test_what_is_said_for_people_decides_no_retrieval(catalogue) -> None:
+    decisive = resolve_source({"dataset": "wiki"}, catalogue, key="k").decisive
+    for said in (decisive, decisive["fallback"]):
+        assert {"version", "format", "kind"} <= said.keys()
+        assert not {"title", "licence", "note"} & said.keys()
+
+
 def test_a_path_is_a_file_a_folder_a_pattern_or_a_list_of_such(tmp_path) -> None:
     for name in ("b.txt", "a.txt.xz", "c.csv", ".hidden", "sub/d.txt"):
         (tmp_path / name).parent.mkdir(exist_ok=True)

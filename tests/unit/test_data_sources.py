@@ -405,6 +405,13 @@ def test_a_file_must_have_the_checksum_that_the_hub_lists(hub, tmp_path) -> None
         get(words(), tmp_path)
 
 
+def test_a_file_that_came_damaged_is_fetched_again(hub, tmp_path) -> None:
+    hub.damaged = ["tr/train/0001.parquet"]
+    get(words(), tmp_path)
+    pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out"), ROWS)
+    assert hub.damaged == []
+
+
 def test_the_cache_of_the_hubs_client_serves_offline(tmp_path, monkeypatch) -> None:
     folder = tmp_path / "client/datasets--someone--words"
     snapshot = folder / "snapshots" / COMMIT / "tr/train"
@@ -416,6 +423,9 @@ def test_the_cache_of_the_hubs_client_serves_offline(tmp_path, monkeypatch) -> N
         monkeypatch.setattr(constants, name, value)
     assert get(words(), tmp_path)["commit"] == COMMIT
     pd.testing.assert_frame_equal(pd.read_parquet(tmp_path / "out"), ROWS)
+    (snapshot / "0000.parquet").rename(snapshot / "0000-of-0002.parquet")  # one of two
+    with pytest.raises(UserError, match="HF_HUB_OFFLINE is set, and .*client lacks revision"):
+        get(words(), tmp_path)
     with pytest.raises(UserError, match="HF_HUB_OFFLINE is set, and .*client lacks revision"):
         get(words({"files": "en/*"}), tmp_path)
 
