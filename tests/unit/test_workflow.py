@@ -215,7 +215,7 @@ def test_every_score_has_a_file(paper) -> None:
 def test_what_is_retrieved_includes_lists_of_morphemes_but_no_local_file() -> None:
     packaged = {"package": "turkish-treebanks:data/wiki.conllu"}
     run = run_of(language_settings={"tr": {"morphology": packaged}})
-    assert run.morpheme_source("tr").format == "conllu"  # its name tells it
+    assert run.source("morphology", "tr").format == "conllu"  # its name tells it
     assert "results/paper/retrieved/morphemes/tr" in run.retrieved_files()
     assert "results/paper/retrieved/corpora/en" in run.retrieved_files()
     own = {"path": str(ROOT / "README.md")}

@@ -272,7 +272,7 @@ class Run(Texts):
     def morpheme_lists(self) -> list[Stanza]:
         """Return path and format of every language's list of segmented words."""
         return [
-            {"path": self.morpheme_list(name), "format": self.morpheme_source(name).format}
+            {"path": self.morpheme_list(name), "format": self.source("morphology", name).format}
             for name in self.morpheme_languages
         ]
 
@@ -537,12 +537,7 @@ class Run(Texts):
 
     def retrieved_files(self) -> list[str]:
         """Return what the run takes from outside: no local file, no rows that are constructed."""
-        sources = [named for named in self.sources if self.is_retrieved(*named)]
-        lists = [(name, self.morpheme_source(name).kind) for name in self.morpheme_languages]
-        return [
-            *(self._retrieved(*named) for named in sources),
-            *(self.morpheme_list(name) for name, kind in lists if kind != "path"),
-        ]
+        return [self._retrieved(*named) for named in self.sources if self.is_retrieved(*named)]
 
     def vocabulary_files(self) -> list[str]:
         """Return the folder of every tokenizer, by its first file."""

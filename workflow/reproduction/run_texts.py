@@ -14,8 +14,14 @@ from sagevocab.state import read_json
 
 Stanza = dict[str, Any]
 
-# Section of the configuration -> folder of what a retrieve rule makes of its sources.
-RETRIEVED = {"language_settings": "corpora", "domain_settings": "domains", "task_settings": "tasks"}
+# Section of the configuration -> folder of what is retrieved of its sources, and the rule. Lists of
+# morphemes, which stand under languages there, have a name of their own.
+RETRIEVED = {
+    "language_settings": ("corpora", "retrieve_corpus"),
+    "domain_settings": ("domains", "retrieve_domain"),
+    "task_settings": ("tasks", "retrieve_task"),
+    "morphology": ("morphemes", "retrieve_morphemes"),
+}
 
 
 @dataclass(frozen=True)
@@ -181,32 +187,38 @@ class Texts:
 
     @property
     def sources(self) -> list[tuple[str, str, str | None]]:
-        """Every source of texts and tasks, as arguments of `source`."""
+        """Every source of texts, tasks and lists of morphemes, as arguments of `source`."""
         tasks = [(name, split) for name in self.prepared_tasks for split in self.task_origins(name)]
         return [
             *(("language_settings", name, None) for name in self.languages),
             *(("domain_settings", name, None) for name in self.domains),
             *(("task_settings", name, split) for name, split in tasks),
+            *(("morphology", name, None) for name in self.morpheme_languages),
         ]
 
     @cached_property
-    def _checked_sources(self) -> dict[tuple[str, ...], Source]:
+    def _checked_sources(self) -> dict[tuple[str, str, str | None], Source]:
         """Those that `source` has checked."""
         return {}
 
     def source(self, section: str, name: str, split: str | None = None) -> Source:
-        """Return where a corpus, a domain text or a task's split comes from.
+        """Return where a corpus, a domain text, a task's split or a list of morphemes comes from.
 
         Raises:
             UserError: the configuration names no such source.
         """
-        key = (section, name, "source", *filter(None, [split]))
-        if key not in self._checked_sources:
-            stanza = self.config[section][name]["source"]
-            self._checked_sources[key] = resolve_source(
-                stanza[split] if split else stanza, self.catalogue, key=".".join(key), split=split
+        named = (section, name, split)
+        if named not in self._checked_sources:
+            if section == "morphology":
+                stanza, key = self.language(name)[section], f"language_settings.{name}.{section}"
+            else:
+                stanza, key = self.config[section][name]["source"], f"{section}.{name}.source"
+            if split is not None:
+                stanza, key = stanza[split], f"{key}.{split}"
+            self._checked_sources[named] = resolve_source(
+                stanza, self.catalogue, key=key, split=split
             )
-        return self._checked_sources[key]
+        return self._checked_sources[named]
 
     def dump_sample(self, language: str) -> Stanza | None:
         """Return how many lines to draw from what is downloaded, and how; None for all of it."""
@@ -239,7 +251,7 @@ class Texts:
         return self.source(section, name, split).kind not in ("path", "constructed")
 
     def _retrieved(self, section: str, name: str, split: str | None = None) -> str:
-        path = f"retrieved/{RETRIEVED[section]}/{name}"
+        path = f"retrieved/{RETRIEVED[section][0]}/{name}"
         return self.result(path if split is None else f"{path}/{split}")
 
     @cached_property
@@ -247,35 +259,20 @@ class Texts:
         """Languages with a list of segmented words."""
         return [name for name in self.languages if self.language(name).get("morphology")]
 
-    def morpheme_source(self, language: str) -> Source:
-        """Return where a language's list of segmented words comes from, and its format."""
-        key = f"language_settings.{language}.morphology"
-        return resolve_source(self.language(language)["morphology"], self.catalogue, key=key)
-
     def morpheme_list(self, language: str) -> str:
         """Return the list of segmented words: a local file, or what was retrieved."""
-        source = self.morpheme_source(language)
-        retrieved = self.result(f"retrieved/morphemes/{language}")
-        return source.name if source.kind == "path" else retrieved
+        return self.source_files("morphology", language)[0]
 
     def retrievals(self) -> list[tuple[Source, str, str]]:
         """Return every source of data, what is made of it, and the log of its rule."""
-        log = self.result("logs/retrieve_morphemes")
-        return [
-            *(
-                (self.source(*named), self.source_files(*named)[0], self._retrieval_log(*named))
-                for named in self.sources
-                if self.source(*named).kind != "constructed"
-            ),
-            *(
-                (self.morpheme_source(name), self.morpheme_list(name), f"{log}/{name}.log")
-                for name in self.morpheme_languages
-            ),
-        ]
-
-    def _retrieval_log(self, section: str, name: str, split: str | None) -> str:
-        rule = {"language_settings": "corpus", "domain_settings": "domain"}.get(section, "task")
-        return self.result(f"logs/retrieve_{rule}/{f'{name}.{split}' if split else name}.log")
+        retrievals = []
+        for section, name, split in self.sources:
+            source = self.source(section, name, split)
+            if source.kind != "constructed":
+                log = f"logs/{RETRIEVED[section][1]}/{f'{name}.{split}' if split else name}.log"
+                file = self.source_files(section, name, split)[0]
+                retrievals.append((source, file, self.result(log)))
+        return retrievals
 
     def sources_table(self) -> list[str]:
         """Return lines of a table of the run's sources: what, size, licence, is it there."""
@@ -330,7 +327,8 @@ class Texts:
 
     def text_descriptions(self) -> list[str]:
         """Return those of all corpora, then of all domain texts."""
-        return self._descriptions(named[:2] for named in self.sources if named[2] is None)
+        texts = ("language_settings", "domain_settings")
+        return self._descriptions(named[:2] for named in self.sources if named[0] in texts)
 
     def _descriptions(self, sources: Iterable[tuple[str, str]]) -> list[str]:
         retrieved = (one for one in sources if self.is_retrieved(*one))

@@ -102,7 +102,7 @@ rule measure_morphology:
         runtime=30,
     params:
         **run.word_settings,
-        format=lambda wildcards: run.morpheme_source(wildcards.lang).format,
+        format=lambda wildcards: run.source("morphology", wildcards.lang).format,
         seed=config["seed"],
         code=code_of("measure_morphology.py"),
     script:

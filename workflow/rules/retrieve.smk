@@ -52,7 +52,7 @@ rule retrieve_morphemes:
         mem_mb=memory(4000),
         runtime=1440,
     params:
-        **retrieved(lambda wildcards: run.morpheme_source(wildcards.lang)),
+        **retrieved(lambda wildcards: run.source("morphology", wildcards.lang)),
         seed=config["seed"],
         code=code_of("retrieve_source.py"),
     script:
