@@ -297,6 +297,8 @@ def test_one_file_of_the_hub_stays_as_it_is(hub, tmp_path) -> None:
     seen = get(words({"files": name}), tmp_path)
     assert (tmp_path / "out").read_bytes() == hub.files[name]
     assert seen["cached"].startswith(str(tmp_path / "cache"))
+    assert os.path.samefile(seen["cached"], tmp_path / "out")  # not twice on the disk
+    assert not (tmp_path / "out").is_symlink()
 
 
 def test_shares_of_the_rows_are_disjoint_and_in_order(hub, tmp_path) -> None:

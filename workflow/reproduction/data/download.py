@@ -203,7 +203,7 @@ def publish(source: Path, output: Path, *, may_link: bool = True) -> None:
         try:
             if not may_link:
                 raise OSError("a copy is wanted")
-            os.link(source, temporary)
+            os.link(source.resolve(), temporary)  # the hub's client keeps links to its files
             # An old date would hide from the workflow that the file is new to it.
             os.utime(temporary)
         except OSError:
