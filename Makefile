@@ -29,7 +29,7 @@ for package in sagevocab, reproduction:
 endef
 export IMPORT
 
-.PHONY: help environment demo test test-library test-report test-stages test-cluster soak bench lint format docs envs lock clean
+.PHONY: help environment demo test test-library test-report test-stages test-cluster soak bench bench-quick lint format docs envs lock clean
 
 help:  ## Show the targets.
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 16
@@ -92,6 +92,11 @@ bench: $(INSTALLED)  ## Measure speed and memory, others' programs beside it (ho
 	  || echo "Without the peers' environments the rows that need them are left out."
 	$(BIN)/python benchmarks/engine.py --text "$(TEXT)" --lines $(LINES) --peers $(PEERS)
 	$(BIN)/python benchmarks/word2vec_study.py --text "$(TEXT)" --lines $(LINES)
+
+bench-quick: LINES = 20000
+bench-quick: $(INSTALLED)  ## Measure whole SaGe beside BPE and Word2Vec in three minutes; TEXT=corpus.txt.xz takes your own lines.
+	$(BIN)/python benchmarks/engine.py $(if $(TEXT),--text "$(TEXT)") --lines $(LINES) --rows whole \
+	  --initial-size 5000 --final-size 4000 --whole-repeats 3 --output benchmarks/scratch/quick.md
 
 lint: $(INSTALLED)  ## Check style and formats; change nothing.
 	$(BIN)/ruff check .

@@ -1,9 +1,10 @@
 """The engine's speed and memory beside its targets, as one table.
 
-    python benchmarks/engine.py --text FILE [--lines 750000] [--repeats 3] [--whole-repeats 1]
+    python benchmarks/engine.py [--text FILE] [--lines 750000] [--repeats 3] [--whole-repeats 1]
         [--threads 2] [--peers .peers] [--work FOLDER] [--output FILE.md] [--rows NAME,NAME]
         [--long FILE] [--beside FILE.py]
 
+Without --text the lines are those of the demo: of the sample of Wikipedia that gensim ships.
 Times are medians, memory is the highest peak. Every run is a process of its own, so that its peak
 is its own; this one stays small, because on Linux a process starts with its parent's peak. What
 all rows need (lines, word types, BPE, embeddings) is made once and kept in --work.
@@ -95,11 +96,14 @@ class Bench:
         """Return runs of the two passes."""
         return self.runs("one_pass", threads=threads, lines=lines)
 
-    def wholes(self, trainer: str = "blocks", **text: Any) -> Runs:
-        """Return `whole_repeats` runs of whole SaGe."""
-        given = {"trainer": trainer, "threads": self.threads, **text}
+    def whole(self, number: int, **text: Any) -> dict[str, Any]:
+        """Return a run of whole SaGe."""
         sizes = {"initial_size": self.initial_size, "final_size": self.final_size}
-        return [self.run("whole", n, **given, **sizes) for n in range(self.whole_repeats)]
+        return self.run("whole", number, threads=self.threads, **sizes, **text)
+
+    def wholes(self, **text: Any) -> Runs:
+        """Return `whole_repeats` runs of whole SaGe."""
+        return [self.whole(number, **text) for number in range(self.whole_repeats)]
 
     def loops(self, every_batch: bool) -> Runs:
         """Return runs of the loop."""
@@ -110,6 +114,11 @@ class Bench:
 # --- rows: each is one subject, and one or more lines of the table
 
 
+QUANTITIES = {
+    "seconds": ("by the clock", "s", 1),
+    "processor": ("processor time", "s", 1),
+    "memory": ("peak memory", "GB", 1e-9),
+}
 CACHES = {"first": "cache of pair losses empty", "filled": "cache filled"}
 
 
@@ -129,7 +138,8 @@ def cores_row(bench: Bench) -> Iterator[Line]:
     passes = [bench.passes(threads, bench.lines) for threads in (1, 2)]
     for key, state in CACHES.items():
         yield cores_line(f"a pass, {state}", passes, key, 1.8)
-    epochs = [bench.runs("word2vec", trainer="blocks", threads=threads) for threads in (1, 2)]
+    given = {"trainer": "blocks", "epochs": 1}
+    epochs = [bench.runs("word2vec", threads=threads, **given) for threads in (1, 2)]
     yield cores_line("an epoch of Word2Vec by blocks, segmentation included", epochs, "seconds")
 
 
@@ -164,7 +174,7 @@ def every_batch_row(bench: Bench) -> Iterator[Line]:
 def word2vec_row(bench: Bench) -> Iterator[Line]:
     """Peak memory of Word2Vec."""
     for trainer in TRAINERS:
-        given = {"trainer": trainer, "threads": bench.threads}
+        given = {"trainer": trainer, "threads": bench.threads, "epochs": 1}
         runs = [bench.run("word2vec", number, **given) for number in range(bench.whole_repeats)]
         what = f"peak memory of Word2Vec by {trainer} (one epoch of the default settings)"
         yield memory_line(what, runs, 3)
@@ -237,20 +247,33 @@ def peers_row(bench: Bench) -> Iterator[Line]:
         yield Line(f"{what}, {state}", measured, ratio, **goal)
 
 
-def whole_row(bench: Bench, trainer: str) -> Iterator[Line]:
-    """Whole SaGe against sentencepiece's BPE, with Word2Vec by one of the trainers."""
-    runs = bench.wholes(trainer)
-    seconds = median(run["seconds"] for run in runs)
-    baseline = median(run["seconds"] for run in bench.runs("bpe", size=bench.final_size))
-    what = (
-        f"whole SaGe, from text to tokenizer, Word2Vec by {trainer}, against sentencepiece's BPE "
-        f"of {bench.final_size:,} pieces ({times(len(runs))})"
-    )
-    measured = (
-        f"{digits(seconds / baseline)}x ({digits(seconds)} s to {digits(baseline)} s; "
-        f"{stages(runs, 'stages')}; {peak(runs):.2f} GB)"
-    )
-    yield Line(what, measured, seconds / baseline, 10, "at most 10x")
+def whole_row(bench: Bench) -> Iterator[Line]:
+    """Whole SaGe beside sentencepiece's BPE and gensim's Word2Vec on the same lines, by turns."""
+    final, initial = bench.final_size, bench.initial_size
+    peers = {
+        f"sentencepiece's BPE of {final:,} pieces": ("bpe", {"size": final}),
+        f"sentencepiece's BPE of {initial:,} pieces": ("bpe", {"size": initial}),
+        "gensim's Word2Vec": ("word2vec", {"trainer": "gensim", "threads": bench.threads}),
+    }
+    ours: Runs = []
+    theirs: dict[str, Runs] = {name: [] for name in peers}
+    for number in range(bench.whole_repeats):
+        ours.append(bench.whole(number))
+        for name, (measure, given) in peers.items():
+            theirs[name].append(bench.run(measure, number, **given))
+    yield whole_line(f"whole SaGe of {bench.lines:,} lines", ours)
+    for name, runs in theirs.items():
+        bound = 10 if peers[name][1] == {"size": final} else None
+        yield from ratio_lines(f"whole SaGe against {name}", ours, runs, bound)
+
+
+def ratio_lines(what: str, ours: Runs, theirs: Runs, bound: float | None) -> Iterator[Line]:
+    """Yield the ratio of medians for each quantity; bound: of the time by the clock."""
+    for key, (quantity, unit, scale) in QUANTITIES.items():
+        one, other = (median(run[key] for run in runs) * scale for runs in (ours, theirs))
+        measured = f"{digits(one / other)}x ({digits(one)} {unit} to {digits(other)} {unit})"
+        goal = (bound, f"at most {bound:g}x") if bound and key == "seconds" else ()
+        yield Line(f"{what}, {quantity}", measured, one / other, *goal)
 
 
 def whole_growth_row(bench: Bench) -> Iterator[Line]:
@@ -302,8 +325,7 @@ ROWS: dict[str, Callable[[Bench], Iterator[Line]]] = {
     "large": large_row,
     "growth": growth_row,
     "peers": peers_row,
-    "whole": functools.partial(whole_row, trainer="blocks"),
-    "whole_gensim": functools.partial(whole_row, trainer="gensim"),
+    "whole": whole_row,
     "whole_growth": whole_growth_row,
     "whole_long": whole_long_row,
 }
@@ -451,7 +473,7 @@ def run_rows(names: Sequence[str], bench: Bench, write: Callable[[Sequence[Line]
 def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     """Read the command line."""
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
-    parser.add_argument("--text", type=Path, help="plain or compressed lines")
+    parser.add_argument("--text", type=Path, help="plain or compressed lines; default: the demo's")
     parser.add_argument("--lines", type=int, default=TARGET_LINES, help="read no more of it")
     parser.add_argument("--repeats", type=int, default=3)
     parser.add_argument("--whole-repeats", type=int, default=1, help="of whole SaGe and Word2Vec")
@@ -470,8 +492,6 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--parameters", type=json.loads, default={}, help=argparse.SUPPRESS)
     options = parser.parse_args(argv)
     options.rows = options.rows.split(",")
-    if options.text is None and options.measure is None:
-        parser.error("--text: is missing; give a file of lines")
     if unknown := sorted(set(options.rows) - ROWS.keys()):
         parser.error(f"--rows: {unknown[0]!r} is unknown; choose from {', '.join(ROWS)}")
     return options
@@ -483,11 +503,12 @@ def prepare_bench(options: argparse.Namespace) -> Bench:
     Raises:
         RunError: the text is too small for the vocabulary, or cannot be read.
     """
-    parts = file_digest(options.text), options.lines, options.initial_size
+    digest = file_digest(options.text) if options.text else "sample"
+    parts = digest, options.lines, options.initial_size
     folder = options.work / fingerprint(*parts)[:12]
     folder.mkdir(parents=True, exist_ok=True)
     run = functools.cache(functools.partial(run_apart, folder))
-    text = str(options.text.resolve())
+    text = str(options.text.resolve()) if options.text else None
     size = run("prepare", 0, text=text, lines=options.lines, size=options.initial_size)
     made = {"run": run, "lines": size["lines"], "tokens": size["tokens"]}
     chosen = {field.name: getattr(options, field.name, None) for field in fields(Bench)}

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 import sentencepiece
 
+from reproduction.data.extract import ExtractionSettings, extract_lines
 from sagevocab import skipgram
 from sagevocab.bpe import (
     SENTENCEPIECE_SPECIALS,
@@ -37,6 +38,7 @@ from sagevocab.embeddings import (
     _token_stream,
     train_embeddings,
 )
+from sagevocab.errors import UserError
 from sagevocab.loss import AblationLosses, Objective, make_decoder
 from sagevocab.pieces import is_single_character, read_pieces, write_pieces
 from sagevocab.progress import Progress
@@ -51,15 +53,17 @@ _WARM_LINES = 100
 _LARGE_BATCHES = 3
 # What a pass costs does not depend on how well the embeddings are trained.
 _EMBEDDINGS = Word2VecSettings(lines=30_000)
+_SAMPLE = "test/test_data/enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
 _LARGE_NORM = 3.0  # about that of embeddings of frequent pieces
 
 Numbers = dict[str, Any]
 
 
-def prepare(folder: Path, *, text: str, lines: int, size: int) -> Numbers:
+def prepare(folder: Path, *, text: str | None, lines: int, size: int) -> Numbers:
     """Fill the folder: lines, word types, BPE of `size` pieces, embeddings of some of the lines.
 
-    What is there already stays. Returns how much text it is.
+    text: None for the sample of Wikipedia that gensim ships. What is there already stays. Returns
+    how much text it is.
     """
     corpus, pieces = word_corpus(folder, text, lines), bpe_pieces(folder, size, "pieces")
     path = _embeddings_path(folder)
@@ -148,13 +152,12 @@ def large(folder: Path, *, threads: int, size: int) -> Numbers:
     return {"seconds": seconds, "memory": _peak(), "pieces": len(pieces)}
 
 
-def word2vec(folder: Path, *, trainer: str, threads: int) -> Numbers:
-    """Train embeddings for one epoch, all else by default."""
+def word2vec(folder: Path, *, threads: int, **settings: Any) -> Numbers:
+    """Train embeddings with some settings, all else by default."""
     corpus, pieces, _ = _load(folder)
-    settings = Word2VecSettings(trainer=trainer, epochs=1).on(threads)
-    began = time.perf_counter()
-    train_embeddings(corpus, GreedySegmenter(pieces), settings)
-    return {"seconds": time.perf_counter() - began, "memory": _peak()}
+    began = _now()
+    train_embeddings(corpus, GreedySegmenter(pieces), Word2VecSettings(**settings).on(threads))
+    return _spent_since(began)
 
 
 def pairs(folder: Path, *, threads: int, repeats: int, beside: str | None) -> Numbers:
@@ -190,10 +193,10 @@ def _trainer_in(path: Path) -> Callable[..., Any]:
 
 def _time_epoch(trainer: Any, threads: int) -> tuple[dict[str, float], int]:
     """Return the seconds of an epoch, and of listing its pairs by one thread; and their number."""
-    began = time.perf_counter(), time.process_time()
+    began = _now()
     for _ in trainer.chunks(threads):
         pass
-    trained = time.perf_counter(), time.process_time()
+    trained = _now()
     pairs = sum(int(trainer._listed(number).offsets[-1]) for number in range(trainer.total))
     listing = time.process_time() - trained[1]
     clock, processor = (end - start for start, end in zip(began, trained, strict=True))
@@ -216,8 +219,11 @@ def peers(folder: Path, *, threads: int, repeats: int, peers: str, peer_lines: i
 
 
 def bpe(folder: Path, *, size: int) -> Numbers:
-    """Train BPE of `size` pieces by sentencepiece itself, on the lines."""
-    began = time.perf_counter()
+    """Train BPE of `size` pieces by sentencepiece itself, on the lines.
+
+    Its memory is what the peak rises by: the modules of this file are none of its own.
+    """
+    began, before = _now(), _peak()
     sentencepiece.SentencePieceTrainer.train(
         sentence_iterator=read_lines(folder / "lines.txt"),
         model_writer=io.BytesIO(),
@@ -225,13 +231,13 @@ def bpe(folder: Path, *, size: int) -> Numbers:
         vocab_size=size + SENTENCEPIECE_SPECIALS,
         minloglevel=2,
     )
-    return {"seconds": time.perf_counter() - began, "memory": _peak()}
+    spent = _spent_since(began)
+    return spent | {"memory": spent["memory"] - before}
 
 
 def whole(
     folder: Path,
     *,
-    trainer: str,
     threads: int,
     initial_size: int,
     final_size: int,
@@ -254,7 +260,7 @@ def whole(
             chosen,
             vocab_size=final_size,
             initial_size=initial_size,
-            word2vec={"trainer": trainer, "lines": word2vec_lines},
+            word2vec={"lines": word2vec_lines},
             threads=threads,
             output=Path(place) / "tokenizer",
             progress=clock,
@@ -306,7 +312,7 @@ class _StageClock:
         self.seconds: dict[str, float] = {}
         self.processor: dict[str, float] = {}
         self.memory: dict[str, int] = {}
-        self._stage, self._since = "start", self._now()
+        self._stage, self._since = "start", _now()
 
     def __call__(self, progress: Progress) -> None:
         self.stop()
@@ -314,17 +320,13 @@ class _StageClock:
 
     def stop(self) -> None:
         """Count the time since the last call for the stage that goes on."""
-        stage, now = self._stage, self._now()
+        stage, now = self._stage, _now()
         for spent, began, ended in zip(
             (self.seconds, self.processor), self._since, now, strict=True
         ):
             spent[stage] = spent.get(stage, 0.0) + ended - began
         self.memory[stage] = _peak()
         self._since = now
-
-    @staticmethod
-    def _now() -> tuple[float, float]:
-        return time.perf_counter(), time.process_time()
 
 
 def _load(folder: Path) -> tuple[WordCorpus, list[str], Embeddings]:
@@ -338,14 +340,34 @@ def _embeddings_path(folder: Path) -> Path:
     return folder / f"embeddings-{settings[:8]}.npz"
 
 
-def word_corpus(folder: Path, text: str | Path, lines: int) -> WordCorpus:
-    """Return the first lines of a text as words; keep both in the folder."""
+def word_corpus(folder: Path, text: str | Path | None, lines: int) -> WordCorpus:
+    """Return the first lines of a text as words; keep both in the folder.
+
+    text: None for the sample of Wikipedia that gensim ships.
+    """
     path = folder / "words.npz"
     if not path.exists():
+        if text is None:
+            text = write_sample(folder / "sample.txt.zst")
         chosen = list(islice(read_lines(text), lines))
         write_text(folder / "lines.txt", "".join(f"{line}\n" for line in chosen))
         WordCorpus.from_lines(chosen, Normalizer()).save(path)
     return WordCorpus.load(path)
+
+
+def write_sample(path: Path) -> Path:
+    """Write the lines of the sample of Wikipedia that gensim ships, and return the file.
+
+    Raises:
+        UserError: gensim is not installed.
+    """
+    found = importlib.util.find_spec("gensim")
+    if found is None:
+        raise UserError("gensim, whose sample of Wikipedia is the default text, is not installed")
+    sample = Path(found.submodule_search_locations[0]) / _SAMPLE
+    source = {"format": "mediawiki", "key": "text"}
+    extract_lines([sample], path, source, ExtractionSettings(language="en"))
+    return path
 
 
 def bpe_pieces(folder: Path, size: int, name: str) -> list[str]:
@@ -383,6 +405,17 @@ def count_tokens(corpus: WordCorpus, pieces: Sequence[str]) -> int:
     """Count the corpus's greedy tokens."""
     _, offsets = GreedySegmenter(pieces).segment_words(corpus.types)
     return int((np.diff(offsets) * corpus.counts).sum())
+
+
+def _now() -> tuple[float, float]:
+    """Return the time by the clock, and the processor time of this process."""
+    return time.perf_counter(), time.process_time()
+
+
+def _spent_since(began: tuple[float, float]) -> Numbers:
+    """Return the seconds since `began`, of the clock and of the processor, and the peak memory."""
+    seconds, processor = (now - then for now, then in zip(_now(), began, strict=True))
+    return {"seconds": seconds, "processor": processor, "memory": _peak()}
 
 
 def _peak() -> int:

@@ -15,7 +15,6 @@ from __future__ import annotations
 
 import argparse
 import copy
-import importlib.util
 import sys
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -29,6 +28,7 @@ import numpy as np
 import pandas as pd
 import torch
 from engine import Line, machine_facts, spread, table
+from engine_measures import write_sample
 from transformers import (
     AutoModelForSequenceClassification,
     AutoTokenizer,
@@ -41,8 +41,6 @@ from transformers import (
     TrainingArguments,
 )
 
-from reproduction.data.extract import ExtractionSettings, extract_lines
-from reproduction.data.files import Form
 from reproduction.lm import finetune, pretrain
 from reproduction.lm.batches import masked_per_row
 from reproduction.lm.encoder import load_encoder
@@ -77,7 +75,6 @@ WARM_UP = 2
 SEED = 1
 RATE = 1e-4  # of every update: its value does not change what an update costs
 TASK = Task("task", "sequence", "accuracy", (0, 1))
-SAMPLE = "test/test_data/enwiki-latest-pages-articles1.xml-p000000010p000030302-shortened.bz2"
 # Targets: times the Trainer's speed, per cent of the device's peak, per cent of time waiting.
 FASTER = {"cpu": {}, "cuda": {"pretraining": 1.2}}
 PEAK_SHARE, WAITING = 40.0, 2.0
@@ -495,12 +492,7 @@ def prepare(folder: Path, text: Path | None, vocabulary: int, sequence_length: i
         return
     lines, words = folder / "lines.txt.zst", folder / "vocabulary"
     if text is None:
-        found = importlib.util.find_spec("gensim")
-        if found is None:
-            raise UserError("--data: is not given, and gensim, whose sample is the default, is not")
-        sample = Path(found.submodule_search_locations[0]) / SAMPLE
-        settings = ExtractionSettings(language="en")
-        extract_lines([sample], lines, Form(key="--data", format="mediawiki"), settings)
+        write_sample(lines)
     else:
         every = (line for file in files_of(text) for line in read_lines(file))
         write_lines(lines, (line for line in every if line.strip()))

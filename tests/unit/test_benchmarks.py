@@ -59,6 +59,24 @@ def test_a_pass_is_told_by_million_tokens_with_and_without_the_cache(bench):
     assert first[2].startswith("0.5 ") and first[4] == "no"
 
 
+def test_whole_sage_is_compared_with_each_peer_by_clock_processor_and_memory(bench):
+    runs = {
+        "whole": {"seconds": 60.0, "processor": 100.0, "memory": 3e9, "lines": 750_000},
+        "bpe": {"seconds": 5.0, "processor": 8.0, "memory": 1e9},
+        "word2vec": {"seconds": 600.0, "processor": 1000.0, "memory": 2e9},
+    }
+    by_stage = dict.fromkeys(("stages", "processor_stages", "memory_stages"), {"pruning": 1.0})
+
+    def run(measure, number, **parameters):
+        return runs[measure] | by_stage
+
+    _, *lines = lines_of(engine.Bench(run, bench.lines, bench.tokens), "whole")
+    assert [cells[2].split()[0] for cells in lines] == ["12x", "12.5x", "3x"] * 2 + [
+        "0.1x", "0.1x", "1.5x",
+    ]  # fmt: skip
+    assert [cells[-1] for cells in lines] == ["no", *["-"] * 8]
+
+
 def test_the_exponent_is_that_of_a_power():
     points = [(lines, 3 * lines**1.2) for lines in (10, 100, 1000)]
     assert engine.exponent(points) == pytest.approx(1.2)
@@ -97,7 +115,8 @@ def prepared(text):
 
 def test_every_row_is_measured(prepared, tmp_path):
     def run(measure, number, **parameters):
-        return MEASURES[measure](prepared, **parameters)
+        found = MEASURES[measure](prepared, **parameters)
+        return found | {"memory": found.get("memory") or 1}  # one process has one peak
 
     sizes = {"initial_size": 400, "final_size": 300, "large_size": 262_144}
     bench = engine.Bench(run, 300, 5000, repeats=1, peers=tmp_path, **sizes)
@@ -110,7 +129,7 @@ def test_every_row_is_measured(prepared, tmp_path):
     large = MEASURES["large"](prepared, threads=1, size=262_144)
     assert 400 < large["pieces"] < 262_144  # the most that the text yields
     sizes = {"initial_size": 400, "final_size": 300}
-    whole = run("whole", 0, trainer="blocks", threads=1, lines=200, **sizes)
+    whole = run("whole", 0, threads=1, lines=200, **sizes)
     assert {"reading text", "initial vocabulary", "word2vec", "pruning"} <= whole["stages"].keys()
     assert whole["lines"] == 200
     assert whole["seconds"] == pytest.approx(sum(whole["stages"].values()))
