@@ -107,7 +107,7 @@ class Scores(NamedTuple):
     """E_T and E_C (float[V, d]), and a cache of pair losses; one: a loss of 1, in units.
 
     cache: uint64[2^bits]. Its size is fixed: a pair takes the entry of the one that was there. Up
-    to some 23,000 pieces each pair has its own. An entry says which pair it is beside its loss, in
+    to some 16,000 pieces each pair has its own. An entry says which pair it is beside its loss, in
     one word: threads share the cache without a lock, for all write the same entry for a pair.
     """
 

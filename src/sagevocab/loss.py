@@ -32,7 +32,7 @@ from sagevocab.settings import READINGS as READINGS
 from sagevocab.settings import SageKeys
 from sagevocab.words import WordCorpus
 
-_CACHE_BYTES = 2 << 30
+_CACHE_BYTES = 1 << 30  # twice as many take longer to clear than they save
 
 
 @dataclass(frozen=True)
