@@ -23,6 +23,7 @@ import numpy as np
 import sentencepiece
 
 from reproduction.data.extract import ExtractionSettings, extract_lines
+from reproduction.data.files import Form
 from sagevocab import skipgram
 from sagevocab.bpe import (
     SENTENCEPIECE_SPECIALS,
@@ -368,8 +369,8 @@ def write_sample(path: Path) -> Path:
     if found is None:
         raise UserError("gensim, whose sample of Wikipedia is the default text, is not installed")
     sample = Path(found.submodule_search_locations[0]) / _SAMPLE
-    source = {"format": "mediawiki", "key": "text"}
-    extract_lines([sample], path, source, ExtractionSettings(language="en"))
+    form = Form(key="text", format="mediawiki")
+    extract_lines([sample], path, form, ExtractionSettings(language="en"))
     return path
 
 
