@@ -27,16 +27,16 @@ STAGES = {
         sentencepiece tokenizers transformers zstandard
     """,
     "analyse": """
-        numba numpy pandas protobuf pyarrow scikit-learn scipy sentencepiece threadpoolctl
+        numba numpy pandas protobuf pyarrow scikit-learn scipy sentencepiece seqeval threadpoolctl
         tokenizers zstandard
     """,
     "models": """
-        numba numpy pandas protobuf pyarrow pydantic pydantic-core safetensors scipy sentencepiece
-        tokenizers torch transformers zstandard
+        accelerate numba numpy pandas protobuf pyarrow pydantic pydantic-core safetensors
+        scikit-learn scipy sentencepiece seqeval tokenizers torch transformers zstandard
     """,
     "paper": """
         jinja2 markupsafe matplotlib numba numpy pandas protobuf pyarrow pyyaml scikit-learn scipy
-        sentencepiece threadpoolctl tokenizers zstandard
+        sentencepiece seqeval threadpoolctl tokenizers zstandard
     """,
 }
 # The demo reads texts that these packages ship: treebanks, news, licences.

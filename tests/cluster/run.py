@@ -3,7 +3,7 @@
 Starts a SLURM of two nodes on this machine and runs the workflow there by `profiles/slurm`. On the
 way it kills jobs and a node, cancels jobs, and restarts the controller, at moments and on victims
 that a seed chooses. All results must then be those of a local run, byte for byte; tests/trees.py
-says what may differ. Last, a model is trained again as one job of both nodes. Nothing is left
+says what may differ. Nothing is left
 behind, whether it ends by itself, by Ctrl-C or by its limit.
 """
 
@@ -25,7 +25,6 @@ from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-import pandas as pd
 import yaml
 
 ROOT = Path(__file__).parents[2]
@@ -74,7 +73,6 @@ def main() -> None:
             slurm.end_processes(folder / "local")
         failures = _run_on_slurm(folder, arguments)
         failures += differences(local, folder / "checkout" / results)
-        failures = failures or _train_on_both_nodes(folder, arguments)
     print("\n".join(failures) or "All results are those of the local run, byte for byte.")
     sys.exit(bool(failures))
 
@@ -135,35 +133,6 @@ def _run_on_slurm(folder: Path, arguments: argparse.Namespace) -> list[str]:
     shutil.copytree(checkout / LOGS, LOG.parent / "slurm_logs", dirs_exist_ok=True)
     ended = "did not end in time" if code is None else "failed"
     return [f"The run on SLURM {ended}, after {_steps():.0%} of its jobs: see {LOG}"]
-
-
-def _train_on_both_nodes(folder: Path, arguments: argparse.Namespace) -> list[str]:
-    """Train a model again as one job of two nodes; return what is not as it should be.
-
-    The processes add gradients up in another order than one does: last bits may differ.
-    """
-    checkout, said = folder / "checkout", LOG.with_suffix(".nodes.log")
-    log = next(checkout.glob("results/*/models/*/*/training_log.parquet"), None)
-    if log is None:
-        return []
-    before = pd.read_parquet(log)
-    log.unlink()
-    nodes = folder / "nodes.yaml"
-    nodes.write_text(f"lm: {{nodes: {len(slurm.NODES)}}}\n")
-    command = _command([arguments.config, nodes], str(log.relative_to(checkout)), *OPTIONS)
-    with slurm.Cluster(folder / "slurm-both", CPUS, MEMORY) as cluster, said.open("w") as out:
-        environment, limit = cluster.environment, 60 * arguments.minutes
-        with contextlib.suppress(subprocess.TimeoutExpired):
-            subprocess.run(
-                command, cwd=checkout, env=environment, stdout=out, stderr=out, timeout=limit
-            )
-    if not log.exists():
-        return [f"No model was trained on both nodes: see {said}"]
-    after = pd.read_parquet(log)
-    apart = (after["loss"] - before["loss"]).abs().max()
-    print(f"A model trained on both nodes has the same loss to {apart:.0e}", flush=True)
-    trained = set(after["cards"]) == {len(slurm.NODES)} and apart < 1e-3
-    return [] if trained else [f"The model trained on both nodes is another one: see {said}"]
 
 
 class Troubles:

@@ -33,7 +33,14 @@ from reproduction.lm.encoder import load_encoder
 from reproduction.lm.model import build_model, save_model
 from reproduction.lm.settings import CausalSettings, FinetuneSettings, PretrainSettings
 from reproduction.lm.tasks import Task
-from reproduction.lm.training import DROPOUT, ORDER, choose_device, generator, seed_torch
+from reproduction.lm.training import (
+    DROPOUT,
+    INITIAL_WEIGHTS,
+    ORDER,
+    generator,
+    seed_torch,
+    training_arguments,
+)
 from sagevocab.segment import load_segmenter
 from sagevocab.words import Normalizer, WordCorpus
 
@@ -73,7 +80,8 @@ def shards_results(folder: Path) -> dict[str, Any]:
 def pretrain_results(folder: Path) -> dict[str, Any]:
     """Losses, held-out bits and the size of every weight; rates and seeds of dropout."""
     shards, words = make_shards(folder), folder / "vocabulary"
-    pretraining.pretrain(shards, words, folder / "m", SETTINGS, name="x", seed=1)
+    named = {"name": "x", "seed": 1, "state_dir": folder / "state"}
+    pretraining.pretrain(shards, words, folder / "m", SETTINGS, **named)
     log = pd.read_parquet(folder / "m/training_log.parquet")
     weights = load_file(folder / "m/model.safetensors")
     dropped = replace(SETTINGS, dropout=0.1, attention_dropout=0.2)
@@ -100,11 +108,12 @@ def finetune_results(folder: Path) -> dict[str, Any]:
         parameter.data = 0.2 * noise.float()
     (folder / "m").mkdir()
     save_model(model, folder / "vocabulary", folder / "m")
-    # The rows of the first task are written last, for what follows.
-    losses = {task.name: _losses(folder, task) for task in reversed(TASKS)}
-    files = folder / "rows", folder / "rows", folder / "scores.json", folder / "predictions"
-    names = {"language": "en", "tokenizer": "x", "seed": 1}
-    finetuning.finetune(folder / "m", *files, next(iter(TASKS)), FINETUNING, **names)
+    losses = {task.name: _losses(folder, task) for task in TASKS}
+    rows, task = folder / "rows", next(iter(TASKS))
+    pd.DataFrame(TASKS[task]).to_parquet(rows)
+    files = rows, rows, folder / "scores.json", folder / "predictions"
+    names = {"language": "en", "tokenizer": "x", "seed": 1, "state_dir": folder / "state"}
+    finetuning.finetune(folder / "m", *files, task, FINETUNING, **names)
     predictions = pd.read_parquet(folder / "predictions")
     return {
         "losses": losses,
@@ -114,21 +123,31 @@ def finetune_results(folder: Path) -> dict[str, Any]:
 
 
 def _losses(folder: Path, task: Task) -> list[float]:
-    """The losses of the first updates; the task's rows are written."""
-    rows, encoder, length = folder / "rows", load_encoder(folder / "m"), 16
+    """The losses of the first updates at a rate that stays."""
+    rows = folder / "rows"
     pd.DataFrame(TASKS[task]).to_parquet(rows)
-    splits, tags = finetuning.load_splits(rows, rows, task, encoder, length)
-    device = choose_device(0, "auto", 1)
-    run = finetuning.prepare_run(folder / "m", task, FINETUNING, 1, encoder, tags, device)
+    settings = replace(FINETUNING, epochs=1.2, schedule="constant", warmup_steps=0)
+    splits, tags = finetuning.load_splits(rows, rows, task, folder / "m", 16)
+    arguments = training_arguments(
+        folder / "state", "fp32", 0, 1, learning_rate=1e-2, weight_decay=0.1, **settings.decay()
+    )
+    seed_torch(1, INITIAL_WEIGHTS)
+    model = finetuning.load_model(folder / "m", task, tags, settings)
     examples = splits["train"].examples
-    return [finetuning.train_on(run, examples, update, 1e-2) for update in range(6)]
+    trainer = finetuning.Finetuner(
+        model, arguments, task, settings, examples, seed=1, checkpoint_minutes=1e9
+    )
+    trainer.run()
+    return [row["loss"] for row in trainer.state.log_history if "loss" in row]
 
 
 def causal_results(folder: Path) -> dict[str, Any]:
     """What held-out lines cost after an update and at the end."""
     corpus, asked = (WordCorpus.from_lines(sentences(64, seed), Normalizer()) for seed in (0, 1))
     segmenter = load_segmenter(make_vocabulary(folder))
-    causal.train_causal(corpus, asked, segmenter, folder / "bits", CAUSAL, seed=1)
+    causal.train_causal(
+        corpus, asked, segmenter, folder / "bits", CAUSAL, seed=1, state_dir=folder / "state"
+    )
     found = pd.read_parquet(folder / "bits").groupby("step")
     return {name: found[name].sum().tolist() for name in ("seen", "line", "characters", "bits")}
 

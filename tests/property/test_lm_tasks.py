@@ -1,4 +1,4 @@
-"""Words and their tags stay together, whatever the words are; pairs are cut as elsewhere."""
+"""Words and their tags stay together, whatever the words are."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ import numpy as np
 import pandas as pd
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tokenizers import Tokenizer
 from transformers import AutoTokenizer
 
 from lm_samples import make_vocabulary
 from reproduction.lm.encoder import IGNORED, load_encoder
 from reproduction.lm.shards import build_shards
-from reproduction.lm.tasks import OUTSIDE, TRUNCATED, encode_words, pair_lengths
+from reproduction.lm.tasks import TRUNCATED, Task, encode, gold_of
 from sagevocab.text import write_lines
 
 MAX_WORD_CHARS = 12
@@ -32,6 +31,7 @@ WORDS = st.one_of(
 )
 SENTENCES = st.lists(st.lists(WORDS, max_size=12), min_size=1, max_size=4)
 TAGS = ["O", "B-PER", "I-PER", "B-LOC"]
+TASK = Task("names", "tokens", "span_f1")
 relaxed = settings(max_examples=150)
 
 
@@ -61,53 +61,33 @@ def frame_of(sentences: list[list[str]], seed: int) -> pd.DataFrame:
 
 @relaxed
 @given(SENTENCES, st.integers(0, 100), st.integers(8, 60))
-def test_every_word_has_one_tag(sentences, seed, longest):
+def test_every_word_has_one_tag_or_is_outside(sentences, seed, longest):
     rows = frame_of(sentences, seed)
-    examples = encode_words(rows, TAGS, encoder(), longest)
-    for ids, targets, words, tags in zip(
-        examples.ids, examples.targets, examples.words, rows["tags"], strict=True
-    ):
+    examples = encode(rows, gold_of(rows, TASK), TASK, TAGS, hub(), longest)
+    for features, words, tags in zip(examples.features, examples.words, rows["tags"], strict=True):
+        labels = np.array(features["labels"])
         assert len(words) == len(tags)
-        assert len(ids) == len(targets) <= longest
+        assert len(features["input_ids"]) == len(labels) <= longest
         kept = words[words != TRUNCATED]
-        # Truncation takes words from the end; each of the others has a token of its own.
-        assert (words[: len(kept)] == kept).all()
         assert (np.diff(kept) > 0).all()
-        assert [TAGS[number] for number in targets[kept]] == tags[: len(kept)]
-        assert (np.delete(targets, kept) == IGNORED).all()
-        # What the tags are read back from is what they were written to.
-        read = [TAGS[targets[place]] if place != TRUNCATED else OUTSIDE for place in words]
-        assert read == tags[: len(kept)] + [OUTSIDE] * (len(tags) - len(kept))
+        assert (np.delete(labels, kept) == IGNORED).all()
+        read = [TAGS[labels[place]] for place in kept]
+        assert read == [tag for tag, place in zip(tags, words, strict=True) if place != TRUNCATED]
 
 
 @relaxed
 @given(SENTENCES)
-def test_words_stand_where_hugging_face_puts_them(sentences):
-    examples = encode_words(frame_of(sentences, 0), TAGS, encoder(), 10_000)
-    for sentence, ids, places in zip(sentences, examples.ids, examples.words, strict=True):
-        theirs = hub()(sentence, is_split_into_words=True, split_special_tokens=True)
-        owners = [owner for owner in theirs.word_ids() if owner is not None]
-        # The library gives a word that leaves nothing an [UNK]; Hugging Face drops it.
-        left = np.isin(np.arange(len(sentence)), owners)
-        ends = np.append(places, len(ids) - 1)[1:]
-        ours = [
-            (word, token)
-            for word, (start, end) in enumerate(zip(places, ends, strict=True))
-            if left[word]
-            for token in ids[start:end].tolist()
-        ]
-        assert ours == list(zip(owners, theirs.input_ids[1:-1], strict=True))
-        assert all(ids[places[word]] == encoder().unk for word in np.flatnonzero(~left))
-
-
-@relaxed
-@given(st.integers(0, 40), st.integers(0, 40), st.integers(5, 30))
-def test_pairs_are_cut_as_by_hugging_face(a, b, longest):
-    tokenizer = Tokenizer.from_str((vocabulary() / "tokenizer.json").read_text(encoding="utf-8"))
-    tokenizer.enable_truncation(longest, strategy="longest_first")
-    encoding = tokenizer.encode("a " * a, "the " * b)
-    names = [token for token in encoding.tokens if token in ("▁a", "▁the")]
-    assert pair_lengths(a, b, longest - 3) == (names.count("▁a"), names.count("▁the"))
+def test_each_word_is_encoded_alone(sentences):
+    rows = frame_of(sentences, 0)
+    examples = encode(rows, gold_of(rows, TASK), TASK, TAGS, hub(), 10_000)
+    for sentence, features, places in zip(
+        sentences, examples.features, examples.words, strict=True
+    ):
+        alone = encoder().encode(sentence)
+        starts = 1 + np.cumsum([0, *map(len, alone)])[:-1]
+        assert features["input_ids"][1:-1] == [token for ids in alone for token in ids]
+        left = [TRUNCATED if not ids else at for ids, at in zip(alone, starts, strict=True)]
+        assert places.tolist() == left
 
 
 @settings(max_examples=40)

@@ -11,21 +11,22 @@ import pytest
 import torch
 from seqeval.metrics import f1_score as span_f1
 from sklearn.metrics import accuracy_score
+from transformers import get_linear_schedule_with_warmup, get_polynomial_decay_schedule_with_warmup
 
 from lm_samples import TINY, make_shards
 from reproduction.lm import finetune as module
-from reproduction.lm.encoder import load_encoder
+from reproduction.lm.encoder import IGNORED
 from reproduction.lm.finetune import (
-    FinetuneSettings,
+    Finetuner,
     examples_in_epoch,
     finetune,
     load_model,
     load_splits,
 )
 from reproduction.lm.pretrain import pretrain
-from reproduction.lm.settings import PretrainSettings
-from reproduction.lm.tasks import Task, encode_texts
-from reproduction.lm.training import choose_device
+from reproduction.lm.settings import FinetuneSettings, PretrainSettings
+from reproduction.lm.tasks import Task
+from reproduction.lm.training import seed_torch, training_arguments
 from sagevocab.errors import UserError
 
 CLASSES = Task("letters", "sequence", "accuracy", ("no", "yes"))
@@ -46,7 +47,8 @@ def model(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("model")
     make_shards(folder)
     settings = PretrainSettings(**TINY)
-    pretrain(folder / "shards", folder / "vocabulary", folder / "m", settings, name="x", seed=1)
+    files = folder / "shards", folder / "vocabulary", folder / "m"
+    pretrain(*files, settings, name="x", seed=1, state_dir=folder / "state")
     return folder / "m"
 
 
@@ -87,7 +89,7 @@ def run(model, splits, task, folder, seed=1, arguments=None, **overrides):
         language="en",
         tokenizer="bpe",
         seed=seed,
-        **(arguments or {}),
+        **({"state_dir": folder / "state"} | (arguments or {})),
     )
     return json.loads((folder / "scores.json").read_text()), pd.read_parquet(
         folder / "predictions.parquet"
@@ -170,10 +172,9 @@ def test_a_resumed_run_ends_with_the_same_bytes(model, splits, tmp_path):
     unbroken = run(model, splits, CLASSES, tmp_path / "unbroken", epochs=1)[1]
     arguments = {"state_dir": tmp_path / "state", "checkpoint_updates": 7}
     run_until_predictions(model, splits, CLASSES, tmp_path / "resumed", arguments=arguments)
-    assert (tmp_path / "state" / "update-000000014.pt").is_file()
+    assert list((tmp_path / "state").glob("*/checkpoint-14"))
     resumed = run(model, splits, CLASSES, tmp_path / "resumed", arguments=arguments, epochs=1)[1]
     pd.testing.assert_frame_equal(resumed, unbroken, check_exact=True)
-    assert not (tmp_path / "state").exists()
 
 
 @pytest.mark.parametrize("changed", ["train", "validation", "precision"])
@@ -200,68 +201,75 @@ def test_a_run_on_other_rows_or_in_another_precision_begins_anew(
     assert "resuming" not in caplog.text
 
 
-def prepared(model, splits, task, **overrides):
+def prepared(model, splits, task, folder, **overrides):
     settings = FinetuneSettings(**(QUICK | overrides))
-    encoder = load_encoder(model)
-    loaded, tags = load_splits(*splits[task.name], task, encoder, settings.max_sequence_length)
-    device = choose_device(0, "auto", 1)
-    return module.prepare_run(model, task, settings, 1, encoder, tags, device), loaded
+    loaded, tags = load_splits(*splits[task.name], task, model, settings.max_sequence_length)
+    body = load_model(model, task, tags, settings)
+    arguments = training_arguments(folder, "fp32", 0, 1, **settings.decay())
+    examples = loaded["train"].examples
+    made = Finetuner(body, arguments, task, settings, examples, seed=1, checkpoint_minutes=1e9)
+    return made, loaded
 
 
 @pytest.mark.parametrize("task", [CLASSES, VALUES, TAGS], ids=lambda task: task.name)
-def test_padding_changes_no_prediction(model, splits, task):
-    alone, loaded = prepared(model, splits, task, eval_batch=1)
-    together, _ = prepared(model, splits, task, eval_batch=60)
-    for ours, theirs in zip(
-        module._all_logits(alone, loaded["validation"].examples),
-        module._all_logits(together, loaded["validation"].examples),
-        strict=True,
-    ):
+def test_padding_changes_no_prediction(model, splits, task, tmp_path):
+    made = []
+    for size in (1, 60):
+        seed_torch(1)
+        trainer, loaded = prepared(model, splits, task, tmp_path, eval_batch=size)
+        made.append(trainer.logits_of(loaded["validation"].examples))
+    for ours, theirs in zip(*made, strict=True):
         assert ours == pytest.approx(theirs, abs=1e-5)
 
 
-@pytest.mark.parametrize(("rows", "masked"), [([0, 1], False), ([0, 2], True)])
-def test_only_padding_needs_a_mask(model, splits, rows, masked):
-    """Without a mask a GPU takes flash attention, and does not wait for the mask's values."""
-    made, _ = prepared(model, splits, CLASSES)
-    made.model.forward = Mock(wraps=made.model.forward)
-    examples = encode_texts(
-        pd.DataFrame({"text": ["the cat", "the dog", "a"]}), np.zeros(3), made.encoder, 16
-    )
-    module._logits(made, examples.padded(rows, made.encoder.pad))
-    (mask,) = (call.kwargs["attention_mask"] for call in made.model.forward.mock_calls)
-    assert (mask is not None) == masked
-
-
-def test_accumulation_changes_nothing_but_memory(model, splits):
+def test_accumulation_changes_nothing_but_memory(model, splits, tmp_path):
     losses = []
     for batch, accumulation in ((16, 1), (4, 4)):
-        sizes = {"batch": batch, "accumulation": accumulation}
-        made, loaded = prepared(model, splits, TAGS, **sizes)
-        for part in made.model.modules():
-            if isinstance(part, torch.nn.Dropout):
-                part.p = 0.0
-        examples = loaded["train"].examples
-        losses.append([module.train_on(made, examples, update, 1e-3) for update in range(3)])
+        seed_torch(1)
+        sizes = {"batch": batch, "accumulation": accumulation, "epochs": 0.3, "dropout": 0.0}
+        made, _ = prepared(model, splits, TAGS, tmp_path / str(batch), **sizes)
+        made.run()
+        losses.append([row["loss"] for row in made.state.log_history if "loss" in row])
     assert losses[0] == pytest.approx(losses[1], rel=1e-4)
 
 
-def test_the_loss_is_that_of_transformers(model, splits):
-    for task in (CLASSES, VALUES, TAGS):
-        made, loaded = prepared(model, splits, task)
-        made.model.eval()
-        batch = loaded["train"].examples.padded(range(6), made.encoder.pad)
-        logits = module._logits(made, batch)
-        targets = torch.from_numpy(batch["targets"])
-        count = module._target_count(task, batch["targets"])
-        output = made.model(
-            input_ids=torch.from_numpy(batch["ids"]),
-            attention_mask=torch.from_numpy(batch["ids"] != made.encoder.pad),
-            token_type_ids=torch.from_numpy(batch["segments"]),
-            labels=targets,
-        )
-        ours = module._summed_loss(task, logits, targets) / count
-        assert ours.item() == pytest.approx(output.loss.item(), rel=1e-5)
+@pytest.mark.parametrize("task", [CLASSES, VALUES, TAGS], ids=lambda task: task.name)
+def test_the_loss_is_that_of_transformers(model, splits, task, tmp_path):
+    made, loaded = prepared(model, splits, task, tmp_path, dropout=0.0)
+    batch = loaded["train"].examples.batch(range(6))
+    theirs = made.model.eval()(**batch).loss.item()
+    count = (batch["labels"] != IGNORED).sum().item() if task is TAGS else 6
+    assert made.summed_loss(made.model, batch).item() / count == pytest.approx(theirs, rel=1e-5)
+
+
+@pytest.mark.parametrize(("written", "used"), [(None, 0.1), (0.3, 0.3)])
+def test_dropout_is_its_own_key_and_by_default_that_of_the_model(model, written, used):
+    config = load_model(model, CLASSES, [], FinetuneSettings(**QUICK | {"dropout": written})).config
+    assert (config.hidden_dropout_prob, config.attention_probs_dropout_prob) == (used, used)
+
+
+@pytest.mark.parametrize(
+    ("name", "theirs"),
+    [
+        ("polynomial", get_polynomial_decay_schedule_with_warmup),
+        ("linear", get_linear_schedule_with_warmup),
+    ],
+)
+def test_rates_are_those_of_hugging_face(model, splits, name, theirs, tmp_path):
+    how = {"schedule": name, "epochs": 0.5}
+    made, _ = prepared(model, splits, CLASSES, tmp_path, **how)
+    made.args.learning_rate = 1e-2
+    made.run()
+    rates = [row["learning_rate"] for row in made.state.log_history if "loss" in row]
+    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=1e-2)
+    schedule = theirs(optimizer, 4, 10)
+    expected = []
+    for _ in range(10):
+        expected.append(schedule.get_last_lr()[0])
+        optimizer.step()
+        schedule.step()
+    assert rates == pytest.approx(expected)
+    assert rates[0] == 0
 
 
 def test_an_epoch_shows_every_example_once():
@@ -275,8 +283,9 @@ def test_an_epoch_shows_every_example_once():
 
 
 def test_the_body_is_the_pretrained_one(model):
-    body = load_model(model, CLASSES, []).base_model
-    again = load_model(model, TAGS, ["O", "B-PER", "I-PER"])
+    settings = FinetuneSettings(**QUICK)
+    body = load_model(model, CLASSES, [], settings).base_model
+    again = load_model(model, TAGS, ["O", "B-PER", "I-PER"], settings)
     assert again.classifier.out_features == 3
     for ours, theirs in zip(body.parameters(), again.base_model.parameters(), strict=True):
         assert ours.equal(theirs)
@@ -302,10 +311,10 @@ def test_a_loss_that_is_not_finite_names_the_key(model, splits, tmp_path):
         run(model, splits, VALUES, tmp_path, learning_rate=1e38, max_grad_norm=0.0)
 
 
-def test_too_little_memory_names_the_key(model, splits, monkeypatch):
-    made, loaded = prepared(model, splits, CLASSES)
-    monkeypatch.setattr(module, "_logits", Mock(side_effect=torch.OutOfMemoryError("full")))
+def test_too_little_memory_names_the_key(model, splits, monkeypatch, tmp_path):
+    made, loaded = prepared(model, splits, CLASSES, tmp_path)
+    made.model.forward = Mock(side_effect=torch.OutOfMemoryError("full"))
     with pytest.raises(UserError, match=r"^lm\.finetune\.batch: too little memory"):
-        module.train_on(made, loaded["train"].examples, 0, 1e-3)
+        made.run()
     with pytest.raises(UserError, match=r"^lm\.finetune\.eval_batch: too little memory"):
-        module.predict(made, loaded["validation"])
+        made.logits_of(loaded["validation"].examples)

@@ -1,10 +1,8 @@
 from __future__ import annotations
 
 import pytest
-import torch
-from transformers import get_linear_schedule_with_warmup, get_polynomial_decay_schedule_with_warmup
 
-from reproduction.lm.settings import BudgetSchedule, FinetuneSettings, ReplaySchedule, crosses
+from reproduction.lm.settings import BudgetSchedule, crosses
 
 
 def test_the_rate_rises_over_the_warmup_and_falls_to_nothing():
@@ -34,35 +32,6 @@ def test_extreme_warmups_divide_by_nothing(warmup):
     rates = [schedule.rate(update, 0.0) for update in range(3)]
     assert rates == sorted(rates, reverse=warmup == 0.0)
     assert all(0 < rate < 1 for rate in rates)
-
-
-def test_a_replay_repeats_the_rates():
-    schedule = ReplaySchedule((0.1, 0.3, 0.2))
-    assert [schedule.rate(update, 99.0) for update in range(3)] == [0.1, 0.3, 0.2]
-    assert schedule.share(3, 0.0) == 1
-
-
-@pytest.mark.parametrize("name", ["polynomial", "linear"])
-def test_fine_tuning_rates_are_those_of_hugging_face(name):
-    optimizer = torch.optim.SGD([torch.zeros(1, requires_grad=True)], lr=5e-5)
-    if name == "polynomial":
-        theirs = get_polynomial_decay_schedule_with_warmup(optimizer, 7, 30)
-    else:
-        theirs = get_linear_schedule_with_warmup(optimizer, 7, 30)
-    sizes = {"epochs": 1, "batch": 1, "warmup_steps": 7}
-    ours = FinetuneSettings(schedule=name, learning_rate=5e-5, **sizes).learning_rates(30)
-    assert ours.share(30, 0.0) == 1
-    for update in range(30):
-        assert ours.rate(update, 0.0) == pytest.approx(theirs.get_last_lr()[0], rel=1e-9)
-        optimizer.step()
-        theirs.step()
-
-
-def test_a_run_shorter_than_its_warmup_only_rises():
-    ours = FinetuneSettings(learning_rate=1.0, warmup_steps=50, epochs=1, batch=1).learning_rates(
-        20
-    )
-    assert [ours.rate(update, 0.0) for update in range(20)] == [n / 50 for n in range(20)]
 
 
 def test_crossing_a_multiple_is_seen_once():

@@ -3,17 +3,11 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from transformers import AutoTokenizer
 
 from lm_samples import PIECES, make_vocabulary
-from reproduction.lm.encoder import IGNORED, load_encoder
-from reproduction.lm.tasks import (
-    TRUNCATED,
-    Task,
-    encode_texts,
-    encode_words,
-    gold_of,
-    most_frequent,
-)
+from reproduction.lm.encoder import IGNORED
+from reproduction.lm.tasks import TRUNCATED, Examples, Task, encode, gold_of, most_frequent
 
 CLASSES = Task("sst2", "sequence", "accuracy", (0, 1))
 VALUES = Task("stsb", "sequence", "pearson")
@@ -21,8 +15,20 @@ TAGS = Task("ner", "tokens", "span_f1")
 
 
 @pytest.fixture(scope="module")
-def encoder(tmp_path_factory):
-    return load_encoder(make_vocabulary(tmp_path_factory.mktemp("vocabulary")))
+def tokenizer(tmp_path_factory):
+    return AutoTokenizer.from_pretrained(make_vocabulary(tmp_path_factory.mktemp("vocabulary")))
+
+
+def encode_texts(rows: pd.DataFrame, labels: list[int], tokenizer, longest: int) -> Examples:
+    return encode(rows, np.array(labels), CLASSES, [], tokenizer, longest)
+
+
+def encode_words(rows: pd.DataFrame, tags: list[str], tokenizer, longest: int) -> Examples:
+    return encode(rows, gold_of(rows, TAGS), TAGS, tags, tokenizer, longest)
+
+
+def of(examples: Examples, name: str) -> list:
+    return [features[name] for features in examples.features]
 
 
 def pieces_of(ids) -> list[str]:
@@ -35,75 +41,85 @@ def words_frame(*sentences: list[str], tags: list[list[str]] | None = None) -> p
     return pd.DataFrame({"tokens": list(sentences), "tags": tags})
 
 
-def test_a_text_stands_between_special_tokens(encoder):
+def test_a_text_stands_between_special_tokens(tokenizer):
     rows = pd.DataFrame({"text": ["a dog", ""]})
-    examples = encode_texts(rows, np.array([1, 0]), encoder, 16)
-    assert pieces_of(examples.ids[0]) == ["[CLS]", "▁a", "▁dog", "[SEP]"]
-    assert pieces_of(examples.ids[1]) == ["[CLS]", "[SEP]"]
-    assert examples.segments[0].tolist() == [0, 0, 0, 0]
-    assert examples.targets == [1, 0]
+    examples = encode_texts(rows, [1, 0], tokenizer, 16)
+    assert pieces_of(of(examples, "input_ids")[0]) == ["[CLS]", "▁a", "▁dog", "[SEP]"]
+    assert pieces_of(of(examples, "input_ids")[1]) == ["[CLS]", "[SEP]"]
+    assert of(examples, "token_type_ids")[0] == [0, 0, 0, 0]
+    assert of(examples, "labels") == [1, 0]
     assert examples.truncated == 0
 
 
-def test_the_second_text_is_a_segment_of_its_own(encoder):
+def test_the_second_text_is_a_segment_of_its_own(tokenizer):
     rows = pd.DataFrame({"text": ["a dog"], "text_pair": ["the cat a"]})
-    examples = encode_texts(rows, np.array([0]), encoder, 16)
+    examples = encode_texts(rows, [0], tokenizer, 16)
     expected = ["[CLS]", "▁a", "▁dog", "[SEP]", "▁the", "▁cat", "▁a", "[SEP]"]
-    assert pieces_of(examples.ids[0]) == expected
-    assert examples.segments[0].tolist() == [0, 0, 0, 0, 1, 1, 1, 1]
+    assert pieces_of(of(examples, "input_ids")[0]) == expected
+    assert of(examples, "token_type_ids")[0] == [0, 0, 0, 0, 1, 1, 1, 1]
 
 
-def test_long_texts_are_cut_and_counted(encoder):
+def test_long_texts_are_cut_and_counted(tokenizer):
     rows = pd.DataFrame({"text": ["a a a a a a a a a", "a a a"], "text_pair": ["the the", "a"]})
-    examples = encode_texts(rows, np.array([0, 0]), encoder, 9)
+    examples = encode_texts(rows, [0, 0], tokenizer, 9)
     expected = ["[CLS]", "▁a", "▁a", "▁a", "▁a", "[SEP]", "▁the", "▁the", "[SEP]"]
-    assert pieces_of(examples.ids[0]) == expected
+    assert pieces_of(of(examples, "input_ids")[0]) == expected
     assert examples.truncated == 1
-    single = encode_texts(rows[["text"]], np.array([0, 0]), encoder, 5)
-    assert [len(ids) for ids in single.ids] == [5, 5]
+    single = encode_texts(rows[["text"]], [0, 0], tokenizer, 5)
+    assert [len(ids) for ids in of(single, "input_ids")] == [5, 5]
     assert single.truncated == 1
 
 
-def test_batches_are_padded_to_their_longest(encoder):
+def test_batches_are_padded_to_their_longest(tokenizer):
     rows = pd.DataFrame({"text": ["a", "a dog sees"], "text_pair": ["a", "the cat"]})
-    examples = encode_texts(rows, np.array([1, 0]), encoder, 16)
-    batch = examples.padded([1, 0], encoder.pad)
-    lengths = [len(examples.ids[1]), len(examples.ids[0])]
-    assert batch["ids"].shape == (2, lengths[0])
-    assert batch["present"].sum(axis=1).tolist() == lengths
-    assert (batch["ids"][~batch["present"]] == encoder.pad).all()
-    assert (batch["ids"][0] == examples.ids[1]).all()
-    assert batch["targets"].tolist() == [0, 1]
+    examples = encode_texts(rows, [1, 0], tokenizer, 16)
+    batch = examples.batch([1, 0])
+    lengths = [len(of(examples, "input_ids")[1]), len(of(examples, "input_ids")[0])]
+    assert batch["input_ids"].shape == (2, lengths[0])
+    assert batch["attention_mask"].sum(dim=1).tolist() == lengths
+    assert (batch["input_ids"][batch["attention_mask"] == 0] == tokenizer.pad_token_id).all()
+    assert batch["input_ids"][0].tolist() == of(examples, "input_ids")[1]
+    assert batch["labels"].tolist() == [0, 1]
+    assert examples.by_length().tolist() == [0, 1]
 
 
-def test_a_words_first_token_carries_its_tag(encoder):
+def test_a_word_that_leaves_nothing_is_outside(tokenizer):
+    examples = encode_words(
+        words_frame(["the", " ", "dog"], tags=[["O", "B", "B"]]), ["O", "B"], tokenizer, 9
+    )
+    assert examples.words[0].tolist() == [1, TRUNCATED, 2]
+    assert of(examples, "labels")[0] == [IGNORED, 0, 1, IGNORED]
+
+
+def test_a_words_first_token_carries_its_tag(tokenizer):
     rows = words_frame(["the", "xyz", "dog"], tags=[["O", "B-PER", "I-PER"]])
-    examples = encode_words(rows, ["O", "B-PER", "I-PER"], encoder, 16)
+    examples = encode_words(rows, ["O", "B-PER", "I-PER"], tokenizer, 16)
     expected = ["[CLS]", "▁the", "▁", "x", "y", "z", "▁dog", "[SEP]"]
-    assert pieces_of(examples.ids[0]) == expected
+    assert pieces_of(of(examples, "input_ids")[0]) == expected
     assert examples.words[0].tolist() == [1, 2, 6]
     no = IGNORED
-    assert examples.targets[0].tolist() == [no, 0, 1, no, no, no, 2, no]
+    assert of(examples, "labels")[0] == [no, 0, 1, no, no, no, 2, no]
 
 
-def test_words_that_spell_special_tokens_are_text(encoder):
-    examples = encode_words(words_frame(["[SEP]", "[MASK]"]), ["O"], encoder, 30)
-    ids = examples.ids[0].tolist()
-    assert ids.count(encoder.sep) == 1
-    assert encoder.mask not in ids
+def test_words_that_spell_special_tokens_are_text(tokenizer):
+    examples = encode_words(words_frame(["[SEP]", "[MASK]"]), ["O"], tokenizer, 30)
+    ids = of(examples, "input_ids")[0]
+    assert ids.count(tokenizer.sep_token_id) == 1
+    assert tokenizer.mask_token_id not in ids
 
 
-def test_words_behind_the_end_are_truncated(encoder):
-    examples = encode_words(words_frame(["the", "xyz", "dog", "dog"], ["a"]), ["O"], encoder, 5)
-    assert pieces_of(examples.ids[0]) == ["[CLS]", "▁the", "▁", "x", "[SEP]"]
+def test_words_behind_the_end_are_truncated(tokenizer):
+    examples = encode_words(words_frame(["the", "xyz", "dog", "dog"], ["a"]), ["O"], tokenizer, 5)
+    assert pieces_of(of(examples, "input_ids")[0]) == ["[CLS]", "▁the", "▁", "x", "[SEP]"]
     assert examples.words[0].tolist() == [1, 2, TRUNCATED, TRUNCATED]
-    assert examples.targets[0].tolist() == [IGNORED, 0, 0, IGNORED, IGNORED]
+    assert of(examples, "labels")[0] == [IGNORED, 0, 0, IGNORED, IGNORED]
     assert examples.truncated == 1
 
 
-def test_a_tag_that_training_never_saw_is_no_target(encoder):
+def test_a_tag_that_training_never_saw_is_no_target(tokenizer):
     rows = words_frame(["a", "dog"], tags=[["O", "B-MISC"]])
-    assert (encode_words(rows, ["O", "B-PER"], encoder, 8).targets[0] == IGNORED).sum() == 3
+    examples = encode_words(rows, ["O", "B-PER"], tokenizer, 8)
+    assert of(examples, "labels")[0].count(IGNORED) == 3
 
 
 def test_the_most_frequent_answer():

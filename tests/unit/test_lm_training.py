@@ -1,42 +1,71 @@
+"""What Trainer does otherwise, or would do wrong: order, decay, scaling, checkpoints, the clock."""
+
 from __future__ import annotations
+
+import itertools
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
+from transformers import PretrainedConfig, PreTrainedModel
+from transformers.trainer import TRAINER_STATE_NAME
 
+from reproduction.lm.settings import BudgetSchedule
 from reproduction.lm.training import (
-    Checkpoints,
-    Clock,
-    Device,
-    Learner,
-    Progress,
-    choose_device,
+    BudgetTrainer,
     examples_of,
-    make_optimizer,
+    last_checkpoint,
     memory_for,
-    seed_torch,
+    training_arguments,
+    without_empty_mask,
 )
 from sagevocab.errors import UserError
-from sagevocab.state import ResumableState
+
+SCHEDULE = BudgetSchedule(peak=0.1, warmup=0.0, updates=8, decay=False)
 
 
-def small_model() -> torch.nn.Module:
-    seed_torch(3)
-    return torch.nn.Sequential(
-        torch.nn.Embedding(5, 4), torch.nn.Linear(4, 3), torch.nn.LayerNorm(3)
-    )
+class Line(PreTrainedModel):
+    """y = w x, with a layer norm that has no part in it, under a name like the encoder's."""
+
+    config_class = PretrainedConfig
+
+    def __init__(self) -> None:
+        super().__init__(PretrainedConfig())
+        self.roberta_prelayernorm = torch.nn.Linear(1, 1)
+        self.norm = torch.nn.LayerNorm(1)
+        self.post_init()
+        torch.nn.init.constant_(self.roberta_prelayernorm.weight, 0.5)
+        torch.nn.init.zeros_(self.roberta_prelayernorm.bias)
+
+    def forward(self, x: torch.Tensor) -> torch.Tensor:
+        return self.roberta_prelayernorm(x) + 0 * self.norm(x).sum()
 
 
-def learner_of(model, rate: float = 0.01, decay: float = 0.1, precision: str = "fp32") -> Learner:
-    optimizer = make_optimizer(model, learning_rate=rate, weight_decay=decay)
-    return Learner(model, optimizer, Device(torch.device("cpu"), precision).scaler())
+class LineTrainer(BudgetTrainer):
+    """Fits the line to y = 2 x, in micro-batches of unlike sizes."""
+
+    section, memory_key = "lm.line", "batch"
+
+    def summed_loss(self, model, batch):
+        return (model(batch["x"]) - batch["y"]).pow(2).sum()
+
+    def validate(self):
+        weight = self.model.roberta_prelayernorm.weight.item()
+        return pd.DataFrame({"line": [0], "weight": [weight]}), {"weight": weight}
 
 
-def step(learner: Learner) -> None:
-    learner.optimizer.zero_grad()
-    learner.backward(learner.model(torch.tensor([0, 1, 2, 3, 4])).pow(2).sum())
-    learner.apply(0.01, 0.0)
+def examples(update: int, sizes: list[int]) -> tuple[list[dict[str, torch.Tensor]], int]:
+    x = torch.linspace(0.5, 1.5, sum(sizes)).unsqueeze(1) + 0.1 * update
+    return [{"x": part, "y": 2 * part} for part in x.split(sizes)], len(x)
+
+
+def trainer_of(folder: Path, sizes=(1, 4, 2), how=None, decay=0.0, **named) -> LineTrainer:
+    named = {"schedule": SCHEDULE, "validation_every": 0.25, "checkpoint_minutes": 1e9} | named
+    share_of = how or (lambda update, rank: examples(update, list(sizes)))
+    arguments = training_arguments(folder, "fp32", 0, 1, weight_decay=decay, max_grad_norm=0.0)
+    return LineTrainer(Line(), arguments, share_of, seed=1, **named)
 
 
 def test_an_epoch_shows_every_example_once():
@@ -56,196 +85,131 @@ def test_the_order_is_that_of_the_seed():
     assert first.tolist() == same.tolist() != other.tolist()
 
 
-def test_matrices_decay_and_nothing_else_does():
-    model = small_model()
-    learner = learner_of(model, 0.1, 0.5)
-    before = {name: value.detach().clone() for name, value in model.named_parameters()}
-    for parameter in model.parameters():
-        parameter.grad = torch.zeros_like(parameter)
-    learner.apply(0.1, 0.0)
-    decayed = {name for name, value in model.named_parameters() if not value.equal(before[name])}
-    assert decayed == {"0.weight", "1.weight"}
-    assert model[1].weight.detach().numpy() == pytest.approx(before["1.weight"].numpy() * 0.95)
+def test_matrices_decay_whatever_their_name_and_nothing_else_does(tmp_path):
+    trainer = trainer_of(tmp_path, decay=0.5)
+    trainer.create_optimizer()
+    decayed, others = trainer.optimizer.param_groups
+    assert (decayed["weight_decay"], others["weight_decay"]) == (0.5, 0.0)
+    assert [id(one) for one in decayed["params"]] == [id(trainer.model.roberta_prelayernorm.weight)]
+    assert len(others["params"]) == 3
 
 
-def test_gradients_are_clipped_to_the_norm():
-    model = torch.nn.Linear(2, 1, bias=False)
-    learner = learner_of(model, 1.0, 0.0)
-    model.weight.grad = torch.tensor([[3.0, 4.0]])
-    learner.apply(1.0, 1.0)
-    assert model.weight.grad.norm().item() == pytest.approx(1.0, rel=1e-4)
+def test_micro_batches_of_any_sizes_are_one_update(tmp_path):
+    """The mean is over the examples of the update, not over the means of its micro-batches."""
+    trainers = [trainer_of(tmp_path / str(n), sizes) for n, sizes in enumerate([(7,), (1, 4, 2)])]
+    for trainer in trainers:
+        trainer.run()
+    losses = [trainer.history()["loss"] for trainer in trainers]
+    x = np.linspace(0.5, 1.5, 7)
+    assert losses[0][0] == pytest.approx(((0.5 * x - 2 * x) ** 2).mean())
+    assert losses[0].tolist() == pytest.approx(losses[1].tolist(), rel=1e-5)
 
 
-def saved(tmp_path, updates: int, precision: str = "fp32") -> Learner:
-    learner = learner_of(small_model(), precision=precision)
-    checkpoints = Checkpoints(ResumableState(tmp_path, "mine"), learner)
-    progress = Progress()
-    for update in range(1, updates + 1):
-        step(learner)
-        progress.updates, progress.seconds = update, update * 2.0
-        progress.record(loss=1.0 / update)
-        checkpoints.save(progress)
-    return learner
+def test_a_loss_that_is_not_finite_ends_the_run(tmp_path):
+    def share(update, rank):
+        batches, targets = examples(update, [3])
+        return [{"x": batches[0]["x"] * (torch.nan if update == 2 else 1), "y": batches[0]["y"]}], 3
 
-
-def restored(folder, mark: str = "mine", precision: str = "fp32") -> tuple[Learner, Progress]:
-    learner = learner_of(small_model(), precision=precision)
-    return learner, Checkpoints(ResumableState(folder, mark), learner).restore()
-
-
-@pytest.mark.parametrize("precision", ["fp32", "fp16"])
-def test_a_restored_run_goes_on_with_the_same_bits(tmp_path, precision):
-    saved(tmp_path, 3, precision)
-    learner, progress = restored(tmp_path, precision=precision)
-    assert (progress.updates, progress.seconds) == (3, 6.0)
-    assert progress.log == {"loss": [1.0, 0.5, 1 / 3]}
-    step(learner)
-    unbroken = saved(tmp_path / "other", 4, precision)
-    both = zip(learner.model.parameters(), unbroken.model.parameters(), strict=True)
-    assert all(ours.equal(theirs) for ours, theirs in both)
-    assert learner.scaler.state_dict() == unbroken.scaler.state_dict()
-
-
-def test_an_update_that_overflows_is_left_out_and_its_scale_is_kept(tmp_path):
-    learner = learner_of(small_model(), precision="fp16")
-    scale = learner.scaler.get_scale()
-    before = [value.detach().clone() for value in learner.model.parameters()]
-    learner.backward(torch.stack([value.sum() for value in learner.model.parameters()]).sum())
-    next(learner.model.parameters()).grad[0, 0] = torch.inf
-    learner.apply(0.01, 1.0)
-    assert all(map(torch.equal, before, learner.model.parameters()))
-    assert learner.scaler.get_scale() == scale / 2
-    Checkpoints(ResumableState(tmp_path, "mine"), learner).save(Progress(updates=1))
-    assert restored(tmp_path, precision="fp16")[0].scaler.get_scale() == scale / 2
-
-
-def test_fp16_that_learns_nothing_stops_in_one_line(tmp_path):
-    learner = learner_of(small_model(), precision="fp16")
     with pytest.raises(
-        UserError,
-        match=r"^lm\.pretrain\.precision, lm\.causal\.precision: fp16 learns nothing: .* 27 upd",
+        UserError, match=r"^lm\.line\.learning_rate: the loss is nan after 2 updates at a rate of"
     ):
-        for update in range(40):
-            learner.backward(next(learner.model.parameters()).sum() * torch.inf)
-            learner.apply(0.01, 1.0)
-            assert learner.scaling() == {"loss_scale": 2.0 ** (15 - update), "skipped": update + 1}
-    learner.require_change(28)
-    with pytest.raises(UserError, match="fp16 learns nothing"):
-        learner.require_change(27)
-    assert learner_of(small_model()).scaling() == {}
-    Checkpoints(ResumableState(tmp_path, "mine"), learner).save(Progress(updates=1))
-    assert restored(tmp_path, precision="fp16")[0].skipped == 27
+        trainer_of(tmp_path, how=share).run()
 
 
-def test_every_sitting_is_kept(tmp_path):
-    progress, device = Progress(), Device(torch.device("cpu"))
-    for updates in (0, 7):
-        progress.updates = updates
-        progress.sit_down(device, cards=1)
-        Checkpoints(ResumableState(tmp_path, "mine"), learner_of(small_model())).save(progress)
-        progress = restored(tmp_path)[1]
-    place = {"card": "CPU", "precision": "fp32", "cards": 1}
-    assert progress.sittings == [
-        {"sitting": 1, "first_step": 1} | place,
-        {"sitting": 2, "first_step": 8} | place,
-    ]
+def test_every_validation_is_done_once_and_kept(tmp_path):
+    trainer = trainer_of(tmp_path)
+    trainer.run()
+    assert trainer.scores()["step"].tolist() == [2, 4, 6, 8]
+    history = trainer.history()
+    assert history["step"].tolist() == list(range(1, 9))
+    assert history["weight"].dropna().tolist() == trainer.scores()["weight"].tolist()
+    assert history["learning_rate"].tolist() == [0.1] * 8
 
 
-def files(folder) -> list[str]:
-    return sorted(path.name for path in folder.glob("*update-*"))
+def killed_after(folder: Path, updates: int, **named) -> None:
+    def share(update, rank):
+        if update == updates:
+            raise KeyboardInterrupt
+        return examples(update, [1, 4, 2])
+
+    # The loader makes an update's share while the one before is computed.
+    with pytest.raises(KeyboardInterrupt):
+        trainer_of(folder, how=share, **named).run()
 
 
-def flipped(data: bytes) -> bytes:
-    """Change a bit in the middle, where the weights are."""
-    middle = len(data) // 2
-    return data[:middle] + bytes([data[middle] ^ 1]) + data[middle + 1 :]
+def test_a_killed_run_goes_on_with_the_same_bits_and_scores(tmp_path):
+    whole = trainer_of(tmp_path / "whole")
+    whole.run()
+    killed_after(tmp_path / "part", 6, checkpoint_updates=2)
+    part = trainer_of(tmp_path / "part")
+    part.run()
+    assert part.model.roberta_prelayernorm.weight.equal(whole.model.roberta_prelayernorm.weight)
+    pd.testing.assert_frame_equal(part.scores(), whole.scores())
+    columns = ["step", "loss", "learning_rate", "weight"]
+    pd.testing.assert_frame_equal(part.history()[columns], whole.history()[columns])
 
 
-@pytest.mark.parametrize("damage", [lambda data: data[:-50], flipped])
-def test_the_last_two_are_kept_and_a_damaged_one_is_passed_over(tmp_path, damage):
-    saved(tmp_path, 4)
-    assert files(tmp_path) == ["update-000000003.pt", "update-000000004.pt"]
-    path = tmp_path / "update-000000004.pt"
-    path.write_bytes(damage(path.read_bytes()))
-    assert restored(tmp_path)[1].updates == 3
+@pytest.mark.parametrize("content", [None, "{"])
+def test_only_whole_checkpoints_are_resumed(content, tmp_path):
+    killed_after(tmp_path, 6, checkpoint_updates=2)
+    half = tmp_path / "checkpoint-7"
+    half.mkdir()
+    (half / "model.safetensors").write_text("half")
+    if content:
+        (half / TRAINER_STATE_NAME).write_text(content)
+    assert last_checkpoint(tmp_path) == str(tmp_path / "checkpoint-4")
+    assert not half.exists()
 
 
-def test_damaged_and_half_written_checkpoints_do_not_push_good_ones_out(tmp_path):
-    saved(tmp_path, 4)
-    (tmp_path / ".update-000000009.1.partial.pt").write_text("half")
-    for path in tmp_path.glob("update-*"):
-        path.write_text("{")
-    checkpoints = Checkpoints(ResumableState(tmp_path, "mine"), learner_of(small_model()))
-    assert checkpoints.restore().updates == 0
-    checkpoints.save(Progress(updates=2))
-    assert files(tmp_path) == ["update-000000002.pt"]
-    assert restored(tmp_path)[1].updates == 2
+def ticking(seconds: float):
+    """A clock that moves by so much whenever it is read: that is how long an update takes."""
+    return itertools.count(0.0, seconds).__next__
 
 
-def test_checkpoints_of_another_run_are_not_resumed(tmp_path):
-    saved(tmp_path, 2)
-    assert restored(tmp_path, "another")[1].updates == 0
-    assert not list(tmp_path.glob("update-*"))
+def test_a_budget_of_time_survives_a_restart(tmp_path):
+    """The first update of each process costs nothing; the rate is that of the clock at once."""
+    hours = {"schedule": BudgetSchedule(1.0, 0.0, None, seconds=10.0), "clock": ticking(2.0)}
+    whole = trainer_of(tmp_path / "whole", **hours)
+    whole.run()
+    history = whole.history()
+    assert history["seconds"].tolist() == [0, 2, 4, 6, 8, 10]
+    assert history["learning_rate"].tolist() == pytest.approx([1, 1, 0.8, 0.6, 0.4, 0.2])
+    killed_after(tmp_path / "part", 4, checkpoint_updates=3, **hours | {"clock": ticking(2.0)})
+    part = trainer_of(tmp_path / "part", **hours | {"clock": ticking(2.0)})
+    part.run()
+    assert part.history()["seconds"].tolist() == [0, 2, 4, 4, 6, 8, 10]
 
 
-def test_scores_of_held_out_lines_are_kept(tmp_path):
-    progress = Progress(updates=3)
-    for _ in range(2):
-        progress.validated(pd.DataFrame({"line": [4, 7], "nats": [0.5, 1.5]}))
-        progress.updates += 2
-    Checkpoints(ResumableState(tmp_path, "mine"), learner_of(small_model())).save(progress)
-    found = restored(tmp_path)[1].heldout
-    pd.testing.assert_frame_equal(found, progress.heldout)
-    assert found.step.tolist() == [3, 3, 5, 5]
+def test_a_signal_saves_and_names_the_way_on(tmp_path):
+    trainer = trainer_of(tmp_path, how=lambda update, rank: ask_to_end(update))
+
+    def ask_to_end(update):
+        if update == 4:
+            callbacks = trainer.callback_handler.callbacks
+            jit = next(one for one in callbacks if type(one).__name__ == "JITCheckpointCallback")
+            jit.jit_manager.is_checkpoint_requested = True
+        return examples(update, [7])
+
+    with pytest.raises(UserError, match=r"ended by a signal after \d updates and saved; run the"):
+        trainer.run()
+    assert last_checkpoint(tmp_path)
+    again = trainer_of(tmp_path, [7])
+    again.run()
+    assert again.history()["step"].tolist() == list(range(1, 9))
 
 
-class Unpleasant:
-    def __reduce__(self):
-        return print, ("code of the checkpoint ran",)
+def test_only_padding_needs_a_mask():
+    whole = {"x": torch.ones(2), "attention_mask": torch.tensor([[1, 1]])}
+    assert without_empty_mask(whole).keys() == {"x"}
+    assert without_empty_mask(whole | {"attention_mask": torch.tensor([[1, 0]])}).keys() == {
+        "x",
+        "attention_mask",
+    }
 
 
-def test_no_code_of_a_checkpoint_runs(tmp_path, capsys):
-    saved(tmp_path, 1)
-    torch.save({"updates": Unpleasant()}, tmp_path / "update-000000001.pt")
-    assert restored(tmp_path)[1].updates == 0
-    assert "ran" not in capsys.readouterr().out
-
-
-def test_checkpoints_are_due_by_count_and_by_time(tmp_path):
-    learner = learner_of(small_model())
-    step(learner)
-    counted = Checkpoints(ResumableState(tmp_path / "counted", "mine"), learner, updates=2)
-    timed = Checkpoints(ResumableState(tmp_path / "timed", "mine"), learner, seconds=0.0)
-    clock = Clock(0.0)
-    for update in (1, 2, 3):
-        for checkpoints in (counted, timed):
-            checkpoints.save_if_due(clock, Progress(updates=update))
-    assert [path.stem[-1] for path in (tmp_path / "counted").glob("update-*")] == ["2"]
-    assert len(list((tmp_path / "timed").glob("update-*"))) == 2
-
-
-@pytest.mark.parametrize(
-    ("native", "capability", "precision"),
-    [
-        (True, (9, 0), "bf16"),
-        (False, (7, 5), "fp16"),  # the paper's Quadro RTX 8000
-        (False, (6, 1), "fp32"),
-    ],
-)
-def test_auto_is_the_fastest_precision_of_the_gpu(native, capability, precision, monkeypatch):
-    def is_supported(including_emulation: bool = True) -> bool:
-        return native or including_emulation
-
-    monkeypatch.setattr(torch.cuda, "device_count", lambda: 2)
-    monkeypatch.setattr(torch.cuda, "set_device", lambda device: None)
-    monkeypatch.setattr(torch.cuda, "is_bf16_supported", is_supported)
-    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda device: capability)
-    device = choose_device(2, "auto", 1, local_rank=1)
-    assert device.precision == precision
-    assert str(device.device) == "cuda:1"
-    for asked in ("bf16", "fp16", "fp32"):
-        assert choose_device(1, asked, 1).precision == asked
-    assert choose_device(0, "auto", 1).precision == "fp32"
+def test_the_cpu_has_no_fp16(tmp_path):
+    with pytest.raises(UserError, match="precision: fp16 needs a GPU; set bf16 or fp32"):
+        training_arguments(tmp_path, "fp16", 0, 1)
 
 
 @pytest.mark.parametrize(

@@ -28,7 +28,6 @@ import pytest
 import yaml
 import zstandard
 
-from lm_samples import TINY, make_shards
 from reproduction.job import job
 from reproduction.run import Run, load_config
 from sagevocab import cli
@@ -230,15 +229,16 @@ task_settings: {cola: {source: {train: &one {path: config.yaml, format: jsonl}, 
 language_settings: {en: {source: {where: {split: 1.5}}}}
 lm: {pretraining_seeds: [2, 1]}
 lm: {pretrain: {hours: }}
+lm: {nodes: 2}
 lm: {pretrain: {replay: notes.txt}}
+lm: {pretrain: {micro_batch: auto}}
+lm: {pretrain: {compile: auto}}
+lm: {finetune: {per_gpu: 4}}
 lm: {pretrain: {steps: 1, tokens: 1}}
 lm: {pretrain: {sequence_length: 64}}
 lm: {pretrain: {heads: 7}}
 lm: {pretrain: {tokens: 1.0e+9}}
 lm: {pretrain: {learning_rate: 1e-3}}
-lm: {pretrain: {replay: 'results/paper/models/{lang}/{tok}/training_log.parquet'}}
-lm: {pretrain: {replay: 'old/{lang}/{tok}.parquet'}}
-lm: {pretrain: {replay: 'old/{run}.parquet'}}
 task_settings: {stsb: {metric: accuracy}}
 language_settings: {en: {source: {path: no/such.bz2, format: text}}}
 language_settings: {en: {source: {path: 'a{b}.txt'}}}
@@ -415,11 +415,7 @@ CHECKPOINTS: list[tuple[str, str, str, Callable[[bytes], bytes]]] = [
     ("a cut initial vocabulary", TRAIN, f"{FOLDER}.initial/sentencepiece.model", cut),
     ("cut embeddings", TRAIN, f"{FOLDER}.embeddings/blocks.npz", cut),
     ("a flipped bit in a pruning", TRAIN, f"{FOLDER}.pruning/pruning.npz", flip(-300)),
-    ("a cut checkpoint", "pretrain_model", "state/update-000000006.pt", cut),
-    ("a flipped bit in a checkpoint", "pretrain_model", "state/update-000000006.pt", flip(9000)),
 ]
-
-OTHER_SETTINGS = ("checkpoints of other settings", "lm.pretrain.learning_rate: 0.5")
 
 # --- snakemake: what is wrong, its options, the files that are given
 
@@ -464,22 +460,6 @@ def killed_training(tmp_path_factory: pytest.TempPathFactory) -> Path:
             output=folder / "out",
             progress=stop,
         )
-    return folder
-
-
-@pytest.fixture(scope="module")
-def killed_pretraining(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with shards, a vocabulary and the checkpoints of a pretraining that was stopped."""
-
-    def stop(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    folder = tmp_path_factory.mktemp("killed_pretraining")
-    make_shards(folder)
-    with pytest.MonkeyPatch.context() as patched, pytest.raises(KeyboardInterrupt):
-        patched.setattr("reproduction.lm.pretrain.save_model", stop)
-        patched.chdir(folder)
-        run_pretraining()
     return folder
 
 
@@ -594,20 +574,6 @@ def run_refusing(*arguments: Any, **wildcards: str) -> None:
     assert end.value.code == 1
 
 
-def run_pretraining(**changed: Any) -> None:
-    """Pretrain on the shards of the working directory, with a checkpoint after every update."""
-    settings = {**TINY, "hours": None, "checkpoint_minutes": 1e-9, **changed}
-    text = {"source": {"kind": "path", "name": "text.txt"}, "descriptions": []}
-    run_rule(
-        "pretrain_model",
-        Named(shards="shards/index.json", tokenizer="vocabulary/tokenizer.json"),
-        Named(weights="model/model.safetensors", log="model/training_log.parquet"),
-        Named(name="en/sage", seed=1, state_dir="state", artefact="model", text=text),
-        {"lm": {"gpus": 0, "nodes": 1, "pretrain": settings}},
-        **{"lang": "en", "tok": "sage"},
-    )
-
-
 @pytest.mark.parametrize(("what", "source", "content"), CORPORA, ids=names(CORPORA))
 def test_a_corpus(what, source, content, here: Path, capsys) -> None:
     given = yaml.safe_load(source)
@@ -675,32 +641,19 @@ def test_a_file_between_jobs(what, rule, path, change, here: Path, capsys) -> No
 
 
 @pytest.mark.parametrize(("what", "work", "path", "change"), CHECKPOINTS, ids=names(CHECKPOINTS))
-def test_progress_that_is_damaged(what, work, path, change, request, here: Path, capsys) -> None:
+def test_progress_that_is_damaged(
+    what, work, path, change, killed_training: Path, here: Path, capsys
+) -> None:
     """The work says so and is done all the same."""
-    is_training = work == TRAIN
-    killed = request.getfixturevalue("killed_training" if is_training else "killed_pretraining")
     capsys.readouterr()
-    shutil.copytree(killed, here, dirs_exist_ok=True)
+    shutil.copytree(killed_training, here, dirs_exist_ok=True)
     write({path: change})
-    if is_training:
-        assert cli.main(work.split()) == 0
-        lines = capsys.readouterr().err
-    else:
-        run_pretraining()
-        lines = Path("log").read_text()
+    assert cli.main(work.split()) == 0
+    lines = capsys.readouterr().err
     [line] = [line for line in lines.splitlines() if "damaged" in line]
     message = re.sub(r"^\d\d:\d\d:\d\d ", "", line.replace(f"{here}/", ""))
     assert "; " in message
     check_listed("progress", what, path, message)
-
-
-def test_checkpoints_of_other_settings(killed_pretraining: Path, here: Path, capsys) -> None:
-    shutil.copytree(killed_pretraining, here, dirs_exist_ok=True)
-    before = contents(here / "state")
-    with pytest.raises(SystemExit):
-        run_pretraining(learning_rate=0.5)
-    check_listed("progress", *OTHER_SETTINGS, said(capsys))
-    assert contents(here / "state") == before
 
 
 @pytest.mark.parametrize(("what", "options", "files"), OPTIONS, ids=names(OPTIONS))
@@ -750,8 +703,8 @@ HEADINGS = {
 }
 INTRODUCTIONS = {
     "progress": """\
-Damaged progress costs time and nothing else: these are warnings, and the work is done. `sagevocab`
-discards progress of other settings; checkpoints of a pretraining, hours of work, are kept.
+Damaged progress costs time and nothing else: these are warnings, and the work is done. Progress of
+other settings is never resumed.
 
 """,
     "options": """\
@@ -794,4 +747,4 @@ def test_the_page_lists_the_rows_and_no_others() -> None:  # the last of this fi
     heads = {head.splitlines()[0] for head in HEADS.values()}
     lines = PAGE.read_text(encoding="utf-8").splitlines()
     listed = [line for line in lines if line.startswith("| ") and line not in heads]
-    assert len(listed) == sum(map(len, lists)) + len([OTHER_SETTINGS])
+    assert len(listed) == sum(map(len, lists))

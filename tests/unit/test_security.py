@@ -13,6 +13,7 @@ from transformers import BertConfig
 
 from reproduction.data.dump import read_articles
 from reproduction.lm.finetune import load_model
+from reproduction.lm.settings import FinetuneSettings
 from reproduction.lm.shards import ShardCounts, _mapped
 from reproduction.lm.tasks import Task
 from sagevocab.errors import UserError
@@ -50,7 +51,7 @@ def test_weights_that_are_a_pickle_are_not_loaded(tmp_path: Path, mark: Path) ->
     SMALL.save_pretrained(tmp_path)
     torch.save({"planted": Planted(mark)}, tmp_path / "pytorch_model.bin")
     with pytest.raises(UserError, match="is no pretrained model"):
-        load_model(tmp_path, TASK, [])
+        load_model(tmp_path, TASK, [], FinetuneSettings())
     assert not mark.exists()
 
 
@@ -61,7 +62,7 @@ def test_code_in_the_folder_of_a_model_or_tokenizer_is_not_run(tmp_path: Path, m
     theirs = {"tokenizer_class": "Mine", "auto_map": {"AutoTokenizer": ["code.Mine", None]}}
     (tmp_path / "tokenizer_config.json").write_text(json.dumps(theirs))
     with pytest.raises(UserError):
-        load_model(tmp_path, TASK, [])
+        load_model(tmp_path, TASK, [], FinetuneSettings())
     with pytest.raises(UserError):
         load(tmp_path)
     assert not mark.exists()
@@ -84,8 +85,6 @@ def test_entities_of_a_dump_are_neither_blown_up_nor_fetched(name: str, tmp_path
 
 
 def test_the_library_calls_nothing_that_runs_what_it_reads() -> None:
-    # launch: a job's own function, on the way to its own processes.
-    allowed = {"lm/launch.py: pickle.load", "lm/launch.py: pickle.loads"}
     unsafe = (
         r"pickle\.loads?\b|allow_pickle=True|weights_only=False|trust_remote_code=True|shell=True"
         r"|os\.system|os\.popen|yaml\.(?:unsafe|full)_load\w*|(?<![\w.])(?:eval|exec)\(|tarfile"
@@ -97,6 +96,6 @@ def test_the_library_calls_nothing_that_runs_what_it_reads() -> None:
         for path in folder.rglob("*.py")
         for call in re.findall(unsafe, path.read_text(encoding="utf-8"))
     }
-    assert found == allowed
+    assert found == set()
     rules = "".join(path.read_text(encoding="utf-8") for path in WORKFLOW.glob("rules/*.smk"))
     assert re.findall(r"^ +(shell|run):|\bshell\(", rules, re.MULTILINE) == []

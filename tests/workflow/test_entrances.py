@@ -199,9 +199,6 @@ def test_slurm_is_asked_for_machines_and_for_cards_that_are_shared(tiny) -> None
 
     alone = ["--nodes=1 --gpus=4", "--gpus=1"]
     assert asked("{gpus: 4}") == alone
-    assert asked("{gpus: 4, nodes: 2}") == ["--nodes=2 --ntasks=2 --gres=gpu:4", alone[1]]
-    assert asked("{gpus: 4, finetune: {per_gpu: 4}}") == [alone[0], "--gres=gpu:1"]
-    assert asked("{gpus: 0, nodes: 2}")[0] == "--nodes=2 --ntasks=2"
 
 
 def test_memory_doubles_after_a_kill_for_memory_and_ends_at_the_ceiling(tiny) -> None:

@@ -521,15 +521,9 @@ class LanguageModels(Section):
     )
     gpus: Natural = Field(
         1,
-        description="GPUs of a training job on a machine: 0 trains on the CPU. On N each takes its "
-        "part of every batch, in a process of its own that torch's launcher starts; micro-batches "
-        "get smaller by a row or more where N does not divide the batch, which stays what it is. A "
-        "model is fine-tuned on one.",
-    )
-    nodes: Count = Field(
-        1,
-        description="Machines of a pretraining, `gpus` of each: more than one needs SLURM "
-        "(`profiles/slurm`).",
+        description="GPUs of a pretraining, on one machine: 0 trains on the CPU. On N each takes "
+        "its part of every batch, in a process of its own that torchrun starts. A model is "
+        "fine-tuned on one.",
     )
     languages: Names = Field(
         PAPER_LANGUAGES,
@@ -603,7 +597,10 @@ class Configuration(Section):
 
 # Keys of earlier versions -> what to do instead.
 REMOVED = {
-    "scheduler": "removed: memory ends before one machine is too slow (docs/speed.md); leave it out"
+    "scheduler": "memory ends before one machine is too slow (docs/speed.md); leave it out",
+    "lm.nodes": "one machine trains a model; set lm.gpus to its GPUs",
+    "lm.pretrain.replay": "a budget in updates repeats exactly; set lm.pretrain.steps",
+    "lm.finetune.per_gpu": "a fine-tuning has a GPU of its own; leave it out",
 }
 
 
@@ -616,14 +613,21 @@ def check_config(config: dict[str, Any]) -> dict[str, Any]:
         UserError: one line that names the key, what is wrong with it and what would be right.
     """
     _take_smaller_budget(config)
-    for key in REMOVED.keys() & config.keys():
-        raise UserError(f"config key {key}: {REMOVED[key]}")
+    for key in filter(lambda key: _has(config, key), REMOVED):
+        raise UserError(f"config key {key}: removed: {REMOVED[key]}")
     try:
         checked = Configuration.model_validate(config)
     except ValidationError as error:
         problem = first_problem(error, Configuration, config)
         raise UserError(f"config key {problem}") from None
     return checked.model_dump()
+
+
+def _has(config: Mapping[str, Any], key: str) -> bool:
+    """Return whether a dotted key is written, whatever its value."""
+    section, _, name = key.rpartition(".")
+    place = _value_at(config, section) if section else config
+    return isinstance(place, Mapping) and name in place
 
 
 def _take_smaller_budget(config: dict[str, Any]) -> None:

@@ -5,8 +5,6 @@ Each rule raises a SettingError with the key, what is wrong with it and what wou
 
 from __future__ import annotations
 
-import itertools
-import os
 from collections.abc import Iterable, Iterator
 from dataclasses import asdict
 from pathlib import Path
@@ -317,40 +315,6 @@ def _models_can_be_trained(config: Configuration) -> None:
             f"{config.seed} is the seed of the run's own models (config key seed); list further "
             "ones",
         )
-    if pretrain.replay is not None:
-        _check_replay(config, pretrain)
-
-
-def _model_languages(config: Configuration) -> list[str]:
-    return [name for name in config.languages if name in config.lm.languages]
-
-
-def _check_replay(config: Configuration, pretrain: PretrainSettings) -> None:
-    """Refuse a log that is missing, or that the run itself would write over."""
-    key, replay = "lm.pretrain.replay", os.path.normpath(pretrain.replay)
-    if replay.startswith(os.path.join("results", config.run, "")):
-        raise SettingError(
-            key, f"{replay} is a result of this run; give the run another name (config key run)"
-        )
-    for lang, tok in itertools.product(_model_languages(config), config.lm.tokenizers):
-        path = pretrain.replay_of(lang=lang, tok=tok)
-        if not Path(path).is_file():
-            raise SettingError(
-                key, f"there is no file {path!r}; name the training_log.parquet of a run"
-            )
-        if not _is_training_log(path):
-            raise SettingError(
-                key, f"{path} is no training log; name the training_log.parquet of a run"
-            )
-
-
-def _is_training_log(path: str) -> bool:
-    import pyarrow.parquet  # takes a second, and a run that replays another is rare
-
-    try:
-        return "learning_rate" in pyarrow.parquet.read_schema(path).names
-    except (OSError, pyarrow.ArrowException):
-        return False
 
 
 RULES = (

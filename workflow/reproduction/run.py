@@ -664,11 +664,6 @@ class Run(Texts):
         settings = self.config["lm"]["causal"]
         return {k: v for k, v in settings.items() if k not in ("seeds", "checkpoint_minutes")}
 
-    def replayed_log(self, language: str, tokenizer: str) -> list[str]:
-        """Return the log whose learning rates a model repeats, if `lm.pretrain.replay` is set."""
-        replay = self.config["lm"]["pretrain"]["replay"]
-        return [replay.format(lang=language, tok=tokenizer)] if replay else []
-
     # --- Figures and tables
 
     def artefacts(self, names: Iterable[str], *formats: str) -> list[str]:

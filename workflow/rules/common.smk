@@ -117,26 +117,6 @@ def memory(megabytes):
     return lambda wildcards, attempt: megabytes * min(attempt, 2)
 
 
-def cards(gpus, nodes=1, sharers=1):
-    """The resources of a job that trains on `gpus` cards of each of `nodes` machines.
-
-    sharers: jobs that may use a card at once. Snakemake counts whole numbers, so what limits jobs on
-    one machine is `card_parts`; a card has as many as fine-tunings may share it. On SLURM `gpu` counts
-    cards over all machines, and over all jobs of a group; `gres` is for each machine and the group.
-    """
-    parts = gpus * nodes * config["lm"]["finetune"]["per_gpu"] // sharers
-    if not gpus or nodes == sharers == 1:
-        return {"gpu": gpus, "card_parts": parts}
-    return {"gres": f"gpu:{gpus}", "card_parts": parts}
-
-
-def machines(nodes):
-    """The resources of a job on several machines: it starts a task on each by `srun`, cards or not."""
-    if nodes == 1:
-        return {"nodes": 1}
-    return {"nodes": nodes, "mpi": "srun", "tasks": nodes, "tasks_per_gpu": 0}
-
-
 def any_of(names):
     """A wildcard constraint for `names`; one that matches nothing if there are none."""
     return "|".join(map(re.escape, names)) or "(?!)"
@@ -273,9 +253,6 @@ def downstream_targets(wildcards):
 HAS_CLUSTER = workflow.global_resources["_nodes"].value is not None
 if "gpu" not in workflow.global_resources and not HAS_CLUSTER:
     workflow.register_resource("gpu", max(1, config["lm"]["gpus"]))
-if "gpu" in workflow.global_resources:
-    card_count = workflow.global_resources["gpu"].value
-    workflow.register_resource("card_parts", card_count * config["lm"]["finetune"]["per_gpu"])
 
 
 def shows_gpu():

@@ -18,9 +18,8 @@
 #        predict the validation split and score, one job a task, tokenizer and seed
 #
 # A killed training goes on from its last checkpoint when the rule runs again. `lm.gpus: N` trains one
-# model on N GPUs, a process each, of each of `lm.nodes` machines; 0 trains on the CPU, with as many
-# threads as `--set-threads pretrain_model=N` says. While it runs, its log shows losses and held-out
-# scores.
+# model on N GPUs of a machine, a process each; 0 trains on the CPU, with as many threads as
+# `--set-threads pretrain_model=N` says. While it runs, its log shows losses and held-out scores.
 
 
 rule build_shards:
@@ -66,7 +65,6 @@ rule pretrain_model:
         questions=result("shards/{lang}/{tok}/heldout.npz"),
         tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
         configuration=result("vocab/{lang}/{tok}/tokenizer_config.json"),
-        replay=lambda wildcards: run.replayed_log(wildcards.lang, wildcards.tok),
     output:
         **model_files("models/{lang}/{tok}"),
     log:
@@ -79,11 +77,11 @@ rule pretrain_model:
     # A core a card launches its kernels. Snakemake holds no cores back for a job that wants several.
     threads: max(1, config["lm"]["gpus"])
     resources:
-        **cards(config["lm"]["gpus"], config["lm"]["nodes"]),
-        **machines(config["lm"]["nodes"]),
+        gpu=config["lm"]["gpus"],
+        nodes=1,
         mem_mb=memory(6000 + 10000 * config["lm"]["gpus"]),
-        # A budget in updates or tokens has no known duration: two days, unless a profile says.
-        runtime=120 + int(60 * (config["lm"]["pretrain"]["hours"] or 46)),
+        # Many partitions end jobs after a day. What is not done by then is saved, and a retry goes on.
+        runtime=min(1380, 120 + int(60 * (config["lm"]["pretrain"]["hours"] or 24))),
     params:
         settings=run.pretraining_settings,
         name=lambda wildcards: f"{wildcards.lang}/{wildcards.tok} ({run.name})",
@@ -153,7 +151,7 @@ rule train_causal:
         "../../envs/models.yaml"
     threads: 4 if config["lm"]["gpus"] else 1
     resources:
-        **cards(min(config["lm"]["gpus"], 1)),
+        gpu=min(config["lm"]["gpus"], 1),
         mem_mb=memory(16000 if config["lm"]["gpus"] else 6000),
         runtime=1440,
     params:
@@ -185,14 +183,14 @@ rule finetune_model:
         "../../envs/models.yaml"
     threads: 1
     resources:
-        **cards(min(config["lm"]["gpus"], 1), sharers=config["lm"]["finetune"]["per_gpu"]),
+        gpu=min(config["lm"]["gpus"], 1),
         mem_mb=memory(16000 if config["lm"]["gpus"] else 6000),
         runtime=1440,
     params:
         settings={
             key: value
             for key, value in config["lm"]["finetune"].items()
-            if key not in ("seeds", "per_gpu")
+            if key != "seeds" and value is not None
         },
         task=lambda wildcards: {
             key: run.task(wildcards.task)[key] for key in ("kind", "metric", "labels")

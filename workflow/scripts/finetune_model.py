@@ -13,10 +13,10 @@ with lasting_imports():
 with job(snakemake) as facts, task_errors(snakemake.wildcards.task):
     lm = snakemake.config["lm"]
     gpus = min(lm["gpus"], 1)
-    reserve_gpus(gpus, sharers=lm["finetune"]["per_gpu"])
+    reserve_gpus(gpus)
     names, task = snakemake.wildcards, snakemake.params.task
     labels = None if task["labels"] is None else tuple(task["labels"])
-    facts["sittings"] = finetune(
+    facts["trained_on"] = finetune(
         Path(snakemake.input.weights).parent,
         snakemake.input.train,
         snakemake.input.validation,

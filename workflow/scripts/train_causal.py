@@ -16,7 +16,7 @@ with job(snakemake) as facts:
     inputs, params, lm = snakemake.input, snakemake.params, snakemake.config["lm"]
     reserve_gpus(min(lm["gpus"], 1))
     normalizer = Normalizer(params.normalization)
-    facts["sittings"] = train_causal(
+    facts["trained_on"] = train_causal(
         WordCorpus.load(inputs.words),
         WordCorpus.from_lines(read_lines(inputs.heldout), normalizer, params.max_word_chars),
         load_segmenter(Path(inputs.tokenizer).parent),

@@ -8,7 +8,7 @@ another.
 
 A budget is a number of lines, each seen once. A seed draws its own lines, their order and the first
 weights; no tokenizer has a part in that, so in every update the models of a seed see the same
-lines. A killed training resumes exactly (see `training`).
+lines. transformers' Trainer trains; a killed training resumes exactly (see `training`).
 """
 
 from __future__ import annotations
@@ -17,37 +17,30 @@ import logging
 import math
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass
-from datetime import timedelta
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 import torch
-from transformers import GPT2Config, GPT2LMHeadModel
+from transformers import GPT2Config, GPT2LMHeadModel, TrainingArguments
 
 from reproduction.analysis.ngrams import BOUND, FIRST_PIECE, CodedLines, code_of_lines
 from reproduction.lm.loss import nats_of
-from reproduction.lm.settings import BudgetSchedule, CausalSettings, crosses
+from reproduction.lm.settings import BudgetSchedule, CausalSettings
 from reproduction.lm.training import (
     INITIAL_WEIGHTS,
-    REPORT_SECONDS,
-    Checkpoints,
-    Clock,
-    Device,
-    Learner,
-    Progress,
-    choose_device,
-    make_optimizer,
-    memory_for,
+    Batch,
+    BudgetTrainer,
     order_of,
+    place_of,
     seed_torch,
+    training_arguments,
 )
 from reproduction.parquet import write_parquet
-from sagevocab.errors import UserError
 from sagevocab.segment import Segmenter
-from sagevocab.state import ResumableState, fingerprint
+from sagevocab.state import fingerprint
 from sagevocab.words import WordCorpus
 
 log = logging.getLogger(__name__)
@@ -59,17 +52,90 @@ WARMUP, WEIGHT_DECAY, BETAS = 0.06, 0.01, (0.9, 0.98)
 LARGEST_NORM = 1.0  # of a gradient
 
 
-@dataclass(frozen=True)
-class _Run:
-    """What an update needs. lines: those to train on, and those that are asked."""
+class LineModel(GPT2LMHeadModel):
+    """GPT-2 that returns what symbols cost, and computes its output layer for them alone."""
 
-    settings: CausalSettings
-    seed: int
-    device: Device
-    model: GPT2LMHeadModel
-    learner: Learner
-    lines: CodedLines
-    asked: CodedLines
+    def forward(self, symbols: torch.Tensor, lengths: torch.Tensor) -> torch.Tensor:
+        """Return -log p of every symbol but the first of each row, row after row: float32[n].
+
+        Args:
+            symbols: int64[rows, longest]. What fills up shorter rows stands behind their symbols,
+                where a causal model does not see it.
+            lengths: int64[rows], the symbols of each row.
+        """
+        asked = torch.arange(1, symbols.shape[1], device=symbols.device) < lengths.unsqueeze(1)
+        states = self.transformer(symbols[:, :-1]).last_hidden_state
+        return nats_of(self.lm_head(states[asked]), symbols[:, 1:][asked])
+
+
+class CausalTrainer(BudgetTrainer):
+    """Trains a model on lines and validates it on held-out lines."""
+
+    section = "lm.causal"
+    memory_key = "layers, hidden"
+
+    def __init__(
+        self,
+        model: LineModel,
+        arguments: TrainingArguments,
+        settings: CausalSettings,
+        lines: CodedLines,
+        asked: CodedLines,
+        *,
+        seed: int,
+        checkpoint_updates: int | None = None,
+    ) -> None:
+        """Prepare a run. lines: to train on. asked: held out."""
+        self._settings, self._lines, self._asked = settings, lines, asked
+        updates = math.ceil(len(lines.characters) / settings.batch)
+        super().__init__(
+            model,
+            arguments,
+            self._share,
+            schedule=BudgetSchedule(settings.learning_rate, WARMUP, updates),
+            validation_every=settings.validation_every,
+            # Other jobs may share a processor: seconds are its own.
+            clock=time.process_time if arguments.use_cpu else time.monotonic,
+            seed=seed,
+            checkpoint_minutes=settings.checkpoint_minutes,
+            checkpoint_updates=checkpoint_updates,
+        )
+
+    def _share(self, update: int, rank: int) -> tuple[list[Batch], int]:
+        """Return what an update trains on; one process trains a model."""
+        lines = self._lines_of(update, update + 1)
+        rows = rows_of(self._lines.stream, lines, self._settings.longest)
+        batches = [_padded(part) for part in _parts(rows)]
+        return batches, sum(len(row.symbols) - 1 for row in rows)
+
+    def _lines_of(self, first: int, end: int) -> np.ndarray:
+        """Return the lines of the updates from `first` on, before `end`."""
+        size, count = self._settings.batch, len(self._lines.characters)
+        return order_of(0, count, self.seed)[first * size : end * size]
+
+    def summed_loss(self, model: torch.nn.Module, batch: Batch) -> torch.Tensor:
+        """Return the loss in nats, summed over the symbols."""
+        return model(**batch).sum()
+
+    def validate(self) -> tuple[pd.DataFrame, dict[str, float]]:
+        """Ask held-out lines, at even distances; return the bits of each."""
+        asked, count = self._asked, len(self._asked.characters)
+        wanted = count if self.spent() >= 1 else min(count, self._settings.heldout_lines)
+        lines = np.arange(wanted) * count // wanted
+        bits = asked.spelled.copy()
+        for part in _parts(rows_of(asked.stream, lines, self._settings.longest)):
+            nats = self.model(**self._prepare_inputs(_padded(part))).double().cpu().numpy()
+            line = np.repeat([row.line for row in part], [len(row.symbols) - 1 for row in part])
+            np.add.at(bits, line, nats / math.log(2))
+        seen = self._lines.characters[self._lines_of(0, self.state.global_step)].sum()
+        scores = pd.DataFrame({"seen": seen, "seconds": self.seconds, "line": lines})
+        scores = scores.assign(characters=asked.characters[lines], bits=bits[lines])
+        per_character = scores["bits"].sum() / scores["characters"].sum()
+        log.info(
+            "%d held-out lines: %.4f bits a character after %d characters, %.0f s",
+            *(wanted, per_character, seen, self.seconds),
+        )
+        return scores, {"bits_per_character": per_character}
 
 
 def train_causal(
@@ -80,11 +146,11 @@ def train_causal(
     settings: CausalSettings,
     *,
     seed: int,
+    state_dir: str | Path,
     threads: int = 1,
     gpus: int = 0,
-    state_dir: str | Path | None = None,
     checkpoint_updates: int | None = None,
-) -> list[dict[str, Any]]:
+) -> dict[str, Any]:
     """Train a model and write what it needs for held-out lines.
 
     Args:
@@ -97,53 +163,44 @@ def train_causal(
             before it `heldout_lines` of them.
         settings: section `lm.causal`.
         seed: of the lines drawn, their order and the first weights.
+        state_dir: for checkpoints.
         threads: threads of the CPU.
         gpus: 0 for the CPU, 1 for a GPU.
-        state_dir: where checkpoints are kept until the run is done; None keeps none.
         checkpoint_updates: checkpoint after every so many updates too.
 
-    Returns what it was trained on, sitting by sitting.
+    Returns on what it was trained (see `training.place_of`).
 
     Raises:
         UserError: no device, a loss that is not finite, too little memory.
     """
-    device = choose_device(gpus, settings.precision, threads)
-    run = _prepare(corpus, heldout, segmenter, settings, seed, device)
-    state = ResumableState(state_dir, _fingerprint(run))
-    seconds = 60 * settings.checkpoint_minutes
-    checkpoints = Checkpoints(state, run.learner, seconds=seconds, updates=checkpoint_updates)
-    progress = checkpoints.restore()
-    progress.sit_down(device, cards=1)
-    _train(run, progress, checkpoints)
-    run.learner.require_change(progress.updates)
-    write_parquet(output, progress.heldout)
-    state.clear()
-    return progress.sittings
-
-
-def _prepare(
-    corpus: WordCorpus,
-    heldout: WordCorpus,
-    segmenter: Segmenter,
-    settings: CausalSettings,
-    seed: int,
-    device: Device,
-) -> _Run:
     lines = code_of_lines(corpus.sample(settings.lines, seed).with_own_types(), segmenter)
     asked = code_of_lines(heldout, segmenter)
-    seed_torch(seed, INITIAL_WEIGHTS)
-    with memory_for("lm.causal.layers, hidden"):
-        model = build_model(len(segmenter.pieces) + FIRST_PIECE, settings).to(device.device)
-    # The way back through PyTorch's fused attention is slow on a CPU.
-    model.set_attn_implementation("eager" if device.device.type == "cpu" else "sdpa")
-    optimizer = make_optimizer(
-        model, learning_rate=settings.learning_rate, weight_decay=WEIGHT_DECAY, betas=BETAS
+    decisive = {k: v for k, v in asdict(settings).items() if k != "checkpoint_minutes"}
+    streams = (part.stream.tobytes() for part in (lines, asked))
+    mark = fingerprint(decisive, seed, RESULT_VERSION, *streams)
+    arguments = training_arguments(
+        Path(state_dir) / mark[:16],
+        settings.precision,
+        gpus,
+        threads,
+        weight_decay=WEIGHT_DECAY,
+        adam_beta1=BETAS[0],
+        adam_beta2=BETAS[1],
+        max_grad_norm=LARGEST_NORM,
     )
-    learner = Learner(model, optimizer, device.scaler())
-    return _Run(settings, seed, device, model, learner, lines, asked)
+    seed_torch(seed, INITIAL_WEIGHTS)
+    model = build_model(len(segmenter.pieces) + FIRST_PIECE, settings)
+    # On CPUs, the backward pass of fused attention is slow.
+    model.set_attn_implementation("sdpa" if gpus else "eager")
+    trainer = CausalTrainer(
+        model, arguments, settings, lines, asked, seed=seed, checkpoint_updates=checkpoint_updates
+    )
+    trainer.run()
+    write_parquet(output, trainer.scores())
+    return place_of(arguments)
 
 
-def build_model(symbols: int, settings: CausalSettings) -> GPT2LMHeadModel:
+def build_model(symbols: int, settings: CausalSettings) -> LineModel:
     """Return an untrained model without dropout, as no line is seen twice."""
     config = GPT2Config(
         vocab_size=symbols,
@@ -159,97 +216,7 @@ def build_model(symbols: int, settings: CausalSettings) -> GPT2LMHeadModel:
         eos_token_id=BOUND,
         use_cache=False,
     )
-    return GPT2LMHeadModel(config)
-
-
-def _fingerprint(run: _Run) -> str:
-    settings = {k: v for k, v in asdict(run.settings).items() if k != "checkpoint_minutes"}
-    settings |= {"precision": run.device.precision, "seed": run.seed, "version": RESULT_VERSION}
-    streams = (part.stream.tobytes() for part in (run.lines, run.asked))
-    return fingerprint(settings, *streams)
-
-
-# --- training
-
-
-def _train(run: _Run, progress: Progress, checkpoints: Checkpoints) -> None:
-    settings, count = run.settings, len(run.lines.characters)
-    updates = math.ceil(count / settings.batch)
-    schedule = BudgetSchedule(settings.learning_rate, WARMUP, updates)
-    clock, seen = Clock(0.0), _characters_seen(run, updates)
-    # Other jobs may share a processor: seconds are its own.
-    now = time.process_time if run.device.device.type == "cpu" else time.monotonic
-    log.info(
-        "%.1f M parameters on %s in %s; %d lines of %d symbols, %d updates",
-        sum(parameter.numel() for parameter in run.model.parameters()) / 1e6,
-        *(run.device.name, run.device.precision, count, len(run.lines.stream), updates),
-    )
-    while progress.updates < updates:
-        began = now()
-        loss = train_on(run, progress.updates, schedule.rate(progress.updates, 0.0))
-        if not math.isfinite(loss):
-            raise UserError(
-                f"lm.causal.learning_rate: the loss is {loss} after {progress.updates} updates; "
-                "set a lower one"
-            )
-        progress.seconds += now() - began
-        progress.updates += 1
-        before, spent = (progress.updates - 1) / updates, progress.updates / updates
-        if spent == 1 or crosses(before, spent, settings.validation_every):
-            _validate(run, progress, seen[progress.updates - 1], asks_all=spent == 1)
-        if clock.is_due("report", REPORT_SECONDS):
-            left = timedelta(seconds=round(progress.seconds * (1 - spent) / spent))
-            log.info(
-                "update %d (%.0f %%), loss %.3f, %s left",
-                *(progress.updates, 100 * spent, loss, left),
-            )
-        checkpoints.save_if_due(clock, progress)
-
-
-def train_on(run: _Run, update: int, rate: float) -> float:
-    """Do one update; return the mean loss in nats a symbol."""
-    rows = rows_of(run.lines.stream, _lines_of(run, update), run.settings.longest)
-    targets = sum(len(row.symbols) - 1 for row in rows)
-    run.model.train()
-    run.learner.optimizer.zero_grad(set_to_none=True)
-    total = torch.zeros((), device=run.device.device)
-    with memory_for("lm.causal.layers, hidden"):
-        with run.device.update():
-            for part in _parts(rows):
-                loss = _nats(run, part).sum() / targets
-                run.learner.backward(loss)
-                total += loss.detach()
-        run.learner.apply(rate, LARGEST_NORM)
-    return total.item()
-
-
-def _lines_of(run: _Run, update: int) -> np.ndarray:
-    order = order_of(0, len(run.lines.characters), run.seed)
-    return order[update * run.settings.batch : (update + 1) * run.settings.batch]
-
-
-def _characters_seen(run: _Run, updates: int) -> np.ndarray:
-    """Return the characters of the lines of all updates so far: int64[updates]."""
-    lengths = [run.lines.characters[_lines_of(run, update)].sum() for update in range(updates)]
-    return np.cumsum(lengths)
-
-
-def _nats(run: _Run, rows: Sequence[Row]) -> torch.Tensor:
-    """Return -log p of every symbol but the first of each row, row after row: float32[symbols].
-
-    What fills up shorter rows stands behind their symbols, where a causal model does not see it.
-    The output layer is computed for symbols alone.
-    """
-    lengths = np.array([len(row.symbols) for row in rows])
-    present = np.arange(lengths.max()) < lengths[:, None]
-    padded = np.full(present.shape, BOUND)
-    padded[present] = np.concatenate([row.symbols for row in rows])
-    asked = present[:, 1:]
-    with run.device.autocast():
-        states = run.model.transformer(run.device.put(padded[:, :-1])).last_hidden_state
-        logits = run.model.lm_head(states[run.device.put(asked)])
-    labels = run.device.put(padded[:, 1:][asked])
-    return nats_of(logits, labels)
+    return LineModel(config)
 
 
 # --- rows
@@ -283,26 +250,11 @@ def _parts(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
         yield ordered[start : start + ROWS_AT_ONCE]
 
 
-# --- held-out lines
-
-
-@torch.no_grad()
-def _validate(run: _Run, progress: Progress, seen: int, *, asks_all: bool) -> None:
-    """Ask held-out lines, at even distances, and keep the bits of each."""
-    asked, count = run.asked, len(run.asked.characters)
-    wanted = count if asks_all else min(count, run.settings.heldout_lines)
-    lines = np.arange(wanted) * count // wanted
-    bits = asked.spelled.copy()
-    run.model.eval()
-    for part in _parts(rows_of(asked.stream, lines, run.settings.longest)):
-        nats = _nats(run, part).double().cpu().numpy()
-        line = np.repeat([row.line for row in part], [len(row.symbols) - 1 for row in part])
-        np.add.at(bits, line, nats / math.log(2))
-    scores = pd.DataFrame({"seen": seen, "seconds": progress.seconds, "line": lines})
-    scores = scores.assign(characters=asked.characters[lines], bits=bits[lines])
-    progress.validated(scores)
-    total = scores.sum()
-    log.info(
-        "%d held-out lines: %.4f bits a character after %d characters, %.0f s",
-        *(wanted, total["bits"] / total["characters"], seen, progress.seconds),
+def _padded(rows: Sequence[Row]) -> Batch:
+    """Return rows as the inputs of a `LineModel`."""
+    lengths = np.array([len(row.symbols) for row in rows])
+    symbols = np.full((len(rows), lengths.max()), BOUND)
+    symbols[np.arange(lengths.max()) < lengths[:, None]] = np.concatenate(
+        [row.symbols for row in rows]
     )
+    return {"symbols": torch.from_numpy(symbols), "lengths": torch.from_numpy(lengths)}

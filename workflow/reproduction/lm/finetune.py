@@ -8,57 +8,52 @@ epoch. The score is that of the model after the last update, on the validation s
 from __future__ import annotations
 
 import logging
-import math
 from dataclasses import asdict, dataclass
-from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
-import transformers
 from safetensors import SafetensorError
 from scipy.special import softmax
 from torch.nn import functional
 from transformers import (
     AutoModelForSequenceClassification,
     AutoModelForTokenClassification,
+    AutoTokenizer,
     PreTrainedModel,
+    PreTrainedTokenizerFast,
+    TrainingArguments,
 )
 
-from reproduction.lm.encoder import IGNORED, TextEncoder, load_encoder
+from reproduction.lm.encoder import IGNORED
 from reproduction.lm.model import WEIGHTS, longest_input
-from reproduction.lm.settings import FinetuneSettings, Schedule
+from reproduction.lm.settings import FinetuneSettings
 from reproduction.lm.tasks import (
     OUTSIDE,
     TRUNCATED,
     Examples,
     Task,
-    encode_texts,
-    encode_words,
+    encode,
     gold_of,
     most_frequent,
     tag_names,
 )
 from reproduction.lm.training import (
-    DROPOUT,
     INITIAL_WEIGHTS,
-    REPORT_SECONDS,
-    Checkpoints,
-    Clock,
-    Device,
-    Learner,
-    Progress,
-    choose_device,
-    make_optimizer,
+    Batch,
+    ExactTrainer,
     memory_for,
     order_of,
+    place_of,
     seed_torch,
+    training_arguments,
+    without_empty_mask,
 )
 from reproduction.parquet import write_parquet
 from sagevocab.errors import UserError
-from sagevocab.state import ResumableState, fingerprint, write_json
+from sagevocab.state import fingerprint, write_json
 
 log = logging.getLogger(__name__)
 
@@ -75,18 +70,66 @@ class Split:
     examples: Examples
 
 
-@dataclass(frozen=True)
-class Finetuning:
-    """What an update of one run needs; `tags` are those of a tagging task by number."""
+class Finetuner(ExactTrainer):
+    """Trains a pretrained model with a new head on the examples of a task."""
 
-    task: Task
-    settings: FinetuneSettings
-    seed: int
-    encoder: TextEncoder
-    tags: list[str]
-    device: Device
-    model: PreTrainedModel
-    learner: Learner
+    section = "lm.finetune"
+    memory_key = "batch"
+
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        arguments: TrainingArguments,
+        task: Task,
+        settings: FinetuneSettings,
+        examples: Examples,
+        *,
+        seed: int,
+        **checkpoints: Any,
+    ) -> None:
+        """Prepare a run; checkpoints: keywords of `ExactTrainer`."""
+        self.task, self._settings, self._examples = task, settings, examples
+        updates = settings.updates(len(examples))
+        super().__init__(model, arguments, self._share, updates=updates, seed=seed, **checkpoints)
+
+    def _share(self, update: int, rank: int) -> tuple[list[Batch], int]:
+        """Return what an update trains on; a model is fine-tuned by one process."""
+        size = self._settings.batch
+        chosen = examples_in_epoch(self._settings, update, len(self._examples), self.seed)
+        starts = range(0, len(chosen), size)
+        batches = [self._examples.batch(chosen[start : start + size]) for start in starts]
+        labels = [batch["labels"] for batch in batches]
+        if not self.task.is_tagging:
+            return batches, len(chosen)
+        return batches, max(1, sum(int((one != IGNORED).sum()) for one in labels))
+
+    def summed_loss(self, model: torch.nn.Module, batch: Batch) -> torch.Tensor:
+        """Return the loss of a micro-batch, summed over its examples, or its words."""
+        targets = batch.pop("labels")
+        logits = model(**batch).logits.float()
+        if self.task.is_regression:
+            return functional.mse_loss(logits.squeeze(-1), targets, reduction="sum")
+        flat = logits.flatten(0, -2), targets.flatten()
+        return functional.cross_entropy(*flat, ignore_index=IGNORED, reduction="sum")
+
+    @torch.no_grad()
+    def logits_of(self, examples: Examples) -> list[np.ndarray]:
+        """Return the logits of each example; for tagging those of each word's first token.
+
+        Examples of like length go together, which changes nothing but the time.
+        """
+        self.model.eval()
+        order, size = examples.by_length(), self._settings.eval_batch
+        logits: dict[int, np.ndarray] = {}
+        for start in range(0, len(order), size):
+            chosen = order[start : start + size]
+            batch = self._prepare_inputs(without_empty_mask(examples.batch(chosen)))
+            del batch["labels"]
+            with memory_for("lm.finetune.eval_batch"):
+                found = self.model(**batch).logits.float().cpu().numpy()
+            for row, example in zip(found, chosen, strict=True):
+                logits[example] = row[examples.words[example]] if examples.words else row
+        return [logits[example] for example in range(len(order))]
 
 
 def finetune(
@@ -101,13 +144,13 @@ def finetune(
     language: str,
     tokenizer: str,
     seed: int,
+    state_dir: str | Path,
     precision: str = "auto",
     threads: int = 1,
     gpus: int = 0,
-    state_dir: str | Path | None = None,
     checkpoint_minutes: float = 30.0,
     checkpoint_updates: int | None = None,
-) -> list[dict[str, Any]]:
+) -> dict[str, Any]:
     """Fine-tune a model on a task and write its score and its predictions.
 
     Args:
@@ -122,64 +165,92 @@ def finetune(
         language: of the model, for the record.
         tokenizer: of the model, for the record.
         seed: of the head, order and dropout.
+        state_dir: for checkpoints.
         precision: as for `pretrain`.
         threads: threads of the CPU.
         gpus: 0 for the CPU, 1 for a GPU.
-        state_dir: where checkpoints are kept until the run is done; None keeps none.
         checkpoint_minutes: minutes between checkpoints.
         checkpoint_updates: checkpoint after every so many updates too.
 
-    Returns what it was trained on, sitting by sitting.
+    Returns on what it was trained (see `place_of`).
 
     Raises:
         UserError: an unreadable model, no device, a loss that is not finite, too little memory.
     """
-    device = choose_device(gpus, precision, threads)
-    encoder = load_encoder(model)
-    splits, tags = load_splits(train, validation, task, encoder, settings.max_sequence_length)
-    run = prepare_run(Path(model), task, settings, seed, encoder, tags, device)
-    schedule = settings.learning_rates(len(splits["train"].rows))
-    state = ResumableState(state_dir, _fingerprint(run, model, train, validation))
-    checkpoints = Checkpoints(
-        state, run.learner, seconds=checkpoint_minutes * 60, updates=checkpoint_updates
+    folder = Path(model)
+    splits, tags = load_splits(train, validation, task, folder, settings.max_sequence_length)
+    seed_torch(seed, INITIAL_WEIGHTS)
+    body = load_model(folder, task, tags, settings)
+    files = folder / WEIGHTS, folder / "tokenizer.json", Path(train), Path(validation)
+    mark = fingerprint(asdict(task), vars(settings), seed, precision, *files, RESULT_VERSION)
+    arguments = training_arguments(
+        Path(state_dir) / mark[:16],
+        precision,
+        gpus,
+        threads,
+        learning_rate=settings.learning_rate,
+        weight_decay=settings.weight_decay,
+        max_grad_norm=settings.max_grad_norm,
+        **settings.decay(),
     )
-    progress = checkpoints.restore()
-    progress.sit_down(device, cards=1)
-    _train(run, splits["train"], schedule, progress, checkpoints)
-    run.learner.require_change(progress.updates)
+    trainer = Finetuner(
+        body,
+        arguments,
+        task,
+        settings,
+        splits["train"].examples,
+        seed=seed,
+        checkpoint_minutes=checkpoint_minutes,
+        checkpoint_updates=checkpoint_updates,
+    )
+    trainer.run()
 
-    frame, predicted = predict(run, splits["validation"])
-    run_record = {"language": language, "tokenizer": tokenizer, "updates": progress.updates}
-    record = _record(run, splits, predicted) | run_record
+    frame, predicted = predict(trainer, splits["validation"], tags)
+    names = {"language": language, "tokenizer": tokenizer, "seed": seed}
+    record = _record(task, splits, predicted) | names | {"updates": trainer.state.global_step}
     log.info(
         "%s: %s %.4f (most frequent answer %.4f)",
         *(record[key] for key in ("task", "metric", "value", "majority")),
     )
     write_parquet(predictions, frame)
     write_json(scores, record)
-    state.clear()
-    return progress.sittings
+    return place_of(arguments)
 
 
 def load_splits(
-    train: str | Path, validation: str | Path, task: Task, encoder: TextEncoder, longest: int
+    train: str | Path, validation: str | Path, task: Task, model: Path, longest: int
 ) -> tuple[dict[str, Split], list[str]]:
     """Read and encode both splits, as `data.datasets.prepare_task` writes them.
 
     Returns the splits by name, and the tags of a tagging task by number, those of training.
+
+    Raises:
+        UserError: the folder `model` holds no tokenizer.
     """
+    tokenizer = load_tokenizer(model)
     splits, tags = {}, []
     for name, path in (("train", train), ("validation", validation)):
         rows = pd.read_parquet(path)
-        gold = gold_of(rows, task)
         if task.is_tagging:
             tags = tags or tag_names(rows)
-            examples = encode_words(rows, tags, encoder, longest)
-        else:
-            examples = encode_texts(rows, gold, encoder, longest)
-        splits[name] = Split(rows, gold, examples)
-        log.info("%s: %d examples, %d truncated", path, len(rows), examples.truncated)
+        gold = gold_of(rows, task)
+        splits[name] = Split(rows, gold, encode(rows, gold, task, tags, tokenizer, longest))
+        cut = splits[name].examples.truncated
+        log.info("%s: %d examples, %d truncated", path, len(rows), cut)
     return splits, tags
+
+
+def load_tokenizer(folder: Path) -> PreTrainedTokenizerFast:
+    """Return the tokenizer of a model.
+
+    Raises:
+        UserError: the folder holds none.
+    """
+    try:
+        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
+    except (OSError, ValueError) as error:
+        reason = str(error).partition("\n")[0]
+        raise UserError(f"{folder}: holds no tokenizer ({reason}); pretrain a model") from error
 
 
 def examples_in_epoch(settings: FinetuneSettings, update: int, count: int, seed: int) -> np.ndarray:
@@ -189,39 +260,18 @@ def examples_in_epoch(settings: FinetuneSettings, update: int, count: int, seed:
     return order_of(epoch, count, seed)[place * size : (place + 1) * size]
 
 
-def train_on(run: Finetuning, examples: Examples, update: int, rate: float) -> float:
-    """Do one update, `batch` examples at a time; return the mean loss."""
-    chosen = examples_in_epoch(run.settings, update, len(examples), run.seed)
-    batches = np.split(chosen, range(run.settings.batch, len(chosen), run.settings.batch))
-    padded = [examples.padded(batch, run.encoder.pad) for batch in batches]
-    targets = max(1, sum(_target_count(run.task, batch["targets"]) for batch in padded))
-    seed_torch(run.seed, DROPOUT, update)
-    run.model.train()
-    run.learner.optimizer.zero_grad(set_to_none=True)
-    total = torch.zeros((), device=run.device.device)
-    with memory_for("lm.finetune.batch"):
-        with run.device.update():
-            for batch in padded:
-                loss = _summed_loss(run.task, _logits(run, batch), run.device.put(batch["targets"]))
-                loss = loss / targets
-                run.learner.backward(loss)
-                total += loss.detach()
-        run.learner.apply(rate, run.settings.max_grad_norm)
-    return total.item()
-
-
-def predict(run: Finetuning, split: Split) -> tuple[pd.DataFrame, Any]:
+def predict(trainer: Finetuner, split: Split, tags: list[str]) -> tuple[pd.DataFrame, Any]:
     """Return the predictions of a split: as a table with a row an example, and as `gold_of` does.
 
     Classes are numbers, with the probability that the model gives to the predicted one. A word
     that was cut off is tagged "O".
     """
-    logits = _all_logits(run, split.examples)
+    logits = trainer.logits_of(split.examples)
     table = {"example": np.arange(len(logits))}
-    if run.task.is_tagging:
-        predicted = _tags(run, split.examples, logits)
+    if trainer.task.is_tagging:
+        predicted = _tags(split.examples, logits, tags)
         table |= {"tokens": split.rows["tokens"], "tags": split.gold, "predicted": predicted}
-    elif run.task.is_regression:
+    elif trainer.task.is_regression:
         predicted = np.concatenate(logits)
         table |= {"label": split.gold, "predicted": predicted}
     else:
@@ -232,161 +282,54 @@ def predict(run: Finetuning, split: Split) -> tuple[pd.DataFrame, Any]:
     return pd.DataFrame(table), predicted
 
 
-def _train(
-    run: Finetuning,
-    split: Split,
-    schedule: Schedule,
-    progress: Progress,
-    checkpoints: Checkpoints,
-) -> None:
-    clock = Clock(progress.seconds)
-    while (spent := schedule.share(progress.updates, progress.seconds)) < 1:
-        rate = schedule.rate(progress.updates, progress.seconds)
-        loss = train_on(run, split.examples, progress.updates, rate)
-        if not math.isfinite(loss):
-            raise UserError(
-                f"lm.finetune.learning_rate: the loss is {loss} after {progress.updates} updates "
-                f"at a peak rate of {run.settings.learning_rate:g}; set a lower one"
-            )
-        progress.updates += 1
-        progress.seconds = clock.seconds()
-        if clock.is_due("report", REPORT_SECONDS):
-            left = timedelta(seconds=round(progress.seconds * (1 - spent) / max(spent, 1e-9)))
-            scaling = "".join(f", {key} {x:g}" for key, x in run.learner.scaling().items())
-            log.info(
-                "update %d (%.0f %%), loss %.3f%s, %s left",
-                *(progress.updates, 100 * spent, loss, scaling, left),
-            )
-        checkpoints.save_if_due(clock, progress)
-    log.info("%d updates in %.1f s", progress.updates, clock.seconds())
-
-
-def prepare_run(
-    folder: Path,
-    task: Task,
-    settings: FinetuneSettings,
-    seed: int,
-    encoder: TextEncoder,
-    tags: list[str],
-    device: Device,
-) -> Finetuning:
-    """Return a run before its first update: the pretrained model with a new head, an optimiser.
+def load_model(
+    folder: Path, task: Task, tags: list[str], settings: FinetuneSettings
+) -> PreTrainedModel:
+    """Return the pretrained model with an untrained head for `task`.
 
     Raises:
-        UserError: the folder holds no model, or one for shorter inputs; too little memory.
+        UserError: the folder holds no model, or one for shorter inputs.
     """
-    seed_torch(seed, INITIAL_WEIGHTS)
-    with memory_for("lm.pretrain.layers, hidden"):
-        model = load_model(folder, task, tags).to(device.device)
+    if task.is_tagging:
+        head, outputs = AutoModelForTokenClassification, len(tags)
+    else:
+        head, outputs = AutoModelForSequenceClassification, len(task.labels or ("value",))
+    try:
+        model = head.from_pretrained(
+            folder,
+            num_labels=outputs,
+            local_files_only=True,
+            use_safetensors=True,  # other formats of weights are pickles
+            trust_remote_code=False,
+            **settings.dropouts(),
+        )
+    except (OSError, ValueError, SafetensorError) as error:
+        raise UserError(f"{folder}: is no pretrained model ({error}); pretrain it first") from error
     longest = longest_input(model.config)
     if settings.max_sequence_length > longest:
         raise UserError(
             f"lm.finetune.max_sequence_length: {settings.max_sequence_length}, but {folder} was "
             f"pretrained on sequences of {longest}; set {longest} or less"
         )
-    optimizer = make_optimizer(
-        model, learning_rate=settings.learning_rate, weight_decay=settings.weight_decay
-    )
-    learner = Learner(model, optimizer, device.scaler())
-    return Finetuning(task, settings, seed, encoder, tags, device, model, learner)
+    return model
 
 
-def load_model(folder: Path, task: Task, tags: list[str]) -> PreTrainedModel:
-    """Return the pretrained model with an untrained head for `task`.
-
-    Raises:
-        UserError: the folder holds no model.
-    """
-    transformers.logging.set_verbosity_error()  # it would warn that the head is untrained
-    transformers.logging.disable_progress_bar()
-    if task.is_tagging:
-        head, outputs = AutoModelForTokenClassification, len(tags)
-    else:
-        head, outputs = AutoModelForSequenceClassification, len(task.labels or ("value",))
-    try:
-        return head.from_pretrained(
-            folder,
-            num_labels=outputs,
-            local_files_only=True,
-            use_safetensors=True,  # other formats of weights are pickles
-            trust_remote_code=False,
-        )
-    except (OSError, ValueError, SafetensorError) as error:
-        raise UserError(f"{folder}: is no pretrained model ({error}); pretrain it first") from error
-
-
-def _target_count(task: Task, targets: np.ndarray) -> int:
-    return int((targets != IGNORED).sum()) if task.is_tagging else len(targets)
-
-
-def _logits(run: Finetuning, batch: dict[str, Any]) -> torch.Tensor:
-    present = batch["present"]
-    with run.device.autocast():
-        output = run.model(
-            input_ids=run.device.put(batch["ids"]),
-            attention_mask=None if present is None else run.device.put(present),
-            token_type_ids=run.device.put(batch["segments"]),
-        )
-    return output.logits.float()
-
-
-def _summed_loss(task: Task, logits: torch.Tensor, targets: torch.Tensor) -> torch.Tensor:
-    if task.is_regression:
-        return functional.mse_loss(logits.squeeze(-1), targets, reduction="sum")
-    flat = logits.flatten(0, -2)
-    return functional.cross_entropy(flat, targets.flatten(), ignore_index=IGNORED, reduction="sum")
-
-
-@torch.no_grad()
-def _all_logits(run: Finetuning, examples: Examples) -> list[np.ndarray]:
-    """Return the logits of each example; for tagging those of each word's first token.
-
-    Examples of like length go together, which changes nothing but the time.
-    """
-    run.model.eval()
-    order = np.argsort([len(ids) for ids in examples.ids], kind="stable")
-    size = run.settings.eval_batch
-    logits: dict[int, np.ndarray] = {}
-    for start in range(0, len(order), size):
-        chosen = order[start : start + size]
-        with memory_for("lm.finetune.eval_batch"):
-            batch = _logits(run, examples.padded(chosen, run.encoder.pad)).cpu().numpy()
-        for row, example in zip(batch, chosen, strict=True):
-            logits[example] = row[examples.words[example]] if examples.words else row
-    return [logits[example] for example in range(len(order))]
-
-
-def _tags(run: Finetuning, examples: Examples, logits: list[np.ndarray]) -> list[list[str]]:
-    names = np.array(run.tags)
+def _tags(examples: Examples, logits: list[np.ndarray], tags: list[str]) -> list[list[str]]:
+    names = np.array(tags)
     return [
         np.where(words == TRUNCATED, OUTSIDE, names[scores.argmax(axis=1)]).tolist()
         for words, scores in zip(examples.words, logits, strict=True)
     ]
 
 
-def _fingerprint(
-    run: Finetuning, model: str | Path, train: str | Path, validation: str | Path
-) -> str:
-    return fingerprint(
-        asdict(run.task),
-        vars(run.settings),
-        run.seed,
-        run.encoder.digest,
-        run.device.precision,
-        *(Path(path) for path in (Path(model) / WEIGHTS, train, validation)),
-        RESULT_VERSION,
-    )
-
-
-def _record(run: Finetuning, splits: dict[str, Split], predicted: Any) -> dict[str, Any]:
-    task, train, validation = run.task, splits["train"], splits["validation"]
+def _record(task: Task, splits: dict[str, Split], predicted: Any) -> dict[str, Any]:
+    train, validation = splits["train"], splits["validation"]
     scores = task.scores(validation.gold, predicted)
     words = [len(row) for row in validation.examples.words] or range(len(validation.rows))
     majority = task.scores(validation.gold, most_frequent(train.gold, words, task))
     cut = sum(int((row == TRUNCATED).sum()) for row in validation.examples.words)
     return {
         "task": task.name,
-        "seed": run.seed,
         "metric": task.metric,
         "classes": len(task.labels) if task.labels else None,
         "value": scores[task.metric],

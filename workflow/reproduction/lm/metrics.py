@@ -1,7 +1,8 @@
 """Scores of predictions, as fractions: F1, accuracy, Matthews, Pearson, span F1 (paper, Section 5).
 
-They are those of scikit-learn, scipy and seqeval, to the last bit. Where a score is undefined,
-because all predictions (or labels) are the same, it counts as 0.
+scikit-learn, scipy and seqeval compute them. Where a score is undefined, because all predictions
+(or labels) are the same, it counts as 0. The functions of confusion matrices are for many resamples
+at once (`analysis.scores`).
 """
 
 from __future__ import annotations
@@ -27,12 +28,14 @@ def class_scores(labels: np.ndarray, predictions: np.ndarray, classes: int) -> d
 
     F1 is that of class 1 if there are two classes, as GLUE reports it; else the mean over classes.
     """
-    confusion = np.zeros((classes, classes))
-    np.add.at(confusion, (labels, predictions), 1)
+    from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
+
+    average = {"average": "binary"} if classes == 2 else {"average": "macro"}
+    f1 = f1_score(labels, predictions, labels=range(classes), zero_division=0.0, **average)
     return {
-        "accuracy": float((labels == predictions).mean()),
-        "f1": float(f1_of_classes(confusion)),
-        "matthews": float(matthews(confusion)),
+        "accuracy": float(accuracy_score(labels, predictions)),
+        "f1": float(f1),
+        "matthews": float(matthews_corrcoef(labels, predictions)),
     }
 
 
@@ -82,17 +85,17 @@ def span_scores(
     tags: Sequence[Sequence[str]], predictions: Sequence[Sequence[str]]
 ) -> dict[str, float]:
     """Return SPAN_METRICS for IOB2 tags of words: a span counts if its type and both ends agree."""
-    gold, found = [list(row) for row in tags], [list(row) for row in predictions]
-    right = [a == b for x, y in zip(gold, found, strict=True) for a, b in zip(x, y, strict=True)]
-    spans = [(spans_of(x), spans_of(y)) for x, y in zip(gold, found, strict=True)]
-    shared = sum(len(x & y) for x, y in spans)
-    precision = shared / max(sum(len(y) for _, y in spans), 1)
-    recall = shared / max(sum(len(x) for x, _ in spans), 1)
+    from seqeval.metrics.sequence_labeling import accuracy_score, precision_recall_fscore_support
+
+    both = [list(map(str, row)) for row in tags], [list(map(str, row)) for row in predictions]
+    precision, recall, f1, _ = precision_recall_fscore_support(
+        *both, average="micro", zero_division=0
+    )
     return {
-        "span_f1": 2 * precision * recall / (precision + recall) if shared else 0.0,
-        "span_precision": precision,
-        "span_recall": recall,
-        "word_accuracy": sum(right) / max(len(right), 1),
+        "span_f1": float(f1),
+        "span_precision": float(precision),
+        "span_recall": float(recall),
+        "word_accuracy": float(accuracy_score(*both)),
     }
 
 

@@ -7,9 +7,8 @@ of every update (`rate`).
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from pydantic import Field, model_validator
 
@@ -26,9 +25,9 @@ from sagevocab.fields import (
     settings,
 )
 
-# Keys that change speed and memory, or what is an input of its own (`replay`): a run may be resumed
-# with other values of them, and a finished model needs no other training for them.
-FREE = ("checkpoint_minutes", "replay", "micro_batch", "validation_batch", "compile")
+# Keys that change speed and memory: a run may be resumed with other values of them, and a finished
+# model needs no other training for them.
+FREE = ("checkpoint_minutes", "micro_batch", "validation_batch", "compile")
 _BUDGETS = ("hours", "steps", "tokens")
 
 
@@ -63,24 +62,6 @@ class BudgetSchedule:
         return self.peak * (1 - share) / max(1 - self.warmup, 1e-9)
 
 
-@dataclass(frozen=True)
-class ReplaySchedule:
-    """The learning rates of an earlier run, one an update: repeats a run that the clock drove."""
-
-    rates: Sequence[float]
-
-    def share(self, updates: float, seconds: float) -> float:
-        """Return the share of the recorded updates that are done."""
-        return updates / len(self.rates)
-
-    def rate(self, updates: int, seconds: float) -> float:
-        """Return the recorded rate."""
-        return self.rates[updates]
-
-
-Schedule = BudgetSchedule | ReplaySchedule
-
-
 def crosses(before: float, after: float, every: float) -> bool:
     """Return whether a multiple of `every` lies in (before, after]."""
     # Sums of shares miss a multiple by rounding: 3 * 0.1 > 0.3.
@@ -111,11 +92,11 @@ class PretrainKeys:
     )
     mask_rate: InnerShare = Field(0.15, description="Share of tokens to predict.")
     batch: Count = Field(4032, description="Sequences of an update.")
-    micro_batch: Count | Literal["auto"] = Field(
-        "auto",
-        description="Sequences that are on a device at once; must divide `batch`. On several "
-        "devices the largest that leaves equal parts, to within one. auto is the largest that fits "
-        "a GPU, by trial at the start, and at most 32 on a CPU.",
+    micro_batch: Count = Field(
+        126,
+        description="Most sequences that a device computes at once: its part of an update is cut "
+        "into as few equal parts as that allows. It changes speed and memory, and which numbers "
+        "dropout draws.",
     )
     learning_rate: Positive = Field(0.001, description="Peak learning rate.")
     schedule: Literal["linear", "constant"] = Field(
@@ -133,7 +114,8 @@ class PretrainKeys:
     )
     hours: Positive | None = Field(
         None,
-        description="Budget in hours of training. `steps` or `tokens`, where one is set, takes its "
+        description="Budget in hours of updates. Validations, checkpoints and the first update of "
+        "a process, which compiles, are left out. `steps` or `tokens`, where one is set, takes its "
         "place.",
     )
     steps: Count | None = Field(None, description="Budget in updates, instead of hours.")
@@ -154,28 +136,24 @@ class PretrainKeys:
         description="auto takes bf16 on a GPU that computes in it (Ampere and newer), fp16 on "
         "those before (Volta, Turing), else fp32.",
     )
-    compile: Flag | Literal["auto"] = Field(
-        "auto",
-        description="Compile the model with torch.compile. auto does on GPUs from Volta on where "
-        "Triton, a C compiler and Python's headers are installed.",
+    compile: Flag = Field(
+        True,
+        description="Compile the model with torch.compile on GPUs, which needs Triton, a C "
+        "compiler and Python's headers.",
     )
     checkpoint_minutes: Positive = Field(30.0, description="Minutes between two checkpoints.")
-    replay: str | None = Field(
-        None,
-        description="A training_log.parquet whose learning rates, one an update, replace schedule "
-        "and budget: repeats a run whose budget was hours. `{lang}` and `{tok}` in the path are "
-        "filled in.",
-    )
 
     @model_validator(mode="after")
-    def _parts_divide_their_whole(self) -> PretrainKeys:
-        for key, whole in (("micro_batch", "batch"), ("heads", "hidden")):
-            part, value = getattr(self, key), getattr(self, whole)
-            if part != "auto" and value % part:
-                raise SettingError(
-                    key, f"{part} does not divide {whole} ({value}); choose one that does"
-                )
+    def _heads_divide_the_width(self) -> PretrainKeys:
+        _check_heads(self.heads, self.hidden)
         return self
+
+
+def _check_heads(heads: int, hidden: int) -> None:
+    if hidden % heads:
+        raise SettingError(
+            "heads", f"{heads} does not divide hidden ({hidden}); choose one that does"
+        )
 
 
 @settings("lm.pretrain")
@@ -191,21 +169,6 @@ class PretrainSettings(PretrainKeys):
                 "", f"exactly one of {', '.join(_BUDGETS)} is the budget, here {found}"
             )
         return self
-
-    def replay_of(self, **names: str) -> str | None:
-        """Return `replay` with `names` (lang, tok) filled in.
-
-        Raises:
-            UserError: it holds another name.
-        """
-        try:
-            return self.replay and self.replay.format(**names)
-        except (LookupError, ValueError, AttributeError, TypeError) as error:
-            known = " and ".join(f"{{{name}}}" for name in names)
-            raise SettingError(
-                "lm.pretrain.replay",
-                f"{self.replay}: only {known} can be filled in; take other braces out",
-            ) from error
 
     def budget_schedule(self) -> BudgetSchedule:
         """Return the schedule that the budget drives; tokens become whole updates, rounded up."""
@@ -257,11 +220,7 @@ class CausalSettings:
 
     @model_validator(mode="after")
     def _heads_divide_the_width(self) -> CausalSettings:
-        if self.hidden % self.heads:
-            raise SettingError(
-                "heads",
-                f"{self.heads} does not divide hidden ({self.hidden}); choose one that does",
-            )
+        _check_heads(self.heads, self.hidden)
         return self
 
 
@@ -299,25 +258,33 @@ class FinetuneSettings:
         "polynomial", description="Decay of the learning rate."
     )
     warmup_steps: Natural = Field(50, description="Updates in which the learning rate rises.")
+    dropout: Share | None = Field(
+        None,
+        description="Dropout of hidden states and of attention weights; null takes those of the "
+        "pretrained model.",
+    )
 
     def updates_per_epoch(self, examples: int) -> int:
         """Return the updates of one pass over the examples; the last may see fewer of them."""
         return math.ceil(examples / (self.batch * self.accumulation))
 
-    def learning_rates(self, examples: int) -> Schedule:
-        """Return the schedule for a number of training examples.
+    def updates(self, examples: int) -> int:
+        """Return the updates of a fine-tuning on so many examples."""
+        return math.ceil(self.epochs * self.updates_per_epoch(examples))
 
-        "polynomial" is Hugging Face's decay of degree 1 to 1e-7, "linear" that to 0. As there, the
-        very first update has rate 0 if there is a warm-up.
-        """
-        updates = math.ceil(self.epochs * self.updates_per_epoch(examples))
-        peak, warmup = self.learning_rate, self.warmup_steps
-        if self.schedule == "constant":
-            return BudgetSchedule(peak, warmup / updates, updates, decay=False)
-        end = 1e-7 if self.schedule == "polynomial" else 0.0
-        rises = [peak * update / warmup for update in range(min(warmup, updates))]
-        left = [1 - (update - warmup) / (updates - warmup) for update in range(warmup, updates)]
-        return ReplaySchedule((*rises, *(end + (peak - end) * share for share in left)))
+    def decay(self) -> dict[str, Any]:
+        """Return the schedule as arguments of Trainer; the first update of a warm-up has rate 0."""
+        names = {"constant": "constant_with_warmup"}
+        # That of "polynomial" falls to 1e-7, in a line.
+        return {
+            "lr_scheduler_type": names.get(self.schedule, self.schedule),
+            "warmup_steps": self.warmup_steps,
+        }
+
+    def dropouts(self) -> dict[str, float]:
+        """Return the dropout as arguments of a model's configuration; none keep its own."""
+        names = ("hidden_dropout_prob", "attention_probs_dropout_prob")
+        return {} if self.dropout is None else dict.fromkeys(names, self.dropout)
 
 
 @settings("lm.finetune")
@@ -326,10 +293,4 @@ class FinetuneKeys(FinetuneSettings):
 
     seeds: Annotated[Seeds, Field(min_length=1)] = Field(
         [1, 2, 3], description="Seeds of the runs that are averaged."
-    )
-    per_gpu: Count = Field(
-        1,
-        description="Fine-tunings that share a GPU. Small batches leave it idle while kernels are "
-        "launched; each takes memory of its own. On SLURM, `profiles/slurm` puts as many into a "
-        "job.",
     )

@@ -4,21 +4,26 @@ A text becomes `[CLS] text [SEP]`, a pair `[CLS] text [SEP] text_pair [SEP]` wit
 the second text on. Longer inputs are truncated, of a pair the longer text first.
 
 For tagging, each word is encoded alone, as the start of a line would be: its first token carries
-the word's tag, its other tokens none. A word that leaves no token (white space, control characters)
-becomes one [UNK], so that every word has a tag to predict; words behind the longest input have no
-token and count as "O".
+the word's tag, its other tokens none. Words behind the longest input have no token and count as
+"O", as do those that leave none (white space, control characters).
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
+import torch
+from transformers import (
+    DataCollatorForTokenClassification,
+    DataCollatorWithPadding,
+    PreTrainedTokenizerFast,
+)
 
-from reproduction.lm.encoder import IGNORED, TextEncoder
+from reproduction.lm.encoder import IGNORED
 from reproduction.lm.metrics import class_scores, fitting_metrics, span_scores, value_scores
 from sagevocab.errors import UserError
 
@@ -70,52 +75,36 @@ class Task:
         return class_scores(gold, predicted, len(self.labels))
 
 
-@dataclass
+@dataclass(frozen=True)
 class Examples:
     """A split of a task, encoded.
 
     Attributes:
-        ids: of each example, special tokens included.
-        segments: 0 or 1 for each id.
-        targets: a class number or a value; for tagging one number for each id, IGNORED where no
-            word starts.
+        features: of each example what the model reads (input_ids, token_type_ids, attention_mask)
+            and labels: a class number or a value; for tagging a number for each id, IGNORED where
+            no word starts.
         words: for tagging, where each word's first token stands, or TRUNCATED.
         truncated: number of examples that were cut.
+        collate: pads features to the longest and makes tensors of them.
     """
 
-    ids: list[np.ndarray] = field(default_factory=list)
-    segments: list[np.ndarray] = field(default_factory=list)
-    targets: list[np.ndarray] = field(default_factory=list)
-    words: list[np.ndarray] = field(default_factory=list)
-    truncated: int = 0
+    features: list[dict[str, Any]]
+    words: list[np.ndarray]
+    truncated: int
+    collate: Callable[[list[dict[str, Any]]], Mapping[str, torch.Tensor]]
 
     def __len__(self) -> int:
         """Return the number of examples."""
-        return len(self.ids)
+        return len(self.features)
 
-    def padded(self, chosen: Iterable[int], pad: int) -> dict[str, Any]:
-        """Return `chosen` examples as arrays [examples, longest]: ids, segments, present, targets.
+    def batch(self, chosen: Iterable[int]) -> dict[str, torch.Tensor]:
+        """Return `chosen` examples as tensors [examples, longest]; labels may be [examples]."""
+        return dict(self.collate([self.features[example] for example in chosen]))
 
-        Targets are [examples] unless the task is tagging. Where nothing is padded, `present` is
-        None: without a mask GPUs have a faster attention.
-        """
-        chosen = list(chosen)
-        ids = [self.ids[row] for row in chosen]
-        targets = [self.targets[row] for row in chosen]
-        present = _pad([np.ones(len(row), dtype=bool) for row in ids], False)
-        return {
-            "ids": _pad(ids, pad),
-            "segments": _pad([self.segments[row] for row in chosen], 0),
-            "present": None if present.all() else present,
-            "targets": _pad(targets, IGNORED) if targets[0].ndim else np.stack(targets),
-        }
-
-
-def _pad(rows: Sequence[np.ndarray], filling: int) -> np.ndarray:
-    padded = np.full((len(rows), max(map(len, rows))), filling, dtype=rows[0].dtype)
-    for row, values in zip(padded, rows, strict=True):
-        row[: len(values)] = values
-    return padded
+    def by_length(self) -> np.ndarray:
+        """Return the numbers of the examples, the shortest first: int64[examples]."""
+        lengths = [len(features["input_ids"]) for features in self.features]
+        return np.argsort(lengths, kind="stable")
 
 
 def tag_names(rows: pd.DataFrame) -> list[str]:
@@ -124,86 +113,68 @@ def tag_names(rows: pd.DataFrame) -> list[str]:
     return [OUTSIDE, *sorted(seen - {OUTSIDE})]
 
 
-def encode_texts(
-    rows: pd.DataFrame, targets: np.ndarray, encoder: TextEncoder, longest: int
+def encode(
+    rows: pd.DataFrame,
+    gold: Any,
+    task: Task,
+    tags: Sequence[str],
+    tokenizer: PreTrainedTokenizerFast,
+    longest: int,
 ) -> Examples:
-    """Encode texts or pairs of texts, at most `longest` tokens each, special tokens included."""
-    first = encoder.encode(rows["text"].tolist())
-    second = encoder.encode(rows["text_pair"].tolist()) if "text_pair" in rows else None
-    examples = Examples()
-    for row, target in enumerate(targets):
-        a, b = first[row], second[row] if second else None
-        parts, cut = _joined(a, b, encoder, longest)
-        examples.truncated += cut
-        examples.ids.append(np.concatenate(parts))
-        examples.segments.append(np.repeat(np.arange(len(parts)), [len(part) for part in parts]))
-        examples.targets.append(target)
-    return examples
+    """Encode the rows of a split.
 
-
-def _joined(
-    a: list[int], b: list[int] | None, encoder: TextEncoder, longest: int
-) -> tuple[list[np.ndarray], bool]:
-    """Return one array of ids a segment, and whether anything was cut."""
-    if b is None:
-        kept = a[: longest - 2]
-        return [np.array([encoder.cls, *kept, encoder.sep])], len(kept) < len(a)
-    keep_a, keep_b = pair_lengths(len(a), len(b), longest - 3)
-    parts = [[encoder.cls, *a[:keep_a], encoder.sep], [*b[:keep_b], encoder.sep]]
-    return [np.array(part) for part in parts], keep_a + keep_b < len(a) + len(b)
-
-
-def pair_lengths(a: int, b: int, room: int) -> tuple[int, int]:
-    """Return how much of two texts of `a` and `b` tokens is kept in `room`: the longer gives way.
-
-    The same as the strategy "longest_first" of Hugging Face's tokenizers.
+    Args:
+        rows: with `text`, perhaps `text_pair`; for tagging with `tokens`.
+        gold: what is right in each, as `gold_of` gives it.
+        task: the task.
+        tags: the known ones by number. Others (a validation split may have one that training never
+            saw) are left out of the labels.
+        tokenizer: of the model.
+        longest: most tokens of an example, special tokens included.
     """
-    if a + b <= room:
-        return a, b
-    shorter = min(a, b, room // 2)
-    return (shorter, room - shorter) if a <= b else (room - shorter, shorter)
+    how = {"truncation": True, "max_length": longest, "split_special_tokens": True}
+    if task.is_tagging:
+        texts = [[list(words) for words in rows["tokens"]]]
+        encoded = tokenizer(*texts, is_split_into_words=True, **how)
+        words = [_starts(encoded.word_ids(row), len(own)) for row, own in enumerate(gold)]
+        labels = _labels_of_tokens(encoded["input_ids"], words, gold, tags)
+        collate = DataCollatorForTokenClassification(tokenizer)
+    else:
+        texts = [rows[name].tolist() for name in ("text", "text_pair") if name in rows]
+        encoded = tokenizer(*texts, **how)
+        words, labels, collate = [], gold.tolist(), DataCollatorWithPadding(tokenizer)
+    inputs = [dict(zip(encoded, row, strict=True)) for row in zip(*encoded.values(), strict=True)]
+    return Examples(
+        features=[one | {"labels": own} for one, own in zip(inputs, labels, strict=True)],
+        words=words,
+        truncated=sum(bool(one.overflowing) for one in encoded.encodings),
+        collate=collate,
+    )
 
 
-def encode_words(
-    rows: pd.DataFrame, tags: Sequence[str], encoder: TextEncoder, longest: int
-) -> Examples:
-    """Encode sentences given as words; `tags` are the known ones by number.
+def _starts(owners: Sequence[int | None], words: int) -> np.ndarray:
+    """Return where each of a sentence's words starts, or TRUNCATED; owners: the word of a token."""
+    starts = np.full(words, TRUNCATED)
+    for place in range(len(owners) - 1, -1, -1):
+        if owners[place] is not None:
+            starts[owners[place]] = place
+    return starts
 
-    Tags that are not among `tags` (a validation split may have one that training never saw) have
-    no number and are left out of the targets.
-    """
+
+def _labels_of_tokens(
+    ids: Sequence[Sequence[int]],
+    words: Sequence[np.ndarray],
+    gold: Sequence[Sequence[str]],
+    tags: Sequence[str],
+) -> list[list[int]]:
+    """Return the numbers of the tags at the first token of each word, IGNORED elsewhere."""
     numbers = {tag: number for number, tag in enumerate(tags)}
-    pieces = _pieces_of_words(rows["tokens"], encoder)
-    examples = Examples()
-    for words, row_tags in zip(rows["tokens"], rows["tags"], strict=True):
-        ids, starts = _sentence([pieces[word] for word in words], encoder, longest)
-        targets = np.full(len(ids), IGNORED, dtype=np.int64)
+    labels = [np.full(len(row), IGNORED) for row in ids]
+    for row, starts, own in zip(labels, words, gold, strict=True):
+        known = np.array([numbers.get(tag, IGNORED) for tag in own], dtype=np.int64)
         kept = starts != TRUNCATED
-        known = np.array([numbers.get(tag, IGNORED) for tag in row_tags], dtype=np.int64)
-        targets[starts[kept]] = known[kept]
-        examples.truncated += not kept.all()
-        examples.ids.append(ids)
-        examples.segments.append(np.zeros(len(ids), dtype=np.int64))
-        examples.targets.append(targets)
-        examples.words.append(starts)
-    return examples
-
-
-def _pieces_of_words(sentences: Iterable[Sequence[str]], encoder: TextEncoder) -> dict[str, list]:
-    words = sorted({word for words in sentences for word in words})
-    encoded = encoder.encode(words)
-    return {word: ids or [encoder.unk] for word, ids in zip(words, encoded, strict=True)}
-
-
-def _sentence(
-    words: Sequence[list[int]], encoder: TextEncoder, longest: int
-) -> tuple[np.ndarray, np.ndarray]:
-    """Return the ids of a sentence and the place of each word's first token."""
-    lengths = np.array([len(word) for word in words], dtype=np.int64)
-    starts = 1 + np.cumsum(lengths) - lengths
-    ids = [token for word in words for token in word][: longest - 2]
-    starts[starts > len(ids)] = TRUNCATED
-    return np.array([encoder.cls, *ids, encoder.sep]), starts
+        row[starts[kept]] = known[kept]
+    return [row.tolist() for row in labels]
 
 
 def gold_of(rows: pd.DataFrame, task: Task) -> Any:

@@ -1,8 +1,11 @@
-"""What pretraining and fine-tuning share: device, optimiser, order of examples, checkpoints.
+"""transformers' Trainer as all models here use it: exact, under a budget, safe from kills.
 
-Everything random in an update is drawn from a generator seeded by (seed, purpose, update). So an
-update depends only on the weights, the optimiser's moments and its own number, and a killed run
-resumes from a checkpoint exactly as if it had not been killed.
+What an update trains on, its micro-batches and its dropout are functions of the seed and of the
+update's number. So an update depends only on the weights, the optimiser's moments and that number,
+and a killed run resumes from a checkpoint as if it had not been killed.
+
+An item of the training set is a process's share of a whole update, so Trainer counts updates, not
+rows: its batch size and its accumulation are 1, and `training_step` accumulates.
 """
 
 from __future__ import annotations
@@ -12,40 +15,48 @@ import json
 import logging
 import math
 import os
-import pickle
 import shutil
-import struct
-import sysconfig
 import time
-import zipfile
-from collections.abc import Iterator, Mapping
-from contextlib import AbstractContextManager, contextmanager, nullcontext
-from dataclasses import dataclass, field
-from importlib.util import find_spec
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 import torch
+import transformers
+from accelerate.utils import broadcast_object_list
+from torch.optim.lr_scheduler import LRScheduler
+from torch.utils.data import Dataset
+from transformers import (
+    PreTrainedModel,
+    PrinterCallback,
+    Trainer,
+    TrainerCallback,
+    TrainingArguments,
+)
+from transformers.trainer import TRAINER_STATE_NAME
 
-from reproduction.lm.gpus import driver_problem, require_gpus, require_kernels
+from reproduction.lm.gpus import require_gpus
+from reproduction.lm.settings import BudgetSchedule, crosses
+from reproduction.parquet import write_parquet
 from sagevocab.errors import UserError
-from sagevocab.state import ResumableState, atomic_path, fingerprint, is_claimed, write_json
 
 log = logging.getLogger(__name__)
 
-KEPT_CHECKPOINTS = 2
-_NAMES, _PARTS = "update-*", "training.json"
-_LOGGED = torch.float64
-SMALLEST_SCALE = 2.0**-10  # of the loss in fp16; a training that learns stays far above 1
 REPORT_SECONDS = 10.0  # between two lines of the log
-
-PRECISIONS = {"fp32": torch.float32, "fp16": torch.float16, "bf16": torch.bfloat16}
-VOLTA = (7, 0)  # compute capability from which a GPU multiplies fp16 fast and Triton compiles
+VOLTA = (7, 0)  # compute capability from which a GPU multiplies fp16 fast
 
 # Purposes of a random stream; their numbers are part of what makes a run repeatable.
 INITIAL_WEIGHTS, ORDER, DROPOUT, MASKS = range(4)
+
+# Inputs of a model's forward pass, by its names.
+Batch = dict[str, torch.Tensor]
+
+
+# --- randomness
 
 
 def generator(seed: int, *key: int) -> np.random.Generator:
@@ -80,351 +91,450 @@ def order_of(epoch: int, count: int, seed: int) -> np.ndarray:
     return generator(seed, ORDER, epoch).permutation(count)
 
 
-@dataclass(frozen=True)
-class Device:
-    """Where a model runs, and in what precision: a key of PRECISIONS."""
+# --- what Trainer is given
 
-    device: torch.device
-    precision: str = "fp32"
 
-    def autocast(self) -> AbstractContextManager:
-        """Return the context for forward passes; weights and moments stay float32."""
-        if self.precision == "fp32":
-            return nullcontext()
-        return torch.autocast(self.device.type, dtype=PRECISIONS[self.precision])
+class Updates(Dataset):
+    """Every process's share of every update: Trainer's loader gives item i to process i mod N."""
 
-    def update(self) -> AbstractContextManager:
-        """Return the context for an update, in which weights are cast once, not every micro-batch.
+    def __init__(
+        self, share_of: Callable[[int, int], tuple[list[Batch], int]], updates: int, processes: int
+    ) -> None:
+        """Take shares from `share_of`.
 
-        The casts live until the outermost context ends. Nothing is cast outside `autocast`.
+        share_of: (update, rank) -> the micro-batches of a process, and how many targets (masked
+            tokens, symbols, examples) the whole update has.
         """
-        return torch.autocast(self.device.type, enabled=False)
+        self._share_of, self._updates, self._processes = share_of, updates, processes
 
-    @property
-    def name(self) -> str:
-        """What computes, as its driver calls it."""
-        is_gpu = self.device.type == "cuda"
-        return torch.cuda.get_device_name(self.device) if is_gpu else "CPU"
+    def __len__(self) -> int:
+        """Return the number of shares."""
+        return self._updates * self._processes
 
-    def can_compile(self) -> bool:
-        """Return whether this is a GPU for which torch.compile has what it needs."""
-        if self.device.type != "cuda" or torch.cuda.get_device_capability(self.device) < VOLTA:
-            return False
-        compilers = filter(None, (os.environ.get("CC"), "gcc", "clang"))
-        headers = Path(sysconfig.get_path("include"), "Python.h").is_file()
-        return bool(find_spec("triton") and headers and any(map(shutil.which, compilers)))
-
-    def scaler(self) -> torch.amp.GradScaler:
-        """Return what keeps gradients in fp16's range; in other precisions it changes nothing."""
-        return torch.amp.GradScaler(self.device.type, enabled=self.precision == "fp16")
-
-    def put(self, array: np.ndarray) -> torch.Tensor:
-        """Copy an array to the device; to a GPU beside other work."""
-        tensor = torch.from_numpy(array)
-        if self.device.type == "cuda":
-            tensor = tensor.pin_memory()
-        return tensor.to(self.device, non_blocking=True)
+    def __getitem__(self, number: int) -> dict[str, Any]:
+        """Return the share with this number."""
+        batches, targets = self._share_of(*divmod(number, self._processes))
+        return {"batches": [without_empty_mask(batch) for batch in batches], "targets": targets}
 
 
-def choose_device(gpus: int, precision: str, threads: int, local_rank: int = 0) -> Device:
-    """Set torch's threads and return the device of this process.
+def without_empty_mask(batch: Batch) -> Batch:
+    """Drop an attention mask that hides nothing: without one, GPUs attend faster."""
+    mask = batch.get("attention_mask")
+    if mask is None or not mask.all():
+        return batch
+    return {name: values for name, values in batch.items() if name != "attention_mask"}
+
+
+def training_arguments(
+    folder: Path, precision: str, gpus: int, threads: int, **optimiser: Any
+) -> TrainingArguments:
+    """Return Trainer's arguments, and set torch's threads.
 
     Args:
-        gpus: GPUs of the job; 0 for the CPU.
-        precision: a key of PRECISIONS, or "auto": the fastest that the device computes in.
+        folder: for checkpoints.
+        precision: fp32, bf16, fp16, or auto: the fastest that the device computes in.
+        gpus: of the job; 0 for the CPU.
         threads: threads of the CPU.
-        local_rank: which of the GPUs this process takes.
+        optimiser: further arguments.
 
     Raises:
-        UserError: there are fewer GPUs than asked for, this one cannot be used, or this build of
-            torch has no kernels for it.
+        UserError: there are fewer GPUs, or the CPU cannot train in fp16.
     """
     torch.set_num_threads(threads)
     os.environ.setdefault("TOKENIZERS_PARALLELISM", "true" if threads > 1 else "false")
-    if not gpus:
-        return Device(torch.device("cpu"), "fp32" if precision == "auto" else precision)
-    require_gpus(max(gpus, local_rank + 1))
-    device = torch.device("cuda", local_rank)
-    try:
-        torch.cuda.set_device(device)
-    except RuntimeError as error:
-        raise UserError(f"lm.gpus: {device} cannot be used: {driver_problem(error)}") from error
-    require_kernels(device)
-    torch.set_float32_matmul_precision("high")
-    return Device(device, _fastest_precision(device) if precision == "auto" else precision)
+    transformers.logging.set_verbosity_error()
+    transformers.logging.disable_progress_bar()
+    require_gpus(gpus)
+    torch.set_float32_matmul_precision("high" if gpus else "highest")
+    chosen = _fastest_precision(gpus) if precision == "auto" else precision
+    if chosen == "fp16" and not gpus:
+        raise UserError("precision: fp16 needs a GPU; set bf16 or fp32")
+    return TrainingArguments(
+        output_dir=str(folder),
+        use_cpu=not gpus,
+        bf16=chosen == "bf16",
+        fp16=chosen == "fp16",
+        optim="adamw_torch_fused",
+        per_device_train_batch_size=1,
+        train_sampling_strategy="sequential",
+        remove_unused_columns=False,
+        dataloader_num_workers=min(gpus, 1),
+        ddp_find_unused_parameters=False,
+        save_strategy="no",  # `_Rhythm` decides
+        save_total_limit=2,
+        enable_jit_checkpoint=True,
+        logging_steps=1,
+        # Else a loss that is not finite would be replaced by the mean of those before.
+        logging_nan_inf_filter=False,
+        disable_tqdm=True,
+        report_to=[],
+        **optimiser,
+    )
 
 
-def _fastest_precision(device: torch.device) -> str:
+def _fastest_precision(gpus: int) -> str:
     """Cards before Ampere emulate bf16, slower than fp32; those before Volta are slow in fp16."""
+    if not gpus:
+        return "fp32"
     if torch.cuda.is_bf16_supported(including_emulation=False):
         return "bf16"
-    return "fp16" if torch.cuda.get_device_capability(device) >= VOLTA else "fp32"
+    return "fp16" if torch.cuda.get_device_capability() >= VOLTA else "fp32"
 
 
-def make_optimizer(
-    model: torch.nn.Module,
-    *,
-    learning_rate: float,
-    weight_decay: float,
-    betas: tuple[float, float] = (0.9, 0.999),
-    epsilon: float = 1e-8,
-) -> torch.optim.AdamW:
-    """Return AdamW that decays matrices (embeddings too), not biases and layer norms."""
-    parameters = list(model.parameters())
-    groups = [
-        {"params": [p for p in parameters if p.ndim >= 2], "weight_decay": weight_decay},
-        {"params": [p for p in parameters if p.ndim < 2], "weight_decay": 0.0},
-    ]
-    return torch.optim.AdamW(groups, lr=learning_rate, betas=betas, eps=epsilon, fused=True)
+def place_of(arguments: TrainingArguments) -> dict[str, Any]:
+    """Return what trains: device, processes, precision."""
+    is_gpu = arguments.device.type == "cuda"
+    return {
+        "device": torch.cuda.get_device_name(arguments.device) if is_gpu else "CPU",
+        "processes": arguments.world_size,
+        "precision": "bf16" if arguments.bf16 else "fp16" if arguments.fp16 else "fp32",
+    }
 
 
-@dataclass
-class Learner:
-    """A model, its optimiser, and the scaler of its gradients (see `Device.scaler`).
+def last_checkpoint(folder: Path) -> str | None:
+    """Return the newest whole checkpoint; remove those that a kill left half written.
 
-    skipped: updates that were left out because gradients overflowed in fp16.
+    Trainer takes the one with the highest number, whole or not. It writes TRAINER_STATE_NAME last.
+    """
+    found = {int(path.name.rpartition("-")[2]): path for path in folder.glob("checkpoint-*")}
+    for _, path in sorted(found.items(), reverse=True):
+        try:
+            json.loads((path / TRAINER_STATE_NAME).read_text(encoding="utf-8"))
+        except (OSError, ValueError):
+            shutil.rmtree(path, ignore_errors=True)
+        else:
+            return str(path)
+    return None
+
+
+# --- the trainers
+
+
+class ExactTrainer(Trainer):
+    """Trains a model update by update; checkpoints depend on the clock alone.
+
+    Attributes:
+        section: of the configuration, for messages.
+        memory_key: the key of it with which the memory of an update grows.
     """
 
-    model: torch.nn.Module
-    optimizer: torch.optim.AdamW
-    scaler: torch.amp.GradScaler
-    skipped: int = 0
+    section = "lm"
+    memory_key = ""
 
-    def backward(self, loss: torch.Tensor) -> None:
-        """Add the gradients of `loss`, scaled."""
-        self.scaler.scale(loss).backward()
+    def __init__(
+        self,
+        model: PreTrainedModel,
+        arguments: TrainingArguments,
+        share_of: Callable[[int, int], tuple[list[Batch], int]],
+        *,
+        updates: int,
+        seed: int,
+        checkpoint_minutes: float,
+        checkpoint_updates: int | None = None,
+    ) -> None:
+        """Prepare the training of `model`.
 
-    def apply(self, rate: float, largest_norm: float) -> None:
-        """Update the weights with learning rate `rate`; a `largest_norm` of 0 clips nothing.
+        Args:
+            model: with its first weights.
+            arguments: as `training_arguments` gives them.
+            share_of: see `Updates`.
+            updates: of the whole training; if the clock ends it, more than there can be.
+            seed: of dropout.
+            checkpoint_minutes: between two checkpoints.
+            checkpoint_updates: save one after every so many updates, too.
+        """
+        arguments.max_steps = updates
+        super().__init__(
+            model,
+            arguments,
+            data_collator=_only,
+            train_dataset=Updates(share_of, updates, arguments.world_size),
+            callbacks=[_Rhythm(self, checkpoint_minutes, checkpoint_updates)],
+        )
+        self.remove_callback(PrinterCallback)
+        self.loss_is_scaled_for_ga = True
+        self.seed = seed
 
-        In fp16, gradients that overflow are left out and the scale is halved.
+    def summed_loss(self, model: torch.nn.Module, batch: Batch) -> torch.Tensor:
+        """Return the loss of a micro-batch, summed over its targets."""
+        raise NotImplementedError
+
+    def spent(self) -> float:
+        """Return the share of the budget that is spent."""
+        return self.state.global_step / self.args.max_steps
+
+    def wants_validation(self, before: float, spent: float) -> bool:
+        """Return whether to validate after an update that took `before` to `spent`."""
+        return False
+
+    def run(self) -> None:
+        """Train to the end, from the newest checkpoint if there is one.
 
         Raises:
-            UserError: they overflow at every scale.
+            UserError: the process was asked to end, a loss is not finite, too little memory.
         """
-        if largest_norm:
-            self.scaler.unscale_(self.optimizer)
-            torch.nn.utils.clip_grad_norm_(self.model.parameters(), largest_norm)
-        for group in self.optimizer.param_groups:
-            group["lr"] = rate
-        before = self.scaler.get_scale()
-        self.scaler.step(self.optimizer)
-        self.scaler.update()
-        scale = self.scaler.get_scale()
-        self.skipped += scale < before
-        if scale < SMALLEST_SCALE:
-            raise self._learns_nothing()
-
-    def require_change(self, updates: int) -> None:
-        """Raise UserError if all of the `updates` that a finished training did were left out."""
-        if self.skipped and self.skipped == updates:
-            raise self._learns_nothing()
-
-    def _learns_nothing(self) -> UserError:
-        return UserError(
-            "lm.pretrain.precision, lm.causal.precision: fp16 learns nothing: gradients overflow "
-            f"even at a scale of {self.scaler.get_scale():.2g}, {self.skipped} updates were left "
-            "out; set bf16 or fp32, or a lower learning_rate"
+        newest = last_checkpoint(Path(self.args.output_dir))
+        log.info(
+            "%.1f M parameters on %s",
+            self.model.num_parameters() / 1e6,
+            ", ".join(f"{key} {value}" for key, value in place_of(self.args).items()),
         )
+        if newest:
+            log.info("resuming after %s updates", newest.rpartition("-")[2])
+        self.train(resume_from_checkpoint=newest)
+        if self.spent() < 1:
+            raise UserError(
+                f"the training was ended by a signal after {self.state.global_step} updates and "
+                "saved; run the same command again, and it goes on"
+            )
 
-    def scaling(self) -> dict[str, float]:
-        """Return what happened in fp16: the scale of the loss, updates left out; else nothing."""
-        if not self.scaler.is_enabled():
-            return {}
-        return {"loss_scale": self.scaler.get_scale(), "skipped": self.skipped}
+    # --- what Trainer calls
+
+    def get_decay_parameter_names(self, model: torch.nn.Module) -> list[str]:
+        """Return the matrices, embeddings too.
+
+        Trainer's own pattern takes every weight of `roberta_prelayernorm` for one of a layer norm.
+        """
+        return [name for name, weight in model.named_parameters() if weight.ndim >= 2]
+
+    def training_step(
+        self,
+        model: torch.nn.Module,
+        inputs: dict[str, Any],
+        num_items_in_batch: Any = None,
+    ) -> torch.Tensor:
+        """Add up the gradients of this process's micro-batches; return the mean loss.
+
+        Raises:
+            UserError: the loss is not finite, or the device has too little memory.
+        """
+        rank = self.args.process_index
+        seed_torch(self.seed, DROPOUT, self.state.global_step, *([rank] if rank else []))
+        *others, last = inputs["batches"]
+        loss: Any = 0
+        with memory_for(f"{self.section}.{self.memory_key}"):
+            for batch in others:
+                with self.accelerator.no_sync(model):
+                    loss += super().training_step(model, batch, inputs["targets"])
+            loss += super().training_step(model, last, inputs["targets"])
+        if not math.isfinite(loss):
+            raise UserError(
+                f"{self.section}.learning_rate: the loss is {loss} after {self.state.global_step} "
+                f"updates at a rate of {self._get_learning_rate():g}; set a lower one"
+            )
+        return loss
+
+    def compute_loss(
+        self,
+        model: torch.nn.Module,
+        inputs: Batch,
+        return_outputs: bool = False,
+        num_items_in_batch: Any = None,
+    ) -> torch.Tensor:
+        """Return the part of an update's mean loss that a micro-batch is.
+
+        DistributedDataParallel takes the mean of the gradients of all processes.
+        """
+        share = num_items_in_batch / self.accelerator.num_processes
+        return self.summed_loss(model, inputs) / share
+
+    def store_flos(self) -> None:
+        """Count no operations: all processes would have to meet, and the first saves alone."""
 
 
-@dataclass
-class Progress:
-    """How far a run is: updates done, seconds of training over all sittings, one log row each.
+class BudgetTrainer(ExactTrainer):
+    """Trains under a budget, validates at shares of it, and keeps the scores of all validations."""
 
-    `heldout` has one row a held-out line and validation; None if there was no validation.
-    `sittings` says on what each process trained from which update on.
-    """
+    def __init__(
+        self,
+        *given: Any,
+        schedule: BudgetSchedule,
+        validation_every: float,
+        clock: Callable[[], float] = time.monotonic,
+        **named: Any,
+    ) -> None:
+        """Prepare the training, as `ExactTrainer` does.
 
-    updates: int = 0
-    seconds: float = 0.0
-    log: dict[str, list[float]] = field(default_factory=dict)
-    heldout: pd.DataFrame | None = None
-    sittings: list[dict[str, Any]] = field(default_factory=list)
+        Args:
+            given: for `ExactTrainer`.
+            schedule: of the learning rate.
+            validation_every: share of the budget between two validations; one more ends it.
+            clock: counts the seconds of the updates.
+            named: for `ExactTrainer`.
+        """
+        # More updates than a clock leaves room for.
+        super().__init__(*given, updates=schedule.updates or 10**7, **named)
+        self._schedule, self._every, self._clock = schedule, validation_every, clock
 
-    def sit_down(self, device: Device, **facts: Any) -> None:
-        """Note that the next updates are done on `device`."""
-        place = {"sitting": len(self.sittings) + 1, "first_step": self.updates + 1}
-        self.sittings.append(place | {"card": device.name, "precision": device.precision} | facts)
+    def validate(self) -> tuple[pd.DataFrame, dict[str, float]]:
+        """Return the scores of held-out lines, a row each, and a summary for the log."""
+        raise NotImplementedError
 
-    def record(self, **values: float) -> None:
-        """Append one row to the log."""
-        for name, value in values.items():
-            self.log.setdefault(name, []).append(value)
+    def spent(self) -> float:
+        """Return the share of the budget that is spent."""
+        return self._schedule.share(self.state.global_step, self.seconds)
 
-    def validated(self, scores: pd.DataFrame) -> None:
-        """Append the rows of a validation after the updates so far."""
-        rows = scores.assign(step=self.updates)[["step", *scores.columns]]
-        parts = [rows] if self.heldout is None else [self.heldout, rows]
-        self.heldout = pd.concat(parts, ignore_index=True)
-
-
-class Clock:
-    """Seconds of training, continued from an earlier sitting; says when something is due."""
-
-    def __init__(self, seconds: float) -> None:
-        """Start at `seconds`."""
-        self._started = time.monotonic() - seconds
-        self._last: dict[str, float] = {}
-
+    @property
     def seconds(self) -> float:
-        """Return the seconds of training so far."""
-        return time.monotonic() - self._started
+        """The seconds of all updates, those before a restart included.
 
-    def is_due(self, what: str, every: float) -> bool:
-        """Return whether `every` seconds have passed since this was last due, or first asked."""
-        now = time.monotonic()
-        last = self._last.setdefault(what, now)
-        if now - last < every:
-            return False
-        self._last[what] = now
-        return True
+        The first update of a process is left out: it starts the device and compiles the model.
+        """
+        return self.lr_scheduler.seconds
+
+    def wants_validation(self, before: float, spent: float) -> bool:
+        """Return whether to validate after an update that took `before` to `spent`."""
+        return spent >= 1 or crosses(before, spent, self._every)
+
+    def history(self) -> pd.DataFrame:
+        """Return a row an update: step, loss, learning_rate, seconds; validations beside theirs."""
+        updates = [row for row in self.state.log_history if "loss" in row]
+        validations = [row for row in self.state.log_history if "validated" in row]
+        columns = ["step", "loss", "learning_rate", "seconds"]
+        summaries = pd.DataFrame(validations).drop(columns=["epoch", "seconds", "validated"])
+        return pd.DataFrame(updates)[columns].merge(summaries, how="left", on="step")
+
+    def scores(self) -> pd.DataFrame:
+        """Return what `validate` returned at each validation, after a column `step`."""
+        return pd.concat(map(pd.read_parquet, self._score_files()), ignore_index=True)
+
+    # --- what Trainer calls
+
+    def create_scheduler(
+        self, num_training_steps: int, optimizer: torch.optim.Optimizer | None = None
+    ) -> LRScheduler:
+        """Return the scheduler of the budget."""
+        if self.lr_scheduler is None:
+            self.lr_scheduler = BudgetScheduler(self.optimizer, self._schedule, self._clock)
+        return self.lr_scheduler
+
+    def training_step(self, *given: Any) -> torch.Tensor:
+        """Do what `ExactTrainer` does, on the clock."""
+        self.lr_scheduler.start()
+        return super().training_step(*given)
+
+    def log(self, logs: dict[str, float], start_time: float | None = None) -> None:
+        """Log the seconds, too."""
+        super().log(logs | {"seconds": self.seconds}, start_time)
+
+    @torch.no_grad()
+    def evaluate(self, *given: Any, **named: Any) -> dict[str, float]:
+        """Validate, and keep the scores: those of held-out lines are in no checkpoint."""
+        step = self.state.global_step
+        self.model.eval()
+        scores, summary = self.validate()
+        if self.is_world_process_zero():
+            rows = scores.assign(step=step)[["step", *scores.columns]]
+            write_parquet(Path(self.args.output_dir) / f"validation-{step:09d}.parquet", rows)
+        self.log(summary | {"validated": True})
+        return summary
+
+    def _score_files(self) -> list[Path]:
+        """Return the files of this training's validations, in order.
+
+        A training that was killed may have validated after updates that the clock moved since.
+        """
+        validated = {row["step"] for row in self.state.log_history if "validated" in row}
+        folder = Path(self.args.output_dir)
+        return [folder / f"validation-{step:09d}.parquet" for step in sorted(validated)]
 
 
-def claim_state(folder: str | Path | None, parts: Mapping[str, Any]) -> ResumableState:
-    """Open the folder of a training's checkpoints.
+class BudgetScheduler(LRScheduler):
+    """Sets the rates of a budget and counts the seconds of its updates.
 
-    parts: what the training's weights depend on, each by the name that the user knows. Checkpoints
-    of another training are hours of work, so they are kept, and an error says what differs.
-
-    Raises:
-        UserError: the folder holds checkpoints of a training with other `parts`.
-    """
-    mark = fingerprint(dict(parts))
-    if folder is not None and not is_claimed(Path(folder), mark) and any(Path(folder).glob(_NAMES)):
-        raise UserError(
-            f"{folder}: holds the checkpoints of a training with other "
-            f"{_difference(Path(folder), parts)}; set that back to go on with it, or delete the "
-            "folder to begin again"
-        )
-    state = ResumableState(folder, mark)
-    if state.folder is not None:
-        write_json(state.folder / _PARTS, parts)
-    return state
-
-
-def _difference(folder: Path, parts: Mapping[str, Any]) -> str:
-    try:
-        theirs = json.loads((folder / _PARTS).read_text(encoding="utf-8"))
-    except (OSError, ValueError):
-        theirs = parts
-    ours = json.loads(json.dumps(parts))
-    names = [name for name in ours if theirs.get(name) != ours[name]]
-    # The schedule follows from other keys unless it is a replayed log.
-    keys = [name for name in names if name != "schedule"]
-    return ", ".join(keys or names) or "settings, inputs or code"
-
-
-class Checkpoints:
-    """The last two states of a run, each a file that appears whole or not at all.
-
-    They hold tensors and plain values only, and are read as such: loading one runs no code.
+    Checkpoints hold its state, so the budget survives restarts. All processes follow the clock of
+    the first.
     """
 
     def __init__(
         self,
-        state: ResumableState,
-        learner: Learner,
-        *,
-        seconds: float = math.inf,
-        updates: int | None = None,
+        optimizer: torch.optim.Optimizer,
+        schedule: BudgetSchedule,
+        clock: Callable[[], float],
     ) -> None:
-        """Keep the states of `learner` in the folder of `state`.
+        """Start the budget."""
+        self.seconds = 0.0
+        self._schedule, self._clock = schedule, clock
+        self._began: float | None = None
+        self._is_warm = False
+        super().__init__(optimizer)
 
-        One is saved whenever `seconds` have passed, and after every `updates` updates.
-        """
-        self._state, self._learner = state, learner
-        self._seconds, self._updates = seconds, updates
-        self._unreadable: list[Path] = []
+    def start(self) -> None:
+        """Begin an update."""
+        self._began = self._clock()
 
-    def save_if_due(self, clock: Clock, progress: Progress) -> None:
-        """Save a checkpoint if it is time for one."""
-        counted = self._updates and progress.updates % self._updates == 0
-        if clock.is_due("checkpoint", self._seconds) or counted:
-            self.save(progress)
+    def step(self, epoch: int | None = None) -> None:
+        """End an update; set the rate of the next."""
+        if self._began is not None:
+            (took,) = broadcast_object_list([self._clock() - self._began])
+            if self._is_warm:
+                self.seconds += took
+            else:
+                log.info("the first update took %.1f s, which the budget leaves out", took)
+            self._is_warm = True
+        super().step()
 
-    def save(self, progress: Progress) -> None:
-        """Write one checkpoint and remove the oldest beyond the last two."""
-        folder, learner = self._state.folder, self._learner
-        if folder is None:
+    def get_lr(self) -> list[float]:
+        """Return the rate of the next update, for each group of parameters."""
+        rate = self._schedule.rate(self.last_epoch, self.seconds)
+        return [rate] * len(self.base_lrs)
+
+    def state_dict(self) -> dict[str, float]:
+        """Return what a restart needs."""
+        return {"updates": self.last_epoch, "seconds": self.seconds}
+
+    def load_state_dict(self, state_dict: dict[str, float]) -> None:
+        """Go on from a state."""
+        self.last_epoch, self.seconds = state_dict["updates"], state_dict["seconds"]
+        self._last_lr = self.get_lr()
+
+
+class _Rhythm(TrainerCallback):
+    """Ends by the budget, validates by it, saves by the clock, and reports."""
+
+    def __init__(self, trainer: ExactTrainer, minutes: float, updates: int | None) -> None:
+        self._trainer, self._minutes, self._updates = trainer, minutes, updates
+
+    def on_train_begin(self, args, state, control, **named) -> None:
+        self._saved = self._reported = self._began = time.monotonic()
+        self._spent = self._spent_before = self._trainer.spent()
+
+    def on_step_end(self, args, state, control, **named) -> None:
+        before, self._spent = self._spent, self._trainer.spent()
+        now, is_last = time.monotonic(), self._spent >= 1
+        if is_last:
+            control.should_training_stop = True
+        control.should_evaluate = self._trainer.wants_validation(before, self._spent)
+        counted = self._updates and state.global_step % self._updates == 0
+        # What follows the last update is quickly done again. One process saves for all.
+        if not is_last and state.is_world_process_zero:
+            control.should_save = bool(counted or now - self._saved >= 60 * self._minutes)
+
+    def on_save(self, args, state, control, **named) -> None:
+        self._saved = time.monotonic()
+        log.info("checkpoint after %d updates", state.global_step)
+
+    def on_epoch_end(self, args, state, control, **named) -> None:
+        control.should_evaluate = control.should_save = False  # done after the last update
+
+    def on_log(self, args, state, control, logs, **named) -> None:
+        now = time.monotonic()
+        is_validation = "validated" in logs
+        if "loss" not in logs or not (is_validation or now - self._reported >= REPORT_SECONDS):
             return
-        # What a kill left half written and what could not be read would otherwise stay for good.
-        for useless in [*self._unreadable, *folder.glob(f".{_NAMES}")]:
-            useless.unlink(missing_ok=True)
-        heldout = progress.heldout
-        content = {
-            "model": learner.model.state_dict(),
-            "optimizer": learner.optimizer.state_dict(),
-            "scaler": learner.scaler.state_dict(),
-            "skipped": learner.skipped,
-            "updates": progress.updates,
-            "seconds": progress.seconds,
-            "log": {name: torch.tensor(v, dtype=_LOGGED) for name, v in progress.log.items()},
-            "heldout": heldout if heldout is None else _columns(heldout),
-            "sittings": progress.sittings,
-        }
-        with atomic_path(folder / f"update-{progress.updates:09d}.pt") as path:
-            torch.save(content, path)
-        log.info("checkpoint after %d updates", progress.updates)
-        for old in self._newest_first()[KEPT_CHECKPOINTS:]:
-            old.unlink()
-
-    def restore(self) -> Progress:
-        """Load the newest readable checkpoint into the learner; a new run without one."""
-        for path in self._newest_first():
-            try:
-                content = _checkpoint(path)
-            except _UNREADABLE as error:
-                log.warning("%s: is damaged (%s); the one before it is taken, if any", path, error)
-                self._unreadable.append(path)
-                continue
-            self._learner.model.load_state_dict(content["model"])
-            self._learner.optimizer.load_state_dict(content["optimizer"])
-            self._learner.scaler.load_state_dict(content["scaler"])
-            self._learner.skipped = content.get("skipped", 0)
-            rows = {name: values.tolist() for name, values in content["log"].items()}
-            heldout = content["heldout"]
-            if heldout is not None:
-                heldout = pd.DataFrame({name: v.numpy() for name, v in heldout.items()})
-            log.info("resuming after %d updates", content["updates"])
-            sittings = content.get("sittings", [])
-            return Progress(content["updates"], content["seconds"], rows, heldout, sittings)
-        return Progress()
-
-    def clear(self) -> None:
-        """Remove them: what they were for is written."""
-        self._state.clear()
-
-    def _newest_first(self) -> list[Path]:
-        folder = self._state.folder
-        return [] if folder is None else sorted(folder.glob(_NAMES), reverse=True)
+        self._reported = now
+        pace = (self._spent - self._spent_before) / (now - self._began)
+        log.info(
+            "update %d (%.0f %%), loss %.3f, learning rate %.2e, %s left",
+            *(state.global_step, 100 * self._spent, logs["loss"], logs["learning_rate"]),
+            timedelta(seconds=round((1 - self._spent) / max(pace, 1e-12))),
+        )
 
 
-_UNREADABLE = (
-    *(RuntimeError, OSError, ValueError, EOFError, struct.error),
-    *(pickle.UnpicklingError, zipfile.BadZipFile),
-)
-
-
-def _checkpoint(path: Path) -> dict[str, Any]:
-    """Read a checkpoint; torch does not look at the checksums that it writes itself.
-
-    Raises one of _UNREADABLE for a damaged file.
-    """
-    with zipfile.ZipFile(path) as archive:
-        if archive.testzip():
-            raise ValueError("a checksum does not fit")
-    return torch.load(path, map_location="cpu", weights_only=True)
-
-
-def _columns(frame: pd.DataFrame) -> dict[str, torch.Tensor]:
-    return {name: torch.tensor(column.to_numpy()) for name, column in frame.items()}
+def _only(items: list[Any]) -> Any:
+    """Return the one item of a batch of Trainer's."""
+    (item,) = items
+    return item
 
 
 # --- errors of torch that are the user's to solve
@@ -438,12 +548,6 @@ _NO_MEMORY = (
 )
 
 
-def is_out_of_memory(error: Exception) -> bool:
-    """Return whether an error of torch says that the device has too little memory."""
-    known = isinstance(error, torch.OutOfMemoryError | MemoryError)
-    return known or any(text in str(error) for text in _NO_MEMORY)
-
-
 @contextmanager
 def memory_for(key: str) -> Iterator[None]:
     """Run code whose memory grows with the configuration key `key`.
@@ -454,25 +558,9 @@ def memory_for(key: str) -> Iterator[None]:
     try:
         yield
     except (RuntimeError, MemoryError) as error:
-        if not is_out_of_memory(error):
+        known = isinstance(error, torch.OutOfMemoryError | MemoryError)
+        if not known and not any(text in str(error) for text in _NO_MEMORY):
             raise
         raise UserError(
             f"{key}: too little memory on the device; set a smaller one, or a smaller model"
         ) from error
-
-
-@contextmanager
-def compilation_for(key: str) -> Iterator[None]:
-    """Run code that torch compiles because the configuration key `key` says so.
-
-    Raises:
-        UserError: there is no compiler, or the model cannot be compiled.
-    """
-    try:
-        yield
-    except RuntimeError as error:
-        # By name, as the classes live in a module that takes seconds to import.
-        if not type(error).__module__.startswith(("torch._dynamo", "torch._inductor")):
-            raise
-        reason = str(error).strip().partition("\n")[0]
-        raise UserError(f"{key}: torch cannot compile here ({reason}); set it to false") from error

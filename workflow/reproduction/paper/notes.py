@@ -80,8 +80,6 @@ def budget_note(
 
 def _length(pretrain: Mapping[str, Any]) -> str:
     shape = f"{pretrain['batch']:,} sequences of {pretrain['sequence_length']} tokens"
-    if pretrain.get("replay") is not None:
-        return f"the updates of an earlier run, replayed, of {shape}"
     if pretrain.get("hours") is not None:
         return f"{_number(pretrain['hours'], 'hour')} in batches of {shape}"
     if pretrain.get("steps") is not None:

@@ -1,0 +1,140 @@
+"""What a card does in an hour: updates of the paper's model, and a fine-tuning.
+
+    python benchmarks/gpu.py            # on a GPU, some minutes
+    python benchmarks/gpu.py --tiny     # on a CPU: shows that this script runs
+
+Prints a Markdown table: tokens a second, the share of the card's peak, the most memory. Text and
+weights are random; neither changes the speed.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+import time
+from collections.abc import Iterator
+from itertools import product
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import torch
+
+ROOT = Path(__file__).parents[1]
+sys.path[:0] = [str(ROOT / "src"), str(ROOT / "workflow")]
+
+from reproduction.lm.finetune import finetune  # noqa: E402
+from reproduction.lm.masking import masked_per_row  # noqa: E402
+from reproduction.lm.pretrain import pretrain  # noqa: E402
+from reproduction.lm.settings import FinetuneSettings, PretrainSettings  # noqa: E402
+from reproduction.lm.shards import build_shards  # noqa: E402
+from reproduction.lm.tasks import Task  # noqa: E402
+from sagevocab.errors import UserError  # noqa: E402
+from sagevocab.export import Card, WordSettings, export_greedy  # noqa: E402
+from sagevocab.text import write_lines  # noqa: E402
+
+PIECES = 16_000
+# Dense, half precision with float32 sums, TFLOP/s, from NVIDIA's data sheets.
+PEAKS = {"NVIDIA H100 80GB HBM3": 989.4, "NVIDIA H100 PCIe": 756.0, "NVIDIA H200": 989.4,
+         "NVIDIA A100-SXM4-80GB": 312.0, "NVIDIA A100 80GB PCIe": 312.0}  # fmt: skip
+TINY = {"layers": 1, "hidden": 32, "heads": 2, "intermediate": 64, "batch": 16}
+
+
+def flops_per_update(settings: PretrainSettings) -> float:
+    """Return the floating-point operations of the matrix products of an update.
+
+    Two a multiplication, and twice as many backward as forward (Chowdhery et al. 2022, Appendix B);
+    the output layer is computed at masked positions.
+    """
+    hidden, length = settings.hidden, settings.sequence_length
+    layer = 2 * (4 * hidden * hidden + 2 * hidden * settings.intermediate) + 4 * length * hidden
+    output = 2 * (hidden * hidden + hidden * PIECES)
+    masked = masked_per_row(length, settings.mask_rate)
+    return 3.0 * settings.batch * (length * settings.layers * layer + masked * output)
+
+
+def prepare(folder: Path) -> None:
+    """Write a vocabulary, shards of random words and a task of them."""
+    rng = np.random.default_rng(1)
+    letters = [chr(97 + number) for number in range(26)]
+    words = ["".join(rng.choice(letters, 4)) for _ in range(4 * PIECES)]
+    pieces = ["▁", *letters, *dict.fromkeys(f"▁{word}" for word in words)][:PIECES]
+    export_greedy(folder / "vocabulary", pieces, WordSettings(), Card("en", "English", "random"))
+    lines = [" ".join(rng.choice(words, 40)) for _ in range(16_000)]
+    for name, part in (("train", lines), ("heldout", lines[:10])):
+        write_lines(folder / f"{name}.txt", part)
+    files = folder / "train.txt", folder / "heldout.txt", folder / "vocabulary", folder / "shards"
+    build_shards(*files, sequence_length=128)
+    rows = {"text": lines[:3200], "label": rng.integers(0, 2, 3200)}
+    pd.DataFrame(rows).to_parquet(folder / "task.parquet")
+
+
+def measure_pretraining(folder: Path, gpus: int, **settings: Any) -> dict[str, Any]:
+    """Return the speed of a pretraining by its log, and its memory."""
+    chosen = PretrainSettings(**{"validation_every": 1.0, "heldout_lines": 0} | settings)
+    if gpus:
+        torch.cuda.reset_peak_memory_stats()
+    state = Path(tempfile.mkdtemp(dir=folder))
+    place = pretrain(
+        *(folder / "shards", folder / "vocabulary", folder / "model", chosen),
+        **{"name": "benchmark", "seed": 1, "state_dir": state, "gpus": gpus},
+    )
+    log = pd.read_parquet(folder / "model/training_log.parquet")
+    update = log["seconds"].iloc[-1] / (len(log) - 1)
+    peak = PEAKS.get(place["device"])
+    share = f"{flops_per_update(chosen) / update / peak / 1e12:.1%}" if peak else ""
+    return {
+        "tokens a second": f"{chosen.batch * chosen.sequence_length / update:,.0f}",
+        "seconds an update": f"{update:.2f}",
+        "share of the peak": share,
+        "GB of memory": f"{torch.cuda.max_memory_allocated() / 1e9:.1f}" if gpus else "",
+    }
+
+
+def measure_finetuning(folder: Path, gpus: int) -> dict[str, Any]:
+    """Return the seconds of an update of fine-tuning the model that was pretrained last."""
+    rows, began = folder / "task.parquet", time.perf_counter()
+    finetune(
+        *(folder / "model", rows, rows, folder / "scores.json", folder / "predictions.parquet"),
+        Task("task", "sequence", "accuracy", (0, 1)),
+        FinetuneSettings(epochs=1),
+        **{"language": "en", "tokenizer": "random", "seed": 1, "gpus": gpus},
+        state_dir=folder / "finetuning",
+    )
+    updates = 2 * 3200 / 16  # those of training, and as many batches that are predicted
+    return {"seconds an update": f"{(time.perf_counter() - began) / updates:.3f}"}
+
+
+def rows_of_table(folder: Path, *, is_tiny: bool) -> Iterator[dict[str, Any]]:
+    """Yield a row for each way of training; what a card cannot do says why."""
+    gpus = 0 if is_tiny else 1
+    shape = {"steps": 3, **TINY} if is_tiny else {"steps": 20}
+    for compiles, rows in product([False] if is_tiny else [False, True], (126, 252)):
+        how = {"training": "pretraining", "compiled": compiles, "rows at once": rows}
+        try:
+            found = measure_pretraining(folder, gpus, **shape, compile=compiles, micro_batch=rows)
+        except UserError as error:
+            found = {"tokens a second": str(error)}
+        yield how | found
+    yield {"training": "fine-tuning", "rows at once": 16} | measure_finetuning(folder, gpus)
+
+
+def main() -> None:
+    """Measure, and print the table."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--tiny", action="store_true", help="a small model on the CPU")
+    options = parser.parse_args()
+    with tempfile.TemporaryDirectory() as name:
+        prepare(Path(name))
+        rows = list(rows_of_table(Path(name), is_tiny=options.tiny))
+    columns = list(dict.fromkeys(key for row in rows for key in row))
+    print("|", " | ".join(columns), "|")
+    print("|", " | ".join("---" for _ in columns), "|")
+    for row in rows:
+        print("|", " | ".join(str(row.get(key, "")) for key in columns), "|")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,76 @@
+"""A pretraining by several processes of this machine, one a GPU, which torchrun starts."""
+
+from __future__ import annotations
+
+import logging
+import os
+import signal
+import subprocess
+import sys
+from dataclasses import asdict
+from pathlib import Path
+from typing import Any
+
+from reproduction.lm.pretrain import pretrain
+from reproduction.lm.settings import PretrainSettings
+from sagevocab.errors import UserError
+from sagevocab.state import read_json, write_json, write_text
+
+_CALL, _PLACE, _ERROR = "call.json", "place.json", "error.txt"
+
+
+def pretrain_together(processes: int, *, settings: PretrainSettings, **call: Any) -> dict[str, Any]:
+    """Call `pretrain` in so many processes that train one model; one alone is this process.
+
+    Returns what `pretrain` returns.
+
+    Raises:
+        UserError: as `pretrain` does, or a process was killed.
+    """
+    if processes == 1:
+        return pretrain(settings=settings, **call)
+    folder = Path(call["state_dir"])
+    (folder / _ERROR).unlink(missing_ok=True)
+    write_json(folder / _CALL, call | {"settings": asdict(settings)})
+    command = [
+        *(sys.executable, "-m", "torch.distributed.run", "--standalone"),
+        *(f"--nproc-per-node={processes}", "-m", __name__, str(folder / _CALL)),
+    ]
+    with subprocess.Popen(
+        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8"
+    ) as started:
+        # They save a checkpoint, which this process waits for.
+        before = signal.signal(signal.SIGTERM, lambda *_: started.terminate())
+        for line in started.stdout:
+            print(line, end="", flush=True)
+        signal.signal(signal.SIGTERM, before)
+    if not started.returncode:
+        return read_json(folder / _PLACE)
+    if (folder / _ERROR).exists():
+        raise UserError((folder / _ERROR).read_text(encoding="utf-8"))
+    raise UserError(
+        f"lm.gpus: {processes}: one of the training processes ended early, and the job's log says "
+        "why; run the same command again, and it goes on from its last checkpoint"
+    )
+
+
+def _main(path: Path) -> None:
+    """Be one of the processes of the call at `path`."""
+    is_first = os.environ["RANK"] == "0"
+    level = logging.INFO if is_first else logging.WARNING
+    form = "%(asctime)s %(name)s: %(message)s"
+    logging.basicConfig(level=level, format=form, datefmt="%H:%M:%S", stream=sys.stdout)
+    call = read_json(path)
+    try:
+        place = pretrain(**call | {"settings": PretrainSettings(**call["settings"])})
+    except UserError as error:
+        write_text(path.with_name(_ERROR), str(error))
+        sys.stdout.flush()
+        # An ordinary exit could wait for collectives that the others will never join.
+        os._exit(1)
+    if is_first:
+        write_json(path.with_name(_PLACE), place)
+
+
+if __name__ == "__main__":
+    _main(Path(sys.argv[1]))
