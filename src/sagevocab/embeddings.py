@@ -37,7 +37,6 @@ log = logging.getLogger(__name__)
 _LONGEST_SENTENCE = 10_000  # tokens; gensim drops without a word what goes beyond
 _REPORT_EVERY = 10.0  # seconds
 _SAVE_EVERY = 30.0  # seconds, with `blocks`; gensim can only save after an epoch
-_WORDS_AT_ONCE = 1_000_000
 _UNSEEN = 0.01  # bound of the vectors of pieces that the corpus does not show
 
 
@@ -147,7 +146,7 @@ def _train_blocks(
         if whole or time.monotonic() - saved >= _SAVE_EVERY:
             state.save("blocks", **trainer.arrays())
             saved = time.monotonic()
-    rows = np.unique(text.tokens)
+    rows = np.flatnonzero(text.counts(len(segmenter.pieces)))
     target, context = trainer.matrices()
     return rows, target[rows], context[rows]
 
@@ -159,18 +158,7 @@ def _token_stream(corpus: WordCorpus, segmenter: Segmenter) -> Tokens:
     ids, offsets = segmenter.segment_words(corpus.types)
     covered = ids != UNCOVERED
     offsets = np.concatenate(([0], np.cumsum(covered)))[offsets]
-    ids = ids[covered]
-    lengths = np.diff(offsets)[corpus.tokens]
-    ends = np.concatenate(([0], np.cumsum(lengths)))
-    tokens = np.empty(ends[-1], np.int32)
-    # Words in parts, as the places of their pieces take several times the memory of the pieces.
-    for first in range(0, len(lengths), _WORDS_AT_ONCE):
-        last = min(first + _WORDS_AT_ONCE, len(lengths))
-        # Where the pieces of each word of the corpus stand among those of the word types.
-        shifts = offsets[corpus.tokens[first:last]] - ends[first:last]
-        places = np.repeat(shifts, lengths[first:last]) + np.arange(ends[first], ends[last])
-        tokens[ends[first] : ends[last]] = ids[places]
-    return Tokens(tokens, ends[corpus.line_offsets].astype(np.int64))
+    return Tokens.of_words(corpus.tokens, corpus.line_offsets, ids[covered], offsets)
 
 
 def _train_gensim(

@@ -66,9 +66,23 @@ class Tokens:
     tokens: np.ndarray
     ends: np.ndarray
 
+    @classmethod
+    def of_words(
+        cls, words: np.ndarray, line_offsets: np.ndarray, ids: np.ndarray, offsets: np.ndarray
+    ) -> Tokens:
+        """Return lines of words as pieces; word type w has the pieces
+
+        ids[offsets[w] : offsets[w + 1]]."""
+        ends = _ends(words, line_offsets, offsets)
+        return cls(_pieces_of(words, ids.astype(np.int32), offsets, ends[-1]), ends)
+
     def digest(self) -> str:
         """SHA-256 of the text."""
-        return fingerprint(self.tokens.tobytes(), self.ends.tobytes())
+        return fingerprint(self.tokens.data, self.ends.data)
+
+    def counts(self, pieces: int) -> np.ndarray:
+        """int64[pieces]: how often each occurs."""
+        return _counts(self.tokens, pieces)
 
 
 class Layout:
@@ -154,6 +168,39 @@ def _buckets(block: int, one: int, two: int, *, alone: bool) -> list[int]:
     """Return the buckets of a job; `alone`: also those with negatives from the output's block."""
     buckets = [(block * _BLOCKS + o) * _BLOCKS + n for o in (one, two) for n in (two, one)]
     return [buckets[0], buckets[3], *(buckets[1:3] if alone else (-1, -1))]
+
+
+# A loop over the text needs no copy of it, as numpy's functions do.
+
+
+@njit(cache=True)
+def _counts(tokens, pieces):
+    counts = np.zeros(pieces, np.int64)
+    for token in tokens:
+        counts[token] += 1
+    return counts
+
+
+@njit(cache=True)
+def _ends(words, line_offsets, offsets):
+    """Return where lines begin and end in pieces."""
+    ends = np.zeros(len(line_offsets), np.int64)
+    for line in range(len(line_offsets) - 1):
+        ends[line + 1] = ends[line]
+        for word in words[line_offsets[line] : line_offsets[line + 1]]:
+            ends[line + 1] += offsets[word + 1] - offsets[word]
+    return ends
+
+
+@njit(cache=True)
+def _pieces_of(words, ids, offsets, size):
+    """Return int32[size], the pieces of the words one after the other."""
+    tokens, at = np.empty(size, np.int32), 0
+    for word in words:
+        for piece in ids[offsets[word] : offsets[word + 1]]:
+            tokens[at] = piece
+            at += 1
+    return tokens
 
 
 @njit(inline="always")
@@ -628,7 +675,7 @@ class BlockTrainer:
     def __init__(self, text: Tokens, pieces: int, settings: Word2VecSettings) -> None:
         """Prepare the layout, and begin as gensim does: E_T uniform in +-1/dimension, E_C zero."""
         self._settings = settings
-        counts = np.bincount(text.tokens, minlength=pieces)
+        counts = text.counts(pieces)
         self._layout = Layout(counts, settings.sample)
         rows = self._layout.row[text.tokens].astype(np.int32)
         self._text = Tokens(rows, text.ends)

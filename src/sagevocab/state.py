@@ -253,7 +253,7 @@ def fingerprint(*parts: Any) -> str:
     for part in parts:
         if isinstance(part, Path):
             data = file_digest(part).encode()
-        elif isinstance(part, bytes):
+        elif isinstance(part, bytes | memoryview):
             data = part
         else:
             data = json.dumps(part, sort_keys=True, default=_plain).encode()

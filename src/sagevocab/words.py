@@ -30,6 +30,7 @@ Normalization = Literal["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"
 NORMALIZATION: Normalization = "nmt_nfkc"
 MAX_WORD_CHARS = 256
 NORMALIZATIONS: tuple[str, ...] = get_args(Normalization)
+_COUNTED_AT_ONCE = 1 << 20  # words
 _PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
 
 
@@ -165,7 +166,11 @@ class WordCorpus:
     @cached_property
     def counts(self) -> np.ndarray:
         """int64[types]: how often each type occurs."""
-        return np.bincount(self.tokens, minlength=len(self.types)).astype(np.int64)
+        counts = np.zeros(len(self.types), np.int64)
+        # In parts, as each is copied to numbers of 64 bits.
+        for part in np.array_split(self.tokens, 1 + len(self.tokens) // _COUNTED_AT_ONCE):
+            counts += np.bincount(part, minlength=len(self.types))
+        return counts
 
     def sample(self, lines: int, seed: int) -> WordCorpus:
         """Return a seeded sample of at most `lines` lines, in their order, with the same types."""
@@ -231,7 +236,7 @@ class WordCorpus:
     def digest(self) -> str:
         """SHA-256 of the corpus, for the fingerprint of work on it."""
         types = "\n".join(self.types).encode("utf-8")
-        return fingerprint(types, self.tokens.tobytes(), self.line_offsets.tobytes())
+        return fingerprint(types, self.tokens.data, self.line_offsets.data)
 
     def save(self, path: str | Path) -> None:
         """Write the corpus as npz: the types joined as UTF-8, their ends in bytes, the arrays."""

@@ -351,13 +351,12 @@ def corpus() -> tuple[WordCorpus, GreedySegmenter]:
     return WordCorpus.from_lines(lines, Normalizer()), GreedySegmenter(pieces)
 
 
-@pytest.mark.parametrize("words", [7, 1_000_000])
-def test_the_tokens_are_those_that_gensim_gets(words: int, corpus, monkeypatch) -> None:
-    monkeypatch.setattr(embeddings, "_WORDS_AT_ONCE", words)
+def test_the_tokens_are_those_that_gensim_gets(corpus) -> None:
     text = embeddings._token_stream(*corpus)
     lines = [text.tokens[a:b].tolist() for a, b in itertools.pairwise(text.ends)]
     sentences = [list(map(int, sentence)) for sentence in embeddings._Sentences(*corpus)]
     assert lines == sentences
+    assert text.counts(10).tolist() == np.bincount(np.concatenate(sentences), minlength=10).tolist()
 
 
 def test_pieces_that_do_not_occur_get_the_same_vectors_from_both_trainers(corpus) -> None:
