@@ -303,7 +303,7 @@ def run_encode(arguments: argparse.Namespace) -> None:
     """Print for each line of text one line of pieces or ids, with spaces between.
 
     They are those of AutoTokenizer, without special tokens: text that spells one is text. An empty
-    text gives no line.
+    line gives an empty line.
     """
     _check_swapped("encode {} {}", arguments.tokenizer, arguments.files)
     out, files = _standard_output(), _files(arguments.files, arguments)

@@ -209,8 +209,8 @@ def _check_column(file: str, column: str | None, errors: str) -> None:
     form = _table_format(file, column)
     if form is None and column is not None:
         raise UserError(
-            f"{file}: is no table (.jsonl, .csv, .tsv, .parquet); leave column out to read its "
-            "lines"
+            f"{file}: is no table (.jsonl, .csv, .tsv, .parquet); leave column= out to read "
+            "its lines"
         )
     if form is None:
         return
@@ -300,7 +300,7 @@ def _lines_in_memory(texts: Any, column: str | None) -> Iterator[str]:
             raise column_missing(name, first[0])
         return _column_lines(items, column, name)
     if column is not None:
-        raise UserError("column: texts has no columns, its items are lines; leave column out")
+        raise UserError("column: texts has no columns, its items are lines; leave column= out")
     return _split(numbered_texts(enumerate(items, start=1), name, unit), f"{name}, {unit}")
 
 

@@ -33,6 +33,7 @@ NO_MODEL = (
     "of pieces, let its name end in .txt"
 )
 HUB_NAME = re.compile(r"[A-Za-z0-9][\w.-]*(/[\w.-]+)?")  # of a model or data set
+_BYTE = re.compile(r"<0x[0-9A-F]{2}>")
 
 
 def is_single_character(piece: str) -> bool:
@@ -69,8 +70,8 @@ def check_singles(pieces: Sequence[str], final_size: int) -> None:
     if final_size < singles:
         raise UserError(
             f"vocabulary.final_size: {final_size} is below the {singles} single characters, which "
-            "are never pruned; raise it, lower vocabulary.character_coverage or turn "
-            "vocabulary.ascii off"
+            "are never pruned; raise it, or start from fewer characters (where they are trained, "
+            "lower vocabulary.character_coverage or turn vocabulary.ascii off)"
         )
 
 
@@ -219,6 +220,10 @@ def _tokens_of(spec: Mapping[str, Any], description: Mapping[str, Any]) -> list[
 
 
 def piece_length(piece: str, count_word_start: bool = False) -> int:
-    """Return the length of a piece in characters, with or without its `▁`."""
+    """Return the length of a piece in characters, with or without its `▁`.
+
+    A byte, written as `<0xE6>`, counts as one.
+    """
+    piece = _BYTE.sub("?", piece)
     marked = piece.startswith(WORD_START) and not count_word_start
     return len(piece) - len(WORD_START) if marked else len(piece)

@@ -442,7 +442,7 @@ def _warn_of_little_text(
     is_possible = enough > sum(map(is_single_character, pieces))
     log.warning(
         "%s: %s words are few for %s pieces (%d each): with fewer than %d each, a quarter of the "
-        "pieces or more would be others on more text; give more text or a smaller vocab_size%s",
+        "pieces or more would differ with more text; give more text or a smaller vocab_size%s",
         *(name, f"{n_words:,}", f"{final_size:,}", n_words // final_size, _WORDS_A_PIECE),
         f", such as {enough}" if is_possible else "",
     )

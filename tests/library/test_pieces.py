@@ -45,3 +45,7 @@ def test_what_cannot_be_read_back_is_not_written(tmp_path, pieces):
     with pytest.raises(UserError):
         write_pieces(tmp_path / "pieces.txt", pieces)
     assert list(tmp_path.iterdir()) == []
+
+
+def test_a_byte_is_one_character_long() -> None:
+    assert piece_length("▁w<0xE6><0x88>") == 3
