@@ -21,7 +21,7 @@ include: "workflow/rules/corpus.smk"
 include: "workflow/rules/vocabulary.smk"
 include: "workflow/rules/analysis.smk"
 include: "workflow/rules/models.smk"
-include: "workflow/rules/figures.smk"
+include: "workflow/rules/artefacts.smk"
 include: "workflow/rules/tables.smk"
 include: "workflow/rules/report.smk"
 

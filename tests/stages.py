@@ -6,6 +6,7 @@ import ast
 import importlib.util
 import re
 import sys
+from collections import defaultdict
 from collections.abc import Iterator
 from pathlib import Path
 from types import ModuleType
@@ -13,6 +14,11 @@ from types import ModuleType
 from reproduction import digests
 
 ROOT = Path(__file__).parents[1]
+
+# The modules that an adapter imports by name.
+ARTEFACTS = defaultdict(
+    list, {"scripts/artefact.py": sorted(ROOT.glob("workflow/reproduction/artefacts/*.py"))}
+)
 
 
 def load_environments() -> ModuleType:
@@ -34,7 +40,7 @@ def sources() -> dict[str, set[Path]]:
             adapter = re.search(r'"\.\./(scripts/\w+\.py)"', rule)
             assert bool(stage) == bool(adapter), f"{path}: {rule}"
             if stage and adapter:
-                code = digests._sources(ROOT / "workflow" / adapter[1])
+                code = digests._sources(ROOT / "workflow" / adapter[1], *ARTEFACTS[adapter[1]])
                 found.setdefault(stage[1], set()).update(code)
     return {stage: {path for path in code if path.suffix == ".py"} for stage, code in found.items()}
 

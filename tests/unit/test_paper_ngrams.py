@@ -51,9 +51,11 @@ def written(path, bits: LineBits):
 
 
 def test_n_grams_are_read_by_language_and_tokenizer(tmp_path, panels):
-    own = [one for panel in panels.values() for one in panel.values()]
-    paths = [written(tmp_path / str(number), one) for number, one in enumerate(own)]
-    read = read_ngrams(["English", "Turkish"], ["BPE", "SaGe"], paths)
+    paths = {
+        title: {label: written(tmp_path / f"{title} {label}", one) for label, one in panel.items()}
+        for title, panel in panels.items()
+    }
+    read = read_ngrams(paths)
     for title, panel in panels.items():
         for label, one in panel.items():
             assert list(read[title][label].bits) == [100, 1000]
@@ -63,9 +65,9 @@ def test_n_grams_are_read_by_language_and_tokenizer(tmp_path, panels):
 
 def test_other_lines_are_refused(tmp_path):
     other = LineBits(CHARACTERS + 1, line_bits().bits)
-    paths = [written(tmp_path / "a", line_bits()), written(tmp_path / "b", other)]
+    paths = {"BPE": written(tmp_path / "a", line_bits()), "SaGe": written(tmp_path / "b", other)}
     with pytest.raises(UserError, match="n-grams of English were asked other held-out lines"):
-        read_ngrams(["English"], ["BPE", "SaGe"], paths)
+        read_ngrams({"English": paths})
 
 
 def test_rates_are_over_all_characters_and_differences_are_paired(panels):

@@ -56,7 +56,7 @@ def rule(tmp_path: Path, **params: object) -> SimpleNamespace:
 
 
 def test_success_leaves_one_record_an_artefact(tmp_path: Path) -> None:
-    code = code_of("figure_lengths.py")
+    code = code_of("artefact.py", "artefacts.figures.figure_lengths")
     with job(rule(tmp_path, code=code, seed=3, state_dir="elsewhere")):
         print("to the log")
     record = json.loads((tmp_path / "figure_x.provenance.json").read_text())
@@ -211,7 +211,7 @@ def test_a_users_mistake_is_one_line_and_no_record(tmp_path: Path, capsys) -> No
 
 
 def test_another_library_than_the_digested_one_stops_the_rule(tmp_path: Path, capsys) -> None:
-    with pytest.raises(SystemExit), job(rule(tmp_path, code="figure_lengths.py:0123")):
+    with pytest.raises(SystemExit), job(rule(tmp_path, code="count_pieces.py:0123")):
         raise AssertionError("the adapter must not run")
     assert "not the one beside the Snakefile" in capsys.readouterr().err
 
@@ -333,11 +333,11 @@ def library(tmp_path: Path, monkeypatch) -> Path:
     return tmp_path
 
 
-def fresh_code(adapter: str) -> str:
+def fresh_code(*adapter: str) -> str:
     """`code_of` as another process would answer."""
     for name in ("_digest", "_file_digest", "_imports", "_module_file", "_tree"):
         getattr(digests, name).cache_clear()
-    return code_of(adapter)
+    return code_of(*adapter)
 
 
 @pytest.mark.parametrize(
@@ -368,6 +368,52 @@ def test_a_comment_reruns_nothing(library: Path, code: str, reruns: bool) -> Non
     assert (fresh_code("draw.py") != before) == reruns
 
 
+FIGURES = """import sagevocab.other
+@figure(reads="a")
+def one():
+    \"\"\"One.\"\"\"
+    from sagevocab.top import f
+    return _help()
+
+def _help():
+    return 1
+
+@figure()
+def two():
+    return 2
+"""
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "reruns"),
+    [
+        ("return 1", "return 3", True),
+        ("return _help()", "return _help() + 1", True),
+        ("return 2", "return 3", False),
+        ("One.", "Other.", False),
+        ('reads="a"', 'reads="b"', False),
+        ("def _help", "LIMIT = 1\n\n\ndef _help", True),
+    ],
+)
+def test_of_a_module_of_figures_one_function_counts(library, old, new, reruns) -> None:
+    module = library / "sagevocab/drawn.py"
+    module.write_text(FIGURES)
+    before = fresh_code("draw.py", "drawn.one")
+    assert before.startswith("draw.py drawn.one:")
+    assert old in FIGURES
+    module.write_text(FIGURES.replace(old, new))
+    assert (fresh_code("draw.py", "drawn.one") != before) == reruns
+
+
+@pytest.mark.parametrize(("edited", "reruns"), [("low/base.py", True), ("other.py", False)])
+def test_what_a_figures_function_imports_counts(library, edited, reruns) -> None:
+    (library / "draw.py").write_text("")
+    (library / "sagevocab/drawn.py").write_text(FIGURES)
+    before = fresh_code("draw.py", "drawn.one")
+    (library / "sagevocab" / edited).write_text("EDITED = 1\n")
+    assert (fresh_code("draw.py", "drawn.one") != before) == reruns
+
+
 @pytest.mark.parametrize(("version", "reruns"), [(1, False), (2, True)])
 def test_a_versioned_result_is_kept_until_its_version_is_raised(library, version, reruns) -> None:
     digests._module_file.cache_clear()
@@ -385,6 +431,8 @@ def test_unknown_code_has_no_digest() -> None:
         version_of("data")
     with pytest.raises(UserError, match="there is no such adapter"):
         code_of("nothing.py")
+    with pytest.raises(UserError, match="no function 'artefacts.figures.figure_none'"):
+        code_of("artefact.py", "artefacts.figures.figure_none")
 
 
 def test_a_commit_is_dirty_by_edits_but_not_by_results(tmp_path: Path, monkeypatch) -> None:

@@ -9,8 +9,9 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
+import itertools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 import sagevocab
@@ -28,20 +29,23 @@ def search_path() -> list[str]:
     return [str(path.parent) for path in PACKAGES.values()]
 
 
-def code_of(adapter: str) -> str:
+def code_of(adapter: str, function: str = "") -> str:
     """Return an adapter's file name and the digest of its code, for the `params` of its rule.
 
     Snakemake does not see an edit of a module that a script imports; it reruns a rule whose
     `params` change. The digest is over the adapter, all that it imports of `reproduction` and
     `sagevocab`, and the data files of those packages.
+    function: one that the adapter calls by its name, `artefacts.figures.figure_ratio`. It counts
+    with the functions of its module that it calls and with what they import, not with its decorator
+    and what its module imports at the head.
 
     Raises:
-        UserError: there is no such adapter.
+        UserError: there is no such adapter, or no such function.
     """
     path = SCRIPTS / adapter
     if not path.is_file():
         raise UserError(f"{path}: there is no such adapter")
-    return f"{adapter}:{_digest(path)}"
+    return f"{adapter} {function}".strip() + f":{_digest(path, function)}"
 
 
 def version_of(module: str) -> str:
@@ -63,9 +67,16 @@ def version_of(module: str) -> str:
 
 
 @functools.cache
-def _digest(first: Path) -> str:
+def _digest(first: Path, function: str = "") -> str:
     digest = hashlib.sha256()
-    for name, path in sorted((_name(path), path) for path in _sources(first)):
+    called: tuple[str, ...] = ()
+    if function:
+        source = _source_of(function)
+        tree = ast.parse(source)
+        digest.update(code_of_source(source, tree))
+        called = _imported(tree)
+    sources = _sources(first, *map(_module_file, called))
+    for name, path in sorted((_name(path), path) for path in sources):
         digest.update(name.encode())
         digest.update(_file_digest(path))
     return digest.hexdigest()
@@ -90,10 +101,44 @@ def _tree(path: Path) -> ast.Module:
     return ast.parse(path.read_bytes())
 
 
-def _sources(first: Path) -> set[Path]:
-    """Return `first`, what of ours it imports, and the packages that hold those modules."""
+def _source_of(function: str) -> bytes:
+    """Return the source of a function's module with it and the functions that it calls alone.
+
+    The lines of others, of decorators and of imports at the head are empty.
+    """
+    module, _, name = function.rpartition(".")
+    path = _module_file(f"{HERE.name}.{module}")
+    body = [] if path is None else _tree(path).body
+    functions = {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
+    if path is None or name not in functions:
+        raise UserError(f"code_of: {HERE.name} has no function {function!r}")
+    called = _called(functions, name)
+    lines = path.read_bytes().splitlines()
+    for node in body:
+        first, last = node.lineno, node.end_lineno
+        if isinstance(node, ast.FunctionDef):
+            first = min([first, *(decorator.lineno for decorator in node.decorator_list)])
+            last = node.lineno - 1 if node.name in called else last
+        elif not isinstance(node, ast.Import | ast.ImportFrom):
+            continue
+        lines[first - 1 : last] = [b""] * (last - first + 1)
+    return b"\n".join(lines)
+
+
+def _called(functions: Mapping[str, ast.FunctionDef], first: str) -> list[str]:
+    """Return those of a module's functions that one of them needs, itself among them."""
+    found = [first]
+    for name in found:  # which grows
+        inside = itertools.chain.from_iterable(map(ast.walk, functions[name].body))
+        names = {node.id for node in inside if isinstance(node, ast.Name)}
+        found += sorted((names & functions.keys()).difference(found))
+    return found
+
+
+def _sources(*first: Path | None) -> set[Path]:
+    """Return some files, what of ours they import, and the packages that hold those modules."""
     found: set[Path] = set()
-    waiting: list[Path | None] = [first]
+    waiting = list(first)
     while waiting:
         path = waiting.pop()
         if path is None or path in found:
@@ -118,8 +163,12 @@ def _data_files(folder: Path) -> Iterator[Path]:
 
 @functools.cache
 def _imports(path: Path) -> tuple[str, ...]:
+    return _imported(_tree(path))
+
+
+def _imported(tree: ast.Module) -> tuple[str, ...]:
     names: list[str] = []
-    for node in statements(_tree(path)):
+    for node in statements(tree):
         if isinstance(node, ast.Import):
             names += (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module:

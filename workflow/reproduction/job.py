@@ -9,6 +9,7 @@ import json
 import logging
 import os
 import platform
+import re
 import shutil
 import subprocess
 import sys
@@ -207,7 +208,7 @@ def _kept_in(snakemake: Any) -> Path | None:
     input was made anew with the same bytes: after an edit of code that comes long before.
     """
     folder, code = snakemake.params.get("state_dir"), snakemake.params.get("code") or ".py:"
-    is_training = folder and not code.partition(":")[0].endswith(".py")  # has `version_of`
+    is_training = folder and not re.match(r"\w*\.py\b", code)  # has `version_of`
     return Path(f"{folder}.kept") if is_training else None
 
 
@@ -304,8 +305,8 @@ def _check_code(snakemake: Any) -> None:
     expected = snakemake.params.get("code")
     if not expected:
         return
-    name = expected.partition(":")[0]
-    if (code_of(name) if name.endswith(".py") else version_of(name)) != expected:
+    first, *function = expected.partition(":")[0].split()
+    if (code_of(first, *function) if first.endswith(".py") else version_of(first)) != expected:
         raise UserError(
             f"{PACKAGES['sagevocab']}: this sagevocab is not the one beside the Snakefile, or "
             "it was edited while the workflow ran; uninstall the other copy (pip uninstall "

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import yaml
 
@@ -25,6 +25,9 @@ from sagevocab.errors import UserError
 from sagevocab.kinds import check_external
 from sagevocab.presets import DEFAULT_PRESET, overrides, reading_settings
 from sagevocab.settings import TrainingSettings
+
+if TYPE_CHECKING:
+    from reproduction.run_studies import Studies
 
 # The tokenizers that the paper's figures and tables compare, in their order.
 PAPER_TOKENIZERS = ("bpe", "sage", "sage_released")
@@ -114,6 +117,13 @@ class Run(Texts):
             for language in self.languages:
                 key = f"config key tokenizer_settings.{name}.path"
                 check_external(self.external_path(language, name), key)
+
+    @cached_property
+    def studies(self) -> Studies:
+        """What the tables and figures of its studies compare."""
+        from reproduction.run_studies import Studies
+
+        return Studies(self)
 
     # --- Tokenizers and models
 
@@ -553,11 +563,6 @@ class Run(Texts):
             for tok in tokenizers
             for name in names
         ]
-
-    def domain_counts(self, domain: str, name: str) -> list[str]:
-        """Return the compared tokenizers' counts on a domain text; name: `fertility.parquet` ..."""
-        folder = f"analysis/{self.domain(domain)['language']}/{domain}"
-        return [self.result(f"{folder}/{tok}/{name}") for tok in self.compared]
 
     def model_files(self) -> list[str]:
         """Return the language model of every language and tokenizer in `lm.tokenizers`."""

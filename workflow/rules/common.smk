@@ -79,9 +79,11 @@ PACKAGES = ("gensim", "matplotlib", "numba", "pandas", "pyarrow", "sentencepiece
 
 try:
     from reproduction.analysis.probe_kinds import probe_kind
+    from reproduction.artefacts import figures
+    from reproduction.artefacts.registry import SENTENCES, flat, registered, resource
     from reproduction.digests import code_of, version_of
     from reproduction.paper.notes import presets_note
-    from reproduction.run import COUNTS, Run, load_config
+    from reproduction.run import COUNTS, FORMATS, Run, load_config
     from reproduction.run_report import (
         changes,
         claims_run,
@@ -92,7 +94,6 @@ try:
         reference_texts,
         report_run,
     )
-    from reproduction.run_studies import Studies
     from sagevocab.errors import UserError
 except ModuleNotFoundError as error:
     sys.exit(f"error: Snakemake's Python has no package {error.name!r}; {INSTALLATION}")
@@ -104,7 +105,7 @@ try:
 except UserError as error:
     sys.exit(f"error: {error}")
 
-studies = Studies(run)
+studies = run.studies
 result, state = run.result, run.state
 
 # Figures and tables of the run by name, in the order of their rules -> the target they are part of:
@@ -120,17 +121,6 @@ def memory(megabytes):
 def any_of(names):
     """A wildcard constraint for `names`; one that matches nothing if there are none."""
     return "|".join(map(re.escape, names)) or "(?!)"
-
-
-def resource(name):
-    """Path of a file of workflow/resources, from the working directory."""
-    return os.path.relpath(CHECKOUT / "workflow/resources" / name)
-
-
-def figure_styles():
-    """The style of the figures, and what differs from it in those for one column of a page."""
-    narrow = ["column.mplstyle"] if config["figures"]["width"] == "column" else []
-    return [resource(name) for name in ["style.mplstyle", *narrow]]
 
 
 def report_file(name):
@@ -171,16 +161,6 @@ def in_report(path, category):
     return report(result(path), caption="../report/caption.rst", category=category)
 
 
-def figure(name, target, wanted=True):
-    """The files of a figure. Where it is `wanted`, it's part of `target`, of all and the report."""
-    if wanted:
-        ARTEFACTS[name] = target
-    return {
-        "pdf": in_report(f"figures/{name}.pdf", "Figures"),
-        "png": result(f"figures/{name}.png"),
-    }
-
-
 def table(name, target, wanted=True):
     """The files of a table. Where it is `wanted`, it's part of `target`, of all and the report."""
     if wanted:
@@ -194,29 +174,10 @@ def part_of(target):
     return [name for name, whole in ARTEFACTS.items() if whole == target]
 
 
-# Sentences of several captions: `|greedy|` in a docstring stands for the first.
-SENTENCES = {
-    "greedy": (
-        "BPE and every reading of SaGe segment greedily; the preset ``printed`` is Algorithm 3 as "
-        "printed, ``released`` what the released program does."
-    ),
-    "constructed": (
-        "A task called constructed is made of other text by a rule: its scores show that the pipeline "
-        "runs, nothing about the task."
-    ),
-}
-
-
 def caption(rule_name):
-    """The docstring of a rule as text without indentation, with the presets of what a figure shows.
-
-    Those of a table stand in its note.
-    """
-    proxy = getattr(rules, rule_name)
-    text = inspect.cleandoc(proxy.rule.docstring or "")
-    text = re.sub(r"\|(\w+)\|", lambda match: SENTENCES[match[1]], text)
-    presets = proxy.params.get("presets") if rule_name.startswith("figure_") else None
-    return f"{text}\n\n{presets_note(presets.items())}" if text and presets else text
+    """The docstring of a rule as text without indentation."""
+    text = inspect.cleandoc(getattr(rules, rule_name).rule.docstring or "")
+    return re.sub(r"\|(\w+)\|", lambda match: SENTENCES[match[1]], text)
 
 
 def caption_of(rule_name):

@@ -31,6 +31,16 @@ def read_paper_values(path: str | Path) -> dict[str, Any]:
         raise UserError(f"{path}: cannot be read ({error}); restore it from git") from error
 
 
+def read_panels(
+    paths: Mapping[str, Mapping[str, str | Path]], read: Callable[[str | Path], T]
+) -> dict[str, dict[str, T]]:
+    """Read `paths`, {title: {label: path}}, as {title: {label: content}}."""
+    return {
+        title: {label: read(path) for label, path in panel.items()}
+        for title, panel in paths.items()
+    }
+
+
 def by_panel(
     titles: Sequence[str],
     labels: Sequence[str],

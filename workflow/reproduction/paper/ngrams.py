@@ -19,7 +19,7 @@ from matplotlib.lines import Line2D
 from reproduction.analysis.ngrams import ORDERS
 from reproduction.paper.curves import draw_lines, estimate
 from reproduction.paper.formats import MINUS, NOTHING, Row, Show, decimal, write_table
-from reproduction.paper.inputs import by_panel
+from reproduction.paper.inputs import read_panels
 from reproduction.paper.style import Files, drawing, dress_rows, tokenizer_colours
 from reproduction.parquet import read_parquet
 from sagevocab.errors import UserError
@@ -51,15 +51,13 @@ class LineBits:
 Panels = Mapping[str, Mapping[str, LineBits]]
 
 
-def read_ngrams(
-    titles: Sequence[str], labels: Sequence[str], paths: Sequence[Files]
-) -> dict[str, dict[str, LineBits]]:
-    """Read what `measure_ngrams` gave, listed language by language and tokenizer by tokenizer.
+def read_ngrams(paths: Mapping[str, Mapping[str, Files]]) -> dict[str, dict[str, LineBits]]:
+    """Read what `measure_ngrams` gave: title of a language -> label of a tokenizer -> file.
 
     Raises:
         UserError: a file is missing or damaged, or two in a language are of other lines.
     """
-    panels = by_panel(titles, labels, paths, _read)
+    panels = read_panels(paths, _read)
     for title, panel in panels.items():
         first, *rest = panel.values()
         if any(not np.array_equal(one.characters, first.characters) for one in rest):

@@ -1,0 +1,98 @@
+"""Figures and tables: what each function is declared to read, and what it is called with."""
+
+from __future__ import annotations
+
+import inspect
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+import yaml
+
+from reproduction.artefacts import figures
+from reproduction.artefacts.registry import Artefact, figure, flat, registered
+from reproduction.run import FORMATS, Run, load_config
+
+ROOT = Path(__file__).parents[2]
+
+
+@pytest.fixture(scope="module")
+def demo() -> Run:
+    given = yaml.safe_load((ROOT / "config/demo.yaml").read_text(encoding="utf-8"))
+    return Run.of(load_config(ROOT, given, working_directory=False), ROOT / "workflow/resources")
+
+
+@pytest.fixture(scope="module")
+def artefacts(demo: Run) -> dict[str, Artefact]:
+    return {one.name: one for one in registered(demo)}
+
+
+def test_a_function_gets_the_arguments_that_it_has(demo: Run, artefacts) -> None:
+    for name, one in artefacts.items():
+        given = {**one.inputs(demo), **one.settings(demo), **dict.fromkeys(FORMATS[one.kind], "")}
+        inspect.signature(one.make).bind(**given)
+        assert one.target(demo) in ("intrinsic", "downstream", "studies", "paper"), name
+        assert all(
+            isinstance(path, str) for files in one.inputs(demo).values() for path in flat(files)
+        )
+
+
+def test_everyone_has_a_caption_without_marks(demo: Run, artefacts) -> None:
+    for name, one in artefacts.items():
+        caption = one.caption(demo)
+        assert len(caption) > 40 and "|" not in caption, name
+
+
+def test_a_pattern_gives_files_by_panel_and_tokenizer(demo: Run, artefacts) -> None:
+    files = artefacts["figure_fertility"].inputs(demo)["fertility"]
+    assert list(files) == ["English", "Turkish"]
+    assert files["Turkish"]["SaGe"] == "results/demo/analysis/tr/train/sage/fertility.parquet"
+    assert flat(files)[:2] == [files["English"]["BPE"], files["English"]["SaGe"]]
+    readings = artefacts["figure_readings"].inputs(demo)["readings"]
+    assert readings["English"] == "results/demo/analysis/en/readings.json"
+
+
+def test_a_domain_has_a_figure_of_its_own(demo: Run, artefacts) -> None:
+    one = artefacts["figure_ratio_quora"]
+    title = demo.domain_title("quora")
+    assert list(one.inputs(demo)["neighbours"]) == [title]
+    bpe = one.inputs(demo)["neighbours"][title]["BPE"]
+    assert bpe == "results/demo/analysis/en/quora/bpe/neighbours.parquet"
+    assert one.function == "artefacts.figures.figure_ratio_domain"
+    assert {name for name in artefacts if name.startswith("figure_ratio_")} == {
+        f"figure_ratio_{domain}" for domain in demo.domains
+    }
+
+
+def test_a_figure_names_the_presets_that_it_shows(demo: Run, artefacts) -> None:
+    caption = artefacts["figure_lengths"].caption(demo)
+    assert caption.endswith("\n\nPresets: SaGe is printed; SaGe 1.0 is released.")
+    assert "BPE and every reading of SaGe segment greedily" in caption
+
+
+def test_a_figure_has_the_style_of_its_width(demo: Run, artefacts) -> None:
+    narrow = Run(
+        {**demo.config, "figures": {**demo.config["figures"], "width": "column"}}, demo.catalogue
+    )
+    names = ("style.mplstyle", "column.mplstyle")
+    for name, count in (("figure_lengths", 2), ("figure_ngrams", 1)):
+        styles = artefacts[name].inputs(narrow)["style"]
+        assert [Path(path).name for path in styles] == list(names[:count])
+        assert all(Path(ROOT, path).is_file() for path in styles)
+
+
+def test_two_functions_of_one_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="figure_lengths is there twice"):
+        figure("paper")(figures.figure_lengths)
+
+
+def test_snakemake_need_not_have_what_draws() -> None:
+    """Each of its processes reads these modules, and NumPy and pydantic are enough for it."""
+    heavy = ("pandas", "matplotlib", "pyarrow", "scipy", "torch", "numba")
+    code = (
+        "import sys; import reproduction.artefacts.figures; "
+        f"print([name for name in {heavy} if name in sys.modules])"
+    )
+    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert told.stdout.strip() == "[]"

@@ -1,0 +1,346 @@
+"""The paper's figures (Sections 3 to 5) and those of the studies, in the order of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from reproduction.artefacts.registry import figure, paper_values
+
+# Title of a panel -> label of a tokenizer -> file.
+Panels = Mapping[str, Mapping[str, str]]
+
+
+@figure(
+    "paper",
+    when=lambda run: run.compared_with_nulls,
+    legend=lambda run: ["bpe", *run.compared_sage],
+    settings=lambda run: {
+        "labels": dict(zip(run.compared_sage, run.labels(run.compared_sage), strict=True)),
+        "shown": run.labels(["bpe", *run.compared_sage]),
+        "languages": dict(zip(run.languages, run.titles(run.languages), strict=True)),
+    },
+    claims="claims.json",
+    paper=paper_values,
+)
+def figure_nulls(claims: str, paper: str, **files: Any) -> None:
+    """How far SaGe goes beyond prunings without contexts, on the paper's main statements. A row is
+    a statement in one language; its unit is the standard deviation of the vocabularies pruned at
+    random, 0 is their mean, and right is where the statement points. Grey bars hold 95 % of further
+    random seeds, before Holm's adjustment; a filled circle is significant after it. Lines are 95 %
+    intervals over the text or the pieces, and no spread of seeds. The axis is logarithmic outside
+    ±5. A statement on which all random prunings agree has no such unit and is left out. The paper
+    has no such figure.
+    """
+    from reproduction.paper import nulls
+
+    nulls.figure_nulls(claims, paper, **files)
+
+
+@figure(
+    "intrinsic",
+    when=lambda run: run.compared,
+    tokenizers=lambda run: run.compared,
+    pieces="vocab/{lang}/{tok}/pieces.txt",
+)
+def figure_lengths(pieces: Panels, **files: Any) -> None:
+    """Length of the pieces of each vocabulary, in characters (paper, Section 4, “Token Length”).
+    The word-start mark ``▁`` does not count; the mark standing alone has no length and is left out.
+    The paper shows English and calls Turkish similar. |greedy| All panels have the same scale.
+    """
+    from reproduction.analysis.vocabulary import length_histogram
+    from reproduction.paper import figures
+    from reproduction.paper.inputs import read_panels
+    from sagevocab.pieces import read_pieces
+
+    figures.figure_lengths(
+        read_panels(pieces, lambda path: length_histogram(read_pieces(path))), **files
+    )
+
+
+@figure(
+    "intrinsic",
+    when=lambda run: run.compared,
+    tokenizers=lambda run: run.compared,
+    fertility="analysis/{lang}/{corpus}/{tok}/fertility.parquet",
+)
+def figure_fertility(fertility: Panels, **files: Any) -> None:
+    """Share of the words of the training corpus by the number of subwords they are cut into (paper,
+    Section 4, “Subword Fertility”). Words of eight or more share the last group; the right panels
+    repeat the words of four or more on a scale of their own. Panels above one another have the same
+    scale. |greedy|
+    """
+    from reproduction.analysis.counts import read_fertility
+    from reproduction.paper import figures
+    from reproduction.paper.inputs import read_panels
+
+    figures.figure_fertility(read_panels(fertility, read_fertility), **files)
+
+
+@figure(
+    "intrinsic",
+    when=lambda run: run.compared,
+    tokenizers=lambda run: run.compared,
+    settings=lambda run: {
+        "windows": run.config["analysis"]["windows"],
+        "top": run.config["analysis"]["top_neighbours"],
+    },
+    neighbours="analysis/{lang}/{corpus}/{tok}/neighbours.parquet",
+)
+def figure_exponence(neighbours: Panels, **files: Any) -> None:
+    """Number of distinct pieces that stand within a window around each piece anywhere in the
+    training corpus, for the 200 pieces with the most of them, ranked for each tokenizer by itself
+    (paper, Section 4, “Contextual Exponence”). The vertical axis is logarithmic, and each panel has
+    a scale of its own; the strip below repeats the curves as differences from BPE's, rank by rank,
+    and is not logarithmic. The paper shows Turkish with window 5 and says that English and window 2
+    agree. |greedy|
+    """
+    from reproduction.analysis.counts import read_neighbours
+    from reproduction.paper import figures
+    from reproduction.paper.inputs import read_panels
+
+    figures.figure_exponence(read_panels(neighbours, read_neighbours), **files)
+
+
+@figure(
+    "intrinsic",
+    when=lambda run: run.compared,
+    tokenizers=lambda run: run.compared,
+    settings=lambda run: {"window": run.config["analysis"]["windows"][0]},
+    neighbours="analysis/{lang}/{corpus}/{tok}/neighbours.parquet",
+)
+def figure_ratio(neighbours: Panels, **files: Any) -> None:
+    """Distinct neighbours divided by frequency, over the pieces of each vocabulary (paper, Section
+    4, “Contextual Exponence”). Pieces of fewer than ten occurrences are left out; each panel says
+    how many. Of n occurrences the ratio is a multiple of 1/n, which gives a distribution with rare
+    pieces a comb. An occurrence has at most ten neighbours in a window of five on either side, so
+    no ratio is larger. The line stands on the bar that holds the median. The claim ``ratio_lower``
+    is about means, which can fall where medians rise. All panels have the same scale. |greedy|
+    """
+    from reproduction.analysis.counts import read_neighbours
+    from reproduction.paper import figures
+    from reproduction.paper.inputs import read_panels
+
+    figures.figure_ratio(read_panels(neighbours, read_neighbours), **files)
+
+
+@figure(
+    "intrinsic",
+    of_domains=True,
+    when=lambda run: run.compared,
+    tokenizers=lambda run: run.compared,
+    fertility="analysis/{lang}/{corpus}/{tok}/fertility.parquet",
+)
+def figure_fertility_domain(fertility: Panels, **files: Any) -> None:
+    """Share of words by their number of subwords, on a text of another domain, which the title
+    names, with the vocabularies made from the training corpus (paper, Section 4, “Robustness to
+    Domain Change”). The right panel repeats the words of four or more subwords on a scale of
+    its own. |greedy|
+    """
+    figure_fertility(fertility, **files)
+
+
+@figure(
+    "intrinsic",
+    of_domains=True,
+    when=lambda run: run.compared,
+    tokenizers=lambda run: run.compared,
+    settings=lambda run: {"window": run.config["analysis"]["windows"][0]},
+    neighbours="analysis/{lang}/{corpus}/{tok}/neighbours.parquet",
+)
+def figure_ratio_domain(neighbours: Panels, **files: Any) -> None:
+    """Distinct neighbours divided by frequency over the pieces of each vocabulary, on a text of
+    another domain, which the title names (paper, Section 4, “Robustness to Domain Change”).
+    Pieces of fewer than ten occurrences are left out: on a small text they are many, and each
+    panel says how many. Of n occurrences the ratio is a multiple of 1/n, which gives a
+    distribution with rare pieces a comb. The line stands on the bar that holds the median.
+    |greedy|
+    """
+    figure_ratio(neighbours, **files)
+
+
+@figure(
+    "intrinsic",
+    page=True,  # no column has room for five panels of every tokenizer and text
+    legend=lambda run: run.ordered_tokenizers,
+    settings=lambda run: {
+        "texts": run.measured_texts(),
+        "labels": run.labels(run.ordered_tokenizers),
+    },
+    summaries=lambda run: run.analysis_files(run.ordered_tokenizers, "summary.json"),
+)
+def figure_tokenizers(
+    summaries: Sequence[str],
+    texts: Sequence[Sequence[str]],
+    labels: Sequence[str],
+    **files: Any,
+) -> None:
+    """Five measures of every tokenizer of the run (columns) in every language (rows): a filled mark
+    is the training corpus, an open one a text of another domain; a tokenizer's marks stand one
+    below the other only so that none covers another. The paper has no such figure; all numbers are
+    in ``table_tokenizers``. BPE and every reading of SaGe segment greedily, the others by their own
+    method or as their brackets say. No scale begins at zero, and each language has scales of its
+    own.
+    """
+    from reproduction.paper import tokenizers
+
+    tokenizers.figure_tokenizers(tokenizers.by_text(texts, labels, summaries), **files)
+
+
+@figure(
+    "intrinsic",
+    page=True,
+    when=lambda run: run.ngram_languages,
+    languages=lambda run: run.ngram_languages,
+    tokenizers=lambda run: run.ordered_tokenizers,
+    settings=lambda run: {"baseline": run.labels(["bpe"])[0], "seed": run.seed},
+    ngrams="analysis/{lang}/ngrams/{tok}.parquet",
+)
+def figure_ngrams(ngrams: Panels, **files: Any) -> None:
+    """Bits per character that n-grams of each tokenizer's pieces need for whole held-out lines, as
+    differences from BPE's on the same lines: at order 3, at order 5, and the gain from context,
+    which is what the two pieces before save (order 1 minus order 3). Modified Kneser-Ney estimates
+    from samples of the training corpus; the filled mark is the largest. Further left is the shorter
+    code. Lines are 95 % bootstrap intervals over held-out lines. An order is less text where a
+    vocabulary has more pieces a word. The paper has no such figure; all orders are in
+    ``table_ngrams``.
+    """
+    from reproduction.paper import ngrams as drawn
+
+    drawn.figure_ngrams(drawn.read_ngrams(ngrams), **files)
+
+
+@figure(
+    lambda run: run.evidence_target,
+    when=lambda run: run.has_evidence,
+    legend=lambda run: run.ordered_tokenizers,
+    settings=lambda run: {
+        "labels": run.labels(run.ordered_tokenizers),
+        "baseline": run.labels(["bpe"])[0],
+    },
+    table="tables/table_evidence.csv",
+)
+def figure_evidence(table: str, **files: Any) -> None:
+    """Every tokenizer beside BPE by several methods: a panel is a measure, a row a tokenizer, and
+    right of 0 is better than BPE. N-grams predict pieces of held-out lines; probes are linear
+    models of a task, of the pieces themselves or of frozen skip-gram vectors of them. Probes test
+    segmentations and are no language models; causal transformers are small ones, with several
+    seeds. A filled mark is significant after Holm's adjustment; lines are 95 % intervals; a true
+    difference in the grey is found less often than four times in five, with the least certain
+    tokenizer. Scales differ between panels. The paper has no such figure; all numbers are in
+    ``table_evidence``. |constructed|
+    """
+    from reproduction.paper import figures_evidence
+
+    figures_evidence.figure_evidence(table, **files)
+
+
+@figure(
+    "downstream",
+    when=lambda run: run.curve_languages,
+    languages=lambda run: run.causal_ngrams,
+    tokenizers=lambda run: run.models,
+    settings=lambda run: {
+        **run.causal_parameters,
+        "causal_labels": run.labels(run.causal_tokenizers),
+        "causal_lines": run.config["lm"]["causal"]["lines"],
+        "compared": run.labels(run.models),
+        "titles": run.titles(run.curve_languages),
+        "labels": run.labels(run.ordered_tokenizers),
+        "baseline": run.curve_baseline,
+        "seed": run.seed,
+    },
+    models=lambda run: run.curves(run.curve_languages),
+    causal=lambda run: run.causal_files(run.causal_tokenizers),
+    ngrams="analysis/{lang}/ngrams/{tok}.parquet",
+)
+def figure_learning_curves(
+    models: Mapping[str, Sequence[str]],
+    causal: Sequence[str],
+    ngrams: Panels,
+    *,
+    titles: Sequence[str],
+    compared: Sequence[str],
+    causal_titles: Sequence[str],
+    causal_labels: Sequence[str],
+    causal_seeds: int,
+    **files: Any,
+) -> None:
+    """Learning curves of the language models on held-out lines: bits per character of the words
+    asked, and their difference from BPE's at the same place, against updates and characters seen.
+    The same words are hidden for every tokenizer; a word's pieces are predicted from left to right,
+    and the code of their number is added, so vocabularies compare. Bands are 95 % intervals over
+    lines (bootstrap), and of several pretrainings over lines and seeds (Student's), around their
+    mean. Grey lines are floors: what tables of frequencies of the training text reach on the same
+    words, with the vocabulary that gives the lowest; a model above the first two knows less than a
+    table without contexts. Words right and time are in ``table_learning_curves``. Where the run has
+    causal models, two rows more a language show theirs and those of what is pruned without
+    contexts, of whole lines, as means over seeds with Student's 95 % intervals; grey lines are
+    n-grams of order 1, 3 and 5 from the largest sample that has no more lines than a causal model
+    sees, with the tokenizer that gives the lowest. The paper says that coherent tokens should need
+    fewer updates and leaves it to future work (Section 4, “Subword Fertility”). The learning rate
+    falls over the whole budget, so a point within a curve is not what a smaller budget would give.
+    """
+    from reproduction.paper import learning_curves
+    from reproduction.paper.causal import read_causal
+    from reproduction.paper.curves import read_curves
+    from reproduction.paper.ngrams import read_ngrams
+
+    learning_curves.figure_learning_curves(
+        read_curves(titles, compared, models["heldout"], models["repeats"], models["floors"]),
+        causal=read_causal(causal_titles, causal_labels, causal_seeds, causal),
+        ngrams=read_ngrams(ngrams),
+        **files,
+    )
+
+
+@figure(
+    "studies",
+    when=lambda run: run.readings,
+    languages=lambda run: run.study_languages,
+    settings=lambda run: {"rows": run.studies.rows()},
+    readings="analysis/{lang}/readings.json",
+)
+def figure_readings(
+    readings: Mapping[str, str], rows: Sequence[Mapping[str, Any]], **files: Any
+) -> None:
+    """Six quantities of every reading of the ablation loss (rows): a mark is the mean over the
+    seeds, a stroke one seed. The dashes at the height of English are the paper's value, which is of
+    English; the grey line at 1 is BPE. Rows in bold on grey are the presets ``printed`` and
+    ``released``; the rows at the foot show them at full size. Every other row changes one
+    preset in what its name says: the loss, the decoder or the context vectors. "SaGe-only" and
+    "BPE-only" pieces are in exactly one of the two vocabularies. Neighbours are divided by the
+    count for pieces that occur ten times or more. The paper has no such figure; all numbers are in
+    ``table_readings``.
+    """
+    from reproduction.paper import figures_studies
+    from reproduction.paper.studies import read_assessment
+
+    assessments = {title: read_assessment(path) for title, path in readings.items()}
+    figures_studies.figure_readings(assessments, rows, **files)
+
+
+@figure(
+    "paper",
+    when=lambda run: run.pruned_from_bpe("sage"),
+    tokenizers=lambda run: run.pruned_from_bpe("sage"),
+    settings=lambda run: {"labels": run.labels(run.ordered_tokenizers)},
+    rankings="analysis/{lang}/train/{tok}/rankings.parquet",
+    paper=paper_values,
+)
+def figure_rankings(rankings: Panels, paper: str, **files: Any) -> None:
+    """How stable the ranking of the ablation losses is: Spearman's correlation of two rankings, by
+    the number of pruning iterations between them. A point is the mean over all pairs of rankings at
+    that distance; its band reaches from the lowest to the highest pair and is no confidence
+    interval. The paper says that the list "stays relatively stable over dozens of iterations"
+    (Section 3). We take that to hold where the mean over all pairs on or right of the upright grey
+    line reaches the level grey line.
+    """
+    from reproduction.analysis.vocabulary import read_rankings
+    from reproduction.paper import figures_studies
+    from reproduction.paper.inputs import read_panels
+    from reproduction.paper.studies import stable_ranking
+
+    figures_studies.figure_rankings(
+        read_panels(rankings, read_rankings), stable=stable_ranking(paper), **files
+    )

@@ -1,0 +1,216 @@
+"""What the pipeline knows of a figure or a table before it makes one.
+
+A figure or a table is a function with `@figure` or `@table` in the modules beside this one. The
+decorator says what it reads, of what target it is a part and when a run has it; the docstring is
+its caption, in reStructuredText. `workflow/rules/artefacts.smk` makes a rule of each.
+
+Snakemake reads these modules whenever it starts, with a Python that may lack pandas and matplotlib.
+So a function imports what it draws with inside its body, where the digest of its code looks, too.
+"""
+
+from __future__ import annotations
+
+import inspect
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from reproduction.paper.notes import presets_note
+
+# A run: `reproduction.run.Run`, which jobs that draw need not import.
+Run = Any
+# A question that a run answers.
+Of = Callable[[Run], Any]
+# The path of a file, or paths by panel and tokenizer.
+Paths = str | Sequence[str] | Mapping[str, Any]
+# A figure or a table as a function of what it reads, of its settings and of the files to write.
+Make = Callable[..., None]
+
+RESOURCES = Path(__file__).parents[2] / "resources"
+
+# Sentences of several captions: `|greedy|` in a docstring stands for the first.
+SENTENCES = {
+    "greedy": (
+        "BPE and every reading of SaGe segment greedily; the preset ``printed`` is Algorithm 3 as "
+        "printed, ``released`` what the released program does."
+    ),
+    "constructed": (
+        "A task called constructed is made of other text by a rule: its scores show that the "
+        "pipeline runs, nothing about the task."
+    ),
+}
+
+
+@dataclass(frozen=True)
+class Artefact:
+    """A figure or a table.
+
+    make: the function. target: the target that it is a part of, besides `all` and `paper`. when:
+    whether a run has it. reads: names of the function's arguments -> files, as `figure` explains.
+    languages, tokenizers: what {lang} and {tok} in them stand for. legend: the tokenizers whose
+    presets it names. settings: further arguments. memory: MB; None for a job of seconds, which
+    runs where Snakemake does. domain: of one that is made of each text of another domain.
+    """
+
+    make: Make
+    target: Of
+    when: Of
+    reads: Mapping[str, str | Of]
+    languages: Of
+    tokenizers: Of
+    legend: Of
+    settings: Of
+    memory: int | None = None
+    of_domains: bool = False
+    domain: str | None = None
+
+    @property
+    def name(self) -> str:
+        """Name of the target and of the files: that of the function, with the domain in it."""
+        name = self.make.__name__
+        return f"{name.removesuffix('domain')}{self.domain}" if self.domain else name
+
+    @property
+    def kind(self) -> str:
+        """`figure` or `table`."""
+        return self.name.partition("_")[0]
+
+    @property
+    def function(self) -> str:
+        """Module and name of the function, for `code_of` and the step that calls it."""
+        return f"{self.make.__module__.partition('.')[2]}.{self.make.__name__}"
+
+    def inputs(self, run: Run) -> dict[str, Paths]:
+        """Return what the function reads, by argument; paths by panel as nested mappings."""
+        return {
+            name: self._matching(run, files) if isinstance(files, str) else files(run)
+            for name, files in self.reads.items()
+        }
+
+    def _matching(self, run: Run, pattern: str) -> Paths:
+        """Return the files of a pattern: title -> label -> path, as far as it has wildcards."""
+
+        def path(lang: str = "", tok: str = "") -> str:
+            return run.result(pattern.format(lang=lang, tok=tok, corpus=self.domain or "train"))
+
+        def of_language(lang: str) -> Paths:
+            if "{tok}" not in pattern:
+                return path(lang)
+            names = self.tokenizers(run)
+            return {k: path(lang, tok) for k, tok in zip(run.labels(names), names, strict=True)}
+
+        if "{lang}" not in pattern:
+            return path()
+        return {title: of_language(lang) for title, lang in self._panels(run).items()}
+
+    def _panels(self, run: Run) -> dict[str, str]:
+        """Return title -> language of every panel: that of the domain, or one a language."""
+        if self.domain:
+            return {run.domain_title(self.domain): run.domain(self.domain)["language"]}
+        languages = self.languages(run)
+        return dict(zip(run.titles(languages), languages, strict=True))
+
+    def presets(self, run: Run) -> dict[str, str]:
+        """Return the readings of the SaGe tokenizers that it shows, by label."""
+        return run.presets(self.legend(run))
+
+    def caption(self, run: Run) -> str:
+        """Return the docstring of the function, and the presets of what a figure shows.
+
+        Those of a table stand in its note.
+        """
+        text = re.sub(
+            r"\|(\w+)\|", lambda match: SENTENCES[match[1]], inspect.getdoc(self.make) or ""
+        )
+        note = presets_note(self.presets(run).items()) if self.kind == "figure" else ""
+        return f"{text}\n\n{note}" if text and note else text
+
+
+_REGISTERED: dict[str, Artefact] = {}
+
+
+def figure(target: str | Of, *, page: bool = False, **declared: Any) -> Callable[[Make], Make]:
+    """Register a function as a figure; it gets `pdf`, `png` and `style` besides.
+
+    Args:
+        target: the target that it is a part of: intrinsic, downstream, studies, or paper for none
+            of these.
+        page: no column of a page has room for it.
+        declared: see `_register`.
+    """
+
+    def style(run: Run) -> list[str]:
+        """Return the style of figures, and what differs from it in those for one column."""
+        narrow = run.config["figures"]["width"] == "column" and not page
+        return list(map(resource, ["style.mplstyle", *(["column.mplstyle"] if narrow else [])]))
+
+    return _register(target, style=style, **declared)
+
+
+def _register(
+    target: str | Of,
+    *,
+    when: Of = lambda run: True,
+    languages: Of = lambda run: run.languages,
+    tokenizers: Of = lambda run: [],
+    legend: Of | None = None,
+    settings: Of = lambda run: {},
+    memory: int | None = None,
+    of_domains: bool = False,
+    **reads: str | Of,
+) -> Callable[[Make], Make]:
+    """Register a function; the arguments are those of `Artefact`.
+
+    legend: by default `tokenizers`. of_domains: it is made of each text of another domain, which
+    {corpus} stands for, else for `train`; its name ends in `_domain`. reads: a pattern of results;
+    with {lang} and {tok} the function gets title -> label -> path, with {lang} title -> path. Or
+    what a run answers, which it gets as it is.
+    """
+
+    def register(make: Make) -> Make:
+        if make.__name__ in _REGISTERED:
+            raise ValueError(f"{make.__name__} is there twice; give one of them another name")
+        _REGISTERED[make.__name__] = Artefact(
+            make,
+            target=target if callable(target) else lambda run: target,
+            when=when,
+            reads=reads,
+            languages=languages,
+            tokenizers=tokenizers,
+            legend=legend or tokenizers,
+            settings=settings,
+            memory=memory,
+            of_domains=of_domains,
+        )
+        return make
+
+    return register
+
+
+def registered(run: Run) -> Iterator[Artefact]:
+    """Yield every figure and table that a run can be asked for, in the order of their functions."""
+    for artefact in _REGISTERED.values():
+        if artefact.of_domains:
+            yield from (replace(artefact, domain=domain) for domain in run.domains)
+        else:
+            yield artefact
+
+
+def flat(paths: Paths) -> list[str]:
+    """Return the files of an input, panel by panel."""
+    if isinstance(paths, Mapping):
+        return [file for part in paths.values() for file in flat(part)]
+    return [paths] if isinstance(paths, str) else list(paths)
+
+
+def resource(name: str) -> str:
+    """Return the path of a file of workflow/resources, from the working directory."""
+    return os.path.relpath(RESOURCES / name)
+
+
+def paper_values(run: Run) -> str:
+    """Return the path of what the paper printed."""
+    return resource("paper_values.yaml")

@@ -1,0 +1,51 @@
+# The figures and tables of the paper, of its appendix and of the studies: a rule of each function
+# in workflow/reproduction/artefacts.
+#
+# In:    what the decorator of the function names
+# Out:   figures/NAME.pdf and .png, tables/NAME.tex, .csv (bare numbers), .json and .md, where NAME
+#        is the function
+# Steps: the function reads, and draws or writes
+
+# Figures and tables of the run by name, in the order of their functions -> the target they are part
+# of: intrinsic, downstream, studies or, for what is in none of these, paper.
+ARTEFACTS |= {one.name: one.target(run) for one in registered(run) if one.when(run)}
+# What `snakemake --report` shows of each.
+SHOWN = {"figure": "pdf", "table": "md"}
+
+
+def files_of(artefact):
+    """The files of a figure or a table, by their format."""
+    kind = artefact.kind
+    files = {form: f"{kind}s/{artefact.name}.{form}" for form in FORMATS[kind]}
+    shown = {SHOWN[kind]: in_report(files[SHOWN[kind]], f"{kind.title()}s")}
+    return {form: result(path) for form, path in files.items()} | shown
+
+
+for artefact in registered(run):
+
+    rule:
+        name:
+            artefact.name
+        input:
+            **{name: flat(paths) for name, paths in artefact.inputs(run).items()},
+        output:
+            **files_of(artefact),
+        log:
+            result(f"logs/{artefact.name}.log"),
+        conda:
+            "../../envs/paper.yaml"
+        resources:
+            **({"mem_mb": memory(artefact.memory), "runtime": 60} if artefact.memory else {}),
+        params:
+            reads=artefact.inputs(run),
+            settings=artefact.settings(run),
+            function=artefact.function,
+            # What depends on the output is not compared with the last run's: no figure is drawn
+            # again for another caption.
+            caption=lambda wildcards, output, artefact=artefact: artefact.caption(run),
+            code=code_of("artefact.py", artefact.function),
+        script:
+            "../scripts/artefact.py"
+
+    # What `snakemake --list` shows.
+    getattr(rules, artefact.name).rule.docstring = artefact.caption(run)
