@@ -22,7 +22,6 @@ include: "workflow/rules/vocabulary.smk"
 include: "workflow/rules/analysis.smk"
 include: "workflow/rules/models.smk"
 include: "workflow/rules/artefacts.smk"
-include: "workflow/rules/tables.smk"
 include: "workflow/rules/report.smk"
 
 
@@ -81,7 +80,7 @@ rule paper:
 
 # On a cluster these run where Snakemake runs: figures, tables and pages take seconds, and submitting
 # them takes longer; nodes may lack the network for what is retrieved. Two tables are long tests.
-HERE = [name for name in ARTEFACTS if name not in ("table_differences", "table_evidence")]
+HERE = [artefact.name for artefact in registered(run) if not artefact.memory]
 HERE += ["findings", "build_report", "build_reference", "import_tokenizer"]
 HERE += ["export_bpe_merges", "export_unigram_greedy", "write_cards"]
 HERE += [f"retrieve_{kind}" for kind in ("corpus", "morphemes", "domain", "task")]

@@ -30,7 +30,7 @@ def artefacts(demo: Run) -> dict[str, Artefact]:
 
 def test_a_function_gets_the_arguments_that_it_has(demo: Run, artefacts) -> None:
     for name, one in artefacts.items():
-        given = {**one.inputs(demo), **one.settings(demo), **dict.fromkeys(FORMATS[one.kind], "")}
+        given = {**one.inputs(demo), **one.arguments(demo), **dict.fromkeys(FORMATS[one.kind], "")}
         inspect.signature(one.make).bind(**given)
         assert one.target(demo) in ("intrinsic", "downstream", "studies", "paper"), name
         assert all(
@@ -91,7 +91,7 @@ def test_snakemake_need_not_have_what_draws() -> None:
     """Each of its processes reads these modules, and NumPy and pydantic are enough for it."""
     heavy = ("pandas", "matplotlib", "pyarrow", "scipy", "torch", "numba")
     code = (
-        "import sys; import reproduction.artefacts.figures; "
+        "import sys; import reproduction.artefacts.figures, reproduction.artefacts.tables; "
         f"print([name for name in {heavy} if name in sys.modules])"
     )
     told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

@@ -564,7 +564,8 @@ def run_rule(
         **{"rule": rule, "input": inputs, "output": outputs, "params": params, "log": ["log"]},
         **{"wildcards": Named(**wildcards), "threads": 1, "config": config},
     )
-    runpy.run_path(str(ROOT / f"workflow/scripts/{rule}.py"), {"snakemake": made})
+    adapter = "artefact" if rule.startswith("table_") else rule
+    runpy.run_path(str(ROOT / f"workflow/scripts/{adapter}.py"), {"snakemake": made})
 
 
 def run_refusing(*arguments: Any, **wildcards: str) -> None:

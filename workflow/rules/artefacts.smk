@@ -8,9 +8,17 @@
 
 # Figures and tables of the run by name, in the order of their functions -> the target they are part
 # of: intrinsic, downstream, studies or, for what is in none of these, paper.
-ARTEFACTS |= {one.name: one.target(run) for one in registered(run) if one.when(run)}
+ARTEFACTS = {one.name: one.target(run) for one in registered(run) if one.when(run)}
+# What needs more than a run can say: table_costs adds up time and memory of all rules before.
+STAGES = [Path(str(rule.benchmark)).parent.name for rule in workflow.rules if rule.benchmark]
+OF_RULES = {"table_costs": {"stages": STAGES}}
 # What `snakemake --report` shows of each.
 SHOWN = {"figure": "pdf", "table": "md"}
+
+
+def part_of(target):
+    """The figures and tables of a target, by name."""
+    return [name for name, whole in ARTEFACTS.items() if whole == target]
 
 
 def files_of(artefact):
@@ -38,7 +46,7 @@ for artefact in registered(run):
             **({"mem_mb": memory(artefact.memory), "runtime": 60} if artefact.memory else {}),
         params:
             reads=artefact.inputs(run),
-            settings=artefact.settings(run),
+            settings=artefact.arguments(run) | OF_RULES.get(artefact.name, {}),
             function=artefact.function,
             # What depends on the output is not compared with the last run's: no figure is drawn
             # again for another caption.

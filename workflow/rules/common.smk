@@ -79,10 +79,9 @@ PACKAGES = ("gensim", "matplotlib", "numba", "pandas", "pyarrow", "sentencepiece
 
 try:
     from reproduction.analysis.probe_kinds import probe_kind
-    from reproduction.artefacts import figures
-    from reproduction.artefacts.registry import SENTENCES, flat, registered, resource
+    from reproduction.artefacts import figures, tables
+    from reproduction.artefacts.registry import flat, registered, resource
     from reproduction.digests import code_of, version_of
-    from reproduction.paper.notes import presets_note
     from reproduction.run import COUNTS, FORMATS, Run, load_config
     from reproduction.run_report import (
         changes,
@@ -107,10 +106,6 @@ except UserError as error:
 
 studies = run.studies
 result, state = run.result, run.state
-
-# Figures and tables of the run by name, in the order of their rules -> the target they are part of:
-# intrinsic, downstream, studies or, for what is in none of these, paper.
-ARTEFACTS = {}
 
 
 def memory(megabytes):
@@ -161,28 +156,9 @@ def in_report(path, category):
     return report(result(path), caption="../report/caption.rst", category=category)
 
 
-def table(name, target, wanted=True):
-    """The files of a table. Where it is `wanted`, it's part of `target`, of all and the report."""
-    if wanted:
-        ARTEFACTS[name] = target
-    files = {form: result(f"tables/{name}.{form}") for form in ("tex", "csv", "json")}
-    return {**files, "md": in_report(f"tables/{name}.md", "Tables")}
-
-
-def part_of(target):
-    """The figures and tables of a target, by name."""
-    return [name for name, whole in ARTEFACTS.items() if whole == target]
-
-
 def caption(rule_name):
     """The docstring of a rule as text without indentation."""
-    text = inspect.cleandoc(getattr(rules, rule_name).rule.docstring or "")
-    return re.sub(r"\|(\w+)\|", lambda match: SENTENCES[match[1]], text)
-
-
-def caption_of(rule_name):
-    """A rule's caption, as a param: where params are written, the rule has no docstring yet."""
-    return lambda wildcards: caption(rule_name)
+    return inspect.cleandoc(getattr(rules, rule_name).rule.docstring or "")
 
 
 def retrieved(source):

@@ -202,5 +202,5 @@ rule build_reference:
 
 # What `snakemake --report` shows. A parameter that depends on the output is not compared with that of
 # the last run: no figure is drawn again for another caption.
-for name in [*TABLES, "build_claims", "findings"]:
+for name in ("build_claims", "findings"):
     getattr(rules, name).rule.set_params(caption=lambda wildcards, output, name=name: caption(name))

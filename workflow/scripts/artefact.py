@@ -8,4 +8,5 @@ with job(snakemake):
     params = snakemake.params
     module, _, name = params.function.rpartition(".")
     make = getattr(import_module(f"reproduction.{module}"), name)
-    make(**params.reads, **params.settings, **snakemake.output)
+    caption = {"caption": params.caption} if name.startswith("table_") else {}
+    make(**params.reads, **params.settings, **caption, **snakemake.output)

@@ -51,8 +51,9 @@ class Artefact:
     make: the function. target: the target that it is a part of, besides `all` and `paper`. when:
     whether a run has it. reads: names of the function's arguments -> files, as `figure` explains.
     languages, tokenizers: what {lang} and {tok} in them stand for. legend: the tokenizers whose
-    presets it names. settings: further arguments. memory: MB; None for a job of seconds, which
-    runs where Snakemake does. domain: of one that is made of each text of another domain.
+    presets it names, if any. settings: further arguments. memory: MB; None for a job of seconds,
+    which runs where Snakemake does. of_domains: it is made of each text of another domain; domain:
+    of which.
     """
 
     make: Make
@@ -60,8 +61,8 @@ class Artefact:
     when: Of
     reads: Mapping[str, str | Of]
     languages: Of
-    tokenizers: Of
-    legend: Of
+    tokenizers: Of | None
+    legend: Of | None
     settings: Of
     memory: int | None = None
     of_domains: bool = False
@@ -99,7 +100,7 @@ class Artefact:
         def of_language(lang: str) -> Paths:
             if "{tok}" not in pattern:
                 return path(lang)
-            names = self.tokenizers(run)
+            names = self.tokenizers(run) if self.tokenizers else []
             return {k: path(lang, tok) for k, tok in zip(run.labels(names), names, strict=True)}
 
         if "{lang}" not in pattern:
@@ -113,9 +114,14 @@ class Artefact:
         languages = self.languages(run)
         return dict(zip(run.titles(languages), languages, strict=True))
 
-    def presets(self, run: Run) -> dict[str, str]:
+    def arguments(self, run: Run) -> dict[str, Any]:
+        """Return the further arguments; a table with a legend gets `presets`, for its note."""
+        has_note = self.kind == "table" and self.legend
+        return self.settings(run) | ({"presets": self._presets(run)} if has_note else {})
+
+    def _presets(self, run: Run) -> dict[str, str]:
         """Return the readings of the SaGe tokenizers that it shows, by label."""
-        return run.presets(self.legend(run))
+        return run.presets(self.legend(run)) if self.legend else {}
 
     def caption(self, run: Run) -> str:
         """Return the docstring of the function, and the presets of what a figure shows.
@@ -125,7 +131,7 @@ class Artefact:
         text = re.sub(
             r"\|(\w+)\|", lambda match: SENTENCES[match[1]], inspect.getdoc(self.make) or ""
         )
-        note = presets_note(self.presets(run).items()) if self.kind == "figure" else ""
+        note = presets_note(self._presets(run).items()) if self.kind == "figure" else ""
         return f"{text}\n\n{note}" if text and note else text
 
 
@@ -150,12 +156,20 @@ def figure(target: str | Of, *, page: bool = False, **declared: Any) -> Callable
     return _register(target, style=style, **declared)
 
 
+def table(target: str | Of, **declared: Any) -> Callable[[Make], Make]:
+    """Register a function as a table; it gets `tex`, `csv`, `json`, `md` and `caption` besides.
+
+    target: as for `figure`. declared: see `_register`.
+    """
+    return _register(target, **declared)
+
+
 def _register(
     target: str | Of,
     *,
     when: Of = lambda run: True,
     languages: Of = lambda run: run.languages,
-    tokenizers: Of = lambda run: [],
+    tokenizers: Of | None = None,
     legend: Of | None = None,
     settings: Of = lambda run: {},
     memory: int | None = None,

@@ -1,0 +1,732 @@
+"""The tables of the paper, of its appendix and of the studies, in the order of the report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from reproduction.artefacts.registry import paper_values, table
+
+# Title of a panel -> label of a tokenizer -> file.
+Panels = Mapping[str, Mapping[str, str]]
+# Label of a tokenizer -> the preset that it is.
+Presets = Mapping[str, str]
+# Tasks as columns, from `run.task_columns`.
+Tasks = Sequence[Mapping[str, Any]]
+
+
+def _names(run: Any, tokenizers: Sequence[str]) -> dict[str, str]:
+    """Return the labels of tokenizers by their names."""
+    return dict(zip(tokenizers, run.labels(tokenizers), strict=True))
+
+
+def _languages(run: Any, languages: Sequence[str]) -> dict[str, str]:
+    """Return the titles of languages by their names."""
+    return dict(zip(languages, run.titles(languages), strict=True))
+
+
+def _differences(run: Any) -> list[str]:
+    """Return the csv of `table_differences`, if the run has one."""
+    return run.artefacts(["table_differences"], "csv") if run.compared_tasks else []
+
+
+@table(
+    "paper",
+    when=lambda run: run.compared_with_nulls,
+    legend=lambda run: run.pruned_from_bpe("sage"),
+    settings=lambda run: {
+        "labels": _names(run, run.pruned_from_bpe("sage")),
+        "languages": _languages(run, run.languages),
+    },
+    claims="claims.json",
+    paper=paper_values,
+)
+def table_nulls(claims: str, paper: str, presets: Presets, **files: Any) -> None:
+    """What of the paper is SaGe, and what is pruning: the main statements measured on vocabularies
+    that are pruned from the same initial one to the same size without contexts, at random and of
+    the least frequent pieces, beside each SaGe tokenizer. A statement that a random pruning meets
+    as well says nothing of contexts. The csv file has all statements that vocabularies and counts
+    decide. The paper has no such table.
+    """
+    from reproduction.paper import nulls
+    from reproduction.paper.notes import presets_note
+
+    nulls.table_nulls(claims, paper, notes=[presets_note(presets.items())], **files)
+
+
+@table(
+    "paper",
+    when=lambda run: run.compared and run.pruned_from_bpe("sage"),
+    legend=lambda run: run.pruned_from_bpe("sage"),
+    settings=lambda run: {
+        "labels": _names(run, run.pruned_from_bpe("sage")),
+        "languages": _languages(run, run.languages),
+        "pretrain": run.config["lm"]["pretrain"] if run.models else None,
+    },
+    claims="claims.json",
+    paper=paper_values,
+)
+def table_claims(
+    claims: str,
+    paper: str,
+    pretrain: Mapping[str, Any] | None,
+    presets: Presets,
+    **files: Any,
+) -> None:
+    """The paper's main numbers and statements beside those of each SaGe tokenizer of the run, with
+    95 % intervals and verdicts. A row is one statement in one language. All other claims, and the
+    rules of the verdicts, are in ``claims.md``.
+    """
+    from reproduction.paper import claims as judged
+    from reproduction.paper.notes import presets_note, pretraining_note
+
+    notes = [presets_note(presets.items()), pretraining_note(pretrain) if pretrain else ""]
+    judged.table_claims(claims, paper, notes=notes, **files)
+
+
+@table(
+    "intrinsic",
+    when=lambda run: run.example_languages,
+    languages=lambda run: run.example_languages,
+    tokenizers=lambda run: run.compared,
+    settings=lambda run: {
+        **run.word_settings,
+        "languages": run.example_languages,
+        "sources": run.text_sources(run.example_languages),
+    },
+    lines="corpus/{lang}.txt.zst",
+    descriptions=lambda run: run.descriptions(run.example_languages),
+    pieces="vocab/{lang}/{tok}/pieces.txt",
+    paper=paper_values,
+)
+def table_examples(
+    lines: Mapping[str, str],
+    descriptions: Sequence[str],
+    pieces: Panels,
+    paper: str,
+    *,
+    normalization: str,
+    max_word_chars: int,
+    languages: Sequence[str],
+    sources: Sequence[Mapping[str, Any]],
+    presets: Presets,
+    **files: Any,
+) -> None:
+    """Sentences of the training corpus with a piece that BPE keeps and SaGe drops, under both
+    tokenizers; the words that hold it are in bold (paper, Table 1). The piece with the most
+    distinct contexts is shown, each context by its shortest plain sentence among the first 100,000
+    lines. Below stand the paper's own three sentences, segmented by this run and as printed.
+    |greedy|
+    """
+    from reproduction.paper import tables_examples
+    from reproduction.paper.inputs import of_language, read_panels, read_paper_values
+
+    tables_examples.table_examples(
+        lines,
+        read_panels(pieces, tables_examples.read_greedy),
+        words=tables_examples.WordRule(normalization, max_word_chars),
+        paper=of_language(read_paper_values(paper)["examples"], languages, list(lines)),
+        notes=tables_examples.text_notes(presets, sources, descriptions),
+        **files,
+    )
+
+
+@table(
+    "intrinsic",
+    when=lambda run: run.compared_sage and run.example_languages,
+    languages=lambda run: run.example_languages,
+    tokenizers=lambda run: run.compared_sage,
+    settings=lambda run: {
+        **run.word_settings,
+        "languages": run.example_languages,
+        "sources": run.text_sources(run.example_languages),
+        "window": 2,
+    },
+    lines="corpus/{lang}.txt.zst",
+    descriptions=lambda run: run.descriptions(run.example_languages),
+    initial="vocab/{lang}/bpe_initial/pieces.txt",
+    ablations="vocab/{lang}/{tok}/ablations.parquet",
+    paper=paper_values,
+)
+def table_retokenization(
+    lines: Mapping[str, str],
+    descriptions: Sequence[str],
+    initial: Mapping[str, str],
+    ablations: Panels,
+    paper: str,
+    *,
+    normalization: str,
+    max_word_chars: int,
+    languages: Sequence[str],
+    sources: Sequence[Mapping[str, Any]],
+    presets: Presets,
+    **files: Any,
+) -> None:
+    """An ablation that changes a token within the window around a distant target, though the
+    ablated piece stands outside the window (paper, Table 2). Brackets hold the window, bold marks
+    the tokens of re-segmented words. Below stands the paper's example as printed.
+    """
+    from reproduction.paper import tables_examples
+    from reproduction.paper.inputs import of_language, read_paper_values
+
+    tables_examples.table_retokenization(
+        lines,
+        initial,
+        ablations,
+        words=tables_examples.WordRule(normalization, max_word_chars),
+        paper=of_language(read_paper_values(paper)["retokenization"], languages, list(lines)),
+        notes=tables_examples.text_notes(presets, sources, descriptions),
+        **files,
+    )
+
+
+@table(
+    "intrinsic",
+    when=lambda run: run.compared,
+    tokenizers=lambda run: run.compared,
+    settings=lambda run: {"languages": run.languages, "top": 10},
+    frequencies="analysis/{lang}/{corpus}/{tok}/frequencies.parquet",
+    paper=paper_values,
+)
+def table_frequencies(
+    frequencies: Panels, paper: str, languages: Sequence[str], presets: Presets, **files: Any
+) -> None:
+    """Pieces whose frequency on the training corpus differs most between BPE and each SaGe
+    tokenizer, each way (paper, Section 4, “Token Frequency”). The paper's twelve pieces are marked
+    with an asterisk where they are among them, and listed with this run's counts in any case.
+    |greedy|
+    """
+    from reproduction.analysis.counts import read_frequencies
+    from reproduction.paper import tables
+    from reproduction.paper.inputs import of_language, read_panels, read_paper_values
+    from reproduction.paper.notes import presets_note
+
+    printed = read_paper_values(paper)["frequency_pieces"]
+    tables.table_frequencies(
+        read_panels(frequencies, read_frequencies),
+        paper_pieces=of_language(printed, languages, list(frequencies)),
+        notes=[presets_note(presets.items())],
+        **files,
+    )
+
+
+@table(
+    "intrinsic",
+    languages=lambda run: run.morpheme_languages,
+    tokenizers=lambda run: run.ordered_tokenizers,
+    settings=lambda run: {
+        "texts": run.measured_texts(),
+        "labels": run.labels(run.ordered_tokenizers),
+    },
+    summaries=lambda run: run.analysis_files(run.ordered_tokenizers, "summary.json"),
+    morphology="analysis/{lang}/morphology/{tok}.json",
+)
+def table_tokenizers(
+    summaries: Sequence[str],
+    morphology: Panels,
+    *,
+    texts: Sequence[Sequence[str]],
+    labels: Sequence[str],
+    presets: Presets,
+    **files: Any,
+) -> None:
+    """What is usually reported of tokenizers, for every tokenizer of the run on every text: tokens
+    per word (fertility), characters and bytes per token (compression), words kept whole, tokens
+    that start a word, pieces in use, and how evenly the pieces are used (Shannon and Rényi
+    efficiency). The paper has no such table. BPE and every reading of SaGe segment greedily, the
+    others by their own method or as their brackets say. Where a list of segmented words is given,
+    the last column says how well a tokenizer's boundaries agree with those between morphemes. Mean
+    lengths and all intervals are in the csv file.
+    """
+    from reproduction.paper import tokenizers
+    from reproduction.paper.inputs import read_panels
+    from reproduction.paper.notes import presets_note
+    from sagevocab.state import read_json
+
+    tokenizers.table_tokenizers(
+        tokenizers.by_text(texts, labels, summaries),
+        morphology=read_panels(morphology, read_json),
+        notes=[presets_note(presets.items())],
+        **files,
+    )
+
+
+@table(
+    "intrinsic",
+    settings=lambda run: {
+        "settings": {
+            "vocabulary": run.config["vocabulary"],
+            "sage": run.config["sage"],
+            "word2vec": run.config["word2vec"],
+            "tokenizer_settings": run.sage_settings,
+            "seed": run.seed,
+        },
+    },
+    paper=paper_values,
+)
+def table_hyperparameters_vocabulary(paper: str, settings: Mapping[str, Any], **files: Any) -> None:
+    """Hyperparameters of vocabulary creation: the values of this run's configuration beside the
+    paper's (Appendix A), then those that the paper leaves open.
+    """
+    from reproduction.paper import tables
+    from reproduction.paper.inputs import read_paper_values
+
+    printed = read_paper_values(paper)["hyperparameters"]["table_hyperparameters_vocabulary"]
+    tables.table_hyperparameters(settings, stage="vocabulary", paper=printed, **files)
+
+
+@table(
+    "downstream",
+    when=lambda run: run.models and run.tasks_of_kind("sequence"),
+    legend=lambda run: run.models,
+    settings=lambda run: {
+        "labels": _names(run, run.models),
+        "tasks": run.task_columns(run.tasks_of_kind("sequence")),
+        "budget": run.model_budget,
+    },
+    scores=lambda run: run.score_files(run.tasks_of_kind("sequence")),
+    differences=_differences,
+    paper=paper_values,
+)
+def table_sequence(paper: str, **given: Any) -> None:
+    """Scores on the validation sets of the sequence-level tasks: mean over the fine-tuning seeds,
+    with the standard deviation where there are several (paper, Section 5). An asterisk marks a
+    difference from BPE that is significant (table_differences). The paper's rows are means of three
+    runs. |constructed|
+    """
+    from reproduction.paper.inputs import read_paper_values
+
+    _write_scores(paper=read_paper_values(paper)["tables"]["table_sequence"], **given)
+
+
+def _write_scores(
+    scores: Sequence[str],
+    differences: Sequence[str],
+    *,
+    tasks: Tasks,
+    budget: Mapping[str, Any],
+    presets: Presets,
+    **given: Any,
+) -> None:
+    """Write a table of scores with its notes; given: further arguments of `table_scores`."""
+    from reproduction.analysis.scores import read_scores
+    from reproduction.paper import tables_scores
+    from reproduction.paper.notes import model_notes
+
+    tables_scores.table_scores(
+        read_scores(scores),
+        tasks=tasks,
+        significant=tables_scores.read_significant(differences),
+        notes=model_notes(budget, tasks, presets),
+        **given,
+    )
+
+
+@table(
+    "downstream",
+    when=lambda run: run.models and run.tasks_of_kind("tokens"),
+    legend=lambda run: run.models,
+    settings=lambda run: {
+        "labels": _names(run, run.models),
+        "tasks": run.task_columns(run.tasks_of_kind("tokens")),
+        "budget": run.model_budget,
+    },
+    scores=lambda run: run.score_files(run.tasks_of_kind("tokens")),
+    differences=_differences,
+    paper=paper_values,
+)
+def table_ner(paper: str, **given: Any) -> None:
+    """F1 of entity spans on the validation sets: mean over the fine-tuning seeds, with the standard
+    deviation where there are several (paper, Section 5). An asterisk marks a difference from BPE
+    that is significant (table_differences). The paper's rows are means of three runs. |constructed|
+    """
+    from reproduction.paper.inputs import read_paper_values
+
+    _write_scores(paper=read_paper_values(paper)["tables"]["table_ner"], **given)
+
+
+@table(
+    "downstream",
+    when=lambda run: run.compared_tasks,
+    legend=lambda run: run.compared_models,
+    memory=4000,
+    settings=lambda run: {
+        "labels": _names(run, run.compared_models),
+        "tasks": run.task_columns(run.compared_tasks),
+        "readings": run.pruned_from_bpe("sage"),
+        "pretrained": run.models_fine_tuned,
+        "seed": run.seed,
+        "budget": run.model_budget,
+    },
+    scores=lambda run: run.score_files(run.compared_tasks),
+    # They are found beside the scores.
+    predictions=lambda run: run.prediction_files(run.compared_tasks),
+    logs=lambda run: run.logs_of(run.compared_tasks),
+    paper=paper_values,
+)
+def table_differences(
+    scores: Sequence[str],
+    predictions: Sequence[str],
+    logs: Sequence[str],
+    paper: str,
+    *,
+    tasks: Tasks,
+    budget: Mapping[str, Any],
+    presets: Presets,
+    **given: Any,
+) -> None:
+    """Score of each tokenizer's models minus that of BPE's on every task, means over the
+    fine-tuning seeds on the validation sets, tested by a paired bootstrap over examples and seeds,
+    adjusted by Holm over the paper's tasks (Section 5; its differences beside). |constructed|
+    """
+    from reproduction.analysis.scores import read_scores
+    from reproduction.paper import tables_scores
+    from reproduction.paper.curves import cards_note
+    from reproduction.paper.inputs import read_paper_values
+    from reproduction.paper.notes import model_notes
+
+    hours = budget["pretrain"]["hours"]
+    tables_scores.table_differences(
+        read_scores(scores),
+        tasks=tasks,
+        paper=read_paper_values(paper)["tables"],
+        notes=[*model_notes(budget, tasks, presets), cards_note(logs, hours)],
+        **given,
+    )
+
+
+@table(
+    "downstream",
+    when=lambda run: run.models,
+    settings=lambda run: {"settings": {"lm": {"pretrain": run.config["lm"]["pretrain"]}}},
+    paper=paper_values,
+)
+def table_hyperparameters_pretraining(
+    paper: str, settings: Mapping[str, Any], **files: Any
+) -> None:
+    """Hyperparameters of pre-training: the values of this run's configuration beside the paper's
+    (Appendix A), then those that the paper leaves open.
+    """
+    from reproduction.paper import tables
+    from reproduction.paper.inputs import read_paper_values
+
+    printed = read_paper_values(paper)["hyperparameters"]["table_hyperparameters_pretraining"]
+    tables.table_hyperparameters(settings, stage="pretraining", paper=printed, **files)
+
+
+@table(
+    "downstream",
+    when=lambda run: run.models,
+    settings=lambda run: {
+        "settings": {"lm": {"finetune": run.config["lm"]["finetune"]}},
+        "budget": run.model_budget,
+        "tasks": run.task_columns(run.tasks),
+    },
+    paper=paper_values,
+)
+def table_hyperparameters_finetuning(
+    paper: str,
+    settings: Mapping[str, Any],
+    budget: Mapping[str, Any],
+    tasks: Tasks,
+    **files: Any,
+) -> None:
+    """Hyperparameters of fine-tuning: the values of this run's configuration beside the paper's
+    (Appendix A), then those that the paper leaves open.
+    """
+    from reproduction.paper import tables
+    from reproduction.paper.inputs import read_paper_values
+    from reproduction.paper.notes import budget_note
+
+    printed = read_paper_values(paper)["hyperparameters"]["table_hyperparameters_finetuning"]
+    notes = [budget_note(**budget, tasks=tasks)]
+    tables.table_hyperparameters(settings, stage="finetuning", paper=printed, notes=notes, **files)
+
+
+@table(
+    "intrinsic",
+    when=lambda run: run.ngram_languages,
+    languages=lambda run: run.ngram_languages,
+    tokenizers=lambda run: run.ordered_tokenizers,
+    settings=lambda run: {"baseline": run.labels(["bpe"])[0], "seed": run.seed},
+    ngrams="analysis/{lang}/ngrams/{tok}.parquet",
+)
+def table_ngrams(ngrams: Panels, presets: Presets, **files: Any) -> None:
+    """Bits per character that n-grams of each tokenizer's pieces need for whole held-out lines, by
+    order, and their differences from BPE's on the same lines. The gain from context is what the two
+    pieces before save. Modified Kneser-Ney estimates have no seeds; intervals are 95 % bootstrap
+    intervals over held-out lines. The csv file has all orders and numbers of training lines. The
+    paper has no such table.
+    """
+    from reproduction.paper import ngrams as written
+    from reproduction.paper.notes import presets_note
+
+    notes = [presets_note(presets.items())]
+    written.table_ngrams(written.read_ngrams(ngrams), notes=notes, **files)
+
+
+@table(
+    lambda run: run.evidence_target,
+    when=lambda run: run.has_evidence,
+    languages=lambda run: run.ngram_languages,
+    tokenizers=lambda run: run.ordered_tokenizers,
+    memory=6000,
+    settings=lambda run: {
+        **run.causal_parameters,
+        "labels": run.labels(run.ordered_tokenizers),
+        "compared": run.labels(run.causal_tokenizers),
+        "nulls": run.labels(run.unseeded_nulls),
+        "tasks": run.probed_tasks(),
+        "seeds": run.config["probes"]["seeds"],
+        "task_languages": run.task_languages(),
+        "baseline": run.labels(["bpe"])[0],
+        "seed": run.seed,
+    },
+    ngrams="analysis/{lang}/ngrams/{tok}.parquet",
+    probes=lambda run: run.probe_files(),
+    causal=lambda run: run.causal_files(run.causal_tokenizers),
+    differences=_differences,
+    curves=lambda run: (
+        run.artefacts(["table_learning_curves"], "csv") if run.compared_curves else []
+    ),
+    paper=paper_values,
+)
+def table_evidence(
+    ngrams: Panels,
+    probes: Sequence[str],
+    causal: Sequence[str],
+    differences: Sequence[str],
+    curves: Sequence[str],
+    paper: str,
+    *,
+    causal_titles: Sequence[str],
+    causal_seeds: int,
+    labels: Sequence[str],
+    compared: Sequence[str],
+    nulls: Sequence[str],
+    tasks: Sequence[Mapping[str, Any]],
+    seeds: Sequence[int],
+    task_languages: Mapping[str, str],
+    baseline: str,
+    seed: int,
+    presets: Presets,
+    **files: Any,
+) -> None:
+    """What each tokenizer's pieces are worth by several methods, as differences from BPE: n-grams
+    of pieces, linear probes of pieces and of frozen skip-gram vectors of them, and language models,
+    causal and masked, where the run has some. Probes test segmentations and are no language models.
+    Beside the differences stand the smallest that can be seen and the paper's, of fine-tuned
+    models. The csv file has all splits, intervals and p-values. The paper has no such table.
+    |constructed|
+    """
+    from reproduction.paper import evidence, tables_evidence
+    from reproduction.paper.causal import read_causal
+    from reproduction.paper.inputs import read_paper_values
+    from reproduction.paper.ngrams import read_ngrams
+    from reproduction.paper.notes import presets_note
+
+    data = evidence.gather_evidence(
+        read_ngrams(ngrams),
+        evidence.read_probes(tasks, seeds, labels, probes),
+        evidence.read_models(differences, curves, task_languages, baseline),
+        read_causal(causal_titles, compared, causal_seeds, causal),
+        baseline=baseline,
+        nulls=nulls,
+        paper=read_paper_values(paper)["tables"],
+        seed=seed,
+    )
+    notes = [presets_note(presets.items())]
+    tables_evidence.table_evidence(data, labels=labels, baseline=baseline, notes=notes, **files)
+
+
+@table(
+    "downstream",
+    when=lambda run: run.curve_languages,
+    legend=lambda run: run.models,
+    settings=lambda run: {
+        "titles": run.titles(run.curve_languages),
+        "compared": run.labels(run.models),
+        "baseline": run.curve_baseline,
+        "pretrain": run.config["lm"]["pretrain"],
+        "seed": run.seed,
+    },
+    models=lambda run: run.curves(run.curve_languages),
+)
+def table_learning_curves(
+    models: Mapping[str, Sequence[str]],
+    *,
+    titles: Sequence[str],
+    compared: Sequence[str],
+    pretrain: Mapping[str, Any],
+    presets: Presets,
+    **given: Any,
+) -> None:
+    """Where the learning curves end, beside what tables of frequencies reach on the same words, and
+    what each model needs to get as far as BPE's. All models were asked for the same words of the
+    same held-out lines. Intervals are over these lines and, where a model was pretrained several
+    times, over the seeds. Effort is given in updates, characters and time: until BPE's final bits
+    per character, and relative to BPE's for the worse of the two final values. The paper leaves
+    this comparison to future work (Section 4, “Subword Fertility”).
+    """
+    from reproduction.paper import learning_curves
+    from reproduction.paper.curves import cards_note, read_curves
+    from reproduction.paper.notes import presets_note, pretraining_note
+
+    logs = [*models["logs"], *models["repeated_logs"]]
+    learning_curves.table_learning_curves(
+        read_curves(titles, compared, models["heldout"], models["repeats"], models["floors"]),
+        notes=[
+            pretraining_note(pretrain),
+            cards_note(logs, pretrain["hours"]),
+            presets_note(presets.items()),
+        ],
+        **given,
+    )
+
+
+@table(
+    "paper",
+    legend=lambda run: run.paper_tokenizers,
+    settings=lambda run: {
+        "benchmarks": run.result("benchmarks"),
+        "languages": _languages(run, run.languages),
+        "tokenizers": _names(run, run.paper_tokenizers),
+        "starts": {n: run.start(n) for n in run.sage_settings if run.contexts(n) != "zero"},
+        "budget": run.model_budget if run.models else None,
+        "tasks": run.task_columns(run.tasks),
+    },
+    measured=lambda run: [
+        *run.vocabulary_files(),
+        *run.analysis_files(run.tokenizers, "summary.json"),
+        *run.model_files(),
+        *run.score_files(run.tasks),
+        *run.studies.files(),
+    ],
+)
+def table_costs(
+    measured: Sequence[str],
+    benchmarks: str,
+    *,
+    budget: Mapping[str, Any] | None,
+    tasks: Tasks,
+    presets: Presets,
+    **given: Any,
+) -> None:
+    """Time and memory of every stage, for BPE, for each SaGe tokenizer and for all jobs together;
+    last, all that each vocabulary takes, as a multiple of BPE's time (paper, “Limitations”). The
+    numbers come from clocks and differ between equal runs.
+    """
+    from reproduction.paper import tables
+    from reproduction.paper.notes import model_notes, presets_note
+
+    own = [presets_note(presets.items())]
+    notes = model_notes(budget, tasks, presets) if budget else own
+    tables.table_costs(benchmarks, notes=notes, **given)
+
+
+@table(
+    "studies",
+    when=lambda run: run.readings,
+    languages=lambda run: run.study_languages,
+    settings=lambda run: {"rows": run.studies.rows()},
+    readings="analysis/{lang}/readings.json",
+)
+def table_readings(
+    readings: Mapping[str, str],
+    rows: Sequence[Mapping[str, Any]],
+    **files: Any,
+) -> None:
+    """What each reading of the ablation loss reproduces, and what it changes. The paper's text has
+    the total loss over the corpus, context vectors of their own and a greedy decoder; the program
+    that was released has a mean over lines, one matrix for targets and contexts, and the merges.
+    Each reading is made on one seeded sample of each training corpus with several seeds and judged
+    by the paper's own statements, as the claims of this run are; the presets stand below at full
+    size, from the run's own vocabularies. The last columns are what a language model would notice:
+    the length of its sequences, words kept whole or cut to pieces, and contexts per occurrence.
+    Everything is segmented greedily. The CSV names every setting, and has every claim's verdict
+    with every seed. The paper has no such table.
+    """
+    from reproduction.paper import tables_studies
+    from reproduction.paper.studies import read_assessment
+
+    assessments = {title: read_assessment(path) for title, path in readings.items()}
+    tables_studies.table_readings(assessments, rows, **files)
+
+
+@table(
+    "studies",
+    when=lambda run: run.readings,
+    languages=lambda run: run.study_languages,
+    settings=lambda run: {"rows": run.studies.rows()},
+    readings="analysis/{lang}/readings.json",
+)
+def table_readings_claims(
+    readings: Mapping[str, str],
+    rows: Sequence[Mapping[str, Any]],
+    **files: Any,
+) -> None:
+    """Which reading of the ablation loss reproduces which statement of the paper: one column a
+    reading on the sample, by the verdict that most seeds give, and the run's own tokenizers at full
+    size in the lettered columns. The statements are those about the training corpus that a
+    vocabulary and its counts decide; tests are adjusted by Holm within a build and language. The
+    paper has no such table.
+    """
+    from reproduction.paper import tables_studies
+    from reproduction.paper.studies import read_assessment
+
+    assessments = {title: read_assessment(path) for title, path in readings.items()}
+    tables_studies.table_readings_claims(assessments, rows, **files)
+
+
+@table(
+    "studies",
+    when=lambda run: run.varied,
+    settings=lambda run: {
+        "rows": run.studies.stability_rows(),
+        "sizes": [run.config["vocabulary"][key] for key in ("initial_size", "final_size")],
+    },
+    vocabularies=lambda run: run.studies.stability_files(),
+)
+def table_stability(
+    vocabularies: Sequence[str],
+    rows: Sequence[Mapping[str, Any]],
+    **given: Any,
+) -> None:
+    """How much of a vocabulary stays the same with another seed or another sample of the corpus.
+    SaGe is shown in its presets, beside BPE, which has no seed. Shares are of all pieces and of the
+    pruned ones. The note below the table gives the share that two random prunings have in common.
+    The paper has no such table.
+    """
+    from reproduction.paper import tables_studies
+
+    tables_studies.table_stability(rows, **given)
+
+
+@table(
+    "studies",
+    when=lambda run: any(run.varied.values()),
+    settings=lambda run: {
+        "study": run.studies.sensitivity_run(),
+        "rows": run.studies.sensitivity_rows(),
+        "titles": _languages(run, run.languages),
+        "window": run.config["analysis"]["windows"][0],
+    },
+    builds=lambda run: run.studies.sensitivity_files(),
+)
+def table_sensitivity(
+    builds: Sequence[str],
+    study: Mapping[str, Any],
+    rows: Sequence[Mapping[str, Any]],
+    **given: Any,
+) -> None:
+    """What the vocabulary becomes when one setting is another than the paper's: batch (k),
+    candidates (M), batches from one ranking to the next (m), rankings from one training of the
+    embeddings to the next (l), and the size of the initial vocabulary (n·V). "Another seed" is the
+    yardstick: what a change of nothing but the random numbers does. The paper has no such table.
+    """
+    from reproduction.paper import tables_studies
+    from reproduction.paper.claims_inputs import Run
+
+    measured = Run(**{**study, "folder": Path(study["folder"])})
+    tables_studies.table_sensitivity(measured, rows, **given)
