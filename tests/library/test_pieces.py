@@ -3,7 +3,7 @@ from __future__ import annotations
 import pytest
 
 from sagevocab.errors import UserError
-from sagevocab.pieces import is_single_character, read_pieces, write_pieces
+from sagevocab.pieces import is_single_character, piece_length, read_pieces, write_pieces
 
 
 def test_single_characters_are_so_with_or_without_a_word_start():
