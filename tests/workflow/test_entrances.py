@@ -201,27 +201,16 @@ def test_slurm_is_asked_for_machines_and_for_cards_that_are_shared(tiny) -> None
     assert asked("{gpus: 4}") == alone
 
 
-def test_memory_doubles_after_a_kill_for_memory_and_ends_at_the_ceiling(tiny) -> None:
+def test_no_job_asks_for_more_memory_than_the_ceiling(tiny) -> None:
     def asked(*arguments: str) -> list[str]:
-        """MB that two builds ask for: of sage and of sage_released."""
-        names = ("sage", "sage_released")
-        targets = (f"results/tiny/vocab/en/{name}/pieces.txt" for name in names)
-        run = tiny("-n", "--workflow-profile=profiles/slurm", "--forceall", *arguments, *targets)
-        pattern = r"rule build_sage:\n(?:    .*\n)*?    wild.*=(\w+)\n(?:    .*\n)*?.* mem_mb=(\d+)"
-        megabytes = dict(re.findall(pattern, run.stdout + run.stderr))
-        return [megabytes[name] for name in names]
+        """MB that a build asks for at its first attempt."""
+        target = "results/tiny/vocab/en/sage/pieces.txt"
+        run = tiny("-n", "--workflow-profile=profiles/slurm", "--forceall", *arguments, target)
+        pattern = r"rule build_sage:\n(?:    .*\n)*?.* mem_mb=(\d+)"
+        return re.findall(pattern, run.stdout + run.stderr)
 
-    logs = tiny.checkout / ".snakemake/slurm_logs/rule_build_sage"
-    assert asked() == ["12000", "12000"]
-    for job, line in {
-        "en_sage": "Detected 1 oom_kill event",
-        "en_sage_released": "TIME LIMIT",
-    }.items():
-        (logs / job).mkdir(parents=True)
-        (logs / job / "1.log").write_text(f"slurmstepd: error: {line}\n")
-    assert asked() == ["24000", "12000"]
-    assert asked("--resources=mem_mb=20000") == ["20000", "12000"]
-    shutil.rmtree(logs)
+    assert asked() == ["12000"]
+    assert asked("--resources=mem_mb=10000") == ["10000"]
 
 
 def test_a_refused_job_is_not_shown_with_the_log_of_an_earlier_success(tiny, tmp_path) -> None:
