@@ -59,7 +59,10 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _fail(f"{place}: {error.strerror or error}{advice}")
     except KeyboardInterrupt:
         again = "; run the same command again to go on" if argv[:1] == ["train"] else ""
-        print(f"\nsagevocab: interrupted{again}", file=sys.stderr)
+        print(f"\nsagevocab: interrupted{again}", file=sys.stderr, flush=True)
+        compiling = sys.modules.get("sagevocab.compiling")  # not to load Numba here
+        if compiling and compiling.is_left_behind():
+            os._exit(_INTERRUPTED)
         return _INTERRUPTED
 
 

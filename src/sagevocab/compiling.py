@@ -6,9 +6,7 @@ import atexit
 import functools
 import itertools
 import logging
-import os
 import shutil
-import signal
 import tempfile
 import threading
 from collections.abc import Callable
@@ -20,6 +18,8 @@ from numba.core import event
 from sagevocab.progress import Listener, Progress
 
 log = logging.getLogger(__name__)
+
+_THREAD = "sagevocab: compiling"
 
 
 @functools.cache
@@ -55,22 +55,24 @@ def meet_compiled(work: Callable[[], None], progress: Listener) -> None:
 
     `work` runs in a thread: Ctrl-C interrupts the main thread alone, and an interrupt where Numba
     loads or links code can crash the interpreter. The thread then goes on, and what it compiles is
-    kept; the end of the process does not wait for it.
+    kept; the end of the process waits for it.
     """
     outcome: Future[None] = Future()
     announcement = _Announcement()
-    thread = threading.Thread(target=_run, args=(work, outcome), daemon=True)
+    thread = threading.Thread(target=_run, args=(work, outcome), name=_THREAD, daemon=True)
     with event.install_listener("numba:compile", announcement):
-        thread.start()
         try:
-            for second in itertools.count():
-                is_done = not wait([outcome], timeout=1).not_done
+            thread.start()
+            seconds = itertools.count()
+            while wait([outcome], timeout=1).not_done:
                 if announcement.is_made:
-                    progress(Progress("compiling", second))
-                if is_done:
-                    return outcome.result()
+                    progress(Progress("compiling", next(seconds)))
+            if announcement.is_made:
+                progress(Progress("compiling", next(seconds)))
+            return outcome.result()
         except KeyboardInterrupt:
-            atexit.register(_leave_behind, thread)
+            if thread.is_alive():
+                atexit.register(thread.join)
             raise
 
 
@@ -81,10 +83,9 @@ def _run(work: Callable[[], None], outcome: Future[None]) -> None:
         outcome.set_exception(error)
 
 
-def _leave_behind(thread: threading.Thread) -> None:
-    """End the process at once if a thread still compiles: it would outlive the interpreter."""
-    if thread.is_alive():
-        os._exit(128 + signal.SIGINT)
+def is_left_behind() -> bool:
+    """Return whether a thread still compiles, which the end of the process would wait for."""
+    return any(thread.name == _THREAD for thread in threading.enumerate())
 
 
 class _Announcement(event.Listener):

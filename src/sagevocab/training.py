@@ -313,7 +313,8 @@ def _section(section: str, values: Mapping[str, Any] | None) -> dict[str, Any]:
     if not isinstance(values or {}, Mapping):
         raise UserError(f"{section}: {values!r:.40} is no dictionary; give settings by name")
     for name in values or {}:
-        if own := PARAMETERS.get(f"{section}.{name}"):
+        own = name if name in PARAMETERS.values() else PARAMETERS.get(f"{section}.{name}")
+        if own:
             raise UserError(f"{section}: {name!r} is set by {own}; give that")
     return dict(values or {})
 

@@ -184,6 +184,7 @@ def test_lines_of_any_length_give_the_same_initial_vocabulary(initial: str) -> N
         ({"sage": {"prune_bach": 3}}, r"sage\['prune_bach'\]: unknown; did you mean prune_batch"),
         ({"sage": {"candidates": 1}}, r"sage\['candidates'\]: 1 run out"),
         ({"sage": {"seed": 3}}, "sage: 'seed' is set by seed; give that"),
+        ({"sage": {"vocab_size": 3}}, "sage: 'vocab_size' is set by vocab_size; give that"),
         ({"vocabulary": {"final_size": 3}}, "vocabulary: 'final_size' is set by vocab_size"),
         ({"word2vec": 5}, "word2vec: 5 is no dictionary; give settings by name"),
         ({"word2vec": {"alpha": "0.1"}}, r"word2vec\['alpha'\]: '0.1' is not allowed; .* quotes"),
