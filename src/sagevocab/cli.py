@@ -192,7 +192,7 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     add("--threads", help="change nothing but the time (default: all)", **sizes)
     lossless = "pieces of bytes: decoding gives every text back, spaces and all"
     add("--lossless", action="store_true", help=lossless)
-    specials = "or a list with commas, such as '<unk>,<s>,</s>' (default: bert)"
+    specials = "or a list with commas, such as '<unk>,<s>,</s>,<pad>' (default: bert)"
     add("--special-tokens", metavar="bert|gpt|none|LIST", help=specials)
     more = parser.add_argument_group("more options")
     add = more.add_argument

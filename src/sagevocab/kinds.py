@@ -21,6 +21,7 @@ _HUB_MODELS = ("WordPiece", "BPE", "Unigram", "WordLevel")
 _HUB_FILES = ("tokenizer_config.json", "vocab.txt", "vocab.json", "*.model")
 _FILE_ENDINGS = (".txt", ".model", ".json", ".vocab")
 _FIRST_BYTE = b"\n"  # of a sentencepiece model: protobuf's tag of the first piece
+_HEAD = 10_000  # bytes of a tokenizer.json that name its parts
 _TO_GIVE = "give a Hugging Face folder, a sentencepiece .model or a list of pieces"
 
 
@@ -61,7 +62,10 @@ def is_tokenizer(path: Path) -> bool:
     """Return whether what is at a path is a tokenizer and no text, as its name or files say."""
     if path.is_dir():
         return (path / "pieces.txt").exists() or holds_hub_tokenizer(path)
-    return path.suffix == ".model" or path.name == "tokenizer.json"
+    if path.suffix == ".json" and path.is_file():
+        with path.open("rb") as file:
+            return b'"added_tokens"' in file.read(_HEAD)
+    return path.suffix == ".model"
 
 
 def tokenizer_json(path: Path, key: str) -> Path | None:

@@ -13,6 +13,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+import tokenizers
 
 import sagevocab
 from sagevocab.bpe import pieces_of_model, printable_ascii, read_model, train_sentencepiece
@@ -251,6 +252,10 @@ def test_text_and_tokenizers_swapped(tmp_path: Path) -> None:
         sagevocab.compare(["bert-base-uncased"], text)
     with pytest.raises(UserError, match="hf download google/gemma --local-dir gemma"):
         sagevocab.load("google/gemma")
+    tokenizer = tmp_path / "mine.json"
+    tokenizers.Tokenizer(tokenizers.models.BPE()).save(str(tokenizer))
+    with pytest.raises(UserError, match=r"mine\.json: is a tokenizer"):
+        sagevocab.train(str(tokenizer), progress=False)
 
 
 @pytest.mark.parametrize(
