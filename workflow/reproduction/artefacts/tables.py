@@ -276,34 +276,38 @@ def table_hyperparameters_vocabulary(paper: str, settings: Mapping[str, Any], **
     tables.table_hyperparameters(settings, stage="vocabulary", paper=printed, **files)
 
 
-@table(
-    "downstream",
-    when=lambda run: run.models and run.tasks_of_kind("sequence"),
-    legend=lambda run: run.models,
-    settings=lambda run: {
-        "labels": _names(run, run.models),
-        "tasks": run.task_columns(run.tasks_of_kind("sequence")),
-        "budget": run.model_budget,
-    },
-    scores=lambda run: run.score_files(run.tasks_of_kind("sequence")),
-    differences=_differences,
-    paper=paper_values,
-)
-def table_sequence(paper: str, **given: Any) -> None:
+def _of_tasks(kind: str) -> dict[str, Any]:
+    """Declare a table of the scores of the tasks of a kind."""
+    return {
+        "when": lambda run: run.models and run.tasks_of_kind(kind),
+        "legend": lambda run: run.models,
+        "settings": lambda run: {
+            "labels": _names(run, run.models),
+            "tasks": run.task_columns(run.tasks_of_kind(kind)),
+            "budget": run.model_budget,
+        },
+        "scores": lambda run: run.score_files(run.tasks_of_kind(kind)),
+        "differences": _differences,
+        "paper": paper_values,
+    }
+
+
+@table("downstream", **_of_tasks("sequence"))
+def table_sequence(**given: Any) -> None:
     """Scores on the validation sets of the sequence-level tasks: mean over the fine-tuning seeds,
     with the standard deviation where there are several (paper, Section 5). An asterisk marks a
     difference from BPE that is significant (table_differences). The paper's rows are means of three
     runs. |constructed|
     """
-    from reproduction.paper.inputs import read_paper_values
-
-    _write_scores(paper=read_paper_values(paper)["tables"]["table_sequence"], **given)
+    _write_scores("table_sequence", **given)
 
 
 def _write_scores(
+    name: str,
+    *,
     scores: Sequence[str],
     differences: Sequence[str],
-    *,
+    paper: str,
     tasks: Tasks,
     budget: Mapping[str, Any],
     presets: Presets,
@@ -312,6 +316,7 @@ def _write_scores(
     """Write a table of scores with its notes; given: further arguments of `table_scores`."""
     from reproduction.analysis.scores import read_scores
     from reproduction.paper import tables_scores
+    from reproduction.paper.inputs import read_paper_values
     from reproduction.paper.notes import model_notes
 
     tables_scores.table_scores(
@@ -319,31 +324,18 @@ def _write_scores(
         tasks=tasks,
         significant=tables_scores.read_significant(differences),
         notes=model_notes(budget, tasks, presets),
+        paper=read_paper_values(paper)["tables"][name],
         **given,
     )
 
 
-@table(
-    "downstream",
-    when=lambda run: run.models and run.tasks_of_kind("tokens"),
-    legend=lambda run: run.models,
-    settings=lambda run: {
-        "labels": _names(run, run.models),
-        "tasks": run.task_columns(run.tasks_of_kind("tokens")),
-        "budget": run.model_budget,
-    },
-    scores=lambda run: run.score_files(run.tasks_of_kind("tokens")),
-    differences=_differences,
-    paper=paper_values,
-)
-def table_ner(paper: str, **given: Any) -> None:
+@table("downstream", **_of_tasks("tokens"))
+def table_ner(**given: Any) -> None:
     """F1 of entity spans on the validation sets: mean over the fine-tuning seeds, with the standard
     deviation where there are several (paper, Section 5). An asterisk marks a difference from BPE
     that is significant (table_differences). The paper's rows are means of three runs. |constructed|
     """
-    from reproduction.paper.inputs import read_paper_values
-
-    _write_scores(paper=read_paper_values(paper)["tables"]["table_ner"], **given)
+    _write_scores("table_ner", **given)
 
 
 @table(
