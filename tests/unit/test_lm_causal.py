@@ -98,24 +98,6 @@ def test_the_last_validation_asks_all_lines_and_seeds_draw_their_own(segmenter, 
     assert first["seconds"].is_monotonic_increasing
 
 
-def test_a_killed_training_resumes_exactly(segmenter, tmp_path, monkeypatch):
-    whole = train(segmenter, tmp_path / "whole")
-    real = module.CausalTrainer.summed_loss
-
-    def killed(trainer, *arguments):
-        if trainer.state.global_step == 11:
-            raise KeyboardInterrupt
-        return real(trainer, *arguments)
-
-    arguments = {"state_dir": tmp_path / "state", "checkpoint_updates": 3}
-    monkeypatch.setattr(module.CausalTrainer, "summed_loss", killed)
-    with pytest.raises(KeyboardInterrupt):
-        train(segmenter, tmp_path / "part", arguments=arguments)
-    monkeypatch.setattr(module.CausalTrainer, "summed_loss", real)
-    part = train(segmenter, tmp_path / "part", arguments=arguments)
-    pd.testing.assert_frame_equal(part.drop(columns="seconds"), whole.drop(columns="seconds"))
-
-
 def test_a_rate_that_learns_nothing_is_named(segmenter, tmp_path):
     with pytest.raises(UserError, match=r"^lm\.causal\.learning_rate: the loss is nan after \d+"):
         train(segmenter, tmp_path / "bits", learning_rate=1e38)

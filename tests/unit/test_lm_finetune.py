@@ -168,15 +168,6 @@ def run_until_predictions(*where, **how) -> None:
         run(*where, epochs=1, **how)
 
 
-def test_a_resumed_run_ends_with_the_same_bytes(model, splits, tmp_path):
-    unbroken = run(model, splits, CLASSES, tmp_path / "unbroken", epochs=1)[1]
-    arguments = {"state_dir": tmp_path / "state", "checkpoint_updates": 7}
-    run_until_predictions(model, splits, CLASSES, tmp_path / "resumed", arguments=arguments)
-    assert list((tmp_path / "state").glob("*/checkpoint-14"))
-    resumed = run(model, splits, CLASSES, tmp_path / "resumed", arguments=arguments, epochs=1)[1]
-    pd.testing.assert_frame_equal(resumed, unbroken, check_exact=True)
-
-
 @pytest.mark.parametrize("changed", ["train", "validation", "precision"])
 def test_a_run_on_other_rows_or_in_another_precision_begins_anew(
     model, splits, tmp_path, caplog, changed

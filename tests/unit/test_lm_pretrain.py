@@ -4,10 +4,8 @@ import json
 import os
 import random
 import shutil
-import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -215,36 +213,6 @@ def test_a_process_that_refuses_says_why_in_one_line(corpus, tmp_path):
             seed=1,
             state_dir=tmp_path / "state",
         )
-
-
-def test_a_killed_run_resumes_to_the_same_bytes(corpus, tmp_path):
-    settings = TINY | {"steps": 120, "checkpoint_minutes": 1e9}
-    output, state = tmp_path / "killed", tmp_path / "state"
-    command = [sys.executable, "-c", SCRIPT, corpus / "shards", corpus / "vocabulary", output]
-    search = os.pathsep.join(path for path in sys.path if path)
-    child = subprocess.Popen(
-        [*map(str, command), json.dumps(settings), str(state)],
-        env=os.environ | {"PYTHONPATH": search},
-    )
-    deadline = time.monotonic() + 600
-    while not list(state.glob("*/checkpoint-*/trainer_state.json")) and child.poll() is None:
-        assert time.monotonic() < deadline
-        time.sleep(0.002)
-    child.send_signal(signal.SIGKILL)
-    assert child.wait() == -signal.SIGKILL
-    done = max(int(path.name.partition("-")[2]) for path in state.glob("*/checkpoint-*"))
-    assert 5 <= done < 120
-    assert not output.exists()
-
-    resumed = train(corpus, output, arguments={"state_dir": state}, **settings)
-    unbroken = train(corpus, tmp_path / "unbroken", **settings)
-    assert weights(resumed) == weights(unbroken)
-    logs = [pd.read_parquet(path / "training_log.parquet") for path in (resumed, unbroken)]
-    for column in ("step", "loss", "learning_rate", "heldout_loss"):
-        pd.testing.assert_series_equal(logs[0][column], logs[1][column], check_exact=True)
-    assert logs[0].seconds.is_monotonic_increasing
-    heldout = [pd.read_parquet(path / "heldout.parquet") for path in (resumed, unbroken)]
-    pd.testing.assert_frame_equal(*heldout)
 
 
 def interrupted(corpus: Path, folder: Path, monkeypatch, **arguments) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ctypes
 import logging
 import os
 import signal
@@ -17,6 +18,7 @@ from sagevocab.errors import UserError
 from sagevocab.state import read_json, write_json, write_text
 
 _CALL, _PLACE, _ERROR = "call.json", "place.json", "error.txt"
+_PR_SET_PDEATHSIG = 1  # of <linux/prctl.h>
 
 
 def pretrain_together(processes: int, *, settings: PretrainSettings, **call: Any) -> dict[str, Any]:
@@ -37,7 +39,11 @@ def pretrain_together(processes: int, *, settings: PretrainSettings, **call: Any
         *(f"--nproc-per-node={processes}", "-m", __name__, str(folder / _CALL)),
     ]
     with subprocess.Popen(
-        command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, encoding="utf-8"
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        encoding="utf-8",
+        preexec_fn=end_with_parent,
     ) as started:
         # They save a checkpoint, which this process waits for.
         before = signal.signal(signal.SIGTERM, lambda *_: started.terminate())
@@ -52,6 +58,12 @@ def pretrain_together(processes: int, *, settings: PretrainSettings, **call: Any
         f"lm.gpus: {processes}: one of the training processes ended early, and the job's log says "
         "why; run the same command again, and it goes on from its last checkpoint"
     )
+
+
+def end_with_parent() -> None:
+    """Let Linux end this process when its parent is killed, or it would hold the GPUs on."""
+    if sys.platform == "linux":
+        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _main(path: Path) -> None:

@@ -22,12 +22,14 @@ from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
 from typing import Any
+from zipfile import is_zipfile
 
 import numpy as np
 import pandas as pd
 import torch
 import transformers
 from accelerate.utils import broadcast_object_list
+from safetensors import SafetensorError, safe_open
 from torch.optim.lr_scheduler import LRScheduler
 from torch.utils.data import Dataset
 from transformers import (
@@ -37,7 +39,8 @@ from transformers import (
     TrainerCallback,
     TrainingArguments,
 )
-from transformers.trainer import TRAINER_STATE_NAME
+from transformers.trainer import OPTIMIZER_NAME, SCHEDULER_NAME, TRAINER_STATE_NAME
+from transformers.utils import SAFE_WEIGHTS_NAME
 
 from reproduction.lm.gpus import require_gpus
 from reproduction.lm.settings import BudgetSchedule, crosses
@@ -148,7 +151,10 @@ def training_arguments(
     torch.set_float32_matmul_precision("high" if gpus else "highest")
     chosen = _fastest_precision(gpus) if precision == "auto" else precision
     if chosen == "fp16" and not gpus:
-        raise UserError("precision: fp16 needs a GPU; set bf16 or fp32")
+        raise UserError(
+            "lm.pretrain.precision (lm.causal.precision for causal models): fp16 needs a GPU; set "
+            "bf16 or fp32"
+        )
     return TrainingArguments(
         output_dir=str(folder),
         use_cpu=not gpus,
@@ -192,19 +198,30 @@ def place_of(arguments: TrainingArguments) -> dict[str, Any]:
 
 
 def last_checkpoint(folder: Path) -> str | None:
-    """Return the newest whole checkpoint; remove those that a kill left half written.
+    """Return the newest whole checkpoint; remove newer ones, which a kill left half written.
 
-    Trainer takes the one with the highest number, whole or not. It writes TRAINER_STATE_NAME last.
+    Trainer takes the one with the highest number, whole or not, and starts the optimiser anew where
+    its file is missing.
     """
     found = {int(path.name.rpartition("-")[2]): path for path in folder.glob("checkpoint-*")}
     for _, path in sorted(found.items(), reverse=True):
-        try:
-            json.loads((path / TRAINER_STATE_NAME).read_text(encoding="utf-8"))
-        except (OSError, ValueError):
-            shutil.rmtree(path, ignore_errors=True)
-        else:
+        if _is_whole(path):
             return str(path)
+        log.warning("%s: is damaged; resuming from the checkpoint before it, if any", path)
+        shutil.rmtree(path, ignore_errors=True)
     return None
+
+
+def _is_whole(checkpoint: Path) -> bool:
+    """Return whether every file is there to its end."""
+    try:
+        json.loads((checkpoint / TRAINER_STATE_NAME).read_text(encoding="utf-8"))
+        with safe_open(checkpoint / SAFE_WEIGHTS_NAME, framework="pt"):
+            pass
+    except (OSError, ValueError, SafetensorError):
+        return False
+    # The directory of a zip archive, as torch writes, is at its end.
+    return all(is_zipfile(checkpoint / name) for name in (OPTIMIZER_NAME, SCHEDULER_NAME))
 
 
 # --- the trainers

@@ -1,0 +1,139 @@
+"""A training that is killed, or asked to end, at any moment ends with the bytes of an unbroken one.
+
+Killed trainings run in processes of their own, which a server with all imports done forks.
+"""
+
+from __future__ import annotations
+
+import multiprocessing
+import random
+import signal
+import subprocess
+import time
+from pathlib import Path
+
+import pandas as pd
+import psutil
+import pytest
+from transformers.trainer_jit_checkpoint import CheckpointManager
+
+from lm_samples import TINY, make_shards, sentences
+from reproduction.lm.causal import train_causal
+from reproduction.lm.finetune import finetune
+from reproduction.lm.pretrain import pretrain
+from reproduction.lm.settings import CausalSettings, FinetuneSettings, PretrainSettings
+from reproduction.lm.tasks import Task
+from reproduction.lm.torchrun import end_with_parent
+from sagevocab.errors import UserError
+from sagevocab.segment import load_segmenter
+from sagevocab.words import Normalizer, WordCorpus
+
+FORKS = multiprocessing.get_context("forkserver")
+FORKS.set_forkserver_preload([__name__])
+ENDED = 3  # exit status of a training that says it was ended
+
+
+@pytest.fixture(scope="module")
+def inputs(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("inputs")
+    make_shards(folder)
+    settings = PretrainSettings(**TINY)
+    files = folder / "shards", folder / "vocabulary", folder / "model"
+    pretrain(*files, settings, name="x", seed=1, state_dir=folder / "state")
+    texts = sentences(64)
+    rows = pd.DataFrame({"text": texts, "label": ["cat" in text for text in texts]})
+    rows.astype({"label": int}).to_parquet(folder / "rows.parquet")
+    return folder
+
+
+def pretrain_one(inputs: Path, output: Path, **state) -> None:
+    settings = PretrainSettings(**TINY | {"steps": 100})
+    files = inputs / "shards", inputs / "vocabulary", output
+    pretrain(*files, settings, name="x", seed=1, **state)
+
+
+def train_causal_one(inputs: Path, output: Path, **state) -> None:
+    settings = CausalSettings(layers=1, hidden=16, heads=2, longest=32, lines=600, batch=8)
+    texts = (WordCorpus.from_lines(sentences(n, n), Normalizer()) for n in (600, 20))
+    segmenter = load_segmenter(inputs / "vocabulary")
+    output.mkdir(exist_ok=True)
+    train_causal(*texts, segmenter, output / "bits.parquet", settings, seed=1, **state)
+
+
+def finetune_one(inputs: Path, output: Path, **state) -> None:
+    settings = FinetuneSettings(epochs=10, max_sequence_length=16, batch=8, warmup_steps=4)
+    rows, task = inputs / "rows.parquet", Task("cats", "sequence", "accuracy", (0, 1))
+    output.mkdir(exist_ok=True)
+    files = output / "scores.json", output / "predictions.parquet"
+    names = {"language": "en", "tokenizer": "x", "seed": 1}
+    finetune(inputs / "model", rows, rows, *files, task, settings, **names, **state)
+
+
+def train_in_child(train, inputs: Path, output: Path, state: Path) -> None:
+    """Train; at SIGTERM save at once, where Trainer waits three seconds for a SIGKILL."""
+    CheckpointManager.__init__.__defaults__ = (0,)
+    try:
+        train(inputs, output, state_dir=state, checkpoint_updates=2)
+    except UserError as error:
+        assert "ended by a signal" in str(error)
+        raise SystemExit(ENDED) from error
+
+
+def contents(folder: Path) -> dict[str, object]:
+    """The bytes of every file; tables without their seconds."""
+    found = {}
+    for path in sorted(folder.iterdir()):
+        if path.suffix == ".parquet":
+            found[path.name] = pd.read_parquet(path).drop(columns="seconds", errors="ignore")
+        else:
+            found[path.name] = path.read_bytes()
+    return found
+
+
+@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize("train", [pretrain_one, train_causal_one, finetune_one])
+def test_a_training_that_is_ended_twice_has_the_bytes_of_an_unbroken_one(
+    train, sent, inputs, tmp_path
+):
+    output, state = tmp_path / "ended", tmp_path / "state"
+    done, rng = [0], random.Random()
+    for _ in range(2):
+        child = FORKS.Process(target=train_in_child, args=(train, inputs, output, state))
+        child.start()
+        while child.is_alive() and updates_saved(state) <= done[-1] + 2:
+            time.sleep(0.002)
+        time.sleep(rng.uniform(0, 0.05))  # a checkpoint may be half written then
+        child.kill() if sent is signal.SIGKILL else child.terminate()
+        child.join()
+        assert child.exitcode == (ENDED if sent is signal.SIGTERM else -sent)
+        done.append(updates_saved(state))
+    assert 0 < done[1] < done[2]
+    train(inputs, output, state_dir=state)
+    train(inputs, tmp_path / "unbroken", state_dir=tmp_path / "other")
+    found, expected = contents(output), contents(tmp_path / "unbroken")
+    assert found.keys() == expected.keys()
+    for name, value in expected.items():
+        if isinstance(value, pd.DataFrame):
+            pd.testing.assert_frame_equal(found[name], value, check_exact=True)
+        else:
+            assert found[name] == value, name
+
+
+def updates_saved(state: Path) -> int:
+    """The updates of the newest checkpoint that is whole."""
+    saved = state.glob("*/checkpoint-*/trainer_state.json")
+    return max((int(path.parent.name.partition("-")[2]) for path in saved), default=0)
+
+
+def sleep_in_child(started) -> None:
+    started.put(subprocess.Popen(["sleep", "600"], preexec_fn=end_with_parent).pid)
+    time.sleep(600)
+
+
+def test_torchrun_ends_when_its_job_is_killed():
+    started = FORKS.Queue()
+    job = FORKS.Process(target=sleep_in_child, args=(started,))
+    job.start()
+    process = psutil.Process(started.get())
+    job.kill()
+    process.wait(timeout=60)
