@@ -31,7 +31,7 @@ STAGES = {
         tokenizers zstandard
     """,
     "models": """
-        accelerate numba numpy pandas protobuf pyarrow pydantic pydantic-core safetensors
+        accelerate datasets numba numpy pandas protobuf pyarrow pydantic pydantic-core safetensors
         scikit-learn scipy sentencepiece seqeval tokenizers torch transformers zstandard
     """,
     "paper": """

@@ -17,6 +17,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import torch
+from datasets import Dataset
 from transformers import (
     DataCollatorForTokenClassification,
     DataCollatorWithPadding,
@@ -88,7 +89,7 @@ class Examples:
         collate: pads features to the longest and makes tensors of them.
     """
 
-    features: list[dict[str, Any]]
+    features: Dataset
     words: list[np.ndarray]
     truncated: int
     collate: Callable[[list[dict[str, Any]]], Mapping[str, torch.Tensor]]
@@ -99,12 +100,11 @@ class Examples:
 
     def batch(self, chosen: Iterable[int]) -> dict[str, torch.Tensor]:
         """Return `chosen` examples as tensors [examples, longest]; labels may be [examples]."""
-        return dict(self.collate([self.features[example] for example in chosen]))
+        return dict(self.collate([self.features[int(example)] for example in chosen]))
 
     def by_length(self) -> np.ndarray:
         """Return the numbers of the examples, the shortest first: int64[examples]."""
-        lengths = [len(features["input_ids"]) for features in self.features]
-        return np.argsort(lengths, kind="stable")
+        return np.argsort([len(ids) for ids in self.features["input_ids"]], kind="stable")
 
 
 def tag_names(rows: pd.DataFrame) -> list[str]:
@@ -143,9 +143,8 @@ def encode(
         texts = [rows[name].tolist() for name in ("text", "text_pair") if name in rows]
         encoded = tokenizer(*texts, **how)
         words, labels, collate = [], gold.tolist(), DataCollatorWithPadding(tokenizer)
-    inputs = [dict(zip(encoded, row, strict=True)) for row in zip(*encoded.values(), strict=True)]
     return Examples(
-        features=[one | {"labels": own} for one, own in zip(inputs, labels, strict=True)],
+        features=Dataset.from_dict({**encoded, "labels": labels}),
         words=words,
         truncated=sum(bool(one.overflowing) for one in encoded.encodings),
         collate=collate,
