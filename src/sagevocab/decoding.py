@@ -115,6 +115,19 @@ class Decoder:
         choices = self._pieces, self._skips, self._offsets
         return first, pieces, *_walk_ablations(*choices, alive, first, pieces, *tokens)
 
+    def parts(self) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """List the two parts of every merge in every type, if the decoder merges.
+
+        Returns int64 arrays of as many: the piece that was made, a part of it, the type's number.
+        """
+        made = np.flatnonzero(self._skips > 1)
+        left = made + 1
+        right = left + self._skips[left]
+        types = np.searchsorted(self._offsets, made, side="right") - 1
+        pieces = self._pieces.astype(np.int64)
+        parts = np.concatenate([pieces[left], pieces[right]])
+        return np.tile(pieces[made], 2), parts, np.tile(types, 2)
+
     def pieces_within(self, n_pieces: int) -> Runs:
         """List the distinct pieces among the choices of each type: int32 pieces, offsets by type.
 

@@ -1,6 +1,6 @@
 """Adapter of rule prune_null."""
 
-from reproduction.baselines import prune_least_frequent, prune_random
+from reproduction.controls import frequency, prune_lowest, prune_random
 from reproduction.job import job
 from reproduction.parquet import write_columns
 from sagevocab.export import WordSettings, export_greedy
@@ -14,6 +14,7 @@ with job(snakemake):
         left, pruned = prune_random(pieces, size, params.seed)
     else:
         corpus = WordCorpus.load(inputs.words)
-        left, pruned = prune_least_frequent(corpus, pieces, size, params.prune_batch)
+        scores = frequency(corpus, pieces)
+        left, pruned = prune_lowest(pieces, size, scores, params.prune_batch)
     export_greedy(params.artefact, left, WordSettings(**params.words))
     write_columns(snakemake.output.ablations, pruned)

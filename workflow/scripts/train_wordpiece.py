@@ -1,7 +1,7 @@
 """Adapter of rule train_wordpiece."""
 
-from reproduction.baselines import train_wordpiece
 from reproduction.job import job
+from reproduction.wordpiece import train_wordpiece
 from sagevocab.export import WordSettings, export_greedy
 from sagevocab.words import WordCorpus
 

@@ -1,0 +1,157 @@
+"""Controls of SaGe: the vocabulary that it starts from, pruned without a look at contexts.
+
+Each control ends at the same size as SaGe and keeps single characters, as SaGe does. What SaGe
+shares with it needs no contexts. `random` shows what any pruning does; the others count:
+
+- `frequency`: the least frequent pieces go.
+- `counts`: those whose string is rarely a token go: tokens that are the piece, divided by the lines
+  in which its string is. With BPE's merges a removed piece becomes its two parts, one token more
+  for each occurrence. So this is near the loss of SaGe 1.0 when all pairs cost the same.
+- `extra_tokens`: those whose removal adds the fewest tokens go, under greedy segmentation. This is
+  near the loss of the printed algorithm when all pairs cost the same.
+- `swallowed`: those of which one merge took the largest share go, as in PickyBPE (Chizhov et al.
+  2024, "BPE Gets Picky", its intersection over self), which prunes while it merges.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+import numpy as np
+
+from sagevocab.decoding import UNCOVERED, Decoder, build_merges, build_trie
+from sagevocab.kernels import Lines, count_lines
+from sagevocab.pieces import check_singles, is_single_character
+from sagevocab.state import Columns
+from sagevocab.words import WordCorpus
+
+# bool[pieces], those left -> float64[pieces]: the lowest go first.
+Scores = Callable[[np.ndarray], np.ndarray]
+Merge = tuple[str, str]
+
+
+def prune_random(pieces: Sequence[str], final_size: int, seed: int) -> tuple[list[str], Columns]:
+    """Prune pieces drawn at random, each of the prunable ones equally likely.
+
+    Returns the pieces left, in their order, and columns of the pruned ones, in the order in which
+    they were drawn: iteration (0), order, piece.
+
+    Raises:
+        UserError: there are more single characters than `final_size`.
+    """
+    drawn = np.random.default_rng(seed).permutation(np.flatnonzero(_prunable(pieces)))
+    order = np.empty(len(pieces))
+    order[drawn] = np.arange(len(drawn))
+    return prune_lowest(pieces, final_size, lambda alive: order)
+
+
+def prune_lowest(
+    pieces: Sequence[str], final_size: int, scores: Scores, batch: int | None = None
+) -> tuple[list[str], Columns]:
+    """Prune the pieces of lowest score, `batch` at a time, with new scores before every batch.
+
+    Of pieces with equal scores those with the higher number go first, as BPE merged them later.
+
+    Args:
+        pieces: the initial vocabulary.
+        final_size: pieces left in the end.
+        scores: of the pieces, in the vocabulary that is left.
+        batch: pieces of a batch; None ranks them once.
+
+    Returns the pieces left, in their order, and columns of the pruned ones, in the order in which
+    they went: iteration (the batch, from 0), order, piece.
+
+    Raises:
+        UserError: there are more single characters than `final_size`.
+    """
+    check_singles(pieces, final_size)
+    prunable, numbers = _prunable(pieces), np.arange(len(pieces))
+    alive, order = np.ones(len(pieces), dtype=bool), np.zeros(0, np.int64)
+    batch = batch or max(1, len(pieces) - final_size)
+    while (left := int(alive.sum()) - final_size) > 0:
+        ranked = np.lexsort((-numbers, np.where(prunable & alive, scores(alive), np.inf)))
+        lowest = ranked[: min(batch, left)]
+        order, alive[lowest] = np.append(order, lowest), False
+    return (
+        [pieces[number] for number in np.flatnonzero(alive)],
+        {
+            "iteration": np.arange(len(order)) // batch,
+            "order": np.arange(len(order)),
+            "piece": [pieces[number] for number in order],
+        },
+    )
+
+
+def _prunable(pieces: Sequence[str]) -> np.ndarray:
+    return np.array([not is_single_character(piece) for piece in pieces])
+
+
+# --- scores
+
+
+def frequency(corpus: WordCorpus, pieces: Sequence[str]) -> Scores:
+    """Return how often each piece is a token under greedy segmentation."""
+    return _tokens(corpus, Decoder.greedy(corpus.types, build_trie(pieces)))
+
+
+def tokens_per_line(corpus: WordCorpus, pieces: Sequence[str], merges: Sequence[Merge]) -> Scores:
+    """Return the tokens that are the piece, by merges, divided by the lines with its string.
+
+    A string that is in no line has the score 0.
+    """
+    tokens = _tokens(corpus, Decoder.merging(corpus.types, build_merges(pieces, merges)))
+    strings = Decoder.greedy(corpus.types, build_trie(pieces))
+    within, first = strings.pieces_within(len(pieces))
+    lines = Lines(corpus.tokens, corpus.line_offsets, 0)
+    held_by = np.maximum(count_lines(lines, first, within, len(pieces)), 1)
+    return lambda alive: tokens(alive) / held_by
+
+
+def extra_tokens(corpus: WordCorpus, pieces: Sequence[str]) -> Scores:
+    """Return how many tokens the corpus gains under greedy segmentation without each piece."""
+    decoder, everything = Decoder.greedy(corpus.types, build_trie(pieces)), _prunable(pieces)
+
+    def scores(alive: np.ndarray) -> np.ndarray:
+        first, ablated, begins, ends, new_offsets, _ = decoder.ablate(
+            alive, everything & alive, decoder.segment(alive)
+        )
+        gained = np.diff(new_offsets) - (ends - begins)
+        times = np.repeat(corpus.counts, np.diff(first))
+        return np.bincount(ablated, gained * times, minlength=len(pieces))
+
+    return scores
+
+
+def largest_share_swallowed(
+    corpus: WordCorpus, pieces: Sequence[str], merges: Sequence[Merge]
+) -> Scores:
+    """Return minus the largest share of a piece's tokens that one merge took, when it was done.
+
+    So what a merge took most of goes first. Pieces are numbered in the order of the merges that
+    made them. A piece that merges took nothing of has the score 0.
+    """
+    decoder = Decoder.merging(corpus.types, build_merges(pieces, merges))
+    whole, part, words = decoder.parts()
+    times = corpus.counts[words]
+    everything = np.ones(len(pieces), dtype=bool)
+    made = np.bincount(part, times, len(pieces)) + _tokens(corpus, decoder)(everything)
+    # A row a piece and merge that took it, in the order of the merges.
+    keys, where = np.unique(part * len(pieces) + whole, return_inverse=True)
+    taken = np.bincount(where, times)
+    owner = keys // len(pieces)
+    before = np.cumsum(taken) - taken
+    before -= before[np.searchsorted(owner, owner)]
+    shares = np.zeros(len(pieces))
+    np.maximum.at(shares, owner, taken / (made[owner] - before))
+    return lambda alive: -shares
+
+
+def _tokens(corpus: WordCorpus, decoder: Decoder) -> Scores:
+    """Return how often each piece is a token of the corpus."""
+
+    def scores(alive: np.ndarray) -> np.ndarray:
+        ids, offsets = decoder.segment(alive)
+        times, covered = np.repeat(corpus.counts, np.diff(offsets)), ids != UNCOVERED
+        return np.bincount(ids[covered], times[covered], len(alive))
+
+    return scores
