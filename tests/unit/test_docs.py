@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import doctest
 import re
 from pathlib import Path
 
@@ -50,6 +51,11 @@ def test_addresses_are_there() -> None:
     addresses = sorted(set(re.findall(r"\]\((https?:[^)#\s]+)", text)))
     found = {url: requests.get(url, stream=True, timeout=30).status_code for url in addresses}
     assert [url for url, status in found.items() if status in (404, 410)] == []
+
+
+def test_the_example_of_the_method_computes() -> None:
+    found = doctest.testfile(str(ROOT / "docs/method.md"), module_relative=False)
+    assert found.attempted == 20 and not found.failed
 
 
 @each_page
