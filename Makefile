@@ -110,8 +110,8 @@ format: $(INSTALLED)  ## Format all code.
 	$(BIN)/ruff format .
 	$(BIN)/snakefmt Snakefile workflow
 
-docs: $(INSTALLED)  ## Write the schema and the page of the settings.
-	$(BIN)/python -m reproduction.config_reference workflow/schemas/config.schema.json config/README.md
+docs: $(INSTALLED)  ## Write the JSON schema of the settings.
+	$(BIN)/python -m reproduction.config > workflow/schemas/config.schema.json
 
 envs: $(INSTALLED)  ## Write the conda environments of the stages from requirements.lock.
 	$(BIN)/python envs/write_environments.py

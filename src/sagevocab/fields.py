@@ -1,8 +1,8 @@
 """What all settings share: types with bounds, and one line for each wrong value.
 
 A group of settings is a class whose fields hold type, bounds, default and description. All else
-comes from these classes: the check of the configuration (`config`), its page and its JSON schema
-(`config_reference`), and the options of `sagevocab train` (`cli`).
+comes from these classes: the check of the configuration and its JSON schema, and the options of
+`sagevocab train` (`cli`).
 """
 
 from __future__ import annotations

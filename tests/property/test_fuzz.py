@@ -22,10 +22,11 @@ import zstandard
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from reproduction.config import load_config
 from reproduction.data.dump import read_articles
 from reproduction.data.extract import ExtractionSettings, parse_articles
 from reproduction.data.streams import read_index, stream_articles
-from reproduction.run import Run, load_config
+from reproduction.run import Run
 from sagevocab.bpe import TrainingSettings, train_bpe, train_unigram
 from sagevocab.errors import UserError
 from sagevocab.export import export_greedy, export_merges, export_unigram

@@ -12,7 +12,8 @@ import yaml
 
 from reproduction.artefacts import figures
 from reproduction.artefacts.registry import Artefact, figure, flat, registered
-from reproduction.run import FORMATS, Run, load_config
+from reproduction.config import load_config
+from reproduction.run import FORMATS, Run
 
 ROOT = Path(__file__).parents[2]
 
@@ -72,9 +73,8 @@ def test_a_figure_names_the_presets_that_it_shows(demo: Run, artefacts) -> None:
 
 
 def test_a_figure_has_the_style_of_its_width(demo: Run, artefacts) -> None:
-    narrow = Run(
-        {**demo.config, "figures": {**demo.config["figures"], "width": "column"}}, demo.catalogue
-    )
+    figures = demo.config.figures.model_copy(update={"width": "column"})
+    narrow = Run(demo.config.model_copy(update={"figures": figures}), demo.catalogue)
     names = ("style.mplstyle", "column.mplstyle")
     for name, count in (("figure_lengths", 2), ("figure_ngrams", 1)):
         styles = artefacts[name].inputs(narrow)["style"]

@@ -28,8 +28,9 @@ import pytest
 import yaml
 import zstandard
 
+from reproduction.config import load_config
 from reproduction.job import job
-from reproduction.run import Run, load_config
+from reproduction.run import Run
 from sagevocab import cli
 from sagevocab.bpe import TrainingSettings, train_bpe
 from sagevocab.errors import UserError
@@ -612,13 +613,17 @@ def test_a_task(what, kind, name, content, here: Path, capsys) -> None:
     run = plan({"tasks": ["mine"], "task_settings": {"mine": stanza}})
     if run is not None:
         files = {split: run.task_files("mine", split) for split in ("train", "validation")}
-        keys = ("kind", "columns", "labels")
+        stanza = run.task("mine")
         run_refusing(
             "prepare_task",
             Named(**files),
             Named(train="train.parquet", validation="validation.parquet"),
             Named(
-                splits=run.task_splits("mine"), code="", **{k: run.task("mine")[k] for k in keys}
+                splits=run.task_splits("mine"),
+                code="",
+                kind=stanza.kind,
+                columns=stanza.columns.model_dump(),
+                labels=stanza.labels,
             ),
             task="mine",
         )

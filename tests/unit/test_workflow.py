@@ -13,10 +13,12 @@ from typing import Any
 
 import pytest
 
+from reproduction.config import Configuration, load_config
 from reproduction.paper.inputs import as_retrieved
-from reproduction.run import Run, load_config, preset_title
+from reproduction.run import Run
 from reproduction.run_report import changes, claims_run, configured_texts, reference_texts
 from reproduction.run_studies import Studies
+from reproduction.sections import Tokenizer
 from sagevocab.errors import UserError
 from sagevocab.state import write_json
 
@@ -25,7 +27,7 @@ NO_MODELS = {"enabled": False}
 MakeRun = Callable[..., Run]
 
 
-def config_of(**given: Any) -> dict[str, Any]:
+def config_of(**given: Any) -> Configuration:
     return load_config(ROOT, given, working_directory=False)
 
 
@@ -49,9 +51,9 @@ def test_the_working_directory_overrides_the_paper_and_the_command_line_both(
     (tmp_path / "config/config.yaml").write_text("run: mine\nsage: {window: 3, candidates: 2000}\n")
     monkeypatch.chdir(tmp_path)
     config = load_config(ROOT, {"sage": {"window": 4}}, working_directory=True)
-    assert (config["run"], config["sage"]["window"]) == ("mine", 4)
-    assert (config["sage"]["candidates"], config["sage"]["prune_batch"]) == (2000, 100)
-    assert load_config(ROOT, {}, working_directory=False)["run"] == "paper"
+    assert (config.run, config.sage.window) == ("mine", 4)
+    assert (config.sage.candidates, config.sage.prune_batch) == (2000, 100)
+    assert load_config(ROOT, {}, working_directory=False).run == "paper"
 
 
 def test_a_missing_local_file_is_told_before_anything_runs() -> None:
@@ -112,7 +114,7 @@ def test_sage_of_another_initial_vocabulary_has_all_of_its_own(paper) -> None:
 def only_bpes() -> Run:
     """The paper's settings without what is pruned from other pieces than BPE's."""
     settings = config_of()
-    names = settings["tokenizers"]
+    names = settings.tokenizers
     return run_of(tokenizers=[name for name in names if name != "sage_unigram"])
 
 
@@ -325,12 +327,11 @@ def test_constructed_tasks_are_known(paper) -> None:
 
 
 def test_a_reading_is_named_by_what_differs_from_its_preset(paper) -> None:
-    assert preset_title({"preset": "released", "label": "x"}) == "released"
-    assert preset_title({"loss_lines": 5, "decoder": "merges"}) == (
-        "printed (decoder: merges, loss_lines: 5)"
-    )
-    legend = {"labels": ["BPE", "SaGe"], "presets": {"SaGe": "printed"}}
-    assert paper.legend(["bpe", "sage"]) == legend
+    stanza = {"method": "sage", "preset": "printed", "loss_lines": 5, "decoder": "merges"}
+    title = "printed (decoder: merges, loss_lines: 5)"
+    assert Tokenizer(**stanza).preset_title == title
+    assert Tokenizer(method="sage", preset="released", label="x").preset_title == "released"
+    assert paper.presets(["bpe", "sage"]) == {"SaGe": "printed"}
 
 
 # --- Report and reference pages

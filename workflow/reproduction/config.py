@@ -1,548 +1,72 @@
-"""The configuration: its keys as typed models, and what must hold between them.
+"""The whole configuration: its sections, what must hold between them, and how it is read.
 
-A new key is a new field of one of these classes: type, default and description stand there, and
-`make docs` writes them into config/README.md and the JSON schema. Sections that the library itself
-takes are next to it, in `vocab.settings` and `lm.settings`.
+A `Configuration` is kept as the object from file to rule. What must hold between sections is a
+validator here, so that a run does not fail late: it raises a SettingError with the key, what is
+wrong with it and what would be right.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Annotated, Any, Literal, Self
+from dataclasses import asdict
+from pathlib import Path
+from typing import Annotated, Any, Self
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+import yaml
+from pydantic import Field, ValidationError, model_validator
 
-from reproduction.config_rules import RULES, STANZAS
-from reproduction.data.files import ENDINGS, FORMATS, format_told
-from reproduction.data.sources import KINDS
-from reproduction.lm.metrics import fitting_metrics
-from reproduction.lm.settings import CausalKeys, FinetuneKeys, PretrainKeys
-from sagevocab.errors import SettingError, UserError
-from sagevocab.fields import (
-    DUMP_DATE,
-    PACKAGED,
-    WIKIPEDIA,
-    Count,
-    CountOrAll,
-    Counts,
-    Flag,
-    InnerShare,
-    Name,
-    Names,
-    Natural,
-    Seed,
-    Seeds,
-    first_problem,
-    optional,
+from reproduction.analysis.probe_kinds import SIMILARITY
+from reproduction.data.files import TABLES, first_columns, local_files
+from reproduction.lm.settings import PretrainSettings
+from reproduction.sections import (
+    Analysis,
+    Corpus,
+    Domain,
+    Figures,
+    Language,
+    LanguageModels,
+    Probes,
+    Section,
+    Source,
+    Studies,
+    Task,
+    Tokenizer,
+    section,
 )
-from sagevocab.presets import PRESETS, preset_name
+from sagevocab.errors import SettingError, UserError
+from sagevocab.fields import Name, Names, Seed, first_problem
+from sagevocab.presets import reading_settings
 from sagevocab.settings import (
     DEFAULT_SEED,
-    ContextMatrix,
-    Contexts,
-    Decoder,
-    Loss,
-    LossLines,
-    PushBack,
-    Retrain,
     SageKeys,
+    SageSettings,
     VocabularyKeys,
     Word2VecKeys,
+    check_pruning,
 )
 
-
-class Section(BaseModel):
-    """A section of the configuration: no key but its own."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True)
-
-
-def section(kind: type, description: str | None = None) -> Any:
-    """Declare a section that may be left out; its own defaults stand for it then."""
-    return Field(default_factory=kind, description=description)
-
-
-# --- texts
-
-
-Packaged = Annotated[str, Field(pattern=PACKAGED)]
-
-
-Wanted = str | int | bool
-
-
-class Source(Section):
-    """Where a text or a table of examples comes from.
-
-    Of `path`, `constructed`, `package` and `dataset` the first that is there counts.
-    """
-
-    path: str | Annotated[list[str], Field(min_length=1)] | None = optional(
-        "A local file, plain or compressed (gz, bz2, xz, zst), a folder, a pattern with `*`, or a "
-        "list of such. Files are read one after the other. Wins over every other key."
-    )
-    constructed: str | None = optional(
-        "A task whose examples are constructed, with a seed, from sentences that packages ship: "
-        "cola, mrpc, qqp, qnli, mnli, xnli_tr, stsb, sst2, ner_en or ner_tr. Its scores are marked "
-        "`constructed`."
-    )
-    rows: Count | None = optional("How many examples are constructed.")
-    package: Packaged | Annotated[list[Packaged], Field(min_length=1)] | None = optional(
-        "A file that an installed package or distribution ships, as `package:path/in/package`, or "
-        "a list of text files that are joined."
-    )
-    dataset: str | None = optional(
-        "An entry of `workflow/resources/datasets.yaml`, which knows addresses and checksums."
-    )
-    language: Annotated[str, Field(pattern=WIKIPEDIA)] | None = optional(
-        "Which Wikipedia `dataset: wikipedia` means, such as `hu`."
-    )
-    date: Annotated[str, Field(pattern=DUMP_DATE)] | None = optional(
-        "Which dump of it: `latest`, or a date such as `20260801`, in quotes. `latest` if not said."
-    )
-    format: Literal[*FORMATS] | None = optional(
-        "What the file holds: a MediaWiki XML dump, plain text (one sentence or document a line), "
-        "a CoNLL-U treebank, or a table. May be left out where the name of the file or the "
-        "catalogue tells it."
-    )
-    column: str | None = optional("The column of a table that holds the text.")
-    where: dict[str, Wanted | list[Wanted]] | None = optional(
-        "Which rows of a table to take: the value, or a list of values, that a column must hold, "
-        "such as `{split: [validation, dev]}`. Compared as text."
-    )
-    title: str | None = optional("What a local text is, for model cards and reference results.")
-    licence: str | None = optional("The licence of a local text, shown beside its title.")
-
-    @property
-    def kind(self) -> str | None:
-        """The key that says where it comes from."""
-        return next((kind for kind in KINDS if getattr(self, kind, None)), None)
-
-    @model_validator(mode="after")
-    def _is_complete(self) -> Self:
-        if self.kind is None:
-            raise SettingError("", f"none of {', '.join(KINDS)} is given; give one of them")
-        files = self.path or self.package if self.kind in ("path", "package") else None
-        if files and not self.format and format_told(files) is None:
-            raise SettingError(
-                "format",
-                f"missing, and the name does not tell it (as {', '.join(ENDINGS)} do); say what "
-                f"the file holds: {', '.join(FORMATS)}",
-            )
-        return self
-
-
-class Morphology(Section):
-    """A list of words cut into morphemes.
-
-    With it `table_tokenizers` says how well each tokenizer's boundaries agree with the list's;
-    `docs/deviations.md` names free lists.
-    """
-
-    path: str | None = optional("A local file, plain or compressed. Wins over `package`.")
-    package: Packaged | None = optional("A file that an installed package ships, as in `source`.")
-    format: Literal["segmentation", "derivation", "conllu"] | None = optional(
-        "`segmentation`: word, tab, morphemes with spaces between them (SIGMORPHON "
-        "2022). `derivation`: base, derived word, parts of speech, affix, with tabs between them "
-        "(UniMorph). `conllu`: a treebank whose derivations are tokens with the feature "
-        "`Derivation` (Turkish Web Treebank); inflections are not cut off. May be left out for a "
-        "file whose name ends in `.conllu`."
-    )
-
-    @model_validator(mode="after")
-    def _is_complete(self) -> Self:
-        file = self.path or self.package
-        if not file:
-            raise SettingError("", "none of path, package is given; give one of them")
-        if not self.format and format_told(file) != "conllu":
-            raise SettingError(
-                "format",
-                "missing, and the name does not tell it (as .conllu does); say what the file "
-                "holds: segmentation (as of SIGMORPHON 2022), derivation (as of UniMorph), conllu",
-            )
-        return self
-
-
-class Language(Section):
-    """A language and its training corpus."""
-
-    name: str = Field(description="Name of the language in figures and tables.")
-    lines: Count | None = Field(
-        None, description="Size of the seeded sample of sentences to train on; null takes all."
-    )
-    heldout_lines: Natural = Field(
-        5000, description="Sentences kept out of all training, for validation."
-    )
-    shuffle: Flag = Field(
-        False,
-        description="Put the sampled lines in a seeded random order: for texts that stand in "
-        "blocks by origin. Holds them in memory once.",
-    )
-    source: Source
-    morphology: Morphology | None = optional()
-
-
-class Corpus(Section):
-    """How sentences are cut from a corpus."""
-
-    min_words: Count = Field(
-        3,
-        description="Sentences cut from a dump that have fewer words are left out; lines of a text "
-        "file are taken as they are.",
-    )
-
-
-class Domain(Section):
-    """A text of another domain."""
-
-    name: str = Field(description="Name of the text in figures and tables.")
-    language: Name = Field(description="The language whose tokenizers are measured on it.")
-    lines: Count | None = Field(None, description="Size of a seeded sample; null takes all.")
-    source: Source
-
-
-# --- tokenizers
-
-
-SEEDED = ("sage", "random")  # the methods that a seed changes
-PRUNED = ("sage", "random", "frequency")  # the methods that prune an initial vocabulary
-
-
-# A preset's older name is read as the preset, in the configuration as in the library.
-_BY_ANY_NAME = BeforeValidator(lambda name: preset_name(name) if isinstance(name, str) else name)
-
-
-class Tokenizer(Section):
-    """A tokenizer to build: of method `sage`, a reading of SaGe."""
-
-    label: str | None = optional("Name in figures and tables; the stanza's own if left out.")
-    method: Literal[
-        "bpe",
-        "bpe_merges",
-        "sage",
-        "random",
-        "frequency",
-        "unigram",
-        "unigram_greedy",
-        "wordpiece",
-        "external",
-    ] = Field(
-        description="`bpe`: byte-pair encoding, decoded by greedy longest match; `bpe_merges`: the "
-        "same vocabulary decoded by its merges; `sage`; `random`, `frequency`: the vocabulary that "
-        "SaGe starts from, pruned at random or of its least frequent pieces, as baselines for "
-        "SaGe; `unigram`: UnigramLM, decoded by its probabilities; `unigram_greedy`: the same "
-        "vocabulary decoded by greedy longest match; `wordpiece`; `external`: a tokenizer from "
-        "elsewhere, given by `path`."
-    )
-    path: str | None = optional(
-        "For `external`: a Hugging Face folder, a sentencepiece model or a list of pieces; "
-        "`{lang}` in it is replaced by the language."
-    )
-    initial: Literal["bpe", "unigram"] | None = optional(
-        "For `sage`, `random`, `frequency`. The vocabulary that is pruned, of "
-        "`vocabulary.initial_size` pieces: `bpe` (the paper's, if left out) or `unigram`, "
-        "UnigramLM's, which has no merges. Claims and studies are about prunings of `bpe` alone."
-    )
-    preset: Annotated[Literal[*PRESETS] | None, _BY_ANY_NAME] = optional(
-        "For `sage`. The preset to start from: `printed` is the paper's algorithm as printed "
-        "(greedy decoding, total loss, own context matrix, retraining); `released` is how the "
-        "program published as SaGe 1.0 reads it (merges, mean loss over at most 1000 lines with "
-        "the string, one matrix, no retraining, line-start pieces pushed back). Single keys below "
-        "override it."
-    )
-    decoder: Decoder | None = optional()
-    loss: Loss | None = optional()
-    loss_lines: LossLines | None = optional()
-    context_matrix: ContextMatrix | None = optional()
-    retrain: Retrain | None = optional()
-    push_back_line_start: PushBack | None = optional()
-    contexts: Contexts | None = optional()
-    prune_batch: Count | None = optional("k, in place of `sage.prune_batch`.")
-    candidates: Count | None = optional("M, in place of `sage.candidates`.")
-    rerank_every: Count | None = optional("m, in place of `sage.rerank_every`.")
-    retrain_every: Count | None = optional("l, in place of `sage.retrain_every`.")
-    seed: Seed | None = optional(
-        "For `sage`, `random`. Seed of embeddings and pruning, in place of the run's."
-    )
-    seeds: Count | None = optional(
-        "For `sage`, `random`. How many seeds in a row it is built with, from `seed` on. Figures "
-        "and tables show the first; all of them tell the claims how much a seed matters."
-    )
-
-    @model_validator(mode="after")
-    def _has_what_its_method_needs(self) -> Self:
-        needed = {"external": "path", "sage": "preset"}.get(self.method)
-        if needed and not getattr(self, needed):
-            raise SettingError(needed, f"missing; method {self.method} needs it")
-        if self.seeds and self.method not in SEEDED:
-            raise SettingError("seeds", f"method {self.method} has no seed; leave it out")
-        if self.initial and self.method not in PRUNED:
-            raise SettingError("initial", f"method {self.method} prunes nothing; leave it out")
-        return self
-
-
-# --- measurements and studies
-
-
-class Analysis(Section):
-    """Measurements without a language model."""
-
-    windows: Annotated[Counts, Field(min_length=1)] = Field(
-        [5, 2],
-        description="Windows in which distinct neighbours are counted; the first is the one of the "
-        "ratio figures.",
-    )
-    top_neighbours: Count = Field(
-        200, description="Pieces shown in the ranking of distinct neighbours."
-    )
-    efficiency_lines: Count = Field(
-        150_000, description="Lines of the sample whose tokens are counted."
-    )
-    example_languages: Literal["all"] | list[Name] = Field(
-        "all",
-        description="Languages whose sentences Tables 1 and 2 may show: all, or a list, where a "
-        "corpus' licence does not allow it for every one.",
-    )
-    ranking_every: Count = Field(
-        4,
-        description="Batches of a pruning between two whole rankings of the losses, which are "
-        "taken to see how stable they are.",
-    )
-    ngram_lines: Counts = Field(
-        [10_000, 100_000, 750_000],
-        description="Numbers of training lines from which n-grams of every tokenizer's pieces are "
-        "estimated, to predict held-out lines; all lines of a smaller corpus. An empty list "
-        "estimates none.",
-    )
-
-
-class Probes(Section):
-    """Linear probes of pieces, and of skip-gram vectors of them, on tasks.
-
-    They test the segmentation of every tokenizer, and are no language models.
-    """
-
-    tasks: Names = Field(
-        [],
-        description="Tasks to probe, each with a stanza in `task_settings`: a class of one text, "
-        "tags of words, or a score of two texts. They need not be in `tasks`. An empty list probes "
-        "none.",
-    )
-    heldout_rows: Natural = Field(
-        10_000,
-        description="Training rows of a task with classes that are held out of fitting and asked "
-        "beside its validation rows; at most a fifth of them.",
-    )
-    vector_lines: Count = Field(
-        100_000,
-        description="Lines that vectors of the final vocabularies are trained on, a seeded sample "
-        "of the training corpus; all lines of a smaller one.",
-    )
-    seeds: Seeds = Field(
-        [1, 2, 3, 4, 5],
-        description="Seeds of the vectors: of their lines and of their training. An empty list "
-        "trains none.",
-    )
-
-
-class Figures(Section):
-    """How the figures are printed."""
-
-    width: Literal["page", "column"] = Field(
-        "page",
-        description="Made for the whole width of a page (6.3 inches) or for one of its two columns "
-        "(3.3 inches). No text is smaller than 7 points in either. Those with many panels "
-        "(`figure_tokenizers`, `figure_ngrams`, `figure_learning_curves`) are always made for the "
-        "page.",
-    )
-    tokenizers: Names = Field(
-        ["bpe", "sage", "sage_released"],
-        description="The tokenizers that figures and tables of Section 4 set side by side, as far "
-        "as the run has them; `bpe` is the one that the others are compared with.",
-    )
-
-
-class StudyValues(Section):
-    """Values that the study of sensitivity sets, one at a time, beside those of the run."""
-
-    prune_batch: Counts = Field([], description="Of k.")
-    candidates: Counts = Field([], description="Of M.")
-    rerank_every: Counts = Field([], description="Of m.")
-    retrain_every: Counts = Field([], description="Of l; for readings that retrain.")
-    initial_size: Counts = Field([], description="Of n·V.")
-
-
-PAPER_LANGUAGES = ["en", "tr"]
-
-
-class Studies(Section):
-    """Experiments on the method, on seeded samples of the training corpora; many vocabularies."""
-
-    enabled: Flag = Field(False, description="Whether `all` makes them.")
-    languages: Names = Field(
-        PAPER_LANGUAGES,
-        description="Of the run's languages, those whose corpora are sampled; each costs as many "
-        "vocabularies again.",
-    )
-    lines: Count = Field(150_000, description="Lines of a sample; all lines of a smaller corpus.")
-    word2vec_lines: CountOrAll = Field(
-        "all", description="Of a sample, the lines that embeddings are trained on."
-    )
-    word2vec_trainer: Literal["gensim", "blocks"] = Field(
-        "blocks", description="What trains embeddings on samples, in place of `word2vec.trainer`."
-    )
-    seeds: Annotated[Seeds, Field(min_length=1)] = Field(
-        [1, 2, 3],
-        description="Seeds of the embeddings and of the samples of `loss_lines`; each makes every "
-        "reading once.",
-    )
-    samples: Count = Field(
-        3,
-        description="Samples of the corpus that the study of stability compares; the other studies "
-        "take the first.",
-    )
-    readings: Names = Field(
-        [],
-        description="Readings of the loss to compare: tokenizers of method `sage`, each with a "
-        "stanza in `tokenizer_settings`. They need not be in `tokenizers`.",
-    )
-    varied: Names = Field(
-        [], description="Of the readings, those whose stability and sensitivity are measured."
-    )
-    values: StudyValues = section(StudyValues)
-
-
-# --- tasks and language models
-
-
-class Columns(Section):
-    """The names of the columns in the source."""
-
-    text: str | None = optional("The first text.")
-    text_pair: str | None = optional("The second text, if the task has pairs.")
-    label: str | None = optional("The class or the score.")
-    tokens: str | None = optional("The words of a tagging task.")
-    tags: str | None = optional("The tags of the words, in any of the usual schemes.")
-
-
-class Splits(Section):
-    """One source a split; `validation_share` can stand for the validation split.
-
-    Scores are those on the validation split, as in the paper.
-    """
-
-    train: Source
-    validation: Source | None = optional()
-
-
-class Task(Section):
-    """A task that models are fine-tuned on."""
-
-    label: str | None = optional("Name in tables; the task's own name if left out.")
-    language: Name = Field(description="The language whose models are evaluated on it.")
-    kind: Literal["sequence", "tokens"] = Field(
-        description="Classification or regression of a text or a pair, or tagging of words."
-    )
-    metric: Literal["f1", "accuracy", "matthews", "pearson", "span_f1"] = Field(
-        description="What the tables show."
-    )
-    labels: Annotated[list[str | int], Field(min_length=2)] | None = Field(
-        None,
-        description="The classes in the order of their numbers; null for a regression or a tagging "
-        "task.",
-    )
-    columns: Columns
-    max_train: Count | None = Field(
-        None,
-        description="Training rows at most, a seeded sample, for a smaller budget; null takes all. "
-        "The score tables say so.",
-    )
-    max_validation: Count | None = Field(
-        None,
-        description="Validation rows at most, a seeded sample; null takes all. The score tables "
-        "say so.",
-    )
-    validation_share: InnerShare | None = Field(
-        None,
-        description="For a task without a validation file: the share of the training rows that is "
-        "held out in its place, drawn by the run's seed. Wins over `source.validation`.",
-    )
-    source: Splits
-
-    @model_validator(mode="after")
-    def _columns_and_metric_fit_the_kind(self) -> Self:
-        needed = {"sequence": ("text", "label"), "tokens": ("tokens", "tags")}[self.kind]
-        for column in needed:
-            if getattr(self.columns, column) is None:
-                raise SettingError(
-                    f"columns.{column}", f"missing; a task of kind {self.kind} needs it"
-                )
-        fitting = fitting_metrics(self.kind, self.labels)
-        if self.metric not in fitting:
-            raise SettingError(
-                "metric",
-                f"{self.metric} does not fit this task; choose one of {', '.join(fitting)}, or "
-                "check its kind and labels",
-            )
-        return self
-
-    @model_validator(mode="after")
-    def _is_validated_on_other_rows(self) -> Self:
-        train, validation = self.source.train, self.source.validation
-        if self.validation_share:
-            return self
-        if validation is None:
-            raise SettingError(
-                "source.validation",
-                "missing; give a source, or set validation_share to hold out a share of the "
-                "training rows",
-            )
-        if train.path and (train.path, train.where) == (validation.path, validation.where):
-            raise SettingError(
-                "source",
-                "train and validation are the same file; set validation_share to hold out a share "
-                "of its rows, or name the rows of each in `where`",
-            )
-        return self
-
-    def used_sources(self) -> dict[str, Source]:
-        """Return the sources that are read, by split."""
-        if self.validation_share:
-            return {"train": self.source.train}
-        return {"train": self.source.train, "validation": self.source.validation}
-
-
-class LanguageModels(Section):
-    """Language models."""
-
-    enabled: Flag = Field(
-        True, description="false lets `all` end with what needs no language model."
-    )
-    gpus: Natural = Field(
-        1,
-        description="GPUs of a pretraining, on one machine: 0 trains on the CPU. On N each takes "
-        "its part of every batch, in a process of its own that torchrun starts. A model is "
-        "fine-tuned on one.",
-    )
-    languages: Names = Field(
-        PAPER_LANGUAGES,
-        description="Of the run's languages, those that get models, and whose tasks are scored.",
-    )
-    tokenizers: Names = Field(
-        ["bpe", "sage", "sage_released"], description="Those of `tokenizers` that get models."
-    )
-    pretraining_seeds: Seeds = Field(
-        [],
-        description="Further seeds of pretraining. Fine-tuning with one of these seeds starts from "
-        "its model, with any other seed from the run's own.",
-    )
-    pretrain: PretrainKeys = section(PretrainKeys)
-    finetune: FinetuneKeys = section(FinetuneKeys)
-    causal: CausalKeys = section(CausalKeys)
-
-
-# --- the whole
+# Lists of names, the section that holds their stanzas.
+STANZAS = {
+    "languages": "language_settings",
+    "domains": "domain_settings",
+    "tokenizers": "tokenizer_settings",
+    "tasks": "task_settings",
+}
+# Methods that are another segmentation of a tokenizer's pieces -> its method, which is its name.
+EXPORTED = {"bpe_merges": "bpe", "unigram_greedy": "unigram"}
+# Folders beside those of the tokenizers, with the vocabularies that are pruned.
+INITIAL_FOLDERS = ("bpe_initial", "unigram_initial")
+# Keys of earlier versions -> what to do instead.
+REMOVED = {
+    "scheduler": "memory ends before one machine is too slow (docs/speed.md); leave it out",
+    "lm.nodes": "one machine trains a model; set lm.gpus to its GPUs",
+    "lm.pretrain.replay": "a budget in updates repeats exactly; set lm.pretrain.steps",
+    "lm.finetune.per_gpu": "a fine-tuning has a GPU of its own; leave it out",
+}
+# The loader in C is ten times as fast, and every job of a cluster reads the configuration.
+_YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
 
 class Configuration(Section):
@@ -588,23 +112,320 @@ class Configuration(Section):
     task_settings: dict[Name, Task] = section(dict, "One stanza a task.")
     lm: LanguageModels = section(LanguageModels)
 
+    # --- what its stanzas are used for
+
+    @property
+    def study_readings(self) -> list[str]:
+        """The readings of SaGe that studies build; none where they are off."""
+        return self.studies.readings if self.studies.enabled else []
+
+    @property
+    def used_tasks(self) -> dict[str, Task]:
+        """The tasks that models are fine-tuned on or that are probed."""
+        fine_tuned = self.tasks if self.lm.enabled else []
+        names = dict.fromkeys([*fine_tuned, *self.probes.tasks])
+        return {name: self.task_settings[name] for name in names}
+
+    def text_sources(self) -> Iterator[tuple[str, Source]]:
+        """Yield the sources of training corpora and domain texts by their keys."""
+        for names in ("languages", "domains"):
+            for name in getattr(self, names):
+                stanza = getattr(self, STANZAS[names])[name]
+                yield f"{STANZAS[names]}.{name}.source", stanza.source
+
+    def sage_numbers(self, tokenizer: str, **varied: int) -> SageSettings:
+        """Return all numbers of a tokenizer of method `sage`: the run's, its own, those given."""
+        own = reading_settings(self.tokenizer_settings[tokenizer].reading)
+        size = self.vocabulary.final_size
+        return SageSettings(**{**asdict(self.sage), **own, **varied}, final_size=size)
+
+    # --- what must hold between sections
+
     @model_validator(mode="after")
-    def _parts_go_together(self) -> Self:
-        for check in RULES:
-            check(self)
+    def _names_have_stanzas(self) -> Self:
+        languages, tokenizers = self.language_settings, self.tokenizer_settings
+        sage = {name: one for name, one in tokenizers.items() if one.method == "sage"}
+        of_sage = "tokenizer_settings of method sage"
+        lists = [
+            *((key, getattr(self, key), named) for key, named in STANZAS.items()),
+            ("figures.tokenizers", self.figures.tokenizers, "tokenizer_settings"),
+            ("probes.tasks", self.probes.tasks, "task_settings"),
+            ("studies.languages", self.studies.languages, "language_settings"),
+            ("lm.languages", self.lm.languages, "language_settings"),
+            ("studies.readings", self.study_readings, of_sage),
+        ]
+        sections = {
+            "language_settings": languages,
+            "domain_settings": self.domain_settings,
+            "tokenizer_settings": tokenizers,
+            "task_settings": self.task_settings,
+            of_sage: sage,
+        }
+        for key, names, named in lists:
+            for name in names:
+                if name not in sections[named]:
+                    have = ", ".join(sorted(sections[named])) or "none"
+                    raise SettingError(
+                        key,
+                        f"{name!r} has no stanza in {named} (there: {have}); add one or take the "
+                        "name out of the list",
+                    )
+        return self
+
+    @model_validator(mode="after")
+    def _names_are_known_elsewhere(self) -> Self:
+        varied = self.studies.varied if self.studies.enabled else []
+        models = self.lm.tokenizers if self.lm.enabled else []
+        for key, names, other, known in (
+            ("studies.varied", varied, "studies.readings", self.studies.readings),
+            ("lm.tokenizers", models, "tokenizers", self.tokenizers),
+        ):
+            for name in names:
+                if name not in known:
+                    raise SettingError(
+                        key, f"{name!r} is not in {other}; add it there or take it out here"
+                    )
+        own = [n for n in self.tokenizers if self.tokenizer_settings[n].method == "bpe"]
+        if own and own != ["bpe"]:
+            raise SettingError(
+                "tokenizers",
+                f"{', '.join(own)}: the one tokenizer of method bpe is named bpe; take the others "
+                "out of the list, or give them method external and a path",
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _exported_have_a_model(self) -> Self:
+        stanzas = self.tokenizer_settings
+        for name in self.tokenizers:
+            origin = EXPORTED.get(stanzas[name].method)
+            if origin and (origin not in stanzas or stanzas[origin].method != origin):
+                raise SettingError(
+                    f"tokenizer_settings.{origin}",
+                    f"must be of method {origin}: {name} is its pieces in another segmentation; "
+                    f"set method: {origin} there, or take {name} out of tokenizers",
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _names_are_distinct(self) -> Self:
+        """Refuse names that figures and tables, or folders, could not keep apart."""
+        for name in self.tokenizers:
+            if name in INITIAL_FOLDERS:
+                raise SettingError(
+                    "tokenizers",
+                    f"{name!r} is a folder of the workflow's own; choose another name",
+                )
+        for key, shown in self._shown_names():
+            for number, (name, text) in enumerate(shown):
+                for other, known in shown[:number]:
+                    if text == known:
+                        raise SettingError(
+                            key.format(name), f"{text!r} is {other}'s, too; give each its own"
+                        )
+        return self
+
+    def _shown_names(self) -> Iterator[tuple[str, list[tuple[str, str]]]]:
+        """Yield the names that are shown together: the form of their keys, each with its stanza."""
+        stanzas = self.tokenizer_settings
+        for names in (self.tokenizers, self.study_readings):
+            labels = [(name, stanzas[name].label or name) for name in names]
+            yield "tokenizer_settings.{}.label", labels
+        languages = [(name, self.language_settings[name].name) for name in self.languages]
+        yield "language_settings.{}.name", languages
+        for language in self.languages:
+            domains = {name: self.domain_settings[name] for name in self.domains}
+            own = [(name, one.name) for name, one in domains.items() if one.language == language]
+            titles = [(name, title[:1].upper() + title[1:]) for name, title in own]
+            yield "domain_settings.{}.name", [("train", "Training corpus"), *titles]
+            tasks = self.used_tasks.items()
+            labels = [(name, t.label or name) for name, t in tasks if t.language == language]
+            yield "task_settings.{}.label", labels
+
+    @model_validator(mode="after")
+    def _initial_vocabularies_fit(self) -> Self:
+        for name in (*self._sage_tokenizers(), *self.study_readings):
+            stanza = self.tokenizer_settings[name]
+            decoder = reading_settings(stanza.reading)["decoder"]
+            if stanza.initial_method == "unigram" and decoder == "merges":
+                raise SettingError(
+                    f"tokenizer_settings.{name}.decoder",
+                    "merges needs the merges of BPE, which UnigramLM has not; set decoder: greedy "
+                    "or initial: bpe",
+                )
+        for name in self.study_readings:
+            if self.tokenizer_settings[name].initial_method == "unigram":
+                raise SettingError(
+                    "studies.readings",
+                    f"{name!r} prunes UnigramLM's pieces (initial: unigram), and the studies "
+                    "compare prunings of BPE's; take the name out of the list",
+                )
+        return self
+
+    def _sage_tokenizers(self) -> list[str]:
+        return [n for n in self.tokenizers if self.tokenizer_settings[n].method == "sage"]
+
+    @model_validator(mode="after")
+    def _pruning_can_be_done(self) -> Self:
+        initial, final = self.vocabulary.initial_size, self.vocabulary.final_size
+        check_pruning(initial, SageSettings(**asdict(self.sage), final_size=final))
+        for name in (*self._sage_tokenizers(), *self.study_readings):
+            try:
+                check_pruning(initial, self.sage_numbers(name))
+            except SettingError as error:
+                key = error.key.removeprefix("sage.")
+                raise SettingError(f"tokenizer_settings.{name}.{key}", error.reason) from None
+        for name in self.studies.varied if self.studies.enabled else []:
+            for key, value in ((key, v) for key, values in self.studies.values for v in values):
+                varied = {key: value}
+                size = varied.pop("initial_size", initial)
+                try:
+                    check_pruning(size, self.sage_numbers(name, **varied))
+                except SettingError as error:
+                    raise SettingError(f"studies.values.{key}", f"with {value}, {error}") from None
+        return self
+
+    @model_validator(mode="after")
+    def _languages_are_known(self) -> Self:
+        for key in ("domain_settings", "task_settings"):
+            for name, stanza in getattr(self, key).items():
+                if stanza.language not in self.language_settings:
+                    raise SettingError(
+                        f"{key}.{name}.language", f"no stanza language_settings.{stanza.language}"
+                    )
+        for name in self.domains:
+            if name == "train" or name in self.languages:
+                raise SettingError(
+                    "domains", f"{name!r} is the name of a training corpus; choose another"
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _local_files_are_there(self) -> Self:
+        for key, path in self._local_paths():
+            files = local_files(path)
+            if missing := [file for file in files if not Path(file).is_file()]:
+                raise SettingError(
+                    f"{key}.path",
+                    f"there is no file {missing[0]}; paths are relative to the working directory",
+                )
+            _refuse_braces(f"{key}.path", files)
+        for name in self.tokenizers:
+            path = (self.tokenizer_settings[name].path or "").replace("{lang}", "")
+            _refuse_braces(f"tokenizer_settings.{name}.path", [path])
+        return self
+
+    def _local_paths(self) -> Iterator[tuple[str, str | list[str]]]:
+        """Yield the local files of the texts and tasks that the run uses, by their keys."""
+        sources = dict(self.text_sources())
+        for name, task in self.used_tasks.items():
+            for split, source in task.used_sources().items():
+                sources[f"task_settings.{name}.source.{split}"] = source
+        yield from ((key, one.path) for key, one in sources.items() if one.kind == "path")
+        for name in self.languages:
+            morphology = self.language_settings[name].morphology
+            if morphology and morphology.path:
+                yield f"language_settings.{name}.morphology", morphology.path
+
+    @model_validator(mode="after")
+    def _local_tables_have_their_columns(self) -> Self:
+        for key, source in self.text_sources():
+            form = source.local_format
+            if form in TABLES and not source.column:
+                raise SettingError(f"{key}.column", f"missing; a {form} source needs it")
+            _check_columns(source, [source.column], f"{key}.column")
+        for name, task in self.used_tasks.items():
+            wanted = task.columns.model_dump(exclude_none=True)
+            for source in task.used_sources().values():
+                _check_columns(source, wanted.values(), f"task_settings.{name}.columns")
+        return self
+
+    @model_validator(mode="after")
+    def _tasks_can_be_probed(self) -> Self:
+        for name in self.probes.tasks:
+            kind = self.task_settings[name].probe_kind
+            if kind is None:
+                raise SettingError(
+                    "probes.tasks",
+                    f"{name!r} can't be probed: it is not one text with classes, words with tags "
+                    "or two texts with a score; take it out of the list",
+                )
+            if kind == SIMILARITY and not self.probes.seeds:
+                raise SettingError(
+                    "probes.seeds",
+                    f"{name!r} in probes.tasks needs vectors; list a seed, or take it out of the "
+                    "tasks",
+                )
+        return self
+
+    @model_validator(mode="after")
+    def _models_can_be_trained(self) -> Self:
+        if not self.lm.enabled:
+            return self
+        longest = PretrainSettings(**asdict(self.lm.pretrain)).sequence_length
+        if self.lm.finetune.max_sequence_length > longest:
+            raise SettingError(
+                "lm.finetune.max_sequence_length",
+                f"{self.lm.finetune.max_sequence_length} is more than the models learn positions "
+                f"for (lm.pretrain.sequence_length: {longest}); lower it, or raise that",
+            )
+        if self.seed in self.lm.pretraining_seeds:
+            raise SettingError(
+                "lm.pretraining_seeds",
+                f"{self.seed} is the seed of the run's own models (config key seed); list further "
+                "ones",
+            )
         return self
 
 
-# Keys of earlier versions -> what to do instead.
-REMOVED = {
-    "scheduler": "memory ends before one machine is too slow (docs/speed.md); leave it out",
-    "lm.nodes": "one machine trains a model; set lm.gpus to its GPUs",
-    "lm.pretrain.replay": "a budget in updates repeats exactly; set lm.pretrain.steps",
-    "lm.finetune.per_gpu": "a fine-tuning has a GPU of its own; leave it out",
-}
+def _refuse_braces(key: str, files: Iterable[str]) -> None:
+    for file in files:
+        if "{" in file or "}" in file:
+            raise SettingError(
+                key, f"Snakemake takes the braces in {file} for wildcards; rename the file"
+            )
 
 
-def check_config(config: dict[str, Any]) -> dict[str, Any]:
+def _check_columns(source: Source, wanted: Iterable[str], key: str) -> None:
+    """Refuse columns that the files of a local table do not have."""
+    form = source.local_format
+    for file in local_files(source.path) if form in TABLES else ():
+        there = first_columns(file, form)
+        for column in wanted if there else ():
+            if column not in there:
+                raise SettingError(
+                    key,
+                    f"{file} has no column {column!r}; name one that it has: {', '.join(there)}",
+                )
+
+
+# --- reading
+
+
+def load_config(
+    checkout: Path, given: Mapping[str, Any], *, working_directory: bool
+) -> Configuration:
+    """Return the checked configuration: the paper's settings, overridden by those of the user.
+
+    The paper's settings are `config.yaml` of the checkout. `config.yaml` or `config/config.yaml` of
+    the working directory overrides single keys of it, and `given` overrides both. Mappings are
+    merged key by key; other values and lists are replaced.
+    given: what `--configfile` and `--config` say, or the workflow that uses this one as a module.
+
+    Raises:
+        UserError: a file can't be read, or what they say together can't be run.
+    """
+    paper = checkout / "config.yaml"
+    config = _read_config(paper)
+    for name in ("config.yaml", "config/config.yaml") if working_directory else ():
+        path = Path(name)
+        if path.is_file() and not path.samefile(paper):
+            _merge(config, _read_config(path))
+    _merge(config, given)
+    return check_config(config)
+
+
+def check_config(config: dict[str, Any]) -> Configuration:
     """Return the checked settings, with defaults; refuse what can't be run.
 
     A value has one form, 24.0 for 24, so that equal settings are equal parameters of jobs.
@@ -613,21 +434,16 @@ def check_config(config: dict[str, Any]) -> dict[str, Any]:
         UserError: one line that names the key, what is wrong with it and what would be right.
     """
     _take_smaller_budget(config)
-    for key in filter(lambda key: _has(config, key), REMOVED):
-        raise UserError(f"config key {key}: removed: {REMOVED[key]}")
+    for key in REMOVED:
+        place, _, name = key.rpartition(".")
+        section_of_key = value_at(config, place)
+        if isinstance(section_of_key, Mapping) and name in section_of_key:
+            raise UserError(f"config key {key}: removed: {REMOVED[key]}")
     try:
-        checked = Configuration.model_validate(config)
+        return Configuration.model_validate(config)
     except ValidationError as error:
         problem = first_problem(error, Configuration, config)
         raise UserError(f"config key {problem}") from None
-    return checked.model_dump()
-
-
-def _has(config: Mapping[str, Any], key: str) -> bool:
-    """Return whether a dotted key is written, whatever its value."""
-    section, _, name = key.rpartition(".")
-    place = _value_at(config, section) if section else config
-    return isinstance(place, Mapping) and name in place
 
 
 def _take_smaller_budget(config: dict[str, Any]) -> None:
@@ -636,6 +452,35 @@ def _take_smaller_budget(config: dict[str, Any]) -> None:
         pretrain = config["lm"]["pretrain"]
         if pretrain.get("steps") is not None or pretrain.get("tokens") is not None:
             pretrain["hours"] = None
+
+
+def _read_config(path: Path) -> dict[str, Any]:
+    try:
+        config = yaml.load(path.read_text(encoding="utf-8"), Loader=_YAML_LOADER) or {}
+    except FileNotFoundError as error:
+        raise UserError(f"{path}: is missing; it holds the paper's settings, restore it") from error
+    except yaml.MarkedYAMLError as error:
+        line = error.problem_mark.line + 1 if error.problem_mark else 1
+        raise UserError(
+            f"{path}:{line}: is not YAML ({error.problem}); correct this line or the one before it"
+        ) from error
+    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
+        raise UserError(
+            f"{path}: cannot be read as YAML ({error}); write it as UTF-8 text"
+        ) from error
+    if not isinstance(config, dict):
+        raise UserError(f"{path}: must hold keys and their values; write lines like seed: 1")
+    return config
+
+
+def _merge(config: dict[str, Any], overrides: Mapping[str, Any]) -> None:
+    for key, value in overrides.items():
+        if isinstance(value, Mapping):
+            inner = config[key] if isinstance(config.get(key), dict) else {}
+            config[key] = inner
+            _merge(inner, value)
+        else:
+            config[key] = value
 
 
 # --- comparing configurations
@@ -650,13 +495,14 @@ def changed_settings(
     two has is another text or tokenizer, not another setting, and left out; a key is not: it
     counts as None where it is missing.
     """
-    pairs = ((key, _value_at(usual, key), _value_at(settings, key)) for key in keys)
+    pairs = ((key, value_at(usual, key), value_at(settings, key)) for key in keys)
     return [row for pair in pairs for row in _changes(*pair)]
 
 
-def _value_at(settings: Mapping[str, Any], key: str) -> Any:
+def value_at(settings: Mapping[str, Any], key: str) -> Any:
+    """Return the value of a dotted key, the whole for none; None where there is none."""
     place: Any = settings
-    for part in key.split("."):
+    for part in key.split(".") if key else ():
         place = place.get(part) if isinstance(place, Mapping) else None
     return place
 
@@ -671,3 +517,7 @@ def _changes(key: str, usual: Any, run: Any) -> Iterator[dict[str, Any]]:
             yield from _changes(f"{key}.{name}", usual.get(name), run.get(name))
     elif usual != run:
         yield {"key": key, "usual": usual, "run": run}
+
+
+if __name__ == "__main__":
+    print(json.dumps(Configuration.model_json_schema(), ensure_ascii=False))

@@ -53,7 +53,7 @@ RECORDED_PACKAGES = (
     "transformers",
 )
 # Parameters that say how a job runs, not what it makes.
-_UNRECORDED_PARAMS = ("code", "state_dir", "artefact", "cache_dir", "decisive", "text")
+_UNRECORDED_PARAMS = ("code", "state_dir", "artefact", "cache_dir", "decisive", "text", "free")
 
 
 @contextmanager

@@ -8,22 +8,18 @@ builds of the studies in `workflow_studies`, what the report says of it in `work
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import yaml
-
-from reproduction.analysis.probe_kinds import probe_kind
-from reproduction.config import check_config
 from reproduction.lm.settings import FREE
 from reproduction.paper.verdicts import FEWEST_SEEDS
 from reproduction.run_texts import Stanza, Texts
-from sagevocab.errors import UserError
+from reproduction.sections import Tokenizer, Variant
 from sagevocab.kinds import check_external
-from sagevocab.presets import DEFAULT_PRESET, overrides, reading_settings
+from sagevocab.presets import reading_settings
 from sagevocab.settings import TrainingSettings
 
 if TYPE_CHECKING:
@@ -35,71 +31,10 @@ PAPER_TOKENIZERS = ("bpe", "sage", "sage_released")
 COUNTS = ("frequencies.parquet", "fertility.parquet", "neighbours.parquet", "lines.parquet")
 FORMATS = {"figure": ("pdf", "png"), "table": ("tex", "csv", "json", "md")}
 
-# The loader in C is ten times as fast, and every job of a cluster reads the configuration.
-_YAML_LOADER = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
 
-
-def load_config(
-    checkout: Path, given: Mapping[str, Any], *, working_directory: bool
-) -> dict[str, Any]:
-    """Return the checked configuration: the paper's settings, overridden by those of the user.
-
-    The paper's settings are `config.yaml` of the checkout. `config.yaml` or `config/config.yaml` of
-    the working directory overrides single keys of it, and `given` overrides both. Mappings are
-    merged key by key; other values and lists are replaced.
-    given: what `--configfile` and `--config` say, or the workflow that uses this one as a module.
-
-    Raises:
-        UserError: a file can't be read, or what they say together can't be run.
-    """
-    paper = checkout / "config.yaml"
-    config = _read_config(paper)
-    for name in ("config.yaml", "config/config.yaml") if working_directory else ():
-        path = Path(name)
-        if path.is_file() and not path.samefile(paper):
-            _merge(config, _read_config(path))
-    _merge(config, given)
-    return check_config(config)
-
-
-def _read_config(path: Path) -> dict[str, Any]:
-    try:
-        config = yaml.load(path.read_text(encoding="utf-8"), Loader=_YAML_LOADER) or {}
-    except FileNotFoundError as error:
-        raise UserError(f"{path}: is missing; it holds the paper's settings, restore it") from error
-    except yaml.MarkedYAMLError as error:
-        line = error.problem_mark.line + 1 if error.problem_mark else 1
-        raise UserError(
-            f"{path}:{line}: is not YAML ({error.problem}); correct this line or the one before it"
-        ) from error
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise UserError(
-            f"{path}: cannot be read as YAML ({error}); write it as UTF-8 text"
-        ) from error
-    if not isinstance(config, dict):
-        raise UserError(f"{path}: must hold keys and their values; write lines like seed: 1")
-    return config
-
-
-def _merge(config: dict[str, Any], overrides: Mapping[str, Any]) -> None:
-    for key, value in overrides.items():
-        if isinstance(value, Mapping):
-            inner = config[key] if isinstance(config.get(key), dict) else {}
-            config[key] = inner
-            _merge(inner, value)
-        else:
-            config[key] = value
-
-
-def preset_title(stanza: Mapping[str, Any]) -> str:
-    """Return the preset of a reading of SaGe, and in brackets what differs from it.
-
-    Every preset prunes BPE's pieces.
-    """
-    unigram = {"initial": "unigram"} if stanza.get("initial") == "unigram" else {}
-    changed = [f"{key}: {value}" for key, value in sorted({**overrides(stanza), **unigram}.items())]
-    preset = stanza.get("preset", DEFAULT_PRESET)
-    return f"{preset} ({', '.join(changed)})" if changed else preset
+def _variant(stanza: Tokenizer, **changed: int) -> Variant:
+    """Return a tokenizer of the studies: a reading with another seed or another number."""
+    return Variant(**{**stanza.model_dump(), **changed})
 
 
 @dataclass(frozen=True)
@@ -130,26 +65,31 @@ class Run(Texts):
     @property
     def tokenizers(self) -> list[str]:
         """Names of the tokenizers."""
-        return self.config["tokenizers"]
+        return self.config.tokenizers
 
-    def tokenizer(self, name: str) -> Stanza:
+    def tokenizer(self, name: str) -> Tokenizer:
         """Return the stanza of a tokenizer, of the run or of its studies."""
         own = self.studied.get(name) or self.reseeded.get(name)
-        return own or self.config["tokenizer_settings"][name]
+        return own or self.config.tokenizer_settings[name]
 
     @cached_property
-    def reseeded(self) -> dict[str, Stanza]:
+    def reseeded(self) -> dict[str, Tokenizer]:
         """Stanzas of the further seeds of the run's tokenizers: `sage.seed2`."""
-        stanzas = {name: self.config["tokenizer_settings"][name] for name in self.tokenizers}
+        stanzas = {name: self.config.tokenizer_settings[name] for name in self.tokenizers}
         return {
-            f"{name}.seed{seed}": {**stanza, "seed": seed, "seeds": 1}
+            f"{name}.seed{seed}": stanza.model_copy(update={"seed": seed, "seeds": 1})
             for name, stanza in stanzas.items()
-            for seed in self._seeds(stanza)[1:]
+            for seed in self._later_seeds(stanza)
         }
 
-    def _seeds(self, stanza: Stanza) -> range:
-        first = stanza.get("seed", self.seed)
-        return range(first, first + stanza.get("seeds", 1))
+    def first_seed(self, tokenizer: str) -> int:
+        """Return a tokenizer's seed, the run's if it names none."""
+        seed = self.tokenizer(tokenizer).seed
+        return self.seed if seed is None else seed
+
+    def _later_seeds(self, stanza: Tokenizer) -> range:
+        first = self.seed if stanza.seed is None else stanza.seed
+        return range(first + 1, first + (stanza.seeds or 1))
 
     def with_seeds(self, names: Iterable[str]) -> list[str]:
         """Return tokenizers, each followed by those of its further seeds."""
@@ -157,43 +97,45 @@ class Run(Texts):
 
     def further_seeds(self, name: str) -> list[str]:
         """Return the tokenizers that are another with a further seed."""
-        return [f"{name}.seed{seed}" for seed in self._seeds(self.tokenizer(name))[1:]]
+        return [f"{name}.seed{seed}" for seed in self._later_seeds(self.tokenizer(name))]
 
     @cached_property
     def varied(self) -> dict[str, list[tuple[str, int]]]:
         """Readings whose samples and numbers the studies vary -> (key, value), one at a time."""
-        studies, stanzas = self.config["studies"], self.config["tokenizer_settings"]
-        values = [(key, value) for key, values in studies["values"].items() for value in values]
-        retrains = {name: reading_settings(stanzas[name])["retrain"] for name in self.readings}
+        studies, stanzas = self.config.studies, self.config.tokenizer_settings
+        values = [(key, value) for key, values in studies.values for value in values]
+        settings = {name: reading_settings(stanzas[name].reading) for name in self.readings}
         return {
             name: [
-                (key, value) for key, value in values if key != "retrain_every" or retrains[name]
+                (key, value)
+                for key, value in values
+                if key != "retrain_every" or settings[name]["retrain"]
             ]
-            for name in studies["varied"]
-            if name in retrains
+            for name in studies.varied
+            if name in settings
         }
 
     @cached_property
-    def studied(self) -> dict[str, Stanza]:
+    def studied(self) -> dict[str, Variant]:
         """Stanzas of the studies' tokenizers: `printed.seed2`, `printed.prune_batch-50`.
 
         They are a reading with each seed, and with the first seed and another number. Those of the
         run have no dot in their names.
         """
-        stanzas, seeds = self.config["tokenizer_settings"], self.config["studies"]["seeds"]
+        stanzas, seeds = self.config.tokenizer_settings, self.config.studies.seeds
         return {
-            f"{name}.seed{seed}": {**stanzas[name], "seed": seed}
+            f"{name}.seed{seed}": _variant(stanzas[name], seed=seed)
             for name in self.readings
             for seed in seeds
         } | {
-            f"{name}.{key}-{value}": {**stanzas[name], "seed": seeds[0], key: value}
+            f"{name}.{key}-{value}": _variant(stanzas[name], **{"seed": seeds[0], key: value})
             for name, values in self.varied.items()
             for key, value in values
         }
 
     def of_method(self, *methods: str) -> list[str]:
         """Return the tokenizers that are built by one of `methods`."""
-        return [name for name in self.tokenizers if self.tokenizer(name)["method"] in methods]
+        return [name for name in self.tokenizers if self.tokenizer(name).method in methods]
 
     def pruned_from_bpe(self, *methods: str) -> list[str]:
         """Return the tokenizers of some methods that are pruned from BPE's pieces.
@@ -226,8 +168,9 @@ class Run(Texts):
         The one named like the method is among them even if it is not compared: `bpe_merges` and
         `unigram_greedy` are exported from it.
         """
-        named = self.config["tokenizer_settings"].get(method, {}).get("method") == method
-        return sorted({*self.of_method(method), *([method] if named else [])})
+        named = self.config.tokenizer_settings.get(method)
+        own = [method] if named and named.method == method else []
+        return sorted({*self.of_method(method), *own})
 
     @cached_property
     def ordered_tokenizers(self) -> list[str]:
@@ -247,7 +190,7 @@ class Run(Texts):
         Without one of each there is nothing to draw. A figure that is asked for by name then has no
         input, and its job says so at once.
         """
-        names = [n for n in self.config["figures"]["tokenizers"] if n in self.tokenizers]
+        names = [n for n in self.config.figures.tokenizers if n in self.tokenizers]
         others = [name for name in names if name != "bpe"]
         return ["bpe", *others] if "bpe" in names and others else []
 
@@ -275,7 +218,7 @@ class Run(Texts):
     @property
     def example_languages(self) -> list[str]:
         """Languages whose sentences the tables of examples may show."""
-        shown = self.config["analysis"]["example_languages"]
+        shown = self.config.analysis.example_languages
         names = self.languages if self.compared else []
         return [name for name in names if shown == "all" or name in shown]
 
@@ -289,18 +232,18 @@ class Run(Texts):
     @cached_property
     def curve_languages(self) -> list[str]:
         """Languages with learning curves: where a model is asked about held-out lines."""
-        wanted = self.models and self.config["lm"]["pretrain"]["heldout_lines"]
+        wanted = self.models and self.config.lm.pretrain.heldout_lines
         return self._held_out(self.model_languages if wanted else [])
 
     def _held_out(self, languages: Iterable[str]) -> list[str]:
         """Return the languages with held-out lines among some."""
-        return [name for name in languages if self.language(name)["heldout_lines"]]
+        return [name for name in languages if self.language(name).heldout_lines]
 
     @cached_property
     def causal_languages(self) -> list[str]:
         """Languages in which causal models are compared with BPE's on held-out lines."""
         compared = len(self.compared_models) > 1
-        wanted = compared and self.config["lm"]["causal"]["seeds"]
+        wanted = compared and self.config.lm.causal.seeds
         return self._held_out(self.model_languages if wanted else [])
 
     @property
@@ -318,9 +261,7 @@ class Run(Texts):
 
         tokenizers: some of `causal_tokenizers`.
         """
-        kinds = itertools.product(
-            self.causal_languages, tokenizers, self.config["lm"]["causal"]["seeds"]
-        )
+        kinds = itertools.product(self.causal_languages, tokenizers, self.config.lm.causal.seeds)
         return [
             self.result(f"analysis/{lang}/causal/{tok}/{seed}.parquet") for lang, tok, seed in kinds
         ]
@@ -335,19 +276,19 @@ class Run(Texts):
         """What readers of `causal_files` have to know."""
         return {
             "causal_titles": self.titles(self.causal_languages),
-            "causal_seeds": len(self.config["lm"]["causal"]["seeds"]),
+            "causal_seeds": len(self.config.lm.causal.seeds),
         }
 
     @cached_property
     def ngram_languages(self) -> list[str]:
         """Languages whose tokenizers' n-grams are compared with BPE's on held-out lines."""
-        wanted = self.config["analysis"]["ngram_lines"] and self.has_comparison
+        wanted = self.config.analysis.ngram_lines and self.has_comparison
         return self._held_out(self.languages if wanted else [])
 
     def probe_files(self) -> list[str]:
         """Return what the probes of all tokenizers answer, task by task."""
         return [
-            self.result(f"analysis/{self.task(task)['language']}/probes/{tok}/{task}.parquet")
+            self.result(f"analysis/{self.task(task).language}/probes/{tok}/{task}.parquet")
             for task in self.probe_tasks
             for tok in self.ordered_tokenizers
         ]
@@ -358,11 +299,11 @@ class Run(Texts):
         return [
             {
                 "name": name,
-                "label": stanza.get("label", name),
-                "language": self.language(stanza["language"])["name"],
-                "kind": probe_kind(stanza),
-                "metric": stanza["metric"],
-                "classes": len(stanza["labels"]) if stanza.get("labels") else None,
+                "label": stanza.label or name,
+                "language": self.language(stanza.language).name,
+                "kind": stanza.probe_kind,
+                "metric": stanza.metric,
+                "classes": len(stanza.labels) if stanza.labels else None,
                 "constructed": self.is_constructed(name),
             }
             for name, stanza in stanzas
@@ -370,9 +311,7 @@ class Run(Texts):
 
     def task_languages(self) -> dict[str, str]:
         """Return the name of the language of every task that models are compared on."""
-        return {
-            name: self.language(self.task(name)["language"])["name"] for name in self.compared_tasks
-        }
+        return {name: self.language(self.task(name).language).name for name in self.compared_tasks}
 
     @property
     def compared_curves(self) -> list[str]:
@@ -392,25 +331,21 @@ class Run(Texts):
     def vector_files(self, language: str, tokenizer: str) -> list[str]:
         """Return the vectors of a tokenizer's pieces; none without seeds."""
         path = self.result(f"analysis/{language}/vectors/{tokenizer}.npz")
-        return [path] if self.config["probes"]["seeds"] else []
+        return [path] if self.config.probes.seeds else []
 
     def labels(self, tokenizers: Iterable[str]) -> list[str]:
         """Return the names of tokenizers in figures and tables."""
-        return [self.tokenizer(name).get("label", name) for name in tokenizers]
+        return [(self.tokenizer(name).label or name) for name in tokenizers]
 
     def preset(self, tokenizer: str) -> str | None:
         """Return the reading that a SaGe tokenizer is: preset and overrides; None for others."""
         stanza = self.tokenizer(tokenizer)
-        return preset_title(stanza) if stanza["method"] == "sage" else None
+        return stanza.preset_title if stanza.method == "sage" else None
 
     def presets(self, tokenizers: Sequence[str]) -> dict[str, str]:
         """Return the readings of the SaGe tokenizers among some, by label."""
         presets = zip(self.labels(tokenizers), map(self.preset, tokenizers), strict=True)
         return {label: preset for label, preset in presets if preset}
-
-    def legend(self, tokenizers: Sequence[str]) -> Stanza:
-        """Return labels and presets of the tokenizers that a figure or table shows."""
-        return {"labels": self.labels(tokenizers), "presets": self.presets(tokenizers)}
 
     # --- What decides a vocabulary, and what its model card says
 
@@ -418,17 +353,17 @@ class Run(Texts):
     def sentencepiece_settings(self) -> Stanza:
         """The settings of sentencepiece beside the size."""
         keys = (field.name for field in fields(TrainingSettings))
-        return {key: self.config["vocabulary"][key] for key in keys}
+        return {key: getattr(self.config.vocabulary, key) for key in keys}
 
     @property
     def word_settings(self) -> Stanza:
         """How text becomes words, in the library and in every exported tokenizer."""
-        return {key: self.config["vocabulary"][key] for key in ("normalization", "max_word_chars")}
+        words = self.config.vocabulary
+        return {"normalization": words.normalization, "max_word_chars": words.max_word_chars}
 
     def sage_reading(self, tokenizer: str) -> Stanza:
         """Return the reading that a SaGe tokenizer is: its preset, the keys that override it."""
-        stanza = self.tokenizer(tokenizer)
-        return {"preset": stanza.get("preset", DEFAULT_PRESET), **overrides(stanza)}
+        return self.tokenizer(tokenizer).reading
 
     def decoder(self, tokenizer: str) -> str:
         """Return the decoder in which a SaGe tokenizer is pruned: `greedy` or `merges`."""
@@ -437,20 +372,20 @@ class Run(Texts):
     def sage_parameters(self, tokenizer: str) -> Stanza:
         """Return all that decides a SaGe vocabulary beside corpus, initial pieces, embeddings."""
         return {
-            "final_size": self.config["vocabulary"]["final_size"],
+            "final_size": self.config.vocabulary.final_size,
             "seed": self.seed,
-            **self.config["sage"],
+            **self.section("sage"),
             **self.sage_reading(tokenizer),
         }
 
     def initial_size(self, tokenizer: str) -> int:
         """Return the size of the vocabulary that a SaGe tokenizer is pruned from."""
-        usual = self.config["vocabulary"]["initial_size"]
-        return self.tokenizer(tokenizer).get("initial_size", usual)
+        usual = self.config.vocabulary.initial_size
+        return getattr(self.tokenizer(tokenizer), "initial_size", None) or usual
 
     def initial_method(self, tokenizer: str) -> str:
         """Return whose pieces a tokenizer is pruned from: `bpe` or `unigram`."""
-        return self.tokenizer(tokenizer).get("initial") or "bpe"
+        return self.tokenizer(tokenizer).initial_method
 
     def initial(self, text: str, tokenizer: str, name: str) -> str:
         """Return a file of the vocabulary that a tokenizer is pruned from."""
@@ -458,7 +393,7 @@ class Run(Texts):
 
     def _initial_name(self, tokenizer: str) -> str:
         size = self.initial_size(tokenizer)
-        other = "" if size == self.config["vocabulary"]["initial_size"] else f".{size}"
+        other = "" if size == self.config.vocabulary.initial_size else f".{size}"
         return f"{self.initial_method(tokenizer)}_initial{other}"
 
     def contexts(self, tokenizer: str) -> str:
@@ -485,18 +420,18 @@ class Run(Texts):
         """Preset and overrides of the SaGe tokenizers that figures and tables show."""
         shown = {name: self.tokenizer(name) for name in self.paper_tokenizers}
         return {
-            name: {key: value for key, value in stanza.items() if key not in ("label", "method")}
+            name: stanza.model_dump(exclude={"label", "method"})
             for name, stanza in shown.items()
-            if stanza["method"] == "sage"
+            if stanza.method == "sage"
         }
 
     def card(self, language: str, tokenizer: str) -> Stanza:
         """Return what the model card of a tokenizer says."""
         method, settings = self._card_of_method(language, tokenizer)
-        is_external = self.tokenizer(tokenizer)["method"] == "external"
+        is_external = self.tokenizer(tokenizer).method == "external"
         return {
             "language": language,
-            "language_name": self.language(language)["name"],
+            "language_name": self.language(language).name,
             "method": method,
             "text": None if is_external else self.text(language),
             "settings": settings,
@@ -504,7 +439,7 @@ class Run(Texts):
 
     def _card_of_method(self, language: str, tokenizer: str) -> tuple[str, Stanza]:
         """Return a tokenizer's method in words, and the settings that a card lists."""
-        method, greedy = self.tokenizer(tokenizer)["method"], "segmented by greedy longest match"
+        method, greedy = self.tokenizer(tokenizer).method, "segmented by greedy longest match"
         if method == "sage":
             settings = self.sage_parameters(tokenizer)
             start = "" if self.initial_method(tokenizer) == "bpe" else " of UnigramLM's pieces"
@@ -529,13 +464,13 @@ class Run(Texts):
     def null_parameters(self) -> Stanza:
         """What decides a null vocabulary beside its method and its seed."""
         return {
-            "final_size": self.config["vocabulary"]["final_size"],
-            "prune_batch": self.config["sage"]["prune_batch"],
+            "final_size": self.config.vocabulary.final_size,
+            "prune_batch": self.config.sage.prune_batch,
         }
 
     def external_path(self, language: str, tokenizer: str) -> str:
         """Return where a tokenizer of method `external` lies."""
-        return self.tokenizer(tokenizer)["path"].replace("{lang}", language)
+        return self.tokenizer(tokenizer).path.replace("{lang}", language)
 
     def external_files(self, language: str, tokenizer: str) -> list[str]:
         """Return the files of an external tokenizer."""
@@ -571,9 +506,9 @@ class Run(Texts):
 
     def score_files(self, tasks: Iterable[str]) -> list[str]:
         """Return the scores of every model with every seed on some tasks."""
-        kinds = itertools.product(self.models, tasks, self.config["lm"]["finetune"]["seeds"])
+        kinds = itertools.product(self.models, tasks, self.config.lm.finetune.seeds)
         return [
-            self.result(f"scores/{self.task(task)['language']}/{tok}/{task}/{seed}.json")
+            self.result(f"scores/{self.task(task).language}/{tok}/{task}/{seed}.json")
             for tok, task, seed in kinds
         ]
 
@@ -586,7 +521,7 @@ class Run(Texts):
     @property
     def pretraining_seeds(self) -> list[int]:
         """Seeds of the further pretrainings."""
-        return self.config["lm"]["pretraining_seeds"] if self.models else []
+        return self.config.lm.pretraining_seeds if self.models else []
 
     def pretrained(self, wildcards: Any, name: str) -> str:
         """Return a file of the model that a fine-tuning starts from: that of its seed, if any.
@@ -601,7 +536,7 @@ class Run(Texts):
     @property
     def models_fine_tuned(self) -> int:
         """How many models of a tokenizer fine-tunings start from."""
-        own = set(self.config["lm"]["finetune"]["seeds"])
+        own = set(self.config.lm.finetune.seeds)
         return len({seed if seed in self.pretraining_seeds else self.seed for seed in own})
 
     def curves(self, languages: Iterable[str]) -> dict[str, list[str]]:
@@ -630,7 +565,7 @@ class Run(Texts):
 
     def logs_of(self, tasks: Sequence[str]) -> list[str]:
         """Return the training logs of all models that are fine-tuned on some tasks."""
-        languages = {self.task(name)["language"] for name in tasks}
+        languages = {self.task(name).language for name in tasks}
         curves = self.curves(name for name in self.model_languages if name in languages)
         return [*curves["logs"], *curves["repeated_logs"]]
 
@@ -648,25 +583,25 @@ class Run(Texts):
         The other keys are about speed and memory. The adapter reads them from the configuration:
         no model need be trained again because they change.
         """
-        return {k: v for k, v in self.config["lm"]["pretrain"].items() if k not in FREE}
+        return {k: v for k, v in self.section("lm.pretrain").items() if k not in FREE}
 
     @property
     def budgets(self) -> dict[str, str]:
         """How long the run's trainings are, as the end of a dry run says it."""
-        pretrain = self.config["lm"]["pretrain"]
+        pretrain = self.config.lm.pretrain
         units = {"hours": "hours", "steps": "updates", "tokens": "tokens"}
-        key = next(key for key in units if pretrain[key] is not None)
-        return {"pretrainings": f" of {pretrain[key]:g} {units[key]}"}
+        key = next(key for key in units if getattr(pretrain, key) is not None)
+        return {"pretrainings": f" of {getattr(pretrain, key):g} {units[key]}"}
 
     @property
     def model_budget(self) -> Stanza:
         """What models are given, for the notes of tables."""
-        return {key: self.config["lm"][key] for key in ("pretrain", "finetune")}
+        return {key: self.section(f"lm.{key}") for key in ("pretrain", "finetune")}
 
     @property
     def causal_settings(self) -> Stanza:
         """What a finished causal model depends on of `lm.causal`."""
-        settings = self.config["lm"]["causal"]
+        settings = self.section("lm.causal")
         return {k: v for k, v in settings.items() if k not in ("seeds", "checkpoint_minutes")}
 
     # --- Figures and tables

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
 
-from reproduction.config import changed_settings
+from reproduction.config import Configuration, changed_settings
 from reproduction.data.files import local_files
 from reproduction.data.sources import Source
 from reproduction.paper.notes import OWN_CONFIGURATION
@@ -38,8 +37,9 @@ def _shown_settings(run: Run) -> Stanza:
         "tokenizer_settings": run.tokenizers,
         "task_settings": run.prepared_tasks,
     }
-    stanzas = {key: {n: run.config[key][n] for n in names} for key, names in used.items()}
-    return {**{key: run.config[key] for key in shown}, **stanzas}
+    settings = run.config.model_dump()
+    stanzas = {key: {n: settings[key][n] for n in names} for key, names in used.items()}
+    return {**{key: settings[key] for key in shown}, **stanzas}
 
 
 def claims_run(run: Run) -> Stanza:
@@ -49,16 +49,16 @@ def claims_run(run: Run) -> Stanza:
         "folder": run.result(""),
         "benchmarks": run.result("benchmarks"),
         "languages": run.languages,
-        "domains": {name: run.domain(name)["language"] for name in run.domains},
-        "tasks": {name: run.task(name)["language"] for name in run.tasks},
+        "domains": {name: run.domain(name).language for name in run.domains},
+        "tasks": {name: run.task(name).language for name in run.tasks},
         "tokenizers": {name: run.preset(name) if name in sage else None for name in run.tokenizers},
         "further_seeds": {name: run.further_seeds(name) for name in sage},
         "starts": {name: run.start(name) for name in sage},
-        "nulls": {name: run.tokenizer(name)["method"] for name in run.nulls},
+        "nulls": {name: run.tokenizer(name).method for name in run.nulls},
         "model_languages": run.model_languages,
         # In the order of `table_differences`, which decides what its bootstrap draws.
         "lm_tokenizers": run.compared_models or run.models,
-        "seeds": run.config["lm"]["finetune"]["seeds"],
+        "seeds": run.config.lm.finetune.seeds,
         "pretraining_seeds": run.pretraining_seeds,
         "seed": run.seed,
         "constructed": [name for name in run.constructed_tasks if name in run.model_tasks],
@@ -77,7 +77,7 @@ def _studied(run: Run, tokenizer: str) -> Stanza | None:
         return None
     varied = [f"{key}-{value}" for key, value in run.varied[same[0]]]
     return {
-        "seeds": [f"{same[0]}.seed{seed}" for seed in run.config["studies"]["seeds"]],
+        "seeds": [f"{same[0]}.seed{seed}" for seed in run.config.studies.seeds],
         "varied": [f"{same[0]}.{change}" for change in _VARIED if change in varied],
     }
 
@@ -106,7 +106,7 @@ def reference_tasks(run: Run) -> list[Stanza]:
     return [
         {
             "task": task,
-            "label": run.task(task).get("label", task),
+            "label": (run.task(task).label or task),
             "split": split,
             **_origin(run.source("task_settings", task, run.task_origin(task, split))),
         }
@@ -121,9 +121,7 @@ def reference_texts(run: Run) -> list[Stanza]:
     They are as configured; `as_retrieved` has what was used in their place.
     """
     corpora = [("language_settings", lang, lang, "train") for lang in run.languages]
-    domains = [
-        ("domain_settings", name, run.domain(name)["language"], name) for name in run.domains
-    ]
+    domains = [("domain_settings", name, run.domain(name).language, name) for name in run.domains]
     return [_reference_text(run, *text) for text in [*corpora, *domains]]
 
 
@@ -134,12 +132,12 @@ def configured_texts(run: Run) -> list[Stanza]:
 
 
 def _reference_text(run: Run, section: str, name: str, language: str, corpus: str) -> Stanza:
-    stanza, source = run.config[section][name], run.source(section, name)
-    printed = run.catalogue.get(stanza["source"].get("dataset"), {})
+    stanza, source = getattr(run.config, section)[name], run.source(section, name)
+    printed = run.catalogue.get(stanza.source.dataset, {})
     return {
         "language": language,
         "corpus": corpus,
-        "name": stanza["name"],
+        "name": stanza.name,
         "kind": source.kind,
         "licence": source.licence,
         "format": source.format,
@@ -153,11 +151,11 @@ def _origin(source: Source) -> Stanza:
     return {"title": source.shown_title, "files": files}
 
 
-def changes(run: Run, usual: Mapping[str, Any]) -> list[Stanza]:
+def changes(run: Run, usual: Configuration) -> list[Stanza]:
     """Return where the settings of vocabularies, measurements and models are not the usual ones.
 
     What texts are, and where they come from, stands beside them and is left out.
-    usual: another checked configuration.
+    usual: another configuration.
     """
     texts = (("language_settings", run.languages), ("domain_settings", run.domains))
     lines = [
@@ -165,12 +163,13 @@ def changes(run: Run, usual: Mapping[str, Any]) -> list[Stanza]:
         for section, names in texts
         for name in names
         for key in ("lines", "heldout_lines", "shuffle")
-        if name in usual[section]
+        if name in getattr(usual, section)
     ]
-    known = [name for name in run.tokenizers if name in usual["tokenizer_settings"]]
+    known = [name for name in run.tokenizers if name in usual.tokenizer_settings]
     stanzas = [f"tokenizer_settings.{name}" for name in known]
     sections = ["seed", "corpus", "tokenizers", "vocabulary", "sage", "word2vec"]
     sections += ["analysis", "probes"]
     studies = "studies" if run.readings else "studies.enabled"
     models = "lm" if run.models else "lm.enabled"
-    return changed_settings(run.config, usual, [*lines, *sections, *stanzas, studies, models])
+    both = run.config.model_dump(), usual.model_dump()
+    return changed_settings(*both, [*lines, *sections, *stanzas, studies, models])

@@ -12,9 +12,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from reproduction.run import COUNTS, Run, preset_title
+from reproduction.run import COUNTS, Run
 from reproduction.run_texts import Stanza
-from sagevocab.presets import overrides
 
 
 @dataclass(frozen=True)
@@ -31,7 +30,7 @@ class Studies:
     @property
     def seeds(self) -> list[int]:
         """Seeds of each reading; the other studies take the first."""
-        return self.run.config["studies"]["seeds"]
+        return self.run.config.studies.seeds
 
     def rows(self) -> list[Stanza]:
         """Return the readings as rows, then the run's tokenizers that are readings at full size.
@@ -47,12 +46,12 @@ class Studies:
         ]
 
     def _row(self, name: str) -> Stanza:
-        label = self.run.tokenizer(name).get("label", name.replace("_", " "))
+        label = self.run.tokenizer(name).label or name.replace("_", " ")
         return {"name": name, "label": label, **self.run.sage_reading(name)}
 
     def _titled(self, name: str) -> Stanza:
-        row = self._row(name)
-        return {"label": row["label"], "preset": preset_title(row)}
+        title = self.run.tokenizer(name).preset_title
+        return {"label": self._row(name)["label"], "preset": title}
 
     # --- Files
 
@@ -97,12 +96,12 @@ class Studies:
     def full_size(self) -> list[str]:
         """Tokenizers of the run that are a preset as it stands: readings at full size."""
         names = self.run.pruned_from_bpe("sage") if "bpe" in self.run.tokenizers else []
-        return [name for name in names if not overrides(self.run.tokenizer(name))]
+        return [name for name in names if not self.run.tokenizer(name).overrides]
 
     def readings_runs(self) -> dict[str, Stanza | None]:
         """Return what claims have to know of the readings; `run`, at full size, may be None."""
         full = {name: self.run.preset(name) for name in self.full_size}
-        titles = {name: preset_title(self._row(name)) for name in self.run.readings}
+        titles = {name: self.run.tokenizer(name).preset_title for name in self.run.readings}
         study = {tok: title for name, title in titles.items() for tok in self._with_seeds(name)}
         return {
             "study": self._claims(study, sample=".sample1"),
@@ -139,7 +138,7 @@ class Studies:
             rows.append((self._titled(name), tokenizers, tokenizers[0]))
         return [
             {
-                "language": self.run.language(lang)["name"],
+                "language": self.run.language(lang).name,
                 **titled,
                 "seeds": [self._folder(f"{lang}.sample1", tok) for tok in seeds],
                 "samples": [self._folder(text, first) for text in self.run.samples_of(lang)],
@@ -166,8 +165,8 @@ class Studies:
 
         base, seeds and the variants' builds: tokenizers on the first sample.
         """
-        vocabulary = self.run.config["vocabulary"]
-        usual = {name: {**vocabulary, **self.run.sage_parameters(name)} for name in self.run.varied}
+        sizes = self.run.section("vocabulary")
+        usual = {name: {**sizes, **self.run.sage_parameters(name)} for name in self.run.varied}
         return [
             {
                 "language": lang,

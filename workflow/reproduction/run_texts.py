@@ -2,17 +2,23 @@
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cached_property
 from pathlib import Path
 from typing import Any, Self
 
+from pydantic import BaseModel
+
+from reproduction.config import Configuration
 from reproduction.data.files import local_files
 from reproduction.data.sources import Download, Hub, Source, load_catalogue, resolve_source
+from reproduction.sections import Domain, Language, Task
 from sagevocab.state import read_json
 
 Stanza = dict[str, Any]
+
 
 # Section of the configuration -> folder of what is retrieved of its sources, and the rule. Lists of
 # morphemes, which stand under languages there, have a name of their own.
@@ -28,7 +34,7 @@ RETRIEVED = {
 class Texts:
     """What a run is made from.
 
-    config: a checked configuration (`reproduction.config.check_config`).
+    config: the checked configuration.
     catalogue: name of a data set -> its entry in workflow/resources/datasets.yaml.
 
     Raises:
@@ -36,11 +42,11 @@ class Texts:
             that reads it is reached.
     """
 
-    config: dict[str, Any]
+    config: Configuration
     catalogue: dict[str, Stanza]
 
     @classmethod
-    def of(cls, config: dict[str, Any], resources: Path) -> Self:
+    def of(cls, config: Configuration, resources: Path) -> Self:
         """Return the run of a checked configuration; resources: the folder of datasets.yaml."""
         return cls(config, load_catalogue(resources / "datasets.yaml"))
 
@@ -52,12 +58,20 @@ class Texts:
     @property
     def name(self) -> str:
         """Name of the run and of its folder."""
-        return self.config["run"]
+        return self.config.run
 
     @property
     def seed(self) -> int:
         """The run's seed."""
-        return self.config["seed"]
+        return self.config.seed
+
+    def section(self, key: str) -> Stanza:
+        """Return a section of the configuration as values that parameters and records are made of.
+
+        key: dotted, `lm.pretrain`.
+        """
+        section = operator.attrgetter(key)(self.config)
+        return section.model_dump() if isinstance(section, BaseModel) else asdict(section)
 
     def result(self, path: str) -> str:
         """Return the path of an artefact of this run."""
@@ -75,28 +89,28 @@ class Texts:
     @property
     def languages(self) -> list[str]:
         """Names of the languages."""
-        return self.config["languages"]
+        return self.config.languages
 
     @cached_property
     def domains(self) -> list[str]:
         """Names of the domain texts in a language of the run."""
-        return [n for n in self.config["domains"] if self.domain(n)["language"] in self.languages]
+        return [n for n in self.config.domains if self.domain(n).language in self.languages]
 
     @cached_property
     def tasks(self) -> list[str]:
         """Names of the evaluation tasks in a language that may have models."""
-        return [n for n in self.config["tasks"] if self.task(n)["language"] in self.model_languages]
+        return [n for n in self.config.tasks if self.task(n).language in self.model_languages]
 
     @cached_property
     def model_languages(self) -> list[str]:
         """Languages that get models, if the run has models."""
-        return [name for name in self.languages if name in self.config["lm"]["languages"]]
+        return [name for name in self.languages if name in self.config.lm.languages]
 
     @property
     def models(self) -> list[str]:
         """Names of the tokenizers that language models are trained with."""
-        lm = self.config["lm"]
-        return lm["tokenizers"] if lm["enabled"] and self.model_languages else []
+        lm = self.config.lm
+        return lm.tokenizers if lm.enabled and self.model_languages else []
 
     @property
     def model_tasks(self) -> list[str]:
@@ -109,51 +123,51 @@ class Texts:
 
         None where there is nothing to compare with BPE.
         """
-        named = self.config["probes"]["tasks"] if self.has_comparison else []
-        return [name for name in named if self.task(name)["language"] in self.languages]
+        named = self.config.probes.tasks if self.has_comparison else []
+        return [name for name in named if self.task(name).language in self.languages]
 
     @property
     def has_comparison(self) -> bool:
         """Whether the run has BPE, and a tokenizer to compare with it."""
-        return "bpe" in self.config["tokenizers"] and len(self.config["tokenizers"]) > 1
+        return "bpe" in self.config.tokenizers and len(self.config.tokenizers) > 1
 
     @property
     def prepared_tasks(self) -> list[str]:
         """The tasks whose rows the run needs: for models, for probes."""
         return list(dict.fromkeys([*self.model_tasks, *self.probe_tasks]))
 
-    def language(self, name: str) -> Stanza:
+    def language(self, name: str) -> Language:
         """Return the stanza of a language."""
-        return self.config["language_settings"][name]
+        return self.config.language_settings[name]
 
-    def domain(self, name: str) -> Stanza:
+    def domain(self, name: str) -> Domain:
         """Return the stanza of a domain text."""
-        return self.config["domain_settings"][name]
+        return self.config.domain_settings[name]
 
-    def task(self, name: str) -> Stanza:
+    def task(self, name: str) -> Task:
         """Return the stanza of an evaluation task."""
-        return self.config["task_settings"][name]
+        return self.config.task_settings[name]
 
     def corpora_of(self, language: str) -> list[str]:
         """Return the texts that a language's tokenizers are measured on: `train`, then domains."""
-        return ["train", *(n for n in self.domains if self.domain(n)["language"] == language)]
+        return ["train", *(n for n in self.domains if self.domain(n).language == language)]
 
     def tasks_of_kind(self, kind: str) -> list[str]:
         """Return the evaluation tasks of a kind: `sequence` or `tokens`."""
-        return [name for name in self.tasks if self.task(name)["kind"] == kind]
+        return [name for name in self.tasks if self.task(name).kind == kind]
 
     # --- Samples of the training corpora, which the studies take as texts of their own
 
     @property
     def readings(self) -> list[str]:
         """Names of the tokenizers that the studies build on the samples."""
-        return self.config["studies"]["readings"] if self.study_languages else []
+        return self.config.studies.readings if self.study_languages else []
 
     @cached_property
     def study_languages(self) -> list[str]:
         """Languages with studies."""
-        studies = self.config["studies"]
-        listed = studies["languages"] if studies["enabled"] and studies["readings"] else []
+        studies = self.config.studies
+        listed = studies.languages if studies.enabled and studies.readings else []
         return [name for name in self.languages if name in listed]
 
     @cached_property
@@ -163,7 +177,7 @@ class Texts:
 
     def samples_of(self, language: str) -> list[str]:
         """Return the names of the samples of a language's corpus."""
-        count = self.config["studies"]["samples"] if language in self.study_languages else 0
+        count = self.config.studies.samples if language in self.study_languages else 0
         return [f"{language}.sample{number}" for number in range(1, count + 1)]
 
     @staticmethod
@@ -173,10 +187,10 @@ class Texts:
 
     def word2vec(self, text: str) -> Stanza:
         """Return the settings of the embeddings that are trained on a text."""
-        settings, studies = self.config["word2vec"], self.config["studies"]
+        settings, studies = self.section("word2vec"), self.config.studies
         if text in self.languages:
             return settings
-        return settings | {key: studies[f"word2vec_{key}"] for key in ("lines", "trainer")}
+        return settings | {"lines": studies.word2vec_lines, "trainer": studies.word2vec_trainer}
 
     def word2vec_threads(self, text: str) -> int:
         """Return the threads that train embeddings on a text; gensim repeats itself with one."""
@@ -210,13 +224,13 @@ class Texts:
         named = (section, name, split)
         if named not in self._checked_sources:
             if section == "morphology":
-                stanza, key = self.language(name)[section], f"language_settings.{name}.{section}"
+                stanza, key = self.language(name).morphology, f"language_settings.{name}.{section}"
             else:
-                stanza, key = self.config[section][name]["source"], f"{section}.{name}.source"
+                stanza, key = getattr(self.config, section)[name].source, f"{section}.{name}.source"
             if split is not None:
-                stanza, key = stanza[split], f"{key}.{split}"
+                stanza, key = getattr(stanza, split), f"{key}.{split}"
             self._checked_sources[named] = resolve_source(
-                stanza, self.catalogue, key=key, split=split
+                stanza.model_dump(), self.catalogue, key=key, split=split
             )
         return self._checked_sources[named]
 
@@ -224,12 +238,12 @@ class Texts:
         """Return how many lines to draw from what is downloaded, and how; None for all of it."""
         stanza, source = self.language(language), self.source("language_settings", language)
         is_drawn = isinstance(source, Hub) or (isinstance(source, Download) and source.index)
-        if stanza["lines"] is None or not is_drawn:
+        if stanza.lines is None or not is_drawn:
             return None
         return {
-            "lines": stanza["lines"] + stanza["heldout_lines"],
+            "lines": stanza.lines + stanza.heldout_lines,
             "language": language,
-            "min_words": self.config["corpus"]["min_words"],
+            "min_words": self.config.corpus.min_words,
         }
 
     def source_form(self, section: str, name: str, split: str | None = None) -> Stanza:
@@ -257,7 +271,7 @@ class Texts:
     @cached_property
     def morpheme_languages(self) -> list[str]:
         """Languages with a list of segmented words."""
-        return [name for name in self.languages if self.language(name).get("morphology")]
+        return [name for name in self.languages if self.language(name).morphology]
 
     def morpheme_list(self, language: str) -> str:
         """Return the list of segmented words: a local file, or what was retrieved."""
@@ -336,7 +350,7 @@ class Texts:
 
     def task_origin(self, task: str, split: str) -> str:
         """Return the source of a split: its own, or the training rows that it is a share of."""
-        return "train" if self.task(task).get("validation_share") else split
+        return "train" if self.task(task).validation_share else split
 
     def task_origins(self, task: str) -> list[str]:
         """Return the splits of a task that the run needs as sources."""
@@ -359,7 +373,7 @@ class Texts:
     def task_part(self, task: str, split: str) -> Stanza | None:
         """Return which rows of its source a split takes; None for all."""
         stanza = self.task(task)
-        most, shared = stanza.get(f"max_{split}"), stanza.get("validation_share")
+        most, shared = getattr(stanza, f"max_{split}"), stanza.validation_share
         if not (most or shared):
             return None
         edges = {"train": (0.0, 1 - (shared or 0)), "validation": (1 - (shared or 1), 1.0)}
@@ -381,11 +395,11 @@ class Texts:
 
     def titles(self, languages: Iterable[str]) -> list[str]:
         """Return the names of languages as panels and rows show them."""
-        return [self.language(name)["name"] for name in languages]
+        return [self.language(name).name for name in languages]
 
     def domain_title(self, name: str) -> str:
         """Return the name of a domain text as a panel shows it."""
-        title = self.domain(name)["name"]
+        title = self.domain(name).name
         return title[:1].upper() + title[1:]
 
     def measured_texts(self) -> list[list[str]]:
@@ -400,9 +414,9 @@ class Texts:
     def names(self) -> dict[str, str]:
         """What languages, domains and tasks are called, by their names in the configuration."""
         return {
-            **{name: self.language(name)["name"] for name in self.languages},
-            **{name: self.domain(name)["name"] for name in self.domains},
-            **{name: self.task(name).get("label", name) for name in self.tasks + self.probe_tasks},
+            **{name: self.language(name).name for name in self.languages},
+            **{name: self.domain(name).name for name in self.domains},
+            **{name: (self.task(name).label or name) for name in self.tasks + self.probe_tasks},
         }
 
     def text_sources(self, languages: Iterable[str]) -> list[Stanza]:
@@ -419,10 +433,10 @@ class Texts:
         return [
             {
                 "name": name,
-                "label": stanza.get("label", name),
-                "metric": stanza["metric"],
+                "label": stanza.label or name,
+                "metric": stanza.metric,
                 "constructed": self.is_constructed(name),
-                **{key: stanza.get(key) for key in cuts},
+                **{key: getattr(stanza, key) for key in cuts},
             }
             for name, stanza in ((name, self.task(name)) for name in tasks)
         ]

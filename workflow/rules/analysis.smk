@@ -42,9 +42,9 @@ rule count_pieces:
         mem_mb=memory(4000),
         runtime=60,
     params:
-        windows=config["analysis"]["windows"],
-        efficiency_lines=config["analysis"]["efficiency_lines"],
-        seed=config["seed"],
+        windows=run.config.analysis.windows,
+        efficiency_lines=run.config.analysis.efficiency_lines,
+        seed=run.config.seed,
         artefact=result("analysis/{lang}/{corpus}/{tok}"),
         code=code_of("count_pieces.py"),
     script:
@@ -75,7 +75,7 @@ rule measure_rankings:
         runtime=240,
     params:
         sage=lambda wildcards: run.sage_parameters(wildcards.tok),
-        every=config["analysis"]["ranking_every"],
+        every=run.config.analysis.ranking_every,
         code=code_of("measure_rankings.py"),
     script:
         "../scripts/measure_rankings.py"
@@ -103,7 +103,7 @@ rule measure_morphology:
     params:
         **run.word_settings,
         format=lambda wildcards: run.source("morphology", wildcards.lang).format,
-        seed=config["seed"],
+        seed=run.config.seed,
         code=code_of("measure_morphology.py"),
     script:
         "../scripts/measure_morphology.py"
@@ -132,8 +132,8 @@ rule measure_ngrams:
         runtime=120,
     params:
         **run.word_settings,
-        sizes=config["analysis"]["ngram_lines"],
-        seed=config["seed"],
+        sizes=run.config.analysis.ngram_lines,
+        seed=run.config.seed,
         code=code_of("measure_ngrams.py"),
     script:
         "../scripts/measure_ngrams.py"
@@ -161,9 +161,9 @@ rule train_vectors:
         mem_mb=memory(6000),
         runtime=240,
     params:
-        word2vec={**config["word2vec"], "trainer": "blocks"},
-        lines=config["probes"]["vector_lines"],
-        seeds=config["probes"]["seeds"],
+        word2vec={**run.section("word2vec"), "trainer": "blocks"},
+        lines=run.config.probes.vector_lines,
+        seeds=run.config.probes.seeds,
         state_dir=state("vectors/{lang}/{tok}"),
         code=code_of("train_vectors.py"),
     script:
@@ -195,9 +195,9 @@ rule probe_task:
         runtime=120,
     params:
         **run.word_settings,
-        kind=lambda wildcards: probe_kind(run.task(wildcards.task)),
-        heldout_rows=config["probes"]["heldout_rows"],
-        seed=config["seed"],
+        kind=lambda wildcards: run.task(wildcards.task).probe_kind,
+        heldout_rows=run.config.probes.heldout_rows,
+        seed=run.config.seed,
         state_dir=state("probes/{lang}/{tok}/{task}"),
         code=code_of("probe_task.py"),
     script:
@@ -223,7 +223,7 @@ rule assess_readings:
     params:
         **studies.readings_runs(),
         builds=[(name, seed) for name in run.readings for seed in studies.seeds],
-        window=config["analysis"]["windows"][0],
+        window=run.config.analysis.windows[0],
         state_dir=state("readings/{lang}"),
         code=code_of("assess_readings.py"),
     script:

@@ -78,11 +78,12 @@ INSTALLATION = (
 PACKAGES = ("gensim", "matplotlib", "numba", "pandas", "pyarrow", "sentencepiece", "torch")
 
 try:
-    from reproduction.analysis.probe_kinds import probe_kind
     from reproduction.artefacts import figures, tables
     from reproduction.artefacts.registry import flat, registered, resource
     from reproduction.digests import code_of, version_of
-    from reproduction.run import COUNTS, FORMATS, Run, load_config
+    from reproduction.config import load_config
+    from reproduction.lm.settings import FREE
+    from reproduction.run import COUNTS, FORMATS, Run
     from reproduction.run_report import (
         changes,
         claims_run,
@@ -99,8 +100,10 @@ except ModuleNotFoundError as error:
 
 try:
     # A workflow that uses this one as a module hands over its configuration itself.
-    config = load_config(CHECKOUT, config, working_directory=workflow.modifier.namespace is None)
-    run = Run.of(config, CHECKOUT / "workflow/resources")
+    alone = workflow.modifier.namespace is None
+    run = Run.of(
+        load_config(CHECKOUT, config, working_directory=alone), CHECKOUT / "workflow/resources"
+    )
 except UserError as error:
     sys.exit(f"error: {error}")
 
@@ -169,7 +172,7 @@ def retrieved(source):
     return {
         "source": lambda wildcards, output: source(wildcards),
         "decisive": lambda wildcards: source(wildcards).decisive,
-        "cache_dir": lambda wildcards, output: config["download_dir"],
+        "cache_dir": lambda wildcards, output: run.config.download_dir,
     }
 
 
@@ -189,7 +192,7 @@ def downstream_targets(wildcards):
 # cluster that hands them out.
 HAS_CLUSTER = workflow.global_resources["_nodes"].value is not None
 if "gpu" not in workflow.global_resources and not HAS_CLUSTER:
-    workflow.register_resource("gpu", max(1, config["lm"]["gpus"]))
+    workflow.register_resource("gpu", max(1, run.config.lm.gpus))
 
 
 def shows_gpu():
@@ -277,7 +280,7 @@ onstart:
     missing = [name for name in PACKAGES if not (conda or importlib.util.find_spec(name))]
     if missing:
         sys.exit(f"error: Snakemake's Python has no {', '.join(missing)}; {INSTALLATION}")
-    if run.models and config["lm"]["gpus"] and not (HAS_CLUSTER or shows_gpu()):
+    if run.models and run.config.lm.gpus and not (HAS_CLUSTER or shows_gpu()):
         print(
             f"warning: lm.gpus is {config['lm']['gpus']}, and this machine shows no GPU: jobs that "
             "train language models would fail; lm.gpus: 0 trains on the CPU",

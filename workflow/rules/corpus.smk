@@ -31,7 +31,7 @@ rule extract_corpus:
         runtime=1440,
     params:
         source=lambda wildcards: run.source_form("language_settings", wildcards.lang),
-        min_words=config["corpus"]["min_words"],
+        min_words=run.config.corpus.min_words,
         state_dir=state("extract_corpus/{lang}"),
         code=code_of("extract_corpus.py"),
     script:
@@ -57,10 +57,10 @@ rule sample_corpus:
         mem_mb=memory(8000),
         runtime=120,
     params:
-        lines=lambda wildcards: run.language(wildcards.lang)["lines"],
-        heldout_lines=lambda wildcards: run.language(wildcards.lang)["heldout_lines"],
-        shuffle=lambda wildcards: run.language(wildcards.lang).get("shuffle"),
-        seed=config["seed"],
+        lines=lambda wildcards: run.language(wildcards.lang).lines,
+        heldout_lines=lambda wildcards: run.language(wildcards.lang).heldout_lines,
+        shuffle=lambda wildcards: run.language(wildcards.lang).shuffle,
+        seed=run.config.seed,
         code=code_of("sample_corpus.py"),
     script:
         "../scripts/sample_corpus.py"
@@ -84,8 +84,8 @@ rule sample_again:
         mem_mb=memory(4000),
         runtime=60,
     params:
-        lines=config["studies"]["lines"],
-        seed=lambda wildcards: config["seed"] + int(wildcards.number),
+        lines=run.config.studies.lines,
+        seed=lambda wildcards: run.config.seed + int(wildcards.number),
         code=code_of("sample_again.py"),
     script:
         "../scripts/sample_again.py"
@@ -109,10 +109,10 @@ rule extract_domain:
         runtime=240,
     params:
         source=lambda wildcards: run.source_form("domain_settings", wildcards.domain),
-        language=lambda wildcards: run.domain(wildcards.domain)["language"],
-        lines=lambda wildcards: run.domain(wildcards.domain)["lines"],
-        min_words=config["corpus"]["min_words"],
-        seed=config["seed"],
+        language=lambda wildcards: run.domain(wildcards.domain).language,
+        lines=lambda wildcards: run.domain(wildcards.domain).lines,
+        min_words=run.config.corpus.min_words,
+        seed=run.config.seed,
         code=code_of("extract_domain.py"),
     script:
         "../scripts/extract_domain.py"
@@ -157,7 +157,7 @@ rule construct_task:
         source=lambda wildcards: run.source(
             "task_settings", wildcards.task, wildcards.split
         ).decisive,
-        seed=config["seed"],
+        seed=run.config.seed,
         code=code_of("construct_task.py"),
     script:
         "../scripts/construct_task.py"
@@ -182,9 +182,9 @@ rule prepare_task:
         runtime=60,
     params:
         splits=lambda wildcards: run.task_splits(wildcards.task),
-        kind=lambda wildcards: run.task(wildcards.task)["kind"],
-        columns=lambda wildcards: run.task(wildcards.task)["columns"],
-        labels=lambda wildcards: run.task(wildcards.task).get("labels"),
+        kind=lambda wildcards: run.task(wildcards.task).kind,
+        columns=lambda wildcards: run.task(wildcards.task).columns.model_dump(),
+        labels=lambda wildcards: run.task(wildcards.task).labels,
         code=code_of("prepare_task.py"),
     script:
         "../scripts/prepare_task.py"

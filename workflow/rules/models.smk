@@ -22,6 +22,16 @@
 # `--set-threads pretrain_model=N` says. While it runs, its log shows losses and held-out scores.
 
 
+def free(section, *keys):
+    """Settings that change speed and memory: no finished model needs another training for them.
+
+    What depends on the output is not compared with the last run's.
+    """
+    lm = run.config.lm
+    settings = {key: getattr(getattr(lm, section), key) for key in keys}
+    return lambda wildcards, output: {"gpus": lm.gpus, **settings}
+
+
 rule build_shards:
     """A corpus as memory-mapped rows of one tokenizer's ids."""
     input:
@@ -45,11 +55,11 @@ rule build_shards:
         mem_mb=memory(4000),
         runtime=120,
     params:
-        sequence_length=config["lm"]["pretrain"]["sequence_length"],
+        sequence_length=run.config.lm.pretrain.sequence_length,
         questions={
-            "lines": config["lm"]["pretrain"]["heldout_lines"],
-            "rate": config["lm"]["pretrain"]["mask_rate"],
-            "seed": config["seed"],
+            "lines": run.config.lm.pretrain.heldout_lines,
+            "rate": run.config.lm.pretrain.mask_rate,
+            "seed": run.config.seed,
         },
         artefact=result("shards/{lang}/{tok}"),
         code=version_of("lm.shards"),
@@ -75,19 +85,20 @@ rule pretrain_model:
     conda:
         "../../envs/models.yaml"
     # A core a card launches its kernels. Snakemake holds no cores back for a job that wants several.
-    threads: max(1, config["lm"]["gpus"])
+    threads: max(1, run.config.lm.gpus)
     resources:
-        gpu=config["lm"]["gpus"],
+        gpu=run.config.lm.gpus,
         nodes=1,
-        mem_mb=memory(6000 + 10000 * config["lm"]["gpus"]),
+        mem_mb=memory(6000 + 10000 * run.config.lm.gpus),
         # Many partitions end jobs after a day. What is not done by then is saved, and a retry goes on.
-        runtime=min(1380, 120 + int(60 * (config["lm"]["pretrain"]["hours"] or 24))),
+        runtime=min(1380, 120 + int(60 * (run.config.lm.pretrain.hours or 24))),
     params:
         settings=run.pretraining_settings,
+        free=free("pretrain", *FREE),
         name=lambda wildcards: f"{wildcards.lang}/{wildcards.tok} ({run.name})",
         # For the card. What depends on the output is not compared with the last run's.
         text=lambda wildcards, output: run.text(wildcards.lang),
-        seed=config["seed"],
+        seed=run.config.seed,
         state_dir=state("models/{lang}/{tok}"),
         artefact=result("models/{lang}/{tok}"),
         code=version_of("lm.pretrain"),
@@ -149,14 +160,15 @@ rule train_causal:
         result("benchmarks/train_causal/{lang}.{tok}.{seed}.tsv")
     conda:
         "../../envs/models.yaml"
-    threads: 4 if config["lm"]["gpus"] else 1
+    threads: 4 if run.config.lm.gpus else 1
     resources:
-        gpu=min(config["lm"]["gpus"], 1),
-        mem_mb=memory(16000 if config["lm"]["gpus"] else 6000),
+        gpu=min(run.config.lm.gpus, 1),
+        mem_mb=memory(16000 if run.config.lm.gpus else 6000),
         runtime=1440,
     params:
         **run.word_settings,
         settings=run.causal_settings,
+        free=free("causal", "checkpoint_minutes"),
         state_dir=state("causal/{lang}/{tok}/{seed}"),
         code=version_of("lm.causal"),
     script:
@@ -183,19 +195,20 @@ rule finetune_model:
         "../../envs/models.yaml"
     threads: 1
     resources:
-        gpu=min(config["lm"]["gpus"], 1),
-        mem_mb=memory(16000 if config["lm"]["gpus"] else 6000),
+        gpu=min(run.config.lm.gpus, 1),
+        mem_mb=memory(16000 if run.config.lm.gpus else 6000),
         runtime=1440,
     params:
         settings={
             key: value
-            for key, value in config["lm"]["finetune"].items()
+            for key, value in run.section("lm.finetune").items()
             if key != "seeds" and value is not None
         },
         task=lambda wildcards: {
-            key: run.task(wildcards.task)[key] for key in ("kind", "metric", "labels")
+            key: getattr(run.task(wildcards.task), key) for key in ("kind", "metric", "labels")
         },
-        precision=config["lm"]["pretrain"]["precision"],
+        precision=run.config.lm.pretrain.precision,
+        free=free("pretrain", "checkpoint_minutes"),
         state_dir=state("scores/{lang}/{tok}/{task}/{seed}"),
         code=version_of("lm.finetune"),
     script:

@@ -96,7 +96,9 @@ rule findings:
         run={
             **report_run(run),
             "languages": run.languages,
-            "settings": {key: config[key] for key in ("vocabulary", "sage", "word2vec", "lm")},
+            "settings": {
+                key: run.section(key) for key in ("vocabulary", "sage", "word2vec", "lm")
+            },
         },
         texts=configured_texts(run),
         tables=FINDINGS_TABLES,

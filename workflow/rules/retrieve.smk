@@ -30,7 +30,7 @@ rule retrieve_corpus:
     params:
         **retrieved(lambda wildcards: run.source("language_settings", wildcards.lang)),
         sample=lambda wildcards: run.dump_sample(wildcards.lang),
-        seed=config["seed"],
+        seed=run.config.seed,
         code=code_of("retrieve_corpus.py"),
     script:
         "../scripts/retrieve_corpus.py"
@@ -53,7 +53,7 @@ rule retrieve_morphemes:
         runtime=1440,
     params:
         **retrieved(lambda wildcards: run.source("morphology", wildcards.lang)),
-        seed=config["seed"],
+        seed=run.config.seed,
         code=code_of("retrieve_source.py"),
     script:
         "../scripts/retrieve_source.py"

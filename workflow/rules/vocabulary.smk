@@ -35,7 +35,7 @@ rule train_bpe:
         runtime=120,
     params:
         method="bpe",
-        size=config["vocabulary"]["final_size"],
+        size=run.config.vocabulary.final_size,
         key="vocabulary.final_size",
         training=run.sentencepiece_settings,
         words=run.word_settings,
@@ -56,7 +56,7 @@ use rule train_bpe as train_bpe_initial with:
     wildcard_constraints:
         size="|\\.[0-9]+",
     params:
-        size=lambda wildcards: int(wildcards.size[1:] or config["vocabulary"]["initial_size"]),
+        size=lambda wildcards: int(wildcards.size[1:] or run.config.vocabulary.initial_size),
         key="vocabulary.initial_size",
         artefact=result("vocab/{lang}/bpe_initial{size}"),
 
@@ -108,7 +108,7 @@ use rule train_unigram as train_unigram_initial with:
     benchmark:
         result("benchmarks/train_unigram_initial/{lang}.tsv")
     params:
-        size=config["vocabulary"]["initial_size"],
+        size=run.config.vocabulary.initial_size,
         key="vocabulary.initial_size",
         artefact=result("vocab/{lang}/unigram_initial"),
 
@@ -148,8 +148,8 @@ rule prune_null:
         runtime=120,
     params:
         **run.null_parameters,
-        method=lambda wildcards: run.tokenizer(wildcards.tok)["method"],
-        seed=lambda wildcards: run.tokenizer(wildcards.tok).get("seed", run.seed),
+        method=lambda wildcards: run.tokenizer(wildcards.tok).method,
+        seed=lambda wildcards: run.first_seed(wildcards.tok),
         words=run.word_settings,
         artefact=result("vocab/{lang}/{tok}"),
         code=code_of("prune_null.py"),
@@ -176,8 +176,8 @@ rule train_wordpiece:
         mem_mb=memory(8000),
         runtime=120,
     params:
-        size=config["vocabulary"]["final_size"],
-        character_coverage=config["vocabulary"]["character_coverage"],
+        size=run.config.vocabulary.final_size,
+        character_coverage=run.config.vocabulary.character_coverage,
         words=run.word_settings,
         artefact=result("vocab/{lang}/{tok}"),
         code=code_of("train_wordpiece.py"),

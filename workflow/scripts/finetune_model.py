@@ -11,8 +11,8 @@ with lasting_imports():
     from reproduction.lm.tasks import Task
 
 with job(snakemake) as facts, task_errors(snakemake.wildcards.task):
-    lm = snakemake.config["lm"]
-    gpus = min(lm["gpus"], 1)
+    free = snakemake.params.free
+    gpus = min(free["gpus"], 1)
     reserve_gpus(gpus)
     names, task = snakemake.wildcards, snakemake.params.task
     labels = None if task["labels"] is None else tuple(task["labels"])
@@ -31,5 +31,5 @@ with job(snakemake) as facts, task_errors(snakemake.wildcards.task):
         threads=snakemake.threads,
         gpus=gpus,
         state_dir=snakemake.params.state_dir,
-        checkpoint_minutes=lm["pretrain"]["checkpoint_minutes"],
+        checkpoint_minutes=free["checkpoint_minutes"],
     )

@@ -12,7 +12,8 @@ with lasting_imports():
     from reproduction.lm.torchrun import pretrain_together
 
 with job(snakemake) as facts:
-    gpus = snakemake.config["lm"]["gpus"]
+    free = dict(snakemake.params.free)
+    gpus = free.pop("gpus")
     reserve_gpus(gpus)
     processes = max(1, gpus)
     facts["trained_on"] = pretrain_together(
@@ -20,7 +21,7 @@ with job(snakemake) as facts:
         shards=Path(snakemake.input.shards).parent,
         vocabulary=Path(snakemake.input.tokenizer).parent,
         output=Path(snakemake.output.weights).parent,
-        settings=PretrainSettings(**snakemake.config["lm"]["pretrain"]),
+        settings=PretrainSettings(**snakemake.params.settings, **free),
         name=snakemake.params.name,
         seed=snakemake.params.seed,
         state_dir=snakemake.params.state_dir,

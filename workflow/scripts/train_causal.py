@@ -13,17 +13,18 @@ with lasting_imports():
     from sagevocab.words import Normalizer, WordCorpus
 
 with job(snakemake) as facts:
-    inputs, params, lm = snakemake.input, snakemake.params, snakemake.config["lm"]
-    reserve_gpus(min(lm["gpus"], 1))
+    inputs, params = snakemake.input, snakemake.params
+    gpus = min(params.free["gpus"], 1)
+    reserve_gpus(gpus)
     normalizer = Normalizer(params.normalization)
     facts["trained_on"] = train_causal(
         WordCorpus.load(inputs.words),
         WordCorpus.from_lines(read_lines(inputs.heldout), normalizer, params.max_word_chars),
         load_segmenter(Path(inputs.tokenizer).parent),
         snakemake.output.curve,
-        CausalSettings(**params.settings, checkpoint_minutes=lm["causal"]["checkpoint_minutes"]),
+        CausalSettings(**params.settings, checkpoint_minutes=params.free["checkpoint_minutes"]),
         seed=int(snakemake.wildcards.seed),
         threads=snakemake.threads,
-        gpus=min(lm["gpus"], 1),
+        gpus=gpus,
         state_dir=params.state_dir,
     )

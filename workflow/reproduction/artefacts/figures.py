@@ -82,8 +82,8 @@ def figure_fertility(fertility: Panels, **files: Any) -> None:
     when=lambda run: run.compared,
     tokenizers=lambda run: run.compared,
     settings=lambda run: {
-        "windows": run.config["analysis"]["windows"],
-        "top": run.config["analysis"]["top_neighbours"],
+        "windows": run.config.analysis.windows,
+        "top": run.config.analysis.top_neighbours,
     },
     neighbours="analysis/{lang}/{corpus}/{tok}/neighbours.parquet",
 )
@@ -106,7 +106,7 @@ def figure_exponence(neighbours: Panels, **files: Any) -> None:
     "intrinsic",
     when=lambda run: run.compared,
     tokenizers=lambda run: run.compared,
-    settings=lambda run: {"window": run.config["analysis"]["windows"][0]},
+    settings=lambda run: {"window": run.config.analysis.windows[0]},
     neighbours="analysis/{lang}/{corpus}/{tok}/neighbours.parquet",
 )
 def figure_ratio(neighbours: Panels, **files: Any) -> None:
@@ -145,7 +145,7 @@ def figure_fertility_domain(fertility: Panels, **files: Any) -> None:
     of_domains=True,
     when=lambda run: run.compared,
     tokenizers=lambda run: run.compared,
-    settings=lambda run: {"window": run.config["analysis"]["windows"][0]},
+    settings=lambda run: {"window": run.config.analysis.windows[0]},
     neighbours="analysis/{lang}/{corpus}/{tok}/neighbours.parquet",
 )
 def figure_ratio_domain(neighbours: Panels, **files: Any) -> None:
@@ -243,7 +243,7 @@ def figure_evidence(table: str, **files: Any) -> None:
     settings=lambda run: {
         **run.causal_parameters,
         "causal_labels": run.labels(run.causal_tokenizers),
-        "causal_lines": run.config["lm"]["causal"]["lines"],
+        "causal_lines": run.config.lm.causal.lines,
         "compared": run.labels(run.models),
         "titles": run.titles(run.curve_languages),
         "labels": run.labels(run.ordered_tokenizers),

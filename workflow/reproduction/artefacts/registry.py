@@ -110,7 +110,7 @@ class Artefact:
     def _panels(self, run: Run) -> dict[str, str]:
         """Return title -> language of every panel: that of the domain, or one a language."""
         if self.domain:
-            return {run.domain_title(self.domain): run.domain(self.domain)["language"]}
+            return {run.domain_title(self.domain): run.domain(self.domain).language}
         languages = self.languages(run)
         return dict(zip(run.titles(languages), languages, strict=True))
 
@@ -150,7 +150,7 @@ def figure(target: str | Of, *, page: bool = False, **declared: Any) -> Callable
 
     def style(run: Run) -> list[str]:
         """Return the style of figures, and what differs from it in those for one column."""
-        narrow = run.config["figures"]["width"] == "column" and not page
+        narrow = run.config.figures.width == "column" and not page
         return list(map(resource, ["style.mplstyle", *(["column.mplstyle"] if narrow else [])]))
 
     return _register(target, style=style, **declared)

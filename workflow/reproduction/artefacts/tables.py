@@ -62,7 +62,7 @@ def table_nulls(claims: str, paper: str, presets: Presets, **files: Any) -> None
     settings=lambda run: {
         "labels": _names(run, run.pruned_from_bpe("sage")),
         "languages": _languages(run, run.languages),
-        "pretrain": run.config["lm"]["pretrain"] if run.models else None,
+        "pretrain": run.model_budget["pretrain"] if run.models else None,
     },
     claims="claims.json",
     paper=paper_values,
@@ -256,9 +256,9 @@ def table_tokenizers(
     "intrinsic",
     settings=lambda run: {
         "settings": {
-            "vocabulary": run.config["vocabulary"],
-            "sage": run.config["sage"],
-            "word2vec": run.config["word2vec"],
+            "vocabulary": run.section("vocabulary"),
+            "sage": run.section("sage"),
+            "word2vec": run.section("word2vec"),
             "tokenizer_settings": run.sage_settings,
             "seed": run.seed,
         },
@@ -391,7 +391,7 @@ def table_differences(
 @table(
     "downstream",
     when=lambda run: run.models,
-    settings=lambda run: {"settings": {"lm": {"pretrain": run.config["lm"]["pretrain"]}}},
+    settings=lambda run: {"settings": {"lm": {"pretrain": run.model_budget["pretrain"]}}},
     paper=paper_values,
 )
 def table_hyperparameters_pretraining(
@@ -411,7 +411,7 @@ def table_hyperparameters_pretraining(
     "downstream",
     when=lambda run: run.models,
     settings=lambda run: {
-        "settings": {"lm": {"finetune": run.config["lm"]["finetune"]}},
+        "settings": {"lm": {"finetune": run.model_budget["finetune"]}},
         "budget": run.model_budget,
         "tasks": run.task_columns(run.tasks),
     },
@@ -470,7 +470,7 @@ def table_ngrams(ngrams: Panels, presets: Presets, **files: Any) -> None:
         "compared": run.labels(run.causal_tokenizers),
         "nulls": run.labels(run.unseeded_nulls),
         "tasks": run.probed_tasks(),
-        "seeds": run.config["probes"]["seeds"],
+        "seeds": run.config.probes.seeds,
         "task_languages": run.task_languages(),
         "baseline": run.labels(["bpe"])[0],
         "seed": run.seed,
@@ -540,7 +540,7 @@ def table_evidence(
         "titles": run.titles(run.curve_languages),
         "compared": run.labels(run.models),
         "baseline": run.curve_baseline,
-        "pretrain": run.config["lm"]["pretrain"],
+        "pretrain": run.model_budget["pretrain"],
         "seed": run.seed,
     },
     models=lambda run: run.curves(run.curve_languages),
@@ -676,7 +676,7 @@ def table_readings_claims(
     when=lambda run: run.varied,
     settings=lambda run: {
         "rows": run.studies.stability_rows(),
-        "sizes": [run.config["vocabulary"][key] for key in ("initial_size", "final_size")],
+        "sizes": [run.config.vocabulary.initial_size, run.config.vocabulary.final_size],
     },
     vocabularies=lambda run: run.studies.stability_files(),
 )
@@ -702,7 +702,7 @@ def table_stability(
         "study": run.studies.sensitivity_run(),
         "rows": run.studies.sensitivity_rows(),
         "titles": _languages(run, run.languages),
-        "window": run.config["analysis"]["windows"][0],
+        "window": run.config.analysis.windows[0],
     },
     builds=lambda run: run.studies.sensitivity_files(),
 )

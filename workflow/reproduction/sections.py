@@ -1,0 +1,577 @@
+"""The sections of the configuration as typed models, each with what must hold inside it.
+
+A new key is a new field of one of these classes: type, default and description stand there, and
+`make docs` writes the JSON schema from them. Sections that the library itself takes are next to it,
+in `sagevocab.settings` and `lm.settings`. `config` has the whole and what holds between sections.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Self
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
+
+from reproduction.analysis.probe_kinds import probe_kind
+from reproduction.data.files import ENDINGS, FORMATS, format_told
+from reproduction.data.sources import KINDS
+from reproduction.lm.metrics import fitting_metrics
+from reproduction.lm.settings import CausalKeys, FinetuneKeys, PretrainKeys
+from sagevocab.errors import SettingError
+from sagevocab.fields import (
+    DUMP_DATE,
+    PACKAGED,
+    WIKIPEDIA,
+    Count,
+    CountOrAll,
+    Counts,
+    Flag,
+    InnerShare,
+    Name,
+    Names,
+    Natural,
+    Seed,
+    Seeds,
+    optional,
+)
+from sagevocab.presets import DEFAULT_PRESET, PRESETS, overrides, preset_name
+from sagevocab.settings import (
+    ContextMatrix,
+    Contexts,
+    Decoder,
+    Loss,
+    LossLines,
+    PushBack,
+    Retrain,
+)
+
+
+class Section(BaseModel):
+    """A section of the configuration: no key but its own."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True)
+
+
+def section(kind: type, description: str | None = None) -> Any:
+    """Declare a section that may be left out; its own defaults stand for it then."""
+    return Field(default_factory=kind, description=description)
+
+
+# --- texts
+
+
+Packaged = Annotated[str, Field(pattern=PACKAGED)]
+
+
+Wanted = str | int | bool
+
+
+class Source(Section):
+    """Where a text or a table of examples comes from.
+
+    Of `path`, `constructed`, `package` and `dataset` the first that is there counts.
+    """
+
+    path: str | Annotated[list[str], Field(min_length=1)] | None = optional(
+        "A local file, plain or compressed (gz, bz2, xz, zst), a folder, a pattern with `*`, or a "
+        "list of such. Files are read one after the other. Wins over every other key."
+    )
+    constructed: str | None = optional(
+        "A task whose examples are constructed, with a seed, from sentences that packages ship: "
+        "cola, mrpc, qqp, qnli, mnli, xnli_tr, stsb, sst2, ner_en or ner_tr. Its scores are marked "
+        "`constructed`."
+    )
+    rows: Count | None = optional("How many examples are constructed.")
+    package: Packaged | Annotated[list[Packaged], Field(min_length=1)] | None = optional(
+        "A file that an installed package or distribution ships, as `package:path/in/package`, or "
+        "a list of text files that are joined."
+    )
+    dataset: str | None = optional(
+        "An entry of `workflow/resources/datasets.yaml`, which knows addresses and checksums."
+    )
+    language: Annotated[str, Field(pattern=WIKIPEDIA)] | None = optional(
+        "Which Wikipedia `dataset: wikipedia` means, such as `hu`."
+    )
+    date: Annotated[str, Field(pattern=DUMP_DATE)] | None = optional(
+        "Which dump of it: `latest`, or a date such as `20260801`, in quotes. `latest` if not said."
+    )
+    format: Literal[*FORMATS] | None = optional(
+        "What the file holds: a MediaWiki XML dump, plain text (one sentence or document a line), "
+        "a CoNLL-U treebank, or a table. May be left out where the name of the file or the "
+        "catalogue tells it."
+    )
+    column: str | None = optional("The column of a table that holds the text.")
+    where: dict[str, Wanted | list[Wanted]] | None = optional(
+        "Which rows of a table to take: the value, or a list of values, that a column must hold, "
+        "such as `{split: [validation, dev]}`. Compared as text."
+    )
+    title: str | None = optional("What a local text is, for model cards and reference results.")
+    licence: str | None = optional("The licence of a local text, shown beside its title.")
+
+    @property
+    def kind(self) -> str | None:
+        """The key that says where it comes from."""
+        return next((kind for kind in KINDS if getattr(self, kind, None)), None)
+
+    @property
+    def local_format(self) -> str | None:
+        """The format of local files; None for a source of another kind."""
+        return self.format or format_told(self.path) if self.kind == "path" else None
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        if self.kind is None:
+            raise SettingError("", f"none of {', '.join(KINDS)} is given; give one of them")
+        files = self.path or self.package if self.kind in ("path", "package") else None
+        if files and not self.format and format_told(files) is None:
+            raise SettingError(
+                "format",
+                f"missing, and the name does not tell it (as {', '.join(ENDINGS)} do); say what "
+                f"the file holds: {', '.join(FORMATS)}",
+            )
+        return self
+
+
+class Morphology(Section):
+    """A list of words cut into morphemes.
+
+    With it `table_tokenizers` says how well each tokenizer's boundaries agree with the list's;
+    `docs/deviations.md` names free lists.
+    """
+
+    path: str | None = optional("A local file, plain or compressed. Wins over `package`.")
+    package: Packaged | None = optional("A file that an installed package ships, as in `source`.")
+    format: Literal["segmentation", "derivation", "conllu"] | None = optional(
+        "`segmentation`: word, tab, morphemes with spaces between them (SIGMORPHON "
+        "2022). `derivation`: base, derived word, parts of speech, affix, with tabs between them "
+        "(UniMorph). `conllu`: a treebank whose derivations are tokens with the feature "
+        "`Derivation` (Turkish Web Treebank); inflections are not cut off. May be left out for a "
+        "file whose name ends in `.conllu`."
+    )
+
+    @model_validator(mode="after")
+    def _is_complete(self) -> Self:
+        file = self.path or self.package
+        if not file:
+            raise SettingError("", "none of path, package is given; give one of them")
+        if not self.format and format_told(file) != "conllu":
+            raise SettingError(
+                "format",
+                "missing, and the name does not tell it (as .conllu does); say what the file "
+                "holds: segmentation (as of SIGMORPHON 2022), derivation (as of UniMorph), conllu",
+            )
+        return self
+
+
+class Language(Section):
+    """A language and its training corpus."""
+
+    name: str = Field(description="Name of the language in figures and tables.")
+    lines: Count | None = Field(
+        None, description="Size of the seeded sample of sentences to train on; null takes all."
+    )
+    heldout_lines: Natural = Field(
+        5000, description="Sentences kept out of all training, for validation."
+    )
+    shuffle: Flag = Field(
+        False,
+        description="Put the sampled lines in a seeded random order: for texts that stand in "
+        "blocks by origin. Holds them in memory once.",
+    )
+    source: Source
+    morphology: Morphology | None = optional()
+
+
+class Corpus(Section):
+    """How sentences are cut from a corpus."""
+
+    min_words: Count = Field(
+        3,
+        description="Sentences cut from a dump that have fewer words are left out; lines of a text "
+        "file are taken as they are.",
+    )
+
+
+class Domain(Section):
+    """A text of another domain."""
+
+    name: str = Field(description="Name of the text in figures and tables.")
+    language: Name = Field(description="The language whose tokenizers are measured on it.")
+    lines: Count | None = Field(None, description="Size of a seeded sample; null takes all.")
+    source: Source
+
+
+# --- tokenizers
+
+
+SEEDED = ("sage", "random")  # the methods that a seed changes
+PRUNED = ("sage", "random", "frequency")  # the methods that prune an initial vocabulary
+
+
+# A preset's older name is read as the preset, in the configuration as in the library.
+_BY_ANY_NAME = BeforeValidator(lambda name: preset_name(name) if isinstance(name, str) else name)
+
+
+class Tokenizer(Section):
+    """A tokenizer to build: of method `sage`, a reading of SaGe."""
+
+    label: str | None = optional("Name in figures and tables; the stanza's own if left out.")
+    method: Literal[
+        "bpe",
+        "bpe_merges",
+        "sage",
+        "random",
+        "frequency",
+        "unigram",
+        "unigram_greedy",
+        "wordpiece",
+        "external",
+    ] = Field(
+        description="`bpe`: byte-pair encoding, decoded by greedy longest match; `bpe_merges`: the "
+        "same vocabulary decoded by its merges; `sage`; `random`, `frequency`: the vocabulary that "
+        "SaGe starts from, pruned at random or of its least frequent pieces, as baselines for "
+        "SaGe; `unigram`: UnigramLM, decoded by its probabilities; `unigram_greedy`: the same "
+        "vocabulary decoded by greedy longest match; `wordpiece`; `external`: a tokenizer from "
+        "elsewhere, given by `path`."
+    )
+    path: str | None = optional(
+        "For `external`: a Hugging Face folder, a sentencepiece model or a list of pieces; "
+        "`{lang}` in it is replaced by the language."
+    )
+    initial: Literal["bpe", "unigram"] | None = optional(
+        "For `sage`, `random`, `frequency`. The vocabulary that is pruned, of "
+        "`vocabulary.initial_size` pieces: `bpe` (the paper's, if left out) or `unigram`, "
+        "UnigramLM's, which has no merges. Claims and studies are about prunings of `bpe` alone."
+    )
+    preset: Annotated[Literal[*PRESETS] | None, _BY_ANY_NAME] = optional(
+        "For `sage`. The preset to start from: `printed` is the paper's algorithm as printed "
+        "(greedy decoding, total loss, own context matrix, retraining); `released` is how the "
+        "program published as SaGe 1.0 reads it (merges, mean loss over at most 1000 lines with "
+        "the string, one matrix, no retraining, line-start pieces pushed back). Single keys below "
+        "override it."
+    )
+    decoder: Decoder | None = optional()
+    loss: Loss | None = optional()
+    loss_lines: LossLines | None = optional()
+    context_matrix: ContextMatrix | None = optional()
+    retrain: Retrain | None = optional()
+    push_back_line_start: PushBack | None = optional()
+    contexts: Contexts | None = optional()
+    prune_batch: Count | None = optional("k, in place of `sage.prune_batch`.")
+    candidates: Count | None = optional("M, in place of `sage.candidates`.")
+    rerank_every: Count | None = optional("m, in place of `sage.rerank_every`.")
+    retrain_every: Count | None = optional("l, in place of `sage.retrain_every`.")
+    seed: Seed | None = optional(
+        "For `sage`, `random`. Seed of embeddings and pruning, in place of the run's."
+    )
+    seeds: Count | None = optional(
+        "For `sage`, `random`. How many seeds in a row it is built with, from `seed` on. Figures "
+        "and tables show the first; all of them tell the claims how much a seed matters."
+    )
+
+    @model_validator(mode="after")
+    def _has_what_its_method_needs(self) -> Self:
+        needed = {"external": "path", "sage": "preset"}.get(self.method)
+        if needed and not getattr(self, needed):
+            raise SettingError(needed, f"missing; method {self.method} needs it")
+        if self.seeds and self.method not in SEEDED:
+            raise SettingError("seeds", f"method {self.method} has no seed; leave it out")
+        if self.initial and self.method not in PRUNED:
+            raise SettingError("initial", f"method {self.method} prunes nothing; leave it out")
+        return self
+
+    @property
+    def initial_method(self) -> str:
+        """Whose pieces it is pruned from: `bpe` or `unigram`."""
+        return self.initial or "bpe"
+
+    @property
+    def overrides(self) -> dict[str, Any]:
+        """The keys that override the preset of a reading of SaGe, or the run's numbers and seed."""
+        return overrides(self.model_dump())
+
+    @property
+    def reading(self) -> dict[str, Any]:
+        """The reading of SaGe that it is: its preset and the keys that override it."""
+        return {"preset": self.preset or DEFAULT_PRESET, **self.overrides}
+
+    @property
+    def preset_title(self) -> str:
+        """The preset of a reading of SaGe, and in brackets what differs from it.
+
+        Every preset prunes BPE's pieces.
+        """
+        unigram = {"initial": "unigram"} if self.initial == "unigram" else {}
+        changed = sorted({**self.overrides, **unigram}.items())
+        shown = ", ".join(f"{key}: {value}" for key, value in changed)
+        return f"{self.reading['preset']} ({shown})" if shown else self.reading["preset"]
+
+
+class Variant(Tokenizer):
+    """A tokenizer of the studies: a reading with another seed or another number."""
+
+    initial_size: Count | None = optional()
+
+
+# --- measurements and studies
+
+
+class Analysis(Section):
+    """Measurements without a language model."""
+
+    windows: Annotated[Counts, Field(min_length=1)] = Field(
+        [5, 2],
+        description="Windows in which distinct neighbours are counted; the first is the one of the "
+        "ratio figures.",
+    )
+    top_neighbours: Count = Field(
+        200, description="Pieces shown in the ranking of distinct neighbours."
+    )
+    efficiency_lines: Count = Field(
+        150_000, description="Lines of the sample whose tokens are counted."
+    )
+    example_languages: Literal["all"] | list[Name] = Field(
+        "all",
+        description="Languages whose sentences Tables 1 and 2 may show: all, or a list, where a "
+        "corpus' licence does not allow it for every one.",
+    )
+    ranking_every: Count = Field(
+        4,
+        description="Batches of a pruning between two whole rankings of the losses, which are "
+        "taken to see how stable they are.",
+    )
+    ngram_lines: Counts = Field(
+        [10_000, 100_000, 750_000],
+        description="Numbers of training lines from which n-grams of every tokenizer's pieces are "
+        "estimated, to predict held-out lines; all lines of a smaller corpus. An empty list "
+        "estimates none.",
+    )
+
+
+class Probes(Section):
+    """Linear probes of pieces, and of skip-gram vectors of them, on tasks.
+
+    They test the segmentation of every tokenizer, and are no language models.
+    """
+
+    tasks: Names = Field(
+        [],
+        description="Tasks to probe, each with a stanza in `task_settings`: a class of one text, "
+        "tags of words, or a score of two texts. They need not be in `tasks`. An empty list probes "
+        "none.",
+    )
+    heldout_rows: Natural = Field(
+        10_000,
+        description="Training rows of a task with classes that are held out of fitting and asked "
+        "beside its validation rows; at most a fifth of them.",
+    )
+    vector_lines: Count = Field(
+        100_000,
+        description="Lines that vectors of the final vocabularies are trained on, a seeded sample "
+        "of the training corpus; all lines of a smaller one.",
+    )
+    seeds: Seeds = Field(
+        [1, 2, 3, 4, 5],
+        description="Seeds of the vectors: of their lines and of their training. An empty list "
+        "trains none.",
+    )
+
+
+class Figures(Section):
+    """How the figures are printed."""
+
+    width: Literal["page", "column"] = Field(
+        "page",
+        description="Made for the whole width of a page (6.3 inches) or for one of its two columns "
+        "(3.3 inches). No text is smaller than 7 points in either. Those with many panels "
+        "(`figure_tokenizers`, `figure_ngrams`, `figure_learning_curves`) are always made for the "
+        "page.",
+    )
+    tokenizers: Names = Field(
+        ["bpe", "sage", "sage_released"],
+        description="The tokenizers that figures and tables of Section 4 set side by side, as far "
+        "as the run has them; `bpe` is the one that the others are compared with.",
+    )
+
+
+class StudyValues(Section):
+    """Values that the study of sensitivity sets, one at a time, beside those of the run."""
+
+    prune_batch: Counts = Field([], description="Of k.")
+    candidates: Counts = Field([], description="Of M.")
+    rerank_every: Counts = Field([], description="Of m.")
+    retrain_every: Counts = Field([], description="Of l; for readings that retrain.")
+    initial_size: Counts = Field([], description="Of n·V.")
+
+
+PAPER_LANGUAGES = ["en", "tr"]
+
+
+class Studies(Section):
+    """Experiments on the method, on seeded samples of the training corpora; many vocabularies."""
+
+    enabled: Flag = Field(False, description="Whether `all` makes them.")
+    languages: Names = Field(
+        PAPER_LANGUAGES,
+        description="Of the run's languages, those whose corpora are sampled; each costs as many "
+        "vocabularies again.",
+    )
+    lines: Count = Field(150_000, description="Lines of a sample; all lines of a smaller corpus.")
+    word2vec_lines: CountOrAll = Field(
+        "all", description="Of a sample, the lines that embeddings are trained on."
+    )
+    word2vec_trainer: Literal["gensim", "blocks"] = Field(
+        "blocks", description="What trains embeddings on samples, in place of `word2vec.trainer`."
+    )
+    seeds: Annotated[Seeds, Field(min_length=1)] = Field(
+        [1, 2, 3],
+        description="Seeds of the embeddings and of the samples of `loss_lines`; each makes every "
+        "reading once.",
+    )
+    samples: Count = Field(
+        3,
+        description="Samples of the corpus that the study of stability compares; the other studies "
+        "take the first.",
+    )
+    readings: Names = Field(
+        [],
+        description="Readings of the loss to compare: tokenizers of method `sage`, each with a "
+        "stanza in `tokenizer_settings`. They need not be in `tokenizers`.",
+    )
+    varied: Names = Field(
+        [], description="Of the readings, those whose stability and sensitivity are measured."
+    )
+    values: StudyValues = section(StudyValues)
+
+
+# --- tasks and language models
+
+
+class Columns(Section):
+    """The names of the columns in the source."""
+
+    text: str | None = optional("The first text.")
+    text_pair: str | None = optional("The second text, if the task has pairs.")
+    label: str | None = optional("The class or the score.")
+    tokens: str | None = optional("The words of a tagging task.")
+    tags: str | None = optional("The tags of the words, in any of the usual schemes.")
+
+
+class Splits(Section):
+    """One source a split; `validation_share` can stand for the validation split.
+
+    Scores are those on the validation split, as in the paper.
+    """
+
+    train: Source
+    validation: Source | None = optional()
+
+
+class Task(Section):
+    """A task that models are fine-tuned on."""
+
+    label: str | None = optional("Name in tables; the task's own name if left out.")
+    language: Name = Field(description="The language whose models are evaluated on it.")
+    kind: Literal["sequence", "tokens"] = Field(
+        description="Classification or regression of a text or a pair, or tagging of words."
+    )
+    metric: Literal["f1", "accuracy", "matthews", "pearson", "span_f1"] = Field(
+        description="What the tables show."
+    )
+    labels: Annotated[list[str | int], Field(min_length=2)] | None = Field(
+        None,
+        description="The classes in the order of their numbers; null for a regression or a tagging "
+        "task.",
+    )
+    columns: Columns
+    max_train: Count | None = Field(
+        None,
+        description="Training rows at most, a seeded sample, for a smaller budget; null takes all. "
+        "The score tables say so.",
+    )
+    max_validation: Count | None = Field(
+        None,
+        description="Validation rows at most, a seeded sample; null takes all. The score tables "
+        "say so.",
+    )
+    validation_share: InnerShare | None = Field(
+        None,
+        description="For a task without a validation file: the share of the training rows that is "
+        "held out in its place, drawn by the run's seed. Wins over `source.validation`.",
+    )
+    source: Splits
+
+    @model_validator(mode="after")
+    def _columns_and_metric_fit_the_kind(self) -> Self:
+        needed = {"sequence": ("text", "label"), "tokens": ("tokens", "tags")}[self.kind]
+        for column in needed:
+            if getattr(self.columns, column) is None:
+                raise SettingError(
+                    f"columns.{column}", f"missing; a task of kind {self.kind} needs it"
+                )
+        fitting = fitting_metrics(self.kind, self.labels)
+        if self.metric not in fitting:
+            raise SettingError(
+                "metric",
+                f"{self.metric} does not fit this task; choose one of {', '.join(fitting)}, or "
+                "check its kind and labels",
+            )
+        return self
+
+    @model_validator(mode="after")
+    def _is_validated_on_other_rows(self) -> Self:
+        train, validation = self.source.train, self.source.validation
+        if self.validation_share:
+            return self
+        if validation is None:
+            raise SettingError(
+                "source.validation",
+                "missing; give a source, or set validation_share to hold out a share of the "
+                "training rows",
+            )
+        if train.path and (train.path, train.where) == (validation.path, validation.where):
+            raise SettingError(
+                "source",
+                "train and validation are the same file; set validation_share to hold out a share "
+                "of its rows, or name the rows of each in `where`",
+            )
+        return self
+
+    @property
+    def probe_kind(self) -> str | None:
+        """How it is probed; None if it can't be."""
+        return probe_kind(self.model_dump())
+
+    def used_sources(self) -> dict[str, Source]:
+        """Return the sources that are read, by split."""
+        if self.validation_share:
+            return {"train": self.source.train}
+        return {"train": self.source.train, "validation": self.source.validation}
+
+
+class LanguageModels(Section):
+    """Language models."""
+
+    enabled: Flag = Field(
+        True, description="false lets `all` end with what needs no language model."
+    )
+    gpus: Natural = Field(
+        1,
+        description="GPUs of a pretraining, on one machine: 0 trains on the CPU. On N each takes "
+        "its part of every batch, in a process of its own that torchrun starts. A model is "
+        "fine-tuned on one.",
+    )
+    languages: Names = Field(
+        PAPER_LANGUAGES,
+        description="Of the run's languages, those that get models, and whose tasks are scored.",
+    )
+    tokenizers: Names = Field(
+        ["bpe", "sage", "sage_released"], description="Those of `tokenizers` that get models."
+    )
+    pretraining_seeds: Seeds = Field(
+        [],
+        description="Further seeds of pretraining. Fine-tuning with one of these seeds starts from "
+        "its model, with any other seed from the run's own.",
+    )
+    pretrain: PretrainKeys = section(PretrainKeys)
+    finetune: FinetuneKeys = section(FinetuneKeys)
+    causal: CausalKeys = section(CausalKeys)
