@@ -85,3 +85,6 @@ HERE += ["findings", "build_report", "build_reference", "import_tokenizer"]
 HERE += ["export_bpe_merges", "export_unigram_greedy", "write_cards"]
 HERE += [f"retrieve_{kind}" for kind in ("corpus", "morphemes", "domain", "task")]
 workflow.localrules(*(getattr(rules, name).rule.name for name in HERE))
+
+# After the digests of all rules were taken.
+keep_known()

@@ -335,7 +335,7 @@ def library(tmp_path: Path, monkeypatch) -> Path:
 
 def fresh_code(*adapter: str) -> str:
     """`code_of` as another process would answer."""
-    for name in ("_digest", "_file_digest", "_imports", "_module_file", "_tree"):
+    for name in ("_digest", "_read", "_known", "_module_file", "_tree"):
         getattr(digests, name).cache_clear()
     return code_of(*adapter)
 

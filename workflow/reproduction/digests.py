@@ -10,18 +10,25 @@ import ast
 import functools
 import hashlib
 import itertools
+import json
 import re
 from collections.abc import Iterator, Mapping
+from contextlib import suppress
 from pathlib import Path
+from typing import Any
 
 import sagevocab
+from sagevocab import source
 from sagevocab.errors import UserError
 from sagevocab.source import code_of_source, statements
+from sagevocab.state import write_json
 
 HERE = Path(__file__).parent
 # The library's folder is where it was imported from, so that another copy of it is noticed.
 PACKAGES = {path.name: path for path in (Path(sagevocab.__file__).parent, HERE)}
 SCRIPTS = HERE.parent / "scripts"
+# What is known of files, in the working directory of Snakemake and its jobs.
+KNOWN = Path(".snakemake/sagevocab/code.json")
 
 
 def search_path() -> list[str]:
@@ -59,8 +66,8 @@ def version_of(module: str) -> str:
         UserError: there is no such module, or it has no RESULT_VERSION.
     """
     path = _module_file(f"{HERE.name}.{module}")
-    source = "" if path is None else path.read_text(encoding="utf-8")
-    found = re.search(r"^RESULT_VERSION = (\d+)$", source, re.MULTILINE)
+    text = "" if path is None else path.read_text(encoding="utf-8")
+    found = re.search(r"^RESULT_VERSION = (\d+)$", text, re.MULTILINE)
     if found is None:
         raise UserError(f"version_of: {HERE.name}.{module} has no RESULT_VERSION")
     return f"{module}:{found[1]}"
@@ -69,16 +76,16 @@ def version_of(module: str) -> str:
 @functools.cache
 def _digest(first: Path, function: str = "") -> str:
     digest = hashlib.sha256()
-    called: tuple[str, ...] = ()
+    called: list[str] = []
     if function:
-        source = _source_of(function)
-        tree = ast.parse(source)
-        digest.update(code_of_source(source, tree))
+        code = _source_of(function)
+        tree = ast.parse(code)
+        digest.update(code_of_source(code, tree))
         called = _imported(tree)
     sources = _sources(first, *map(_module_file, called))
     for name, path in sorted((_name(path), path) for path in sources):
         digest.update(name.encode())
-        digest.update(_file_digest(path))
+        digest.update(_read(path)[0].encode())
     return digest.hexdigest()
 
 
@@ -89,16 +96,39 @@ def _name(path: Path) -> str:
 
 
 @functools.cache
-def _file_digest(path: Path) -> bytes:
-    data = path.read_bytes()
-    return hashlib.sha256(
-        code_of_source(data, _tree(path)) if path.suffix == ".py" else data
-    ).digest()
+def _read(path: Path) -> tuple[str, list[str]]:
+    """Return the digest of a file, and the names that it imports."""
+    status = path.stat()
+    now = [status.st_size, status.st_mtime_ns]
+    known = _known().get(str(path))
+    if not known or known[0] != now:
+        data, imported = path.read_bytes(), []
+        if path.suffix == ".py":
+            tree = ast.parse(data)
+            data, imported = code_of_source(data, tree), _imported(tree)
+        known = [now, hashlib.sha256(data).hexdigest(), imported]
+        _known()[str(path)] = known
+    return known[1], known[2]
 
 
 @functools.cache
-def _tree(path: Path) -> ast.Module:
-    return ast.parse(path.read_bytes())
+def _known() -> dict[str, Any]:
+    """Return what `_read` found before, by file; what other code of ours found counts no more."""
+    with suppress(OSError, ValueError):
+        known = json.loads(KNOWN.read_text(encoding="utf-8"))
+        if known.get("by") == _readers():
+            return known
+    return {"by": _readers()}
+
+
+def _readers() -> list[int]:
+    return [Path(file).stat().st_mtime_ns for file in (__file__, source.__file__)]
+
+
+def keep_known() -> None:
+    """Keep what is known of files for the jobs, which would else parse a hundred of them each."""
+    with suppress(OSError):
+        write_json(KNOWN, _known())
 
 
 def _source_of(function: str) -> bytes:
@@ -108,7 +138,7 @@ def _source_of(function: str) -> bytes:
     """
     module, _, name = function.rpartition(".")
     path = _module_file(f"{HERE.name}.{module}")
-    body = [] if path is None else _tree(path).body
+    body = [] if path is None else _tree(path)
     functions = {node.name: node for node in body if isinstance(node, ast.FunctionDef)}
     if path is None or name not in functions:
         raise UserError(f"code_of: {HERE.name} has no function {function!r}")
@@ -123,6 +153,11 @@ def _source_of(function: str) -> bytes:
             continue
         lines[first - 1 : last] = [b""] * (last - first + 1)
     return b"\n".join(lines)
+
+
+@functools.cache
+def _tree(path: Path) -> list[ast.stmt]:
+    return ast.parse(path.read_bytes()).body
 
 
 def _called(functions: Mapping[str, ast.FunctionDef], first: str) -> list[str]:
@@ -148,7 +183,7 @@ def _sources(*first: Path | None) -> set[Path]:
             found.update(_data_files(path.parent))
         elif any(path.is_relative_to(package) for package in PACKAGES.values()):
             waiting.append(path.parent / "__init__.py")
-        waiting.extend(_module_file(name) for name in _imports(path))
+        waiting.extend(map(_module_file, _read(path)[1]))
     return found
 
 
@@ -161,12 +196,7 @@ def _data_files(folder: Path) -> Iterator[Path]:
             yield from _data_files(path)
 
 
-@functools.cache
-def _imports(path: Path) -> tuple[str, ...]:
-    return _imported(_tree(path))
-
-
-def _imported(tree: ast.Module) -> tuple[str, ...]:
+def _imported(tree: ast.Module) -> list[str]:
     names: list[str] = []
     for node in statements(tree):
         if isinstance(node, ast.Import):
@@ -174,7 +204,7 @@ def _imported(tree: ast.Module) -> tuple[str, ...]:
         elif isinstance(node, ast.ImportFrom) and node.module:
             names.append(node.module)
             names += (f"{node.module}.{alias.name}" for alias in node.names)
-    return tuple(names)
+    return names
 
 
 @functools.cache

@@ -80,7 +80,7 @@ PACKAGES = ("gensim", "matplotlib", "numba", "pandas", "pyarrow", "sentencepiece
 try:
     from reproduction.artefacts import figures, tables
     from reproduction.artefacts.registry import flat, registered, resource
-    from reproduction.digests import code_of, version_of
+    from reproduction.digests import code_of, keep_known, version_of
     from reproduction.config import load_config
     from reproduction.lm.settings import FREE
     from reproduction.run import COUNTS, FORMATS, Run
