@@ -251,12 +251,15 @@ class Texts:
         return self.source(section, name, split).form
 
     def source_files(self, section: str, name: str, split: str | None = None) -> list[str]:
-        """Return the files of a source, or what was retrieved: the data, its description."""
+        """Return the files of a source, or what was retrieved: the data, its description.
+
+        Constructed rows are in no file.
+        """
         source = self.source(section, name, split)
         if source.kind == "path":
             return local_files(source.name)
         if source.kind == "constructed":
-            return [self.result(f"constructed/{name}/{split}.parquet")]
+            return []
         retrieved = self._retrieved(section, name, split)
         return [retrieved, f"{retrieved}.source.json"]
 
@@ -361,14 +364,14 @@ class Texts:
         return self.source_files("task_settings", task, self.task_origin(task, split))
 
     def task_splits(self, task: str) -> dict[str, tuple[Stanza, Stanza | None]]:
-        """Return, for both splits of a task, what reading its source depends on, and its rows."""
-        return {
-            split: (
-                self.source_form("task_settings", task, self.task_origin(task, split)),
-                self.task_part(task, split),
-            )
-            for split in ("train", "validation")
-        }
+        """Return for both splits of a task what the rows of its source depend on, and its part."""
+        splits = {}
+        for split in ("train", "validation"):
+            source = self.source("task_settings", task, self.task_origin(task, split))
+            is_constructed = source.kind == "constructed"
+            form = source.decisive | {"seed": self.seed} if is_constructed else source.form
+            splits[split] = (form, self.task_part(task, split))
+        return splits
 
     def task_part(self, task: str, split: str) -> Stanza | None:
         """Return which rows of its source a split takes; None for all."""

@@ -7,7 +7,6 @@
 #        corpus/{lang}.sample{number}.txt.zst samples of the sample: texts of the studies
 #        corpus/domains/{domain}.txt.zst
 #        corpus/{lang}.{corpus}.words.npz     a text as its word types and the sequence of them
-#        constructed/{task}/{split}.parquet   rows of a task that are made of sentences that packages ship
 #        tasks/{task}/{split}.parquet         text, text_pair, label; or tokens, tags (IOB2)
 # Steps: read the dump as a stream, wikitext to prose, prose to sentences; drop duplicates, sample;
 #        normalise and split into words; bring rows and labels of tasks to one form
@@ -140,31 +139,10 @@ rule index_words:
         "../scripts/index_words.py"
 
 
-rule construct_task:
-    """Rows of a task that stands for a real one where there is no network."""
-    output:
-        rows=result("constructed/{task}/{split}.parquet"),
-    log:
-        result("logs/construct_task/{task}.{split}.log"),
-    benchmark:
-        result("benchmarks/construct_task/{task}.{split}.tsv")
-    conda:
-        "../../envs/corpus.yaml"
-    resources:
-        mem_mb=memory(4000),
-        runtime=60,
-    params:
-        source=lambda wildcards: run.source(
-            "task_settings", wildcards.task, wildcards.split
-        ).decisive,
-        seed=run.config.seed,
-        code=code_of("construct_task.py"),
-    script:
-        "../scripts/construct_task.py"
-
-
 rule prepare_task:
-    """Rows of a task, trained on and scored, in the form that all tasks share (Section 5)."""
+    """Rows of a task, trained on and scored, in the form that all tasks share (Section 5). Those that
+    stand for a real task, where there is no network, are constructed first.
+    """
     input:
         train=lambda wildcards: run.task_files(wildcards.task, "train"),
         validation=lambda wildcards: run.task_files(wildcards.task, "validation"),
