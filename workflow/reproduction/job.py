@@ -1,4 +1,4 @@
-"""What made an artefact: code, settings, inputs, versions; and the frame of every adapter."""
+"""The frame of every step: its log, its lock, its record; and what made an artefact."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import BrokenExecutor
 from contextlib import contextmanager, redirect_stderr, redirect_stdout, suppress
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from reproduction.digests import PACKAGES, code_of, version_of
 from sagevocab import versions
@@ -37,23 +37,22 @@ from sagevocab.state import (
 log = logging.getLogger(__name__)
 
 # The packages whose versions can change an artefact's bytes.
-RECORDED_PACKAGES = (
-    "gensim",
-    "matplotlib",
-    "mwparserfromhell",
-    "numba",
-    "numpy",
-    "pandas",
-    "pyarrow",
-    "scipy",
-    "sentencepiece",
-    "snakemake",
-    "tokenizers",
-    "torch",
-    "transformers",
-)
+RECORDED_PACKAGES = ("gensim", "matplotlib", "mwparserfromhell", "numba", "numpy", "pandas")
+RECORDED_PACKAGES += ("pyarrow", "scipy", "sentencepiece", "snakemake", "tokenizers", "torch")
+RECORDED_PACKAGES += ("transformers",)
 # Parameters that say how a job runs, not what it makes.
 _UNRECORDED_PARAMS = ("code", "state_dir", "artefact", "cache_dir", "decisive", "text", "free")
+# What of a record decides the results of a training; versions of packages do not.
+_DECISIVE = ("rule", "wildcards", "config", "code", "inputs")
+# Where a job's lock lies, by its rule and outputs: not among the results.
+RUNNING = Path(".snakemake/sagevocab")
+_DESCRIPTION = ".source.json"
+_OF_SOURCES = ("name", "title", "licence", "format", "origin", "instead_of")
+# Formats of one artefact that share one record; other dots in its name mean something.
+_FORMATS = (".predictions.parquet", _DESCRIPTION)
+_FORMATS += (".pdf", ".png", ".tex", ".csv", ".md", ".json", ".html", ".parquet")
+# A full disk, a quota, a disk or folder that is read-only.
+_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 @contextmanager
@@ -72,58 +71,79 @@ def lasting_imports() -> Iterator[None]:
 
 @contextmanager
 def job(snakemake: Any) -> Iterator[dict[str, Any]]:
-    """Frame of a rule's adapter: log to the rule's log, check code and inputs, leave a record.
+    """Frame of a rule's step: log to the rule's log, check code and inputs, leave a record.
 
     A job that a killed run left may still make the same files. Then this one waits for its end, and
     does its work only if they are not there then. What a training made is kept: if nothing that
-    decides its results has changed, the job puts them back.
+    decides its results has changed, the job restores them.
 
-    What the adapter puts into the mapping that it gets is recorded with what may differ between
-    equal runs. A `UserError` becomes one line on the log and on the terminal, and exit code 1.
+    What the step puts into the mapping that it gets is recorded with what may differ between equal
+    runs. A `UserError` becomes one line on the log and on the terminal, and exit code 1.
     `snakemake` is the object Snakemake hands to a script; only its attributes are used.
 
     Raises:
         SystemExit: with code 1, after a user's mistake; with code 0, if the work was done before.
     """
-    started = time.time()
-    with _opened_log(snakemake.log[0]) as file:
-        _log_to(file)
+    started, name = time.time(), snakemake.rule
+    with _logged(snakemake.log[0]) as say:
         try:
-            _check_code(snakemake)
+            _check_code(snakemake.params.get("code"))
             described = _described(snakemake)
-            with (
-                _turn(snakemake, described, file),
-                redirect_stdout(file),
-                redirect_stderr(file),
-            ):
+            outputs = sorted(map(str, snakemake.output))
+            records = _record_paths(snakemake)
+
+            def tell(holder: str) -> None:
+                say(
+                    f"{name}: process {holder} is making the same files, and this job waits for "
+                    f"it; end it (kill {holder.partition(' ')[0]}), and this one goes on from its "
+                    "last checkpoint"
+                )
+
+            with turn(RUNNING / f"{name}.{fingerprint(outputs)[:16]}", tell):
+                # Snakemake removes the outputs before it starts a job.
+                if all(map(os.path.exists, outputs)) and _are_of(records, described, described):
+                    say(f"{name}: another job has made the files meanwhile")
+                    raise SystemExit(0)
+                kept = _kept_in(snakemake)
+                if kept and _restored(kept, snakemake, described):
+                    say(
+                        f"{name}: what decides its results is as before, and they are put back; "
+                        f"delete {kept} to make them anew"
+                    )
+                    raise SystemExit(0)
+                for path in {*map(Path, outputs), *records}:
+                    remove_leftovers(path)
                 facts: dict[str, Any] = {}
                 yield facts
                 _record(snakemake, started, described, facts)
-                _keep(snakemake)
-                _forget_progress(snakemake)
+                if kept:
+                    _keep(kept, snakemake)
+                # What would have resumed the job is not needed any more.
+                if state := snakemake.params.get("state_dir"):
+                    shutil.rmtree(state, ignore_errors=True)
                 # The process ends: no search for garbage in all that it imported.
                 gc.freeze()
         except Exception as error:
-            line = _line_for(error, snakemake.rule)
+            line = _line_for(error, name)
             if line is None:
-                log.exception("%s failed", snakemake.rule)
+                log.exception("%s failed", name)
                 raise
-            _say(file, f"error: {snakemake.rule}: {line}\n")
+            say(f"error: {name}: {line}")
             raise SystemExit(1) from error
-
-
-# A full disk, a quota, a disk or folder that is read-only.
-_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
 
 
 def _line_for(error: Exception, rule: str) -> str | None:
     """Return what to tell of an error; None for a defect, which needs its traceback."""
+    more_memory = (
+        "run fewer jobs side by side (--cores 1), on a cluster ask for more (in the profile, "
+        f"set-resources: {{{rule}: {{mem_mb: MB}}}})"
+    )
     if isinstance(error, UserError):
         return str(error)
     if isinstance(error, MemoryError):
-        return f"out of memory; {_more_memory(rule)}"
+        return f"out of memory; {more_memory}"
     if isinstance(error, BrokenExecutor):
-        return f"a process was killed, most often because memory ran out; {_more_memory(rule)}"
+        return f"a process was killed, most often because memory ran out; {more_memory}"
     if isinstance(error, OSError) and error.errno in _DISK_ERRORS:
         place = error.filename or "a file of its results"
         advice = "make room, or run in a folder that can be written (snakemake --directory)"
@@ -131,178 +151,42 @@ def _line_for(error: Exception, rule: str) -> str | None:
     return None
 
 
-def _more_memory(rule: str) -> str:
-    return (
-        "run fewer jobs side by side (--cores 1), on a cluster ask for more (in the profile, "
-        f"set-resources: {{{rule}: {{mem_mb: MB}}}})"
-    )
-
-
-# Where a job's lock lies, by its rule and outputs: not among the results.
-RUNNING = Path(".snakemake/sagevocab")
-
-
 @contextmanager
-def _turn(snakemake: Any, described: dict[str, Any], file: TextIO) -> Iterator[None]:
-    """Hold the lock of this job's outputs, after any job that still makes them; clear up after it.
+def _logged(path: str) -> Iterator[Callable[[str], None]]:
+    """Send log and streams to a file; yield what writes a line to it and to the terminal.
 
-    Raises:
-        SystemExit: with code 0, if that job has made just what this one would make.
+    What a full disk does not take of the log is lost without an error.
     """
-    outputs = sorted(map(str, snakemake.output))
-
-    def tell(holder: str) -> None:
-        number = holder.partition(" ")[0]
-        _say(
-            file,
-            f"{snakemake.rule}: process {holder} is making the same files, and this job waits for "
-            f"it; end it (kill {number}), and this one goes on from its last checkpoint\n",
-        )
-
-    with turn(RUNNING / f"{snakemake.rule}.{fingerprint(outputs)[:16]}", tell):
-        if _is_made(snakemake, described):
-            _say(file, f"{snakemake.rule}: another job has made the files meanwhile\n")
-            raise SystemExit(0)
-        if _put_back(snakemake, described):
-            _say(
-                file,
-                f"{snakemake.rule}: what decides its results is as before, and they are put back; "
-                f"delete {_kept_in(snakemake)} to make them anew\n",
-            )
-            raise SystemExit(0)
-        for path in {*map(Path, outputs), *_record_paths(snakemake)}:
-            remove_leftovers(path)
-        yield
-
-
-def _is_made(snakemake: Any, described: dict[str, Any]) -> bool:
-    """Return whether all outputs are there, with records of equal code, settings and inputs.
-
-    Snakemake removes the outputs before it starts a job, so another job has made them since.
-    """
-    records = _record_paths(snakemake)
-    if not all(path.exists() for path in {*map(Path, snakemake.output), *records}):
-        return False
-    expected = fingerprint(described)
-    found = ({key: read_json(path).get(key) for key in described} for path in records)
-    return all(fingerprint(record) == expected for record in found)
-
-
-def _forget_progress(snakemake: Any) -> None:
-    """The outputs are written: what would have resumed the job is not needed any more."""
-    folder = snakemake.params.get("state_dir")
-    if folder:
-        shutil.rmtree(folder, ignore_errors=True)
-
-
-# --- results that cost days
-
-# What of a record decides the results; versions of packages do not.
-_DECISIVE = ("rule", "wildcards", "config", "code", "inputs")
-
-
-def _kept_in(snakemake: Any) -> Path | None:
-    """Return where a job keeps its results beside their place; None unless it is a training.
-
-    Snakemake removes the outputs of a job before it starts it again, which it also does where an
-    input was made anew with the same bytes: after an edit of code that comes long before.
-    """
-    folder, code = snakemake.params.get("state_dir"), snakemake.params.get("code") or ".py:"
-    is_training = folder and not re.match(r"\w*\.py\b", code)  # has `version_of`
-    return Path(f"{folder}.kept") if is_training else None
-
-
-def _files_of(snakemake: Any) -> dict[str, Path]:
-    """Return a job's outputs, its records and the files of its artefact's folder, by name."""
-    folder = snakemake.params.get("artefact")
-    beside = Path(folder).iterdir() if folder and Path(folder).is_dir() else ()
-    paths = {*map(Path, snakemake.output), *_record_paths(snakemake), *beside}
-    return {path.name: path for path in paths}
-
-
-def _keep(snakemake: Any) -> None:
-    """Keep the results of a training: as links, which take no room while the results are there."""
-    kept = _kept_in(snakemake)
-    if kept is not None:
-        remove_leftovers(kept)
-        with atomic_folder(kept, replace=True) as folder:
-            for name, path in _files_of(snakemake).items():
-                _link(path, folder / name)
-
-
-def _put_back(snakemake: Any, described: dict[str, Any]) -> bool:
-    """Put kept results in their place if they are what this job would make; return whether."""
-    kept, records = _kept_in(snakemake), _record_paths(snakemake)
-    if kept is None or not all((kept / path.name).is_file() for path in records):
-        return False
-    known = [read_json(kept / path.name) for path in records]
-    asked = fingerprint([described[key] for key in _DECISIVE])
-    if any(fingerprint([record.get(key) for key in _DECISIVE]) != asked for record in known):
-        return False
-    written = {
-        Path(path).name: digest for record in known for path, digest in record["outputs"].items()
-    }
-    if written != _digests_by_name(kept, written):
-        log.warning("%s: a file was changed; the results are made anew", kept)
-        return False
-    places = _files_of(snakemake)
-    folder = Path(snakemake.params.get("artefact") or Path(snakemake.output[0]).parent)
-    for path in kept.iterdir():
-        _link(path, places.get(path.name, folder / path.name))
-    return True
-
-
-def _digests_by_name(folder: Path, names: Iterable[str]) -> dict[str, str]:
-    paths = [folder / name for name in names]
-    return {path.name: file_digest(path) for path in paths if path.is_file()}
-
-
-def _link(path: Path, place: Path) -> None:
-    """Make a file appear at another place too, dated now; as a copy where links can't be had."""
-    with atomic_path(place) as temporary:
-        try:
-            os.link(path, temporary)
-        except OSError:
-            shutil.copyfile(path, temporary)
-        os.utime(temporary)
-
-
-def _say(file: TextIO, line: str) -> None:
-    """Write a line to the log and to the terminal."""
-    for stream in (file, sys.stderr):
-        with suppress(OSError):  # the log, on a full disk
-            # One write, so that the lines of jobs that fail together do not run into each other.
-            stream.write(line)
-            stream.flush()
-
-
-@contextmanager
-def _opened_log(path: str) -> Iterator[TextIO]:
-    """Open a rule's log; what a full disk does not take of it is lost without an error."""
     file = Path(path).open("w", encoding="utf-8", buffering=1)  # noqa: SIM115
+    # Other packages tell every font table and every epoch.
+    logging.basicConfig(
+        level=logging.WARNING,
+        format="%(asctime)s %(name)s: %(message)s",
+        datefmt="%H:%M:%S",
+        stream=file,
+        force=True,
+    )
+    for name in PACKAGES:
+        logging.getLogger(name).setLevel(logging.INFO)
+    terminal = sys.stderr
+
+    def say(line: str) -> None:
+        for stream in (file, terminal):
+            with suppress(OSError):
+                # One write, so that the lines of jobs that fail together do not run together.
+                stream.write(f"{line}\n")
+                stream.flush()
+
     try:
-        yield file
+        with redirect_stdout(file), redirect_stderr(file):
+            yield say
     finally:
         with suppress(OSError):
             file.close()
 
 
-def _log_to(file: TextIO) -> None:
-    handlers: list[logging.Handler] = [logging.StreamHandler(file)]
-    logging.basicConfig(
-        level=logging.WARNING,  # other packages tell every font table and every epoch
-        format="%(asctime)s %(name)s: %(message)s",
-        datefmt="%H:%M:%S",
-        handlers=handlers,
-        force=True,
-    )
-    for name in PACKAGES:
-        logging.getLogger(name).setLevel(logging.INFO)
-
-
-def _check_code(snakemake: Any) -> None:
+def _check_code(expected: str | None) -> None:
     """Stop if this library is not the code that the rule's digest or version was taken from."""
-    expected = snakemake.params.get("code")
     if not expected:
         return
     first, *function = expected.partition(":")[0].split()
@@ -314,12 +198,16 @@ def _check_code(snakemake: Any) -> None:
         )
 
 
+# --- the record
+
+
 def _described(snakemake: Any) -> dict[str, Any]:
-    """What decides a job's outputs, and where: its part of their record, known before the work.
+    """Return what decides a job's outputs: its part of their record, known before the work.
 
     Raises:
         UserError: an input is not what its job wrote.
     """
+    recorded = functools.cache(_recorded)  # many inputs share a record
     return {
         "rule": snakemake.rule,
         "wildcards": dict(snakemake.wildcards.items()),
@@ -331,26 +219,21 @@ def _described(snakemake: Any) -> dict[str, Any]:
         },
         "code": snakemake.params.get("code"),
         "git_commit": git_commit(),
-        "inputs": _checked_inputs(snakemake),
+        "inputs": {path: _input_digest(path, recorded) for path in _files(snakemake.input)},
         "packages": package_versions(),
         "python": platform.python_version(),
     }
 
 
-def _checked_inputs(snakemake: Any) -> dict[str, str]:
-    """Return the digest of every input file.
+def _input_digest(path: str, recorded: Callable[[Path], dict[str, Any]]) -> str:
+    """Return the digest of an input.
 
     A file that has the size and date with which its job left it is what that job recorded, and is
     not read. Others are: a flipped bit seldom stops a reader, and would give other numbers.
 
     Raises:
-        UserError: a file is another than the one that its job recorded.
+        UserError: it is another file than the one that its job recorded.
     """
-    recorded = functools.cache(_recorded)  # many inputs share a record
-    return {path: _checked_digest(path, recorded) for path in _files(snakemake.input)}
-
-
-def _checked_digest(path: str, recorded: Callable[[Path], dict[str, Any]]) -> str:
     records = {place: recorded(place) for place in _records_beside(Path(path))}
     known = {at: r for at, r in records.items() if path in r.get("outputs", {})}
     for record in known.values():
@@ -386,7 +269,13 @@ def _recorded(record: Path) -> dict[str, Any]:
 def _record(
     snakemake: Any, started: float, described: dict[str, Any], facts: dict[str, Any]
 ) -> None:
-    outputs = _files(snakemake.output)
+    outputs, sources = _files(snakemake.output), {}
+    # A fallback may stand in for what is configured: the description beside what was retrieved, an
+    # input of the job or an output of the one that retrieves, says what it is.
+    for path in _files((*snakemake.input, *snakemake.output)):
+        if path.endswith(_DESCRIPTION):
+            found = read_json(path)
+            sources[path] = {key: found[key] for key in _OF_SOURCES if found.get(key)}
     record = {
         **described,
         "outputs": {path: file_digest(path) for path in outputs},
@@ -397,29 +286,12 @@ def _record(
             "started": time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(started)),
             "seconds": round(time.time() - started, 3),
             "left": {path: _left(path) for path in outputs},
-            **_retrieved(snakemake),
+            **({"sources": sources} if sources else {}),
             **facts,
         },
     }
     for path in _record_paths(snakemake):
         write_json(path, record)
-
-
-def _retrieved(snakemake: Any) -> dict[str, Any]:
-    """Return what the retrieved files of a job are: a fallback may stand in for what is configured.
-
-    The descriptions beside them are inputs of the job, or outputs of the one that retrieves.
-    """
-    sources = {}
-    for path in map(str, (*snakemake.input, *snakemake.output)):
-        if path.endswith(_DESCRIPTION) and os.path.isfile(path):
-            found = read_json(path)
-            sources[path] = {key: found[key] for key in _OF_SOURCES if found.get(key)}
-    return {"sources": sources} if sources else {}
-
-
-_DESCRIPTION = ".source.json"
-_OF_SOURCES = ("name", "title", "licence", "format", "origin", "instead_of")
 
 
 def _record_paths(snakemake: Any) -> set[Path]:
@@ -449,9 +321,13 @@ def _stem(path: Path) -> Path:
     return path.with_name(path.name.removesuffix(ending))
 
 
-# Formats of one artefact that share one record; other dots in its name mean something.
-_FORMATS = (".predictions.parquet", _DESCRIPTION)
-_FORMATS += (".pdf", ".png", ".tex", ".csv", ".md", ".json", ".html", ".parquet")
+def _are_of(records: Iterable[Path], described: dict[str, Any], keys: Iterable[str]) -> bool:
+    """Return whether all records are there and agree with this job in some keys."""
+    asked = fingerprint([described[key] for key in keys])
+    return all(
+        path.is_file() and fingerprint([_recorded(path).get(key) for key in keys]) == asked
+        for path in records
+    )
 
 
 def package_versions() -> dict[str, str]:
@@ -464,19 +340,79 @@ def git_commit() -> str | None:
 
     Results that git keeps are no edits: a run that renews them would else call itself dirty.
     """
-    commit = _git("rev-parse", "HEAD")
+
+    def git(*arguments: str) -> str | None:
+        command = ["git", "-C", str(Path(__file__).parent), *arguments]
+        try:
+            answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
+        except (OSError, subprocess.SubprocessError):
+            return None
+        return answer.stdout.strip()
+
+    commit = git("rev-parse", "HEAD")
     if commit is None:
         return None
-    edits = _git(
+    edits = git(
         "status", "--porcelain", "--untracked-files=no", "--", ":/", ":(top,exclude)results"
     )
     return commit if edits == "" else f"{commit}-dirty"
 
 
-def _git(*arguments: str) -> str | None:
-    command = ["git", "-C", str(Path(__file__).parent), *arguments]
-    try:
-        answer = subprocess.run(command, capture_output=True, text=True, check=True, timeout=30)
-    except (OSError, subprocess.SubprocessError):
-        return None
-    return answer.stdout.strip()
+# --- results that cost days
+
+
+def _kept_in(snakemake: Any) -> Path | None:
+    """Return where a job keeps its results beside their place; None unless it is a training.
+
+    Snakemake removes the outputs of a job before it starts it again, which it also does where an
+    input was made anew with the same bytes: after an edit of code that comes long before.
+    """
+    folder, code = snakemake.params.get("state_dir"), snakemake.params.get("code") or ".py:"
+    is_training = folder and not re.match(r"\w*\.py\b", code)  # has `version_of`
+    return Path(f"{folder}.kept") if is_training else None
+
+
+def _files_of(snakemake: Any) -> dict[str, Path]:
+    """Return a job's outputs, its records and the files of its artefact's folder, by name."""
+    folder = snakemake.params.get("artefact")
+    beside = Path(folder).iterdir() if folder and Path(folder).is_dir() else ()
+    paths = {*map(Path, snakemake.output), *_record_paths(snakemake), *beside}
+    return {path.name: path for path in paths}
+
+
+def _keep(kept: Path, snakemake: Any) -> None:
+    """Keep the results of a training: as links, which take no room while the results are there."""
+    remove_leftovers(kept)
+    with atomic_folder(kept, replace=True) as folder:
+        for name, path in _files_of(snakemake).items():
+            _link(path, folder / name)
+
+
+def _restored(kept: Path, snakemake: Any, described: dict[str, Any]) -> bool:
+    """Put kept results in their place if they are what this job would make; return whether."""
+    records = [kept / path.name for path in _record_paths(snakemake)]
+    if not _are_of(records, described, _DECISIVE):
+        return False
+    written = {
+        kept / Path(path).name: digest
+        for record in records
+        for path, digest in read_json(record)["outputs"].items()
+    }
+    if any(not path.is_file() or file_digest(path) != digest for path, digest in written.items()):
+        log.warning("%s: a file was changed; the results are made anew", kept)
+        return False
+    places = _files_of(snakemake)
+    folder = Path(snakemake.params.get("artefact") or Path(snakemake.output[0]).parent)
+    for path in kept.iterdir():
+        _link(path, places.get(path.name, folder / path.name))
+    return True
+
+
+def _link(path: Path, place: Path) -> None:
+    """Make a file appear at another place too, dated now; as a copy where links can't be had."""
+    with atomic_path(place) as temporary:
+        try:
+            os.link(path, temporary)
+        except OSError:
+            shutil.copyfile(path, temporary)
+        os.utime(temporary)

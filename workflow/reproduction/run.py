@@ -8,7 +8,7 @@ builds of the studies in `workflow_studies`, what the report says of it in `work
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, fields
 from functools import cached_property
 from pathlib import Path
@@ -30,6 +30,15 @@ PAPER_TOKENIZERS = ("bpe", "sage", "sage_released")
 # What `count_pieces` writes as tables, and what statistics are computed from.
 COUNTS = ("frequencies.parquet", "fertility.parquet", "neighbours.parquet", "lines.parquet")
 FORMATS = {"figure": ("pdf", "png"), "table": ("tex", "csv", "json", "md")}
+
+
+def memory(megabytes: int) -> Callable[[Any, int], int]:
+    """Return the memory of a job in MB as a function of wildcards and attempt.
+
+    It doubles once when a job is tried again, as the job may have lacked some. Later attempts go on
+    after a time limit and need no more.
+    """
+    return lambda wildcards, attempt: megabytes * min(attempt, 2)
 
 
 def _variant(stanza: Tokenizer, **changed: int) -> Variant:

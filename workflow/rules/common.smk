@@ -83,7 +83,7 @@ try:
     from reproduction.digests import code_of, keep_known, version_of
     from reproduction.config import load_config
     from reproduction.lm.settings import FREE
-    from reproduction.run import COUNTS, FORMATS, Run
+    from reproduction.run import COUNTS, FORMATS, Run, memory
     from reproduction.run_report import (
         changes,
         claims_run,
@@ -109,11 +109,6 @@ except UserError as error:
 
 studies = run.studies
 result, state = run.result, run.state
-
-
-def memory(megabytes):
-    """Memory in MB: once more as much when a job is tried again, as it may have lacked some."""
-    return lambda wildcards, attempt: megabytes * min(attempt, 2)
 
 
 def any_of(names):
