@@ -13,8 +13,15 @@ from typing import Any
 
 import pytest
 
+from reproduction.cards import card
 from reproduction.config import Configuration, load_config
 from reproduction.paper.inputs import as_retrieved
+from reproduction.retrievals import (
+    dump_sample,
+    failed_retrievals,
+    sources_table,
+    substitutes,
+)
 from reproduction.run import Run
 from reproduction.run_report import changes, claims_run, configured_texts, reference_texts
 from reproduction.run_studies import Studies
@@ -106,8 +113,8 @@ def test_sage_of_another_initial_vocabulary_has_all_of_its_own(paper) -> None:
     embeddings = "results/paper/embeddings/en/unigram_initial.greedy.seed1.npz"
     assert paper.embeddings("en", "sage_unigram") == embeddings
     assert paper.preset("sage_unigram") == "printed (initial: unigram)"
-    assert "UnigramLM's pieces" in paper.card("en", "sage_unigram")["method"]
-    assert "UnigramLM" not in paper.card("en", "sage")["method"]
+    assert "UnigramLM's pieces" in card(paper, "en", "sage_unigram")["method"]
+    assert "UnigramLM" not in card(paper, "en", "sage")["method"]
 
 
 @pytest.fixture(scope="module")
@@ -139,7 +146,7 @@ def test_prunings_of_other_pieces_are_in_no_claim(only_bpes) -> None:
 def test_a_null_of_another_initial_vocabulary_is_called_so() -> None:
     mine = {"mine": {"method": "frequency", "initial": "unigram"}}
     run = run_of(tokenizers=["bpe", "mine"], tokenizer_settings=mine, lm=NO_MODELS)
-    assert run.card("en", "mine")["method"].startswith("UnigramLM without its least frequent")
+    assert card(run, "en", "mine")["method"].startswith("UnigramLM without its least frequent")
     assert run.initial("en", "mine", "pieces.txt").endswith("vocab/en/unigram_initial/pieces.txt")
 
 
@@ -232,12 +239,12 @@ def test_what_is_retrieved_includes_lists_of_morphemes_but_no_local_file() -> No
 
 def test_part_of_a_dump_is_drawn_only_where_lines_are_asked_for(paper) -> None:
     sample = {"lines": 755_000, "language": "en", "min_words": 3}
-    assert paper.dump_sample("en") == sample
-    assert paper.dump_sample("tr") is None
+    assert dump_sample(paper, "en") == sample
+    assert dump_sample(paper, "tr") is None
     package = {"package": "gensim:x", "format": "mediawiki"}
-    assert run_of(language_settings={"en": {"source": package}}).dump_sample("en") is None
+    assert dump_sample(run_of(language_settings={"en": {"source": package}}), "en") is None
     hub = {"dataset": "olm-enwiki-20220820"}
-    assert run_of(language_settings={"en": {"source": hub}}).dump_sample("en") == sample
+    assert dump_sample(run_of(language_settings={"en": {"source": hub}}), "en") == sample
 
 
 def test_sources_are_told_with_what_is_there_and_what_failed(tmp_path, monkeypatch) -> None:
@@ -250,12 +257,12 @@ def test_sources_are_told_with_what_is_there_and_what_failed(tmp_path, monkeypat
     for name, text in {"domain/quora": "old", "domain/legal": "HTTP 404; set `x.path`"}.items():
         (log / f"retrieve_{name}.log").parent.mkdir(parents=True, exist_ok=True)
         (log / f"retrieve_{name}.log").write_text(f"12:00:00 tried\nerror: {text}\n")
-    header, english, quora, legal = run.sources_table()
-    assert run.substitutes() == []
+    header, english, quora, legal = sources_table(run)
+    assert substitutes(run) == []
     assert header.split() == ["source", "what", "size", "licence"]
     assert english.endswith("to be fetched") and "about 20 GB" in english
     assert quora.endswith("there") and legal.endswith("to be fetched")
-    assert run.failed_retrievals() == ["HTTP 404; set `x.path`"]
+    assert failed_retrievals(run) == ["HTTP 404; set `x.path`"]
 
 
 def test_morpheme_lists_are_among_the_sources_and_the_failures(tmp_path, monkeypatch) -> None:
@@ -265,8 +272,8 @@ def test_morpheme_lists_are_among_the_sources_and_the_failures(tmp_path, monkeyp
     log = Path(run.result("logs/retrieve_morphemes/tr.log"))
     log.parent.mkdir(parents=True)
     log.write_text("error: not installed\n")
-    assert run.sources_table()[-1].startswith("language_settings.tr.morphology ")
-    assert run.failed_retrievals() == ["not installed"]
+    assert sources_table(run)[-1].startswith("language_settings.tr.morphology ")
+    assert failed_retrievals(run) == ["not installed"]
 
 
 def test_a_run_says_which_sources_are_substitutes_and_the_way_back(tmp_path, monkeypatch) -> None:
@@ -281,7 +288,7 @@ def test_a_run_says_which_sources_are_substitutes_and_the_way_back(tmp_path, mon
         file.touch()
         file.with_name(f"{file.name}.source.json").write_text(json.dumps(record))
     folder = "results/paper/retrieved/corpora"
-    assert run.substitutes() == [
+    assert substitutes(run) == [
         "language_settings.en.source: English Wikipedia, plain text, instead of enwiki-20220801; "
         f"to try that again, delete {folder}/en and {folder}/en.source.json, run the target "
         "`retrieve`, then this one"

@@ -434,41 +434,6 @@ class Run(Texts):
             if stanza.method == "sage"
         }
 
-    def card(self, language: str, tokenizer: str) -> Stanza:
-        """Return what the model card of a tokenizer says."""
-        method, settings = self._card_of_method(language, tokenizer)
-        is_external = self.tokenizer(tokenizer).method == "external"
-        return {
-            "language": language,
-            "language_name": self.language(language).name,
-            "method": method,
-            "text": None if is_external else self.text(language),
-            "settings": settings,
-        }
-
-    def _card_of_method(self, language: str, tokenizer: str) -> tuple[str, Stanza]:
-        """Return a tokenizer's method in words, and the settings that a card lists."""
-        method, greedy = self.tokenizer(tokenizer).method, "segmented by greedy longest match"
-        if method == "sage":
-            settings = self.sage_parameters(tokenizer)
-            start = "" if self.initial_method(tokenizer) == "bpe" else " of UnigramLM's pieces"
-            title = f"SaGe{start}, preset {settings['preset']}, {greedy}"
-            return title, {"initial_size": self.initial_size(tokenizer), **settings}
-        if method in ("random", "frequency"):
-            pruned = {"random": "pieces drawn at random", "frequency": "its least frequent pieces"}
-            start = {"bpe": "BPE", "unigram": "UnigramLM"}[self.initial_method(tokenizer)]
-            title = f"{start} without {pruned[method]} (a null for SaGe), {greedy}"
-            return title, self.null_parameters
-        if method == "external":
-            return f"imported from `{Path(self.external_path(language, tokenizer)).name}`", {}
-        return {
-            "bpe": f"BPE, {greedy}",
-            "bpe_merges": "BPE, segmented by its merges",
-            "unigram": "UnigramLM",
-            "unigram_greedy": f"UnigramLM, {greedy}",
-            "wordpiece": f"WordPiece, {greedy}",
-        }[method], {}
-
     @property
     def null_parameters(self) -> Stanza:
         """What decides a null vocabulary beside its method and its seed."""

@@ -13,9 +13,8 @@ from pydantic import BaseModel
 
 from reproduction.config import Configuration
 from reproduction.data.files import local_files
-from reproduction.data.sources import Download, Hub, Source, load_catalogue, resolve_source
+from reproduction.data.sources import Source, load_catalogue, resolve_source
 from reproduction.sections import Domain, Language, Task
-from sagevocab.state import read_json
 
 Stanza = dict[str, Any]
 
@@ -234,18 +233,6 @@ class Texts:
             )
         return self._checked_sources[named]
 
-    def dump_sample(self, language: str) -> Stanza | None:
-        """Return how many lines to draw from what is downloaded, and how; None for all of it."""
-        stanza, source = self.language(language), self.source("language_settings", language)
-        is_drawn = isinstance(source, Hub) or (isinstance(source, Download) and source.index)
-        if stanza.lines is None or not is_drawn:
-            return None
-        return {
-            "lines": stanza.lines + stanza.heldout_lines,
-            "language": language,
-            "min_words": self.config.corpus.min_words,
-        }
-
     def source_form(self, section: str, name: str, split: str | None = None) -> Stanza:
         """Return what reading a source depends on."""
         return self.source(section, name, split).form
@@ -279,44 +266,6 @@ class Texts:
     def morpheme_list(self, language: str) -> str:
         """Return the list of segmented words: a local file, or what was retrieved."""
         return self.source_files("morphology", language)[0]
-
-    def retrievals(self) -> list[tuple[Source, str, str]]:
-        """Return every source of data, what is made of it, and the log of its rule."""
-        retrievals = []
-        for section, name, split in self.sources:
-            source = self.source(section, name, split)
-            if source.kind != "constructed":
-                log = f"logs/{RETRIEVED[section][1]}/{f'{name}.{split}' if split else name}.log"
-                file = self.source_files(section, name, split)[0]
-                retrievals.append((source, file, self.result(log)))
-        return retrievals
-
-    def sources_table(self) -> list[str]:
-        """Return lines of a table of the run's sources: what, size, licence, is it there."""
-        rows = [("source", "what", "size", "licence", "")]
-        for source, file, _log in self.retrievals():
-            state = "there" if Path(file).exists() else "to be fetched"
-            size = source.size or _megabytes(getattr(source, "bytes", None))
-            rows.append((source.key, source.shown_title, size, source.licence or "", state))
-        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-        return ["  ".join(map(str.ljust, row, widths)).rstrip() for row in rows]
-
-    def failed_retrievals(self) -> list[str]:
-        """Return why sources could not be retrieved, and the way around each."""
-        logs = [Path(log) for _, file, log in self.retrievals() if not Path(file).exists()]
-        texts = [log.read_text(encoding="utf-8") for log in logs if log.exists()]
-        errors = [
-            line for text in texts for line in text.splitlines() if line.startswith("error: ")
-        ]
-        return [line.removeprefix("error: ") for line in dict.fromkeys(errors)]
-
-    def substitutes(self) -> list[str]:
-        """Return which sources were replaced by their fallback, and the way back for each."""
-        return [
-            line
-            for source, file, _log in self.retrievals()
-            if (line := _substitute(source.key, Path(file)))
-        ]
 
     def is_dump(self, section: str, name: str) -> bool:
         """Return whether a source may be a dump, whose extraction is worth many cores."""
@@ -443,20 +392,3 @@ class Texts:
             }
             for name, stanza in ((name, self.task(name)) for name in tasks)
         ]
-
-
-def _substitute(key: str, retrieved: Path) -> str | None:
-    description = retrieved.with_name(f"{retrieved.name}.source.json")
-    if not (retrieved.exists() and description.exists()):
-        return None
-    seen = read_json(description)
-    if not seen.get("instead_of"):
-        return None
-    return (
-        f"{key}: {seen['title']}, instead of {seen['instead_of']}; to try that again, delete "
-        f"{retrieved} and {description}, run the target `retrieve`, then this one"
-    )
-
-
-def _megabytes(size: int | None) -> str:
-    return "" if size is None else f"{size / 1e6:.1f} MB"

@@ -81,8 +81,15 @@ try:
     from reproduction.artefacts import figures, tables
     from reproduction.artefacts.registry import flat, registered, resource
     from reproduction.digests import code_of, keep_known, version_of
+    from reproduction.cards import card
     from reproduction.config import load_config
     from reproduction.lm.settings import FREE
+    from reproduction.retrievals import (
+        dump_sample,
+        failed_retrievals,
+        sources_table,
+        substitutes,
+    )
     from reproduction.run import COUNTS, FORMATS, Run, memory
     from reproduction.run_report import (
         changes,
@@ -233,7 +240,7 @@ def last_words():
     if workflow.dag is None or not workflow.is_main_process:
         return
     os.chdir(WORKING_DIRECTORY)  # with --directory, Snakemake has left it
-    lines = run.substitutes()
+    lines = substitutes(run)
     if lines:
         print(
             "No server had these data sets, so others were taken:",
@@ -268,7 +275,7 @@ onstart:
     if "retrieve" in workflow.dag_settings.targets:
         # What can't be had from one server is no reason to leave the rest where it is.
         workflow.scheduler.keepgoing = True
-        print(*run.sources_table(), sep="\n", file=sys.stderr)
+        print(*sources_table(run), sep="\n", file=sys.stderr)
     conda = any(
         method.name == "CONDA" for method in workflow.deployment_settings.deployment_method
     )
@@ -284,7 +291,7 @@ onstart:
 
 
 onerror:
-    failed = run.failed_retrievals()
+    failed = failed_retrievals(run)
     if failed:
         print("These sources could not be retrieved:", *failed, sep="\n  ", file=sys.stderr)
 

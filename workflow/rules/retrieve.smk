@@ -29,7 +29,7 @@ rule retrieve_corpus:
         runtime=1440,
     params:
         **retrieved(lambda wildcards: run.source("language_settings", wildcards.lang)),
-        sample=lambda wildcards: run.dump_sample(wildcards.lang),
+        sample=lambda wildcards: dump_sample(run, wildcards.lang),
         seed=run.config.seed,
         code=code_of("retrieve_corpus.py"),
     script:

@@ -293,7 +293,7 @@ rule write_cards:
     conda:
         "../../envs/vocabulary.yaml"
     params:
-        cards=[run.card(*pair) for pair in itertools.product(run.languages, run.tokenizers)],
+        cards=[card(run, *pair) for pair in itertools.product(run.languages, run.tokenizers)],
         artefact=result("vocab/cards"),
         code=code_of("write_cards.py"),
     script:

@@ -1,0 +1,45 @@
+"""What the model cards of a run say of its tokenizers."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from reproduction.run import Run
+from reproduction.run_texts import Stanza
+
+
+def card(run: Run, language: str, tokenizer: str) -> Stanza:
+    """Return what the model card of a tokenizer says."""
+    method, settings = _method(run, language, tokenizer)
+    is_external = run.tokenizer(tokenizer).method == "external"
+    return {
+        "language": language,
+        "language_name": run.language(language).name,
+        "method": method,
+        "text": None if is_external else run.text(language),
+        "settings": settings,
+    }
+
+
+def _method(run: Run, language: str, tokenizer: str) -> tuple[str, Stanza]:
+    """Return a tokenizer's method in words, and the settings that a card lists."""
+    method, greedy = run.tokenizer(tokenizer).method, "segmented by greedy longest match"
+    if method == "sage":
+        settings = run.sage_parameters(tokenizer)
+        start = "" if run.initial_method(tokenizer) == "bpe" else " of UnigramLM's pieces"
+        title = f"SaGe{start}, preset {settings['preset']}, {greedy}"
+        return title, {"initial_size": run.initial_size(tokenizer), **settings}
+    if method in ("random", "frequency"):
+        pruned = {"random": "pieces drawn at random", "frequency": "its least frequent pieces"}
+        start = {"bpe": "BPE", "unigram": "UnigramLM"}[run.initial_method(tokenizer)]
+        title = f"{start} without {pruned[method]} (a null for SaGe), {greedy}"
+        return title, run.null_parameters
+    if method == "external":
+        return f"imported from `{Path(run.external_path(language, tokenizer)).name}`", {}
+    return {
+        "bpe": f"BPE, {greedy}",
+        "bpe_merges": "BPE, segmented by its merges",
+        "unigram": "UnigramLM",
+        "unigram_greedy": f"UnigramLM, {greedy}",
+        "wordpiece": f"WordPiece, {greedy}",
+    }[method], {}
