@@ -39,7 +39,7 @@ def test_the_librarys_tests_import_nothing_outside_their_folder() -> None:
 @pytest.mark.parametrize("part", PIPELINE)
 def test_no_part_of_the_pipeline_imports_the_pages(part: str) -> None:
     found = set(imports_of(ROOT / "workflow/reproduction" / part))
-    higher = {f"reproduction.{name}" for name in ("run", "run_texts", "run_report", "config")}
+    higher = {f"reproduction.{name}" for name in ("run", "run_studies", "run_report", "config")}
     higher |= set() if part == "paper" else {"reproduction.paper"}
     higher |= {"reproduction.analysis", "reproduction.lm"} if part == "data" else set()
     assert not [name for name in found for one in higher if f"{name}.".startswith(f"{one}.")]

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from reproduction.run import Run
-from reproduction.run_texts import Stanza
+from reproduction.run import Run, Stanza
 
 
 def card(run: Run, language: str, tokenizer: str) -> Stanza:

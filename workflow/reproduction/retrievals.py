@@ -5,8 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from reproduction.data.sources import Download, Hub, Source
-from reproduction.run import Run
-from reproduction.run_texts import RETRIEVED, Stanza
+from reproduction.run import RETRIEVED, Run, Stanza
 from sagevocab.state import read_json
 
 

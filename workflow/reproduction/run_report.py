@@ -9,8 +9,7 @@ from reproduction.config import Configuration, changed_settings
 from reproduction.data.files import local_files
 from reproduction.data.sources import Source
 from reproduction.paper.notes import OWN_CONFIGURATION
-from reproduction.run import Run
-from reproduction.run_texts import Stanza
+from reproduction.run import Run, Stanza
 
 # Of the numbers that the studies vary, those that the paper speaks of (Section 3).
 _VARIED = ("rerank_every-1", "retrain_every-1")

@@ -12,8 +12,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import cached_property
 
-from reproduction.run import COUNTS, Run
-from reproduction.run_texts import Stanza
+from reproduction.run import COUNTS, Run, Stanza
 
 
 @dataclass(frozen=True)

@@ -8,6 +8,7 @@
 
 import argparse
 import atexit
+import dataclasses
 import importlib.util
 import inspect
 import itertools
@@ -102,6 +103,7 @@ try:
         report_run,
     )
     from sagevocab.errors import UserError
+    from sagevocab.settings import TrainingSettings
 except ModuleNotFoundError as error:
     sys.exit(f"error: Snakemake's Python has no package {error.name!r}; {INSTALLATION}")
 
@@ -229,7 +231,14 @@ def trainings():
         what: sum(planned.count(getattr(rules, name).rule) for name in names)
         for what, names in TRAININGS.items()
     }
-    counted = (f"{count} {what}{run.budgets.get(what, '')}" for what, count in counts.items())
+    lm, units = run.section("lm.pretrain"), {
+        "hours": "hours",
+        "steps": "updates",
+        "tokens": "tokens",
+    }
+    key = next(key for key in units if lm[key] is not None)
+    budgets = {"pretrainings": f" of {lm[key]:g} {units[key]}"}
+    counted = (f"{count} {what}{budgets.get(what, '')}" for what, count in counts.items())
     return f"This would train: {', '.join(counted)}."
 
 

@@ -117,10 +117,17 @@ rule extract_domain:
         "../scripts/extract_domain.py"
 
 
+def measured_lines(wildcards):
+    """The lines of a text that tokenizers are measured on."""
+    if wildcards.corpus == "train":
+        return result("corpus/{lang}.txt.zst")
+    return result("corpus/domains/{corpus}.txt.zst")
+
+
 rule index_words:
     """A text as word types and the sequence of them, which all counting and pruning reads."""
     input:
-        lines=lambda wildcards: run.corpus_lines(wildcards.lang, wildcards.corpus),
+        lines=measured_lines,
     output:
         words=result("corpus/{lang}.{corpus}.words.npz"),
     log:

@@ -32,6 +32,11 @@ def free(section, *keys):
     return lambda wildcards, output: {"gpus": lm.gpus, **settings}
 
 
+def decisive(section, *free):
+    """Settings that a finished model depends on."""
+    return {key: value for key, value in run.section(section).items() if key not in free}
+
+
 rule build_shards:
     """A corpus as memory-mapped rows of one tokenizer's ids."""
     input:
@@ -93,7 +98,7 @@ rule pretrain_model:
         # Many partitions end jobs after a day. What is not done by then is saved, and a retry goes on.
         runtime=min(1380, 120 + int(60 * (run.config.lm.pretrain.hours or 24))),
     params:
-        settings=run.pretraining_settings,
+        settings=decisive("lm.pretrain", *FREE),
         free=free("pretrain", *FREE),
         name=lambda wildcards: f"{wildcards.lang}/{wildcards.tok} ({run.name})",
         # For the card. What depends on the output is not compared with the last run's.
@@ -167,7 +172,7 @@ rule train_causal:
         runtime=1440,
     params:
         **run.word_settings,
-        settings=run.causal_settings,
+        settings=decisive("lm.causal", "seeds", "checkpoint_minutes"),
         free=free("causal", "checkpoint_minutes"),
         state_dir=state("causal/{lang}/{tok}/{seed}"),
         code=version_of("lm.causal"),

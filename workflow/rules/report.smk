@@ -192,7 +192,10 @@ rule build_reference:
         "../../envs/paper.yaml"
     params:
         texts=reference_texts(run),
-        lists=run.morpheme_lists(),
+        lists=[
+            {"path": run.morpheme_list(lang), "format": run.source("morphology", lang).format}
+            for lang in run.morpheme_languages
+        ],
         tasks=reference_tasks(run),
         run=report_run(run),
         changes=lambda wildcards: changes(run, load_config(CHECKOUT, {}, working_directory=False)),

@@ -13,6 +13,10 @@
 #        embeddings -> pruning
 
 
+# What sentencepiece is told beside the size.
+OF_SENTENCEPIECE = [field.name for field in dataclasses.fields(TrainingSettings)]
+
+
 rule train_bpe:
     """BPE of sentencepiece at the final size, segmented by greedy longest match (paper, Section 2)."""
     input:
@@ -37,7 +41,7 @@ rule train_bpe:
         method="bpe",
         size=run.config.vocabulary.final_size,
         key="vocabulary.final_size",
-        training=run.sentencepiece_settings,
+        training={key: getattr(run.config.vocabulary, key) for key in OF_SENTENCEPIECE},
         words=run.word_settings,
         artefact=result("vocab/{lang}/{tok}"),
         code=code_of("train_bpe.py"),
