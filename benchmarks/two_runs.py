@@ -20,9 +20,9 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from reproduction.paper.claims import read_claims
 from reproduction.paper.claims_page import SIGNS, origin_of, show_ours
 from reproduction.paper.formats import markdown_table
+from reproduction.paper.statements import read_headlines
 from sagevocab.compression import open_bytes
 from sagevocab.state import write_text
 
@@ -144,7 +144,7 @@ def main() -> None:
     parser.add_argument("--reference", type=Path, default=REFERENCE)
     parser.add_argument("--output", type=Path)
     options = parser.parse_args()
-    headlines = {c["id"]: c["headline"] for c in read_claims(VALUES)["claims"] if "headline" in c}
+    headlines = read_headlines(VALUES)
     text = two_runs(dict(options.runs), read_records(options.reference), headlines)
     print(text) if options.output is None else write_text(options.output, text)
 

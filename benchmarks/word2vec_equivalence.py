@@ -44,10 +44,10 @@ from scipy import stats
 from word2vec_study import READINGS, Bench, Row, read_options
 
 from reproduction.analysis.counts import write_counts
-from reproduction.paper.claims import assess_claims, read_claims
+from reproduction.paper.claims import assess_claims
 from reproduction.paper.claims_inputs import TRAIN, Run
 from reproduction.paper.inputs import BASELINE
-from reproduction.paper.studies import is_assessed
+from reproduction.paper.statements import read_claims
 from sagevocab.counting import SegmentedCorpus, count_corpus, count_pieces
 from sagevocab.embeddings import Embeddings, Word2VecSettings
 from sagevocab.pieces import write_pieces
@@ -202,7 +202,7 @@ def verdicts(run: Run, language: str) -> list[dict[str, Any]]:
 def assess(run: Run, language: str) -> list[dict[str, Any]]:
     """Return the records of the claims that a vocabulary and its training text decide."""
     values = read_claims(VALUES)
-    values["claims"] = [claim for claim in values["claims"] if is_assessed(claim)]
+    values["claims"] = [claim for claim in values["claims"] if claim.is_of_counts]
     mark = fingerprint(VALUES, asdict(run), *sorted(run.folder.rglob("pieces.txt")))
     state = ResumableState(run.folder / f"measured-{len(run.tokenizers)}", mark)
     records = assess_claims(run, values, state)

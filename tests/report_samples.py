@@ -6,7 +6,7 @@ import base64
 import json
 from pathlib import Path
 
-from reproduction.paper.claims import read_claims
+from reproduction.paper.statements import read_claims
 
 ROOT = Path(__file__).parents[1]
 VALUES = ROOT / "workflow/resources/paper_values.yaml"

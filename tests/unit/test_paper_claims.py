@@ -25,11 +25,12 @@ from reproduction.analysis.stats import holm
 from reproduction.analysis.vocabulary import Share
 from reproduction.lm.tasks import Task
 from reproduction.paper import claims, intervals
-from reproduction.paper.chance import DIRECTIONS, chance_p_value, chance_verdict, prediction_error
-from reproduction.paper.claims import MEASURES, TESTED, assess_claims, build_claims, read_claims
+from reproduction.paper.chance import chance_p_value, chance_verdict, prediction_error
+from reproduction.paper.claims import assess_claims, build_claims
 from reproduction.paper.claims_inputs import Case, Run
 from reproduction.paper.claims_page import claims_markdown, show_ours, show_value
-from reproduction.paper.verdicts import FAMILIES, RULES, Measurement, verdict_of
+from reproduction.paper.measures import FAMILIES, MEASURES, Measurement
+from reproduction.paper.statements import EXAMPLE, KINDS, Statement, read_claims, verdict_of
 from reproduction.parquet import write_parquet
 from sagevocab.counting import count_corpus
 from sagevocab.errors import UserError
@@ -155,13 +156,13 @@ def values() -> dict:
 
 
 def test_every_printed_value_of_both_score_tables_is_a_claim(values: dict):
-    by_id = {claim["id"]: claim for claim in values["claims"]}
+    by_id = {claim.id: claim for claim in values["claims"]}
     for table in values["tables"].values():
         for system, tasks in table.items():
             for task, printed in tasks.items():
-                assert by_id[f"score_{task}_{system}"]["paper"] == printed
-    assert by_id["score_qnli_sage"]["paper"] == 0.7483
-    assert by_id["score_cola_bpe"]["paper"] == 0.0777
+                assert by_id[f"score_{task}_{system}"].paper == printed
+    assert by_id["score_qnli_sage"].paper == 0.7483
+    assert by_id["score_cola_bpe"].paper == 0.0777
 
 
 def test_printed_segmentations_spell_their_sentence(values: dict):
@@ -172,9 +173,9 @@ def test_printed_segmentations_spell_their_sentence(values: dict):
 
 
 def test_claims_name_known_measures_or_say_why_there_is_none(values: dict):
-    measured = [claim for claim in values["claims"] if "unmeasured" not in claim]
-    assert {claim["measure"] for claim in measured} == set(MEASURES)
-    assert all(claim["unmeasured"] for claim in values["claims"] if "unmeasured" in claim)
+    measures = {claim.measure for claim in values["claims"]}
+    assert measures == {*MEASURES, None}
+    assert all(claim.objection for claim in values["claims"] if claim.measure is None)
     assert len(values["claims"]) > 100
 
 
@@ -182,7 +183,9 @@ def test_claims_name_known_measures_or_say_why_there_is_none(values: dict):
     ("edit", "message"),
     [
         ({"measure": "nonsense"}, "measure 'nonsense' is none of"),
-        ({"id": "og_selected"}, "stands there twice"),
+        ({"id": "og_selected"}, "is defined twice"),
+        ({"kind": "maybe"}, "kind 'maybe' is none of value"),
+        ({"tolerence": 0.1}, "there is no key tolerence"),
         ({"where": None}, "key where is missing"),
     ],
 )
@@ -198,7 +201,12 @@ def test_a_wrong_claims_file_is_told_in_one_line(tmp_path: Path, edit: dict, mes
         read_claims(path)
 
 
-# --- the rules
+# --- the rule
+
+
+def statement(**keys) -> Statement:
+    """A statement of which the rule knows all that it needs."""
+    return Statement(**{"id": "x", "where": "", "statement": "", "paper": None, **keys})
 
 
 @pytest.mark.parametrize(
@@ -251,7 +259,7 @@ def test_a_wrong_claims_file_is_told_in_one_line(tmp_path: Path, edit: dict, mes
 )
 def test_verdict_follows_the_rule_of_its_kind(claim: dict, measured: tuple, verdict: str):
     measurement = Measurement(*measured, agrees=True)
-    assert verdict_of({"id": "x", **claim}, measurement) == verdict
+    assert verdict_of(statement(**claim), measurement) == verdict
 
 
 @pytest.mark.parametrize(
@@ -265,19 +273,17 @@ def test_verdict_follows_the_rule_of_its_kind(claim: dict, measured: tuple, verd
 )
 def test_an_example_comes_out_as_printed_or_in_part(holds, agrees, verdict):
     measured = Measurement("in words", holds=holds, agrees=agrees)
-    assert verdict_of({"id": "x", "kind": "example"}, measured) == verdict
-
-
-def test_an_unknown_rule_is_an_error():
-    with pytest.raises(UserError, match="claim x: kind 'maybe'"):
-        verdict_of({"id": "x", "kind": "maybe"}, Measurement(1.0))
+    assert verdict_of(statement(kind="example"), measured) == verdict
 
 
 @given(st.floats(-10, 10), st.floats(0, 5), st.floats(0, 5))
 def test_more_and_less_are_mirror_images(value: float, below: float, above: float):
-    more = verdict_of({"id": "x", "kind": "more"}, Measurement(value, value - below, value + above))
-    less = verdict_of(
-        {"id": "x", "kind": "less"}, Measurement(-value, -value - above, -value + below)
+    more, less = (
+        verdict_of(statement(kind=kind), Measurement(*numbers))
+        for kind, numbers in (
+            ("more", (value, value - below, value + above)),
+            ("less", (-value, -value - above, -value + below)),
+        )
     )
     assert more == less
 
@@ -561,17 +567,13 @@ def test_a_draw_of_the_same_distribution_is_significant_as_often_as_it_may_be():
     ],
 )
 def test_the_direction_against_chance_is_the_statements(claim: dict, beyond, below):
-    verdicts = [chance_verdict(claim, ours, THREE, 0.049) for ours in (beyond, below)]
+    verdicts = [chance_verdict(statement(**claim), ours, THREE, 0.049) for ours in (beyond, below)]
     assert verdicts == ["beyond chance", "below chance"]
-    assert chance_verdict(claim, beyond, THREE, 0.05) == "as chance"
+    assert chance_verdict(statement(**claim), beyond, THREE, 0.05) == "as chance"
 
 
 def test_two_values_inside_the_range_are_as_far():
-    assert chance_verdict({"kind": "range", "paper": [0, 9]}, 8.0, THREE, 0.0) == "as chance"
-
-
-def test_every_kind_has_a_direction_but_examples():
-    assert set(DIRECTIONS) == set(RULES) - {"example"}
+    assert chance_verdict(statement(kind="range", paper=[0, 9]), 8.0, THREE, 0.0) == "as chance"
 
 
 def _write_pruned(run: Run, name: str, *kept: str) -> None:
@@ -688,7 +690,7 @@ def test_a_difference_is_reproduced_only_if_its_test_is_significant(
     sign = 1 if kind == "more" else -1
     low, high = sorted((0.1 * sign, 0.3 * sign))
     measured = Measurement(0.2 * sign, low, high, test=test, p_adjusted=p_adjusted)
-    assert verdict_of({"id": "x", "kind": kind}, measured) == verdict
+    assert verdict_of(statement(kind=kind), measured) == verdict
 
 
 def test_what_was_resampled_and_tested_stands_in_the_record(run: Run, values: dict):
@@ -709,9 +711,9 @@ def test_what_was_resampled_and_tested_stands_in_the_record(run: Run, values: di
         "og_discarded": (None, None),
     }
     # Families are as large as the paper's tested statements: what has a test is known beforehand.
-    measures = {claim["id"]: claim.get("measure") for claim in values["claims"]}
-    found = {measures[r["id"]] for r in assess_claims(run, values) if r["p_value"] is not None}
-    assert found <= TESTED
+    declared = {claim.id: claim.measured_by for claim in values["claims"]}
+    found = [r["id"] for r in assess_claims(run, values) if r["p_value"] is not None]
+    assert all(declared[name].tested for name in found)
     for name, expected in tested.items():
         record = record_of(name, run, values)
         assert (record["interval"], record["test"]) == expected, name
@@ -720,13 +722,13 @@ def test_what_was_resampled_and_tested_stands_in_the_record(run: Run, values: di
     assert record_of("whole_words_more", run, values)["p_value"] == 2 / 8
 
 
-def test_a_measure_that_is_not_marked_as_tested_can_not_test(run: Run, values: dict, monkeypatch):
+def test_a_measure_that_is_not_declared_as_tested_can_not_test(run: Run, values: dict, monkeypatch):
     def marked(case: Case) -> Measurement:
         return Measurement(1.5, test="by hand", p_value=0.01)
 
-    monkeypatch.setitem(MEASURES, "token_ratio", marked)
-    monkeypatch.setattr(claims, "TESTED", claims.TESTED - {"token_ratio"})
-    with pytest.raises(ValueError, match="token_ratio gives a test: mark it @tested"):
+    untested = dataclasses.replace(MEASURES["token_ratio"], function=marked, tested=False)
+    monkeypatch.setitem(MEASURES, "token_ratio", untested)
+    with pytest.raises(ValueError, match="token_ratio gives a test: declare it tested=True"):
         record_of("token_ratio", run, values)
 
 
@@ -928,7 +930,7 @@ def test_claims_go_on_after_a_kill_with_the_tokenizer_that_was_begun(
     measured = []
 
     def measure_until_killed(claim, case, measure=claims._measure):
-        measured.append((claim["id"], case.language, case.tokenizer))
+        measured.append((claim.id, case.language, case.tokenizer))
         if len(measured) == 300:
             raise KeyboardInterrupt
         return measure(claim, case)
@@ -984,6 +986,6 @@ def test_a_log_ratio_is_shown_in_percent_too(ours, shown):
 
 def test_the_page_on_statistics_names_every_rule_family_and_unit(values: dict):
     page = (VALUES.parents[2] / "docs/statistics.md").read_text(encoding="utf-8")
-    assert {claim["kind"] for claim in values["claims"]} == set(RULES)
+    assert {claim.kind for claim in values["claims"]} == {*KINDS, EXAMPLE}
     units = {intervals.LINES, intervals.PIECES, intervals.WORDS, intervals.SEEDS, *TESTS}
-    assert [name for name in {*RULES, *FAMILIES, *units} if f"`{name}`" not in page] == []
+    assert [name for name in {*KINDS, *FAMILIES, *units} if f"`{name}`" not in page] == []

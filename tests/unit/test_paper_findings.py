@@ -15,7 +15,6 @@ from jinja2 import nodes
 import report_samples
 from report_samples import ROOT, VALUES, record
 from reproduction.paper import findings
-from reproduction.paper.claims import read_claims
 from reproduction.paper.claims_page import claims_markdown
 from reproduction.paper.findings import (
     SUMMARY,
@@ -32,12 +31,13 @@ from reproduction.paper.findings import (
     write_pdf,
 )
 from reproduction.paper.markup import html, latex_document, section
+from reproduction.paper.statements import Statement, read_claims
 from sagevocab.errors import UserError
 
 TEMPLATE = ROOT / "workflow/report/findings.md.jinja"
 VALUES_READ = read_claims(VALUES)
-SAGES = [claim for claim in VALUES_READ["claims"] if claim["tokenizers"] != "bpe"]
-IDS = {claim["id"] for claim in SAGES}
+SAGES = [claim for claim in VALUES_READ["claims"] if claim.tokenizers != "bpe"]
+IDS = {claim.id for claim in SAGES}
 # What has a number in its name.
 NAMES = re.compile(r"SaGe 1\.0|Word2Vec|Algorithm \d|(Section|Table|Figure) \d|95 %")
 TEXTS = [
@@ -59,12 +59,12 @@ def run(**changes) -> dict:
     return report_samples.run(**values | changes)
 
 
-def of(claim: dict, language: str, tokenizer: str, **changes) -> dict:
+def of(claim: Statement, language: str, tokenizer: str, **changes) -> dict:
     """A record of a claim as `claims.json` has it."""
-    family = {"beyond": False, "family": claim.get("family", "intrinsic")}
-    given = {key: claim[key] for key in ("kind", "paper", "statement")} | family
-    given |= {"verdict": "reproduced", "definition": claim.get("definition", False)}
-    return {**record(claim["id"], tokenizer, "", language=language), **given, **changes}
+    given = {key: getattr(claim, key) for key in ("kind", "paper", "statement", "definition")}
+    given |= {"beyond": False, "verdict": "reproduced"}
+    given |= {"family": claim.measured_by.family if claim.measure else None}
+    return {**record(claim.id, tokenizer, "", language=language), **given, **changes}
 
 
 def every_record(**changes) -> list[dict]:
@@ -72,7 +72,7 @@ def every_record(**changes) -> list[dict]:
     return [
         of(claim, language, tokenizer, **changes)
         for claim in SAGES
-        for language in claim.get("languages", ["en"])
+        for language in claim.languages
         for tokenizer in ("sage", "sage_released")
     ]
 
@@ -196,7 +196,7 @@ def test_sentences_follow_the_verdicts(verdict, chance):
     outcome = ", ".join(filter(None, [verdict, chance]))
     assert f"0.800 [0.750, 0.850] ({outcome})" in text
     reproduced = section(text, SUMMARY).splitlines()[0]
-    count = len({r["id"] + r["language"] for r in every_record() if not r["definition"]})
+    count = len({(r["id"], r["language"]) for r in every_record() if not r["definition"]})
     assert reproduced.startswith(
         f"- SaGe reproduces {count if verdict == 'reproduced' else 0} of the {count} statements"
     )
@@ -238,7 +238,7 @@ def test_a_run_without_claims_has_findings_too():
 
 
 def test_definitions_and_statements_beyond_the_paper_do_not_count():
-    once = {"id": "token_ratio", "kind": "value", "paper": 1.0, "statement": "Tokens."}
+    once = next(claim for claim in SAGES if claim.id == "token_ratio")
     records = [of(once, "en", "sage")]
     records += [of(once, "en", "sage", **{key: True}) for key in ("beyond", "variant")]
     assert "reproduces 1 of the 1 statements" in shown(records)
@@ -275,7 +275,7 @@ def test_texts_that_are_not_the_papers_are_named_as_such(monkeypatch):
 
 
 def test_findings_and_claims_count_verdicts_against_chance_alike():
-    claims = [claim for claim in SAGES if not claim.get("definition")]
+    claims = [claim for claim in SAGES if not claim.definition]
     marks = [*[{}] * 5, {"beyond": True}, {"constructed": True}, {"variant": True}]
     records = [
         of(

@@ -15,7 +15,6 @@ from claim_samples import record_of
 from curve_samples import BITS, COUNT_BITS, FLOOR_BITS, curve, write_floors, write_model
 from reproduction.analysis.stats import holm
 from reproduction.paper.causal import CausalModel
-from reproduction.paper.claims import read_claims
 from reproduction.paper.claims_inputs import Run
 from reproduction.paper.curves import (
     bits_per_character,
@@ -32,6 +31,7 @@ from reproduction.paper.learning_curves import (
     table_learning_curves,
 )
 from reproduction.paper.ngrams import LineBits
+from reproduction.paper.statements import read_claims
 from reproduction.parquet import write_parquet
 from sagevocab.errors import UserError
 from table_files import text_of

@@ -13,9 +13,9 @@ import pytest
 
 from report_samples import VALUES, record, run, settings, write_inputs
 from reproduction.paper import report
-from reproduction.paper.claims import read_claims
 from reproduction.paper.claims_page import show_test
 from reproduction.paper.report import build_report, differences, read_table, show_caption
+from reproduction.paper.statements import read_claims
 from sagevocab.errors import UserError
 from sagevocab.export import Card, WordSettings, export_greedy
 

@@ -13,10 +13,11 @@ from matplotlib.colors import to_rgb
 from reproduction.analysis import counts
 from reproduction.analysis.counts import neighbour_ratio, read_neighbours, write_counts
 from reproduction.paper import studies
-from reproduction.paper.claims import assess_claims, read_claims
+from reproduction.paper.claims import assess_claims
 from reproduction.paper.claims_inputs import TRAIN, Case, Run
 from reproduction.paper.figures_studies import figure_rankings, figure_readings
 from reproduction.paper.measures_texts import relative_ratio_difference
+from reproduction.paper.statements import read_claims
 from reproduction.paper.studies import (
     FULL,
     SAMPLE,
@@ -25,7 +26,6 @@ from reproduction.paper.studies import (
     builds_of,
     common_share,
     common_shares,
-    is_assessed,
     quantities,
     read_assessment,
     read_build,
@@ -182,8 +182,8 @@ def test_quantities_by_hand(study, root, monkeypatch):
 
 
 def test_only_claims_about_sage_on_the_training_corpus_count():
-    claims = {claim["id"]: claim for claim in read_claims(VALUES)["claims"]}
-    assessed = {name for name, claim in claims.items() if is_assessed(claim)}
+    claims = {claim.id: claim for claim in read_claims(VALUES)["claims"]}
+    assessed = {name for name, claim in claims.items() if claim.is_of_counts}
     assert {"token_ratio", "bpe_only_short", "ratio_lower", "og_discarded"} <= assessed
     others = {"tokens_bpe", "whole_words_more_quora", "cost_ratio", "score_mrpc_sage"}
     assert not assessed & (others | {"loss_ranking_stable", "fewer_update_steps"})
@@ -206,7 +206,7 @@ def test_a_reading_is_assessed_with_every_seed_and_at_full_size(assessment):
         (SAMPLE, "printed", 2),
         (FULL, "sage", 1),
     ]
-    order = [claim["id"] for claim in read_claims(VALUES)["claims"] if is_assessed(claim)]
+    order = [claim.id for claim in read_claims(VALUES)["claims"] if claim.is_of_counts]
     claims = [claim["id"] for claim in document["builds"][0]["claims"]]
     assert claims == [name for name in order if name in claims]
     assert document["baselines"][SAMPLE]["fertility"] == pytest.approx(10 / 5)
@@ -220,7 +220,7 @@ def test_a_reading_is_assessed_with_every_seed_and_at_full_size(assessment):
 
 def test_a_reading_gets_the_verdicts_that_the_run_gives_its_tokenizer(assessment, root):
     values = read_claims(VALUES)
-    values["claims"] = [claim for claim in values["claims"] if is_assessed(claim)]
+    values["claims"] = [claim for claim in values["claims"] if claim.is_of_counts]
     run = Run(**{**settings(root, "sage"), "languages": ["en"]})
     expected = {
         record["id"]: record["verdict"]

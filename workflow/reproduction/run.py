@@ -20,7 +20,7 @@ from pydantic import BaseModel
 from reproduction.config import Configuration
 from reproduction.data.files import local_files
 from reproduction.data.sources import Source, load_catalogue, resolve_source
-from reproduction.paper.verdicts import FEWEST_SEEDS
+from reproduction.paper.measures import FEWEST_SEEDS
 from reproduction.sections import Domain, Language, Task, Tokenizer, Variant
 from sagevocab.kinds import check_external
 from sagevocab.presets import reading_settings

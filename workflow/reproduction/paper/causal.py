@@ -21,8 +21,8 @@ from reproduction.analysis.scores import rate_sums, resample_scores
 from reproduction.analysis.stats import CONFIDENCE, holm
 from reproduction.paper.formats import Files
 from reproduction.paper.inputs import by_panel
+from reproduction.paper.measures import SIGNIFICANT
 from reproduction.paper.style import TokenizerStyle, draw_band
-from reproduction.paper.verdicts import SIGNIFICANT
 from reproduction.parquet import read_parquet
 from sagevocab.errors import UserError
 

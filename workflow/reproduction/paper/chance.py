@@ -15,8 +15,8 @@ the seeds. The p-value is two-sided, the largest of SaGe's seeds where it has se
 by Holm over all chance tests of one SaGe tokenizer, in all languages: a family of their own.
 
 The verdict is "beyond chance" if the adjusted p is below 0.05 and SaGe (the mean of its seeds) is
-further than m in the direction of the statement (`DIRECTIONS`), "below chance" if p is below 0.05
-and SaGe is less far, and else "as chance". There is none with fewer than `FEWEST_SEEDS` random
+further than m towards the statement's target (`statements.ahead`), "below chance" if p is below
+0.05 and SaGe is less far, and else "as chance". There is none with fewer than `FEWEST_SEEDS` random
 seeds, where all of them agree (s = 0), of an `example`, and of a `definition`: a statement that no
 pruning can break says nothing of contexts.
 
@@ -28,14 +28,15 @@ test.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
 from reproduction.analysis.stats import CONFIDENCE
-from reproduction.paper.verdicts import FEWEST_SEEDS, SIGNIFICANT
+from reproduction.paper.measures import FEWEST_SEEDS, SIGNIFICANT
+from reproduction.paper.statements import Statement, ahead
 
 RANDOM, FREQUENCY = "random", "frequency"  # the methods of the nulls
 
@@ -110,41 +111,10 @@ def chance_p_value(ours: Sequence[float], random: np.ndarray) -> float | None:
     return float(2 * stats.t.sf(nearest / error, len(random) - 1))
 
 
-def chance_verdict(
-    claim: Mapping[str, Any], ours: float, random: np.ndarray, p_adjusted: float
-) -> str:
+def chance_verdict(statement: Statement, ours: float, random: np.ndarray, p_adjusted: float) -> str:
     """Return the verdict against chance; p_adjusted: by Holm over the SaGe tokenizer's tests."""
-    reach = DIRECTIONS[claim["kind"]].reach
-    gain = reach(claim, ours) - reach(claim, float(random.mean()))
-    if p_adjusted >= SIGNIFICANT or gain == 0:
+    values = (ours, float(random.mean()))
+    sage, mean = (ahead(statement.kind, statement.paper, value) for value in values)
+    if p_adjusted >= SIGNIFICANT or sage == mean:
         return AS_CHANCE
-    return BEYOND_CHANCE if gain > 0 else BELOW_CHANCE
-
-
-def _to_value(claim: Mapping[str, Any], value: float) -> float:
-    return -abs(value - claim["paper"])
-
-
-def _to_range(claim: Mapping[str, Any], value: float) -> float:
-    low, high = claim["paper"]
-    return -max(low - value, value - high, 0.0)
-
-
-@dataclass(frozen=True)
-class Direction:
-    """Where a statement points, in words, and how far a value is that way: more is further."""
-
-    words: str
-    reach: Callable[[Mapping[str, Any], float], float]
-
-
-# Kind of a claim -> its direction. `claims.md` prints the words. An `example` has none.
-DIRECTIONS = {
-    "value": Direction("towards the paper's value", _to_value),
-    "factor": Direction("towards the paper's value", _to_value),
-    "range": Direction("towards the paper's range", _to_range),
-    "more": Direction("up", lambda claim, value: value),
-    "less": Direction("down", lambda claim, value: -value),
-    "equal": Direction("towards 0", lambda claim, value: -abs(value)),
-    "always": Direction("up", lambda claim, value: value),
-}
+    return BEYOND_CHANCE if sage > mean else BELOW_CHANCE

@@ -1,7 +1,7 @@
 """Every statement of the paper beside the measurement of a run, with a verdict.
 
-The statements are data (`paper_values.yaml`), the rules of the verdicts are in `verdicts`, and the
-measurements in `measures_texts` and `measures_models`. A claim gives one record for each SaGe
+The statements are data (`paper_values.yaml`), the rule of the verdicts is in `statements`, and the
+measures in `measures_texts` and `measures_models`. A claim gives one record for each SaGe
 tokenizer of the run and each language that the paper's statement covers. Statements that could be
 made of any language (`any_language`) are measured for the run's other languages too, and marked
 `beyond`.
@@ -9,56 +9,34 @@ made of any language (`any_language`) are measured for the run's other languages
 
 from __future__ import annotations
 
-import inspect
 import logging
 import math
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import reduce
 from pathlib import Path
 from typing import Any
 
 from reproduction.analysis.stats import holm
-from reproduction.paper import measures_models, measures_texts
-from reproduction.paper.chance import DIRECTIONS, Nulls, chance_p_value, chance_verdict
-from reproduction.paper.claims_inputs import TRAIN, Case, Run
+from reproduction.paper.chance import Nulls, chance_p_value, chance_verdict
+from reproduction.paper.claims_inputs import Case, Run
 from reproduction.paper.claims_page import SIGNS, claims_markdown, show_ours, show_value
 from reproduction.paper.formats import NOTHING, Files, write_table
-from reproduction.paper.inputs import BASELINE, read_paper_values
+from reproduction.paper.inputs import BASELINE
 from reproduction.paper.intervals import over_seeds
+from reproduction.paper.measures import BEYOND, Measurement, NotMeasurableError
 from reproduction.paper.notes import scope_note
-from reproduction.paper.verdicts import (
-    BEYOND,
-    INTRINSIC,
+from reproduction.paper.statements import (
     NOT_MEASURABLE,
-    Measurement,
-    NotMeasurableError,
-    is_tested,
+    Statement,
+    read_claims,
+    read_headlines,
     verdict_of,
 )
-from sagevocab.errors import UserError
 from sagevocab.state import ResumableState, fingerprint, read_json, write_json, write_text
 
 log = logging.getLogger(__name__)
 
-# What a claim may name as its measure: the functions that return a Measurement.
-MEASURES = {
-    name: function
-    for module in (measures_texts, measures_models)
-    for name, function in vars(module).items()
-    if inspect.isfunction(function)
-    and not name.startswith("_")
-    and inspect.signature(function).return_annotation == "Measurement"
-}
-# The measures that vocabularies and counts decide: what the nulls are measured by, too.
-COUNTED = {
-    name
-    for name in MEASURES
-    if hasattr(measures_texts, name) and name not in ("ranking_stability", "change_beyond_seeds")
-}
-# The measures with a test, which decide how many tests the paper's statements ask for.
-TESTED = {name for name, function in MEASURES.items() if is_tested(function)}
 # Settings of `lm.pretrain` without which a score is not one of the paper's models.
 _BUDGET = ("layers", "hidden", "heads", "intermediate", "batch", "hours")
 CHANCE = "chance"
@@ -104,67 +82,6 @@ def build_claims(
     log.info("claims: %s", dict(Counter(record["verdict"] for record in records)))
 
 
-def read_claims(path: Path | str) -> dict[str, Any]:
-    """Read `paper_values.yaml`, its claims written out one by one.
-
-    Raises:
-        UserError: the file is no such file, or a claim names an unknown measure or id twice.
-    """
-    values = read_paper_values(path)
-    try:
-        values["claims"] = [single for claim in values["claims"] for single in _repeated(claim)]
-    except (TypeError, KeyError) as error:
-        raise UserError(f"{path}: holds no claims ({error}); restore it from git") from error
-    for claim in values["claims"]:
-        _check(claim, path)
-        claim["paper"] = _printed(claim["paper"], values)
-    twice = [name for name, n in Counter(c["id"] for c in values["claims"]).items() if n > 1]
-    if twice:
-        raise UserError(f"{path}: claim {twice[0]} stands there twice; rename one")
-    return values
-
-
-def _repeated(claim: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
-    for entry in claim.get("repeat", [{}]):
-        single = {key: value for key, value in claim.items() if key != "repeat"}
-        single = _filled(single, entry) if entry else single
-        overridden = {key: entry[key] for key in ("corpus", "languages") if key in entry}
-        yield {**single, **overridden}
-
-
-def _filled(value: Any, entry: Mapping[str, Any]) -> Any:
-    """Fill {braces} in the strings of a claim; a string that is one brace becomes the value."""
-    if isinstance(value, Mapping):
-        return {key: _filled(item, entry) for key, item in value.items()}
-    if isinstance(value, list):
-        return [_filled(item, entry) for item in value]
-    if not isinstance(value, str):
-        return value
-    name = value[1:-1]
-    if value == f"{{{name}}}" and name in entry:
-        return entry[name]
-    return value.format_map(entry)
-
-
-def _check(claim: Mapping[str, Any], path: Path | str) -> None:
-    needed = {"id", "where", "statement", "kind", "paper", "tokenizers"}
-    missing = sorted(needed - set(claim))
-    if missing:
-        raise UserError(f"{path}: claim {claim.get('id')}: key {missing[0]} is missing; add it")
-    if "unmeasured" not in claim and claim.get("measure") not in MEASURES:
-        names = ", ".join(sorted(MEASURES))
-        raise UserError(
-            f"{path}: claim {claim['id']}: measure {claim.get('measure')!r} is none of {names}"
-        )
-
-
-def _printed(paper: Any, values: Mapping[str, Any]) -> Any:
-    if not isinstance(paper, Mapping):
-        return paper
-    keys = [int(key) if key.isdigit() else key for key in paper["from"].split(".")]
-    return reduce(lambda place, key: place[key], keys, values)
-
-
 @dataclass
 class Assessment:
     """A claim measured on a case.
@@ -174,7 +91,7 @@ class Assessment:
     test against chance, by Holm.
     """
 
-    claim: Mapping[str, Any]
+    claim: Statement
     case: Case
     measured: Measurement | None
     reason: str | None
@@ -184,30 +101,20 @@ class Assessment:
     @property
     def beyond(self) -> bool:
         """Whether the paper makes the statement of other languages only."""
-        return self.case.language not in self.claim.get("languages", [None])
+        return self.case.language not in self.claim.languages
 
     @property
     def family(self) -> str | None:
         """The name of the family that the claim's test is in, None if it has none."""
         tested = self.measured is not None and self.measured.p_value is not None
-        if self.reason or not tested or self.variant:
+        if self.reason or not tested or self.claim.variant:
             return None
-        return BEYOND if self.beyond else self.claim.get("family", INTRINSIC)
-
-    @property
-    def definition(self) -> bool:
-        """Whether no pruning can break the statement."""
-        return self.claim.get("definition", False)
-
-    @property
-    def variant(self) -> bool:
-        """Whether it is another reading of a statement that is counted already."""
-        return self.claim.get("variant", False)
+        return BEYOND if self.beyond else self.claim.measured_by.family
 
     @property
     def chance_p_value(self) -> float | None:
         """The p-value of the test against chance; None where there is no such test."""
-        untested = self.reason or self.measured is None or not _has_chance(self.claim)
+        untested = self.reason or self.measured is None or not self.claim.has_chance
         if untested:
             return None
         ours = self.measured.seeds or (self.measured.ours,)
@@ -247,7 +154,7 @@ def assess_claims(
     _adjust(assessments, values["claims"])
     nulls = _measure_nulls(run, values, state)
     for assessment in assessments:
-        key = (assessment.claim["id"], assessment.case.language)
+        key = (assessment.claim.id, assessment.case.language)
         if assessment.case.tokenizer != BASELINE:  # nulls are for SaGe
             assessment.nulls = Nulls.of(nulls.get(key, {}), run.nulls)
     _adjust_chance(assessments, values["claims"])
@@ -255,7 +162,7 @@ def assess_claims(
 
 
 def _measure_all(
-    cases: Sequence[tuple[Mapping[str, Any], Case]], state: ResumableState, kept_as: str
+    cases: Sequence[tuple[Statement, Case]], state: ResumableState, kept_as: str
 ) -> list[Assessment]:
     """Measure claims, or take what a job that was killed has measured of them."""
     kept = state.load_json(kept_as)
@@ -281,42 +188,42 @@ def _measure_nulls(
 
     Null by null: what is counted under one vocabulary is in memory while its claims need it.
     """
-    claims = [claim for claim in values["claims"] if _has_nulls(claim)]
+    claims = [claim for claim in values["claims"] if claim.has_nulls]
     found: dict[tuple[str, str | None], dict[str, float | str]] = {}
     for number, null in enumerate(run.nulls, start=1):
         log.info("claims on %s, %d of %d nulls", null, number, len(run.nulls))
         cases = [
-            (claim, Case(run, language, claim.get("corpus", TRAIN), null, values, alone=True))
+            (claim, Case(run, language, claim.corpus, null, values, alone=True))
             for claim in claims
             for language in _languages(claim, run)
         ]
         for one in _measure_all(cases, state, null):
             if one.measured:
-                key = (one.claim["id"], one.case.language)
+                key = (one.claim.id, one.case.language)
                 found.setdefault(key, {})[null] = one.measured.ours
     return found
 
 
-def _cases(claim: Mapping[str, Any], run: Run, values: Mapping[str, Any]) -> Iterator[Case]:
+def _cases(claim: Statement, run: Run, values: Mapping[str, Any]) -> Iterator[Case]:
     sage = run.sage_tokenizers or ["sage"]
-    tokenizers = {"sage": sage, "bpe": [BASELINE], "each": [BASELINE, *sage]}[claim["tokenizers"]]
+    tokenizers = {"sage": sage, "bpe": [BASELINE], "each": [BASELINE, *sage]}[claim.tokenizers]
     for language in _languages(claim, run):
         for tokenizer in tokenizers:
-            yield Case(run, language, claim.get("corpus", TRAIN), tokenizer, values)
+            yield Case(run, language, claim.corpus, tokenizer, values)
 
 
-def _languages(claim: Mapping[str, Any], run: Run) -> list[str | None]:
+def _languages(claim: Statement, run: Run) -> list[str | None]:
     """Return the languages of a claim, then the run's others where it may be said of any."""
-    languages = list(claim.get("languages", [None]))
-    if claim.get("any_language"):
+    languages = list(claim.languages)
+    if claim.any_language:
         languages += [language for language in run.languages if language not in languages]
     return languages
 
 
-def _measure(claim: Mapping[str, Any], case: Case) -> Assessment:
-    log.debug("%s: %s %s", claim["id"], case.language or "", case.tokenizer)
-    if "unmeasured" in claim:
-        return Assessment(claim, case, None, claim["unmeasured"])
+def _measure(claim: Statement, case: Case) -> Assessment:
+    log.debug("%s: %s %s", claim.id, case.language or "", case.tokenizer)
+    if claim.measure is None:
+        return Assessment(claim, case, None, claim.objection)
     try:
         measured = over_seeds([_measure_one(claim, one) for one in _of_each_seed(claim, case)])
         return Assessment(claim, case, measured, _objection(claim, case))
@@ -324,38 +231,28 @@ def _measure(claim: Mapping[str, Any], case: Case) -> Assessment:
         return Assessment(claim, case, None, str(error))
 
 
-def _of_each_seed(claim: Mapping[str, Any], case: Case) -> list[Case]:
+def _of_each_seed(claim: Statement, case: Case) -> list[Case]:
     """Return the case and, where vocabularies and counts decide, the same with further seeds."""
-    further = case.run.further_seeds.get(case.tokenizer, ()) if claim["measure"] in COUNTED else ()
+    seeded = claim.measured_by.of_any_vocabulary
+    further = case.run.further_seeds.get(case.tokenizer, ()) if seeded else ()
     return [case, *(replace(case, tokenizer=name) for name in further)]
 
 
-def _measure_one(claim: Mapping[str, Any], case: Case) -> Measurement:
-    measured = MEASURES[claim["measure"]](case, **claim.get("arguments", {}))
-    if measured.test and claim["measure"] not in TESTED:
-        raise ValueError(f"measure {claim['measure']} gives a test: mark it @tested")
+def _measure_one(claim: Statement, case: Case) -> Measurement:
+    measured = claim.measured_by.function(case, **claim.arguments)
+    if measured.test and not claim.measured_by.tested:
+        raise ValueError(f"measure {claim.measure} gives a test: declare it tested=True")
     if _is_nan(measured.ours):
         raise NotMeasurableError("nothing to count: no piece, word or example is of this kind")
     return measured
 
 
-def _has_nulls(claim: Mapping[str, Any]) -> bool:
-    """Whether a claim is about SaGe, if not SaGe alone, and decided by vocabularies and counts."""
-    return claim["tokenizers"] in ("sage", "each") and claim.get("measure") in COUNTED
-
-
-def _has_chance(claim: Mapping[str, Any]) -> bool:
-    """Whether a claim is set against chance, where the run has nulls and can measure it."""
-    counted = not (claim.get("definition") or claim.get("variant"))
-    return _has_nulls(claim) and counted and claim["kind"] in DIRECTIONS
-
-
-def _adjust(assessments: Sequence[Assessment], claims: Sequence[Mapping[str, Any]]) -> None:
+def _adjust(assessments: Sequence[Assessment], claims: Sequence[Statement]) -> None:
     """Adjust the p-values by Holm, in each family of each tokenizer by itself."""
     sizes: Counter[str] = Counter()
     for claim in claims:
-        if claim.get("measure") in TESTED and not claim.get("variant"):
-            sizes[claim.get("family", INTRINSIC)] += len(claim.get("languages", [None]))
+        if claim.is_tested:
+            sizes[claim.measured_by.family] += len(claim.languages)
     tested = [assessment for assessment in assessments if assessment.family]
     keys = [(member.case.tokenizer, member.family) for member in tested]
     p_values = [member.measured.p_value for member in tested]
@@ -363,12 +260,12 @@ def _adjust(assessments: Sequence[Assessment], claims: Sequence[Mapping[str, Any
         member.measured = replace(member.measured, p_adjusted=p_value)
 
 
-def _adjust_chance(assessments: Sequence[Assessment], claims: Sequence[Mapping[str, Any]]) -> None:
+def _adjust_chance(assessments: Sequence[Assessment], claims: Sequence[Statement]) -> None:
     """Adjust the p-values against chance by Holm, in two families of each tokenizer.
 
     One is of the paper's statements, the other of the same in languages that it does not speak of.
     """
-    paper = sum(len(claim.get("languages", [None])) for claim in claims if _has_chance(claim))
+    paper = sum(len(claim.languages) for claim in claims if claim.has_chance)
     tested = [assessment for assessment in assessments if assessment.chance_p_value is not None]
     keys = [(member.case.tokenizer, BEYOND if member.beyond else CHANCE) for member in tested]
     p_values = [member.chance_p_value for member in tested]
@@ -397,7 +294,7 @@ def _record(assessment: Assessment) -> dict[str, Any]:
     claim, case, measured = assessment.claim, assessment.case, assessment.measured
     decided = measured is not None and not assessment.reason
     return {
-        **{key: claim[key] for key in ("id", "where", "statement", "kind", "paper")},
+        **{key: getattr(claim, key) for key in ("id", "where", "statement", "kind", "paper")},
         **_numbers(measured),
         "family": assessment.family,
         "beyond": assessment.beyond,
@@ -407,8 +304,8 @@ def _record(assessment: Assessment) -> dict[str, Any]:
         "chance": assessment.chance,
         "chance_p_value": assessment.chance_p_value,
         "chance_p_adjusted": assessment.chance_p_adjusted,
-        "definition": assessment.definition,
-        "variant": assessment.variant,
+        "definition": claim.definition,
+        "variant": claim.variant,
         "corpus": case.corpus,
         "text": case.text,
         "language": case.language,
@@ -416,19 +313,19 @@ def _record(assessment: Assessment) -> dict[str, Any]:
         "preset": case.run.tokenizers.get(case.tokenizer),
         "seed": case.run.seed,
         "constructed": case.constructed,
-        "timing": bool(claim.get("timing", False)),
+        "timing": claim.is_timing,
     }
 
 
-def _objection(claim: Mapping[str, Any], case: Case) -> str | None:
+def _objection(claim: Statement, case: Case) -> str | None:
     """Return why a measured number can't be compared with the paper's; None if it can."""
-    if "incomparable" in claim:
-        return claim["incomparable"]
-    if claim.get("paper_text") and (case.language, case.corpus) not in case.run.paper_texts:
+    if claim.objection:
+        return claim.objection
+    if claim.paper_text and (case.language, case.corpus) not in case.run.paper_texts:
         return "a number of the paper's own text, and this is another"
-    if claim.get("paper_budget") and (differs := _other_budget(case)):
+    if claim.paper_budget and (differs := _other_budget(case)):
         return f"a number of models with the paper's budget, and here {differs}"
-    if claim.get("real_task") and case.constructed:
+    if claim.real_task and case.constructed:
         return "a score on the paper's data, and here the examples are constructed"
     return None
 
@@ -463,11 +360,6 @@ _COLUMNS = (
     *("id", "language", "tokenizer", "preset"),
     *("paper", "ours", "low", "high", "p_adjusted", "verdict"),
 )
-
-
-def read_headlines(values: Path | str) -> dict[str, str]:
-    """Return the claims of `paper_values.yaml` that the main tables show: id -> headline."""
-    return {c["id"]: c["headline"] for c in read_claims(values)["claims"] if "headline" in c}
 
 
 def read_records(claims: Path | str, tokenizers: Collection[str]) -> list[dict[str, Any]]:

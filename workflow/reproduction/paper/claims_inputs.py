@@ -22,7 +22,7 @@ from reproduction.analysis.morphology import read_boundaries
 from reproduction.analysis.scores import TaskScores, read_scores, task_scores
 from reproduction.analysis.vocabulary import read_rankings
 from reproduction.paper.curves import Curve, read_curve
-from reproduction.paper.verdicts import NotMeasurableError
+from reproduction.paper.measures import NotMeasurableError
 from reproduction.parquet import read_parquet
 from sagevocab import counting
 from sagevocab.pieces import read_pieces

@@ -7,9 +7,10 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reproduction.paper.chance import CHANCES, DIRECTIONS
+from reproduction.paper.chance import CHANCES
 from reproduction.paper.formats import markdown_table
-from reproduction.paper.verdicts import FAMILIES, RULES, SIGNIFICANT, VERDICTS
+from reproduction.paper.measures import FAMILIES, SIGNIFICANT
+from reproduction.paper.statements import KINDS, VERDICTS
 
 # Shown before the name of a verdict, so that colour is not the only sign.
 SIGNS = dict(zip(VERDICTS, ("✓", "≈", "?", "✗", "–"), strict=True))
@@ -204,21 +205,22 @@ def show_notes(record: Mapping[str, Any]) -> str:
 
 def _rules(records: Sequence[Mapping[str, Any]]) -> list[str]:
     tested = Counter((record["tokenizer"], record["family"]) for record in records)
+    kinds = [
+        [name, kind.text, "interval" if kind.whole else "value", kind.further]
+        for name, kind in KINDS.items()
+    ]
     lines = [
         "## Rules",
         "",
         "Written down before any value was looked at, but for those that docs/statistics.md names. "
-        "By the kind of a claim:",
+        "Reproduced: the value, or the whole interval, lies in the target, and the test, if any, "
+        "is significant. Undecided: the interval reaches into the target. Same direction: SaGe "
+        "against BPE has the sign that the paper states. By the kind of a claim:",
         "",
-    ]
-    rules = [
-        [kind, rule.reproduced, rule.undecided, rule.same_direction] for kind, rule in RULES.items()
-    ]
-    heads = ["kind", "reproduced if", "else undecided if", "else same direction if"]
-    lines += markdown_table(heads, rules)
-    lines += [
+        *markdown_table(["kind", "target", "what lies in it", "further is"], kinds),
         "",
-        '"Agrees": SaGe against BPE has the sign that the paper states. A test is significant if '
+        "A narrow interval around the paper's value reproduces it, too; a range needs an interval "
+        "without 0; an example is reproduced if it comes out as printed. A test is significant if "
         f"its p-value, adjusted by Holm over its family, is below {SIGNIFICANT}. Families:",
         "",
     ]
@@ -230,9 +232,7 @@ def _rules(records: Sequence[Mapping[str, Any]]) -> list[str]:
         "Against chance: SaGe's value y beside R random seeds of mean m and standard deviation s; "
         "t = (y - m) / (s sqrt(1 + 1/R)) with R - 1 degrees of freedom, two-sided, adjusted "
         f"by Holm over all such tests of a tokenizer. Beyond chance: p below {SIGNIFICANT} and "
-        "further than m in the statement's direction; below chance: less far. Directions:",
-        "",
-        *(f"- {kind}: {direction.words}" for kind, direction in DIRECTIONS.items()),
+        "further than m; below chance: less far.",
     ]
     names = sorted({record["test"] for record in records if record["test"]})
     lines += ["", "Tests:", "", *[f"- {name}" for name in names]] if names else []

@@ -24,9 +24,9 @@ from reproduction.lm.metrics import value_scores
 from reproduction.paper.causal import CausalPanels, causal_evidence
 from reproduction.paper.formats import Files
 from reproduction.paper.inputs import by_panel
+from reproduction.paper.measures import SIGNIFICANT
 from reproduction.paper.ngrams import LineBits, Panels, summarise_ngrams
 from reproduction.paper.tables_scores import measure_unit, printed_gains
-from reproduction.paper.verdicts import SIGNIFICANT
 from reproduction.parquet import read_parquet
 from sagevocab.errors import UserError
 

@@ -23,8 +23,6 @@ from typing import Any
 import jinja2
 import pandas as pd
 
-from reproduction.paper.chance import DIRECTIONS
-from reproduction.paper.claims import read_claims
 from reproduction.paper.claims_page import (
     SIGNS,
     count_chances,
@@ -35,6 +33,7 @@ from reproduction.paper.claims_page import (
 )
 from reproduction.paper.formats import MINUS, listed
 from reproduction.paper.markup import latex_document
+from reproduction.paper.statements import KINDS, ahead, read_claims
 from reproduction.paper.tables import flat_settings
 from sagevocab.errors import UserError
 from sagevocab.state import atomic_path, read_json, write_text
@@ -147,7 +146,7 @@ class Evidence:
     @cached_property
     def headlines(self) -> dict[str, str]:
         """The main statements: id -> what the tables call it."""
-        return {c["id"]: c["headline"] for c in self.values["claims"] if "headline" in c}
+        return {c.id: c.headline for c in self.values["claims"] if c.headline}
 
     @cached_property
     def _settings(self) -> dict[str, Any]:
@@ -331,11 +330,11 @@ def also_least_frequent(records: Sequence[Row]) -> list[Row]:
 
 
 def _nearly(record: Row) -> bool:
-    if record["frequency"] is None or record["kind"] not in DIRECTIONS:
+    if record["frequency"] is None or record["kind"] not in KINDS:
         return False
-    reach = DIRECTIONS[record["kind"]].reach
+    kind, paper = record["kind"], record.get("paper")
     values = (record[key] for key in ("random_mean", "ours", "frequency"))
-    start, sage, least = (reach(record, value) for value in values)
+    start, sage, least = (ahead(kind, paper, value) for value in values)
     return least - start >= _NEARLY * (sage - start)
 
 

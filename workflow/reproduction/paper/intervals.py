@@ -31,7 +31,7 @@ from reproduction.analysis.stats import (
     total_interval,
 )
 from reproduction.analysis.vocabulary import Share, correlation_of
-from reproduction.paper.verdicts import Measurement
+from reproduction.paper.measures import Measurement
 
 LINES = "lines"
 PIECES = "pieces"

@@ -26,7 +26,15 @@ from reproduction.paper.curves import (
 )
 from reproduction.paper.inputs import BASELINE, BPE_RULE, SAGE_RULES
 from reproduction.paper.intervals import LINES, LINES_RESAMPLED
-from reproduction.paper.verdicts import Measurement, NotMeasurableError, tested
+from reproduction.paper.measures import (
+    CLOCKS,
+    DOWNSTREAM,
+    MODELS,
+    PRETRAINING,
+    Measurement,
+    NotMeasurableError,
+    measure,
+)
 
 SEEDS = "pretraining seeds"
 PAIRED_SEEDS = "Student's, paired by pretraining seed"
@@ -34,6 +42,7 @@ PAIRED_SEEDS = "Student's, paired by pretraining seed"
 # --- scores and time
 
 
+@measure(reads=MODELS)
 def score(case: Case, *, task: str) -> Measurement:
     """Mean score of a task over the seeds; agrees if SaGe against BPE goes the paper's way."""
     agrees = None
@@ -64,7 +73,7 @@ def _printed_difference(case: Case, task: str) -> float:
     return table["sage"][task] - table["bpe"][task]
 
 
-@tested
+@measure(reads=MODELS, tested=True, family=DOWNSTREAM)
 def score_difference(case: Case, *, task: str) -> Measurement:
     """Score of SaGe's model minus that of BPE's, means over the seeds; agrees if it is positive."""
     case.scores(BASELINE, task)
@@ -77,11 +86,13 @@ def score_difference(case: Case, *, task: str) -> Measurement:
     )
 
 
+@measure(reads=MODELS)
 def score_gain(case: Case, *, task: str) -> Measurement:
     """The same number for a claim about its size, which is no other test of the same difference."""
     return replace(score_difference(case, task=task), test=None, p_value=None)
 
 
+@measure(reads=MODELS)
 def tasks_won(case: Case, *, tasks: Sequence[str], except_for: Sequence[str]) -> Measurement:
     """On how many tasks SaGe's model has the better mean score."""
     missing = [task for task in tasks if task not in case.run.tasks]
@@ -103,12 +114,14 @@ def tasks_won(case: Case, *, tasks: Sequence[str], except_for: Sequence[str]) ->
     )
 
 
+@measure(reads=CLOCKS)
 def cost_ratio(case: Case) -> Measurement:
     """Wall-clock time of making SaGe's vocabulary over that of making BPE's."""
     ratio = _sage_seconds(case) / case.seconds(BPE_RULE, BASELINE)
     return Measurement(ratio, agrees=ratio > 1)
 
 
+@measure(reads=CLOCKS)
 def cost_hours(case: Case) -> Measurement:
     """Wall-clock hours of making SaGe's vocabulary."""
     return Measurement(_sage_seconds(case) / 3600)
@@ -121,7 +134,7 @@ def _sage_seconds(case: Case) -> float:
 # --- pretraining
 
 
-@tested
+@measure(reads=MODELS, tested=True, family=PRETRAINING)
 def update_ratio(case: Case) -> Measurement:
     """Updates of SaGe's model over those of BPE's, to bits per character that both reach.
 

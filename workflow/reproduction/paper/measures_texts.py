@@ -34,7 +34,14 @@ from reproduction.analysis.vocabulary import (
 from reproduction.paper import intervals
 from reproduction.paper.claims_inputs import TRAIN, Case
 from reproduction.paper.inputs import BASELINE
-from reproduction.paper.verdicts import Measurement, NotMeasurableError, tested
+from reproduction.paper.measures import (
+    RANKINGS,
+    STUDIES,
+    WORDS,
+    Measurement,
+    NotMeasurableError,
+    measure,
+)
 from sagevocab.pieces import WORD_START, is_single_character, piece_length
 from sagevocab.segment import GreedySegmenter
 
@@ -66,12 +73,14 @@ def greedy(pieces: list[str], word: str) -> list[str]:
 # --- vocabularies: Section 1 and Table 1
 
 
+@measure()
 def piece_selected(case: Case, *, piece: str) -> Measurement:
     """Whether a piece is in the case's vocabulary."""
     selected = piece in case.pieces()
     return Measurement("in the vocabulary" if selected else "not in it", holds=selected)
 
 
+@measure()
 def piece_discarded(case: Case, *, piece: str) -> Measurement:
     """Whether SaGe discards a piece that BPE selects."""
     if piece not in case.pieces(BASELINE):
@@ -80,6 +89,7 @@ def piece_discarded(case: Case, *, piece: str) -> Measurement:
     return Measurement("kept" if kept else "discarded", holds=not kept)
 
 
+@measure()
 def printed_segmentation(case: Case, *, index: int) -> Measurement:
     """Segment a sentence of Table 1 and compare it with the printed pieces."""
     example = case.values["examples"]["sentences"][index]
@@ -111,6 +121,7 @@ def _spells(pieces: list[str], word: str) -> bool:
 # --- vocabularies: Section 3
 
 
+@measure()
 def printed_retokenization(case: Case) -> Measurement:
     """Segment Table 2's word by the initial vocabulary, with and without the ablated piece."""
     example = case.values["retokenization"]
@@ -131,6 +142,7 @@ def _within(pieces: list[str], printed: str) -> bool:
     return f" {' '.join(pieces)} " in f" {printed} "
 
 
+@measure(reads=RANKINGS)
 def ranking_stability(case: Case, *, iterations: int) -> Measurement:
     """Mean rank correlation of the losses over rankings `iterations` or more batches apart."""
     estimate = mean_correlation(case.rankings(), iterations, seed=case.run.seed)
@@ -139,6 +151,7 @@ def ranking_stability(case: Case, *, iterations: int) -> Measurement:
     return Measurement(*estimate, unit=intervals.PIECES)
 
 
+@measure(reads=STUDIES)
 def change_beyond_seeds(case: Case, *, key: str, value: int) -> Measurement:
     """Share of the pruned pieces that another number leaves, minus what another seed leaves.
 
@@ -149,6 +162,7 @@ def change_beyond_seeds(case: Case, *, key: str, value: int) -> Measurement:
     return intervals.beyond_spread(common_share(seeds[0], varied), shares, len(seeds))
 
 
+@measure()
 def single_characters_kept(case: Case) -> Measurement:
     """Share of the initial vocabulary's single characters that SaGe keeps."""
     singles = [piece for piece in case.initial_pieces() if is_single_character(piece)]
@@ -158,27 +172,32 @@ def single_characters_kept(case: Case) -> Measurement:
 # --- vocabularies: Section 4
 
 
+@measure()
 def subset_of_initial(case: Case) -> Measurement:
     """Share of the final BPE vocabulary in the initial one."""
     return _census(share_in(case.pieces(BASELINE), case.initial_pieces()))
 
 
+@measure()
 def discarded_in_bpe(case: Case) -> Measurement:
     """Share of the pieces that SaGe discards which the final BPE vocabulary holds."""
     discarded = only_in(case.initial_pieces(), case.pieces())
     return _share(share_in(discarded, case.pieces(BASELINE)))
 
 
+@measure()
 def bpe_only_substrings(case: Case) -> Measurement:
     """Share of the BPE-only pieces that are proper substrings of other BPE pieces."""
     return _share(substring_share(only_pieces(case)[1], case.pieces(BASELINE)))
 
 
+@measure()
 def chained_share(case: Case) -> Measurement:
     """Share of the pieces of several characters that two other pieces make up."""
     return _census(_chained(case.pieces()))
 
 
+@measure()
 def unchained_share(case: Case) -> Measurement:
     """Share of the pieces of several characters that no two other pieces make up."""
     chained = _chained(case.pieces())
@@ -194,6 +213,7 @@ def _chained(pieces: list[str]) -> Share:
     )
 
 
+@measure()
 def word_initial_share(case: Case, *, side: str) -> Measurement:
     """Share of the SaGe-only or BPE-only pieces that start a word."""
     sage, bpe = map(vocabulary.word_initial_share, only_pieces(case))
@@ -201,14 +221,14 @@ def word_initial_share(case: Case, *, side: str) -> Measurement:
     return _share(sage if side == "sage" else bpe, agrees=agrees)
 
 
-@tested
+@measure(tested=True)
 def word_initial_difference(case: Case) -> Measurement:
     """Word-initial share of SaGe-only pieces minus that of BPE-only pieces."""
     sage, bpe = map(vocabulary.word_initial_share, only_pieces(case))
     return intervals.share_difference(sage, bpe)
 
 
-@tested
+@measure(tested=True)
 def length_difference(case: Case) -> Measurement:
     """Mean length of SaGe-only pieces minus that of BPE-only pieces, in characters."""
     sage, bpe = (
@@ -218,6 +238,7 @@ def length_difference(case: Case) -> Measurement:
     return intervals.difference_of_means(sage, bpe, seed=case.seed)
 
 
+@measure()
 def greatest_length_gaps(case: Case, *, count_word_start: bool) -> Measurement:
     """The two lengths at which the histograms differ most, in absolute numbers."""
     sage, bpe = (length_histogram(p, count_word_start) for p in _both(case.pieces, case))
@@ -231,7 +252,7 @@ def greatest_length_gaps(case: Case, *, count_word_start: bool) -> Measurement:
     )
 
 
-@tested
+@measure(tested=True)
 def length_share(
     case: Case, *, side: str, shortest: int, longest: int | None = None, count_word_start: bool
 ) -> Measurement:
@@ -245,6 +266,7 @@ def length_share(
     return replace(measured, test=difference.test, p_value=difference.p_value)
 
 
+@measure()
 def dismantled(case: Case, *, piece: str, parts: list[str]) -> Measurement:
     """SaGe's segmentation of a piece that BPE keeps, inside a word."""
     if piece not in case.pieces(BASELINE):
@@ -265,7 +287,7 @@ def _share(share: Share, agrees: bool | None = None) -> Measurement:
 # --- encoded texts: token frequency
 
 
-@tested
+@measure(tested=True)
 def frequency_ratio(case: Case, *, piece: str) -> Measurement:
     """Log ratio of a piece's counts; a vocabulary that lacks the piece counts 0."""
     if not any(piece in pieces for pieces in _both(case.pieces, case)):
@@ -273,7 +295,7 @@ def frequency_ratio(case: Case, *, piece: str) -> Measurement:
     return _compare_occurrences(case, [piece])
 
 
-@tested
+@measure(tested=True)
 def single_character_ratio(case: Case) -> Measurement:
     """Log ratio of the counts of single-character tokens."""
     pieces = {piece for pieces in _both(case.pieces, case) for piece in pieces}
@@ -288,7 +310,7 @@ def _compare_occurrences(case: Case, pieces: list[str]) -> Measurement:
 # --- encoded texts: subword fertility and encoding efficiency
 
 
-@tested
+@measure(tested=True)
 def fertility_difference(case: Case, *, fewest: int, most: int | None = None) -> Measurement:
     """Difference of the shares of corpus words with `fewest` to `most` subwords."""
     totals, baseline = _both(case.line_totals, case)
@@ -300,6 +322,7 @@ def fertility_difference(case: Case, *, fewest: int, most: int | None = None) ->
     )
 
 
+@measure()
 def tokens_of_lines(case: Case, *, lines: int) -> Measurement:
     """Tokens in a number of lines: the mean of a line, times that number."""
     tokens = case.lines(case.tokenizer)["tokens"].to_numpy()
@@ -308,7 +331,7 @@ def tokens_of_lines(case: Case, *, lines: int) -> Measurement:
     return Measurement(ours, low, high, unit=intervals.LINES)
 
 
-@tested
+@measure(tested=True)
 def token_ratio(case: Case) -> Measurement:
     """Tokens of SaGe over tokens of BPE."""
     ours, baseline = (lines["tokens"].to_numpy() for lines in _both(case.lines, case))
@@ -319,6 +342,7 @@ def token_ratio(case: Case) -> Measurement:
 # --- encoded texts: contextual exponence
 
 
+@measure()
 def single_characters_on_top(case: Case, *, window: int, top: int) -> Measurement:
     """Share of single characters among the pieces with most distinct neighbours."""
     _require_window(case, window)
@@ -327,7 +351,7 @@ def single_characters_on_top(case: Case, *, window: int, top: int) -> Measuremen
     return Measurement(*proportion_interval(hits, len(first)), unit=intervals.PIECES)
 
 
-@tested
+@measure(tested=True)
 def single_character_contexts(case: Case, *, window: int) -> Measurement:
     """Difference of the mean number of distinct neighbours of single-character pieces."""
     _require_window(case, window)
@@ -336,6 +360,7 @@ def single_character_contexts(case: Case, *, window: int) -> Measurement:
     return intervals.difference_of_means(ours, baseline, seed=case.seed)
 
 
+@measure()
 def ranks_below(case: Case, *, window: int, first: int) -> Measurement:
     """Share of the ranks from `first` on at which SaGe's piece has fewer neighbours than BPE's.
 
@@ -347,6 +372,7 @@ def ranks_below(case: Case, *, window: int, first: int) -> Measurement:
     return Measurement(float(np.nanmean(below)) if np.isfinite(below).any() else float("nan"))
 
 
+@measure()
 def dip_rank(case: Case, *, window: int, running: int) -> Measurement:
     """First of the first `running` ranks in a row at which SaGe's piece has fewer neighbours.
 
@@ -370,6 +396,7 @@ def _below_by_rank(case: Case, window: int) -> np.ndarray:
     return np.where((ours > 0) | (baseline > 0), (ours < baseline).astype(float), np.nan)
 
 
+@measure()
 def single_characters_reach(case: Case, *, window: int, top: int) -> Measurement:
     """Share of the vocabulary near the single characters among the pieces with most neighbours."""
     _require_window(case, window)
@@ -379,7 +406,7 @@ def single_characters_reach(case: Case, *, window: int, top: int) -> Measurement
     return Measurement(*estimate, unit=intervals.PIECES)
 
 
-@tested
+@measure(tested=True)
 def ratio_difference(case: Case, *, window: int) -> Measurement:
     """Mean neighbour / frequency ratio of SaGe's pieces over BPE's, minus 1, with a test."""
     tested = intervals.difference_of_means(*_ratios(case, window), seed=case.seed)
@@ -394,7 +421,7 @@ def _too_rare(case: Case, window: int) -> int:
     return int((rare & (frame["window"] == window)).sum())
 
 
-@tested
+@measure(tested=True)
 def partition(case: Case, *, window: int) -> Measurement:
     """How much closer to -1 SaGe's correlation of length and distinct neighbours is than BPE's."""
     _require_window(case, window)
@@ -420,7 +447,7 @@ def _require_window(case: Case, window: int, corpus: str | None = None) -> None:
 # --- listed words: constituent morphology
 
 
-@tested
+@measure(reads=WORDS, tested=True)
 def boundary_f1_difference(case: Case) -> Measurement:
     """Difference of the F1 of boundaries between morphemes, over the words of a list."""
     placed = pd.concat(_both(case.boundaries, case), axis=1, join="inner")
@@ -430,7 +457,7 @@ def boundary_f1_difference(case: Case) -> Measurement:
 # --- encoded texts: other domains
 
 
-@tested
+@measure(tested=True)
 def fertility_distance_change(case: Case) -> Measurement:
     """How much further apart the fertility histograms are on the domain than on the training text.
 
@@ -454,6 +481,7 @@ def _distance(totals: LineTotals, baseline: LineTotals, seed: int | None) -> int
     return intervals.resampled_distance(np.column_stack([difference, totals.words]), seed=seed)
 
 
+@measure()
 def relative_ratio_difference(case: Case, *, window: int) -> Measurement:
     """Mean neighbour / frequency ratio of SaGe's pieces over BPE's, minus 1."""
     estimate = intervals.bootstrap_means(
@@ -462,7 +490,7 @@ def relative_ratio_difference(case: Case, *, window: int) -> Measurement:
     return Measurement(*estimate, unit=intervals.PIECES, left_out=_too_rare(case, window))
 
 
-@tested
+@measure(tested=True)
 def ratio_advantage_change(case: Case, *, window: int) -> Measurement:
     """How much SaGe's ratio relative to BPE's grows from the training text to the domain.
 
@@ -486,6 +514,7 @@ def _mean(ratios: list[pd.Series]) -> pd.Series:
     return pd.concat(ratios, axis=1).mean(axis=1)
 
 
+@measure()
 def ratio_distance_to_training(case: Case, *, window: int) -> Measurement:
     """Kolmogorov-Smirnov distance of the ratios on the domain from those on the training text.
 
@@ -496,6 +525,7 @@ def ratio_distance_to_training(case: Case, *, window: int) -> Measurement:
     return Measurement(*np.mean(distances, axis=0).tolist(), unit=intervals.PIECES)
 
 
+@measure()
 def corpus_words(case: Case) -> Measurement:
     """Number of words in the corpus."""
     return Measurement(float(case.fertility(case.tokenizer).sum()))

@@ -16,10 +16,16 @@ from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
 from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
-from reproduction.paper.chance import AS_CHANCE, DIRECTIONS, prediction_error, prediction_quantile
-from reproduction.paper.claims import read_headlines, read_records
+from reproduction.paper.chance import (
+    AS_CHANCE,
+    prediction_error,
+    prediction_quantile,
+)
+from reproduction.paper.claims import read_records
 from reproduction.paper.claims_page import SIGNS, show_chance, show_ours, show_random, show_value
 from reproduction.paper.formats import MINUS, NOTHING, Files, write_table
+from reproduction.paper.measures import FEWEST_SEEDS
+from reproduction.paper.statements import ahead, read_headlines
 from reproduction.paper.style import (
     TokenizerStyle,
     drawing,
@@ -28,7 +34,6 @@ from reproduction.paper.style import (
     legend_above,
     tokenizer_styles,
 )
-from reproduction.paper.verdicts import FEWEST_SEEDS
 from sagevocab.errors import UserError
 
 log = logging.getLogger(__name__)
@@ -219,9 +224,9 @@ def _standardised(row: Row, value: Any) -> Any:
     """Return values as deviations from the random mean, positive where the statement points."""
     seeds = _seeds(row)
     mean, deviation = float(seeds.mean()), float(seeds.std(ddof=1))
-    reach = DIRECTIONS[row.any["kind"]].reach
-    ahead = reach(row.any, mean + 1e-6 * deviation) >= reach(row.any, mean)
-    return (np.asarray(value, dtype=float) - mean) / (deviation if ahead else -deviation)
+    kind, paper = row.any["kind"], row.any["paper"]
+    up = ahead(kind, paper, mean + 1e-6 * deviation) >= ahead(kind, paper, mean)
+    return (np.asarray(value, dtype=float) - mean) / (deviation if up else -deviation)
 
 
 def _draw_nulls(axes: Axes, place: int, row: Row) -> None:

@@ -6,7 +6,7 @@ is judged by itself, with its own interval. The verdict of the reading is the on
 give; of equally frequent ones the less favourable. Quantities are means over the seeds with the
 lowest and the highest value: two or three seeds are too few for an interval.
 
-`is_assessed` says which claims a reading is judged by.
+A reading is judged by the statements of which counts decide (`Statement.is_of_counts`).
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ import numpy as np
 
 from reproduction.analysis.counts import neighbour_ratio, rank_neighbours
 from reproduction.analysis.vocabulary import common_share, share_of_length, word_initial_share
-from reproduction.paper.claims import assess_claims, read_claims
+from reproduction.paper.claims import assess_claims
 from reproduction.paper.claims_inputs import TRAIN, Case, Run
 from reproduction.paper.formats import NOTHING
 from reproduction.paper.inputs import BASELINE
 from reproduction.paper.measures_texts import only_pieces
-from reproduction.paper.verdicts import VERDICTS
+from reproduction.paper.statements import VERDICTS, read_claims
 from reproduction.parquet import read_parquet
 from sagevocab.errors import UserError
 from sagevocab.pieces import read_pieces
@@ -46,10 +46,6 @@ LOSSES = {
     "mean_piece_lines": "mean, lines with the piece",
     "mean_string_lines": "mean, lines with the string",
 }
-# Measures of what a build of a study does not keep; benchmarks are `timing`.
-_OTHER_FILES = frozenset(
-    {"ranking_stability", "change_beyond_seeds", "boundary_f1_difference", "update_ratio"}
-)
 
 
 @dataclass(frozen=True)
@@ -150,17 +146,6 @@ def require_studies(rows: Collection[Any]) -> None:
         )
 
 
-def is_assessed(claim: Mapping[str, Any]) -> bool:
-    """Whether a reading is judged by a claim: about SaGe, on the training corpus, from counts.
-
-    Left out: statements about BPE alone, other domains, downstream scores and times, statements
-    that no artefact can decide, and those that need the ranking of all losses.
-    """
-    measured = "unmeasured" not in claim and claim.get("measure") not in _OTHER_FILES
-    on_train = claim.get("corpus", TRAIN) == TRAIN and not claim.get("timing", False)
-    return measured and on_train and claim["tokenizers"] == "sage" and "languages" in claim
-
-
 def assess_readings(
     language: str,
     study: Run,
@@ -187,8 +172,8 @@ def assess_readings(
         UserError: an artefact is missing or damaged, or `values` names what does not exist.
     """
     printed = read_claims(values)
-    known = {claim["id"]: claim["paper"] for claim in printed["claims"]} if language == "en" else {}
-    printed["claims"] = [claim for claim in printed["claims"] if is_assessed(claim)]
+    known = {claim.id: claim.paper for claim in printed["claims"]} if language == "en" else {}
+    printed["claims"] = [claim for claim in printed["claims"] if claim.is_of_counts]
     cases = {
         (SAMPLE, name, seed): _case(study, language, f"{name}.seed{seed}") for name, seed in builds
     }
@@ -350,5 +335,5 @@ def verdicts_of(builds: Sequence[Mapping[str, Any]]) -> dict[str, str]:
 def stable_ranking(path: Path | str) -> tuple[int, float]:
     """Return the distance (iterations) and the correlation by which a ranking is called stable."""
     claims = read_claims(path)["claims"]
-    claim = next(claim for claim in claims if claim.get("measure") == "ranking_stability")
-    return claim["arguments"]["iterations"], claim["threshold"]
+    claim = next(claim for claim in claims if claim.measure == "ranking_stability")
+    return claim.arguments["iterations"], claim.threshold

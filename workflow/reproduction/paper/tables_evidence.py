@@ -10,7 +10,7 @@ import pandas as pd
 from reproduction.paper.causal import CAUSAL
 from reproduction.paper.evidence import MODELS, unit_of
 from reproduction.paper.formats import MINUS, NOTHING, Files, Row, write_table
-from reproduction.paper.verdicts import SIGNIFICANT
+from reproduction.paper.measures import SIGNIFICANT
 
 _MARK = "*"
 

@@ -18,7 +18,7 @@ from reproduction.analysis.scores import (
 from reproduction.analysis.stats import holm
 from reproduction.paper.formats import MINUS, NOTHING, Files, write_table
 from reproduction.paper.inputs import BASELINE
-from reproduction.paper.verdicts import SIGNIFICANT
+from reproduction.paper.measures import SIGNIFICANT
 from sagevocab.errors import UserError
 
 # Metric -> its unit at the head of a column, and at the end of a measure's name.

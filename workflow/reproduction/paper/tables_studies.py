@@ -19,6 +19,7 @@ from reproduction.paper.claims_inputs import TRAIN, Case, Run
 from reproduction.paper.claims_page import SIGNS
 from reproduction.paper.formats import NOTHING, Files, write_table
 from reproduction.paper.notes import presets_note
+from reproduction.paper.statements import NOT_MEASURABLE, VERDICTS
 from reproduction.paper.studies import (
     FULL,
     LOSSES,
@@ -37,7 +38,6 @@ from reproduction.paper.studies import (
     verdict_over_seeds,
     verdicts_of,
 )
-from reproduction.paper.verdicts import NOT_MEASURABLE, VERDICTS
 from sagevocab.presets import overrides, reading_settings
 
 Row = Mapping[str, Any]
