@@ -31,6 +31,7 @@ from reproduction.paper.claims_inputs import Case, Run
 from reproduction.paper.claims_page import claims_markdown, show_ours, show_value
 from reproduction.paper.measures import FAMILIES, MEASURES, Measurement
 from reproduction.paper.statements import EXAMPLE, KINDS, Statement, read_claims, verdict_of
+from reproduction.paper.studies import QUANTITIES
 from reproduction.parquet import write_parquet
 from sagevocab.counting import count_corpus
 from sagevocab.errors import UserError
@@ -174,7 +175,7 @@ def test_printed_segmentations_spell_their_sentence(values: dict):
 
 def test_claims_name_known_measures_or_say_why_there_is_none(values: dict):
     measures = {claim.measure for claim in values["claims"]}
-    assert measures == {*MEASURES, None}
+    assert measures | {quantity.measure for quantity in QUANTITIES} == {*MEASURES, None}
     assert all(claim.objection for claim in values["claims"] if claim.measure is None)
     assert len(values["claims"]) > 100
 

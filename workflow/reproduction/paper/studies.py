@@ -15,20 +15,19 @@ import logging
 import math
 from collections import Counter
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from itertools import combinations
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from reproduction.analysis.counts import neighbour_ratio, rank_neighbours
-from reproduction.analysis.vocabulary import common_share, share_of_length, word_initial_share
+from reproduction.analysis.vocabulary import common_share
 from reproduction.paper.claims import assess_claims
 from reproduction.paper.claims_inputs import TRAIN, Case, Run
 from reproduction.paper.formats import NOTHING
 from reproduction.paper.inputs import BASELINE
-from reproduction.paper.measures_texts import only_pieces
+from reproduction.paper.measures import MEASURES
 from reproduction.paper.statements import VERDICTS, read_claims
 from reproduction.parquet import read_parquet
 from sagevocab.errors import UserError
@@ -102,14 +101,27 @@ def common_shares(builds: Sequence[Build]) -> tuple[Spread, Spread]:
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number that readings are compared by; the paper's own stand under the same names there.
+    """A number that readings are compared by: what a measure gives, without a verdict.
 
-    head: of its column in tables, two lines; None keeps it to the CSV. percent: it is a share.
+    measure, arguments: as a claim has them; the window of neighbours is the run's first. plus: what
+    is added, so that a change is a ratio. own: BPE has it by itself. head: of its column in tables,
+    two lines; None keeps it to the CSV. percent: it is a share. The paper's own value is that of
+    the claim with the same name.
     """
 
     name: str
+    measure: str
+    arguments: Mapping[str, Any] = field(default_factory=dict)
     head: tuple[str, str] | None = None
     percent: bool = True
+    plus: float = 0.0
+    own: bool = False
+
+    def measured(self, case: Case, window: int) -> float:
+        """Return its value on a vocabulary; nan where there is nothing to count."""
+        around = {"window": window} if self.measure in _OF_NEIGHBOURS else {}
+        found = MEASURES[self.measure].function(case, **self.arguments, **around)
+        return found.ours + self.plus
 
     def cell(self, value: float | None) -> str:
         """Return a value as tables show it."""
@@ -118,17 +130,47 @@ class Quantity:
         return f"{100 * value:.1f}" if self.percent else f"{value:.3f}"
 
 
+_OF_NEIGHBOURS = ("relative_ratio_difference", "mean_neighbours_ratio")
+_PLAIN = {"count_word_start": False}  # lengths
 QUANTITIES = (
-    Quantity("sage_only_word_initial", ("SaGe-only", "word-initial %")),
-    Quantity("bpe_only_word_initial", ("BPE-only", "word-initial %")),
-    Quantity("bpe_only_short", ("BPE-only", "length 2–3 %")),
-    Quantity("sage_only_long", ("SaGe-only", "length ≥ 5 %")),
-    Quantity("token_ratio", ("Tokens", "SaGe / BPE"), percent=False),
-    Quantity("whole_words", ("Words", "whole %")),
-    Quantity("long_words", ("Words", "≥ 5 pieces %")),
-    Quantity("fertility", percent=False),
-    Quantity("ratio_to_bpe", ("Neighbours per occurrence", "SaGe / BPE"), percent=False),
-    Quantity("neighbours_to_bpe", percent=False),
+    Quantity(
+        "sage_only_word_initial",
+        "word_initial_share",
+        {"side": "sage"},
+        ("SaGe-only", "word-initial %"),
+    ),
+    Quantity(
+        "bpe_only_word_initial",
+        "word_initial_share",
+        {"side": "bpe"},
+        ("BPE-only", "word-initial %"),
+    ),
+    Quantity(
+        "bpe_only_short",
+        "length_share",
+        {"side": "bpe", "shortest": 2, "longest": 3, **_PLAIN},
+        ("BPE-only", "length 2–3 %"),
+    ),
+    Quantity(
+        "sage_only_long",
+        "length_share",
+        {"side": "sage", "shortest": 5, **_PLAIN},
+        ("SaGe-only", "length ≥ 5 %"),
+    ),
+    Quantity("token_ratio", "token_ratio", head=("Tokens", "SaGe / BPE"), percent=False),
+    Quantity(
+        "whole_words", "words_share", {"fewest": 1, "most": 1}, ("Words", "whole %"), own=True
+    ),
+    Quantity("long_words", "words_share", {"fewest": 5}, ("Words", "≥ 5 pieces %"), own=True),
+    Quantity("fertility", "tokens_of_a_word", percent=False, own=True),
+    Quantity(
+        "ratio_to_bpe",
+        "relative_ratio_difference",
+        head=("Neighbours per occurrence", "SaGe / BPE"),
+        percent=False,
+        plus=1.0,
+    ),
+    Quantity("neighbours_to_bpe", "mean_neighbours_ratio", percent=False),
 )
 
 
@@ -185,8 +227,8 @@ def assess_readings(
     document: dict[str, Any] = {
         "paper": {q.name: known[q.name] for q in QUANTITIES if known.get(q.name) is not None},
         "baselines": {
-            scale: _with_null(own_quantities(replace(case, tokenizer=BASELINE)))
-            for (scale, _, _), case in cases.items()
+            scale: _with_null(quantities(replace(case, tokenizer=BASELINE), window))
+            for scale, case in {scale: case for (scale, _, _), case in cases.items()}.items()
         },
         "builds": [],
     }
@@ -239,49 +281,10 @@ def _with_null(numbers: Mapping[str, float]) -> dict[str, float | None]:
 
 
 def quantities(case: Case, window: int) -> dict[str, float]:
-    """Return the quantities of a vocabulary; those "to BPE" are ratios of the two means.
-
-    Lengths do not count the word-start mark. Neighbours are means over the pieces that the text
-    holds, those per occurrence over the pieces that have such a ratio, as in the claims.
-    """
-    sage, bpe = only_pieces(case)
-    own, base = case.fertility(case.tokenizer), case.fertility(BASELINE)
-    return {
-        "sage_only_word_initial": float(word_initial_share(sage)),
-        "bpe_only_word_initial": float(word_initial_share(bpe)),
-        "bpe_only_short": float(share_of_length(bpe, 2, 3)),
-        "sage_only_long": float(share_of_length(sage, 5)),
-        "token_ratio": _tokens(own) / _tokens(base),
-        **own_quantities(case),
-        "ratio_to_bpe": _to_baseline(case, lambda frame: neighbour_ratio(frame, window).mean()),
-        "neighbours_to_bpe": _to_baseline(case, lambda frame: _mean_neighbours(frame, window)),
-    }
-
-
-def own_quantities(case: Case) -> dict[str, float]:
-    """Return the quantities that a vocabulary has by itself, BPE's as well."""
-    words = case.fertility(case.tokenizer)
-    total = words.sum()
-    return {
-        "whole_words": float(words.get(1, 0) / total),
-        "long_words": float(words.loc[5:].sum() / total),
-        "fertility": float(_tokens(words) / total),
-    }
-
-
-def _tokens(words: Any) -> float:
-    """Return the tokens of a histogram of words by their number of subwords."""
-    return float((words * words.index).sum())
-
-
-def _mean_neighbours(frame: Any, window: int) -> float:
-    distinct = rank_neighbours(frame, window)
-    return distinct[distinct > 0].mean()
-
-
-def _to_baseline(case: Case, mean: Any) -> float:
-    ours, base = (mean(case.neighbours(name)) for name in (case.tokenizer, BASELINE))
-    return float(ours / base) if base else float("nan")
+    """Return the quantities of a vocabulary; of BPE those that it has by itself."""
+    shown = [q for q in QUANTITIES if q.own or case.tokenizer != BASELINE]
+    alone = replace(case, alone=True)
+    return {quantity.name: quantity.measured(alone, window) for quantity in shown}
 
 
 # --- what seeds give together
