@@ -3,9 +3,7 @@
 from __future__ import annotations
 
 import json
-import logging
 import re
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -14,7 +12,6 @@ from jinja2 import nodes
 
 import report_samples
 from report_samples import ROOT, VALUES, record
-from reproduction.paper import findings
 from reproduction.paper.claims_page import claims_markdown
 from reproduction.paper.findings import (
     SUMMARY,
@@ -28,9 +25,8 @@ from reproduction.paper.findings import (
     render,
     without_gaps,
     without_power,
-    write_pdf,
 )
-from reproduction.paper.markup import html, latex_document, section
+from reproduction.paper.markup import html, section
 from reproduction.paper.statements import Statement, read_claims
 from sagevocab.errors import UserError
 
@@ -332,7 +328,6 @@ def inputs(tmp_path: Path) -> dict:
     costs.write_text("rule,seconds\nprune_null,77.4\nother,\n", encoding="utf-8")
     return {
         "md": tmp_path / "findings.md",
-        "tex": tmp_path / "findings.tex",
         "template": TEMPLATE,
         "claims": tmp_path / "claims.json",
         "tables": {"table_costs": costs},
@@ -342,25 +337,9 @@ def inputs(tmp_path: Path) -> dict:
     }
 
 
-def without_a_tex(monkeypatch) -> None:
-    monkeypatch.setattr(findings.shutil, "which", lambda name: None)
-
-
-def test_both_files_are_written_and_no_pdf_without_a_tex(inputs, monkeypatch, caplog):
-    without_a_tex(monkeypatch)
-    inputs["tex"].with_suffix(".pdf").write_text("of an earlier run", encoding="utf-8")
-    with caplog.at_level(logging.INFO):
-        build_findings(**inputs)
+def test_the_findings_are_written_from_files(inputs):
+    build_findings(**inputs)
     assert "one took at most 77 seconds" in inputs["md"].read_text(encoding="utf-8")
-    assert "no TeX is installed" in caplog.text
-    assert not inputs["tex"].with_suffix(".pdf").exists()
-
-
-def test_a_job_that_fails_leaves_no_pdf_of_an_earlier_run(inputs):
-    inputs["tex"].with_suffix(".pdf").write_text("of an earlier run", encoding="utf-8")
-    with pytest.raises(UserError, match="claims"):
-        build_findings(**inputs | {"claims": "no/claims.json"})
-    assert not inputs["tex"].with_suffix(".pdf").exists()
 
 
 def test_a_missing_table_is_told_in_one_line(inputs, tmp_path):
@@ -369,70 +348,23 @@ def test_a_missing_table_is_told_in_one_line(inputs, tmp_path):
         build_findings(**inputs)
 
 
-@pytest.mark.parametrize("fails", [False, True])
-def test_a_tex_is_used_and_may_fail(inputs, tmp_path, monkeypatch, caplog, fails):
-    engine = tmp_path / "pdflatex"
-    line = (
-        "exit 1"
-        if fails
-        else 'test "$3" = -no-shell-escape && echo pdf > "${4#-output-directory=}/${5%.tex}.pdf"'
-    )
-    engine.write_text(f"#!/bin/sh\n{line}\n", encoding="utf-8")
-    engine.chmod(0o755)
-    monkeypatch.setattr(findings.shutil, "which", lambda name: str(engine))
-    build_findings(**inputs)
-    assert inputs["tex"].with_suffix(".pdf").exists() != fails
-    assert ("failed on" in caplog.text) == fails
-
-
-@pytest.mark.skipif(not shutil.which("pdflatex"), reason="no TeX is installed")
-def test_the_findings_compile(inputs):
-    inputs["figures"] = ()
-    build_findings(**inputs)
-    write_pdf(inputs["tex"])
-    assert inputs["tex"].with_suffix(".pdf").read_bytes().startswith(b"%PDF")
-
-
 # --- markup
 
 
-def test_the_latex_has_every_part_and_nothing_bare():
-    text = latex_document(shown(every_record()))
-    body = text.split(r"\begin{document}")[1]
-    for kind in ("itemize", "longtable", "figure"):
-        assert text.count(rf"\begin{{{kind}}}") == text.count(rf"\end{{{kind}}}") > 0
-    bare = re.sub(r"\\includegraphics.*|\\[&%$#_{}]", "", body)
-    assert bare.count("{") == bare.count("}") and bare.count("$") % 2 == 0
-    assert not set(bare) & set("%#_^`*✓✗≈−")  # ~ ties a sign to its number
-    for table in body.split(r"\begin{longtable}")[1:]:
-        head, *lines = table.split(r"\end{longtable}")[0].splitlines()
-        columns = head.count(r"\arraybackslash")
-        rows = [row for row in lines if row.endswith(r"\\")]
-        assert len(rows) > 1
-        assert {re.sub(r"\\&", "", row).count("&") + 1 for row in rows} == {columns}
-
-
-def test_the_subset_of_markdown_as_latex_and_html():
-    text = "# A & b\n\nOne `a_b` *c* **d** < e.\nTwo.\n\n- f\n- g_h\n\n![Cap_tion](figures/x.png)\n"
-    latex = latex_document(text)
-    assert "\\title{A \\& b}\n\\maketitle" in latex
-    assert r"One \texttt{a\_b} \emph{c} \textbf{d} < e." in latex
-    assert "\\item f\n\\item g\\_h" in latex
-    assert "{figures/x}\n\\caption{Cap\\_tion}" in latex
-    part = text.split("\n\n", 1)[1].split("\n\n!")[0]
-    assert html(part) == (
+def test_the_subset_of_markdown_as_html():
+    assert html("One `a_b` *c* **d** < e.\nTwo.\n\n- f\n- g_h\n") == (
         "<p>One <code>a_b</code> <em>c</em> <strong>d</strong> &lt; e.\nTwo.</p>\n"
         "<ul>\n<li>f</li>\n<li>g_h</li>\n</ul>"
     )
-    with pytest.raises(ValueError, match="a table"):
-        html("| a |\n| --- |\n")
+    for other in ("| a |\n| --- |\n", "# A\n", "![a](b.png)\n"):
+        with pytest.raises(ValueError, match="no HTML"):
+            html(other)
 
 
 def test_a_users_bars_and_stars_break_no_table():
     labels = {"bpe": "BPE", "sage": "Sa|Ge *", "sage_released": "SaGe 1.0"}
     text = shown(every_record(), labels=labels)
     assert "| least frequent | Sa Ge   | SaGe 1.0 |" in text
-    assert latex_document(text)
 
 
 def test_a_section_is_found_by_its_title():

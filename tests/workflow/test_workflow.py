@@ -53,7 +53,6 @@ def test_all_makes_the_whole_contract(finished) -> None:
         "claims.json",
         "claims.md",
         "findings.md",
-        "findings.tex",
         "report.html",
     ]
     assert [path for path in expected if not (results / path).exists()] == []

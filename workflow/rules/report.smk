@@ -1,7 +1,7 @@
 # The paper's statements with verdicts, an article and a page on them, and reference results for git.
 #
 # In:    measurements, scores, figures and tables of the run; workflow/resources/paper_values.yaml
-# Out:   claims.json, claims.md; findings.md, findings.tex; report.html, self-contained;
+# Out:   claims.json, claims.md; findings.md; report.html, self-contained;
 #        results/reference/{intrinsic,lm}/
 # Steps: judge every claim for each SaGe tokenizer and language; write what was found as an article;
 #        lay all of it out as one page; copy what is small, with its provenance, for others to compare
@@ -75,8 +75,7 @@ rule build_claims:
 
 rule findings:
     """What the run found, as an article: question, method, what is reproduced, what chance does as
-    well, what cannot be said. Every number in it is taken by name from the claims or a table. Where a
-    TeX is installed, findings.pdf stands beside.
+    well, what cannot be said. Every number in it is taken by name from the claims or a table.
     """
     input:
         claims=result("claims.json"),
@@ -87,7 +86,6 @@ rule findings:
         template=report_file("findings.md.jinja"),
     output:
         md=in_report("findings.md", "Findings"),
-        tex=result("findings.tex"),
     log:
         result("logs/findings.log"),
     conda:
@@ -153,9 +151,7 @@ rule build_reference:
     """
     input:
         claims=[] if run.models else result("claims.json"),
-        pages=[
-            result(name) for name in ("claims.md", "findings.md", "findings.tex") if not run.models
-        ],
+        pages=[result(name) for name in ("claims.md", "findings.md") if not run.models],
         artefacts=run.artefacts(REFERENCE_NAMES),
         summaries=[
             result(

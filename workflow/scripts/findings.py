@@ -8,7 +8,6 @@ with job(snakemake):
     inputs, params = snakemake.input, snakemake.params
     build_findings(
         snakemake.output.md,
-        snakemake.output.tex,
         template=inputs.template,
         claims=inputs.claims,
         tables=dict(zip(params.tables, inputs.tables, strict=True)),

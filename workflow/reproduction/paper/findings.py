@@ -8,11 +8,7 @@ claim came out, the claim's verdict stands in it or chooses it.
 
 from __future__ import annotations
 
-import logging
 import re
-import shutil
-import subprocess
-import tempfile
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -32,13 +28,10 @@ from reproduction.paper.claims_page import (
     show_value,
 )
 from reproduction.paper.formats import MINUS, listed
-from reproduction.paper.markup import latex_document
 from reproduction.paper.statements import KINDS, ahead, read_claims
 from reproduction.paper.tables import flat_settings
 from sagevocab.errors import UserError
-from sagevocab.state import atomic_path, read_json, write_text
-
-log = logging.getLogger(__name__)
+from sagevocab.state import read_json, write_text
 
 Row = Mapping[str, Any]
 
@@ -47,7 +40,6 @@ _NEARLY = 0.9  # of SaGe's way from the random mean: so far, a null gives what S
 SUMMARY = "Summary"  # the section that the report page opens with
 _GAP = "\0"  # stands where something is missing, until its line is left out
 _MARKS = re.compile(r"[|*`]")
-_ENGINES = ("pdflatex", "lualatex", "xelatex")
 
 
 class _Missing(jinja2.ChainableUndefined):
@@ -59,7 +51,6 @@ class _Missing(jinja2.ChainableUndefined):
 
 def build_findings(
     md: Path | str,
-    tex: Path | str,
     *,
     template: Path | str,
     claims: Path | str,
@@ -69,7 +60,7 @@ def build_findings(
     texts: Sequence[Row],
     figures: Sequence[str] = (),
 ) -> None:
-    """Write the findings as Markdown and as LaTeX, and as PDF beside it where a TeX is installed.
+    """Write the findings as Markdown.
 
     claims: `claims.json`. tables: target -> its CSV. values: `paper_values.yaml`. run: name,
     labels and presets (by tokenizer), names (of languages), languages, constructed (tasks) and
@@ -79,17 +70,13 @@ def build_findings(
     Raises:
         UserError: an input is missing or damaged.
     """
-    Path(tex).with_suffix(".pdf").unlink(missing_ok=True)  # no output: none of an earlier run stays
     evidence = Evidence(
         read_json(claims),
         {name: read_table_csv(path) for name, path in tables.items()},
         read_claims(values),
         run,
     )
-    text = render(template, evidence, texts=texts, figures=figures)
-    write_text(md, text)
-    write_text(tex, latex_document(text))
-    write_pdf(tex)
+    write_text(md, render(template, evidence, texts=texts, figures=figures))
 
 
 def read_table_csv(path: Path | str) -> list[dict[str, Any]]:
@@ -362,28 +349,3 @@ def _level(part: str) -> int:
     """Return the level of a heading; more than any for other parts."""
     marks = part.partition(" ")[0]
     return len(marks) if marks and set(marks) == {"#"} else 7
-
-
-# --- PDF
-
-
-def write_pdf(tex: Path | str) -> None:
-    """Compile a document beside itself; without a TeX, or where it fails, say so and leave none."""
-    tex = Path(tex)
-    pdf = tex.with_suffix(".pdf")
-    engine = next(filter(None, map(shutil.which, _ENGINES)), None)
-    if engine is None:
-        log.info("%s: not made, because no TeX is installed (%s)", pdf, ", ".join(_ENGINES))
-        return
-    with tempfile.TemporaryDirectory() as folder:
-        options = ("-interaction=nonstopmode", "-halt-on-error", "-no-shell-escape")
-        command = [engine, *options, f"-output-directory={folder}", tex.name]
-        for _ in range(2):  # a long table takes its columns from the first pass
-            done = subprocess.run(
-                command, cwd=tex.parent, stdin=subprocess.DEVNULL, capture_output=True, check=False
-            )
-        if done.returncode:
-            log.warning("%s: not made, because %s failed on %s", pdf, engine, tex)
-            return
-        with atomic_path(pdf) as temporary:
-            shutil.copyfile(Path(folder) / pdf.name, temporary)
