@@ -25,7 +25,7 @@ from reproduction.analysis.stats import holm
 from reproduction.analysis.vocabulary import Share
 from reproduction.lm.tasks import Task
 from reproduction.paper import claims, intervals
-from reproduction.paper.chance import chance_p_value, chance_verdict, prediction_error
+from reproduction.paper.chance import chance_p_value, chance_verdict, prediction_error, seeds_as_far
 from reproduction.paper.claims import assess_claims, build_claims
 from reproduction.paper.claims_inputs import Case, Run
 from reproduction.paper.claims_page import claims_markdown, show_ours, show_value
@@ -538,6 +538,13 @@ def test_the_test_against_chance_by_hand():
     assert chance_p_value([3.0], THREE[:2]) is None
 
 
+def test_the_rank_among_the_seeds_is_counted_towards_the_target():
+    assert seeds_as_far(statement(kind="more"), 3.0, THREE) == 2
+    assert seeds_as_far(statement(kind="less"), 3.0, THREE) == 2
+    assert seeds_as_far(statement(kind="value", paper=3.5), 3.2, THREE) == 0
+    assert seeds_as_far(statement(kind="value", paper=3.5), 2.9, THREE) == 2
+
+
 def test_where_all_random_seeds_agree_nothing_is_tested():
     # 0.1 + 0.1 + 0.1 is not 3 * 0.1: a rounding error is no deviation.
     same = np.full(3, 0.1)
@@ -608,7 +615,7 @@ def test_the_page_of_claims_shows_the_nulls(with_nulls: Run, values: dict):
     count = sum(record["chance"] == "as chance" for record in counted)
     assert f"| as chance | {count} |" in page
     row = next(line for line in page.splitlines() if line.startswith("| whole_words_more |"))
-    assert "| 0.062 (0.000 to 0.188) | as chance |" in row
+    assert "| 0.062 (0.000 to 0.188) | as chance (1 of 3 seeds as far) |" in row
     row = next(line for line in page.splitlines() if line.startswith("| sage_breaks_chains |"))
     assert "| true of any pruning |" in row
     assert "against chance" not in claims_markdown([{**r, "chance": None} for r in records])
@@ -670,6 +677,18 @@ def test_ranks_have_an_interval_over_seeds(run: Run, values: dict):
     assert (record["ours"], record["seeds"], record["interval"]) == (41, [31, 41, 51], "seeds")
     half = scipy_stats.t.ppf(0.975, 2) * 10 / math.sqrt(3)
     assert (record["low"], record["high"]) == pytest.approx((41 - half, 41 + half))
+
+
+def test_a_rank_that_a_seed_never_reaches_is_in_no_mean(run: Run, values: dict):
+    bound = [Measurement(rank, is_bound=rank > 100) for rank in (31.0, 45.0, 101.0)]
+    together = intervals.over_seeds(bound)
+    assert (together.ours, together.low, together.unit) == (45.0, None, None)
+    assert together.seeds == (31.0, 45.0, 101.0)
+    _write_ranks(run, bpe=[50] * 100, sage=[60] * 100)
+    measured = MEASURES["dip_rank"].function(
+        Case(run, "en", "train", "sage", values), window=5, running=12
+    )
+    assert measured.is_bound and measured.ours == 101
 
 
 # --- tests and families

@@ -62,17 +62,20 @@ def test_the_table_sets_both_verdicts_beside_the_nulls(claims: Path, outputs):
         r"0.450 \[0.400, 0.500\] ✓ beyond chance",
         r"0.300 \[0.400, 0.500\] ✓ as chance",
     ]
-    assert [row[5].split()[-3:] for row in rows[1:]] == [
+    assert [row[5].split()[-3:] for row in rows[1:3]] == [
         ["✓", "beyond", "chance"],
         ["?", "below", "chance"],
     ]
-    assert [row[-1] for row in rows[1:]] == ["–", "–"]
+    assert [row[-1] for row in rows[1:]] == ["–", "–", "–"]
+    # What no null has, such as a time, is a main statement all the same.
+    assert rows[3][3] == "–" and rows[3][5].endswith("✓")
     assert widths_of(text_of(outputs, "tex")) == [5, 4]
-    # What has no headline is in the CSV alone, and what no null is measured by is in none.
+    # What has no headline is in the CSV alone.
     assert {row["id"] for row in rows_of(outputs)} == {
         "sage_only_word_initial",
         "ratio_lower",
         "prefers_word_initial",
+        "cost_ratio",
     }
 
 
@@ -149,7 +152,7 @@ def test_in_a_column_a_statement_stands_above_its_rows(claims: Path, drawings, k
 
 
 @pytest.mark.parametrize("records", [[], [RECORDS[-1]]])
-def test_a_run_without_nulls_says_what_to_list(claims: Path, outputs, records):
+def test_a_run_without_nulls_says_what_to_list(claims: Path, drawings, records):
     claims.write_text(json.dumps(records), encoding="utf-8")
     with pytest.raises(UserError, match="two or more of method random"):
-        table_nulls(claims, VALUES, labels=LABELS, languages=LANGUAGES, **outputs)
+        draw(claims, drawings)

@@ -10,7 +10,6 @@ import yaml
 
 import report_samples
 from reproduction.config import changed_settings
-from reproduction.paper.claims import table_claims
 from reproduction.paper.reference import build_reference
 from reproduction.parquet import write_parquet
 from reproduction.run_report import reference_command
@@ -52,27 +51,6 @@ def write_claims(tmp_path, *records):
     path = tmp_path / "claims.json"
     path.write_text(json.dumps(records))
     return path
-
-
-def test_the_main_table_has_a_row_a_headline_and_language(tmp_path, values, outputs):
-    claims = write_claims(
-        tmp_path,
-        record(),
-        record(tokenizer="second", ours=0.99, low=None, high=None, verdict="not reproduced"),
-        record(id="other"),
-        record(language="tr", ours=None, verdict="not measurable here"),
-    )
-    labels = {"sage": "SaGe", "second": "SaGe 1.0"}
-    table_claims(claims, values, labels=labels, languages={"en": "English"},
-                 notes=["Presets: SaGe is printed."], **outputs)  # fmt: skip
-    lines = outputs["md"].read_text().splitlines()
-    assert lines[0] == "|  | text | paper | SaGe | SaGe 1.0 |"
-    assert lines[2] == (
-        r"| tokens, SaGe / BPE | English | 1.125 | 1.10 \[1.05, 1.15\] ✓ | 0.99 ✗ |"
-    )
-    assert lines[3] == ""
-    assert lines[4].endswith("claims.md. Presets: SaGe is printed.")
-    assert outputs["csv"].read_text().count("token_ratio") == 3
 
 
 @pytest.fixture

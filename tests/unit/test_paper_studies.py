@@ -35,7 +35,6 @@ from reproduction.paper.studies import (
 )
 from reproduction.paper.tables_studies import (
     table_readings,
-    table_readings_claims,
     table_sensitivity,
     table_stability,
 )
@@ -294,27 +293,6 @@ def test_the_table_of_readings_counts_claims_and_sets_the_paper_beside(assessmen
     assert set(data["preset"]) == {"printed"}
 
 
-def test_every_claim_has_its_verdict_by_reading(assessment, outputs):
-    document = read_assessment(assessment)
-    table_readings_claims({"English": document}, READINGS, **outputs)
-    rows, shown = (
-        rows_of(outputs),
-        {row[1].replace("\\", ""): row for row in markdown_rows(outputs)},
-    )
-    first, second, own = (
-        {claim["id"]: claim["verdict"] for claim in build["claims"]} for build in document["builds"]
-    )
-    for row in rows:
-        name = row["claim"]
-        assert row["printed"] == verdict_over_seeds([first[name], second[name]])
-        assert row["sage at full size"] == own[name]
-    assert shown["prefers_word_initial"][2:] == ["?", "?"]
-    assert shown["og_discarded"][2:] == ["–", "–"]
-    note = text_of(outputs, "md")
-    assert r"$\surd$" in text_of(outputs, "tex")
-    assert "1 as printed (printed); A SaGe, full size (printed)" in note
-
-
 def test_the_tables_bytes_are_the_same_again(assessment, outputs, tmp_path):
     table_readings({"English": read_assessment(assessment)}, READINGS, **outputs)
     again = {form: tmp_path / "again" / path.name for form, path in outputs.items()}
@@ -502,7 +480,6 @@ def test_the_bound_of_the_claim_is_told_and_looks_like_no_tokenizer(assessment, 
     ("write", "given"),
     [
         (table_readings, {"assessments": {}, "readings": []}),
-        (table_readings_claims, {"assessments": {}, "readings": []}),
         (table_stability, {"rows": [], "sizes": (16, 11)}),
         (table_sensitivity, {"study": None, "rows": [], "titles": {}, "window": 5}),
         (figure_readings, {"assessments": {}, "readings": []}),

@@ -192,7 +192,7 @@ def test_reference_results_of_models_are_what_is_said_of_them(finished) -> None:
     }
     tables = {path.stem for path in (folder / "tables").iterdir()}
     assert {"table_evidence", "table_learning_curves", "table_ngrams"} <= tables
-    assert not tables & {"table_claims", "table_tokenizers", "table_nulls"}
+    assert not tables & {"table_tokenizers", "table_nulls"}
     page = (folder / "README.md").read_text()
     assert "It is what the run says of language models." in page and "## Verdicts" not in page
 

@@ -33,30 +33,6 @@ def _differences(run: Any) -> list[str]:
 
 @table(
     "paper",
-    when=lambda run: run.compared_with_nulls,
-    legend=lambda run: run.pruned_from_bpe("sage"),
-    settings=lambda run: {
-        "labels": _names(run, run.pruned_from_bpe("sage")),
-        "languages": _languages(run, run.languages),
-    },
-    claims="claims.json",
-    paper=paper_values,
-)
-def table_nulls(claims: str, paper: str, presets: Presets, **files: Any) -> None:
-    """What of the paper is SaGe, and what is pruning: the main statements measured on vocabularies
-    that are pruned from the same initial one to the same size without contexts, at random and of
-    the least frequent pieces, beside each SaGe tokenizer. A statement that a random pruning meets
-    as well says nothing of contexts. The csv file has all statements that vocabularies and counts
-    decide. The paper has no such table.
-    """
-    from reproduction.paper import nulls
-    from reproduction.paper.notes import presets_note
-
-    nulls.table_nulls(claims, paper, notes=[presets_note(presets.items())], **files)
-
-
-@table(
-    "paper",
     when=lambda run: run.compared and run.pruned_from_bpe("sage"),
     legend=lambda run: run.pruned_from_bpe("sage"),
     settings=lambda run: {
@@ -67,22 +43,25 @@ def table_nulls(claims: str, paper: str, presets: Presets, **files: Any) -> None
     claims="claims.json",
     paper=paper_values,
 )
-def table_claims(
+def table_nulls(
     claims: str,
     paper: str,
     pretrain: Mapping[str, Any] | None,
     presets: Presets,
     **files: Any,
 ) -> None:
-    """The paper's main numbers and statements beside those of each SaGe tokenizer of the run, with
-    95 % intervals and verdicts. A row is one statement in one language. All other claims, and the
-    rules of the verdicts, are in ``claims.md``.
+    """What of the paper is SaGe, and what is pruning: the paper's main numbers and statements
+    beside those of each SaGe tokenizer of the run, with 95 % intervals and verdicts, and measured
+    on vocabularies that are pruned from the same initial one to the same size without contexts, at
+    random and of the least frequent pieces. A statement that a random pruning meets as well says
+    nothing of contexts. The csv file has all statements that vocabularies and counts decide; all
+    claims, and the rules of the verdicts, are in ``claims.md``. The paper has no such table.
     """
-    from reproduction.paper import claims as judged
+    from reproduction.paper import nulls
     from reproduction.paper.notes import presets_note, pretraining_note
 
     notes = [presets_note(presets.items()), pretraining_note(pretrain) if pretrain else ""]
-    judged.table_claims(claims, paper, notes=notes, **files)
+    nulls.table_nulls(claims, paper, notes=notes, **files)
 
 
 @table(
@@ -644,31 +623,6 @@ def table_readings(
 
     assessments = {title: read_assessment(path) for title, path in readings.items()}
     tables_studies.table_readings(assessments, rows, **files)
-
-
-@table(
-    "studies",
-    when=lambda run: run.readings,
-    languages=lambda run: run.study_languages,
-    settings=lambda run: {"rows": run.studies.rows()},
-    readings="analysis/{lang}/readings.json",
-)
-def table_readings_claims(
-    readings: Mapping[str, str],
-    rows: Sequence[Mapping[str, Any]],
-    **files: Any,
-) -> None:
-    """Which reading of the ablation loss reproduces which statement of the paper: one column a
-    reading on the sample, by the verdict that most seeds give, and the run's own tokenizers at full
-    size in the lettered columns. The statements are those about the training corpus that a
-    vocabulary and its counts decide; tests are adjusted by Holm within a build and language. The
-    paper has no such table.
-    """
-    from reproduction.paper import tables_studies
-    from reproduction.paper.studies import read_assessment
-
-    assessments = {title: read_assessment(path) for title, path in readings.items()}
-    tables_studies.table_readings_claims(assessments, rows, **files)
 
 
 @table(

@@ -81,6 +81,15 @@ class Nulls:
         }
 
 
+def seeds_as_far(statement: Statement, ours: float, random: np.ndarray) -> int:
+    """Return how many random seeds are as far as `ours` towards the statement's target, or further.
+
+    It needs no normal distribution: one seed far off widens the test, and no rank.
+    """
+    far = ahead(statement.kind, statement.paper, ours)
+    return sum(ahead(statement.kind, statement.paper, seed) >= far for seed in random.tolist())
+
+
 def prediction_error(random: np.ndarray) -> float:
     """Return the standard error by which a further draw differs from the mean of the seeds.
 

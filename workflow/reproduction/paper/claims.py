@@ -18,10 +18,9 @@ from pathlib import Path
 from typing import Any
 
 from reproduction.analysis.stats import holm
-from reproduction.paper.chance import Nulls, chance_p_value, chance_verdict
+from reproduction.paper.chance import Nulls, chance_p_value, chance_verdict, seeds_as_far
 from reproduction.paper.claims_inputs import Case, Run
-from reproduction.paper.claims_page import SIGNS, claims_markdown, show_ours, show_value
-from reproduction.paper.formats import NOTHING, Files, write_table
+from reproduction.paper.claims_page import claims_markdown
 from reproduction.paper.inputs import BASELINE
 from reproduction.paper.intervals import over_seeds
 from reproduction.paper.measures import BEYOND, Measurement, NotMeasurableError
@@ -30,7 +29,6 @@ from reproduction.paper.statements import (
     NOT_MEASURABLE,
     Statement,
     read_claims,
-    read_headlines,
     verdict_of,
 )
 from sagevocab.state import ResumableState, fingerprint, read_json, write_json, write_text
@@ -61,7 +59,8 @@ def build_claims(
     resampled: lines, pieces, examples, examples and seeds or null), test, p_value, p_adjusted
     (Holm over the family), family, beyond (the paper does not say it of this language), verdict,
     reason, random (the same, measured on each random pruning), random_mean, random_low,
-    random_high, frequency (on the vocabulary without its least frequent pieces), chance (the
+    random_high, random_as_far (random prunings as far as SaGe towards the statement's target),
+    frequency (on the vocabulary without its least frequent pieces), chance (the
     verdict against chance, null without one), chance_p_value, chance_p_adjusted (Holm over the
     tokenizer's chance tests), definition (no pruning can break the statement), variant (another
     reading of a statement that is there already), corpus, text, language, tokenizer, preset, seed
@@ -119,6 +118,13 @@ class Assessment:
             return None
         ours = self.measured.seeds or (self.measured.ours,)
         return chance_p_value(ours, self.nulls.numbers)
+
+    @property
+    def seeds_as_far(self) -> int | None:
+        """How many random prunings are as far as SaGe; None where there is no test."""
+        if self.chance_p_adjusted is None:
+            return None
+        return seeds_as_far(self.claim, self.measured.ours, self.nulls.numbers)
 
     @property
     def chance(self) -> str | None:
@@ -301,6 +307,7 @@ def _record(assessment: Assessment) -> dict[str, Any]:
         "verdict": verdict_of(claim, measured) if decided else NOT_MEASURABLE,
         "reason": assessment.reason,
         **assessment.nulls.record(),
+        "random_as_far": assessment.seeds_as_far,
         "chance": assessment.chance,
         "chance_p_value": assessment.chance_p_value,
         "chance_p_adjusted": assessment.chance_p_adjusted,
@@ -354,14 +361,6 @@ def _is_nan(value: Any) -> bool:
     return isinstance(value, float) and math.isnan(value)
 
 
-# --- the main table: the claims that have a headline
-
-_COLUMNS = (
-    *("id", "language", "tokenizer", "preset"),
-    *("paper", "ours", "low", "high", "p_adjusted", "verdict"),
-)
-
-
 def read_records(claims: Path | str, tokenizers: Collection[str]) -> list[dict[str, Any]]:
     """Return the records of `claims.json` on some tokenizers.
 
@@ -369,59 +368,3 @@ def read_records(claims: Path | str, tokenizers: Collection[str]) -> list[dict[s
         UserError: the file is missing or damaged.
     """
     return [record for record in read_json(claims) if record["tokenizer"] in tokenizers]
-
-
-def table_claims(
-    claims: Files,
-    values: Files,
-    *,
-    labels: Mapping[str, str],
-    languages: Mapping[str, str],
-    notes: Sequence[str] = (),
-    **files: Files,
-) -> None:
-    """Write the claims that have a `headline`, a row each, with a column for each tokenizer.
-
-    values: `paper_values.yaml`. claims: `claims.json`.
-    labels, languages: SaGe tokenizers and languages, and what they are called. notes: sentences
-    that end the note.
-
-    Raises:
-        UserError: `claims` is missing or damaged.
-    """
-    headlines = read_headlines(values)
-    records = [r for r in read_records(claims, labels) if r["id"] in headlines]
-    signs = ", ".join(f"{sign} {verdict}" for verdict, sign in SIGNS.items())
-    note = f"Ours with its 95 % interval; {signs}. All claims, with their tests: claims.md."
-    write_table(
-        ["", "text", "paper", *labels.values()],
-        [list(_headline_rows(records, headlines, labels, languages))],
-        [{"headline": headlines[r["id"]], **{k: r.get(k) for k in _COLUMNS}} for r in records],
-        align="l",
-        note=[note, *notes],
-        **files,
-    )
-
-
-def _headline_rows(
-    records: Sequence[Mapping[str, Any]],
-    headlines: Mapping[str, str],
-    labels: Mapping[str, str],
-    languages: Mapping[str, str],
-) -> Iterator[list[str]]:
-    by_row: dict[tuple[str, str | None], dict[str, Mapping[str, Any]]] = {}
-    for record in records:
-        by_row.setdefault((record["id"], record["language"]), {})[record["tokenizer"]] = record
-    for (name, language), members in by_row.items():
-        if all(record["ours"] is None for record in members.values()):
-            continue
-        first = next(iter(members.values()))
-        cells = [_headline_cell(members.get(tokenizer)) for tokenizer in labels]
-        text = languages.get(language or "", language or "")
-        yield [headlines[name], text, show_value(first["paper"]), *cells]
-
-
-def _headline_cell(record: Mapping[str, Any] | None) -> str:
-    if record is None or record["ours"] is None:
-        return NOTHING
-    return f"{show_ours(record)} {SIGNS[record['verdict']]}"

@@ -150,7 +150,9 @@ def show_chance(record: Mapping[str, Any]) -> str:
     """Return the verdict against chance, or why there is none; empty without nulls."""
     if record.get("definition"):
         return "true of any pruning"
-    return record.get("chance") or ""
+    if (as_far := record.get("random_as_far")) is None:
+        return record.get("chance") or ""
+    return f"{record['chance']} ({as_far} of {len(record['random'])} seeds as far)"
 
 
 def _show_size(record: Mapping[str, Any]) -> str:

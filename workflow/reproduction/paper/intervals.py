@@ -54,8 +54,9 @@ def over_seeds(measured: Sequence[Measurement]) -> Measurement:
 
     A number is their mean. Its variance is that of the text, as the intervals of the seeds have it
     on average, and s^2 / n of the n seeds; the interval is Student's (degrees of freedom by Welch
-    and Satterthwaite). The p-value is the largest of the seeds: all must be significant. Words are
-    those of the first seed. `holds` and `agrees` are what more than half of the seeds say, and
+    and Satterthwaite). The p-value is the largest of the seeds: all must be significant. Where a
+    seed has only a bound, a mean says nothing: the number is their median, without interval. Words
+    are those of the first seed. `holds` and `agrees` are what more than half of the seeds say, and
     `left_out` is their mean count.
     """
     first = measured[0]
@@ -71,6 +72,8 @@ def over_seeds(measured: Sequence[Measurement]) -> Measurement:
     )
     if isinstance(first.ours, str):
         return together
+    if any(member.is_bound for member in measured):
+        return replace(together, ours=float(np.median(values)), low=None, high=None, unit=None)
     ours, low, high = _student_interval(np.array(values), measured)
     p_values = [member.p_value for member in measured if member.p_value is not None]
     return replace(

@@ -396,7 +396,7 @@ def dip_rank(case: Case, *, window: int, running: int) -> Measurement:
     runs = np.convolve(below, np.ones(running), mode="valid") if len(below) >= running else []
     dips = np.flatnonzero(np.asarray(runs) > running - 0.5)
     rank = float(dips[0] + 1 if dips.size else len(below) + 1)
-    return Measurement(rank)
+    return Measurement(rank, is_bound=not dips.size)
 
 
 def _below_by_rank(case: Case, window: int) -> np.ndarray:

@@ -42,7 +42,8 @@ Record = Mapping[str, Any]
 
 _COLUMNS = (
     *("id", "language", "tokenizer", "preset", "statement", "kind", "paper"),
-    *("random_mean", "random_low", "random_high", "frequency", "ours", "low", "high"),
+    *("random_mean", "random_low", "random_high", "random_as_far", "frequency"),
+    *("ours", "low", "high", "p_adjusted"),
     *("verdict", "chance_p_value", "chance_p_adjusted", "chance", "definition"),
 )
 
@@ -66,22 +67,32 @@ def _has_spread(record: Record) -> bool:
     return record["random_mean"] is not None and len(record["random"]) >= FEWEST_SEEDS
 
 
+def main_rows(records: Sequence[Record], headlines: Mapping[str, str]) -> list[Row]:
+    """Return the statements with a headline that the run could measure."""
+    members: dict[tuple[str, str | None], dict[str, Record]] = {}
+    for record in records:
+        if record["id"] in headlines:
+            members.setdefault((record["id"], record["language"]), {})[record["tokenizer"]] = record
+    return [
+        Row(headlines[name], language, own)
+        for (name, language), own in members.items()
+        if any(record["ours"] is not None for record in own.values())
+    ]
+
+
 def null_rows(records: Sequence[Record], headlines: Mapping[str, str]) -> list[Row]:
     """Return the statements with a headline that are numbers and measured on the nulls.
 
     Raises:
         UserError: there is none.
     """
-    members: dict[tuple[str, str | None], dict[str, Record]] = {}
-    for record in records:
-        if record["id"] in headlines and _has_spread(record):
-            members.setdefault((record["id"], record["language"]), {})[record["tokenizer"]] = record
-    if not members:
+    rows = [row for row in main_rows(records, headlines) if _has_spread(row.any)]
+    if not rows:
         raise UserError(
             "config key tokenizers: no statement is measured on null vocabularies; list bpe, a "
             "SaGe tokenizer and two or more of method random"
         )
-    return [Row(headlines[name], language, own) for (name, language), own in members.items()]
+    return rows
 
 
 # --- the table
@@ -99,15 +110,18 @@ def table_nulls(
     """Write the main statements: the paper, the nulls, and each SaGe tokenizer with both verdicts.
 
     claims: `claims.json`. values: `paper_values.yaml`. labels, languages: SaGe tokenizers and
-    languages, and what they are called. The CSV has all statements that the nulls are measured by.
+    languages, and what they are called. The CSV has all statements that the nulls are measured by,
+    and the main ones.
 
     Raises:
-        UserError: `claims` is missing or damaged, or has no nulls.
+        UserError: `claims` is missing or damaged.
     """
-    records = read_records(claims, labels)
-    rows = null_rows(records, read_headlines(values))
+    records, headlines = read_records(claims, labels), read_headlines(values)
+    rows = main_rows(records, headlines)
     measured = [
-        {name: record.get(name) for name in _COLUMNS} for record in records if _has_spread(record)
+        {name: record.get(name) for name in _COLUMNS}
+        for record in records
+        if _has_spread(record) or record["id"] in headlines
     ]
     signs = ", ".join(f"{sign} {verdict}" for verdict, sign in SIGNS.items())
     note = (
@@ -133,7 +147,7 @@ def _cells(row: Row, labels: Mapping[str, str], languages: Mapping[str, str]) ->
         row.headline,
         languages.get(row.language or "", row.language or ""),
         show_value(null["paper"]),
-        show_random(null),
+        show_random(null) or NOTHING,
         show_value(null["frequency"]),
         *(_sage_cell(row.records.get(tokenizer)) for tokenizer in labels),
     ]

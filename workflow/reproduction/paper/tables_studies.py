@@ -7,7 +7,7 @@ override it. files: the paths to write, as `write_table` takes them.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from itertools import groupby
 from operator import itemgetter
 from typing import Any
@@ -19,7 +19,7 @@ from reproduction.paper.claims_inputs import TRAIN, Case, Run
 from reproduction.paper.claims_page import SIGNS
 from reproduction.paper.formats import NOTHING, Files, write_table
 from reproduction.paper.notes import presets_note
-from reproduction.paper.statements import NOT_MEASURABLE, VERDICTS
+from reproduction.paper.statements import VERDICTS
 from reproduction.paper.studies import (
     FULL,
     LOSSES,
@@ -182,52 +182,6 @@ def _seeds_row(assessment: Row, readings: Sequence[Row]) -> list[str]:
         ranges = [spread.high - spread.low for spread in spreads if spread.count > 1]
         largest[quantity.name] = max(ranges) if ranges else None
     return _quantities_row("seeds", largest)
-
-
-def table_readings_claims(
-    assessments: Assessments, readings: Sequence[Row], **files: Files
-) -> None:
-    """Write which reading reproduces which claim: a row a claim and language, a column a reading.
-
-    The verdicts are those that `table_readings` counts; arguments as there.
-    """
-    require_studies(assessments)
-    samples = [row for row in readings if row["scale"] == SAMPLE]
-    full = [row for row in readings if row["scale"] == FULL]
-    columns = {str(number): row for number, row in enumerate(samples, start=1)}
-    columns |= {chr(ord("A") + number): row for number, row in enumerate(full)}
-    rows = [
-        (title, claim, *verdicts)
-        for title, assessment in assessments.items()
-        for claim, *verdicts in _claim_rows(assessment, columns.values())
-    ]
-    names = [row["name"] for row in samples] + [f"{row['name']} at full size" for row in full]
-    signs = ", ".join(f"{sign} {verdict}" for verdict, sign in SIGNS.items())
-    readings_named = "; ".join(f"{key} {_described(row)}" for key, row in columns.items())
-    write_table(
-        ["Text", "Claim", *columns],
-        [
-            [[title, claim, *map(SIGNS.get, verdicts)] for title, claim, *verdicts in of_text]
-            for _, of_text in groupby(rows, key=itemgetter(0))
-        ],
-        pd.DataFrame(rows, columns=["language", "claim", *names]),
-        opening=1,
-        align="llc",
-        note=[f"{signs}; claims.md has the statements.", f"Readings: {readings_named}."],
-        **files,
-    )
-
-
-def _claim_rows(assessment: Row, readings: Iterable[Row]) -> Iterator[tuple[str, ...]]:
-    """Yield the verdicts on a claim under every reading, after its name."""
-    named = [verdicts_of(builds_of(assessment, row)) for row in readings]
-    for claim in named[0]:
-        yield claim, *(verdicts.get(claim, NOT_MEASURABLE) for verdicts in named)
-
-
-def _described(row: Row) -> str:
-    changed = [f"{name}: {value}" for name, value in overrides(row).items()]
-    return f"{row_title(row)} ({', '.join([row['preset'], *changed])})"
 
 
 # --- stability
