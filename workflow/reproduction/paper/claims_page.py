@@ -104,7 +104,7 @@ def _columns(record: Mapping[str, Any]) -> dict[str, str]:
         "over": record["interval"] or "",
         "p": show_p_value(record),
         "random": show_random(record),
-        "chance": show_chance(record),
+        "chance": _chance_with_rank(record),
         "tokenizer": f"{name} ({preset})" if preset else name,
         "text": record["text"],
         "notes": show_notes(record),
@@ -150,9 +150,13 @@ def show_chance(record: Mapping[str, Any]) -> str:
     """Return the verdict against chance, or why there is none; empty without nulls."""
     if record.get("definition"):
         return "true of any pruning"
-    if (as_far := record.get("random_as_far")) is None:
-        return record.get("chance") or ""
-    return f"{record['chance']} ({as_far} of {len(record['random'])} seeds as far)"
+    return record.get("chance") or ""
+
+
+def _chance_with_rank(record: Mapping[str, Any]) -> str:
+    as_far = record.get("random_as_far")
+    rank = "" if as_far is None else f" ({as_far} of {len(record['random'])} seeds as far)"
+    return show_chance(record) + rank
 
 
 def _show_size(record: Mapping[str, Any]) -> str:
