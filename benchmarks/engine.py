@@ -39,7 +39,7 @@ from sagevocab.state import file_digest, fingerprint, write_text
 TARGET_LINES, TARGET_THREADS = 750_000, 2
 INITIAL_SIZE, FINAL_SIZE, LARGE_SIZE = 20_000, 16_000, 262_144
 GROWTH = (1 / 15, 2 / 15, 4 / 15, 8 / 15, 1)  # of 750,000: 50, 100, 200, 400 thousand, all
-WHOLE_GROWTH = (2 / 15, 1 / 3, 1)  # of 750,000: 100 and 250 thousand, all
+WHOLE_GROWTH = (1 / 10, 1, 10)  # ten times: all lines in ten shuffled copies
 TRAINERS = ("blocks", "gensim")  # of Word2Vec
 PACKAGES = ("numba", "numpy", "gensim", "sentencepiece")
 PEERS_HINT = "not measured: python benchmarks/peers/make_environments.py --only sage_tokenizer_2"
@@ -267,7 +267,7 @@ def whole_row(bench: Bench) -> Iterator[Line]:
         yield from ratio_lines(f"whole SaGe against {name}", ours, runs, bound)
 
 
-def ratio_lines(what: str, ours: Runs, theirs: Runs, bound: float | None) -> Iterator[Line]:
+def ratio_lines(what: str, ours: Runs, theirs: Runs, bound: float | None = None) -> Iterator[Line]:
     """Yield the ratio of medians for each quantity; bound: of the time by the clock."""
     for key, (quantity, unit, scale) in QUANTITIES.items():
         one, other = (median(run[key] for run in runs) * scale for runs in (ours, theirs))
@@ -277,16 +277,22 @@ def ratio_lines(what: str, ours: Runs, theirs: Runs, bound: float | None) -> Ite
 
 
 def whole_growth_row(bench: Bench) -> Iterator[Line]:
-    """Whole SaGe with more and more lines: time and memory a line."""
-    points = []
+    """Whole SaGe beside sentencepiece's BPE with more and more lines, and the exponents."""
+    peer = f"sentencepiece's BPE of {bench.final_size:,} pieces"
+    points: dict[str, list[tuple[float, float]]] = {key: [] for key in QUANTITIES}
     for share in WHOLE_GROWTH:
         lines = max(1, round(bench.lines * share))
-        runs = bench.wholes(lines=lines)
-        points.append((lines, median(run["processor"] for run in runs)))
-        yield whole_line(f"whole SaGe of {lines:,} lines", runs)
-    what = "growth of whole SaGe with the lines: exponent of the processor time"
-    slope = exponent(points)
-    yield Line(what, f"{slope:.3f}", slope, 1.05, "at most 1.05")
+        text = bench.run("lengthen", 0, lines=lines)["text"]
+        theirs = [bench.run("bpe", 0, size=bench.final_size, text=text)]
+        ours = bench.wholes(text=text)
+        yield whole_line(f"whole SaGe of {lines:,} lines", ours)
+        yield from ratio_lines(f"whole SaGe of {lines:,} lines against {peer}", ours, theirs)
+        for key in QUANTITIES:
+            points[key].append((lines, median(run[key] for run in ours)))
+    for key, (quantity, _, _) in QUANTITIES.items():
+        slope = exponent(points[key])
+        what = f"growth of whole SaGe with the lines: exponent, {quantity}"
+        yield Line(what, f"{slope:.3f}", slope, 1.05, "at most 1.05")
 
 
 def whole_long_row(bench: Bench) -> Iterator[Line]:
@@ -309,6 +315,7 @@ def whole_line(what: str, runs: Runs) -> Line:
         f"{digits(seconds)} s ({stages(runs, 'stages')}), {digits(seconds / lines * 1e3)} ms a "
         f"line; processor {digits(processor)} s ({stages(runs, 'processor_stages')}), "
         f"{digits(processor / lines * 1e3)} ms a line; {peak(runs):.2f} GB, "
+        f"{digits(max(run['anonymous'] for run in runs) / 1e9)} GB of it without mapped files, "
         f"{digits(peak(runs) / lines * 1e6)} kB a line (peak in GB after "
         f"{stages(runs, 'memory_stages', 1e-9)})"
     )

@@ -10,6 +10,7 @@ from __future__ import annotations
 import dataclasses
 import importlib.util
 import io
+import re
 import resource
 import sys
 import tempfile
@@ -33,12 +34,8 @@ from sagevocab.bpe import (
     read_model,
     train_bpe,
 )
-from sagevocab.embeddings import (
-    Embeddings,
-    Word2VecSettings,
-    _token_stream,
-    train_embeddings,
-)
+from sagevocab.counting import SegmentedCorpus
+from sagevocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
 from sagevocab.errors import UserError
 from sagevocab.loss import AblationLosses, Objective, make_decoder
 from sagevocab.pieces import is_single_character, read_pieces, write_pieces
@@ -171,7 +168,7 @@ def pairs(folder: Path, *, threads: int, repeats: int, beside: str | None) -> Nu
     number of pairs, and by trainer the nanoseconds a pair of each repeat.
     """
     corpus, pieces, _ = _load(folder)
-    text, size = _token_stream(corpus, GreedySegmenter(pieces)), len(pieces)
+    text = SegmentedCorpus(corpus, GreedySegmenter(pieces))
     settings = Word2VecSettings(epochs=1)
     trainers = {"this": skipgram.BlockTrainer}
     if beside is not None:
@@ -179,7 +176,7 @@ def pairs(folder: Path, *, threads: int, repeats: int, beside: str | None) -> Nu
     times: dict[str, dict[str, list[float]]] = {name: {} for name in trainers}
     for number in range(repeats + 1):
         for name, make in trainers.items():
-            found, pairs = _time_epoch(make(text, size, settings), threads)
+            found, pairs = _time_epoch(make(text, settings), threads)
             if number:  # the first one compiles
                 for key, seconds in found.items():
                     times[name].setdefault(key, []).append(seconds / pairs * 1e9)
@@ -222,14 +219,30 @@ def peers(folder: Path, *, threads: int, repeats: int, peers: str, peer_lines: i
     )
 
 
-def bpe(folder: Path, *, size: int) -> Numbers:
-    """Train BPE of `size` pieces by sentencepiece itself, on the lines.
+def lengthen(folder: Path, *, lines: int) -> Numbers:
+    """Write so many lines, and return the file: the first ones, or all of them in shuffled copies.
+
+    It is made in a process of its own, whose memory does not count as that of others.
+    """
+    path = folder / f"lines-{lines}.txt"
+    whole = (folder / "lines.txt").read_bytes().splitlines(keepends=True)
+    rng = np.random.default_rng(1)
+    with path.open("wb") as file:
+        file.writelines(whole[:lines])
+        for first in range(len(whole), lines, len(whole)):
+            order = rng.permutation(len(whole))[: lines - first]
+            file.writelines(whole[number] for number in order)
+    return {"text": str(path)}
+
+
+def bpe(folder: Path, *, size: int, text: str | None = None) -> Numbers:
+    """Train BPE of `size` pieces by sentencepiece itself, on the lines or a file in their place.
 
     Its memory is what the peak rises by: the modules of this file are none of its own.
     """
     began, before = _now(), _peak()
     sentencepiece.SentencePieceTrainer.train(
-        sentence_iterator=read_lines(folder / "lines.txt"),
+        sentence_iterator=read_lines(text or folder / "lines.txt"),
         model_writer=io.BytesIO(),
         model_type="bpe",
         vocab_size=size + SENTENCEPIECE_SPECIALS,
@@ -246,19 +259,17 @@ def whole(
     initial_size: int,
     final_size: int,
     text: str | None = None,
-    lines: int | None = None,
     word2vec_lines: int | str = "all",
 ) -> Numbers:
     """Make a SaGe tokenizer of the lines, from text to folder.
 
-    text: a file in their place; lines: only so many of its first ones. Reading Numba's cache counts
-    here, as warming up would count as memory. Returns seconds, processor seconds and the peak
-    memory, each also by stage: the peak is that of all stages so far.
+    text: a file in their place. Reading Numba's cache counts here, as warming up would count as
+    memory. Returns seconds, processor seconds and the peak memory, each also by stage: the peak is
+    that of all stages so far. `anonymous` is the memory without mapped files, which the system
+    takes back when it needs room.
     """
     with tempfile.TemporaryDirectory(dir=folder) as place:
         chosen = Path(text or folder / "lines.txt")
-        if lines is not None:
-            chosen = _copy_head(chosen, lines, Path(place) / "head.txt")
         clock = _StageClock()
         train(
             chosen,
@@ -276,17 +287,11 @@ def whole(
         "seconds": sum(clock.seconds.values()),
         "processor": sum(clock.processor.values()),
         "memory": _peak(),
+        "anonymous": clock.anonymous,
         "stages": clock.seconds,
         "processor_stages": clock.processor,
         "memory_stages": clock.memory,
     }
-
-
-def _copy_head(text: Path, lines: int, path: Path) -> Path:
-    """Write the first lines of a text to `path`, and return it."""
-    with text.open("rb") as source, path.open("wb") as head:
-        head.writelines(islice(source, lines))
-    return path
 
 
 MEASURES: dict[str, Callable[..., Numbers]] = {
@@ -300,6 +305,7 @@ MEASURES: dict[str, Callable[..., Numbers]] = {
         word2vec,
         pairs,
         peers,
+        lengthen,
         bpe,
         whole,
     )
@@ -310,12 +316,14 @@ class _StageClock:
     """Listens to a training: time goes to the stage that was last heard of.
 
     seconds, processor: of each stage. memory: the peak of the process at the stage's end, bytes.
+    anonymous: the most memory without files that was seen when the training reported, bytes.
     """
 
     def __init__(self) -> None:
         self.seconds: dict[str, float] = {}
         self.processor: dict[str, float] = {}
         self.memory: dict[str, int] = {}
+        self.anonymous = 0
         self._stage, self._since = "start", _now()
 
     def __call__(self, progress: Progress) -> None:
@@ -330,6 +338,7 @@ class _StageClock:
         ):
             spent[stage] = spent.get(stage, 0.0) + ended - began
         self.memory[stage] = _peak()
+        self.anonymous = max(self.anonymous, _anonymous())
         self._since = now
 
 
@@ -426,3 +435,12 @@ def _peak() -> int:
     """Return the most memory this process has had, in bytes."""
     unit = 1 if sys.platform == "darwin" else 1024
     return resource.getrusage(resource.RUSAGE_SELF).ru_maxrss * unit
+
+
+def _anonymous() -> int:
+    """Return the memory of this process that is of no file, in bytes; 0 where it is not known."""
+    try:
+        status = Path("/proc/self/status").read_text()
+    except OSError:
+        return 0
+    return int(re.search(r"RssAnon:\s+(\d+) kB", status)[1]) * 1024

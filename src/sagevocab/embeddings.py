@@ -13,12 +13,13 @@ import time
 import zlib
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from itertools import chain
+from itertools import chain, pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
 
+from sagevocab.counting import SegmentedCorpus, count_pieces
 from sagevocab.errors import SettingError, UserError
 from sagevocab.progress import Listener, Progress, log_progress
 from sagevocab.segment import UNCOVERED, Segmenter
@@ -29,8 +30,6 @@ from sagevocab.words import WordCorpus
 
 if TYPE_CHECKING:
     from gensim.models import Word2Vec
-
-    from sagevocab.skipgram import Tokens
 
 log = logging.getLogger(__name__)
 
@@ -128,12 +127,10 @@ def _train_blocks(
     """Return the numbers of the pieces that occur, and their rows of E_T and E_C."""
     from sagevocab.skipgram import BlockTrainer
 
-    text = _token_stream(corpus, segmenter)
-    if not len(text.tokens):
-        raise UserError("corpus: no piece occurs in it; use the corpus of the vocabulary")
-    trainer = BlockTrainer(text, len(segmenter.pieces), settings)
-    parts = code_digest(), settings.described(), text.digest()
-    state = ResumableState(state_dir, fingerprint(*parts))
+    text = SegmentedCorpus(corpus, segmenter)
+    rows = _occurring(text)
+    state = _state(state_dir, corpus, text, settings)
+    trainer = BlockTrainer(text, settings, state.folder)
     if kept := state.load("blocks"):
         trainer.restore(kept)
         log.info("word2vec: goes on after %.2f epochs", trainer.epochs)
@@ -146,19 +143,27 @@ def _train_blocks(
         if whole or time.monotonic() - saved >= _SAVE_EVERY:
             state.save("blocks", **trainer.arrays())
             saved = time.monotonic()
-    rows = np.flatnonzero(text.counts(len(segmenter.pieces)))
     target, context = trainer.matrices()
     return rows, target[rows], context[rows]
 
 
-def _token_stream(corpus: WordCorpus, segmenter: Segmenter) -> Tokens:
-    """Return the corpus as the numbers of its pieces, line by line; uncovered ones left out."""
-    from sagevocab.skipgram import Tokens
+def _occurring(text: SegmentedCorpus) -> np.ndarray:
+    """Return the numbers of the pieces that occur, int64.
 
-    ids, offsets = segmenter.segment_words(corpus.types)
-    covered = ids != UNCOVERED
-    offsets = np.concatenate(([0], np.cumsum(covered)))[offsets]
-    return Tokens.of_words(corpus.tokens, corpus.line_offsets, ids[covered], offsets)
+    Raises:
+        UserError: none does.
+    """
+    counts, _ = count_pieces(text)
+    if not counts.any():
+        raise UserError("corpus: no piece occurs in it; use the corpus of the vocabulary")
+    return np.flatnonzero(counts)
+
+
+def _state(
+    folder: str | Path | None, corpus: WordCorpus, text: SegmentedCorpus, settings: Word2VecSettings
+) -> ResumableState:
+    parts = code_digest(), settings.described(), corpus.digest(), text.flat.data, text.offsets.data
+    return ResumableState(folder, fingerprint(*parts))
 
 
 def _train_gensim(
@@ -169,10 +174,11 @@ def _train_gensim(
     progress: Listener,
 ) -> tuple[list[int], np.ndarray, np.ndarray]:
     """Return the numbers of the pieces that occur, and their rows of E_T and E_C."""
-    sentences = _Sentences(corpus, segmenter)
-    model = _make_model(sentences.frequencies(), len(sentences), settings)
-    parts = code_digest(), settings.described(), sentences.digest()
-    _train(model, sentences, settings, ResumableState(state_dir, fingerprint(*parts)), progress)
+    text = SegmentedCorpus(corpus, segmenter)
+    sentences, counts = _Sentences(text), count_pieces(text)[0]
+    frequencies = {str(number): int(counts[number]) for number in _occurring(text)}
+    model = _make_model(frequencies, len(sentences), settings)
+    _train(model, sentences, settings, _state(state_dir, corpus, text, settings), progress)
 
     rows = [int(token) for token in model.wv.index_to_key]
     return rows, model.wv.vectors, model.syn1neg
@@ -181,36 +187,22 @@ def _train_gensim(
 class _Sentences:
     """The corpus as lists of tokens, which are piece numbers in decimal; can be read again."""
 
-    def __init__(self, corpus: WordCorpus, segmenter: Segmenter) -> None:
-        ids, offsets = segmenter.segment_words(corpus.types)
-        self._counts = np.repeat(corpus.counts, np.diff(offsets))
-        self._ids, self._offsets = ids, offsets
-        names = [str(number) for number in range(len(segmenter.pieces))]
+    def __init__(self, text: SegmentedCorpus) -> None:
+        names = [str(number) for number in range(len(text.pieces))]
         self._words = [
-            [names[number] for number in ids[a:b] if number != UNCOVERED]
-            for a, b in zip(offsets[:-1], offsets[1:], strict=True)
+            [names[number] for number in text.flat[a:b] if number != UNCOVERED]
+            for a, b in pairwise(text.offsets)
         ]
-        self._corpus = corpus
+        self._text = text
         self._length = sum(1 for _ in self)
-
-    def digest(self) -> str:
-        """SHA-256 of the corpus and its segmentation."""
-        return fingerprint(self._corpus.digest(), self._ids.tobytes(), self._offsets.tobytes())
-
-    def frequencies(self) -> dict[str, int]:
-        """Count every piece that occurs, in the order of their numbers."""
-        covered = self._ids != UNCOVERED
-        counts = np.bincount(self._ids[covered], self._counts[covered])
-        return {str(number): int(counts[number]) for number in np.flatnonzero(counts)}
 
     def __len__(self) -> int:
         return self._length
 
     def __iter__(self) -> Iterator[Sequence[str]]:
-        offsets, words = self._corpus.line_offsets.tolist(), self._words
-        for first, last in zip(offsets[:-1], offsets[1:], strict=True):
-            types = self._corpus.tokens[first:last].tolist()
-            sentence = list(chain.from_iterable(words[number] for number in types))
+        for first, last in pairwise(self._text.line_offsets):
+            types = self._text.types[first:last].tolist()
+            sentence = list(chain.from_iterable(self._words[number] for number in types))
             for start in range(0, len(sentence), _LONGEST_SENTENCE):
                 yield sentence[start : start + _LONGEST_SENTENCE]
 
@@ -220,8 +212,6 @@ def _make_model(
 ) -> Word2Vec:
     from gensim.models import Word2Vec
 
-    if not frequencies:
-        raise UserError("corpus: no piece occurs in it; use the corpus of the vocabulary")
     model = Word2Vec(
         sg=1,
         hs=0,

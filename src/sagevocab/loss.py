@@ -200,7 +200,8 @@ def _longest_line(lines: Lines, words: Sequence[str]) -> int:
 
 # --- sums over lines
 
-_PARTS = 64  # of the lines, for threads to share
+_PARTS = 64  # of the lines, for threads to share: so many at least
+_PART = 1 << 20  # words of a part, about, at most
 
 
 class LineSums:
@@ -287,9 +288,10 @@ class _Taken:
         return not new.any() and np.array_equal(limits, self.limits)
 
 
-def split(lines: Lines, parts: int = _PARTS) -> list[Lines]:
-    """Split lines into at most so many parts of about as many words."""
+def split(lines: Lines) -> list[Lines]:
+    """Split lines into parts of about as many words."""
     offsets = lines.offsets
+    parts = max(_PARTS, int(offsets[-1] - offsets[0]) // _PART)
     bounds = np.linspace(offsets[0], offsets[-1], parts + 1).astype(np.int64)
     ends = np.searchsorted(offsets, bounds)
     return [

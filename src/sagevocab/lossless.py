@@ -97,5 +97,5 @@ def _lines(corpus: WordCorpus, frame: HubFrame) -> Iterator[str]:
     """Yield the lines of a corpus as they were, for nothing of them is lost."""
     decoder = decoders.ByteLevel()
     texts = [decoder.decode([frame.notation.token(word)]) for word in corpus.types]
-    for start, end in pairwise(corpus.line_offsets.tolist()):
+    for start, end in pairwise(corpus.line_offsets):
         yield "".join([texts[number] for number in corpus.tokens[start:end].tolist()])

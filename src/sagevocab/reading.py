@@ -1,4 +1,4 @@
-"""Lines as numbered parts, by compiled code: a part is what stands between spaces.
+"""Lines as numbered words, by compiled code that sees their parts: what stands between spaces.
 
 Most words of a text occur again and again. Only the distinct parts become Python strings, so that
 normalising and numbering take time with the distinct words and not with the text.
@@ -7,12 +7,14 @@ normalising and numbering take time with the distinct words and not with the tex
 from __future__ import annotations
 
 from array import array
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
+from pathlib import Path
 
 import numpy as np
 from numba import njit, uint64
 
 from sagevocab.compiling import provide_cache
+from sagevocab.mapped import ArrayFile
 
 provide_cache()
 
@@ -21,59 +23,37 @@ _SPACE = 32
 _SEED, _PRIME = 0xCBF29CE484222325, 0x100000001B3  # of FNV-1a
 
 
-class Parts:
-    """Lines as numbers of parts.
+def read_words(
+    lines: Iterable[str], words_of: Callable[[str], list[str]], folder: str | Path | None
+) -> tuple[list[str], np.ndarray, np.ndarray]:
+    """Read lines as words, block by block; lines without a word are dropped.
 
-    text, ends: the distinct parts in order of first appearance, as UTF-8, and where each ends.
-    tokens: int32, the parts of the lines by number. line_offsets: int64[lines + 1], into `tokens`.
+    Lines are split before each space into parts; those that are more than a space are numbered. A
+    part has the space before it, if there is one: joined again, the parts of a line are the line
+    but for spaces that follow each other or end it. words_of: gives the words of a part. folder: of
+    the mapped files.
+
+    Returns the fields of a `WordCorpus`.
     """
-
-    def __init__(
-        self, text: np.ndarray, ends: np.ndarray, tokens: array[int], line_offsets: array[int]
-    ) -> None:
-        """Take the distinct parts and the lines."""
-        self._text, self._ends, self._tokens = text, ends, tokens
-        self._line_offsets = np.asarray(line_offsets)
-
-    def __iter__(self) -> Iterator[str]:
-        """Yield the distinct parts."""
-        start = 0
-        for end in self._ends:
-            yield self._text[start:end].tobytes().decode()
-            start = end
-
-    def replaced(self, others: np.ndarray, offsets: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
-        """Replace each part p by the numbers others[offsets[p] : offsets[p + 1]].
-
-        Returns the int32 numbers and int64[lines + 1], where each line begins. It can be called
-        once: the new numbers take the memory of the old ones.
-        """
-        tokens, self._tokens = self._tokens, array("i")
-        ahead = _most_ahead(np.asarray(tokens), offsets)
-        tokens.frombytes(bytes(ahead * tokens.itemsize))
-        numbers = np.asarray(tokens)
-        count = _replace(numbers, ahead, self._line_offsets, others, offsets)
-        return numbers[:count], self._line_offsets
-
-
-def read_parts(lines: Iterable[str]) -> Parts:
-    """Split lines before each space; number the parts that are more than a space.
-
-    A part has the space before it, if there is one: joined again, the parts of a line are the line
-    but for spaces that follow each other or end it.
-    """
-    table = _Table.empty()
-    tokens, line_offsets = array("i"), array("q", [0])
+    table, numbers = _Table.empty(), {}
+    words, offsets = array("i"), array("q", [0])  # those of part p: offsets[p] to offsets[p + 1]
+    tokens, line_offsets = ArrayFile(np.int32, folder), ArrayFile(np.int64, folder)
+    line_offsets.append([0])
     for block in _blocks(lines):
         data = np.frombuffer(b"".join(block), np.uint8)
         line_ends = np.cumsum([len(line) for line in block])
         most = sum(line.count(b" ") for line in block) + len(block)
         table = table.with_room(most, len(data))
-        found, stops = np.empty(most, np.int32), np.empty(len(block), np.int64)
-        table.n = _number(data, line_ends, *table.arrays, table.n, found, stops)
-        line_offsets.frombytes((stops + len(tokens)).tobytes())
-        tokens.frombytes(found[: stops[-1]].tobytes())
-    return Parts(*table.parts(), tokens, line_offsets)
+        found, stops, known = np.empty(most, np.int32), np.empty(len(block), np.int64), table.n
+        table.n = _number(data, line_ends, *table.arrays, known, found, stops)
+        for part in table.parts(known):
+            words.extend([numbers.setdefault(word, len(numbers)) for word in words_of(part)])
+            offsets.append(len(words))
+        parts = found[: stops[-1]]
+        found, ends = expanded(parts, stops, np.asarray(words), np.asarray(offsets))
+        line_offsets.append(len(tokens) + ends[np.diff(ends, prepend=0) > 0])
+        tokens.append(found)
+    return list(numbers), tokens.mapped(), line_offsets.mapped()
 
 
 def _blocks(lines: Iterable[str]) -> Iterator[list[bytes]]:
@@ -117,11 +97,13 @@ class _Table:
         used = int(ends[self.n - 1]) if self.n else 0
         return _Table(slots, _grown(hashes, n), _grown(ends, n), _grown(text, used + size), self.n)
 
-    def parts(self) -> tuple[np.ndarray, np.ndarray]:
-        """Return the text and the ends of the parts."""
+    def parts(self, first: int) -> Iterator[str]:
+        """Yield the parts from a number on."""
         _, _, ends, text = self.arrays
-        ends = ends[: self.n]
-        return text[: ends[-1] if self.n else 0], ends
+        start = ends[first - 1] if first else 0
+        for end in ends[first : self.n]:
+            yield text[start:end].tobytes().decode()
+            start = end
 
 
 def _grown(array: np.ndarray, size: int) -> np.ndarray:
@@ -222,37 +204,23 @@ def _enter(slots: np.ndarray, hashes: np.ndarray, n: int) -> None:
 
 
 @njit(cache=True, nogil=True)
-def _most_ahead(tokens: np.ndarray, offsets: np.ndarray) -> int:
-    """Return by how many numbers, at most, the new ones of a text are ahead of the old ones."""
-    ahead = most = 0
-    for token in tokens:
-        ahead += offsets[token + 1] - offsets[token] - 1
-        most = max(most, ahead)
-    return most
+def expanded(
+    numbers: np.ndarray, ends: np.ndarray, runs: np.ndarray, offsets: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Replace each number n by the run runs[offsets[n] : offsets[n + 1]].
 
-
-@njit(cache=True, nogil=True)
-def _replace(
-    tokens: np.ndarray,
-    ahead: int,
-    line_offsets: np.ndarray,
-    others: np.ndarray,
-    offsets: np.ndarray,
-) -> int:
-    """Write other numbers for the tokens over them; return how many.
-
-    tokens: the old numbers and room for `ahead` more. The old ones are moved to the end, so that
-    none is overwritten before it is read. line_offsets: becomes that of the new numbers.
+    ends: where each line ends. Returns the runs one after another, and where lines end in them.
     """
-    for at in range(len(tokens) - 1, ahead - 1, -1):
-        tokens[at] = tokens[at - ahead]
-    old = count = 0
-    for line in range(len(line_offsets)):
-        while old < line_offsets[line]:
-            token = tokens[ahead + old]
-            for at in range(offsets[token], offsets[token + 1]):
-                tokens[count] = others[at]
+    size = 0
+    for number in numbers:
+        size += offsets[number + 1] - offsets[number]
+    found, stops = np.empty(size, np.int32), np.empty(len(ends), np.int64)
+    begin = count = 0
+    for line in range(len(ends)):
+        for number in numbers[begin : ends[line]]:
+            for at in range(offsets[number], offsets[number + 1]):
+                found[count] = runs[at]
                 count += 1
-            old += 1
-        line_offsets[line] = count
-    return count
+        begin = ends[line]
+        stops[line] = count
+    return found, stops

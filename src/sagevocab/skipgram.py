@@ -31,6 +31,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -39,9 +40,15 @@ from numba import njit, types, uint64
 from numba.core import cgutils
 from numba.extending import intrinsic
 
-from sagevocab.state import fingerprint
+from sagevocab import reading
+from sagevocab.counting import count_pieces
+from sagevocab.decoding import UNCOVERED
+from sagevocab.kernels import Lines
+from sagevocab.loss import split
+from sagevocab.mapped import ArrayFile
 
 if TYPE_CHECKING:
+    from sagevocab.counting import SegmentedCorpus
     from sagevocab.settings import Word2VecSettings
 
 JOBS = 4  # jobs that a step can run at the same time, and blocks of input pieces
@@ -61,28 +68,29 @@ _LIMIT = 6.0  # of a dot product; beyond it the sigmoid counts as 0 or 1
 
 @dataclass(frozen=True)
 class Tokens:
-    """A text as pieces. tokens: int32[n]; ends: int64[lines + 1], where lines begin and end."""
+    """A text as rows of both matrices, mapped: see `mapped`.
 
-    tokens: np.ndarray
+    rows: int32[tokens]. ends: int64[lines + 1], where lines begin and end.
+    """
+
+    rows: np.ndarray
     ends: np.ndarray
 
     @classmethod
-    def of_words(
-        cls, words: np.ndarray, line_offsets: np.ndarray, ids: np.ndarray, offsets: np.ndarray
-    ) -> Tokens:
-        """Return lines of words as pieces; word type w has the pieces
-
-        ids[offsets[w] : offsets[w + 1]]."""
-        ends = _ends(words, line_offsets, offsets)
-        return cls(_pieces_of(words, ids.astype(np.int32), offsets, ends[-1]), ends)
-
-    def digest(self) -> str:
-        """SHA-256 of the text."""
-        return fingerprint(self.tokens.data, self.ends.data)
-
-    def counts(self, pieces: int) -> np.ndarray:
-        """int64[pieces]: how often each occurs."""
-        return _counts(self.tokens, pieces)
+    def of(cls, text: SegmentedCorpus, row: np.ndarray, folder: Path | None) -> Tokens:
+        """Return the pieces of a text; piece p has row[p], and what no piece covers is left out."""
+        covered = text.flat != UNCOVERED
+        of_types = row[text.flat[covered]].astype(np.int32)
+        offsets = np.concatenate(([0], np.cumsum(covered)))[text.offsets]
+        rows, ends = ArrayFile(np.int32, folder), ArrayFile(np.int64, folder)
+        ends.append([0])
+        for words, lines, _ in split(Lines(text.types, text.line_offsets, 0)):
+            found, stops = reading.expanded(
+                words[lines[0] : lines[-1]], lines[1:] - lines[0], of_types, offsets
+            )
+            ends.append(len(rows) + stops)
+            rows.append(found)
+        return cls(rows.mapped(), ends.mapped())
 
 
 class Layout:
@@ -170,39 +178,6 @@ def _buckets(block: int, one: int, two: int, *, alone: bool) -> list[int]:
     return [buckets[0], buckets[3], *(buckets[1:3] if alone else (-1, -1))]
 
 
-# A loop over the text needs no copy of it, as numpy's functions do.
-
-
-@njit(cache=True)
-def _counts(tokens, pieces):
-    counts = np.zeros(pieces, np.int64)
-    for token in tokens:
-        counts[token] += 1
-    return counts
-
-
-@njit(cache=True)
-def _ends(words, line_offsets, offsets):
-    """Return where lines begin and end in pieces."""
-    ends = np.zeros(len(line_offsets), np.int64)
-    for line in range(len(line_offsets) - 1):
-        ends[line + 1] = ends[line]
-        for word in words[line_offsets[line] : line_offsets[line + 1]]:
-            ends[line + 1] += offsets[word + 1] - offsets[word]
-    return ends
-
-
-@njit(cache=True)
-def _pieces_of(words, ids, offsets, size):
-    """Return int32[size], the pieces of the words one after the other."""
-    tokens, at = np.empty(size, np.int32), 0
-    for word in words:
-        for piece in ids[offsets[word] : offsets[word + 1]]:
-            tokens[at] = piece
-            at += 1
-    return tokens
-
-
 @njit(inline="always")
 def _padded(numbers):
     """Return a length, rounded up to whole cache lines."""
@@ -225,23 +200,23 @@ def _seed(seed, chunk, use):
 
 @njit(nogil=True, cache=True)
 def _list_pairs(
-    tokens, ends, first, last, keep, bounds, window, shrink, seed, input_block, output_block,
+    rows, ends, first, last, keep, bounds, window, shrink, seed, input_block, output_block,
     kept, pairs, buckets, offsets,
 ):  # fmt: skip
     """Write the pairs (input, output) of lines first..last and their buckets; return their number.
 
     As in gensim, frequent tokens are left out by chance (`keep`), a window reaches `window` or
     fewer tokens (`shrink`), and its middle is the output of each pair, a neighbour the input.
-    kept: room for the longest line. offsets: bucket b's pairs are counted in offsets[b + 1].
+    kept: room for a line. offsets: bucket b's pairs are counted in offsets[b + 1].
     """
     state, total = _mix(seed), 0
     offsets[:] = 0
     for line in range(first, last):
         length = 0
-        for k in range(ends[line], ends[line + 1]):
+        for row in rows[ends[line] : ends[line + 1]]:
             state += _INCREMENT
-            if keep[tokens[k]] >= _mix(state) >> uint64(32):
-                kept[length] = tokens[k]
+            if keep[row] >= _mix(state) >> uint64(32):
+                kept[length] = row
                 length += 1
         for i in range(length):
             state += _INCREMENT
@@ -637,10 +612,11 @@ class _Chunk:
     dealt: int32[room, 2], rows of input and output. offsets: int64[buckets + 1], where each begins.
     """
 
-    def __init__(self, room: int, longest: int) -> None:
+    def __init__(self, tokens: int, window: int) -> None:
+        room = tokens * 2 * window
         self._pairs = np.empty((room, 2), np.int32)
         self._buckets = np.empty(room, np.int16)
-        self._kept = np.empty(longest, np.int32)
+        self._kept = np.empty(tokens, np.int32)
         self.dealt = np.empty((room, 2), np.int32)
         self.offsets = np.zeros(_BUCKETS + 1, np.int64)
 
@@ -654,7 +630,7 @@ class _Chunk:
     ) -> None:
         """List and sort the pairs of some lines."""
         total = _list_pairs(
-            text.tokens, text.ends, *lines, layout.keep, layout.bounds, settings.window,
+            text.rows, text.ends, *lines, layout.keep, layout.bounds, settings.window,
             settings.shrink_windows, seed, layout.input_block, layout.output_block, self._kept,
             self._pairs, self._buckets, self.offsets,
         )  # fmt: skip
@@ -672,14 +648,19 @@ class BlockTrainer:
     order of the layout. done: chunks trained so far, of `total` in all epochs.
     """
 
-    def __init__(self, text: Tokens, pieces: int, settings: Word2VecSettings) -> None:
-        """Prepare the layout, and begin as gensim does: E_T uniform in +-1/dimension, E_C zero."""
+    def __init__(
+        self, text: SegmentedCorpus, settings: Word2VecSettings, folder: Path | None = None
+    ) -> None:
+        """Prepare the layout, and begin as gensim does: E_T uniform in +-1/dimension, E_C zero.
+
+        folder: of the mapped files, that of the system's temporary files if left out.
+        """
         self._settings = settings
-        counts = text.counts(pieces)
+        counts, _ = count_pieces(text)
+        pieces = len(counts)
         self._layout = Layout(counts, settings.sample)
-        rows = self._layout.row[text.tokens].astype(np.int32)
-        self._text = Tokens(rows, text.ends)
-        self._lines, self._schedule = _cut(text.ends), schedule()
+        self._text = Tokens.of(text, self._layout.row, folder)
+        self._lines, self._schedule = _cut(self._text.ends), schedule()
         self.total, self.done = (len(self._lines) - 1) * settings.epochs, 0
 
         width = _padded.py_func(settings.dimension)  # as compiling it would take longer
@@ -687,9 +668,8 @@ class BlockTrainer:
         draws = np.random.default_rng(settings.seed).random((pieces, settings.dimension))
         self.target[self._layout.row, : settings.dimension] = (draws * 2 - 1) / settings.dimension
 
-        tokens = int(np.diff(text.ends[self._lines]).max())
-        room, longest = tokens * 2 * settings.window, int(np.diff(text.ends).max())
-        self._chunks = [_Chunk(room, longest) for _ in range(JOBS)]
+        longest = int(np.diff(self._text.ends[self._lines]).max())
+        self._chunks = [_Chunk(longest, settings.window) for _ in range(JOBS)]
 
     def matrices(self) -> tuple[np.ndarray, np.ndarray]:
         """Return E_T and E_C: float32[pieces, dimension], in the order of the pieces."""

@@ -11,7 +11,7 @@ import platform
 import re
 import shutil
 import zipfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Collection, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import IO, TYPE_CHECKING, Any
@@ -224,8 +224,10 @@ def write_npz(path: str | Path, **arrays: np.ndarray) -> None:
         np.savez(file, **arrays)
 
 
-def read_npz(path: str | Path) -> dict[str, np.ndarray]:
+def read_npz(path: str | Path, mapped: Collection[str] = ()) -> dict[str, np.ndarray]:
     """Read what `write_npz` wrote.
+
+    mapped: arrays of one dimension that may be too long for memory.
 
     Raises:
         UserError: the file is missing, damaged or holds pickled objects.
@@ -234,11 +236,27 @@ def read_npz(path: str | Path) -> dict[str, np.ndarray]:
 
     try:
         with np.load(path, allow_pickle=False) as archive:
-            return {name: archive[name] for name in archive.files}
+            return {
+                name: _map(archive.zip, name) if name in mapped else archive[name]
+                for name in archive.files
+            }
     except (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile) as error:
         # NumPy's own message may advise to load the file unsafely.
         reason = getattr(error, "strerror", None) or "it is damaged"
         raise UserError(f"{path}: cannot be read ({reason}); delete it and run again") from error
+
+
+def _map(archive: zipfile.ZipFile, name: str) -> np.ndarray:
+    from numpy.lib import format as npy
+
+    from sagevocab.mapped import ArrayFile
+
+    with archive.open(f"{name}.npy") as file:
+        npy.read_magic(file)
+        _, _, dtype = npy.read_array_header_1_0(file)
+        numbers = ArrayFile(dtype)
+        numbers.copy(file)
+    return numbers.mapped()
 
 
 def file_digest(path: str | Path) -> str:

@@ -388,7 +388,7 @@ def _initial_and_corpus(
     frame = settings.frame() if own is None else own.frame
     meet_compiled(lambda: _train_a_few_words(sage, settings.word2vec), progress)
     progress(Progress("reading text"))
-    corpus = _corpus(text, frame)
+    corpus = _corpus(text, frame, work)
     if own is None:
         progress(Progress("initial vocabulary"))
     initial = own or _trained_initial(corpus, settings, frame, work, text.name)
@@ -420,8 +420,8 @@ def _check_initial(initial: InitialVocabulary, sage: SageSettings) -> None:
     _check_merges(sage, initial.merges)
 
 
-def _corpus(text: Text, frame: Frame) -> WordCorpus:
-    corpus = frame.corpus_of(text.lines)
+def _corpus(text: Text, frame: Frame, work: Path) -> WordCorpus:
+    corpus = frame.corpus_of(text.lines, work)
     if not corpus.n_lines:
         raise UserError(f"{text.name}: holds no words; give a text with words")
     log.info(

@@ -7,7 +7,6 @@ line by line, the sequence of their numbers.
 
 from __future__ import annotations
 
-from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING, Literal, get_args
 import numpy as np
 
 from sagevocab.errors import UserError
+from sagevocab.mapped import ArrayFile
 from sagevocab.pieces import WORD_START
 from sagevocab.state import fingerprint, read_npz, write_npz
 
@@ -30,7 +30,7 @@ Normalization = Literal["nmt_nfkc", "nfkc", "nmt_nfkc_cf", "nfkc_cf", "identity"
 NORMALIZATION: Normalization = "nmt_nfkc"
 MAX_WORD_CHARS = 256
 NORMALIZATIONS: tuple[str, ...] = get_args(Normalization)
-_COUNTED_AT_ONCE = 1 << 20  # words
+_STRETCH = 1 << 20  # words or lines that are looked at together
 _PRINTABLE = "".join(map(chr, range(0x21, 0x7F)))
 
 
@@ -122,7 +122,7 @@ def split_words(line: str, max_word_chars: int = MAX_WORD_CHARS) -> list[str]:
 
 @dataclass(frozen=True)
 class WordCorpus:
-    """Lines of text as word types.
+    """Lines of text as word types. What grows with the text is mapped: see `mapped`.
 
     types: the distinct words, in order of first appearance.
     tokens: int32[words], for each word of the corpus the number of its type.
@@ -139,24 +139,34 @@ class WordCorpus:
         lines: Iterable[str],
         normalizer: Normalizer,
         max_word_chars: int = MAX_WORD_CHARS,
+        folder: str | Path | None = None,
     ) -> WordCorpus:
         """Read `lines` once, one at a time; lines without a word are dropped.
 
-        The words are those of `split_words(normalizer(line), max_word_chars)`.
+        The words are those of `split_words(normalizer(line), max_word_chars)`. folder: of the
+        mapped files, that of the system's temporary files if left out.
         """
-        from sagevocab.reading import read_parts  # Numba takes its time to load
+        from sagevocab.reading import read_words  # Numba takes its time to load
 
-        parts = read_parts(lines)
-        words = (normalizer.words_of_part(part, max_word_chars) for part in parts)
-        types, numbers, offsets = _numbered(words)
-        tokens, ends = parts.replaced(numbers, offsets)
-        corpus = cls(types, tokens, ends[np.diff(ends, prepend=-1) > 0])
-        return corpus._without_outer_space(normalizer, max_word_chars)
+        def words_of(part: str) -> list[str]:
+            return normalizer.words_of_part(part, max_word_chars)
+
+        corpus = cls(*read_words(lines, words_of, folder))
+        if not corpus._has_outer_space():
+            return corpus
+        stripped = map(normalizer.strip, corpus.lines())
+        return cls.from_words((split_words(line, max_word_chars) for line in stripped), folder)
 
     @classmethod
-    def from_words(cls, lines: Iterable[list[str]]) -> WordCorpus:
+    def from_words(cls, lines: Iterable[list[str]], folder: str | Path | None = None) -> WordCorpus:
         """Read lines as lists of words once, one at a time; empty ones are dropped."""
-        return cls(*_numbered(filter(None, lines)))
+        numbers: dict[str, int] = {}
+        tokens, line_offsets = ArrayFile(np.int32, folder), ArrayFile(np.int64, folder)
+        line_offsets.append([0])
+        for words in filter(None, lines):
+            tokens.append([numbers.setdefault(word, len(numbers)) for word in words])
+            line_offsets.append([len(tokens)])
+        return cls(list(numbers), tokens.mapped(), line_offsets.mapped())
 
     @property
     def n_lines(self) -> int:
@@ -167,9 +177,8 @@ class WordCorpus:
     def counts(self) -> np.ndarray:
         """int64[types]: how often each type occurs."""
         counts = np.zeros(len(self.types), np.int64)
-        # In parts, as each is copied to numbers of 64 bits.
-        for part in np.array_split(self.tokens, 1 + len(self.tokens) // _COUNTED_AT_ONCE):
-            counts += np.bincount(part, minlength=len(self.types))
+        for first, last in _stretches(len(self.tokens)):
+            counts += np.bincount(self.tokens[first:last], minlength=len(self.types))
         return counts
 
     def sample(self, lines: int, seed: int) -> WordCorpus:
@@ -195,22 +204,23 @@ class WordCorpus:
         tokens = np.random.default_rng(seed).permutation(self.tokens)
         return WordCorpus(self.types, tokens, self.line_offsets)
 
-    def _without_outer_space(self, normalizer: Normalizer, max_word_chars: int) -> WordCorpus:
-        """Drop white space at the ends of lines, which few texts have once it is normalised."""
+    def _has_outer_space(self) -> bool:
+        """Return whether a line begins or ends with white space; normalised, few texts have it."""
         at_end = np.zeros(len(self.types), bool)
-        at_end[self.tokens[self.line_offsets[:-1]]] = True
-        at_end[self.tokens[self.line_offsets[1:] - 1]] = True
+        for first, last in _stretches(self.n_lines):
+            at_end[self.tokens[self.line_offsets[first:last]]] = True
+            at_end[self.tokens[self.line_offsets[first + 1 : last + 1] - 1]] = True
         words = (self.types[number] for number in np.flatnonzero(at_end).tolist())
-        if not any(word[1:2].isspace() or word[-1].isspace() for word in words):
-            return self
-        return WordCorpus.from_words(
-            split_words(normalizer.strip(line), max_word_chars) for line in self.lines()
-        )
+        return any(word[1:2].isspace() or word[-1].isspace() for word in words)
 
     def word_counts(self) -> Counter[str]:
         """Count the words, without their `▁`; those that were cut are put together again."""
         rest = np.fromiter((not word.startswith(WORD_START) for word in self.types), bool)
-        inside = np.flatnonzero(rest[self.tokens])
+        places = [
+            first + np.flatnonzero(rest[self.tokens[first:last]])
+            for first, last in _stretches(len(self.tokens))
+        ]
+        inside = np.concatenate([np.zeros(0, np.int64), *places])
         heads = inside[np.diff(inside, prepend=-1) > 1] - 1
         ends = inside[np.diff(inside, append=len(self.tokens) + 1) > 1] + 1
         counts = self.counts - np.bincount(self.tokens[heads], minlength=len(self.types))
@@ -222,16 +232,16 @@ class WordCorpus:
 
     def lines(self) -> Iterator[str]:
         """Yield the lines, normalised."""
-        for start, end in pairwise(self.line_offsets.tolist()):
+        for start, end in pairwise(self.line_offsets):
             words = [self.types[number] for number in self.tokens[start:end].tolist()]
             yield "".join(words).replace(WORD_START, " ").removeprefix(" ")
 
     def _with_lines(self, lines: np.ndarray) -> WordCorpus:
-        kept = np.zeros(self.n_lines, dtype=bool)
-        kept[lines] = True
-        lengths = np.diff(self.line_offsets)
-        offsets = np.concatenate(([0], np.cumsum(lengths[kept])))
-        return WordCorpus(self.types, self.tokens[np.repeat(kept, lengths)], offsets)
+        lines = np.sort(lines)
+        begins, ends = self.line_offsets[lines], self.line_offsets[lines + 1]
+        offsets = np.concatenate(([0], np.cumsum(ends - begins)))
+        places = np.arange(offsets[-1]) + np.repeat(begins - offsets[:-1], ends - begins)
+        return WordCorpus(self.types, self.tokens[places], offsets)
 
     def digest(self) -> str:
         """SHA-256 of the corpus, for the fingerprint of work on it."""
@@ -256,7 +266,7 @@ class WordCorpus:
         Raises:
             UserError: the file is missing, damaged or no word corpus.
         """
-        arrays = read_npz(path)
+        arrays = read_npz(path, mapped=("tokens", "line_offsets"))
         if not {"text", "type_ends", "tokens", "line_offsets"} <= arrays.keys():
             raise UserError(f"{path}: is not a word corpus; delete it and run again")
         text, ends = arrays["text"].tobytes(), arrays["type_ends"].tolist()
@@ -264,11 +274,7 @@ class WordCorpus:
         return cls(types, arrays["tokens"], arrays["line_offsets"])
 
 
-def _numbered(lists: Iterable[list[str]]) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Number words by first appearance; return them, int32 numbers, and int64 ends of lists."""
-    numbers: dict[str, int] = {}
-    tokens, offsets = array("i"), array("q", [0])
-    for words in lists:
-        tokens.extend([numbers.setdefault(word, len(numbers)) for word in words])
-        offsets.append(len(tokens))
-    return list(numbers), np.asarray(tokens, np.int32), np.asarray(offsets, np.int64)
+def _stretches(size: int) -> Iterator[tuple[int, int]]:
+    """Cut a long array, so that what is computed from a stretch of it takes little memory."""
+    for first in range(0, size, _STRETCH):
+        yield first, min(first + _STRETCH, size)

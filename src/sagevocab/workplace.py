@@ -10,7 +10,7 @@ from pathlib import Path
 
 from sagevocab.state import locked_file
 
-_STATES = ("text", "initial", "embeddings", "pruning")
+_STATES = ("initial", "embeddings", "pruning")
 _LOCK = "sagevocab.lock"
 
 
@@ -48,7 +48,6 @@ def workplace(state_dir: Path | None) -> Iterator[Path]:
             forget(state_dir)
         raise
     finally:
-        shutil.rmtree(state_folder(state_dir, "text"), ignore_errors=True)
         _remove_if_empty(state_dir)
 
 

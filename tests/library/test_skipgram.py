@@ -11,6 +11,7 @@ import re
 import subprocess
 import sys
 import threading
+from collections import Counter
 from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
@@ -21,29 +22,32 @@ import pytest
 from numba import njit, types
 
 from sagevocab import embeddings, skipgram
+from sagevocab.counting import SegmentedCorpus
 from sagevocab.embeddings import train_embeddings
 from sagevocab.errors import UserError
 from sagevocab.segment import GreedySegmenter
 from sagevocab.settings import Word2VecSettings
-from sagevocab.skipgram import BlockTrainer, Layout, Tokens, schedule
+from sagevocab.skipgram import BlockTrainer, Layout, schedule
 from sagevocab.state import fingerprint
 from sagevocab.words import Normalizer, WordCorpus
 
 SETTINGS = Word2VecSettings(dimension=12, epochs=2, negative=5)
 
 
-def random_text(lines: int = 60, pieces: int = 50, seed: int = 0) -> Tokens:
+def random_text(lines: int = 60, pieces: int = 50, seed: int = 0) -> SegmentedCorpus:
+    """Return a text whose words are pieces."""
     rng = np.random.default_rng(seed)
     lengths = rng.integers(0, 30, lines)
     ends = np.concatenate(([0], np.cumsum(lengths)))
     shares = 1 / np.arange(1, pieces + 1)
-    return Tokens(rng.choice(pieces, ends[-1], p=shares / shares.sum()).astype(np.int32), ends)
+    words = rng.choice(pieces, ends[-1], p=shares / shares.sum()).astype(np.int32)
+    names = [chr(ord("A") + number) for number in range(pieces)]
+    return SegmentedCorpus(WordCorpus(names, words, ends), GreedySegmenter(names))
 
 
-def trained(threads: int = 1, text: Tokens | None = None, **changes) -> tuple:
-    text = text or random_text()
+def trained(threads: int = 1, text: SegmentedCorpus | None = None, **changes) -> tuple:
     settings = Word2VecSettings(**{**vars(SETTINGS), **changes})
-    trainer = BlockTrainer(text, 50, settings)
+    trainer = BlockTrainer(text or random_text(), settings)
     for _ in trainer.chunks(threads):
         pass
     return trainer.matrices()
@@ -68,14 +72,14 @@ def test_every_bucket_is_trained_once_and_jobs_of_a_step_share_no_block() -> Non
 def test_without_sampling_every_pair_of_a_window_is_listed_once() -> None:
     text = random_text()
     settings = Word2VecSettings(**{**vars(SETTINGS), "sample": 0, "shrink_windows": False})
-    trainer = BlockTrainer(text, 50, settings)
+    trainer = BlockTrainer(text, settings)
     chunk = trainer._listed(0)
     listed = np.concatenate([chunk.bucket(b) for b in range(skipgram._BUCKETS)])
     piece = np.argsort(trainer._layout.row)
     found = sorted(map(tuple, piece[listed].tolist()))
     wanted = []
-    for first, last in itertools.pairwise(text.ends):
-        line = text.tokens[first:last]
+    for first, last in itertools.pairwise(text.line_offsets):
+        line = text.types[first:last]
         wanted += [
             (line[j], line[i])
             for i, j in itertools.permutations(range(len(line)), 2)
@@ -85,7 +89,7 @@ def test_without_sampling_every_pair_of_a_window_is_listed_once() -> None:
 
 
 def test_pairs_stand_in_the_bucket_of_their_blocks() -> None:
-    trainer = BlockTrainer(random_text(), 50, SETTINGS)
+    trainer = BlockTrainer(random_text(), SETTINGS)
     chunk = trainer._listed(0)
     for bucket in range(skipgram._BUCKETS):
         block, output = divmod(bucket // skipgram._BLOCKS, skipgram._BLOCKS)
@@ -351,12 +355,29 @@ def corpus() -> tuple[WordCorpus, GreedySegmenter]:
     return WordCorpus.from_lines(lines, Normalizer()), GreedySegmenter(pieces)
 
 
-def test_the_tokens_are_those_that_gensim_gets(corpus) -> None:
-    text = embeddings._token_stream(*corpus)
-    lines = [text.tokens[a:b].tolist() for a, b in itertools.pairwise(text.ends)]
-    sentences = [list(map(int, sentence)) for sentence in embeddings._Sentences(*corpus)]
-    assert lines == sentences
-    assert text.counts(10).tolist() == np.bincount(np.concatenate(sentences), minlength=10).tolist()
+def test_every_pair_of_what_gensim_gets_is_listed(corpus) -> None:
+    text, settings = SegmentedCorpus(*corpus), replace(SETTINGS, sample=0, shrink_windows=False)
+    trainer, listed = BlockTrainer(text, settings), Counter()
+    piece = np.argsort(trainer._layout.row)
+    chunk = trainer._listed(0)
+    listed.update(map(tuple, piece[chunk.dealt[: chunk.offsets[-1]]].tolist()))
+    wanted = Counter()
+    for sentence in embeddings._Sentences(text):
+        for i, j in itertools.permutations(range(len(sentence)), 2):
+            if abs(i - j) <= settings.window:
+                wanted[int(sentence[j]), int(sentence[i])] += 1
+    assert listed == wanted
+
+
+def test_chunks_begin_with_the_lines_nearest_to_equal_parts(monkeypatch) -> None:
+    text = random_text()
+    ends = text.line_offsets  # a word is a piece
+    for tokens in (1, 10, 100, 10_000):
+        monkeypatch.setattr(skipgram, "CHUNK", tokens)
+        places = np.linspace(0, ends[-1], max(1, round(ends[-1] / tokens)) + 1)
+        trainer = BlockTrainer(text, SETTINGS)
+        assert trainer._lines.tolist() == np.unique(np.searchsorted(ends, places)).tolist()
+        assert len(trainer._chunks[0]._kept) == np.diff(ends[trainer._lines]).max()
 
 
 def test_pieces_that_do_not_occur_get_the_same_vectors_from_both_trainers(corpus) -> None:

@@ -61,14 +61,14 @@ def test_a_pass_is_told_by_million_tokens_with_and_without_the_cache(bench):
 
 def test_whole_sage_is_compared_with_each_peer_by_clock_processor_and_memory(bench):
     runs = {
-        "whole": {"seconds": 60.0, "processor": 100.0, "memory": 3e9, "lines": 750_000},
+        "whole": {"seconds": 60.0, "processor": 100.0, "memory": 3e9, "anonymous": 2e9},
         "bpe": {"seconds": 5.0, "processor": 8.0, "memory": 1e9},
         "word2vec": {"seconds": 600.0, "processor": 1000.0, "memory": 2e9},
     }
     by_stage = dict.fromkeys(("stages", "processor_stages", "memory_stages"), {"pruning": 1.0})
 
     def run(measure, number, **parameters):
-        return runs[measure] | by_stage
+        return runs[measure] | by_stage | {"lines": 750_000}
 
     _, *lines = lines_of(engine.Bench(run, bench.lines, bench.tokens), "whole")
     assert [cells[2].split()[0] for cells in lines] == ["12x", "12.5x", "3x"] * 2 + [
@@ -129,9 +129,11 @@ def test_every_row_is_measured(prepared, tmp_path):
     large = MEASURES["large"](prepared, threads=1, size=262_144)
     assert 400 < large["pieces"] < 262_144  # the most that the text yields
     sizes = {"initial_size": 400, "final_size": 300}
-    whole = run("whole", 0, threads=1, lines=200, **sizes)
+    longer = run("lengthen", 0, lines=700)["text"]
+    whole = run("whole", 0, threads=1, text=longer, **sizes)
     assert {"reading text", "initial vocabulary", "word2vec", "pruning"} <= whole["stages"].keys()
-    assert whole["lines"] == 200
+    assert whole["lines"] == 700
+    assert 0 < whole["anonymous"] < whole["memory"] * 2
     assert whole["seconds"] == pytest.approx(sum(whole["stages"].values()))
     assert max(whole["memory_stages"].values()) <= whole["memory"]
 
