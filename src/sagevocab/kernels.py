@@ -127,9 +127,9 @@ def make_scores(
     of the outcome. line_pairs: the most pairs that a line may have.
     """
     target, context = (np.ascontiguousarray(matrix) for matrix in (target, context))
-    pairs = (len(target) + 1) * (len(target) + 2) // 2
+    pairs = (len(target) + 1) * (len(target) + 2) // 2  # an uncovered character is a token, too
     bits = min(max(cache_bytes // 8, 1).bit_length() - 1, pairs.bit_length())
-    bits = max(bits, pairs.bit_length() - _PAIR_BITS + 1)
+    bits = max(bits, pairs.bit_length() - _PAIR_BITS + 1)  # the rest fits in
     squares = (np.square(matrix, dtype=np.float64).sum(1).max() for matrix in (target, context))
     largest = 2 * (np.sqrt(np.prod(list(squares))) + 1)  # -log sigma(-x) < x + 1
     of_pair, of_line = (int(np.ceil(np.log2(most))) for most in (largest, largest * line_pairs))
@@ -323,7 +323,7 @@ TOKENS, ABLATION = np.int8(2), np.int8(1)
 def find_changed(view, gone, wanted):
     """Return int8[types], what is new once the pieces `gone` have left the vocabulary.
 
-    A type changes if it shows such a piece: as a token, or in the place of a piece that is wanted.
+    A type changes if it shows such a piece: as a token, or among those that replace a wanted one.
     """
     changed = np.zeros(len(view.offsets) - 1, np.int8)
     for kind in range(len(changed)):
@@ -348,7 +348,7 @@ def ablate_lines(lines, changed, before, after, wanted, window, scores, sample, 
     pieces with an item near a change: the losses of all others are what they were.
     """
     numbers, begin = _changed_lines(lines, changed), 0
-    seen = np.full((2, 3, len(wanted)), -1, np.int64)
+    seen = np.full((2, 3, len(wanted)), -1, np.int64)  # by view, see `_list_items`
     while begin < len(numbers):
         block, begin = _next_block(lines, numbers, begin)
         old_starts = _token_starts(block.types, before.offsets)
@@ -503,7 +503,7 @@ def _mark_pieces(types, begin, end, near, first, pieces, number, marked):
 
 @njit(cache=True, nogil=True)
 def _count_items(items, pieces, starts, tokens, sign, occurrences, lines):
-    """Count the tokens of the items' pieces, and the lines that hold them."""
+    """Count the tokens of the items' pieces, and a line at the last item that a piece has in it."""
     for item in range(len(items)):
         piece, word = pieces[items[item].ablation], items[item].word
         lines[piece] += sign * (items[item].next < 0)

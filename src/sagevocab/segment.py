@@ -20,13 +20,11 @@ from sagevocab.errors import UserError
 from sagevocab.notation import readable_pieces, steps_of
 from sagevocab.pieces import (
     FIRST_PIECE_ID,
-    UNKNOWN_ID,
     WORD_START,
     encode_batch,
     read_description,
     read_folder_pieces,
 )
-from sagevocab.words import MAX_WORD_CHARS, Normalizer, split_words
 
 
 class Segmenter(ABC):
@@ -164,20 +162,6 @@ def _inside_words(tokenizer: str) -> str:
     spec["pre_tokenizer"] = {"type": "Sequence", "pretokenizers": steps} if steps else None
     spec.update(normalizer=None, post_processor=None, added_tokens=[])
     return json.dumps(spec)
-
-
-def encode(
-    text: str,
-    segmenter: Segmenter,
-    normalizer: Normalizer,
-    max_word_chars: int = MAX_WORD_CHARS,
-) -> list[int]:
-    """Turn text into Hugging Face ids: those of the exported folder, without special tokens."""
-    words = split_words(normalizer(text), max_word_chars)
-    if not words:
-        return []
-    numbers, _ = segmenter.segment_words(words)
-    return np.where(numbers == UNCOVERED, UNKNOWN_ID, numbers + FIRST_PIECE_ID).tolist()
 
 
 def load_segmenter(folder: str | Path) -> Segmenter:

@@ -9,11 +9,12 @@ follows the gradient of
 taken at the values before the update; of pairs that share negatives, each sees these as the pairs
 before it have left them. Three things make it fast:
 
-- *Blocks.* Pieces are dealt to blocks, inputs to `JOBS` and outputs to twice as many. A job trains
-  the pairs whose input is in one block, whose output is in a second and whose negatives are in a
-  third. The jobs of a step share no block, so they may run at the same time or one after the other:
-  the result is the same. Every pair is trained once an epoch, as in gensim; only the order differs,
-  and that only within a chunk of text.
+- *Blocks.* The rows of E_T are dealt to `JOBS` blocks, those of E_C to twice as many. A bucket has
+  the pairs whose input is in one block of E_T, whose output is in one block of E_C, and whose
+  negatives are drawn from one block of E_C. A job trains some buckets of one block of E_T and two
+  of E_C. The jobs of a step share no block, so they may run at the same time or one after the
+  other: the result is the same. Every pair is trained once an epoch, as in gensim; only the order
+  differs, and that only within a chunk of text.
 - *Groups.* `GROUP` pairs from distant places of a chunk share their negatives, so that a row of
   E_C is loaded once for all of them.
 - *Vectors that are written down.* The arithmetic of a group is LLVM's code for vectors, with every
@@ -96,10 +97,12 @@ class Tokens:
 class Layout:
     """Pieces in the order of their blocks, and the tables that negatives are drawn from.
 
-    row: int64[pieces], the row of a piece in both matrices. starts: int64[blocks + 1], the rows of
-    each output block. keep: uint32[rows], the chance that an occurrence is kept, in 2^-32.
-    bounds: uint64[blocks + 1], the blocks' cumulated shares of the noise, in 2^-32. alias:
-    uint64[rows], a table for each output block to draw negatives by, see `_alias_table`.
+    row: int64[pieces], the row of a piece in both matrices. starts: int64[blocks + 1], where the
+    rows of each block of E_C begin. output_block, input_block: int8[rows], the block of a row of
+    E_C, and of E_T: two of the former are one of the latter. counts: int64[rows], occurrences.
+    keep: uint32[rows], the chance that an occurrence is kept, in 2^-32. bounds: uint64[blocks + 1],
+    the blocks' cumulated shares of the noise, in 2^-32; a pair draws its block of negatives by
+    them. alias: uint64[rows], a table for each block of E_C to draw its rows by (`_alias_table`).
     """
 
     def __init__(self, counts: np.ndarray, sample: float) -> None:
@@ -157,9 +160,10 @@ def _alias_table(weights: np.ndarray) -> np.ndarray:
 def schedule() -> np.ndarray:
     """Return the steps of a chunk, int64[steps, JOBS, 4]: the buckets of each job, -1 for none.
 
-    Bucket (i * B + o) * B + n has the pairs with input block i, output block o and negatives from
-    block n. A round is a perfect matching of the output blocks (the circle method of tournaments);
-    in its `JOBS` steps every matched couple of blocks meets every input block.
+    Bucket (i * B + o) * B + n has input block i, output block o and negatives from block n; B is
+    `_BLOCKS`. A job with the blocks i, o and n has the buckets (i, o, n), (i, n, o) and, once in a
+    chunk, (i, o, o) and (i, n, n). A round is a perfect matching of the output blocks (the circle
+    method of tournaments); in its `JOBS` steps every matched couple meets every input block.
     """
     circle, steps = list(range(_BLOCKS)), []
     for turn in range(_BLOCKS - 1):
@@ -359,7 +363,7 @@ class _Group(_Vectors):
         self._y = [self._row(self._context, _INT64(GROUP + j)) for j in range(GROUP)]
         there = [builder.icmp_signed("<", _INT64(j), pairs) for j in range(GROUP)]
         self._rates = [builder.select(is_there, rate, _FLOAT(0)) for is_there in there]
-        # Of x[j] with the inputs before it, and with its output.
+        # Lane i < j: of x[j] with x[i]. Lane j: with its output.
         self._dots = [
             self.dots(self._x[j], [*self._x[:j], self._y[j]], self._width) for j in range(GROUP)
         ]
@@ -370,14 +374,17 @@ class _Group(_Vectors):
         return self.builder.gep(matrix, [self.builder.mul(number, self._width)])
 
     def positive_steps(self) -> ir.Value:
-        """Return the steps along the gradients of the positives."""
+        """Return the steps along the gradients of the positives: rate * sigma(-dot)."""
         build = self.builder
         dots = [build.extract_element(self._dots[j], _INT32(j)) for j in range(GROUP)]
         opposite = self.together([build.fneg(dot) for dot in dots], GROUP)
         return self.step(opposite, self.together(self._rates, GROUP))
 
     def write_negative_steps(self) -> None:
-        """Write the steps along the gradients of the negatives, `_LANES` of them at a time."""
+        """Write the steps along the gradients of the negatives: -rate * sigma(dot).
+
+        `_LANES` negatives at a time; steps: [padded negatives / _LANES, GROUP, _LANES].
+        """
         build = self.builder
         end = self._negative
         with cgutils.for_range_slice(build, _INT64(0), end, _INT64(_LANES)) as (first, _):
@@ -442,8 +449,9 @@ def _train_group(_typing, target, context, rows, steps, pairs, rate, dimension, 
     """Update target (E_T) and context (E_C) by a group of pairs that share negatives.
 
     rows: int32[2 * GROUP + padded negatives], the rows of inputs, outputs and negatives; what is
-    missing repeats others. steps: float32[GROUP * padded negatives], scratch. pairs: how many of
-    the GROUP there are. dimension: numbers in a row; the others are zero.
+    missing repeats others. steps: float32[GROUP * padded negatives], scratch, in which each pair's
+    step along each negative's gradient is kept. pairs: how many of the GROUP there are; the rate of
+    the others is 0. dimension: numbers in a row; the others are zero.
 
     A positive's step is taken from the rows before the group. Each pair sees the negatives as the
     pairs before it have left them: by then row y is y + the sum of steps[i] x[i] over i < j, so its
@@ -563,7 +571,7 @@ def _train_pairs(
                 target, context,
             )  # fmt: skip
         if number > 0:
-            size = (len(pairs) - number + groups) // groups
+            size = (len(pairs) - (number - 1) + groups - 1) // groups  # the last groups lack one
             now = rows[(number - 1) & 1]
             _train_group(target, context, now, steps, size, rate, dimension, negative)
 
@@ -581,6 +589,8 @@ def _train_chunk(
 
     In each step a block is in one job, which waits until its blocks have been through the steps
     before. All these jobs were taken earlier, so that some thread can always go on.
+
+    NumPy's error model leaves out the tests for a division by 0, of which there is none.
     """
     rows = np.empty((2, 2 * GROUP + _padded(negative)), np.int32)
     steps = np.empty(GROUP * _padded(negative), np.float32)

@@ -13,10 +13,11 @@ from transformers import AutoTokenizer
 
 import sagevocab
 from sagevocab.pieces import UNKNOWN_ID, WORD_START, is_single_character
-from sagevocab.segment import encode, load_segmenter
+from sagevocab.segment import load_segmenter
 from sagevocab.training import SageVocabulary
 from sagevocab.words import Normalizer
 from scripts_text import SENTENCES, WITHOUT_SPACES, lines_in
+from vocabulary_samples import encode
 
 QUICK = {"epochs": 1, "dimension": 8, "negative": 5}
 SCRIPTS = sorted(SENTENCES)

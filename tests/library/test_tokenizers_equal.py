@@ -17,9 +17,9 @@ from sagevocab.bpe import merges_of_model, pieces_of_model, read_model
 from sagevocab.export import WordSettings, export_greedy
 from sagevocab.foreign import import_external
 from sagevocab.pieces import SPECIAL_TOKENS, read_pieces
-from sagevocab.segment import MergeSegmenter, encode, load_segmenter
+from sagevocab.segment import MergeSegmenter, load_segmenter
 from sagevocab.words import NORMALIZATIONS, Normalizer, split_words
-from vocabulary_samples import CARD, WORDS, english, make_folders
+from vocabulary_samples import CARD, WORDS, encode, english, make_folders
 
 SIZE = 700
 TRAINED = ["bpe", "sage", "merges", "unigram"]

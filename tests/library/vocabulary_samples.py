@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
 from gensim.test.utils import datapath
 
 from sagevocab.bpe import (
@@ -16,8 +17,9 @@ from sagevocab.bpe import (
     train_unigram,
 )
 from sagevocab.export import Card, WordSettings, export_greedy, export_merges, export_unigram
-from sagevocab.pieces import is_single_character
-from sagevocab.words import Normalizer, WordCorpus
+from sagevocab.pieces import FIRST_PIECE_ID, UNKNOWN_ID, is_single_character
+from sagevocab.segment import UNCOVERED, Segmenter
+from sagevocab.words import MAX_WORD_CHARS, Normalizer, WordCorpus, split_words
 
 SIZE = 900
 CARD = Card(language="xx", language_name="Test", method="test")
@@ -47,3 +49,17 @@ def make_folders(root: Path, lines: list[str]) -> dict[str, Path]:
     export_unigram(root / "casefold", *scored, WordSettings("nmt_nfkc_cf"), CARD)
     export_greedy(root / "as_is", pieces, WordSettings("identity"), CARD)
     return {name: root / name for name in TOKENIZERS}
+
+
+def encode(
+    text: str,
+    segmenter: Segmenter,
+    normalizer: Normalizer,
+    max_word_chars: int = MAX_WORD_CHARS,
+) -> list[int]:
+    """Turn text into Hugging Face ids: those of the exported folder, without special tokens."""
+    words = split_words(normalizer(text), max_word_chars)
+    if not words:
+        return []
+    numbers, _ = segmenter.segment_words(words)
+    return np.where(numbers == UNCOVERED, UNKNOWN_ID, numbers + FIRST_PIECE_ID).tolist()

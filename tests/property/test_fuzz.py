@@ -35,10 +35,10 @@ from sagevocab.foreign import import_external, load
 from sagevocab.initial import read_initial
 from sagevocab.kinds import check_external
 from sagevocab.pieces import read_pieces
-from sagevocab.segment import encode, load_segmenter
+from sagevocab.segment import load_segmenter
 from sagevocab.settings import WordSettings
 from sagevocab.words import Normalizer, WordCorpus
-from vocabulary_samples import CARD
+from vocabulary_samples import CARD, encode
 
 ROOT = Path(__file__).parents[2]
 WORDS = WordSettings("identity", 16)

@@ -10,8 +10,9 @@ from lm_samples import PIECES, make_shards, make_vocabulary, sentences
 from reproduction.lm.encoder import load_encoder
 from reproduction.lm.shards import open_shard
 from sagevocab.errors import UserError
-from sagevocab.segment import encode, load_segmenter
+from sagevocab.segment import load_segmenter
 from sagevocab.words import Normalizer
+from vocabulary_samples import encode
 
 
 @pytest.fixture(scope="module")

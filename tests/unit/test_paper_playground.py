@@ -15,10 +15,10 @@ from playground_samples import CHARACTERS, spoilt, turkish
 from reproduction.paper.playground import playground_data, replacements
 from sagevocab.errors import UserError
 from sagevocab.export import export_greedy
-from sagevocab.segment import encode, load_segmenter, read_description
+from sagevocab.segment import load_segmenter, read_description
 from sagevocab.words import NORMALIZATIONS, Normalizer, character_map
 from scripts_text import SENTENCES
-from vocabulary_samples import CARD, TOKENIZERS, WORDS, english, make_folders
+from vocabulary_samples import CARD, TOKENIZERS, WORDS, encode, english, make_folders
 
 REPORT = Path(__file__).parents[2] / "workflow/report"
 EXAMPLES = {"language": "en", "sentences": [{"bold": "ab", "text": "An ab."}]}
