@@ -33,7 +33,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 from llvmlite import ir
@@ -616,39 +616,26 @@ def _train_chunk(
             _add(counters, 1 + block, 1)
 
 
-class _Chunk:
-    """The pairs of a chunk of text, sorted by bucket.
+class _Chunk(NamedTuple):
+    """Room for the pairs of a chunk of text, int32[room, 2], rows of input and output.
 
-    dealt: int32[room, 2], rows of input and output. offsets: int64[buckets + 1], where each begins.
+    dealt: sorted by bucket; offsets: int64[buckets + 1], where each begins. pairs, buckets, kept:
+    as they are listed, see `_list_pairs`.
     """
 
-    def __init__(self, tokens: int, window: int) -> None:
+    dealt: np.ndarray
+    offsets: np.ndarray
+    pairs: np.ndarray
+    buckets: np.ndarray
+    kept: np.ndarray
+
+    @classmethod
+    def of(cls, tokens: int, window: int) -> _Chunk:
+        """Return room for so many tokens."""
         room = tokens * 2 * window
-        self._pairs = np.empty((room, 2), np.int32)
-        self._buckets = np.empty(room, np.int16)
-        self._kept = np.empty(tokens, np.int32)
-        self.dealt = np.empty((room, 2), np.int32)
-        self.offsets = np.zeros(_BUCKETS + 1, np.int64)
-
-    def fill(
-        self,
-        text: Tokens,
-        lines: tuple[int, int],
-        layout: Layout,
-        settings: Word2VecSettings,
-        seed: np.uint64,
-    ) -> None:
-        """List and sort the pairs of some lines."""
-        total = _list_pairs(
-            text.rows, text.ends, *lines, layout.keep, layout.bounds, settings.window,
-            settings.shrink_windows, seed, layout.input_block, layout.output_block, self._kept,
-            self._pairs, self._buckets, self.offsets,
-        )  # fmt: skip
-        _deal(self._pairs, self._buckets, total, self.offsets, self.dealt)
-
-    def bucket(self, number: int) -> np.ndarray:
-        """Return the pairs of a bucket: int32[n, 2]."""
-        return self.dealt[self.offsets[number] : self.offsets[number + 1]]
+        dealt, pairs = (np.empty((room, 2), np.int32) for _ in range(2))
+        offsets, buckets = np.zeros(_BUCKETS + 1, np.int64), np.empty(room, np.int16)
+        return cls(dealt, offsets, pairs, buckets, np.empty(tokens, np.int32))
 
 
 class BlockTrainer:
@@ -679,7 +666,7 @@ class BlockTrainer:
         self.target[self._layout.row, : settings.dimension] = (draws * 2 - 1) / settings.dimension
 
         longest = int(np.diff(self._text.ends[self._lines]).max())
-        self._chunks = [_Chunk(longest, settings.window) for _ in range(JOBS)]
+        self._chunks = [_Chunk.of(longest, settings.window) for _ in range(JOBS)]
 
     def matrices(self) -> tuple[np.ndarray, np.ndarray]:
         """Return E_T and E_C: float32[pieces, dimension], in the order of the pieces."""
@@ -718,8 +705,14 @@ class BlockTrainer:
         """Return a chunk with its pairs, in a place that is used again `JOBS` chunks later."""
         first = number % (len(self._lines) - 1)
         lines = int(self._lines[first]), int(self._lines[first + 1])
-        chunk, seed = self._chunks[number % JOBS], self._seed(number, _PAIRS)
-        chunk.fill(self._text, lines, self._layout, self._settings, seed)
+        text, layout, settings = self._text, self._layout, self._settings
+        chunk = self._chunks[number % JOBS]
+        total = _list_pairs(
+            text.rows, text.ends, *lines, layout.keep, layout.bounds, settings.window,
+            settings.shrink_windows, self._seed(number, _PAIRS), layout.input_block,
+            layout.output_block, chunk.kept, chunk.pairs, chunk.buckets, chunk.offsets,
+        )  # fmt: skip
+        _deal(chunk.pairs, chunk.buckets, total, chunk.offsets, chunk.dealt)
         return chunk
 
     def _train(self, chunk: _Chunk, pool: ThreadPoolExecutor, threads: int) -> None:

@@ -74,7 +74,7 @@ def test_without_sampling_every_pair_of_a_window_is_listed_once() -> None:
     settings = Word2VecSettings(**{**vars(SETTINGS), "sample": 0, "shrink_windows": False})
     trainer = BlockTrainer(text, settings)
     chunk = trainer._listed(0)
-    listed = np.concatenate([chunk.bucket(b) for b in range(skipgram._BUCKETS)])
+    listed = chunk.dealt[: chunk.offsets[-1]]
     piece = np.argsort(trainer._layout.row)
     found = sorted(map(tuple, piece[listed].tolist()))
     wanted = []
@@ -93,7 +93,7 @@ def test_pairs_stand_in_the_bucket_of_their_blocks() -> None:
     chunk = trainer._listed(0)
     for bucket in range(skipgram._BUCKETS):
         block, output = divmod(bucket // skipgram._BLOCKS, skipgram._BLOCKS)
-        pairs = chunk.bucket(bucket)
+        pairs = chunk.dealt[chunk.offsets[bucket] : chunk.offsets[bucket + 1]]
         assert set(trainer._layout.input_block[pairs[:, 0]]) <= {block}
         assert set(trainer._layout.output_block[pairs[:, 1]]) <= {output}
 
@@ -377,7 +377,7 @@ def test_chunks_begin_with_the_lines_nearest_to_equal_parts(monkeypatch) -> None
         places = np.linspace(0, ends[-1], max(1, round(ends[-1] / tokens)) + 1)
         trainer = BlockTrainer(text, SETTINGS)
         assert trainer._lines.tolist() == np.unique(np.searchsorted(ends, places)).tolist()
-        assert len(trainer._chunks[0]._kept) == np.diff(ends[trainer._lines]).max()
+        assert len(trainer._chunks[0].kept) == np.diff(ends[trainer._lines]).max()
 
 
 def test_pieces_that_do_not_occur_get_the_same_vectors_from_both_trainers(corpus) -> None:
