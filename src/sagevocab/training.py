@@ -209,7 +209,9 @@ def train(
     language, name: code and name of the language, for the model card.
     output, force: save the result there (see `SageVocabulary.save`).
     state_dir: progress is kept there, and training of the same things resumes from it after a kill;
-        beside `output` if left out, and nowhere if there is no output either.
+        beside `output` if left out, and nowhere if there is no output either. The numbers of words
+        and pieces, some 10 bytes a word, lie in files there, or else in the folder of temporary
+        files (TMPDIR); they have no name and go with the process.
     progress: True shows stages and time to go on standard error, False shows nothing; or a function
         that is called with a `Progress` whenever a stage begins or a part of it is done.
 

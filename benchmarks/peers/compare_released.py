@@ -1,0 +1,109 @@
+"""Prune real text by the released SaGe 1.0 itself and by the preset `released`, side by side.
+
+    python benchmarks/peers/compare_released.py TEXT --checkout SaGe [--lines 5000] [--peers .peers]
+
+Needs the environment `sage_1` of `make_environments.py` and the checkout of `run_sage_1.py`. TEXT
+has a sentence a line; a seeded sample of it is taken. Both programs begin with the same BPE
+vocabulary and the same embeddings, of two seeds. Prints a table: of what one pruned, the share that
+the other pruned, too. Beside it are the program and the preset with the other seed, and pruning at
+random.
+"""
+
+from __future__ import annotations
+
+import argparse
+import itertools
+import random
+import tempfile
+import time
+from pathlib import Path
+
+import numpy as np
+from make_environments import FOLDER, python_of
+from make_golden import Sample, run
+
+from sagevocab import bpe
+from sagevocab.embeddings import Word2VecSettings, train_embeddings
+from sagevocab.pieces import prunable
+from sagevocab.sage import build_sage, settings_from
+from sagevocab.segment import make_segmenter
+from sagevocab.state import write_npz, write_text
+from sagevocab.words import Normalizer, WordCorpus
+
+SEEDS = (1, 2)
+
+
+def sample_lines(text: Path, count: int) -> list[str]:
+    """Return a seeded sample of the lines, normalised."""
+    normalizer = Normalizer()
+    lines = [line for line in text.read_text(encoding="utf-8").split("\n") if line.strip()]
+    return [normalizer(line) for line in random.Random(1).sample(lines, min(count, len(lines)))]
+
+
+def main() -> None:
+    """Read the command line, prune, print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("text", type=Path)
+    parser.add_argument("--checkout", required=True, help="of the authors' repository")
+    parser.add_argument("--peers", type=Path, default=FOLDER)
+    for name, default in (("lines", 5000), ("initial", 5000), ("final", 4000), ("prune", 25)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--consider", type=int, default=375)
+    parser.add_argument("--rerank", type=int, default=10)
+    arguments = parser.parse_args()
+    numbers = {name: getattr(arguments, name) for name in ("final", "prune", "consider", "rerank")}
+    lines = sample_lines(arguments.text, arguments.lines)
+    pruned: dict[str, set[str]] = {}
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        write_text(folder / "lines.txt", "".join(f"{line}\n" for line in lines))
+        corpus = WordCorpus.from_lines(lines, Normalizer())
+        training = bpe.TrainingSettings(character_coverage=1.0, ascii=False)
+        bpe.train_bpe(corpus, arguments.initial, folder / "bpe.model", training, "--initial")
+        model = bpe.read_model(folder / "bpe.model")
+        pieces, merges = bpe.pieces_of_model(model), bpe.merges_of_model(model)
+        segmenter = make_segmenter("merges", pieces, merges, pieces)
+        for seed in SEEDS:
+            word2vec = Word2VecSettings(seed=seed)
+            embeddings = train_embeddings(corpus, segmenter, word2vec)
+            write_npz(folder / "embeddings.npz", target=embeddings.target)
+            settings = settings_from(
+                "released",
+                final_size=arguments.final,
+                prune_batch=arguments.prune,
+                candidates=arguments.consider,
+                rerank_every=arguments.rerank,
+                seed=seed,
+            )
+            began = time.process_time()
+            ours = build_sage(corpus, pieces, merges, embeddings, settings, word2vec)
+            print(f"preset, seed {seed}: {time.process_time() - began:.0f} s of processor time")
+            pruned[f"preset, seed {seed}"] = set(ours.ablations["piece"])
+            began = time.monotonic()
+            theirs = run(
+                python_of("sage_1", arguments.peers),
+                "run_sage_1.py",
+                Sample(folder, lines, pieces, []),
+                checkout=arguments.checkout,
+                lines=folder / "lines.txt",
+                model=folder / "bpe.model",
+                embeddings=folder / "embeddings.npz",
+                **numbers,
+            )
+            print(
+                f"program, seed {seed}: {time.monotonic() - began:.0f} s by the clock", flush=True
+            )
+            pruned[f"program, seed {seed}"] = {
+                piece for batch in theirs["batches"] for piece in batch.get("pruned", [])
+            }
+    print(f"\n{len(lines)} lines of {arguments.text.name}: {len(pieces)} -> {arguments.final}\n")
+    print("| one | other | pieces in common |\n|---|---|---|")
+    for one, other in itertools.combinations(pruned, 2):
+        common = len(pruned[one] & pruned[other]) / max(len(pruned[one]), len(pruned[other]))
+        print(f"| {one} | {other} | {common:.3f} |")
+    by_chance = (len(pieces) - arguments.final) / int(np.sum(prunable(pieces)))
+    print(f"| any | at random | {by_chance:.3f} |")
+
+
+if __name__ == "__main__":
+    main()
