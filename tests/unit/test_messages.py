@@ -265,7 +265,7 @@ language_settings: {en: {source: {constructed: cola}}}
 task_settings: {cola: {source: {train: {constructed: colla, rows: 5}}}}
     task_settings.cola.source.train.constructed: there is no 'colla'
 scheduler: tcp://host:8786
-    scheduler: removed: memory ends before one machine is too slow
+    scheduler: removed: one machine maps what is larger than its memory
 """,
     re.MULTILINE,
 )

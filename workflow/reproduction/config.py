@@ -60,7 +60,7 @@ EXPORTED = {"bpe_merges": "bpe", "unigram_greedy": "unigram"}
 INITIAL_FOLDERS = ("bpe_initial", "unigram_initial")
 # Keys of earlier versions -> what to do instead.
 REMOVED = {
-    "scheduler": "memory ends before one machine is too slow (docs/speed.md); leave it out",
+    "scheduler": "one machine maps what is larger than its memory (docs/speed.md); leave it out",
     "lm.nodes": "one machine trains a model; set lm.gpus to its GPUs",
     "lm.pretrain.replay": "a budget in updates repeats exactly; set lm.pretrain.steps",
     "lm.finetune.per_gpu": "a fine-tuning has a GPU of its own; leave it out",
