@@ -116,6 +116,18 @@ def test_in_another_working_directory(tiny, elsewhere: Path) -> None:
     assert line.startswith("error: config key sage.batch: unknown")
 
 
+def test_a_configuration_without_a_word_of_models_runs(tiny) -> None:
+    """The paper's settings want a GPU; without one a run is warned, and its texts need none."""
+    source = {"path": "text.txt", "format": "text"}
+    english = {"lines": 100, "heldout_lines": 10, "source": source}
+    own = {"run": "own", "languages": ["en"], "language_settings": {"en": english}}
+    (tiny.checkout / "own.yaml").write_text(yaml.safe_dump(own), encoding="utf-8")
+    run = tiny("results/own/corpus/en.txt.zst", config=["own.yaml"])
+    assert run.returncode == 0, run.stderr
+    has_gpu = any(Path("/dev", name).exists() for name in ("nvidiactl", "nvmap", "dxg", "kfd"))
+    assert ("warning: lm.gpus is 1, and this machine shows no GPU" in run.stderr) is not has_gpu
+
+
 def test_another_installed_library_is_not_used(tiny, tmp_path: Path) -> None:
     library = tmp_path / "sagevocab"
     library.mkdir()

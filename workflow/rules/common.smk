@@ -293,7 +293,7 @@ onstart:
         sys.exit(f"error: Snakemake's Python has no {', '.join(missing)}; {INSTALLATION}")
     if run.models and run.config.lm.gpus and not (HAS_CLUSTER or shows_gpu()):
         print(
-            f"warning: lm.gpus is {config['lm']['gpus']}, and this machine shows no GPU: jobs that "
+            f"warning: lm.gpus is {run.config.lm.gpus}, and this machine shows no GPU: jobs that "
             "train language models would fail; lm.gpus: 0 trains on the CPU",
             file=sys.stderr,
         )
