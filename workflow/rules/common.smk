@@ -180,6 +180,28 @@ def retrieved(source):
     }
 
 
+def measured_lines(wildcards):
+    """The lines of a text that tokenizers are measured on."""
+    if wildcards.corpus == "train":
+        return result("corpus/{lang}.txt.zst")
+    return result("corpus/domains/{corpus}.txt.zst")
+
+
+def free(section, *keys):
+    """Settings that change speed and memory: no finished model needs another training for them.
+
+    What depends on the output is not compared with the last run's.
+    """
+    lm = run.config.lm
+    settings = {key: getattr(getattr(lm, section), key) for key in keys}
+    return lambda wildcards, output: {"gpus": lm.gpus, **settings}
+
+
+def decisive(section, *free):
+    """Settings that a finished model depends on."""
+    return {key: value for key, value in run.section(section).items() if key not in free}
+
+
 def downstream_targets(wildcards):
     """Models, scores and what is made of them."""
     if not run.models:

@@ -117,13 +117,6 @@ rule extract_domain:
         "../scripts/extract_domain.py"
 
 
-def measured_lines(wildcards):
-    """The lines of a text that tokenizers are measured on."""
-    if wildcards.corpus == "train":
-        return result("corpus/{lang}.txt.zst")
-    return result("corpus/domains/{corpus}.txt.zst")
-
-
 rule index_words:
     """A text as word types and the sequence of them, which all counting and pruning reads."""
     input:

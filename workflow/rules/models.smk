@@ -22,21 +22,6 @@
 # `--set-threads pretrain_model=N` says. While it runs, its log shows losses and held-out scores.
 
 
-def free(section, *keys):
-    """Settings that change speed and memory: no finished model needs another training for them.
-
-    What depends on the output is not compared with the last run's.
-    """
-    lm = run.config.lm
-    settings = {key: getattr(getattr(lm, section), key) for key in keys}
-    return lambda wildcards, output: {"gpus": lm.gpus, **settings}
-
-
-def decisive(section, *free):
-    """Settings that a finished model depends on."""
-    return {key: value for key, value in run.section(section).items() if key not in free}
-
-
 rule build_shards:
     """A corpus as memory-mapped rows of one tokenizer's ids."""
     input:
