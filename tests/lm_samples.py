@@ -7,6 +7,8 @@ import string
 from pathlib import Path
 
 from reproduction.lm.heldout import HeldoutSettings
+from reproduction.lm.pretrain import pretrain
+from reproduction.lm.settings import PretrainSettings
 from reproduction.lm.shards import build_shards
 from sagevocab.export import Card, WordSettings, export_greedy
 from sagevocab.text import write_lines
@@ -67,3 +69,11 @@ def make_shards(
         questions=questions,
     )
     return folder / "shards"
+
+
+def make_model(folder: Path) -> Path:
+    """A model of TINY settings in `folder`/m, with its shards and vocabulary beside it."""
+    make_shards(folder)
+    files = folder / "shards", folder / "vocabulary", folder / "m"
+    pretrain(*files, PretrainSettings(**TINY), name="x", seed=1, state_dir=folder / "state")
+    return folder / "m"

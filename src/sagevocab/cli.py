@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import argparse
 import difflib
-import errno
 import json
 import logging
 import os
@@ -25,10 +24,10 @@ from sagevocab.kinds import is_tokenizer, require_tokenizer
 from sagevocab.names import KEYS, PARAMETERS, SECTIONS, TRAIN_ARGUMENTS, in_options, option
 from sagevocab.presets import DEFAULT_PRESET, PRESETS, preset_name
 from sagevocab.settings import DEFAULT_SEED, VocabularyKeys, WordSettings
+from sagevocab.state import FULL_DISK
 
 FORMATS = ("table", "csv", "json", "markdown")
 _WRONG_PATH = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 _INTERRUPTED, _BROKEN_PIPE = 130, 141
 _RESUMED = "goes on after"  # in the log lines of a training that was stopped before
 
@@ -54,7 +53,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         return _BROKEN_PIPE
     except OSError as error:
         advice = "; check the path" if isinstance(error, _WRONG_PATH) else ""
-        advice = "; make room there" if error.errno in _FULL else advice
+        advice = "; make room there" if error.errno in FULL_DISK else advice
         place = error.filename or "standard output or a file"
         return _fail(f"{place}: {error.strerror or error}{advice}")
     except KeyboardInterrupt:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import hashlib
 import json
@@ -26,6 +27,8 @@ log = logging.getLogger(__name__)
 # A table: columns of equal length by name, in a fixed order; lists or arrays of one dimension.
 # `pandas.DataFrame` takes it as it is.
 Columns = dict[str, Any]
+# The errors of a disk, or a share of it, without room.
+FULL_DISK = (errno.ENOSPC, errno.EDQUOT)
 
 
 def path_text(path: str | Path) -> str:
@@ -241,6 +244,10 @@ def read_npz(path: str | Path, mapped: Collection[str] = ()) -> dict[str, np.nda
                 for name in archive.files
             }
     except (OSError, ValueError, EOFError, RuntimeError, zipfile.BadZipFile) as error:
+        if (
+            getattr(error, "errno", None) in FULL_DISK
+        ):  # the disk for mapped arrays: the file is good
+            raise
         # NumPy's own message may advise to load the file unsafely.
         reason = getattr(error, "strerror", None) or "it is damaged"
         raise UserError(f"{path}: cannot be read ({reason}); delete it and run again") from error

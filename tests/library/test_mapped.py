@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import errno
 import io
 import mmap
 import subprocess
 import sys
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -69,6 +71,14 @@ def test_a_damaged_array_is_one_line(tmp_path: Path) -> None:
     path.write_bytes(data)
     with pytest.raises(UserError, match=r"words.npz: cannot be read \(it is damaged\)"):
         WordCorpus.load(path)
+
+
+def test_a_full_disk_is_not_blamed_on_the_words_that_are_read(tmp_path: Path, monkeypatch) -> None:
+    WordCorpus.from_lines(["a b"], Normalizer()).save(tmp_path / "words.npz")
+    full = Mock(side_effect=OSError(errno.ENOSPC, "No space left on device"))
+    monkeypatch.setattr(ArrayFile, "copy", full)
+    with pytest.raises(OSError, match="No space left on device"):
+        WordCorpus.load(tmp_path / "words.npz")
 
 
 FULL = """

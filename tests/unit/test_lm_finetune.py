@@ -13,7 +13,7 @@ from seqeval.metrics import f1_score as span_f1
 from sklearn.metrics import accuracy_score
 from transformers import get_linear_schedule_with_warmup, get_polynomial_decay_schedule_with_warmup
 
-from lm_samples import TINY, make_shards
+from lm_samples import make_model
 from reproduction.lm import finetune as module
 from reproduction.lm.encoder import IGNORED
 from reproduction.lm.finetune import (
@@ -23,8 +23,7 @@ from reproduction.lm.finetune import (
     load_model,
     load_splits,
 )
-from reproduction.lm.pretrain import pretrain
-from reproduction.lm.settings import FinetuneSettings, PretrainSettings
+from reproduction.lm.settings import FinetuneSettings
 from reproduction.lm.tasks import Task
 from reproduction.lm.training import seed_torch, training_arguments
 from sagevocab.errors import UserError
@@ -44,12 +43,7 @@ QUICK = {
 
 @pytest.fixture(scope="module")
 def model(tmp_path_factory) -> Path:
-    folder = tmp_path_factory.mktemp("model")
-    make_shards(folder)
-    settings = PretrainSettings(**TINY)
-    files = folder / "shards", folder / "vocabulary", folder / "m"
-    pretrain(*files, settings, name="x", seed=1, state_dir=folder / "state")
-    return folder / "m"
+    return make_model(tmp_path_factory.mktemp("model"))
 
 
 def rows_of(task: Task, count: int, seed: int) -> pd.DataFrame:

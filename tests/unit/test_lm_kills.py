@@ -17,7 +17,7 @@ import psutil
 import pytest
 from transformers.trainer_jit_checkpoint import CheckpointManager
 
-from lm_samples import TINY, make_shards, sentences
+from lm_samples import TINY, make_model, sentences
 from reproduction.lm.causal import train_causal
 from reproduction.lm.finetune import finetune
 from reproduction.lm.pretrain import pretrain
@@ -36,10 +36,7 @@ ENDED = 3  # exit status of a training that says it was ended
 @pytest.fixture(scope="module")
 def inputs(tmp_path_factory) -> Path:
     folder = tmp_path_factory.mktemp("inputs")
-    make_shards(folder)
-    settings = PretrainSettings(**TINY)
-    files = folder / "shards", folder / "vocabulary", folder / "model"
-    pretrain(*files, settings, name="x", seed=1, state_dir=folder / "state")
+    make_model(folder)
     texts = sentences(64)
     rows = pd.DataFrame({"text": texts, "label": ["cat" in text for text in texts]})
     rows.astype({"label": int}).to_parquet(folder / "rows.parquet")
@@ -66,7 +63,7 @@ def finetune_one(inputs: Path, output: Path, **state) -> None:
     output.mkdir(exist_ok=True)
     files = output / "scores.json", output / "predictions.parquet"
     names = {"language": "en", "tokenizer": "x", "seed": 1}
-    finetune(inputs / "model", rows, rows, *files, task, settings, **names, **state)
+    finetune(inputs / "m", rows, rows, *files, task, settings, **names, **state)
 
 
 def train_in_child(train, inputs: Path, output: Path, state: Path) -> None:

@@ -1,16 +1,18 @@
 """Controls of SaGe: the vocabulary that it starts from, pruned without a look at contexts.
 
 Each control ends at the same size as SaGe and keeps single characters, as SaGe does. What SaGe
-shares with it needs no contexts. `random` shows what any pruning does; the others count:
+shares with it needs no contexts. `prune_random` shows what any pruning does; the others count:
 
 - `frequency`: the least frequent pieces go.
-- `counts`: those whose string is rarely a token go: tokens that are the piece, divided by the lines
-  in which its string is. With BPE's merges a removed piece becomes its two parts, one token more
-  for each occurrence. So this is near the loss of SaGe 1.0 when all pairs cost the same.
-- `extra_tokens`: those whose removal adds the fewest tokens go, under greedy segmentation. This is
-  near the loss of the printed algorithm when all pairs cost the same.
-- `swallowed`: those of which one merge took the largest share go, as in PickyBPE (Chizhov et al.
-  2024, "BPE Gets Picky", its intersection over self), which prunes while it merges.
+- `tokens_per_line`: those whose string is rarely a token go. With BPE's merges a removed piece
+  becomes its two parts, one token more for each occurrence. So this is near the loss of SaGe 1.0
+  when all pairs cost the same.
+- `extra_tokens`: those whose removal adds the fewest tokens go. This is near the loss of the
+  printed algorithm when all pairs cost the same.
+- `largest_share_swallowed`: those of which one merge took the largest share go, as in PickyBPE
+  (Chizhov et al. 2024, "BPE Gets Picky", its intersection over self), which prunes while it merges.
+
+Rules prune at random and by frequency; the three others are functions alone so far.
 """
 
 from __future__ import annotations

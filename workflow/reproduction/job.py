@@ -24,6 +24,7 @@ from reproduction.digests import PACKAGES, code_of, version_of
 from sagevocab import versions
 from sagevocab.errors import UserError
 from sagevocab.state import (
+    FULL_DISK,
     atomic_folder,
     atomic_path,
     file_digest,
@@ -52,7 +53,7 @@ _OF_SOURCES = ("name", "title", "licence", "format", "origin", "instead_of")
 _FORMATS = (".predictions.parquet", _DESCRIPTION)
 _FORMATS += (".pdf", ".png", ".tex", ".csv", ".md", ".json", ".html", ".parquet")
 # A full disk, a quota, a disk or folder that is read-only.
-_DISK_ERRORS = (errno.ENOSPC, errno.EDQUOT, errno.EROFS)
+_DISK_ERRORS = (*FULL_DISK, errno.EROFS)
 
 
 @contextmanager

@@ -30,10 +30,8 @@ FAMILIES = {
 }
 
 # What a measure reads: any vocabulary has COUNTS; a listed language has WORDS too.
-COUNTS, WORDS, RANKINGS, STUDIES, MODELS, CLOCKS = (
-    *("counts", "segmented words", "rankings of the losses"),
-    *("studies", "models", "clocks"),
-)
+COUNTS, WORDS, RANKINGS = "counts", "segmented words", "rankings of the losses"
+STUDIES, MODELS, CLOCKS = "studies", "models", "clocks"
 
 
 class NotMeasurableError(Exception):
