@@ -95,7 +95,7 @@ bench: $(INSTALLED)  ## Measure speed and memory, others' programs beside it (ho
 
 bench-quick: LINES = 20000
 bench-quick: $(INSTALLED)  ## Measure whole SaGe beside BPE and Word2Vec in three minutes; TEXT=corpus.txt.xz takes your own lines.
-	$(BIN)/python benchmarks/engine.py $(if $(TEXT),--text "$(TEXT)") --lines $(LINES) --rows whole \
+	$(BIN)/python benchmarks/engine.py $(if $(TEXT),--text "$(TEXT)") --lines $(LINES) --rows whole,whole_gensim \
 	  --initial-size 5000 --final-size 4000 --whole-repeats 3 --output benchmarks/scratch/quick.md
 
 lint: $(INSTALLED)  ## Check style and formats; change nothing.
