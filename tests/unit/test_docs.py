@@ -6,6 +6,7 @@ import doctest
 import re
 from pathlib import Path
 
+import pandas as pd
 import pytest
 import requests
 
@@ -73,39 +74,85 @@ def test_the_readme_links_every_page() -> None:
     ] == []
 
 
-def test_the_readme_shows_rows_of_the_reference_results() -> None:
+REFERENCE = ROOT / "results/reference"
+IN_README = {  # the README's rows: statements of the claims, in English
+    "tokens": "token_ratio",
+    "only SaGe": "sage_only_word_initial",
+    "only BPE": "bpe_only_word_initial",
+    "2 or 3": "bpe_only_short",
+    "morphemes": "suffixes_broken_down",
+    "neighbours": "ratio_lower",
+}
+SIGNS = {"reproduced": "✓", "same direction": "≈", "undecided": "?", "not reproduced": "✗"}
+
+
+def page_text(path: str) -> str:
+    """Return a page with single spaces."""
+    return " ".join((ROOT / path).read_text(encoding="utf-8").split())
+
+
+def assert_rounds(shown: str, *values: float) -> None:
+    """Check that the numbers of a cell are these values, to as many places as it shows."""
+    numbers = re.findall(r"−?\d+\.(?:\d+)", shown)
+    places = [len(number.split(".")[1]) for number in numbers]
+    written = [f"{value:.{place}f}" for value, place in zip(values, places, strict=True)]
+    assert written == [number.replace("−", "-") for number in numbers]
+
+
+def test_the_readme_shows_what_the_reference_results_have() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    table = (ROOT / "results/reference/intrinsic/tables/table_nulls.md").read_text(encoding="utf-8")
+    table = pd.read_csv(REFERENCE / "intrinsic/tables/table_nulls.csv")
+    rows = readme.split("| SaGe | SaGe 1.0 |\n")[1].split("\n\n")[0].splitlines()[1:]
+    assert len(rows) == len(IN_README)
+    for row, (words, statement) in zip(rows, IN_README.items(), strict=True):
+        label, _, random, frequency, *ours = row.strip("| ").split(" | ")
+        assert words in label
+        found = table[(table["id"] == statement) & (table["language"] == "en")]
+        assert list(found["tokenizer"]) == ["sage", "sage_released"]
+        first = found.iloc[0]
+        assert_rounds(random, first["random_mean"], first["random_low"], first["random_high"])
+        assert_rounds(frequency, first["frequency"])
+        for shown, (_, sage) in zip(ours, found.iterrows(), strict=True):
+            assert_rounds(shown, sage["ours"])
+            assert shown.endswith(SIGNS[sage["verdict"]])
+            assert ("**" in shown) == (sage["chance"] == "beyond chance")
+
+
+def test_the_results_page_shows_rows_of_the_reference_results() -> None:
+    page = (ROOT / "docs/results.md").read_text(encoding="utf-8")
+    table = (REFERENCE / "intrinsic/tables/table_nulls.md").read_text(encoding="utf-8")
     for words, sign in ((" beyond chance", "↑"), (" below chance", "↓"), (" as chance", "")):
         table = table.replace(words, sign)
-    results = readme.split("| least frequent | SaGe | SaGe 1.0 |\n")[1].split("\n\n")[0]
-    rows = results.splitlines()[1:]
+    rows = page.split("| least frequent | SaGe | SaGe 1.0 |\n")[1].split("\n\n")[0].splitlines()[1:]
     assert len(rows) == 14
     assert set(rows) <= set(table.splitlines())
 
 
-def test_the_readme_counts_as_the_page_of_other_runs_does() -> None:
-    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    page = (ROOT / "results/reference/reruns/README.md").read_text(encoding="utf-8")
+def test_the_results_page_counts_as_the_page_of_other_runs_does() -> None:
+    results = page_text("docs/results.md")
+    page = (REFERENCE / "reruns/README.md").read_text(encoding="utf-8")
     found = re.findall(r"- SaGe(?: 1\.0)?: (\d+) of (\d+) statements have the same verdict", page)
     (halves, total), (halves_1, _), (gensim, _), (gensim_1, _) = found
-    assert f"SaGe 1.0 has the same one on {halves_1} of {total} statements" in readme
-    assert f"the printed algorithm on {halves}." in readme
-    assert f"{gensim_1} and {gensim} are the same" in readme
+    assert f"SaGe 1.0 has the same one on {halves_1} of {total} statements" in results
+    assert f"the printed algorithm on {halves}." in results
+    assert f"{gensim_1} and {gensim} are the same" in results
 
 
-def test_the_readme_counts_as_the_findings_do() -> None:
-    readme = " ".join((ROOT / "README.md").read_text(encoding="utf-8").split())
-    findings = (ROOT / "results/reference/intrinsic/findings.md").read_text(encoding="utf-8")
+def test_readme_and_results_page_count_as_the_findings_do() -> None:
+    results = page_text("docs/results.md")
+    findings = (REFERENCE / "intrinsic/findings.md").read_text(encoding="utf-8")
     found = dict(re.findall(r"- (SaGe(?: 1\.0)?) reproduces (\d+ of the \d+) statements", findings))
+    readme = page_text("README.md")
+    assert f"{found['SaGe 1.0']} that we can check" in readme
     printed, released = (found[name].replace(" the", "") for name in ("SaGe", "SaGe 1.0"))
-    assert f"SaGe 1.0 reproduces {released}, the printed algorithm {printed}." in readme
+    assert f"The algorithm as printed gives {printed}." in readme
+    assert f"SaGe 1.0 reproduces {released}, the printed algorithm {printed}." in results
     printed, released = re.findall(r"Beyond chance and reproduced: (\d+ of \d+)", findings)
-    assert f"Of the reproduced ones, {released} and {printed} go beyond chance;" in readme
+    assert f"Of the reproduced ones, {released} and {printed} go beyond chance;" in results
     printed, released = re.findall(r"the least frequent pieces gives (\d+) of these", findings)
-    assert f"the least frequent pieces gives {released} and {printed} of these as well." in readme
+    assert f"the least frequent pieces gives {released} and {printed} of these as well." in results
     (powerless,) = set(re.findall(r"\(on (\d+) the test has no power\)", findings))
-    assert f"On {powerless} statements, on single pieces' frequency, the test" in readme
+    assert f"On {powerless} statements, on single pieces' frequency, the test" in results
 
 
 def test_every_target_on_the_pages_is_a_rule() -> None:
