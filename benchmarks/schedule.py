@@ -324,7 +324,7 @@ medians of {len(ORDERS)} orders.
 [schedule_costs.csv](../../benchmarks/schedule_costs.csv) says of each time where it is from;
 "reference run" is the least disturbed of equal jobs in
 [this one](../../results/reference/intrinsic/tables/table_costs.csv). **Times on GPUs are assumed**,
-as in [costs.md](../costs.md).
+as in [models.md](../models.md#what-it-costs).
 
 {table(["cores", *map(gpus_in_words, GPUS), "without models"], sizes)}
 "Without models" is `lm.enabled: false`.

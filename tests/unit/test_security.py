@@ -1,4 +1,4 @@
-"""What docs/security.md says: files are data. Reading one runs no code and fetches nothing."""
+"""What SECURITY.md says: files are data. Reading one runs no code and fetches nothing."""
 
 from __future__ import annotations
 

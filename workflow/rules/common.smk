@@ -1,7 +1,7 @@
 # What all rule files share. `run` is the checked configuration and answers what rules ask of it
 # (workflow/reproduction/run.py), `studies` what the tables of studies compare.
 #
-# What a pretraining waits for has `priority: 1`, so that GPUs begin early (docs/costs.md).
+# What a pretraining waits for has `priority: 1`, so that GPUs begin early (docs/reproduce.md).
 #
 # Values travel to the rules as `params`, so a change of one configuration key reruns the rules that
 # use it and no others. Scripts never read the configuration itself.
