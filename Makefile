@@ -6,6 +6,7 @@ BIN := $(VENV)/bin
 CORES ?= 2
 INSTALLED := $(VENV)/installed
 LIBRARY := build/library
+SITE := build/site-env
 PEERS := .peers
 LINES ?= 750000
 SEED ?= 1
@@ -29,7 +30,7 @@ for package in sagevocab, reproduction:
 endef
 export IMPORT
 
-.PHONY: help environment demo test test-library test-report test-stages test-cluster soak bench bench-quick lint format docs envs lock clean
+.PHONY: help environment demo test test-library test-report test-stages test-cluster soak bench bench-quick lint format docs site envs lock clean
 
 help:  ## Show the targets.
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 16
@@ -112,6 +113,14 @@ format: $(INSTALLED)  ## Format all code.
 
 docs: $(INSTALLED)  ## Write the JSON schema of the settings.
 	$(BIN)/python -m reproduction.config > workflow/schemas/config.schema.json
+
+site: $(INSTALLED)  ## Build the documentation as a site in build/site, and check its links.
+	@test -x $(SITE)/bin/mkdocs || { $(PYTHON) -m venv $(SITE) \
+	  && $(SITE)/bin/python -m pip install --quiet --upgrade "pip>=25.1" \
+	  && $(SITE)/bin/python -m pip install --quiet --group site; }
+	$(BIN)/python docs/build_site.py build/pages
+	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --quiet --strict
+	@echo "Open build/site/index.html"
 
 envs: $(INSTALLED)  ## Write the conda environments of the stages from requirements.lock.
 	$(BIN)/python envs/write_environments.py

@@ -8,6 +8,7 @@ import sys
 from contextlib import ExitStack, redirect_stdout
 from pathlib import Path
 
+import nbformat
 import pandas as pd
 import pytest
 
@@ -80,3 +81,15 @@ def test_the_readme_trains_and_loads_a_vocabulary(
     assert [kind for kind, _ in blocks] == ["python"]
     run_blocks(blocks, monkeypatch)
     assert len(read_pieces("my-sage/pieces.txt")) == 400
+
+
+def test_the_notebook_runs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(ROOT / "docs")
+    names: dict[str, object] = {}
+    for cell in nbformat.read("first_steps.ipynb", as_version=4).cells:
+        if cell.cell_type == "code":
+            exec(compile(cell.source, "<cell>", "exec"), names)
+    assert len(names["vocabulary"].pieces) == 800
+    assert list(names["pruned"]["loss"].head(5)) == sorted(names["pruned"]["loss"].head(5))
+    assert [row["pieces"] for row in names["compared"]] == [800, 16_000, 16_000, 16_000]
+    assert len(names["tokenizer"]) == 805
