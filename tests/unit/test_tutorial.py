@@ -11,13 +11,18 @@ from pathlib import Path
 import nbformat
 import pandas as pd
 import pytest
+import yaml
 
+from reproduction.config import load_config
+from reproduction.run import Run
 from sagevocab.cli import main
 from sagevocab.pieces import read_pieces
+from sagevocab.settings import SageKeys, VocabularyKeys, Word2VecKeys
 from scripts_text import lines_in
 
 ROOT = Path(__file__).parents[2]
 BLOCK = re.compile(r"^```(console|python)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
+STANZA = re.compile(r"^```yaml\n(# mine\.yaml\n.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
 @pytest.fixture
@@ -70,6 +75,21 @@ def test_the_page_on_your_own_text_runs(
     assert list(pd.read_csv("compared.csv")["pieces"]) == [400, 400]
     assert "tokens_per_word" in capsys.readouterr().out
     assert Path("bpe-tokenizer/tokenizer.json").exists()
+
+
+@pytest.mark.parametrize("language", ["hu", "en", "tr"])
+def test_the_stanza_needs_no_network_and_trains_as_the_command_does(
+    language: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    [stanza] = STANZA.findall((ROOT / "docs/own-language.md").read_text(encoding="utf-8"))
+    given = yaml.safe_load(stanza.replace("hu", language))
+    (tmp_path / "corpus.txt.xz").touch()
+    monkeypatch.chdir(tmp_path)
+    run = Run.of(load_config(ROOT, given, working_directory=False), ROOT / "workflow/resources")
+
+    assert run.languages == [language] and run.retrieved_files() == []
+    assert run.config.vocabulary == VocabularyKeys()
+    assert (run.config.sage, run.config.word2vec) == (SageKeys(), Word2VecKeys())
 
 
 def test_the_readme_trains_and_loads_a_vocabulary(
