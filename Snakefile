@@ -30,7 +30,7 @@ rule all:
     default_target: True
     input:
         result("report.html"),
-        result("claims.json"),
+        OF_PAPER.values(),
         run.artefacts(ARTEFACTS),
         rules.write_cards.output,
         run.model_files(),
@@ -73,8 +73,7 @@ rule downstream:
 rule paper:
     """The tables, figures, claims and findings, without the report page."""
     input:
-        result("claims.json"),
-        result("findings.md"),
+        OF_PAPER.values(),
         run.artefacts(ARTEFACTS),
 
 

@@ -91,6 +91,7 @@ def run(**changes) -> dict:
     values = {
         "name": "tiny",
         "labels": {"bpe": "BPE", "sage": "SaGe", "sage_released": "SaGe 1.0"},
+        "compared": [],
         "presets": {"bpe": None, "sage": "printed", "sage_released": "released"},
         "names": {"en": "English", "tr": "Turkish", "mrpc": "MRPC"},
         "constructed": ["mrpc"],
@@ -118,6 +119,7 @@ def write_inputs(folder: Path, vocabularies: dict[str, dict[str, Path]]) -> dict
         "tables": {name: folder / "table.json" for name in names[1:]},
         "captions": dict.fromkeys(names, "What *is* shown in ``bpe``. More words\nof it.\n"),
         "vocabularies": vocabularies,
+        "corpora": {},
         "paper": VALUES,
         "template": TEMPLATE,
     }

@@ -11,8 +11,6 @@ import os
 import platform
 import re
 import tempfile
-import unicodedata
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -58,6 +56,7 @@ from sagevocab.settings import (
 )
 from sagevocab.specials import BERT, SpecialTokens, special_tokens_of
 from sagevocab.state import fingerprint, remove_leftovers
+from sagevocab.unknown import unknown_characters, visible
 from sagevocab.versions import code_digest, package_versions
 from sagevocab.vocabulary import SageVocabulary
 from sagevocab.words import Normalizer, WordCorpus
@@ -352,7 +351,7 @@ def _train(text: Text, settings: TrainSettings, work: Path, progress: Listener) 
         "ablations": built.ablations,
         "embeddings": built.embeddings,
         "frame": initial.frame,
-        "unknown": _unknown(corpus, pieces),
+        "unknown": unknown_characters(corpus, pieces),
         "record": _record(settings, corpus, initial),
     }
 
@@ -451,26 +450,12 @@ def _warn_of_little_text(
     )
 
 
-def _unknown(corpus: WordCorpus, pieces: Sequence[str]) -> dict[str, int]:
-    """Return the characters of the corpus without a piece of their own, and how many there are."""
-    # A WordPiece has one form of a character for the start of words and one for the inside.
-    singles = (piece.removeprefix(WORD_START) for piece in pieces if is_single_character(piece))
-    known = {WORD_START, *singles}
-    found: Counter[str] = Counter()
-    for word, count in zip(corpus.types, corpus.counts.tolist(), strict=True):
-        if not known.issuperset(word):
-            for character in word:
-                found[character] += count
-    ordered = sorted(found.items(), key=lambda item: (-item[1], item[0]))
-    return {character: count for character, count in ordered if character not in known}
-
-
 def _warn_of_unknown(vocabulary: SageVocabulary, name: str, *, from_text: bool) -> None:
     """Say which characters become [UNK]; from_text: whether the text made the initial pieces."""
     if not (unknown := vocabulary.unknown):
         return
     count, each = len(unknown), "it becomes" if len(unknown) == 1 else "each becomes"
-    shown = ", ".join(_shown(character) for character in list(unknown)[:_SHOWN])
+    shown = ", ".join(visible(character) for character in list(unknown)[:_SHOWN])
     coverage = assigned("vocabulary.character_coverage", 1.0)
     log.warning(
         "%s: %s no piece, so %s %s (%s times: %s); %s",
@@ -481,11 +466,6 @@ def _warn_of_unknown(vocabulary: SageVocabulary, name: str, *, from_text: bool) 
         if from_text
         else "to keep them, add them to the initial vocabulary",
     )
-
-
-def _shown(character: str) -> str:
-    is_visible = character.isprintable() and not unicodedata.combining(character)
-    return character if is_visible else f"U+{ord(character):04X}"
 
 
 def _check_merges(sage: SageSettings, merges: list[tuple[str, str]] | None) -> None:

@@ -22,7 +22,7 @@ from sagevocab.errors import UserError
 from sagevocab.pieces import WORD_START
 from sagevocab.progress import Progress
 from sagevocab.settings import TrainingSettings
-from sagevocab.training import _unknown
+from sagevocab.unknown import unknown_characters
 from sagevocab.words import Normalizer, WordCorpus
 from scripts_text import lines_in
 
@@ -122,7 +122,7 @@ def test_unknown_characters_are_those_of_the_words() -> None:
     lines = [" ".join(generator.choice(words, size=6)) for _ in range(40)]
     corpus = WordCorpus.from_lines(lines, Normalizer())
     expected = Counter(character for line in lines for character in line if character in "cdéж")
-    found = _unknown(corpus, [WORD_START, "a", "b", "cd"])
+    found = unknown_characters(corpus, [WORD_START, "a", "b", "cd"])
     assert found == expected
     assert [*found.values()] == sorted(found.values(), reverse=True)
 
@@ -298,8 +298,8 @@ def test_text_without_spaces_is_not_judged_by_its_words(caplog: pytest.LogCaptur
 
 def test_a_wordpiece_knows_a_character_that_only_begins_words() -> None:
     corpus = WordCorpus.from_lines(["ab , b"], Normalizer())
-    assert _unknown(corpus, ["▁a", "b", "▁b", "▁,"]) == {}
-    assert _unknown(corpus, ["▁a", "b", "▁b"]) == {",": 1}
+    assert unknown_characters(corpus, ["▁a", "b", "▁b", "▁,"]) == {}
+    assert unknown_characters(corpus, ["▁a", "b", "▁b"]) == {",": 1}
 
 
 def test_names_are_listed_before_their_first_use() -> None:

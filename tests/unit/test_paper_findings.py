@@ -176,7 +176,7 @@ def test_the_findings_of_a_whole_run_have_every_section_and_its_numbers():
     main = "| tokens, SaGe over BPE | 1.125 | 0.550 (0.500 to 0.600) | 0.4 |"
     assert f"{main} 0.800 [0.750, 0.850] ✓ beyond chance | 0.800 [0.750, 0.850] ✓" in text
     assert "English: Pages, 1,234 lines; the paper has its own." in text
-    assert "measured on all 3 (`table_tokenizers`)" in text
+    assert "measured on all its texts (`table_tokenizers`)" in text
     assert "Word2Vec sees 1,000 lines of each text" in text
     assert "*as printed*, 1.062" in text
     assert "how many of the pruned pieces two seeds or samples have in common" in text
@@ -268,6 +268,11 @@ def test_texts_that_are_not_the_papers_are_named_as_such(monkeypatch):
     for text in TEXTS[1:]:
         monkeypatch.setitem(text, "in_paper", True)
     assert note not in shown(every_record())
+
+
+def test_of_a_text_that_the_paper_lacks_it_is_not_said_what_the_paper_has(monkeypatch):
+    monkeypatch.setitem(TEXTS[0], "paper", None)
+    assert "English: Pages, 1,234 lines.\n" in shown(every_record())
 
 
 def test_findings_and_claims_count_verdicts_against_chance_alike():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from py_mini_racer import MiniRacer
 
 from playground_samples import CHARACTERS, spoilt, turkish
-from reproduction.paper.playground import playground_data, replacements
+from reproduction.paper.playground import example_sentences, playground_data, replacements
 from sagevocab.errors import UserError
 from sagevocab.export import export_greedy
 from sagevocab.segment import load_segmenter, read_description
@@ -93,7 +93,7 @@ def data_of(folders: dict[str, dict[str, Path]]) -> dict:
     }
     labels = {name: name.upper() for named in folders.values() for name in named}
     titles = {"en": "English", "tr": "Turkish"}
-    return playground_data(files, languages=titles, labels=labels, examples=EXAMPLES)
+    return playground_data(files, languages=titles, labels=labels, examples=EXAMPLES, corpora={})
 
 
 @pytest.fixture(scope="module")
@@ -187,6 +187,28 @@ def test_half_a_surrogate_pair_is_a_replacement_character(page):
 
 
 # --- data
+
+
+def test_a_language_without_sentences_of_ours_opens_with_lines_of_its_text(tmp_path):
+    corpus = tmp_path / "corpus.txt"
+    lines = ["Kratko.", *(f"Vrstica {number}, ki je za branje dovolj dolga." for number in "1234")]
+    corpus.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
+    shown = example_sentences("sl", EXAMPLES, {"sl": corpus})
+    assert [row["text"] for row in shown] == lines[1:4]
+    assert shown[0]["name"] == "Vrstica 1, ki …"
+    corpus.write_text("Kratko.\n", encoding="utf-8")
+    assert [row["text"] for row in example_sentences("sl", EXAMPLES, {"sl": corpus})] == ["Kratko."]
+    assert example_sentences("tr", EXAMPLES, {})[0]["text"].startswith("Evlerimizdeki")
+    assert example_sentences("en", EXAMPLES, {}) == [{"name": "Table 1: ab", "text": "An ab."}]
+
+
+def test_the_playground_opens_with_the_tokenizers_that_are_compared(folders):
+    files = {"en": {name: path / "tokenizer.json" for name, path in folders["en"].items()}}
+    given = {"languages": {"en": "English"}, "examples": EXAMPLES, "corpora": {}}
+    labels = dict.fromkeys(TOKENIZERS, "a label")
+    for names, count in ((["bpe", "sage"], 2), ([], len(TOKENIZERS))):
+        data = playground_data(files, labels=labels, shown=names, **given)
+        assert sum(spec["shown"] for spec in data["languages"][0]["tokenizers"]) == count
 
 
 def test_each_normalisation_is_embedded_once(folders):

@@ -6,15 +6,27 @@ import base64
 import hashlib
 import json
 import re
+import shutil
 from html.parser import HTMLParser
 from pathlib import Path
 
 import pytest
 
 from report_samples import VALUES, record, run, settings, write_inputs
+from reproduction.artefacts import figures, tables
 from reproduction.paper import report
 from reproduction.paper.claims_page import show_test
-from reproduction.paper.report import build_report, differences, read_table, show_caption
+from reproduction.paper.report import (
+    TITLES,
+    artefact_title,
+    build_report,
+    differences,
+    grouped,
+    is_number,
+    read_table,
+    show_caption,
+)
+from reproduction.paper.report_own import beside_bpe, show_change
 from reproduction.paper.statements import read_claims
 from sagevocab.errors import UserError
 from sagevocab.export import Card, WordSettings, export_greedy
@@ -78,14 +90,34 @@ def test_a_place_of_the_paper_stands_once(tmp_path: Path, inputs: dict):
     assert re.findall(r"<h4>(Table 4|Section 5)</h4>", text) == ["Table 4", "Section 5"]
 
 
-def test_page_loads_nothing_from_anywhere(tmp_path: Path, inputs: dict, page: Page):
+def test_page_loads_nothing_and_links_to_files_beside_it(tmp_path: Path, inputs: dict):
+    """What a link leads to is made by the run: here as empty files."""
+    folder = tmp_path / "run"
+    for name in (*inputs["figures"], *inputs["tables"]):
+        kind = f"{name.partition('_')[0]}s"
+        for form in ("png", "pdf", "csv", "md", "tex"):
+            path = folder / kind / f"{name}.{form}"
+            path.parent.mkdir(parents=True, exist_ok=True)
+            path.touch()
+        given = inputs[kind][name]
+        inputs[kind][name] = Path(shutil.copy(given, folder / kind / f"{name}{given.suffix}"))
+    (folder / "findings.md").touch()
+    build_report(folder / "report.html", run=run(), **inputs)
+    text = (folder / "report.html").read_text(encoding="utf-8")
+    page = Page(text)
     assert page.open == []
-    for _, attributes in page.elements:
+    for tag, attributes in page.elements:
         for name in ("src", "href", "srcset", "action", "poster", "data"):
             value = attributes.get(name)
-            assert value is None or value.startswith(("data:image/png;base64,", "#")), value
+            if value is None or value.startswith(("data:image/png;base64,", "#")):
+                continue
+            assert tag == "a" and (folder / value).is_file(), value
     assert page.all("link") == []
-    text = (tmp_path / "report.html").read_text(encoding="utf-8")
+    assert {a["href"] for a in page.all("a")} >= {
+        "figures/figure_lengths.png",
+        "figures/figure_lengths.pdf",
+        "tables/table_examples.csv",
+    }
     assert not re.search(r"https?://|@import|url\(|fetch\(|XMLHttpRequest", text)
     policies = [meta["content"] for meta in page.all("meta") if "http-equiv" in meta]
     assert policies[0].startswith("default-src 'none'; img-src data:")
@@ -100,13 +132,13 @@ def test_the_papers_own_settings_and_text_need_no_banner(tmp_path: Path, inputs:
     assert "A demonstration" not in page.text
 
 
-def test_what_was_found_stands_first_and_the_claims_last(page: Page):
+def test_the_playground_is_first_findings_second_and_the_claims_last(page: Page):
     order = [a["id"] for tag, a in page.elements if tag == "section" and "id" in a]
     assert order == [
+        "playground",
         "found",
         "figures",
         "tables",
-        "playground",
         "costs",
         "settings",
         "provenance",
@@ -141,7 +173,7 @@ def test_the_page_opens_with_what_chance_gives_and_folds_the_claims(tmp_path: Pa
     page = Page((tmp_path / "nulls.html").read_text(encoding="utf-8"))
     ids = [a["id"] for _, a in page.elements if "id" in a]
     places = [
-        ids.index(name) for name in ("found", "table_nulls", "figure_nulls", "figures", "filter")
+        ids.index(name) for name in ("found", "table_nulls", "figures", "figure_nulls", "filter")
     ]
     assert places == sorted(places)
     assert ids.count("table_nulls") == ids.count("figure_nulls") == 1
@@ -165,13 +197,112 @@ def test_statements_and_cells_are_text_and_not_markup(page: Page):
 def test_page_can_be_used_without_sight_or_mouse(page: Page):
     assert page.all("html")[0]["lang"] == "en"
     assert all(image["alt"] for image in page.all("img"))
-    assert page.all("img")[0]["alt"] == "Lengths: What is shown in bpe."
-    assert {heading["scope"] for heading in page.all("th")} <= {"col", "row", "colgroup"}
+    assert page.all("img")[0]["alt"] == "Length of pieces: What is shown in bpe."
+    assert {heading["scope"] for heading in page.all("th")} <= {
+        "col",
+        "row",
+        "colgroup",
+        "rowgroup",
+    }
     regions = [a for a in page.all("div") if a.get("class") == "scroll"]
     assert regions and all(a["tabindex"] == "0" and a["aria-label"] for a in regions)
     anchors = {a["id"] for _, a in page.elements if "id" in a}
-    assert {a["href"][1:] for a in page.all("a")} <= anchors
+    assert {a["href"][1:] for a in page.all("a") if a["href"].startswith("#")} <= anchors
     assert len(anchors) == sum("id" in a for _, a in page.elements)
+
+
+def test_columns_that_rows_leave_out_are_headings_of_groups(tmp_path: Path, inputs: dict):
+    rows = [
+        ["English", "News", "BPE", "1.74 ± 0.01"],
+        ["", "", "SaGe", "1.75 ± 0.01"],
+        ["", "Bills", "BPE", "2,685"],
+        ["Turkish", "News", "BPE", "–"],
+    ]
+    table = {"head": ["Language", "Text", "Tokenizer", "Tokens"], "rows": rows, "note": ""}
+    assert grouped(table) == {
+        "head": ["Tokenizer", "Tokens"],
+        "groups": [
+            {
+                "heading": [("Language", "English"), ("Text", "News")],
+                "rows": [rows[0][2:], rows[1][2:]],
+            },
+            {"heading": [("Language", "English"), ("Text", "Bills")], "rows": [rows[2][2:]]},
+            {"heading": [("Language", "Turkish"), ("Text", "News")], "rows": [rows[3][2:]]},
+        ],
+        "note": "",
+    }
+    path = tmp_path / "grouped.json"
+    path.write_text(json.dumps(table), encoding="utf-8")
+    inputs["tables"] = {"table_examples": path}
+    build_report(tmp_path / "report.html", run=run(), **inputs)
+    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
+    scopes = [a["scope"] for a in page.all("th") if a["scope"].startswith("row")]
+    assert scopes.count("rowgroup") == 3 and scopes.count("row") >= 4
+    assert [a.get("class") for a in page.all("td")].count("number") == 3
+
+
+def test_a_table_without_groups_stays_as_it_is():
+    table = {"head": ["", "a"], "rows": [["x", ""], ["y", "2"]], "note": "n"}
+    whole = {"heading": [], "rows": table["rows"]}
+    assert grouped(table) == {"head": ["", "a"], "groups": [whole], "note": "n"}
+    assert grouped({**table, "rows": []})["groups"] == []
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ("−0.060 ± 0.039 (p = 0.0044)", True),
+        ("2,685", True),
+        ("1 h 3 min", True),
+        ("relatively stable", False),
+        ("two of 24 or more batches apart", False),
+        ("–", False),
+        ([["▁in 2", False]], False),
+    ],
+)
+def test_numbers_are_kept_in_one_line(cell, expected):
+    assert is_number(cell) is expected
+
+
+def test_every_title_is_of_a_figure_or_a_table_and_domains_are_named():
+    assert set(TITLES) <= {*vars(figures), *vars(tables)}
+    names = {"quora": "Quora questions"}
+    assert artefact_title("figure_ratio_quora", names).endswith("occurrence: Quora questions")
+    assert artefact_title("figure_learning_curves", names) == "Learning curves"
+
+
+def test_a_run_of_other_languages_has_a_page_without_the_paper(tmp_path: Path, inputs: dict):
+    measured = tmp_path / "table_tokenizers.csv"
+    measured.write_text(
+        "language,text,tokenizer,tokens,fertility,whole_word_share\n"
+        "Slovene,Training corpus,BPE,200,2.0,0.5\n"
+        "Slovene,Training corpus,SaGe,201,2.01,0.48\n"
+        "Slovene,News,BPE,300,3.0,0.1\n"
+        "Slovene,News,SaGe,330,3.3,0.1\n",
+        encoding="utf-8",
+    )
+    for name in ("claims_path", "findings"):
+        del inputs[name]
+    inputs["template"] = inputs["template"].with_name("own.html.jinja")
+    inputs["captions"]["table_examples"] = "As in the paper."
+    texts = [{"name": "Slovene", "title": "corpus.txt.xz"}]
+    build_report(tmp_path / "own.html", run=run(texts=texts), measured=measured, **inputs)
+    page = Page((tmp_path / "own.html").read_text(encoding="utf-8"))
+    assert "SaGe: 2.010 tokens a word, 0.5 % more than BPE (2.000); 48.0" in page.text
+    assert "3.300" not in page.text and "Slovene (corpus.txt.xz)" in page.text
+    assert not re.search("the paper|claim|reproduc|finding", page.text, re.IGNORECASE)
+    order = [a["id"] for tag, a in page.elements if tag == "section" and "id" in a]
+    assert order == ["playground", "found", "measured", "costs", "settings", "provenance"]
+    shown = [a["id"] for a in page.all("figure")]
+    assert shown == ["figure_lengths", "table_examples", "table_costs"]
+
+
+def test_a_run_without_bpe_says_what_it_has():
+    row = {"language": "Slovene", "text": "Training corpus", "tokenizer": "SaGe", "tokens": 3}
+    row |= {"fertility": 1.5, "whole_word_share": 0.5}
+    [own] = beside_bpe([row], None, ["SaGe"])
+    assert (own["tokens"], own["whole"], own["bpe"], own["more"]) == (1.5, 0.5, None, None)
+    assert show_change(-0.0063) == "0.6 % fewer than" and show_change(0.0001) == "as many as"
 
 
 def test_equal_runs_make_equal_pages(tmp_path: Path, inputs: dict):

@@ -13,6 +13,7 @@ from typing import Any
 
 import pytest
 
+from reproduction.artefacts.registry import registered
 from reproduction.cards import card
 from reproduction.config import Configuration, load_config
 from reproduction.paper.inputs import as_retrieved
@@ -141,6 +142,19 @@ def test_prunings_of_other_pieces_are_in_no_claim(only_bpes) -> None:
     assert (run.judged, run.nulls) == (only_bpes.judged, only_bpes.nulls)
     assert run.compared_sage == run.compared_with_nulls == ["sage", "sage_released"]
     assert Studies(run).full_size == Studies(only_bpes).full_size == ["sage", "sage_released"]
+
+
+def test_a_run_without_the_papers_languages_says_nothing_of_the_paper(paper, tmp_path) -> None:
+    text = tmp_path / "text.txt"
+    text.write_text("Egy mondat.\n", encoding="utf-8")
+    hungarian = {"hu": {"name": "Hungarian", "source": {"path": str(text)}}}
+    own = run_of(languages=["hu"], language_settings=hungarian)
+    both = run_of(languages=["en", "hu"], language_settings=hungarian)
+    assert (own.reproduces, both.reproduces, paper.reproduces) == (False, True, True)
+    names = [{one.name for one in registered(run) if one.when(run)} for run in (own, both, paper)]
+    assert [{"table_nulls", "figure_nulls"} <= some for some in names] == [False, True, True]
+    assert not {"table_nulls", "figure_nulls"} & names[0]
+    assert ["table_unknown" in some for some in names] == [True, False, False]
 
 
 def test_a_null_of_another_initial_vocabulary_is_called_so() -> None:
@@ -378,7 +392,7 @@ def test_a_fallback_is_what_is_said_of_a_text_and_not_the_papers(tmp_path, monke
     texts = as_retrieved(configured_texts(run), run.text_descriptions())
     known = {text["corpus"] + text["language"]: text for text in texts}
     assert (known["trainen"]["title"], known["trainen"]["in_paper"]) == ("text.txt", False)
-    assert known["traintr"]["in_paper"] and known["quoraen"]["paper"] == "not in the paper"
+    assert known["traintr"]["in_paper"] and known["quoraen"]["paper"] is None
     write_json(Path(turkish), fallback | {"instead_of": "trwiki-20220901"})
     _, changed, *_ = as_retrieved(configured_texts(run), run.text_descriptions())
     assert (changed["title"], changed["in_paper"]) == ("Turkish, February 2023", False)

@@ -8,7 +8,8 @@
   const boxes = document.getElementById("segmentations");
   const text = form.elements.text;
   const data = JSON.parse(document.getElementById("playground-data").textContent);
-  const unchecked = new Set();
+  const unchecked = new Set(
+    data.languages.flatMap((each) => each.tokenizers.filter((spec) => !spec.shown).map((spec) => spec.key)));
   let waiting = 0;
   let refused = 0; // characters that the last paste was too long by
 

@@ -21,7 +21,7 @@ from reproduction.config import Configuration
 from reproduction.data.files import local_files
 from reproduction.data.sources import Source, load_catalogue, resolve_source
 from reproduction.paper.measures import FEWEST_SEEDS
-from reproduction.sections import Domain, Language, Task, Tokenizer, Variant
+from reproduction.sections import PAPER_LANGUAGES, Domain, Language, Task, Tokenizer, Variant
 from sagevocab.kinds import check_external
 from sagevocab.presets import reading_settings
 
@@ -124,6 +124,11 @@ class Run:
     def languages(self) -> list[str]:
         """Names of the languages."""
         return self.config.languages
+
+    @property
+    def reproduces(self) -> bool:
+        """Whether there is a language of the paper, so that its numbers can be compared with."""
+        return any(name in PAPER_LANGUAGES for name in self.languages)
 
     @cached_property
     def domains(self) -> list[str]:
@@ -571,9 +576,12 @@ class Run:
 
     @property
     def compared_with_nulls(self) -> list[str]:
-        """The readings of SaGe that are compared; none if there are too few random prunings."""
+        """The readings of SaGe that are compared on the paper's statements; none if there are too
+        few random prunings.
+        """
         drawn = self.with_seeds(self.pruned_from_bpe("random"))
-        return self.compared_sage if len(drawn) >= FEWEST_SEEDS else []
+        enough = self.reproduces and len(drawn) >= FEWEST_SEEDS
+        return self.compared_sage if enough else []
 
     @property
     def compared_models(self) -> list[str]:

@@ -21,6 +21,7 @@ def report_run(run: Run) -> Stanza:
         "name": run.name,
         "labels": dict(zip(run.tokenizers, run.labels(run.tokenizers), strict=True)),
         "presets": {name: run.preset(name) for name in run.tokenizers},
+        "compared": run.compared,
         "names": run.names,
         "constructed": run.constructed_tasks,
         "models": bool(run.models),
@@ -140,7 +141,7 @@ def _reference_text(run: Run, section: str, name: str, language: str, corpus: st
         "kind": source.kind,
         "licence": source.licence,
         "format": source.format,
-        "paper": printed["title"] if printed.get("in_paper") else "not in the paper",
+        "paper": printed["title"] if printed.get("in_paper") else None,
         **_origin(source),
     }
 

@@ -106,16 +106,28 @@ rule findings:
         "../scripts/findings.py"
 
 
+# What a run says of the paper; one without the paper's languages says nothing of it.
+OF_PAPER = {"claims_path": result("claims.json"), "findings": result("findings.md")}
+OF_PAPER = OF_PAPER if run.reproduces else {}
+OF_TEXTS = {"measured": result("tables/table_tokenizers.csv")}
+# Languages of which the playground has no sentences but those of the run's own text.
+OWN_LANGUAGES = [name for name in run.languages if name not in PAPER_LANGUAGES]
+
+
 rule build_report:
-    """One page from disk: what was found, figures, tables, playground, costs, provenance, claims."""
+    """One page from disk: playground, what was found, figures, tables, costs, provenance, claims.
+
+    In a run without the paper's languages: playground, what the tokenizers make of its texts.
+    """
     input:
-        claims=result("claims.json"),
-        findings=result("findings.md"),
+        **(OF_PAPER or OF_TEXTS),
         figures=run.artefacts(FIGURES, "png"),
         tables=run.artefacts(TABLES, "json"),
         vocabularies=run.vocabulary_files(),
         paper=resource("paper_values.yaml"),
-        template=report_file("report.html.jinja"),
+        corpora=[result(f"corpus/{lang}.txt.zst") for lang in OWN_LANGUAGES],
+        template=report_file("report.html.jinja" if run.reproduces else "own.html.jinja"),
+        parts=[report_file(f"{name}.html.jinja") for name in ("page", "parts", "claims")],
         style=report_file("report.css"),
         behaviour=[
             report_file("report.js"),
@@ -133,9 +145,10 @@ rule build_report:
     params:
         title=f"SaGe, run {run.name}",
         languages=run.languages,
+        corpora=OWN_LANGUAGES,
         figures=FIGURES,
         tables=TABLES,
-        run=report_run(run),
+        run={**report_run(run), "texts": configured_texts(run)},
         captions={name: caption(name) for name in ARTEFACTS},
         code=code_of("build_report.py"),
     script:

@@ -10,8 +10,6 @@ with job(snakemake):
         snakemake.output.html,
         title=params.title,
         run=params.run,
-        claims_path=inputs.claims,
-        findings=inputs.findings,
         figures=dict(zip(params.figures, inputs.figures, strict=True)),
         tables=dict(zip(params.tables, inputs.tables, strict=True)),
         captions=params.captions,
@@ -19,6 +17,8 @@ with job(snakemake):
             language: {name: next(vocabularies) for name in params.run["labels"]}
             for language in params.languages
         },
+        corpora=dict(zip(params.corpora, inputs.corpora, strict=True)),
         paper=inputs.paper,
         template=inputs.template,
+        **{name: inputs.get(name, "") for name in ("claims_path", "findings", "measured")},
     )

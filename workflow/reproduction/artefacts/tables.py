@@ -33,7 +33,7 @@ def _differences(run: Any) -> list[str]:
 
 @table(
     "paper",
-    when=lambda run: run.compared and run.pruned_from_bpe("sage"),
+    when=lambda run: run.reproduces and run.compared and run.pruned_from_bpe("sage"),
     legend=lambda run: run.pruned_from_bpe("sage"),
     settings=lambda run: {
         "labels": _names(run, run.pruned_from_bpe("sage")),
@@ -228,6 +228,30 @@ def table_tokenizers(
         morphology=read_panels(morphology, read_json),
         notes=[presets_note(presets.items())],
         **files,
+    )
+
+
+@table(
+    "intrinsic",
+    when=lambda run: not run.reproduces,
+    tokenizers=lambda run: run.ordered_tokenizers,
+    words="corpus/{lang}.train.words.npz",
+    pieces="vocab/{lang}/{tok}/pieces.txt",
+)
+def table_unknown(words: Mapping[str, str], pieces: Panels, presets: Presets, **files: Any) -> None:
+    """Characters of the training corpus without a piece. Each becomes one ``[UNK]``. How many there
+    are depends on ``vocabulary.character_coverage`` and ``vocabulary.ascii``. The csv file has all
+    of them.
+    """
+    from reproduction.paper import unknown
+    from reproduction.paper.inputs import read_panels
+    from reproduction.paper.notes import presets_note
+    from sagevocab.pieces import read_pieces
+    from sagevocab.words import WordCorpus
+
+    corpora = {title: WordCorpus.load(path) for title, path in words.items()}
+    unknown.table_unknown(
+        corpora, read_panels(pieces, read_pieces), notes=[presets_note(presets.items())], **files
     )
 
 

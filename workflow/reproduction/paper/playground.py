@@ -8,23 +8,27 @@ from __future__ import annotations
 
 import base64
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
 from sagevocab.pieces import read_description, read_folder_pieces
+from sagevocab.text import read_lines
 
 METHODS = {
     "greedy": "greedy longest match",
     "merges": "merges by rank",
     "unigram": "likeliest pieces",
 }
-# The paper's example sentences are English. Another language opens with words of its own, which
-# this project chose for their many affixes.
+# The paper's example sentences are English. Turkish opens with words that this project chose for
+# their many affixes.
 SENTENCES = {"tr": ("Evlerimizdeki kitapları okuyamayacaklarmış.", "Geldiklerinde konuşuyorduk.")}
-SENTENCE_OF_ANY_LANGUAGE = "SaGe 2023"
+# Of other languages, lines of the run's own text are tried: so many, of so many characters.
+OWN_LINES = 3
+OWN_LENGTHS = range(40, 121)
 
 
 def playground_data(
@@ -33,11 +37,15 @@ def playground_data(
     languages: Mapping[str, str],
     labels: Mapping[str, str],
     examples: Mapping[str, Any],
+    corpora: Mapping[str, Path | str],
+    shown: Collection[str] = (),
 ) -> dict[str, Any]:
     """Return what the playground embeds.
 
     vocabularies: language -> tokenizer -> its `tokenizer.json`, whose folder is read. languages,
-    labels: their names. examples: `examples` of paper_values.yaml (language, sentences).
+    labels: their names. examples: `examples` of paper_values.yaml (language, sentences). corpora:
+    language -> the lines that it is trained on, where neither the paper nor we have sentences.
+    shown: the tokenizers that are chosen at first; all, if none is named.
 
     normalizations: rule -> text -> its replacement, each rule once. languages: name, examples and
     tokenizers. left_out: the tokenizers that segment by another method than these three.
@@ -56,28 +64,46 @@ def playground_data(
             for name in folders
             if name not in known
         ]
-        tokenizers = [_tokenizer(folders[name], name, labels[name], maps) for name in known]
+        tokenizers = [
+            {"shown": name in (shown or known)}
+            | _tokenizer(folders[name], name, labels[name], maps)
+            for name in known
+        ]
         if tokenizers:
             stanzas.append(
                 {
                     "key": language,
                     "name": languages[language],
-                    "examples": example_sentences(language, examples),
+                    "examples": example_sentences(language, examples, corpora),
                     "tokenizers": tokenizers,
                 }
             )
     return {"normalizations": maps, "languages": stanzas, "left_out": left_out}
 
 
-def example_sentences(language: str, examples: Mapping[str, Any]) -> list[dict[str, str]]:
-    """Return sentences to try: name and text. The paper's three (Table 1) in their language."""
+def example_sentences(
+    language: str, examples: Mapping[str, Any], corpora: Mapping[str, Path | str]
+) -> list[dict[str, str]]:
+    """Return sentences to try: name and text. The paper's three (Table 1) in their language.
+
+    Of a language without sentences of ours they are the first lines of the corpus that fit.
+    """
     if language == examples["language"]:
         return [
             {"name": f"Table 1: {row['bold']}", "text": row["text"]}
             for row in examples["sentences"]
         ]
-    own: Sequence[str] = SENTENCES.get(language, (SENTENCE_OF_ANY_LANGUAGE,))
-    return [{"name": text.split()[0].rstrip("."), "text": text} for text in own]
+    if language in SENTENCES:
+        return [{"name": text.split()[0], "text": text} for text in SENTENCES[language]]
+    lines = _first_lines(corpora[language])
+    return [{"name": f"{' '.join(line.split()[:3])} …", "text": line} for line in lines]
+
+
+def _first_lines(corpus: Path | str) -> list[str]:
+    """Return the first lines of a length to read; the first one of all where none has it."""
+    lines = (line.strip() for line in read_lines(corpus))
+    fitting = (line for line in lines if len(line) in OWN_LENGTHS)
+    return list(islice(fitting, OWN_LINES)) or [next(iter(read_lines(corpus))).strip()]
 
 
 def _tokenizer(

@@ -316,7 +316,8 @@ def _text_table(texts: Sequence[Mapping[str, Any]]) -> list[str]:
         size = read_json(text["summary"])
         counts = [f"{size['lines']:,}", f"{size['words']:,}"]
         rows.append(
-            [text["name"], text["title"], text["licence"] or "not stated", *counts, text["paper"]]
+            [text["name"], text["title"], text["licence"] or "not stated", *counts]
+            + [text["paper"] or "not in the paper"]
         )
     head = ["text", "what it is", "licence", "lines", "words", "in the paper"]
     return markdown_table(head, rows, "lllrrl")

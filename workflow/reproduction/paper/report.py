@@ -11,6 +11,7 @@ import base64
 import hashlib
 import json
 import logging
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from operator import itemgetter
@@ -32,10 +33,11 @@ from reproduction.paper.claims_page import (
     show_test,
     show_value,
 )
-from reproduction.paper.findings import SUMMARY
+from reproduction.paper.findings import SUMMARY, read_table_csv
 from reproduction.paper.inputs import read_paper_values
 from reproduction.paper.markup import html, section
 from reproduction.paper.playground import playground_data
+from reproduction.paper.report_own import beside_bpe, show_change
 from reproduction.paper.tables import flat_settings
 from sagevocab import __version__
 from sagevocab.errors import UserError
@@ -47,6 +49,40 @@ _BACKTICKS = re.compile(r"`([^`]+)`")
 _LITERAL = re.compile(r"``(.+?)``")
 _EMPHASIS = re.compile(r"(?<!\*)\*{1,2}([^*]+?)\*{1,2}(?!\*)")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
+_WORD = re.compile(r"[^\W\d_]{4}")
+_LONGEST_NUMBER = 34
+# Names of targets that say too little. Those of other domains have the name of their text besides.
+TITLES = {
+    "figure_nulls": "SaGe beside pruning at random",
+    "figure_lengths": "Length of pieces",
+    "figure_fertility": "Subwords per word",
+    "figure_exponence": "Distinct neighbours of frequent pieces",
+    "figure_ratio": "Distinct neighbours per occurrence",
+    "figure_tokenizers": "All tokenizers, five measures",
+    "figure_ngrams": "N-grams of pieces on held-out lines",
+    "figure_evidence": "Every tokenizer beside BPE, by several methods",
+    "figure_readings": "Readings of the loss",
+    "figure_rankings": "How stable the ranking of losses is",
+    "table_nulls": "Main statements beside pruning at random",
+    "table_examples": "Sentences under both tokenizers",
+    "table_retokenization": "Ablations that change distant tokens",
+    "table_frequencies": "Pieces whose frequency differs most",
+    "table_tokenizers": "All tokenizers on all texts",
+    "table_unknown": "Characters that become [UNK]",
+    "table_hyperparameters_vocabulary": "Settings of the vocabularies",
+    "table_hyperparameters_pretraining": "Settings of pretraining",
+    "table_hyperparameters_finetuning": "Settings of fine-tuning",
+    "table_sequence": "Scores of sequence tasks",
+    "table_ner": "Scores of named entity recognition",
+    "table_differences": "Scores beside those of BPE",
+    "table_ngrams": "N-grams of pieces on held-out lines, all orders",
+    "table_evidence": "Every tokenizer beside BPE, by several methods, in numbers",
+    "table_learning_curves": "Where the learning curves end",
+    "table_costs": "Time and memory",
+    "table_readings": "Readings of the loss, in numbers",
+    "table_stability": "Other seeds and other samples",
+    "table_sensitivity": "Other settings of the algorithm",
+}
 MEGABYTE = 1_000_000
 LARGEST_PAGE = 10 * MEGABYTE
 
@@ -56,55 +92,63 @@ def build_report(
     *,
     title: str,
     run: Mapping[str, Any],
-    claims_path: Path | str,
-    findings: Path | str,
     figures: Mapping[str, Path | str],
     tables: Mapping[str, Path | str],
     captions: Mapping[str, str],
     vocabularies: Mapping[str, Mapping[str, Path | str]],
+    corpora: Mapping[str, Path | str],
     paper: Path | str,
     template: Path | str,
+    claims_path: Path | str = "",
+    findings: Path | str = "",
+    measured: Path | str = "",
 ) -> None:
-    """Write the page.
+    """Write the page: of a run that reproduces the paper, or of one of other languages.
 
-    run: name, labels and presets (by tokenizer), names (of texts), constructed (names of tasks),
-    models (whether the run has any), settings (nested as in the configuration).
-    findings: `findings.md`, whose summary opens the page. figures: target -> png; tables: target ->
-    JSON of `formats.write_table`; captions: target -> reStructuredText. vocabularies: language ->
-    tokenizer -> its tokenizer.json, for the playground.
+    run: name, labels and presets (by tokenizer), compared (tokenizers that the playground opens
+    with; all, if none), names (of texts), constructed (names of tasks), models (whether the run has
+    any), settings (nested as in the configuration), texts (name and title of each).
+    figures: target -> png; tables: target -> JSON of `formats.write_table`, both with their other
+    forms beside them; captions: target -> reStructuredText. vocabularies: language -> tokenizer ->
+    its tokenizer.json, for the playground; corpora: language -> lines to try there.
     paper: `paper_values.yaml`. template: Jinja page, which includes its parts from beside it.
+    claims_path, findings: of a reproduction: the claims, and `findings.md`, whose summary opens the
+    page. measured: of another run: csv of `table_tokenizers`.
 
     Raises:
         UserError: an input is missing or damaged, or the page would weigh more than 10 MB.
     """
     values = read_paper_values(paper)
-    claims = _claims(read_json(claims_path))
-    tokenizers = {name: tokenizer_title(name, run) for name in (*run["labels"], *claims["counts"])}
+    content = (
+        _of_texts(run, measured) if measured else _of_paper(run, values, claims_path, findings)
+    )
+    names = (*run["labels"], *content.get("counts", ()))
+    tokenizers = {name: tokenizer_title(name, run) for name in names}
     environment = _environment(template)
+    folder = Path(output).parent
+    titles = {name: artefact_title(name, run["names"]) for name in (*figures, *tables)}
     text = environment.get_template(Path(template).name).render(
         title=title,
         run=run,
         scripts=_scripts(environment),
-        **claims,
-        summary=_summary(findings),
+        **content,
         tokenizers=tokenizers,
-        figures=[_figure(name, path, captions) for name, path in figures.items()],
-        tables=[
-            {
-                "name": name,
-                "title": _title(name),
-                "content": read_table(path),
-                "caption": show_caption(name, captions[name]),
-            }
+        figures={
+            name: _figure(path, name, titles[name], captions[name], folder)
+            for name, path in figures.items()
+        },
+        tables={
+            name: _table(path, name, titles[name], captions[name], folder)
             for name, path in tables.items()
-        ],
+        },
         playground=playground_data(
             vocabularies,
             languages=run["names"],
             labels=tokenizers,
             examples=values["examples"],
+            corpora=corpora,
+            shown=run["compared"],
         ),
-        differences=list(differences(run, values)),
         # Through JSON, because YAML can't write Snakemake's own mappings.
         settings=yaml.safe_dump(json.loads(json.dumps(run["settings"])), allow_unicode=True),
         version=__version__,
@@ -115,6 +159,27 @@ def build_report(
     _require_portable(text, output)
     write_text(output, text)
     log.info("%s: %.1f MB", output, len(text.encode()) / MEGABYTE)
+
+
+def _of_paper(
+    run: Mapping[str, Any],
+    values: Mapping[str, Any],
+    claims_path: Path | str,
+    findings: Path | str,
+) -> dict[str, Any]:
+    """Return what the page of a reproduction says of the paper."""
+    return {
+        **_claims(read_json(claims_path)),
+        "summary": _summary(findings),
+        "differences": list(differences(run, values)),
+    }
+
+
+def _of_texts(run: Mapping[str, Any], measured: Path | str) -> dict[str, Any]:
+    """Return what the page of another run opens with."""
+    shown = [label for name, label in run["labels"].items() if name != "bpe"]
+    rows = read_table_csv(measured)
+    return {"summaries": list(beside_bpe(rows, run["labels"].get("bpe"), shown))}
 
 
 def _environment(template: Path | str) -> jinja2.Environment:
@@ -134,7 +199,9 @@ def _environment(template: Path | str) -> jinja2.Environment:
         "code": _with_code,
         "script_json": _script_json,
         "digest": _digest,
+        "change": show_change,
     }
+    environment.tests["number"] = is_number
     return environment
 
 
@@ -229,18 +296,38 @@ def _grouped(
 # --- figures and tables
 
 
-def _figure(name: str, path: Path | str, captions: Mapping[str, str]) -> dict[str, Any]:
+def _figure(path: Path | str, name: str, title: str, caption: str, folder: Path) -> dict[str, Any]:
     try:
         image = base64.b64encode(Path(path).read_bytes()).decode("ascii")
     except OSError as error:
         raise UserError(f"{path}: cannot be read ({error.strerror}); run {name} again") from error
-    caption = show_caption(name, captions[name])
-    summary = _SENTENCE_END.split(caption.striptags())[0]
+    first, *more = _SENTENCE_END.split(caption.strip(), maxsplit=1)
     return {
         "name": name,
+        "title": title,
         "image": f"data:image/png;base64,{image}",
-        "alt": f"{_title(name)}: {summary}",
-        "caption": caption,
+        "caption": show_caption(name, caption),
+        "first": show_caption(name, first),
+        "details": show_caption(name, more[0]) if more else "",
+        "files": _files(path, folder, ("png", "pdf")),
+    }
+
+
+def _table(path: Path | str, name: str, title: str, caption: str, folder: Path) -> dict[str, Any]:
+    return {
+        "name": name,
+        "title": title,
+        "content": grouped(read_table(path)),
+        "caption": show_caption(name, caption),
+        "files": _files(path, folder, ("csv", "md", "tex")),
+    }
+
+
+def _files(path: Path | str, folder: Path, forms: Sequence[str]) -> dict[str, str]:
+    """Return the files of a figure or table by their form, as links from the page's folder."""
+    return {
+        form: Path(os.path.relpath(path, folder)).with_suffix(f".{form}").as_posix()
+        for form in forms
     }
 
 
@@ -255,6 +342,54 @@ def read_table(path: Path | str) -> dict[str, Any]:
         return {part: table[part] for part in ("head", "rows", "note")}
     except (KeyError, TypeError) as error:
         raise UserError(f"{path}: holds no table; delete it and run again") from error
+
+
+def grouped(table: Mapping[str, Any]) -> dict[str, Any]:
+    """Return a table with the first cells that rows leave out as headings of groups of rows.
+
+    Where a row is like the one above in its first columns, a table leaves these empty. On the page
+    such columns are a heading across the table, which a narrow window shows whole and a screen
+    reader reads with each row. The next column then heads the rows.
+
+    head, note; groups: heading, as (column, value) pairs, and rows.
+    """
+    rows = table["rows"]
+    opening = max(map(_left_out, rows), default=0)
+    groups: list[dict[str, Any]] = []
+    values = [""] * opening
+    for row in rows:
+        start = _left_out(row)
+        if start < opening or not groups:
+            values[start:] = row[start:opening]
+            pairs = zip(table["head"][:opening], values, strict=True)
+            groups.append({"heading": [pair for pair in pairs if pair[1]], "rows": []})
+        groups[-1]["rows"].append(row[opening:])
+    return {"head": table["head"][opening:], "groups": groups, "note": table["note"]}
+
+
+def _left_out(row: Sequence[Any]) -> int:
+    """Return how many of the first cells of a row are empty."""
+    return next((at for at, cell in enumerate(row) if cell), 0)
+
+
+def is_number(cell: Any) -> bool:
+    """Return whether a cell is a number with what belongs to it, which no line may break."""
+    is_short = isinstance(cell, str) and len(cell) <= _LONGEST_NUMBER
+    return is_short and bool(re.search(r"\d", cell)) and not _WORD.search(cell)
+
+
+def artefact_title(name: str, names: Mapping[str, str]) -> str:
+    """Return what a figure or a table is called on the page.
+
+    names: of the texts of other domains, which names of artefacts end in.
+    """
+    if name in TITLES:
+        return TITLES[name]
+    for domain in names:
+        whole = TITLES.get(name.removesuffix(f"_{domain}"))
+        if whole and name.endswith(f"_{domain}"):
+            return f"{whole}: {names[domain]}"
+    return " ".join(name.split("_")[1:]).capitalize()
 
 
 def show_caption(name: str, text: str) -> Markup:
@@ -277,12 +412,6 @@ def _inline(text: str) -> Markup:
     parts[::2] = [_EMPHASIS.sub(r"<em>\1</em>", part) for part in parts[::2]]
     parts[1::2] = [f"<code>{part}</code>" for part in parts[1::2]]
     return Markup("".join(parts))
-
-
-def _title(name: str) -> str:
-    """Return a target's name as words: figure_ratio_quora -> Ratio, quora."""
-    first, *rest = name.split("_")[1:]
-    return ", ".join([first.capitalize(), *rest])
 
 
 # --- settings that differ from the paper's

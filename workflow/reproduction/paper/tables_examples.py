@@ -27,8 +27,11 @@ EXAMPLES = 3
 PAPER = "paper"
 EXAMPLES_NOTE = (
     "Sentences of the training corpus in which a piece stands that BPE keeps and SaGe drops; "
-    "bold: the words that hold it. Below them the paper's sentences, segmented by this run "
-    "and, in the rows marked (paper), as printed there."
+    "bold: the words that hold it."
+)
+PAPER_NOTE = (
+    "Below them the paper's sentences, segmented by this run and, in the rows marked (paper), as "
+    "printed there."
 )
 ABLATIONS_NOTE = (
     "Brackets: the context window around the target; bold: tokens of words that the ablation "
@@ -86,7 +89,7 @@ def table_examples(
         rows,
         opening=3,
         align="l",
-        note=[EXAMPLES_NOTE, *notes],
+        note=[EXAMPLES_NOTE, PAPER_NOTE if paper else "", *notes],
         **files,
     )
 
