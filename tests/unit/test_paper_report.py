@@ -288,7 +288,7 @@ def test_a_run_of_other_languages_has_a_page_without_the_paper(tmp_path: Path, i
     texts = [{"name": "Slovene", "title": "corpus.txt.xz"}]
     build_report(tmp_path / "own.html", run=run(texts=texts), measured=measured, **inputs)
     page = Page((tmp_path / "own.html").read_text(encoding="utf-8"))
-    assert "SaGe: 2.010 tokens a word, 0.5 % more than BPE (2.000); 48.0" in page.text
+    assert "SaGe: 2.010 tokens a word, 0.5\xa0% more than BPE (2.000); 48.0" in page.text
     assert "3.300" not in page.text and "Slovene (corpus.txt.xz)" in page.text
     assert not re.search("the paper|claim|reproduc|finding", page.text, re.IGNORECASE)
     order = [a["id"] for tag, a in page.elements if tag == "section" and "id" in a]
@@ -302,7 +302,7 @@ def test_a_run_without_bpe_says_what_it_has():
     row |= {"fertility": 1.5, "whole_word_share": 0.5}
     [own] = beside_bpe([row], None, ["SaGe"])
     assert (own["tokens"], own["whole"], own["bpe"], own["more"]) == (1.5, 0.5, None, None)
-    assert show_change(-0.0063) == "0.6 % fewer than" and show_change(0.0001) == "as many as"
+    assert show_change(-0.0063) == "0.6\xa0% fewer than" and show_change(0.0001) == "as many as"
 
 
 def test_equal_runs_make_equal_pages(tmp_path: Path, inputs: dict):

@@ -122,8 +122,6 @@ def build_report(
     content = (
         _of_texts(run, measured) if measured else _of_paper(run, values, claims_path, findings)
     )
-    names = (*run["labels"], *content.get("counts", ()))
-    tokenizers = {name: tokenizer_title(name, run) for name in names}
     environment = _environment(template)
     folder = Path(output).parent
     titles = {name: artefact_title(name, run["names"]) for name in (*figures, *tables)}
@@ -132,7 +130,6 @@ def build_report(
         run=run,
         scripts=_scripts(environment),
         **content,
-        tokenizers=tokenizers,
         figures={
             name: _figure(path, name, titles[name], captions[name], folder)
             for name, path in figures.items()
@@ -144,7 +141,7 @@ def build_report(
         playground=playground_data(
             vocabularies,
             languages=run["names"],
-            labels=tokenizers,
+            labels=content["tokenizers"],
             examples=values["examples"],
             corpora=corpora,
             shown=run["compared"],
@@ -168,8 +165,11 @@ def _of_paper(
     findings: Path | str,
 ) -> dict[str, Any]:
     """Return what the page of a reproduction says of the paper."""
+    claims = _claims(read_json(claims_path))
+    names = (*run["labels"], *claims["counts"])
     return {
-        **_claims(read_json(claims_path)),
+        **claims,
+        "tokenizers": {name: tokenizer_title(name, run) for name in names},
         "summary": _summary(findings),
         "differences": list(differences(run, values)),
     }
@@ -179,7 +179,8 @@ def _of_texts(run: Mapping[str, Any], measured: Path | str) -> dict[str, Any]:
     """Return what the page of another run opens with."""
     shown = [label for name, label in run["labels"].items() if name != "bpe"]
     rows = read_table_csv(measured)
-    return {"summaries": list(beside_bpe(rows, run["labels"].get("bpe"), shown))}
+    summaries = list(beside_bpe(rows, run["labels"].get("bpe"), shown))
+    return {"tokenizers": run["labels"], "summaries": summaries}
 
 
 def _environment(template: Path | str) -> jinja2.Environment:

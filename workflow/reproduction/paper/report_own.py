@@ -40,4 +40,4 @@ def show_change(more: float) -> str:
     """Return how many more or fewer tokens there are, as "0.6 % fewer than"."""
     if abs(more) < 0.0005:
         return "as many as"
-    return f"{100 * abs(more):.1f} % {'more' if more > 0 else 'fewer'} than"
+    return f"{100 * abs(more):.1f}\N{NO-BREAK SPACE}% {'more' if more > 0 else 'fewer'} than"
