@@ -7,12 +7,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from PIL import Image
 from selenium.common.exceptions import WebDriverException
 from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 
 from playground_samples import turkish
 from report_samples import run, write_inputs
-from reproduction.paper.report import build_report
+from reproduction.paper.report import TITLES, build_report
+from sagevocab.state import write_json
 from vocabulary_samples import english, make_folders
 
 # Named, so that selenium looks for no driver and downloads none.
@@ -33,16 +35,55 @@ def folders(tmp_path_factory) -> dict[str, dict[str, Path]]:
     return {lang: {name: named[name] for name in LABELS} for lang, named in made.items()}
 
 
+def _files(folders: dict[str, Path]) -> dict[str, Path]:
+    return {name: path / "tokenizer.json" for name, path in folders.items()}
+
+
 @pytest.fixture(scope="session")
 def sample_page(folders, tmp_path_factory) -> Path:
     """A report of a small run."""
     folder = tmp_path_factory.mktemp("report")
-    files = {
-        lang: {name: path / "tokenizer.json" for name, path in named.items()}
-        for lang, named in folders.items()
-    }
+    files = {lang: _files(named) for lang, named in folders.items()}
     labels = {"labels": {**LABELS, "sage_released": "SaGe 1.0"}}
     build_report(folder / "report.html", run=run(**labels), **write_inputs(folder, files))
+    return folder / "report.html"
+
+
+@pytest.fixture(scope="session")
+def long_page(folders, tmp_path_factory) -> Path:
+    """A report with as many and as large figures and tables as a whole run has."""
+    folder = tmp_path_factory.mktemp("long")
+    inputs = write_inputs(folder, {"en": _files(folders["en"])})
+    Image.new("RGB", (1890, 2000), "white").save(folder / "figure.png")
+    row = ["English", "Training corpus", "BPE", *(["1.742 ± 0.006"] * 9)]
+    rows = [row, *([["", "", *row[2:]]] * 19)] * 2
+    table = {"head": [f"Column {number}" for number in range(len(row))], "rows": rows}
+    write_json(folder / "table.json", {**table, "note": "What a reader must know. " * 8})
+    names = [*TITLES, *(f"figure_ratio_{number}" for number in range(6))]
+    captions = dict.fromkeys(names, "What a figure shows, in a first sentence. " + "More. " * 150)
+    for kind in ("figure", "table"):
+        file = folder / f"{kind}.{'png' if kind == 'figure' else 'json'}"
+        inputs[f"{kind}s"] = {name: file for name in names if name.startswith(kind)}
+    build_report(folder / "report.html", run=run(labels=LABELS), **{**inputs, "captions": captions})
+    return folder / "report.html"
+
+
+@pytest.fixture(scope="session")
+def own_page(folders, tmp_path_factory) -> Path:
+    """A report of a run without the paper's languages."""
+    folder = tmp_path_factory.mktemp("own")
+    inputs = write_inputs(folder, {"en": _files(folders["en"])})
+    del inputs["claims_path"], inputs["findings"]
+    measured = folder / "table_tokenizers.csv"
+    measured.write_text(
+        "language,text,tokenizer,tokens,fertility,whole_word_share\n"
+        "English,Training corpus,BPE,200,2.0,0.5\nEnglish,Training corpus,SaGe,201,2.01,0.48\n",
+        encoding="utf-8",
+    )
+    inputs["template"] = inputs["template"].with_name("own.html.jinja")
+    texts = [{"name": "English", "title": "corpus.txt.xz"}]
+    own = run(labels=LABELS, texts=texts)
+    build_report(folder / "report.html", run=own, measured=measured, **inputs)
     return folder / "report.html"
 
 

@@ -17,6 +17,7 @@ SCREENSHOTS = Path(__file__).parents[2] / "build/screenshots"
 TEXT = "The penned dialogues ☃ of Istanbul'daki songs"
 AREA = "#play textarea"
 both_pages = pytest.mark.parametrize("page", ["sample_page", "given_page"])
+all_pages = pytest.mark.parametrize("page", ["sample_page", "long_page", "own_page", "given_page"])
 
 
 @pytest.fixture
@@ -128,7 +129,7 @@ def expected(folders: dict[str, Path], text: str) -> dict[str, list[tuple[str, b
 # --- the page by itself
 
 
-@both_pages
+@all_pages
 def test_page_opens_from_disk_without_network_or_errors(page, shown):
     browser = shown(page)
     events = [json.loads(entry["message"])["message"] for entry in browser.get_log("performance")]
@@ -141,8 +142,29 @@ def test_page_opens_from_disk_without_network_or_errors(page, shown):
     assert browser.get_log("browser") == []
 
 
-@both_pages
-@pytest.mark.parametrize("width", [320, 768])
+@pytest.mark.parametrize("page", ["long_page", "own_page", "given_page"])
+def test_a_page_is_not_long_before_it_is_unfolded(page, shown):
+    browser = shown(page, 1280)
+    assert js(browser, "document.documentElement.scrollHeight") < 6000
+    assert js(browser, "document.querySelector('section').id") == "playground"
+    assert js(browser, "document.querySelectorAll('figure img').length") > 0
+
+
+@all_pages
+def test_no_line_breaks_a_number(page, shown):
+    browser = shown(page, 390, phone=True)
+    js(browser, "document.querySelectorAll('details').forEach((each) => { each.open = true; })")
+    broken = """[...document.querySelectorAll("td.number")].filter((each) => {
+        const range = document.createRange();
+        range.selectNodeContents(each);
+        return new Set([...range.getClientRects()].map((line) => line.top)).size > 1;
+    }).map((each) => each.textContent)"""
+    assert js(browser, "document.querySelectorAll('td.number').length") > 0
+    assert js(browser, broken) == []
+
+
+@all_pages
+@pytest.mark.parametrize("width", [320, 390, 768])
 def test_narrow_windows_never_scroll_sideways(page, width, shown):
     browser = shown(page, width, phone=True)
     js(browser, "document.querySelectorAll('details').forEach((each) => { each.open = true; })")
@@ -157,7 +179,7 @@ def test_narrow_windows_never_scroll_sideways(page, width, shown):
 def test_boxes_stand_side_by_side_and_on_a_phone_below_each_other(shown):
     lefts = """new Set([...document.querySelectorAll(".box")]
         .map((box) => box.getBoundingClientRect().left)).size"""
-    assert js(shown("sample_page"), lefts) == 3
+    assert js(shown("sample_page"), lefts) == 4
     assert js(shown("sample_page", 360, phone=True), lefts) == 1
 
 
