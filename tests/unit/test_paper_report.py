@@ -25,6 +25,7 @@ from reproduction.paper.report import (
     is_number,
     read_table,
     show_caption,
+    unbroken,
 )
 from reproduction.paper.report_own import beside_bpe, show_change
 from reproduction.paper.statements import read_claims
@@ -262,6 +263,15 @@ def test_a_table_without_groups_stays_as_it_is():
 )
 def test_numbers_are_kept_in_one_line(cell, expected):
     assert is_number(cell) is expected
+
+
+def test_no_line_breaks_inside_a_number_of_a_sentence():
+    shown = unbroken(
+        "−0.0014 [−0.0017, −0.0011] ✗ as chance; 5 % of (a list) of 3 ± 1 in two words"
+    )
+    assert shown.replace("\xa0", "_") == (
+        "−0.0014_[−0.0017,_−0.0011] ✗ as chance; 5_% of (a list) of 3_±_1 in two words"
+    )
 
 
 def test_every_title_is_of_a_figure_or_a_table_and_domains_are_named():

@@ -51,6 +51,9 @@ _EMPHASIS = re.compile(r"(?<!\*)\*{1,2}([^*]+?)\*{1,2}(?!\*)")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 _WORD = re.compile(r"[^\W\d_]{4}")
 _LONGEST_NUMBER = 34
+_NO_BREAK = "\N{NO-BREAK SPACE}"
+_INSIDE_NUMBERS = re.compile(r"(?<=\d) (?=[±%[(])|(?<=±) ")
+_IN_BRACKETS = re.compile(r"[\[(][^\])]{0,16}\d[^\])]{0,16}[\])]")
 # Names of targets that say too little. Those of other domains have the name of their text besides.
 TITLES = {
     "figure_nulls": "SaGe beside pruning at random",
@@ -201,6 +204,7 @@ def _environment(template: Path | str) -> jinja2.Environment:
         "script_json": _script_json,
         "digest": _digest,
         "change": show_change,
+        "unbroken": unbroken,
     }
     environment.tests["number"] = is_number
     return environment
@@ -377,6 +381,12 @@ def is_number(cell: Any) -> bool:
     """Return whether a cell is a number with what belongs to it, which no line may break."""
     is_short = isinstance(cell, str) and len(cell) <= _LONGEST_NUMBER
     return is_short and bool(re.search(r"\d", cell)) and not _WORD.search(cell)
+
+
+def unbroken(text: str) -> str:
+    """Return text with no-break spaces inside its numbers: before ±, an interval, a per cent."""
+    joined = _INSIDE_NUMBERS.sub(_NO_BREAK, text)
+    return _IN_BRACKETS.sub(lambda match: match[0].replace(" ", _NO_BREAK), joined)
 
 
 def artefact_title(name: str, names: Mapping[str, str]) -> str:
