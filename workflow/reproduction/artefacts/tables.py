@@ -231,17 +231,23 @@ def table_tokenizers(
     )
 
 
+def _made_here(run: Any) -> list[str]:
+    """Return the tokenizers that have a piece for each character they know; others may not."""
+    external = run.of_method("external")
+    return [name for name in run.ordered_tokenizers if name not in external]
+
+
 @table(
     "intrinsic",
-    when=lambda run: not run.reproduces,
-    tokenizers=lambda run: run.ordered_tokenizers,
+    when=lambda run: not run.reproduces and _made_here(run),
+    tokenizers=_made_here,
     words="corpus/{lang}.train.words.npz",
     pieces="vocab/{lang}/{tok}/pieces.txt",
 )
 def table_unknown(words: Mapping[str, str], pieces: Panels, presets: Presets, **files: Any) -> None:
-    """Characters of the training corpus without a piece. Each becomes one ``[UNK]``. How many there
-    are depends on ``vocabulary.character_coverage`` and ``vocabulary.ascii``. The csv file has all
-    of them.
+    """Characters of the training corpus without a piece, for the tokenizers that this run makes.
+    Each becomes one ``[UNK]``. How many there are depends on ``vocabulary.character_coverage`` and
+    ``vocabulary.ascii``. The csv file has all of them.
     """
     from reproduction.paper import unknown
     from reproduction.paper.inputs import read_panels

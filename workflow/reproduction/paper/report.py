@@ -180,7 +180,8 @@ def _of_paper(
 
 def _of_texts(run: Mapping[str, Any], measured: Path | str) -> dict[str, Any]:
     """Return what the page of another run opens with."""
-    shown = [label for name, label in run["labels"].items() if name != "bpe"]
+    compared = run["compared"] or run["labels"]
+    shown = [run["labels"][name] for name in compared if name != "bpe"]
     rows = read_table_csv(measured)
     summaries = list(beside_bpe(rows, run["labels"].get("bpe"), shown))
     return {"tokenizers": run["labels"], "summaries": summaries}
