@@ -66,7 +66,7 @@ rule studies:
 rule downstream:
     """Language models and their scores (paper, Section 5)."""
     input:
-        # A function, so that runs without models only fail where they are asked for.
+        # A function, so that runs without models fail only where their targets are named.
         downstream_targets,
 
 

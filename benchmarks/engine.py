@@ -211,7 +211,7 @@ def large_row(bench: Bench) -> Iterator[Line]:
     pieces = runs[0]["pieces"]
     what = f"peak memory with an initial vocabulary of {pieces:,} pieces (3 batches of the loop; "
     if pieces < size:
-        what += f"{size:,} were asked for, the text yields no more; "
+        what += f"{size:,} were wanted, the text yields no more; "
     yield memory_line(f"{what}random embeddings of norm 3)", runs, 8)
 
 

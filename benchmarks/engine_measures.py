@@ -313,7 +313,7 @@ MEASURES: dict[str, Callable[..., Numbers]] = {
 
 
 class _StageClock:
-    """Listens to a training: time goes to the stage that was last heard of.
+    """Listens to a training run: time goes to the stage that was last heard of.
 
     seconds, processor: of each stage. memory: the peak of the process at the stage's end, bytes.
     anonymous: the most memory without files that was seen when the training reported, bytes.

@@ -1,4 +1,4 @@
-"""Whether the block trainer's SaGe vocabularies can be told from those of another seed of gensim.
+"""Whether SaGe vocabularies of the block trainer differ from those of another seed of gensim.
 
     python benchmarks/word2vec_equivalence.py --text FILE --language en [--lines 200000] [--seeds 4]
 

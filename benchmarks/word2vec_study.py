@@ -6,7 +6,7 @@ Each way of training is one row: its time beside that of the reference (all line
 epochs), and its SaGe vocabulary beside the reference's: the share of pruned pieces in common, and
 the statistics of the vocabulary that the paper quotes. The yardstick is the row of another seed:
 a saving whose vocabulary is as near to the reference as another seed's costs nothing that could be
-told from chance.
+distinguished from chance.
 
 A second table does the same with the block trainer and its own reference, for embeddings of a
 sample of the lines. A third has gensim's two ways to be given text, an iterable of token lists

@@ -63,7 +63,7 @@ def write_model(folder: Path, of: Curve) -> Path:
 
 
 def write_floors(path: Path, of: Curve) -> Path:
-    """The floors of the words that a curve's model was asked."""
+    """The floors of the words that a curve's model predicted."""
     counts = COUNT_BITS * of.characters * BITS
     whole = {
         "line": of.lines,

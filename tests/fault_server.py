@@ -58,14 +58,14 @@ class Handler(http.server.BaseHTTPRequestHandler):
     def whole(self) -> None:
         self.reply(200, self.server.content, self.server.validators)
 
-    def rest(self, shift: int = 0, *, told: bool = True) -> None:
+    def rest(self, shift: int = 0, *, message: bool = True) -> None:
         content, start = self.server.content, self.start() + shift
         last = self.headers.get("Range", "").rpartition("-")[2]
         end = int(last) + 1 if last else len(content)
         if start >= len(content):
             self.reply(416, b"", {"Content-Range": f"bytes */{len(content)}"})
             return
-        span = {"Content-Range": f"bytes {start}-{end - 1}/{len(content)}"} if told else {}
+        span = {"Content-Range": f"bytes {start}-{end - 1}/{len(content)}"} if message else {}
         self.reply(206, content[start:end], self.server.validators | span)
 
     def cut(self) -> None:
@@ -147,7 +147,7 @@ FAULTS: dict[str, Callable[[Handler], None]] = {
     "web page": lambda handler: handler.reply(200, PAGE, {"Content-Type": "text/html"}),
     "gzip, though nobody asked": Handler.encoded,
     "gzip, though nobody asked, and cut": Handler.encoded_and_cut,
-    "206 that says no bytes": lambda handler: handler.rest(told=False),
+    "206 that says no bytes": lambda handler: handler.rest(message=False),
     "206 from another byte": lambda handler: handler.rest(shift=1),
     "416": lambda handler: handler.reply(416, b"", {"Content-Range": "bytes */5"}),
     "changed": Handler.change,

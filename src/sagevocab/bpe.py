@@ -243,7 +243,7 @@ def _explained(error: RuntimeError, size: int, name: str, key: str) -> UserError
 
 
 class TooManyPiecesError(UserError):
-    """A text yields fewer pieces than were asked for: `largest` at most."""
+    """A text yields fewer pieces than were wanted: `largest` at most."""
 
     def __init__(
         self, size: int, largest: int, name: str, key: str, advice: str = "set it to that or less"

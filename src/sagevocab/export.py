@@ -241,5 +241,5 @@ def describe_source(source: Mapping[str, Any] | None) -> str:
         return "; ".join(filter(None, [source.get("title"), source.get("licence"), listed]))
     parts = [source.get("title") or f"`{name}`", source.get("licence"), source.get("origin")]
     if source.get("instead_of"):
-        parts.append(f"in the place of `{source['instead_of']}`, which could not be had")
+        parts.append(f"instead of `{source['instead_of']}`, which could not be had")
     return "; ".join(part for part in parts if part)

@@ -194,7 +194,7 @@ def _look_up(pairs, scores):
     """Return the losses of pairs of tokens (int32[pairs, 2]): int64[pairs], in units.
 
     The cache of losses is far larger than the processor's, and waiting for memory takes several
-    times as long as all else here. So each entry is asked for well before its turn.
+    times as long as all else here. So each entry is fetched well before its turn.
     """
     cache, bits = scores.cache, scores.bits
     inside = (np.uint64(1) << bits) - np.uint64(1)

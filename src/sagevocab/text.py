@@ -25,7 +25,7 @@ def read_lines(path: str | Path, errors: str = "strict") -> Iterator[str]:
     r"""Yield the lines of a UTF-8 file, plain or compressed, without their line ends.
 
     Only \n and \r\n end a line: other Unicode line separators belong to the text. errors: `replace`
-    puts U+FFFD in the place of bytes that are not UTF-8.
+    puts U+FFFD instead of bytes that are not UTF-8.
 
     Raises:
         UserError: bad UTF-8 or a line full of NUL characters (with the line's number), truncated

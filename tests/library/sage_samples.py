@@ -39,7 +39,7 @@ def vectors_for(pieces: list[str], dimension: int = 4) -> Embeddings:
 
 
 class Trainer:
-    """Stands in for Word2Vec and remembers what it was asked to embed."""
+    """Stands in for Word2Vec and remembers what it embedded."""
 
     def __init__(self) -> None:
         self.segmenters = []

@@ -1,4 +1,4 @@
-"""Baseline vocabularies: exact sizes, same bytes, mistakes told in one line."""
+"""Baseline vocabularies: exact sizes, same bytes, mistakes reported in one line."""
 
 from __future__ import annotations
 

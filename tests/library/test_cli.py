@@ -72,11 +72,11 @@ def refused(capsys: pytest.CaptureFixture, *argv: object) -> str:
     """Run a command that must fail; return the one line that it prints."""
     capsys.readouterr()
     assert main([*map(str, argv), *(["--quiet"] if argv[0] == "train" else [])]) == 1
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.count("\n") == 1
-    assert told.err.startswith("sagevocab: error: ")
-    return told.err
+    reply = capsys.readouterr()
+    assert reply.out == ""
+    assert reply.err.count("\n") == 1
+    assert reply.err.startswith("sagevocab: error: ")
+    return reply.err
 
 
 # --- train
@@ -201,9 +201,9 @@ def test_a_terminal_gets_a_bar_with_the_time_to_go(text: Path, tmp_path: Path) -
             shown += block
     os.close(screen)
     assert done.returncode == 0
-    told = shown.decode("utf-8")
-    assert re.search(r"pruning +\d+% \|.*10/50 \[00:\d\d, about 00:", told)
-    assert told.splitlines()[-2].endswith("200 pieces, 50 pruned")
+    reply = shown.decode("utf-8")
+    assert re.search(r"pruning +\d+% \|.*10/50 \[00:\d\d, about 00:", reply)
+    assert reply.splitlines()[-2].endswith("200 pieces, 50 pruned")
 
 
 def test_every_setting_has_an_option(capsys: pytest.CaptureFixture) -> None:
@@ -245,9 +245,9 @@ def test_the_advice_on_a_size_that_is_too_large_works(
     text = tmp_path / "text"
     text.write_text("".join(f"{line}\n" for line in lines), encoding="utf-8")
     train = ["train", text, "--initial", initial, *EVERY, *QUICK]
-    told = refused(capsys, *train, "-o", tmp_path / "out", "--vocab-size", 5000)
-    one = re.search(r"--vocab-size: .*; set it to between (\d+) and (\d+), or train on more", told)
-    both = re.search(r"is (\d+): set --initial-size to that and --vocab-size to (\d+),", told)
+    reply = refused(capsys, *train, "-o", tmp_path / "out", "--vocab-size", 5000)
+    one = re.search(r"--vocab-size: .*; set it to between (\d+) and (\d+), or train on more", reply)
+    both = re.search(r"is (\d+): set --initial-size to that and --vocab-size to (\d+),", reply)
     start = [] if one else ["--initial-size", both[1]]
     for size in one.groups() if one else [both[2]]:
         options = ["-o", tmp_path / size, *start, "--vocab-size", size, "--quiet"]
@@ -397,14 +397,14 @@ def test_a_second_training_keeps_off_the_first(
     text: Path, built: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     out = tmp_path / "out"
-    told: list[str] = []
+    reply: list[str] = []
 
     def run_second(progress: Progress) -> None:
         if progress.stage == "pruning":
-            told.append(refused(capsys, "train", text, "-o", out, *SMALL))
+            reply.append(refused(capsys, "train", text, "-o", out, *SMALL))
 
     sagevocab.train(text, **SAME, output=out, progress=run_second)
-    assert told and all("another training keeps its progress there" in line for line in told)
+    assert reply and all("another training keeps its progress there" in line for line in reply)
     assert digest(out) == digest(built)
     assert list(tmp_path.iterdir()) == [out]
 
@@ -428,8 +428,8 @@ def test_lines_from_a_terminal_are_asked_for(built: Path) -> None:
 
 def test_a_name_for_the_model_card_stays_in_its_cell(text: Path, tmp_path: Path) -> None:
     out = tmp_path / "out"
-    told = ["--name", "one\n| two", "--language", "x-y"]
-    assert main(["train", str(text), "-o", str(out), *SMALL, *told, "-q"]) == 0
+    reply = ["--name", "one\n| two", "--language", "x-y"]
+    assert main(["train", str(text), "-o", str(out), *SMALL, *reply, "-q"]) == 0
     card = (out / "README.md").read_text(encoding="utf-8")
     assert "| Language | one \\| two (`x-y`) |" in card
     assert "language: x-y\n" in card

@@ -59,11 +59,11 @@ def test_a_few_words_meet_all_that_a_training_meets(preset: str, decoder: str) -
 
 def test_a_stage_is_shown_where_something_is_compiled(tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(numba.config, "CACHE_DIR", str(tmp_path))
-    told: list[Progress] = []
+    message: list[Progress] = []
     for number, expected in ((1, 1), (1, 1), (1.5, 2)):  # anew, from disk, for another type
         function = numba.njit(cache=True)(twice)
-        meet_compiled(lambda called=function, given=number: called(given), told.append)
-        stages = [progress for progress in told if not progress.done]  # not the seconds
+        meet_compiled(lambda called=function, given=number: called(given), message.append)
+        stages = [progress for progress in message if not progress.done]  # not the seconds
         assert stages == [Progress("compiling")] * expected
 
 

@@ -163,7 +163,7 @@ def test_a_long_epoch_tells_how_far_it_is(monkeypatch):
     settings = Word2VecSettings(trainer="gensim", dimension=2, epochs=2)
     with monkeypatch.context() as patch:
         patch.setattr(module, "_REPORT_EVERY", 0.0)
-        told = train_embeddings(longer, GreedySegmenter(PIECES), settings, progress=heard.append)
+        message = train_embeddings(longer, GreedySegmenter(PIECES), settings, progress=heard.append)
     assert [progress.done for progress in heard] == [0.33, 0.67, 1, 1.33, 1.67, 2]
     assert {(progress.stage, progress.total) for progress in heard} == {("word2vec", 2)}
-    assert as_bytes(told) == as_bytes(train(longer, settings))
+    assert as_bytes(message) == as_bytes(train(longer, settings))

@@ -161,7 +161,7 @@ def test_card_tells_language_method_sizes_and_settings(tmp_path):
 def test_card_tells_a_text_that_stands_in_for_another(tmp_path):
     source = {"kind": "dataset", "name": "b", "title": "Other dump", "instead_of": "a"}
     text = card_of(tmp_path, source)
-    assert "Other dump; in the place of `a`, which could not be had" in text
+    assert "Other dump; instead of `a`, which could not be had" in text
 
 
 # --- tokenizers from elsewhere

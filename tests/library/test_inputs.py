@@ -48,10 +48,10 @@ def refusal(texts: Any, column: str | None = None) -> str:
     """Return the one line that refuses a text; reading it may be what meets the mistake."""
     with pytest.raises(UserError) as caught:
         list(lines_of(texts, column=column))
-    told = str(caught.value)
-    assert "\n" not in told
-    assert "; " in told, f"without a way out: {told}"
-    return told
+    printed = str(caught.value)
+    assert "\n" not in printed
+    assert "; " in printed, f"without a way out: {printed}"
+    return printed
 
 
 @pytest.fixture

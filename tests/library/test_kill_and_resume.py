@@ -132,7 +132,7 @@ def stop_while_pruning(state_dir: Path) -> None:
 def resumed(caplog: pytest.LogCaptureFixture) -> set[str]:
     """Return the parts of the training that went on from progress."""
     messages = [record.getMessage() for record in caplog.records]
-    return {told.split(":")[0] for told in messages if "goes on after" in told}
+    return {message.split(":")[0] for message in messages if "goes on after" in message}
 
 
 CHANGED: dict[str, dict[str, Any]] = {
@@ -189,8 +189,8 @@ def test_progress_of_another_version_of_the_code_is_discarded(
     name = {"initial": "initial", "embeddings": "embeddings", "sage": "pruning"}[part]
     with caplog.at_level("INFO"):
         built = train(state_dir=state_dir)
-    told = f"{state_dir.resolve() / f'sagevocab.{name}'}: progress of other inputs"
-    assert any(record.getMessage().startswith(told) for record in caplog.records)
+    message = f"{state_dir.resolve() / f'sagevocab.{name}'}: progress of other inputs"
+    assert any(record.getMessage().startswith(message) for record in caplog.records)
     # Another training of the same pieces gives the same embeddings, which pruning goes on with.
     gone = {"initial": set(), "embeddings": {"word2vec"}, "sage": {"sage"}}[part]
     assert resumed(caplog) == {"word2vec", "sage"} - gone

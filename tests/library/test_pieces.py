@@ -27,7 +27,7 @@ def test_pieces_survive_a_round_trip(tmp_path):
         (b"a\n\xff\n", "pieces.txt: is not UTF-8 (byte 2)"),
     ],
 )
-def test_a_bad_file_is_told_by_file_and_line(tmp_path, content, message):
+def test_a_bad_file_is_given_by_file_and_line(tmp_path, content, message):
     path = tmp_path / "pieces.txt"
     path.write_bytes(content)
     with pytest.raises(UserError) as error:

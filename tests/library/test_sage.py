@@ -206,13 +206,13 @@ def test_a_training_that_was_done_is_not_done_again(tmp_path, monkeypatch):
         ({"decoder": "viterbi"}, "sage.decoder: 'viterbi' is unknown; choose greedy or merges"),
     ],
 )
-def test_settings_that_do_not_fit_the_vocabulary_are_told(overrides, message):
+def test_settings_that_do_not_fit_the_vocabulary_are_reported(overrides, message):
     with pytest.raises(UserError) as error:
         build(settings_from("printed", **{**SMALL, **overrides}))
     assert str(error.value).startswith(message)
 
 
-def test_inputs_that_do_not_go_together_are_told():
+def test_inputs_that_do_not_go_together_are_reported():
     settings = settings_from("printed", **SMALL)
     with pytest.raises(UserError, match="^corpus: holds no word"):
         build(settings, WordCorpus.from_lines([" "], Normalizer()))

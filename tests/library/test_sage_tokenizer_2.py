@@ -11,7 +11,7 @@ from both sides are the same here and there. Three things are not:
 - Only the start of the occurrence goes without the piece: a few characters on, the piece may be
   used again. Here it is gone.
 
-The first is corrected for below; by the other two, pieces are told apart. Beside that, losses of
+The first is corrected for below; by the other two, pieces are distinguished. Beside that, losses of
 single characters of more than one byte are computed there, and never here.
 """
 

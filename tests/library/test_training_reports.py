@@ -102,8 +102,8 @@ def test_a_size_below_the_characters_counts_those_of_ascii() -> None:
 def test_unknown_characters_are_counted(caplog: pytest.LogCaptureFixture) -> None:
     built = sagevocab.train(RARE, vocab_size=210, initial_size=250, **QUICK)
     assert list(built.unknown.items()) == [("ж", 2), ("\u0336", 1), ("ч", 1)]
-    (told,) = [line for line in warnings_of(caplog) if "[UNK]" in line]
-    assert told == (
+    (given,) = [line for line in warnings_of(caplog) if "[UNK]" in line]
+    assert given == (
         "the text: 3 characters have no piece, so each becomes [UNK] (4 times: ж, U+0336, ч); to "
         "keep them, train with vocabulary={'character_coverage': 1.0}, or lossless=True"
     )
@@ -133,9 +133,9 @@ def test_the_command_says_it_in_options(tmp_path: Path, capsys) -> None:
     train = ["train", str(path), "--vocab-size", "210", "--initial-size", "250"]
     train += ["--word2vec-epochs", "1", "--word2vec-dimension", "8", "-o", str(out)]
     assert main(train) == 0
-    told = capsys.readouterr().err
-    assert "; to keep them, train with --character-coverage 1.0, or --lossless\n" in told
-    assert f"AutoTokenizer.from_pretrained({str(out)!r}), or: sagevocab encode {out} FILE" in told
+    given = capsys.readouterr().err
+    assert "; to keep them, train with --character-coverage 1.0, or --lossless\n" in given
+    assert f"AutoTokenizer.from_pretrained({str(out)!r}), or: sagevocab encode {out} FILE" in given
     assert main([*train, "--force", "--quiet"]) == 0
     assert capsys.readouterr().err == ""
 
@@ -146,14 +146,14 @@ def test_the_command_says_it_in_options(tmp_path: Path, capsys) -> None:
 def test_a_text_too_small_for_the_vocabulary_is_a_warning(caplog) -> None:
     built = sagevocab.train(LINES, vocab_size=190, initial_size=220, **QUICK)
     words = built.record["text"]["words"]
-    (told,) = [line for line in warnings_of(caplog) if " are few for " in line]
+    (given,) = [line for line in warnings_of(caplog) if " are few for " in line]
     few = f"the text: {words:,} words are few for 190 pieces ({words // 190} each): "
-    assert told.startswith(few)
-    assert told.endswith("give more text or a smaller vocab_size")  # not below the characters
+    assert given.startswith(few)
+    assert given.endswith("give more text or a smaller vocab_size")  # not below the characters
     caplog.clear()
     sagevocab.train(LINES * 2, vocab_size=190, initial_size=220, **QUICK)
-    (told,) = [line for line in warnings_of(caplog) if " are few for " in line]
-    assert told.endswith(f"give more text or a smaller vocab_size, such as {2 * words // 30}")
+    (given,) = [line for line in warnings_of(caplog) if " are few for " in line]
+    assert given.endswith(f"give more text or a smaller vocab_size, such as {2 * words // 30}")
     caplog.clear()
     sagevocab.train(LINES * 10, vocab_size=190, initial_size=220, **QUICK)
     assert not any(" are few for " in line for line in warnings_of(caplog))
@@ -271,9 +271,9 @@ def test_wrong_options_are_one_line(argv: list[str], message: str, capsys) -> No
     with pytest.raises(SystemExit) as end:
         main(["train", "text.txt", "-o", "out", *argv])
     assert end.value.code == 2
-    told = capsys.readouterr().err
-    assert told.count("\n") == 1
-    assert message in told
+    given = capsys.readouterr().err
+    assert given.count("\n") == 1
+    assert message in given
 
 
 # --- progress

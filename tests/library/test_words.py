@@ -40,7 +40,7 @@ def test_only_the_space_splits_words():
     assert split_words(Normalizer("identity")(" a\u00a0b\tc  d ")) == ["▁a\u00a0b\tc", "▁d"]
 
 
-def test_an_unknown_rule_is_told_by_its_key():
+def test_an_unknown_rule_is_given_by_its_key():
     with pytest.raises(UserError, match="vocabulary.normalization: 'nfd' is unknown"):
         Normalizer("nfd")
 

@@ -1,4 +1,4 @@
-"""Held-out words: the same for any two vocabularies, and what is asked spells the text."""
+"""Held-out words: the same for any two vocabularies, and what is predicted spells the text."""
 
 from __future__ import annotations
 

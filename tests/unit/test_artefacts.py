@@ -94,5 +94,5 @@ def test_snakemake_need_not_have_what_draws() -> None:
         "import sys; import reproduction.artefacts.figures, reproduction.artefacts.tables; "
         f"print([name for name in {heavy} if name in sys.modules])"
     )
-    told = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    assert told.stdout.strip() == "[]"
+    child = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert child.stdout.strip() == "[]"

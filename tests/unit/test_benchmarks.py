@@ -52,7 +52,7 @@ def test_a_target_is_met_up_to_its_bound(bench):
     assert met(bench, "every_batch") == ["no"]  # 361 s, where 3 x 120 are allowed
 
 
-def test_a_pass_is_told_by_million_tokens_with_and_without_the_cache(bench):
+def test_a_pass_is_given_by_million_tokens_with_and_without_the_cache(bench):
     first, filled = lines_of(bench, "pass")
     assert filled[2].startswith("0.25 (0.225 to 0.3) s per million tokens (6 s, 24,000,000 tokens)")
     assert filled[3:] == ["0.83", "yes"]

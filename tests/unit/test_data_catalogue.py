@@ -41,7 +41,7 @@ def test_the_projects_own_catalogue_has_what_the_papers_config_names() -> None:
 
 
 @pytest.mark.parametrize(
-    ("entry", "told"),
+    ("entry", "message"),
     [
         ({"licence": "drop"}, r"a\.licence: missing"),
         ({"url": "x"}, r"a\.url: unknown; did you mean urls"),
@@ -65,9 +65,9 @@ def test_the_projects_own_catalogue_has_what_the_papers_config_names() -> None:
         ({"fallback": "b"}, r"a\.fallback: 'b' is no entry"),
     ],
 )
-def test_a_wrong_entry_is_one_line(tmp_path, entry, told) -> None:
+def test_a_wrong_entry_is_one_line(tmp_path, entry, message) -> None:
     path = written(tmp_path, **entry)
-    with pytest.raises(UserError, match=told) as caught:
+    with pytest.raises(UserError, match=message) as caught:
         load_catalogue(path)
     assert str(caught.value).startswith(f"{path}: a")
     assert "\n" not in str(caught.value)

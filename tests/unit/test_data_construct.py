@@ -1,4 +1,4 @@
-"""The constructed tasks: columns, balance, splits, and that their labels can be told."""
+"""The constructed tasks: columns, balance, splits, and that their labels can be predicted."""
 
 from __future__ import annotations
 

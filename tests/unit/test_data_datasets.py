@@ -162,17 +162,17 @@ def test_a_split_takes_the_rows_that_a_key_names(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("where", "told"),
+    ("where", "message"),
     [
         ({"split": ["val", "valid"]}, "jsonl: has no rows with split: val, valid; check `where`"),
         ({"part": "train"}, "has no column 'part'; its columns are sentence, label, split, fold"),
         ({"split": "test"}, r"jsonl \(rows with split: test\): column 'label', row 1: no label"),
     ],
 )
-def test_rows_that_are_not_there_are_told(tmp_path, where, told) -> None:
+def test_rows_that_are_not_there_are_reported(tmp_path, where, message) -> None:
     write_split_rows(tmp_path)
     form = form_of("jsonl", where=where)
-    with pytest.raises(UserError, match=told):
+    with pytest.raises(UserError, match=message):
         prepare_task([tmp_path / "rows.jsonl"], tmp_path / "out.parquet", form, **LABELS)
 
 
@@ -218,16 +218,16 @@ def test_class_numbers_take_their_names_and_empty_sentences_go() -> None:
 
 
 @pytest.mark.parametrize(
-    ("described", "told"),
+    ("described", "message"),
     [
         ({"examples": 3}, "has 2 rows, the catalogue says 3: the set was changed or is cut"),
         ({"labels": [0, 1, 2]}, "its labels are 0, 1, the catalogue says 0, 1, 2"),
     ],
 )
-def test_a_set_that_was_changed_is_refused(tmp_path, described, told) -> None:
+def test_a_set_that_was_changed_is_refused(tmp_path, described, message) -> None:
     sources, output = [tmp_path / "rows"], tmp_path / "o.parquet"
     sources[0].write_text('{"sentence": "a", "label": 0}\n{"sentence": "b", "label": 1}\n')
-    with pytest.raises(UserError, match=told):
+    with pytest.raises(UserError, match=message):
         prepare_task(sources, output, form_of("jsonl", **described), **LABELS)
     # Chosen rows are not counted against the catalogue.
     for right in ({"examples": 2, "labels": [1, 0]}, described | {"where": {"label": [0, 1]}}):
@@ -239,6 +239,6 @@ def test_the_classes_of_tags_are_compared_without_their_prefixes(tmp_path) -> No
     sources[0].write_text("A B-PER\nb O\n\nC I-LOC\n")
     how = {"kind": "tokens", "columns": TOKENS, "labels": None}
     prepare_task(sources, output, form_of("conll", labels=["LOC", "PER"]), **how)
-    told = "its labels are LOC, PER, the catalogue says LOC, ORG, PER"
-    with pytest.raises(UserError, match=told):
+    message = "its labels are LOC, PER, the catalogue says LOC, ORG, PER"
+    with pytest.raises(UserError, match=message):
         prepare_task(sources, output, form_of("conll", labels=["LOC", "ORG", "PER"]), **how)

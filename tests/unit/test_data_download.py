@@ -174,11 +174,11 @@ def test_a_compressed_file_that_is_called_encoded_stays_compressed(server, tmp_p
 
 
 def test_how_far_a_download_is_comes_to_the_terminal(server, tmp_path, monkeypatch) -> None:
-    told: list[str] = []
+    message: list[str] = []
     monkeypatch.setattr(module, "TELL_SECONDS", 0.0)
-    monkeypatch.setattr(module, "tell", told.append)
+    monkeypatch.setattr(module, "tell", message.append)
     get([f"{server.url}/a"], tmp_path)
-    assert re.fullmatch(r"a: \d MB of 1 MB, 0 min left, [\d.]+ MB/s", told[0])
+    assert re.fullmatch(r"a: \d MB of 1 MB, 0 min left, [\d.]+ MB/s", message[0])
 
 
 def test_waits_grow_and_obey_the_server(server, tmp_path, waits) -> None:
@@ -206,7 +206,7 @@ def test_any_failure_leads_to_the_next_address(server, tmp_path, fault) -> None:
 
 
 @pytest.mark.parametrize(
-    ("faults", "kind", "told"),
+    ("faults", "kind", "message"),
     [
         (["410", "404"], UnavailableError, "(HTTP 410 Gone), nor http"),
         (["451", "404"], UnavailableError, "(HTTP 404 Not Found); set"),
@@ -221,14 +221,14 @@ def test_any_failure_leads_to_the_next_address(server, tmp_path, fault) -> None:
     ],
 )
 def test_the_message_names_each_address_with_its_reason(
-    server, tmp_path, faults, kind, told
+    server, tmp_path, faults, kind, message
 ) -> None:
     server.content, server.faults = bz2.compress(CONTENT), faults
     urls = [f"{server.url}/a.bz2", f"{server.url}/b.bz2"]
     with pytest.raises(UserError) as caught:
         get(urls, tmp_path, advice="set `x.path`")
     assert type(caught.value) is kind
-    assert told in str(caught.value)
+    assert message in str(caught.value)
     assert all(url in str(caught.value) for url in urls)
     assert not list((tmp_path / "cache").glob("*.bz2"))
 
@@ -259,14 +259,14 @@ def test_any_row_of_faults_ends_in_the_right_bytes_or_in_one_line(server, tmp_pa
 
 
 @pytest.mark.parametrize(
-    ("expected", "told"),
+    ("expected", "message"),
     [
         ({"size": 5}, "has 1048576 bytes instead of 5"),
         ({"sha256": "0" * 64}, f"has sha256 {SHA256} instead of {'0' * 64}"),
     ],
 )
-def test_a_wrong_file_is_refused_and_not_kept(server, tmp_path, expected, told) -> None:
-    with pytest.raises(UserError, match=told) as caught:
+def test_a_wrong_file_is_refused_and_not_kept(server, tmp_path, expected, message) -> None:
+    with pytest.raises(UserError, match=message) as caught:
         get([f"{server.url}/a"], tmp_path, **expected)
     assert isinstance(caught.value, UnavailableError) == ("sha256" in expected)
     assert not (tmp_path / "out").exists()

@@ -187,16 +187,16 @@ def test_texts_become_lines_or_sentences(tmp_path, description, content, lines) 
 
 
 @pytest.mark.parametrize(
-    ("description", "content", "told"),
+    ("description", "content", "message"),
     [
         (TEXT, "\n\n", "holds no usable line of text"),
         (Form(key="k", format="mediawik", column="a"), "x", "'mediawik' is not a format of tables"),
     ],
 )
-def test_unusable_sources_are_one_line(tmp_path, description, content, told) -> None:
+def test_unusable_sources_are_one_line(tmp_path, description, content, message) -> None:
     source = tmp_path / "source"
     source.write_text(content)
-    with pytest.raises(UserError, match=told) as caught:
+    with pytest.raises(UserError, match=message) as caught:
         extract_lines([source], tmp_path / "o.zst", description, SETTINGS)
     assert "\n" not in str(caught.value)
     assert not (tmp_path / "o.zst").exists()

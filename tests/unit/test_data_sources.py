@@ -23,7 +23,7 @@ from fault_server import FAULTS, HubHandler, Running
 from reproduction.data import download
 from reproduction.data.descriptions import retrieved_source
 from reproduction.data.extract import ExtractionSettings
-from reproduction.data.files import Form, format_told, source_errors
+from reproduction.data.files import Form, format_of_name, source_errors
 from reproduction.data.sources import Download, Hub, Packaged, Source, resolve_source, retrieve
 from reproduction.data.streams import Sample
 from sagevocab.errors import UserError
@@ -49,7 +49,7 @@ def get(source: Source, folder: Path, part: Sample | None = None) -> dict:
 
 
 @pytest.mark.parametrize(
-    ("path", "told"),
+    ("path", "form"),
     [
         ("a.parquet", "parquet"),
         ("a.b/c.jsonl.gz", "jsonl"),
@@ -69,9 +69,9 @@ def get(source: Source, folder: Path, part: Sample | None = None) -> dict:
         (".", None),
     ],
 )
-def test_names_tell_the_format(path, told, tmp_path, monkeypatch) -> None:
+def test_names_give_the_format(path, form, tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
-    assert format_told(path) == told
+    assert format_of_name(path) == form
 
 
 def test_the_files_of_a_folder_tell_the_format_which_a_key_overrides(tmp_path) -> None:
@@ -98,14 +98,14 @@ def test_a_file_of_a_package_is_found_without_importing_it(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("package", "told"),
+    ("package", "message"),
     [
         ("no_such_package:a", r"x\.source\.package: 'no_such_package' is not installed"),
         ("gensim:no/such/file", r"no/such/file does not exist; set `x\.source\.path`"),
     ],
 )
-def test_a_missing_package_or_file_is_one_line(tmp_path, package, told) -> None:
-    with pytest.raises(UserError, match=told):
+def test_a_missing_package_or_file_is_one_line(tmp_path, package, message) -> None:
+    with pytest.raises(UserError, match=message):
         get(packaged(package), tmp_path)
 
 
@@ -150,8 +150,8 @@ def test_a_failing_network_is_no_reason_for_other_data(tmp_path, monkeypatch, fa
     with Running() as server:
         server.faults = faults
         url = "http://127.0.0.1:9" if faults is None else server.url
-        told = r"/d: cannot.*set `x\.source\.path` to a local"
-        with pytest.raises(UserError, match=told):
+        message = r"/d: cannot.*set `x\.source\.path` to a local"
+        with pytest.raises(UserError, match=message):
             get(behind(f"{url}/d", fallback=fallback), tmp_path)
     assert not (tmp_path / "out").exists()
 
@@ -166,8 +166,10 @@ def test_a_full_disk_is_no_reason_for_other_data(tmp_path) -> None:
 
 
 def test_what_cannot_be_read_is_told_with_the_download_to_delete() -> None:
-    told = "corpora/en: truncated; results/downloads/a is the download: delete it to fetch it again"
-    with pytest.raises(UserError, match=told), source_errors(FORM):
+    message = (
+        "corpora/en: truncated; results/downloads/a is the download: delete it to fetch it again"
+    )
+    with pytest.raises(UserError, match=message), source_errors(FORM):
         raise UserError("corpora/en: truncated")
     with pytest.raises(UserError, match="truncated$"), source_errors(Form(key="x", format="text")):
         raise UserError("a: truncated")
@@ -213,17 +215,17 @@ def test_without_sums_nothing_says_which_dump_is_the_newest(tmp_path, latest) ->
 
 
 @pytest.mark.parametrize(
-    ("url", "told"),
+    ("url", "message"),
     [
         ("missing", r"sums: cannot be fetched \(HTTP 404 Not Found\); check `x\.source\.language`"),
         ("http://127.0.0.1:9", r"sums: cannot be fetched \(no connection\); run again later, or"),
     ],
 )
-def test_why_the_newest_dump_is_not_known(tmp_path, latest, monkeypatch, url, told) -> None:
+def test_why_the_newest_dump_is_not_known(tmp_path, latest, monkeypatch, url, message) -> None:
     monkeypatch.setattr(download, "sleep", lambda _seconds: None)
     with Running() as server:
         base = url if "//" in url else f"{server.url}/{url}"
-        with pytest.raises(UserError, match=told):
+        with pytest.raises(UserError, match=message):
             get(latest.model_copy(update={"sums": [f"{base}/sums"]}), tmp_path)
 
 
@@ -327,14 +329,14 @@ def test_what_was_downloaded_from_the_hub_serves_without_it(hub, tmp_path) -> No
 
 
 @pytest.mark.parametrize(
-    ("hub_fields", "told"),
+    ("hub_fields", "message"),
     [
         ({"repo": "someone/else"}, r"someone/else: cannot be fetched \(HTTP 404"),
         ({"files": "en/*"}, r"words: revision refs/convert/parquet has no file en/\*; set `x"),
     ],
 )
-def test_what_the_hub_does_not_have_is_one_line(hub, tmp_path, hub_fields, told) -> None:
-    with pytest.raises(download.UnavailableError, match=told):
+def test_what_the_hub_does_not_have_is_one_line(hub, tmp_path, hub_fields, message) -> None:
+    with pytest.raises(download.UnavailableError, match=message):
         get(words(hub_fields), tmp_path)
 
 
@@ -369,8 +371,8 @@ def test_a_hub_that_is_busy_is_no_reason_for_other_data(hub, tmp_path, monkeypat
 @pytest.mark.parametrize("good", [0, 1])
 def test_a_gated_data_set_is_told_with_the_token(hub, tmp_path, good) -> None:
     hub.faults = ["none"] * good + ["401"] * 9
-    told = r"\(HTTP 401 Unauthorized: Log in\.\); set .* gated, accept .* HF_TOKEN; .* renamed"
-    with pytest.raises(UserError, match=told) as caught:
+    message = r"\(HTTP 401 Unauthorized: Log in\.\); set .* gated, accept .* HF_TOKEN; .* renamed"
+    with pytest.raises(UserError, match=message) as caught:
         get(words(), tmp_path)
     assert not isinstance(caught.value, download.UnavailableError)
 

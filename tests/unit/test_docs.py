@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import doctest
 import re
+import subprocess
 from pathlib import Path
 
 import pandas as pd
@@ -170,3 +171,29 @@ def test_library_citation_and_changelog_have_one_version() -> None:
     assert f"\nversion: {sagevocab.__version__}\n" in citation
     changes = (ROOT / "CHANGELOG.md").read_text(encoding="utf-8")
     assert re.search(rf"^## {re.escape(sagevocab.__version__)} \(", changes, re.MULTILINE)
+
+
+SPOKEN = re.compile(  # words of this project's own that a reader has to translate
+    r"\b(?:told|(?:is|are|was|were) asked|goes by|in the place of|stands? beside)\b", re.IGNORECASE
+)
+WRITTEN = ("*.md", "*.py", "*.smk", "*.yaml", "*.js", "*.jinja", "Makefile", "Snakefile")
+
+
+def test_the_words_are_those_of_the_field() -> None:
+    listed = [
+        "git",
+        "ls-files",
+        "--",
+        *WRITTEN,
+        ":!results",
+        ":!*CHANGELOG.md",
+        ":!tests/unit/test_docs.py",
+    ]
+    files = subprocess.run(listed, cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    found = [
+        f"{name}:{number}: {line.strip()}"
+        for name in files.splitlines()
+        for number, line in enumerate((ROOT / name).read_text(encoding="utf-8").splitlines(), 1)
+        if SPOKEN.search(line)
+    ]
+    assert files and found == []

@@ -179,5 +179,5 @@ def test_models_of_other_lines_are_refused(tmp_path):
     paths = [tmp_path / "one", tmp_path / "two"]
     for path, lines in zip(paths, (40, 44), strict=True):
         write_parquet(path, made(0, 1, lines))
-    with pytest.raises(UserError, match="causal models of English were asked other held-out"):
+    with pytest.raises(UserError, match="causal models of English predicted other held-out"):
         read_causal(["English"], ["BPE", "SaGe"], 1, paths)

@@ -1,4 +1,4 @@
-"""Floors of the language models: by hand, as probabilities, and beside what is asked."""
+"""Floors of the language models: by hand, as probabilities, and beside what is predicted."""
 
 from __future__ import annotations
 

@@ -282,7 +282,7 @@ def test_nothing_held_out_is_no_validation(tmp_path):
     model = train(tmp_path, tmp_path / "m")
     assert pd.read_parquet(model / "training_log.parquet").heldout_loss.isna().all()
     assert pd.read_parquet(model / "heldout.parquet").empty
-    assert "| held-out words | none were asked |" in (model / "README.md").read_text()
+    assert "| held-out words | none were predicted |" in (model / "README.md").read_text()
 
 
 @pytest.mark.parametrize(

@@ -435,11 +435,11 @@ def contents(folder: Path) -> dict[Path, bytes]:
 
 def said(capsys: pytest.CaptureFixture) -> str:
     """Return the one line on the terminal, and check what holds for every message."""
-    told = capsys.readouterr()
-    assert told.out == ""
-    assert told.err.count("\n") == 1, told.err
-    assert "; " in told.err, f"without a way out: {told.err}"
-    return told.err.rstrip("\n")
+    reply = capsys.readouterr()
+    assert reply.out == ""
+    assert reply.err.count("\n") == 1, reply.err
+    assert "; " in reply.err, f"without a way out: {reply.err}"
+    return reply.err.rstrip("\n")
 
 
 def names(rows: list) -> list[str]:

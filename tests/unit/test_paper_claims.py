@@ -394,11 +394,11 @@ def test_what_no_model_has_learnt_is_not_measured(run: Run, values: dict, other,
         task = Task(unlearnt, "sequence", "accuracy", (0, 1))
         for seed, share in enumerate((0.55, 0.53), start=1):
             write_score(run.folder / "scores/en", name, task, seed, *answers(share))
-    told = "not above the most frequent answer, which scores 0.5000"
-    assert record_of("score_mrpc_sage", run, values)["reason"] == told
+    reply = "not above the most frequent answer, which scores 0.5000"
+    assert record_of("score_mrpc_sage", run, values)["reason"] == reply
     record = record_of("better_on_mrpc", run, values)
     assert (record["verdict"], record["reason"]) == (
-        ("not reproduced", None) if compared else ("not measurable here", told)
+        ("not reproduced", None) if compared else ("not measurable here", reply)
     )
 
 

@@ -153,7 +153,7 @@ def test_other_rows_are_refused(tmp_path):
     paths = [tmp_path / "a", tmp_path / "b"]
     write_parquet(paths[0], answers(0.7, 1))
     write_parquet(paths[1], answers(0.7, 1).assign(label=1))
-    with pytest.raises(UserError, match="probes of sst2 were asked other rows"):
+    with pytest.raises(UserError, match="probes of sst2 predicted other rows"):
         read_probes([SST2], [1, 2], LABELS, paths)
 
 

@@ -146,7 +146,7 @@ def test_equal_data_give_equal_bytes_without_dates_or_versions(tmp_path):
         assert b"matplotlib" not in first.lower()
 
 
-LONG_TITLES = ["News (Lee corpus, in the place of Quora questions)", "Turkish", "Hungarian"]
+LONG_TITLES = ["News (Lee corpus, instead of Quora questions)", "Turkish", "Hungarian"]
 
 
 def random_frame() -> pd.DataFrame:

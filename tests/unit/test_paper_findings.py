@@ -240,7 +240,7 @@ def test_definitions_and_statements_beyond_the_paper_do_not_count():
     assert "reproduces 1 of the 1 statements" in shown(records)
 
 
-def test_the_seeds_of_each_reading_are_told():
+def test_the_seeds_of_each_reading_are_reported():
     one = [
         {**r, "seeds": [0.7, 0.8, 0.9] if r["tokenizer"] == "sage" else []} for r in every_record()
     ]
@@ -287,7 +287,7 @@ def test_findings_and_claims_count_verdicts_against_chance_alike():
         )
         for claim, mark in zip(claims, marks, strict=False)
     ]
-    assert "cannot be told from it on 5 " in section(shown(records), SUMMARY)
+    assert "cannot be distinguished from it on 5 " in section(shown(records), SUMMARY)
     assert "| as chance | 5 |" in claims_markdown(records)
 
 

@@ -56,8 +56,8 @@ def test_the_code_of_the_numbers_of_pieces_is_added_to_a_model_s(tmp_path):
     made = curve([4, 3], spread=0)
     path, floors = write_model(tmp_path, made), write_floors(tmp_path / "floors", made)
     asked = pd.read_parquet(path)
-    told = asked[asked["step"] == 20]["nats"].sum() / BITS / made.characters.sum()
-    assert told == pytest.approx(3 - COUNT_BITS)
+    message = asked[asked["step"] == 20]["nats"].sum() / BITS / made.characters.sum()
+    assert message == pytest.approx(3 - COUNT_BITS)
     whole = np.ones((1, 40))
     np.testing.assert_allclose(bits_per_character(read_curve(path, floors), whole), [[4, 3]])
 
@@ -459,7 +459,7 @@ def test_above_the_context_free_floor_it_is_not_measurable(tmp_path):
 
 
 @pytest.mark.parametrize(
-    ("cards", "hours", "told"),
+    ("cards", "hours", "message"),
     [
         (["A", "B"], 24.0, "trained on 1 x A in bf16; 1 x B in bf16: "),
         (["A", "A, compiled"], 24.0, "1 x A in bf16; 1 x A in bf16, compiled: "),
@@ -467,12 +467,12 @@ def test_above_the_context_free_floor_it_is_not_measurable(tmp_path):
         (["A", "A"], 24.0, ""),
     ],
 )
-def test_hours_on_different_cards_are_told(tmp_path, cards, hours, told):
+def test_hours_on_different_cards_are_reported(tmp_path, cards, hours, message):
     logs = [tmp_path / str(number) for number in range(3)]
     for log, card in zip(logs, cards, strict=False):
         card, _, compiled = card.partition(", ")
         place = {"cards": 1, "card": card, "precision": "bf16", "compiled": bool(compiled)}
         pd.DataFrame({"step": [1, 2], **place}).to_parquet(log)
     pd.DataFrame({"step": [1]}).to_parquet(logs[2])  # of a model from before
-    assert told in cards_note(logs, hours)
-    assert bool(cards_note(logs, hours)) == bool(told)
+    assert message in cards_note(logs, hours)
+    assert bool(cards_note(logs, hours)) == bool(message)

@@ -66,7 +66,7 @@ def test_n_grams_are_read_by_language_and_tokenizer(tmp_path, panels):
 def test_other_lines_are_refused(tmp_path):
     other = LineBits(CHARACTERS + 1, line_bits().bits)
     paths = {"BPE": written(tmp_path / "a", line_bits()), "SaGe": written(tmp_path / "b", other)}
-    with pytest.raises(UserError, match="n-grams of English were asked other held-out lines"):
+    with pytest.raises(UserError, match="n-grams of English predicted other held-out lines"):
         read_ngrams({"English": paths})
 
 

@@ -106,9 +106,9 @@ def library(folders):
     """The library's `encode` by language and tokenizer."""
 
     def loaded(folder: Path):
-        segmenter, told = load_segmenter(folder), read_description(folder)
-        normalizer = Normalizer(told["normalization"])
-        return lambda line: encode(line, segmenter, normalizer, told["max_word_chars"])
+        segmenter, message = load_segmenter(folder), read_description(folder)
+        normalizer = Normalizer(message["normalization"])
+        return lambda line: encode(line, segmenter, normalizer, message["max_word_chars"])
 
     return {
         (language, name): loaded(folder)

@@ -225,9 +225,9 @@ def test_the_log_keeps_the_traceback_of_a_defect(tmp_path: Path) -> None:
 def test_a_full_disk_is_one_line_and_no_defect(tmp_path: Path, capsys) -> None:
     with pytest.raises(SystemExit), job(rule(tmp_path)):
         raise OSError(errno.ENOSPC, "No space left on device", "results/a")
-    told = "results/a: cannot be written (No space left on device); make room"
-    assert told in (tmp_path / "x.log").read_text()
-    assert told in capsys.readouterr().err
+    given = "results/a: cannot be written (No space left on device); make room"
+    assert given in (tmp_path / "x.log").read_text()
+    assert given in capsys.readouterr().err
 
 
 # A job in a process of its own: it says that it has begun, and ends when the file `end` is there.
@@ -271,10 +271,10 @@ def test_a_job_waits_for_an_orphan_and_takes_what_that_made(tmp_path: Path) -> N
     orphan = started(tmp_path, "one")
     second = started(tmp_path, "two")
     (tmp_path / "end").touch()
-    _, told = second.communicate(timeout=30)
-    assert f"figure_x: process {orphan.pid} on " in told
-    assert f"this job waits for it; end it (kill {orphan.pid})" in told
-    assert "another job has made the files meanwhile" in told
+    _, given = second.communicate(timeout=30)
+    assert f"figure_x: process {orphan.pid} on " in given
+    assert f"this job waits for it; end it (kill {orphan.pid})" in given
+    assert "another job has made the files meanwhile" in given
     assert (orphan.wait(30), second.returncode) == (0, 0)
     assert not (tmp_path / "two").exists()
     assert not list(tmp_path.glob(".snakemake/*/*"))
@@ -307,9 +307,9 @@ def test_what_an_orphan_made_with_other_settings_is_not_taken(tmp_path: Path) ->
 def test_want_of_memory_is_one_line_with_the_way_out(tmp_path: Path, capsys, error) -> None:
     with pytest.raises(SystemExit), job(rule(tmp_path)):
         raise error
-    told = capsys.readouterr().err
-    assert "memory" in told
-    assert "set-resources: {figure_x: {mem_mb: MB}}" in told
+    given = capsys.readouterr().err
+    assert "memory" in given
+    assert "set-resources: {figure_x: {mem_mb: MB}}" in given
 
 
 @pytest.fixture

@@ -191,7 +191,7 @@ def test_slurm_is_asked_for_machines_and_for_cards_that_are_shared(tiny) -> None
     from snakemake_executor_plugin_slurm.utils import set_gres_string
 
     def asked(keys: str) -> list[str]:
-        """What sbatch is told of machines, tasks and cards for a pretraining and a fine-tuning."""
+        """What sbatch gets of machines, tasks and cards for a pretraining and a fine-tuning."""
         (tiny.checkout / "cards.yaml").write_text(f"lm: {keys}\n")
         targets = ["models/en/bpe/model.safetensors", "scores/en/bpe/sst2/1.json"]
         run = tiny("-n", *(f"results/tiny/{target}" for target in targets), extra=["cards.yaml"])

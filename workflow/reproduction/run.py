@@ -562,7 +562,7 @@ class Run:
     def compared(self) -> list[str]:
         """The tokenizers that figures compare: BPE, then others, in the paper SaGe; or none.
 
-        Without one of each there is nothing to draw. A figure that is asked for by name then has no
+        Without one of each there is nothing to draw. A figure that is named then has no
         input, and its job says so at once.
         """
         names = [n for n in self.config.figures.tokenizers if n in self.tokenizers]
@@ -602,7 +602,7 @@ class Run:
 
     @cached_property
     def curve_languages(self) -> list[str]:
-        """Languages with learning curves: where a model is asked about held-out lines."""
+        """Languages with learning curves: where a model predicts held-out lines."""
         wanted = self.models and self.config.lm.pretrain.heldout_lines
         return self._held_out(self.model_languages if wanted else [])
 
@@ -639,7 +639,7 @@ class Run:
 
     @property
     def causal_ngrams(self) -> list[str]:
-        """Languages in which causal models stand beside n-grams."""
+        """Languages in which causal models are beside n-grams."""
         return [name for name in self.causal_languages if name in self.ngram_languages]
 
     @property

@@ -154,7 +154,7 @@ def _origin(source: Source) -> Stanza:
 def changes(run: Run, usual: Configuration) -> list[Stanza]:
     """Return where the settings of vocabularies, measurements and models are not the usual ones.
 
-    What texts are, and where they come from, stands beside them and is left out.
+    What texts are, and where they come from, is beside them and is left out.
     usual: another configuration.
     """
     texts = (("language_settings", run.languages), ("domain_settings", run.domains))

@@ -12,7 +12,7 @@ from typing import Annotated, Any, Literal, Self
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, model_validator
 
 from reproduction.analysis.probe_kinds import probe_kind
-from reproduction.data.files import ENDINGS, FORMATS, format_told
+from reproduction.data.files import ENDINGS, FORMATS, format_of_name
 from reproduction.data.sources import KINDS
 from reproduction.lm.metrics import fitting_metrics
 from reproduction.lm.settings import CausalKeys, FinetuneKeys, PretrainKeys
@@ -115,14 +115,14 @@ class Source(Section):
     @property
     def local_format(self) -> str | None:
         """The format of local files; None for a source of another kind."""
-        return self.format or format_told(self.path) if self.kind == "path" else None
+        return self.format or format_of_name(self.path) if self.kind == "path" else None
 
     @model_validator(mode="after")
     def _is_complete(self) -> Self:
         if self.kind is None:
             raise SettingError("", f"none of {', '.join(KINDS)} is given; give one of them")
         files = self.path or self.package if self.kind in ("path", "package") else None
-        if files and not self.format and format_told(files) is None:
+        if files and not self.format and format_of_name(files) is None:
             raise SettingError(
                 "format",
                 f"missing, and the name does not tell it (as {', '.join(ENDINGS)} do); say what "
@@ -153,7 +153,7 @@ class Morphology(Section):
         file = self.path or self.package
         if not file:
             raise SettingError("", "none of path, package is given; give one of them")
-        if not self.format and format_told(file) != "conllu":
+        if not self.format and format_of_name(file) != "conllu":
             raise SettingError(
                 "format",
                 "missing, and the name does not tell it (as .conllu does); say what the file "

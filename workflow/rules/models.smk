@@ -111,7 +111,7 @@ use rule pretrain_model as repeat_pretraining with:
 
 
 rule measure_floors:
-    """What tables of frequencies reach on the held-out words that one tokenizer's model is asked."""
+    """What tables of frequencies reach on the held-out words that one tokenizer's model predicts."""
     input:
         train=result("corpus/{lang}.txt.zst"),
         questions=result("shards/{lang}/{tok}/heldout.npz"),

@@ -13,7 +13,7 @@
 #        embeddings -> pruning
 
 
-# What sentencepiece is told beside the size.
+# What sentencepiece gets beside the size.
 OF_SENTENCEPIECE = [field.name for field in dataclasses.fields(TrainingSettings)]
 
 

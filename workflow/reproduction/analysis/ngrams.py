@@ -2,7 +2,7 @@
 
 The estimate is the interpolated, modified one of Chen and Goodman (1998, "An Empirical Study of
 Smoothing Techniques for Language Modeling", Section 3): three discounts an order from its counts of
-counts; lower orders count the distinct pieces before an n-gram in the place of its occurrences.
+counts; lower orders count the distinct pieces before an n-gram instead of its occurrences.
 N-grams that begin a line have none before them and keep their occurrences, as in KenLM.
 
 A text is one sequence of symbols, with BOUND before, between and behind its lines. It ends a line,
@@ -98,7 +98,7 @@ class CodedLines:
 
 
 def code_of_lines(lines: WordCorpus, segmenter: Segmenter) -> CodedLines:
-    """Return what a model of pieces is asked, and what its bits are divided by."""
+    """Return what a model of pieces predicts, and what its bits are divided by."""
     segmented = SegmentedCorpus(lines, segmenter)
     spelled = SPELLING * _by_line(_unknown_characters(lines, segmented), lines)
     # Of words with their mark, which stands for a space or for the end of the line.
@@ -144,7 +144,7 @@ def piece_stream(segmented: SegmentedCorpus, corpus: WordCorpus) -> np.ndarray:
 def probabilities(
     train: np.ndarray, asked: np.ndarray, symbols: int, orders: int = ORDERS
 ) -> Iterator[np.ndarray]:
-    """Yield the probabilities of what is asked under the n-grams of order 1, 2, ... of a text.
+    """Yield the probabilities of what is predicted under the n-grams of order 1, 2, ... of a text.
 
     Args:
         train: int64, a text as `piece_stream` gives it; it holds a line.
@@ -239,7 +239,7 @@ class _Text:
 
 @dataclass(frozen=True)
 class _Level:
-    """The n-grams of one order, and those that are asked: contexts and grams, -1 for an unknown."""
+    """The n-grams of one order, and those to score: contexts and grams, -1 for an unknown."""
 
     grams: _Grams
     contexts: np.ndarray

@@ -4,7 +4,7 @@ They test segmentations and are no language models. A text is how often each pie
 the mean of its pieces' vectors; a word to tag is five words (itself and two to each side), each as
 such a text. Logistic regression, with the same penalty for every tokenizer, does the rest. Two
 texts with a score are compared by the cosine of their means, and nothing is fitted.
-docs/statistics.md says which rows are asked.
+docs/statistics.md says which rows are predicted.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ _DECIMALS = 4  # of a cosine; more of them decide nothing and can't be packed
 
 @dataclass(frozen=True)
 class Rows:
-    """The rows of a task: those that are fitted, then those that are asked.
+    """The rows of a task: those that are fitted, then those that are scored.
 
     frame: all of them. fitted: how many of the first are fitted. asked: of the others, the split
     that they come from and their number in it (from 0).
@@ -81,7 +81,7 @@ def divide_rows(
     """Hold training rows out, to ask them beside the validation rows.
 
     Of a task with classes a seeded draw of `heldout_rows`, at most a fifth of all; where nothing is
-    fitted, all; of tagged words none. A row with the text of one that is asked is not fitted.
+    fitted, all; of tagged words none. A row with the text of one that is predicted is not fitted.
 
     Raises:
         UserError: no row is left to fit.
@@ -93,7 +93,9 @@ def divide_rows(
     if kind == CLASSES:
         fitted = fitted[~fitted["text"].isin(set(asked["text"]))]
     if kind != SIMILARITY and not len(fitted):
-        raise UserError("every training row of the task is asked, too; train on other rows")
+        raise UserError(
+            "every training row of the task is a row to predict, too; train on other rows"
+        )
     places = pd.DataFrame(
         {
             "split": [HELDOUT] * len(held) + [VALIDATION] * len(validation),

@@ -564,7 +564,7 @@ def table_learning_curves(
     **given: Any,
 ) -> None:
     """Where the learning curves end, beside what tables of frequencies reach on the same words, and
-    what each model needs to get as far as BPE's. All models were asked for the same words of the
+    what each model needs to get as far as BPE's. All models predicted the same words of the
     same held-out lines. Intervals are over these lines and, where a model was pretrained several
     times, over the seeds. Effort is given in updates, characters and time: until BPE's final bits
     per character, and relative to BPE's for the worse of the two final values. The paper leaves

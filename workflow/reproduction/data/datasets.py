@@ -309,7 +309,7 @@ def _labels(values: list[Any], classes: Sequence[Any] | None, where: str) -> lis
     labels = []
     for row, value in enumerate(values, start=1):
         label = _value(value) if numbers_of is None else _class_of(value, numbers_of)
-        # Unlabelled sets have nothing or -1 in the place of a class.
+        # Unlabelled sets have nothing or -1 instead of a class.
         if label is None and (value in (None, "", "-") or value != value or _value(value) == -1):
             raise UserError(f"{where}, row {row}: {_NO_LABEL}")
         if label is None:

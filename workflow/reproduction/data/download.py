@@ -1,6 +1,6 @@
 """Files from the network: whole or not at all, checked, from the first address that gives them.
 
-Every address is asked again with patience. The bytes received stay in `NAME.part`, with what the
+Every address is tried again with patience. The bytes received stay in `NAME.part`, with what the
 server said of the file (ETag or date, size) beside them. The next attempt asks for the rest and
 joins it only if the answer is about the same file and begins at the right byte; otherwise it starts
 over. Finished downloads stay in a cache.
@@ -174,12 +174,12 @@ def _first(urls: Sequence[str], give: Callable[[str], T], advice: str) -> T:
 def failure(refusals: Mapping[str, RefusedError], advice: str) -> UserError:
     """Return the error that names every address with its reason."""
     (first, reason), *others = refusals.items()
-    told = f"{first}: cannot be fetched ({reason})"
-    told += "".join(f", nor {url} ({error})" for url, error in others)
+    failures = f"{first}: cannot be fetched ({reason})"
+    failures += "".join(f", nor {url} ({error})" for url, error in others)
     if all(error.gone for error in refusals.values()):
-        return UnavailableError(f"{told}; {advice}")
+        return UnavailableError(f"{failures}; {advice}")
     later = not any(error.forbidden for error in refusals.values())
-    return UserError(f"{told}; {'run again later, or ' if later else ''}{advice}")
+    return UserError(f"{failures}; {'run again later, or ' if later else ''}{advice}")
 
 
 @contextmanager
@@ -540,7 +540,7 @@ def _tag_of(response: requests.Response) -> str:
 
 
 class _Given(NamedTuple):
-    """The bytes of an answer with status 206, and the size of the whole file if it is told."""
+    """The bytes of an answer with status 206, and the size of the whole file if it is there."""
 
     first: int
     last: int
@@ -637,7 +637,7 @@ def _bytes_of(address: str, span: Span | None) -> tuple[bytes, str]:
         found = _given(response)
         wanted = (first, found and found.total if end is None else end)
         if found is None or (found.first, found.last + 1) != wanted:
-            raise PassingError("answers another part than was asked for")
+            raise PassingError("answers another part than was requested")
         data = b"".join(response.raw.stream(_BLOCK, decode_content=False))
         if len(data) != found.last + 1 - first:
             raise PassingError("the connection was cut")

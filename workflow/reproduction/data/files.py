@@ -87,13 +87,13 @@ def _files_of(path: str) -> list[str]:
     return files or [path]
 
 
-def format_told(path: str | Sequence[str]) -> str | None:
+def format_of_name(path: str | Sequence[str]) -> str | None:
     """Return the format that the names of all files of a `path:` or `package:` tell, if they do.
 
     Endings of compression are passed over; `.xml-p1p999` is a part of a dump.
     """
-    told = {ENDINGS.get(file_ending(file).partition("-")[0]) for file in local_files(path)}
-    return told.pop() if len(told) == 1 else None
+    formats = {ENDINGS.get(file_ending(file).partition("-")[0]) for file in local_files(path)}
+    return formats.pop() if len(formats) == 1 else None
 
 
 def first_columns(file: str, form: str) -> list[str] | None:

@@ -19,7 +19,7 @@ from xml.etree import ElementTree
 import yaml
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
-from reproduction.data.files import FORMATS, Form, format_told, local_files
+from reproduction.data.files import FORMATS, Form, format_of_name, local_files
 from reproduction.data.packages import package_file
 from sagevocab.errors import SettingError, UserError, tell
 from sagevocab.fields import Share, first_problem, optional
@@ -434,21 +434,21 @@ def _resolved(
 ) -> Source:
     kind = next(kind for kind in KINDS if stanza.get(kind))
     name = stanza[kind]
-    told = {"key": key, "split": split, "column": stanza.get("column")}
+    given = {"key": key, "split": split, "column": stanza.get("column")}
     if stanza.get("where"):
-        told["where"] = stanza["where"]
+        given["where"] = stanza["where"]
     if kind == "constructed":
         return _constructed(stanza, key, split)
     if kind == "dataset":
-        return _dataset(stanza, catalogue, told)
-    told |= {field: stanza[field] for field in ("title", "licence") if stanza.get(field)}
-    told |= {"name": name, "format": stanza.get("format") or format_told(name)}
+        return _dataset(stanza, catalogue, given)
+    given |= {field: stanza[field] for field in ("title", "licence") if stanza.get(field)}
+    given |= {"name": name, "format": stanza.get("format") or format_of_name(name)}
     if kind == "path":
-        return _validated(Local, told)
+        return _validated(Local, given)
     listed = next((entry for entry, said in catalogue.items() if said.get("package") == name), None)
     if listed is None:
-        return _validated(Packaged, {**told, "package": name})
-    return _catalogued(listed, catalogue, told)
+        return _validated(Packaged, {**given, "package": name})
+    return _catalogued(listed, catalogue, given)
 
 
 def _constructed(stanza: dict[str, Any], key: str, split: str | None) -> Source:
@@ -467,15 +467,15 @@ def _constructed(stanza: dict[str, Any], key: str, split: str | None) -> Source:
     return _validated(Constructed, fields)
 
 
-def _dataset(stanza: dict[str, Any], catalogue: dict[str, Entry], told: dict[str, Any]) -> Source:
+def _dataset(stanza: dict[str, Any], catalogue: dict[str, Entry], given: dict[str, Any]) -> Source:
     name = stanza["dataset"]
     if name not in catalogue:
         raise SettingError(
             "dataset",
             f"{name!r} is not in workflow/resources/datasets.yaml (there are: "
-            f"{', '.join(sorted(catalogue))}); add it there or set {told['key']}.path",
+            f"{', '.join(sorted(catalogue))}); add it there or set {given['key']}.path",
         )
-    source = _catalogued(name, catalogue, told)
+    source = _catalogued(name, catalogue, given)
     if isinstance(source, Download):
         return source.of_wikipedia(stanza.get("language"), stanza.get("date"))
     return source

@@ -3,7 +3,7 @@
 The model is GPT-2's, with tied embeddings. It reads a line from left to right and predicts every
 piece and the end of the line. Symbols, lines and bits are those of the n-grams
 (`analysis.ngrams`), so the two stand side by side. No context reaches beyond a line: a row is a
-line, in training as for those that are asked; what is longer than the longest row goes on in
+line, in training as for those that are scored; what is longer than the longest row goes on in
 another.
 
 A budget is a number of lines, each seen once. A seed draws its own lines, their order and the first

@@ -1,7 +1,7 @@
-"""What tables of frequencies reach on the words that a language model is asked: its floors.
+"""What tables of frequencies reach on the words that a language model predicts: its floors.
 
 A model that does no better than the frequencies of pieces has learnt nothing of contexts, and says
-nothing about a vocabulary. Each floor is asked the same held-out words as the model (`heldout`),
+nothing about a vocabulary. Each floor predicts the same held-out words as the model (`heldout`),
 and is estimated from the training text, of which every word is encoded by itself, too:
 
 - `unigram`: how often a piece occurs;
@@ -11,7 +11,7 @@ and is estimated from the training text, of which every word is encoded by itsel
 Each is smoothed by the one above it, the unigrams by one more of every piece: nothing has
 probability 0. The first two know no other word: they are free of context.
 
-Model and floors are told of how many pieces a word is, which says more where a vocabulary splits
+Model and floors are given how many pieces a word is, which says more where a vocabulary splits
 words more finely. So the code of that number is measured as well. Added to either, it makes a code
 of the whole word, comparable between vocabularies.
 """
@@ -79,7 +79,7 @@ class _Types:
 
     ids: int64[pieces], those of all words one after another. starts, lengths: int64[words], of each
     word in `ids`. usable: bool[words], whether it has a piece and none is unknown: such words alone
-    are asked.
+    are predicted.
     """
 
     ids: np.ndarray

@@ -1,6 +1,6 @@
 """Words of held-out lines that a masked language model predicts, so that vocabularies compare.
 
-Whatever the tokenizer, a model is asked the same words (separated by white space) of every line:
+Whatever the tokenizer, a model predicts the same words (separated by white space) of every line:
 the share `lm.pretrain.mask_rate` of them, at least one, drawn from the seed, the line's place and
 its number of words. Each word is encoded by itself, as in tagging, and the line becomes a row:
 
@@ -44,10 +44,10 @@ _Pass = tuple[int, int, np.ndarray]  # row, step, the words asked in the row
 
 @dataclass(frozen=True)
 class HeldoutSettings:
-    """Which words are asked.
+    """Which words are predicted.
 
     lines: how many held-out lines, at even distances; 0 asks nothing. rate: share of a line's words
-    (at least one is asked). seed: draws them.
+    (at least one is predicted). seed: draws them.
     """
 
     lines: int
@@ -126,7 +126,7 @@ def write_heldout(
 
 
 def asked_words(words: int, line: int, settings: HeldoutSettings) -> np.ndarray:
-    """Return which of a line's words are asked, ascending, whatever the tokenizer."""
+    """Return which of a line's words are predicted, ascending, whatever the tokenizer."""
     count = min(words, max(1, round(settings.rate * words)))
     rng = np.random.default_rng([settings.seed, _ASKED, line])
     return np.sort(rng.choice(words, size=count, replace=False))
@@ -234,7 +234,7 @@ def _passes(held: HeldoutWords, batch: int) -> Iterator[list[_Pass]]:
 
 
 def _questions(held: HeldoutWords, passes: list[_Pass], pad: int) -> tuple[np.ndarray, ...]:
-    """Return what the model sees and is asked, a row for each pass.
+    """Return what the model sees and predicts, a row for each pass.
 
     inputs: int64[rows, length]. present: bool[rows, length], False on padding. positions, labels,
     words: int64[rows, asked], where it predicts, the ids that stood there (IGNORED where a row asks
@@ -276,7 +276,7 @@ def _by_line(held: HeldoutWords, nats: np.ndarray, right: np.ndarray) -> pd.Data
 
 
 def summarise_words(frame: pd.DataFrame) -> dict[str, float]:
-    """Return the scores of all lines together; NaN when nothing is asked.
+    """Return the scores of all lines together; NaN when nothing is predicted.
 
     heldout_bits_per_character (of the asked words, the spaces between not counted),
     heldout_word_accuracy, heldout_loss (nats a piece), heldout_accuracy (share of pieces).

@@ -155,7 +155,7 @@ vocabularies compare by `table_learning_curves` of their run, which adds its cod
 
 def _heldout(last: pd.Series) -> str:
     if math.isnan(last.heldout_loss):
-        return "| held-out words | none were asked |"
+        return "| held-out words | none were predicted |"
     return f"""\
 | held-out words | {last.heldout_bits_per_character:.4f} bits per character, \
 {last.heldout_word_accuracy:.4f} right |

@@ -128,7 +128,7 @@ class PretrainKeys:
     validation_batch: Count = Field(16, description="Sequences that are validated at once.")
     heldout_lines: Natural = Field(
         1000,
-        description="Held-out lines whose words the model is asked for at each validation; 0 asks "
+        description="Held-out lines whose words the model predicts at each validation; 0 asks "
         "for none.",
     )
     precision: Literal["auto", "fp32", "fp16", "bf16"] = Field(
@@ -188,7 +188,7 @@ class PretrainSettings(PretrainKeys):
 
 @settings("lm.causal")
 class CausalSettings:
-    """Small causal transformers (GPT-2's) that are asked whole lines, as n-grams are; ours.
+    """Small causal transformers (GPT-2's) that are scored on whole lines, as n-grams are; ours.
 
     Every model of a seed sees the same lines in the same updates, whatever its tokenizer.
     """

@@ -6,7 +6,7 @@ The lines of the corpus, in order, are one stream of tokens, cut into rows of eq
 
 Rows start and end anywhere in a line (`▁` still marks where words start), no token is lost, and
 only the last row is filled up with [PAD]. Ids are uint16 where they fit, else uint32. Beside the
-rows stand the held-out words that the model is asked (`heldout`).
+rows stand the held-out words that the model predicts (`heldout`).
 """
 
 from __future__ import annotations
@@ -73,7 +73,7 @@ def build_shards(
         vocabulary: folder of the tokenizer.
         output: folder of the shards.
         sequence_length: tokens of a row, [CLS] and [SEP] included.
-        questions: which words of the held-out lines are asked.
+        questions: which words of the held-out lines are predicted.
 
     Raises:
         UserError: there is no text to train on, or a file can't be read.

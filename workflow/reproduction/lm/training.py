@@ -288,7 +288,7 @@ class ExactTrainer(Trainer):
         """Train to the end, from the newest checkpoint if there is one.
 
         Raises:
-            UserError: the process was asked to end, a loss is not finite, too little memory.
+            UserError: the process got a signal to end, a loss is not finite, too little memory.
         """
         newest = last_checkpoint(Path(self.args.output_dir))
         log.info(

@@ -64,7 +64,7 @@ def read_causal(
         first, *rest = (one.characters for own in panel.values() for one in own)
         if any(not np.array_equal(one, first) for one in rest):
             raise UserError(
-                f"causal models of {title} were asked other held-out lines than one another; "
+                f"causal models of {title} predicted other held-out lines than one another; "
                 "delete the folder analysis/LANGUAGE/causal and run again"
             )
     return panels

@@ -2,7 +2,7 @@
 
 The nulls are vocabularies that are pruned from the same initial one to the same size, and without
 contexts: at random, with several seeds, or of the least frequent pieces. A claim about SaGe that
-vocabularies and counts decide is measured on them in the place of SaGe.
+vocabularies and counts decide is measured on them instead of SaGe.
 
 The rule was written down before any value of a null was looked at. With R random seeds of mean m
 and standard deviation s (divisor R - 1), SaGe's value y is under the null hypothesis one more draw
@@ -48,7 +48,7 @@ CHANCES = (BEYOND_CHANCE, AS_CHANCE, BELOW_CHANCE)
 
 @dataclass(frozen=True)
 class Nulls:
-    """The measurement of a claim on the nulls, in the place of SaGe.
+    """The measurement of a claim on the nulls, instead of SaGe.
 
     random: of the random prunings, one a seed, in the run's order; numbers, or the words of an
     `example`. frequency: of the vocabulary without its least frequent pieces.

@@ -44,7 +44,7 @@ class Run:
     lm_tokenizers: those with language models; empty if models are off. model_languages: languages
         that have them. seeds: of fine-tuning.
     pretraining_seeds: of further pretrainings beside the run's own models.
-    constructed: the tasks whose examples are constructed, in the place of a real set.
+    constructed: the tasks whose examples are constructed, instead of a real set.
     names: language, domain or task -> what it is called.
     benchmarks: folder of {rule}/{language}.tsv and {rule}/{language}.{tokenizer}.tsv.
     budget: of the models, the sections lm.pretrain and lm.finetune; None without models.
@@ -230,7 +230,7 @@ class Case:
     def resampled_scores(self, tokenizer: str, task: str) -> TaskScores:
         """Return the scores of a task for all tokenizers with models, resampled together.
 
-        tokenizer: the one that is asked for, which must be among them.
+        tokenizer: the one that is wanted, which must be among them.
         """
         names = dict.fromkeys((tokenizer, *self.run.lm_tokenizers))
         files = {name: self._score_files(name, task) for name in names}

@@ -1,7 +1,7 @@
 """Learning curves of the language models, as bits per character and accuracy per word.
 
 A validation asks a model for the same words of held-out lines whatever its tokenizer
-(`lm.heldout`). A model is told of how many pieces a word is; the code of that number (`lm.floors`)
+(`lm.heldout`). A model is given how many pieces a word is; the code of that number (`lm.floors`)
 is added to what it needs for the pieces, so that the sum is the length of a code of the words, and
 comparable between vocabularies. Curves of a language are compared only on lines of which every
 tokenizer keeps the same number of words and characters.
@@ -48,7 +48,7 @@ class Curve:
     Attributes:
         at: step, characters and seconds at each validation: float64, a row each.
         lines: int64[lines], numbers of the held-out lines.
-        words, characters: float64[lines], how many the model was asked for.
+        words, characters: float64[lines], how many the model predicted.
         nats, right: float64[validations, lines], -log p of the words, the numbers of their pieces
             included, and how many were right.
         floors: name in `FLOORS` -> float64[lines], the nats that tables of frequencies need.
@@ -93,7 +93,7 @@ def read_curves(
     model together. floors: what `measure_floors` gave, in the order of the models.
 
     Raises:
-        UserError: a file is missing or damaged, or nothing was asked that can be compared.
+        UserError: a file is missing or damaged, or nothing was predicted that can be compared.
     """
     each = len(repeats) // max(1, len(models))
     parts = [repeats[place * each : (place + 1) * each] for place in range(len(models))]
@@ -110,7 +110,7 @@ def _paired_panel(panel: Mapping[str, list[Curve]], title: str) -> dict[str, lis
     if not len(flat[0].lines):
         raise UserError(
             f"config keys lm.pretrain.heldout_lines and language_settings: {title} has no held-out "
-            "lines that all its models were asked; hold more lines out (heldout_lines)"
+            "lines that all its models predicted; hold more lines out (heldout_lines)"
         )
     rest = iter(flat)
     return {label: [next(rest) for _ in curves] for label, curves in panel.items()}
@@ -149,12 +149,12 @@ def read_curve(path: Files, floors: Files) -> Curve:
 
 
 def _read_floors(path: Files, asked: pd.DataFrame) -> pd.DataFrame:
-    """Read the floors of the lines, words and characters that a model was asked."""
+    """Read the floors of the lines, words and characters that a model predicted."""
     names = [f"{name}_nats" for name in ("count", *FLOORS)]
     found = read_parquet(path, [*_ASKED, *names]).sort_values("line")
     if not np.array_equal(found[_ASKED], asked):
         raise UserError(
-            f"{path}: these are not the held-out words that the model was asked; delete it and run "
+            f"{path}: these are not the held-out words that the model predicted; delete it and run "
             "again"
         )
     return found
@@ -184,7 +184,7 @@ def cards_note(logs: Iterable[Files], hours: float | None) -> str:
 
 
 def paired(curves: Sequence[Curve]) -> list[Curve]:
-    """Return the curves on the lines of which all were asked for as many words and characters."""
+    """Return the curves on the lines of which all predicted as many words and characters."""
     asked = [
         pd.DataFrame({"words": curve.words, "characters": curve.characters}, index=curve.lines)
         for curve in curves

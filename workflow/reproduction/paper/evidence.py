@@ -105,7 +105,7 @@ def _read_task(
     first, *rest = (_asked(frame, gold) for frame in answers.values())
     if any(one != first for one in rest):
         raise UserError(
-            f"probes of {name} were asked other rows than one another; delete the folder "
+            f"probes of {name} predicted other rows than one another; delete the folder "
             "analysis/LANGUAGE/probes and run again"
         )
     return ProbedTask(stanza, columns, answers)
@@ -223,7 +223,7 @@ def _named(*values: Any) -> dict[str, Any]:
 
 
 def _of_task(task: ProbedTask, baseline: str, seed: int) -> Iterator[dict[str, Any]]:
-    """Yield the differences of the probes of a task, on each split that was asked."""
+    """Yield the differences of the probes of a task, on each split that was predicted."""
     splits = next(iter(task.answers.values()))["split"]
     tested = HELDOUT if (splits == HELDOUT).any() else VALIDATION
     features = [name for name in (PIECES, VECTORS) if task.columns[name]]

@@ -147,7 +147,7 @@ def update_ratio(case: Case) -> Measurement:
     curves = [case.learning_curves(name) for name in names]
     flat = paired([curve for own in curves for curve in own])
     if not len(flat[0].lines):
-        raise NotMeasurableError("no held-out lines of which all models were asked the same words")
+        raise NotMeasurableError("no held-out lines of which all models predicted the same words")
     seeds = len(curves[0])
     ours, baseline = flat[:seeds], flat[seeds : 2 * seeds]
     if min(len(curve.at) for curve in (*ours, *baseline)) < 2:

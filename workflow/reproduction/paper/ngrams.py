@@ -62,7 +62,7 @@ def read_ngrams(paths: Mapping[str, Mapping[str, Files]]) -> dict[str, dict[str,
         first, *rest = panel.values()
         if any(not np.array_equal(one.characters, first.characters) for one in rest):
             raise UserError(
-                f"n-grams of {title} were asked other held-out lines than one another; delete the "
+                f"n-grams of {title} predicted other held-out lines than one another; delete the "
                 "folder analysis/LANGUAGE/ngrams and run again"
             )
     return panels

@@ -94,5 +94,5 @@ def _note(data: pd.DataFrame, baseline: str) -> str:
         "smallest true difference that one test finds in four of five cases, the largest of the "
         "tokenizers. Paper: SaGe minus BPE of fine-tuned BERT-large. Probes are linear models: "
         "they test segmentations. Vectors are frozen; intervals of theirs are over examples and "
-        "seeds. Rows: lines or examples that were asked."
+        "seeds. Rows: lines or examples that were predicted."
     )
