@@ -41,6 +41,7 @@ def record(name: str, tokenizer: str, verdict: str, **changes) -> dict:
         "random_low": 0.5,
         "random_high": 0.6,
         "frequency": 0.4,
+        "controls": {"counts": 0.35},
         "chance": "beyond chance",
         "definition": False,
     }

@@ -51,7 +51,8 @@ def claims(tmp_path: Path) -> Path:
 
 
 def test_the_table_sets_both_verdicts_beside_the_nulls(claims: Path, outputs):
-    table_nulls(claims, VALUES, labels=LABELS, languages=LANGUAGES, **outputs)
+    titles = {"labels": LABELS, "languages": LANGUAGES, "controls": {"counts": "counts"}}
+    table_nulls(claims, VALUES, **titles, **outputs)
     rows = markdown_rows(outputs)
     assert rows[0] == [
         "SaGe-only pieces that start a word",
@@ -59,17 +60,18 @@ def test_the_table_sets_both_verdicts_beside_the_nulls(claims: Path, outputs):
         "0.5",
         "0.300 (0.200 to 0.400)",
         "0.1",
+        "0.35",
         r"0.450 \[0.400, 0.500\] ✓ beyond chance",
         r"0.300 \[0.400, 0.500\] ✓ as chance",
     ]
-    assert [row[5].split()[-3:] for row in rows[1:3]] == [
+    assert [row[6].split()[-3:] for row in rows[1:3]] == [
         ["✓", "beyond", "chance"],
         ["?", "below", "chance"],
     ]
     assert [row[-1] for row in rows[1:]] == ["–", "–", "–"]
     # What no null has, such as a time, is a main statement all the same.
-    assert rows[3][3] == "–" and rows[3][5].endswith("✓")
-    assert widths_of(text_of(outputs, "tex")) == [5, 4]
+    assert rows[3][3] == "–" and rows[3][6].endswith("✓")
+    assert widths_of(text_of(outputs, "tex")) == [6, 4]
     # What has no headline is in the CSV alone.
     assert {row["id"] for row in rows_of(outputs)} == {
         "sage_only_word_initial",

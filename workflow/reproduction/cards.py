@@ -5,6 +5,15 @@ from __future__ import annotations
 from pathlib import Path
 
 from reproduction.run import Run, Stanza
+from reproduction.sections import CONTROLS
+
+_PRUNED = {  # what controls prune
+    "random": "pieces drawn at random",
+    "frequency": "its least frequent pieces",
+    "counts": "the pieces with the fewest tokens for each line that has their string",
+    "extra_tokens": "the pieces without which a text needs the fewest more tokens",
+    "swallowed": "the pieces of which one merge takes the largest share",
+}
 
 
 def card(run: Run, language: str, tokenizer: str) -> Stanza:
@@ -28,11 +37,10 @@ def _method(run: Run, language: str, tokenizer: str) -> tuple[str, Stanza]:
         start = "" if run.initial_method(tokenizer) == "bpe" else " of UnigramLM's pieces"
         title = f"SaGe{start}, preset {settings['preset']}, {greedy}"
         return title, {"initial_size": run.initial_size(tokenizer), **settings}
-    if method in ("random", "frequency"):
-        pruned = {"random": "pieces drawn at random", "frequency": "its least frequent pieces"}
+    if method in CONTROLS:
         start = {"bpe": "BPE", "unigram": "UnigramLM"}[run.initial_method(tokenizer)]
-        title = f"{start} without {pruned[method]} (a null for SaGe), {greedy}"
-        return title, run.null_parameters
+        title = f"{start} without {_PRUNED[method]} (a control for SaGe), {greedy}"
+        return title, run.control_parameters(tokenizer)
     if method == "external":
         return f"imported from `{Path(run.external_path(language, tokenizer)).name}`", {}
     return {

@@ -4,15 +4,14 @@ Each control ends at the same size as SaGe and keeps single characters, as SaGe 
 shares with it needs no contexts. `prune_random` shows what any pruning does; the others count:
 
 - `frequency`: the least frequent pieces go.
-- `tokens_per_line`: those whose string is rarely a token go. With BPE's merges a removed piece
-  becomes its two parts, one token more for each occurrence. So this is near the loss of SaGe 1.0
-  when all pairs cost the same.
+- `tokens_per_line` (method `counts`): those whose string is rarely a token go. With BPE's merges a
+  removed piece becomes its two parts, one token more for each occurrence. So this is near the loss
+  of SaGe 1.0 when all pairs cost the same.
 - `extra_tokens`: those whose removal adds the fewest tokens go. This is near the loss of the
   printed algorithm when all pairs cost the same.
-- `largest_share_swallowed`: those of which one merge took the largest share go, as in PickyBPE
-  (Chizhov et al. 2024, "BPE Gets Picky", its intersection over self), which prunes while it merges.
-
-Rules prune at random and by frequency; the three others are functions alone so far.
+- `largest_share_swallowed` (method `swallowed`): those of which one merge took the largest share
+  go, as in PickyBPE (Chizhov et al. 2024, "BPE Gets Picky", its intersection over self), which
+  prunes while it merges.
 """
 
 from __future__ import annotations
@@ -157,3 +156,8 @@ def _tokens(corpus: WordCorpus, decoder: Decoder) -> Scores:
         return np.bincount(ids[covered], times[covered], len(alive))
 
     return scores
+
+
+# By the method of a tokenizer: of a text and pieces, and of BPE's merges too.
+SCORES = {"frequency": frequency, "extra_tokens": extra_tokens}
+SCORES_OF_MERGES = {"counts": tokens_per_line, "swallowed": largest_share_swallowed}

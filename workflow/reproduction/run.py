@@ -21,7 +21,15 @@ from reproduction.config import Configuration
 from reproduction.data.files import local_files
 from reproduction.data.sources import Source, load_catalogue, resolve_source
 from reproduction.paper.measures import FEWEST_SEEDS
-from reproduction.sections import PAPER_LANGUAGES, Domain, Language, Task, Tokenizer, Variant
+from reproduction.sections import (
+    PAPER_LANGUAGES,
+    PRUNED,
+    Domain,
+    Language,
+    Task,
+    Tokenizer,
+    Variant,
+)
 from sagevocab.kinds import check_external
 from sagevocab.presets import reading_settings
 
@@ -523,6 +531,11 @@ class Run:
         return [name for name in self.of_method(*methods) if self.initial_method(name) == "bpe"]
 
     @property
+    def sage_readings(self) -> list[str]:
+        """Return the tokenizers that are SaGe, pruned from BPE's pieces by contexts."""
+        return [n for n in self.pruned_from_bpe("sage") if not self.tokenizer(n).is_control]
+
+    @property
     def nulls(self) -> list[str]:
         """Return the tokenizers that are pruned without contexts, as SaGe's nulls; every seed."""
         return self.with_seeds(self.unseeded_nulls)
@@ -535,7 +548,7 @@ class Run:
     @property
     def pruned(self) -> list[str]:
         """Return the tokenizers that are pruned from BPE's pieces; every seed."""
-        return [*self.with_seeds(self.pruned_from_bpe("sage")), *self.nulls]
+        return [*self.with_seeds(self.sage_readings), *self.nulls]
 
     def trained(self, method: str) -> list[str]:
         """Return the tokenizers of method `bpe` or `unigram`.
@@ -572,7 +585,7 @@ class Run:
     @property
     def compared_sage(self) -> list[str]:
         """Those of the compared that are readings of SaGe, pruned from BPE's pieces."""
-        return [name for name in self.compared if name in self.pruned_from_bpe("sage")]
+        return [name for name in self.compared if name in self.sage_readings]
 
     @property
     def compared_with_nulls(self) -> list[str]:
@@ -620,12 +633,19 @@ class Run:
     @property
     def unseeded_nulls(self) -> list[str]:
         """The tokenizers that are pruned without contexts, of one seed each."""
-        return self.pruned_from_bpe("random", "frequency")
+        return [name for name in self.pruned_from_bpe(*PRUNED) if self.tokenizer(name).is_control]
+
+    @property
+    def further_controls(self) -> list[str]:
+        """The controls beside random pruning and the least frequent pieces."""
+        simple = self.pruned_from_bpe("random", "frequency")
+        return [name for name in self.unseeded_nulls if name not in simple]
 
     @property
     def causal_tokenizers(self) -> list[str]:
-        """Tokenizers with causal models: those with masked ones, and SaGe's nulls."""
-        return list(dict.fromkeys([*self.models, *self.unseeded_nulls]))
+        """Tokenizers with causal models: those with masked ones, random and frequency."""
+        simple = self.pruned_from_bpe("random", "frequency")
+        return list(dict.fromkeys([*self.models, *simple]))
 
     def causal_files(self, tokenizers: Sequence[str]) -> list[str]:
         """Return what causal models need, language by language, the seeds of a tokenizer together.
@@ -790,12 +810,13 @@ class Run:
             if stanza.method == "sage"
         }
 
-    @property
-    def null_parameters(self) -> Stanza:
-        """What decides a null vocabulary beside its method and its seed."""
+    def control_parameters(self, tokenizer: str) -> Stanza:
+        """What decides a control's vocabulary beside its method and its seed."""
+        stanza = self.tokenizer(tokenizer)
+        batch = self.config.sage.prune_batch if stanza.method == "frequency" else None
         return {
             "final_size": self.config.vocabulary.final_size,
-            "prune_batch": self.config.sage.prune_batch,
+            "prune_batch": stanza.prune_batch or batch,
         }
 
     def external_path(self, language: str, tokenizer: str) -> str:

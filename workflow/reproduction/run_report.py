@@ -44,7 +44,7 @@ def _shown_settings(run: Run) -> Stanza:
 
 def claims_run(run: Run) -> Stanza:
     """Return what the claims have to know of the run."""
-    sage = run.pruned_from_bpe("sage")
+    sage = run.sage_readings
     return {
         "folder": run.result(""),
         "benchmarks": run.result("benchmarks"),

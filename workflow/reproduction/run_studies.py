@@ -94,7 +94,7 @@ class Studies:
     @cached_property
     def full_size(self) -> list[str]:
         """Tokenizers of the run that are a preset as it stands: readings at full size."""
-        names = self.run.pruned_from_bpe("sage") if "bpe" in self.run.tokenizers else []
+        names = self.run.sage_readings if "bpe" in self.run.tokenizers else []
         return [name for name in names if not self.run.tokenizer(name).overrides]
 
     def readings_runs(self) -> dict[str, Stanza | None]:

@@ -204,7 +204,9 @@ class Domain(Section):
 
 
 SEEDED = ("sage", "random")  # the methods that a seed changes
-PRUNED = ("sage", "random", "frequency")  # the methods that prune an initial vocabulary
+OF_MERGES = ("counts", "swallowed")  # the methods of controls that need BPE's merges
+CONTROLS = ("random", "frequency", "extra_tokens", *OF_MERGES)
+PRUNED = ("sage", *CONTROLS)  # the methods that prune an initial vocabulary
 
 
 # A preset's older name is read as the preset, in the configuration as in the library.
@@ -221,15 +223,20 @@ class Tokenizer(Section):
         "sage",
         "random",
         "frequency",
+        "counts",
+        "extra_tokens",
+        "swallowed",
         "unigram",
         "unigram_greedy",
         "wordpiece",
         "external",
     ] = Field(
         description="`bpe`: byte-pair encoding, decoded by greedy longest match; `bpe_merges`: the "
-        "same vocabulary decoded by its merges; `sage`; `random`, `frequency`: the vocabulary that "
-        "SaGe starts from, pruned at random or of its least frequent pieces, as baselines for "
-        "SaGe; `unigram`: UnigramLM, decoded by its probabilities; `unigram_greedy`: the same "
+        "same vocabulary decoded by its merges; `sage`; the controls, which prune what SaGe starts "
+        "from without a look at contexts: `random`, `frequency` (the least frequent pieces), "
+        "`counts` (fewest tokens for each line with the piece's string), `extra_tokens` (fewest "
+        "more tokens without the piece), `swallowed` (one merge takes the largest share, as in "
+        "PickyBPE); `unigram`: UnigramLM, decoded by its probabilities; `unigram_greedy`: the same "
         "vocabulary decoded by greedy longest match; `wordpiece`; `external`: a tokenizer from "
         "elsewhere, given by `path`."
     )
@@ -238,7 +245,7 @@ class Tokenizer(Section):
         "`{lang}` in it is replaced by the language."
     )
     initial: Literal["bpe", "unigram"] | None = optional(
-        "For `sage`, `random`, `frequency`. The vocabulary that is pruned, of "
+        "For `sage` and controls. The vocabulary that is pruned, of "
         "`vocabulary.initial_size` pieces: `bpe` (the paper's, if left out) or `unigram`, "
         "UnigramLM's, which has no merges. Claims and studies are about prunings of `bpe` alone."
     )
@@ -256,7 +263,10 @@ class Tokenizer(Section):
     retrain: Retrain | None = optional()
     push_back_line_start: PushBack | None = optional()
     contexts: Contexts | None = optional()
-    prune_batch: Count | None = optional("k, in place of `sage.prune_batch`.")
+    prune_batch: Count | None = optional(
+        "k, in place of `sage.prune_batch`. A control other than `frequency` ranks once without "
+        "it, and before each batch of so many pieces with it."
+    )
     candidates: Count | None = optional("M, in place of `sage.candidates`.")
     rerank_every: Count | None = optional("m, in place of `sage.rerank_every`.")
     retrain_every: Count | None = optional("l, in place of `sage.retrain_every`.")
@@ -277,7 +287,15 @@ class Tokenizer(Section):
             raise SettingError("seeds", f"method {self.method} has no seed; leave it out")
         if self.initial and self.method not in PRUNED:
             raise SettingError("initial", f"method {self.method} prunes nothing; leave it out")
+        if self.initial == "unigram" and self.method in OF_MERGES:
+            raise SettingError("initial", f"method {self.method} needs BPE's merges; leave it out")
         return self
+
+    @property
+    def is_control(self) -> bool:
+        """Whether it is pruned as much as SaGe, and without a look at contexts."""
+        blind = self.method == "sage" and self.contexts not in (None, "real")
+        return blind or self.method in CONTROLS
 
     @property
     def initial_method(self) -> str:

@@ -66,7 +66,7 @@ rule measure_rankings:
     benchmark:
         result("benchmarks/measure_rankings/{lang}.{tok}.tsv")
     wildcard_constraints:
-        tok=any_of(run.pruned_from_bpe("sage")),
+        tok=any_of(run.sage_readings),
     conda:
         "../../envs/vocabulary.yaml"
     threads: 2

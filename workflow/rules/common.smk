@@ -102,7 +102,7 @@ try:
         reference_texts,
         report_run,
     )
-    from reproduction.sections import PAPER_LANGUAGES
+    from reproduction.sections import CONTROLS, PAPER_LANGUAGES
     from sagevocab.errors import UserError
     from sagevocab.settings import TrainingSettings
 except ModuleNotFoundError as error:

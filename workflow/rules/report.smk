@@ -40,9 +40,7 @@ rule build_claims:
             for lang in run.languages
             for corpus in run.corpora_of(lang)
         ],
-        rankings=of_each(
-            "analysis/{lang}/train/{tok}/rankings.parquet", run.pruned_from_bpe("sage")
-        ),
+        rankings=of_each("analysis/{lang}/train/{tok}/rankings.parquet", run.sage_readings),
         boundaries=of_each(
             "analysis/{lang}/morphology/{tok}.parquet", run.judged, run.morpheme_languages
         ),

@@ -132,10 +132,12 @@ use rule export_bpe_merges as export_unigram_greedy with:
 
 
 rule prune_null:
-    """The initial vocabulary, pruned without contexts: at random, or the least frequent pieces."""
+    """The initial vocabulary, pruned without contexts: at random, or by counts."""
     input:
         words=result("corpus/{lang}.train.words.npz"),
         pieces=lambda wildcards: run.initial(wildcards.lang, wildcards.tok, "pieces.txt"),
+        # For its merges, where the method needs them.
+        model=lambda wildcards: run.initial(wildcards.lang, wildcards.tok, "sentencepiece.model"),
     output:
         **tokenizer_files("vocab/{lang}/{tok}"),
         ablations=result("vocab/{lang}/{tok}/ablations.parquet"),
@@ -144,15 +146,15 @@ rule prune_null:
     benchmark:
         result("benchmarks/prune_null/{lang}.{tok}.tsv")
     wildcard_constraints:
-        tok=any_of(run.with_seeds(run.of_method("random", "frequency"))),
+        tok=any_of(run.with_seeds(run.of_method(*CONTROLS))),
     conda:
         "../../envs/vocabulary.yaml"
     resources:
         mem_mb=memory(8000),
         runtime=120,
     params:
-        **run.null_parameters,
         method=lambda wildcards: run.tokenizer(wildcards.tok).method,
+        pruning=lambda wildcards: run.control_parameters(wildcards.tok),
         seed=lambda wildcards: run.first_seed(wildcards.tok),
         words=run.word_settings,
         artefact=result("vocab/{lang}/{tok}"),

@@ -322,8 +322,8 @@ def figure_readings(
 
 @figure(
     "paper",
-    when=lambda run: run.pruned_from_bpe("sage"),
-    tokenizers=lambda run: run.pruned_from_bpe("sage"),
+    when=lambda run: run.sage_readings,
+    tokenizers=lambda run: run.sage_readings,
     settings=lambda run: {"labels": run.labels(run.ordered_tokenizers)},
     rankings="analysis/{lang}/train/{tok}/rankings.parquet",
     paper=paper_values,

@@ -33,10 +33,11 @@ def _differences(run: Any) -> list[str]:
 
 @table(
     "paper",
-    when=lambda run: run.reproduces and run.compared and run.pruned_from_bpe("sage"),
-    legend=lambda run: run.pruned_from_bpe("sage"),
+    when=lambda run: run.reproduces and run.compared and run.sage_readings,
+    legend=lambda run: run.sage_readings,
     settings=lambda run: {
-        "labels": _names(run, run.pruned_from_bpe("sage")),
+        "labels": _names(run, run.sage_readings),
+        "controls": _names(run, run.further_controls),
         "languages": _languages(run, run.languages),
         "pretrain": run.model_budget["pretrain"] if run.models else None,
     },
@@ -62,6 +63,51 @@ def table_nulls(
 
     notes = [presets_note(presets.items()), pretraining_note(pretrain) if pretrain else ""]
     nulls.table_nulls(claims, paper, notes=notes, **files)
+
+
+@table(
+    "paper",
+    when=lambda run: run.sage_readings and run.unseeded_nulls,
+    legend=lambda run: run.sage_readings,
+    settings=lambda run: {
+        "languages": run.titles(run.languages),
+        "readings": {
+            label: run.with_seeds([n]) for n, label in _names(run, run.sage_readings).items()
+        },
+        "controls": {
+            label: run.with_seeds([n]) for n, label in _names(run, run.unseeded_nulls).items()
+        },
+        "drawn": run.labels(run.pruned_from_bpe("random")),
+    },
+    ablations=lambda run: [
+        run.result(f"vocab/{lang}/{tok}/ablations.parquet")
+        for lang in run.languages
+        for tok in run.pruned
+    ],
+)
+def table_overlap(
+    ablations: Sequence[str],
+    *,
+    languages: Sequence[str],
+    readings: Mapping[str, Sequence[str]],
+    controls: Mapping[str, Sequence[str]],
+    drawn: Sequence[str],
+    presets: Presets,
+    **files: Any,
+) -> None:
+    """Contexts or counts: the share of the pieces pruned by SaGe that controls prune, too, which
+    start from the same vocabulary and do not look at contexts; beside it, the share that two of
+    SaGe's own seeds have in common. Means over all pairs of seeds, with the lowest and the highest.
+    The csv file also has how much of SaGe's choice a control accounts for. The paper has no such
+    table.
+    """
+    from reproduction.paper import overlap
+    from reproduction.paper.notes import presets_note
+
+    names = [name for own in (*readings.values(), *controls.values()) for name in own]
+    pruned = overlap.read_pruned(ablations, languages, names)
+    rows = overlap.overlaps(pruned, readings, controls, drawn)
+    overlap.table_overlap(rows, notes=[presets_note(presets.items())], **files)
 
 
 @table(
@@ -355,7 +401,7 @@ def table_ner(**given: Any) -> None:
     settings=lambda run: {
         "labels": _names(run, run.compared_models),
         "tasks": run.task_columns(run.compared_tasks),
-        "readings": run.pruned_from_bpe("sage"),
+        "readings": run.sage_readings,
         "pretrained": run.models_fine_tuned,
         "seed": run.seed,
         "budget": run.model_budget,

@@ -29,7 +29,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -51,18 +51,28 @@ class Nulls:
     """The measurement of a claim on the nulls, instead of SaGe.
 
     random: of the random prunings, one a seed, in the run's order; numbers, or the words of an
-    `example`. frequency: of the vocabulary without its least frequent pieces.
+    `example`. frequency: of the vocabulary without its least frequent pieces. others: of each other
+    control, the mean of its seeds; the first one's words of an `example`.
     """
 
     random: tuple[float | str, ...] = ()
     frequency: float | str | None = None
+    others: Mapping[str, float | str] = field(default_factory=dict)
 
     @classmethod
     def of(cls, values: Mapping[str, float | str], methods: Mapping[str, str]) -> Nulls:
         """Return what was measured; values: by tokenizer. methods: of all nulls, by tokenizer."""
         drawn = [values[name] for name in values if methods[name] == RANDOM]
         least = [values[name] for name in values if methods[name] == FREQUENCY]
-        return cls(tuple(drawn), least[0] if least else None)
+        seeds: dict[str, list[float | str]] = {}
+        for name in values:
+            if methods[name] not in (RANDOM, FREQUENCY):
+                seeds.setdefault(name.partition(".")[0], []).append(values[name])
+        others = {
+            name: found[0] if isinstance(found[0], str) else float(np.mean(found))
+            for name, found in seeds.items()
+        }
+        return cls(tuple(drawn), least[0] if least else None, others)
 
     @property
     def numbers(self) -> np.ndarray:
@@ -78,6 +88,7 @@ class Nulls:
             "random_low": float(known.min()) if known.size else None,
             "random_high": float(known.max()) if known.size else None,
             "frequency": self.frequency,
+            "controls": dict(self.others),
         }
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 from operator import attrgetter
@@ -103,15 +103,16 @@ def table_nulls(
     values: Files,
     *,
     labels: Mapping[str, str],
+    controls: Mapping[str, str],
     languages: Mapping[str, str],
     notes: Sequence[str] = (),
     **files: Files,
 ) -> None:
     """Write the main statements: the paper, the nulls, and each SaGe tokenizer with both verdicts.
 
-    claims: `claims.json`. values: `paper_values.yaml`. labels, languages: SaGe tokenizers and
-    languages, and what they are called. The CSV has all statements that the nulls are measured by,
-    and the main ones.
+    claims: `claims.json`. values: `paper_values.yaml`. labels, controls, languages: SaGe
+    tokenizers, controls beside random pruning and frequency, languages, and their titles. The CSV
+    has all statements that the nulls are measured by, and the main ones.
 
     Raises:
         UserError: `claims` is missing or damaged.
@@ -120,6 +121,7 @@ def table_nulls(
     rows = main_rows(records, headlines)
     measured = [
         {name: record.get(name) for name in _COLUMNS}
+        | {name: record["controls"].get(name) for name in controls}
         for record in records
         if _has_spread(record) or record["id"] in headlines
     ]
@@ -129,10 +131,11 @@ def table_nulls(
         f"or the pieces, the verdict against the paper ({signs}), and the one against the random "
         "prunings: beyond chance, as chance or below chance (docs/statistics.md)."
     )
-    first, columns = range(5), range(5, 5 + len(labels))
+    first = range(5 + len(controls))
+    columns = range(len(first), len(first) + len(labels))
     write_table(
-        ["", "text", "paper", "random", "least frequent", *labels.values()],
-        [[_cells(row, labels, languages) for row in rows]],
+        ["", "text", "paper", "random", "least frequent", *controls.values(), *labels.values()],
+        [[_cells(row, labels, controls, languages) for row in rows]],
         measured,
         align="l",
         note=[note, *notes],
@@ -141,7 +144,9 @@ def table_nulls(
     )
 
 
-def _cells(row: Row, labels: Mapping[str, str], languages: Mapping[str, str]) -> list[str]:
+def _cells(
+    row: Row, labels: Mapping[str, str], controls: Iterable[str], languages: Mapping[str, str]
+) -> list[str]:
     null = row.any
     return [
         row.headline,
@@ -149,6 +154,7 @@ def _cells(row: Row, labels: Mapping[str, str], languages: Mapping[str, str]) ->
         show_value(null["paper"]),
         show_random(null) or NOTHING,
         show_value(null["frequency"]),
+        *(show_value(null["controls"].get(name)) for name in controls),
         *(_sage_cell(row.records.get(tokenizer)) for tokenizer in labels),
     ]
 

@@ -67,6 +67,7 @@ TITLES = {
     "figure_readings": "Readings of the loss",
     "figure_rankings": "How stable the ranking of losses is",
     "table_nulls": "Main statements beside pruning at random",
+    "table_overlap": "Contexts or counts: pieces pruned in common",
     "table_examples": "Sentences under both tokenizers",
     "table_retokenization": "Ablations that change distant tokens",
     "table_frequencies": "Pieces whose frequency differs most",

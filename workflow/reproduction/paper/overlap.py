@@ -1,0 +1,95 @@
+"""Contexts or counts: how much of what SaGe prunes controls prune, too (docs/statistics.md)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from reproduction.paper.formats import NOTHING, Files, write_table
+from reproduction.parquet import read_parquet
+
+OWN = "its own seeds"
+# Language -> tokenizer -> the pieces that it pruned.
+Pruned = Mapping[str, Mapping[str, frozenset[str]]]
+
+
+def read_pruned(
+    paths: Sequence[str], languages: Sequence[str], tokenizers: Sequence[str]
+) -> dict[str, dict[str, frozenset[str]]]:
+    """Read what tokenizers pruned; paths: `ablations.parquet`, language by language.
+
+    Raises:
+        UserError: a file is missing or damaged.
+    """
+    found: dict[str, dict[str, frozenset[str]]] = {}
+    for (language, name), path in zip(itertools.product(languages, tokenizers), paths, strict=True):
+        found.setdefault(language, {})[name] = frozenset(read_parquet(path, ["piece"])["piece"])
+    return found
+
+
+def overlaps(
+    pruned: Pruned,
+    readings: Mapping[str, Sequence[str]],
+    controls: Mapping[str, Sequence[str]],
+    drawn: Iterable[str],
+) -> pd.DataFrame:
+    """Return the shares of pruned pieces in common, a row for each language, reading and control.
+
+    readings, controls: label -> the tokenizers of its seeds. drawn: labels of the controls that
+    prune at random.
+
+    Columns: language, reading, control (`OWN`: the reading's seeds with one another), mean, low and
+    high over the pairs of seeds, pairs, and accounts_for: the mean as a share of the way from the
+    random prunings' to that of the own seeds; NaN where there is none or no such way.
+    """
+    rows = [
+        {"language": language, "reading": reading, "control": control, **_common(pieces, pairs)}
+        for language, pieces in pruned.items()
+        for reading, own in readings.items()
+        for control, pairs in {
+            OWN: list(itertools.combinations(own, 2)),
+            **{name: list(itertools.product(own, seeds)) for name, seeds in controls.items()},
+        }.items()
+    ]
+    frame = pd.DataFrame(rows)
+    own, floor = (
+        frame["mean"]
+        .where(frame["control"].isin(names))
+        .groupby([frame["language"], frame["reading"]])
+        .transform("mean")
+        for names in ([OWN], [*drawn])
+    )
+    way = (own - floor).where(own > floor)
+    return frame.assign(accounts_for=(frame["mean"] - floor) / way)
+
+
+def _common(
+    pieces: Mapping[str, frozenset[str]], pairs: Sequence[tuple[str, str]]
+) -> dict[str, float | int]:
+    """Return mean, lowest and highest share in common over pairs of tokenizers, and the pairs."""
+    shares = [
+        len(pieces[one] & pieces[other]) / max(1, len(pieces[one])) for one, other in pairs
+    ] or [np.nan]
+    return {"mean": np.mean(shares), "low": min(shares), "high": max(shares), "pairs": len(pairs)}
+
+
+def table_overlap(rows: pd.DataFrame, *, notes: Sequence[str], **files: Files) -> None:
+    """Write the table of `overlaps`: a row for each reading and language, a column a control."""
+    names = list(dict.fromkeys(rows["control"]))
+    shown = rows.assign(cell=rows.apply(_cell, axis=1)).pivot(
+        index=["reading", "language"], columns="control", values="cell"
+    )
+    order = list(dict.fromkeys(zip(rows["reading"], rows["language"], strict=True)))
+    cells = [[*key, *shown.loc[key, names]] for key in sorted(order, key=lambda key: key[0])]
+    write_table(["", "text", *names], [cells], rows, align="l", note=notes, **files)
+
+
+def _cell(row: Mapping[str, Any]) -> str:
+    if not row["pairs"]:
+        return NOTHING
+    spread = f" ({row['low']:.0%} to {row['high']:.0%})" if row["pairs"] > 1 else ""
+    return f"{row['mean']:.1%}{spread}".replace("%", " %")
