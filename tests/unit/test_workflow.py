@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+import reproduction.artefacts.figures
+import reproduction.artefacts.tables  # noqa: F401  (each registers its functions)
 from reproduction.artefacts.registry import registered
 from reproduction.cards import card
 from reproduction.config import Configuration, load_config
@@ -142,6 +144,26 @@ def test_prunings_of_other_pieces_are_in_no_claim(only_bpes) -> None:
     assert (run.judged, run.nulls) == (only_bpes.judged, only_bpes.nulls)
     assert run.compared_sage == run.compared_with_nulls == ["sage", "sage_released"]
     assert Studies(run).full_size == Studies(only_bpes).full_size == ["sage", "sage_released"]
+
+
+def test_sage_without_contexts_is_a_control_and_no_reading(only_bpes) -> None:
+    stanza = {"method": "sage", "preset": "released"}
+    blind = {name: {**stanza, "contexts": name} for name in ("zero", "shuffled")}
+    names = [name for name in only_bpes.tokenizers if not only_bpes.tokenizer(name).is_control]
+    run = run_of(
+        tokenizers=[*names, "random", "counts", *blind],
+        tokenizer_settings={**blind, "zero": {**blind["zero"], "seeds": 2}, "random": {"seeds": 1}},
+    )
+    assert run.sage_readings == ["sage", "sage_released"]
+    assert run.nulls == ["random", "counts", "zero", "zero.seed2", "shuffled"]
+    assert run.further_controls == ["counts", "zero", "shuffled"]
+    assert claims_run(run)["nulls"]["zero"] == "sage"
+
+
+@pytest.mark.parametrize("method", ["counts", "swallowed"])
+def test_a_control_of_merges_prunes_no_pieces_of_unigram(method) -> None:
+    with pytest.raises(UserError, match=rf"mine\.initial: method {method} needs BPE's merges"):
+        run_of(tokenizer_settings={"mine": {"method": method, "initial": "unigram"}})
 
 
 def test_a_run_without_the_papers_languages_says_nothing_of_the_paper(paper, tmp_path) -> None:
