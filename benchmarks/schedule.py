@@ -103,8 +103,8 @@ class Schedule:
 # --- The plan and the times
 
 
-def read_jobs(configfiles: Sequence[Path], **settings: Any) -> list[Job]:
-    """Return the jobs that Snakemake plans for `all` where nothing is made yet, without times.
+def read_jobs(configfiles: Sequence[Path], target: str = "all", **settings: Any) -> list[Job]:
+    """Return the jobs that Snakemake plans for a target where nothing is made yet, without times.
 
     settings: laid over those of the files.
     """
@@ -115,7 +115,7 @@ def read_jobs(configfiles: Sequence[Path], **settings: Any) -> list[Job]:
     with SnakemakeApi(quiet) as api:
         config = types.ConfigSettings(config=settings, configfiles=files)
         workflow = api.workflow(plenty, config, snakefile=ROOT / "Snakefile", workdir=ROOT)
-        plan = workflow.dag(types.DAGSettings(targets={"all"}, forceall=True))
+        plan = workflow.dag(types.DAGSettings(targets={target}, forceall=True))
         plan.execute_workflow(executor="dryrun")
         dag = workflow._workflow.dag  # the interface prints a plan and returns none
         return [
@@ -302,9 +302,16 @@ def _with_blocks(job: Job) -> Job:
 # --- The page
 
 
-def page(jobs: Sequence[Job], modelless: Sequence[Job]) -> str:
-    """Return the page; `modelless` are the jobs of a run without language models."""
-    core_hours = sum(job.seconds * job.threads for job in jobs if not job.gpus) / 3600
+def core_hours(jobs: Sequence[Job]) -> float:
+    """Return what the jobs that need no GPU take of one core."""
+    return sum(job.seconds * job.threads for job in jobs if not job.gpus) / 3600
+
+
+def page(jobs: Sequence[Job], modelless: Sequence[Job], intrinsic: Sequence[Job]) -> str:
+    """Return the page.
+
+    modelless: the jobs of a run without language models. intrinsic: those of that target.
+    """
     gpu_hours = sum(job.seconds * job.gpus for job in jobs) / 3600
     sizes = [[n, *(hours(jobs, n, gpus) for gpus in GPUS), hours(modelless, n, 0)] for n in CORES]
     path = simulate(jobs, *DRAWN).critical_path()
@@ -317,9 +324,10 @@ def page(jobs: Sequence[Job], modelless: Sequence[Job]) -> str:
     return f"""# How long, on what
 
 `python benchmarks/schedule.py` wrote this page: the {len(jobs)} jobs of `all` with `config.yaml`,
-{core_hours:.0f} core hours and {gpu_hours:.0f} GPU hours, in a simulated schedule. The order is
-that of Snakemake's default scheduler, which leaves open which of equal jobs goes first: hours are
-medians of {len(ORDERS)} orders.
+{core_hours(jobs):.0f} core hours and {gpu_hours:.0f} GPU hours, in a simulated schedule. Of these,
+{len(intrinsic)} jobs with {core_hours(intrinsic):.0f} core hours are those of `intrinsic`. The
+order is that of Snakemake's default scheduler, which leaves open which of equal jobs goes first:
+hours are medians of {len(ORDERS)} orders.
 
 [schedule_costs.csv](../../benchmarks/schedule_costs.csv) says of each time where it is from;
 "reference run" is the least disturbed of equal jobs in
@@ -465,7 +473,9 @@ def main() -> None:
         return
     jobs = with_costs(jobs, COSTS)
     modelless = with_costs(read_jobs(options.configfile, lm={"enabled": False}), COSTS)
-    (options.output / "schedule.md").write_text(page(jobs, modelless), encoding="utf-8")
+    intrinsic = with_costs(read_jobs(options.configfile, "intrinsic"), COSTS)
+    text = page(jobs, modelless, intrinsic)
+    (options.output / "schedule.md").write_text(text, encoding="utf-8")
     draw(jobs, options.output / "schedule.png")
 
 

@@ -31,7 +31,7 @@ def linked(page: Path) -> set[Path]:
 def api_page() -> str:
     """Return a page of directives, in which mkdocstrings puts the docstrings of the library."""
     names = sorted(name for name in sagevocab.__all__ if not name.startswith("_"))
-    places = [f"sagevocab.{sagevocab._MODULES[name]}.{name}" for name in names]
+    places = [f"{getattr(sagevocab, name).__module__}.{name}" for name in names]
     return "\n\n".join(["# API", *(f"::: {place}" for place in places)]) + "\n"
 
 

@@ -203,7 +203,9 @@ class SageKeys:
     prune_batch: Count = Field(100, description="Pieces pruned in a batch (k).")
     candidates: Count = Field(1500, description="Size of the pruning candidate set (M).")
     rerank_every: Count = Field(10, description="Batches between two rankings of all pieces (m).")
-    retrain_every: Count = Field(4, description="Rankings between two trained embeddings (l).")
+    retrain_every: Count = Field(
+        4, description="Rankings after which the embeddings are trained again (l)."
+    )
     window: Annotated[Count, Field(le=10_000)] = Field(
         5, description="Pieces to each side of a target that count as its context (W)."
     )

@@ -160,6 +160,13 @@ def test_sage_without_contexts_is_a_control_and_no_reading(only_bpes) -> None:
     assert claims_run(run)["nulls"]["zero"] == "sage"
 
 
+def test_evidence_compares_with_controls_that_have_models(only_bpes) -> None:
+    (evidence,) = (one for one in registered(only_bpes) if one.name == "table_evidence")
+    settings = evidence.settings(only_bpes)
+    assert "counts" in only_bpes.further_controls
+    assert set(settings["nulls"]) <= set(settings["compared"])
+
+
 @pytest.mark.parametrize("method", ["counts", "swallowed"])
 def test_a_control_of_merges_prunes_no_pieces_of_unigram(method) -> None:
     with pytest.raises(UserError, match=rf"mine\.initial: method {method} needs BPE's merges"):

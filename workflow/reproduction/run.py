@@ -636,16 +636,19 @@ class Run:
         return [name for name in self.pruned_from_bpe(*PRUNED) if self.tokenizer(name).is_control]
 
     @property
+    def simple_controls(self) -> list[str]:
+        """Random pruning and the least frequent pieces: the controls that have causal models."""
+        return self.pruned_from_bpe("random", "frequency")
+
+    @property
     def further_controls(self) -> list[str]:
         """The controls beside random pruning and the least frequent pieces."""
-        simple = self.pruned_from_bpe("random", "frequency")
-        return [name for name in self.unseeded_nulls if name not in simple]
+        return [name for name in self.unseeded_nulls if name not in self.simple_controls]
 
     @property
     def causal_tokenizers(self) -> list[str]:
         """Tokenizers with causal models: those with masked ones, random and frequency."""
-        simple = self.pruned_from_bpe("random", "frequency")
-        return list(dict.fromkeys([*self.models, *simple]))
+        return list(dict.fromkeys([*self.models, *self.simple_controls]))
 
     def causal_files(self, tokenizers: Sequence[str]) -> list[str]:
         """Return what causal models need, language by language, the seeds of a tokenizer together.

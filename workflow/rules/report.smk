@@ -105,9 +105,11 @@ rule findings:
 
 
 # What a run says of the paper; one without the paper's languages says nothing of it.
-OF_PAPER = {"claims_path": result("claims.json"), "findings": result("findings.md")}
-OF_PAPER = OF_PAPER if run.reproduces else {}
-OF_TEXTS = {"measured": result("tables/table_tokenizers.csv")}
+OF_PAPER = {
+    name: result(file)
+    for name, file in {"claims_path": "claims.json", "findings": "findings.md"}.items()
+    if run.reproduces
+}
 # Languages of which the playground has no sentences but those of the run's own text.
 OWN_LANGUAGES = [name for name in run.languages if name not in PAPER_LANGUAGES]
 
@@ -118,7 +120,7 @@ rule build_report:
     In a run without the paper's languages: playground, what the tokenizers make of its texts.
     """
     input:
-        **(OF_PAPER or OF_TEXTS),
+        **(OF_PAPER or {"measured": result("tables/table_tokenizers.csv")}),
         figures=run.artefacts(FIGURES, "png"),
         tables=run.artefacts(TABLES, "json"),
         vocabularies=run.vocabulary_files(),

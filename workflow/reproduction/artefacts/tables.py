@@ -523,7 +523,7 @@ def table_ngrams(ngrams: Panels, presets: Presets, **files: Any) -> None:
         **run.causal_parameters,
         "labels": run.labels(run.ordered_tokenizers),
         "compared": run.labels(run.causal_tokenizers),
-        "nulls": run.labels(run.unseeded_nulls),
+        "nulls": run.labels(run.simple_controls),
         "tasks": run.probed_tasks(),
         "seeds": run.config.probes.seeds,
         "task_languages": run.task_languages(),

@@ -1,8 +1,8 @@
 """Whether SaGe goes beyond what any pruning gives: the verdict against chance.
 
 The nulls are vocabularies that are pruned from the same initial one to the same size, and without
-contexts: at random, with several seeds, or of the least frequent pieces. A claim about SaGe that
-vocabularies and counts decide is measured on them instead of SaGe.
+contexts: at random, with several seeds, or by counts (`reproduction.controls`). A claim
+about SaGe that vocabularies and counts decide is measured on them instead of SaGe.
 
 The rule was written down before any value of a null was looked at. With R random seeds of mean m
 and standard deviation s (divisor R - 1), SaGe's value y is under the null hypothesis one more draw

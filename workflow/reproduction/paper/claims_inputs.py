@@ -40,7 +40,7 @@ class Run:
     tokenizers: name -> preset of a SaGe tokenizer, or None.
     further_seeds: SaGe tokenizer -> those that are the same with another seed. starts: SaGe
         tokenizer -> name of the embeddings that it starts from.
-    nulls: tokenizers that are pruned without contexts -> their method, `random` or `frequency`.
+    nulls: tokenizers that are pruned without contexts -> their method.
     lm_tokenizers: those with language models; empty if models are off. model_languages: languages
         that have them. seeds: of fine-tuning.
     pretraining_seeds: of further pretrainings beside the run's own models.

@@ -65,7 +65,7 @@ def build_findings(
     claims: `claims.json`. tables: target -> its CSV. values: `paper_values.yaml`. run: name,
     labels and presets (by tokenizer), names (of languages), languages, constructed (tasks) and
     settings. texts: name, language, corpus, title, paper (the paper's own text) and in_paper
-    (whether it is that one) of each text. figures: targets of the figures that are beside.
+    (whether it is that one) of each text. figures: targets of the figures to show.
 
     Raises:
         UserError: an input is missing or damaged.

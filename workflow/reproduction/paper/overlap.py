@@ -83,8 +83,8 @@ def table_overlap(rows: pd.DataFrame, *, notes: Sequence[str], **files: Files) -
     shown = rows.assign(cell=rows.apply(_cell, axis=1)).pivot(
         index=["reading", "language"], columns="control", values="cell"
     )
-    order = list(dict.fromkeys(zip(rows["reading"], rows["language"], strict=True)))
-    cells = [[*key, *shown.loc[key, names]] for key in sorted(order, key=lambda key: key[0])]
+    order = itertools.product(rows["reading"].unique(), rows["language"].unique())
+    cells = [[*key, *shown.loc[key, names]] for key in order]
     write_table(["", "text", *names], [cells], rows, align="l", note=notes, **files)
 
 
