@@ -102,7 +102,7 @@ def assert_rounds(shown: str, *values: float) -> None:
 
 def test_the_readme_shows_what_the_reference_results_have() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    table = pd.read_csv(REFERENCE / "intrinsic/tables/table_nulls.csv")
+    table = pd.read_csv(REFERENCE / "intrinsic/tables/table_controls.csv")
     rows = readme.split("| SaGe | SaGe 1.0 |\n")[1].split("\n\n")[0].splitlines()[1:]
     assert len(rows) == len(IN_README)
     for row, (words, statement) in zip(rows, IN_README.items(), strict=True):
@@ -121,7 +121,7 @@ def test_the_readme_shows_what_the_reference_results_have() -> None:
 
 def test_the_results_page_shows_rows_of_the_reference_results() -> None:
     page = (ROOT / "docs/results.md").read_text(encoding="utf-8")
-    table = (REFERENCE / "intrinsic/tables/table_nulls.md").read_text(encoding="utf-8")
+    table = (REFERENCE / "intrinsic/tables/table_controls.md").read_text(encoding="utf-8")
     for words, sign in ((" beyond chance", "↑"), (" below chance", "↓"), (" as chance", "")):
         table = table.replace(words, sign)
     rows = page.split("| least frequent | SaGe | SaGe 1.0 |\n")[1].split("\n\n")[0].splitlines()[1:]

@@ -150,7 +150,7 @@ def test_differences_are_over_lines_and_seeds_with_a_family_of_their_own(panels)
 
 def test_sage_is_compared_with_what_is_pruned_without_contexts(panels):
     nulled = {title: {**own, "random": own["BPE"]} for title, own in panels.items()}
-    data = causal_evidence(nulled, baseline="BPE", nulls=["random"], seed=1)
+    data = causal_evidence(nulled, baseline="BPE", controls=["random"], seed=1)
     kinds = data[["tokenizer", "baseline"]].drop_duplicates()
     assert kinds.to_numpy().tolist() == [["SaGe", "BPE"], ["random", "BPE"], ["SaGe", "random"]]
     bpe, random, beside = (rows for _, rows in data.groupby(["baseline", "tokenizer"]))

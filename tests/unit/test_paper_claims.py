@@ -468,45 +468,45 @@ def test_stability_of_the_ranking_is_measured_where_rankings_are_kept(run: Run, 
     assert "24 batches apart" in record_of("loss_ranking_stable", run, values)["reason"]
 
 
-# --- nulls
+# --- controls
 
 
 RANDOM_SEEDS = ("random", "random.seed2", "random.seed3")
 
 
 @pytest.fixture
-def with_nulls(run: Run) -> Run:
-    """The small run with nulls: one has SaGe's vocabulary, the others have BPE's."""
+def with_controls(run: Run) -> Run:
+    """The small run with controls: one has SaGe's vocabulary, the others have BPE's."""
     methods = {"frequency": "frequency", **dict.fromkeys(RANDOM_SEEDS, "random")}
     for name in methods:
         twin = "sage" if name == "random" else "bpe"
         shutil.copytree(run.vocabulary("en", twin), run.vocabulary("en", name))
         for corpus in ("train", "quora"):
             shutil.copytree(run.analysis("en", corpus, twin), run.analysis("en", corpus, name))
-    return dataclasses.replace(run, nulls=methods)
+    return dataclasses.replace(run, controls=methods)
 
 
-def test_claims_about_sage_are_measured_on_the_nulls(with_nulls: Run, values: dict):
-    record = record_of("whole_words_more", with_nulls, values)
+def test_claims_about_sage_are_measured_on_the_controls(with_controls: Run, values: dict):
+    record = record_of("whole_words_more", with_controls, values)
     assert (record["random"], record["frequency"]) == ([pytest.approx(3 / 16), 0, 0], 0)
     spread = [record[f"random_{name}"] for name in ("mean", "low", "high")]
     assert spread == pytest.approx([1 / 16, 0, 3 / 16])
-    record = record_of("og_discarded", with_nulls, values)
+    record = record_of("og_discarded", with_controls, values)
     assert (record["random"], record["frequency"]) == (["discarded", "kept", "kept"], "kept")
     assert record["random_mean"] is None
 
 
-def test_a_null_has_the_number_of_a_resampled_measurement(with_nulls: Run, values: dict):
-    records = assess_claims(with_nulls, values)
+def test_a_control_has_the_number_of_a_resampled_measurement(with_controls: Run, values: dict):
+    records = assess_claims(with_controls, values)
     counted = {r["id"]: r for r in records if r["random"] and r["language"] == "en"}
     assert {"whole_words_more", "longer_pieces", "context_advantage_lost_quora"} < set(counted)
-    # A null that is BPE's vocabulary has no pieces of its own, so some claims have one value alone.
+    # A control that is BPE's vocabulary has no pieces of its own: some claims have one value.
     for record in counted.values():
         assert record["random"][0] == record["ours"]
 
 
-def test_a_claim_about_each_tokenizer_has_nulls_beside_sage(with_nulls: Run, values: dict):
-    records = assess_claims(with_nulls, values)
+def test_a_claim_about_each_tokenizer_has_controls_beside_sage(with_controls: Run, values: dict):
+    records = assess_claims(with_controls, values)
     ours = {r["tokenizer"]: r for r in records if r["id"] == "ratio_differs_from_wikipedia"}
     assert ours["sage"]["ours"] is not None and len(ours["sage"]["random"]) == 3
     assert ours["sage"]["random"][0] == ours["sage"]["ours"]  # of SaGe's own vocabulary
@@ -516,9 +516,9 @@ def test_a_claim_about_each_tokenizer_has_nulls_beside_sage(with_nulls: Run, val
 @pytest.mark.parametrize(
     "name", ["score_mrpc_sage", "cost_ratio", "tokens_bpe", "retraining_minor"]
 )
-def test_scores_times_and_claims_about_bpe_have_no_null(with_nulls: Run, values: dict, name):
+def test_scores_times_and_claims_about_bpe_have_no_control(with_controls: Run, values: dict, name):
     tokenizer = "bpe" if name == "tokens_bpe" else "sage"
-    record = record_of(name, with_nulls, values, tokenizer)
+    record = record_of(name, with_controls, values, tokenizer)
     assert (record["random"], record["frequency"]) == ([], None)
 
 
@@ -588,18 +588,18 @@ def _write_pruned(run: Run, name: str, *kept: str) -> None:
     write_pieces(run.folder / f"vocab/en/{name}/pieces.txt", [*SHARED, *kept])
 
 
-def test_chance_tests_of_a_tokenizer_are_one_family(with_nulls: Run, values: dict):
-    _write_pruned(with_nulls, "random", "og", "▁hat", "ation", "at")
-    _write_pruned(with_nulls, "random.seed2", "og", "ings", "ation", "at")
-    _write_pruned(with_nulls, "random.seed3", "▁goats", "ings", "ation", "at")
-    records = assess_claims(with_nulls, values)
+def test_chance_tests_of_a_tokenizer_are_one_family(with_controls: Run, values: dict):
+    _write_pruned(with_controls, "random", "og", "▁hat", "ation", "at")
+    _write_pruned(with_controls, "random.seed2", "og", "ings", "ation", "at")
+    _write_pruned(with_controls, "random.seed3", "▁goats", "ings", "ation", "at")
+    records = assess_claims(with_controls, values)
     tested = [r for r in records if r["chance"]]
     assert len(tested) > 20
     assert not any(r["definition"] or r["variant"] for r in tested)
     # The paper's statements make the family, whatever the run could measure of them.
     adjusted = holm([r["chance_p_value"] for r in tested], 79)
     assert [r["chance_p_adjusted"] for r in tested] == pytest.approx(adjusted.tolist())
-    record = record_of("discarded_in_bpe", with_nulls, values)
+    record = record_of("discarded_in_bpe", with_controls, values)
     # Of five discarded pieces BPE has `ings` and `ing`, then `ing`, then `og` and `ing`; of SaGe's
     # all but one.
     assert record["random"] == pytest.approx([2 / 5, 1 / 5, 2 / 5])
@@ -608,8 +608,8 @@ def test_chance_tests_of_a_tokenizer_are_one_family(with_nulls: Run, values: dic
     assert record["chance"] == "as chance"
 
 
-def test_the_page_of_claims_shows_the_nulls(with_nulls: Run, values: dict):
-    records = assess_claims(with_nulls, values)
+def test_the_page_of_claims_shows_the_controls(with_controls: Run, values: dict):
+    records = assess_claims(with_controls, values)
     page = claims_markdown(records)
     counted = [record for record in records if record["chance"] and not record["beyond"]]
     count = sum(record["chance"] == "as chance" for record in counted)
@@ -622,13 +622,15 @@ def test_the_page_of_claims_shows_the_nulls(with_nulls: Run, values: dict):
 
 
 def test_examples_definitions_and_single_seeds_have_no_verdict_against_chance(
-    with_nulls: Run, values: dict
+    with_controls: Run, values: dict
 ):
     for name in ("og_discarded", "single_characters_kept", "sage_breaks_chains", "cost_ratio"):
-        assert record_of(name, with_nulls, values)["chance"] is None
-    assert record_of("single_characters_kept", with_nulls, values)["definition"]
-    nulls = {name: method for name, method in with_nulls.nulls.items() if name != "random.seed3"}
-    alone = dataclasses.replace(with_nulls, nulls=nulls)
+        assert record_of(name, with_controls, values)["chance"] is None
+    assert record_of("single_characters_kept", with_controls, values)["definition"]
+    controls = {
+        name: method for name, method in with_controls.controls.items() if name != "random.seed3"
+    }
+    alone = dataclasses.replace(with_controls, controls=controls)
     record = record_of("whole_words_more", alone, values)
     assert (record["chance"], record["random_mean"]) == (None, pytest.approx(3 / 32))
 
@@ -940,11 +942,11 @@ def test_claims_are_the_same_bytes_twice_and_name_preset_and_origin(run: Run, tm
 
 
 def test_claims_go_on_after_a_kill_with_the_tokenizer_that_was_begun(
-    with_nulls: Run, tmp_path: Path, monkeypatch
+    with_controls: Run, tmp_path: Path, monkeypatch
 ):
     def build(folder: str, **resumed) -> bytes:
         files = {"json": tmp_path / folder / "claims.json", "md": tmp_path / folder / "claims.md"}
-        build_claims(with_nulls, values=VALUES, **files, **resumed)
+        build_claims(with_controls, values=VALUES, **files, **resumed)
         return files["json"].read_bytes()
 
     measured = []

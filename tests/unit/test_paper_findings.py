@@ -98,11 +98,11 @@ def tables() -> dict[str, list[dict]]:
             {**varied, **half},
             {**varied, "setting": "initial_size", "value": 18000.0, "usual": 20000.0},
         ],
-        "table_costs": [{"rule": "prune_null", "seconds": 77.0}],
+        "table_costs": [{"rule": "prune_control", "seconds": 77.0}],
     }
 
 
-def shown(records: list[dict], given: dict | None = None, figures=("figure_nulls",), **changes):
+def shown(records: list[dict], given: dict | None = None, figures=("figure_controls",), **changes):
     own = run(**changes)
     texts = [text for text in TEXTS if text["language"] in own["languages"]]
     evidence = Evidence(records, tables() if given is None else given, VALUES_READ, own)
@@ -182,7 +182,7 @@ def test_the_findings_of_a_whole_run_have_every_section_and_its_numbers():
     assert "how many of the pruned pieces two seeds or samples have in common" in text
     assert "`prune_batch` at 50 instead of 100 leaves 81 % of the pruned pieces in common" in text
     assert "one took at most 77 seconds" in text
-    assert "figures/figure_nulls.png" in text and "figure_learning_curves.png" not in text
+    assert "figures/figure_controls.png" in text and "figure_learning_curves.png" not in text
 
 
 @pytest.mark.parametrize("chance", ["beyond chance", "as chance", "below chance", None])
@@ -300,12 +300,12 @@ def test_a_test_has_no_power_where_a_random_pruning_drops_the_piece():
 
 def test_a_cell_is_of_one_row_and_a_column_is_there():
     evidence = Evidence([], tables(), VALUES_READ, run())
-    assert evidence.cell("table_costs", "seconds", rule="prune_null") == 77.0
+    assert evidence.cell("table_costs", "seconds", rule="prune_control") == 77.0
     assert not evidence.cell("table_costs", "seconds", rule="nothing")
     with pytest.raises(ValueError, match="table_tokenizers: 2 rows"):
         evidence.cell("table_tokenizers", "lines", language="English")
     with pytest.raises(KeyError):
-        evidence.rows("table_costs", rull="prune_null")
+        evidence.rows("table_costs", rull="prune_control")
 
 
 def test_small_helpers_of_the_template():
@@ -330,7 +330,7 @@ def test_what_is_left_empty_goes():
 def inputs(tmp_path: Path) -> dict:
     (tmp_path / "claims.json").write_text(json.dumps(every_record()), encoding="utf-8")
     costs = tmp_path / "table_costs.csv"
-    costs.write_text("rule,seconds\nprune_null,77.4\nother,\n", encoding="utf-8")
+    costs.write_text("rule,seconds\nprune_control,77.4\nother,\n", encoding="utf-8")
     return {
         "md": tmp_path / "findings.md",
         "template": TEMPLATE,

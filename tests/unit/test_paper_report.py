@@ -165,19 +165,18 @@ def test_claims_have_both_readings_side_by_side(page: Page):
 
 
 def test_the_page_opens_with_what_chance_gives_and_folds_the_claims(tmp_path: Path, inputs: dict):
-    nulls = {
-        "figures": {"figure_nulls": inputs["figures"]["figure_lengths"], **inputs["figures"]},
-        "tables": {"table_nulls": inputs["tables"]["table_examples"], **inputs["tables"]},
-        "captions": {**inputs["captions"], "figure_nulls": "One.", "table_nulls": "Two."},
+    controls = {
+        "figures": {"figure_controls": inputs["figures"]["figure_lengths"], **inputs["figures"]},
+        "tables": {"table_controls": inputs["tables"]["table_examples"], **inputs["tables"]},
+        "captions": {**inputs["captions"], "figure_controls": "One.", "table_controls": "Two."},
     }
-    build_report(tmp_path / "nulls.html", run=run(), **{**inputs, **nulls})
-    page = Page((tmp_path / "nulls.html").read_text(encoding="utf-8"))
+    build_report(tmp_path / "controls.html", run=run(), **{**inputs, **controls})
+    page = Page((tmp_path / "controls.html").read_text(encoding="utf-8"))
     ids = [a["id"] for _, a in page.elements if "id" in a]
-    places = [
-        ids.index(name) for name in ("found", "table_nulls", "figures", "figure_nulls", "filter")
-    ]
+    parts = ("found", "table_controls", "figures", "figure_controls", "filter")
+    places = [ids.index(name) for name in parts]
     assert places == sorted(places)
-    assert ids.count("table_nulls") == ids.count("figure_nulls") == 1
+    assert ids.count("table_controls") == ids.count("figure_controls") == 1
     assert [a.get("class") for a in page.all("details")].count("place") == 2
     counts = page.text.split("Against chance")[1].split("Chance is what")[0].split("\n")
     assert [row for row in counts if "chance" in row] == [

@@ -18,7 +18,7 @@ def test_pages_come_with_what_they_show_and_names_of_the_library_are_there(tmp_p
 
     files = {str(path.relative_to(tmp_path / "site")) for path in tmp_path.rglob("*.*")}
     assert {"README.md", "docs/method.md", "src/sagevocab/reference.py"} <= files
-    assert "results/reference/intrinsic/figures/figure_nulls.png" in files
+    assert "results/reference/intrinsic/figures/figure_controls.png" in files
     assert "old.md" not in files
     directives = (tmp_path / "site/API.md").read_text(encoding="utf-8")
     assert "::: sagevocab.training.train\n" in directives

@@ -130,19 +130,19 @@ def only_bpes() -> Run:
 
 def test_prunings_of_other_pieces_are_in_no_claim(only_bpes) -> None:
     others = {
-        "null": {"method": "random", "initial": "unigram", "seeds": 7},
+        "control": {"method": "random", "initial": "unigram", "seeds": 7},
         "sage_unigram": {"seeds": 2},
     }
     run = run_of(
-        tokenizers=[*only_bpes.tokenizers, "sage_unigram", "null"],
+        tokenizers=[*only_bpes.tokenizers, "sage_unigram", "control"],
         tokenizer_settings=others,
         figures={"tokenizers": ["bpe", "sage", "sage_unigram", "sage_released"]},
     )
     asked, usual = claims_run(run), claims_run(only_bpes)
-    none = {"sage_unigram": None, "null": None}
+    none = {"sage_unigram": None, "control": None}
     assert asked == {**usual, "tokenizers": {**usual["tokenizers"], **none}}
-    assert (run.judged, run.nulls) == (only_bpes.judged, only_bpes.nulls)
-    assert run.compared_sage == run.compared_with_nulls == ["sage", "sage_released"]
+    assert (run.judged, run.controls) == (only_bpes.judged, only_bpes.controls)
+    assert run.compared_sage == run.compared_with_controls == ["sage", "sage_released"]
     assert Studies(run).full_size == Studies(only_bpes).full_size == ["sage", "sage_released"]
 
 
@@ -155,16 +155,16 @@ def test_sage_without_contexts_is_a_control_and_no_reading(only_bpes) -> None:
         tokenizer_settings={**blind, "zero": {**blind["zero"], "seeds": 2}, "random": {"seeds": 1}},
     )
     assert run.sage_readings == ["sage", "sage_released"]
-    assert run.nulls == ["random", "counts", "zero", "zero.seed2", "shuffled"]
+    assert run.controls == ["random", "counts", "zero", "zero.seed2", "shuffled"]
     assert run.further_controls == ["counts", "zero", "shuffled"]
-    assert claims_run(run)["nulls"]["zero"] == "sage"
+    assert claims_run(run)["controls"]["zero"] == "sage"
 
 
 def test_evidence_compares_with_controls_that_have_models(only_bpes) -> None:
     (evidence,) = (one for one in registered(only_bpes) if one.name == "table_evidence")
     settings = evidence.settings(only_bpes)
     assert "counts" in only_bpes.further_controls
-    assert set(settings["nulls"]) <= set(settings["compared"])
+    assert set(settings["controls"]) <= set(settings["compared"])
 
 
 @pytest.mark.parametrize("method", ["counts", "swallowed"])
@@ -181,12 +181,12 @@ def test_a_run_without_the_papers_languages_says_nothing_of_the_paper(paper, tmp
     both = run_of(languages=["en", "hu"], language_settings=hungarian)
     assert (own.reproduces, both.reproduces, paper.reproduces) == (False, True, True)
     names = [{one.name for one in registered(run) if one.when(run)} for run in (own, both, paper)]
-    assert [{"table_nulls", "figure_nulls"} <= some for some in names] == [False, True, True]
-    assert not {"table_nulls", "figure_nulls"} & names[0]
+    assert [{"table_controls", "figure_controls"} <= some for some in names] == [False, True, True]
+    assert not {"table_controls", "figure_controls"} & names[0]
     assert ["table_unknown" in some for some in names] == [True, False, False]
 
 
-def test_a_null_of_another_initial_vocabulary_is_called_so() -> None:
+def test_a_control_of_another_initial_vocabulary_is_called_so() -> None:
     mine = {"mine": {"method": "frequency", "initial": "unigram"}}
     run = run_of(tokenizers=["bpe", "mine"], tokenizer_settings=mine, lm=NO_MODELS)
     assert card(run, "en", "mine")["method"].startswith("UnigramLM without its least frequent")

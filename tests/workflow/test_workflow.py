@@ -44,8 +44,8 @@ def test_all_makes_the_whole_contract(finished) -> None:
         "figures/figure_ratio_quora.png",
         "figures/figure_rankings.pdf",
         "figures/figure_readings.png",
-        "figures/figure_nulls.png",
-        "tables/table_nulls.csv",
+        "figures/figure_controls.png",
+        "tables/table_controls.csv",
         "tables/table_sequence.tex",
         "tables/table_readings.csv",
         "tables/table_stability.md",
@@ -106,8 +106,8 @@ def test_the_final_size_is_exact(finished) -> None:
 
 def test_unigram_is_pruned_and_segmented_greedily_without_a_tokenizer_of_it(tiny) -> None:
     names = ["sage_unigram", "unigram_greedy", "frequency_unigram"]
-    null = {"frequency_unigram": {"method": "frequency", "initial": "unigram"}}
-    config = {"tokenizers": ["bpe", "sage", *names], "tokenizer_settings": null}
+    control = {"frequency_unigram": {"method": "frequency", "initial": "unigram"}}
+    config = {"tokenizers": ["bpe", "sage", *names], "tokenizer_settings": control}
     (tiny.checkout / "unigram.yaml").write_text(yaml.safe_dump(config))
     vocab = tiny.checkout / RESULTS / "vocab/en"
     targets = [f"{RESULTS}/vocab/en/{name}/pieces.txt" for name in ("bpe_initial", *names)]
@@ -192,7 +192,7 @@ def test_reference_results_of_models_are_what_is_said_of_them(finished) -> None:
     }
     tables = {path.stem for path in (folder / "tables").iterdir()}
     assert {"table_evidence", "table_learning_curves", "table_ngrams"} <= tables
-    assert not tables & {"table_tokenizers", "table_nulls"}
+    assert not tables & {"table_tokenizers", "table_controls"}
     page = (folder / "README.md").read_text()
     assert "It is what the run says of language models." in page and "## Verdicts" not in page
 
@@ -214,7 +214,7 @@ def test_a_changed_key_reruns_only_its_consumers(finished) -> None:
     assert not planned(run) & {"build_sage", "pretrain_model", "figure_fertility"}
 
 
-TRAINED = {"train_bpe", "train_embeddings", "build_sage", "prune_null", "pretrain_model"}
+TRAINED = {"train_bpe", "train_embeddings", "build_sage", "prune_control", "pretrain_model"}
 TRAINED |= {"finetune_model", "train_causal", "train_vectors"}
 
 

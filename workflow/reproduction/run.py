@@ -526,7 +526,7 @@ class Run:
         They alone are in the claims, and in the tables and studies that set the paper's numbers
         beside a run's: the paper prunes a BPE vocabulary (Section 4). What it says of the pieces
         that BPE and SaGe share, or that SaGe discards, is not said of another initial vocabulary,
-        and prunings of another are no nulls for it.
+        and prunings of another are no controls for it.
         """
         return [name for name in self.of_method(*methods) if self.initial_method(name) == "bpe"]
 
@@ -536,9 +536,9 @@ class Run:
         return [n for n in self.pruned_from_bpe("sage") if not self.tokenizer(n).is_control]
 
     @property
-    def nulls(self) -> list[str]:
-        """Return the tokenizers that are pruned without contexts, as SaGe's nulls; every seed."""
-        return self.with_seeds(self.unseeded_nulls)
+    def controls(self) -> list[str]:
+        """Return SaGe's controls, the tokenizers that are pruned without contexts; every seed."""
+        return self.with_seeds(self.unseeded_controls)
 
     @property
     def judged(self) -> list[str]:
@@ -548,7 +548,7 @@ class Run:
     @property
     def pruned(self) -> list[str]:
         """Return the tokenizers that are pruned from BPE's pieces; every seed."""
-        return [*self.with_seeds(self.sage_readings), *self.nulls]
+        return [*self.with_seeds(self.sage_readings), *self.controls]
 
     def trained(self, method: str) -> list[str]:
         """Return the tokenizers of method `bpe` or `unigram`.
@@ -588,7 +588,7 @@ class Run:
         return [name for name in self.compared if name in self.sage_readings]
 
     @property
-    def compared_with_nulls(self) -> list[str]:
+    def compared_with_controls(self) -> list[str]:
         """The readings of SaGe that are compared on the paper's statements; none if there are too
         few random prunings.
         """
@@ -631,7 +631,7 @@ class Run:
         return self._held_out(self.model_languages if wanted else [])
 
     @property
-    def unseeded_nulls(self) -> list[str]:
+    def unseeded_controls(self) -> list[str]:
         """The tokenizers that are pruned without contexts, of one seed each."""
         return [name for name in self.pruned_from_bpe(*PRUNED) if self.tokenizer(name).is_control]
 
@@ -643,7 +643,7 @@ class Run:
     @property
     def further_controls(self) -> list[str]:
         """The controls beside random pruning and the least frequent pieces."""
-        return [name for name in self.unseeded_nulls if name not in self.simple_controls]
+        return [name for name in self.unseeded_controls if name not in self.simple_controls]
 
     @property
     def causal_tokenizers(self) -> list[str]:

@@ -57,3 +57,13 @@ for artefact in registered(run):
 
     # What `snakemake --list` shows.
     getattr(rules, artefact.name).rule.docstring = artefact.caption(run)
+
+
+# What two targets were called in version 0.1.
+for former in ("figure_nulls", "table_nulls"):
+
+    rule:
+        name:
+            former
+        input:
+            getattr(rules, former.replace("nulls", "controls")).output,

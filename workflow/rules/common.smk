@@ -238,7 +238,7 @@ def writable(path):
 TRAININGS = {
     "vocabularies": (
         *("train_bpe", "train_bpe_initial", "train_unigram", "train_unigram_initial"),
-        *("train_wordpiece", "prune_null", "build_sage"),
+        *("train_wordpiece", "prune_control", "build_sage"),
     ),
     "Word2Vec": ("train_embeddings", "train_vectors"),
     "pretrainings": ("pretrain_model", "repeat_pretraining"),

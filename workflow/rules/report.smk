@@ -22,13 +22,15 @@ REFERENCE_NAMES = [n for n in ARTEFACTS if n in OF_MODELS] if run.models else li
 # What the findings take numbers from, and the figures that they show.
 FINDINGS_TABLES = ["tokenizers", "readings", "stability", "sensitivity", "costs"]
 FINDINGS_TABLES = [f"table_{name}" for name in FINDINGS_TABLES if f"table_{name}" in TABLES]
-FINDINGS_FIGURES = [name for name in ("figure_nulls", "figure_learning_curves") if name in FIGURES]
+FINDINGS_FIGURES = [
+    name for name in ("figure_controls", "figure_learning_curves") if name in FIGURES
+]
 
 
 rule build_claims:
     """Every number and statement of the paper beside what this run measures, with a 95 % interval
     and a verdict: reproduced, same direction, undecided, not reproduced, or not measurable here
-    with the reason. Beside it, the same measured on the null vocabularies, and whether SaGe is beyond
+    with the reason. Beside it, the same measured on the control vocabularies, and whether SaGe is beyond
     what pruning at random gives.
     """
     input:

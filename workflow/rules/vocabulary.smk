@@ -131,7 +131,7 @@ use rule export_bpe_merges as export_unigram_greedy with:
         segmentation="greedy",
 
 
-rule prune_null:
+rule prune_control:
     """The initial vocabulary, pruned without contexts: at random, or by counts."""
     input:
         words=result("corpus/{lang}.train.words.npz"),
@@ -142,9 +142,9 @@ rule prune_null:
         **tokenizer_files("vocab/{lang}/{tok}"),
         ablations=result("vocab/{lang}/{tok}/ablations.parquet"),
     log:
-        result("logs/prune_null/{lang}.{tok}.log"),
+        result("logs/prune_control/{lang}.{tok}.log"),
     benchmark:
-        result("benchmarks/prune_null/{lang}.{tok}.tsv")
+        result("benchmarks/prune_control/{lang}.{tok}.tsv")
     wildcard_constraints:
         tok=any_of(run.with_seeds(run.of_method(*CONTROLS))),
     conda:
@@ -158,9 +158,9 @@ rule prune_null:
         seed=lambda wildcards: run.first_seed(wildcards.tok),
         words=run.word_settings,
         artefact=result("vocab/{lang}/{tok}"),
-        code=code_of("prune_null.py"),
+        code=code_of("prune_control.py"),
     script:
-        "../scripts/prune_null.py"
+        "../scripts/prune_control.py"
 
 
 rule train_wordpiece:

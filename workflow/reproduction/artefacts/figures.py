@@ -13,7 +13,7 @@ Panels = Mapping[str, Mapping[str, str]]
 
 @figure(
     "paper",
-    when=lambda run: run.compared_with_nulls,
+    when=lambda run: run.compared_with_controls,
     legend=lambda run: ["bpe", *run.compared_sage],
     settings=lambda run: {
         "labels": dict(zip(run.compared_sage, run.labels(run.compared_sage), strict=True)),
@@ -23,7 +23,7 @@ Panels = Mapping[str, Mapping[str, str]]
     claims="claims.json",
     paper=paper_values,
 )
-def figure_nulls(claims: str, paper: str, **files: Any) -> None:
+def figure_controls(claims: str, paper: str, **files: Any) -> None:
     """How far SaGe goes beyond prunings without contexts, on the paper's main statements. A row is
     a statement in one language; its unit is the standard deviation of the vocabularies pruned at
     random, 0 is their mean, and right is where the statement points. Grey bars hold 95 % of further
@@ -32,9 +32,9 @@ def figure_nulls(claims: str, paper: str, **files: Any) -> None:
     ±5. A statement on which all random prunings agree has no such unit and is left out. The paper
     has no such figure.
     """
-    from reproduction.paper import nulls
+    from reproduction.paper import controls
 
-    nulls.figure_nulls(claims, paper, **files)
+    controls.figure_controls(claims, paper, **files)
 
 
 @figure(

@@ -44,7 +44,7 @@ def _differences(run: Any) -> list[str]:
     claims="claims.json",
     paper=paper_values,
 )
-def table_nulls(
+def table_controls(
     claims: str,
     paper: str,
     pretrain: Mapping[str, Any] | None,
@@ -58,16 +58,16 @@ def table_nulls(
     nothing of contexts. The csv file has all statements that vocabularies and counts decide; all
     claims, and the rules of the verdicts, are in ``claims.md``. The paper has no such table.
     """
-    from reproduction.paper import nulls
+    from reproduction.paper import controls
     from reproduction.paper.notes import presets_note, pretraining_note
 
     notes = [presets_note(presets.items()), pretraining_note(pretrain) if pretrain else ""]
-    nulls.table_nulls(claims, paper, notes=notes, **files)
+    controls.table_controls(claims, paper, notes=notes, **files)
 
 
 @table(
     "paper",
-    when=lambda run: run.sage_readings and run.unseeded_nulls,
+    when=lambda run: run.sage_readings and run.unseeded_controls,
     legend=lambda run: run.sage_readings,
     settings=lambda run: {
         "languages": run.titles(run.languages),
@@ -75,7 +75,7 @@ def table_nulls(
             label: run.with_seeds([n]) for n, label in _names(run, run.sage_readings).items()
         },
         "controls": {
-            label: run.with_seeds([n]) for n, label in _names(run, run.unseeded_nulls).items()
+            label: run.with_seeds([n]) for n, label in _names(run, run.unseeded_controls).items()
         },
         "drawn": run.labels(run.pruned_from_bpe("random")),
     },
@@ -523,7 +523,7 @@ def table_ngrams(ngrams: Panels, presets: Presets, **files: Any) -> None:
         **run.causal_parameters,
         "labels": run.labels(run.ordered_tokenizers),
         "compared": run.labels(run.causal_tokenizers),
-        "nulls": run.labels(run.simple_controls),
+        "controls": run.labels(run.simple_controls),
         "tasks": run.probed_tasks(),
         "seeds": run.config.probes.seeds,
         "task_languages": run.task_languages(),
@@ -551,7 +551,7 @@ def table_evidence(
     causal_seeds: int,
     labels: Sequence[str],
     compared: Sequence[str],
-    nulls: Sequence[str],
+    controls: Sequence[str],
     tasks: Sequence[Mapping[str, Any]],
     seeds: Sequence[int],
     task_languages: Mapping[str, str],
@@ -579,7 +579,7 @@ def table_evidence(
         evidence.read_models(differences, curves, task_languages, baseline),
         read_causal(causal_titles, compared, causal_seeds, causal),
         baseline=baseline,
-        nulls=nulls,
+        controls=controls,
         paper=read_paper_values(paper)["tables"],
         seed=seed,
     )

@@ -87,15 +87,15 @@ def _read(path: Files) -> CausalModel:
 
 
 def causal_evidence(
-    panels: CausalPanels, *, baseline: str, seed: int, nulls: Sequence[str] = ()
+    panels: CausalPanels, *, baseline: str, seed: int, controls: Sequence[str] = ()
 ) -> pd.DataFrame:
-    """Return differences from BPE and from each null, as rows of `evidence.gather_evidence`.
+    """Return differences from BPE and from each control, as rows of `evidence.gather_evidence`.
 
     Intervals and tests are over lines and seeds (see `analysis.scores`); Holm's adjustment is over
-    the languages, and over languages and nulls. baseline: label of BPE. nulls: of tokenizers pruned
-    without contexts. seed: of the bootstrap.
+    the languages, and over languages and controls. baseline: label of BPE. controls: labels of
+    tokenizers pruned without contexts. seed: of the bootstrap.
     """
-    data = pd.DataFrame(list(_differences(panels, baseline, nulls, seed)))
+    data = pd.DataFrame(list(_differences(panels, baseline, controls, seed)))
     families = [data["tokenizer"], data["baseline"] == baseline] if len(data) else []
     for _, rows in data.groupby(families) if families else ():
         data.loc[rows.index, "p_adjusted"] = holm(rows["p_value"])
@@ -103,15 +103,15 @@ def causal_evidence(
 
 
 def _differences(
-    panels: CausalPanels, baseline: str, nulls: Sequence[str], seed: int
+    panels: CausalPanels, baseline: str, controls: Sequence[str], seed: int
 ) -> Iterator[dict[str, Any]]:
     for title, panel in panels.items():
         models = [(label, one) for label, own in panel.items() for one in own]
         sums = rate_sums([(one.bits, one.characters) for _, one in models])
         scores = resample_scores(sums, [label for label, _ in models], seed=seed)
         pairs = [(label, baseline) for label in panel if label != baseline]
-        own = [label for label in panel if label not in (baseline, *nulls)]
-        for label, other in [*pairs, *product(own, nulls)]:
+        own = [label for label in panel if label not in (baseline, *controls)]
+        for label, other in [*pairs, *product(own, controls)]:
             found = scores.difference(label, other)
             yield {
                 "baseline": other,

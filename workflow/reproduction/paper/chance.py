@@ -1,10 +1,10 @@
 """Whether SaGe goes beyond what any pruning gives: the verdict against chance.
 
-The nulls are vocabularies that are pruned from the same initial one to the same size, and without
-contexts: at random, with several seeds, or by counts (`reproduction.controls`). A claim
-about SaGe that vocabularies and counts decide is measured on them instead of SaGe.
+Controls are vocabularies that are pruned from the same initial one to the same size without
+contexts: at random, with several seeds, or by counts (`reproduction.controls`). A claim about SaGe
+that vocabularies and counts decide is measured on them instead of SaGe.
 
-The rule was written down before any value of a null was looked at. With R random seeds of mean m
+The rule was written down before any value of a control was looked at. With R random seeds of mean m
 and standard deviation s (divisor R - 1), SaGe's value y is under the null hypothesis one more draw
 from the same distribution, taken as normal. So
 
@@ -38,7 +38,7 @@ from reproduction.analysis.stats import CONFIDENCE
 from reproduction.paper.measures import FEWEST_SEEDS, SIGNIFICANT
 from reproduction.paper.statements import Statement, ahead
 
-RANDOM, FREQUENCY = "random", "frequency"  # the methods of the nulls
+RANDOM, FREQUENCY = "random", "frequency"  # the methods of the controls
 
 BEYOND_CHANCE = "beyond chance"
 AS_CHANCE = "as chance"
@@ -47,8 +47,8 @@ CHANCES = (BEYOND_CHANCE, AS_CHANCE, BELOW_CHANCE)
 
 
 @dataclass(frozen=True)
-class Nulls:
-    """The measurement of a claim on the nulls, instead of SaGe.
+class Controls:
+    """The measurement of a claim on the controls, instead of SaGe.
 
     random: of the random prunings, one a seed, in the run's order; numbers, or the words of an
     `example`. frequency: of the vocabulary without its least frequent pieces. others: of each other
@@ -60,8 +60,8 @@ class Nulls:
     others: Mapping[str, float | str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, values: Mapping[str, float | str], methods: Mapping[str, str]) -> Nulls:
-        """Return what was measured; values: by tokenizer. methods: of all nulls, by tokenizer."""
+    def of(cls, values: Mapping[str, float | str], methods: Mapping[str, str]) -> Controls:
+        """Return what was measured; values, methods (of all controls): by tokenizer."""
         drawn = [values[name] for name in values if methods[name] == RANDOM]
         least = [values[name] for name in values if methods[name] == FREQUENCY]
         seeds: dict[str, list[float | str]] = {}

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from reproduction.analysis.stats import holm
-from reproduction.paper.chance import Nulls, chance_p_value, chance_verdict, seeds_as_far
+from reproduction.paper.chance import Controls, chance_p_value, chance_verdict, seeds_as_far
 from reproduction.paper.claims_inputs import Case, Run
 from reproduction.paper.claims_page import claims_markdown
 from reproduction.paper.inputs import BASELINE
@@ -86,7 +86,7 @@ class Assessment:
     """A claim measured on a case.
 
     measured: None where nothing could be. reason: why the claim gets no verdict, else None.
-    nulls: what the vocabularies that are pruned without contexts give. chance_p_adjusted: of the
+    controls: what the vocabularies that are pruned without contexts give. chance_p_adjusted: of the
     test against chance, by Holm.
     """
 
@@ -94,7 +94,7 @@ class Assessment:
     case: Case
     measured: Measurement | None
     reason: str | None
-    nulls: Nulls = field(default_factory=Nulls)
+    controls: Controls = field(default_factory=Controls)
     chance_p_adjusted: float | None = None
 
     @property
@@ -117,14 +117,14 @@ class Assessment:
         if untested:
             return None
         ours = self.measured.seeds or (self.measured.ours,)
-        return chance_p_value(ours, self.nulls.numbers)
+        return chance_p_value(ours, self.controls.numbers)
 
     @property
     def seeds_as_far(self) -> int | None:
         """How many random prunings are as far as SaGe; None where there is no test."""
         if self.chance_p_adjusted is None:
             return None
-        return seeds_as_far(self.claim, self.measured.ours, self.nulls.numbers)
+        return seeds_as_far(self.claim, self.measured.ours, self.controls.numbers)
 
     @property
     def chance(self) -> str | None:
@@ -132,7 +132,7 @@ class Assessment:
         p_adjusted = self.chance_p_adjusted
         if p_adjusted is None:
             return None
-        return chance_verdict(self.claim, self.measured.ours, self.nulls.numbers, p_adjusted)
+        return chance_verdict(self.claim, self.measured.ours, self.controls.numbers, p_adjusted)
 
 
 def assess_claims(
@@ -140,7 +140,7 @@ def assess_claims(
 ) -> list[dict[str, Any]]:
     """Return the records of all claims, in the paper's order.
 
-    state: keeps the measurements of each tokenizer in each language, and of each null.
+    state: keeps the measurements of each tokenizer in each language, and of each control.
     """
     cases = [(claim, case) for claim in values["claims"] for case in _cases(claim, run, values)]
     measured: dict[int, Assessment] = {}
@@ -158,11 +158,11 @@ def assess_claims(
         measured.update(zip(numbers, found, strict=True))
     assessments = [measured[number] for number in range(len(cases))]
     _adjust(assessments, values["claims"])
-    nulls = _measure_nulls(run, values, state)
+    controls = _measure_controls(run, values, state)
     for assessment in assessments:
         key = (assessment.claim.id, assessment.case.language)
-        if assessment.case.tokenizer != BASELINE:  # nulls are for SaGe
-            assessment.nulls = Nulls.of(nulls.get(key, {}), run.nulls)
+        if assessment.case.tokenizer != BASELINE:  # controls are for SaGe
+            assessment.controls = Controls.of(controls.get(key, {}), run.controls)
     _adjust_chance(assessments, values["claims"])
     return [_record(assessment) for assessment in assessments]
 
@@ -187,26 +187,26 @@ def _restored(measured: Mapping[str, Any]) -> Measurement:
     return Measurement(**{**measured, "seeds": tuple(measured["seeds"])})
 
 
-def _measure_nulls(
+def _measure_controls(
     run: Run, values: Mapping[str, Any], state: ResumableState
 ) -> dict[tuple[str, str | None], dict[str, float | str]]:
-    """Measure the claims about SaGe on the nulls: id and language -> null -> value.
+    """Measure the claims about SaGe on the controls: id and language -> control -> value.
 
-    Null by null: what is counted under one vocabulary is in memory while its claims need it.
+    Control by control: what is counted under one vocabulary is in memory while its claims need it.
     """
-    claims = [claim for claim in values["claims"] if claim.has_nulls]
+    claims = [claim for claim in values["claims"] if claim.has_controls]
     found: dict[tuple[str, str | None], dict[str, float | str]] = {}
-    for number, null in enumerate(run.nulls, start=1):
-        log.info("claims on %s, %d of %d nulls", null, number, len(run.nulls))
+    for number, control in enumerate(run.controls, start=1):
+        log.info("claims on %s, %d of %d controls", control, number, len(run.controls))
         cases = [
-            (claim, Case(run, language, claim.corpus, null, values, alone=True))
+            (claim, Case(run, language, claim.corpus, control, values, alone=True))
             for claim in claims
             for language in _languages(claim, run)
         ]
-        for one in _measure_all(cases, state, null):
+        for one in _measure_all(cases, state, control):
             if one.measured:
                 key = (one.claim.id, one.case.language)
-                found.setdefault(key, {})[null] = one.measured.ours
+                found.setdefault(key, {})[control] = one.measured.ours
     return found
 
 
@@ -306,7 +306,7 @@ def _record(assessment: Assessment) -> dict[str, Any]:
         "beyond": assessment.beyond,
         "verdict": verdict_of(claim, measured) if decided else NOT_MEASURABLE,
         "reason": assessment.reason,
-        **assessment.nulls.record(),
+        **assessment.controls.record(),
         "random_as_far": assessment.seeds_as_far,
         "chance": assessment.chance,
         "chance_p_value": assessment.chance_p_value,

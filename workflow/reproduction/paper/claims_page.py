@@ -81,7 +81,7 @@ def count_chances(records: Sequence[Mapping[str, Any]]) -> dict[str, int]:
 
 
 def _chances(records: Sequence[Mapping[str, Any]]) -> list[str]:
-    """Return how many claims of each SaGe tokenizer are beyond chance; nothing without nulls."""
+    """Return how many claims of each SaGe tokenizer are beyond chance; nothing without controls."""
     names = dict.fromkeys(record["tokenizer"] for record in records if record.get("chance"))
     counts = [
         count_chances([record for record in records if record["tokenizer"] == name])
@@ -147,7 +147,7 @@ def show_random(record: Mapping[str, Any]) -> str:
 
 
 def show_chance(record: Mapping[str, Any]) -> str:
-    """Return the verdict against chance, or why there is none; empty without nulls."""
+    """Return the verdict against chance, or why there is none; empty without controls."""
     if record.get("definition"):
         return "true of any pruning"
     return record.get("chance") or ""

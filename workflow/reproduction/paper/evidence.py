@@ -128,11 +128,11 @@ def gather_evidence(
     baseline: str,
     paper: Mapping[str, Mapping[str, Mapping[str, float]]],
     seed: int,
-    nulls: Sequence[str] = (),
+    controls: Sequence[str] = (),
 ) -> pd.DataFrame:
     """Return every tokenizer's differences from BPE by all methods.
 
-    Columns: baseline (what is subtracted, BPE or a null), method, measure, task, language,
+    Columns: baseline (what is subtracted, BPE or a control), method, measure, task, language,
     tokenizer, metric, more_is_better, split, rows (lines or examples), seeds, baseline_value,
     value, difference, low, high, seen_from (the smallest difference that one test finds in four of
     five cases), spearman, tested, p_value, p_adjusted, significant, paper (the paper's difference
@@ -146,7 +146,7 @@ def gather_evidence(
         baseline: label of BPE.
         paper: the paper's tables of scores, by their names.
         seed: of the bootstrap and of the permutations.
-        nulls: labels of tokenizers pruned without contexts; causal models are compared with
+        controls: labels of tokenizers pruned without contexts; causal models are compared with
             theirs, too.
 
     Raises:
@@ -164,7 +164,7 @@ def gather_evidence(
     if rows:
         data["p_adjusted"] = _adjusted(data)
         data["significant"] = data["p_adjusted"] < SIGNIFICANT
-    parts = [data, causal_evidence(causal, baseline=baseline, nulls=nulls, seed=seed), models]
+    parts = [data, causal_evidence(causal, baseline=baseline, controls=controls, seed=seed), models]
     data = pd.concat([part for part in parts if len(part)], ignore_index=True)
     data["baseline"] = data.get("baseline", pd.Series(index=data.index)).fillna(baseline)
     data["seen_from"] = _SEEN_FROM * (data["high"] - data["low"]) / 2

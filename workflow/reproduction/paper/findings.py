@@ -36,7 +36,7 @@ from sagevocab.state import read_json, write_text
 Row = Mapping[str, Any]
 
 _DROPPED = -5.0  # a log ratio of frequencies to which a piece falls only where it is pruned
-_NEARLY = 0.9  # of SaGe's way from the random mean: so far, a null gives what SaGe gives
+_NEARLY = 0.9  # of SaGe's way from the random mean: so far, a control gives what SaGe gives
 SUMMARY = "Summary"  # the section that the report page opens with
 _GAP = "\0"  # stands where something is missing, until its line is left out
 _MARKS = re.compile(r"[|*`]")
@@ -151,7 +151,7 @@ class Evidence:
         return found[0] if found and found[0]["ours"] is not None else _Missing()
 
     def statement(self, name: str, language: str | None) -> Row | _Missing:
-        """Return the record of the first reading: all say the same of the paper and the nulls."""
+        """Return the record of the first reading: all agree on the paper and the controls."""
         found = filter(None, (self.claim(name, language, reading) for reading in self.sage))
         return next(found, _Missing())
 

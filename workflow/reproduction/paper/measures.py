@@ -101,7 +101,7 @@ class Measure:
 
     @property
     def of_any_vocabulary(self) -> bool:
-        """Whether null vocabularies and further seeds have what it reads."""
+        """Whether control vocabularies and further seeds have what it reads."""
         return self.reads in (COUNTS, WORDS)
 
 

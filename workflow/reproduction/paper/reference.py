@@ -50,8 +50,8 @@ _VOCABULARIES = (
     "",
     "`tokenizers/` has the tokenizers of the first seed; "
     '`AutoTokenizer.from_pretrained("tokenizers/en/sage")` loads one. `prunings/` has what every '
-    "seed and every null pruned from the common initial vocabulary: the order, or -1 for a piece "
-    "that stayed.",
+    "seed and every control pruned from the common initial vocabulary: the order, or -1 for a "
+    "piece that stayed.",
 )
 _PROBES = (
     "",

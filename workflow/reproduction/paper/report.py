@@ -56,7 +56,7 @@ _INSIDE_NUMBERS = re.compile(r"(?<=\d) (?=[±%[(])|(?<=±) ")
 _IN_BRACKETS = re.compile(r"[\[(][^\])]{0,16}\d[^\])]{0,16}[\])]")
 # Names of targets that say too little. Those of other domains have the name of their text besides.
 TITLES = {
-    "figure_nulls": "SaGe beside pruning at random",
+    "figure_controls": "SaGe beside pruning at random",
     "figure_lengths": "Length of pieces",
     "figure_fertility": "Subwords per word",
     "figure_exponence": "Distinct neighbours of frequent pieces",
@@ -66,7 +66,7 @@ TITLES = {
     "figure_evidence": "Every tokenizer beside BPE, by several methods",
     "figure_readings": "Readings of the loss",
     "figure_rankings": "How stable the ranking of losses is",
-    "table_nulls": "Main statements beside pruning at random",
+    "table_controls": "Main statements beside pruning at random",
     "table_overlap": "Contexts or counts: pieces pruned in common",
     "table_examples": "Sentences under both tokenizers",
     "table_retokenization": "Ablations that change distant tokens",
@@ -267,7 +267,7 @@ def _claims(records: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
 
     places: (place, rows); a row is the records of one claim in one language. counts: tokenizer ->
     verdict -> origin -> number. chances: tokenizer -> verdict against chance -> number, where there
-    are nulls. origins: the kinds of record that are counted apart -> heading.
+    are controls. origins: the kinds of record that are counted apart -> heading.
     """
     by_tokenizer = _grouped(records, itemgetter("tokenizer"))
     titles = {"real": "real data", "constructed": "constructed tasks", "beyond": "beyond the paper"}

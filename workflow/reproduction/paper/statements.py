@@ -98,16 +98,16 @@ class Statement:
         return self.measure is not None and self.measured_by.tested and not self.variant
 
     @property
-    def has_nulls(self) -> bool:
+    def has_controls(self) -> bool:
         """Whether it is about SaGe, if not SaGe alone, and decided by vocabularies and counts."""
         about_sage = self.tokenizers in ("sage", "each")
         return about_sage and self.measure is not None and self.measured_by.of_any_vocabulary
 
     @property
     def has_chance(self) -> bool:
-        """Whether it is set against chance, where the run has nulls and can measure it."""
+        """Whether it is set against chance, where the run has controls and can measure it."""
         counted = not (self.definition or self.variant)
-        return self.has_nulls and counted and self.kind != EXAMPLE
+        return self.has_controls and counted and self.kind != EXAMPLE
 
     @property
     def is_of_counts(self) -> bool:

@@ -1,4 +1,4 @@
-"""SaGe beside the nulls: the table and the figure."""
+"""SaGe beside the controls: the table and the figure."""
 
 from __future__ import annotations
 
@@ -9,12 +9,12 @@ import pytest
 
 from latex_checks import widths_of
 from report_samples import VALUES, record
-from reproduction.paper import nulls
-from reproduction.paper.nulls import figure_nulls, table_nulls
+from reproduction.paper import controls
+from reproduction.paper.controls import figure_controls, table_controls
 from sagevocab.errors import UserError
 from table_files import markdown_rows, rows_of, text_of
 
-STYLE = Path(nulls.__file__).parents[2] / "resources" / "style.mplstyle"
+STYLE = Path(controls.__file__).parents[2] / "resources" / "style.mplstyle"
 # The setting figures.width -> the style files that a figure gets.
 STYLES = {"page": [STYLE], "column": [STYLE, STYLE.with_name("column.mplstyle")]}
 LABELS = {"sage": "SaGe", "sage_released": "SaGe 1.0"}
@@ -50,9 +50,9 @@ def claims(tmp_path: Path) -> Path:
     return path
 
 
-def test_the_table_sets_both_verdicts_beside_the_nulls(claims: Path, outputs):
+def test_the_table_sets_both_verdicts_beside_the_controls(claims: Path, outputs):
     titles = {"labels": LABELS, "languages": LANGUAGES, "controls": {"counts": "counts"}}
-    table_nulls(claims, VALUES, **titles, **outputs)
+    table_controls(claims, VALUES, **titles, **outputs)
     rows = markdown_rows(outputs)
     assert rows[0] == [
         "SaGe-only pieces that start a word",
@@ -69,7 +69,7 @@ def test_the_table_sets_both_verdicts_beside_the_nulls(claims: Path, outputs):
         ["?", "below", "chance"],
     ]
     assert [row[-1] for row in rows[1:]] == ["–", "–", "–"]
-    # What no null has, such as a time, is a main statement all the same.
+    # What no control has, such as a time, is a main statement all the same.
     assert rows[3][3] == "–" and rows[3][6].endswith("✓")
     assert widths_of(text_of(outputs, "tex")) == [6, 4]
     # What has no headline is in the CSV alone.
@@ -88,7 +88,7 @@ def marks(axes, marker: str) -> list[tuple[float, float]]:
 
 def draw(claims: Path, drawings, width: str = "page") -> None:
     options = {"shown": SHOWN, "languages": LANGUAGES, "style": STYLES[width]}
-    figure_nulls(claims, VALUES, labels=LABELS, **options, **drawings)
+    figure_controls(claims, VALUES, labels=LABELS, **options, **drawings)
 
 
 def test_right_is_where_the_statement_points(claims: Path, drawings, kept):

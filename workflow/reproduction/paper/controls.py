@@ -1,4 +1,4 @@
-"""The paper's main statements under SaGe beside those of prunings without contexts: the nulls."""
+"""The paper's main statements under SaGe and under its controls, pruned without contexts."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ class Row:
 
     @property
     def any(self) -> Record:
-        """One of the records: what they say of the paper and of the nulls is the same."""
+        """One of the records: what they say of the paper and of the controls is the same."""
         return next(iter(self.records.values()))
 
 
@@ -80,8 +80,8 @@ def main_rows(records: Sequence[Record], headlines: Mapping[str, str]) -> list[R
     ]
 
 
-def null_rows(records: Sequence[Record], headlines: Mapping[str, str]) -> list[Row]:
-    """Return the statements with a headline that are numbers and measured on the nulls.
+def control_rows(records: Sequence[Record], headlines: Mapping[str, str]) -> list[Row]:
+    """Return the statements with a headline that are numbers and measured on the controls.
 
     Raises:
         UserError: there is none.
@@ -89,7 +89,7 @@ def null_rows(records: Sequence[Record], headlines: Mapping[str, str]) -> list[R
     rows = [row for row in main_rows(records, headlines) if _has_spread(row.any)]
     if not rows:
         raise UserError(
-            "config key tokenizers: no statement is measured on null vocabularies; list bpe, a "
+            "config key tokenizers: no statement is measured on control vocabularies; list bpe, a "
             "SaGe tokenizer and two or more of method random"
         )
     return rows
@@ -98,7 +98,7 @@ def null_rows(records: Sequence[Record], headlines: Mapping[str, str]) -> list[R
 # --- the table
 
 
-def table_nulls(
+def table_controls(
     claims: Files,
     values: Files,
     *,
@@ -108,11 +108,11 @@ def table_nulls(
     notes: Sequence[str] = (),
     **files: Files,
 ) -> None:
-    """Write the main statements: the paper, the nulls, and each SaGe tokenizer with both verdicts.
+    """Write the main statements: paper, controls, and each SaGe tokenizer with both verdicts.
 
     claims: `claims.json`. values: `paper_values.yaml`. labels, controls, languages: SaGe
     tokenizers, controls beside random pruning and frequency, languages, and their titles. The CSV
-    has all statements that the nulls are measured by, and the main ones.
+    has all statements that the controls are measured by, and the main ones.
 
     Raises:
         UserError: `claims` is missing or damaged.
@@ -147,14 +147,14 @@ def table_nulls(
 def _cells(
     row: Row, labels: Mapping[str, str], controls: Iterable[str], languages: Mapping[str, str]
 ) -> list[str]:
-    null = row.any
+    first = row.any
     return [
         row.headline,
         languages.get(row.language or "", row.language or ""),
-        show_value(null["paper"]),
-        show_random(null) or NOTHING,
-        show_value(null["frequency"]),
-        *(show_value(null["controls"].get(name)) for name in controls),
+        show_value(first["paper"]),
+        show_random(first) or NOTHING,
+        show_value(first["frequency"]),
+        *(show_value(first["controls"].get(name)) for name in controls),
         *(_sage_cell(row.records.get(tokenizer)) for tokenizer in labels),
     ]
 
@@ -191,7 +191,7 @@ _NO_SPREAD = "The random prunings agree on every main statement:\nthere is no sp
 _TICKS = [sign * 2 * 10.0**power for power in range(1, 7) for sign in (-1, 1)]
 
 
-def figure_nulls(
+def figure_controls(
     claims: Files,
     values: Files,
     *,
@@ -205,14 +205,14 @@ def figure_nulls(
     The unit is the standard deviation of the random seeds, and right is where the statement points.
     A statement on which all seeds agree has no such unit and is left out; so is the second reading
     of a statement, which is not tested against chance. Where nothing is left, the figure says so.
-    claims, values, languages: as for `table_nulls`. labels: SaGe tokenizers and what they are
+    claims, values, languages: as for `table_controls`. labels: SaGe tokenizers and what they are
     called. shown: labels of all tokenizers of the figures, whose order gives the colours. files:
     pdf, png and optionally style.
 
     Raises:
-        UserError: `claims` is missing or damaged, or has no nulls.
+        UserError: `claims` is missing or damaged, or has no controls.
     """
-    rows = null_rows(read_records(claims, labels), read_headlines(values))
+    rows = control_rows(read_records(claims, labels), read_headlines(values))
     tested = [row for row in rows if not row.any.get("variant")]
     rows = [row for row in tested if prediction_error(_seeds(row)) > 0]
     styles = {name: tokenizer_styles(shown)[label] for name, label in labels.items()}
@@ -225,7 +225,7 @@ def figure_nulls(
         blocks = _blocks(rows, narrow=is_narrow(figure))
         places = [place for block in blocks for place in block.places]
         for place, row in zip(places, rows, strict=True):
-            _draw_nulls(axes, place, row)
+            _draw_controls(axes, place, row)
             _draw_sage(axes, place, row, styles)
         _dress(axes)
         label_below(figure, _UNIT)
@@ -249,7 +249,7 @@ def _standardised(row: Row, value: Any) -> Any:
     return (np.asarray(value, dtype=float) - mean) / (deviation if up else -deviation)
 
 
-def _draw_nulls(axes: Axes, place: int, row: Row) -> None:
+def _draw_controls(axes: Axes, place: int, row: Row) -> None:
     seeds = _seeds(row)
     reach = prediction_quantile(len(seeds)) * prediction_error(seeds) / seeds.std(ddof=1)
     axes.barh(place, 2 * reach, left=-reach, height=0.62, color=_BAND, linewidth=0, zorder=1)

@@ -1,4 +1,4 @@
-"""Adapter of rule prune_null."""
+"""Adapter of rule prune_control."""
 
 from reproduction.controls import SCORES, SCORES_OF_MERGES, prune_lowest, prune_random
 from reproduction.job import job
