@@ -176,6 +176,46 @@ class AblationLosses:
         return kernels.sample_limits(self._whole, first, pieces, holding, *drawn)
 
 
+class TokensPerLine:
+    """How many tokens are a piece for each line in which its string stands: a count, not a loss.
+
+    With BPE's merges a piece that leaves becomes the two that it was merged from: one token more
+    for each of its own. If every pair cost the same, `mean_string_lines` would come down to this
+    quotient. It is low for a piece whose string mostly stands inside longer tokens.
+    """
+
+    def __init__(self, corpus: WordCorpus, pieces: Sequence[str], decoder: Decoder) -> None:
+        """Count the lines; decoder: made for `corpus.types` and `pieces`."""
+        self._counts, self._decoder = corpus.counts, decoder
+        within, first = Decoder.greedy(corpus.types, build_trie(pieces)).pieces_within(len(pieces))
+        lines = Lines(corpus.tokens, corpus.line_offsets, 0)
+        self._lines = kernels.count_lines(lines, first, within, len(pieces))
+
+    def use_embeddings(self, target: np.ndarray, context: np.ndarray) -> None:
+        """Take no notice of embeddings; as `AblationLosses` is used, so is this."""
+
+    def losses(self, alive: np.ndarray, wanted: np.ndarray) -> Losses:
+        """Return the quotients of the pieces that are `wanted`, in the vocabulary `alive`.
+
+        Both are bool[pieces]. A string that no line holds has 0. `lines` are those that hold the
+        string; `opening` is 0.
+        """
+        tokens = count_tokens(self._decoder, alive, self._counts)
+        tokens, lines = (np.where(wanted, values, 0) for values in (tokens, self._lines))
+        return Losses(tokens / np.maximum(lines, 1), tokens, lines, np.zeros_like(tokens))
+
+
+def count_tokens(decoder: Decoder, alive: np.ndarray, counts: np.ndarray) -> np.ndarray:
+    """Return how many tokens are each piece: int64[pieces].
+
+    alive: bool[pieces], the vocabulary. counts: int64[word types], how often the text has each.
+    """
+    ids, offsets = decoder.segment(alive)
+    times = np.repeat(counts, np.diff(offsets))
+    # As floats: exact below 2^53 tokens.
+    return np.bincount(ids[ids >= 0], times[ids >= 0], minlength=len(alive)).astype(np.int64)
+
+
 def lowest_first(loss: np.ndarray, pieces: np.ndarray) -> np.ndarray:
     """Order piece numbers by ascending loss (float64[vocabulary]), ties to the higher number."""
     return pieces[np.lexsort((-pieces, loss[pieces]))]
@@ -183,9 +223,7 @@ def lowest_first(loss: np.ndarray, pieces: np.ndarray) -> np.ndarray:
 
 def _by_frequency(corpus: WordCorpus, decoder: Decoder, n_pieces: int) -> np.ndarray:
     """Order pieces by falling frequency under the full vocabulary."""
-    ids, offsets = decoder.segment(np.ones(n_pieces, dtype=bool))
-    weights = np.repeat(corpus.counts, np.diff(offsets))
-    counts = np.bincount(ids[ids >= 0], weights[ids >= 0], minlength=n_pieces)
+    counts = count_tokens(decoder, np.ones(n_pieces, dtype=bool), corpus.counts)
     return np.argsort(-counts, kind="stable")
 
 

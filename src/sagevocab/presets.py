@@ -26,6 +26,16 @@ PRESETS: dict[str, dict[str, Any]] = {
         "push_back_line_start": True,
         "contexts": "real",
     },
+    # A count that chooses much as `released` does, without Word2Vec; docs/method.md.
+    "counts": {
+        "decoder": "merges",
+        "loss": "tokens_per_line",
+        "loss_lines": "all",
+        "context_matrix": "shared",
+        "retrain": False,
+        "push_back_line_start": False,
+        "contexts": "zero",
+    },
 }
 DEFAULT_PRESET = "printed"
 # Names that earlier configurations and commands have.

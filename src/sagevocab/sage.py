@@ -16,6 +16,9 @@ line with the candidates as the whole vocabulary and skips each occurrence whose
 changes. At the start of a line there is no left context; the difference there is large, all others
 are 0.
 
+With the loss `tokens_per_line` pieces are ranked once, by a count that needs no vectors
+(`loss.TokensPerLine`).
+
 With `contexts` the algorithm is its own control: `zero` takes vectors of zero, `shuffled` a text
 whose words are permuted. Nothing else changes, so the difference is what contexts do.
 """
@@ -32,7 +35,14 @@ import numpy as np
 
 from sagevocab.embeddings import Embeddings, train_embeddings
 from sagevocab.errors import UserError
-from sagevocab.loss import AblationLosses, Losses, Objective, lowest_first, make_decoder
+from sagevocab.loss import (
+    AblationLosses,
+    Losses,
+    Objective,
+    TokensPerLine,
+    lowest_first,
+    make_decoder,
+)
 from sagevocab.pieces import check_singles, prunable
 from sagevocab.progress import Listener, Progress, log_progress
 from sagevocab.segment import Segmenter, make_segmenter
@@ -188,14 +198,16 @@ def _make_losses(
     pieces: Sequence[str],
     merges: Sequence[tuple[str, str]] | None,
     settings: SageSettings,
-) -> AblationLosses:
+) -> AblationLosses | TokensPerLine:
     decoder = make_decoder(settings.decoder, corpus.types, pieces, merges)
+    if settings.counts:
+        return TokensPerLine(corpus, pieces, decoder)
     objective = objective_of(settings)
     return AblationLosses(corpus, pieces, decoder, objective, threads=settings.threads)
 
 
 def _use_embeddings(
-    losses: AblationLosses, embeddings: Embeddings, pieces: Sequence[str], settings: SageSettings
+    losses: AblationLosses | TokensPerLine, embeddings: Embeddings, pieces: Sequence[str], settings: SageSettings
 ) -> None:
     """Take embeddings of some of `pieces`; those of the others are 0, and nothing asks for them."""
     numbers = {piece: number for number, piece in enumerate(pieces)}
@@ -303,7 +315,7 @@ class _Pruning:
         self,
         pieces: Sequence[str],
         merges: Sequence[tuple[str, str]] | None,
-        losses: AblationLosses,
+        losses: AblationLosses | TokensPerLine,
         embeddings: Embeddings,
         settings: SageSettings,
         state: ResumableState,
@@ -360,8 +372,10 @@ class _Pruning:
     def _rank(self) -> np.ndarray:
         """Return the candidates in the order in which they are to go."""
         settings = self._settings
-        if self.iteration % settings.rerank_every == 0:
-            everything = np.flatnonzero(self._alive & _prunable(self._pieces))
+        everything = np.flatnonzero(self._alive & _prunable(self._pieces))
+        if settings.counts:
+            self._candidates = self._candidates if self.iteration else self._lowest(everything)
+        elif self.iteration % settings.rerank_every == 0:
             self._candidates = self._lowest(everything)[: settings.candidates]
         elif settings.push_back_line_start:
             numbers = self._candidates["number"]

@@ -149,13 +149,14 @@ Decoder = Annotated[
         "the two that it was merged from (SaGe 1.0)."
     ),
 ]
-READINGS = ("total", "mean_piece_lines", "mean_string_lines")
+READINGS = ("total", "mean_piece_lines", "mean_string_lines", "tokens_per_line")
 Loss = Annotated[
     Literal[*READINGS],
     Field(
         description="What ranks a piece: its loss over the corpus (the paper, Algorithm 3); the "
         "mean over the lines that hold the piece; or the mean over those that hold its string "
-        "(SaGe 1.0)."
+        "(SaGe 1.0). tokens_per_line is a count instead of a loss: the tokens that are the piece, "
+        "divided by the lines that hold its string. It ranks the initial pieces once."
     ),
 ]
 LossLines = Annotated[
@@ -237,6 +238,21 @@ class SageSettings(SageKeys):
             )
         return self
 
+    @model_validator(mode="after")
+    def _counts_need_no_contexts(self) -> SageSettings:
+        if self.counts and (self.contexts != "zero" or self.push_back_line_start):
+            raise SettingError(
+                "loss",
+                "tokens_per_line ranks once and needs no vectors; set contexts to zero and "
+                "push_back_line_start to false, as the preset counts does",
+            )
+        return self
+
+    @property
+    def counts(self) -> bool:
+        """Whether pieces are ranked once by a count, not by a loss."""
+        return self.loss == "tokens_per_line"
+
     def described(self) -> dict[str, Any]:
         """Return the settings that decide the outcome, for a record."""
         described = asdict(self)
@@ -270,7 +286,7 @@ def check_pruning(initial_size: int, sage: SageSettings) -> None:
             "prunes; lower it or start from a larger vocabulary",
         )
     needed = min(sage.prune_batch * sage.rerank_every, pruned)
-    if sage.candidates < needed:
+    if sage.candidates < needed and not sage.counts:
         raise SettingError(
             "sage.candidates",
             f"{sage.candidates} run out before the next ranking; use {needed} or more, or lower "

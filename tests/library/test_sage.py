@@ -177,7 +177,34 @@ def test_a_killed_run_goes_on_to_the_same_bytes(preset, batches, tmp_path):
     kill(settings, tmp_path, pruned=2 * batches)
     train = Trainer()
     assert_same(build(settings, train=train, state_dir=tmp_path), build(settings))
-    assert len(train.segmenters) == len([batch for batch in (2, 4) if batch >= batches])
+    due = [batch for batch in (2, 4) if batch >= batches and settings.contexts != "zero"]
+    assert len(train.segmenters) == len(due)
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_counts_prune_the_lowest_quotients_of_tokens_and_lines(seed):
+    corpus, settings = make_corpus(seed), settings_from("counts", **SMALL)
+    lines = [
+        [corpus.types[number] for number in corpus.tokens[first:last]]
+        for first, last in zip(corpus.line_offsets[:-1], corpus.line_offsets[1:], strict=True)
+    ]
+    segment = oracle.merges_segmenter(MERGES, frozenset(PIECES))
+    tokens = Counter(t for line in lines for word in line for t in segment(word, set(PIECES)))
+    held = {piece: sum(any(piece in word for word in line) for line in lines) for piece in PIECES}
+    quotients = {piece: tokens[piece] / max(held[piece], 1) for piece in PIECES}
+    prunable = [piece for piece in PIECES if len(piece.lstrip("▁")) > 1]
+    lowest = sorted(prunable, key=lambda piece: (quotients[piece], -PIECES.index(piece)))
+    result = build(settings, corpus)
+    count = len(PIECES) - settings.final_size
+    assert result.ablations["piece"] == lowest[:count]
+    assert list(result.ablations["loss"]) == [quotients[piece] for piece in lowest[:count]]
+    assert list(result.ablations["occurrences"]) == [tokens[piece] for piece in lowest[:count]]
+    assert not result.embeddings.target.any()
+
+
+def test_counts_take_no_contexts():
+    with pytest.raises(UserError, match=r"sage\.loss: tokens_per_line ranks once"):
+        settings_from("printed", loss="tokens_per_line")
 
 
 def test_a_training_that_was_done_is_not_done_again(tmp_path, monkeypatch):

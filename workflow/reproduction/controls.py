@@ -20,8 +20,8 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from sagevocab.decoding import UNCOVERED, Decoder, build_merges, build_trie
-from sagevocab.kernels import Lines, count_lines
+from sagevocab.decoding import Decoder, build_merges, build_trie
+from sagevocab.loss import TokensPerLine, count_tokens
 from sagevocab.pieces import check_singles, is_single_character
 from sagevocab.state import Columns
 from sagevocab.words import WordCorpus
@@ -96,16 +96,10 @@ def frequency(corpus: WordCorpus, pieces: Sequence[str]) -> Scores:
 
 
 def tokens_per_line(corpus: WordCorpus, pieces: Sequence[str], merges: Sequence[Merge]) -> Scores:
-    """Return the tokens that are the piece, by merges, divided by the lines with its string.
-
-    A string that is in no line has the score 0.
-    """
-    tokens = _tokens(corpus, Decoder.merging(corpus.types, build_merges(pieces, merges)))
-    strings = Decoder.greedy(corpus.types, build_trie(pieces))
-    within, first = strings.pieces_within(len(pieces))
-    lines = Lines(corpus.tokens, corpus.line_offsets, 0)
-    held_by = np.maximum(count_lines(lines, first, within, len(pieces)), 1)
-    return lambda alive: tokens(alive) / held_by
+    """Return the tokens that are the piece, by merges, divided by the lines with its string."""
+    decoder = Decoder.merging(corpus.types, build_merges(pieces, merges))
+    counted = TokensPerLine(corpus, pieces, decoder)
+    return lambda alive: counted.losses(alive, alive).loss
 
 
 def extra_tokens(corpus: WordCorpus, pieces: Sequence[str]) -> Scores:
@@ -149,13 +143,7 @@ def largest_share_swallowed(
 
 def _tokens(corpus: WordCorpus, decoder: Decoder) -> Scores:
     """Return how often each piece is a token of the corpus."""
-
-    def scores(alive: np.ndarray) -> np.ndarray:
-        ids, offsets = decoder.segment(alive)
-        times, covered = np.repeat(corpus.counts, np.diff(offsets)), ids != UNCOVERED
-        return np.bincount(ids[covered], times[covered], len(alive))
-
-    return scores
+    return lambda alive: count_tokens(decoder, alive, corpus.counts)
 
 
 # By the method of a tokenizer: of a text and pieces, and of BPE's merges too.
