@@ -34,7 +34,7 @@ from matplotlib.patches import Patch
 from snakemake.api import SnakemakeApi
 from snakemake.settings import types
 
-from reproduction.paper.formats import markdown_table
+from reproduction.paper.table import markdown_table
 
 ROOT = Path(__file__).resolve().parents[1]
 COSTS = ROOT / "benchmarks/schedule_costs.csv"

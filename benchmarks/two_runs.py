@@ -21,7 +21,7 @@ import numpy as np
 from scipy import stats
 
 from reproduction.paper.claims_page import SIGNS, origin_of, show_ours
-from reproduction.paper.formats import markdown_table
+from reproduction.paper.table import markdown_table
 from reproduction.paper.statements import read_headlines
 from sagevocab.compression import open_bytes
 from sagevocab.state import write_text

@@ -6,7 +6,9 @@ import base64
 import json
 from pathlib import Path
 
+from reproduction.analysis.examples import Segmentation
 from reproduction.paper.statements import read_claims
+from reproduction.paper.table import Table
 
 ROOT = Path(__file__).parents[1]
 VALUES = ROOT / "workflow/resources/paper_values.yaml"
@@ -107,17 +109,16 @@ def write_inputs(folder: Path, vocabularies: dict[str, dict[str, Path]]) -> dict
     (folder / "claims.json").write_text(json.dumps(RECORDS), encoding="utf-8")
     (folder / "findings.md").write_text(FINDINGS, encoding="utf-8")
     (folder / "figure.png").write_bytes(PIXEL)
-    bold = [["▁dial og", True], ["ues", False]]
-    table = {"head": ["Piece", "BPE"], "rows": [["_og", bold], ["a | b", "3"]]}
-    table["note"] = "A note < all."
-    (folder / "table.json").write_text(json.dumps(table), encoding="utf-8")
+    bold = Segmentation(("▁dial", "og", "ues"), frozenset({0, 1}))
+    table = Table(["Piece", "BPE"], [[["_og", bold], ["a | b", "3"]]], [], ["A note < all."])
+    (folder / "table.html").write_text(table.html(), encoding="utf-8")
     names = ["figure_lengths", "table_examples", "table_costs", "table_hyperparameters_vocabulary"]
     return {
         "title": "SaGe, run tiny",
         "claims_path": folder / "claims.json",
         "findings": folder / "findings.md",
         "figures": {names[0]: folder / "figure.png"},
-        "tables": {name: folder / "table.json" for name in names[1:]},
+        "tables": {name: folder / "table.html" for name in names[1:]},
         "captions": dict.fromkeys(names, "What *is* shown in ``bpe``. More words\nof it.\n"),
         "vocabularies": vocabularies,
         "corpora": {},

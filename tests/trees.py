@@ -20,7 +20,7 @@ import pandas as pd
 _NAMES_ONLY = re.compile(
     r"(logs|benchmarks)/.*"
     r"|tables/table_(costs|claims)\..*"
-    r"|tables/table_learning_curves\.(json|md|tex)"
+    r"|tables/table_learning_curves\.(html|md|tex)"
     r"|claims\.md|findings\.(md|tex|pdf)|report\.html"
 )
 # The files that hold times beside results.

@@ -11,7 +11,7 @@ from matplotlib.figure import Figure
 @pytest.fixture
 def outputs(tmp_path: Path) -> dict[str, Path]:
     """Where a table is written."""
-    return {form: tmp_path / f"table.{form}" for form in ("tex", "csv", "md")}
+    return {form: tmp_path / f"table.{form}" for form in ("tex", "csv", "md", "html")}
 
 
 @pytest.fixture

@@ -31,7 +31,9 @@ def artefacts(demo: Run) -> dict[str, Artefact]:
 
 def test_a_function_gets_the_arguments_that_it_has(demo: Run, artefacts) -> None:
     for name, one in artefacts.items():
-        given = {**one.inputs(demo), **one.arguments(demo), **dict.fromkeys(FORMATS[one.kind], "")}
+        given = {**one.inputs(demo), **one.arguments(demo)}
+        if one.kind == "figure":  # a table is written by whoever called its function
+            given |= dict.fromkeys(FORMATS["figure"], "")
         inspect.signature(one.make).bind(**given)
         assert one.target(demo) in ("intrinsic", "downstream", "studies", "paper"), name
         assert all(

@@ -52,7 +52,7 @@ def claims(tmp_path: Path) -> Path:
 
 def test_the_table_sets_both_verdicts_beside_the_controls(claims: Path, outputs):
     titles = {"labels": LABELS, "languages": LANGUAGES, "controls": {"counts": "counts"}}
-    table_controls(claims, VALUES, **titles, **outputs)
+    table_controls(claims, VALUES, **titles).write(**outputs)
     rows = markdown_rows(outputs)
     assert rows[0] == [
         "SaGe-only pieces that start a word",
@@ -71,7 +71,7 @@ def test_the_table_sets_both_verdicts_beside_the_controls(claims: Path, outputs)
     assert [row[-1] for row in rows[1:]] == ["–", "–", "–"]
     # What no control has, such as a time, is a main statement all the same.
     assert rows[3][3] == "–" and rows[3][6].endswith("✓")
-    assert widths_of(text_of(outputs, "tex")) == [6, 4]
+    assert widths_of(text_of(outputs, "tex")) == [8]
     # What has no headline is in the CSV alone.
     assert {row["id"] for row in rows_of(outputs)} == {
         "sage_only_word_initial",

@@ -219,7 +219,7 @@ def test_a_damaged_table_of_models_is_named(tmp_path):
 
 
 def test_the_table_has_a_row_a_measure_and_a_column_a_tokenizer(data, outputs):
-    table_evidence(data, labels=LABELS, baseline="BPE", notes=["Presets: none."], **outputs)
+    table_evidence(data, labels=LABELS, baseline="BPE", notes=["Presets: none."]).write(**outputs)
     rows = {row[1]: row for row in markdown_rows(outputs)}
     assert [name for name in rows if "SST-2" in name] == [
         "Pieces: SST-2 (accuracy)",
@@ -240,7 +240,7 @@ def test_the_table_has_a_row_a_measure_and_a_column_a_tokenizer(data, outputs):
 def test_the_figure_has_better_to_the_right_and_fills_what_is_significant(
     data, outputs, drawings, kept
 ):
-    table_evidence(data, labels=LABELS, baseline="BPE", **outputs)
+    table_evidence(data, labels=LABELS, baseline="BPE").write(**outputs)
     figure_evidence(outputs["csv"], labels=LABELS, baseline="BPE", **drawings)
     shown = [axes for axes in kept[0].axes if axes.get_visible()]
     panels = {" ".join(axes.get_title().split()): axes for axes in shown}
@@ -263,7 +263,7 @@ def test_the_figure_has_better_to_the_right_and_fills_what_is_significant(
 
 def test_a_metric_without_a_unit_is_its_own(probed, models, outputs, drawings, kept):
     other = models.assign(metric=models["metric"].replace("accuracy", "kappa"))
-    table_evidence(gathered(probed, models=other), labels=LABELS, baseline="BPE", **outputs)
+    table_evidence(gathered(probed, models=other), labels=LABELS, baseline="BPE").write(**outputs)
     names = [row[1] for row in markdown_rows(outputs)]
     assert "Fine-tuned: SST2 (kappa)" in names
     figure_evidence(outputs["csv"], labels=LABELS, baseline="BPE", **drawings)

@@ -1,4 +1,4 @@
-"""Tables as LaTeX: what is escaped, where columns wrap, and that all of it fits a page."""
+"""Tables as LaTeX: what is escaped, what wraps, and that all of it fits a page."""
 
 from __future__ import annotations
 
@@ -8,8 +8,8 @@ import pytest
 
 from latex_checks import faults_in_print, widths_of
 from reproduction.analysis.examples import Segmentation
-from reproduction.paper.formats import write_table
 from reproduction.paper.latex import latex, latex_text
+from reproduction.paper.table import Table
 
 STATEMENT = "BPE-only pieces of 2 or 3 characters, the word-start mark counted as a character"
 NUMBER = "−0.0012 [−0.0015, −0.0009] ✓"
@@ -26,27 +26,19 @@ def tables(folder: Path) -> dict[str, Path]:
             ["", "text", "paper", "SaGe", "SaGe 1.0"],
             [STATEMENT, "English", "more", NUMBER, NUMBER],
             3,
-            "l",
         ),
         "many columns": (
             ["Text", "Name", *GROUPED * 4],
             ["English", "SaGe 1.0", *["12.345 ± 0.678"] * 12],
             5,
-            "llr",
         ),
-        "many rows": (["Text", "Claim", *"12345"], ["English", STATEMENT, *"✓≈✗?–"], 90, "llc"),
+        "many rows": (["Text", "Claim", *"12345"], ["English", STATEMENT, *"✓≈✗?–"], 90),
         "both": (
             ["Text", "Claim", *GROUPED * 3],
             ["English", STATEMENT, *["12.345 ± 0.678"] * 9],
             60,
-            "llr",
         ),
-        "sentences": (
-            ["Language", "Piece", "Segmentation"],
-            ["Turkish", "▁katk", SENTENCE],
-            4,
-            "l",
-        ),
+        "sentences": (["Language", "Piece", "Segmentation"], ["Turkish", "▁katk", SENTENCE], 4),
         "names": (
             ["Key", "Run", "Paper"],
             [
@@ -55,17 +47,15 @@ def tables(folder: Path) -> dict[str, Path]:
                 "polynomial",
             ],
             4,
-            "llr",
         ),
-        "bracket first": (["a", "b"], ["[x", "*"], 3, "lr"),
+        "bracket first": (["a", "b"], ["[x", "*"], 3),
     }
     written = {}
-    for name, (head, row, rows, align) in contents.items():
-        stem = folder / f"table_{name.replace(' ', '_')}"
-        files = {form: stem.with_suffix(f".{form}") for form in ("tex", "csv", "md")}
-        options = {"align": align, "note": ["Legend.", NOTE], "caption": f"{name}: ``a_b``. {NOTE}"}
-        write_table(head, [[row] * rows], [], **options, **files)
-        written[name] = files["tex"]
+    for name, (head, row, rows) in contents.items():
+        made = Table(head, [[row] * rows], [], ["Legend.", NOTE])
+        written[name] = folder / f"table_{name.replace(' ', '_')}.tex"
+        text = made.latex(name.replace(" ", "_"), f"{name}: ``a_b``. {NOTE}")
+        written[name].write_text(text, encoding="utf-8")
     return written
 
 
@@ -76,10 +66,8 @@ def test_latex_escapes_what_latex_would_read():
 
 
 def test_a_long_name_may_break_and_a_sign_stands_with_its_number():
-    assert latex("lm.pretrain_x y.z 0.123456789012") == (
-        r"lm.\allowbreak{}pretrain\_\allowbreak{}x y.z 0.123456789012"
-    )
-    assert latex("95 % [1, 2] ✓ or ≈ 3") == r"95~\% [1, 2]~$\surd$ or~$\approx$ 3"
+    assert latex("lm.pretrain_steps x_y.z") == r"lm.pretrain\_\allowbreak{}steps x\_y.z"
+    assert latex("95 % [1, 2] ✓ or ≈ 3") == r"95~\% [1, 2]~\checkmark{} or~$\approx$ 3"
 
 
 def test_a_caption_has_its_literals_and_no_line_breaks():
@@ -88,37 +76,29 @@ def test_a_caption_has_its_literals_and_no_line_breaks():
     )
 
 
-def test_every_table_is_whole(tmp_path):
-    widths = {
-        name: widths_of(path.read_text(encoding="utf-8")) for name, path in tables(tmp_path).items()
-    }
-    assert widths == {
+def test_a_row_stands_in_one_table_and_a_long_table_goes_on_under_its_head(tmp_path):
+    texts = {name: path.read_text(encoding="utf-8") for name, path in tables(tmp_path).items()}
+    assert {name: widths_of(text) for name, text in texts.items()} == {
         "wide cells": [5],
-        "many columns": [6, 6, 6],
-        "many rows": [7],
-        "both": [5, 5, 5],
+        "many columns": [14],
+        "many rows": [7, 7],
+        "both": [11, 11],
         "sentences": [3],
         "names": [3],
         "bracket first": [2],
     }
-
-
-def test_a_table_longer_than_a_page_goes_on_under_its_head(tmp_path):
-    texts = {name: path.read_text(encoding="utf-8") for name, path in tables(tmp_path).items()}
-    assert [name for name, text in texts.items() if "{longtable}" in text] == ["many rows", "both"]
-    assert all(r"\onecolumn" in texts[name].splitlines()[1] for name in ("many rows", "both"))
+    aside = [name for name, text in texts.items() if r"\begin{sidewaystable*}" in text]
+    assert aside == ["many columns", "both"]
     head = r"Text & Claim & 1 & 2 & 3 & 4 & 5 \\"
-    assert texts["many rows"].count(head) == 2
-    assert texts["both"].count(r"\endhead") == 3
-    assert all(r"\raggedright Legend. A note of some" in text for text in texts.values())
+    assert texts["many rows"].count(head) == 2 and texts["many rows"].count("(continued)") == 1
+    assert all(text.count(r"\raggedright Legend. A note of some") == 1 for text in texts.values())
 
 
-def test_a_column_wraps_only_where_the_page_is_too_narrow(tmp_path):
+def test_text_of_many_words_wraps_and_numbers_stand_at_the_right(tmp_path):
     texts = {name: path.read_text(encoding="utf-8") for name, path in tables(tmp_path).items()}
-    assert r"{@{}lr@{}}" in texts["bracket first"]
-    assert texts["wide cells"].count("p{0.") == 3  # what is short stays on one line
-    assert "ll>" in texts["sentences"]
-    assert "raggedleft" not in texts["many columns"]
+    assert r"{@{}ll@{}}" in texts["bracket first"]
+    assert [text.count("p{24em}") for text in texts.values()] == [1, 0, 2, 2, 1, 1, 0]
+    assert "ll" + 12 * "r" in texts["many columns"]
 
 
 @pytest.mark.parametrize("size", [10, 11])

@@ -310,7 +310,7 @@ def test_a_figure_of_no_model_is_refused(drawings):
 
 
 def test_the_table_shows_ends_differences_and_what_they_cost(panels, outputs):
-    table_learning_curves(panels, baseline="BPE", seed=1, notes=["Presets: none."], **outputs)
+    table_learning_curves(panels, baseline="BPE", seed=1, notes=["Presets: none."]).write(**outputs)
     text, data = text_of(outputs, "md"), pd.read_csv(outputs["csv"])
     rows = [[cell.strip() for cell in line.split("|")[1:-1]] for line in text.splitlines()[:6]]
     assert rows[0][:4] == ["Language", "Tokenizer"] + [
@@ -344,7 +344,7 @@ def test_the_table_shows_ends_differences_and_what_they_cost(panels, outputs):
 def test_the_table_names_models_above_the_floor_and_leaves_their_ratios_out(panels, outputs):
     floors = {"unigram": 3.4, "placed": 3.55, "bigram": 3}
     panels["Turkish"]["SaGe"] = [curve([4, 3.3], seed=2, floors=floors)]
-    table_learning_curves(panels, baseline="BPE", seed=1, notes=[], **outputs)
+    table_learning_curves(panels, baseline="BPE", seed=1, notes=[]).write(**outputs)
     text, data = text_of(outputs, "md"), pd.read_csv(outputs["csv"])
     assert data["above_floor"].tolist() == [False, False, False, True]
     assert data["step_ratio"].isna().tolist() == [True, False, True, True]
@@ -352,7 +352,7 @@ def test_the_table_names_models_above_the_floor_and_leaves_their_ratios_out(pane
     assert "Not below the floors" not in text  # each by its own floors: 3.5 < 5, 3.3 < 3.4
     assert "What is needed is left out" in text
     panels["Turkish"]["BPE"] = [curve([4, 3.5], floors=floors)]
-    table_learning_curves(panels, baseline="BPE", seed=1, notes=[], **outputs)
+    table_learning_curves(panels, baseline="BPE", seed=1, notes=[]).write(**outputs)
     assert "Not below the floors that see no context: BPE (Turkish)." in text_of(outputs, "md")
 
 

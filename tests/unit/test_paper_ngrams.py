@@ -89,7 +89,7 @@ def test_rates_are_over_all_characters_and_differences_are_paired(panels):
 
 def test_the_table_shows_the_most_lines_and_order_three_at_all_sizes(panels, outputs):
     panels["Turkish"] = {name: line_bits(sizes=(100, 700)) for name in ("BPE", "SaGe")}
-    table_ngrams(panels, baseline="BPE", seed=1, notes=["Presets: none."], **outputs)
+    table_ngrams(panels, baseline="BPE", seed=1, notes=["Presets: none."]).write(**outputs)
     rows, text = markdown_rows(outputs), text_of(outputs, "md")
     assert [row[:2] for row in rows] == [
         ["English", "BPE"],

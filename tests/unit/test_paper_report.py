@@ -21,11 +21,7 @@ from reproduction.paper.report import (
     artefact_title,
     build_report,
     differences,
-    grouped,
-    is_number,
-    read_table,
     show_caption,
-    unbroken,
 )
 from reproduction.paper.report_own import beside_bpe, show_change
 from reproduction.paper.statements import read_claims
@@ -211,68 +207,6 @@ def test_page_can_be_used_without_sight_or_mouse(page: Page):
     assert len(anchors) == sum("id" in a for _, a in page.elements)
 
 
-def test_columns_that_rows_leave_out_are_headings_of_groups(tmp_path: Path, inputs: dict):
-    rows = [
-        ["English", "News", "BPE", "1.74 ± 0.01"],
-        ["", "", "SaGe", "1.75 ± 0.01"],
-        ["", "Bills", "BPE", "2,685"],
-        ["Turkish", "News", "BPE", "–"],
-    ]
-    table = {"head": ["Language", "Text", "Tokenizer", "Tokens"], "rows": rows, "note": ""}
-    assert grouped(table) == {
-        "head": ["Tokenizer", "Tokens"],
-        "groups": [
-            {
-                "heading": [("Language", "English"), ("Text", "News")],
-                "rows": [rows[0][2:], rows[1][2:]],
-            },
-            {"heading": [("Language", "English"), ("Text", "Bills")], "rows": [rows[2][2:]]},
-            {"heading": [("Language", "Turkish"), ("Text", "News")], "rows": [rows[3][2:]]},
-        ],
-        "note": "",
-    }
-    path = tmp_path / "grouped.json"
-    path.write_text(json.dumps(table), encoding="utf-8")
-    inputs["tables"] = {"table_examples": path}
-    build_report(tmp_path / "report.html", run=run(), **inputs)
-    page = Page((tmp_path / "report.html").read_text(encoding="utf-8"))
-    scopes = [a["scope"] for a in page.all("th") if a["scope"].startswith("row")]
-    assert scopes.count("rowgroup") == 3 and scopes.count("row") >= 4
-    assert [a.get("class") for a in page.all("td")].count("number") == 3
-
-
-def test_a_table_without_groups_stays_as_it_is():
-    table = {"head": ["", "a"], "rows": [["x", ""], ["y", "2"]], "note": "n"}
-    whole = {"heading": [], "rows": table["rows"]}
-    assert grouped(table) == {"head": ["", "a"], "groups": [whole], "note": "n"}
-    assert grouped({**table, "rows": []})["groups"] == []
-
-
-@pytest.mark.parametrize(
-    ("cell", "expected"),
-    [
-        ("−0.060 ± 0.039 (p = 0.0044)", True),
-        ("2,685", True),
-        ("1 h 3 min", True),
-        ("relatively stable", False),
-        ("two of 24 or more batches apart", False),
-        ("–", False),
-        ([["▁in 2", False]], False),
-    ],
-)
-def test_numbers_are_kept_in_one_line(cell, expected):
-    assert is_number(cell) is expected
-
-
-def test_no_line_breaks_inside_a_number_of_a_sentence():
-    shown = unbroken(
-        "−0.0014 [−0.0017, −0.0011] ✗ as chance; 5 % of (a list) of 3 ± 1 in two words"
-    )
-    assert shown.replace("\xa0", "_") == (
-        "−0.0014_[−0.0017,_−0.0011] ✗ as chance; 5_% of (a list) of 3_±_1 in two words"
-    )
-
-
 def test_every_title_is_of_a_figure_or_a_table_and_domains_are_named():
     assert set(TITLES) <= {*vars(figures), *vars(tables)}
     names = {"quora": "Quora questions"}
@@ -349,15 +283,7 @@ def test_differences_ignore_models_that_a_run_does_not_have():
     assert "lm.pretrain.layers" in found
 
 
-def test_a_file_without_a_table_or_caption_is_an_error(tmp_path: Path):
-    damaged = tmp_path / "damaged.json"
-    damaged.write_text("{", encoding="utf-8")
-    with pytest.raises(UserError, match="damaged.json: cannot be read"):
-        read_table(damaged)
-    other = tmp_path / "other.json"
-    other.write_text("[]", encoding="utf-8")
-    with pytest.raises(UserError, match="holds no table"):
-        read_table(other)
+def test_an_artefact_without_a_caption_is_an_error():
     with pytest.raises(UserError, match="rule table_costs: has no caption"):
         show_caption("table_costs", "")
 

@@ -1,18 +1,17 @@
-"""The tables: the right numbers in all three forms, the paper's beside ours."""
+"""The tables: the right numbers in every form, the paper's beside ours."""
 
 from __future__ import annotations
 
-import json
 from pathlib import Path
 
 import pandas as pd
 import pytest
 import yaml
 
-from latex_checks import widths_of
 from reproduction.analysis.examples import Segmentation
-from reproduction.paper import formats, latex, tables, tables_examples
+from reproduction.paper import latex, table, tables, tables_examples
 from reproduction.paper.inputs import read_paper_values
+from reproduction.paper.table import Table
 from sagevocab.errors import UserError
 from table_files import markdown_rows, rows_of, text_of
 
@@ -20,11 +19,11 @@ RESOURCES = Path(tables.__file__).parents[2] / "resources"
 VALUES = read_paper_values(RESOURCES / "paper_values.yaml")
 
 
-# --- the three forms
+# --- the forms
 
 
 def test_markdown_escapes_emphasis_but_not_names():
-    assert formats.markdown("max_seq_length *a* | _b_ <i> `c`") == (
+    assert table.markdown("max_seq_length *a* | _b_ <i> `c`") == (
         r"max_seq_length \*a\* \| \_b\_ \<i\> \`c\`"
     )
 
@@ -32,56 +31,100 @@ def test_markdown_escapes_emphasis_but_not_names():
 def test_neighbouring_tokens_in_bold_share_their_marks():
     cell = Segmentation(("▁a", "b", "c", "d_"), frozenset({1, 2}))
     assert latex.latex(cell) == r"\_a \textbf{b c} d\_"
-    assert formats.markdown(cell) == r"▁a **b c** d\_"
-    assert formats.markdown(Segmentation(("a", "b"), frozenset({0, 1}))) == "**a b**"
+    assert table.markdown(cell) == r"▁a **b c** d\_"
+    assert table.markdown(Segmentation(("a", "b"), frozenset({0, 1}))) == "**a b**"
 
 
-def test_a_table_has_booktabs_rules_and_one_line_a_row(outputs):
+def test_a_table_in_latex_and_markdown(outputs):
     blocks = [[["a", "1"], ["a", "2"]], [], [["c", "3 ± 1"]]]
-    options = {"align": "lr", "note": ["100%", ""], "opening": 1, "caption": "Of ``a_b``\nand c."}
-    formats.write_table(["Task", ("Score", "F1")], blocks, [], **options, **outputs)
+    made = Table(["Task", ("Score", "F1")], blocks, [], ["100%", ""], opening=1)
+    made.write(**outputs, caption="Of ``a_b``\nand c.")
     tex = text_of(outputs, "tex").splitlines()
-    assert r"\usepackage{array,booktabs,longtable}" in tex.pop(0)
-    assert tex.pop(0).startswith(r"\begin{table*}\centering\footnotesize")
-    assert tex[:3] == [
+    assert tex[2:] == [
+        r"\begin{table*}\centering\footnotesize\setlength{\tabcolsep}{3pt}",
         r"\caption{Of \texttt{a\_b} and c.}\label{tab:table}",
+        r"\begin{adjustbox}{max width=\linewidth, max totalheight=0.75\textheight}",
         r"\begin{tabular}{@{}lr@{}}",
         r"\toprule",
-    ]
-    assert tex[3:6] == [r" & Score \\", r"Task & F1 \\", r"\midrule"]
-    assert tex[6:] == [
+        r" & \multicolumn{1}{c}{Score} \\",
+        r"\cmidrule(lr){2-2}",
+        r"Task & F1 \\",
+        r"\midrule",
         r"a & 1 \\",
         r" & 2 \\",
         r"\midrule",
         r"c & 3 $\pm$ 1 \\",
         r"\bottomrule",
         r"\end{tabular}",
-        r"\par\smallskip\noindent\parbox{\linewidth}{\raggedright 100\%}\par",
+        r"\end{adjustbox}",
+        r"\par\smallskip\noindent\parbox{\linewidth}{\raggedright 100\%}",
         r"\end{table*}",
     ]
-    assert text_of(outputs, "md").splitlines()[0] == "| Task | Score (F1) |"
+    assert text_of(outputs, "md").splitlines() == [
+        "| Task | Score (F1) |",
+        "| --- | --- |",
+        "| a | 1 |",
+        "|  | 2 |",
+        "| c | 3 ± 1 |",
+        "",
+        "100%",
+    ]
 
 
-def test_a_wide_table_is_several_in_latex(outputs):
-    head, row = ["Name", "First", "Second"], ["▁a & b", "1 ± 2", "50 %"]
-    parts = [[0, 1], [0, 2]]
-    formats.write_table(head, [[row]], [], align="llr", note=["x"], parts=parts, **outputs)
-    tex = text_of(outputs, "tex")
-    assert widths_of(tex) == [2, 2]
-    assert "{@{}ll@{}}" in tex and "{@{}lr@{}}" in tex and tex.count(r"\_a \& b") == 2
-    assert text_of(outputs, "md").splitlines()[0] == "| Name | First | Second |"
+def test_columns_that_rows_leave_out_are_headings_of_groups_in_html():
+    bold = Segmentation(("▁a", "<b>", "c"), frozenset({1, 2}))
+    rows = [
+        ["English", "News", "BPE", "1.74 ± 0.01", bold],
+        ["", "", "SaGe", "1.75 ± 0.01", "–"],
+        ["", "Bills", "BPE", "2,685", "–"],
+        ["Turkish", "News", "BPE", "–", "–"],
+    ]
+    html = Table(["Language", "Text", "Tokenizer", "Tokens", ""], [rows], [], ["a & b"]).html()
+    assert html.count("<tbody>") == html.count('scope="rowgroup" colspan="3"') == 3
+    assert (
+        '<span class="column">Language</span> English · <span class="column">Text</span> News'
+        in (html)
+    )
+    assert (
+        '<span class="column">Language</span> English · <span class="column">Text</span> Bills'
+        in (html)
+    )
+    assert html.count('<th scope="row">') == 4
+    assert html.count('<td class="number">') == 3
+    assert (
+        '<td class="number">1.74\xa0±\xa00.01</td><td>▁a <strong>&lt;b&gt; c</strong></td>' in html
+    )
+    assert '<p class="note">a &amp; b</p>' in html
 
 
-def test_json_has_cells_as_they_are_and_runs_of_bold_tokens(outputs, tmp_path):
-    bold = Segmentation(("▁a", "b", "c"), frozenset({1, 2}))
-    head, row = ["Text", ("Score", "F1")], ["_x_ | y", bold]
-    path = tmp_path / "table.json"
-    formats.write_table(head, [[row]], [], align="lr", note=["a *b*"], json=path, **outputs)
-    assert json.loads(path.read_text(encoding="utf-8")) == {
-        "head": ["Text", "Score (F1)"],
-        "rows": [["_x_ | y", [["▁a", False], ["b c", True]]]],
-        "note": "a *b*",
-    }
+def test_a_table_without_groups_has_one_body_and_one_without_rows_none():
+    assert Table(["", "a"], [[["x", ""], ["y", "2"]]], []).html().count("<tbody>") == 1
+    assert "<tbody>" not in Table(["", "a"], [[]], []).html()
+
+
+@pytest.mark.parametrize(
+    ("cell", "expected"),
+    [
+        ("−0.060 ± 0.039 (p = 0.0044)", True),
+        ("2,685", True),
+        ("1 h 3 min", True),
+        ("relatively stable", False),
+        ("two of 24 or more batches apart", False),
+        ("–", False),
+        (Segmentation(("▁in", "2"), frozenset()), False),
+    ],
+)
+def test_numbers_are_kept_in_one_line(cell, expected):
+    assert table.is_number(cell) is expected
+
+
+def test_no_line_breaks_inside_a_number_of_a_sentence():
+    shown = table.unbroken(
+        "−0.0014 [−0.0017, −0.0011] ✗ as chance; 5 % of (a list) of 3 ± 1 in two words"
+    )
+    assert shown.replace("\xa0", "_") == (
+        "−0.0014_[−0.0017,_−0.0011] ✗ as chance; 5_% of (a list) of 3_±_1 in two words"
+    )
 
 
 # --- frequencies
@@ -92,7 +135,9 @@ def test_frequencies_rank_the_differences_and_mark_the_papers_pieces(outputs):
     sage = pd.Series({"es": 20, "the": 490, "e": 80, "s": 40, "a": 10})
     printed = {"English": {"language": "en", "sage": ["e", "ist"], "bpe": ["es", "ic"]}}
     panels = {"English": {"BPE": bpe, "SaGe": sage}}
-    tables.table_frequencies(panels, paper_pieces=printed, top=2, notes=["The end."], **outputs)
+    tables.table_frequencies(panels, paper_pieces=printed, top=2, notes=["The end."]).write(
+        **outputs
+    )
     assert text_of(outputs, "md").endswith(" The end.\n")
     rows = {(row["listed"], row["direction"], row["rank"]): row for row in rows_of(outputs)}
     assert [rows["rank", "more", rank]["piece"] for rank in "12"] == ["e", "s"]
@@ -121,7 +166,7 @@ def test_settings_stand_beside_the_papers_and_then_our_own(outputs):
         "tokenizer_settings": {"sage": {"preset": "printed"}},
     }
     paper = PAPER_ROWS["table_hyperparameters_vocabulary"]
-    tables.table_hyperparameters(settings, stage="vocabulary", paper=paper, **outputs)
+    tables.table_hyperparameters(settings, stage="vocabulary", paper=paper).write(**outputs)
     rows = {row["setting"]: row for row in rows_of(outputs)}
     assert list(rows)[: len(paper)] == [row["key"] for row in paper]
     assert (rows["Final Vocab Size"]["run"], rows["Final Vocab Size"]["paper"]) == ("4000", "16K")
@@ -133,7 +178,7 @@ def test_settings_stand_beside_the_papers_and_then_our_own(outputs):
 @pytest.mark.parametrize("name", ["pretraining", "finetuning"])
 def test_every_appendix_row_appears_once_in_the_papers_order(outputs, name):
     paper = PAPER_ROWS[f"table_hyperparameters_{name}"]
-    tables.table_hyperparameters({"lm": {}}, stage=name, paper=paper, **outputs)
+    tables.table_hyperparameters({"lm": {}}, stage=name, paper=paper).write(**outputs)
     assert [row["setting"] for row in rows_of(outputs)] == [row["key"] for row in paper]
     assert all(row["paper"] for row in rows_of(outputs))
 
@@ -186,8 +231,8 @@ def test_examples_hold_a_piece_that_only_bpe_keeps(corpus, outputs):
     printed = {"English": VALUES["examples"]}
     words = tables_examples.WordRule()
     tables_examples.table_examples(
-        {"English": path}, {"English": panel}, words=words, paper=printed, **outputs
-    )
+        {"English": path}, {"English": panel}, words=words, paper=printed
+    ).write(**outputs)
     rows = rows_of(outputs)
     found = [row for row in rows if row["source"].startswith("corpus")]
     assert {row["piece"] for row in found} == {"og"}
@@ -206,7 +251,7 @@ def test_the_papers_ablation_is_bracketed_as_printed():
     printed = tables_examples._printed_retokenization(VALUES["retokenization"])
     whole, without = (row[-1] for row in tables_examples._ablation_cells(printed))
     assert str(whole) == ("▁use ▁of ▁an ▁includ [ e ▁direct ive ▁is ▁when ] ▁ref er r ing ▁to")
-    assert formats.markdown(without) == (
+    assert table.markdown(without) == (
         r"▁use ▁of ▁an **▁inc l u** \[ **de** ▁direct ive ▁is ▁when \] ▁ref er r ing ▁to"
     )
 
@@ -229,8 +274,7 @@ def test_an_ablation_is_found_in_the_corpus_or_said_to_be_absent(tmp_path, outpu
         window=2,
         words=tables_examples.WordRule(),
         paper={},
-        **outputs,
-    )
+    ).write(**outputs)
     whole, without, absent = rows_of(outputs)
     assert (whole["ablated"], whole["vocabulary"]) == ("▁includ", "whole")
     assert without["vocabulary"] == "without ▁includ"
@@ -275,7 +319,7 @@ COST_NAMES = {
 
 
 def test_costs_add_up_by_stage_and_tokenizer(benchmarks, outputs):
-    tables.table_costs(benchmarks, stages=STAGES, **COST_NAMES, **outputs)
+    tables.table_costs(benchmarks, stages=STAGES, **COST_NAMES).write(**outputs)
     rows = {row[0]: row[1:] for row in markdown_rows(outputs)}
     assert list(rows) == [*STAGES[:-1], "train_bpe, studies", "vocabulary, English"]
     nothing = ["–", "–"]
@@ -286,7 +330,7 @@ def test_costs_add_up_by_stage_and_tokenizer(benchmarks, outputs):
 
 
 def test_a_vocabulary_costs_all_the_stages_that_make_it(benchmarks, outputs):
-    tables.table_costs(benchmarks, stages=STAGES, **COST_NAMES, **outputs)
+    tables.table_costs(benchmarks, stages=STAGES, **COST_NAMES).write(**outputs)
     last = markdown_rows(outputs)[-1]
     assert last[2:4] == ["10.0 s", "500 MB"]
     assert last[4:6] == ["110.0 s (11 ×)", "2.5 GB"]
@@ -297,7 +341,7 @@ def test_a_vocabulary_costs_all_the_stages_that_make_it(benchmarks, outputs):
 def test_other_seeds_and_tokenizers_are_no_part_of_a_vocabularys_cost(benchmarks, outputs):
     benchmark(benchmarks, "build_sage/en.sage.seed2.tsv", 400, 1)
     benchmark(benchmarks, "build_sage/en.sage_unigram.tsv", 100, 1)
-    tables.table_costs(benchmarks, stages=STAGES, **COST_NAMES, **outputs)
+    tables.table_costs(benchmarks, stages=STAGES, **COST_NAMES).write(**outputs)
     rows = {row[0]: row[1:] for row in markdown_rows(outputs)}
     assert rows["vocabulary, English"][3] == "110.0 s (11 ×)"
     assert rows["build_sage"][3:5] == ["20.0 s", "2.5 GB"]
@@ -307,4 +351,4 @@ def test_other_seeds_and_tokenizers_are_no_part_of_a_vocabularys_cost(benchmarks
 def test_a_damaged_benchmark_is_named(tmp_path, outputs):
     benchmark(tmp_path, "build_sage/en.sage.tsv", "soon", 1)
     with pytest.raises(UserError, match=r"build_sage/en\.sage\.tsv: no benchmark"):
-        tables.table_costs(tmp_path, stages=STAGES, **COST_NAMES, **outputs)
+        tables.table_costs(tmp_path, stages=STAGES, **COST_NAMES).write(**outputs)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
 PAPER_TOKENIZERS = ("bpe", "sage", "sage_released")
 # What `count_pieces` writes as tables, and what statistics are computed from.
 COUNTS = ("frequencies.parquet", "fertility.parquet", "neighbours.parquet", "lines.parquet")
-FORMATS = {"figure": ("pdf", "png"), "table": ("tex", "csv", "json", "md")}
+FORMATS = {"figure": ("pdf", "png"), "table": ("tex", "csv", "html", "md")}
 
 Stanza = dict[str, Any]
 

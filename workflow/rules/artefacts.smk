@@ -2,7 +2,7 @@
 # in workflow/reproduction/artefacts.
 #
 # In:    what the decorator of the function names
-# Out:   figures/NAME.pdf and .png, tables/NAME.tex, .csv (bare numbers), .json and .md, where NAME
+# Out:   figures/NAME.pdf and .png, tables/NAME.tex, .csv (bare numbers), .html and .md, where NAME
 #        is the function
 # Steps: the function reads, and draws or writes
 

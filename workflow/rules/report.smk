@@ -124,7 +124,7 @@ rule build_report:
     input:
         **(OF_PAPER or {"measured": result("tables/table_tokenizers.csv")}),
         figures=run.artefacts(FIGURES, "png"),
-        tables=run.artefacts(TABLES, "json"),
+        tables=run.artefacts(TABLES, "html"),
         vocabularies=run.vocabulary_files(),
         paper=resource("paper_values.yaml"),
         corpora=[result(f"corpus/{lang}.txt.zst") for lang in OWN_LANGUAGES],

@@ -8,5 +8,8 @@ with job(snakemake):
     params = snakemake.params
     module, _, name = params.function.rpartition(".")
     make = getattr(import_module(f"reproduction.{module}"), name)
-    caption = {"caption": params.caption} if name.startswith("table_") else {}
-    make(**params.reads, **params.settings, **caption, **snakemake.output)
+    if name.startswith("table_"):
+        table = make(**params.reads, **params.settings)
+        table.write(caption=params.caption, **snakemake.output)
+    else:
+        make(**params.reads, **params.settings, **snakemake.output)

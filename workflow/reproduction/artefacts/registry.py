@@ -26,8 +26,11 @@ Run = Any
 Of = Callable[[Run], Any]
 # The path of a file, or paths by panel and tokenizer.
 Paths = str | Sequence[str] | Mapping[str, Any]
-# A figure or a table as a function of what it reads, of its settings and of the files to write.
-Make = Callable[..., None]
+# A table: `reproduction.paper.table.Table`, which needs pandas.
+Table = Any
+# A figure as a function of what it reads, of its settings and of the files to write; a table as one
+# that returns a `Table`.
+Make = Callable[..., Any]
 
 RESOURCES = Path(__file__).parents[2] / "resources"
 
@@ -157,7 +160,7 @@ def figure(target: str | Of, *, page: bool = False, **declared: Any) -> Callable
 
 
 def table(target: str | Of, **declared: Any) -> Callable[[Make], Make]:
-    """Register a function as a table; it gets `tex`, `csv`, `json`, `md` and `caption` besides.
+    """Register a function as a table, which it returns.
 
     target: as for `figure`. declared: see `_register`.
     """

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reproduction.artefacts.registry import paper_values, table
+from reproduction.artefacts.registry import Table, paper_values, table
 
 # Title of a panel -> label of a tokenizer -> file.
 Panels = Mapping[str, Mapping[str, str]]
@@ -49,8 +49,8 @@ def table_controls(
     paper: str,
     pretrain: Mapping[str, Any] | None,
     presets: Presets,
-    **files: Any,
-) -> None:
+    **given: Any,
+) -> Table:
     """What of the paper is SaGe, and what is pruning: the paper's main numbers and statements
     beside those of each SaGe tokenizer of the run, with 95 % intervals and verdicts, and measured
     on vocabularies that are pruned from the same initial one to the same size without contexts, at
@@ -62,7 +62,7 @@ def table_controls(
     from reproduction.paper.notes import presets_note, pretraining_note
 
     notes = [presets_note(presets.items()), pretraining_note(pretrain) if pretrain else ""]
-    controls.table_controls(claims, paper, notes=notes, **files)
+    return controls.table_controls(claims, paper, notes=notes, **given)
 
 
 @table(
@@ -93,8 +93,7 @@ def table_overlap(
     controls: Mapping[str, Sequence[str]],
     drawn: Sequence[str],
     presets: Presets,
-    **files: Any,
-) -> None:
+) -> Table:
     """Contexts or counts: the share of the pieces pruned by SaGe that controls prune, too, which
     start from the same vocabulary and do not look at contexts; beside it, the share that two of
     SaGe's own seeds have in common. Means over all pairs of seeds, with the lowest and the highest.
@@ -107,7 +106,7 @@ def table_overlap(
     names = [name for own in (*readings.values(), *controls.values()) for name in own]
     pruned = overlap.read_pruned(ablations, languages, names)
     rows = overlap.overlaps(pruned, readings, controls, drawn)
-    overlap.table_overlap(rows, notes=[presets_note(presets.items())], **files)
+    return overlap.table_overlap(rows, notes=[presets_note(presets.items())])
 
 
 @table(
@@ -136,8 +135,7 @@ def table_examples(
     languages: Sequence[str],
     sources: Sequence[Mapping[str, Any]],
     presets: Presets,
-    **files: Any,
-) -> None:
+) -> Table:
     """Sentences of the training corpus with a piece that BPE keeps and SaGe drops, under both
     tokenizers; the words that hold it are in bold (paper, Table 1). The piece with the most
     distinct contexts is shown, each context by its shortest plain sentence among the first 100,000
@@ -147,13 +145,12 @@ def table_examples(
     from reproduction.paper import tables_examples
     from reproduction.paper.inputs import of_language, read_panels, read_paper_values
 
-    tables_examples.table_examples(
+    return tables_examples.table_examples(
         lines,
         read_panels(pieces, tables_examples.read_greedy),
         words=tables_examples.WordRule(normalization, max_word_chars),
         paper=of_language(read_paper_values(paper)["examples"], languages, list(lines)),
         notes=tables_examples.text_notes(presets, sources, descriptions),
-        **files,
     )
 
 
@@ -186,8 +183,8 @@ def table_retokenization(
     languages: Sequence[str],
     sources: Sequence[Mapping[str, Any]],
     presets: Presets,
-    **files: Any,
-) -> None:
+    **given: Any,
+) -> Table:
     """An ablation that changes a token within the window around a distant target, though the
     ablated piece stands outside the window (paper, Table 2). Brackets hold the window, bold marks
     the tokens of re-segmented words. Below stands the paper's example as printed.
@@ -195,14 +192,14 @@ def table_retokenization(
     from reproduction.paper import tables_examples
     from reproduction.paper.inputs import of_language, read_paper_values
 
-    tables_examples.table_retokenization(
+    return tables_examples.table_retokenization(
         lines,
         initial,
         ablations,
         words=tables_examples.WordRule(normalization, max_word_chars),
         paper=of_language(read_paper_values(paper)["retokenization"], languages, list(lines)),
         notes=tables_examples.text_notes(presets, sources, descriptions),
-        **files,
+        **given,
     )
 
 
@@ -215,8 +212,8 @@ def table_retokenization(
     paper=paper_values,
 )
 def table_frequencies(
-    frequencies: Panels, paper: str, languages: Sequence[str], presets: Presets, **files: Any
-) -> None:
+    frequencies: Panels, paper: str, languages: Sequence[str], presets: Presets, **given: Any
+) -> Table:
     """Pieces whose frequency on the training corpus differs most between BPE and each SaGe
     tokenizer, each way (paper, Section 4, “Token Frequency”). The paper's twelve pieces are marked
     with an asterisk where they are among them, and listed with this run's counts in any case.
@@ -228,11 +225,11 @@ def table_frequencies(
     from reproduction.paper.notes import presets_note
 
     printed = read_paper_values(paper)["frequency_pieces"]
-    tables.table_frequencies(
+    return tables.table_frequencies(
         read_panels(frequencies, read_frequencies),
         paper_pieces=of_language(printed, languages, list(frequencies)),
         notes=[presets_note(presets.items())],
-        **files,
+        **given,
     )
 
 
@@ -254,8 +251,7 @@ def table_tokenizers(
     texts: Sequence[Sequence[str]],
     labels: Sequence[str],
     presets: Presets,
-    **files: Any,
-) -> None:
+) -> Table:
     """What is usually reported of tokenizers, for every tokenizer of the run on every text: tokens
     per word (fertility), characters and bytes per token (compression), words kept whole, tokens
     that start a word, pieces in use, and how evenly the pieces are used (Shannon and Rényi
@@ -269,11 +265,10 @@ def table_tokenizers(
     from reproduction.paper.notes import presets_note
     from sagevocab.state import read_json
 
-    tokenizers.table_tokenizers(
+    return tokenizers.table_tokenizers(
         tokenizers.by_text(texts, labels, summaries),
         morphology=read_panels(morphology, read_json),
         notes=[presets_note(presets.items())],
-        **files,
     )
 
 
@@ -290,7 +285,7 @@ def _made_here(run: Any) -> list[str]:
     words="corpus/{lang}.train.words.npz",
     pieces="vocab/{lang}/{tok}/pieces.txt",
 )
-def table_unknown(words: Mapping[str, str], pieces: Panels, presets: Presets, **files: Any) -> None:
+def table_unknown(words: Mapping[str, str], pieces: Panels, presets: Presets) -> Table:
     """Characters of the training corpus without a piece, for the tokenizers that this run makes.
     Each becomes one ``[UNK]``. How many there are depends on ``vocabulary.character_coverage`` and
     ``vocabulary.ascii``. The csv file has all of them.
@@ -302,8 +297,8 @@ def table_unknown(words: Mapping[str, str], pieces: Panels, presets: Presets, **
     from sagevocab.words import WordCorpus
 
     corpora = {title: WordCorpus.load(path) for title, path in words.items()}
-    unknown.table_unknown(
-        corpora, read_panels(pieces, read_pieces), notes=[presets_note(presets.items())], **files
+    return unknown.table_unknown(
+        corpora, read_panels(pieces, read_pieces), notes=[presets_note(presets.items())]
     )
 
 
@@ -320,7 +315,7 @@ def table_unknown(words: Mapping[str, str], pieces: Panels, presets: Presets, **
     },
     paper=paper_values,
 )
-def table_hyperparameters_vocabulary(paper: str, settings: Mapping[str, Any], **files: Any) -> None:
+def table_hyperparameters_vocabulary(paper: str, settings: Mapping[str, Any]) -> Table:
     """Hyperparameters of vocabulary creation: the values of this run's configuration beside the
     paper's (Appendix A), then those that the paper leaves open.
     """
@@ -328,7 +323,7 @@ def table_hyperparameters_vocabulary(paper: str, settings: Mapping[str, Any], **
     from reproduction.paper.inputs import read_paper_values
 
     printed = read_paper_values(paper)["hyperparameters"]["table_hyperparameters_vocabulary"]
-    tables.table_hyperparameters(settings, stage="vocabulary", paper=printed, **files)
+    return tables.table_hyperparameters(settings, stage="vocabulary", paper=printed)
 
 
 def _of_tasks(kind: str) -> dict[str, Any]:
@@ -348,16 +343,16 @@ def _of_tasks(kind: str) -> dict[str, Any]:
 
 
 @table("downstream", **_of_tasks("sequence"))
-def table_sequence(**given: Any) -> None:
+def table_sequence(**given: Any) -> Table:
     """Scores on the validation sets of the sequence-level tasks: mean over the fine-tuning seeds,
     with the standard deviation where there are several (paper, Section 5). An asterisk marks a
     difference from BPE that is significant (table_differences). The paper's rows are means of three
     runs. |constructed|
     """
-    _write_scores("table_sequence", **given)
+    return _scores("table_sequence", **given)
 
 
-def _write_scores(
+def _scores(
     name: str,
     *,
     scores: Sequence[str],
@@ -367,14 +362,14 @@ def _write_scores(
     budget: Mapping[str, Any],
     presets: Presets,
     **given: Any,
-) -> None:
-    """Write a table of scores with its notes; given: further arguments of `table_scores`."""
+) -> Table:
+    """Return a table of scores with its notes; given: further arguments of `table_scores`."""
     from reproduction.analysis.scores import read_scores
     from reproduction.paper import tables_scores
     from reproduction.paper.inputs import read_paper_values
     from reproduction.paper.notes import model_notes
 
-    tables_scores.table_scores(
+    return tables_scores.table_scores(
         read_scores(scores),
         tasks=tasks,
         significant=tables_scores.read_significant(differences),
@@ -385,12 +380,12 @@ def _write_scores(
 
 
 @table("downstream", **_of_tasks("tokens"))
-def table_ner(**given: Any) -> None:
+def table_ner(**given: Any) -> Table:
     """F1 of entity spans on the validation sets: mean over the fine-tuning seeds, with the standard
     deviation where there are several (paper, Section 5). An asterisk marks a difference from BPE
     that is significant (table_differences). The paper's rows are means of three runs. |constructed|
     """
-    _write_scores("table_ner", **given)
+    return _scores("table_ner", **given)
 
 
 @table(
@@ -422,7 +417,7 @@ def table_differences(
     budget: Mapping[str, Any],
     presets: Presets,
     **given: Any,
-) -> None:
+) -> Table:
     """Score of each tokenizer's models minus that of BPE's on every task, means over the
     fine-tuning seeds on the validation sets, tested by a paired bootstrap over examples and seeds,
     adjusted by Holm over the paper's tasks (Section 5; its differences beside). |constructed|
@@ -434,7 +429,7 @@ def table_differences(
     from reproduction.paper.notes import model_notes
 
     hours = budget["pretrain"]["hours"]
-    tables_scores.table_differences(
+    return tables_scores.table_differences(
         read_scores(scores),
         tasks=tasks,
         paper=read_paper_values(paper)["tables"],
@@ -449,9 +444,7 @@ def table_differences(
     settings=lambda run: {"settings": {"lm": {"pretrain": run.model_budget["pretrain"]}}},
     paper=paper_values,
 )
-def table_hyperparameters_pretraining(
-    paper: str, settings: Mapping[str, Any], **files: Any
-) -> None:
+def table_hyperparameters_pretraining(paper: str, settings: Mapping[str, Any]) -> Table:
     """Hyperparameters of pre-training: the values of this run's configuration beside the paper's
     (Appendix A), then those that the paper leaves open.
     """
@@ -459,7 +452,7 @@ def table_hyperparameters_pretraining(
     from reproduction.paper.inputs import read_paper_values
 
     printed = read_paper_values(paper)["hyperparameters"]["table_hyperparameters_pretraining"]
-    tables.table_hyperparameters(settings, stage="pretraining", paper=printed, **files)
+    return tables.table_hyperparameters(settings, stage="pretraining", paper=printed)
 
 
 @table(
@@ -477,8 +470,7 @@ def table_hyperparameters_finetuning(
     settings: Mapping[str, Any],
     budget: Mapping[str, Any],
     tasks: Tasks,
-    **files: Any,
-) -> None:
+) -> Table:
     """Hyperparameters of fine-tuning: the values of this run's configuration beside the paper's
     (Appendix A), then those that the paper leaves open.
     """
@@ -488,7 +480,7 @@ def table_hyperparameters_finetuning(
 
     printed = read_paper_values(paper)["hyperparameters"]["table_hyperparameters_finetuning"]
     notes = [budget_note(**budget, tasks=tasks)]
-    tables.table_hyperparameters(settings, stage="finetuning", paper=printed, notes=notes, **files)
+    return tables.table_hyperparameters(settings, stage="finetuning", paper=printed, notes=notes)
 
 
 @table(
@@ -499,7 +491,7 @@ def table_hyperparameters_finetuning(
     settings=lambda run: {"baseline": run.labels(["bpe"])[0], "seed": run.seed},
     ngrams="analysis/{lang}/ngrams/{tok}.parquet",
 )
-def table_ngrams(ngrams: Panels, presets: Presets, **files: Any) -> None:
+def table_ngrams(ngrams: Panels, presets: Presets, **given: Any) -> Table:
     """Bits per character that n-grams of each tokenizer's pieces need for whole held-out lines, by
     order, and their differences from BPE's on the same lines. The gain from context is what the two
     pieces before save. Modified Kneser-Ney estimates have no seeds; intervals are 95 % bootstrap
@@ -510,7 +502,7 @@ def table_ngrams(ngrams: Panels, presets: Presets, **files: Any) -> None:
     from reproduction.paper.notes import presets_note
 
     notes = [presets_note(presets.items())]
-    written.table_ngrams(written.read_ngrams(ngrams), notes=notes, **files)
+    return written.table_ngrams(written.read_ngrams(ngrams), notes=notes, **given)
 
 
 @table(
@@ -558,8 +550,7 @@ def table_evidence(
     baseline: str,
     seed: int,
     presets: Presets,
-    **files: Any,
-) -> None:
+) -> Table:
     """What each tokenizer's pieces are worth by several methods, as differences from BPE: n-grams
     of pieces, linear probes of pieces and of frozen skip-gram vectors of them, and language models,
     causal and masked, where the run has some. Probes test segmentations and are no language models.
@@ -584,7 +575,7 @@ def table_evidence(
         seed=seed,
     )
     notes = [presets_note(presets.items())]
-    tables_evidence.table_evidence(data, labels=labels, baseline=baseline, notes=notes, **files)
+    return tables_evidence.table_evidence(data, labels=labels, baseline=baseline, notes=notes)
 
 
 @table(
@@ -608,7 +599,7 @@ def table_learning_curves(
     pretrain: Mapping[str, Any],
     presets: Presets,
     **given: Any,
-) -> None:
+) -> Table:
     """Where the learning curves end, beside what tables of frequencies reach on the same words, and
     what each model needs to get as far as BPE's. All models predicted the same words of the
     same held-out lines. Intervals are over these lines and, where a model was pretrained several
@@ -621,7 +612,7 @@ def table_learning_curves(
     from reproduction.paper.notes import presets_note, pretraining_note
 
     logs = [*models["logs"], *models["repeated_logs"]]
-    learning_curves.table_learning_curves(
+    return learning_curves.table_learning_curves(
         read_curves(titles, compared, models["heldout"], models["repeats"], models["floors"]),
         notes=[
             pretraining_note(pretrain),
@@ -659,7 +650,7 @@ def table_costs(
     tasks: Tasks,
     presets: Presets,
     **given: Any,
-) -> None:
+) -> Table:
     """Time and memory of every stage, for BPE, for each SaGe tokenizer and for all jobs together;
     last, all that each vocabulary takes, as a multiple of BPE's time (paper, “Limitations”). The
     numbers come from clocks and differ between equal runs.
@@ -669,7 +660,7 @@ def table_costs(
 
     own = [presets_note(presets.items())]
     notes = model_notes(budget, tasks, presets) if budget else own
-    tables.table_costs(benchmarks, notes=notes, **given)
+    return tables.table_costs(benchmarks, notes=notes, **given)
 
 
 @table(
@@ -682,8 +673,7 @@ def table_costs(
 def table_readings(
     readings: Mapping[str, str],
     rows: Sequence[Mapping[str, Any]],
-    **files: Any,
-) -> None:
+) -> Table:
     """What each reading of the ablation loss reproduces, and what it changes. The paper's text has
     the total loss over the corpus, context vectors of their own and a greedy decoder; the program
     that was released has a mean over lines, one matrix for targets and contexts, and the merges.
@@ -698,7 +688,7 @@ def table_readings(
     from reproduction.paper.studies import read_assessment
 
     assessments = {title: read_assessment(path) for title, path in readings.items()}
-    tables_studies.table_readings(assessments, rows, **files)
+    return tables_studies.table_readings(assessments, rows)
 
 
 @table(
@@ -714,7 +704,7 @@ def table_stability(
     vocabularies: Sequence[str],
     rows: Sequence[Mapping[str, Any]],
     **given: Any,
-) -> None:
+) -> Table:
     """How much of a vocabulary stays the same with another seed or another sample of the corpus.
     SaGe is shown in its presets, beside BPE, which has no seed. Shares are of all pieces and of the
     pruned ones. The note below the table gives the share that two random prunings have in common.
@@ -722,7 +712,7 @@ def table_stability(
     """
     from reproduction.paper import tables_studies
 
-    tables_studies.table_stability(rows, **given)
+    return tables_studies.table_stability(rows, **given)
 
 
 @table(
@@ -741,7 +731,7 @@ def table_sensitivity(
     study: Mapping[str, Any],
     rows: Sequence[Mapping[str, Any]],
     **given: Any,
-) -> None:
+) -> Table:
     """What the vocabulary becomes when one setting is another than the paper's: batch (k),
     candidates (M), batches from one ranking to the next (m), rankings from one training of the
     embeddings to the next (l), and the size of the initial vocabulary (n·V). "Another seed" is the
@@ -751,4 +741,4 @@ def table_sensitivity(
     from reproduction.paper.claims_inputs import Run
 
     measured = Run(**{**study, "folder": Path(study["folder"])})
-    tables_studies.table_sensitivity(measured, rows, **given)
+    return tables_studies.table_sensitivity(measured, rows, **given)

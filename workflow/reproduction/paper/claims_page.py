@@ -8,9 +8,9 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reproduction.paper.chance import CHANCES
-from reproduction.paper.formats import markdown_table
 from reproduction.paper.measures import FAMILIES, SIGNIFICANT
 from reproduction.paper.statements import KINDS, VERDICTS
+from reproduction.paper.table import markdown_table
 
 # Shown before the name of a verdict, so that colour is not the only sign.
 SIGNS = dict(zip(VERDICTS, ("✓", "≈", "?", "✗", "–"), strict=True))

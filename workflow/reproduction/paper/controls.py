@@ -23,7 +23,7 @@ from reproduction.paper.chance import (
 )
 from reproduction.paper.claims import read_records
 from reproduction.paper.claims_page import SIGNS, show_chance, show_ours, show_random, show_value
-from reproduction.paper.formats import MINUS, NOTHING, Files, write_table
+from reproduction.paper.formats import MINUS, NOTHING, Files
 from reproduction.paper.measures import FEWEST_SEEDS
 from reproduction.paper.statements import ahead, read_headlines
 from reproduction.paper.style import (
@@ -34,6 +34,7 @@ from reproduction.paper.style import (
     legend_above,
     tokenizer_styles,
 )
+from reproduction.paper.table import Table
 from sagevocab.errors import UserError
 
 log = logging.getLogger(__name__)
@@ -106,9 +107,8 @@ def table_controls(
     controls: Mapping[str, str],
     languages: Mapping[str, str],
     notes: Sequence[str] = (),
-    **files: Files,
-) -> None:
-    """Write the main statements: paper, controls, and each SaGe tokenizer with both verdicts.
+) -> Table:
+    """Return the main statements: paper, controls, and each SaGe tokenizer with both verdicts.
 
     claims: `claims.json`. values: `paper_values.yaml`. labels, controls, languages: SaGe
     tokenizers, controls beside random pruning and frequency, languages, and their titles. The CSV
@@ -131,16 +131,11 @@ def table_controls(
         f"or the pieces, the verdict against the paper ({signs}), and the one against the random "
         "prunings: beyond chance, as chance or below chance (docs/statistics.md)."
     )
-    first = range(5 + len(controls))
-    columns = range(len(first), len(first) + len(labels))
-    write_table(
+    return Table(
         ["", "text", "paper", "random", "least frequent", *controls.values(), *labels.values()],
         [[_cells(row, labels, controls, languages) for row in rows]],
         measured,
-        align="l",
         note=[note, *notes],
-        parts=[first, [0, 1, *columns]],
-        **files,
     )
 
 

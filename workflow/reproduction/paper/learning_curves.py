@@ -35,7 +35,7 @@ from reproduction.paper.curves import (
     floor_bits,
     is_above_floor,
 )
-from reproduction.paper.formats import MINUS, NOTHING, Row, Show, decimal, write_table
+from reproduction.paper.formats import MINUS, NOTHING, Row, Show, decimal
 from reproduction.paper.ngrams import LineBits, Panels
 from reproduction.paper.style import (
     MOST_STYLES,
@@ -46,6 +46,7 @@ from reproduction.paper.style import (
     drawing,
     tokenizer_styles,
 )
+from reproduction.paper.table import Table
 from sagevocab.errors import UserError
 
 # --- figure
@@ -262,12 +263,11 @@ def table_learning_curves(
     baseline: str | None,
     seed: int,
     notes: Sequence[str],
-    **files: Files,
-) -> None:
-    """Write final bits per character, their floors, word accuracy and effort of every model.
+) -> Table:
+    """Return final bits per character, their floors, word accuracy and effort of every model.
 
     baseline: label of BPE, None if it has no model. seed: of the bootstrap. notes: further
-    sentences, of the models' budget and the presets. files: see `write_table`.
+    sentences, of the models' budget and the presets.
     """
     data = summarise_curves(panels, baseline=baseline, seed=seed)
     columns = [c for c in _columns(baseline) if c[2] in data and data[c[2]].notna().any()]
@@ -278,14 +278,12 @@ def table_learning_curves(
         ]
         for _, rows in data.groupby("language", sort=False)
     ]
-    write_table(
+    return Table(
         ["Language", "Tokenizer", *(column[:2] for column in columns)],
         blocks,
         data,
         opening=1,
-        align="llr",
         note=[_note(data, baseline), *notes],
-        **files,
     )
 
 

@@ -18,9 +18,10 @@ from matplotlib.lines import Line2D
 
 from reproduction.analysis.ngrams import ORDERS
 from reproduction.paper.curves import draw_lines, estimate
-from reproduction.paper.formats import MINUS, NOTHING, Row, Show, decimal, write_table
+from reproduction.paper.formats import MINUS, NOTHING, Row, Show, decimal
 from reproduction.paper.inputs import read_panels
 from reproduction.paper.style import Files, drawing, dress_rows, tokenizer_colours
+from reproduction.paper.table import Table
 from reproduction.parquet import read_parquet
 from sagevocab.errors import UserError
 
@@ -142,14 +143,12 @@ def table_ngrams(
     baseline: str,
     seed: int,
     notes: Sequence[str] = (),
-    caption: str = "",
-    **files: Files,
-) -> None:
-    """Write bits per character of every tokenizer by order, differences from BPE, and the gain.
+) -> Table:
+    """Return bits per character of every tokenizer by order, differences from BPE, and the gain.
 
     The table shows the most lines to estimate from, and the differences at order 3 for all sizes;
     `data` has all. baseline: label of BPE. seed: of the bootstrap. notes: sentences that end the
-    note. caption, files: see `write_table`.
+    note.
     """
     data = summarise_ngrams(panels, baseline=baseline, seed=seed)
     shown = [_shown(rows) for _, rows in data.groupby(["language", "tokenizer"], sort=False)]
@@ -158,16 +157,12 @@ def table_ngrams(
     for row in shown:
         cells = [show(row, name) for *_, name, show in columns]
         blocks.setdefault(row["language"], []).append([row["language"], row["tokenizer"], *cells])
-    write_table(
+    return Table(
         ["Language", "Tokenizer", *((group, name) for group, name, _, _ in columns)],
         blocks.values(),
         data,
         opening=1,
-        align="llr",
         note=[_note(data, baseline), *notes],
-        caption=caption,
-        parts=[[0, 1, *range(2, 2 + ORDERS)], [0, 1, *range(2 + ORDERS, 2 + len(columns))]],
-        **files,
     )
 
 

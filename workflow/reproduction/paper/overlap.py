@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from reproduction.paper.formats import NOTHING, Files, write_table
+from reproduction.paper.formats import NOTHING
+from reproduction.paper.table import Table
 from reproduction.parquet import read_parquet
 
 OWN = "its own seeds"
@@ -77,15 +78,15 @@ def _common(
     return {"mean": np.mean(shares), "low": min(shares), "high": max(shares), "pairs": len(pairs)}
 
 
-def table_overlap(rows: pd.DataFrame, *, notes: Sequence[str], **files: Files) -> None:
-    """Write the table of `overlaps`: a row for each reading and language, a column a control."""
+def table_overlap(rows: pd.DataFrame, *, notes: Sequence[str]) -> Table:
+    """Return the table of `overlaps`: a row for each reading and language, a column a control."""
     names = list(dict.fromkeys(rows["control"]))
     shown = rows.assign(cell=rows.apply(_cell, axis=1)).pivot(
         index=["reading", "language"], columns="control", values="cell"
     )
     order = itertools.product(rows["reading"].unique(), rows["language"].unique())
     cells = [[*key, *shown.loc[key, names]] for key in order]
-    write_table(["", "text", *names], [cells], rows, align="l", note=notes, **files)
+    return Table(["", "text", *names], [cells], rows, note=notes)
 
 
 def _cell(row: Mapping[str, Any]) -> str:

@@ -49,11 +49,6 @@ _BACKTICKS = re.compile(r"`([^`]+)`")
 _LITERAL = re.compile(r"``(.+?)``")
 _EMPHASIS = re.compile(r"(?<!\*)\*{1,2}([^*]+?)\*{1,2}(?!\*)")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
-_WORD = re.compile(r"[^\W\d_]{4}")
-_LONGEST_NUMBER = 34
-_NO_BREAK = "\N{NO-BREAK SPACE}"
-_INSIDE_NUMBERS = re.compile(r"(?<=\d) (?=[±%[(])|(?<=±) ")
-_IN_BRACKETS = re.compile(r"[\[(][^\])]{0,16}\d[^\])]{0,16}[\])]")
 # Names of targets that say too little. Those of other domains have the name of their text besides.
 TITLES = {
     "figure_controls": "SaGe beside pruning at random",
@@ -112,7 +107,7 @@ def build_report(
     run: name, labels and presets (by tokenizer), compared (tokenizers that the playground opens
     with; all, if none), names (of texts), constructed (names of tasks), models (whether the run has
     any), settings (nested as in the configuration), texts (name and title of each).
-    figures: target -> png; tables: target -> JSON of `formats.write_table`, both with their other
+    figures: target -> png; tables: target -> html of `table.Table`, both with their other
     forms beside them; captions: target -> reStructuredText. vocabularies: language -> tokenizer ->
     its tokenizer.json, for the playground; corpora: language -> lines to try there.
     paper: `paper_values.yaml`. template: Jinja page, which includes its parts from beside it.
@@ -206,9 +201,7 @@ def _environment(template: Path | str) -> jinja2.Environment:
         "script_json": _script_json,
         "digest": _digest,
         "change": show_change,
-        "unbroken": unbroken,
     }
-    environment.tests["number"] = is_number
     return environment
 
 
@@ -324,10 +317,18 @@ def _table(path: Path | str, name: str, title: str, caption: str, folder: Path) 
     return {
         "name": name,
         "title": title,
-        "content": grouped(read_table(path)),
+        "content": _read_html(path, name),
         "caption": show_caption(name, caption),
         "files": _files(path, folder, ("csv", "md", "tex")),
     }
+
+
+def _read_html(path: Path | str, name: str) -> Markup:
+    """Read what `Table.html` gave, which is safe as it stands."""
+    try:
+        return Markup(Path(path).read_text(encoding="utf-8"))  # noqa: S704
+    except OSError as error:
+        raise UserError(f"{path}: cannot be read ({error.strerror}); run {name} again") from error
 
 
 def _files(path: Path | str, folder: Path, forms: Sequence[str]) -> dict[str, str]:
@@ -336,59 +337,6 @@ def _files(path: Path | str, folder: Path, forms: Sequence[str]) -> dict[str, st
         form: Path(os.path.relpath(path, folder)).with_suffix(f".{form}").as_posix()
         for form in forms
     }
-
-
-def read_table(path: Path | str) -> dict[str, Any]:
-    """Read the JSON of a table: head, rows and note; a cell is text or runs of [text, in bold].
-
-    Raises:
-        UserError: the file cannot be read, or holds no table.
-    """
-    try:
-        table = read_json(path)
-        return {part: table[part] for part in ("head", "rows", "note")}
-    except (KeyError, TypeError) as error:
-        raise UserError(f"{path}: holds no table; delete it and run again") from error
-
-
-def grouped(table: Mapping[str, Any]) -> dict[str, Any]:
-    """Return a table with the first cells that rows leave out as headings of groups of rows.
-
-    Where a row is like the one above in its first columns, a table leaves these empty. On the page
-    such columns are a heading across the table, which a narrow window shows whole and a screen
-    reader reads with each row. The next column then heads the rows.
-
-    head, note; groups: heading, as (column, value) pairs, and rows.
-    """
-    rows = table["rows"]
-    opening = max(map(_left_out, rows), default=0)
-    groups: list[dict[str, Any]] = []
-    values = [""] * opening
-    for row in rows:
-        start = _left_out(row)
-        if start < opening or not groups:
-            values[start:] = row[start:opening]
-            pairs = zip(table["head"][:opening], values, strict=True)
-            groups.append({"heading": [pair for pair in pairs if pair[1]], "rows": []})
-        groups[-1]["rows"].append(row[opening:])
-    return {"head": table["head"][opening:], "groups": groups, "note": table["note"]}
-
-
-def _left_out(row: Sequence[Any]) -> int:
-    """Return how many of the first cells of a row are empty."""
-    return next((at for at, cell in enumerate(row) if cell), 0)
-
-
-def is_number(cell: Any) -> bool:
-    """Return whether a cell is a number with what belongs to it, which no line may break."""
-    is_short = isinstance(cell, str) and len(cell) <= _LONGEST_NUMBER
-    return is_short and bool(re.search(r"\d", cell)) and not _WORD.search(cell)
-
-
-def unbroken(text: str) -> str:
-    """Return text with no-break spaces inside its numbers: before ±, an interval, a per cent."""
-    joined = _INSIDE_NUMBERS.sub(_NO_BREAK, text)
-    return _IN_BRACKETS.sub(lambda match: match[0].replace(" ", _NO_BREAK), joined)
 
 
 def artefact_title(name: str, names: Mapping[str, str]) -> str:

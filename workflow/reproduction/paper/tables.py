@@ -1,7 +1,4 @@
-"""Tables of pieces, settings and costs, one function a table, named as the rule that makes it.
-
-files: the paths to write, as `write_table` takes them (`tex`, `csv`, `md`, optionally `json`).
-"""
+"""Tables of pieces, settings and costs, one function a table, named as the rule that makes it."""
 
 from __future__ import annotations
 
@@ -13,8 +10,9 @@ from typing import Any
 import pandas as pd
 
 from reproduction.analysis.vocabulary import frequency_differences
-from reproduction.paper.formats import MINUS, NOTHING, Files, write_table
+from reproduction.paper.formats import MINUS, NOTHING, Files
 from reproduction.paper.inputs import BASELINE, BPE_RULE, SAGE_RULES, require_comparison
+from reproduction.paper.table import Table
 from sagevocab.errors import UserError
 
 STUDIED = ", studies"  # after the names of rules that the studies run too
@@ -28,9 +26,8 @@ def table_frequencies(
     paper_pieces: Mapping[str, Mapping[str, Sequence[str]]],
     top: int,
     notes: Sequence[str] = (),
-    **files: Files,
-) -> None:
-    """Write the pieces whose frequency differs most between BPE and each SaGe tokenizer.
+) -> Table:
+    """Return the pieces whose frequency differs most between BPE and each SaGe tokenizer.
 
     panels: {language title: {tokenizer label: count by piece}}, BPE first. paper_pieces: {language
     title: {"sage": pieces printed as more frequent in SaGe, "bpe": in BPE}}. notes: sentences that
@@ -52,14 +49,12 @@ def table_frequencies(
         "An asterisk marks the twelve pieces that the paper prints; the rows 'paper' give all of "
         "them, those it calls more frequent on the left."
     )
-    write_table(
+    return Table(
         ["Language", "Tokenizer", "Rank", *parts],
         [list(_frequency_rows(*names, rows)) for names, rows in by_tokenizer],
         data,
         opening=2,
-        align="llrlrrlrr",
         note=[note, *notes],
-        **files,
     )
 
 
@@ -140,9 +135,8 @@ def table_hyperparameters(
     stage: str,
     paper: Sequence[Mapping[str, Any]],
     notes: Sequence[str] = (),
-    **files: Files,
-) -> None:
-    """Write the settings of a stage beside the paper's (Appendix A).
+) -> Table:
+    """Return the settings of a stage beside the paper's (Appendix A).
 
     settings: the part of the configuration that counts, nested as there. stage: `vocabulary`,
     `pretraining` or `finetuning`. paper: rows of key, value, optional `printed` (how the paper
@@ -155,13 +149,11 @@ def table_hyperparameters(
     data = pd.DataFrame(list(_setting_rows(ours, paper, fixed)))
     shown = data.fillna(NOTHING).values.tolist()
     stated = int(data["paper"].notna().sum())
-    write_table(
+    return Table(
         ["Setting", "Configuration key", "This run", "Paper"],
         [shown[:stated], shown[stated:]],
         data,
-        align="llr",
         note=[SETTINGS_NOTE, *notes],
-        **files,
     )
 
 
@@ -226,9 +218,8 @@ def table_costs(
     tokenizers: Mapping[str, str],
     starts: Mapping[str, str],
     notes: Sequence[str] = (),
-    **files: Files,
-) -> None:
-    """Write time and memory of every stage, SaGe against BPE.
+) -> Table:
+    """Return time and memory of every stage, SaGe against BPE.
 
     benchmarks: folder of Snakemake's benchmark files, `{rule}/{wildcards}.tsv`. stages: rules in
     the order of the table. languages: code -> title. tokenizers: name -> label, BPE first.
@@ -242,13 +233,11 @@ def table_costs(
     rows = [_stage_row(jobs, stage, of) for stage in stages if stage in set(jobs["rule"])]
     vocabularies = [_vocabulary_row(jobs, code, languages[code], of) for code in languages]
     sides = [*tokenizers.values(), "all"]
-    write_table(
+    return Table(
         ["Stage", "Jobs", *((side, unit) for side in sides for unit in ("time", "memory"))],
         [rows, vocabularies],
         jobs,
-        align="lr",
         note=[COSTS_NOTE, *notes],
-        **files,
     )
 
 

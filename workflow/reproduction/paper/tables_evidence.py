@@ -9,8 +9,9 @@ import pandas as pd
 
 from reproduction.paper.causal import CAUSAL
 from reproduction.paper.evidence import MODELS, unit_of
-from reproduction.paper.formats import MINUS, NOTHING, Files, Row, write_table
+from reproduction.paper.formats import MINUS, NOTHING, Row
 from reproduction.paper.measures import SIGNIFICANT
+from reproduction.paper.table import Table
 
 _MARK = "*"
 
@@ -21,13 +22,11 @@ def table_evidence(
     labels: Sequence[str],
     baseline: str,
     notes: Sequence[str] = (),
-    caption: str = "",
-    **files: Files,
-) -> None:
-    """Write the differences from BPE: a row a measure and language, a column a tokenizer.
+) -> Table:
+    """Return the differences from BPE: a row a measure and language, a column a tokenizer.
 
     data: as `gather_evidence` gives it. labels: of all tokenizers in their order; baseline: of BPE.
-    notes: sentences that end the note. caption, files: see `write_table`.
+    notes: sentences that end the note.
     """
     others = [label for label in labels if label != baseline]
     blocks: dict[str, list[list[str]]] = {}
@@ -43,24 +42,13 @@ def table_evidence(
         row = [language, name, asked, _printed(first, theirs), *cells, *ends]
         blocks.setdefault(language, []).append(row)
     columns = [(f"Minus {baseline}", name) for name in others]
-    write_table(
+    return Table(
         ["Language", "Measure", "Rows", baseline, *columns, "Seen from", "Paper"],
         blocks.values(),
         data,
         opening=1,
-        align="llr",
         note=[_note(data, baseline), *notes],
-        caption=caption,
-        parts=_parts(len(others)),
-        **files,
     )
-
-
-def _parts(others: int, across: int = 3) -> list[list[int]]:
-    """Return the columns of each table for a page: what all share, then a few tokenizers each."""
-    first, end = 4, 4 + others
-    parts = [[*range(start, min(start + across, end))] for start in range(first, end, across)]
-    return [[0, 1, *part] for part in ([2, 3, end, end + 1], *parts)]
 
 
 def _printed(row: Row, value: float, sign: str = "") -> str:

@@ -15,9 +15,10 @@ from reproduction.analysis.examples import (
     find_retokenization,
     segment_sentence,
 )
-from reproduction.paper.formats import NOTHING, Cells, Files, write_table
+from reproduction.paper.formats import NOTHING, Files
 from reproduction.paper.inputs import require_comparison
 from reproduction.paper.notes import presets_note, sources_note
+from reproduction.paper.table import Cells, Table
 from reproduction.parquet import read_parquet
 from sagevocab.pieces import WORD_START, read_pieces
 from sagevocab.segment import GreedySegmenter, Segmenter
@@ -65,13 +66,12 @@ def table_examples(
     words: WordRule,
     paper: Mapping[str, Mapping[str, Any]],
     notes: Sequence[str] = (),
-    **files: Files,
-) -> None:
-    """Write sentences with a piece that BPE keeps and SaGe drops, under both tokenizers.
+) -> Table:
+    """Return sentences with a piece that BPE keeps and SaGe drops, under both tokenizers.
 
     corpora: language title -> lines. segmenters: title -> {label: segmenter}, BPE first. paper:
     title -> the paper's sentences (`examples` of paper_values.yaml), which are segmented too.
-    notes: sentences that end the note. files: see `write_table`.
+    notes: sentences that end the note.
     Source: paper, Table 1.
     """
     require_comparison(segmenters)
@@ -80,7 +80,7 @@ def table_examples(
         rows += _corpus_rows(title, lines, segmenters[title], words)
         if title in paper:
             rows += _paper_rows(title, paper[title], segmenters[title], words)
-    write_table(
+    return Table(
         ["Language", "From", "Piece", "Tokenizer", "Segmentation"],
         [
             [_example_cells(row) for row in example]
@@ -88,9 +88,7 @@ def table_examples(
         ],
         rows,
         opening=3,
-        align="l",
         note=[EXAMPLES_NOTE, PAPER_NOTE if paper else "", *notes],
-        **files,
     )
 
 
@@ -163,14 +161,13 @@ def table_retokenization(
     words: WordRule,
     paper: Mapping[str, Mapping[str, Any]],
     notes: Sequence[str] = (),
-    **files: Files,
-) -> None:
-    """Write an ablation that changes a token within a target's window from outside the window.
+) -> Table:
+    """Return an ablation that changes a token within a target's window from outside the window.
 
     corpora: language title -> lines. initial: title -> pieces.txt SaGe starts from. ablations:
     title -> {SaGe label: ablations.parquet}. window: of the illustration (the paper's is 2).
     paper: title -> `retokenization` of paper_values.yaml. notes: sentences that end the note.
-    files: see `write_table`.
+
     Source: paper, Table 2.
     """
     require_comparison(ablations, tokenizers=1)
@@ -186,14 +183,12 @@ def table_retokenization(
             blocks.append([(title, "the paper", *cells) for cells in _ablation_cells(printed)])
     head = ["Language", "Tokenizer", "Ablated", "Target", "Vocabulary", "Segmentation"]
     names = [name.lower() for name in head]
-    write_table(
+    return Table(
         head,
         blocks,
         [dict(zip(names, row, strict=True)) for block in blocks for row in block],
         opening=4,
-        align="l",
         note=[ABLATIONS_NOTE, *notes],
-        **files,
     )
 
 

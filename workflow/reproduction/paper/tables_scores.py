@@ -16,9 +16,10 @@ from reproduction.analysis.scores import (
     task_scores,
 )
 from reproduction.analysis.stats import holm
-from reproduction.paper.formats import MINUS, NOTHING, Files, write_table
+from reproduction.paper.formats import MINUS, NOTHING, Files
 from reproduction.paper.inputs import BASELINE
 from reproduction.paper.measures import SIGNIFICANT
+from reproduction.paper.table import Table
 from sagevocab.errors import UserError
 
 # Metric -> its unit at the head of a column, and at the end of a measure's name.
@@ -63,15 +64,14 @@ def table_scores(
     paper: Mapping[str, Mapping[str, float]],
     significant: Collection[tuple[str, str]],
     notes: Sequence[str],
-    **files: Files,
-) -> None:
-    """Write the scores of some tasks, mean and spread over the seeds.
+) -> Table:
+    """Return the scores of some tasks, mean and spread over the seeds.
 
     scores: records of task, tokenizer, seed, value and majority (fractions; majority: what the
     most frequent answer scores). labels: tokenizer name -> label.
     paper: tokenizer name -> task -> value printed (a fraction). significant: pairs of tokenizer
     and task whose difference from the baseline is (see `table_differences`). notes: further
-    sentences, of the models' budget and the presets. files: see `write_table`.
+    sentences, of the models' budget and the presets.
     Source: paper, Section 5, one table for sequences and one for named entities.
     """
     _require_scores(tasks, labels)
@@ -91,13 +91,11 @@ def table_scores(
         f"{_averaging(data['seeds'])}, validation set; the paper gives the mean of three runs on "
         "the dev set."
     )
-    write_table(
+    return Table(
         ["", *map(_task_header, tasks)],
         [ours, printed],
         data,
-        align="lr",
         note=[note, _meaning_of_mark(labels), *notes, _truncation(data, tasks)],
-        **files,
     )
 
 
@@ -210,9 +208,8 @@ def table_differences(
     seed: int,
     notes: Sequence[str],
     pretrained: int = 1,
-    **files: Files,
-) -> None:
-    """Write the difference of each tokenizer's scores from the first one's, task by task, tested.
+) -> Table:
+    """Return the difference of each tokenizer's scores from the first one's, task by task, tested.
 
     scores: as `read_scores` gives them, with predictions beside each file. labels: tokenizer name
     -> label, the baseline first. paper: both of the paper's tables, as in `table_scores`.
@@ -236,7 +233,7 @@ def table_differences(
     intervals = [low for low in _INTERVALS if data[low].notna().any()]
     by_tokenizer = data.groupby("tokenizer", sort=False)
     names = [_INTERVALS[low] for low in intervals]
-    write_table(
+    return Table(
         ["Tokenizer", "Task", baseline, "Its own", "Difference", *names, "p", "p (Holm)", "Paper"],
         [
             [_difference_cells(row, intervals) for row in rows.to_dict("records")]
@@ -244,9 +241,7 @@ def table_differences(
         ],
         data,
         opening=1,
-        align="llr",
         note=[_testing(data, baseline, pretrained), *notes],
-        **files,
     )
 
 

@@ -1,7 +1,7 @@
 """The tables of the studies: readings of the loss, stability and sensitivity of a vocabulary.
 
 Rows of readings have scale (on a sample or at full size), name, label, preset and the keys that
-override it. files: the paths to write, as `write_table` takes them.
+override it.
 """
 
 from __future__ import annotations
@@ -17,7 +17,7 @@ import pandas as pd
 from reproduction.analysis.counts import FEWEST_OCCURRENCES
 from reproduction.paper.claims_inputs import TRAIN, Case, Run
 from reproduction.paper.claims_page import SIGNS
-from reproduction.paper.formats import NOTHING, Files, write_table
+from reproduction.paper.formats import NOTHING
 from reproduction.paper.notes import presets_note
 from reproduction.paper.statements import VERDICTS
 from reproduction.paper.studies import (
@@ -38,6 +38,7 @@ from reproduction.paper.studies import (
     verdict_over_seeds,
     verdicts_of,
 )
+from reproduction.paper.table import Table
 from sagevocab.presets import overrides, reading_settings
 
 Row = Mapping[str, Any]
@@ -61,7 +62,7 @@ _BRIEF = [
 # --- readings
 
 
-def table_readings(assessments: Assessments, readings: Sequence[Row], **files: Files) -> None:
+def table_readings(assessments: Assessments, readings: Sequence[Row]) -> Table:
     """Write, for every reading and language, how many claims it reproduces and key quantities.
 
     assessments: language title -> what `assess_readings` wrote of it.
@@ -74,8 +75,7 @@ def table_readings(assessments: Assessments, readings: Sequence[Row], **files: F
         for record in _reading_records(title, assessment, row)
     )
     presets = [(row["label"], row["preset"]) for row in readings if not overrides(row)]
-    width, half = 6 + len(_SHOWN), 6 + len(_SHOWN) // 2
-    write_table(
+    return Table(
         [
             *("Text", "Reading", "Decoder", "Loss", "Contexts"),
             ("Claims", " / ".join(SIGNS[verdict] for verdict in _GIVEN)),
@@ -87,13 +87,10 @@ def table_readings(assessments: Assessments, readings: Sequence[Row], **files: F
         ],
         data,
         opening=1,
-        align="lllllr",
         note=[
             _readings_note(data.loc[data["scale"] == SAMPLE, "seeds"].max()),
             presets_note(presets) or "Presets: none.",
         ],
-        parts=[range(6), [0, 1, *range(6, half)], [0, 1, *range(half, width)]],
-        **files,
     )
 
 
@@ -187,8 +184,8 @@ def _seeds_row(assessment: Row, readings: Sequence[Row]) -> list[str]:
 # --- stability
 
 
-def table_stability(rows: Sequence[Row], *, sizes: Sequence[int], **files: Files) -> None:
-    """Write the pieces that vocabularies have in common across seeds and across samples.
+def table_stability(rows: Sequence[Row], *, sizes: Sequence[int]) -> Table:
+    """Return the pieces that vocabularies have in common across seeds and across samples.
 
     rows: language, label, preset (None for BPE), seeds and samples: folders of the builds with
     each seed, and on each sample. sizes: initial and final number of pieces.
@@ -203,12 +200,11 @@ def table_stability(rows: Sequence[Row], *, sizes: Sequence[int], **files: Files
     ]
     initial, final = sizes
     presets = ((row["label"], row["preset"]) for row in rows if row["preset"])
-    write_table(
+    return Table(
         ["Text", "Vocabulary", *_STABILITY_COLUMNS],
         [list(of_text) for _, of_text in groupby(shown, key=itemgetter(0))],
         [{**record, **spread.record()} for record, spread in records],
         opening=1,
-        align="llr",
         note=[
             "Mean over the pairs of vocabularies, lowest and highest. Seeds: embeddings trained "
             "anew, on lines drawn anew, and other lines where the loss samples them. Samples: "
@@ -218,7 +214,6 @@ def table_stability(rows: Sequence[Row], *, sizes: Sequence[int], **files: Files
             f"{100 * (initial - final) / initial:.0f} % of the pruned pieces in common.",
             presets_note(presets),
         ],
-        **files,
     )
 
 
@@ -257,9 +252,9 @@ def _range_cell(spread: Spread) -> str:
 
 
 def table_sensitivity(
-    study: Run, rows: Sequence[Row], *, titles: Mapping[str, str], window: int, **files: Files
-) -> None:
-    """Write what a reading's vocabulary becomes when one setting is another.
+    study: Run, rows: Sequence[Row], *, titles: Mapping[str, str], window: int
+) -> Table:
+    """Return what a reading's vocabulary becomes when one setting is another.
 
     study: its tokenizers are the builds. rows: one a language and reading: language, label,
     preset, base (the build with the first seed), seeds (those with the others) and variants (key,
@@ -271,17 +266,15 @@ def table_sensitivity(
     ]
     common = [("In common with the base", f"{what} %") for what in ("vocabulary", "pruned")]
     data = pd.DataFrame(record for records in by_row for record in records)
-    write_table(
+    return Table(
         ["Text", "Reading", "Setting", "Value", *common, *(q.head for q in _BRIEF)],
         [list(_sensitivity_rows(records)) for records in by_row],
         data,
         opening=2,
-        align="lllr",
         note=[
             _sensitivity_note(data),
             presets_note(zip(data["label"], data["preset"], strict=True)),
         ],
-        **files,
     )
 
 

@@ -15,9 +15,10 @@ import pandas as pd
 from matplotlib.axes import Axes
 from matplotlib.lines import Line2D
 
-from reproduction.paper.formats import NOTHING, Cells, Row, Show, decimal, write_table
+from reproduction.paper.formats import NOTHING, Row, Show, decimal
 from reproduction.paper.inputs import by_panel
 from reproduction.paper.style import Files, drawing, dress_rows, tokenizer_colours
+from reproduction.paper.table import Cells, Table
 from sagevocab.state import read_json
 
 Summary = Mapping[str, Any]
@@ -159,33 +160,22 @@ def table_tokenizers(
     *,
     morphology: Mapping[str, Mapping[str, Summary]],
     notes: Sequence[str] = (),
-    **files: Files,
-) -> None:
-    """Write compression, fertility, efficiency and use of every tokenizer on every text.
+) -> Table:
+    """Return compression, fertility, efficiency and use of every tokenizer on every text.
 
     morphology: language -> {label: agreement of `analysis.morphology`}, for languages with a list
-    of segmented words. notes: sentences that end the note. files: see `write_table`.
+    of segmented words. notes: sentences that end the note.
     """
     data = pd.DataFrame(list(_records(texts, morphology)))
     columns = [column for column in _SHOWN if column[2] in data.columns]
     languages = {language for language, _ in texts}
-    write_table(
+    return Table(
         ["Language", "Text", "Tokenizer", *((group, name) for group, name, _, _ in columns)],
         list(_shown_blocks(data, columns)),
         data,
         opening=2,
-        align="lllr",
         note=[_note(texts), _morpheme_note(languages, morphology), *notes],
-        parts=_parts(columns),
-        **files,
     )
-
-
-def _parts(columns: Sequence[Column]) -> list[list[int]]:
-    """Return the columns of the two tables that fit a page: of lengths, and of use."""
-    names, *rest = [0, 1, 2], *range(3, 3 + len(columns))
-    second = [column[2] for column in columns].index(_SECOND_PART)
-    return [names + rest[:second], names + rest[second:]]
 
 
 def _note(texts: Texts) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from reproduction.paper.formats import NOTHING, Cells, Files, write_table
+from reproduction.paper.formats import NOTHING
+from reproduction.paper.table import Cells, Table
 from sagevocab.pieces import WORD_START
 from sagevocab.unknown import unknown_characters, visible
 from sagevocab.words import WordCorpus
@@ -18,12 +19,11 @@ def table_unknown(
     pieces: Mapping[str, Mapping[str, Sequence[str]]],
     *,
     notes: Sequence[str] = (),
-    **files: Files,
-) -> None:
-    """Write how many characters of each corpus are unknown, and the most frequent of them.
+) -> Table:
+    """Return how many characters of each corpus are unknown, and the most frequent of them.
 
     corpora: title -> corpus. pieces: title -> {label of a tokenizer: its pieces}. notes:
-    sentences that end the note. files: see `write_table`.
+    sentences that end the note.
     """
     unknown = {
         (title, label): unknown_characters(corpora[title], vocabulary)
@@ -31,7 +31,7 @@ def table_unknown(
         for label, vocabulary in panel.items()
     }
     totals = {title: _characters(corpus) for title, corpus in corpora.items()}
-    write_table(
+    return Table(
         ["Language", "Tokenizer", ("Characters", "different"), ("Characters", "in all"), "%"]
         + ["Most frequent"],
         [
@@ -40,9 +40,7 @@ def table_unknown(
         ],
         list(_records(unknown)),
         opening=1,
-        align="llrrrl",
         note=["Shares are of the characters of the normalised text, without spaces.", *notes],
-        **files,
     )
 
 
