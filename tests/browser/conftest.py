@@ -14,7 +14,7 @@ from selenium.webdriver import Chrome, ChromeOptions, ChromeService
 from playground_samples import turkish
 from report_samples import run, write_inputs
 from reproduction.paper.report import TITLES, build_report
-from sagevocab.state import write_json
+from reproduction.paper.table import Table
 from vocabulary_samples import english, make_folders
 
 # Named, so that selenium looks for no driver and downloads none.
@@ -57,12 +57,13 @@ def long_page(folders, tmp_path_factory) -> Path:
     Image.new("RGB", (1890, 2000), "white").save(folder / "figure.png")
     row = ["English", "Training corpus", "BPE", *(["1.742 ± 0.006"] * 9)]
     rows = [row, *([["", "", *row[2:]]] * 19)] * 2
-    table = {"head": [f"Column {number}" for number in range(len(row))], "rows": rows}
-    write_json(folder / "table.json", {**table, "note": "What a reader must know. " * 8})
+    head = [f"Column {number}" for number in range(len(row))]
+    table = Table(head, [rows], [], ["What a reader must know. " * 8])
+    (folder / "table.html").write_text(table.html(), encoding="utf-8")
     names = [*TITLES, *(f"figure_ratio_{number}" for number in range(6))]
     captions = dict.fromkeys(names, "What a figure shows, in a first sentence. " + "More. " * 150)
     for kind in ("figure", "table"):
-        file = folder / f"{kind}.{'png' if kind == 'figure' else 'json'}"
+        file = folder / f"{kind}.{'png' if kind == 'figure' else 'html'}"
         inputs[f"{kind}s"] = {name: file for name in names if name.startswith(kind)}
     build_report(folder / "report.html", run=run(labels=LABELS), **{**inputs, "captions": captions})
     return folder / "report.html"
