@@ -21,8 +21,8 @@ import numpy as np
 from scipy import stats
 
 from reproduction.paper.claims_page import SIGNS, origin_of, show_ours
-from reproduction.paper.table import markdown_table
 from reproduction.paper.statements import read_headlines
+from reproduction.paper.table import markdown_table
 from sagevocab.compression import open_bytes
 from sagevocab.state import write_text
 

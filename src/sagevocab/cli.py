@@ -186,7 +186,8 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     add("-o", "--output", required=True, metavar="DIR", help="new folder of the tokenizer")
     add("--vocab-size", default=VocabularyKeys.final_size, help=_DEFAULT, **sizes)
     add("--column", metavar="NAME", help=_COLUMN)
-    preset = f"the paper as printed, or the program published for it {_DEFAULT}"
+    preset = "the paper as printed, the program published for it, or a count that chooses much as "
+    preset += f"that does, without Word2Vec {_DEFAULT}"
     add("--preset", type=preset_name, default=DEFAULT_PRESET, choices=PRESETS, help=preset)
     add("--threads", help="change nothing but the time (default: all)", **sizes)
     lossless = "pieces of bytes: decoding gives every text back, spaces and all"

@@ -207,7 +207,10 @@ def _make_losses(
 
 
 def _use_embeddings(
-    losses: AblationLosses | TokensPerLine, embeddings: Embeddings, pieces: Sequence[str], settings: SageSettings
+    losses: AblationLosses | TokensPerLine,
+    embeddings: Embeddings,
+    pieces: Sequence[str],
+    settings: SageSettings,
 ) -> None:
     """Take embeddings of some of `pieces`; those of the others are 0, and nothing asks for them."""
     numbers = {piece: number for number, piece in enumerate(pieces)}
@@ -322,7 +325,7 @@ class _Pruning:
     ) -> None:
         self._pieces, self._merges, self._settings = list(pieces), merges, settings
         self._losses, self._state = losses, state
-        self._alive = np.ones(len(pieces), dtype=bool)
+        self._alive, self._prunable = np.ones(len(pieces), dtype=bool), _prunable(pieces)
         self._candidates = np.zeros(0, dtype=_ROW)  # the lowest of the last ranking or update
         self._pruned = np.zeros(0, dtype=_ROW)  # in order of pruning
         self.iteration = 0
@@ -372,7 +375,7 @@ class _Pruning:
     def _rank(self) -> np.ndarray:
         """Return the candidates in the order in which they are to go."""
         settings = self._settings
-        everything = np.flatnonzero(self._alive & _prunable(self._pieces))
+        everything = np.flatnonzero(self._alive & self._prunable)
         if settings.counts:
             self._candidates = self._candidates if self.iteration else self._lowest(everything)
         elif self.iteration % settings.rerank_every == 0:

@@ -200,7 +200,8 @@ def train(
         are found by well-known spellings such as `<pad>`; `[UNK]` is added if no unknown token is
         among them, unless lossless. template: what goes around a text, such as `<s> $A </s>`, or
         that and what goes around two. model_max_length: in tokens; 512 for `bert`, else none.
-    preset: `printed` (the paper as printed) or `released` (the program published for it).
+    preset: `printed` (the paper as printed), `released` (the program published for it) or `counts`
+        (a count that chooses much as `released` does, without Word2Vec).
     sage, word2vec, vocabulary: single settings by name, those of `SageSettings`,
         `Word2VecSettings` and `VocabularyKeys` in `sagevocab.settings`.
     threads: cores; those at hand if left out. They change no byte of the outcome.

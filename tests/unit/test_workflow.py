@@ -149,14 +149,15 @@ def test_prunings_of_other_pieces_are_in_no_claim(only_bpes) -> None:
 def test_sage_without_contexts_is_a_control_and_no_reading(only_bpes) -> None:
     stanza = {"method": "sage", "preset": "released"}
     blind = {name: {**stanza, "contexts": name} for name in ("zero", "shuffled")}
+    blind["quotient"] = {"method": "sage", "preset": "counts"}
     names = [name for name in only_bpes.tokenizers if not only_bpes.tokenizer(name).is_control]
     run = run_of(
         tokenizers=[*names, "random", "counts", *blind],
         tokenizer_settings={**blind, "zero": {**blind["zero"], "seeds": 2}, "random": {"seeds": 1}},
     )
     assert run.sage_readings == ["sage", "sage_released"]
-    assert run.controls == ["random", "counts", "zero", "zero.seed2", "shuffled"]
-    assert run.further_controls == ["counts", "zero", "shuffled"]
+    assert run.controls == ["random", "counts", "zero", "zero.seed2", "shuffled", "quotient"]
+    assert run.further_controls == ["counts", "zero", "shuffled", "quotient"]
     assert claims_run(run)["controls"]["zero"] == "sage"
 
 

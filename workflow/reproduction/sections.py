@@ -33,7 +33,13 @@ from sagevocab.fields import (
     Seeds,
     optional,
 )
-from sagevocab.presets import DEFAULT_PRESET, PRESETS, overrides, preset_name
+from sagevocab.presets import (
+    DEFAULT_PRESET,
+    PRESETS,
+    overrides,
+    preset_name,
+    reading_settings,
+)
 from sagevocab.settings import (
     ContextMatrix,
     Contexts,
@@ -294,7 +300,7 @@ class Tokenizer(Section):
     @property
     def is_control(self) -> bool:
         """Whether it is pruned as much as SaGe, and without a look at contexts."""
-        blind = self.method == "sage" and self.contexts not in (None, "real")
+        blind = self.method == "sage" and reading_settings(self.reading)["contexts"] != "real"
         return blind or self.method in CONTROLS
 
     @property
