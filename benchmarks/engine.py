@@ -293,7 +293,7 @@ def whole_growth_row(bench: Bench) -> Iterator[Line]:
     for key, (quantity, _, _) in QUANTITIES.items():
         slope = exponent(points[key])
         what = f"growth of whole SaGe with the lines: exponent, {quantity}"
-        yield Line(what, f"{slope:.3f}", slope, 1.05, "at most 1.05")
+        yield Line(what, f"{slope:.3f}", slope, 1, "at most 1")
 
 
 def whole_long_row(bench: Bench) -> Iterator[Line]:

@@ -110,26 +110,32 @@ def train_embeddings(
         corpus = corpus.sample(settings.lines, settings.seed)
     shape = (2, len(segmenter.pieces), settings.dimension)
     matrices = np.random.default_rng(settings.seed).uniform(-_UNSEEN, _UNSEEN, shape)
+    text = SegmentedCorpus(corpus, segmenter)
+    counts, _ = count_pieces(text)
+    if not counts.any():
+        raise UserError("corpus: no piece occurs in it; use the corpus of the vocabulary")
+    parts = code_digest(), settings.described(), corpus.digest(), text.flat.data, text.offsets.data
+    state = ResumableState(state_dir, fingerprint(*parts))
     train = _train_blocks if settings.trainer == "blocks" else _train_gensim
-    rows, *trained = train(corpus, segmenter, settings, state_dir, progress)
+    rows, *trained = train(text, counts, settings, state, progress)
     matrices[:, rows] = trained
     target, context = matrices.astype(np.float32)
     return Embeddings(list(segmenter.pieces), target, context)
 
 
 def _train_blocks(
-    corpus: WordCorpus,
-    segmenter: Segmenter,
+    text: SegmentedCorpus,
+    counts: np.ndarray,
     settings: Word2VecSettings,
-    state_dir: str | Path | None,
+    state: ResumableState,
     progress: Listener,
 ) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
-    """Return the numbers of the pieces that occur, and their rows of E_T and E_C."""
+    """Return the numbers of the pieces that occur, and their rows of E_T and E_C.
+
+    counts: int64[pieces], how often each occurs.
+    """
     from sagevocab.skipgram import BlockTrainer
 
-    text = SegmentedCorpus(corpus, segmenter)
-    rows = _occurring(text)
-    state = _state(state_dir, corpus, text, settings)
     trainer = BlockTrainer(text, settings, state.folder)
     if kept := state.load("blocks"):
         trainer.restore(kept)
@@ -143,42 +149,22 @@ def _train_blocks(
         if whole or time.monotonic() - saved >= _SAVE_EVERY:
             state.save("blocks", **trainer.arrays())
             saved = time.monotonic()
-    target, context = trainer.matrices()
+    rows, (target, context) = np.flatnonzero(counts), trainer.matrices()
     return rows, target[rows], context[rows]
 
 
-def _occurring(text: SegmentedCorpus) -> np.ndarray:
-    """Return the numbers of the pieces that occur, int64.
-
-    Raises:
-        UserError: none does.
-    """
-    counts, _ = count_pieces(text)
-    if not counts.any():
-        raise UserError("corpus: no piece occurs in it; use the corpus of the vocabulary")
-    return np.flatnonzero(counts)
-
-
-def _state(
-    folder: str | Path | None, corpus: WordCorpus, text: SegmentedCorpus, settings: Word2VecSettings
-) -> ResumableState:
-    parts = code_digest(), settings.described(), corpus.digest(), text.flat.data, text.offsets.data
-    return ResumableState(folder, fingerprint(*parts))
-
-
 def _train_gensim(
-    corpus: WordCorpus,
-    segmenter: Segmenter,
+    text: SegmentedCorpus,
+    counts: np.ndarray,
     settings: Word2VecSettings,
-    state_dir: str | Path | None,
+    state: ResumableState,
     progress: Listener,
 ) -> tuple[list[int], np.ndarray, np.ndarray]:
-    """Return the numbers of the pieces that occur, and their rows of E_T and E_C."""
-    text = SegmentedCorpus(corpus, segmenter)
-    sentences, counts = _Sentences(text), count_pieces(text)[0]
-    frequencies = {str(number): int(counts[number]) for number in _occurring(text)}
+    """Return what `_train_blocks` returns, of the same."""
+    sentences = _Sentences(text)
+    frequencies = {str(number): int(counts[number]) for number in np.flatnonzero(counts)}
     model = _make_model(frequencies, len(sentences), settings)
-    _train(model, sentences, settings, _state(state_dir, corpus, text, settings), progress)
+    _train(model, sentences, settings, state, progress)
 
     rows = [int(token) for token in model.wv.index_to_key]
     return rows, model.wv.vectors, model.syn1neg

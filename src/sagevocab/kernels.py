@@ -129,7 +129,7 @@ def make_scores(
     target, context = (np.ascontiguousarray(matrix) for matrix in (target, context))
     pairs = (len(target) + 1) * (len(target) + 2) // 2  # an uncovered character is a token, too
     bits = min(max(cache_bytes // 8, 1).bit_length() - 1, pairs.bit_length())
-    bits = max(bits, pairs.bit_length() - _PAIR_BITS + 1)  # the rest fits in
+    bits = max(bits, pairs.bit_length() - _PAIR_BITS + 1)  # the other bits of a pair fit in a mark
     squares = (np.square(matrix, dtype=np.float64).sum(1).max() for matrix in (target, context))
     largest = 2 * (np.sqrt(np.prod(list(squares))) + 1)  # -log sigma(-x) < x + 1
     of_pair, of_line = (int(np.ceil(np.log2(most))) for most in (largest, largest * line_pairs))
@@ -139,7 +139,11 @@ def make_scores(
 
 @njit(cache=True, nogil=True)
 def _pair_loss(target, context, x, y):
-    """Return -log sigma(E_T[x] . E_C[y]) - log sigma(E_T[y] . E_C[x]), without overflow."""
+    """Return -log sigma(E_T[x] . E_C[y]) - log sigma(E_T[y] . E_C[x]), without overflow.
+
+    Both orders of x and y give the same bits. exp and log1p are those of the system's mathematical
+    library: another one may differ in a last bit, which seldom survives the rounding to units.
+    """
     there = back = 0.0
     for k in range(target.shape[1]):
         there += np.float64(target[x, k]) * np.float64(context[y, k])
@@ -160,11 +164,11 @@ def _fill(scores, x, y):
     """Return the entry of a pair, computed if need be; uncovered characters (-1) lose nothing."""
     pair = _pair_number(x, y)
     place = pair & ((np.uint64(1) << scores.bits) - np.uint64(1))
-    mark = (pair >> scores.bits) + np.uint64(1)
+    mark = (pair >> scores.bits) + np.uint64(1)  # which of the pairs of this place; never 0
     if scores.cache[place] >> _LOSS_BITS != mark:
         loss = 0.0
         if min(x, y) >= 0:
-            loss = _pair_loss(scores.target, scores.context, max(x, y), min(x, y))
+            loss = _pair_loss(scores.target, scores.context, x, y)
         scores.cache[place] = mark << _LOSS_BITS | np.uint64(loss * scores.one + 0.5)
     return scores.cache[place]
 
@@ -348,7 +352,8 @@ def ablate_lines(lines, changed, before, after, wanted, window, scores, sample, 
     pieces with an item near a change: the losses of all others are what they were.
     """
     numbers, begin = _changed_lines(lines, changed), 0
-    seen = np.full((2, 3, len(wanted)), -1, np.int64)  # by view, see `_list_items`
+    old_seen = np.full((3, len(wanted)), -1, np.int64)  # see `_list_items`
+    new_seen = old_seen.copy()
     while begin < len(numbers):
         block, begin = _next_block(lines, numbers, begin)
         old_starts = _token_starts(block.types, before.offsets)
@@ -356,18 +361,19 @@ def ablate_lines(lines, changed, before, after, wanted, window, scores, sample, 
         near = np.zeros(len(block.types), np.bool_)
         _find_near(block, changed, old_starts, window, near)
         _find_near(block, changed, new_starts, window, near)
-        sign = -1
-        for view, other, starts in ((before, after, old_starts), (after, before, new_starts)):
+        sign = -1  # the old sums go, the new ones come
+        old, new = (before, after, old_starts, old_seen), (after, before, new_starts, new_seen)
+        for view, other, starts, seen in (old, new):
             tokens = _write_tokens(block.types, view, starts)
-            items = _list_items(block, near, view, other, wanted, seen[max(sign, 0)])
+            items = _list_items(block, near, view, other, wanted, seen)
             _count_items(items, view.pieces, starts, tokens, sign, sums.occurrences, sums.lines)
             _count_openings(block, starts, tokens, sample, sign, sums.opening)
             places = _join_items(block, items, view, starts, window, sample)
-            new = _write_places(places, items, view, starts, tokens, window)
+            around = _write_places(places, items, view, starts, tokens, window)
             pairs = _sum_pairs(tokens, starts[block.ends], window, scores)
             _sum_old_pairs(places, tokens, window, pairs, scores)
             for some in range(0, len(places), _PLACES):
-                _sum_new_pairs(places[some : some + _PLACES], new, window, scores)
+                _sum_new_pairs(places[some : some + _PLACES], around, window, scores)
             _add_losses(places, sign, sums.high, sums.low)
             sign = 1
 
@@ -569,7 +575,7 @@ def _write_places(places, items, view, starts, tokens, window):
     """Write, for every place, the tokens around it and in it without the piece; return them."""
     begins, ends = view.begins, view.ends
     offsets, new_tokens = view.new_offsets, view.new_tokens
-    room = 3 * window * len(items)
+    room = 3 * window * len(items)  # before and behind each, and up to the next one if joined
     for item in range(len(items)):
         room += offsets[items[item].ablation + 1] - offsets[items[item].ablation]
     new, at = np.empty(room, np.int32), 0
@@ -654,6 +660,7 @@ def _sum_old_pairs(places, tokens, window, pairs, scores):
         start, stop, end = places[place].start, places[place].stop, places[place].line_end
         new = places[place].last - places[place].first
         reach = window - (new - (stop - start))  # two tokens so far apart will be W apart
+        # Pairs that begin before `stop` go, but for those that end before `start`.
         loss = behind[start] - ahead[stop]
         for i in range(max(places[place].line_start, stop - reach), start):
             for j in range(stop, min(end, i + reach + 1)):

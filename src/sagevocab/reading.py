@@ -9,6 +9,7 @@ from __future__ import annotations
 from array import array
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
+from typing import NamedTuple
 
 import numpy as np
 from numba import njit, uint64
@@ -35,7 +36,7 @@ def read_words(
 
     Returns the fields of a `WordCorpus`.
     """
-    table, numbers = _Table.empty(), {}
+    table, n, numbers = _Table.empty(), 0, {}  # n: distinct parts
     words, offsets = array("i"), array("q", [0])  # those of part p: offsets[p] to offsets[p + 1]
     tokens, line_offsets = ArrayFile(np.int32, folder), ArrayFile(np.int64, folder)
     line_offsets.append([0])
@@ -43,10 +44,10 @@ def read_words(
         data = np.frombuffer(b"".join(block), np.uint8)
         line_ends = np.cumsum([len(line) for line in block])
         most = sum(line.count(b" ") for line in block) + len(block)
-        table = table.with_room(most, len(data))
-        found, stops, known = np.empty(most, np.int32), np.empty(len(block), np.int64), table.n
-        table.n = _number(data, line_ends, *table.arrays, known, found, stops)
-        for part in table.parts(known):
+        table, known = table.with_room(n, most, len(data)), n
+        found, stops = np.empty(most, np.int32), np.empty(len(block), np.int64)
+        n = _number(data, line_ends, table, known, found, stops)
+        for part in table.parts(known, n):
             words.extend([numbers.setdefault(word, len(numbers)) for word in words_of(part)])
             offsets.append(len(words))
         parts = found[: stops[-1]]
@@ -69,40 +70,39 @@ def _blocks(lines: Iterable[str]) -> Iterator[list[bytes]]:
         yield block
 
 
-class _Table:
-    """A hash table of distinct parts.
+class _Table(NamedTuple):
+    """A hash table of distinct parts, with room for more.
 
-    slots: int32, the number of a part or -1; their number is a power of 2. hashes, ends: of each
-    part; text: all of them. n: how many there are.
+    slots: int32, the number of a part or -1; their number is a power of 2. hashes: uint64, of each
+    part. ends: int64, where each ends in text: uint8, all of them one after another.
     """
 
-    def __init__(
-        self, slots: np.ndarray, hashes: np.ndarray, ends: np.ndarray, text: np.ndarray, n: int
-    ) -> None:
-        self.arrays, self.n = (slots, hashes, ends, text), n
+    slots: np.ndarray
+    hashes: np.ndarray
+    ends: np.ndarray
+    text: np.ndarray
 
     @classmethod
     def empty(cls) -> _Table:
         """Return a table without parts."""
         slots = np.full(1, -1, np.int32)
-        return cls(slots, np.zeros(0, np.uint64), np.zeros(0, np.int64), np.zeros(0, np.uint8), 0)
+        return cls(slots, np.zeros(0, np.uint64), np.zeros(0, np.int64), np.zeros(0, np.uint8))
 
-    def with_room(self, more: int, size: int) -> _Table:
-        """Return the table with room for so many more parts, of `size` bytes in all."""
-        slots, hashes, ends, text = self.arrays
-        n = self.n + more
-        if len(slots) < 2 * n:
-            slots = np.full(1 << (2 * n).bit_length(), -1, np.int32)
-            _enter(slots, hashes, self.n)
-        used = int(ends[self.n - 1]) if self.n else 0
-        return _Table(slots, _grown(hashes, n), _grown(ends, n), _grown(text, used + size), self.n)
+    def with_room(self, n: int, more: int, size: int) -> _Table:
+        """Return the table of n parts with room for so many more, of `size` bytes in all."""
+        slots, hashes, ends, text = self
+        most = n + more
+        if len(slots) < 2 * most:
+            slots = np.full(1 << (2 * most).bit_length(), -1, np.int32)
+            _enter(slots, hashes, n)
+        used = int(ends[n - 1]) if n else 0
+        return _Table(slots, _grown(hashes, most), _grown(ends, most), _grown(text, used + size))
 
-    def parts(self, first: int) -> Iterator[str]:
-        """Yield the parts from a number on."""
-        _, _, ends, text = self.arrays
-        start = ends[first - 1] if first else 0
-        for end in ends[first : self.n]:
-            yield text[start:end].tobytes().decode()
+    def parts(self, first: int, last: int) -> Iterator[str]:
+        """Yield the parts from one number to another."""
+        start = self.ends[first - 1] if first else 0
+        for end in self.ends[first:last]:
+            yield self.text[start:end].tobytes().decode()
             start = end
 
 
@@ -116,21 +116,12 @@ def _grown(array: np.ndarray, size: int) -> np.ndarray:
 
 
 @njit(cache=True, nogil=True)
-def _number(
-    data: np.ndarray,
-    line_ends: np.ndarray,
-    slots: np.ndarray,
-    hashes: np.ndarray,
-    ends: np.ndarray,
-    text: np.ndarray,
-    n: int,
-    tokens: np.ndarray,
-    stops: np.ndarray,
-) -> int:
-    """Number the parts of encoded lines; return how many distinct ones there are then.
+def _number(data, line_ends, table, n, tokens, stops):
+    """Number the parts of encoded lines; return how many distinct ones there are then, n before.
 
     tokens, stops: filled with the numbers, and with where those of each line end.
     """
+    slots, hashes, ends, text = table
     count = start = 0
     for line in range(len(line_ends)):
         end = line_ends[line]
@@ -142,7 +133,7 @@ def _number(
                 stop += 1
             if stop > start + 1 or data[start] != _SPACE:
                 value ^= value >> uint64(32)
-                slot = _slot(slots, hashes, ends, text, data, start, stop, value)
+                slot = _slot(table, value, data[start:stop])
                 if slots[slot] < 0:
                     first = ends[n - 1] if n else 0
                     text[first : first + stop - start] = data[start:stop]
@@ -156,45 +147,32 @@ def _number(
 
 
 @njit(cache=True, nogil=True)
-def _slot(
-    slots: np.ndarray,
-    hashes: np.ndarray,
-    ends: np.ndarray,
-    text: np.ndarray,
-    data: np.ndarray,
-    start: int,
-    stop: int,
-    value: int,
-) -> int:
-    """Return the slot of the part data[start:stop], or the free one where it belongs.
-
-    value: its hash.
-    """
+def _slot(table, value, part):
+    """Return the slot of a part whose hash is `value`, or the free one where it belongs."""
+    slots, hashes, ends, text = table
     slot = np.int64(value & uint64(len(slots) - 1))
     while slots[slot] >= 0:
         number = slots[slot]
         first = ends[number - 1] if number else 0
-        if (
-            hashes[number] == value
-            and ends[number] - first == stop - start
-            and _is_equal(text, first, data, start, stop)
-        ):
+        if hashes[number] == value and _is_equal(text[first : ends[number]], part):
             return slot
         slot = (slot + 1) & (len(slots) - 1)
     return slot
 
 
 @njit(cache=True, nogil=True)
-def _is_equal(text: np.ndarray, first: int, data: np.ndarray, start: int, stop: int) -> bool:
-    """Return whether data[start:stop] is in the text from `first` on."""
-    for at in range(stop - start):  # noqa: SIM110 - the generator of `all` does not compile
-        if text[first + at] != data[start + at]:
+def _is_equal(one, other):
+    """Return whether two parts have the same bytes."""
+    if len(one) != len(other):
+        return False
+    for at in range(len(one)):  # noqa: SIM110 - the generator of `all` does not compile
+        if one[at] != other[at]:
             return False
     return True
 
 
 @njit(cache=True, nogil=True)
-def _enter(slots: np.ndarray, hashes: np.ndarray, n: int) -> None:
+def _enter(slots, hashes, n):
     """Enter `n` parts into slots that are free."""
     for number in range(n):
         slot = np.int64(hashes[number] & uint64(len(slots) - 1))

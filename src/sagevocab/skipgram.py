@@ -455,7 +455,8 @@ def _train_group(_typing, target, context, rows, steps, pairs, rate, dimension, 
 
     A positive's step is taken from the rows before the group. Each pair sees the negatives as the
     pairs before it have left them: by then row y is y + the sum of steps[i] x[i] over i < j, so its
-    dot product with x[j] has grown by the sum of steps[i] (x[i] . x[j]).
+    dot product with x[j] has grown by the sum of steps[i] (x[i] . x[j]). A row that is in the group
+    more than once is updated as often, each time from what is there by then.
     """
 
     def generate(codegen, builder, signature, arguments):
@@ -549,7 +550,7 @@ def _gather(rows, pairs, number, groups, state, start, alias, negative, target, 
         drawn = start + np.int64(place if own else alias[place] >> uint64(32))
         rows[2 * GROUP + k] = drawn
         _prefetch(context, drawn)
-    rows[2 * GROUP + negative :] = start
+    rows[2 * GROUP + negative :] = start  # any row: it is read with the others, and not changed
     return state
 
 

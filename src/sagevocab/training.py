@@ -11,6 +11,7 @@ import os
 import platform
 import re
 import tempfile
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -389,13 +390,23 @@ def _initial_and_corpus(
     own = None if settings.is_trained else _own_initial(settings)
     frame = settings.frame() if own is None else own.frame
     meet_compiled(lambda: _train_a_few_words(sage, settings.word2vec), progress)
-    progress(Progress("reading text"))
-    corpus = _corpus(text, frame, work)
+    corpus = _corpus(text._replace(lines=_reported(text.lines, progress)), frame, work)
     if own is None:
         progress(Progress("initial vocabulary"))
     initial = own or _trained_initial(corpus, settings, frame, work, text.name)
     _warn_of_little_text(text.name, corpus, initial.pieces, sage.final_size)
     return initial, corpus
+
+
+def _reported(lines: Iterator[str], progress: Listener) -> Iterator[str]:
+    """Yield lines, and report each second of reading them; nobody knows how many are to come."""
+    progress(Progress("reading text"))
+    began, seconds = time.monotonic(), 0
+    for line in lines:
+        if (now := int(time.monotonic() - began)) > seconds:
+            seconds = now
+            progress(Progress("reading text", seconds))
+        yield line
 
 
 def _own_initial(settings: TrainSettings) -> InitialVocabulary:

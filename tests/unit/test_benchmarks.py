@@ -79,6 +79,22 @@ def test_whole_sage_is_compared_with_each_peer_by_clock_processor_and_memory(ben
     assert [cells[-1] for cells in lines] == ["no", *["-"] * 8]
 
 
+@pytest.mark.parametrize(("power", "answer"), [(0.99, "yes"), (1.01, "no")])
+def test_whole_sage_grows_no_faster_than_its_lines(bench, power, answer):
+    by_stage = dict.fromkeys(("stages", "processor_stages", "memory_stages"), {"pruning": 1.0})
+
+    def run(measure, number, **parameters):
+        if measure == "lengthen":
+            return {"text": parameters["lines"]}
+        cost = parameters["text"] ** power
+        names = ("seconds", "processor", "memory", "anonymous")
+        return by_stage | {"lines": parameters["text"]} | dict.fromkeys(names, cost)
+
+    made = engine.Bench(run, bench.lines, bench.tokens)
+    growth = [cells for cells in lines_of(made, "whole_growth") if cells[0].startswith("growth")]
+    assert [cells[-1] for cells in growth] == [answer] * 3
+
+
 def test_the_exponent_is_that_of_a_power():
     points = [(lines, 3 * lines**1.2) for lines in (10, 100, 1000)]
     assert engine.exponent(points) == pytest.approx(1.2)

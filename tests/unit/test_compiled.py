@@ -6,7 +6,7 @@ import pytest
 from numba.core.registry import CPUDispatcher
 
 MODULES = ["sagevocab.decoding", "sagevocab.kernels", "sagevocab.counting", "sagevocab.skipgram"]
-MODULES += ["reproduction.analysis.counts"]
+MODULES += ["sagevocab.reading", "reproduction.analysis.counts"]
 OURS = ("sagev", "repro")
 
 
