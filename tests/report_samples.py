@@ -38,12 +38,7 @@ def record(name: str, tokenizer: str, verdict: str, **changes) -> dict:
         "seed": 1,
         "constructed": False,
         "timing": False,
-        "random": [0.5, 0.6],
-        "random_mean": 0.55,
-        "random_low": 0.5,
-        "random_high": 0.6,
-        "frequency": 0.4,
-        "controls": {"counts": 0.35},
+        "controls": {"random": [0.5, 0.6], "frequency": [0.4], "counts": [0.35]},
         "chance": "beyond chance",
         "definition": False,
     }

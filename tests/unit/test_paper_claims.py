@@ -471,46 +471,43 @@ def test_stability_of_the_ranking_is_measured_where_rankings_are_kept(run: Run, 
 # --- controls
 
 
-RANDOM_SEEDS = ("random", "random.seed2", "random.seed3")
+CONTROLS = {"frequency": ["frequency"], "random": ["random", "random.seed2", "random.seed3"]}
 
 
 @pytest.fixture
 def with_controls(run: Run) -> Run:
     """The small run with controls: one has SaGe's vocabulary, the others have BPE's."""
-    methods = {"frequency": "frequency", **dict.fromkeys(RANDOM_SEEDS, "random")}
-    for name in methods:
+    for name in [name for seeds in CONTROLS.values() for name in seeds]:
         twin = "sage" if name == "random" else "bpe"
         shutil.copytree(run.vocabulary("en", twin), run.vocabulary("en", name))
         for corpus in ("train", "quora"):
             shutil.copytree(run.analysis("en", corpus, twin), run.analysis("en", corpus, name))
-    return dataclasses.replace(run, controls=methods)
+    return dataclasses.replace(run, controls=CONTROLS)
 
 
 def test_claims_about_sage_are_measured_on_the_controls(with_controls: Run, values: dict):
     record = record_of("whole_words_more", with_controls, values)
-    assert (record["random"], record["frequency"]) == ([pytest.approx(3 / 16), 0, 0], 0)
-    spread = [record[f"random_{name}"] for name in ("mean", "low", "high")]
-    assert spread == pytest.approx([1 / 16, 0, 3 / 16])
+    assert record["controls"] == {"frequency": [0], "random": [pytest.approx(3 / 16), 0, 0]}
     record = record_of("og_discarded", with_controls, values)
-    assert (record["random"], record["frequency"]) == (["discarded", "kept", "kept"], "kept")
-    assert record["random_mean"] is None
+    assert record["controls"] == {"frequency": ["kept"], "random": ["discarded", "kept", "kept"]}
 
 
 def test_a_control_has_the_number_of_a_resampled_measurement(with_controls: Run, values: dict):
     records = assess_claims(with_controls, values)
-    counted = {r["id"]: r for r in records if r["random"] and r["language"] == "en"}
+    counted = {r["id"]: r for r in records if r["controls"] and r["language"] == "en"}
     assert {"whole_words_more", "longer_pieces", "context_advantage_lost_quora"} < set(counted)
     # A control that is BPE's vocabulary has no pieces of its own: some claims have one value.
     for record in counted.values():
-        assert record["random"][0] == record["ours"]
+        assert record["controls"]["random"][0] == record["ours"]
 
 
 def test_a_claim_about_each_tokenizer_has_controls_beside_sage(with_controls: Run, values: dict):
     records = assess_claims(with_controls, values)
     ours = {r["tokenizer"]: r for r in records if r["id"] == "ratio_differs_from_wikipedia"}
-    assert ours["sage"]["ours"] is not None and len(ours["sage"]["random"]) == 3
-    assert ours["sage"]["random"][0] == ours["sage"]["ours"]  # of SaGe's own vocabulary
-    assert (ours["bpe"]["random"], ours["bpe"]["chance"]) == ([], None)
+    assert ours["sage"]["ours"] is not None and len(ours["sage"]["controls"]["random"]) == 3
+    # The first is of SaGe's own vocabulary.
+    assert ours["sage"]["controls"]["random"][0] == ours["sage"]["ours"]
+    assert (ours["bpe"]["controls"], ours["bpe"]["chance"]) == ({}, None)
 
 
 @pytest.mark.parametrize(
@@ -519,7 +516,7 @@ def test_a_claim_about_each_tokenizer_has_controls_beside_sage(with_controls: Ru
 def test_scores_times_and_claims_about_bpe_have_no_control(with_controls: Run, values: dict, name):
     tokenizer = "bpe" if name == "tokens_bpe" else "sage"
     record = record_of(name, with_controls, values, tokenizer)
-    assert (record["random"], record["frequency"]) == ([], None)
+    assert record["controls"] == {}
 
 
 # Mean 3, standard deviation 1, so that a further draw has the standard error sqrt(4 / 3).
@@ -602,7 +599,7 @@ def test_chance_tests_of_a_tokenizer_are_one_family(with_controls: Run, values: 
     record = record_of("discarded_in_bpe", with_controls, values)
     # Of five discarded pieces BPE has `ings` and `ing`, then `ing`, then `og` and `ing`; of SaGe's
     # all but one.
-    assert record["random"] == pytest.approx([2 / 5, 1 / 5, 2 / 5])
+    assert record["controls"]["random"] == pytest.approx([2 / 5, 1 / 5, 2 / 5])
     t = (4 / 5 - 1 / 3) / (math.sqrt(1 / 75) * math.sqrt(4 / 3))
     assert record["chance_p_value"] == pytest.approx(1 - t / math.sqrt(2 + t * t))
     assert record["chance"] == "as chance"
@@ -627,12 +624,9 @@ def test_examples_definitions_and_single_seeds_have_no_verdict_against_chance(
     for name in ("og_discarded", "single_characters_kept", "sage_breaks_chains", "cost_ratio"):
         assert record_of(name, with_controls, values)["chance"] is None
     assert record_of("single_characters_kept", with_controls, values)["definition"]
-    controls = {
-        name: method for name, method in with_controls.controls.items() if name != "random.seed3"
-    }
-    alone = dataclasses.replace(with_controls, controls=controls)
-    record = record_of("whole_words_more", alone, values)
-    assert (record["chance"], record["random_mean"]) == (None, pytest.approx(3 / 32))
+    two = dataclasses.replace(with_controls, controls={"random": CONTROLS["random"][:2]})
+    record = record_of("whole_words_more", two, values)
+    assert (record["chance"], record["controls"]) == (None, {"random": [pytest.approx(3 / 16), 0]})
 
 
 # --- seeds of SaGe

@@ -21,25 +21,28 @@ LABELS = {"sage": "SaGe", "sage_released": "SaGe 1.0"}
 SHOWN = ["BPE", *LABELS.values()]
 LANGUAGES = {"en": "English", "tr": "Turkish"}
 # Mean 0.3, standard deviation 0.1.
-SEEDS = {"random": [0.2, 0.3, 0.4], "random_mean": 0.3, "random_low": 0.2, "random_high": 0.4}
+SEEDS = [0.2, 0.3, 0.4]
+
+
+def beside(frequency: float, seeds: list[float] = SEEDS) -> dict:
+    return {"random": seeds, "frequency": [frequency], "counts": [0.35], "zero": [0.4, 0.42]}
 
 
 def of(name: str, kind: str, tokenizer: str = "sage", **changes) -> dict:
-    given = record(name, tokenizer, "reproduced", **{"kind": kind, **SEEDS, **changes})
+    given = record(name, tokenizer, "reproduced", kind=kind, controls=beside(0.1), **changes)
     return {"chance_p_value": 0.01, "chance_p_adjusted": 0.04, **given}
 
 
-VALUE = of(
-    "sage_only_word_initial", "value", paper=0.5, ours=0.45, low=0.4, high=0.5, frequency=0.1
-)
-LESS = of("ratio_lower", "less", paper="lower", ours=0.1, low=0.0, high=0.2, frequency=0.5)
+VALUE = of("sage_only_word_initial", "value", paper=0.5, ours=0.45, low=0.4, high=0.5)
+LESS = of("ratio_lower", "less", paper="lower", ours=0.1, low=0.0, high=0.2)
+LESS = {**LESS, "controls": beside(0.5)}
 RECORDS = [
     VALUE,
     {**VALUE, "tokenizer": "sage_released", "ours": 0.3, "chance": "as chance"},
     LESS,
     {**LESS, "language": "tr", "ours": 0.7, "chance": "below chance", "verdict": "undecided"},
     of("prefers_word_initial", "more", ours=0.9),
-    of("cost_ratio", "factor", random=[], random_mean=None, chance=None),
+    {**of("cost_ratio", "factor", chance=None), "controls": {}},
 ]
 
 
@@ -51,8 +54,13 @@ def claims(tmp_path: Path) -> Path:
 
 
 def test_the_table_sets_both_verdicts_beside_the_controls(claims: Path, outputs):
-    titles = {"labels": LABELS, "languages": LANGUAGES, "controls": {"counts": "counts"}}
-    table_controls(claims, VALUES, **titles).write(**outputs)
+    titles = {"random": "random", "frequency": "least frequent", "zero": "blind"}
+    titles |= {"counts": "counts"}
+    columns = {"labels": LABELS, "languages": LANGUAGES, "controls": titles}
+    table_controls(claims, VALUES, **columns, without_contexts={"sage": ["zero"]}).write(**outputs)
+    head = text_of(outputs, "md").splitlines()[0].strip("| ").split(" | ")
+    shared = ["text", "paper", "random", "least frequent", "counts"]
+    assert head == [*shared, "blind", "SaGe", "SaGe 1.0"]
     rows = markdown_rows(outputs)
     assert rows[0] == [
         "SaGe-only pieces that start a word",
@@ -61,17 +69,18 @@ def test_the_table_sets_both_verdicts_beside_the_controls(claims: Path, outputs)
         "0.300 (0.200 to 0.400)",
         "0.1",
         "0.35",
+        "0.410 (0.400 to 0.420)",
         r"0.450 \[0.400, 0.500\] ✓ beyond chance",
         r"0.300 \[0.400, 0.500\] ✓ as chance",
     ]
-    assert [row[6].split()[-3:] for row in rows[1:3]] == [
+    assert [row[7].split()[-3:] for row in rows[1:3]] == [
         ["✓", "beyond", "chance"],
         ["?", "below", "chance"],
     ]
     assert [row[-1] for row in rows[1:]] == ["–", "–", "–"]
     # What no control has, such as a time, is a main statement all the same.
-    assert rows[3][3] == "–" and rows[3][6].endswith("✓")
-    assert widths_of(text_of(outputs, "tex")) == [8]
+    assert rows[3][3] == "–" and rows[3][7].endswith("✓")
+    assert widths_of(text_of(outputs, "tex")) == [9]
     # What has no headline is in the CSV alone.
     assert {row["id"] for row in rows_of(outputs)} == {
         "sage_only_word_initial",
@@ -107,7 +116,7 @@ def test_right_is_where_the_statement_points(claims: Path, drawings, kept):
 
 
 def test_a_statement_on_which_all_seeds_agree_is_left_out(claims: Path, drawings, kept):
-    same = {**VALUE, "random": [0.3, 0.3], "random_low": 0.3, "random_high": 0.3}
+    same = {**VALUE, "controls": beside(0.1, [0.3, 0.3, 0.3])}
     claims.write_text(json.dumps([same, LESS]), encoding="utf-8")
     draw(claims, drawings)
     (axes,) = kept[0].axes
@@ -116,7 +125,7 @@ def test_a_statement_on_which_all_seeds_agree_is_left_out(claims: Path, drawings
 
 @pytest.mark.parametrize("width", ["page", "column"])
 def test_where_all_seeds_agree_on_everything_the_figure_says_so(claims, drawings, kept, width):
-    claims.write_text(json.dumps([{**VALUE, "random": [0.3, 0.3, 0.3]}]), encoding="utf-8")
+    claims.write_text(json.dumps([{**VALUE, "controls": beside(0.1, [0.3] * 3)}]), encoding="utf-8")
     draw(claims, drawings, width)
     figure = kept[0]
     (text,) = figure.axes[0].texts

@@ -211,7 +211,7 @@ def test_a_sentence_without_its_claim_is_left_out():
 
 def test_a_claim_that_is_not_measured_gives_its_reason_and_no_number():
     reason = {"verdict": "not measurable here", "reason": "no models"}
-    nothing = {"ours": None, "low": None, "high": None, "chance": None, "random": []}
+    nothing = {"ours": None, "low": None, "high": None, "chance": None, "controls": {}}
     text = shown(every_record(**reason, **nothing))
     count = len({r["id"] for r in every_record() if not r["definition"]})
     assert f"- Not measurable here are {count} statements" in text
@@ -250,13 +250,16 @@ def test_the_seeds_of_each_reading_are_reported():
 
 
 def test_the_least_frequent_give_a_statement_if_they_go_nearly_as_far_as_sage():
-    values = {"random_mean": 0.5, "ours": 0.7, "kind": "more"}
-    as_far, short = ({**values, "frequency": value} for value in (0.69, 0.67))
-    down = {**values, "random_mean": 0.9, "kind": "less", "frequency": 0.71}
-    near = {**values, "kind": "value", "paper": 0.8, "frequency": 0.95}  # as far off, beyond it
-    records = [as_far, short, down, near, {**values, "frequency": None}]
+    def given(frequency: float, random: float = 0.5, **changes) -> dict:
+        controls = {"random": [random, random], "frequency": [frequency]}
+        return {"ours": 0.7, "kind": "more", "controls": controls, **changes}
+
+    as_far, short, down = given(0.69), given(0.67), given(0.71, 0.9, kind="less")
+    near = given(0.95, kind="value", paper=0.8)  # as far off, beyond it
+    only_random = {"controls": {"random": [0.5]}}
+    records = [as_far, short, down, near, {**as_far, **only_random}]
     assert also_least_frequent(records) == [as_far, down]
-    records = [of(SAGES[0], "en", "sage", chance="as chance", frequency=None)]
+    records = [of(SAGES[0], "en", "sage", chance="as chance", **only_random)]
     assert "least frequent" not in section(shown(records), SUMMARY)
 
 
@@ -292,9 +295,9 @@ def test_findings_and_claims_count_verdicts_against_chance_alike():
 
 
 def test_a_test_has_no_power_where_a_random_pruning_drops_the_piece():
-    lost = {"id": "frequency_sage_ing", "random_low": -11.8}
-    kept = {"id": "frequency_sage_s", "random_low": 0.3}
-    others = [{"id": "frequency_sage_e", "random_low": None}, {**lost, "id": "token_ratio"}]
+    lost = {"id": "frequency_sage_ing", "controls": {"random": [-11.8, 0.1]}}
+    kept = {"id": "frequency_sage_s", "controls": {"random": [0.3, 0.4]}}
+    others = [{"id": "frequency_sage_e", "controls": {}}, {**lost, "id": "token_ratio"}]
     assert without_power([lost, kept, *others]) == [lost]
 
 

@@ -158,7 +158,15 @@ def test_sage_without_contexts_is_a_control_and_no_reading(only_bpes) -> None:
     assert run.sage_readings == ["sage", "sage_released"]
     assert run.controls == ["random", "counts", "zero", "zero.seed2", "shuffled", "quotient"]
     assert run.further_controls == ["counts", "zero", "shuffled", "quotient"]
-    assert claims_run(run)["controls"]["zero"] == "sage"
+    assert claims_run(run)["controls"] == {
+        "random": ["random"],
+        "counts": ["counts"],
+        "zero": ["zero", "zero.seed2"],
+        "shuffled": ["shuffled"],
+        "quotient": ["quotient"],
+    }
+    assert run.without_contexts("sage_released") == ["zero", "shuffled"]
+    assert run.without_contexts("sage") == []
 
 
 def test_evidence_compares_with_controls_that_have_models(only_bpes) -> None:

@@ -635,6 +635,28 @@ class Run:
         """The tokenizers that are pruned without contexts, of one seed each."""
         return [name for name in self.pruned_from_bpe(*PRUNED) if self.tokenizer(name).is_control]
 
+    @cached_property
+    def seeds_of_controls(self) -> dict[str, list[str]]:
+        """Control -> its vocabularies, one a seed.
+
+        Whatever their names, those pruned at random are `random`, and those without the least
+        frequent pieces `frequency`.
+        """
+        found: dict[str, list[str]] = {}
+        for name in self.unseeded_controls:
+            control = self.tokenizer(name).method if name in self.simple_controls else name
+            found.setdefault(control, []).extend(self.with_seeds([name]))
+        return found
+
+    def without_contexts(self, sage: str) -> list[str]:
+        """Return the controls that are a reading of SaGe, but for its contexts."""
+
+        def unseeing(name: str) -> Stanza:
+            return {**self.sage_reading(name), "contexts": None}
+
+        blind = [n for n in self.further_controls if self.tokenizer(n).method == "sage"]
+        return [name for name in blind if unseeing(name) == unseeing(sage)]
+
     @property
     def simple_controls(self) -> list[str]:
         """Random pruning and the least frequent pieces: the controls that have causal models."""

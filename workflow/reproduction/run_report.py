@@ -54,7 +54,7 @@ def claims_run(run: Run) -> Stanza:
         "tokenizers": {name: run.preset(name) if name in sage else None for name in run.tokenizers},
         "further_seeds": {name: run.further_seeds(name) for name in sage},
         "starts": {name: run.start(name) for name in sage},
-        "controls": {name: run.tokenizer(name).method for name in run.controls},
+        "controls": run.seeds_of_controls,
         "model_languages": run.model_languages,
         # In the order of `table_differences`, which decides what its bootstrap draws.
         "lm_tokenizers": run.compared_models or run.models,

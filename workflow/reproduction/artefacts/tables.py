@@ -26,6 +26,13 @@ def _languages(run: Any, languages: Sequence[str]) -> dict[str, str]:
     return dict(zip(languages, run.titles(languages), strict=True))
 
 
+def _titles_of_controls(run: Any) -> dict[str, str]:
+    """Return what a table calls the controls of a run."""
+    short = {"random": "random", "frequency": "least frequent"}
+    kept = {name: title for name, title in short.items() if name in run.seeds_of_controls}
+    return kept | _names(run, run.further_controls)
+
+
 def _differences(run: Any) -> list[str]:
     """Return the csv of `table_differences`, if the run has one."""
     return run.artefacts(["table_differences"], "csv") if run.compared_tasks else []
@@ -37,7 +44,8 @@ def _differences(run: Any) -> list[str]:
     legend=lambda run: run.sage_readings,
     settings=lambda run: {
         "labels": _names(run, run.sage_readings),
-        "controls": _names(run, run.further_controls),
+        "controls": _titles_of_controls(run),
+        "without_contexts": {name: run.without_contexts(name) for name in run.sage_readings},
         "languages": _languages(run, run.languages),
         "pretrain": run.model_budget["pretrain"] if run.models else None,
     },
@@ -53,10 +61,10 @@ def table_controls(
 ) -> Table:
     """What of the paper is SaGe, and what is pruning: the paper's main numbers and statements
     beside those of each SaGe tokenizer of the run, with 95 % intervals and verdicts, and measured
-    on vocabularies that are pruned from the same initial one to the same size without contexts, at
-    random and of the least frequent pieces. A statement that a random pruning meets as well says
-    nothing of contexts. The csv file has all statements that vocabularies and counts decide; all
-    claims, and the rules of the verdicts, are in ``claims.md``. The paper has no such table.
+    on the controls, vocabularies that are pruned from the same initial one to the same size without
+    contexts. A statement that a control meets as well says nothing of contexts. The csv file has
+    all statements that vocabularies and counts decide; all claims, and the rules of the verdicts,
+    are in ``claims.md``. The paper has no such table.
     """
     from reproduction.paper import controls
     from reproduction.paper.notes import presets_note, pretraining_note

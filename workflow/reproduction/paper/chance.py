@@ -28,9 +28,7 @@ test.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Any
+from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
@@ -38,7 +36,8 @@ from reproduction.analysis.stats import CONFIDENCE
 from reproduction.paper.measures import FEWEST_SEEDS, SIGNIFICANT
 from reproduction.paper.statements import Statement, ahead
 
-RANDOM, FREQUENCY = "random", "frequency"  # the methods of the controls
+# The controls of these methods, by whatever name a configuration has them.
+RANDOM, FREQUENCY = "random", "frequency"
 
 BEYOND_CHANCE = "beyond chance"
 AS_CHANCE = "as chance"
@@ -46,50 +45,17 @@ BELOW_CHANCE = "below chance"
 CHANCES = (BEYOND_CHANCE, AS_CHANCE, BELOW_CHANCE)
 
 
-@dataclass(frozen=True)
-class Controls:
-    """The measurement of a claim on the controls, instead of SaGe.
+def numbers(values: Iterable[float | str]) -> np.ndarray:
+    """Return the numbers among what a control's seeds give: float64[seeds], none for words."""
+    return np.array([value for value in values if not isinstance(value, str)], dtype=float)
 
-    random: of the random prunings, one a seed, in the run's order; numbers, or the words of an
-    `example`. frequency: of the vocabulary without its least frequent pieces. others: of each other
-    control, the mean of its seeds; the first one's words of an `example`.
+
+def drawn(controls: Mapping[str, Sequence[float | str]]) -> np.ndarray:
+    """Return the numbers of the random prunings: float64[seeds].
+
+    controls: a record's, control -> what each of its seeds gives.
     """
-
-    random: tuple[float | str, ...] = ()
-    frequency: float | str | None = None
-    others: Mapping[str, float | str] = field(default_factory=dict)
-
-    @classmethod
-    def of(cls, values: Mapping[str, float | str], methods: Mapping[str, str]) -> Controls:
-        """Return what was measured; values, methods (of all controls): by tokenizer."""
-        drawn = [values[name] for name in values if methods[name] == RANDOM]
-        least = [values[name] for name in values if methods[name] == FREQUENCY]
-        seeds: dict[str, list[float | str]] = {}
-        for name in values:
-            if methods[name] not in (RANDOM, FREQUENCY):
-                seeds.setdefault(name.partition(".")[0], []).append(values[name])
-        others = {
-            name: found[0] if isinstance(found[0], str) else float(np.mean(found))
-            for name, found in seeds.items()
-        }
-        return cls(tuple(drawn), least[0] if least else None, others)
-
-    @property
-    def numbers(self) -> np.ndarray:
-        """The values of the random prunings: float64[seeds], none of them for words."""
-        return np.array([value for value in self.random if not isinstance(value, str)], dtype=float)
-
-    def record(self) -> dict[str, Any]:
-        """Return the values as a claim's record has them."""
-        known = self.numbers
-        return {
-            "random": list(self.random),
-            "random_mean": float(known.mean()) if known.size else None,
-            "random_low": float(known.min()) if known.size else None,
-            "random_high": float(known.max()) if known.size else None,
-            "frequency": self.frequency,
-            "controls": dict(self.others),
-        }
+    return numbers(controls.get(RANDOM, ()))
 
 
 def seeds_as_far(statement: Statement, ours: float, random: np.ndarray) -> int:

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from reproduction.analysis.stats import holm
-from reproduction.paper.chance import Controls, chance_p_value, chance_verdict, seeds_as_far
+from reproduction.paper.chance import chance_p_value, chance_verdict, drawn, seeds_as_far
 from reproduction.paper.claims_inputs import Case, Run
 from reproduction.paper.claims_page import claims_markdown
 from reproduction.paper.inputs import BASELINE
@@ -58,10 +58,9 @@ def build_claims(
     json: a list of records: id, where, statement, kind, paper, ours, low, high, interval (what is
     resampled: lines, pieces, examples, examples and seeds or null), test, p_value, p_adjusted
     (Holm over the family), family, beyond (the paper does not say it of this language), verdict,
-    reason, random (the same, measured on each random pruning), random_mean, random_low,
-    random_high, random_as_far (random prunings as far as SaGe towards the statement's target),
-    frequency (on the vocabulary without its least frequent pieces), chance (the
-    verdict against chance, null without one), chance_p_value, chance_p_adjusted (Holm over the
+    reason, controls (control -> the same, measured on each of its seeds), random_as_far (random
+    prunings as far as SaGe towards the statement's target), chance (the verdict against chance,
+    null without one), chance_p_value, chance_p_adjusted (Holm over the
     tokenizer's chance tests), definition (no pruning can break the statement), variant (another
     reading of a statement that is there already), corpus, text, language, tokenizer, preset, seed
     (the run's), seeds (what each seed of the tokenizer gives, where it has several), left_out
@@ -86,15 +85,15 @@ class Assessment:
     """A claim measured on a case.
 
     measured: None where nothing could be. reason: why the claim gets no verdict, else None.
-    controls: what the vocabularies that are pruned without contexts give. chance_p_adjusted: of the
-    test against chance, by Holm.
+    controls: control -> what each of its seeds gives. chance_p_adjusted: of the test against
+    chance, by Holm.
     """
 
     claim: Statement
     case: Case
     measured: Measurement | None
     reason: str | None
-    controls: Controls = field(default_factory=Controls)
+    controls: Mapping[str, Sequence[float | str]] = field(default_factory=dict)
     chance_p_adjusted: float | None = None
 
     @property
@@ -117,14 +116,14 @@ class Assessment:
         if untested:
             return None
         ours = self.measured.seeds or (self.measured.ours,)
-        return chance_p_value(ours, self.controls.numbers)
+        return chance_p_value(ours, drawn(self.controls))
 
     @property
     def seeds_as_far(self) -> int | None:
         """How many random prunings are as far as SaGe; None where there is no test."""
         if self.chance_p_adjusted is None:
             return None
-        return seeds_as_far(self.claim, self.measured.ours, self.controls.numbers)
+        return seeds_as_far(self.claim, self.measured.ours, drawn(self.controls))
 
     @property
     def chance(self) -> str | None:
@@ -132,7 +131,7 @@ class Assessment:
         p_adjusted = self.chance_p_adjusted
         if p_adjusted is None:
             return None
-        return chance_verdict(self.claim, self.measured.ours, self.controls.numbers, p_adjusted)
+        return chance_verdict(self.claim, self.measured.ours, drawn(self.controls), p_adjusted)
 
 
 def assess_claims(
@@ -162,7 +161,7 @@ def assess_claims(
     for assessment in assessments:
         key = (assessment.claim.id, assessment.case.language)
         if assessment.case.tokenizer != BASELINE:  # controls are for SaGe
-            assessment.controls = Controls.of(controls.get(key, {}), run.controls)
+            assessment.controls = controls.get(key, {})
     _adjust_chance(assessments, values["claims"])
     return [_record(assessment) for assessment in assessments]
 
@@ -189,24 +188,26 @@ def _restored(measured: Mapping[str, Any]) -> Measurement:
 
 def _measure_controls(
     run: Run, values: Mapping[str, Any], state: ResumableState
-) -> dict[tuple[str, str | None], dict[str, float | str]]:
-    """Measure the claims about SaGe on the controls: id and language -> control -> value.
+) -> dict[tuple[str, str | None], dict[str, list[float | str]]]:
+    """Measure the claims about SaGe on the controls: id and language -> control -> seeds.
 
-    Control by control: what is counted under one vocabulary is in memory while its claims need it.
+    Vocabulary by vocabulary: what is counted under one is in memory while its claims need it.
     """
     claims = [claim for claim in values["claims"] if claim.has_controls]
-    found: dict[tuple[str, str | None], dict[str, float | str]] = {}
-    for number, control in enumerate(run.controls, start=1):
-        log.info("claims on %s, %d of %d controls", control, number, len(run.controls))
+    found: dict[tuple[str, str | None], dict[str, list[float | str]]] = {}
+    vocabularies = [(control, name) for control, seeds in run.controls.items() for name in seeds]
+    for number, (control, name) in enumerate(vocabularies, start=1):
+        log.info("claims on %s, %d of %d controls", name, number, len(vocabularies))
         cases = [
-            (claim, Case(run, language, claim.corpus, control, values, alone=True))
+            (claim, Case(run, language, claim.corpus, name, values, alone=True))
             for claim in claims
             for language in _languages(claim, run)
         ]
-        for one in _measure_all(cases, state, control):
+        for one in _measure_all(cases, state, name):
             if one.measured:
                 key = (one.claim.id, one.case.language)
-                found.setdefault(key, {})[control] = one.measured.ours
+                of_seeds = found.setdefault(key, {}).setdefault(control, [])
+                of_seeds.append(one.measured.ours)
     return found
 
 
@@ -306,7 +307,7 @@ def _record(assessment: Assessment) -> dict[str, Any]:
         "beyond": assessment.beyond,
         "verdict": verdict_of(claim, measured) if decided else NOT_MEASURABLE,
         "reason": assessment.reason,
-        **assessment.controls.record(),
+        "controls": assessment.controls,
         "random_as_far": assessment.seeds_as_far,
         "chance": assessment.chance,
         "chance_p_value": assessment.chance_p_value,

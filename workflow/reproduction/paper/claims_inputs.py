@@ -40,7 +40,7 @@ class Run:
     tokenizers: name -> preset of a SaGe tokenizer, or None.
     further_seeds: SaGe tokenizer -> those that are the same with another seed. starts: SaGe
         tokenizer -> name of the embeddings that it starts from.
-    controls: tokenizers that are pruned without contexts -> their method.
+    controls: control -> its vocabularies, pruned without contexts; one a seed.
     lm_tokenizers: those with language models; empty if models are off. model_languages: languages
         that have them. seeds: of fine-tuning.
     pretraining_seeds: of further pretrainings beside the run's own models.
@@ -70,7 +70,7 @@ class Run:
     pretraining_seeds: Sequence[int] = ()
     budget: Mapping[str, Any] | None = None
     sample: str = ""
-    controls: Mapping[str, str] = field(default_factory=dict)
+    controls: Mapping[str, Sequence[str]] = field(default_factory=dict)
     further_seeds: Mapping[str, Sequence[str]] = field(default_factory=dict)
     studies: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
     study_languages: Collection[str] = ()
@@ -87,8 +87,8 @@ class Run:
     @functools.cached_property
     def listed(self) -> set[str]:
         """Names of all that the run measures on its texts, every seed by itself."""
-        further = itertools.chain.from_iterable(self.further_seeds.values())
-        return {*self.tokenizers, *self.controls, *further}
+        seeds = (*self.further_seeds.values(), *self.controls.values())
+        return {*self.tokenizers, *itertools.chain.from_iterable(seeds)}
 
     def vocabulary(self, language: str, tokenizer: str) -> Path:
         """Return the folder with a tokenizer's `pieces.txt`."""

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reproduction.paper.chance import CHANCES
+from reproduction.paper.chance import CHANCES, RANDOM, drawn, numbers
 from reproduction.paper.measures import FAMILIES, SIGNIFICANT
 from reproduction.paper.statements import KINDS, VERDICTS
 from reproduction.paper.table import markdown_table
@@ -103,7 +103,7 @@ def _columns(record: Mapping[str, Any]) -> dict[str, str]:
         "ours": show_ours(record),
         "over": record["interval"] or "",
         "p": show_p_value(record),
-        "random": show_random(record),
+        "random": show_control(record),
         "chance": _chance_with_rank(record),
         "tokenizer": f"{name} ({preset})" if preset else name,
         "text": record["text"],
@@ -136,11 +136,17 @@ def show_ours(record: Mapping[str, Any]) -> str:
     return interval + _show_size(record)
 
 
-def show_random(record: Mapping[str, Any]) -> str:
-    """Return what the random prunings give: mean, lowest and highest; empty where nothing is."""
-    mean, low, high = (record.get(f"random_{name}") for name in ("mean", "low", "high"))
-    if mean is None:
+def show_control(record: Mapping[str, Any], control: str = RANDOM) -> str:
+    """Return what a control gives: of several seeds mean, lowest and highest; empty for nothing,
+    and for the words of several.
+    """
+    values = record["controls"].get(control, ())
+    known = numbers(values)
+    if len(values) == 1:
+        return show_value(values[0])
+    if not known.size:
         return ""
+    mean, low, high = known.mean(), known.min(), known.max()
     decimals = _decimals(mean, (high - low) / 2)
     shown = [f"{number:,.{decimals}f}" for number in (mean, low, high)]
     return "{} ({} to {})".format(*shown).replace("-", "\N{MINUS SIGN}")
@@ -155,7 +161,7 @@ def show_chance(record: Mapping[str, Any]) -> str:
 
 def _chance_with_rank(record: Mapping[str, Any]) -> str:
     as_far = record.get("random_as_far")
-    rank = "" if as_far is None else f" ({as_far} of {len(record['random'])} seeds as far)"
+    rank = "" if as_far is None else f" ({as_far} of {len(drawn(record['controls']))} seeds as far)"
     return show_chance(record) + rank
 
 

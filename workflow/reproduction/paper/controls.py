@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,11 +19,14 @@ from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
 
 from reproduction.paper.chance import (
     AS_CHANCE,
+    FREQUENCY,
+    drawn,
+    numbers,
     prediction_error,
     prediction_quantile,
 )
 from reproduction.paper.claims import read_records
-from reproduction.paper.claims_page import SIGNS, show_chance, show_ours, show_random, show_value
+from reproduction.paper.claims_page import SIGNS, show_chance, show_control, show_ours, show_value
 from reproduction.paper.formats import MINUS, NOTHING, Files
 from reproduction.paper.measures import FEWEST_SEEDS
 from reproduction.paper.statements import ahead, read_headlines
@@ -43,8 +47,7 @@ Record = Mapping[str, Any]
 
 _COLUMNS = (
     *("id", "language", "tokenizer", "preset", "statement", "kind", "paper"),
-    *("random_mean", "random_low", "random_high", "random_as_far", "frequency"),
-    *("ours", "low", "high", "p_adjusted"),
+    *("ours", "low", "high", "p_adjusted", "random_as_far"),
     *("verdict", "chance_p_value", "chance_p_adjusted", "chance", "definition"),
 )
 
@@ -65,7 +68,7 @@ class Row:
 
 def _has_spread(record: Record) -> bool:
     """Whether a statement is a number and measured on random prunings enough."""
-    return record["random_mean"] is not None and len(record["random"]) >= FEWEST_SEEDS
+    return len(drawn(record["controls"])) >= FEWEST_SEEDS
 
 
 def main_rows(records: Sequence[Record], headlines: Mapping[str, str]) -> list[Row]:
@@ -105,53 +108,72 @@ def table_controls(
     *,
     labels: Mapping[str, str],
     controls: Mapping[str, str],
+    without_contexts: Mapping[str, Sequence[str]],
     languages: Mapping[str, str],
     notes: Sequence[str] = (),
 ) -> Table:
     """Return the main statements: paper, controls, and each SaGe tokenizer with both verdicts.
 
     claims: `claims.json`. values: `paper_values.yaml`. labels, controls, languages: SaGe
-    tokenizers, controls beside random pruning and frequency, languages, and their titles. The CSV
-    has all statements that the controls are measured by, and the main ones.
+    tokenizers, controls, languages, and their titles. without_contexts: SaGe tokenizer -> the
+    controls that are it without its contexts, and come before it. The CSV has all statements
+    that the controls are measured by, and the main ones.
 
     Raises:
         UserError: `claims` is missing or damaged.
     """
     records, headlines = read_records(claims, labels), read_headlines(values)
-    rows = main_rows(records, headlines)
     measured = [
-        {name: record.get(name) for name in _COLUMNS}
-        | {name: record["controls"].get(name) for name in controls}
+        {name: record.get(name) for name in _COLUMNS} | _spread(record["controls"])
         for record in records
         if _has_spread(record) or record["id"] in headlines
     ]
     signs = ", ".join(f"{sign} {verdict}" for verdict, sign in SIGNS.items())
     note = (
-        "Random: mean over the seeds, lowest to highest. SaGe with its 95 % interval over the text "
-        f"or the pieces, the verdict against the paper ({signs}), and the one against the random "
-        "prunings: beyond chance, as chance or below chance (docs/statistics.md)."
+        "Controls of several seeds: mean, lowest to highest. SaGe with its 95 % interval over the "
+        f"text or the pieces, the verdict against the paper ({signs}), and the one against the "
+        "random prunings: beyond chance, as chance or below chance (docs/statistics.md)."
     )
+    blocks = {sage: [*without_contexts.get(sage, ()), sage] for sage in labels}
+    beside = set(itertools.chain(*blocks.values()))
+    first = [name for name in controls if name not in beside]
+    columns = [*first, *itertools.chain(*blocks.values())]
+    titles = {**controls, **labels}
     return Table(
-        ["", "text", "paper", "random", "least frequent", *controls.values(), *labels.values()],
-        [[_cells(row, labels, controls, languages) for row in rows]],
+        ["", "text", "paper", *(titles[name] for name in columns)],
+        [[_cells(row, columns, languages) for row in main_rows(records, headlines)]],
         measured,
         note=[note, *notes],
     )
 
 
-def _cells(
-    row: Row, labels: Mapping[str, str], controls: Iterable[str], languages: Mapping[str, str]
-) -> list[str]:
-    first = row.any
+def _spread(controls: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """Return the values of controls as columns: of several seeds mean, lowest and highest."""
+    columns: dict[str, Any] = {}
+    for name, values in controls.items():
+        known = numbers(values)
+        if len(values) == 1:
+            columns[name] = values[0]
+        elif known.size:
+            spread = {"mean": known.mean(), "low": known.min(), "high": known.max()}
+            columns |= {f"{name}_{key}": value for key, value in spread.items()}
+    return columns
+
+
+def _cells(row: Row, columns: Iterable[str], languages: Mapping[str, str]) -> list[str]:
     return [
         row.headline,
         languages.get(row.language or "", row.language or ""),
-        show_value(first["paper"]),
-        show_random(first) or NOTHING,
-        show_value(first["frequency"]),
-        *(show_value(first["controls"].get(name)) for name in controls),
-        *(_sage_cell(row.records.get(tokenizer)) for tokenizer in labels),
+        show_value(row.any["paper"]),
+        *(_cell(row, name) for name in columns),
     ]
+
+
+def _cell(row: Row, name: str) -> str:
+    """Return what a control, or a SaGe tokenizer, gives of a statement."""
+    if name in row.any["controls"]:
+        return show_control(row.any, name) or NOTHING
+    return _sage_cell(row.records.get(name))
 
 
 def _sage_cell(record: Record | None) -> str:
@@ -232,7 +254,7 @@ def figure_controls(
 
 
 def _seeds(row: Row) -> np.ndarray:
-    return np.array(row.any["random"], dtype=float)
+    return drawn(row.any["controls"])
 
 
 def _standardised(row: Row, value: Any) -> Any:
@@ -249,8 +271,8 @@ def _draw_controls(axes: Axes, place: int, row: Row) -> None:
     reach = prediction_quantile(len(seeds)) * prediction_error(seeds) / seeds.std(ddof=1)
     axes.barh(place, 2 * reach, left=-reach, height=0.62, color=_BAND, linewidth=0, zorder=1)
     axes.plot(_standardised(row, seeds), np.full(len(seeds), place), **_SEED)
-    if row.any["frequency"] is not None:
-        axes.plot(_standardised(row, row.any["frequency"]), place, **_LEAST)
+    least = numbers(row.any["controls"].get(FREQUENCY, ()))
+    axes.plot(_standardised(row, least), np.full(len(least), place), **_LEAST)
     if not isinstance(row.any["paper"], Sequence):  # neither words nor a range
         axes.plot(_standardised(row, row.any["paper"]), place, **_PAPER)
 

@@ -19,12 +19,13 @@ from typing import Any
 import jinja2
 import pandas as pd
 
+from reproduction.paper.chance import FREQUENCY, drawn, numbers
 from reproduction.paper.claims_page import (
     SIGNS,
     count_chances,
     origin_of,
+    show_control,
     show_ours,
-    show_random,
     show_value,
 )
 from reproduction.paper.formats import MINUS, listed
@@ -243,6 +244,7 @@ def findings_environment(template: Path | str) -> jinja2.Environment:
     environment.filters |= {"chances": count_chances}
     environment.filters |= {"most_common": most_common, "without_power": without_power}
     environment.filters |= {"also_least_frequent": also_least_frequent}
+    environment.filters |= {"mean_at_random": lambda record: drawn(record["controls"]).mean()}
     return environment
 
 
@@ -281,7 +283,7 @@ def _percent(share: float, form: str = ".0f") -> str:
 _FILTERS: dict[str, Callable[..., str]] = {
     "ours": show_ours,
     "value": show_value,
-    "random": show_random,
+    "control": show_control,
     "fixed": _fixed,
     "outcome": _outcome,
     "sign": _sign,
@@ -308,7 +310,7 @@ def without_power(records: Sequence[Row]) -> list[Row]:
     The spread of the seeds is then so wide that their test finds nothing (docs/statistics.md).
     """
     of_a_piece = [record for record in records if record["id"].startswith("frequency_")]
-    return [record for record in of_a_piece if (record["random_low"] or 0) < _DROPPED]
+    return [one for one in of_a_piece if drawn(one["controls"]).min(initial=0) < _DROPPED]
 
 
 def also_least_frequent(records: Sequence[Row]) -> list[Row]:
@@ -317,10 +319,11 @@ def also_least_frequent(records: Sequence[Row]) -> list[Row]:
 
 
 def _nearly(record: Row) -> bool:
-    if record["frequency"] is None or record["kind"] not in KINDS:
+    frequency = numbers(record["controls"].get(FREQUENCY, ()))
+    if not frequency.size or record["kind"] not in KINDS:
         return False
     kind, paper = record["kind"], record.get("paper")
-    values = (record[key] for key in ("random_mean", "ours", "frequency"))
+    values = (drawn(record["controls"]).mean(), record["ours"], frequency.mean())
     start, sage, least = (ahead(kind, paper, value) for value in values)
     return least - start >= _NEARLY * (sage - start)
 

@@ -28,8 +28,8 @@ from reproduction.paper.claims_page import (
     count_chances,
     count_verdicts,
     show_chance,
+    show_control,
     show_ours,
-    show_random,
     show_test,
     show_value,
 )
@@ -195,7 +195,7 @@ def _environment(template: Path | str) -> jinja2.Environment:
         "show_value": show_value,
         "show_ours": show_ours,
         "show_test": show_test,
-        "show_random": show_random,
+        "show_control": show_control,
         "show_chance": show_chance,
         "code": _with_code,
         "script_json": _script_json,
