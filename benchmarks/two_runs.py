@@ -20,9 +20,10 @@ from typing import Any
 import numpy as np
 from scipy import stats
 
-from reproduction.paper.claims_page import SIGNS, origin_of, show_ours
+from reproduction.paper.claims_page import SIGNS, show_ours
 from reproduction.paper.statements import read_headlines
 from reproduction.paper.table import markdown_table
+from reproduction.paper.tally import origin_of
 from sagevocab.compression import open_bytes
 from sagevocab.state import write_text
 

@@ -39,6 +39,9 @@ def record(name: str, tokenizer: str, verdict: str, **changes) -> dict:
         "constructed": False,
         "timing": False,
         "controls": {"random": [0.5, 0.6], "frequency": [0.4], "counts": [0.35]},
+        "met_by": {"random": 1, "frequency": 0, "counts": 1},
+        "meets": True,
+        "group": f"measure_of({name})",
         "chance": "beyond chance",
         "definition": False,
     }

@@ -30,7 +30,7 @@ from reproduction.paper.claims import assess_claims, build_claims
 from reproduction.paper.claims_inputs import Case, Run
 from reproduction.paper.claims_page import claims_markdown, show_ours, show_value
 from reproduction.paper.measures import FAMILIES, MEASURES, Measurement
-from reproduction.paper.statements import EXAMPLE, KINDS, Statement, read_claims, verdict_of
+from reproduction.paper.statements import EXAMPLE, KINDS, Statement, meets, read_claims, verdict_of
 from reproduction.paper.studies import QUANTITIES
 from reproduction.parquet import write_parquet
 from sagevocab.counting import count_corpus
@@ -490,6 +490,40 @@ def test_claims_about_sage_are_measured_on_the_controls(with_controls: Run, valu
     assert record["controls"] == {"frequency": [0], "random": [pytest.approx(3 / 16), 0, 0]}
     record = record_of("og_discarded", with_controls, values)
     assert record["controls"] == {"frequency": ["kept"], "random": ["discarded", "kept", "kept"]}
+
+
+def test_a_record_says_which_controls_meet_the_statement(with_controls: Run, values: dict):
+    record = record_of("whole_words_more", with_controls, values)
+    # The first random pruning has SaGe's vocabulary, all others BPE's.
+    assert (record["meets"], record["met_by"]) == (True, {"frequency": 0, "random": 1})
+    assert record["group"] == "fertility_difference(fewest=1, most=1)"
+    record = record_of("og_discarded", with_controls, values)
+    assert (record["meets"], record["met_by"]) == (True, {"frequency": 0, "random": 1})
+    assert record_of("score_mrpc_sage", with_controls, values)["met_by"] == {}
+
+
+def test_windows_texts_and_languages_are_one_group(values: dict):
+    groups = {claim.id: claim.group for claim in values["claims"]}
+    assert groups["neighbours_dip_w5"] == groups["neighbours_dip_w2"]
+    assert groups["whole_words_more"] == groups["whole_words_more_quora"]
+    assert groups["words_of_5_more"] != groups["whole_words_more"]
+
+
+@pytest.mark.parametrize(
+    ("claim", "inside", "outside"),
+    [
+        ({"kind": "more", "threshold": 1}, 1.1, 1),
+        ({"kind": "more", "threshold": 0, "size": 2}, 2.1, 1.9),
+        ({"kind": "less", "threshold": 1}, 0.9, 1),
+        ({"kind": "equal", "margin": 0.1}, -0.09, 0.11),
+        ({"kind": "value", "paper": 0.78, "tolerance": 0.05}, 0.83, 0.84),
+        ({"kind": "range", "paper": [24, 72]}, 24, 23),
+        ({"kind": "always", "at_least": 0.95}, 0.95, 0.94),
+    ],
+)
+def test_a_value_alone_meets_a_statement_in_its_target(claim: dict, inside, outside):
+    found = [meets(statement(**claim), Measurement(value)) for value in (inside, outside)]
+    assert found == [True, False]
 
 
 def test_a_control_has_the_number_of_a_resampled_measurement(with_controls: Run, values: dict):

@@ -28,8 +28,12 @@ def beside(frequency: float, seeds: list[float] = SEEDS) -> dict:
     return {"random": seeds, "frequency": [frequency], "counts": [0.35], "zero": [0.4, 0.42]}
 
 
+MET_BY = {"random": 2, "frequency": 0, "counts": 1, "zero": 1}
+
+
 def of(name: str, kind: str, tokenizer: str = "sage", **changes) -> dict:
     given = record(name, tokenizer, "reproduced", kind=kind, controls=beside(0.1), **changes)
+    given["met_by"] = MET_BY
     return {"chance_p_value": 0.01, "chance_p_adjusted": 0.04, **given}
 
 
@@ -66,9 +70,9 @@ def test_the_table_sets_both_verdicts_beside_the_controls(claims: Path, outputs)
         "SaGe-only pieces that start a word",
         "English",
         "0.5",
-        "0.300 (0.200 to 0.400)",
+        "0.300 (0.200 to 0.400) ✓",
         "0.1",
-        "0.35",
+        "0.35 ✓",
         "0.410 (0.400 to 0.420)",
         r"0.450 \[0.400, 0.500\] ✓ beyond chance",
         r"0.300 \[0.400, 0.500\] ✓ as chance",

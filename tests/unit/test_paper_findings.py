@@ -16,7 +16,6 @@ from reproduction.paper.claims_page import claims_markdown
 from reproduction.paper.findings import (
     SUMMARY,
     Evidence,
-    also_least_frequent,
     build_findings,
     closest,
     findings_environment,
@@ -36,6 +35,7 @@ SAGES = [claim for claim in VALUES_READ["claims"] if claim.tokenizers != "bpe"]
 IDS = {claim.id for claim in SAGES}
 # What has a number in its name.
 NAMES = re.compile(r"SaGe 1\.0|Word2Vec|Algorithm \d|(Section|Table|Figure) \d|95 %")
+NONE = {"random": 0, "frequency": 0, "counts": 0}
 TEXTS = [
     {"name": name, "language": language, "corpus": corpus, "title": "Pages", "paper": "its own"}
     | {"in_paper": False}
@@ -211,7 +211,8 @@ def test_a_sentence_without_its_claim_is_left_out():
 
 def test_a_claim_that_is_not_measured_gives_its_reason_and_no_number():
     reason = {"verdict": "not measurable here", "reason": "no models"}
-    nothing = {"ours": None, "low": None, "high": None, "chance": None, "controls": {}}
+    empty = dict.fromkeys(("ours", "low", "high", "chance", "meets"))
+    nothing = {**empty, "controls": {}, "met_by": {}}
     text = shown(every_record(**reason, **nothing))
     count = len({r["id"] for r in every_record() if not r["definition"]})
     assert f"- Not measurable here are {count} statements" in text
@@ -249,18 +250,24 @@ def test_the_seeds_of_each_reading_are_reported():
     assert "SaGe 1.0 is built with one seed." in text
 
 
-def test_the_least_frequent_give_a_statement_if_they_go_nearly_as_far_as_sage():
-    def given(frequency: float, random: float = 0.5, **changes) -> dict:
-        controls = {"random": [random, random], "frequency": [frequency]}
-        return {"ours": 0.7, "kind": "more", "controls": controls, **changes}
+def test_reproduced_statements_that_a_control_meets_are_counted():
+    first, second, third = [claim for claim in SAGES if claim.headline and claim.has_chance][:3]
+    records = [of(one, "en", "sage", met_by={**NONE, "counts": 1}) for one in (first, second)]
+    # One of two random prunings is not most of them.
+    records.append(of(third, "en", "sage", met_by={**NONE, "random": 1}))
+    found = section(shown(records), SUMMARY)
+    assert "Of 3 statements that SaGe reproduces and that can be measured" in found
+    assert "a control without contexts meets 2 itself" in found
 
-    as_far, short, down = given(0.69), given(0.67), given(0.71, 0.9, kind="less")
-    near = given(0.95, kind="value", paper=0.8)  # as far off, beyond it
-    only_random = {"controls": {"random": [0.5]}}
-    records = [as_far, short, down, near, {**as_far, **only_random}]
-    assert also_least_frequent(records) == [as_far, down]
-    records = [of(SAGES[0], "en", "sage", chance="as chance", **only_random)]
-    assert "least frequent" not in section(shown(records), SUMMARY)
+
+def test_the_tally_has_its_baseline():
+    once = next(claim for claim in SAGES if claim.id == "token_ratio")
+    records = [of(once, "en", name, meets=name == "sage") for name in ("sage", "sage_released")]
+    text = shown(records)
+    assert "How many of the 1 statements" in text
+    rows = [line for line in text.splitlines() if line.startswith("| counts |")]
+    assert rows == ["| counts | 1.0 | 1.0 |"]
+    assert "| SaGe | 1.0 | 1.0 |" in text and "| SaGe 1.0 | 0.0 | 0.0 |" in text
 
 
 def test_texts_that_are_not_the_papers_are_named_as_such(monkeypatch):

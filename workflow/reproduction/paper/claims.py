@@ -28,6 +28,7 @@ from reproduction.paper.notes import scope_note
 from reproduction.paper.statements import (
     NOT_MEASURABLE,
     Statement,
+    meets,
     read_claims,
     verdict_of,
 )
@@ -58,14 +59,15 @@ def build_claims(
     json: a list of records: id, where, statement, kind, paper, ours, low, high, interval (what is
     resampled: lines, pieces, examples, examples and seeds or null), test, p_value, p_adjusted
     (Holm over the family), family, beyond (the paper does not say it of this language), verdict,
-    reason, controls (control -> the same, measured on each of its seeds), random_as_far (random
-    prunings as far as SaGe towards the statement's target), chance (the verdict against chance,
-    null without one), chance_p_value, chance_p_adjusted (Holm over the
-    tokenizer's chance tests), definition (no pruning can break the statement), variant (another
-    reading of a statement that is there already), corpus, text, language, tokenizer, preset, seed
-    (the run's), seeds (what each seed of the tokenizer gives, where it has several), left_out
-    (pieces too rare to have a ratio), constructed (the examples of its task are), timing (the
-    number comes from clocks, so it differs between equal runs).
+    reason, meets (the value alone is what the statement asks for), controls (control -> the same,
+    measured on each of its seeds), met_by (control -> how many of its seeds meet the statement),
+    group (statements of one measure), random_as_far (random prunings as far as SaGe towards the
+    statement's target), chance (the verdict against chance, null without one), chance_p_value,
+    chance_p_adjusted (Holm over the tokenizer's chance tests), definition (no pruning can break the
+    statement), variant (another reading of a statement that is there already), corpus, text,
+    language, tokenizer, preset, seed (the run's), seeds (what each seed of the tokenizer gives,
+    where it has several), left_out (pieces too rare to have a ratio), constructed (the examples of
+    its task are), timing (the number comes from clocks, so it differs between equal runs).
 
     Raises:
         UserError: `values` names a measure or a rule that does not exist, or an artefact that the
@@ -85,16 +87,29 @@ class Assessment:
     """A claim measured on a case.
 
     measured: None where nothing could be. reason: why the claim gets no verdict, else None.
-    controls: control -> what each of its seeds gives. chance_p_adjusted: of the test against
-    chance, by Holm.
+    on_controls: control -> the claim measured on each of its seeds. chance_p_adjusted: of the test
+    against chance, by Holm.
     """
 
     claim: Statement
     case: Case
     measured: Measurement | None
     reason: str | None
-    controls: Mapping[str, Sequence[float | str]] = field(default_factory=dict)
+    on_controls: Mapping[str, Sequence[Measurement]] = field(default_factory=dict)
     chance_p_adjusted: float | None = None
+
+    @property
+    def controls(self) -> dict[str, list[float | str]]:
+        """Control -> what each of its seeds gives."""
+        return {name: [one.ours for one in seeds] for name, seeds in self.on_controls.items()}
+
+    @property
+    def met_by(self) -> dict[str, int]:
+        """Control -> how many of its seeds are what the claim asks for."""
+        return {
+            name: sum(meets(self.claim, one) for one in seeds)
+            for name, seeds in self.on_controls.items()
+        }
 
     @property
     def beyond(self) -> bool:
@@ -161,7 +176,7 @@ def assess_claims(
     for assessment in assessments:
         key = (assessment.claim.id, assessment.case.language)
         if assessment.case.tokenizer != BASELINE:  # controls are for SaGe
-            assessment.controls = controls.get(key, {})
+            assessment.on_controls = controls.get(key, {})
     _adjust_chance(assessments, values["claims"])
     return [_record(assessment) for assessment in assessments]
 
@@ -188,13 +203,13 @@ def _restored(measured: Mapping[str, Any]) -> Measurement:
 
 def _measure_controls(
     run: Run, values: Mapping[str, Any], state: ResumableState
-) -> dict[tuple[str, str | None], dict[str, list[float | str]]]:
+) -> dict[tuple[str, str | None], dict[str, list[Measurement]]]:
     """Measure the claims about SaGe on the controls: id and language -> control -> seeds.
 
     Vocabulary by vocabulary: what is counted under one is in memory while its claims need it.
     """
     claims = [claim for claim in values["claims"] if claim.has_controls]
-    found: dict[tuple[str, str | None], dict[str, list[float | str]]] = {}
+    found: dict[tuple[str, str | None], dict[str, list[Measurement]]] = {}
     vocabularies = [(control, name) for control, seeds in run.controls.items() for name in seeds]
     for number, (control, name) in enumerate(vocabularies, start=1):
         log.info("claims on %s, %d of %d controls", name, number, len(vocabularies))
@@ -207,7 +222,7 @@ def _measure_controls(
             if one.measured:
                 key = (one.claim.id, one.case.language)
                 of_seeds = found.setdefault(key, {}).setdefault(control, [])
-                of_seeds.append(one.measured.ours)
+                of_seeds.append(one.measured)
     return found
 
 
@@ -307,7 +322,10 @@ def _record(assessment: Assessment) -> dict[str, Any]:
         "beyond": assessment.beyond,
         "verdict": verdict_of(claim, measured) if decided else NOT_MEASURABLE,
         "reason": assessment.reason,
+        "meets": meets(claim, measured) if decided else None,
         "controls": assessment.controls,
+        "met_by": assessment.met_by,
+        "group": claim.group,
         "random_as_far": assessment.seeds_as_far,
         "chance": assessment.chance,
         "chance_p_value": assessment.chance_p_value,

@@ -11,6 +11,7 @@ from reproduction.paper.chance import CHANCES, RANDOM, drawn, numbers
 from reproduction.paper.measures import FAMILIES, SIGNIFICANT
 from reproduction.paper.statements import KINDS, VERDICTS
 from reproduction.paper.table import markdown_table
+from reproduction.paper.tally import count_chances, count_verdicts, share_met, tally
 
 # Shown before the name of a verdict, so that colour is not the only sign.
 SIGNS = dict(zip(VERDICTS, ("✓", "≈", "?", "✗", "–"), strict=True))
@@ -26,7 +27,8 @@ def claims_markdown(records: Sequence[Mapping[str, Any]], note: str = "") -> str
     lines += [
         "Ours with its 95 % interval and what was resampled for it; *p*: of the test between the "
         "tokenizers, by Holm over its family. *Random*: the same of vocabularies pruned at random, "
-        "mean and lowest to highest; *chance*: SaGe against them. *Constructed*: the examples of "
+        "mean and lowest to highest; *chance*: SaGe against them; *met by*: the controls whose "
+        "values are what the statement asks for. *Constructed*: the examples of "
         "its task are made of other text by a rule. *Timed*: measured by a clock, so it differs "
         "between equal runs. *Beyond*: the paper does not say it of this language. *Variant*: "
         "another reading of a statement that is counted already. Variants, and what is true of any "
@@ -38,7 +40,7 @@ def claims_markdown(records: Sequence[Mapping[str, Any]], note: str = "") -> str
     counts = count_verdicts(records).items()
     rows = [[verdict, *map(str, count.values())] for verdict, count in counts]
     lines += markdown_table(heads, rows, "lrrr")
-    lines += _chances(records)
+    lines += _chances(records) + _tally(records)
     for verdict in VERDICTS:
         chosen = [record for record in records if record["verdict"] == verdict]
         lines += ["", f"## {verdict.capitalize()} ({len(chosen)})", ""]
@@ -46,38 +48,6 @@ def claims_markdown(records: Sequence[Mapping[str, Any]], note: str = "") -> str
         lines += markdown_table([*_columns(chosen[0])], claims) if chosen else ["None."]
     lines += ["", *_rules(records)]
     return "\n".join(lines) + "\n"
-
-
-def count_verdicts(records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
-    """Return verdict -> {real, constructed, beyond} -> number of records.
-
-    Each record counts by its `origin_of`; those without one do not count.
-    """
-    counts = {verdict: {"real": 0, "constructed": 0, "beyond": 0} for verdict in VERDICTS}
-    for record in records:
-        if origin := origin_of(record):
-            counts[record["verdict"]][origin] += 1
-    return counts
-
-
-def origin_of(record: Mapping[str, Any]) -> str | None:
-    """Return what a record is counted as: `real`, `constructed` or `beyond`; None if it is not.
-
-    A definition, which no pruning can break, and a variant, another reading of what is counted
-    already, are not counted. `beyond` is what the paper does not say of the language, `constructed`
-    one of its statements on examples that a rule makes, `real` any other.
-    """
-    if record.get("definition") or record.get("variant"):
-        return None
-    if record.get("beyond"):
-        return "beyond"
-    return "constructed" if record["constructed"] else "real"
-
-
-def count_chances(records: Sequence[Mapping[str, Any]]) -> dict[str, int]:
-    """Return verdict against chance -> number of records whose origin is `real`."""
-    counts = Counter(r.get("chance") for r in records if origin_of(r) == "real")
-    return {chance: counts[chance] for chance in CHANCES}
 
 
 def _chances(records: Sequence[Mapping[str, Any]]) -> list[str]:
@@ -90,6 +60,20 @@ def _chances(records: Sequence[Mapping[str, Any]]) -> list[str]:
     rows = [[chance, *(str(count[chance]) for count in counts)] for chance in CHANCES]
     note = "Against chance, what is on real data and in the paper's languages is counted."
     return ["", *markdown_table(["against chance", *names], rows), "", note] if counts else []
+
+
+def _tally(records: Sequence[Mapping[str, Any]]) -> list[str]:
+    """Return how many statements each vocabulary meets by its value; nothing without controls."""
+    counted = tally(records)
+    heads = ["meets", f"of {counted.statements} statements", f"of {counted.groups} groups"]
+    rows = [[name, f"{met:.1f}", f"{of_groups:.1f}"] for name, met, of_groups in counted.met]
+    note = (
+        "The values alone are held against the statements here, of SaGe as of controls: those on "
+        "real data and in the paper's languages that all could be measured on. Of a control's "
+        "seeds it is the mean. Statements of one measure, on several windows, texts and languages, "
+        "are a group that counts 1."
+    )
+    return ["", *markdown_table(heads, rows, "lrr"), "", note] if rows else []
 
 
 def _columns(record: Mapping[str, Any]) -> dict[str, str]:
@@ -105,6 +89,7 @@ def _columns(record: Mapping[str, Any]) -> dict[str, str]:
         "p": show_p_value(record),
         "random": show_control(record),
         "chance": _chance_with_rank(record),
+        "met by": show_met_by(record),
         "tokenizer": f"{name} ({preset})" if preset else name,
         "text": record["text"],
         "notes": show_notes(record),
@@ -157,6 +142,16 @@ def show_chance(record: Mapping[str, Any]) -> str:
     if record.get("definition"):
         return "true of any pruning"
     return record.get("chance") or ""
+
+
+def show_met_by(record: Mapping[str, Any]) -> str:
+    """Return the controls that meet the statement, of several seeds how many do."""
+    met = []
+    for name, share in share_met(record).items():
+        seeds = len(record["controls"][name])
+        of_seeds = f" {record['met_by'][name]} of {seeds}" if seeds > 1 else ""
+        met += [name + of_seeds] if share else []
+    return ", ".join(met)
 
 
 def _chance_with_rank(record: Mapping[str, Any]) -> str:

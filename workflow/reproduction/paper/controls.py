@@ -29,7 +29,7 @@ from reproduction.paper.claims import read_records
 from reproduction.paper.claims_page import SIGNS, show_chance, show_control, show_ours, show_value
 from reproduction.paper.formats import MINUS, NOTHING, Files
 from reproduction.paper.measures import FEWEST_SEEDS
-from reproduction.paper.statements import ahead, read_headlines
+from reproduction.paper.statements import REPRODUCED, ahead, read_headlines
 from reproduction.paper.style import (
     TokenizerStyle,
     drawing,
@@ -39,6 +39,7 @@ from reproduction.paper.style import (
     tokenizer_styles,
 )
 from reproduction.paper.table import Table
+from reproduction.paper.tally import met_by_controls
 from sagevocab.errors import UserError
 
 log = logging.getLogger(__name__)
@@ -47,7 +48,7 @@ Record = Mapping[str, Any]
 
 _COLUMNS = (
     *("id", "language", "tokenizer", "preset", "statement", "kind", "paper"),
-    *("ours", "low", "high", "p_adjusted", "random_as_far"),
+    *("group", "ours", "low", "high", "meets", "p_adjusted", "random_as_far"),
     *("verdict", "chance_p_value", "chance_p_adjusted", "chance", "definition"),
 )
 
@@ -124,15 +125,17 @@ def table_controls(
     """
     records, headlines = read_records(claims, labels), read_headlines(values)
     measured = [
-        {name: record.get(name) for name in _COLUMNS} | _spread(record["controls"])
+        {name: record.get(name) for name in _COLUMNS} | _spread(record)
         for record in records
         if _has_spread(record) or record["id"] in headlines
     ]
     signs = ", ".join(f"{sign} {verdict}" for verdict, sign in SIGNS.items())
     note = (
-        "Controls of several seeds: mean, lowest to highest. SaGe with its 95 % interval over the "
-        f"text or the pieces, the verdict against the paper ({signs}), and the one against the "
-        "random prunings: beyond chance, as chance or below chance (docs/statistics.md)."
+        "Controls of several seeds: mean, lowest to highest. Beside a control, "
+        f"{SIGNS[REPRODUCED]}: its value meets the statement, of several seeds more than half. "
+        "SaGe with its 95 % interval over the text or the pieces, the verdict against the paper "
+        f"({signs}), and the one against the random prunings: beyond chance, as chance or below "
+        "chance (docs/statistics.md)."
     )
     blocks = {sage: [*without_contexts.get(sage, ()), sage] for sage in labels}
     beside = set(itertools.chain(*blocks.values()))
@@ -147,16 +150,19 @@ def table_controls(
     )
 
 
-def _spread(controls: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-    """Return the values of controls as columns: of several seeds mean, lowest and highest."""
+def _spread(record: Record) -> dict[str, Any]:
+    """Return the values of the controls as columns, of several seeds mean, lowest and highest, and
+    how many meet the statement.
+    """
     columns: dict[str, Any] = {}
-    for name, values in controls.items():
+    for name, values in record["controls"].items():
         known = numbers(values)
         if len(values) == 1:
             columns[name] = values[0]
         elif known.size:
             spread = {"mean": known.mean(), "low": known.min(), "high": known.max()}
             columns |= {f"{name}_{key}": value for key, value in spread.items()}
+        columns[f"{name}_meets"] = record["met_by"][name]
     return columns
 
 
@@ -172,7 +178,8 @@ def _cells(row: Row, columns: Iterable[str], languages: Mapping[str, str]) -> li
 def _cell(row: Row, name: str) -> str:
     """Return what a control, or a SaGe tokenizer, gives of a statement."""
     if name in row.any["controls"]:
-        return show_control(row.any, name) or NOTHING
+        sign = SIGNS[REPRODUCED] if name in met_by_controls(row.any) else ""
+        return f"{show_control(row.any, name)} {sign}".strip() or NOTHING
     return _sage_cell(row.records.get(name))
 
 

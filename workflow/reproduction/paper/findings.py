@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -19,25 +19,23 @@ from typing import Any
 import jinja2
 import pandas as pd
 
-from reproduction.paper.chance import FREQUENCY, drawn, numbers
+from reproduction.paper.chance import drawn
 from reproduction.paper.claims_page import (
     SIGNS,
-    count_chances,
-    origin_of,
     show_control,
     show_ours,
     show_value,
 )
 from reproduction.paper.formats import MINUS, listed
-from reproduction.paper.statements import KINDS, ahead, read_claims
+from reproduction.paper.statements import read_claims
 from reproduction.paper.tables import flat_settings
+from reproduction.paper.tally import Tally, count_chances, met_by_controls, origin_of, tally
 from sagevocab.errors import UserError
 from sagevocab.state import read_json, write_text
 
 Row = Mapping[str, Any]
 
 _DROPPED = -5.0  # a log ratio of frequencies to which a piece falls only where it is pruned
-_NEARLY = 0.9  # of SaGe's way from the random mean: so far, a control gives what SaGe gives
 SUMMARY = "Summary"  # the section that the report page opens with
 _GAP = "\0"  # stands where something is missing, until its line is left out
 _MARKS = re.compile(r"[|*`]")
@@ -186,6 +184,14 @@ class Evidence:
         """Return what the paper states of a setting."""
         return self._stated.get(key, _Missing())
 
+    @cached_property
+    def tallied(self) -> Tally:
+        """How many statements SaGe and the controls meet; each named as the run calls it."""
+        counted = tally([r for r in self.records if r["tokenizer"] in self.sage])
+        labels = self.run["labels"]
+        met = [(_plain(labels.get(name, name)), *of) for name, *of in counted.met]
+        return replace(counted, met=met)
+
     def named(self, records: Sequence[Row]) -> str:
         """Return the main statements among some records, each with its languages."""
         found: dict[str, list[str]] = {}
@@ -214,7 +220,7 @@ def render(
 ) -> str:
     """Return the template filled with what a run found; texts, figures: as for `build_findings`."""
     environment = findings_environment(template)
-    lookups = ("claim", "statement", "claims", "rows", "cell", "setting", "stated")
+    lookups = ("claim", "statement", "claims", "rows", "cell", "setting", "stated", "tallied")
     environment.globals |= {name: getattr(evidence, name) for name in lookups}
     environment.filters |= {"named": evidence.named}
     text = environment.get_template(Path(template).name).render(
@@ -224,7 +230,6 @@ def render(
         seeds=evidence.seeds,
         headlines=evidence.headlines,
         paper=evidence.values["paper"],
-        nearly=_NEARLY,
         texts=texts,
         figures=figures,
     )
@@ -243,7 +248,7 @@ def findings_environment(template: Path | str) -> jinja2.Environment:
     environment.filters |= {"where": where, "listed": listed, "closest": closest}
     environment.filters |= {"chances": count_chances}
     environment.filters |= {"most_common": most_common, "without_power": without_power}
-    environment.filters |= {"also_least_frequent": also_least_frequent}
+    environment.filters |= {"met_by_a_control": met_by_a_control}
     environment.filters |= {"mean_at_random": lambda record: drawn(record["controls"]).mean()}
     return environment
 
@@ -313,19 +318,9 @@ def without_power(records: Sequence[Row]) -> list[Row]:
     return [one for one in of_a_piece if drawn(one["controls"]).min(initial=0) < _DROPPED]
 
 
-def also_least_frequent(records: Sequence[Row]) -> list[Row]:
-    """Return those beyond chance on which pruning the least frequent pieces goes about as far."""
-    return [record for record in records if _nearly(record)]
-
-
-def _nearly(record: Row) -> bool:
-    frequency = numbers(record["controls"].get(FREQUENCY, ()))
-    if not frequency.size or record["kind"] not in KINDS:
-        return False
-    kind, paper = record["kind"], record.get("paper")
-    values = (drawn(record["controls"]).mean(), record["ours"], frequency.mean())
-    start, sage, least = (ahead(kind, paper, value) for value in values)
-    return least - start >= _NEARLY * (sage - start)
+def met_by_a_control(records: Sequence[Row]) -> list[Row]:
+    """Return those whose statement a control meets, too."""
+    return [record for record in records if met_by_controls(record)]
 
 
 def without_gaps(text: str) -> str:

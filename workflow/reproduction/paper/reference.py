@@ -22,12 +22,12 @@ import pyarrow.parquet
 import yaml
 
 from reproduction.job import git_commit, package_versions, record_beside
-from reproduction.paper.claims_page import count_verdicts
 from reproduction.paper.formats import listed
 from reproduction.paper.inputs import read_paper_values
 from reproduction.paper.notes import OWN_CONFIGURATION, scope_note
 from reproduction.paper.report import differences, show_setting, tokenizer_title
 from reproduction.paper.table import markdown_table
+from reproduction.paper.tally import count_verdicts
 from reproduction.parquet import read_parquet, write_parquet
 from sagevocab.errors import UserError
 from sagevocab.pieces import read_pieces

@@ -25,10 +25,9 @@ from markupsafe import Markup, escape
 from reproduction.job import git_commit, package_versions
 from reproduction.paper.claims_page import (
     SIGNS,
-    count_chances,
-    count_verdicts,
     show_chance,
     show_control,
+    show_met_by,
     show_ours,
     show_test,
     show_value,
@@ -39,6 +38,7 @@ from reproduction.paper.markup import html, section
 from reproduction.paper.playground import playground_data
 from reproduction.paper.report_own import beside_bpe, show_change
 from reproduction.paper.tables import flat_settings
+from reproduction.paper.tally import count_chances, count_verdicts
 from sagevocab import __version__
 from sagevocab.errors import UserError
 from sagevocab.state import read_json, write_text
@@ -196,6 +196,7 @@ def _environment(template: Path | str) -> jinja2.Environment:
         "show_ours": show_ours,
         "show_test": show_test,
         "show_control": show_control,
+        "show_met_by": show_met_by,
         "show_chance": show_chance,
         "code": _with_code,
         "script_json": _script_json,

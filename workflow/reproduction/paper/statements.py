@@ -116,6 +116,15 @@ class Statement:
         return on_train and self.measure is not None and self.measured_by.reads == COUNTS
 
     @property
+    def group(self) -> str | None:
+        """What it measures, whatever language, text or window: statements of one hang together."""
+        if self.measure is None:
+            return None
+        given = {key: value for key, value in self.arguments.items() if key != "window"}
+        listed = ", ".join(f"{key}={value}" for key, value in given.items())
+        return f"{self.measure}({listed})"
+
+    @property
     def target(self) -> Region:
         """The region that it asks for."""
         return KINDS[self.kind].target(self)
@@ -201,14 +210,26 @@ def verdict_of(statement: Statement, measured: Measurement) -> str:
         leans = _lies_in(measured, kind.wider(statement), kind.whole)
     if statement.kind == "range" and measured.reaches(0, 0):
         return UNDECIDED
+    inside = meets(statement, measured)
     if kind.whole:
         inside = measured.has_interval and _lies_in(measured, (low, high), whole=True)
-    else:
-        inside = low - _ROUNDING <= measured.ours <= high + _ROUNDING
     if inside or _holds_value(statement, measured):
         return REPRODUCED if measured.passes_test or not kind.whole else _leaning(leans)
     reaches = measured.reaches(low, high) and statement.kind != "always"
     return UNDECIDED if reaches else _leaning(leans)
+
+
+def meets(statement: Statement, measured: Measurement) -> bool:
+    """Return whether the value alone, or the words, are what a statement asks for.
+
+    So a control is judged, which has no interval, and SaGe where it is counted beside controls.
+    """
+    if statement.kind == EXAMPLE:
+        return bool(measured.holds)
+    low, high = statement.target
+    if KINDS[statement.kind].whole:
+        return _lies_in(measured, (low, high), whole=False)
+    return low - _ROUNDING <= measured.ours <= high + _ROUNDING
 
 
 def _leaning(leans: bool | None) -> str:

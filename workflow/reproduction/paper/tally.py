@@ -1,0 +1,102 @@
+"""Claims counted: by verdict, against chance, and how many SaGe and its controls meet.
+
+A vocabulary meets a statement if its value alone lies in the statement's target
+(`statements.meets`), without interval and test, which controls do not have. Statements are not
+independent: the same is said of two windows, three domains and two languages. So they are counted
+a second time by groups, which have one measure; a group counts 1, in equal parts for its
+statements.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from reproduction.paper.chance import CHANCES
+from reproduction.paper.statements import VERDICTS
+
+Record = Mapping[str, Any]
+
+
+def count_verdicts(records: Sequence[Mapping[str, Any]]) -> dict[str, dict[str, int]]:
+    """Return verdict -> {real, constructed, beyond} -> number of records.
+
+    Each record counts by its `origin_of`; those without one do not count.
+    """
+    counts = {verdict: {"real": 0, "constructed": 0, "beyond": 0} for verdict in VERDICTS}
+    for record in records:
+        if origin := origin_of(record):
+            counts[record["verdict"]][origin] += 1
+    return counts
+
+
+def origin_of(record: Mapping[str, Any]) -> str | None:
+    """Return what a record is counted as: `real`, `constructed` or `beyond`; None if it is not.
+
+    A definition, which no pruning can break, and a variant, another reading of what is counted
+    already, are not counted. `beyond` is what the paper does not say of the language, `constructed`
+    one of its statements on examples that a rule makes, `real` any other.
+    """
+    if record.get("definition") or record.get("variant"):
+        return None
+    if record.get("beyond"):
+        return "beyond"
+    return "constructed" if record["constructed"] else "real"
+
+
+def count_chances(records: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    """Return verdict against chance -> number of records whose origin is `real`."""
+    counts = Counter(r.get("chance") for r in records if origin_of(r) == "real")
+    return {chance: counts[chance] for chance in CHANCES}
+
+
+@dataclass(frozen=True)
+class Tally:
+    """What vocabularies meet of the statements that could be measured on all of them.
+
+    statements, groups: how many there are. met: (name, statements, groups) that each meets, SaGe
+    tokenizers and controls, most statements first; of several seeds of a control the mean.
+    """
+
+    statements: int
+    groups: int
+    met: Sequence[tuple[str, float, float]]
+
+
+def tally(records: Sequence[Record]) -> Tally:
+    """Count what SaGe's tokenizers and the controls meet of the paper's statements on real data.
+
+    records: of SaGe's tokenizers, as in `claims.json`. Statements that are no numbers are left out.
+    """
+    numeric = [r for r in records if origin_of(r) == "real" and not isinstance(r["ours"], str)]
+    rows: dict[tuple[str, str | None], dict[str, float]] = {}
+    groups: dict[tuple[str, str | None], str] = {}
+    for record in filter(lambda r: r["controls"] and r["meets"] is not None, numeric):
+        key = (record["id"], record["language"])
+        own = rows.setdefault(key, {record["tokenizer"]: 0.0, **share_met(record)})
+        own[record["tokenizer"]] = float(record["meets"])
+        groups[key] = record["group"]
+    names = list(dict.fromkeys(name for own in rows.values() for name in own))
+    whole = {key: own for key, own in rows.items() if len(own) == len(names)}
+    sizes = Counter(groups[key] for key in whole)
+    met = [
+        (
+            name,
+            sum(own[name] for own in whole.values()),
+            sum(own[name] / sizes[groups[key]] for key, own in whole.items()),
+        )
+        for name in names
+    ]
+    return Tally(len(whole), len(sizes), sorted(met, key=lambda row: -row[1]))
+
+
+def share_met(record: Record) -> dict[str, float]:
+    """Return control -> the share of its seeds that meet a record's statement."""
+    return {name: record["met_by"][name] / len(seeds) for name, seeds in record["controls"].items()}
+
+
+def met_by_controls(record: Record) -> list[str]:
+    """Return the controls that meet a record's statement: more than half of their seeds do."""
+    return [name for name, share in share_met(record).items() if share > 1 / 2]
