@@ -41,6 +41,8 @@ def record(name: str, tokenizer: str, verdict: str, **changes) -> dict:
         "controls": {"random": [0.5, 0.6], "frequency": [0.4], "counts": [0.35]},
         "met_by": {"random": 1, "frequency": 0, "counts": 1},
         "meets": True,
+        "random_as_far": 1,
+        "random_ranked": 1999,
         "group": f"measure_of({name})",
         "chance": "beyond chance",
         "definition": False,

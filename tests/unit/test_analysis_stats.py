@@ -205,3 +205,11 @@ def test_neither_order_nor_side_changes_the_test(order, seed):
     assert stats.permute_pieces(one, two.iloc[list(order)], seed=3, permutations=500) == p_value
     # The same exchanges of the same pieces: only the sign of the statistic differs.
     assert stats.permute_pieces(two, one, seed=3, permutations=500) == p_value
+
+
+def test_benjamini_hochberg_is_scipys_and_counts_tests_that_could_not_be_made():
+    p_values = [0.01, 0.5, 0.002, 0.04, 0.03]
+    expected = scipy_stats.false_discovery_control(p_values)
+    assert stats.benjamini_hochberg(p_values) == pytest.approx(expected)
+    expected = scipy_stats.false_discovery_control([*p_values, 1, 1])[:5]
+    assert stats.benjamini_hochberg(p_values, 7) == pytest.approx(expected)

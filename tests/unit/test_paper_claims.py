@@ -21,11 +21,11 @@ from claim_samples import record_of
 from curve_samples import curve, write_floors, write_model
 from reproduction.analysis import counts
 from reproduction.analysis.scores import EXAMPLES_AND_SEEDS, TESTS
-from reproduction.analysis.stats import holm
+from reproduction.analysis.stats import benjamini_hochberg, holm
 from reproduction.analysis.vocabulary import Share
 from reproduction.lm.tasks import Task
 from reproduction.paper import claims, intervals
-from reproduction.paper.chance import chance_p_value, chance_verdict, prediction_error, seeds_as_far
+from reproduction.paper.chance import as_far, chance_verdict, rank_p_value
 from reproduction.paper.claims import assess_claims, build_claims
 from reproduction.paper.claims_inputs import Case, Run
 from reproduction.paper.claims_page import claims_markdown, show_ours, show_value
@@ -553,40 +553,32 @@ def test_scores_times_and_claims_about_bpe_have_no_control(with_controls: Run, v
     assert record["controls"] == {}
 
 
-# Mean 3, standard deviation 1, so that a further draw has the standard error sqrt(4 / 3).
 THREE = np.array([2.0, 3.0, 4.0])
 
 
-def test_the_test_against_chance_by_hand():
-    assert prediction_error(THREE) == pytest.approx(math.sqrt(4 / 3))
-    # With two degrees of freedom p = 1 - t / sqrt(2 + t²), and t is 3 here.
-    ours = 3 + 3 * math.sqrt(4 / 3)
-    assert chance_p_value([ours], THREE) == pytest.approx(1 - 3 / math.sqrt(11))
-    assert chance_p_value([6 - ours], THREE) == pytest.approx(1 - 3 / math.sqrt(11))
-    # Of several seeds the nearest to the random ones counts.
-    assert chance_p_value([9.0, 6 - ours, -9.0], THREE) == pytest.approx(1 - 3 / math.sqrt(11))
-    assert chance_p_value([3.0], THREE) == 1
-    assert chance_p_value([3.0], THREE[:2]) is None
+def test_the_p_value_is_the_rank_on_either_side():
+    draws = np.arange(1.0, 20.0)
+    # Of 19 draws none is as high as 20, and one as low as 1: 2 / 20 and 4 / 20.
+    assert rank_p_value([20.0], draws) == pytest.approx(2 / 20)
+    assert rank_p_value([0.5], draws) == pytest.approx(2 / 20)
+    assert rank_p_value([1.0], draws) == pytest.approx(4 / 20)
+    assert rank_p_value([10.0], draws) == 1
+    # Of several seeds the one nearest to the middle counts.
+    assert rank_p_value([20.0, 19.0], draws) == pytest.approx(4 / 20)
+    assert rank_p_value([0.1], np.full(3, 0.1)) == 1  # where all draws agree with SaGe
 
 
-def test_the_rank_among_the_seeds_is_counted_towards_the_target():
-    assert seeds_as_far(statement(kind="more"), 3.0, THREE) == 2
-    assert seeds_as_far(statement(kind="less"), 3.0, THREE) == 2
-    assert seeds_as_far(statement(kind="value", paper=3.5), 3.2, THREE) == 0
-    assert seeds_as_far(statement(kind="value", paper=3.5), 2.9, THREE) == 2
-
-
-def test_where_all_random_seeds_agree_nothing_is_tested():
-    # 0.1 + 0.1 + 0.1 is not 3 * 0.1: a rounding error is no deviation.
-    same = np.full(3, 0.1)
-    assert prediction_error(same) == 0
-    assert chance_p_value([0.2], same) is None
+def test_the_rank_is_counted_towards_the_target():
+    assert as_far(statement(kind="more"), 3.0, THREE) == 2
+    assert as_far(statement(kind="less"), 3.0, THREE) == 2
+    assert as_far(statement(kind="value", paper=3.5), 3.2, THREE) == 0
+    assert as_far(statement(kind="value", paper=3.5), 2.9, THREE) == 2
 
 
 def test_a_draw_of_the_same_distribution_is_significant_as_often_as_it_may_be():
-    drawn = np.random.default_rng(4).normal(size=(4000, 6))
-    found = [chance_p_value(row[:1], row[1:]) for row in drawn]
-    assert np.mean(np.array(found) < 0.05) == pytest.approx(0.05, abs=0.01)
+    drawn = np.random.default_rng(4).exponential(size=(2000, 100))  # skewed, unlike a normal one
+    found = [rank_p_value(row[:1], row[1:]) for row in drawn]
+    assert np.mean(np.array(found) <= 0.1) == pytest.approx(0.1, abs=0.02)
 
 
 @pytest.mark.parametrize(
@@ -619,48 +611,72 @@ def _write_pruned(run: Run, name: str, *kept: str) -> None:
     write_pieces(run.folder / f"vocab/en/{name}/pieces.txt", [*SHARED, *kept])
 
 
+DRAWS = 99
+
+
+def _write_draws(run: Run, claims: list[Statement], values: np.ndarray) -> Run:
+    """Write what random prunings give, the same of every claim; return the run that has them."""
+    ranked = [claim.id for claim in claims if claim.is_ranked]
+    frame = pd.DataFrame({name: values for name in ranked})
+    write_parquet(run.folder / "analysis/en/random_prunings.parquet", frame)
+    return dataclasses.replace(run, random_prunings=len(values))
+
+
 def test_chance_tests_of_a_tokenizer_are_one_family(with_controls: Run, values: dict):
-    _write_pruned(with_controls, "random", "og", "▁hat", "ation", "at")
-    _write_pruned(with_controls, "random.seed2", "og", "ings", "ation", "at")
-    _write_pruned(with_controls, "random.seed3", "▁goats", "ings", "ation", "at")
-    records = assess_claims(with_controls, values)
+    run = _write_draws(with_controls, values["claims"], np.linspace(-9, 9, DRAWS))
+    records = assess_claims(run, values)
     tested = [r for r in records if r["chance"]]
     assert len(tested) > 20
     assert not any(r["definition"] or r["variant"] for r in tested)
+    assert all(r["random_ranked"] == DRAWS for r in tested)
     # The paper's statements make the family, whatever the run could measure of them.
-    adjusted = holm([r["chance_p_value"] for r in tested], 79)
+    size = sum(len(claim.languages) for claim in values["claims"] if claim.is_ranked)
+    adjusted = benjamini_hochberg([r["chance_p_value"] for r in tested], size)
     assert [r["chance_p_adjusted"] for r in tested] == pytest.approx(adjusted.tolist())
-    record = record_of("discarded_in_bpe", with_controls, values)
-    # Of five discarded pieces BPE has `ings` and `ing`, then `ing`, then `og` and `ing`; of SaGe's
-    # all but one.
-    assert record["controls"]["random"] == pytest.approx([2 / 5, 1 / 5, 2 / 5])
-    t = (4 / 5 - 1 / 3) / (math.sqrt(1 / 75) * math.sqrt(4 / 3))
-    assert record["chance_p_value"] == pytest.approx(1 - t / math.sqrt(2 + t * t))
-    assert record["chance"] == "as chance"
+    assert {r["chance"] for r in tested} == {"as chance"}
+
+
+def test_a_value_beyond_all_draws_is_beyond_chance(with_controls: Run, values: dict):
+    run = _write_draws(with_controls, values["claims"], np.linspace(-9, -8, 1999))
+    records = {r["id"]: r for r in assess_claims(run, values) if r["language"] == "en"}
+    found = records["whole_words_more"]
+    assert found["chance_p_value"] == pytest.approx(2 / 2000)
+    assert (found["chance"], found["random_as_far"]) == ("beyond chance", 0)
+    # The statement is of fewer words of two or three pieces, and all draws have fewer still.
+    assert records["words_of_2_3_fewer"]["chance"] == "below chance"
+
+
+def test_what_word_types_do_not_decide_has_a_rank_and_no_test(with_controls: Run, values: dict):
+    run = _write_draws(with_controls, values["claims"], np.linspace(-9, 9, DRAWS))
+    record = record_of("context_advantage_lost_quora", run, values)
+    assert (record["chance"], record["chance_p_value"]) == (None, None)
+    assert record["random_ranked"] == 3 and record["random_as_far"] >= 1
 
 
 def test_the_page_of_claims_shows_the_controls(with_controls: Run, values: dict):
-    records = assess_claims(with_controls, values)
+    run = _write_draws(with_controls, values["claims"], np.linspace(-9, 9, DRAWS))
+    records = assess_claims(run, values)
     page = claims_markdown(records)
     counted = [record for record in records if record["chance"] and not record["beyond"]]
-    count = sum(record["chance"] == "as chance" for record in counted)
-    assert f"| as chance | {count} |" in page
+    assert f"| as chance | {len(counted)} |" in page
     row = next(line for line in page.splitlines() if line.startswith("| whole_words_more |"))
-    assert "| 0.062 (0.000 to 0.188) | as chance (1 of 3 seeds as far) |" in row
+    assert "| 0.062 (0.000 to 0.188) | as chance (48 of 99 as far) | random 1 of 3 |" in row
+    name = "context_advantage_lost_quora"
+    row = next(line for line in page.splitlines() if line.startswith(f"| {name} |"))
+    assert " of 3 as far |" in row
     row = next(line for line in page.splitlines() if line.startswith("| sage_breaks_chains |"))
     assert "| true of any pruning |" in row
     assert "against chance" not in claims_markdown([{**r, "chance": None} for r in records])
 
 
-def test_examples_definitions_and_single_seeds_have_no_verdict_against_chance(
-    with_controls: Run, values: dict
-):
+def test_examples_and_definitions_have_no_verdict_against_chance(with_controls: Run, values: dict):
+    run = _write_draws(with_controls, values["claims"], np.linspace(-9, 9, DRAWS))
     for name in ("og_discarded", "single_characters_kept", "sage_breaks_chains", "cost_ratio"):
-        assert record_of(name, with_controls, values)["chance"] is None
-    assert record_of("single_characters_kept", with_controls, values)["definition"]
-    two = dataclasses.replace(with_controls, controls={"random": CONTROLS["random"][:2]})
-    record = record_of("whole_words_more", two, values)
-    assert (record["chance"], record["controls"]) == (None, {"random": [pytest.approx(3 / 16), 0]})
+        record = record_of(name, run, values)
+        assert (record["chance"], record["random_as_far"]) == (None, None)
+    assert record_of("single_characters_kept", run, values)["definition"]
+    without = record_of("whole_words_more", with_controls, values)
+    assert (without["chance"], without["random_ranked"]) == (None, 3)
 
 
 # --- seeds of SaGe

@@ -635,6 +635,12 @@ class Run:
         """The tokenizers that are pruned without contexts, of one seed each."""
         return [name for name in self.pruned_from_bpe(*PRUNED) if self.tokenizer(name).is_control]
 
+    @property
+    def random_prunings(self) -> int:
+        """How many random prunings the claims rank SaGe among; 0 for none."""
+        compared = self.reproduces and "bpe" in self.tokenizers and self.sage_readings
+        return self.config.analysis.random_prunings if compared else 0
+
     @cached_property
     def seeds_of_controls(self) -> dict[str, list[str]]:
         """Control -> its vocabularies, one a seed.

@@ -55,6 +55,7 @@ def claims_run(run: Run) -> Stanza:
         "further_seeds": {name: run.further_seeds(name) for name in sage},
         "starts": {name: run.start(name) for name in sage},
         "controls": run.seeds_of_controls,
+        "random_prunings": run.random_prunings,
         "model_languages": run.model_languages,
         # In the order of `table_differences`, which decides what its bootstrap draws.
         "lm_tokenizers": run.compared_models or run.models,

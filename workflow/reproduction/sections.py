@@ -363,6 +363,11 @@ class Analysis(Section):
         description="Batches of a pruning between two whole rankings of the losses, which are "
         "taken to see how stable they are.",
     )
+    random_prunings: Annotated[int, Field(ge=0)] = Field(
+        1999,
+        description="Random prunings among which the claims rank SaGe where word types decide; 0 "
+        "for none. The smallest p-value is 2 / (1 + this number).",
+    )
     ngram_lines: Counts = Field(
         [10_000, 100_000, 750_000],
         description="Numbers of training lines from which n-grams of every tokenizer's pieces are "

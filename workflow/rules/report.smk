@@ -27,6 +27,41 @@ FINDINGS_FIGURES = [
 ]
 
 
+rule measure_random_prunings:
+    """Many vocabularies pruned at random, and what word types alone say of each statement of the
+    paper under them: what the claims rank SaGe among.
+    """
+    input:
+        initial=result("vocab/{lang}/bpe_initial/pieces.txt"),
+        bpe=result("vocab/{lang}/bpe/pieces.txt"),
+        words=lambda wildcards: [
+            result(f"corpus/{wildcards.lang}.{corpus}.words.npz")
+            for corpus in run.corpora_of(wildcards.lang)
+        ],
+        paper=resource("paper_values.yaml"),
+    output:
+        draws=result("analysis/{lang}/random_prunings.parquet"),
+    log:
+        result("logs/measure_random_prunings/{lang}.log"),
+    benchmark:
+        result("benchmarks/measure_random_prunings/{lang}.tsv")
+    wildcard_constraints:
+        lang=any_of(run.languages),
+    conda:
+        "../../envs/paper.yaml"
+    resources:
+        mem_mb=memory(4000),
+        runtime=120,
+    params:
+        corpora=lambda wildcards: run.corpora_of(wildcards.lang),
+        final_size=run.config.vocabulary.final_size,
+        draws=run.config.analysis.random_prunings,
+        seed=run.seed,
+        code=code_of("measure_random_prunings.py"),
+    script:
+        "../scripts/measure_random_prunings.py"
+
+
 rule build_claims:
     """Every number and statement of the paper beside what this run measures, with a 95 % interval
     and a verdict: reproduced, same direction, undecided, not reproduced, or not measurable here
@@ -46,6 +81,11 @@ rule build_claims:
         boundaries=of_each(
             "analysis/{lang}/morphology/{tok}.parquet", run.judged, run.morpheme_languages
         ),
+        random=[
+            result(f"analysis/{lang}/random_prunings.parquet")
+            for lang in run.languages
+            if run.random_prunings
+        ],
         studies=claims_studies(run),
         scores=run.score_files(run.tasks),
         curves=list(itertools.chain(*run.curves(run.model_languages).values())),

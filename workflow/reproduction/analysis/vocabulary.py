@@ -6,6 +6,7 @@ paper does not say which it did: both conventions are reported.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations
 from pathlib import Path
@@ -98,8 +99,13 @@ def substring_share(pieces: Iterable[str], vocabulary: Iterable[str]) -> Share:
 
     `▁` is a character like others here: `▁th` is a substring of `▁the`, `th` of both.
     """
-    parts = {part for piece in vocabulary for part in _proper_substrings(piece)}
+    parts = _parts_of(tuple(vocabulary))
     return Share.of(piece in parts for piece in pieces)
+
+
+@functools.lru_cache(maxsize=4)  # thousands of prunings are compared with one vocabulary
+def _parts_of(vocabulary: tuple[str, ...]) -> frozenset[str]:
+    return frozenset(part for piece in vocabulary for part in _proper_substrings(piece))
 
 
 def _proper_substrings(piece: str) -> Iterable[str]:

@@ -26,11 +26,11 @@ Panels = Mapping[str, Mapping[str, str]]
 def figure_controls(claims: str, paper: str, **files: Any) -> None:
     """How far SaGe goes beyond prunings without contexts, on the paper's main statements. A row is
     a statement in one language; its unit is the standard deviation of the vocabularies pruned at
-    random, 0 is their mean, and right is where the statement points. Grey bars hold 95 % of further
-    random seeds, before Holm's adjustment; a filled circle is significant after it. Lines are 95 %
-    intervals over the text or the pieces, and no spread of seeds. The axis is logarithmic outside
-    ±5. A statement on which all random prunings agree has no such unit and is left out. The paper
-    has no such figure.
+    random, 0 is their mean, and right is where the statement points. Grey bars are the range of
+    these seeds; a filled circle is beyond or below chance by its rank among many more random
+    prunings, which only statements that word types decide have. Lines are 95 % intervals over the
+    text or the pieces, and no spread of seeds. The axis is logarithmic outside ±5. A statement on
+    which all random prunings agree has no such unit and is left out. The paper has no such figure.
     """
     from reproduction.paper import controls
 

@@ -1,39 +1,29 @@
-"""Whether SaGe goes beyond what any pruning gives: the verdict against chance.
+"""Whether SaGe goes beyond what any pruning gives: the verdict against chance, by rank.
 
-Controls are vocabularies that are pruned from the same initial one to the same size without
-contexts: at random, with several seeds, or by counts (`reproduction.controls`). A claim about SaGe
-that vocabularies and counts decide is measured on them instead of SaGe.
+Vocabularies are pruned at random from the same initial one to the same size, many times
+(`random_prunings`). Of a statement that word types decide, SaGe's value y has a rank among the
+values of the draws. With D draws,
 
-The rule was written down before any value of a control was looked at. With R random seeds of mean m
-and standard deviation s (divisor R - 1), SaGe's value y is under the null hypothesis one more draw
-from the same distribution, taken as normal. So
+    p = 2 (1 + draws as low as y, or as high, whichever are fewer) / (1 + D)
 
-    t = (y - m) / (s sqrt(1 + 1/R))
-
-has Student's distribution with R - 1 degrees of freedom: y lies outside the prediction interval of
-the seeds. The p-value is two-sided, the largest of SaGe's seeds where it has several, and adjusted
-by Holm over all chance tests of one SaGe tokenizer, in all languages: a family of their own.
+is the two-sided p-value of the hypothesis that y is one more draw (1 at most): exact, whatever the
+distribution. It is the largest of SaGe's seeds where it has several, and adjusted by Benjamini and
+Hochberg over all such tests of one SaGe tokenizer, in all languages: a family of their own.
 
 The verdict is "beyond chance" if the adjusted p is below 0.05 and SaGe (the mean of its seeds) is
-further than m towards the statement's target (`statements.ahead`), "below chance" if p is below
-0.05 and SaGe is less far, and else "as chance". There is none with fewer than `FEWEST_SEEDS` random
-seeds, where all of them agree (s = 0), of an `example`, and of a `definition`: a statement that no
-pruning can break says nothing of contexts.
-
-The standard deviation s is that of the seeds of a pruning, not the sampling error of the text,
-which is in SaGe's own interval. The least frequent pieces are one vocabulary, so they are in no
-test.
+further than the draws' median towards the statement's target (`statements.ahead`), "below chance"
+if p is below 0.05 and SaGe is less far, and else "as chance". A `definition`, which no pruning can
+break, and a `variant` have none. Other statements have the rank among the seeds of the control
+`random`, without a test: so few can't be significant.
 """
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable, Mapping, Sequence
 
 import numpy as np
 
-from reproduction.analysis.stats import CONFIDENCE
-from reproduction.paper.measures import FEWEST_SEEDS, SIGNIFICANT
+from reproduction.paper.measures import SIGNIFICANT
 from reproduction.paper.statements import Statement, ahead
 
 # The controls of these methods, by whatever name a configuration has them.
@@ -51,56 +41,32 @@ def numbers(values: Iterable[float | str]) -> np.ndarray:
 
 
 def drawn(controls: Mapping[str, Sequence[float | str]]) -> np.ndarray:
-    """Return the numbers of the random prunings: float64[seeds].
+    """Return the numbers of the control `random`: float64[seeds].
 
     controls: a record's, control -> what each of its seeds gives.
     """
     return numbers(controls.get(RANDOM, ()))
 
 
-def seeds_as_far(statement: Statement, ours: float, random: np.ndarray) -> int:
-    """Return how many random seeds are as far as `ours` towards the statement's target, or further.
-
-    It needs no normal distribution: one seed far off widens the test, and no rank.
-    """
+def as_far(statement: Statement, ours: float, prunings: np.ndarray) -> int:
+    """Return how many random prunings are as far as `ours` towards the statement's target."""
     far = ahead(statement.kind, statement.paper, ours)
-    return sum(ahead(statement.kind, statement.paper, seed) >= far for seed in random.tolist())
+    return sum(ahead(statement.kind, statement.paper, one) >= far for one in prunings.tolist())
 
 
-def prediction_error(random: np.ndarray) -> float:
-    """Return the standard error by which a further draw differs from the mean of the seeds.
+def rank_p_value(ours: Sequence[float], draws: np.ndarray) -> float:
+    """Return the two-sided p-value by rank of `ours`, a value a seed, of which the largest counts.
 
-    random: float64[seeds], two or more. 0 where all agree.
+    draws: float64[draws], of the random prunings.
     """
-    if random.min() == random.max():  # whose deviation would be a rounding error
-        return 0.0
-    return float(random.std(ddof=1) * math.sqrt(1 + 1 / len(random)))
+    fewer = [min(np.sum(draws <= value), np.sum(draws >= value)) for value in ours]
+    return float(min(1.0, 2 * (1 + max(fewer)) / (1 + len(draws))))
 
 
-def prediction_quantile(seeds: int) -> float:
-    """Return how many prediction errors from the mean hold 95 % of further draws."""
-    from scipy import stats
-
-    return float(stats.t.isf((1 - CONFIDENCE) / 2, seeds - 1))
-
-
-def chance_p_value(ours: Sequence[float], random: np.ndarray) -> float | None:
-    """Return the two-sided p-value of `ours` as one more draw; None where seeds say too little.
-
-    ours: of each of SaGe's seeds, of which the nearest to the random ones counts.
-    """
-    from scipy import stats
-
-    if len(random) < FEWEST_SEEDS or not (error := prediction_error(random)):
-        return None
-    nearest = np.abs(np.asarray(ours) - random.mean()).min()
-    return float(2 * stats.t.sf(nearest / error, len(random) - 1))
-
-
-def chance_verdict(statement: Statement, ours: float, random: np.ndarray, p_adjusted: float) -> str:
-    """Return the verdict against chance; p_adjusted: by Holm over the SaGe tokenizer's tests."""
-    values = (ours, float(random.mean()))
-    sage, mean = (ahead(statement.kind, statement.paper, value) for value in values)
-    if p_adjusted >= SIGNIFICANT or sage == mean:
+def chance_verdict(statement: Statement, ours: float, draws: np.ndarray, p_adjusted: float) -> str:
+    """Return the verdict against chance; p_adjusted: over the SaGe tokenizer's tests."""
+    values = (ours, float(np.median(draws)))
+    sage, middle = (ahead(statement.kind, statement.paper, value) for value in values)
+    if p_adjusted >= SIGNIFICANT or sage == middle:
         return AS_CHANCE
-    return BEYOND_CHANCE if sage > mean else BELOW_CHANCE
+    return BEYOND_CHANCE if sage > middle else BELOW_CHANCE

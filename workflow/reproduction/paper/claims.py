@@ -12,13 +12,15 @@ from __future__ import annotations
 import logging
 import math
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from reproduction.analysis.stats import holm
-from reproduction.paper.chance import chance_p_value, chance_verdict, drawn, seeds_as_far
+import numpy as np
+
+from reproduction.analysis.stats import benjamini_hochberg, holm
+from reproduction.paper.chance import as_far, chance_verdict, drawn, rank_p_value
 from reproduction.paper.claims_inputs import Case, Run
 from reproduction.paper.claims_page import claims_markdown
 from reproduction.paper.inputs import BASELINE
@@ -62,12 +64,14 @@ def build_claims(
     reason, meets (the value alone is what the statement asks for), controls (control -> the same,
     measured on each of its seeds), met_by (control -> how many of its seeds meet the statement),
     group (statements of one measure), random_as_far (random prunings as far as SaGe towards the
-    statement's target), chance (the verdict against chance, null without one), chance_p_value,
-    chance_p_adjusted (Holm over the tokenizer's chance tests), definition (no pruning can break the
-    statement), variant (another reading of a statement that is there already), corpus, text,
-    language, tokenizer, preset, seed (the run's), seeds (what each seed of the tokenizer gives,
-    where it has several), left_out (pieces too rare to have a ratio), constructed (the examples of
-    its task are), timing (the number comes from clocks, so it differs between equal runs).
+    statement's target), random_ranked (of so many; a statement that word types decide is ranked
+    among more), chance (the verdict against chance, null without one), chance_p_value,
+    chance_p_adjusted (Benjamini-Hochberg over the tokenizer's chance tests), definition (no pruning
+    can break the statement), variant (another reading of a statement that is there already),
+    corpus, text, language, tokenizer, preset, seed (the run's), seeds (what each seed of the
+    tokenizer gives, where it has several), left_out (pieces too rare to have a ratio), constructed
+    (the examples of its task are), timing (the number comes from clocks, so it differs between
+    equal runs).
 
     Raises:
         UserError: `values` names a measure or a rule that does not exist, or an artefact that the
@@ -87,8 +91,8 @@ class Assessment:
     """A claim measured on a case.
 
     measured: None where nothing could be. reason: why the claim gets no verdict, else None.
-    on_controls: control -> the claim measured on each of its seeds. chance_p_adjusted: of the test
-    against chance, by Holm.
+    on_controls: control -> the claim measured on each of its seeds. draws: the numbers that many
+    random prunings give, where word types decide. chance_p_adjusted: of the test against chance.
     """
 
     claim: Statement
@@ -96,6 +100,7 @@ class Assessment:
     measured: Measurement | None
     reason: str | None
     on_controls: Mapping[str, Sequence[Measurement]] = field(default_factory=dict)
+    draws: np.ndarray | None = None
     chance_p_adjusted: float | None = None
 
     @property
@@ -127,26 +132,23 @@ class Assessment:
     @property
     def chance_p_value(self) -> float | None:
         """The p-value of the test against chance; None where there is no such test."""
-        untested = self.reason or self.measured is None or not self.claim.has_chance
-        if untested:
+        if self.reason or self.measured is None or self.draws is None:
             return None
-        ours = self.measured.seeds or (self.measured.ours,)
-        return chance_p_value(ours, drawn(self.controls))
+        return rank_p_value(self.measured.seeds or (self.measured.ours,), self.draws)
 
     @property
-    def seeds_as_far(self) -> int | None:
-        """How many random prunings are as far as SaGe; None where there is no test."""
-        if self.chance_p_adjusted is None:
-            return None
-        return seeds_as_far(self.claim, self.measured.ours, drawn(self.controls))
+    def ranked(self) -> np.ndarray:
+        """The random prunings that SaGe is ranked among: the draws, else the control's seeds."""
+        if self.reason or self.measured is None or not self.claim.has_chance:
+            return np.zeros(0)
+        return drawn(self.controls) if self.draws is None else self.draws
 
     @property
     def chance(self) -> str | None:
         """The verdict against chance; None where there is no such test."""
-        p_adjusted = self.chance_p_adjusted
-        if p_adjusted is None:
+        if self.chance_p_adjusted is None:
             return None
-        return chance_verdict(self.claim, self.measured.ours, drawn(self.controls), p_adjusted)
+        return chance_verdict(self.claim, self.measured.ours, self.draws, self.chance_p_adjusted)
 
 
 def assess_claims(
@@ -177,8 +179,17 @@ def assess_claims(
         key = (assessment.claim.id, assessment.case.language)
         if assessment.case.tokenizer != BASELINE:  # controls are for SaGe
             assessment.on_controls = controls.get(key, {})
+            if assessment.measured:
+                assessment.draws = _draws(assessment.claim, assessment.case)
     _adjust_chance(assessments, values["claims"])
     return [_record(assessment) for assessment in assessments]
+
+
+def _draws(claim: Statement, case: Case) -> np.ndarray | None:
+    """Return what random prunings give of a claim that word types decide; None without any."""
+    draws = case.random_prunings(claim.id) if claim.is_ranked else None
+    known = np.zeros(0) if draws is None else draws[~np.isnan(draws)]
+    return known if len(known) else None
 
 
 def _measure_all(
@@ -278,35 +289,40 @@ def _adjust(assessments: Sequence[Assessment], claims: Sequence[Statement]) -> N
     tested = [assessment for assessment in assessments if assessment.family]
     keys = [(member.case.tokenizer, member.family) for member in tested]
     p_values = [member.measured.p_value for member in tested]
-    for member, p_value in zip(tested, _holm_by(keys, p_values, sizes), strict=True):
+    for member, p_value in zip(tested, _adjusted(holm, keys, p_values, sizes), strict=True):
         member.measured = replace(member.measured, p_adjusted=p_value)
 
 
 def _adjust_chance(assessments: Sequence[Assessment], claims: Sequence[Statement]) -> None:
-    """Adjust the p-values against chance by Holm, in two families of each tokenizer.
+    """Adjust the p-values against chance, in two families of each tokenizer.
 
     One is of the paper's statements, the other of the same in languages that it does not speak of.
     """
-    paper = sum(len(claim.languages) for claim in claims if claim.has_chance)
+    paper = sum(len(claim.languages) for claim in claims if claim.is_ranked)
     tested = [assessment for assessment in assessments if assessment.chance_p_value is not None]
     keys = [(member.case.tokenizer, BEYOND if member.beyond else CHANCE) for member in tested]
     p_values = [member.chance_p_value for member in tested]
-    for member, p_value in zip(tested, _holm_by(keys, p_values, {CHANCE: paper}), strict=True):
+    for member, p_value in zip(
+        tested, _adjusted(benjamini_hochberg, keys, p_values, {CHANCE: paper}), strict=True
+    ):
         member.chance_p_adjusted = p_value
 
 
-def _holm_by(
-    keys: Sequence[tuple[str, str]], p_values: Sequence[float], sizes: Mapping[str, int]
+def _adjusted(
+    adjust: Callable[[list[float], int], np.ndarray],
+    keys: Sequence[tuple[str, str]],
+    p_values: Sequence[float],
+    sizes: Mapping[str, int],
 ) -> list[float]:
-    """Return p-values adjusted by Holm, those of each key by themselves, in their order.
+    """Return p-values adjusted, those of each key by themselves, in their order.
 
-    keys: tokenizer and family. sizes: how many tests a family has by the paper, whatever a run
-    could not measure.
+    adjust: of p-values and the size of their family. keys: tokenizer and family. sizes: how many
+    tests a family has by the paper, whatever a run could not measure.
     """
     adjusted = [0.0] * len(p_values)
     for key in set(keys):
         members = [number for number, other in enumerate(keys) if other == key]
-        of_members = holm([p_values[n] for n in members], sizes.get(key[1], 0)).tolist()
+        of_members = adjust([p_values[n] for n in members], sizes.get(key[1], 0)).tolist()
         for number, p_value in zip(members, of_members, strict=True):
             adjusted[number] = p_value
     return adjusted
@@ -314,7 +330,7 @@ def _holm_by(
 
 def _record(assessment: Assessment) -> dict[str, Any]:
     claim, case, measured = assessment.claim, assessment.case, assessment.measured
-    decided = measured is not None and not assessment.reason
+    decided, ranked = measured is not None and not assessment.reason, assessment.ranked
     return {
         **{key: getattr(claim, key) for key in ("id", "where", "statement", "kind", "paper")},
         **_numbers(measured),
@@ -326,7 +342,8 @@ def _record(assessment: Assessment) -> dict[str, Any]:
         "controls": assessment.controls,
         "met_by": assessment.met_by,
         "group": claim.group,
-        "random_as_far": assessment.seeds_as_far,
+        "random_as_far": as_far(claim, measured.ours, ranked) if len(ranked) else None,
+        "random_ranked": len(ranked),
         "chance": assessment.chance,
         "chance_p_value": assessment.chance_p_value,
         "chance_p_adjusted": assessment.chance_p_adjusted,

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from reproduction.analysis import counts
@@ -41,6 +42,7 @@ class Run:
     further_seeds: SaGe tokenizer -> those that are the same with another seed. starts: SaGe
         tokenizer -> name of the embeddings that it starts from.
     controls: control -> its vocabularies, pruned without contexts; one a seed.
+    random_prunings: how many random prunings SaGe is ranked among; 0 for none.
     lm_tokenizers: those with language models; empty if models are off. model_languages: languages
         that have them. seeds: of fine-tuning.
     pretraining_seeds: of further pretrainings beside the run's own models.
@@ -70,6 +72,7 @@ class Run:
     pretraining_seeds: Sequence[int] = ()
     budget: Mapping[str, Any] | None = None
     sample: str = ""
+    random_prunings: int = 0
     controls: Mapping[str, Sequence[str]] = field(default_factory=dict)
     further_seeds: Mapping[str, Sequence[str]] = field(default_factory=dict)
     studies: Mapping[str, Mapping[str, Sequence[str]]] = field(default_factory=dict)
@@ -211,6 +214,13 @@ class Case:
         """Return totals of each line of the corpus, segmented greedily."""
         words = self.run.words(self._language(), self._corpus(corpus))
         return _line_totals(words, self._vocabulary(tokenizer))
+
+    def random_prunings(self, claim: str) -> np.ndarray | None:
+        """Return a claim measured on many random prunings, float64[draws]; None without any."""
+        if not self.run.random_prunings:
+            return None
+        path = self.run.folder / "analysis" / self._language() / "random_prunings.parquet"
+        return read_parquet(path, [claim])[claim].to_numpy()
 
     def rankings(self) -> pd.DataFrame:
         """Return the losses of all pieces left at several iterations of the case's pruning."""

@@ -7,7 +7,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from reproduction.paper.chance import CHANCES, RANDOM, drawn, numbers
+from reproduction.paper.chance import CHANCES, RANDOM, numbers
 from reproduction.paper.measures import FAMILIES, SIGNIFICANT
 from reproduction.paper.statements import KINDS, VERDICTS
 from reproduction.paper.table import markdown_table
@@ -27,9 +27,9 @@ def claims_markdown(records: Sequence[Mapping[str, Any]], note: str = "") -> str
     lines += [
         "Ours with its 95 % interval and what was resampled for it; *p*: of the test between the "
         "tokenizers, by Holm over its family. *Random*: the same of vocabularies pruned at random, "
-        "mean and lowest to highest; *chance*: SaGe against them; *met by*: the controls whose "
-        "values are what the statement asks for. *Constructed*: the examples of "
-        "its task are made of other text by a rule. *Timed*: measured by a clock, so it differs "
+        "mean and lowest to highest; *chance*: the rank of SaGe among such; *met by*: the controls "
+        "whose values are what the statement asks for. *Constructed*: the examples of its task are "
+        "made of other text by a rule. *Timed*: measured by a clock, so it differs "
         "between equal runs. *Beyond*: the paper does not say it of this language. *Variant*: "
         "another reading of a statement that is counted already. Variants, and what is true of any "
         "pruning, are not counted.",
@@ -155,9 +155,11 @@ def show_met_by(record: Mapping[str, Any]) -> str:
 
 
 def _chance_with_rank(record: Mapping[str, Any]) -> str:
-    as_far = record.get("random_as_far")
-    rank = "" if as_far is None else f" ({as_far} of {len(drawn(record['controls']))} seeds as far)"
-    return show_chance(record) + rank
+    if record.get("random_as_far") is None:
+        return show_chance(record)
+    rank = f"{record['random_as_far']:,} of {record['random_ranked']:,} as far"
+    chance = show_chance(record)
+    return f"{chance} ({rank})" if chance else rank
 
 
 def _show_size(record: Mapping[str, Any]) -> str:
@@ -236,10 +238,11 @@ def _rules(records: Sequence[Mapping[str, Any]]) -> list[str]:
         lines.append(f"- {family}: {meaning} ({', '.join(counts) or 'none here'})")
     lines += [
         "",
-        "Against chance: SaGe's value y beside R random seeds of mean m and standard deviation s; "
-        "t = (y - m) / (s sqrt(1 + 1/R)) with R - 1 degrees of freedom, two-sided, adjusted "
-        f"by Holm over all such tests of a tokenizer. Beyond chance: p below {SIGNIFICANT} and "
-        "further than m; below chance: less far.",
+        "Against chance, where word types decide: SaGe's value has a rank among D random prunings, "
+        "p = 2 (1 + as low or as high, whichever are fewer) / (1 + D), adjusted by Benjamini and "
+        f"Hochberg over all such tests of a tokenizer. Beyond chance: p below {SIGNIFICANT} and "
+        "further than their median; below chance: less far. Elsewhere the rank among the seeds "
+        "that are pruned at random, without a test.",
     ]
     names = sorted({record["test"] for record in records if record["test"]})
     lines += ["", "Tests:", "", *[f"- {name}" for name in names]] if names else []

@@ -22,8 +22,6 @@ from reproduction.paper.chance import (
     FREQUENCY,
     drawn,
     numbers,
-    prediction_error,
-    prediction_quantile,
 )
 from reproduction.paper.claims import read_records
 from reproduction.paper.claims_page import SIGNS, show_chance, show_control, show_ours, show_value
@@ -48,7 +46,8 @@ Record = Mapping[str, Any]
 
 _COLUMNS = (
     *("id", "language", "tokenizer", "preset", "statement", "kind", "paper"),
-    *("group", "ours", "low", "high", "meets", "p_adjusted", "random_as_far"),
+    *("group", "ours", "low", "high", "meets", "p_adjusted"),
+    *("random_as_far", "random_ranked"),
     *("verdict", "chance_p_value", "chance_p_adjusted", "chance", "definition"),
 )
 
@@ -238,7 +237,7 @@ def figure_controls(
     """
     rows = control_rows(read_records(claims, labels), read_headlines(values))
     tested = [row for row in rows if not row.any.get("variant")]
-    rows = [row for row in tested if prediction_error(_seeds(row)) > 0]
+    rows = [row for row in tested if np.ptp(_seeds(row)) > 0]
     styles = {name: tokenizer_styles(shown)[label] for name, label in labels.items()}
     with drawing((1, 1), height=1, **files) as (figure, grid):
         axes = grid[0, 0]
@@ -275,8 +274,8 @@ def _standardised(row: Row, value: Any) -> Any:
 
 def _draw_controls(axes: Axes, place: int, row: Row) -> None:
     seeds = _seeds(row)
-    reach = prediction_quantile(len(seeds)) * prediction_error(seeds) / seeds.std(ddof=1)
-    axes.barh(place, 2 * reach, left=-reach, height=0.62, color=_BAND, linewidth=0, zorder=1)
+    reach = np.sort(_standardised(row, [seeds.min(), seeds.max()]))
+    axes.barh(place, np.ptp(reach), left=reach[0], height=0.62, color=_BAND, linewidth=0, zorder=1)
     axes.plot(_standardised(row, seeds), np.full(len(seeds), place), **_SEED)
     least = numbers(row.any["controls"].get(FREQUENCY, ()))
     axes.plot(_standardised(row, least), np.full(len(least), place), **_LEAST)
@@ -375,8 +374,8 @@ def _handles(
     for name, label in labels.items():
         yield Line2D([], [], label=label, color=styles[name].colour, marker="o", markersize=3.6)
     hollow = {"color": _GREY, "marker": "o", "markersize": 3.6, "markerfacecolor": "white"}
-    yield Line2D([], [], label="hollow: as chance", linestyle="none", **hollow)
+    yield Line2D([], [], label="hollow: as chance, or no test", linestyle="none", **hollow)
     yield Line2D([], [], label="random, one seed", **_SEED)
-    yield Patch(label="95 % of further seeds", color=_BAND, linewidth=0)
+    yield Patch(label="range of these seeds", color=_BAND, linewidth=0)
     yield Line2D([], [], label="least frequent pruned", **_LEAST)
     yield Line2D([], [], label="the paper's value", **_PAPER)

@@ -35,7 +35,6 @@ from sagevocab.state import read_json, write_text
 
 Row = Mapping[str, Any]
 
-_DROPPED = -5.0  # a log ratio of frequencies to which a piece falls only where it is pruned
 SUMMARY = "Summary"  # the section that the report page opens with
 _GAP = "\0"  # stands where something is missing, until its line is left out
 _MARKS = re.compile(r"[|*`]")
@@ -247,7 +246,7 @@ def findings_environment(template: Path | str) -> jinja2.Environment:
     environment.filters |= {name: _printed(show) for name, show in _FILTERS.items()}
     environment.filters |= {"where": where, "listed": listed, "closest": closest}
     environment.filters |= {"chances": count_chances}
-    environment.filters |= {"most_common": most_common, "without_power": without_power}
+    environment.filters |= {"most_common": most_common}
     environment.filters |= {"met_by_a_control": met_by_a_control}
     environment.filters |= {"mean_at_random": lambda record: drawn(record["controls"]).mean()}
     return environment
@@ -307,15 +306,6 @@ def most_common(names: Sequence[str]) -> str | _Missing:
     counts = Counter(names).most_common(2)
     is_clear = counts and (len(counts) == 1 or counts[0][1] > counts[1][1])
     return counts[0][0] if is_clear else _Missing()
-
-
-def without_power(records: Sequence[Row]) -> list[Row]:
-    """Return those on the frequency of one piece that some random pruning drops.
-
-    The spread of the seeds is then so wide that their test finds nothing (docs/statistics.md).
-    """
-    of_a_piece = [record for record in records if record["id"].startswith("frequency_")]
-    return [one for one in of_a_piece if drawn(one["controls"]).min(initial=0) < _DROPPED]
 
 
 def met_by_a_control(records: Sequence[Row]) -> list[Row]:

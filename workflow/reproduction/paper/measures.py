@@ -11,7 +11,7 @@ from dataclasses import dataclass
 
 # A difference is significant below this adjusted p-value.
 SIGNIFICANT = 0.05
-# Random prunings that a verdict against chance needs: two have no spread worth the name.
+# Random prunings that the figure of the controls needs: two have no spread worth the name.
 FEWEST_SEEDS = 3
 
 INTRINSIC = "intrinsic"
@@ -29,8 +29,10 @@ FAMILIES = {
     "it; they are no part of the paper's statements and cost these nothing",
 }
 
-# What a measure reads: any vocabulary has COUNTS; a listed language has WORDS too.
-COUNTS, WORDS, RANKINGS = "counts", "segmented words", "rankings of the losses"
+# What a measure reads: any vocabulary has TYPES (word types alone decide) and COUNTS; a listed
+# language has WORDS too.
+TYPES, COUNTS, WORDS = "word types", "counts", "segmented words"
+RANKINGS = "rankings of the losses"
 STUDIES, MODELS, CLOCKS = "studies", "models", "clocks"
 
 
@@ -102,7 +104,7 @@ class Measure:
     @property
     def of_any_vocabulary(self) -> bool:
         """Whether control vocabularies and further seeds have what it reads."""
-        return self.reads in (COUNTS, WORDS)
+        return self.reads in (TYPES, COUNTS, WORDS)
 
 
 MEASURES: dict[str, Measure] = {}

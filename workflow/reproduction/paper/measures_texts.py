@@ -37,6 +37,7 @@ from reproduction.paper.inputs import BASELINE
 from reproduction.paper.measures import (
     RANKINGS,
     STUDIES,
+    TYPES,
     WORDS,
     Measurement,
     NotMeasurableError,
@@ -178,14 +179,14 @@ def subset_of_initial(case: Case) -> Measurement:
     return _census(share_in(case.pieces(BASELINE), case.initial_pieces()))
 
 
-@measure()
+@measure(reads=TYPES)
 def discarded_in_bpe(case: Case) -> Measurement:
     """Share of the pieces that SaGe discards which the final BPE vocabulary holds."""
     discarded = only_in(case.initial_pieces(), case.pieces())
     return _share(share_in(discarded, case.pieces(BASELINE)))
 
 
-@measure()
+@measure(reads=TYPES)
 def bpe_only_substrings(case: Case) -> Measurement:
     """Share of the BPE-only pieces that are proper substrings of other BPE pieces."""
     return _share(substring_share(only_pieces(case)[1], case.pieces(BASELINE)))
@@ -213,7 +214,7 @@ def _chained(pieces: list[str]) -> Share:
     )
 
 
-@measure()
+@measure(reads=TYPES)
 def word_initial_share(case: Case, *, side: str) -> Measurement:
     """Share of the SaGe-only or BPE-only pieces that start a word."""
     sage, bpe = map(vocabulary.word_initial_share, only_pieces(case))
@@ -221,14 +222,14 @@ def word_initial_share(case: Case, *, side: str) -> Measurement:
     return _share(sage if side == "sage" else bpe, agrees=agrees)
 
 
-@measure(tested=True)
+@measure(reads=TYPES, tested=True)
 def word_initial_difference(case: Case) -> Measurement:
     """Word-initial share of SaGe-only pieces minus that of BPE-only pieces."""
     sage, bpe = map(vocabulary.word_initial_share, only_pieces(case))
     return intervals.share_difference(sage, bpe)
 
 
-@measure(tested=True)
+@measure(reads=TYPES, tested=True)
 def length_difference(case: Case) -> Measurement:
     """Mean length of SaGe-only pieces minus that of BPE-only pieces, in characters."""
     sage, bpe = (
@@ -252,7 +253,7 @@ def greatest_length_gaps(case: Case, *, count_word_start: bool) -> Measurement:
     )
 
 
-@measure(tested=True)
+@measure(reads=TYPES, tested=True)
 def length_share(
     case: Case, *, side: str, shortest: int, longest: int | None = None, count_word_start: bool
 ) -> Measurement:
@@ -287,7 +288,7 @@ def _share(share: Share, agrees: bool | None = None) -> Measurement:
 # --- encoded texts: token frequency
 
 
-@measure(tested=True)
+@measure(reads=TYPES, tested=True)
 def frequency_ratio(case: Case, *, piece: str) -> Measurement:
     """Log ratio of a piece's counts; a vocabulary that lacks the piece counts 0."""
     if not any(piece in pieces for pieces in _both(case.pieces, case)):
@@ -295,7 +296,7 @@ def frequency_ratio(case: Case, *, piece: str) -> Measurement:
     return _compare_occurrences(case, [piece])
 
 
-@measure(tested=True)
+@measure(reads=TYPES, tested=True)
 def single_character_ratio(case: Case) -> Measurement:
     """Log ratio of the counts of single-character tokens."""
     pieces = {piece for pieces in _both(case.pieces, case) for piece in pieces}
@@ -310,7 +311,7 @@ def _compare_occurrences(case: Case, pieces: list[str]) -> Measurement:
 # --- encoded texts: subword fertility and encoding efficiency
 
 
-@measure(tested=True)
+@measure(reads=TYPES, tested=True)
 def fertility_difference(case: Case, *, fewest: int, most: int | None = None) -> Measurement:
     """Difference of the shares of corpus words with `fewest` to `most` subwords."""
     totals, baseline = _both(case.line_totals, case)
@@ -345,7 +346,7 @@ def tokens_of_lines(case: Case, *, lines: int) -> Measurement:
     return Measurement(ours, low, high, unit=intervals.LINES)
 
 
-@measure(tested=True)
+@measure(reads=TYPES, tested=True)
 def token_ratio(case: Case) -> Measurement:
     """Tokens of SaGe over tokens of BPE."""
     ours, baseline = (lines["tokens"].to_numpy() for lines in _both(case.lines, case))
@@ -479,7 +480,7 @@ def boundary_f1_difference(case: Case) -> Measurement:
 # --- encoded texts: other domains
 
 
-@measure(tested=True)
+@measure(reads=TYPES, tested=True)
 def fertility_distance_change(case: Case) -> Measurement:
     """How much further apart the fertility histograms are on the domain than on the training text.
 

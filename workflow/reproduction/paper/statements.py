@@ -32,7 +32,7 @@ from typing import Any
 
 from reproduction.paper import measures_models, measures_texts  # noqa: F401 (they fill MEASURES)
 from reproduction.paper.inputs import read_paper_values
-from reproduction.paper.measures import CLOCKS, COUNTS, MEASURES, Measure, Measurement
+from reproduction.paper.measures import CLOCKS, COUNTS, MEASURES, TYPES, Measure, Measurement
 from sagevocab.errors import UserError
 
 REPRODUCED = "reproduced"
@@ -113,7 +113,12 @@ class Statement:
     def is_of_counts(self) -> bool:
         """Whether counts of a training corpus decide it, and it is about SaGe alone."""
         on_train = self.corpus == TRAIN and self.tokenizers == "sage"
-        return on_train and self.measure is not None and self.measured_by.reads == COUNTS
+        return on_train and self.measure is not None and self.measured_by.reads in (TYPES, COUNTS)
+
+    @property
+    def is_ranked(self) -> bool:
+        """Whether it is set against chance by rank: word types decide it, so draws are cheap."""
+        return self.has_chance and self.measured_by.reads == TYPES
 
     @property
     def group(self) -> str | None:
