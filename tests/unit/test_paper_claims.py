@@ -593,6 +593,8 @@ def test_a_draw_of_the_same_distribution_is_significant_as_often_as_it_may_be():
         ({"kind": "value", "paper": 8, "tolerance": 1}, 9, -9),
         ({"kind": "value", "paper": 8, "tolerance": 1}, 8, 20),
         ({"kind": "factor", "paper": 8, "factor": 2}, 9, 20),
+        ({"kind": "value", "paper": 8, "tolerance": 1, "direction": "up"}, 90, -9),
+        ({"kind": "value", "paper": 8, "tolerance": 1, "direction": "down"}, -9, 8),
         ({"kind": "range", "paper": [7, 8]}, 7.5, 20),
         ({"kind": "range", "paper": [7, 8]}, 9, -9),
     ],

@@ -50,8 +50,12 @@ def drawn(controls: Mapping[str, Sequence[float | str]]) -> np.ndarray:
 
 def as_far(statement: Statement, ours: float, prunings: np.ndarray) -> int:
     """Return how many random prunings are as far as `ours` towards the statement's target."""
-    far = ahead(statement.kind, statement.paper, ours)
-    return sum(ahead(statement.kind, statement.paper, one) >= far for one in prunings.tolist())
+    far = _ahead(statement, ours)
+    return sum(_ahead(statement, one) >= far for one in prunings.tolist())
+
+
+def _ahead(statement: Statement, value: float) -> float:
+    return ahead(statement.kind, statement.paper, value, statement.direction)
 
 
 def rank_p_value(ours: Sequence[float], draws: np.ndarray) -> float:
@@ -65,8 +69,7 @@ def rank_p_value(ours: Sequence[float], draws: np.ndarray) -> float:
 
 def chance_verdict(statement: Statement, ours: float, draws: np.ndarray, p_adjusted: float) -> str:
     """Return the verdict against chance; p_adjusted: over the SaGe tokenizer's tests."""
-    values = (ours, float(np.median(draws)))
-    sage, middle = (ahead(statement.kind, statement.paper, value) for value in values)
+    sage, middle = _ahead(statement, ours), _ahead(statement, float(np.median(draws)))
     if p_adjusted >= SIGNIFICANT or sage == middle:
         return AS_CHANCE
     return BEYOND_CHANCE if sage > middle else BELOW_CHANCE

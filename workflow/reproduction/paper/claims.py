@@ -41,6 +41,8 @@ log = logging.getLogger(__name__)
 # Settings of `lm.pretrain` without which a score is not one of the paper's models.
 _BUDGET = ("layers", "hidden", "heads", "intermediate", "batch", "hours")
 CHANCE = "chance"
+# What a record has of its statement.
+_STATED = ("id", "where", "statement", "kind", "paper", "direction")
 _NOTHING_KEPT = ResumableState(None, "")
 
 
@@ -58,14 +60,14 @@ def build_claims(
 
     state_dir: keeps what is measured, tokenizer by tokenizer, for the same `inputs` and `code`.
 
-    json: a list of records: id, where, statement, kind, paper, ours, low, high, interval (what is
-    resampled: lines, pieces, examples, examples and seeds or null), test, p_value, p_adjusted
-    (Holm over the family), family, beyond (the paper does not say it of this language), verdict,
-    reason, meets (the value alone is what the statement asks for), controls (control -> the same,
-    measured on each of its seeds), met_by (control -> how many of its seeds meet the statement),
-    group (statements of one measure), random_as_far (random prunings as far as SaGe towards the
-    statement's target), random_ranked (of so many; a statement that word types decide is ranked
-    among more), chance (the verdict against chance, null without one), chance_p_value,
+    json: a list of records: id, where, statement, kind, paper, direction, ours, low, high, interval
+    (what is resampled: lines, pieces, examples, examples and seeds or null), test, p_value,
+    p_adjusted (Holm over the family), family, beyond (the paper does not say it of this language),
+    verdict, reason, meets (the value alone is what the statement asks for), controls (control ->
+    the same, measured on each of its seeds), met_by (control -> how many of its seeds meet the
+    statement), group (statements of one measure), random_as_far (random prunings as far as SaGe
+    towards the statement's target), random_ranked (of so many; a statement that word types decide
+    is ranked among more), chance (the verdict against chance, null without one), chance_p_value,
     chance_p_adjusted (Benjamini-Hochberg over the tokenizer's chance tests), definition (no pruning
     can break the statement), variant (another reading of a statement that is there already),
     corpus, text, language, tokenizer, preset, seed (the run's), seeds (what each seed of the
@@ -332,7 +334,7 @@ def _record(assessment: Assessment) -> dict[str, Any]:
     claim, case, measured = assessment.claim, assessment.case, assessment.measured
     decided, ranked = measured is not None and not assessment.reason, assessment.ranked
     return {
-        **{key: getattr(claim, key) for key in ("id", "where", "statement", "kind", "paper")},
+        **{key: getattr(claim, key) for key in _STATED},
         **_numbers(measured),
         "family": assessment.family,
         "beyond": assessment.beyond,

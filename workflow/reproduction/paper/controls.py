@@ -267,8 +267,10 @@ def _standardised(row: Row, value: Any) -> Any:
     """Return values as deviations from the random mean, positive where the statement points."""
     seeds = _seeds(row)
     mean, deviation = float(seeds.mean()), float(seeds.std(ddof=1))
-    kind, paper = row.any["kind"], row.any["paper"]
-    up = ahead(kind, paper, mean + 1e-6 * deviation) >= ahead(kind, paper, mean)
+    kind, paper, direction = row.any["kind"], row.any["paper"], row.any.get("direction")
+    values = (mean + 1e-6 * deviation, mean)
+    further, at_mean = (ahead(kind, paper, one, direction) for one in values)
+    up = further >= at_mean
     return (np.asarray(value, dtype=float) - mean) / (deviation if up else -deviation)
 
 

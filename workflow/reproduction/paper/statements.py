@@ -72,6 +72,7 @@ class Statement:
     factor: float = 1.0
     threshold: float = 0.0
     size: float | None = None
+    direction: str | None = None
     margin: float = 0.0
     at_least: float = 1.0
     headline: str | None = None
@@ -255,9 +256,12 @@ def _holds_value(statement: Statement, measured: Measurement) -> bool:
     return measured.high - measured.low <= WIDEST_INTERVAL * statement.tolerance
 
 
-def ahead(kind: str, paper: Any, value: float) -> float:
-    """Return how far a value is where a statement's target lies: more is further."""
-    further = KINDS[kind].further
+def ahead(kind: str, paper: Any, value: float, direction: str | None = None) -> float:
+    """Return how far a value is where a statement's target lies: more is further.
+
+    direction: `up` or `down` where the paper states one beside its number.
+    """
+    further = direction or KINDS[kind].further
     if further in ("up", "down"):
         return value if further == "up" else -value
     low, high = (0.0, 0.0) if kind == "equal" else paper if kind == "range" else (paper, paper)
@@ -304,6 +308,7 @@ def _statement(claim: Mapping[str, Any], values: Mapping[str, Any], path: Path |
     known = {
         "kind": [*KINDS, EXAMPLE],
         "tokenizers": TOKENIZERS,
+        "direction": ("up", "down", None),
         "measure": sorted(MEASURES) + [None] * (statement.objection is not None),
     }
     for key, names in known.items():
