@@ -260,6 +260,7 @@ def test_the_figure_has_better_to_the_right_and_fills_what_is_significant(
     (mark,) = [line for line in panels["(c) Gain from context"].lines if line.get_marker() == "o"]
     assert mark.get_markerfacecolor() == "white"
     assert axes.get_xlabel() == "bits per character,\nfewer →"
+    assert panels["(c) Gain from context"].get_xlabel() == "bits per character,\nmore →"
     (turkish,) = [axes for name, axes in panels.items() if "Pieces: NER" in name]
     (mark,) = [line for line in turkish.lines if line.get_marker() == "D"]
     assert mark.get_xdata()[0] > 0

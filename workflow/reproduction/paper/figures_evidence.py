@@ -34,34 +34,28 @@ def figure_evidence(table: Files, *, labels: Sequence[str], baseline: str, **fil
         UserError: the table is missing or damaged.
     """
     data = _read_table(table, baseline)
-    others = [label for label in labels if label in set(data["tokenizer"])]
-    # A row a tokenizer in every panel, also where it was not run.
-    known = data.set_index(["measure", "tokenizer"])
-    every = pd.MultiIndex.from_product([data["measure"].unique(), others], names=known.index.names)
-    missing = every.difference(known.index, sort=False)
-    rows = pd.concat([known, pd.DataFrame(index=missing)]).loc[every.unique()].reset_index()
-    units = data.groupby("measure")[["metric", "more_is_better"]].first().loc[rows["measure"]]
-    factors = np.array([unit_of(metric)[1] for metric in units["metric"]])
-    sign = factors * np.where(units["more_is_better"], 1, -1)
+    factors = np.array([unit_of(metric)[1] for metric in data["metric"]])
+    sign = factors * np.where(data["more_is_better"], 1, -1)
     languages = list(dict.fromkeys(data["language"]))
-    shown = rows["language"].fillna(languages[0])
     styles = tokenizer_styles(labels)
     marks = pd.DataFrame(
         {
             "strip": "",
-            "panel": wrapped(rows["measure"], _WIDTH),
-            "unit": [_unit(metric) for metric in units["metric"]],
-            "row": rows["tokenizer"],
-            "group": shown,
-            "x": sign * rows["difference"],
-            "low": sign * rows["low"],
-            "high": sign * rows["high"],
-            "filled": rows["significant"].eq(True),
-            "colour": [styles[label].colour for label in rows["tokenizer"]],
-            "marker": [MARKS[languages.index(name) % len(MARKS)] for name in shown],
+            "panel": wrapped(data["measure"], _WIDTH),
+            "unit": [
+                _unit(*unit) for unit in zip(data["metric"], data["more_is_better"], strict=True)
+            ],
+            "row": data["tokenizer"],
+            "group": data["language"],
+            "x": sign * data["difference"],
+            "low": sign * data["low"],
+            "high": sign * data["high"],
+            "filled": data["significant"].astype(bool),
+            "colour": [styles[label].colour for label in data["tokenizer"]],
+            "marker": [MARKS[languages.index(name) % len(MARKS)] for name in data["language"]],
         }
     )
-    shade = (factors * rows["seen_from"]).groupby(marks["panel"]).max()
+    shade = (factors * data["seen_from"]).groupby(marks["panel"]).max()
     forest(marks, across=_ACROSS, shade=shade.to_dict(), handles=_handles(), **files)
 
 
@@ -73,9 +67,10 @@ def _read_table(path: Files, baseline: str) -> pd.DataFrame:
         raise UserError(f"{path}: is no table of evidence ({error}); delete it") from error
 
 
-def _unit(metric: str) -> str:
+def _unit(metric: str, more_is_better: bool) -> str:
     unit = unit_of(metric)[0]
-    return "bits per character,\nfewer →" if unit == BITS else f"{unit} (× 100),\nmore →"
+    name = "bits per character" if unit == BITS else f"{unit} (× 100)"
+    return f"{name},\n{'more' if more_is_better else 'fewer'} →"
 
 
 def _handles() -> list[Line2D | Patch]:

@@ -41,7 +41,7 @@ def by_text(
 # field of a summary -> panel, factor; the table has all measures
 _MEASURES = {
     "fertility": ("Tokens per word", 1),
-    "whole_word_share": ("Words of one token (%)", 100),
+    "whole_word_share": ("Whole words (%)", 100),
     "renyi_efficiency": ("Rényi efficiency", 1),
 }
 
