@@ -52,8 +52,22 @@ def test_a_pattern_gives_files_by_panel_and_tokenizer(demo: Run, artefacts) -> N
     assert list(files) == ["English", "Turkish"]
     assert files["Turkish"]["SaGe"] == "results/demo/analysis/tr/train/sage/fertility.parquet"
     assert flat(files)[:2] == [files["English"]["BPE"], files["English"]["SaGe"]]
-    readings = artefacts["figure_readings"].inputs(demo)["readings"]
-    assert readings["English"] == "results/demo/analysis/en/readings.json"
+    domains = artefacts["figure_domains"].inputs(demo)["fertility"]
+    assert list(domains) == [demo.domain_title(name) for name in demo.domains]
+    news = domains["News (for questions)"]
+    assert news["SaGe"] == "results/demo/analysis/en/quora/sage/fertility.parquet"
+
+
+def test_a_version_of_sage_is_drawn_with_its_own_controls() -> None:
+    given = {"tokenizers": ["bpe", "sage", "sage_released", "counts", "swallowed", "sage_zero"]}
+    given["tokenizers"] += ["sage_released_shuffled", "random"]
+    config = load_config(ROOT, given, working_directory=False)
+    run = Run.of(config, ROOT / "workflow/resources")
+    settings = {one.name: one for one in registered(run)}["figure_controls"].settings(run)
+    assert settings["controls"] == {
+        "sage": {"counts": "counts", "sage_zero": "SaGe without vectors"},
+        "sage_released": {"counts": "counts", "sage_released_shuffled": "SaGe, shuffled words"},
+    }
 
 
 def test_a_domain_has_a_figure_of_its_own(demo: Run, artefacts) -> None:
@@ -72,16 +86,6 @@ def test_a_figure_names_the_presets_that_it_shows(demo: Run, artefacts) -> None:
     caption = artefacts["figure_lengths"].caption(demo)
     assert caption.endswith("\n\nPresets: SaGe is printed; SaGe 1.0 is released.")
     assert "BPE and every reading of SaGe segment greedily" in caption
-
-
-def test_a_figure_has_the_style_of_its_width(demo: Run, artefacts) -> None:
-    figures = demo.config.figures.model_copy(update={"width": "column"})
-    narrow = Run(demo.config.model_copy(update={"figures": figures}), demo.catalogue)
-    names = ("style.mplstyle", "column.mplstyle")
-    for name, count in (("figure_lengths", 2), ("figure_ngrams", 1)):
-        styles = artefacts[name].inputs(narrow)["style"]
-        assert [Path(path).name for path in styles] == list(names[:count])
-        assert all(Path(ROOT, path).is_file() for path in styles)
 
 
 def test_two_functions_of_one_name_are_refused() -> None:

@@ -264,6 +264,8 @@ language_settings: {en: {source: {constructed: cola}}}
     language_settings.en.source.constructed: only the rows of tasks
 task_settings: {cola: {source: {train: {constructed: colla, rows: 5}}}}
     task_settings.cola.source.train.constructed: there is no 'colla'
+figures: {width: column}
+    figures.width: removed: figures are 6.3 inches wide
 scheduler: tcp://host:8786
     scheduler: removed: one machine maps what is larger than its memory
 """,

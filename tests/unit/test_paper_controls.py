@@ -6,19 +6,19 @@ import json
 from pathlib import Path
 
 import pytest
+from matplotlib.colors import to_hex
 
 from latex_checks import widths_of
+from readable import assert_readable
 from report_samples import VALUES, record
 from reproduction.paper import controls
 from reproduction.paper.controls import figure_controls, table_controls
+from reproduction.paper.forest import SHADE
 from sagevocab.errors import UserError
 from table_files import markdown_rows, rows_of, text_of
 
 STYLE = Path(controls.__file__).parents[2] / "resources" / "style.mplstyle"
-# The setting figures.width -> the style files that a figure gets.
-STYLES = {"page": [STYLE], "column": [STYLE, STYLE.with_name("column.mplstyle")]}
 LABELS = {"sage": "SaGe", "sage_released": "SaGe 1.0"}
-SHOWN = ["BPE", *LABELS.values()]
 LANGUAGES = {"en": "English", "tr": "Turkish"}
 # Mean 0.3, standard deviation 0.1.
 SEEDS = [0.2, 0.3, 0.4]
@@ -94,42 +94,59 @@ def test_the_table_sets_both_verdicts_beside_the_controls(claims: Path, outputs)
     }
 
 
-def marks(axes, marker: str) -> list[tuple[float, float]]:
+def marks(axes, marker: str) -> list[float]:
     lines = [line for line in axes.lines if line.get_marker() == marker]
-    return [(float(x), float(y)) for line in lines for x, y in line.get_xydata()]
+    return [float(x) for line in lines for x in line.get_xdata()]
 
 
-def draw(claims: Path, drawings, width: str = "page") -> None:
-    options = {"shown": SHOWN, "languages": LANGUAGES, "style": STYLES[width]}
-    figure_controls(claims, VALUES, labels=LABELS, **options, **drawings)
+def strokes(axes) -> list[float]:
+    return [line.get_segments()[0][0, 0] for line in axes.collections]
+
+
+def draw(claims: Path, drawings) -> None:
+    options = {"controls": {"sage": {"counts": "counts"}, "sage_released": {}}, "style": STYLE}
+    figure_controls(claims, VALUES, labels=LABELS, languages=LANGUAGES, **options, **drawings)
 
 
 def test_right_is_where_the_statement_points(claims: Path, drawings, kept):
     draw(claims, drawings)
-    (axes,) = kept[0].axes
+    sage, released, turkish, _ = kept[0].axes
     # (0.45 - 0.3) / 0.1 towards the paper's 0.5; lower is right in the second statement.
-    found = [x for x, _ in marks(axes, "o")]
-    assert found == pytest.approx([1.5, 0, 2, -4])
-    assert marks(axes, "D") == [(pytest.approx(2), 0)]
-    assert [x for x, _ in marks(axes, "x")] == pytest.approx([-2, -2, -2])
-    assert [x for x, _ in marks(axes, "|")] == pytest.approx([-1, 0, 1, 1, 0, -1, 1, 0, -1])
-    assert axes.patches[0].get_width() == pytest.approx(2)  # from the lowest seed to the highest
-    filled = [line.get_markerfacecolor() for line in axes.lines if line.get_marker() == "o"]
-    assert [face == "white" for face in filled] == [False, True, False, False]
+    assert marks(sage, "D") == pytest.approx([1.5, 2])
+    assert marks(released, "s") == pytest.approx([0])
+    assert marks(turkish, "D") == pytest.approx([-4])
+    assert strokes(sage) == pytest.approx([2])
+    assert marks(sage, "^") == pytest.approx([-2, -2])
+    assert marks(sage, "P") == pytest.approx([0.5, -0.5])  # counts, beside this version alone
+    assert not marks(released, "P")
+    # From the lowest seed to the highest, on either side of the mean.
+    (band,) = [one for one in sage.patches if to_hex(one.get_facecolor()) == SHADE.lower()]
+    assert band.get_width() == pytest.approx(2)
+    assert [axes.get_ylabel() for axes in (sage, turkish)] == ["English", "Turkish"]
+
+
+def test_a_mark_is_open_that_is_as_chance_or_a_control(claims: Path, drawings, kept):
+    draw(claims, drawings)
+    sage, released, *_ = kept[0].axes
+    looks = {
+        (line.get_marker(), line.get_markerfacecolor() == "white")
+        for axes in (sage, released)
+        for line in axes.lines
+        if line.get_marker() not in ("", "None", None)
+    }
+    assert looks == {("D", False), ("s", True), ("^", True), ("P", True)}
 
 
 def test_a_statement_on_which_all_seeds_agree_is_left_out(claims: Path, drawings, kept):
     same = {**VALUE, "controls": beside(0.1, [0.3, 0.3, 0.3])}
     claims.write_text(json.dumps([same, LESS]), encoding="utf-8")
     draw(claims, drawings)
-    (axes,) = kept[0].axes
-    assert len(marks(axes, "o")) == 1
+    assert len(marks(kept[0].axes[0], "D")) == 1
 
 
-@pytest.mark.parametrize("width", ["page", "column"])
-def test_where_all_seeds_agree_on_everything_the_figure_says_so(claims, drawings, kept, width):
+def test_where_all_seeds_agree_on_everything_the_figure_says_so(claims, drawings, kept):
     claims.write_text(json.dumps([{**VALUE, "controls": beside(0.1, [0.3] * 3)}]), encoding="utf-8")
-    draw(claims, drawings, width)
+    draw(claims, drawings)
     figure = kept[0]
     (text,) = figure.axes[0].texts
     assert "random prunings agree on every main statement" in text.get_text()
@@ -137,32 +154,21 @@ def test_where_all_seeds_agree_on_everything_the_figure_says_so(claims, drawings
     assert box.x0 >= 0 and box.x1 <= figure.bbox.width
 
 
-@pytest.mark.parametrize("width", ["page", "column"])
-def test_no_name_of_a_row_overlaps_another_and_all_are_inside(claims, drawings, kept, width):
-    names = ["bpe_only_short_with_mark", "sage_only_long_with_mark", "words_of_5_more"]
-    claims.write_text(json.dumps([{**VALUE, "id": name} for name in names]), encoding="utf-8")
-    draw(claims, drawings, width)
-    figure = kept[0]
-    figure.draw_without_rendering()
-    axes = figure.axes[0]
-    assert min(text.get_fontsize() for text in [*axes.texts, figure._supxlabel]) >= 7
-    boxes = [text.get_window_extent() for text in axes.texts]
-    assert len(boxes) == 6
-    for number, box in enumerate(boxes):
-        assert not any(map(box.overlaps, boxes[number + 1 :])), axes.texts[number].get_text()
-    boxes += [text.get_window_extent() for text in figure.legends[0].get_texts()]
-    boxes.append(figure._supxlabel.get_window_extent())
-    assert all(box.x0 >= 0 and box.x1 <= figure.bbox.width for box in boxes)
+def test_the_axis_breaks_where_something_is_far_and_says_so(claims: Path, drawings, kept):
+    claims.write_text(json.dumps([{**VALUE, "ours": 8.3, "low": None, "high": None}]), "utf-8")
+    draw(claims, drawings)
+    (axes, _) = kept[0].axes
+    place = axes.transData.transform
+    assert marks(axes, "D") == pytest.approx([80])
+    inside, outside = (place((x + 5, 0))[0] - place((x, 0))[0] for x in (0, 20))
+    assert inside > 4 * outside > 0
+    assert [text.get_text() for text in axes.texts if text.get_text() == "//"] == ["//"] * 2
+    assert [tick for tick in axes.get_xticks() if tick > 0] == [10, 80]
 
 
-def test_in_a_column_a_statement_stands_above_its_rows(claims: Path, drawings, kept):
-    draw(claims, drawings, "column")
-    (axes,) = kept[0].axes
-    words = {text.get_text(): text.xy[1] for text in axes.texts}
-    assert words["SaGe-only pieces that start a word"] == 0
-    assert marks(axes, "D") == [(pytest.approx(2), 1)]
-    assert [y for _, y in marks(axes, "x")] == [1, 3, 4]
-    assert axes.get_ylim() == (4.5, -0.5)
+def test_no_text_overlaps_leaves_the_page_or_is_small(claims: Path, drawings, kept):
+    draw(claims, drawings)
+    assert_readable(kept[0])
 
 
 @pytest.mark.parametrize("records", [[], [RECORDS[-1]]])

@@ -11,6 +11,7 @@ from reproduction.lm.metrics import class_scores, span_scores, value_scores
 from reproduction.paper.evidence import gather_evidence, read_models, read_probes
 from reproduction.paper.figures_evidence import figure_evidence
 from reproduction.paper.ngrams import LineBits
+from reproduction.paper.style import tokenizer_styles
 from reproduction.paper.tables_evidence import table_evidence
 from reproduction.parquet import write_parquet
 from sagevocab.errors import UserError
@@ -244,21 +245,40 @@ def test_the_figure_has_better_to_the_right_and_fills_what_is_significant(
     figure_evidence(outputs["csv"], labels=LABELS, baseline="BPE", **drawings)
     shown = [axes for axes in kept[0].axes if axes.get_visible()]
     panels = {" ".join(axes.get_title().split()): axes for axes in shown}
+    assert list(panels)[:3] == [
+        "(a) N-grams, order 3",
+        "(b) N-grams, order 5",
+        "(c) Gain from context",
+    ]
     assert len(panels) == 8
-    axes = panels["N-grams, order 3"]
+    axes = panels["(a) N-grams, order 3"]
     (mark,) = [line for line in axes.lines if line.get_marker() == "o"]
     assert mark.get_xdata()[0] == pytest.approx(-0.05, abs=0.01)  # more bits, so worse
-    assert mark.get_markerfacecolor() != "white"
-    (mark,) = [line for line in panels["Gain from context"].lines if line.get_marker() == "o"]
+    assert (
+        mark.get_markerfacecolor() == mark.get_color() == tokenizer_styles(["SaGe"])["SaGe"].colour
+    )
+    (mark,) = [line for line in panels["(c) Gain from context"].lines if line.get_marker() == "o"]
     assert mark.get_markerfacecolor() == "white"
-    assert axes.get_xlabel() == "bits a character\nsaved"
-    (mark,) = [
-        line for line in panels["Pieces: NER, constructed"].lines if line.get_marker() == "D"
-    ]
+    assert axes.get_xlabel() == "bits per character,\nfewer →"
+    assert panels["(c) Gain from context"].get_xlabel() == "bits per character,\nmore →"
+    (turkish,) = [axes for name, axes in panels.items() if "Pieces: NER" in name]
+    (mark,) = [line for line in turkish.lines if line.get_marker() == "D"]
     assert mark.get_xdata()[0] > 0
     assert [label.get_text() for label in kept[0].axes[0].get_yticklabels()] == ["SaGe"]
     legend = [text.get_text() for text in kept[0].legends[0].get_texts()]
-    assert legend == ["English", "Turkish", "not significant", "power below 80 %"]
+    assert legend == ["English", "Turkish", "open: not significant", "power below 80 %"]
+
+
+def test_a_tokenizer_that_was_not_run_has_a_row_that_says_so(data, outputs, drawings, kept):
+    table_evidence(data, labels=LABELS, baseline="BPE").write(**outputs)
+    rows = pd.read_csv(outputs["csv"])
+    one = rows[rows["measure"] == "N-grams, order 3"].assign(tokenizer="random")
+    pd.concat([rows, one]).to_csv(outputs["csv"], index=False)
+    figure_evidence(outputs["csv"], labels=[*LABELS, "random"], baseline="BPE", **drawings)
+    first, second, *_ = kept[0].axes
+    assert [label.get_text() for label in first.get_yticklabels()] == ["SaGe", "random"]
+    assert not first.texts
+    assert [(text.get_text(), text.get_position()[1]) for text in second.texts] == [("not run", 1)]
 
 
 def test_a_metric_without_a_unit_is_its_own(probed, models, outputs, drawings, kept):
@@ -267,7 +287,7 @@ def test_a_metric_without_a_unit_is_its_own(probed, models, outputs, drawings, k
     names = [row[1] for row in markdown_rows(outputs)]
     assert "Fine-tuned: SST2 (kappa)" in names
     figure_evidence(outputs["csv"], labels=LABELS, baseline="BPE", **drawings)
-    assert "kappa (× 100)" in [axes.get_xlabel() for axes in kept[0].axes]
+    assert "kappa (× 100),\nmore →" in [axes.get_xlabel() for axes in kept[0].axes]
 
 
 def test_a_damaged_table_is_named(tmp_path, drawings):

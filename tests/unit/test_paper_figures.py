@@ -9,22 +9,25 @@ import matplotlib
 import numpy as np
 import pandas as pd
 import pytest
+import yaml
 from matplotlib.figure import Figure
+from matplotlib.lines import Line2D
 
+from readable import assert_readable
 from reproduction.paper import figures, style
 from reproduction.paper.inputs import by_panel
 from reproduction.paper.tokenizers import figure_tokenizers
 from sagevocab.errors import UserError
 
 STYLE = Path(figures.__file__).parents[2] / "resources" / "style.mplstyle"
-# The setting figures.width -> the style files that a figure gets.
-STYLES = {"page": [STYLE], "column": [STYLE, STYLE.with_name("column.mplstyle")]}
+CONFIG = STYLE.parents[2] / "config.yaml"
+WINDOW = {"window": 5}
 LABELS = ["BPE", "SaGe", "SaGe 1.0"]
 TITLES = ["English", "Turkish"]
 
 
-def files(folder: Path, width: str = "page") -> dict:
-    return {"pdf": folder / "figure.pdf", "png": folder / "figure.png", "style": STYLES[width]}
+def files(folder: Path) -> dict:
+    return {"pdf": folder / "figure.pdf", "png": folder / "figure.png", "style": STYLE}
 
 
 def same_for_all(measure):
@@ -45,16 +48,22 @@ def bars(axes) -> dict[str, list[float]]:
     return heights
 
 
-def test_fertility_is_a_share_and_long_words_share_a_bar(tmp_path, kept):
+def test_fertility_is_a_share_beside_what_it_is_more_than_bpes(tmp_path, kept):
     bpe = pd.Series([50, 30, 10, 5, 3, 1, 0.5, 0.25, 0.25], index=range(1, 10)) * 400
     sage = pd.Series([1, 3], index=[1, 12])
-    figures.figure_fertility({"English": {"BPE": bpe, "SaGe": sage}}, **files(tmp_path))
-    whole, tail = kept[0].axes
+    panel = {"BPE": bpe, "SaGe": sage, "random": bpe * 3}
+    figures.figure_fertility({"English": panel}, thin=["random"], **files(tmp_path))
+    shares, differences = kept[0].axes
     blue, vermillion = (style.tokenizer_styles(LABELS)[name].colour for name in ("BPE", "SaGe"))
-    assert bars(whole)[blue] == pytest.approx([50, 30, 10, 5, 3, 1, 0.5, 0.5])
-    assert bars(whole)[vermillion] == pytest.approx([25, 0, 0, 0, 0, 0, 0, 75])
-    assert bars(tail)[blue] == pytest.approx([5, 3, 1, 0.5, 0.5])
-    assert [text.get_text() for text in tail.get_xticklabels()] == ["4", "5", "6", "7", "≥8"]
+    assert bars(shares)[blue] == pytest.approx([50, 30, 10, 5, 3, 1, 0.5, 0.5])
+    assert bars(shares)[vermillion] == pytest.approx([25, 0, 0, 0, 0, 0, 0, 75])
+    assert list(bars(differences)) == [vermillion]
+    assert bars(differences)[vermillion] == pytest.approx([-25, -30, -10, -5, -3, -1, -0.5, 74.5])
+    assert differences.lines[0].get_ydata() == pytest.approx(np.zeros(8), abs=1e-12)
+    assert [text.get_text() for text in shares.get_xticklabels()][-2:] == ["7", "≥8"]
+    assert shares.get_ylabel().strip() == "English"
+    legend = [text.get_text() for text in kept[0].legends[0].get_texts()]
+    assert legend == ["BPE", "SaGe", "random"]
 
 
 def test_lengths_are_aligned_when_a_vocabulary_lacks_one(tmp_path, kept):
@@ -73,7 +82,9 @@ def test_exponence_ranks_the_top_of_its_own_window(tmp_path, kept):
     assert list(wide.lines[0].get_ydata()) == [9, 8, 3]
     assert list(narrow.lines[0].get_ydata()) == [4, 2, 2]
     titles = [axes.get_title(loc="left") for axes in (wide, narrow)]
-    assert titles == ["Turkish\nWindow 5", "\nWindow 2"]
+    assert titles == ["(a) Window 5", "(b) Window 2"]
+    assert wide.get_ylabel().startswith("Turkish\n")
+    assert wide_strip.get_ylim() == narrow_strip.get_ylim()
     assert wide.get_yscale() == "log"
     assert wide.lines[0].get_linestyle() != wide.lines[1].get_linestyle()
     assert list(wide_strip.lines[0].get_ydata()) == [0, 0, 0]
@@ -91,37 +102,51 @@ def test_a_log_axis_has_three_ticks_or_more(tmp_path, kept, low, high):
     assert 3 <= sum(bottom <= tick <= top for tick in axes.get_yticks()) <= 8
 
 
-def test_ratio_leaves_out_rare_pieces_tells_so_and_fills_100_percent(tmp_path, kept):
+def test_ratio_leaves_out_rare_pieces_says_so_and_fills_100_percent(tmp_path, kept):
     frame = neighbours([90, 100, 20, 50, 0], [9, 10, 10, 10, 0])
     panel = {"BPE": frame, "SaGe": frame}
-    figures.figure_ratio({"English": panel}, window=5, **files(tmp_path))
-    axes, _ = kept[0].axes
-    (stairs,) = axes.patches
-    heights = stairs.get_data().values
-    assert len(heights) == figures.RATIO_BINS
-    assert sum(heights) == pytest.approx(100)
-    assert heights[-1] == pytest.approx(100 / 3)  # 100 of 10: the largest ratio there is
-    assert [text.get_text() for text in axes.texts] == ["median 5.00\nleft out 2"]
+    figures.figure_ratio({"English": panel}, **WINDOW, **files(tmp_path))
+    (axes,) = kept[0].axes
+    for stairs in axes.patches:
+        heights = stairs.get_data().values
+        assert len(heights) == figures.RATIO_BINS
+        assert sum(heights) == pytest.approx(100)
+        assert heights[-1] == pytest.approx(100 / 3)  # 100 of 10: the largest ratio there is
+    (note,) = axes.texts
+    assert note.get_text().split("\n") == [f"{k}: median 5.00, left out 2" for k in panel]
+    assert [line.get_segments()[0][0].tolist() for line in axes.collections] == [[5, 0]] * 2
 
 
 def test_a_text_whose_pieces_are_all_rare_has_no_median(tmp_path, kept):
     frame = neighbours([3, 0], [1, 0])
-    figures.figure_ratio({"English": {"BPE": frame, "SaGe": frame}}, window=5, **files(tmp_path))
-    assert [text.get_text() for text in kept[0].axes[0].texts] == ["left out 2"]
-    assert not kept[0].axes[0].collections
+    panels = {"English": {"BPE": frame, "SaGe": frame}}
+    figures.figure_ratio(panels, **WINDOW, **files(tmp_path))
+    (axes,) = kept[0].axes
+    assert axes.texts[0].get_text() == "BPE: left out 2\nSaGe: left out 2"
+    assert not axes.collections
 
 
 @pytest.mark.parametrize("ratio", [0, 2, 5, 9, 10])
-def test_the_line_of_the_median_stands_on_its_bar_below_the_text(tmp_path, kept, ratio):
+def test_no_curve_reaches_the_text_above_it(tmp_path, kept, ratio):
     frame = neighbours([10 * ratio, 10 * ratio, 70], [10] * 3)
-    figures.figure_ratio({"English": {"BPE": frame, "SaGe": frame}}, window=5, **files(tmp_path))
-    axes = kept[0].axes[0]
+    panels = {"English": dict.fromkeys(LABELS, frame)}
+    figures.figure_ratio(panels, **WINDOW, **files(tmp_path))
+    (axes,) = kept[0].axes
     kept[0].draw_without_rendering()
-    (line,) = axes.collections
-    (low, high) = line.get_segments()[0]
-    assert low.tolist() == [ratio, pytest.approx(200 / 3)] and high[0] == ratio
-    (text,) = axes.texts
-    assert axes.transData.transform(high)[1] < text.get_window_extent().y0
+    highest = axes.transData.transform((ratio, 200 / 3))[1]
+    assert highest < axes.texts[0].get_window_extent().y0
+
+
+def test_the_figure_of_domains_has_a_row_a_text_and_one_scale_a_column(tmp_path, kept):
+    words = {text: dict.fromkeys(LABELS, pd.Series([9, n], [1, 3])) for n, text in enumerate("ab")}
+    frame = neighbours([90, 100, 20], [30, 10, 10])
+    ratios = {text: dict.fromkeys(LABELS, frame) for text in "ab"}
+    figures.figure_domains(words, ratios, **WINDOW, thin=[], **files(tmp_path))
+    axes = np.reshape(kept[0].axes, (2, 3))
+    assert [row[0].get_ylabel().strip() for row in axes] == ["a", "b"]
+    assert all(above.get_ylim() == below.get_ylim() for above, below in axes.T)
+    assert axes[1, 2].get_ylim()[0] == 0
+    assert_readable(kept[0])
 
 
 def test_scales_are_shared_where_languages_are_compared(tmp_path, kept):
@@ -131,7 +156,7 @@ def test_scales_are_shared_where_languages_are_compared(tmp_path, kept):
     figures.figure_fertility(panels, **files(tmp_path))
     lengths, fertility = kept[0].axes, kept[2].axes
     assert lengths[0].get_ylim() == lengths[1].get_ylim()
-    assert fertility[0].get_ylim() == fertility[2].get_ylim() > fertility[1].get_ylim()
+    assert fertility[0].get_ylim() == fertility[2].get_ylim() == (0, 100)
     assert fertility[1].get_ylim() == fertility[3].get_ylim()
 
 
@@ -157,18 +182,16 @@ def random_frame() -> pd.DataFrame:
     return pd.concat([neighbours(distinct, count), neighbours(distinct // 3, count, 2)])
 
 
-@pytest.mark.parametrize("width", ["page", "column"])
 @pytest.mark.parametrize("languages", [1, 3])
 @pytest.mark.parametrize("name", ["lengths", "fertility", "exponence", "ratio"])
-def test_no_text_overlaps_leaves_the_page_or_is_small(tmp_path, kept, name, languages, width):
+def test_no_text_overlaps_leaves_the_page_or_is_small(tmp_path, kept, name, languages):
     measure = {
         "lengths": pd.Series(range(1, 17), index=range(1, 17)),
         "fertility": pd.Series(range(1, 17), index=range(1, 17)),
     }.get(name, random_frame())
     options = {"exponence": {"windows": [5, 2], "top": 200}, "ratio": {"window": 5}}.get(name, {})
     panels = {title: dict.fromkeys(LABELS, measure) for title in LONG_TITLES[:languages]}
-    getattr(figures, f"figure_{name}")(panels, **options, **files(tmp_path, width))
-    assert kept[0].get_figwidth() == {"page": 6.3, "column": 3.3}[width]
+    getattr(figures, f"figure_{name}")(panels, **options, **files(tmp_path))
     assert_readable(kept[0])
 
 
@@ -217,18 +240,21 @@ def test_tokenizers_are_drawn_for_any_number_of_them(tmp_path, kept, texts, labe
         assert sum(left <= tick <= right for tick in axes.get_xticks()) in (3, 4)
 
 
+def marks(axes) -> list[Line2D]:
+    return [line for line in axes.lines if line.get_marker() not in ("", "None", None)]
+
+
 def test_a_mark_is_a_value_a_text_has_a_mark_and_a_tokenizer_its_colour(tmp_path, kept):
     figure_tokenizers(tokenizers_of(TEXTS, LABELS), **files(tmp_path))
-    train, quora = kept[0].axes[0].collections
-    assert train.get_offsets()[:, 0].tolist() == [1.5 + n / 3 for n in range(3)]
-    assert train.get_offsets()[:, 1].round().tolist() == [0, 1, 2]
-    styles = style.tokenizer_styles(LABELS)
-    edges = [matplotlib.colors.to_hex(colour).upper() for colour in quora.get_edgecolors()]
-    assert edges == [styles[label].colour for label in LABELS]
-    assert matplotlib.colors.to_hex(train.get_facecolors()[1]).upper() == styles["SaGe"].colour
-    assert matplotlib.colors.to_hex(quora.get_facecolors()[0]) == "#ffffff"
-    shares = kept[0].axes[2].collections[0].get_offsets()[:, 0]
-    assert shares.tolist() == pytest.approx([60, 60 + 20 / 3, 60 + 40 / 3])
+    train, quora = marks(kept[0].axes[0])[:3], marks(kept[0].axes[0])[3:]
+    assert [mark.get_xdata()[0] for mark in train] == [1.5 + n / 3 for n in range(3)]
+    assert [round(mark.get_ydata()[0]) for mark in train] == [0, 1, 2]
+    colours = [style.tokenizer_styles(LABELS)[label].colour for label in LABELS]
+    assert [mark.get_color() for mark in quora] == colours
+    assert [mark.get_markerfacecolor() for mark in train] == colours
+    assert {mark.get_markerfacecolor() for mark in quora} == {"white"}
+    shares = [mark.get_xdata()[0] for mark in marks(kept[0].axes[1])[:3]]
+    assert shares == pytest.approx([60, 60 + 20 / 3, 60 + 40 / 3])
 
 
 def test_no_text_of_a_tokenizer_covers_another(tmp_path, kept):
@@ -236,13 +262,11 @@ def test_no_text_of_a_tokenizer_covers_another(tmp_path, kept):
     figure_tokenizers(tokenizers_of(texts, LABELS), **files(tmp_path))
     axes = kept[0].axes[0]
     axes.figure.draw_without_rendering()
-    marks = axes.collections
-    points = axes.transData.transform([mark.get_offsets()[1] for mark in marks])
-    sizes = [np.sqrt(mark.get_sizes()[0]) * axes.figure.dpi / 72 for mark in marks]
-    assert len(points) == 4 and np.ptp(points[:, 0]) < 1e-6
-    for above, below in pairwise(range(4)):
-        apart = points[above, 1] - points[below, 1]
-        assert apart >= (sizes[above] + sizes[below]) / 2
+    own = [mark for mark in marks(axes) if round(mark.get_ydata()[0]) == 1]
+    heights = [axes.transData.transform((0, mark.get_ydata()[0]))[1] for mark in own]
+    assert len(heights) == 4
+    for above, below in pairwise(heights):
+        assert above - below >= own[0].get_markersize() * axes.figure.dpi / 72
 
 
 @pytest.mark.parametrize("low", [-3.3, 0, 0.407, 1.34, 41, 990, 12_345])
@@ -261,46 +285,29 @@ def test_a_narrow_panel_has_three_or_four_round_ticks(low, span):
     assert right - left <= span + 2 * step
 
 
-def assert_readable(figure) -> None:
-    """Check that no text leaves the page, stands on another or is smaller than 7 points."""
-    texts = list(drawn_texts(figure))
-    boxes = [(text.get_text(), text.get_window_extent()) for text in texts]
-    page = figure.bbox
-    for index, (text, box) in enumerate(boxes):
-        assert texts[index].get_fontsize() >= 7, text
-        assert page.x0 <= box.x0 and box.x1 <= page.x1, text
-        assert page.y0 <= box.y0 and box.y1 <= page.y1, text
-        clashes = [other for other, place in boxes[index + 1 :] if box.overlaps(place)]
-        assert not clashes, (text, clashes)
+def test_a_tokenizer_looks_the_same_whatever_stands_beside_it():
+    alone, beside = style.tokenizer_styles(["SaGe"]), style.tokenizer_styles(["mine", *LABELS])
+    assert alone["SaGe"] == beside["SaGe"] == style.tokenizer_styles(LABELS)["SaGe"]
+    assert beside["mine"] == style.tokenizer_styles(["SaGe", "mine"])["mine"]
 
 
-def drawn_texts(figure):
-    """Yield every text of a figure; a tick outside its axis is not drawn."""
-    figure.draw_without_rendering()
-    for legend in figure.legends:
-        yield from legend.get_texts()
-    if figure._supxlabel is not None:
-        yield figure._supxlabel
-    for axes in figure.axes:
-        ticks = [
-            tick.label1
-            for axis in (axes.xaxis, axes.yaxis)
-            for tick in axis.get_major_ticks()
-            if min(axis.get_view_interval()) <= tick.get_loc() <= max(axis.get_view_interval())
-        ]
-        titles = (axes.title, axes._left_title)
-        for text in [*ticks, *axes.texts, axes.xaxis.label, axes.yaxis.label, *titles]:
-            if text.get_visible() and text.get_text().strip() and text.get_text()[0] != "\n":
-                yield text
+def test_no_two_that_the_configuration_lists_look_the_same(tmp_path):
+    listed = yaml.safe_load(CONFIG.read_text(encoding="utf-8"))["tokenizer_settings"]
+    # Controls of the two versions of SaGe look alike: they are never in one panel.
+    own = [name for name, one in listed.items() if one.get("contexts") or "preset" not in one]
+    own = [name for name in own if not name.startswith("sage_released_")]
+    labels = [listed[name]["label"] for name in [*own, "sage", "sage_released", "sage_unigram"]]
+    styles = style.tokenizer_styles([*labels, "mine", "yours"])
+    assert len({one.mark for one in list(styles.values())[:-2]}) >= 12
+    assert len(set(styles.values())) == len(styles) > 12
 
 
-def test_styles_stay_apart_in_grey_and_follow_the_order():
-    styles = list(style.tokenizer_styles("abcdef").values())
-    for attribute in ("colour", "fill", "hatch", "line"):
-        assert len({str(getattr(one, attribute)) for one in styles}) == 6
-    assert style.tokenizer_styles("ab")["b"] == styles[1]
-    with pytest.raises(UserError, match="config key tokenizers: .* got 7"):
-        style.tokenizer_styles("abcdefg")
+def test_a_legend_refuses_tokenizers_that_look_the_same(tmp_path):
+    counts = pd.Series([5, 3], index=[1, 2])
+    panels = {"English": dict.fromkeys(["BPE", *"abcdefg"], counts)}
+    with pytest.raises(UserError, match=r"config key figures\.tokenizers: .* list fewer"):
+        figures.figure_lengths(panels, **files(tmp_path))
+    assert not list(tmp_path.iterdir())
 
 
 # Deuteranopia and protanopia in full, in linear RGB (Machado, Oliveira and Fernandes 2009).
@@ -324,7 +331,7 @@ def lab(colour: str, seen: np.ndarray) -> np.ndarray:
 
 @pytest.mark.parametrize("attribute", ["colour", "fill"])
 def test_the_papers_three_tokenizers_stay_apart_in_grey_and_under_colour_blindness(attribute):
-    colours = [getattr(one, attribute) for one in style.tokenizer_styles("abc").values()]
+    colours = [getattr(one, attribute) for one in style.tokenizer_styles(LABELS).values()]
     grey = [lab(colour, np.identity(3))[0] for colour in colours]
     assert all(lighter - darker > 4 for darker, lighter in pairwise(grey)), grey
     for matrix in BLINDNESS.values():

@@ -12,7 +12,7 @@ import pytest
 from scipy import stats
 
 from claim_samples import record_of
-from curve_samples import BITS, COUNT_BITS, FLOOR_BITS, curve, write_floors, write_model
+from curve_samples import BITS, COUNT_BITS, curve, write_floors, write_model
 from reproduction.analysis.stats import holm
 from reproduction.paper.causal import CausalModel
 from reproduction.paper.claims_inputs import Run
@@ -30,7 +30,6 @@ from reproduction.paper.learning_curves import (
     summarise_curves,
     table_learning_curves,
 )
-from reproduction.paper.ngrams import LineBits
 from reproduction.paper.statements import read_claims
 from reproduction.parquet import write_parquet
 from sagevocab.errors import UserError
@@ -216,36 +215,31 @@ def panels():
 LABELS = ["BPE", "SaGe", "Unigram"]
 
 
-def test_the_figure_has_two_rows_a_language_and_means_over_seeds(panels, drawings, kept):
+def test_masked_models_are_one_row_of_differences_and_means_over_seeds(panels, drawings, kept):
     figure_learning_curves(panels, labels=LABELS, baseline="BPE", seed=1, **drawings)
-    axes = kept[0].axes
-    assert len(axes) == 8
-    # The floors, BPE and SaGe; BPE's zero and SaGe.
-    assert [len(one.lines) for one in axes[::2]] == [3 + 2, 1 + 1] * 2
-    floors, own = axes[0].lines[:3], axes[0].lines[3]
-    assert [line.get_ydata()[0] for line in floors] == pytest.approx(list(FLOOR_BITS.values()))
-    assert own.get_xdata().tolist() == [10, 20, 30]
-    np.testing.assert_allclose(own.get_ydata(), [4, 3.1, 2.25])
-    assert [len(one.collections) for one in axes[::2]] == [2, 1] * 2
-    np.testing.assert_allclose(axes[2].lines[1].get_ydata(), [-0.1, -0.2, -0.2])
-    assert axes[2].get_ylabel() == "Bits per character\nminus BPE"
-    assert [one.get_xlabel() for one in axes[2:4]] == ["Updates", "Characters seen (thousands)"]
-    shown = [[text.get_text() for text in legend.get_texts()] for legend in kept[0].legends]
-    assert shown[0] == ["BPE", "SaGe"]
-    assert len(shown[1]) == len(FLOOR_BITS)
+    english, turkish = kept[0].axes
+    zero, own = english.lines
+    assert set(zero.get_ydata()) == {0}
+    np.testing.assert_allclose(own.get_ydata(), [-0.1, -0.2, -0.2])
+    assert english.get_ylabel() == "Masked\nBits per character\nminus BPE"
+    assert english.get_xlabel() == "Characters seen (thousands)"
+    titles = [axes.get_title(loc="left") or axes.get_title() for axes in (english, turkish)]
+    assert titles == ["(a) English", "(b) Turkish"]
+    (legend,) = kept[0].legends
+    assert [text.get_text() for text in legend.get_texts()] == ["BPE", "SaGe"]
 
 
 def test_where_lines_agree_a_band_is_students_over_seeds(drawings, kept):
     bits = {"BPE": ([4, 2.2], [4, 2.3]), "SaGe": ([4, 2.1], [4, 2.0])}
     panel = {label: [curve(one, spread=0) for one in seeds] for label, seeds in bits.items()}
     figure_learning_curves({"English": panel}, labels=LABELS, baseline="BPE", seed=1, **drawings)
-    band = kept[0].axes[2].collections[0].get_paths()[0].vertices
+    band = kept[0].axes[0].collections[0].get_paths()[0].vertices
     half = stats.t.ppf(0.975, 1) * 0.1  # the differences end at -0.1 and -0.3
-    ends = band[band[:, 0] == 20][:, 1]
+    ends = band[band[:, 0] == band[:, 0].max()][:, 1]
     np.testing.assert_allclose([ends.min(), ends.max()], [-0.2 - half, -0.2 + half])
 
 
-def test_causal_models_have_two_rows_more_beside_n_grams(panels, drawings, kept):
+def test_causal_models_are_the_row_above_in_the_languages_that_have_some(panels, drawings, kept):
     validations = pd.DataFrame({"step": [5, 10], "seen": [1e6, 2e6], "seconds": [60, 120]})
     models = {
         label: [
@@ -257,36 +251,22 @@ def test_causal_models_have_two_rows_more_beside_n_grams(panels, drawings, kept)
             "Unigram": ([9, 8], [9, 8]),
         }.items()
     }
-    orders = np.array([[n] * 9 for n in (6, 5, 4, 3, 2)])
-    counted = {"BPE": LineBits(np.full(9, 2.0), {10: orders + 2, 20: orders, 50: orders - 1})}
-    figure_learning_curves(
-        {"English": panels["English"]},
-        labels=LABELS,
-        baseline="BPE",
-        seed=1,
-        causal={"English": models},
-        causal_lines=32,
-        ngrams={"English": counted},
-        **drawings,
-    )
+    causal = {"English": models}
+    options = {"labels": LABELS, "baseline": "BPE", "seed": 1, "causal": causal}
+    figure_learning_curves(panels, **options, **drawings)
     axes = kept[0].axes
-    assert len(axes) == 8
-    assert axes[4].get_title() == "English: whole lines, causal models"
-    assert [line.get_ydata()[0] for line in axes[4].lines] == [2.6, 2.4, 9, 3, 2, 1]
+    assert [one.get_visible() for one in axes] == [True, False, True, True]
+    assert axes[0].get_ylabel().startswith("Causal") and axes[2].get_ylabel().startswith("Masked")
     assert [text.get_text() for text in kept[0].legends[0].get_texts()] == LABELS
-    np.testing.assert_allclose(axes[7].lines[1].get_ydata(), [-0.2, -0.1])
-    assert axes[6].get_xlabel() == "Characters seen (millions; 200,000 an update)"
-    assert axes[7].get_xlabel() == "Minutes of training"
-    named = kept[0].legends[1].get_texts()[1].get_text()
-    assert named == "by place in the word; n-grams of order 3, 20 lines"
+    np.testing.assert_allclose(axes[0].lines[1].get_ydata(), [-0.2, -0.1])
+    np.testing.assert_allclose(axes[0].lines[1].get_xdata(), [1, 2])
+    assert axes[0].get_xlabel() == "Characters seen (millions)"
 
 
-def test_the_floors_drawn_are_the_lowest_of_all_vocabularies(panels, drawings, kept):
-    low = {"unigram": 5.5, "placed": 5.2, "bigram": 2.4}
-    panels["Turkish"]["SaGe"] = [curve([4, 3.6], seed=2, floors=low)]
-    figure_learning_curves(panels, labels=LABELS, baseline="BPE", seed=1, **drawings)
-    floors = [line.get_ydata()[0] for line in kept[0].axes[4].lines[:3]]
-    assert floors == pytest.approx([5.5, 5.0, 2.4])
+def test_without_bpe_the_bits_themselves_are_drawn(panels, drawings, kept):
+    figure_learning_curves(panels, labels=LABELS, baseline=None, seed=1, **drawings)
+    np.testing.assert_allclose(kept[0].axes[0].lines[0].get_ydata(), [4, 3.1, 2.25])
+    assert kept[0].axes[0].get_ylabel() == "Masked\nBits per character"
 
 
 def test_the_figure_is_drawn_for_one_language_and_validation_and_is_stable(tmp_path):

@@ -110,16 +110,21 @@ def test_the_table_shows_the_most_lines_and_order_three_at_all_sizes(panels, out
     assert len(rows_of(outputs)) == 8
 
 
-def test_the_figure_has_a_mark_a_size_and_no_row_for_bpe(panels, drawings, kept):
+def test_the_figure_has_a_mark_a_size_the_better_at_the_right_and_no_row_for_bpe(
+    panels, drawings, kept
+):
     figure_ngrams(panels, baseline="BPE", seed=1, **drawings)
     axes = kept[0].axes
     assert len(axes) == 6
     assert [label.get_text() for label in axes[0].get_yticklabels()] == ["SaGe"]
+    assert [one.get_ylabel() for one in axes[::3]] == ["English", "Turkish"]
     marks = [line for line in axes[0].lines if line.get_marker() not in ("", "None", None)]
-    assert [mark.get_xdata()[0] for mark in marks] == pytest.approx([-0.05, -0.05])
-    assert axes[2].get_xlabel().startswith("Gain from context")
+    # Fewer bits than BPE.
+    assert [mark.get_xdata()[0] for mark in marks] == pytest.approx([0.05, 0.05])
+    assert [mark.get_markerfacecolor() == "white" for mark in marks] == [True, False]
+    assert axes[2].get_title() == "(c) Gain from context"
     legend = [text.get_text() for text in kept[0].legends[0].get_texts()]
-    assert legend == ["100", "1,000"]
+    assert legend == ["100 lines", "all, 1,000"]
 
 
 def test_more_tokenizers_than_colours_are_drawn(drawings, kept):

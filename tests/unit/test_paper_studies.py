@@ -8,14 +8,13 @@ from pathlib import Path
 import pandas as pd
 import pytest
 import yaml
-from matplotlib.colors import to_rgb
 
 from reproduction.analysis import counts
 from reproduction.analysis.counts import neighbour_ratio, read_neighbours, write_counts
 from reproduction.paper import studies
 from reproduction.paper.claims import assess_claims
 from reproduction.paper.claims_inputs import TRAIN, Case, Run
-from reproduction.paper.figures_studies import figure_rankings, figure_readings
+from reproduction.paper.figures import figure_rankings
 from reproduction.paper.measures_texts import relative_ratio_difference
 from reproduction.paper.statements import read_claims
 from reproduction.paper.studies import (
@@ -360,115 +359,23 @@ def rankings() -> pd.DataFrame:
     )
 
 
-def draw_readings(assessment: Path, folder: Path) -> Path:
-    panels = {name: read_assessment(assessment) for name in ("English", "again")}
-    files = {form: folder / f"figure.{form}" for form in ("pdf", "png")}
-    figure_readings(panels, READINGS, **files)
-    return files["pdf"]
-
-
-def draw_rankings(_: Path, folder: Path) -> Path:
+def draw_rankings(folder: Path) -> Path:
     files = {form: folder / f"figure.{form}" for form in ("pdf", "png")}
     panels = {"English": {"SaGe": rankings()}}
     figure_rankings(panels, labels=["BPE", "SaGe"], stable=(4, 0.8), **files)
     return files["pdf"]
 
 
-@pytest.mark.parametrize("draw", [draw_readings, draw_rankings])
-def test_a_figure_is_drawn_alike_twice(draw, assessment, tmp_path):
-    pdfs = [draw(assessment, tmp_path / name) for name in ("one", "two")]
+def test_a_figure_is_drawn_alike_twice(tmp_path):
+    pdfs = [draw_rankings(tmp_path / name) for name in ("one", "two")]
     assert pdfs[0].read_bytes().startswith(b"%PDF")
     for form in (".pdf", ".png"):
         first, second = (pdf.with_suffix(form).read_bytes() for pdf in pdfs)
         assert first == second
 
 
-OTHERS = [
-    {"scale": SAMPLE, "name": "greedy_piece", "label": "greedy piece", "loss": "mean_piece_lines"},
-    {
-        "scale": SAMPLE,
-        "name": "mine",
-        "label": "my own",
-        "decoder": "merges",
-        "context_matrix": "shared",
-    },
-    {"scale": SAMPLE, "name": "all", "label": "all", "preset": "released", "loss_lines": "all"},
-    {"scale": SAMPLE, "name": "few", "label": "few", "loss": "mean_string_lines", "loss_lines": 50},
-]
-
-
-def test_the_rows_say_what_a_reading_is_and_no_word_stands_on_another(assessment, drawings, kept):
-    panels = {"English": read_assessment(assessment)}
-    rows = [PRINTED, *OTHERS, *READINGS[1:]]
-    style = VALUES.with_name("style.mplstyle")
-    figure_readings(panels, rows, style=style, **drawings)
-    figure = kept[0]
-    words = [text.get_text() for text in figure.axes[0].texts]
-    assert [words[start : start + 7] for start in range(0, len(words), 7)] == [
-        ["Loss", "as printed", "mean, lines with the piece", "my own", "released, all lines"]
-        + ["mean, lines with the\nstring, 50 lines", "SaGe, full size"],
-        ["Decoder", "greedy", "greedy", "merges", "merges", "greedy", "greedy"],
-        ["Contexts", "own", "own", "shared", "shared", "own", "own"],
-    ]
-    figure.draw_without_rendering()
-    texts = [*figure.axes[0].texts, *(axes.xaxis.label for axes in figure.axes)]
-    boxes = [text.get_window_extent() for text in texts]
-    for number, box in enumerate(boxes):
-        assert figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1, texts[number]
-        assert not any(map(box.overlaps, boxes[number + 1 :])), texts[number]
-
-
-def test_in_a_column_the_rows_have_numbers_and_names_below(assessment, drawings, kept):
-    panels = {"English": read_assessment(assessment), "again": read_assessment(assessment)}
-    rows = [PRINTED, *OTHERS, *READINGS[1:]]
-    style = [VALUES.with_name(f"{name}.mplstyle") for name in ("style", "column")]
-    figure_readings(panels, rows, style=style, **drawings)
-    figure = kept[0]
-    figure.draw_without_rendering()
-    across = {round(axes.get_position().x0, 3) for axes in figure.axes}
-    assert len(figure.axes) == 6 and len(across) == 3
-    numbers = [tick.get_text() for tick in figure.axes[0].get_yticklabels()]
-    names = [text.get_text() for text in figure.legends[0].get_texts()]
-    assert names[0] == "Rows: loss; decoder; contexts"
-    assert names[4] == "4  released, all lines; merges; shared"
-    assert [name.split()[0] for name in names[1:]] == numbers == list("123456")
-    texts = [text for legend in figure.legends for text in legend.get_texts()]
-    texts += [axes.xaxis.label for axes in figure.axes]
-    boxes = [text.get_window_extent() for text in texts]
-    for number, box in enumerate(boxes):
-        assert texts[number].get_fontsize() >= 7
-        assert figure.bbox.x0 <= box.x0 and box.x1 <= figure.bbox.x1, texts[number]
-        assert not any(map(box.overlaps, boxes[number + 1 :])), texts[number]
-
-
-def test_the_papers_value_stands_beside_the_language_that_it_is_of(assessment, drawings, kept):
-    english = read_assessment(assessment)
-    panels = {"English": english, "Turkish": {**english, "paper": {}}}
-    figure_readings(panels, READINGS, style=VALUES.with_name("style.mplstyle"), **drawings)
-    word_initial, *_, ratio = kept[0].axes
-    dashes = [line for line in word_initial.lines if line.is_dashed()]
-    assert [line.get_xdata()[0] for line in dashes] == [83] * len(READINGS)
-    spans = [line.get_ydata() for line in dashes]
-    assert spans == [pytest.approx([place - 0.4, place]) for place in range(len(READINGS))]
-    turkish = [
-        y for line in word_initial.lines if line.get_marker() == "D" for y in line.get_ydata()
-    ]
-    assert turkish == pytest.approx([place + 0.2 for place in range(len(READINGS))])
-    equal = [line for line in ratio.lines if list(line.get_xdata()) == [1, 1]]
-    assert len(equal) == 1 and ratio.get_xlim()[0] < 1 < ratio.get_xlim()[1]
-
-
-def test_a_language_has_no_colour_of_a_tokenizer(assessment, tmp_path, kept):
-    draw_readings(assessment, tmp_path)
-    handles = kept[0].legends[0].legend_handles[:2]
-    looks = {(line.get_color(), line.get_marker()) for line in handles}
-    assert len(looks) == 2
-    for colour, _ in looks:
-        assert len(set(to_rgb(colour))) == 1  # grey, which no tokenizer is
-
-
-def test_the_bound_of_the_claim_is_told_and_looks_like_no_tokenizer(assessment, tmp_path, kept):
-    draw_rankings(assessment, tmp_path)
+def test_the_bound_of_the_claim_is_named_and_looks_like_no_tokenizer(tmp_path, kept):
+    draw_rankings(tmp_path)
     *curves, bound = kept[0].legends[0].legend_handles
     assert bound.get_label() == "claim: 4 iterations apart or more, at least 0.8"
     drawn = [line for line in kept[0].axes[0].lines if line.get_color() == bound.get_color()]
@@ -482,14 +389,11 @@ def test_the_bound_of_the_claim_is_told_and_looks_like_no_tokenizer(assessment, 
         (table_readings, {"assessments": {}, "readings": []}),
         (table_stability, {"rows": [], "sizes": (16, 11)}),
         (table_sensitivity, {"study": None, "rows": [], "titles": {}, "window": 5}),
-        (figure_readings, {"assessments": {}, "readings": []}),
     ],
 )
-def test_without_studies_every_target_says_so(write, given, drawings):
-    files = drawings if write is figure_readings else {}
+def test_without_studies_every_target_says_so(write, given):
     with pytest.raises(UserError, match=r"config key studies: .*studies.enabled"):
-        write(**given, **files)
-    assert not any(path.exists() for path in files.values())
+        write(**given)
 
 
 def test_a_short_pruning_has_one_ranking_and_no_correlation(drawings):

@@ -408,13 +408,6 @@ class Probes(Section):
 class Figures(Section):
     """How the figures are printed."""
 
-    width: Literal["page", "column"] = Field(
-        "page",
-        description="Made for the whole width of a page (6.3 inches) or for one of its two columns "
-        "(3.3 inches). No text is smaller than 7 points in either. Those with many panels "
-        "(`figure_tokenizers`, `figure_ngrams`, `figure_learning_curves`) are always made for the "
-        "page.",
-    )
     tokenizers: Names = Field(
         ["bpe", "sage", "sage_released"],
         description="The tokenizers that figures and tables of Section 4 set side by side, as far "

@@ -2,13 +2,57 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from reproduction.artefacts.registry import figure, paper_values
+from reproduction.artefacts.registry import Run, figure, paper_values
 
 # Title of a panel -> label of a tokenizer -> file.
 Panels = Mapping[str, Mapping[str, str]]
+
+
+# What a control of SaGe's own loss is called beside each version of SaGe.
+BLIND = {"zero": "SaGe without vectors", "shuffled": "SaGe, shuffled words"}
+
+
+def _controls_of(run: Run, sage: str) -> dict[str, str]:
+    """Return the controls that a version of SaGe is drawn with, and what they are called."""
+    preset = run.tokenizer(sage).preset
+    named = {}
+    for name in run.further_controls:
+        control = run.tokenizer(name)
+        if control.method == "counts":
+            named[name] = "counts"
+        elif control.method == "sage" and control.preset == preset:
+            named[name] = BLIND[control.contexts]
+    return named
+
+
+def _with_thin(run: Run) -> list[str]:
+    """Return the tokenizers that figures compare, and simple controls, drawn as thin lines."""
+    return list(dict.fromkeys([*run.compared, *(run.simple_controls if run.compared else [])]))
+
+
+def _thin(run: Run) -> list[str]:
+    return run.labels(name for name in run.simple_controls if name not in run.compared)
+
+
+def _by_domain(measured: str, tokenizers: Callable[[Run], list[str]]) -> Callable[[Run], Panels]:
+    """Return what a run answers: title of a domain -> label of a tokenizer -> file."""
+
+    def files(run: Run) -> Panels:
+        names = tokenizers(run)
+        return {
+            run.domain_title(domain): {
+                label: run.result(
+                    f"analysis/{run.domain(domain).language}/{domain}/{name}/{measured}.parquet"
+                )
+                for name, label in zip(names, run.labels(names), strict=True)
+            }
+            for domain in run.domains
+        }
+
+    return files
 
 
 @figure(
@@ -17,20 +61,21 @@ Panels = Mapping[str, Mapping[str, str]]
     legend=lambda run: ["bpe", *run.compared_sage],
     settings=lambda run: {
         "labels": dict(zip(run.compared_sage, run.labels(run.compared_sage), strict=True)),
-        "shown": run.labels(["bpe", *run.compared_sage]),
+        "controls": {name: _controls_of(run, name) for name in run.compared_sage},
         "languages": dict(zip(run.languages, run.titles(run.languages), strict=True)),
     },
     claims="claims.json",
     paper=paper_values,
 )
 def figure_controls(claims: str, paper: str, **files: Any) -> None:
-    """How far SaGe goes beyond prunings without contexts, on the paper's main statements. A row is
-    a statement in one language; its unit is the standard deviation of the vocabularies pruned at
-    random, 0 is their mean, and right is where the statement points. Grey bars are the range of
-    these seeds; a filled circle is beyond or below chance by its rank among many more random
-    prunings, which only statements that word types decide have. Lines are 95 % intervals over the
-    text or the pieces, and no spread of seeds. The axis is logarithmic outside ±5. A statement on
-    which all random prunings agree has no such unit and is left out. The paper has no such figure.
+    """SaGe beside prunings without contexts, on a few of the paper's main statements: how far from
+    random pruning each is, in standard deviations of the vocabularies pruned at random. 0 is their
+    mean, and right is where the statement points. All random prunings lie in the grey band. SaGe's
+    mark is filled where it is beyond or below chance by its rank among many more random prunings,
+    which only statements that word types decide have; marks of controls are open. Lines are 95 %
+    intervals over the text or the pieces, and no spread of seeds. Outside the breaks (//) the scale
+    is smaller. A statement on which all random prunings agree has no such unit and is left out. The
+    paper has no such figure; all main statements are in ``table_controls``.
     """
     from reproduction.paper import controls
 
@@ -61,14 +106,15 @@ def figure_lengths(pieces: Panels, **files: Any) -> None:
 @figure(
     "intrinsic",
     when=lambda run: run.compared,
-    tokenizers=lambda run: run.compared,
+    tokenizers=_with_thin,
+    settings=lambda run: {"thin": _thin(run)},
     fertility="analysis/{lang}/{corpus}/{tok}/fertility.parquet",
 )
 def figure_fertility(fertility: Panels, **files: Any) -> None:
     """Share of the words of the training corpus by the number of subwords they are cut into (paper,
-    Section 4, “Subword Fertility”). Words of eight or more share the last group; the right panels
-    repeat the words of four or more on a scale of their own. Panels above one another have the same
-    scale. |greedy|
+    Section 4, “Subword Fertility”), and how many points that is above BPE's. Words of eight or more
+    share the last group. Thin lines are prunings without contexts, at random (one seed) and of the
+    least frequent pieces. Panels above one another have the same scale. |greedy|
     """
     from reproduction.analysis.counts import read_fertility
     from reproduction.paper import figures
@@ -92,8 +138,8 @@ def figure_exponence(neighbours: Panels, **files: Any) -> None:
     training corpus, for the 200 pieces with the most of them, ranked for each tokenizer by itself
     (paper, Section 4, “Contextual Exponence”). The vertical axis is logarithmic, and each panel has
     a scale of its own; the strip below repeats the curves as differences from BPE's, rank by rank,
-    and is not logarithmic. The paper shows Turkish with window 5 and says that English and window 2
-    agree. |greedy|
+    on one scale in all strips. The paper shows Turkish with window 5 and says that English and
+    window 2 agree. |greedy|
     """
     from reproduction.analysis.counts import read_neighbours
     from reproduction.paper import figures
@@ -111,11 +157,11 @@ def figure_exponence(neighbours: Panels, **files: Any) -> None:
 )
 def figure_ratio(neighbours: Panels, **files: Any) -> None:
     """Distinct neighbours divided by frequency, over the pieces of each vocabulary (paper, Section
-    4, “Contextual Exponence”). Pieces of fewer than ten occurrences are left out; each panel says
-    how many. Of n occurrences the ratio is a multiple of 1/n, which gives a distribution with rare
-    pieces a comb. An occurrence has at most ten neighbours in a window of five on either side, so
-    no ratio is larger. The line stands on the bar that holds the median. The claim ``ratio_lower``
-    is about means, which can fall where medians rise. All panels have the same scale. |greedy|
+    4, “Contextual Exponence”); upright lines are medians. Pieces of fewer than ten occurrences are
+    left out; each panel says how many. Of n occurrences the ratio is a multiple of 1/n, which gives
+    a distribution with rare pieces a comb. An occurrence has at most ten neighbours in a window of
+    five on either side, so no ratio is larger. The claim ``ratio_lower`` is about means, which can
+    fall where medians rise. All panels have the same scale. |greedy|
     """
     from reproduction.analysis.counts import read_neighbours
     from reproduction.paper import figures
@@ -128,14 +174,15 @@ def figure_ratio(neighbours: Panels, **files: Any) -> None:
     "intrinsic",
     of_domains=True,
     when=lambda run: run.compared,
-    tokenizers=lambda run: run.compared,
+    tokenizers=_with_thin,
+    settings=lambda run: {"thin": _thin(run)},
     fertility="analysis/{lang}/{corpus}/{tok}/fertility.parquet",
 )
 def figure_fertility_domain(fertility: Panels, **files: Any) -> None:
-    """Share of words by their number of subwords, on a text of another domain, which the title
-    names, with the vocabularies made from the training corpus (paper, Section 4, “Robustness to
-    Domain Change”). The right panel repeats the words of four or more subwords on a scale of
-    its own. |greedy|
+    """Share of words by their number of subwords, on a text of another domain, named at the left,
+    with the vocabularies made from the training corpus, and how many points that is above BPE's
+    (paper, Section 4, “Robustness to Domain Change”). Thin lines are prunings without contexts.
+    ``figure_domains`` has all texts. |greedy|
     """
     figure_fertility(fertility, **files)
 
@@ -150,18 +197,40 @@ def figure_fertility_domain(fertility: Panels, **files: Any) -> None:
 )
 def figure_ratio_domain(neighbours: Panels, **files: Any) -> None:
     """Distinct neighbours divided by frequency over the pieces of each vocabulary, on a text of
-    another domain, which the title names (paper, Section 4, “Robustness to Domain Change”).
-    Pieces of fewer than ten occurrences are left out: on a small text they are many, and each
-    panel says how many. Of n occurrences the ratio is a multiple of 1/n, which gives a
-    distribution with rare pieces a comb. The line stands on the bar that holds the median.
-    |greedy|
+    another domain, which the title names (paper, Section 4, “Robustness to Domain Change”); upright
+    lines are medians. Pieces of fewer than ten occurrences are left out: on a small text they are
+    many, and each panel says how many. Of n occurrences the ratio is a multiple of 1/n, which gives
+    a distribution with rare pieces a comb. ``figure_domains`` has all texts. |greedy|
     """
     figure_ratio(neighbours, **files)
 
 
 @figure(
     "intrinsic",
-    page=True,  # no column has room for five panels of every tokenizer and text
+    when=lambda run: run.compared and run.domains,
+    legend=lambda run: run.compared,
+    settings=lambda run: {"window": run.config.analysis.windows[0], "thin": _thin(run)},
+    fertility=_by_domain("fertility", _with_thin),
+    neighbours=_by_domain("neighbours", lambda run: run.compared),
+)
+def figure_domains(fertility: Panels, neighbours: Panels, **files: Any) -> None:
+    """Subwords per word and neighbours per occurrence on every text of another domain, with the
+    vocabularies made from the training corpus (paper, Section 4, “Robustness to Domain Change”):
+    share of words by their number of subwords, how many points that is above BPE's, and distinct
+    neighbours divided by frequency over the pieces that occur ten times or more, whose medians are
+    upright lines. Thin lines are prunings without contexts. Panels above one another have the same
+    scale. |greedy|
+    """
+    from reproduction.analysis.counts import read_fertility, read_neighbours
+    from reproduction.paper import figures
+    from reproduction.paper.inputs import read_panels
+
+    read = read_panels(fertility, read_fertility), read_panels(neighbours, read_neighbours)
+    figures.figure_domains(*read, **files)
+
+
+@figure(
+    "intrinsic",
     legend=lambda run: run.ordered_tokenizers,
     settings=lambda run: {
         "texts": run.measured_texts(),
@@ -175,10 +244,10 @@ def figure_tokenizers(
     labels: Sequence[str],
     **files: Any,
 ) -> None:
-    """Five measures of every tokenizer of the run (columns) in every language (rows): a filled mark
-    is the training corpus, an open one a text of another domain; a tokenizer's marks stand one
-    below the other only so that none covers another. The paper has no such figure; all numbers are
-    in ``table_tokenizers``. BPE and every reading of SaGe segment greedily, the others by their own
+    """Three measures of every tokenizer of the run (rows) in every language: a filled mark is the
+    training corpus, an open one a text of another domain; a tokenizer's marks stand one below the
+    other only so that none covers another. The paper has no such figure; all measures are in
+    ``table_tokenizers``. BPE and every reading of SaGe segment greedily, the others by their own
     method or as their brackets say. No scale begins at zero, and each language has scales of its
     own.
     """
@@ -189,7 +258,6 @@ def figure_tokenizers(
 
 @figure(
     "intrinsic",
-    page=True,
     when=lambda run: run.ngram_languages,
     languages=lambda run: run.ngram_languages,
     tokenizers=lambda run: run.ordered_tokenizers,
@@ -199,11 +267,11 @@ def figure_tokenizers(
 def figure_ngrams(ngrams: Panels, **files: Any) -> None:
     """Bits per character that n-grams of each tokenizer's pieces need for whole held-out lines, as
     differences from BPE's on the same lines: at order 3, at order 5, and the gain from context,
-    which is what the two pieces before save (order 1 minus order 3). Modified Kneser-Ney estimates
-    from samples of the training corpus; the filled mark is the largest. Further left is the shorter
-    code. Lines are 95 % bootstrap intervals over held-out lines. An order is less text where a
-    vocabulary has more pieces a word. The paper has no such figure; all orders are in
-    ``table_ngrams``.
+    which is what the two pieces before save (order 1 minus order 3). Right of 0 is better than BPE:
+    the shorter code, the larger gain. Modified Kneser-Ney estimates from samples of the training
+    corpus; the filled mark is the largest. Lines are 95 % bootstrap intervals over held-out lines.
+    An order is less text where a vocabulary has more pieces a word. The paper has no such figure;
+    all orders are in ``table_ngrams``.
     """
     from reproduction.paper import ngrams as drawn
 
@@ -227,8 +295,8 @@ def figure_evidence(table: str, **files: Any) -> None:
     segmentations and are no language models; causal transformers are small ones, with several
     seeds. A filled mark is significant after Holm's adjustment; lines are 95 % intervals; a true
     difference in the grey is found less often than four times in five, with the least certain
-    tokenizer. Scales differ between panels. The paper has no such figure; all numbers are in
-    ``table_evidence``. |constructed|
+    tokenizer. "Not run" is no result. Scales differ between panels. The paper has no such figure;
+    all numbers are in ``table_evidence``. |constructed|
     """
     from reproduction.paper import figures_evidence
 
@@ -238,12 +306,10 @@ def figure_evidence(table: str, **files: Any) -> None:
 @figure(
     "downstream",
     when=lambda run: run.curve_languages,
-    languages=lambda run: run.causal_ngrams,
     tokenizers=lambda run: run.models,
     settings=lambda run: {
         **run.causal_parameters,
         "causal_labels": run.labels(run.causal_tokenizers),
-        "causal_lines": run.config.lm.causal.lines,
         "compared": run.labels(run.models),
         "titles": run.titles(run.curve_languages),
         "labels": run.labels(run.ordered_tokenizers),
@@ -252,12 +318,10 @@ def figure_evidence(table: str, **files: Any) -> None:
     },
     models=lambda run: run.curves(run.curve_languages),
     causal=lambda run: run.causal_files(run.causal_tokenizers),
-    ngrams="analysis/{lang}/ngrams/{tok}.parquet",
 )
 def figure_learning_curves(
     models: Mapping[str, Sequence[str]],
     causal: Sequence[str],
-    ngrams: Panels,
     *,
     titles: Sequence[str],
     compared: Sequence[str],
@@ -266,58 +330,27 @@ def figure_learning_curves(
     causal_seeds: int,
     **files: Any,
 ) -> None:
-    """Learning curves of the language models on held-out lines: bits per character of the words
-    asked, and their difference from BPE's at the same place, against updates and characters seen.
-    The same words are hidden for every tokenizer; a word's pieces are predicted from left to right,
-    and the code of their number is added, so vocabularies compare. Bands are 95 % intervals over
-    lines (bootstrap), and of several pretrainings over lines and seeds (Student's), around their
-    mean. Grey lines are floors: what tables of frequencies of the training text reach on the same
-    words, with the vocabulary that gives the lowest; a model above the first two knows less than a
-    table without contexts. Words right and time are in ``table_learning_curves``. Where the run has
-    causal models, two rows more a language show theirs and those of what is pruned without
-    contexts, of whole lines, as means over seeds with Student's 95 % intervals; grey lines are
-    n-grams of order 1, 3 and 5 from the largest sample that has no more lines than a causal model
-    sees, with the tokenizer that gives the lowest. The paper says that coherent tokens should need
-    fewer updates and leaves it to future work (Section 4, “Subword Fertility”). The learning rate
-    falls over the whole budget, so a point within a curve is not what a smaller budget would give.
+    """Learning curves of the language models on held-out lines, as differences from BPE's in bits
+    per character at the same place; below 0 is better. Causal models, where the run has some, and
+    those of what is pruned without contexts, predict whole lines; lines are means over seeds with
+    Student's 95 % intervals. Masked models predict the words hidden, the same for every tokenizer;
+    a word's pieces are predicted from left to right, and the code of their number is added, so
+    vocabularies compare. Their bands are 95 % intervals over lines (bootstrap), and of several
+    pretrainings over lines and seeds (Student's), around their mean. The bits themselves, the
+    floors that tables of frequencies reach, words right and time are in ``table_learning_curves``.
+    The paper says that coherent tokens should need fewer updates and leaves it to future work
+    (Section 4, “Subword Fertility”). The learning rate falls over the whole budget, so a point
+    within a curve is not what a smaller budget would give.
     """
     from reproduction.paper import learning_curves
     from reproduction.paper.causal import read_causal
     from reproduction.paper.curves import read_curves
-    from reproduction.paper.ngrams import read_ngrams
 
     learning_curves.figure_learning_curves(
         read_curves(titles, compared, models["heldout"], models["repeats"], models["floors"]),
         causal=read_causal(causal_titles, causal_labels, causal_seeds, causal),
-        ngrams=read_ngrams(ngrams),
         **files,
     )
-
-
-@figure(
-    "studies",
-    when=lambda run: run.readings,
-    languages=lambda run: run.study_languages,
-    settings=lambda run: {"rows": run.studies.rows()},
-    readings="analysis/{lang}/readings.json",
-)
-def figure_readings(
-    readings: Mapping[str, str], rows: Sequence[Mapping[str, Any]], **files: Any
-) -> None:
-    """Six quantities of every reading of the ablation loss (rows): a mark is the mean over the
-    seeds, a stroke one seed. The dashes at the height of English are the paper's value, which is of
-    English; the grey line at 1 is BPE. Rows in bold on grey are the presets ``printed`` and
-    ``released``; the rows at the foot show them at full size. Every other row changes one
-    preset in what its name says: the loss, the decoder or the context vectors. "SaGe-only" and
-    "BPE-only" pieces are in exactly one of the two vocabularies. Neighbours are divided by the
-    count for pieces that occur ten times or more. The paper has no such figure; all numbers are in
-    ``table_readings``.
-    """
-    from reproduction.paper import figures_studies
-    from reproduction.paper.studies import read_assessment
-
-    assessments = {title: read_assessment(path) for title, path in readings.items()}
-    figures_studies.figure_readings(assessments, rows, **files)
 
 
 @figure(
@@ -337,10 +370,10 @@ def figure_rankings(rankings: Panels, paper: str, **files: Any) -> None:
     line reaches the level grey line.
     """
     from reproduction.analysis.vocabulary import read_rankings
-    from reproduction.paper import figures_studies
+    from reproduction.paper import figures
     from reproduction.paper.inputs import read_panels
     from reproduction.paper.studies import stable_ranking
 
-    figures_studies.figure_rankings(
+    figures.figure_rankings(
         read_panels(rankings, read_rankings), stable=stable_ranking(paper), **files
     )

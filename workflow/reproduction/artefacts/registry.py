@@ -141,22 +141,15 @@ class Artefact:
 _REGISTERED: dict[str, Artefact] = {}
 
 
-def figure(target: str | Of, *, page: bool = False, **declared: Any) -> Callable[[Make], Make]:
+def figure(target: str | Of, **declared: Any) -> Callable[[Make], Make]:
     """Register a function as a figure; it gets `pdf`, `png` and `style` besides.
 
     Args:
         target: the target that it is a part of: intrinsic, downstream, studies, or paper for none
             of these.
-        page: no column of a page has room for it.
         declared: see `_register`.
     """
-
-    def style(run: Run) -> list[str]:
-        """Return the style of figures, and what differs from it in those for one column."""
-        narrow = run.config.figures.width == "column" and not page
-        return list(map(resource, ["style.mplstyle", *(["column.mplstyle"] if narrow else [])]))
-
-    return _register(target, style=style, **declared)
+    return _register(target, style=lambda run: resource("style.mplstyle"), **declared)
 
 
 def table(target: str | Of, **declared: Any) -> Callable[[Make], Make]:

@@ -28,6 +28,7 @@ from sagevocab.errors import UserError
 
 CAUSAL = "causal transformers"
 _MEASURE = "Causal transformer"
+_AXIS = "seen"  # what a learning curve is drawn along
 _COLUMNS = ["step", "seen", "seconds", "line", "characters", "bits"]
 
 
@@ -136,37 +137,30 @@ def _differences(
 
 
 def draw_causal(
-    rows: Sequence[Sequence[Axes]],
+    axes: Axes,
     panel: Mapping[str, Sequence[CausalModel]],
     styles: Mapping[str, TokenizerStyle],
     baseline: str,
 ) -> None:
-    """Draw bits per character and, below, the difference from BPE's at the same place.
+    """Draw the difference in bits per character from BPE's at the same place.
 
-    rows: two rows of two panels, by characters seen and by minutes of training. A line is the mean
-    of the seeds, a band Student's 95 % interval over them.
+    By characters seen. A line is the mean of the seeds, a band Student's 95 % interval over them.
     """
-    first = panel[baseline][0].curve.iloc[-1]
-    update = f"{first['seen'] / first['step']:,.0f}"
-    axes_of = (
-        ("seen", 1e6, f"Characters seen (millions; {update} an update)"),
-        ("seconds", 60, "Minutes of training"),
-    )
-    for column, (axis, unit, name) in enumerate(axes_of):
-        above, below = (row[column] for row in rows)
-        for label, own in panel.items():
-            at = np.mean([one.curve[axis] for one in own], axis=0) / unit
-            _draw_over_seeds(above, at, [one.curve["rate"] for one in own], styles[label])
-            change = [_minus(*pair, axis) for pair in zip(own, panel[baseline], strict=True)]
-            _draw_over_seeds(below, at, change, styles[label])
-        above.set_xlim(left=0)
-        below.set_xlim(above.get_xlim())
-        below.set_xlabel(name)
+    for label, own in panel.items():
+        if label == baseline:
+            axes.axhline(0, linewidth=0.8, **styles[label].curve)
+            continue
+        at = np.mean([one.curve[_AXIS] for one in own], axis=0) / 1e6
+        change = [_minus(*pair) for pair in zip(own, panel[baseline], strict=True)]
+        _draw_over_seeds(axes, at, change, styles[label])
+    axes.set_xlim(left=0)
+    axes.locator_params(nbins=4)
+    axes.set_xlabel("Characters seen (millions)")
 
 
-def _minus(one: CausalModel, other: CausalModel, axis: str) -> np.ndarray:
-    """Return the difference of two curves where the first was validated; nan beyond the other."""
-    at, places = one.curve[axis], other.curve[axis]
+def _minus(one: CausalModel, other: CausalModel) -> np.ndarray:
+    """Subtract the second curve at the first's validations; nan outside its range."""
+    at, places = one.curve[_AXIS], other.curve[_AXIS]
     theirs = np.interp(at, places, other.curve["rate"], left=np.nan, right=np.nan)
     return one.curve["rate"].to_numpy() - theirs
 

@@ -6,16 +6,14 @@ import itertools
 import logging
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
-from operator import attrgetter
 from textwrap import fill
 from typing import Any
 
 import numpy as np
+import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 from matplotlib.patches import Patch
-from matplotlib.ticker import FixedLocator, FuncFormatter, NullLocator
+from matplotlib.ticker import FuncFormatter, NullLocator
 
 from reproduction.paper.chance import (
     AS_CHANCE,
@@ -25,17 +23,11 @@ from reproduction.paper.chance import (
 )
 from reproduction.paper.claims import read_records
 from reproduction.paper.claims_page import SIGNS, show_chance, show_control, show_ours, show_value
+from reproduction.paper.forest import SHADE, STROKE, forest
 from reproduction.paper.formats import MINUS, NOTHING, Files
 from reproduction.paper.measures import FEWEST_SEEDS
 from reproduction.paper.statements import REPRODUCED, ahead, read_headlines
-from reproduction.paper.style import (
-    TokenizerStyle,
-    drawing,
-    is_narrow,
-    label_below,
-    legend_above,
-    tokenizer_styles,
-)
+from reproduction.paper.style import GREY, drawing, few_round_ticks, tokenizer_styles
 from reproduction.paper.table import Table
 from reproduction.paper.tally import met_by_controls
 from sagevocab.errors import UserError
@@ -190,28 +182,18 @@ def _sage_cell(record: Record | None) -> str:
 
 # --- the figure
 
-_GREY, _BAND, _SHADE = "#6E6E6E", "#D4D4D4", "#F4F4F4"
-_SEED = {"linestyle": "none", "marker": "|", "markersize": 6, "color": _GREY, "zorder": 3}
-_LEAST = {"linestyle": "none", "marker": "x", "markersize": 4, "color": "black", "zorder": 3}
-_PAPER = {
-    "linestyle": "none",
-    "marker": "D",
-    "markersize": 4,
-    "color": "black",
-    "markerfacecolor": "white",
-    "zorder": 4,
-}
-_LINE_HEIGHT, _NARROW_LINE = 0.24, 0.145  # inches, at the width of a page and of a column
-_SMALL = 7  # points
-_WIDEST, _NARROW_WIDEST = 43, 52  # characters of a statement in one line
-_STATEMENT, _LANGUAGE = -48, -43  # points left of the panel
-_LINEAR = 5  # deviations from which on the axis is logarithmic
-_UNIT = (
-    "Distance from the random mean, in standard deviations of the random seeds; "
-    "right: where the statement points"
+# What a reader can take in at a glance; the table has all main statements.
+_SHOWN = (
+    *("sage_only_word_initial", "bpe_only_word_initial", "bpe_only_short", "words_of_5_more"),
+    *("token_ratio", "ratio_lower"),
 )
+_LEAST = "least frequent pruned"
+_PAPER = "the paper's value"
+_WIDEST = 24  # characters of a statement in one line
+_BREAK = 10  # deviations from which on the axis has a smaller scale
+_OUTSIDE = 0.8  # of the room up to the break, which what is outside it has
+_UNIT = "deviations of random prunings,\nas the paper says →"
 _NO_SPREAD = "The random prunings agree on every main statement:\nthere is no spread to draw."
-_TICKS = [sign * 2 * 10.0**power for power in range(1, 7) for sign in (-1, 1)]
 
 
 def figure_controls(
@@ -219,165 +201,144 @@ def figure_controls(
     values: Files,
     *,
     labels: Mapping[str, str],
-    shown: Sequence[str],
+    controls: Mapping[str, Mapping[str, str]],
     languages: Mapping[str, str],
     **files: Files,
 ) -> None:
-    """Draw how far SaGe is from the random prunings, statement by statement.
+    """Draw SaGe beside its controls on a few main statements: a panel a version of SaGe.
 
     The unit is the standard deviation of the random seeds, and right is where the statement points.
-    A statement on which all seeds agree has no such unit and is left out; so is the second reading
-    of a statement, which is not tested against chance. Where nothing is left, the figure says so.
+    A statement on which all seeds agree has no such unit and is left out. Where nothing is left,
+    the figure says so.
     claims, values, languages: as for `table_controls`. labels: SaGe tokenizers and what they are
-    called. shown: labels of all tokenizers of the figures, whose order gives the colours. files:
-    pdf, png and optionally style.
+    called. controls: SaGe tokenizer -> what it is set against beside the random and the least
+    frequent ones, and what that is called. files: pdf, png and optionally style.
 
     Raises:
         UserError: `claims` is missing or damaged, or has no controls.
     """
     rows = control_rows(read_records(claims, labels), read_headlines(values))
-    tested = [row for row in rows if not row.any.get("variant")]
-    rows = [row for row in tested if np.ptp(_seeds(row)) > 0]
-    styles = {name: tokenizer_styles(shown)[label] for name, label in labels.items()}
-    with drawing((1, 1), height=1, **files) as (figure, grid):
-        axes = grid[0, 0]
-        if not rows:
-            axes.text(0.5, 0.5, _NO_SPREAD, ha="center", va="center")
-            axes.set_axis_off()
-            return
-        blocks = _blocks(rows, narrow=is_narrow(figure))
-        places = [place for block in blocks for place in block.places]
-        for place, row in zip(places, rows, strict=True):
-            _draw_controls(axes, place, row)
-            _draw_sage(axes, place, row, styles)
-        _dress(axes)
-        label_below(figure, _UNIT)
-        axes.spines["left"].set_visible(not is_narrow(figure))  # statements stand across it
-        _name_rows(axes, blocks, [_title(row, languages) for row in rows])
-        line = _NARROW_LINE if is_narrow(figure) else _LINE_HEIGHT
-        figure.set_figheight(line * (blocks[-1].last + 1) + 1.45)  # the legend and the axis
-        legend_above(figure, list(_handles(labels, styles)))
+    rows = [row for row in rows if np.ptp(_seeds(row)) > 0]
+    found = [row for row in rows if row.any["id"] in _SHOWN]
+    if not found:
+        with drawing([1], **files) as (_, grid):
+            grid[0, 0].text(0.5, 0.5, _NO_SPREAD, ha="center", va="center")
+            grid[0, 0].set_axis_off()
+        return
+    marks = pd.DataFrame(
+        [
+            {
+                "strip": languages.get(row.language or "", row.language or ""),
+                "panel": label,
+                "unit": _UNIT,
+                "row": fill(row.headline, _WIDEST, break_on_hyphens=False),
+                **mark,
+            }
+            for row in sorted(found, key=lambda row: list(languages).index(row.language))
+            for name, label in labels.items()
+            for mark in _marks(row, name, label, controls[name])
+        ]
+    )
+    reach = {label: _reach(found) for label in labels.values()}
+    scale = _BrokenScale(float(marks[["x", "low", "high"]].abs().max(axis=None)))
+    band = Patch(label="where all random prunings lie", color=SHADE)
+    look = {"shade": reach, "dress": scale.dress, "handles": [band], "sharex": "col"}
+    forest(marks, **look, **files)
 
 
 def _seeds(row: Row) -> np.ndarray:
     return drawn(row.any["controls"])
 
 
-def _standardised(row: Row, value: Any) -> Any:
-    """Return values as deviations from the random mean, positive where the statement points."""
+def _reach(rows: Sequence[Row]) -> float:
+    """Return the largest distance of a random seed from the mean of its row, in deviations."""
+    return max(abs(_standardised(row, seed)) for row in rows for seed in _seeds(row).tolist())
+
+
+def _marks(
+    row: Row, name: str, label: str, controls: Mapping[str, str]
+) -> Iterator[dict[str, Any]]:
+    """Yield what is drawn of a statement beside a version of SaGe: paper, controls, SaGe."""
+    if not isinstance(row.any["paper"], Sequence):  # neither words nor a range
+        stroke = {"colour": "black", "marker": STROKE, "filled": True}
+        yield _mark(row, _PAPER, row.any["paper"]) | stroke
+    for control, value in _control_values(row, controls).items():
+        yield _mark(row, control, value) | {"filled": False}
+    record = row.records.get(name)
+    if record is not None and record["ours"] is not None:
+        beyond = record["chance"] not in (AS_CHANCE, None)
+        interval = (record["low"], record["high"])
+        yield _mark(row, label, record["ours"], interval) | {"filled": beyond}
+
+
+def _control_values(row: Row, controls: Mapping[str, str]) -> dict[str, float]:
+    """Return what the controls beside the random ones give, mean of their seeds, by their names."""
+    found = {
+        label: numbers(row.any["controls"].get(name, ()))
+        for name, label in {FREQUENCY: _LEAST, **controls}.items()
+    }
+    return {label: float(values.mean()) for label, values in found.items() if values.size}
+
+
+def _mark(
+    row: Row, label: str, value: float, interval: Sequence[float | None] = (None, None)
+) -> dict[str, Any]:
+    style = tokenizer_styles([label])[label]
+    low, high = (np.nan if end is None else _standardised(row, end) for end in interval)
+    return {
+        "group": label,
+        "x": _standardised(row, value),
+        "low": low,
+        "high": high,
+        "colour": style.colour,
+        "marker": style.mark,
+    }
+
+
+def _standardised(row: Row, value: float) -> float:
+    """Return a value as deviations from the random mean, positive where the statement points."""
     seeds = _seeds(row)
     mean, deviation = float(seeds.mean()), float(seeds.std(ddof=1))
     kind, paper, direction = row.any["kind"], row.any["paper"], row.any.get("direction")
-    values = (mean + 1e-6 * deviation, mean)
-    further, at_mean = (ahead(kind, paper, one, direction) for one in values)
+    further, at_mean = (
+        ahead(kind, paper, one, direction) for one in (mean + 1e-6 * deviation, mean)
+    )
     up = further >= at_mean
-    return (np.asarray(value, dtype=float) - mean) / (deviation if up else -deviation)
-
-
-def _draw_controls(axes: Axes, place: int, row: Row) -> None:
-    seeds = _seeds(row)
-    reach = np.sort(_standardised(row, [seeds.min(), seeds.max()]))
-    axes.barh(place, np.ptp(reach), left=reach[0], height=0.62, color=_BAND, linewidth=0, zorder=1)
-    axes.plot(_standardised(row, seeds), np.full(len(seeds), place), **_SEED)
-    least = numbers(row.any["controls"].get(FREQUENCY, ()))
-    axes.plot(_standardised(row, least), np.full(len(least), place), **_LEAST)
-    if not isinstance(row.any["paper"], Sequence):  # neither words nor a range
-        axes.plot(_standardised(row, row.any["paper"]), place, **_PAPER)
-
-
-def _draw_sage(axes: Axes, place: int, row: Row, styles: Mapping[str, TokenizerStyle]) -> None:
-    shifts = np.linspace(-0.2, 0.2, len(styles)) if len(styles) > 1 else [0.0]
-    for (name, style), shift in zip(styles.items(), shifts, strict=True):
-        record = row.records.get(name)
-        if record is None or record["ours"] is None:
-            continue
-        if record["low"] is not None:
-            bounds = _standardised(row, [record["low"], record["high"]])
-            axes.plot(bounds, [place + shift] * 2, color=style.colour, linewidth=1.1, zorder=5)
-        inside = "white" if record["chance"] in (AS_CHANCE, None) else style.colour
-        mark = {"color": style.colour, "markerfacecolor": inside, "marker": "o", "markersize": 3.6}
-        axes.plot(_standardised(row, record["ours"]), place + shift, zorder=6, **mark)
-
-
-def _dress(axes: Axes) -> None:
-    axes.axvline(0, color=_GREY, linewidth=0.7, zorder=0.5)
-    low, high = axes.dataLim.intervalx
-    axes.set_xscale("symlog", linthresh=_LINEAR, linscale=0.9)
-    axes.set_xlim(min(1.5 * low, -_LINEAR), max(1.5 * high, _LINEAR))
-    axes.xaxis.set_major_locator(FixedLocator([*_TICKS, -_LINEAR, 0, _LINEAR]))
-    axes.xaxis.set_minor_locator(NullLocator())
-    axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}".replace("-", MINUS)))
-    axes.grid(visible=True, axis="x")
-    axes.grid(visible=False, axis="y")
-    axes.tick_params(axis="y", length=0)
+    return (value - mean) / (deviation if up else -deviation)
 
 
 @dataclass(frozen=True)
-class Block:
-    """A statement and its rows, one a language, on the lines of the figure from `first` to `last`.
+class _BrokenScale:
+    """An axis with a smaller scale outside `_BREAK` deviations; reach: the largest to be shown."""
 
-    text: the statement as written, beside its rows or on the lines `first` to `first + heads - 1`.
-    """
-
-    text: str
-    first: int
-    heads: int
-    rows: int
+    reach: float
 
     @property
-    def places(self) -> range:
-        """The lines of its rows."""
-        return range(self.first + self.heads, self.last + 1)
+    def _squeeze(self) -> float:
+        return max(1.0, (self.reach - _BREAK) / (_OUTSIDE * _BREAK))
 
-    @property
-    def last(self) -> int:
-        """Its last line."""
-        return self.first + self.heads + self.rows - 1
+    def _place(self, value: np.ndarray) -> np.ndarray:
+        outside = np.maximum(np.abs(value) - _BREAK, 0)
+        return np.sign(value) * (np.minimum(np.abs(value), _BREAK) + outside / self._squeeze)
 
+    def _value(self, place: np.ndarray) -> np.ndarray:
+        outside = np.maximum(np.abs(place) - _BREAK, 0)
+        return np.sign(place) * (np.minimum(np.abs(place), _BREAK) + outside * self._squeeze)
 
-def _blocks(rows: Sequence[Row], *, narrow: bool) -> list[Block]:
-    """Return the statements, beside their rows, or above them where a narrow figure has no room."""
-    blocks: list[Block] = []
-    for headline, own in groupby(rows, key=attrgetter("headline")):
-        width = _NARROW_WIDEST if narrow else _WIDEST
-        text = fill(headline, width, break_on_hyphens=False)
-        heads = text.count("\n") + 1 if narrow else 0
-        first = blocks[-1].last + 1 if blocks else 0
-        blocks.append(Block(text, first, heads, rows=len(list(own))))
-    return blocks
-
-
-def _title(row: Row, languages: Mapping[str, str]) -> str:
-    return languages.get(row.language or "", row.language or "")
-
-
-def _name_rows(axes: Axes, blocks: Sequence[Block], titles: Sequence[str]) -> None:
-    """Write statements and languages, a statement once, on a shade in turn."""
-    axes.set_yticks([place for block in blocks for place in block.places], [""] * len(titles))
-    axes.set_ylim(blocks[-1].last + 0.5, -0.5)
-    options = {"xycoords": axes.get_yaxis_transform(), "textcoords": "offset points"}
-    options |= {"va": "center", "fontsize": _SMALL}
-    for number, block in enumerate(blocks):
-        shade = _SHADE if number % 2 else "white"
-        axes.axhspan(block.first - 0.5, block.last + 0.5, color=shade, linewidth=0, zorder=0)
-        beside = {"xytext": (_STATEMENT, 0), "ha": "right"}
-        above = {"xytext": (_LANGUAGE, 0), "ha": "left"}
-        above["bbox"] = {"facecolor": shade, "edgecolor": "none", "pad": 0.5}  # hides grid lines
-        last = block.first + block.heads - 1 if block.heads else block.last
-        middle = (block.first + last) / 2
-        axes.annotate(block.text, (0, middle), **(above if block.heads else beside), **options)
-    for place, title in zip(axes.get_yticks(), titles, strict=True):
-        axes.annotate(title, (0, place), xytext=(_LANGUAGE, 0), ha="left", **options)
-
-
-def _handles(
-    labels: Mapping[str, str], styles: Mapping[str, TokenizerStyle]
-) -> Iterator[Line2D | Patch]:
-    for name, label in labels.items():
-        yield Line2D([], [], label=label, color=styles[name].colour, marker="o", markersize=3.6)
-    hollow = {"color": _GREY, "marker": "o", "markersize": 3.6, "markerfacecolor": "white"}
-    yield Line2D([], [], label="hollow: as chance, or no test", linestyle="none", **hollow)
-    yield Line2D([], [], label="random, one seed", **_SEED)
-    yield Patch(label="range of these seeds", color=_BAND, linewidth=0)
-    yield Line2D([], [], label="least frequent pruned", **_LEAST)
-    yield Line2D([], [], label="the paper's value", **_PAPER)
+    def dress(self, axes: Axes) -> None:
+        """Set scale and ticks of a panel, and mark where the axis breaks."""
+        if self._squeeze == 1:
+            few_round_ticks(axes)
+            return
+        axes.set_xscale("function", functions=(self._place, self._value))
+        power = 10 ** np.floor(np.log10(self.reach))
+        far = np.floor(self.reach / power) * power
+        axes.set_xticks([-far, -_BREAK, 0, _BREAK, far] if far > _BREAK else [-_BREAK, 0, _BREAK])
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}".replace("-", MINUS)))
+        axes.xaxis.set_minor_locator(NullLocator())
+        axes.set_xlim(-1.1 * self.reach, 1.1 * self.reach)
+        for side in (-1, 1):
+            axes.axvline(side * _BREAK, color=GREY, linewidth=0.8, linestyle=(0, (2, 2)), zorder=1)
+            place = {"x": side * _BREAK, "y": 0, "transform": axes.get_xaxis_transform()}
+            box = {"facecolor": "white", "edgecolor": "none", "pad": 0}
+            axes.text(s="//", ha="center", va="center", fontsize=8, bbox=box, **place)

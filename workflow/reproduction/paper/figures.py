@@ -1,43 +1,55 @@
-"""The paper's figures (Section 4), one function a figure, named as the rule that makes it.
+"""The paper's figures (Sections 3 and 4), one function a figure, named as the rule that makes it.
 
-Every function takes panels, {panel title: {tokenizer label: measurement}}, and writes one figure.
-files: `pdf` and `png`, the paths to write, and optionally `style`, a matplotlib style file.
-Tokenizers keep the order of the first panel and with it their colour. The paper draws fertility and
-ratio of other domains too (Section 4.1): the same functions on other panels.
+Every function takes panels, {title of a language or a text: {tokenizer label: measurement}}, and
+writes one figure. files: `pdf` and `png`, the paths to write, and optionally `style`, a matplotlib
+style file. The paper draws fertility and ratio of other domains too (Section 4.1): the same
+functions on other panels.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping, Sequence
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
+from matplotlib.lines import Line2D
 
 from reproduction.analysis.counts import neighbour_ratio, rank_neighbours
+from reproduction.analysis.vocabulary import rank_correlations
 from reproduction.paper.inputs import require_comparison
 from reproduction.paper.style import (
+    GREY,
     Files,
     TokenizerStyle,
-    bar_legend,
-    curve_legend,
+    bar_handles,
+    curve_handles,
     drawing,
     grouped_bars,
     label_below,
+    legend_above,
+    name_panels,
+    name_row,
     plain_log_scale,
-    row_titles,
     tokenizer_styles,
     whole_numbers,
-    wrapped,
 )
+from sagevocab.errors import UserError
 
-MOST_SUBWORDS = 8  # words of this many subwords or more share the last bar
-FIRST_OF_TAIL = 4  # from here on a second panel has a scale of its own
+MOST_SUBWORDS = 8  # words of this many subwords or more share the last group
 RATIO_BINS = 20
-_BARS_END = 0.73  # of the height of a panel of ratios; above is room for text
+_SUBWORDS = [str(number) for number in range(1, MOST_SUBWORDS)] + [f"≥{MOST_SUBWORDS}"]
+_SHARES, _DIFFERENCES = "Share of words (%)", "Minus {} (points)"
+_NOTE = 0.1  # of the height of a panel of ratios: a line of text above the curves
+_BOUND = {"color": GREY, "linewidth": 0.8, "linestyle": "-", "zorder": 1.5}
+_RANKINGS_FROM = 0.75  # correlation; below it is no room unless a run needs it
+
+Words = Mapping[str, Mapping[str, pd.Series]]
+Neighbours = Mapping[str, Mapping[str, pd.DataFrame]]
 
 
-def figure_lengths(panels: Mapping[str, Mapping[str, pd.Series]], **files: Files) -> None:
+def figure_lengths(panels: Words, **files: Files) -> None:
     """Draw how many pieces of a vocabulary have each length: one panel a language.
 
     panels: pieces (int) indexed by length in characters, the word-start mark not counted.
@@ -46,36 +58,57 @@ def figure_lengths(panels: Mapping[str, Mapping[str, pd.Series]], **files: Files
     styles = _styles(panels)
     longest = max(counts.index.max() for panel in panels.values() for counts in panel.values())
     lengths = np.arange(1, longest + 1)
-    with drawing((len(panels), 1), height=1.9, sharey=True, **files) as (figure, grid):
+    with drawing([1.9] * len(panels), sharey=True, **files) as (figure, grid):
         for axes, (title, panel) in zip(grid[:, 0], panels.items(), strict=True):
             pieces = {k: counts.reindex(lengths, fill_value=0) for k, counts in panel.items()}
             grouped_bars(axes, {k: v.to_numpy() for k, v in pieces.items()}, styles)
             axes.set_xticks(np.arange(len(lengths)), [str(length) for length in lengths])
-            axes.set(title=wrapped(figure, title), ylabel="Number of pieces")
+            name_row(axes, title, "Number of pieces")
             whole_numbers(axes)
+        name_panels(grid.flat)
         label_below(figure, "Length of the piece (characters, word-start mark not counted)")
-        bar_legend(figure, styles)
+        legend_above(figure, bar_handles(styles))
 
 
-def figure_fertility(panels: Mapping[str, Mapping[str, pd.Series]], **files: Files) -> None:
-    """Draw the share of corpus words by their number of subwords: one row a language.
+def figure_fertility(panels: Words, *, thin: Sequence[str] = (), **files: Files) -> None:
+    """Draw the share of corpus words by their number of subwords, and its difference from BPE's.
 
-    The right panel repeats the words of many subwords on a scale of their own.
-    panels: corpus words (int) indexed by subwords per word (1, 2, ...).
+    panels: corpus words (int) indexed by subwords per word (1, 2, ...). thin: labels of controls,
+    whose differences are thin lines.
     Source: paper, Section 4, "Subword Fertility".
     """
     styles = _styles(panels)
-    widths = {"width_ratios": (MOST_SUBWORDS, MOST_SUBWORDS - FIRST_OF_TAIL + 1.5)}
-    shape, shared = (len(panels), 2), {"sharey": "col", "gridspec_kw": widths}
-    with drawing(shape, height=2.0, **shared, **files) as (figure, grid):
-        for (whole, tail), (title, panel) in zip(grid, panels.items(), strict=True):
-            shares = {label: _fertility_shares(words) for label, words in panel.items()}
-            _draw_shares(whole, shares, styles, first=1)
-            _draw_shares(tail, shares, styles, first=FIRST_OF_TAIL)
-            whole.set_ylabel("Corpus words (%)")
-            row_titles((whole, tail), title, ("All words", f"≥{FIRST_OF_TAIL}, enlarged"))
+    with drawing([1.9] * len(panels), 2, sharey="col", **files) as (figure, grid):
+        for row, (title, panel) in zip(grid, panels.items(), strict=True):
+            _draw_fertility(*row, title, panel, thin)
+        baseline = next(iter(panels[title]))
+        name_panels(grid.flat, [_SHARES, _DIFFERENCES.format(baseline)] * len(panels))
         label_below(figure, "Subwords per word (pieces)")
-        bar_legend(figure, styles)
+        legend_above(figure, _bar_and_control_handles(styles, thin))
+
+
+def _draw_fertility(
+    shares: Axes,
+    differences: Axes,
+    title: str,
+    panel: Mapping[str, pd.Series],
+    thin: Sequence[str],
+) -> None:
+    """Draw the shares as bars, and beside them what each tokenizer has more than the first."""
+    styles = tokenizer_styles(panel)
+    found = {label: _fertility_shares(words) for label, words in panel.items()}
+    drawn = {label: values for label, values in found.items() if label not in thin}
+    grouped_bars(shares, drawn, styles)
+    baseline, *others = drawn
+    grouped_bars(differences, {k: drawn[k] - drawn[baseline] for k in others}, styles)
+    for label in [label for label in thin if label in found]:
+        look = {"linewidth": 0.8, "marker": styles[label].mark, "markersize": 3}
+        differences.plot(found[label] - found[baseline], **styles[label].curve, **look)
+    differences.axhline(0, color="black", linewidth=0.7)
+    for axes in (shares, differences):
+        axes.set_xticks(np.arange(len(_SUBWORDS)), _SUBWORDS)
+    shares.set_ylim(0, 100)  # the same in every text, so that figures compare
+    name_row(shares, title, "")
 
 
 def _fertility_shares(words: pd.Series) -> np.ndarray:
@@ -85,50 +118,49 @@ def _fertility_shares(words: pd.Series) -> np.ndarray:
     return 100 * counts / counts.sum()
 
 
-def _draw_shares(
-    axes: Axes,
-    shares: Mapping[str, np.ndarray],
-    styles: Mapping[str, TokenizerStyle],
-    *,
-    first: int,
-) -> None:
-    grouped_bars(axes, {label: values[first - 1 :] for label, values in shares.items()}, styles)
-    names = [str(number) for number in range(first, MOST_SUBWORDS)] + [f"≥{MOST_SUBWORDS}"]
-    axes.set_xticks(np.arange(len(names)), names)
+def _bar_and_control_handles(styles: Mapping[str, TokenizerStyle], thin: Sequence[str]) -> list:
+    bars = {label: style for label, style in styles.items() if label not in thin}
+    return [
+        *bar_handles(bars),
+        *(
+            Line2D([], [], label=k, linewidth=0.8, marker=styles[k].mark, **styles[k].curve)
+            for k in thin
+            if k in styles
+        ),
+    ]
 
 
 def figure_exponence(
-    panels: Mapping[str, Mapping[str, pd.DataFrame]],
-    *,
-    windows: Sequence[int],
-    top: int,
-    **files: Files,
+    panels: Neighbours, *, windows: Sequence[int], top: int, **files: Files
 ) -> None:
     """Draw distinct neighbours of the `top` pieces, ranked: rows are languages, columns windows.
 
     The strip below each panel repeats the curves as differences from the first tokenizer's, rank
-    by rank. panels: frames of piece, window, distinct, count.
+    by rank; all strips have one scale. panels: frames of piece, window, distinct, count.
     Source: paper, Section 4, "Contextual Exponence".
     """
     styles = _styles(panels)
-    shape = (2 * len(panels), len(windows))
-    heights = {"height_ratios": [2.2, 1] * len(panels)}
-    with drawing(shape, height=1.45, sharex=True, gridspec_kw=heights, **files) as (figure, grid):
-        pairs = zip(grid[::2], grid[1::2], panels.items(), strict=True)
-        for row, strips, (title, panel) in pairs:
-            for axes, strip, window in zip(row, strips, windows, strict=True):
+    shape = {"heights": [2.0, 1.1] * len(panels), "columns": len(windows)}
+    with drawing(**shape, sharex=True, **files) as (figure, grid):
+        upper, strips = grid[::2], grid[1::2]
+        for row, below, (title, panel) in zip(upper, strips, panels.items(), strict=True):
+            for axes, strip, window in zip(row, below, windows, strict=True):
                 ranks = {
                     label: rank_neighbours(neighbours, window).head(top).to_numpy()
                     for label, neighbours in panel.items()
                 }
                 _draw_ranks(axes, strip, ranks, styles)
                 axes.set_xlim(0, top + 1)
-            row_titles(row, title, [f"Window {window}" for window in windows])
-            row[0].set_ylabel("Distinct neighbours\n(pieces, log scale)")
-            strips[0].set_ylabel(f"vs. {next(iter(panel))}\n(%)")
+                axes.tick_params(labelbottom=True)
+                strip.tick_params(labelbottom=True)
+                strip.sharey(strips[0, 0])
+            name_row(row[0], title, "Neighbours (log scale)")
+            below[0].set_ylabel(f"vs. {next(iter(panel))} (%)")
+        names = [f"Window {window}" for window in windows]
+        name_panels(upper.flat, names * len(panels))
         label_below(figure, "Rank of the piece by distinct neighbours")
         figure.align_ylabels(grid[:, 0])
-        curve_legend(figure, styles)
+        legend_above(figure, curve_handles(styles))
 
 
 def _draw_ranks(
@@ -148,57 +180,129 @@ def _draw_ranks(
     plain_log_scale(axes)
 
 
-def figure_ratio(
-    panels: Mapping[str, Mapping[str, pd.DataFrame]],
-    *,
-    window: int,
-    **files: Files,
-) -> None:
-    """Draw how neighbours / frequency spreads over the pieces.
+def figure_ratio(panels: Neighbours, *, window: int, **files: Files) -> None:
+    """Draw how neighbours / frequency spreads over the pieces: a panel a language.
 
-    A row is a language, a column a tokenizer. Pieces that are too rare (`neighbour_ratio`) are left
-    out; a panel says how many. An occurrence has at most 2 * window neighbours, so the ratio ends
-    there. panels: frames of piece, window, distinct, count.
+    A line is a tokenizer, an upright line its median. Pieces that are too rare (`neighbour_ratio`)
+    are left out; a panel says how many. panels: frames of piece, window, distinct, count.
     Source: paper, Section 4, "Contextual Exponence".
     """
     styles = _styles(panels)
-    shape = (len(panels), len(styles))
-    with drawing(shape, height=1.75, sharex=True, sharey=True, **files) as (figure, grid):
-        for row, (title, panel) in zip(grid, panels.items(), strict=True):
-            for axes, (label, neighbours) in zip(row, panel.items(), strict=True):
-                _draw_ratios(axes, neighbour_ratio(neighbours, window), window, styles[label])
-            row_titles(row, title, list(panel))
-            row[0].set_ylabel("Pieces (%)")
-        grid[0, 0].set_ylim(top=grid[0, 0].get_ylim()[1] / _BARS_END)
-        frames = (neighbours for panel in panels.values() for neighbours in panel.values())
-        for axes, neighbours in zip(grid.flat, frames, strict=True):
-            pieces = int((neighbours["window"] == window).sum())
-            _tell_median(axes, neighbour_ratio(neighbours, window), pieces)
-        label_below(
-            figure, f"Distinct neighbours / frequency (pieces per occurrence, window {window})"
-        )
+    with drawing([2.1], len(panels), sharey=True, **files) as (figure, grid):
+        for axes, panel in zip(grid[0], panels.values(), strict=True):
+            _draw_ratios(axes, panel, window)
+        grid[0, 0].set_ylim(0, grid[0, 0].get_ylim()[1] / (1 - _NOTE * len(styles)))
+        for axes, panel in zip(grid[0], panels.values(), strict=True):
+            _write_medians(axes, panel, window)
+        name_panels(grid[0], panels)
+        grid[0, 0].set_ylabel("Pieces (%)")
+        label_below(figure, _ratio_label(window))
+        legend_above(figure, curve_handles(styles))
 
 
-def _draw_ratios(axes: Axes, ratios: pd.Series, window: int, style: TokenizerStyle) -> None:
+def _ratio_label(window: int) -> str:
+    return f"Distinct neighbours / frequency (pieces per occurrence, window {window})"
+
+
+def _draw_ratios(axes: Axes, panel: Mapping[str, pd.DataFrame], window: int) -> None:
+    """Draw outlines of histograms; an occurrence has at most 2 * window neighbours."""
+    styles = tokenizer_styles(panel)
     edges = np.linspace(0, 2 * window, RATIO_BINS + 1)
-    weights = np.full(len(ratios), 100 / max(len(ratios), 1))
-    heights, _ = np.histogram(ratios, bins=edges, weights=weights)
-    axes.stairs(heights, edges, fill=True, **style.bar)
+    for label, neighbours in panel.items():
+        ratios = neighbour_ratio(neighbours, window)
+        weights = np.full(len(ratios), 100 / max(len(ratios), 1))
+        heights, _ = np.histogram(ratios, bins=edges, weights=weights)
+        line = {"edgecolor": styles[label].colour, "linestyle": styles[label].line}
+        axes.stairs(heights, edges, linewidth=1.2, **line)
+        if len(ratios):
+            top = heights.max()
+            axes.vlines(ratios.median(), 0, top, linewidth=0.9, **_upright(styles[label]))
     axes.set_xlim(0, 2 * window)
 
 
-def _tell_median(axes: Axes, ratios: pd.Series, pieces: int) -> None:
-    """Write median and pieces left out above the bars; a line joins the median's bar to them."""
-    text = f"left out {pieces - len(ratios):,}"
-    if len(ratios):
-        median = ratios.median()
-        heights, edges, _ = axes.patches[0].get_data()
-        place = min(np.searchsorted(edges, median, side="right"), len(heights)) - 1
-        top = _BARS_END * axes.get_ylim()[1]
-        axes.vlines(median, heights[place], top, color="black", linewidth=0.9)
-        text = f"median {median:.2f}\n{text}"
+def _upright(style: TokenizerStyle) -> dict:
+    return {"colors": style.colour, "linestyles": style.line}
+
+
+def _write_medians(axes: Axes, panel: Mapping[str, pd.DataFrame], window: int) -> None:
+    """Write medians, and how many pieces are left out, above the curves."""
+    notes = []
+    for label, neighbours in panel.items():
+        ratios = neighbour_ratio(neighbours, window)
+        left_out = int((neighbours["window"] == window).sum()) - len(ratios)
+        median = f"median {ratios.median():.2f}, " if len(ratios) else ""
+        notes.append(f"{label}: {median}left out {left_out:,}")
+    place = {"x": 0.99, "y": 0.99, "transform": axes.transAxes, "va": "top", "ha": "right"}
     box = {"facecolor": "white", "edgecolor": "none", "pad": 1}  # no grid line crosses it
-    axes.text(0.98, 0.99, text, va="top", ha="right", transform=axes.transAxes, bbox=box)
+    axes.text(s="\n".join(notes), fontsize=7, bbox=box, **place)
+
+
+def figure_domains(
+    fertility: Words, neighbours: Neighbours, *, window: int, thin: Sequence[str], **files: Files
+) -> None:
+    """Draw fertility and ratio of every text of another domain: a row a text.
+
+    fertility, thin: as for `figure_fertility`. neighbours, window: as for `figure_ratio`.
+    Source: paper, Section 4.1.
+    """
+    styles = _styles(fertility)
+    with drawing([1.5] * len(fertility), 3, sharey="col", **files) as (figure, grid):
+        for row, (title, panel) in zip(grid, fertility.items(), strict=True):
+            _draw_fertility(*row[:2], title, panel, thin)
+            _draw_ratios(row[2], neighbours[title], window)
+        baseline = next(iter(fertility[title]))
+        names = [_SHARES, _DIFFERENCES.format(baseline), "Pieces (%)"]
+        name_panels(grid.flat, names * len(fertility))
+        grid[0, 2].set_ylim(bottom=0)
+        below = ["Subwords per word"] * 2 + ["Neighbours / frequency"]
+        for axes, name in zip(grid[-1], below, strict=True):
+            axes.set_xlabel(name)
+        legend_above(figure, _bar_and_control_handles(styles, thin))
+
+
+def figure_rankings(
+    panels: Neighbours, *, labels: Sequence[str], stable: tuple[int, float], **files: Files
+) -> None:
+    """Draw the rank correlation of the losses against the distance of the rankings.
+
+    A panel a language, a line a SaGe tokenizer: the mean over the pairs of rankings that far
+    apart, with a band from the lowest to the highest. Thin lines: the claim calls a ranking
+    `stable` that correlates so much at such a distance (iterations, correlation).
+    panels: frames of iteration, piece, loss. labels: of all tokenizers of the run.
+    Source: paper, Section 3 ("relatively stable over dozens of iterations").
+    """
+    if not any(panels.values()):
+        raise UserError(
+            "config key tokenizers: figure_rankings needs one of method sage; list sage or "
+            "sage_released"
+        )
+    styles = tokenizer_styles(labels)
+    with drawing([2.3], len(panels), sharey=True, **files) as (figure, grid):
+        for axes, panel in zip(grid[0], panels.values(), strict=True):
+            for label, rankings in panel.items():
+                _draw_correlations(axes, rank_correlations(rankings), styles[label])
+            axes.axvline(stable[0], **_BOUND)
+            axes.axhline(stable[1], **_BOUND)
+            axes.set_xlim(left=0)
+        axes = grid[0, 0]
+        axes.annotate(f"≥ {stable[1]:g}", (0, stable[1]), (3, 2), textcoords="offset points")
+        axes.set_ylabel("Spearman's correlation\nof the losses")
+        axes.set_ylim(min(_RANKINGS_FROM, math.floor(20 * axes.get_ylim()[0]) / 20), 1.005)
+        name_panels(grid[0], panels)
+        claim = "claim: {} iterations apart or more, at least {:g}".format(*stable)
+        drawn = {
+            label: styles[label] for label in dict.fromkeys(k for p in panels.values() for k in p)
+        }
+        label_below(figure, "Distance of two rankings (pruning iterations)")
+        legend_above(figure, [*curve_handles(drawn), Line2D([], [], label=claim, **_BOUND)])
+
+
+def _draw_correlations(axes: Axes, correlations: pd.DataFrame, style: TokenizerStyle) -> None:
+    by_distance = correlations.dropna().astype(float).groupby("distance")["correlation"]
+    means = by_distance.mean()  # of nothing, where a short pruning has one ranking
+    ends = (by_distance.min(), by_distance.max())
+    axes.fill_between(means.index, *ends, color=style.colour, alpha=0.18, linewidth=0)
+    axes.plot(means.index, means, marker=".", markersize=4, **style.curve)
 
 
 def _styles(panels: Mapping[str, Mapping]) -> dict[str, TokenizerStyle]:

@@ -9,13 +9,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from itertools import chain, cycle
+from itertools import chain
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
-from matplotlib.ticker import StrMethodFormatter
 
 from reproduction.analysis.scores import TaskScores, rate_sums, resample_scores
 from reproduction.analysis.stats import Estimate, holm
@@ -36,14 +34,15 @@ from reproduction.paper.curves import (
     is_above_floor,
 )
 from reproduction.paper.formats import MINUS, NOTHING, Row, Show, decimal
-from reproduction.paper.ngrams import LineBits, Panels
 from reproduction.paper.style import (
-    MOST_STYLES,
     Files,
     TokenizerStyle,
-    curve_legend,
+    curve_handles,
     draw_band,
     drawing,
+    legend_above,
+    name_panels,
+    name_row,
     tokenizer_styles,
 )
 from reproduction.paper.table import Table
@@ -51,28 +50,9 @@ from sagevocab.errors import UserError
 
 # --- figure
 
-# row of panels -> label of its axis; the second needs a baseline
-_ROWS = {
-    "bits_per_character": "Bits per character",
-    "difference": "Bits per character\nminus {baseline}",
-}
-_LOW_ROWS = ("Bits per\ncharacter", "minus\n{baseline}")  # where causal models take rows, too
-# axis -> (title, units: an axis whose largest value is below the limit has limit, size, name)
-_UNITS = {
-    "step": ("Updates", [(np.inf, 1, "")]),
-    "characters": (
-        "Characters seen",
-        [(2e6, 1e3, "thousands"), (2e9, 1e6, "millions"), (np.inf, 1e9, "billions")],
-    ),
-}
-# floor -> what it is called, how its line is drawn, which n-grams have it beside causal models
-_FLOORS = {
-    "unigram": ("frequencies of pieces", ":", 1),
-    "placed": ("by place in the word", "--", 3),
-    "bigram": ("after the piece before", "-", 5),
-}
-_PAGE = 9.3  # inches that all rows have
-_FLOOR_LINE = {"color": "#777777", "linewidth": 0.8}
+_AXIS = "characters"
+# (limit of the largest value, size of the unit, its name)
+_UNITS = [(2e6, 1e3, "thousands"), (2e9, 1e6, "millions"), (np.inf, 1e9, "billions")]
 
 
 def figure_learning_curves(
@@ -82,25 +62,21 @@ def figure_learning_curves(
     baseline: str | None,
     seed: int,
     causal: CausalPanels | None = None,
-    causal_lines: int = 0,
-    ngrams: Panels | None = None,
     **files: Files,
 ) -> None:
-    """Draw bits per character and their difference from BPE's, against updates and characters.
+    """Draw how far models are from BPE's on held-out lines, along their training.
 
-    Two rows of panels a language, a line a tokenizer with its 95 % interval as a band: bits per
-    character, with the floors as level lines, and the difference from the baseline's on the same
-    lines and at the same place. Of several pretrainings a line is the mean, and the interval is
-    over held-out lines and seeds. Floors are those of the vocabulary with which they are lowest.
-    Causal models have two rows more a language, see `draw_causal`; their level lines are the lowest
-    of the n-grams from as many lines.
+    A row of panels is of the causal models, where there are some, one of the masked ones; a column
+    is a language, a line a tokenizer with its 95 % interval as a band: bits per character minus the
+    baseline's on the same lines and at the same place. Of several pretrainings a line is the mean,
+    and the interval is over held-out lines and seeds. `table_learning_curves` has values and
+    floors.
 
-    labels: of all tokenizers of the run, whose order gives the colours. baseline: label of BPE;
-    None, if it has no model, draws no differences. seed: of the bootstrap. causal, ngrams: as
-    `read_causal` and `read_ngrams` give them. causal_lines: that a causal model is trained on.
-    files: pdf, png and optionally style.
+    labels: of all tokenizers of the run. baseline: label of BPE; None, if it has no model, draws
+    the bits themselves. seed: of the bootstrap. causal: as `read_causal` gives them. files: pdf,
+    png and optionally style.
     """
-    causal, ngrams = causal or {}, ngrams or {}
+    causal = causal or {}
     if not panels:
         raise UserError(
             "config keys lm.enabled and lm.tokenizers: figure_learning_curves needs a model; "
@@ -108,88 +84,46 @@ def figure_learning_curves(
         )
     compared = list(next(iter(panels.values())))
     shown = list(dict.fromkeys([*compared, *chain.from_iterable(causal.values())]))
-    known = tokenizer_styles(labels if len(labels) <= MOST_STYLES else shown)
-    drawn = {label: known[label] for label in compared}
-    comparable = baseline in compared and len(compared) > 1
-    names = [name for name in _ROWS if name != "difference" or comparable]
-    below = len(names) * len(panels)
-    shape = (below + 2 * len(causal), len(_UNITS))
-    height = min(1.55, _PAGE / shape[0])
-    with drawing(shape, height=height, sharey="row", **files) as (figure, grid):
-        for number, (title, panel) in enumerate(panels.items()):
-            rows = dict(zip(names, grid[len(names) * number :], strict=False))
-            _draw_language(rows, panel, drawn, baseline, seed)
-            rows[names[0]][0].set_title(title)
-        for number, (title, models) in enumerate(causal.items()):
-            rows = grid[below + 2 * number :][:2]
-            draw_causal(rows, models, known, baseline)
-            _draw_ngrams(rows[0], ngrams.get(title, {}), causal_lines)
-            rows[0][0].set_title(f"{title}: whole lines, causal models")
-        for row, name in zip(grid if causal else (), cycle(_LOW_ROWS), strict=False):
-            row[0].set_ylabel(name.format(baseline=baseline))
+    known = tokenizer_styles(labels)
+    styles = {label: known[label] for label in shown}
+    baseline = baseline if len(compared) > 1 else None
+    rows = [*[causal] * bool(causal), panels]
+    columns = list(dict.fromkeys(chain.from_iterable(rows)))
+    with drawing([2.0] * len(rows), len(columns), **files) as (figure, grid):
+        for title, *column in zip(columns, *grid, strict=True):
+            if causal and title in causal:
+                draw_causal(column[0], causal[title], styles, baseline)
+            if title in panels:
+                _draw_masked(column[-1], panels[title], styles, baseline, seed)
+        minus = f"\nminus {baseline}" if baseline else ""
+        for kind, row, own in zip(("Causal", "Masked")[-len(rows) :], grid, rows, strict=True):
+            name_row(row[0], kind, f"Bits per character{minus}")
+            for axes, title in zip(row, columns, strict=True):
+                axes.set_visible(title in own)
+        name_panels([axes for axes in grid.flat if axes.get_visible()], chain(*rows))
         figure.align_ylabels(grid[:, 0])
-        curve_legend(figure, {label: known[label] for label in shown})
-        figure.legend(
-            handles=_floor_handles(_estimated_from(ngrams, causal_lines)),
-            title="Floors: what tables know of the same words",
-            loc="outside lower center",
-            ncols=1 if causal else len(_FLOORS),
-        )
+        legend_above(figure, curve_handles(styles))
 
 
-def _draw_ngrams(row: Sequence[Axes], panel: Mapping[str, LineBits], lines: int) -> None:
-    """Draw the bits of n-grams from so many lines as level lines."""
-    for _, line, order in _FLOORS.values():
-        rates = [own.rate(own.sample(lines), order) for own in panel.values()]
-        for axes in row if rates else ():
-            axes.axhline(min(rates), linestyle=line, **_FLOOR_LINE)
-
-
-def _estimated_from(ngrams: Panels, lines: int) -> int:
-    """Return the lines that the n-grams drawn are estimated from, 0 if there are none."""
-    drawn = [own.sample(lines) for panel in ngrams.values() for own in panel.values()]
-    return max(drawn, default=0)
-
-
-def _floor_handles(lines: int) -> list[Line2D]:
-    return [
-        Line2D(
-            [],
-            [],
-            label=f"{name}; n-grams of order {order}, {lines:,} lines" if lines else name,
-            linestyle=line,
-            **_FLOOR_LINE,
-        )
-        for name, line, order in _FLOORS.values()
-    ]
-
-
-def _draw_language(
-    rows: Mapping[str, np.ndarray],
+def _draw_masked(
+    axes: Axes,
     panel: Mapping[str, Sequence[Curve]],
     styles: Mapping[str, TokenizerStyle],
     baseline: str | None,
     seed: int,
 ) -> None:
+    """Draw the curves of masked models against the characters that they have seen."""
     weights = draw_lines(len(next(iter(panel.values()))[0].lines), seed)
-    columns = {axis: _axis(axis, panel) for axis in _UNITS}
-    for name, row in rows.items():
-        row[0].set_ylabel(_ROWS[name].format(baseline=baseline))
-        for axes, (axis, (_, unit, largest)) in zip(row, columns.items(), strict=True):
-            other = panel[baseline] if name == "difference" else None
-            if other is None:
-                _draw_floors(axes, panel, weights[:1])
-            for label, style in styles.items():
-                _draw_tokenizer(axes, panel[label], other, weights, axis, unit, style)
-            _dress(axes, largest)
-    for axes, (name, *_) in zip(row, columns.values(), strict=True):
-        axes.set_xlabel(name)
-
-
-def _draw_floors(axes: Axes, panel: Mapping[str, Sequence[Curve]], weights: np.ndarray) -> None:
-    found = [floor_bits(curves[0], weights) for curves in panel.values()]
-    for floor, (_, line, _) in _FLOORS.items():
-        axes.axhline(min(bits[floor].item() for bits in found), linestyle=line, **_FLOOR_LINE)
+    largest = max(curve.at[_AXIS].max() for curves in panel.values() for curve in curves)
+    size, unit = next((size, unit) for limit, size, unit in _UNITS if largest < limit)
+    for label, curves in panel.items():
+        if label == baseline:
+            axes.axhline(0, linewidth=0.8, **styles[label].curve)
+        else:
+            _draw_tokenizer(axes, curves, panel.get(baseline), weights, size, styles[label])
+    axes.set_xlim(0, 1.03 * largest / size)
+    axes.locator_params(nbins=4)
+    axes.set_xlabel(f"Characters seen ({unit})")
 
 
 def _draw_tokenizer(
@@ -197,20 +131,15 @@ def _draw_tokenizer(
     curves: Sequence[Curve],
     baseline: Sequence[Curve] | None,
     weights: np.ndarray,
-    axis: str,
     unit: float,
     style: TokenizerStyle,
 ) -> None:
     """Draw the curve of a tokenizer's pretrainings with its band.
 
-    baseline: draws the difference from these pretrainings instead, seed by seed; of the baseline
-    itself it is 0.
+    baseline: draws the difference from these pretrainings instead, seed by seed.
     """
-    if curves is baseline:
-        axes.axhline(0, linewidth=0.8, **style.curve)
-        return
     others = baseline if baseline is not None else [None] * len(curves)
-    drawn = [_values(*pair, weights, axis) for pair in zip(curves, others, strict=False)]
+    drawn = [_values(*pair, weights) for pair in zip(curves, others, strict=False)]
     # Seeds have not seen quite as many characters at a validation: at the places of the first.
     at = drawn[0][0]
     seeds = np.array([along(at, *one) for one in drawn if len(one[0])])
@@ -224,27 +153,11 @@ def _over_seeds(values: np.ndarray) -> Estimate:
 
 
 def _values(
-    curve: Curve, other: Curve | None, weights: np.ndarray, axis: str
+    curve: Curve, other: Curve | None, weights: np.ndarray
 ) -> tuple[np.ndarray, np.ndarray]:
     if other is not None:
-        return difference_along(curve, other, weights, axis)
-    return curve.at[axis].to_numpy(), bits_per_character(curve, weights)
-
-
-def _dress(axes: Axes, largest: float) -> None:
-    # The same for all panels above one another, also where differences end before the curves do.
-    axes.set_xlim(0, 1.03 * largest)
-    axes.xaxis.set_major_formatter(StrMethodFormatter("{x:,g}"))
-    axes.locator_params(axis="x", nbins=4)
-    axes.locator_params(axis="y", nbins=4)
-
-
-def _axis(axis: str, panel: Mapping[str, Sequence[Curve]]) -> tuple[str, float, float]:
-    """Return the name of an axis with its unit, the unit's size, and the largest value in it."""
-    largest = max(curve.at[axis].max() for curves in panel.values() for curve in curves)
-    title, units = _UNITS[axis]
-    size, unit = next((size, unit) for limit, size, unit in units if largest < limit)
-    return f"{title} ({unit})" if unit else title, size, largest / size
+        return difference_along(curve, other, weights, _AXIS)
+    return curve.at[_AXIS].to_numpy(), bits_per_character(curve, weights)
 
 
 # --- table

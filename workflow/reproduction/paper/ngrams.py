@@ -10,17 +10,17 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import cycle
 
 import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 
 from reproduction.analysis.ngrams import ORDERS
 from reproduction.paper.curves import draw_lines, estimate
+from reproduction.paper.forest import MARKS, forest
 from reproduction.paper.formats import MINUS, NOTHING, Row, Show, decimal
 from reproduction.paper.inputs import read_panels
-from reproduction.paper.style import Files, drawing, dress_rows, tokenizer_colours
+from reproduction.paper.style import Files, tokenizer_styles
 from reproduction.paper.table import Table
 from reproduction.parquet import read_parquet
 from sagevocab.errors import UserError
@@ -210,74 +210,52 @@ def _note(data: pd.DataFrame, baseline: str) -> str:
 
 # --- figure
 
-_PANELS = (
-    (f"bits_{_CONTEXT}_difference", "Bits per character,\norder {context}"),
-    (f"{_BITS[-1]}_difference", "Bits per character,\norder {most}"),
-    (f"{GAIN}_difference", "Gain from context\n(order 1 − order {context})"),
-)
-_MARKERS = ("o", "D", "^", "s", "v", "P")
-_MARK_HEIGHT = 0.075  # inches of a row for each size, so that marks do not overlap
+# field -> panel, unit, sign that has the better at the right
+_PANELS = {
+    f"bits_{_CONTEXT}_difference": (f"Order {_CONTEXT}", "bits per character, fewer →", -1),
+    f"{_BITS[-1]}_difference": (f"Order {ORDERS}", "bits per character, fewer →", -1),
+    f"{GAIN}_difference": (
+        "Gain from context",
+        f"bits per character,\norder 1 − order {_CONTEXT}, more →",  # noqa: RUF001
+        1,
+    ),
+}
 
 
 def figure_ngrams(panels: Panels, *, baseline: str, seed: int, **files: Files) -> None:
-    """Draw each tokenizer's difference from BPE: a row of panels a language, a mark a size.
+    """Draw each tokenizer's difference from BPE: a row a tokenizer, a mark a size; right is better.
 
     The mark of the most lines to estimate from is filled; lines are 95 % intervals. baseline: label
     of BPE. seed: of the bootstrap. files: pdf, png and optionally style.
     """
     data = summarise_ngrams(panels, baseline=baseline, seed=seed)
-    colours = tokenizer_colours(list(next(iter(panels.values()))))
-    del colours[baseline]
-    sizes = sorted(data["lines"].unique())
-    markers = dict(zip(sizes, _MARKERS * len(sizes), strict=False))
-    height = 0.8 + max(0.15, _MARK_HEIGHT * len(sizes)) * max(len(colours), 3)
-    with drawing((len(panels), len(_PANELS)), height=height, sharey=True, **files) as (
-        figure,
-        grid,
-    ):
-        for row, (title, rows) in zip(grid, data.groupby("language", sort=False), strict=True):
-            for axes, (field, name) in zip(row, _PANELS, strict=True):
-                _draw_panel(axes, rows, field, colours, markers)
-                axes.set_xlabel(name.format(context=_CONTEXT, most=ORDERS))
-            row[0].set_title(f"{title}: difference from {baseline}")
-        grid[0, 0].set_yticks(range(len(colours)), list(colours))
-        grid[0, 0].set_ylim(len(colours) - 0.5, -0.5)
-        figure.legend(
-            handles=_handles(markers),
-            title="Lines that the n-grams are estimated from",
-            loc="outside upper center",
-            ncols=len(markers),
+    data = data[data["tokenizer"] != baseline]
+    most = data.groupby("language", sort=False)["lines"].transform("max")
+    sizes = sorted(data.loc[data["lines"] < most, "lines"].unique())
+    named = [f"{size:,} lines" for size in sizes]
+    largest = f"all, {' and '.join(f'{size:,}' for size in dict.fromkeys(most))}"
+    group = data["lines"].where(data["lines"] < most).map(lambda size: _size_name(size, largest))
+    styles = tokenizer_styles(next(iter(panels.values())))
+    marks = [
+        pd.DataFrame(
+            {
+                "strip": data["language"],
+                "panel": panel,
+                "unit": unit,
+                "row": data["tokenizer"],
+                "group": group,
+                "x": sign * data[field],
+                "low": sign * data[f"{field}_low"],
+                "high": sign * data[f"{field}_high"],
+                "filled": data["lines"] == most,
+                "colour": [styles[label].colour for label in data["tokenizer"]],
+                "marker": group.map(dict(zip([*named, largest], cycle(MARKS), strict=False))),
+            }
         )
-
-
-def _draw_panel(
-    axes: Axes,
-    rows: pd.DataFrame,
-    field: str,
-    colours: Mapping[str, str],
-    markers: Mapping[int, str],
-) -> None:
-    """Draw a mark with its interval for each tokenizer and size, sizes below one another."""
-    sizes = sorted(rows["lines"].unique())
-    shifts = np.linspace(-0.5, 0.5, 2 * len(sizes) + 1)[1::2] * 0.8
-    found = rows.set_index(["tokenizer", "lines"])
-    axes.axvline(0, color="black", linewidth=0.7, zorder=1)
-    for place, (label, colour) in enumerate(colours.items()):
-        for size, shift in zip(sizes, shifts, strict=True):
-            one, at = found.loc[(label, size)], place + shift
-            inside = colour if size == sizes[-1] else "white"
-            bounds = [one[f"{field}_low"], one[f"{field}_high"]]
-            axes.plot(bounds, [at, at], color=colour, linewidth=1, zorder=2)
-            mark = {"marker": markers[size], "markersize": 3.6, "markerfacecolor": inside}
-            axes.plot(one[field], at, color=colour, markeredgewidth=0.8, zorder=3, **mark)
-    dress_rows(axes, len(colours), margin=0.08)
-
-
-def _handles(markers: Mapping[int, str]) -> list[Line2D]:
-    hollow = {"color": "black", "linestyle": "none", "markersize": 4.5, "markerfacecolor": "white"}
-    most = max(markers)
-    filled = {**hollow, "markerfacecolor": "black"}
-    return [
-        Line2D([], [], label=f"{size:,}", marker=marker, **(filled if size == most else hollow))
-        for size, marker in markers.items()
+        for field, (panel, unit, sign) in _PANELS.items()
     ]
+    forest(pd.concat(marks), **files)
+
+
+def _size_name(size: float, largest: str) -> str:
+    return largest if pd.isna(size) else f"{size:,.0f} lines"

@@ -92,5 +92,5 @@ def table_overlap(rows: pd.DataFrame, *, notes: Sequence[str]) -> Table:
 def _cell(row: Mapping[str, Any]) -> str:
     if not row["pairs"]:
         return NOTHING
-    spread = f" ({row['low']:.0%} to {row['high']:.0%})" if row["pairs"] > 1 else ""
+    spread = f" ({row['low']:.1%} to {row['high']:.1%})" if row["pairs"] > 1 else ""
     return f"{row['mean']:.1%}{spread}".replace("%", " %")

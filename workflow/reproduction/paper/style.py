@@ -1,4 +1,4 @@
-"""One look for every figure: a colour, hatch and line per tokenizer, and files of stable bytes."""
+"""One look for every figure: a colour and a mark per tokenizer, and files of stable bytes."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from itertools import chain, repeat
 from pathlib import Path
 from textwrap import fill
 
@@ -27,25 +28,10 @@ from sagevocab.state import atomic_path
 logging.getLogger("fontTools").setLevel(logging.WARNING)
 
 Files = str | Path
-_NARROW = 5  # inches: a figure below it is for one column of a page
-
-# After Okabe and Ito: hues that stay apart under every common colour blindness, the first three
-# also in lightness. Fill, hatch and line repeat the distinction for a print in grey.
-_COLOURS = ("#00508C", "#D55E00", "#2CA58D", "#AA4499", "#8C7000", "#56A4D9")
-_FILLS = ("#00508C", "#F9C9A5", "#E4F5F0", "#C583B8", "#D9C66B", "#BBDDF5")
-_HATCHES = ("", "//////", "......", "xxxxx", "-----", "|||||")
-_LINES = (
-    "-",
-    (0, (4, 1.5)),
-    (0, (1, 1.2)),
-    (0, (6, 1, 1, 1)),
-    (0, (3, 1, 1, 1, 1, 1)),
-    (0, (8, 2)),
-)
-# Ticks within each power of ten of a log axis that spans more than so many times its lowest value.
+GREY = "#6E6E6E"
+_PER_INCH = 16  # letters of 8 points
+# Tick positions per decade, by the ratio of the limits of a log axis.
 _LOG_TICKS = {10: (1, 2, 5), 3: (1, 1.5, 2, 3, 4, 6, 8), 0: (1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 7, 8)}
-MOST_STYLES = len(_COLOURS)
-_UNSTYLED = "#555555"  # for tokenizers beyond those that have a colour; their names tell them apart
 
 
 @dataclass(frozen=True)
@@ -56,6 +42,7 @@ class TokenizerStyle:
     fill: str
     hatch: str
     line: str | tuple
+    mark: str
 
     @property
     def bar(self) -> dict:
@@ -73,64 +60,70 @@ class TokenizerStyle:
         return {"color": self.colour, "linestyle": self.line}
 
 
+# After Okabe and Ito: hues that stay apart under every common colour blindness, the first three
+# also in lightness. Fill, hatch, line and mark repeat the distinction for a print in grey.
+_WITHOUT_VECTORS = TokenizerStyle("#CC6F98", "#F0CFDD", "\\\\\\\\", (0, (5, 1, 1, 1)), "<")
+_SHUFFLED = TokenizerStyle("#B07D00", "#F0DDB0", "++++", (0, (2, 1)), ">")
+_KNOWN = {
+    "BPE": TokenizerStyle("#00508C", "#00508C", "", "-", "o"),
+    "SaGe": TokenizerStyle("#D55E00", "#F9C9A5", "//////", (0, (4, 1.5)), "D"),
+    "SaGe 1.0": TokenizerStyle("#2CA58D", "#E4F5F0", "......", (0, (1, 1.2)), "s"),
+    "pruned at random": TokenizerStyle(GREY, "#D4D4D4", "", (0, (6, 1, 1, 1)), "v"),
+    "least frequent pruned": TokenizerStyle("#AA4499", "#C583B8", "xxxxx", (0, (3, 1, 1, 1)), "^"),
+    "counts": TokenizerStyle("#333333", "#BBBBBB", "-----", (0, (8, 2)), "P"),
+    "SaGe without vectors": _WITHOUT_VECTORS,
+    "SaGe 1.0 without vectors": _WITHOUT_VECTORS,
+    "SaGe, shuffled words": _SHUFFLED,
+    "SaGe 1.0, shuffled words": _SHUFFLED,
+    "UnigramLM": TokenizerStyle("#56A4D9", "#BBDDF5", "|||||", (0, (7, 1)), "X"),
+    "WordPiece": TokenizerStyle("#8C7000", "#D9C66B", "oooo", (0, (2, 2)), "p"),
+    "BPE (merges)": TokenizerStyle("#6699CC", "#D1E0F0", "xx", (0, (6, 2, 2, 2)), "h"),
+    "SaGe (UnigramLM)": TokenizerStyle("#E69F00", "#F8E0AE", "//", (0, (3, 3)), "d"),
+    "UnigramLM (greedy)": TokenizerStyle("#332288", "#B9B4DB", "..", (0, (1, 3)), "*"),
+    "extra tokens": TokenizerStyle("#999933", "#DEDEBB", "--", (0, (9, 3)), "8"),
+    "swallowed": TokenizerStyle("#661100", "#CBB0AB", "||", (0, (4, 1, 1, 1, 1, 1)), "H"),
+}
+# Of the others, by their order.
+_FURTHER = (
+    TokenizerStyle("#882255", "#D9B3C4", "\\\\", (0, (5, 2, 1, 2)), "h"),
+    TokenizerStyle("#117733", "#A9CFB4", "++", (0, (3, 2)), "d"),
+    TokenizerStyle("#0072B2", "#A6CCE3", "oo", (0, (1, 2)), "*"),
+    TokenizerStyle("#994F00", "#DABFA0", "**", (0, (8, 3, 2, 3)), "8"),
+)
+_BEYOND = TokenizerStyle("#555555", "#EEEEEE", "", "-", ".")
+
+
 def tokenizer_styles(labels: Iterable[str]) -> dict[str, TokenizerStyle]:
-    """Style of each label: the order of the tokenizers decides, and it is the same in all figures.
+    """Return the style of each label: its own by name, the others' by their order.
 
-    Raises:
-        UserError: more tokenizers than a reader can tell apart.
+    Beyond them all labels look the same; a row's name tells them apart, a legend refuses them.
     """
-    labels = list(labels)
-    if len(labels) > MOST_STYLES:
-        raise UserError(
-            f"config key tokenizers: a figure tells {MOST_STYLES} tokenizers apart, "
-            f"got {len(labels)}; list fewer"
-        )
-    styles = map(TokenizerStyle, _COLOURS, _FILLS, _HATCHES, _LINES)
-    return dict(zip(labels, styles, strict=False))
-
-
-def tokenizer_colours(labels: Sequence[str]) -> dict[str, str]:
-    """Colour of each label, also of more than `MOST_STYLES`, for figures that name every one."""
-    styles = tokenizer_styles(labels[:MOST_STYLES])
-    return {label: styles[label].colour if label in styles else _UNSTYLED for label in labels}
+    further = chain(_FURTHER, repeat(_BEYOND))
+    return {label: _KNOWN.get(label) or next(further) for label in labels}
 
 
 @contextmanager
 def drawing(
-    shape: tuple[int, int],
+    heights: Sequence[float],
+    columns: int = 1,
     *,
-    height: float,
     pdf: Files,
     png: Files,
-    style: Files | Iterable[Files] = (),
-    fold: int | None = None,
+    style: Files | None = None,
     **grid: object,
 ) -> Iterator[tuple[Figure, np.ndarray]]:
     """Yield a figure and its axes (rows x columns); write both files when the block ends well.
 
-    height: inches of one row. style: matplotlib style files, whose `figure.figsize` gives the
-    width; the last one counts. fold: so many panels of a row stand side by side in a figure of one
-    column, and the others below them. grid: further arguments of `Figure.subplots`.
+    heights: inches of each row of panels. style: matplotlib style file, whose `figure.figsize`
+    gives the width. grid: further arguments of `Figure.subplots`.
     """
-    rows, columns = shape
-    files = [style] if isinstance(style, Files) else style
-    with matplotlib.style.context(list(map(str, files))):
+    with matplotlib.style.context([] if style is None else str(style)):
         figure = Figure()
-        across = min(columns, fold) if fold and is_narrow(figure) else columns
-        down = math.ceil(columns / across)
-        figure.set_figheight(0.35 + height * rows * down)
-        cells = figure.subplots(rows * down, across, squeeze=False, **grid)
-        cells = cells.reshape(rows, down * across)
-        for unused in cells[:, columns:].flat:
-            unused.remove()
-        yield figure, cells[:, :columns]
+        figure.set_figheight(0.35 + sum(heights))
+        shape = {"nrows": len(heights), "ncols": columns, "height_ratios": heights}
+        yield figure, figure.subplots(**shape, squeeze=False, **grid)
         _save(figure, pdf, {"CreationDate": None, "Creator": None, "Producer": None})
         _save(figure, png, {"Software": None})
-
-
-def is_narrow(figure: Figure) -> bool:
-    """Whether a figure is for one column of a page and not for its whole width."""
-    return figure.get_figwidth() < _NARROW
 
 
 def _save(figure: Figure, path: Files, metadata: dict[str, None]) -> None:
@@ -138,34 +131,48 @@ def _save(figure: Figure, path: Files, metadata: dict[str, None]) -> None:
         figure.savefig(temporary, metadata=metadata)
 
 
-def row_titles(row: Iterable[Axes], title: str, columns: Sequence[str]) -> None:
-    """Name a row of panels and, on the line below, each of its columns.
+def name_panels(panels: Iterable[Axes], titles: Iterable[str] = repeat("")) -> None:
+    """Write a letter above each panel, (a), (b), ..., and its title beside it."""
+    for number, (axes, title) in enumerate(zip(panels, titles, strict=False)):
+        letter = chr(ord("a") + number % 26) * (1 + number // 26)
+        inches = axes.get_position().width * axes.figure.get_figwidth()
+        lines = f"({letter}) {title}".rstrip().split("\n")
+        axes.set_title("\n".join(_wrapped(line, inches) for line in lines))
 
-    The row's title starts above its first column and may extend over the others.
-    """
-    for number, (axes, column) in enumerate(zip(row, columns, strict=True)):
-        axes.set_title(f"{'' if number else wrapped(axes.figure, title)}\n{column}")
+
+def name_row(axes: Axes, title: str, label: str) -> None:
+    """Write what a row of panels is of (a language, a text) left of the label of its y axis."""
+    inches = axes.get_position().height * axes.figure.get_figheight()
+    axes.set_ylabel(f"{_wrapped(title, inches)}\n{label}".strip())
 
 
-def wrapped(figure: Figure, title: str) -> str:
-    """Return a title on as many lines as it needs in a figure of this width."""
-    return fill(title, 38 if is_narrow(figure) else 80, break_on_hyphens=False)
+def _wrapped(text: str, inches: float) -> str:
+    return fill(text, max(1, int(_PER_INCH * inches)), break_on_hyphens=False)
 
 
 def label_below(figure: Figure, text: str) -> None:
     """Write one label for the x axes of all panels."""
-    figure.supxlabel(fill(text, 52 if is_narrow(figure) else 90, break_on_hyphens=False))
+    figure.supxlabel(fill(text, 90, break_on_hyphens=False))
 
 
-def bar_legend(figure: Figure, styles: Mapping[str, TokenizerStyle]) -> None:
-    """Put one legend of bars above all panels."""
-    legend_above(figure, [Patch(label=label, **style.bar) for label, style in styles.items()])
+def bar_handles(styles: Mapping[str, TokenizerStyle]) -> list[Patch]:
+    """Return bars for a legend."""
+    _require_different(styles)
+    return [Patch(label=label, **style.bar) for label, style in styles.items()]
 
 
-def curve_legend(figure: Figure, styles: Mapping[str, TokenizerStyle]) -> None:
-    """Put one legend of lines above all panels."""
-    lines = [Line2D([], [], label=label, **style.curve) for label, style in styles.items()]
-    legend_above(figure, lines)
+def curve_handles(styles: Mapping[str, TokenizerStyle]) -> list[Line2D]:
+    """Return lines for a legend."""
+    _require_different(styles)
+    return [Line2D([], [], label=label, **style.curve) for label, style in styles.items()]
+
+
+def _require_different(styles: Mapping[str, TokenizerStyle]) -> None:
+    if len(set(styles.values())) < len(styles):
+        raise UserError(
+            f"config key figures.tokenizers: two of {', '.join(styles)} look the same in a figure; "
+            "list fewer"
+        )
 
 
 def legend_above(figure: Figure, handles: Sequence[Artist]) -> None:
@@ -203,17 +210,6 @@ def grouped_bars(
     for index, (label, values) in enumerate(heights.items()):
         shift = (index - (len(heights) - 1) / 2) * width
         axes.bar(np.arange(len(values)) + shift, values, width, **styles[label].bar)
-
-
-def dress_rows(axes: Axes, lines: int, margin: float) -> None:
-    """Separate rows of marks by lines below the first ones; the x axis alone has grid and ticks."""
-    for place in range(lines):
-        axes.axhline(place + 0.5, color="#D9D9D9", linewidth=0.5, zorder=0)
-    axes.grid(visible=True, axis="x")
-    axes.grid(visible=False, axis="y")
-    axes.tick_params(axis="y", length=0)
-    axes.margins(x=margin)
-    few_round_ticks(axes)
 
 
 def whole_numbers(axes: Axes) -> None:

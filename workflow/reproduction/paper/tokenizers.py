@@ -8,16 +8,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import cycle
 from typing import Any
 
-import numpy as np
 import pandas as pd
-from matplotlib.axes import Axes
-from matplotlib.lines import Line2D
 
+from reproduction.paper.forest import MARKS, forest
 from reproduction.paper.formats import NOTHING, Row, Show, decimal
 from reproduction.paper.inputs import by_panel
-from reproduction.paper.style import Files, drawing, dress_rows, tokenizer_colours
+from reproduction.paper.style import Files, tokenizer_styles
 from reproduction.paper.table import Cells, Table
 from sagevocab.state import read_json
 
@@ -39,98 +38,45 @@ def by_text(
 
 # --- figure
 
-_MARKERS = ("o", "D", "^", "s", "v", "P", "X", "<", ">", "*")
-_TEXT_HEIGHT = 0.06  # inches of a row for each text, so that marks do not overlap
-# field of a summary, label of the axis, factor
-_MEASURES = (
-    ("fertility", "Tokens\nper word", 1),
-    ("characters_per_token", "Characters\nper token", 1),
-    ("whole_word_share", "Words that are\none token (%)", 100),
-    ("word_initial_share", "Word-initial\ntokens (%)", 100),
-    ("renyi_efficiency", "Rényi efficiency\n(order {alpha:g})", 1),
-)
+# field of a summary -> panel, factor; the table has all measures
+_MEASURES = {
+    "fertility": ("Tokens per word", 1),
+    "whole_word_share": ("Whole words (%)", 100),
+    "renyi_efficiency": ("Rényi efficiency", 1),
+}
 
 
 def figure_tokenizers(texts: Texts, **files: Files) -> None:
-    """Draw five measures of every tokenizer: a row of panels a language, a mark a text.
+    """Draw three measures of every tokenizer: a strip a language, a mark a text.
 
     The mark of the training corpus is filled. files: pdf, png and optionally style.
     """
-    panels: dict[str, dict[str, Mapping[str, Summary]]] = {}
-    for (language, text), panel in texts.items():
-        panels.setdefault(language, {})[text] = panel
-    labels = list(next(iter(next(iter(panels.values())).values())))
-    colours = list(tokenizer_colours(labels).values())
-    markers = dict(zip(dict.fromkeys(text for _, text in texts), _MARKERS * 9, strict=False))
-    shape = (len(panels), len(_MEASURES))
-    row_height = _TEXT_HEIGHT * max(3, *map(len, panels.values()), 0) + 0.04
-    height = 0.75 + row_height * max(len(labels), 3)
-    with drawing(shape, height=height, sharey=True, **files) as (figure, grid):
-        for row, (language, panel) in zip(grid, panels.items(), strict=True):
-            for axes, (field, name, factor) in zip(row, _MEASURES, strict=True):
-                _draw_measure(axes, panel, field, factor, colours, markers)
-                dress_rows(axes, len(labels) - 1, margin=0.12)
-                axes.set_xlabel(name.format(alpha=_alpha(panel)))
-            row[0].set_title(language)
-        grid[0, 0].set_yticks(range(len(labels)), labels)
-        grid[0, 0].set_ylim(len(labels) - 0.5, -0.5)
-        figure.legend(
-            handles=_legend(markers, {text for text, *_ in map(list, panels.values())}),
-            loc="outside upper center",
-            ncols=math.ceil(len(markers) / math.ceil(len(markers) / 4)),
-        )
-
-
-def _alpha(panel: Mapping[str, Mapping[str, Summary]]) -> float:
-    return next(iter(next(iter(panel.values())).values()))["renyi_alpha"]
-
-
-def _draw_measure(
-    axes: Axes,
-    panel: Mapping[str, Mapping[str, Summary]],
-    field: str,
-    factor: float,
-    colours: Sequence[str],
-    markers: Mapping[str, str],
-) -> None:
-    """Draw a mark for each tokenizer and text, those of one tokenizer below one another."""
-    shifts = np.linspace(-0.5, 0.5, 2 * len(panel) + 1)[1::2] * 0.9
-    for number, (text, summaries) in enumerate(panel.items()):
-        values = [factor * _value(summary, field) for summary in summaries.values()]
-        axes.scatter(
-            values,
-            np.arange(len(values)) + shifts[number],
-            s=18 if number == 0 else 14,
-            marker=markers[text],
-            facecolors=colours if number == 0 else "white",
-            edgecolors=colours,
-            linewidths=0.9,
-            zorder=3,
-        )
+    styles = tokenizer_styles(next(iter(texts.values())))
+    markers = dict(zip(dict.fromkeys(text for _, text in texts), cycle(MARKS), strict=False))
+    first = dict(reversed(texts))
+    marks = [
+        {
+            "strip": language,
+            "panel": panel,
+            "unit": "",
+            "row": label,
+            "group": text,
+            "x": factor * _value(summary, field),
+            "low": math.nan,
+            "high": math.nan,
+            "filled": first[language] == text,
+            "colour": styles[label].colour,
+            "marker": markers[text],
+        }
+        for field, (panel, factor) in _MEASURES.items()
+        for (language, text), summaries in texts.items()
+        for label, summary in summaries.items()
+    ]
+    forest(pd.DataFrame(marks), zero=None, **files)
 
 
 def _value(summary: Summary, field: str) -> float:
-    if field == "fertility":
-        return summary["fertility"]["value"]
-    if field == "characters_per_token":
-        return _inverse(summary["tokens_per_character"])
-    return summary[field]
-
-
-def _legend(markers: Mapping[str, str], filled: set[str]) -> list[Line2D]:
-    return [
-        Line2D(
-            [],
-            [],
-            label=text,
-            linestyle="none",
-            marker=marker,
-            markersize=4.5,
-            color="black",
-            markerfacecolor="black" if text in filled else "white",
-        )
-        for text, marker in markers.items()
-    ]
+    return summary[field]["value"] if field == "fertility" else summary[field]
 
 
 # --- table
