@@ -46,7 +46,7 @@ def test_the_pieces_of_a_text_are_counted_with_place_and_the_piece_before(encode
     # ▁s is a piece; the s of "cats" is another.
     inner = encoder.encode(["cats"])[0][1]
     assert s != [inner]
-    found = {tuple(row[:4]): row[4] for row in seen.to_numpy().tolist()}
+    found = seen.set_index(["pieces", "place", "previous", "piece"])["times"].to_dict()
     assert found == {
         (1, 0, encoder.cls, *the): 2,
         (1, 0, *the, *dog): 1,
@@ -105,8 +105,8 @@ def test_the_lines_are_those_that_a_model_is_asked(tmp_path):
     train = tmp_path / "train.txt.zst"
     found = measure_floors(train, tmp_path / "shards", tmp_path / "vocabulary")
     assert found["line"].tolist() == held.lines.tolist()
-    assert found["words"].sum() == len(held.asked)
-    assert found["characters"].sum() == held.asked[:, 3].sum()
+    assert found["words"].sum() == len(held.words)
+    assert found["characters"].sum() == held.words["characters"].sum()
 
 
 def test_nothing_asked_gives_no_line_and_other_words_are_refused(tmp_path, encoder):

@@ -24,10 +24,11 @@ from transformers import TrainingArguments
 
 from reproduction.lm.encoder import TextEncoder, load_encoder
 from reproduction.lm.heldout import FILE as HELDOUT
-from reproduction.lm.heldout import open_heldout, score_words, summarise_words
+from reproduction.lm.heldout import open_heldout
 from reproduction.lm.loss import nats_of
 from reproduction.lm.masking import mask_rows, micro_batches, part_of
 from reproduction.lm.model import build_model, model_card, save_model
+from reproduction.lm.scoring import score_words, summarise_words
 from reproduction.lm.settings import FREE, PretrainSettings
 from reproduction.lm.shards import Shard, open_shard
 from reproduction.lm.training import (
@@ -121,10 +122,9 @@ class Pretrainer(BudgetTrainer):
         """Ask the held-out words; see `score_words` and `summarise_words`."""
         with memory_for("lm.pretrain.validation_batch"):
             scores = score_words(
-                self.model,
+                lambda **inputs: self.model(**self._prepare_inputs(inputs)),
                 self._heldout,
                 pad=self.encoder.pad,
-                put=lambda array: torch.from_numpy(array).to(self.args.device),
                 batch=self.settings.validation_batch,
             )
         summary = summarise_words(scores)
