@@ -29,10 +29,10 @@ from reproduction.lm import causal
 from reproduction.lm import finetune as finetuning
 from reproduction.lm import pretrain as pretraining
 from reproduction.lm import shards as sharding
-from reproduction.lm.encoder import load_encoder
 from reproduction.lm.model import build_model, save_model
 from reproduction.lm.settings import CausalSettings, FinetuneSettings, PretrainSettings
 from reproduction.lm.tasks import Task
+from reproduction.lm.tokenizer import load_encoder
 from reproduction.lm.training import (
     DROPOUT,
     INITIAL_WEIGHTS,
@@ -133,7 +133,7 @@ def _losses(folder: Path, task: Task) -> list[float]:
     )
     seed_torch(1, INITIAL_WEIGHTS)
     model = finetuning.load_model(folder / "m", task, tags, settings)
-    examples = splits["train"].examples
+    examples = splits["train"]
     trainer = finetuning.Finetuner(
         model, arguments, task, settings, examples, seed=1, checkpoint_minutes=1e9
     )

@@ -10,8 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lm_samples import PIECES, make_vocabulary
-from reproduction.lm.encoder import load_encoder
-from reproduction.lm.heldout import HeldoutSettings, open_heldout, score_words, write_heldout
+from reproduction.lm.heldout import HeldoutSettings, open_heldout, write_heldout
+from reproduction.lm.scoring import score_words
+from reproduction.lm.tokenizer import load_encoder
 from sagevocab.text import write_lines
 
 LETTERS = [piece for piece in PIECES if len(piece) == 1]
@@ -21,7 +22,7 @@ LINES = st.lists(st.text(string.ascii_letters + " .ж", max_size=30), max_size=6
 PROBABLE = 512  # more than any vocabulary here has ids
 
 
-def even(inputs, positions, present):
+def even(input_ids, positions, attention_mask):
     """A model without an opinion: all ids are equally probable."""
     return torch.zeros(positions.numel(), PROBABLE)
 
@@ -41,10 +42,9 @@ def test_vocabularies_are_asked_the_same(tmp_path_factory, lines, asked, batch):
         path, text = folder / "heldout.npz", folder / "text"
         counts = write_heldout(path, text, encoder, asked, sequence_length=128)
         held = open_heldout(folder, encoder)
-        starts = held.asked[:, 1]
-        assert (starts >= 1).all()
-        assert counts["words"] == len(held.asked)
-        frames.append(score_words(even, held, pad=encoder.pad, put=torch.from_numpy, batch=batch))
+        assert (held.words["start"] >= 1).all()
+        assert counts["words"] == len(held.words)
+        frames.append(score_words(even, held, pad=encoder.pad, batch=batch))
         nats = frames[-1]["pieces"] * np.log(PROBABLE)
         np.testing.assert_allclose(frames[-1]["nats"], nats, rtol=1e-5)
     same = ["line", "words", "characters"]

@@ -146,7 +146,7 @@ def test_truncated_words_are_outside_and_counted(model, splits, tmp_path):
 
 def test_equal_seeds_give_equal_bytes_and_others_do_not(model, splits, tmp_path):
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        run(model, splits, CLASSES, tmp_path / name, seed=seed, epochs=1)
+        run(model, splits, CLASSES, tmp_path / name, seed=seed, epochs=0.3)
     first, same, other = (
         (tmp_path / name / "predictions.parquet").read_bytes() for name in ("a", "b", "c")
     )
@@ -155,35 +155,29 @@ def test_equal_seeds_give_equal_bytes_and_others_do_not(model, splits, tmp_path)
     assert scores[0] == scores[1]
 
 
-def run_until_predictions(*where, **how) -> None:
-    """Train, and be interrupted before the state of the run is cleared."""
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(module, "predict", Mock(side_effect=KeyboardInterrupt))
-        run(*where, epochs=1, **how)
-
-
-@pytest.mark.parametrize("changed", ["train", "validation", "precision"])
-def test_a_run_on_other_rows_or_in_another_precision_begins_anew(
-    model, splits, tmp_path, caplog, changed
-):
-    paths = [str(tmp_path / name) for name in ("train", "validation")]
+def test_a_run_on_other_rows_or_in_another_precision_begins_anew(model, splits, tmp_path, caplog):
+    paths = [tmp_path / name for name in ("train", "validation")]
     for source, path in zip(splits[CLASSES.name], paths, strict=True):
         pd.read_parquet(source).to_parquet(path)
-    arguments = {"state_dir": tmp_path / "state", "checkpoint_updates": 7}
-    where = str(model), {CLASSES.name: paths}, CLASSES, tmp_path / "scores"
-    run_until_predictions(*where, arguments=arguments)
+    state = {"state_dir": tmp_path / "state", "checkpoint_minutes": 0.0}
     caplog.set_level("INFO")
-    run_until_predictions(*where, arguments=arguments)
-    assert "resuming after 14 updates" in caplog.text
-    caplog.clear()
-    if changed != "precision":
-        path = tmp_path / changed
+
+    def said(**arguments) -> str:
+        """The log of a training that is interrupted before its state is cleared."""
+        caplog.clear()
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(module, "predict", Mock(side_effect=KeyboardInterrupt))
+            where = model, {CLASSES.name: paths}, CLASSES, tmp_path / "scores"
+            run(*where, epochs=0.3, arguments=state | arguments)
+        return caplog.text
+
+    assert "resuming" not in said()
+    assert "resuming after 5 updates" in said()
+    assert "resuming" not in said(precision="bf16")
+    for path in paths:
         rows = pd.read_parquet(path)
         rows.assign(label=1 - rows["label"]).to_parquet(path)
-    else:
-        arguments["precision"] = "bf16"
-    run_until_predictions(*where, arguments=arguments)
-    assert "resuming" not in caplog.text
+        assert "resuming" not in said()
 
 
 def prepared(model, splits, task, folder, **overrides):
@@ -191,7 +185,7 @@ def prepared(model, splits, task, folder, **overrides):
     loaded, tags = load_splits(*splits[task.name], task, model, settings.max_sequence_length)
     body = load_model(model, task, tags, settings)
     arguments = training_arguments(folder, "fp32", 0, 1, **settings.decay())
-    examples = loaded["train"].examples
+    examples = loaded["train"]
     made = Finetuner(body, arguments, task, settings, examples, seed=1, checkpoint_minutes=1e9)
     return made, loaded
 
@@ -202,7 +196,7 @@ def test_padding_changes_no_prediction(model, splits, task, tmp_path):
     for size in (1, 60):
         seed_torch(1)
         trainer, loaded = prepared(model, splits, task, tmp_path, eval_batch=size)
-        made.append(trainer.logits_of(loaded["validation"].examples))
+        made.append(trainer.logits_of(loaded["validation"]))
     for ours, theirs in zip(*made, strict=True):
         assert ours == pytest.approx(theirs, abs=1e-5)
 
@@ -221,7 +215,7 @@ def test_accumulation_changes_nothing_but_memory(model, splits, tmp_path):
 @pytest.mark.parametrize("task", [CLASSES, VALUES, TAGS], ids=lambda task: task.name)
 def test_the_loss_is_that_of_transformers(model, splits, task, tmp_path):
     made, loaded = prepared(model, splits, task, tmp_path, dropout=0.0)
-    batch = loaded["train"].examples.batch(range(6))
+    batch = loaded["train"].batch(range(6))
     theirs = made.model.eval()(**batch).loss.item()
     count = (batch["labels"] != IGNORED).sum().item() if task is TAGS else 6
     assert made.summed_loss(made.model, batch).item() / count == pytest.approx(theirs, rel=1e-5)
@@ -302,4 +296,4 @@ def test_too_little_memory_names_the_key(model, splits, monkeypatch, tmp_path):
     with pytest.raises(UserError, match=r"^lm\.finetune\.batch: too little memory"):
         made.run()
     with pytest.raises(UserError, match=r"^lm\.finetune\.eval_batch: too little memory"):
-        made.logits_of(loaded["validation"].examples)
+        made.logits_of(loaded["validation"])

@@ -4,30 +4,26 @@ import math
 import shutil
 
 import numpy as np
+import pandas as pd
 import pytest
 import torch
 
 from lm_samples import ASKED, PIECES, make_shards, make_vocabulary
-from reproduction.lm.encoder import load_encoder
 from reproduction.lm.heldout import (
     NOTHING,
     HeldoutSettings,
     HeldoutWords,
     asked_words,
     open_heldout,
-    score_words,
-    summarise_words,
     write_heldout,
 )
+from reproduction.lm.scoring import score_words, summarise_words
+from reproduction.lm.tokenizer import load_encoder
 from sagevocab.errors import UserError
 from sagevocab.state import write_npz
 from sagevocab.text import write_lines
 
 PAD, UNK, CLS, SEP, MASK = range(5)
-
-
-def put(array):
-    return torch.from_numpy(array)
 
 
 def encoded(folder, lines, *, length=64, pieces=None, settings=ASKED):
@@ -47,8 +43,8 @@ class Fake:
         self.seen = torch.randn(size, size, generator=generator, dtype=torch.float64)
         self.place = torch.randn(80, size, generator=generator, dtype=torch.float64)
 
-    def __call__(self, inputs, positions, present):
-        bag = (self.seen[inputs] * present.unsqueeze(-1)).sum(1, keepdim=True)
+    def __call__(self, input_ids, positions, attention_mask):
+        bag = (self.seen[input_ids] * attention_mask.unsqueeze(-1)).sum(1, keepdim=True)
         return (bag / 8 + self.place[positions]).flatten(0, 1).float()
 
 
@@ -56,21 +52,22 @@ def test_scores_worked_by_hand():
     # [CLS] 5 6 7 [SEP]: the word "5 6" of 4 characters and the word "7" of 3, then a line of 8.
     held = HeldoutWords(
         lines=np.array([3, 9]),
-        ids=np.array([CLS, 5, 6, 7, SEP, CLS, 8, SEP]),
-        offsets=np.array([0, 5, 8]),
-        asked=np.array([[0, 1, 2, 4], [0, 3, 1, 3], [1, 1, 1, 1]]),
+        rows=[np.array([CLS, 5, 6, 7, SEP]), np.array([CLS, 8, SEP])],
+        words=pd.DataFrame(
+            {"row": [0, 0, 1], "start": [1, 3, 1], "pieces": [2, 1, 1], "characters": [4, 3, 1]}
+        ),
         mask=MASK,
     )
     rows = {}
 
-    def logits_of(inputs, positions, present):
-        for row, places, shown in zip(inputs, positions, present, strict=True):
+    def logits_of(input_ids, positions, attention_mask):
+        for row, places, shown in zip(input_ids, positions, attention_mask, strict=True):
             rows[tuple(row[shown].tolist())] = places.tolist()
         # Piece 5 has 1/2, pieces 6 and 7 have 1/4, the rest nothing: 5 is the most probable.
         probabilities = torch.tensor([1e-30] * 5 + [0.5, 0.25, 0.25, 1e-30])
         return probabilities.log().expand(positions.numel(), -1)
 
-    frame = score_words(logits_of, held, pad=PAD, put=put, batch=8)
+    frame = score_words(logits_of, held, pad=PAD, batch=8)
     assert rows == {
         (CLS, MASK, MASK, MASK, SEP): [1, 3],
         (CLS, 5, MASK, 7, SEP): [2, 0],
@@ -98,23 +95,18 @@ def test_scores_worked_by_hand():
 LINES = ["the cat sees the house.", "a dog", "my sister, hears", "the ж moon", "teacher"]
 
 
-def one_word_at_a_time(held, encoder, logits_of):
-    """The nats of each asked word: a row and a call for every piece, without padding."""
-    nats = []
-    for number, start, pieces, _ in held.asked.tolist():
-        words = held.asked[held.asked[:, 0] == number].tolist()
-        total = 0.0
-        for step in range(pieces):
-            row = held.row(number).copy()
-            for _, begin, count, _ in words:
-                for place in range(step, count):
-                    row[begin + place] = encoder.mask
-            present = np.ones((1, len(row)), dtype=bool)
-            place = np.array([[start + step]])
-            logits = logits_of(put(row[None]), put(place), put(present))[0].double()
-            label = held.row(number)[start + step]
-            total -= (logits[label] - logits.logsumexp(0)).item()
-        nats.append(total)
+def one_piece_at_a_time(held, encoder, logits_of):
+    """The nats of each line: a row and a call for every piece, without padding."""
+    nats = np.zeros(len(held.lines))
+    for word in held.words.itertuples():
+        others = held.words[held.words.row == word.row]
+        for step in range(word.pieces):
+            row = torch.tensor(held.rows[word.row])
+            label, place = row[word.start + step].item(), torch.tensor([[word.start + step]])
+            for other in others.itertuples():
+                row[other.start + step : other.start + max(step, other.pieces)] = encoder.mask
+            logits = logits_of(row[None], place, torch.ones(1, len(row), dtype=bool))[0].double()
+            nats[word.row] -= (logits[label] - logits.logsumexp(0)).item()
     return nats
 
 
@@ -122,10 +114,10 @@ def one_word_at_a_time(held, encoder, logits_of):
 def test_equals_asking_one_piece_at_a_time(tmp_path, batch):
     settings = HeldoutSettings(lines=5, rate=0.6, seed=2)
     held, encoder, _ = encoded(tmp_path, LINES, settings=settings)
-    assert held.asked[:, 2].max() > 3
+    assert held.words["pieces"].max() > 3
     logits_of = Fake(encoder.size)
-    frame = score_words(logits_of, held, pad=encoder.pad, put=put, batch=batch)
-    expected = np.bincount(held.asked[:, 0], one_word_at_a_time(held, encoder, logits_of))
+    frame = score_words(logits_of, held, pad=encoder.pad, batch=batch)
+    expected = one_piece_at_a_time(held, encoder, logits_of)
     np.testing.assert_allclose(frame["nats"], expected, rtol=1e-5)
 
 
@@ -134,8 +126,8 @@ def test_a_words_pieces_are_its_own_and_its_characters_the_texts(tmp_path):
     words = [(row, word) for row, line in enumerate(LINES) for word in line.split()]
     known = [(row, word) for row, word in words if word != "ж"]
     assert [
-        (row, held.row(row)[start : start + pieces].tolist(), characters)
-        for row, start, pieces, characters in held.asked.tolist()
+        (row, held.rows[row][start : start + pieces].tolist(), characters)
+        for row, start, pieces, characters in held.words.itertuples(index=False)
     ] == [(row, encoder.encode([word])[0], len(word)) for row, word in known]
     assert counts == {"lines": 5, "words": len(known), "left_out": 1}
 
@@ -147,12 +139,12 @@ def test_every_tokenizer_is_asked_the_same_words(tmp_path):
     other, *_ = encoded(tmp_path / "two", LINES, pieces=letters)
     cut, *_ = encoded(tmp_path / "three", LINES, pieces=letters, length=16)
     assert held.lines.tolist() == other.lines.tolist() == cut.lines.tolist()
-    assert held.asked[:, [0, 3]].tolist() == other.asked[:, [0, 3]].tolist()
-    assert held.asked[:, 2].sum() < other.asked[:, 2].sum()
-    ends = cut.asked[:, 1] + cut.asked[:, 2]
-    assert (cut.row(0).size, cut.row(0)[-1]) == (16, SEP)
-    assert len(cut.asked) < len(other.asked)
-    assert (ends <= 15).all()
+    whole = ["row", "characters"]
+    assert held.words[whole].equals(other.words[whole])
+    assert held.words["pieces"].sum() < other.words["pieces"].sum()
+    assert (cut.rows[0].size, cut.rows[0][-1]) == (16, SEP)
+    assert len(cut.words) < len(other.words)
+    assert (cut.words["start"] + cut.words["pieces"] <= 15).all()
 
 
 def test_the_share_of_words_is_asked_and_at_least_one():
@@ -172,14 +164,14 @@ def test_lines_are_spread_over_the_text_and_empty_ones_skipped(tmp_path):
 @pytest.mark.parametrize(("lines", "settings"), [([], ASKED), (LINES, NOTHING)])
 def test_nothing_to_ask_scores_nothing(tmp_path, lines, settings):
     held, encoder, _ = encoded(tmp_path, lines, settings=settings)
-    frame = score_words(None, held, pad=encoder.pad, put=put, batch=4)
-    assert len(held) == len(frame) == 0
+    frame = score_words(None, held, pad=encoder.pad, batch=4)
+    assert len(held.rows) == len(frame) == 0
     assert all(math.isnan(value) for value in summarise_words(frame).values())
 
 
 def test_words_of_another_tokenizer_are_refused(tmp_path):
     shards = make_shards(tmp_path)
-    assert len(open_heldout(shards, load_encoder(tmp_path / "vocabulary"))) == ASKED.lines
+    assert len(open_heldout(shards, load_encoder(tmp_path / "vocabulary")).rows) == ASKED.lines
     other = load_encoder(make_vocabulary(tmp_path / "other", [*PIECES, "ird"]))
     with pytest.raises(UserError, match=r"heldout\.npz: these words were encoded with another"):
         open_heldout(shards, other)

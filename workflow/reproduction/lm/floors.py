@@ -20,14 +20,14 @@ from __future__ import annotations
 
 from array import array
 from collections.abc import Iterable
-from dataclasses import dataclass
+from itertools import chain
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 
-from reproduction.lm.encoder import TextEncoder, load_encoder
-from reproduction.lm.heldout import HeldoutWords, open_heldout
+from reproduction.lm.encoder import TextEncoder
+from reproduction.lm.heldout import open_heldout
 from sagevocab.text import read_lines
 
 FLOORS = ("unigram", "placed", "bigram")
@@ -35,16 +35,17 @@ FLOORS = ("unigram", "placed", "bigram")
 CONTEXT_FREE = FLOORS[:2]
 
 _ENCODED_AT_ONCE = 1 << 16
+_LINE = -1  # where a line begins
 _PLACE = ["pieces", "place"]
 
 
-def measure_floors(train: str | Path, shards: str | Path, vocabulary: str | Path) -> pd.DataFrame:
+def measure_floors(train: str | Path, shards: str | Path, encoder: TextEncoder) -> pd.DataFrame:
     """Return the code lengths of the held-out words, without a language model.
 
     Args:
         train: the lines that models are trained on.
         shards: folder of `build_shards` with the held-out words.
-        vocabulary: folder of the tokenizer.
+        encoder: the tokenizer's.
 
     Returns:
         One row a held-out line, as in heldout.parquet: line, words, characters; count_nats (-log p
@@ -54,38 +55,16 @@ def measure_floors(train: str | Path, shards: str | Path, vocabulary: str | Path
     Raises:
         UserError: a file is missing, damaged or was made with another tokenizer.
     """
-    encoder = load_encoder(vocabulary)
     held = open_heldout(shards, encoder)
     seen, words = _training_pieces(read_lines(train), encoder)
-    asked, word = _asked_pieces(held)
+    asked = held.pieces()
     by_piece = _negative_logs(seen, asked, ordinary=int(encoder.ordinary.sum()))
-    _, _, pieces, characters = held.asked.T
-    count = len(pieces)
-    by_word = {"count": -np.log(_count_probabilities(words, pieces))} | {
-        name: np.bincount(word, weights=nats, minlength=count) for name, nats in by_piece.items()
-    }
-    frame = pd.DataFrame({"line": held.lines})
-    frame["words"] = held.by_line(np.ones(count)).astype(np.int64)
-    frame["characters"] = held.by_line(characters).astype(np.int64)
-    return frame.assign(**{f"{name}_nats": held.by_line(nats) for name, nats in by_word.items()})
+    by_word = {f"{name}_nats": held.by_word(nats, asked) for name, nats in by_piece.items()}
+    count_nats = -np.log(_count_probabilities(words, held.words["pieces"].to_numpy()))
+    return held.by_line(count_nats=count_nats, **by_word)
 
 
 # --- pieces with the number of pieces of their word, their place in it and the piece before
-
-
-@dataclass(frozen=True)
-class _Types:
-    """The distinct words of a text as pieces.
-
-    ids: int64[pieces], those of all words one after another. starts, lengths: int64[words], of each
-    word in `ids`. usable: bool[words], whether it has a piece and none is unknown: such words alone
-    are predicted.
-    """
-
-    ids: np.ndarray
-    starts: np.ndarray
-    lengths: np.ndarray
-    usable: np.ndarray
 
 
 def _training_pieces(lines: Iterable[str], encoder: TextEncoder) -> tuple[pd.DataFrame, np.ndarray]:
@@ -94,80 +73,42 @@ def _training_pieces(lines: Iterable[str], encoder: TextEncoder) -> tuple[pd.Dat
     The frame has pieces, place, previous, piece and times, how often that occurs. The other is
     int64[most + 1]. Of both, words that would not be asked are left out.
     """
-    names, words, opens = _index_words(lines)
-    types = _encode(names, encoder)
-    times = np.bincount(words, minlength=len(names))
-    seen = pd.concat([_inner_pieces(types, times), _opening_pieces(types, words, opens, encoder)])
-    lengths, weights = types.lengths[types.usable], times[types.usable]
-    return seen, np.bincount(lengths, weights=weights).astype(np.int64)
+    names, text = _numbered_words(lines)
+    parts = (names[at : at + _ENCODED_AT_ONCE] for at in range(0, len(names), _ENCODED_AT_ONCE))
+    ids = [pieces for part in parts for pieces in encoder.encode(part)]
+    lengths = np.array(list(map(len, ids)), dtype=np.int64)
+    times = np.bincount(text[text != _LINE], minlength=len(ids))
+
+    frame = pd.DataFrame({"piece": np.fromiter(chain.from_iterable(ids), dtype=np.int64)})
+    frame["word"] = np.repeat(np.arange(len(ids)), lengths)
+    frame["place"], frame["pieces"] = frame.groupby("word").cumcount(), lengths[frame["word"]]
+    frame["previous"], frame["times"] = frame["piece"].shift(fill_value=0), times[frame["word"]]
+    is_first = frame["place"] == 0
+    first = frame[is_first].drop(columns=["previous", "times"])
+    first = first.merge(_words_before(ids, text, encoder), on="word")
+
+    usable = np.array([bool(pieces) and encoder.unk not in pieces for pieces in ids], dtype=bool)
+    seen = pd.concat([frame[~is_first], first])
+    return seen[usable[seen["word"]]], np.bincount(lengths[usable], times[usable]).astype(np.int64)
 
 
-def _inner_pieces(types: _Types, times: np.ndarray) -> pd.DataFrame:
-    """Return all pieces but the first of each word; times: how often each word occurs."""
-    word = np.repeat(np.arange(len(types.lengths)), types.lengths)
-    place = np.arange(len(types.ids)) - types.starts[word]
-    at = np.flatnonzero((place > 0) & types.usable[word])
-    found = _pieces(types.lengths[word[at]], place[at], types.ids[at - 1], types.ids[at])
-    return found.assign(times=times[word[at]])
+def _words_before(ids: list[list[int]], text: np.ndarray, encoder: TextEncoder) -> pd.DataFrame:
+    """Return how often a word follows a piece: word, previous, times; ids: of each word."""
+    # A word of no piece is as good as unknown to the word after it. The last entry is for _LINE.
+    last = np.array([*(pieces[-1] if pieces else encoder.unk for pieces in ids), encoder.cls])
+    at = np.flatnonzero(text != _LINE)
+    pairs = pd.DataFrame({"word": text[at], "previous": last[text[at - 1]]})
+    return pairs.groupby(["word", "previous"]).size().reset_index(name="times")
 
 
-def _opening_pieces(
-    types: _Types, words: np.ndarray, opens: np.ndarray, encoder: TextEncoder
-) -> pd.DataFrame:
-    """Return the first piece of each word, after the last one of the word before it.
-
-    words: int64, the text. opens: bool, whether a line begins with the word.
-    """
-    # A word of no piece is as good as unknown to the word after it.
-    ids = np.append(types.ids, encoder.unk)
-    last = ids[np.where(types.lengths > 0, types.starts + types.lengths - 1, -1)]
-    before = np.where(opens, encoder.cls, np.roll(last[words], 1))
-    first = types.usable[words]
-    count = max(1, len(types.lengths))
-    pairs, times = np.unique(before[first] * count + words[first], return_counts=True)
-    previous, word = np.divmod(pairs, count)
-    return _pieces(types.lengths[word], 0, previous, ids[types.starts[word]]).assign(times=times)
-
-
-def _pieces(
-    pieces: np.ndarray, place: np.ndarray | int, previous: np.ndarray, piece: np.ndarray
-) -> pd.DataFrame:
-    columns = {"pieces": pieces, "place": place, "previous": previous, "piece": piece}
-    return pd.DataFrame(columns).astype(np.int64)
-
-
-def _index_words(lines: Iterable[str]) -> tuple[list[str], np.ndarray, np.ndarray]:
-    """Return the distinct words; the text as their numbers, int64; where lines begin, bool."""
+def _numbered_words(lines: Iterable[str]) -> tuple[list[str], np.ndarray]:
+    """Return the distinct words, and the text as their numbers, int64, each line after a _LINE."""
     numbers: dict[str, int] = {}
-    words, lengths = array("i"), array("i")
+    text = array("i")
     for line in lines:
-        found = line.split()
-        words.extend([numbers.setdefault(word, len(numbers)) for word in found])
-        lengths.append(len(found))
-    opens = np.zeros(len(words) + 1, dtype=bool)
-    opens[np.cumsum(lengths, dtype=np.int64) - np.array(lengths)] = True
-    return list(numbers), np.array(words, dtype=np.int64), opens[:-1]
-
-
-def _encode(words: list[str], encoder: TextEncoder) -> _Types:
-    ids, lengths = array("i"), array("i")
-    for start in range(0, len(words), _ENCODED_AT_ONCE):
-        for pieces in encoder.encode(words[start : start + _ENCODED_AT_ONCE]):
-            ids.extend(pieces)
-            lengths.append(len(pieces))
-    flat, sizes = np.array(ids, dtype=np.int64), np.array(lengths, dtype=np.int64)
-    unknown = np.repeat(np.arange(len(words)), sizes)[flat == encoder.unk]
-    usable = (sizes > 0) & (np.bincount(unknown, minlength=len(words)) == 0)
-    return _Types(flat, np.cumsum(sizes) - sizes, sizes, usable)
-
-
-def _asked_pieces(held: HeldoutWords) -> tuple[pd.DataFrame, np.ndarray]:
-    """Return the pieces of the words asked, and of which word (0, 1, ...) each is."""
-    row, start, pieces, _ = held.asked.T
-    word = np.repeat(np.arange(len(row)), pieces)
-    place = np.arange(len(word)) - np.repeat(np.cumsum(pieces) - pieces, pieces)
-    at = held.offsets[row[word]] + start[word] + place
-    return _pieces(pieces[word], place, held.ids[at - 1], held.ids[at]), word
+        text.append(_LINE)
+        text.extend([numbers.setdefault(word, len(numbers)) for word in line.split()])
+    return list(numbers), np.array(text, dtype=np.int64)
 
 
 # --- probabilities

@@ -22,14 +22,16 @@ import pandas as pd
 import torch
 from transformers import TrainingArguments
 
-from reproduction.lm.encoder import TextEncoder, load_encoder
+from reproduction.lm.encoder import TextEncoder
 from reproduction.lm.heldout import FILE as HELDOUT
-from reproduction.lm.heldout import open_heldout, score_words, summarise_words
+from reproduction.lm.heldout import open_heldout
 from reproduction.lm.loss import nats_of
 from reproduction.lm.masking import mask_rows, micro_batches, part_of
 from reproduction.lm.model import build_model, model_card, save_model
+from reproduction.lm.scoring import score_words, summarise_words
 from reproduction.lm.settings import FREE, PretrainSettings
 from reproduction.lm.shards import Shard, open_shard
+from reproduction.lm.tokenizer import load_encoder
 from reproduction.lm.training import (
     INITIAL_WEIGHTS,
     MASKS,
@@ -67,7 +69,6 @@ class Pretrainer(BudgetTrainer):
         settings: PretrainSettings,
         *,
         seed: int,
-        checkpoint_updates: int | None = None,
     ) -> None:
         """Prepare a run; for the arguments see `pretrain`.
 
@@ -92,7 +93,6 @@ class Pretrainer(BudgetTrainer):
             validation_every=settings.validation_every,
             seed=seed,
             checkpoint_minutes=settings.checkpoint_minutes,
-            checkpoint_updates=checkpoint_updates,
         )
 
     def masked_batch(self, update: int) -> Batch:
@@ -121,10 +121,9 @@ class Pretrainer(BudgetTrainer):
         """Ask the held-out words; see `score_words` and `summarise_words`."""
         with memory_for("lm.pretrain.validation_batch"):
             scores = score_words(
-                self.model,
+                lambda **inputs: self.model(**self._prepare_inputs(inputs)),
                 self._heldout,
                 pad=self.encoder.pad,
-                put=lambda array: torch.from_numpy(array).to(self.args.device),
                 batch=self.settings.validation_batch,
             )
         summary = summarise_words(scores)
@@ -151,7 +150,6 @@ def pretrain(
     state_dir: str | Path,
     threads: int = 1,
     gpus: int = 0,
-    checkpoint_updates: int | None = None,
     corpus: str | None = None,
 ) -> dict[str, Any]:
     """Train a model and write it as a folder that `AutoModelForMaskedLM` loads.
@@ -169,7 +167,6 @@ def pretrain(
         state_dir: for checkpoints.
         threads: threads of the CPU, of each process.
         gpus: how many train; 0 for the CPU.
-        checkpoint_updates: save a checkpoint after every so many updates too.
         corpus: what the card says of the text, if anything.
 
     Returns on what it was trained (see `place_of`).
@@ -191,9 +188,7 @@ def pretrain(
         adam_epsilon=settings.adam_epsilon,
         max_grad_norm=settings.gradient_clipping,
     )
-    trainer = Pretrainer(
-        shards, vocabulary, arguments, settings, seed=seed, checkpoint_updates=checkpoint_updates
-    )
+    trainer = Pretrainer(shards, vocabulary, arguments, settings, seed=seed)
     trainer.run()
     place = place_of(arguments)
     if trainer.is_world_process_zero():
