@@ -132,11 +132,12 @@ def _save(figure: Figure, path: Files, metadata: dict[str, None]) -> None:
 
 
 def name_panels(panels: Iterable[Axes], titles: Iterable[str] = repeat("")) -> None:
-    """Write a letter above each panel, (a), (b), ..., and its title beside it."""
+    """Write a letter above each panel, (a), (b), ..., and its title beside it; none above one."""
+    panels = list(panels)
     for number, (axes, title) in enumerate(zip(panels, titles, strict=False)):
         letter = chr(ord("a") + number % 26) * (1 + number // 26)
         inches = axes.get_position().width * axes.figure.get_figwidth()
-        lines = f"({letter}) {title}".rstrip().split("\n")
+        lines = (f"({letter}) {title}" if len(panels) > 1 else title).rstrip().split("\n")
         axes.set_title("\n".join(_wrapped(line, inches) for line in lines))
 
 
