@@ -29,10 +29,10 @@ from reproduction.lm import causal
 from reproduction.lm import finetune as finetuning
 from reproduction.lm import pretrain as pretraining
 from reproduction.lm import shards as sharding
-from reproduction.lm.encoder import load_encoder
 from reproduction.lm.model import build_model, save_model
 from reproduction.lm.settings import CausalSettings, FinetuneSettings, PretrainSettings
 from reproduction.lm.tasks import Task
+from reproduction.lm.tokenizer import load_encoder
 from reproduction.lm.training import (
     DROPOUT,
     INITIAL_WEIGHTS,

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from lm_samples import PIECES, make_vocabulary
-from reproduction.lm.encoder import load_encoder
 from reproduction.lm.heldout import HeldoutSettings, open_heldout, write_heldout
 from reproduction.lm.scoring import score_words
+from reproduction.lm.tokenizer import load_encoder
 from sagevocab.text import write_lines
 
 LETTERS = [piece for piece in PIECES if len(piece) == 1]

@@ -7,7 +7,6 @@ import pandas as pd
 import pytest
 
 from lm_samples import PIECES, make_shards, make_vocabulary, sentences
-from reproduction.lm.encoder import load_encoder
 from reproduction.lm.floors import (
     _count_probabilities,
     _interpolated,
@@ -15,6 +14,7 @@ from reproduction.lm.floors import (
     measure_floors,
 )
 from reproduction.lm.heldout import HeldoutSettings, open_heldout, write_heldout
+from reproduction.lm.tokenizer import load_encoder
 from sagevocab.errors import UserError
 from sagevocab.text import write_lines
 
@@ -37,7 +37,7 @@ def ask_all(folder, encoder, lines):
 def measured(folder, encoder, lines, heldout):
     ask_all(folder, encoder, heldout)
     write_lines(folder / "train", lines)
-    return measure_floors(folder / "train", folder, folder / "vocabulary")
+    return measure_floors(folder / "train", folder, encoder)
 
 
 def test_the_pieces_of_a_text_are_counted_with_place_and_the_piece_before(encoder):
@@ -101,9 +101,9 @@ def test_unseen_words_are_possible_and_more_context_is_better(tmp_path, encoder)
 
 def test_the_lines_are_those_that_a_model_is_asked(tmp_path):
     make_shards(tmp_path)
-    held = open_heldout(tmp_path / "shards", load_encoder(tmp_path / "vocabulary"))
-    train = tmp_path / "train.txt.zst"
-    found = measure_floors(train, tmp_path / "shards", tmp_path / "vocabulary")
+    encoder = load_encoder(tmp_path / "vocabulary")
+    held = open_heldout(tmp_path / "shards", encoder)
+    found = measure_floors(tmp_path / "train.txt.zst", tmp_path / "shards", encoder)
     assert found["line"].tolist() == held.lines.tolist()
     assert found["words"].sum() == len(held.words)
     assert found["characters"].sum() == held.words["characters"].sum()
@@ -111,6 +111,6 @@ def test_the_lines_are_those_that_a_model_is_asked(tmp_path):
 
 def test_nothing_asked_gives_no_line_and_other_words_are_refused(tmp_path, encoder):
     assert measured(tmp_path, encoder, TEXT, []).empty
-    make_vocabulary(tmp_path / "vocabulary", PIECES[:-1])
+    other = load_encoder(make_vocabulary(tmp_path / "other", PIECES[:-1]))
     with pytest.raises(UserError, match="another tokenizer"):
-        measure_floors(tmp_path / "train", tmp_path, tmp_path / "vocabulary")
+        measure_floors(tmp_path / "train", tmp_path, other)

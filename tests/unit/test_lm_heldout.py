@@ -9,7 +9,6 @@ import pytest
 import torch
 
 from lm_samples import ASKED, PIECES, make_shards, make_vocabulary
-from reproduction.lm.encoder import load_encoder
 from reproduction.lm.heldout import (
     NOTHING,
     HeldoutSettings,
@@ -19,6 +18,7 @@ from reproduction.lm.heldout import (
     write_heldout,
 )
 from reproduction.lm.scoring import score_words, summarise_words
+from reproduction.lm.tokenizer import load_encoder
 from sagevocab.errors import UserError
 from sagevocab.state import write_npz
 from sagevocab.text import write_lines

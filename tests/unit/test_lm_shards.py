@@ -7,8 +7,8 @@ import numpy as np
 import pytest
 
 from lm_samples import PIECES, make_shards, make_vocabulary, sentences
-from reproduction.lm.encoder import load_encoder
 from reproduction.lm.shards import open_shard
+from reproduction.lm.tokenizer import load_encoder
 from sagevocab.errors import UserError
 from sagevocab.segment import load_segmenter
 from sagevocab.words import Normalizer

@@ -4,9 +4,10 @@ from pathlib import Path
 
 from reproduction.job import job
 from reproduction.lm.floors import measure_floors
+from reproduction.lm.tokenizer import load_encoder
 from reproduction.parquet import write_parquet
 
 with job(snakemake):
     inputs = snakemake.input
-    shards, vocabulary = Path(inputs.questions).parent, Path(inputs.tokenizer).parent
-    write_parquet(snakemake.output.floors, measure_floors(inputs.train, shards, vocabulary))
+    shards, encoder = Path(inputs.questions).parent, load_encoder(Path(inputs.tokenizer).parent)
+    write_parquet(snakemake.output.floors, measure_floors(inputs.train, shards, encoder))

@@ -21,9 +21,7 @@ from torch.nn import functional
 from transformers import (
     AutoModelForSequenceClassification,
     AutoModelForTokenClassification,
-    AutoTokenizer,
     PreTrainedModel,
-    PreTrainedTokenizerFast,
     TrainingArguments,
 )
 
@@ -40,6 +38,7 @@ from reproduction.lm.tasks import (
     most_frequent,
     tag_names,
 )
+from reproduction.lm.tokenizer import load_tokenizer
 from reproduction.lm.training import (
     INITIAL_WEIGHTS,
     Batch,
@@ -238,19 +237,6 @@ def load_splits(
         cut = splits[name].examples.truncated
         log.info("%s: %d examples, %d truncated", path, len(rows), cut)
     return splits, tags
-
-
-def load_tokenizer(folder: Path) -> PreTrainedTokenizerFast:
-    """Return the tokenizer of a model.
-
-    Raises:
-        UserError: the folder holds none.
-    """
-    try:
-        return AutoTokenizer.from_pretrained(folder, local_files_only=True, trust_remote_code=False)
-    except (OSError, ValueError) as error:
-        reason = str(error).partition("\n")[0]
-        raise UserError(f"{folder}: holds no tokenizer ({reason}); pretrain a model") from error
 
 
 def examples_in_epoch(settings: FinetuneSettings, update: int, count: int, seed: int) -> np.ndarray:

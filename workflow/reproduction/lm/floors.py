@@ -26,7 +26,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from reproduction.lm.encoder import TextEncoder, load_encoder
+from reproduction.lm.encoder import TextEncoder
 from reproduction.lm.heldout import open_heldout
 from sagevocab.text import read_lines
 
@@ -39,13 +39,13 @@ _LINE = -1  # where a line begins
 _PLACE = ["pieces", "place"]
 
 
-def measure_floors(train: str | Path, shards: str | Path, vocabulary: str | Path) -> pd.DataFrame:
+def measure_floors(train: str | Path, shards: str | Path, encoder: TextEncoder) -> pd.DataFrame:
     """Return the code lengths of the held-out words, without a language model.
 
     Args:
         train: the lines that models are trained on.
         shards: folder of `build_shards` with the held-out words.
-        vocabulary: folder of the tokenizer.
+        encoder: the tokenizer's.
 
     Returns:
         One row a held-out line, as in heldout.parquet: line, words, characters; count_nats (-log p
@@ -55,7 +55,6 @@ def measure_floors(train: str | Path, shards: str | Path, vocabulary: str | Path
     Raises:
         UserError: a file is missing, damaged or was made with another tokenizer.
     """
-    encoder = load_encoder(vocabulary)
     held = open_heldout(shards, encoder)
     seen, words = _training_pieces(read_lines(train), encoder)
     asked = held.pieces()

@@ -22,7 +22,7 @@ import pandas as pd
 import torch
 from transformers import TrainingArguments
 
-from reproduction.lm.encoder import TextEncoder, load_encoder
+from reproduction.lm.encoder import TextEncoder
 from reproduction.lm.heldout import FILE as HELDOUT
 from reproduction.lm.heldout import open_heldout
 from reproduction.lm.loss import nats_of
@@ -31,6 +31,7 @@ from reproduction.lm.model import build_model, model_card, save_model
 from reproduction.lm.scoring import score_words, summarise_words
 from reproduction.lm.settings import FREE, PretrainSettings
 from reproduction.lm.shards import Shard, open_shard
+from reproduction.lm.tokenizer import load_encoder
 from reproduction.lm.training import (
     INITIAL_WEIGHTS,
     MASKS,
