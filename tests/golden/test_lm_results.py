@@ -133,7 +133,7 @@ def _losses(folder: Path, task: Task) -> list[float]:
     )
     seed_torch(1, INITIAL_WEIGHTS)
     model = finetuning.load_model(folder / "m", task, tags, settings)
-    examples = splits["train"].examples
+    examples = splits["train"]
     trainer = finetuning.Finetuner(
         model, arguments, task, settings, examples, seed=1, checkpoint_minutes=1e9
     )

@@ -18,7 +18,7 @@ from transformers import AutoTokenizer
 from lm_samples import make_vocabulary
 from reproduction.lm.encoder import IGNORED
 from reproduction.lm.shards import build_shards
-from reproduction.lm.tasks import TRUNCATED, Task, encode, gold_of
+from reproduction.lm.tasks import TRUNCATED, Task, encode
 from reproduction.lm.tokenizer import load_encoder
 from sagevocab.text import write_lines
 
@@ -64,7 +64,7 @@ def frame_of(sentences: list[list[str]], seed: int) -> pd.DataFrame:
 @given(SENTENCES, st.integers(0, 100), st.integers(8, 60))
 def test_every_word_has_one_tag_or_is_outside(sentences, seed, longest):
     rows = frame_of(sentences, seed)
-    examples = encode(rows, gold_of(rows, TASK), TASK, TAGS, hub(), longest)
+    examples = encode(rows, TASK, TAGS, hub(), longest)
     for features, words, tags in zip(examples.features, examples.words, rows["tags"], strict=True):
         labels = np.array(features["labels"])
         assert len(words) == len(tags)
@@ -80,7 +80,7 @@ def test_every_word_has_one_tag_or_is_outside(sentences, seed, longest):
 @given(SENTENCES)
 def test_each_word_is_encoded_alone(sentences):
     rows = frame_of(sentences, 0)
-    examples = encode(rows, gold_of(rows, TASK), TASK, TAGS, hub(), 10_000)
+    examples = encode(rows, TASK, TAGS, hub(), 10_000)
     for sentence, features, places in zip(
         sentences, examples.features, examples.words, strict=True
     ):

@@ -10,11 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy.stats import pearsonr
 from seqeval.metrics import f1_score as span_f1
-from seqeval.metrics.sequence_labeling import get_entities
 from sklearn.metrics import accuracy_score, f1_score, matthews_corrcoef
 
 from reproduction.analysis.scores import score_sums
-from reproduction.lm.metrics import spans_of
 
 TAGS = ["O", "B-PER", "I-PER", "B-LOC", "I-LOC", "B-WORK-OF-ART", "I-WORK-OF-ART"]
 SENTENCE = st.lists(st.sampled_from(TAGS), max_size=8)
@@ -84,9 +82,3 @@ def test_span_f1_is_that_of_seqeval(sentences):
         else:
             expected = [0.0, 0.0]
         assert scores_of(sums, sample) == pytest.approx(expected, abs=1e-12)
-
-
-@relaxed
-@given(SENTENCE)
-def test_spans_are_those_of_seqeval(tags):
-    assert spans_of(tags) == {(name, start, end + 1) for name, start, end in get_entities(tags)}

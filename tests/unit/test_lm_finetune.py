@@ -169,12 +169,12 @@ def test_a_run_on_other_rows_or_in_another_precision_begins_anew(
     paths = [str(tmp_path / name) for name in ("train", "validation")]
     for source, path in zip(splits[CLASSES.name], paths, strict=True):
         pd.read_parquet(source).to_parquet(path)
-    arguments = {"state_dir": tmp_path / "state", "checkpoint_updates": 7}
+    arguments = {"state_dir": tmp_path / "state", "checkpoint_minutes": 0.0}
     where = str(model), {CLASSES.name: paths}, CLASSES, tmp_path / "scores"
     run_until_predictions(*where, arguments=arguments)
     caplog.set_level("INFO")
     run_until_predictions(*where, arguments=arguments)
-    assert "resuming after 14 updates" in caplog.text
+    assert "resuming after 19 updates" in caplog.text
     caplog.clear()
     if changed != "precision":
         path = tmp_path / changed
@@ -191,7 +191,7 @@ def prepared(model, splits, task, folder, **overrides):
     loaded, tags = load_splits(*splits[task.name], task, model, settings.max_sequence_length)
     body = load_model(model, task, tags, settings)
     arguments = training_arguments(folder, "fp32", 0, 1, **settings.decay())
-    examples = loaded["train"].examples
+    examples = loaded["train"]
     made = Finetuner(body, arguments, task, settings, examples, seed=1, checkpoint_minutes=1e9)
     return made, loaded
 
@@ -202,7 +202,7 @@ def test_padding_changes_no_prediction(model, splits, task, tmp_path):
     for size in (1, 60):
         seed_torch(1)
         trainer, loaded = prepared(model, splits, task, tmp_path, eval_batch=size)
-        made.append(trainer.logits_of(loaded["validation"].examples))
+        made.append(trainer.logits_of(loaded["validation"]))
     for ours, theirs in zip(*made, strict=True):
         assert ours == pytest.approx(theirs, abs=1e-5)
 
@@ -221,7 +221,7 @@ def test_accumulation_changes_nothing_but_memory(model, splits, tmp_path):
 @pytest.mark.parametrize("task", [CLASSES, VALUES, TAGS], ids=lambda task: task.name)
 def test_the_loss_is_that_of_transformers(model, splits, task, tmp_path):
     made, loaded = prepared(model, splits, task, tmp_path, dropout=0.0)
-    batch = loaded["train"].examples.batch(range(6))
+    batch = loaded["train"].batch(range(6))
     theirs = made.model.eval()(**batch).loss.item()
     count = (batch["labels"] != IGNORED).sum().item() if task is TAGS else 6
     assert made.summed_loss(made.model, batch).item() / count == pytest.approx(theirs, rel=1e-5)
@@ -302,4 +302,4 @@ def test_too_little_memory_names_the_key(model, splits, monkeypatch, tmp_path):
     with pytest.raises(UserError, match=r"^lm\.finetune\.batch: too little memory"):
         made.run()
     with pytest.raises(UserError, match=r"^lm\.finetune\.eval_batch: too little memory"):
-        made.logits_of(loaded["validation"].examples)
+        made.logits_of(loaded["validation"])

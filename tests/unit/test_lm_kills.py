@@ -43,34 +43,36 @@ def inputs(tmp_path_factory) -> Path:
     return folder
 
 
-def pretrain_one(inputs: Path, output: Path, **state) -> None:
-    settings = PretrainSettings(**TINY | {"steps": 100})
+def pretrain_one(inputs: Path, output: Path, state: Path, minutes: float) -> None:
+    settings = PretrainSettings(**TINY | {"steps": 80, "checkpoint_minutes": minutes})
     files = inputs / "shards", inputs / "vocabulary", output
-    pretrain(*files, settings, name="x", seed=1, **state)
+    pretrain(*files, settings, name="x", seed=1, state_dir=state)
 
 
-def train_causal_one(inputs: Path, output: Path, **state) -> None:
-    settings = CausalSettings(layers=1, hidden=16, heads=2, longest=32, lines=600, batch=8)
+def train_causal_one(inputs: Path, output: Path, state: Path, minutes: float) -> None:
+    small = {"layers": 1, "hidden": 16, "heads": 2, "longest": 32, "batch": 8}
+    settings = CausalSettings(**small, lines=600, checkpoint_minutes=minutes)
     texts = (WordCorpus.from_lines(sentences(n, n), Normalizer()) for n in (600, 20))
     segmenter = load_segmenter(inputs / "vocabulary")
     output.mkdir(exist_ok=True)
-    train_causal(*texts, segmenter, output / "bits.parquet", settings, seed=1, **state)
+    train_causal(*texts, segmenter, output / "bits.parquet", settings, seed=1, state_dir=state)
 
 
-def finetune_one(inputs: Path, output: Path, **state) -> None:
+def finetune_one(inputs: Path, output: Path, state: Path, minutes: float) -> None:
     settings = FinetuneSettings(epochs=10, max_sequence_length=16, batch=8, warmup_steps=4)
     rows, task = inputs / "rows.parquet", Task("cats", "sequence", "accuracy", (0, 1))
     output.mkdir(exist_ok=True)
     files = output / "scores.json", output / "predictions.parquet"
     names = {"language": "en", "tokenizer": "x", "seed": 1}
-    finetune(inputs / "m", rows, rows, *files, task, settings, **names, **state)
+    how = {"state_dir": state, "checkpoint_minutes": minutes}
+    finetune(inputs / "m", rows, rows, *files, task, settings, **names, **how)
 
 
 def train_in_child(train, inputs: Path, output: Path, state: Path) -> None:
     """Train; at SIGTERM save at once, where Trainer waits three seconds for a SIGKILL."""
     CheckpointManager.__init__.__defaults__ = (0,)
     try:
-        train(inputs, output, state_dir=state, checkpoint_updates=2)
+        train(inputs, output, state, 1e-9)  # a checkpoint after every update
     except UserError as error:
         assert "ended by a signal" in str(error)
         raise SystemExit(ENDED) from error
@@ -87,11 +89,19 @@ def contents(folder: Path) -> dict[str, object]:
     return found
 
 
+@pytest.fixture(scope="module", params=[pretrain_one, train_causal_one, finetune_one])
+def unbroken(request, inputs, tmp_path_factory) -> tuple:
+    """A way to train, and what it gives when nothing happens."""
+    folder = tmp_path_factory.mktemp("unbroken")
+    request.param(inputs, folder / "output", folder / "state", 30.0)
+    return request.param, contents(folder / "output")
+
+
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM])
-@pytest.mark.parametrize("train", [pretrain_one, train_causal_one, finetune_one])
 def test_a_training_that_is_ended_twice_has_the_bytes_of_an_unbroken_one(
-    train, sent, inputs, tmp_path
+    unbroken, sent, inputs, tmp_path
 ):
+    train, expected = unbroken
     output, state = tmp_path / "ended", tmp_path / "state"
     done, rng = [0], random.Random()
     for _ in range(2):
@@ -105,9 +115,8 @@ def test_a_training_that_is_ended_twice_has_the_bytes_of_an_unbroken_one(
         assert child.exitcode == (ENDED if sent is signal.SIGTERM else -sent)
         done.append(updates_saved(state))
     assert 0 < done[1] < done[2]
-    train(inputs, output, state_dir=state)
-    train(inputs, tmp_path / "unbroken", state_dir=tmp_path / "other")
-    found, expected = contents(output), contents(tmp_path / "unbroken")
+    train(inputs, output, state, 30.0)
+    found = contents(output)
     assert found.keys() == expected.keys()
     for name, value in expected.items():
         if isinstance(value, pd.DataFrame):

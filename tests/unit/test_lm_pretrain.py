@@ -32,7 +32,7 @@ logging.basicConfig(level="INFO")
 from reproduction.lm.pretrain import pretrain
 from reproduction.lm.settings import PretrainSettings
 pretrain(*sys.argv[1:4], PretrainSettings(**json.loads(sys.argv[4])), name="x", seed=1,
-         state_dir=sys.argv[5], checkpoint_updates=5)
+         state_dir=sys.argv[5])
 """
 
 
@@ -215,30 +215,31 @@ def test_a_process_that_refuses_says_why_in_one_line(corpus, tmp_path):
         )
 
 
-def interrupted(corpus: Path, folder: Path, monkeypatch, **arguments) -> None:
+def interrupted(corpus: Path, folder: Path, monkeypatch) -> None:
     """Train, and be killed before the model is written."""
+    arguments = {"state_dir": folder / "state"}
     monkeypatch.setattr(module, "save_model", Mock(side_effect=KeyboardInterrupt))
     with pytest.raises(KeyboardInterrupt):
-        train(corpus, folder / "m", arguments={"state_dir": folder / "state"} | arguments)
+        train(corpus, folder / "m", arguments=arguments, checkpoint_minutes=1e-9)
     monkeypatch.undo()
 
 
 def test_a_checkpoint_of_other_settings_is_neither_resumed_nor_lost(
     corpus, tmp_path, caplog, monkeypatch
 ):
-    interrupted(corpus, tmp_path, monkeypatch, checkpoint_updates=4)
+    interrupted(corpus, tmp_path, monkeypatch)
     arguments = {"state_dir": tmp_path / "state"}
     caplog.set_level("INFO")
     train(corpus, tmp_path / "m", arguments=arguments, learning_rate=1e-4)
     assert "resuming" not in caplog.text
     free = {"micro_batch": 2, "checkpoint_minutes": 1.0}
     train(corpus, tmp_path / "m", arguments=arguments, **free)
-    assert "resuming after 4 updates" in caplog.text
+    assert "resuming after 5 updates" in caplog.text
 
 
 def test_a_run_resumes_after_an_edit_of_the_code(corpus, tmp_path, monkeypatch):
     state, scripts = tmp_path / "state", tmp_path / "scripts"
-    interrupted(corpus, tmp_path, monkeypatch, checkpoint_updates=5)
+    interrupted(corpus, tmp_path, monkeypatch)
     shutil.copytree(HERE, scripts / HERE.name)
     for path in (scripts / HERE.name / "lm").glob("*.py"):
         path.write_text(f"{path.read_text()}# edited\n")

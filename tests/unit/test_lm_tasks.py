@@ -20,11 +20,11 @@ def tokenizer(tmp_path_factory):
 
 
 def encode_texts(rows: pd.DataFrame, labels: list[int], tokenizer, longest: int) -> Examples:
-    return encode(rows, np.array(labels), CLASSES, [], tokenizer, longest)
+    return encode(rows.assign(label=labels), CLASSES, [], tokenizer, longest)
 
 
 def encode_words(rows: pd.DataFrame, tags: list[str], tokenizer, longest: int) -> Examples:
-    return encode(rows, gold_of(rows, TAGS), TAGS, tags, tokenizer, longest)
+    return encode(rows, TAGS, tags, tokenizer, longest)
 
 
 def of(examples: Examples, name: str) -> list:

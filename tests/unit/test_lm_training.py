@@ -134,7 +134,7 @@ def killed_after(folder: Path, updates: int, **named) -> None:
 
     # The loader makes an update's share while the one before is computed.
     with pytest.raises(KeyboardInterrupt):
-        trainer_of(folder, how=share, **named).run()
+        trainer_of(folder, how=share, checkpoint_minutes=0.0, **named).run()
 
 
 @pytest.mark.parametrize(
@@ -142,11 +142,11 @@ def killed_after(folder: Path, updates: int, **named) -> None:
 )
 @pytest.mark.parametrize("kept", [None, 0, 0.9])
 def test_only_whole_checkpoints_are_resumed(name, kept, tmp_path):
-    killed_after(tmp_path, 6, checkpoint_updates=2)
-    damaged = tmp_path / "checkpoint-4" / name
+    killed_after(tmp_path, 6)
+    damaged = tmp_path / "checkpoint-5" / name
     content = damaged.read_bytes()
     damaged.unlink() if kept is None else damaged.write_bytes(content[: int(kept * len(content))])
-    assert last_checkpoint(tmp_path) == str(tmp_path / "checkpoint-2")
+    assert last_checkpoint(tmp_path) == str(tmp_path / "checkpoint-4")
     assert not damaged.parent.exists()
 
 
@@ -163,7 +163,7 @@ def test_a_budget_of_time_survives_a_restart(tmp_path):
     history = whole.history()
     assert history["seconds"].tolist() == [0, 2, 4, 6, 8, 10]
     assert history["learning_rate"].tolist() == pytest.approx([1, 1, 0.8, 0.6, 0.4, 0.2])
-    killed_after(tmp_path / "part", 4, checkpoint_updates=3, **hours | {"clock": ticking(2.0)})
+    killed_after(tmp_path / "part", 4, **hours | {"clock": ticking(2.0)})
     part = trainer_of(tmp_path / "part", **hours | {"clock": ticking(2.0)})
     part.run()
     assert part.history()["seconds"].tolist() == [0, 2, 4, 4, 6, 8, 10]

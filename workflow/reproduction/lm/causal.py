@@ -24,6 +24,7 @@ from typing import Any, NamedTuple
 import numpy as np
 import pandas as pd
 import torch
+from torch.nn.utils.rnn import pad_sequence
 from transformers import GPT2Config, GPT2LMHeadModel, TrainingArguments
 
 from reproduction.analysis.ngrams import BOUND, FIRST_PIECE, CodedLines, code_of_lines
@@ -83,7 +84,6 @@ class CausalTrainer(BudgetTrainer):
         asked: CodedLines,
         *,
         seed: int,
-        checkpoint_updates: int | None = None,
     ) -> None:
         """Prepare a run. lines: to train on. asked: held out."""
         self._settings, self._lines, self._asked = settings, lines, asked
@@ -98,7 +98,6 @@ class CausalTrainer(BudgetTrainer):
             clock=time.process_time if arguments.use_cpu else time.monotonic,
             seed=seed,
             checkpoint_minutes=settings.checkpoint_minutes,
-            checkpoint_updates=checkpoint_updates,
         )
 
     def _share(self, update: int, rank: int) -> tuple[list[Batch], int]:
@@ -149,7 +148,6 @@ def train_causal(
     state_dir: str | Path,
     threads: int = 1,
     gpus: int = 0,
-    checkpoint_updates: int | None = None,
 ) -> dict[str, Any]:
     """Train a model and write what it needs for held-out lines.
 
@@ -166,7 +164,6 @@ def train_causal(
         state_dir: for checkpoints.
         threads: threads of the CPU.
         gpus: 0 for the CPU, 1 for a GPU.
-        checkpoint_updates: checkpoint after every so many updates too.
 
     Returns on what it was trained (see `training.place_of`).
 
@@ -192,9 +189,7 @@ def train_causal(
     model = build_model(len(segmenter.pieces) + FIRST_PIECE, settings)
     # On CPUs, the backward pass of fused attention is slow.
     model.set_attn_implementation("sdpa" if gpus else "eager")
-    trainer = CausalTrainer(
-        model, arguments, settings, lines, asked, seed=seed, checkpoint_updates=checkpoint_updates
-    )
+    trainer = CausalTrainer(model, arguments, settings, lines, asked, seed=seed)
     trainer.run()
     write_parquet(output, trainer.scores())
     return place_of(arguments)
@@ -252,9 +247,8 @@ def _parts(rows: Sequence[Row]) -> Iterator[Sequence[Row]]:
 
 def _padded(rows: Sequence[Row]) -> Batch:
     """Return rows as the inputs of a `LineModel`."""
-    lengths = np.array([len(row.symbols) for row in rows])
-    symbols = np.full((len(rows), lengths.max()), BOUND)
-    symbols[np.arange(lengths.max()) < lengths[:, None]] = np.concatenate(
-        [row.symbols for row in rows]
-    )
-    return {"symbols": torch.from_numpy(symbols), "lengths": torch.from_numpy(lengths)}
+    symbols = [torch.from_numpy(row.symbols) for row in rows]
+    return {
+        "symbols": pad_sequence(symbols, batch_first=True, padding_value=BOUND),
+        "lengths": torch.tensor([len(row) for row in symbols]),
+    }

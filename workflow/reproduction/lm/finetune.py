@@ -8,7 +8,7 @@ epoch. The score is that of the model after the last update, on the validation s
 from __future__ import annotations
 
 import logging
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,6 @@ from reproduction.lm.tasks import (
     Examples,
     Task,
     encode,
-    gold_of,
     most_frequent,
     tag_names,
 )
@@ -60,15 +59,6 @@ log = logging.getLogger(__name__)
 RESULT_VERSION = 1
 
 
-@dataclass(frozen=True)
-class Split:
-    """Rows of a task, what is right in each (see `gold_of`), and their encoding."""
-
-    rows: pd.DataFrame
-    gold: Any
-    examples: Examples
-
-
 class Finetuner(ExactTrainer):
     """Trains a pretrained model with a new head on the examples of a task."""
 
@@ -84,12 +74,18 @@ class Finetuner(ExactTrainer):
         examples: Examples,
         *,
         seed: int,
-        **checkpoints: Any,
+        checkpoint_minutes: float,
     ) -> None:
-        """Prepare a run; checkpoints: keywords of `ExactTrainer`."""
+        """Prepare a run."""
         self.task, self._settings, self._examples = task, settings, examples
-        updates = settings.updates(len(examples))
-        super().__init__(model, arguments, self._share, updates=updates, seed=seed, **checkpoints)
+        super().__init__(
+            model,
+            arguments,
+            self._share,
+            updates=settings.updates(len(examples)),
+            seed=seed,
+            checkpoint_minutes=checkpoint_minutes,
+        )
 
     def _share(self, update: int, rank: int) -> tuple[list[Batch], int]:
         """Return what an update trains on; a model is fine-tuned by one process."""
@@ -148,7 +144,6 @@ def finetune(
     threads: int = 1,
     gpus: int = 0,
     checkpoint_minutes: float = 30.0,
-    checkpoint_updates: int | None = None,
 ) -> dict[str, Any]:
     """Fine-tune a model on a task and write its score and its predictions.
 
@@ -169,7 +164,6 @@ def finetune(
         threads: threads of the CPU.
         gpus: 0 for the CPU, 1 for a GPU.
         checkpoint_minutes: minutes between checkpoints.
-        checkpoint_updates: checkpoint after every so many updates too.
 
     Returns on what it was trained (see `place_of`).
 
@@ -197,10 +191,9 @@ def finetune(
         arguments,
         task,
         settings,
-        splits["train"].examples,
+        splits["train"],
         seed=seed,
         checkpoint_minutes=checkpoint_minutes,
-        checkpoint_updates=checkpoint_updates,
     )
     trainer.run()
 
@@ -218,7 +211,7 @@ def finetune(
 
 def load_splits(
     train: str | Path, validation: str | Path, task: Task, model: Path, longest: int
-) -> tuple[dict[str, Split], list[str]]:
+) -> tuple[dict[str, Examples], list[str]]:
     """Read and encode both splits, as `data.datasets.prepare_task` writes them.
 
     Returns the splits by name, and the tags of a tagging task by number, those of training.
@@ -232,10 +225,8 @@ def load_splits(
         rows = pd.read_parquet(path)
         if task.is_tagging:
             tags = tags or tag_names(rows)
-        gold = gold_of(rows, task)
-        splits[name] = Split(rows, gold, encode(rows, gold, task, tags, tokenizer, longest))
-        cut = splits[name].examples.truncated
-        log.info("%s: %d examples, %d truncated", path, len(rows), cut)
+        splits[name] = encode(rows, task, tags, tokenizer, longest)
+        log.info("%s: %d examples, %d truncated", path, len(rows), splits[name].truncated)
     return splits, tags
 
 
@@ -246,16 +237,20 @@ def examples_in_epoch(settings: FinetuneSettings, update: int, count: int, seed:
     return order_of(epoch, count, seed)[place * size : (place + 1) * size]
 
 
-def predict(trainer: Finetuner, split: Split, tags: list[str]) -> tuple[pd.DataFrame, Any]:
+def predict(trainer: Finetuner, split: Examples, tags: list[str]) -> tuple[pd.DataFrame, Any]:
     """Return the predictions of a split: as a table with a row an example, and as `gold_of` does.
 
     Classes are numbers, with the probability that the model gives to the predicted one. A word
     that was cut off is tagged "O".
     """
-    logits = trainer.logits_of(split.examples)
+    logits = trainer.logits_of(split)
     table = {"example": np.arange(len(logits))}
     if trainer.task.is_tagging:
-        predicted = _tags(split.examples, logits, tags)
+        names = np.array(tags)
+        predicted = [
+            np.where(words == TRUNCATED, OUTSIDE, names[scores.argmax(axis=1)]).tolist()
+            for words, scores in zip(split.words, logits, strict=True)
+        ]
         table |= {"tokens": split.rows["tokens"], "tags": split.gold, "predicted": predicted}
     elif trainer.task.is_regression:
         predicted = np.concatenate(logits)
@@ -300,20 +295,12 @@ def load_model(
     return model
 
 
-def _tags(examples: Examples, logits: list[np.ndarray], tags: list[str]) -> list[list[str]]:
-    names = np.array(tags)
-    return [
-        np.where(words == TRUNCATED, OUTSIDE, names[scores.argmax(axis=1)]).tolist()
-        for words, scores in zip(examples.words, logits, strict=True)
-    ]
-
-
-def _record(task: Task, splits: dict[str, Split], predicted: Any) -> dict[str, Any]:
+def _record(task: Task, splits: dict[str, Examples], predicted: Any) -> dict[str, Any]:
     train, validation = splits["train"], splits["validation"]
     scores = task.scores(validation.gold, predicted)
-    words = [len(row) for row in validation.examples.words] or range(len(validation.rows))
+    words = [len(row) for row in validation.words] or range(len(validation.rows))
     majority = task.scores(validation.gold, most_frequent(train.gold, words, task))
-    cut = sum(int((row == TRUNCATED).sum()) for row in validation.examples.words)
+    cut = sum(int((row == TRUNCATED).sum()) for row in validation.words)
     return {
         "task": task.name,
         "metric": task.metric,
@@ -323,6 +310,6 @@ def _record(task: Task, splits: dict[str, Split], predicted: Any) -> dict[str, A
         "majority": majority[task.metric],
         "examples": len(validation.rows),
         "train_examples": len(train.rows),
-        "truncated_examples": validation.examples.truncated,
+        "truncated_examples": validation.truncated,
         "truncated_words": cut,
     }

@@ -100,16 +100,10 @@ def span_scores(
 
 
 def spans_of(tags: Sequence[str]) -> set[tuple[str, int, int]]:
-    """Return the spans of IOB2 tags as (class, first word, last word + 1).
+    """Return the spans of IOB2 tags as (class, first word, last word).
 
     An I- that goes on with no span of its class opens one, as in the CoNLL evaluation.
     """
-    spans, opened, name = set(), 0, None
-    for place, tag in enumerate([*tags, "O"]):
-        prefix, _, found = tag.partition("-")
-        if name is not None and (prefix != "I" or found != name):
-            spans.add((name, opened, place))
-            name = None
-        if tag != "O" and name is None:
-            opened, name = place, found
-    return spans
+    from seqeval.metrics.sequence_labeling import get_entities
+
+    return set(get_entities(list(tags)))

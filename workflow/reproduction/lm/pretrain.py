@@ -69,7 +69,6 @@ class Pretrainer(BudgetTrainer):
         settings: PretrainSettings,
         *,
         seed: int,
-        checkpoint_updates: int | None = None,
     ) -> None:
         """Prepare a run; for the arguments see `pretrain`.
 
@@ -94,7 +93,6 @@ class Pretrainer(BudgetTrainer):
             validation_every=settings.validation_every,
             seed=seed,
             checkpoint_minutes=settings.checkpoint_minutes,
-            checkpoint_updates=checkpoint_updates,
         )
 
     def masked_batch(self, update: int) -> Batch:
@@ -152,7 +150,6 @@ def pretrain(
     state_dir: str | Path,
     threads: int = 1,
     gpus: int = 0,
-    checkpoint_updates: int | None = None,
     corpus: str | None = None,
 ) -> dict[str, Any]:
     """Train a model and write it as a folder that `AutoModelForMaskedLM` loads.
@@ -170,7 +167,6 @@ def pretrain(
         state_dir: for checkpoints.
         threads: threads of the CPU, of each process.
         gpus: how many train; 0 for the CPU.
-        checkpoint_updates: save a checkpoint after every so many updates too.
         corpus: what the card says of the text, if anything.
 
     Returns on what it was trained (see `place_of`).
@@ -192,9 +188,7 @@ def pretrain(
         adam_epsilon=settings.adam_epsilon,
         max_grad_norm=settings.gradient_clipping,
     )
-    trainer = Pretrainer(
-        shards, vocabulary, arguments, settings, seed=seed, checkpoint_updates=checkpoint_updates
-    )
+    trainer = Pretrainer(shards, vocabulary, arguments, settings, seed=seed)
     trainer.run()
     place = place_of(arguments)
     if trainer.is_world_process_zero():

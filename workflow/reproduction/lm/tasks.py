@@ -81,6 +81,8 @@ class Examples:
     """A split of a task, encoded.
 
     Attributes:
+        rows: as `encode` was given them.
+        gold: what is right in each, see `gold_of`.
         features: of each example what the model reads (input_ids, token_type_ids, attention_mask)
             and labels: a class number or a value; for tagging a number for each id, IGNORED where
             no word starts.
@@ -89,6 +91,8 @@ class Examples:
         collate: pads features to the longest and makes tensors of them.
     """
 
+    rows: pd.DataFrame
+    gold: Any
     features: Dataset
     words: list[np.ndarray]
     truncated: int
@@ -115,7 +119,6 @@ def tag_names(rows: pd.DataFrame) -> list[str]:
 
 def encode(
     rows: pd.DataFrame,
-    gold: Any,
     task: Task,
     tags: Sequence[str],
     tokenizer: PreTrainedTokenizerFast,
@@ -125,13 +128,13 @@ def encode(
 
     Args:
         rows: with `text`, perhaps `text_pair`; for tagging with `tokens`.
-        gold: what is right in each, as `gold_of` gives it.
         task: the task.
         tags: the known ones by number. Others (a validation split may have one that training never
             saw) are left out of the labels.
         tokenizer: of the model.
         longest: most tokens of an example, special tokens included.
     """
+    gold = gold_of(rows, task)
     how = {"truncation": True, "max_length": longest, "split_special_tokens": True}
     if task.is_tagging:
         texts = [[list(words) for words in rows["tokens"]]]
@@ -144,6 +147,8 @@ def encode(
         encoded = tokenizer(*texts, **how)
         words, labels, collate = [], gold.tolist(), DataCollatorWithPadding(tokenizer)
     return Examples(
+        rows=rows,
+        gold=gold,
         features=Dataset.from_dict({**encoded, "labels": labels}),
         words=words,
         truncated=sum(bool(one.overflowing) for one in encoded.encodings),

@@ -247,7 +247,6 @@ class ExactTrainer(Trainer):
         updates: int,
         seed: int,
         checkpoint_minutes: float,
-        checkpoint_updates: int | None = None,
     ) -> None:
         """Prepare the training of `model`.
 
@@ -258,7 +257,6 @@ class ExactTrainer(Trainer):
             updates: of the whole training; if the clock ends it, more than there can be.
             seed: of dropout.
             checkpoint_minutes: between two checkpoints.
-            checkpoint_updates: save one after every so many updates, too.
         """
         arguments.max_steps = updates
         super().__init__(
@@ -266,7 +264,7 @@ class ExactTrainer(Trainer):
             arguments,
             data_collator=_only,
             train_dataset=Updates(share_of, updates, arguments.world_size),
-            callbacks=[_Rhythm(self, checkpoint_minutes, checkpoint_updates)],
+            callbacks=[_Rhythm(self, checkpoint_minutes)],
         )
         self.remove_callback(PrinterCallback)
         self.loss_is_scaled_for_ga = True
@@ -509,8 +507,8 @@ class BudgetScheduler(LRScheduler):
 class _Rhythm(TrainerCallback):
     """Ends by the budget, validates by it, saves by the clock, and reports."""
 
-    def __init__(self, trainer: ExactTrainer, minutes: float, updates: int | None) -> None:
-        self._trainer, self._minutes, self._updates = trainer, minutes, updates
+    def __init__(self, trainer: ExactTrainer, minutes: float) -> None:
+        self._trainer, self._minutes = trainer, minutes
 
     def on_train_begin(self, args, state, control, **named) -> None:
         self._saved = self._reported = self._began = time.monotonic()
@@ -518,14 +516,13 @@ class _Rhythm(TrainerCallback):
 
     def on_step_end(self, args, state, control, **named) -> None:
         before, self._spent = self._spent, self._trainer.spent()
-        now, is_last = time.monotonic(), self._spent >= 1
+        is_last = self._spent >= 1
         if is_last:
             control.should_training_stop = True
         control.should_evaluate = self._trainer.wants_validation(before, self._spent)
-        counted = self._updates and state.global_step % self._updates == 0
         # What follows the last update is quickly done again. One process saves for all.
         if not is_last and state.is_world_process_zero:
-            control.should_save = bool(counted or now - self._saved >= 60 * self._minutes)
+            control.should_save = time.monotonic() - self._saved >= 60 * self._minutes
 
     def on_save(self, args, state, control, **named) -> None:
         self._saved = time.monotonic()
