@@ -146,7 +146,7 @@ def test_truncated_words_are_outside_and_counted(model, splits, tmp_path):
 
 def test_equal_seeds_give_equal_bytes_and_others_do_not(model, splits, tmp_path):
     for name, seed in (("a", 1), ("b", 1), ("c", 2)):
-        run(model, splits, CLASSES, tmp_path / name, seed=seed, epochs=1)
+        run(model, splits, CLASSES, tmp_path / name, seed=seed, epochs=0.3)
     first, same, other = (
         (tmp_path / name / "predictions.parquet").read_bytes() for name in ("a", "b", "c")
     )
@@ -155,35 +155,29 @@ def test_equal_seeds_give_equal_bytes_and_others_do_not(model, splits, tmp_path)
     assert scores[0] == scores[1]
 
 
-def run_until_predictions(*where, **how) -> None:
-    """Train, and be interrupted before the state of the run is cleared."""
-    with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
-        patch.setattr(module, "predict", Mock(side_effect=KeyboardInterrupt))
-        run(*where, epochs=1, **how)
-
-
-@pytest.mark.parametrize("changed", ["train", "validation", "precision"])
-def test_a_run_on_other_rows_or_in_another_precision_begins_anew(
-    model, splits, tmp_path, caplog, changed
-):
-    paths = [str(tmp_path / name) for name in ("train", "validation")]
+def test_a_run_on_other_rows_or_in_another_precision_begins_anew(model, splits, tmp_path, caplog):
+    paths = [tmp_path / name for name in ("train", "validation")]
     for source, path in zip(splits[CLASSES.name], paths, strict=True):
         pd.read_parquet(source).to_parquet(path)
-    arguments = {"state_dir": tmp_path / "state", "checkpoint_minutes": 0.0}
-    where = str(model), {CLASSES.name: paths}, CLASSES, tmp_path / "scores"
-    run_until_predictions(*where, arguments=arguments)
+    state = {"state_dir": tmp_path / "state", "checkpoint_minutes": 0.0}
     caplog.set_level("INFO")
-    run_until_predictions(*where, arguments=arguments)
-    assert "resuming after 19 updates" in caplog.text
-    caplog.clear()
-    if changed != "precision":
-        path = tmp_path / changed
+
+    def said(**arguments) -> str:
+        """The log of a training that is interrupted before its state is cleared."""
+        caplog.clear()
+        with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
+            patch.setattr(module, "predict", Mock(side_effect=KeyboardInterrupt))
+            where = model, {CLASSES.name: paths}, CLASSES, tmp_path / "scores"
+            run(*where, epochs=0.3, arguments=state | arguments)
+        return caplog.text
+
+    assert "resuming" not in said()
+    assert "resuming after 5 updates" in said()
+    assert "resuming" not in said(precision="bf16")
+    for path in paths:
         rows = pd.read_parquet(path)
         rows.assign(label=1 - rows["label"]).to_parquet(path)
-    else:
-        arguments["precision"] = "bf16"
-    run_until_predictions(*where, arguments=arguments)
-    assert "resuming" not in caplog.text
+        assert "resuming" not in said()
 
 
 def prepared(model, splits, task, folder, **overrides):

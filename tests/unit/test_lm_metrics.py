@@ -2,8 +2,6 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-import seqeval.metrics
-import sklearn.metrics
 
 from reproduction.lm.metrics import class_scores, span_scores, value_scores
 
@@ -58,35 +56,3 @@ def test_a_span_counts_if_type_and_both_ends_agree():
 
 def test_an_inside_without_a_beginning_starts_a_span():
     assert span_scores([["O", "B-PER", "I-PER"]], [["O", "I-PER", "I-PER"]])["span_f1"] == 1.0
-
-
-@pytest.mark.filterwarnings("ignore")  # of undefined scores
-@pytest.mark.parametrize("classes", [2, 3, 5])
-def test_scores_of_classes_are_those_of_sklearn_to_the_last_bit(classes):
-    average = {"average": "binary"} if classes == 2 else {"average": "macro"}
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        labels, predictions = rng.integers(classes, size=(2, 1 + 7 * seed))
-        scores = class_scores(labels, predictions, classes)
-        numbers = None if classes == 2 else range(classes)
-        f1 = sklearn.metrics.f1_score(
-            labels, predictions, labels=numbers, zero_division=0.0, **average
-        )
-        matthews = sklearn.metrics.matthews_corrcoef(labels, predictions)
-        assert (scores["f1"], scores["matthews"]) == (f1, matthews)
-
-
-def test_scores_of_spans_are_those_of_seqeval_to_the_last_bit():
-    for seed in range(20):
-        rng = np.random.default_rng(seed)
-        gold, found = rng.choice(["O", "B-PER", "I-PER", "B-LOC", "I-LOC"], (2, 9, 8)).tolist()
-        theirs = [
-            function(gold, found)
-            for function in (
-                seqeval.metrics.f1_score,
-                seqeval.metrics.precision_score,
-                seqeval.metrics.recall_score,
-            )
-        ]
-        scores = span_scores(gold, found)
-        assert [scores[name] for name in ("span_f1", "span_precision", "span_recall")] == theirs

@@ -1,11 +1,7 @@
 from __future__ import annotations
 
 import json
-import os
 import random
-import shutil
-import subprocess
-import sys
 from pathlib import Path
 from unittest.mock import Mock
 
@@ -16,7 +12,6 @@ import torch
 from transformers import AutoModelForMaskedLM, AutoTokenizer, RobertaPreLayerNormForMaskedLM
 
 from lm_samples import ASKED, PIECES, TINY, make_shards, make_vocabulary
-from reproduction.digests import HERE, search_path
 from reproduction.lm import pretrain as module
 from reproduction.lm.encoder import IGNORED
 from reproduction.lm.heldout import HeldoutSettings
@@ -25,15 +20,6 @@ from reproduction.lm.settings import PretrainSettings
 from reproduction.lm.torchrun import pretrain_together
 from reproduction.lm.training import training_arguments
 from sagevocab.errors import UserError
-
-SCRIPT = """
-import json, logging, sys
-logging.basicConfig(level="INFO")
-from reproduction.lm.pretrain import pretrain
-from reproduction.lm.settings import PretrainSettings
-pretrain(*sys.argv[1:4], PretrainSettings(**json.loads(sys.argv[4])), name="x", seed=1,
-         state_dir=sys.argv[5])
-"""
 
 
 @pytest.fixture(scope="module")
@@ -215,42 +201,25 @@ def test_a_process_that_refuses_says_why_in_one_line(corpus, tmp_path):
         )
 
 
-def interrupted(corpus: Path, folder: Path, monkeypatch) -> None:
-    """Train, and be killed before the model is written."""
-    arguments = {"state_dir": folder / "state"}
-    monkeypatch.setattr(module, "save_model", Mock(side_effect=KeyboardInterrupt))
-    with pytest.raises(KeyboardInterrupt):
-        train(corpus, folder / "m", arguments=arguments, checkpoint_minutes=1e-9)
-    monkeypatch.undo()
-
-
-def test_a_checkpoint_of_other_settings_is_neither_resumed_nor_lost(
+def test_a_checkpoint_of_other_settings_or_another_version_is_neither_resumed_nor_lost(
     corpus, tmp_path, caplog, monkeypatch
 ):
-    interrupted(corpus, tmp_path, monkeypatch)
-    arguments = {"state_dir": tmp_path / "state"}
     caplog.set_level("INFO")
-    train(corpus, tmp_path / "m", arguments=arguments, learning_rate=1e-4)
-    assert "resuming" not in caplog.text
-    free = {"micro_batch": 2, "checkpoint_minutes": 1.0}
-    train(corpus, tmp_path / "m", arguments=arguments, **free)
-    assert "resuming after 5 updates" in caplog.text
 
+    def said(**overrides) -> str:
+        caplog.clear()
+        state = {"state_dir": tmp_path / "state"}
+        train(corpus, tmp_path / "m", arguments=state, **overrides)
+        return caplog.text
 
-def test_a_run_resumes_after_an_edit_of_the_code(corpus, tmp_path, monkeypatch):
-    state, scripts = tmp_path / "state", tmp_path / "scripts"
-    interrupted(corpus, tmp_path, monkeypatch)
-    shutil.copytree(HERE, scripts / HERE.name)
-    for path in (scripts / HERE.name / "lm").glob("*.py"):
-        path.write_text(f"{path.read_text()}# edited\n")
-    files = corpus / "shards", corpus / "vocabulary", tmp_path / "m"
-    resumed = subprocess.run(
-        [sys.executable, "-c", SCRIPT, *map(str, files), json.dumps(TINY), str(state)],
-        env=os.environ | {"PYTHONPATH": os.pathsep.join([str(scripts), *search_path()])},
-        capture_output=True,
-        text=True,
-    )
-    assert "resuming after 5 updates" in resumed.stderr
+    with monkeypatch.context() as patch, pytest.raises(KeyboardInterrupt):
+        patch.setattr(module, "save_model", Mock(side_effect=KeyboardInterrupt))
+        said(checkpoint_minutes=1e-9)
+    assert "resuming" not in said(learning_rate=1e-4)
+    with monkeypatch.context() as patch:
+        patch.setattr(module, "RESULT_VERSION", 0)
+        assert "resuming" not in said()
+    assert "resuming after 5 updates" in said(micro_batch=2, checkpoint_minutes=1.0)
 
 
 def test_a_budget_in_hours_ends_in_time(corpus, tmp_path):
