@@ -55,19 +55,19 @@ def flops_per_update(settings: PretrainSettings) -> float:
     return 3.0 * settings.batch * (length * settings.layers * layer + masked * output)
 
 
-def prepare(folder: Path) -> None:
-    """Write a vocabulary, shards of random words and a task of them."""
+def prepare(folder: Path, count: int) -> None:
+    """Write a vocabulary, shards of `count` lines of random words and a task of a fifth of them."""
     rng = np.random.default_rng(1)
     letters = [chr(97 + number) for number in range(26)]
     words = ["".join(rng.choice(letters, 4)) for _ in range(4 * PIECES)]
     pieces = ["▁", *letters, *dict.fromkeys(f"▁{word}" for word in words)][:PIECES]
     export_greedy(folder / "vocabulary", pieces, WordSettings(), Card("en", "English", "random"))
-    lines = [" ".join(rng.choice(words, 40)) for _ in range(16_000)]
+    lines = [" ".join(rng.choice(words, 40)) for _ in range(count)]
     for name, part in (("train", lines), ("heldout", lines[:10])):
         write_lines(folder / f"{name}.txt", part)
     files = folder / "train.txt", folder / "heldout.txt", folder / "vocabulary", folder / "shards"
     build_shards(*files, sequence_length=128)
-    rows = {"text": lines[:3200], "label": rng.integers(0, 2, 3200)}
+    rows = {"text": lines[: count // 5], "label": rng.integers(0, 2, count // 5)}
     pd.DataFrame(rows).to_parquet(folder / "task.parquet")
 
 
@@ -103,7 +103,8 @@ def measure_finetuning(folder: Path, gpus: int) -> dict[str, Any]:
         **{"language": "en", "tokenizer": "random", "seed": 1, "gpus": gpus},
         state_dir=folder / "finetuning",
     )
-    updates = 2 * 3200 / 16  # those of training, and as many batches that are predicted
+    # Those of training, and as many batches that are predicted.
+    updates = 2 * len(pd.read_parquet(rows)) / 16
     return {"seconds an update": f"{(time.perf_counter() - began) / updates:.3f}"}
 
 
@@ -127,7 +128,7 @@ def main() -> None:
     parser.add_argument("--tiny", action="store_true", help="a small model on the CPU")
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
-        prepare(Path(name))
+        prepare(Path(name), 160 if options.tiny else 16_000)
         rows = list(rows_of_table(Path(name), is_tiny=options.tiny))
     columns = list(dict.fromkeys(key for row in rows for key in row))
     print("|", " | ".join(columns), "|")
