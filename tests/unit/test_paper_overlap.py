@@ -45,10 +45,9 @@ def test_the_table_has_a_row_a_reading_and_language(tmp_path: Path) -> None:
             pd.DataFrame({"piece": sorted(pieces)}).to_parquet(paths[-1])
     pruned = read_pruned(list(map(str, paths)), ["English", "Turkish"], list(PRUNED))
     rows = overlaps(pruned, READINGS, CONTROLS, ["at random"])
-    files = {kind: tmp_path / f"table_overlap.{kind}" for kind in ("tex", "csv", "md", "json")}
-    table_overlap(rows, notes=["A note."], **files)
-    lines = files["md"].read_text(encoding="utf-8").splitlines()
+    table = table_overlap(rows, notes=["A note."])
+    lines = table.markdown().splitlines()
     assert lines[0] == f"|  | text | {OWN} | counts | at random |"
-    row = "75.0 % | 62.5 % (50 % to 75 %) | 25.0 % (25 % to 25 %)"
+    row = "75.0 % | 62.5 % (50.0 % to 75.0 %) | 25.0 % (25.0 % to 25.0 %)"
     assert lines[2:4] == [f"| SaGe | {language} | {row} |" for language in ("English", "Turkish")]
-    assert len(pd.read_csv(files["csv"])) == 6
+    assert len(table.data) == 6

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations, product
 from pathlib import Path
 
 import pandas as pd
@@ -84,3 +85,47 @@ def test_bits_of_n_grams_and_causal_models_are_those_of_their_lines(title, langu
             row = rows.loc[NAMES[tokenizer]]
             assert row["baseline_value"] == pytest.approx(rates["bpe"], abs=1e-6)
             assert row["value"] == pytest.approx(rates[tokenizer], abs=1e-6)
+
+
+# --- contexts or counts
+
+CONTROLS = {
+    "its own seeds": None,
+    "pruned at random": "random",
+    "least frequent pruned": "frequency",
+    "extra tokens": "extra_tokens",
+    "counts": "counts",
+}
+
+
+def pruned_by(language: str) -> dict[str, set[str]]:
+    """The pieces that each tokenizer and control pruned, by name and seed."""
+    found = {}
+    for folder in ("intrinsic/prunings", "controls"):
+        table = pd.read_parquet(REFERENCE / folder / f"{language}.parquet").set_index("piece")
+        found |= {name: set(table.index[table[name] >= 0]) for name in table}
+    return found
+
+
+def in_common(pruned: dict[str, set[str]], sage: str, control: str | None) -> float:
+    own, other = ([n for n in pruned if n.partition(".")[0] == name] for name in (sage, control))
+    pairs = product(own, other) if control else combinations(own, 2)
+    shares = [len(pruned[one] & pruned[two]) / len(pruned[one]) for one, two in pairs]
+    return sum(shares) / len(shares)
+
+
+@pytest.mark.parametrize("language", ["English", "Turkish"])
+@pytest.mark.parametrize("sage", ["SaGe", "SaGe 1.0"])
+def test_overlaps_of_controls_are_those_of_their_prunings(language, sage):
+    name = {"SaGe": "sage", "SaGe 1.0": "sage_released"}[sage]
+    table = pd.read_csv(REFERENCE / "controls/table_overlap.csv")
+    means = table[(table["language"] == language) & (table["reading"] == sage)]
+    means = means.set_index("control")["mean"]
+    pruned = pruned_by({"English": "en", "Turkish": "tr"}[language])
+    blind = {f"{sage} without vectors": f"{name}_zero"}
+    found = {label: in_common(pruned, name, one) for label, one in (CONTROLS | blind).items()}
+    assert found == pytest.approx({label: means[label] for label in found})
+    # The page of results has them in the order of CONTROLS.
+    shown = [f"{value:.3f}" for value in found.values()]
+    page = (REFERENCE.parents[1] / "docs/results.md").read_text(encoding="utf-8")
+    assert f"| {sage} | {language} | {' | '.join(shown)} |" in page

@@ -81,8 +81,10 @@ def _common(
 def table_overlap(rows: pd.DataFrame, *, notes: Sequence[str]) -> Table:
     """Return the table of `overlaps`: a row for each reading and language, a column a control."""
     names = list(dict.fromkeys(rows["control"]))
-    shown = rows.assign(cell=rows.apply(_cell, axis=1)).pivot(
-        index=["reading", "language"], columns="control", values="cell"
+    shown = (
+        rows.assign(cell=rows.apply(_cell, axis=1))
+        .pivot(index=["reading", "language"], columns="control", values="cell")
+        .fillna(NOTHING)
     )
     order = itertools.product(rows["reading"].unique(), rows["language"].unique())
     cells = [[*key, *shown.loc[key, names]] for key in order]
