@@ -65,7 +65,7 @@ from sagevocab.workplace import beside, state_folder, workplace
 
 log = logging.getLogger(__name__)
 
-# Words of text for each piece; measured in docs/own-language.md, "How much text".
+# Words of text for each piece; measured in docs/guide.md, "How much text".
 _WORDS_A_PIECE = 30
 _LONG_WORD = 20  # characters of a mean word: so long ones are of a text that does not space words
 _SHOWN = 20  # characters that a message lists
