@@ -3,7 +3,7 @@
     python tests/soak.py --seed 1 --kills 50 --minutes 30
 
 SIGKILL hits Snakemake, a job or a job's child every few seconds. The run is started again as
-docs/clusters.md says ("Stop and resume"), with no other help, until all is made. Then its results
+docs/reproduce.md says ("Stop and resume"), with no other help, until all is made. Then its results
 are compared with those of a run without kills (tests/trees.py), which is made first, kept, and
 later brought up to date.
 
