@@ -1,6 +1,6 @@
 """How long the workflow takes on machines of several sizes: its jobs in a simulated schedule.
 
-    python benchmarks/schedule.py                # config.yaml: docs/benchmarks/schedule.md and .png
+    python benchmarks/schedule.py                # docs/appendix/benchmarks/schedule.md
     python benchmarks/schedule.py --configfile config/demo.yaml --check .snakemake/log/NAME.log
 
 The jobs, what they wait for, their threads, GPUs and priorities are those that Snakemake plans.
@@ -329,10 +329,10 @@ def page(jobs: Sequence[Job], modelless: Sequence[Job], intrinsic: Sequence[Job]
 order is that of Snakemake's default scheduler, which leaves open which of equal jobs goes first:
 hours are medians of {len(ORDERS)} orders.
 
-[schedule_costs.csv](../../benchmarks/schedule_costs.csv) says of each time where it is from;
+[schedule_costs.csv](../../../benchmarks/schedule_costs.csv) says of each time where it is from;
 "reference run" is the least disturbed of equal jobs in
-[this one](../../results/reference/intrinsic/tables/table_costs.csv). **Times on GPUs are assumed**,
-as in [models.md](../models.md#what-it-costs).
+[this one](../../../results/reference/intrinsic/tables/table_costs.csv).
+**Times on GPUs are assumed**, as in [models.md](../../models.md#what-it-costs).
 
 {table(["cores", *map(gpus_in_words, GPUS), "without models"], sizes)}
 "Without models" is `lm.enabled: false`.
@@ -465,7 +465,7 @@ def main() -> None:
     parser.add_argument("--configfile", type=Path, nargs="*", default=[])
     parser.add_argument("--check", type=Path, metavar="LOG", help="Snakemake's, of a finished run")
     parser.add_argument("--cores", type=int, default=2, help="of the run that is checked")
-    parser.add_argument("--output", type=Path, default=ROOT / "docs/benchmarks")
+    parser.add_argument("--output", type=Path, default=ROOT / "docs/appendix/benchmarks")
     options = parser.parse_args()
     jobs = read_jobs(options.configfile)
     if options.check:
