@@ -53,7 +53,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 
 demo: $(INSTALLED)  ## Run the whole workflow on text that packages ship, in minutes.
 	@$(SMK) --scheduler greedy --quiet rules --configfile config/demo.yaml -- all \
-	  || { echo "error: make demo stopped; a line above that begins with error: says why. Run it again to go on."; exit 1; }
+	  || { echo "error: make demo stopped; a line above that begins with error: says why. Run it again to resume."; exit 1; }
 	@echo
 	@echo "Done. Open results/demo/report.html in a browser."
 	@echo "Figures: results/demo/figures/   tables: results/demo/tables/   claims: results/demo/claims.md"

@@ -248,7 +248,7 @@ def peers_row(bench: Bench) -> Iterator[Line]:
 
 
 def whole_row(bench: Bench) -> Iterator[Line]:
-    """Whole SaGe beside sentencepiece's BPE on the same lines, by turns."""
+    """Whole SaGe beside sentencepiece's BPE on the same lines, in alternation."""
     final, initial = bench.final_size, bench.initial_size
     ours: Runs = []
     theirs: dict[int, Runs] = {final: [], initial: []}

@@ -226,7 +226,7 @@ class Machine:
         return self.now + job.seconds
 
     def go_on(self, ready: Sequence[Job], waiting: Sequence[Job]) -> list[Job]:
-        """Go on to the next end of a job, noting what is idle until then; return what ends."""
+        """Continue to the next end of a job, noting what is idle until then; return what ends."""
         until = min(end for end, _ in self._running)
         self.idle["core", _why_cores(ready, self.cores)] += (until - self.now) * self.cores
         self.idle["GPU", _why_gpus(ready, waiting)] += (until - self.now) * self.gpus

@@ -29,7 +29,7 @@ from sagevocab.state import FULL_DISK
 FORMATS = ("table", "csv", "json", "markdown")
 _WRONG_PATH = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 _INTERRUPTED, _BROKEN_PIPE = 130, 141
-_RESUMED = "goes on after"  # in the log lines of a training that was stopped before
+_RESUMED = "resumes after"  # in the log lines of a training run that was stopped before
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         place = error.filename or "standard output or a file"
         return _fail(f"{place}: {error.strerror or error}{advice}")
     except KeyboardInterrupt:
-        again = "; run the same command again to go on" if argv[:1] == ["train"] else ""
+        again = "; run the same command again to resume" if argv[:1] == ["train"] else ""
         print(f"\nsagevocab: interrupted{again}", file=sys.stderr, flush=True)
         compiling = sys.modules.get("sagevocab.compiling")  # not to load Numba here
         if compiling and compiling.is_left_behind():
@@ -269,7 +269,7 @@ def _add_encoding_errors(parser: argparse._ActionsContainer) -> None:
 def run_train(arguments: argparse.Namespace) -> None:
     """Build a SaGe vocabulary from lines of text, plain or compressed (gz, bz2, xz, zst).
 
-    A training that was stopped goes on when the same command is run again.
+    Training that was stopped resumes when the same command is run again.
     """
     given = {name: getattr(arguments, name) for name in TRAIN_ARGUMENTS}
     _check_order(arguments.files, arguments.output)

@@ -152,11 +152,11 @@ def test_losses_corrected_as_pieces_leave_are_those_taken_afresh(decoder, readin
     long = np.array([bool(piece.lstrip("▁")[1:]) for piece in case.pieces])
     wanted = long.copy()
     while (alive & long).any():
-        corrected, afresh = kept.losses(alive, wanted), fresh().losses(alive, wanted)
-        for name in vars(afresh):
-            assert getattr(corrected, name).tobytes() == getattr(afresh, name).tobytes()
+        corrected, anew = kept.losses(alive, wanted), fresh().losses(alive, wanted)
+        for name in vars(anew):
+            assert getattr(corrected, name).tobytes() == getattr(anew, name).tobytes()
         leaving = data.draw(st.sets(st.sampled_from(np.flatnonzero(alive & long)), min_size=1))
         alive[list(leaving)] = False
-        narrower = data.draw(st.booleans())  # later all may be asked for again: taken afresh
+        narrower = data.draw(st.booleans())  # later all may be asked for again: computed anew
         kept_back = [narrower and data.draw(st.booleans()) for _ in case.pieces]
         wanted = alive & long & ~np.array(kept_back)

@@ -1,4 +1,4 @@
-"""The command `sagevocab`: what it writes, what it refuses and how it goes on."""
+"""The command `sagevocab`: what it writes, what it refuses and how it resumes."""
 
 from __future__ import annotations
 
@@ -367,14 +367,14 @@ def test_an_interrupted_training_goes_on_to_the_same_bytes(
                 break
         rest = process.stderr.read()
     assert process.returncode == 130
-    assert rest.endswith("sagevocab: interrupted; run the same command again to go on\n")
+    assert rest.endswith("sagevocab: interrupted; run the same command again to resume\n")
     assert "Traceback" not in rest
     assert not out.exists()
     assert (tmp_path / ".out.state").is_dir()
     capsys.readouterr()
     train.remove("-v")
     assert main(train) == 0
-    assert "\nsagevocab: sage: goes on after batch " in capsys.readouterr().err
+    assert "\nsagevocab: sage: resumes after batch " in capsys.readouterr().err
     assert digest(out) == digest(unbroken)
     assert not (tmp_path / ".out.state").exists()
 
@@ -404,7 +404,7 @@ def test_a_second_training_keeps_off_the_first(
             reply.append(refused(capsys, "train", text, "-o", out, *SMALL))
 
     sagevocab.train(text, **SAME, output=out, progress=run_second)
-    assert reply and all("another training keeps its progress there" in line for line in reply)
+    assert reply and all("another training run keeps its progress there" in line for line in reply)
     assert digest(out) == digest(built)
     assert list(tmp_path.iterdir()) == [out]
 

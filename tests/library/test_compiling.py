@@ -18,7 +18,7 @@ from sagevocab.compiling import meet_compiled, provide_cache
 from sagevocab.progress import Progress
 
 OURS = str(Path(sagevocab.__file__).parents[1])
-# Prints what a training compiled, or loaded from disk, after the few words.
+# Prints what a training run compiled, or loaded from disk, after the few words.
 TRAINING = """
 import json, sys
 from numba.core.registry import CPUDispatcher
@@ -132,7 +132,7 @@ def test_an_interrupt_ends_the_command_while_it_compiles(tmp_path: Path) -> None
         process.send_signal(signal.SIGINT)
         rest = process.stderr.read()
     assert first == "sagevocab: compiling (once, some 20 s)\n"
-    assert rest == "\nsagevocab: interrupted; run the same command again to go on\n"
+    assert rest == "\nsagevocab: interrupted; run the same command again to resume\n"
     assert process.returncode == 130
 
 

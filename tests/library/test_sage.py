@@ -141,7 +141,7 @@ class Killed(Exception):  # noqa: N818
 
 
 class Killer(Trainer):
-    """Kills a run after so many pieces, as its progress says, or instead of a training."""
+    """Kills a run after so many pieces, as its progress says, or instead of a training run."""
 
     def __init__(self, pruned: int = -1, trainings: int = -1) -> None:
         super().__init__()
@@ -208,7 +208,7 @@ def test_counts_take_no_contexts():
 
 
 def test_a_training_that_was_done_is_not_done_again(tmp_path, monkeypatch):
-    """Killed between a retraining and the end of its batch, a run goes on with what it learned."""
+    """Killed between a retraining and the end of its batch, a run resumes with what it learned."""
     settings = settings_from("printed", **SMALL)
 
     def die(*_):

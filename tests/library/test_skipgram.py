@@ -411,7 +411,7 @@ def test_a_stopped_training_goes_on_to_the_same_bytes(corpus, tmp_path, monkeypa
             continue
         break
     else:
-        pytest.fail("it did not go on from where it was stopped")
+        pytest.fail("it did not resume from where it was stopped")
     monkeypatch.setattr(BlockTrainer, "chunks", chunks)
     again = train_embeddings(*corpus, SETTINGS, tmp_path)
     assert again.target.tobytes() == unbroken.target.tobytes()

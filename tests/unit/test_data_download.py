@@ -108,7 +108,7 @@ def test_new_bytes_make_up_for_failures(server, tmp_path, monkeypatch) -> None:
 @pytest.mark.parametrize(
     ("part", "validator", "server_validator", "digest", "asked"),
     [
-        (CONTENT[:1000], '"v1"', '"v1"', None, 1000),  # goes on
+        (CONTENT[:1000], '"v1"', '"v1"', None, 1000),  # resumes
         (b"x" * 1000, '"v0"', '"v1"', None, 1000),  # the file has changed
         (b"x" * 1000, None, None, None, None),  # nothing tells whether it has
         (CONTENT, None, '"v1"', SHA256, len(CONTENT)),  # whole already

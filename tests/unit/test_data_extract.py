@@ -1,4 +1,4 @@
-"""Extraction of sentences: what is kept, and that it goes on where a killed run stopped."""
+"""Extraction of sentences: what is kept, and that it resumes where a killed run stopped."""
 
 from __future__ import annotations
 

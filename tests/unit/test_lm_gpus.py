@@ -30,7 +30,7 @@ def machine(monkeypatch, tmp_path) -> None:
     """Four GPUs, and a folder of locks of the test's own."""
     monkeypatch.setattr(gpus, "gettempdir", lambda: str(tmp_path))
     monkeypatch.setattr(gpus, "_LOCKED", [])
-    monkeypatch.setenv(VISIBLE, "")  # so that it is put back
+    monkeypatch.setenv(VISIBLE, "")  # so that it is restored
     monkeypatch.delenv(VISIBLE)
     monkeypatch.setattr(
         torch.cuda,

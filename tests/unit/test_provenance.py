@@ -118,7 +118,7 @@ def test_a_folder_has_its_record_beside_it(tmp_path: Path) -> None:
 
 @pytest.fixture
 def training(tmp_path: Path):
-    """A training, as a job that says whether it had to be done; its outputs are removed before."""
+    """A training run, as a job that says whether it had to be done; its outputs are removed."""
     settings = {"code": version_of("lm.pretrain"), "state_dir": str(tmp_path / ".state/m")}
     model = tmp_path / "m"
 

@@ -216,12 +216,12 @@ def _listed(labels: Iterable[Any]) -> str:
 
 @contextmanager
 def task_errors(task: str) -> Iterator[None]:
-    """Add to a user's error how to go on without this task."""
+    """Add to a user's error how to run without this task."""
     try:
         yield
     except UserError as error:
         raise UserError(
-            f"{error}; or take {task} out of `tasks` to go on without it (the results of "
+            f"{error}; or take {task} out of `tasks` to run without it (the results of "
             "other tasks are kept)"
         ) from error
 
@@ -421,7 +421,7 @@ _CLOSING = frozenset("SUEL")
 
 
 def tags_to_iob2(sentences: Sequence[Sequence[str]], where: str = "tags") -> list[list[str]]:
-    """Turn tags of any usual scheme into IOB2: B- opens every span, I- goes on with it.
+    """Turn tags of any usual scheme into IOB2: B- opens every span, I- continues it.
 
     IOB1, IOB2, IOE, BIOES and BILOU are read by one rule; tags without prefixes (PER, LOC, O) have
     a span for each run of equal tags. The scheme is that of all sentences together.
