@@ -194,7 +194,7 @@ def simulate(jobs: Sequence[Job], cores: int, gpus: int, order: int = 0) -> Sche
             end = machine.start(job)
             spans[job.name] = Span(job, machine.now, end, *_last_awaited(job, ended))
         waiting = [job for job in waiting if job.name not in spans]
-        ended = machine.go_on([job for job in ready if job.name not in spans], waiting)
+        ended = machine.advance([job for job in ready if job.name not in spans], waiting)
         done |= {job.name for job in ended}
     return Schedule(spans, machine.idle)
 
@@ -225,7 +225,7 @@ class Machine:
         self._running.append((self.now + job.seconds, job))
         return self.now + job.seconds
 
-    def go_on(self, ready: Sequence[Job], waiting: Sequence[Job]) -> list[Job]:
+    def advance(self, ready: Sequence[Job], waiting: Sequence[Job]) -> list[Job]:
         """Continue to the next end of a job, noting what is idle until then; return what ends."""
         until = min(end for end, _ in self._running)
         self.idle["core", _why_cores(ready, self.cores)] += (until - self.now) * self.cores

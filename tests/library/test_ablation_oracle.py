@@ -121,7 +121,7 @@ def test_losses_are_those_of_equation_1(decoder, shared, case, roomy, limit):
 
 @settings(max_examples=40)
 @given(case=cases(), decoder=st.sampled_from(["greedy", "merges"]), data=st.data())
-def test_a_loss_does_not_depend_on_who_else_is_asked_for(case, decoder, data):
+def test_a_loss_does_not_depend_on_which_others_are_wanted(case, decoder, data):
     corpus = case.corpus()
     decoding = make_decoder(decoder, corpus.types, case.pieces, case.merges)
     losses = AblationLosses(corpus, case.pieces, decoding, Objective(case.window))
@@ -137,7 +137,7 @@ def test_a_loss_does_not_depend_on_who_else_is_asked_for(case, decoder, data):
 @pytest.mark.parametrize("reading", READINGS)
 @settings(max_examples=40)
 @given(case=cases(), data=st.data())
-def test_losses_corrected_as_pieces_leave_are_those_taken_afresh(decoder, reading, case, data):
+def test_losses_corrected_as_pieces_leave_are_those_computed_anew(decoder, reading, case, data):
     corpus = case.corpus()
     limit = None if reading == "total" else data.draw(st.sampled_from([None, 1, 2]))
 

@@ -166,7 +166,7 @@ def test_a_model_of_sentencepiece_brings_its_merges(text: Path, built: Path, tmp
     assert len(read_pieces(out / "pieces.txt")) == 240
 
 
-def test_progress_is_told(text: Path) -> None:
+def test_progress_is_reported(text: Path) -> None:
     seen: list[Progress] = []
     sagevocab.train(
         text,
@@ -348,7 +348,7 @@ LONG += ["--retrain-every", "6", "--word2vec-dimension", "8", "--threads", "1", 
 
 
 # Kills are tested in test_kill_and_resume.
-def test_an_interrupted_training_goes_on_to_the_same_bytes(
+def test_an_interrupted_training_resumes_to_the_same_bytes(
     text: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     out, unbroken = tmp_path / "out", tmp_path / "unbroken"
@@ -409,7 +409,7 @@ def test_a_second_training_keeps_off_the_first(
     assert list(tmp_path.iterdir()) == [out]
 
 
-def test_lines_from_a_terminal_are_asked_for(built: Path) -> None:
+def test_lines_are_read_from_a_terminal(built: Path) -> None:
     keyboard, terminal = pty.openpty()
     with subprocess.Popen(
         [*COMMAND, "encode", str(built)],

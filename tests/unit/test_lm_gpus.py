@@ -76,7 +76,7 @@ def test_a_batch_systems_choice_is_taken_as_it_is(monkeypatch):
         assert os.environ[VISIBLE] == "0"
 
 
-def test_a_training_on_the_cpu_reserves_nothing():
+def test_training_on_the_cpu_reserves_nothing():
     reserve_gpus(0)
     assert VISIBLE not in os.environ
 

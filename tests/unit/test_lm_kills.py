@@ -101,7 +101,7 @@ def unbroken(request, inputs, tmp_path_factory) -> tuple:
 
 
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM])
-def test_a_training_that_is_ended_twice_has_the_bytes_of_an_unbroken_one(
+def test_training_that_is_ended_twice_has_the_bytes_of_an_unbroken_one(
     unbroken, sent, inputs, tmp_path
 ):
     train, expected = unbroken

@@ -151,7 +151,7 @@ def prepare_task(
         for name, frame in _wanted_rows(sources, form)
     ]
     if not parts:
-        raise UserError(f"{names}: has no rows {_told(form.where or {})}; check `where`")
+        raise UserError(f"{names}: has no rows {_described(form.where or {})}; check `where`")
     rows = pd.concat(parts, ignore_index=True)
     if not form.where:
         _check_is_the_set(rows, form, names)
@@ -178,12 +178,12 @@ def _wanted_rows(sources: Sequence[str | Path], form: Form) -> Iterator[tuple[st
             kept = [
                 _is_wanted(file, row, form.where) for row in frame[[*form.where]].to_dict("records")
             ]
-            frame, name = frame[kept], f"{file} (rows {_told(form.where)})"
+            frame, name = frame[kept], f"{file} (rows {_described(form.where)})"
         if len(frame):
             yield name, frame
 
 
-def _told(where: Where) -> str:
+def _described(where: Where) -> str:
     texts = (f"{column}: {', '.join(_texts(wanted))}" for column, wanted in where.items())
     return f"with {'; '.join(texts)}"
 
@@ -455,7 +455,7 @@ def _to_iob2(tags: Sequence[str]) -> list[str]:
             converted.append(tag)
             open_class = None
             continue
-        goes_on = prefix in _INSIDE and open_class == name
-        converted.append(f"{'I' if goes_on else 'B'}-{name}")
+        continues = prefix in _INSIDE and open_class == name
+        converted.append(f"{'I' if continues else 'B'}-{name}")
         open_class = None if prefix in _CLOSING else name
     return converted
