@@ -35,7 +35,7 @@ export IMPORT
 help:  ## Show the targets.
 	@grep -hE '^[a-z-]+:.*##' Makefile | sed 's/:.*## /\t/' | expand -t 16
 
-environment: $(INSTALLED)  ## Create .venv from the lock, with the library in editable form.
+environment: $(INSTALLED)  ## Install what all other targets need into .venv (2 GB).
 
 $(INSTALLED): requirements.lock pyproject.toml
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
@@ -51,19 +51,20 @@ $(INSTALLED): requirements.lock pyproject.toml
 	@$(BIN)/python -c "$$IMPORT"
 	touch $@
 
-demo: $(INSTALLED)  ## Run the whole workflow on text that packages ship, in minutes.
-	@$(SMK) --scheduler greedy --quiet rules --configfile config/demo.yaml -- all \
-	  || { echo "error: make demo stopped; a line above that begins with error: says why. Run it again to go on."; exit 1; }
+demo: $(INSTALLED)  ## Run the whole workflow in small, on text that comes with packages (10 minutes).
+	@echo "The whole workflow in small: 10 minutes on 2 cores. Ctrl-C stops it; make demo resumes."
+	@$(SMK) --scheduler greedy --quiet rules host --configfile config/demo.yaml -- all \
+	  || { echo "error: make demo stopped; a line above that begins with error: says why. Run it again to resume."; exit 1; }
 	@echo
 	@echo "Done. Open results/demo/report.html in a browser."
 	@echo "Figures: results/demo/figures/   tables: results/demo/tables/   claims: results/demo/claims.md"
 	@echo "Tokenizers for AutoTokenizer.from_pretrained: results/demo/vocab/en/sage and its neighbours"
 	@echo "One figure again: $(BIN)/snakemake --cores 2 --configfile config/demo.yaml -- figure_fertility"
 
-test: lint  ## Run lint, format checks and all tests, two files at a time.
+test: lint  ## Check the style and run all tests (8 minutes).
 	$(BIN)/python -m pytest --numprocesses 2 --dist loadfile --no-loadscope-reorder
 
-test-library:  ## Run the library's tests against its wheel, installed as a stranger installs it (minutes, downloads).
+test-library:  ## Test the library alone, installed from its wheel (minutes, downloads).
 	@# Beside build/library there may be modules of an earlier build, which setuptools would pack.
 	rm -rf $(LIBRARY) build/lib build/bdist.*
 	$(PYTHON) -m venv $(LIBRARY)
@@ -74,20 +75,20 @@ test-library:  ## Run the library's tests against its wheel, installed as a stra
 	@# Without the settings of the checkout, which put its own library and pipeline on the path.
 	cd $(LIBRARY) && env -u PYTHONPATH bin/python -m pytest --config-file=/dev/null --rootdir=. tests
 
-test-report: $(INSTALLED)  ## Test the report page in headless Chromium; REPORT=page.html takes one of your own, too.
+test-report: $(INSTALLED)  ## Test the report page in Chromium; yours, too: make test-report REPORT=page.html
 	REPORT="$(REPORT)" $(BIN)/python -m pytest tests/browser
 	@echo "Screenshots to look at: build/screenshots/"
 
-test-stages: $(INSTALLED)  ## Install each stage's packages alone and run its rules with them (minutes, downloads).
+test-stages: $(INSTALLED)  ## Test each stage with its own packages alone (minutes, downloads).
 	$(BIN)/python -m pytest -m slow tests/workflow/test_stages.py
 
-soak: $(INSTALLED)  ## Kill processes of the demo at random; its results must be a calm run's: make soak SEED=2
+soak: $(INSTALLED)  ## Kill processes of the demo at random and compare the results (half an hour): make soak SEED=2
 	$(BIN)/python tests/soak.py --seed $(SEED) --kills $(KILLS) --minutes $(MINUTES)
 
-test-cluster: $(INSTALLED)  ## Run the demo on a SLURM of two nodes on this machine, with kills; CLUSTER="--seed 2 --targets vocabularies"
+test-cluster: $(INSTALLED)  ## Run the demo on a SLURM of two nodes on this machine, with kills: make test-cluster CLUSTER="--seed 2"
 	$(BIN)/python tests/cluster/run.py $(CLUSTER)
 
-bench: $(INSTALLED)  ## Measure speed and memory, others' programs beside it (hours): make bench TEXT=corpus.txt.xz
+bench: $(INSTALLED)  ## Measure speed and memory, of other programs too (hours): make bench TEXT=corpus.txt.xz
 	@test -f "$(TEXT)" || { echo "error: TEXT=$(TEXT) is no file; run make bench TEXT=corpus.txt.xz LINES=$(LINES)"; exit 1; }
 	$(BIN)/python benchmarks/peers/make_environments.py $(PEERS) \
 	  || echo "Without the peers' environments the rows that need them are left out."
@@ -95,11 +96,11 @@ bench: $(INSTALLED)  ## Measure speed and memory, others' programs beside it (ho
 	$(BIN)/python benchmarks/word2vec_study.py --text "$(TEXT)" --lines $(LINES)
 
 bench-quick: LINES = 20000
-bench-quick: $(INSTALLED)  ## Measure whole SaGe beside BPE and Word2Vec in three minutes; TEXT=corpus.txt.xz takes your own lines.
+bench-quick: $(INSTALLED)  ## Compare SaGe with BPE and gensim (3 minutes), also on your text: make bench-quick TEXT=corpus.txt.xz
 	$(BIN)/python benchmarks/engine.py $(if $(TEXT),--text "$(TEXT)") --lines $(LINES) --rows whole,whole_gensim \
 	  --initial-size 5000 --final-size 4000 --whole-repeats 3 --output benchmarks/scratch/quick.md
 
-lint: $(INSTALLED)  ## Check style and formats; change nothing.
+lint: $(INSTALLED)  ## Check the style; change nothing.
 	$(BIN)/ruff check .
 	$(BIN)/ruff format --check .
 	$(BIN)/snakefmt --check Snakefile workflow
@@ -111,10 +112,10 @@ format: $(INSTALLED)  ## Format all code.
 	$(BIN)/ruff format .
 	$(BIN)/snakefmt Snakefile workflow
 
-docs: $(INSTALLED)  ## Write the JSON schema of the settings.
+docs: $(INSTALLED)  ## Write the JSON schema of the settings, after a change of them.
 	$(BIN)/python -m reproduction.config > workflow/schemas/config.schema.json
 
-site: $(INSTALLED)  ## Build the documentation as a site in build/site, and check its links.
+site: $(INSTALLED)  ## Build the documentation as a site, build/site, and check its links.
 	@test -x $(SITE)/bin/mkdocs || { $(PYTHON) -m venv $(SITE) \
 	  && $(SITE)/bin/python -m pip install --quiet --upgrade "pip>=25.1" \
 	  && $(SITE)/bin/python -m pip install --quiet --group site; }
@@ -122,10 +123,10 @@ site: $(INSTALLED)  ## Build the documentation as a site in build/site, and chec
 	NO_MKDOCS_2_WARNING=1 $(SITE)/bin/mkdocs build --quiet --strict
 	@echo "Open build/site/index.html"
 
-envs: $(INSTALLED)  ## Write the conda environments of the stages from requirements.lock.
+envs: $(INSTALLED)  ## Write the conda environments of the stages, envs/, from requirements.lock.
 	$(BIN)/python envs/write_environments.py
 
-lock:  ## Resolve requirements.lock anew from the ranges in pyproject.toml (needs uv).
+lock:  ## Renew requirements.lock from the ranges in pyproject.toml (needs uv).
 	uv pip compile --quiet --universal --python-version 3.11 --extra workflow --extra dev \
 	  --constraint requirements.in --no-header --no-emit-index-url --no-annotate pyproject.toml \
 	  | grep -vE '^(nvidia-|cuda-|triton|torch==)' > requirements.lock

@@ -248,7 +248,7 @@ def peers_row(bench: Bench) -> Iterator[Line]:
 
 
 def whole_row(bench: Bench) -> Iterator[Line]:
-    """Whole SaGe beside sentencepiece's BPE on the same lines, by turns."""
+    """Whole SaGe beside sentencepiece's BPE on the same lines, in alternation."""
     final, initial = bench.final_size, bench.initial_size
     ours: Runs = []
     theirs: dict[int, Runs] = {final: [], initial: []}
@@ -495,7 +495,7 @@ def arguments(argv: Sequence[str] | None) -> argparse.Namespace:
     parser.add_argument("--long", type=Path, help="a longer plain text, for whole SaGe")
     parser.add_argument("--beside", type=Path, help="another skipgram.py, for the row of pairs")
     parser.add_argument("--work", type=Path, default=Path("benchmarks/scratch/engine"))
-    parser.add_argument("--output", type=Path, default=Path("docs/benchmarks/engine.md"))
+    parser.add_argument("--output", type=Path, default=Path("docs/appendix/benchmarks/engine.md"))
     parser.add_argument("--rows", default=",".join(ROWS), help=f"of {', '.join(ROWS)}")
     parser.add_argument("--measure", help=argparse.SUPPRESS)
     parser.add_argument("--parameters", type=json.loads, default={}, help=argparse.SUPPRESS)

@@ -105,7 +105,7 @@ class TimedPass:
         return time.perf_counter() - began
 
     def again(self) -> float:
-        """Take them with the pair losses of the last call in the cache, every sum afresh."""
+        """Take them with the pair losses of the last call in the cache, every sum anew."""
         # The sums of a vocabulary with fewer pieces are none that can be corrected.
         fewer = self._alive.copy()
         fewer[np.flatnonzero(self._wanted)[-1]] = False
@@ -162,7 +162,7 @@ def word2vec(folder: Path, *, threads: int, **settings: Any) -> Numbers:
 
 
 def pairs(folder: Path, *, threads: int, repeats: int, beside: str | None) -> Numbers:
-    """Train an epoch by blocks, and list its pairs alone, by turns with another file's trainer.
+    """Train an epoch by blocks, and list its pairs alone, alternately with another file's trainer.
 
     Side by side in one process, as times compare badly otherwise on a busy machine. Returns the
     number of pairs, and by trainer the nanoseconds a pair of each repeat.
@@ -331,7 +331,7 @@ class _StageClock:
         self._stage = progress.stage
 
     def stop(self) -> None:
-        """Count the time since the last call for the stage that goes on."""
+        """Count the time since the last call for the current stage."""
         stage, now = self._stage, _now()
         for spent, began, ended in zip(
             (self.seconds, self.processor), self._since, now, strict=True

@@ -1,6 +1,6 @@
 """How long the workflow takes on machines of several sizes: its jobs in a simulated schedule.
 
-    python benchmarks/schedule.py                # config.yaml: docs/benchmarks/schedule.md and .png
+    python benchmarks/schedule.py                # docs/appendix/benchmarks/schedule.md
     python benchmarks/schedule.py --configfile config/demo.yaml --check .snakemake/log/NAME.log
 
 The jobs, what they wait for, their threads, GPUs and priorities are those that Snakemake plans.
@@ -194,7 +194,7 @@ def simulate(jobs: Sequence[Job], cores: int, gpus: int, order: int = 0) -> Sche
             end = machine.start(job)
             spans[job.name] = Span(job, machine.now, end, *_last_awaited(job, ended))
         waiting = [job for job in waiting if job.name not in spans]
-        ended = machine.go_on([job for job in ready if job.name not in spans], waiting)
+        ended = machine.advance([job for job in ready if job.name not in spans], waiting)
         done |= {job.name for job in ended}
     return Schedule(spans, machine.idle)
 
@@ -225,8 +225,8 @@ class Machine:
         self._running.append((self.now + job.seconds, job))
         return self.now + job.seconds
 
-    def go_on(self, ready: Sequence[Job], waiting: Sequence[Job]) -> list[Job]:
-        """Go on to the next end of a job, noting what is idle until then; return what ends."""
+    def advance(self, ready: Sequence[Job], waiting: Sequence[Job]) -> list[Job]:
+        """Continue to the next end of a job, noting what is idle until then; return what ends."""
         until = min(end for end, _ in self._running)
         self.idle["core", _why_cores(ready, self.cores)] += (until - self.now) * self.cores
         self.idle["GPU", _why_gpus(ready, waiting)] += (until - self.now) * self.gpus
@@ -329,10 +329,10 @@ def page(jobs: Sequence[Job], modelless: Sequence[Job], intrinsic: Sequence[Job]
 order is that of Snakemake's default scheduler, which leaves open which of equal jobs goes first:
 hours are medians of {len(ORDERS)} orders.
 
-[schedule_costs.csv](../../benchmarks/schedule_costs.csv) says of each time where it is from;
+[schedule_costs.csv](../../../benchmarks/schedule_costs.csv) says of each time where it is from;
 "reference run" is the least disturbed of equal jobs in
-[this one](../../results/reference/intrinsic/tables/table_costs.csv). **Times on GPUs are assumed**,
-as in [models.md](../models.md#what-it-costs).
+[this one](../../../results/reference/intrinsic/tables/table_costs.csv).
+**Times on GPUs are assumed**, as in [models.md](../../models.md#what-it-costs).
 
 {table(["cores", *map(gpus_in_words, GPUS), "without models"], sizes)}
 "Without models" is `lm.enabled: false`.
@@ -465,7 +465,7 @@ def main() -> None:
     parser.add_argument("--configfile", type=Path, nargs="*", default=[])
     parser.add_argument("--check", type=Path, metavar="LOG", help="Snakemake's, of a finished run")
     parser.add_argument("--cores", type=int, default=2, help="of the run that is checked")
-    parser.add_argument("--output", type=Path, default=ROOT / "docs/benchmarks")
+    parser.add_argument("--output", type=Path, default=ROOT / "docs/appendix/benchmarks")
     options = parser.parse_args()
     jobs = read_jobs(options.configfile)
     if options.check:

@@ -202,7 +202,9 @@ def read_options(about: str, name: str, *, lines: int, **others: int | str) -> a
     for option, default in {"lines": lines, **others}.items():
         parser.add_argument(f"--{option}", type=type(default), default=default)
     parser.add_argument("--work", type=Path, default=Path("benchmarks/scratch", name))
-    parser.add_argument("--output", type=Path, default=Path("docs/benchmarks", f"{name}.md"))
+    parser.add_argument(
+        "--output", type=Path, default=Path("docs/appendix/benchmarks", f"{name}.md")
+    )
     options = parser.parse_args()
     options.work.mkdir(parents=True, exist_ok=True)
     return options

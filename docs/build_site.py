@@ -3,7 +3,8 @@
     python docs/build_site.py FOLDER
 
 The folder has the layout of the repository, so that links between pages, figures and source files
-lead where they do in the repository. `API.md` is made of the names that `import sagevocab` gives.
+lead where they do in the repository. `API.md` is made of the names that `import sagevocab` gives,
+`playground.html` of the reference results' tokenizers.
 """
 
 from __future__ import annotations
@@ -14,10 +15,29 @@ import sys
 from pathlib import Path
 
 import sagevocab
+from reproduction.config import load_config
+from reproduction.paper.report import build_playground
 
 ROOT = Path(__file__).parents[1]
 PAGES = ("*.md", "config/*.md", "profiles/*.md", "docs/**/*.md", "results/reference/**/*.md")
+TOKENIZERS = ROOT / "results/reference/intrinsic/tokenizers"
 LINK = re.compile(r'(?:\]\(|src=")(?!https?:)([^)#"]+)')
+
+# The frame grows with the page in it, so that only one of them scrolls.
+PLAYGROUND = """\
+---
+hide: [toc]
+---
+# Playground
+
+The tokenizers of the [reference results](results/reference/intrinsic/README.md) on any text, as
+`AutoTokenizer` segments it. [The playground on a page of its own](playground.html).
+
+<iframe src="../playground.html" title="Playground" style="width: 100%; height: 60rem; border: 0"
+  onload="new ResizeObserver(() => this.style.height =
+    `${this.contentDocument.documentElement.scrollHeight + 16}px`
+  ).observe(this.contentDocument.body)"></iframe>
+"""
 
 
 def linked(page: Path) -> set[Path]:
@@ -35,8 +55,30 @@ def api_page() -> str:
     return "\n\n".join(["# API", *(f"::: {place}" for place in places)]) + "\n"
 
 
+def playground(page: Path) -> None:
+    """Write the page that segments text with the reference results' tokenizers."""
+    config = load_config(ROOT, {}, working_directory=False)
+    languages = [lang for lang in config.languages if (TOKENIZERS / lang).is_dir()]
+    build_playground(
+        page,
+        {
+            lang: {
+                name: TOKENIZERS / lang / name / "tokenizer.json"
+                for name in config.tokenizers
+                if (TOKENIZERS / lang / name).is_dir()
+            }
+            for lang in languages
+        },
+        title="Playground",
+        languages={lang: config.language_settings[lang].name for lang in languages},
+        labels={name: stanza.label or name for name, stanza in config.tokenizer_settings.items()},
+        paper=ROOT / "workflow/resources/paper_values.yaml",
+        template=ROOT / "workflow/report/play.html.jinja",
+    )
+
+
 def main(folder: Path) -> None:
-    """Write the pages, what they link to and the API's page into a folder, which is emptied."""
+    """Write the pages, what they link to, API and playground into a folder, which is emptied."""
     shutil.rmtree(folder, ignore_errors=True)
     pages = {path for pattern in PAGES for path in ROOT.glob(pattern)}
     files = pages.union(*(linked(page) for page in pages))
@@ -45,6 +87,8 @@ def main(folder: Path) -> None:
         copy.parent.mkdir(parents=True, exist_ok=True)
         shutil.copyfile(file, copy)
     (folder / "API.md").write_text(api_page(), encoding="utf-8")
+    playground(folder / "playground.html")
+    (folder / "playground.md").write_text(PLAYGROUND, encoding="utf-8")
 
 
 if __name__ == "__main__":

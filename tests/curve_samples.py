@@ -40,7 +40,7 @@ def curve(bits, *, steps=None, lines=40, seed=0, spread=0.1, floors=FLOOR_BITS) 
 
 
 def write_model(folder: Path, of: Curve) -> Path:
-    """The files of a model that a curve is read from; training goes on between validations."""
+    """The files of a model that a curve is read from; training continues between validations."""
     counts = COUNT_BITS * of.characters * BITS
     steps = of.at["step"].astype(int)
     asked = pd.DataFrame(

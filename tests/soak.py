@@ -3,7 +3,7 @@
     python tests/soak.py --seed 1 --kills 50 --minutes 30
 
 SIGKILL hits Snakemake, a job or a job's child every few seconds. The run is started again as
-docs/clusters.md says ("Stop and resume"), with no other help, until all is made. Then its results
+docs/reproduce.md says ("Stop and resume"), with no other help, until all is made. Then its results
 are compared with those of a run without kills (tests/trees.py), which is made first, kept, and
 later brought up to date.
 
@@ -43,7 +43,7 @@ UNSEEN = re.compile(r"benchmarks/.*: only in the first")
 
 
 class SoakError(Exception):
-    """The run did not go on by itself, or its results differ."""
+    """The run did not resume by itself, or its results differ."""
 
 
 @dataclass(frozen=True)
@@ -205,7 +205,7 @@ def soak(plan: Plan) -> str:
     Raises:
         SoakError: a start needed help, or results differ.
     """
-    late = f"time is up; the same command goes on with seed {plan.seed}"
+    late = f"time is up; the same command resumes with seed {plan.seed}"
     print("The run without kills: made once, then kept in build/soak.", flush=True)
     calm = Sitting(FOLDER / "unbroken", replace(plan, kills=0))
     if not calm.run():

@@ -52,7 +52,7 @@ def tokens_of(words: Iterable[str], pieces: Sequence[str]) -> dict[str, list[str
 
 
 def pieces_within(word: str, pieces: Sequence[str]) -> list[str]:
-    """List the pieces of two or more letters in a word, each as often as it stands there."""
+    """List the pieces of two or more letters in a word, each as often as it is there."""
     return [
         piece for piece in pieces if len(piece) > 1 for _ in range((WORD_START + word).count(piece))
     ]

@@ -231,7 +231,7 @@ def _check_words(corpus: WordCorpus, name: str) -> None:
 def _explained(error: RuntimeError, size: int, name: str, key: str) -> UserError:
     """Translate an error of sentencepiece into the terms of the configuration.
 
-    Its text is all that sentencepiece tells: every failure of a training is a RuntimeError, and
+    Its text is all that sentencepiece tells: every failure of a training run is a RuntimeError, and
     the largest and the least size that a text allows are found by training alone.
     """
     message = str(error)

@@ -29,7 +29,7 @@ from sagevocab.state import FULL_DISK
 FORMATS = ("table", "csv", "json", "markdown")
 _WRONG_PATH = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 _INTERRUPTED, _BROKEN_PIPE = 130, 141
-_RESUMED = "goes on after"  # in the log lines of a training that was stopped before
+_RESUMED = "resumes after"  # in the log lines of a training run that was stopped before
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -57,7 +57,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         place = error.filename or "standard output or a file"
         return _fail(f"{place}: {error.strerror or error}{advice}")
     except KeyboardInterrupt:
-        again = "; run the same command again to go on" if argv[:1] == ["train"] else ""
+        again = "; run the same command again to resume" if argv[:1] == ["train"] else ""
         print(f"\nsagevocab: interrupted{again}", file=sys.stderr, flush=True)
         compiling = sys.modules.get("sagevocab.compiling")  # not to load Numba here
         if compiling and compiling.is_left_behind():
@@ -110,7 +110,7 @@ class _AboveTheBar(logging.StreamHandler):
 
 _DEFAULT = "(default: %(default)s)"
 _TOKENIZER = "folder, .model or list of pieces"
-_COLUMN = "of the text, where FILE is a table"
+_COLUMN = "column that holds the text, if FILE is a table"
 
 
 class _Parser(argparse.ArgumentParser):
@@ -145,15 +145,15 @@ def _parsed(argv: Sequence[str]) -> argparse.Namespace:
 def _parser() -> argparse.ArgumentParser:
     parser = _Parser(
         prog="sagevocab",
-        description="Build SaGe subword vocabularies from your own text, use and compare them.",
+        description="Train SaGe tokenizers on your own text, use them, and compare tokenizers.",
     )
     parser.add_argument("--version", action="version", version=f"sagevocab {__version__}")
     commands = parser.add_subparsers(required=True, metavar="COMMAND")
     for run, name, summary, add_arguments in (
-        (run_train, "train", "build a vocabulary from text", _add_train),
+        (run_train, "train", "train a tokenizer on text", _add_train),
         (run_encode, "encode", "turn lines into pieces or ids", _add_encode),
         (run_compare, "compare", "measure tokenizers on a text", _add_compare),
-        (run_export, "export", "write a vocabulary in another form", _add_export),
+        (run_export, "export", "convert a vocabulary", _add_export),
     ):
         with_help = run is not run_train  # where it is among the less common options
         command = commands.add_parser(
@@ -184,15 +184,16 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     text = "lines of text or tables (jsonl, csv, tsv, parquet); - or none: standard input"
     add("files", nargs="*", default=["-"], metavar="FILE", help=text)
     add("-o", "--output", required=True, metavar="DIR", help="new folder of the tokenizer")
-    add("--vocab-size", default=VocabularyKeys.final_size, help=_DEFAULT, **sizes)
+    size = f"pieces in the end, without special tokens {_DEFAULT}"
+    add("--vocab-size", default=VocabularyKeys.final_size, help=size, **sizes)
     add("--column", metavar="NAME", help=_COLUMN)
-    preset = "the paper as printed, the program published for it, or a count that chooses much as "
-    preset += f"that does, without Word2Vec {_DEFAULT}"
+    preset = "the algorithm as printed, as in the authors' program (SaGe 1.0), or a count without "
+    preset += f"Word2Vec that comes near SaGe 1.0 {_DEFAULT}"
     add("--preset", type=preset_name, default=DEFAULT_PRESET, choices=PRESETS, help=preset)
-    add("--threads", help="change nothing but the time (default: all)", **sizes)
-    lossless = "pieces of bytes: decoding gives every text back, spaces and all"
+    add("--threads", help="changes the time, not the result (default: all cores)", **sizes)
+    lossless = "use pieces of bytes: decoding gives back every text, with its spaces"
     add("--lossless", action="store_true", help=lossless)
-    specials = "or a list with commas, such as '<unk>,<s>,</s>,<pad>' (default: bert)"
+    specials = "a set, or a list with commas, such as '<unk>,<s>,</s>,<pad>' (default: bert)"
     add("--special-tokens", metavar="bert|gpt|none|LIST", help=specials)
     more = parser.add_argument_group("more options")
     add = more.add_argument
@@ -206,9 +207,9 @@ def _add_train(parser: argparse.ArgumentParser) -> None:
     longest = "tokens that a model takes (default: 512 with bert, else no limit)"
     add("--model-max-length", help=longest, **sizes)
     add("--seed", default=DEFAULT_SEED, help=_DEFAULT, **sizes)
-    add("--language", default="und", metavar="CODE", help="for the model card")
-    add("--name", default="Unnamed language", help="of the language, for the model card")
-    add("--state-dir", metavar="DIR", help="keeps progress (default: hidden, beside the output)")
+    add("--language", default="und", metavar="CODE", help="language, for the model card")
+    add("--name", default="Unnamed language", help="its name, for the model card")
+    add("--state-dir", metavar="DIR", help="where progress is kept (default: hidden, next to DIR)")
     add("--force", action="store_true", help="replace a tokenizer in the output folder")
     _add_encoding_errors(more)
     loudness = more.add_mutually_exclusive_group()
@@ -252,12 +253,14 @@ def _add_files(parser: argparse.ArgumentParser) -> None:
 
 def _add_words(parser: argparse.ArgumentParser) -> None:
     add, words = parser.add_argument, WordSettings()
-    add("--normalization", default=words.normalization, metavar="NAME", help=_DEFAULT)
-    add("--max-word-chars", type=int, default=words.max_word_chars, metavar="N", help=_DEFAULT)
+    rule = f"sentencepiece's rule {_DEFAULT}"
+    add("--normalization", default=words.normalization, metavar="NAME", help=rule)
+    longest = f"longer words are cut {_DEFAULT}"
+    add("--max-word-chars", type=int, default=words.max_word_chars, metavar="N", help=longest)
 
 
 def _add_encoding_errors(parser: argparse._ActionsContainer) -> None:
-    text = f"what is not UTF-8 is refused, or read as U+FFFD {_DEFAULT}"
+    text = f"refuse text that is not UTF-8, or read U+FFFD instead {_DEFAULT}"
     add = parser.add_argument
     add("--encoding-errors", choices=ENCODING_ERRORS, default=ENCODING_ERRORS[0], help=text)
 
@@ -269,7 +272,7 @@ def _add_encoding_errors(parser: argparse._ActionsContainer) -> None:
 def run_train(arguments: argparse.Namespace) -> None:
     """Build a SaGe vocabulary from lines of text, plain or compressed (gz, bz2, xz, zst).
 
-    A training that was stopped goes on when the same command is run again.
+    Training that was stopped resumes when the same command is run again.
     """
     given = {name: getattr(arguments, name) for name in TRAIN_ARGUMENTS}
     _check_order(arguments.files, arguments.output)

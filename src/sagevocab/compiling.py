@@ -54,7 +54,7 @@ def meet_compiled(work: Callable[[], None], progress: Listener) -> None:
     another processor or of code that has changed since. The stage is reported every second.
 
     `work` runs in a thread: Ctrl-C interrupts the main thread alone, and an interrupt where Numba
-    loads or links code can crash the interpreter. The thread then goes on, and what it compiles is
+    loads or links code can crash the interpreter. The thread continues, and what it compiles is
     kept; the end of the process waits for it.
     """
     outcome: Future[None] = Future()

@@ -2,7 +2,7 @@
 
 Both are a walk along a list of choices, made once for each word with the full vocabulary. A choice
 is a piece that may be the next token. If the piece is in the vocabulary it is taken, and the walk
-goes on behind it; else the next choice is tried. So pieces can leave without anything being built
+continues behind it; else the next choice is tried. So pieces can leave without anything being built
 again: `alive` (bool[pieces]) says which are left, and an ablation leaves out one more.
 
 - Greedy (paper, Section 3): at each character, the pieces that begin there, the longest first.
@@ -422,7 +422,7 @@ def _walk_ablations(pieces, skips, offsets, alive, first, ablated, ids, starts):
 def _trim(old, new):
     """Leave out the tokens at either end that `old` and `new` have in common.
 
-    Returns from where to where `old` changes, and how many tokens of `new` stand there then.
+    Returns from where to where `old` changes, and how many tokens of `new` are there then.
     """
     same, old_end, new_end = 0, len(old), len(new)
     while old[same] == new[same]:

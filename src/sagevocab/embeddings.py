@@ -99,7 +99,7 @@ def train_embeddings(
 
     A piece that the lines trained on do not show gets a seeded uniform(-0.01, 0.01) vector in both
     matrices. Uncovered characters are left out. state_dir: a killed training of the same things
-    goes on from what was kept there; the caller removes the folder in the end.
+    resumes from what was kept there; the caller removes the folder in the end.
     progress: called after each epoch, and every few seconds of a long one.
 
     Raises:
@@ -139,7 +139,7 @@ def _train_blocks(
     trainer = BlockTrainer(text, settings, state.folder)
     if kept := state.load("blocks"):
         trainer.restore(kept)
-        log.info("word2vec: goes on after %.2f epochs", trainer.epochs)
+        log.info("word2vec: resumes after %.2f epochs", trainer.epochs)
 
     report = _Report(trainer.epochs, settings.epochs, progress)
     saved = time.monotonic()
@@ -272,14 +272,14 @@ class _Report:
 
 
 def _restore(model: Word2Vec, state: ResumableState) -> int:
-    """Put back what `_keep` kept; return the number of epochs done."""
+    """Restore what `_keep` kept; return the number of epochs done."""
     kept = state.load("word2vec")
     if kept is None:
         return 0
     model.wv.vectors[:] = kept["target"]
     model.syn1neg[:] = kept["context"]
     model.random.set_state(("MT19937", kept["random"], *kept["position"].tolist(), 0.0))
-    log.info("word2vec: goes on after epoch %d", kept["epochs"])
+    log.info("word2vec: resumes after epoch %d", kept["epochs"])
     return int(kept["epochs"])
 
 

@@ -56,7 +56,7 @@ NO_LIMIT = 1_000_000_000  # characters in a word: words are cut before the model
 # Where words cannot be cut: WordPiece takes time with the third power of their length.
 _LONGEST_MARKED_WORD = 1000
 ENDS = ("sep", "cls")  # of BERT's and RoBERTa's post-processors: a token and its id
-# Letters of the bytes 80 to BF, which go on a character in UTF-8, as GPT-2 writes them.
+# Letters of the bytes 80 to BF, which continue a character in UTF-8, as GPT-2 writes them.
 _INSIDE_CHARACTER = "\u0122-\u0143\u00a1-\u00ac\u00ae-\u00bf"
 
 

@@ -6,7 +6,7 @@
 Each unordered pair of positions counts from both sides, so a line's loss is a sum of `pair_loss`
 over i < j. A pair loss is rounded once, to a whole number of units (2^-40 where lines are not
 extremely long). From there on all sums are of whole numbers: the same in any order, for any number
-of threads, and whether a sum is taken afresh or corrected.
+of threads, and whether a sum is computed anew or corrected.
 
 `ablate_lines` adds up loss_t = L(V without t, C) - L(V, C) for all pieces t at once. Without t,
 other tokens stand in some places of a line. A pair changes only if its span meets such a place: so
@@ -56,7 +56,7 @@ class View(NamedTuple):
     tokens: int32. offsets: int64[types + 1], where the tokens of each type begin.
     first: int64[types + 1], where the ablations of each type begin, one for each piece t.
     pieces: int32[ablations], t. begins, ends: int32[ablations], from where to where the type's
-    tokens change. new_offsets: int64[ablations + 1]. new_tokens: int32, what stands there then.
+    tokens change. new_offsets: int64[ablations + 1]. new_tokens: int32, what is there then.
     """
 
     tokens: np.ndarray
@@ -348,8 +348,8 @@ def ablate_lines(lines, changed, before, after, wanted, window, scores, sample, 
     """Correct `sums` of the pieces `wanted`: from those of the view `before` to those of `after`.
 
     changed: int8[types], see `find_changed`. From a view of no tokens, and with the tokens of all
-    types new, sums are taken afresh. Only lines with a changed type are looked at, and in them only
-    pieces with an item near a change: the losses of all others are what they were.
+    types new, sums are computed anew. Only lines with a changed type are looked at, and in them
+    only pieces with an item near a change: the losses of all others are what they were.
     """
     numbers, begin = _changed_lines(lines, changed), 0
     old_seen = np.full((3, len(wanted)), -1, np.int64)  # see `_list_items`

@@ -42,7 +42,7 @@ def read_list(path: Path, key: str) -> list[str]:
     Empty lines and special tokens are left out.
 
     Raises:
-        UserError: this is no such list, or a piece crosses a space or stands there twice.
+        UserError: this is no such list, or a piece crosses a space or is there twice.
     """
     try:
         lines = path.read_text(encoding="utf-8").split("\n")
@@ -60,7 +60,7 @@ def checked_pieces(pieces: Iterable[Any], key: str, path: str | None = None) -> 
     path: of the file that lists them, one a line; None for a list in Python.
 
     Raises:
-        UserError: one is no text, crosses a space or stands there twice, or there is none.
+        UserError: one is no text, crosses a space or is there twice, or there is none.
     """
     found: dict[str, int] = {}
     name = path or "the list"
@@ -74,7 +74,7 @@ def checked_pieces(pieces: Iterable[Any], key: str, path: str | None = None) -> 
             raise UserError(f"{place}: the piece {piece!r} crosses a space; take such pieces out")
         if found.setdefault(piece, number) != number:
             where = f"{'line' if path else 'item'} {found[piece]}"
-            raise UserError(f"{place}: {piece!r} stands on {where} already; remove one of them")
+            raise UserError(f"{place}: {piece!r} is on {where} already; remove one of them")
     if not found:
         raise UserError(f"{key}: {name} holds no pieces; give a list with one on each line")
     if not any(piece.startswith(WORD_START) for piece in found):

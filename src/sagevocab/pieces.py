@@ -117,7 +117,7 @@ def _check(pieces: Sequence[str], path: str) -> None:
             raise UserError(f"{path}:{line}: {piece!r} is no piece; put one piece on each line")
         if piece in seen:
             raise UserError(
-                f"{path}:{line}: {piece!r} stands on line {seen[piece]} already; remove one of them"
+                f"{path}:{line}: {piece!r} is on line {seen[piece]} already; remove one of them"
             )
         seen[piece] = line
     if not seen:

@@ -11,7 +11,7 @@ log = logging.getLogger(__name__)
 
 @dataclass(frozen=True)
 class Progress:
-    """A point in a training.
+    """A point in a training run.
 
     stage: what is being done. done, total: in the stage's own unit (epochs, pieces); total is 0
         where it is unknown, and done counts seconds then. left: seconds to the stage's end, as far

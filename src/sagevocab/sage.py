@@ -403,7 +403,7 @@ class _Pruning:
         return self._losses.losses(self._alive, wanted)
 
     def _restore(self, embeddings: Embeddings) -> None:
-        """Go on from the state's last whole batch; without one, begin with `embeddings`."""
+        """Resume from the state's last whole batch; without one, begin with `embeddings`."""
         if (kept := self._state.load("embeddings")) is not None:
             self._trained_at = int(kept["trained_at"])
             names = kept["pieces"].tolist()
@@ -412,7 +412,7 @@ class _Pruning:
             self.iteration = int(kept["iteration"])
             self._candidates, self._pruned = kept["candidates"], kept["pruned"]
             self._alive[self._pruned["number"]] = False
-            log.info("sage: goes on after batch %d, %d pieces left", self.iteration, self.size)
+            log.info("sage: resumes after batch %d, %d pieces left", self.iteration, self.size)
         self._set_embeddings(embeddings)
 
     def result(self) -> SageResult:

@@ -117,7 +117,7 @@ class Word2VecKeys:
     workers: Annotated[Count, Field(le=1024)] = Field(
         1,
         description="Threads of gensim; with more than one the embeddings differ from run to run. "
-        "`blocks` takes the cores at hand instead.",
+        "`blocks` uses up to four cores instead.",
     )
     lines: CountOrAll = Field(
         "all", description="Train on a seeded sample of at most so many lines, or on all."

@@ -589,7 +589,7 @@ def _train_chunk(
     `_deal`. starts, alias: see `Layout`. seed, number: of the training and of the chunk.
 
     In each step a block is in one job, which waits until its blocks have been through the steps
-    before. All these jobs were taken earlier, so that some thread can always go on.
+    before. All these jobs were taken earlier, so that some thread can always continue.
 
     NumPy's error model leaves out the tests for a division by 0, of which there is none.
     """
@@ -680,11 +680,11 @@ class BlockTrainer:
         return self.done / (len(self._lines) - 1)
 
     def arrays(self) -> dict[str, np.ndarray]:
-        """Return what `restore` needs to go on from here."""
+        """Return what `restore` needs to resume from here."""
         return {"done": np.int64(self.done), "target": self.target, "context": self.context}
 
     def restore(self, kept: Mapping[str, np.ndarray]) -> None:
-        """Go on where `arrays` was called."""
+        """Resume where `arrays` was called."""
         self.done = int(kept["done"])
         self.target[:], self.context[:] = kept["target"], kept["context"]
 

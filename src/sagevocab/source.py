@@ -30,8 +30,8 @@ def _without_comment(line: bytes, strings: Sequence[Span]) -> bytes:
     for mark in re.finditer(b"#", line):
         if not any(start <= mark.start() < end for start, end in strings):
             return line[: mark.start()].rstrip()
-    goes_on = any(end == math.inf for _, end in strings)  # then spaces at its end are text
-    return line if goes_on else line.rstrip()
+    is_open = any(end == math.inf for _, end in strings)  # then spaces at its end are text
+    return line if is_open else line.rstrip()
 
 
 def _strings_by_line(tree: ast.Module) -> dict[int, list[Span]]:

@@ -89,7 +89,7 @@ def special_tokens_of(
         and around two (`$A` and `$B`).
 
     Raises:
-        UserError: a token stands there twice or is empty, or the template names an unknown one.
+        UserError: a token is there twice or is empty, or the template names an unknown one.
     """
     if not isinstance(given, str | Sequence):
         raise UserError(f"special_tokens: {given!r} is no list; give bert, gpt, none or a list")
@@ -127,7 +127,7 @@ def _listed(tokens: Iterable[str]) -> SpecialTokens:
                 f"special_tokens: {token!r} is no token; give two characters or more, no spaces"
             )
         if listed.count(token) > 1:
-            raise UserError(f"special_tokens: {token!r} stands there twice; remove one of them")
+            raise UserError(f"special_tokens: {token!r} is there twice; remove one of them")
     return SpecialTokens(listed, roles_of(listed))
 
 

@@ -65,7 +65,7 @@ from sagevocab.workplace import beside, state_folder, workplace
 
 log = logging.getLogger(__name__)
 
-# Words of text for each piece; measured in docs/own-language.md, "How much text".
+# Words of text for each piece; measured in docs/guide.md, "How much text".
 _WORDS_A_PIECE = 30
 _LONG_WORD = 20  # characters of a mean word: so long ones are of a text that does not space words
 _SHOWN = 20  # characters that a message lists
@@ -213,7 +213,7 @@ def train(
         beside `output` if left out, and nowhere if there is no output either. The numbers of words
         and pieces, some 10 bytes a word, lie in files there, or else in the folder of temporary
         files (TMPDIR); they have no name and go with the process.
-    progress: True shows stages and time to go on standard error, False shows nothing; or a function
+    progress: True shows stages and remaining time on standard error, False nothing; or a function
         that is called with a `Progress` whenever a stage begins or a part of it is done.
 
     Raises:
@@ -278,7 +278,7 @@ def _numbers(
     seed: int,
     threads: int | None,
 ) -> dict[str, Any]:
-    """Return settings of a training by name; sizes: final, and initial or None if left out."""
+    """Return settings of a training run by name; sizes: final, and initial or None if left out."""
     given = {section: _section(section, values) for section, values in sections.items()}
     if sizes[1] is not None:
         given["vocabulary"]["initial_size"] = sizes[1]
@@ -359,7 +359,7 @@ def _train(text: Text, settings: TrainSettings, work: Path, progress: Listener) 
 
 
 def _train_a_few_words(sage: SageSettings, word2vec: Word2VecSettings) -> None:
-    """Meet every compiled function of a training, with the types of the real text.
+    """Meet every compiled function of a training run, with the types of the real text.
 
     So Numba compiles here what is not on disk, and no bar of a later stage stops for it.
     """

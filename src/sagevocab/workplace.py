@@ -15,7 +15,7 @@ _LOCK = "sagevocab.lock"
 
 
 def beside(output: str | Path) -> Path:
-    """Return the hidden folder beside `output` that keeps a training's progress."""
+    """Return the hidden folder beside `output` that keeps a training run's progress."""
     output = Path(output).resolve()
     return output.with_name(f".{output.name}.state")
 
@@ -27,7 +27,7 @@ def state_folder(work: Path, name: str) -> Path:
 
 @contextmanager
 def workplace(state_dir: Path | None) -> Iterator[Path]:
-    """Yield the folder of a training's progress: `state_dir`, or one that goes when it ends.
+    """Yield the folder of a training run's progress: `state_dir`, or one that goes when it ends.
 
     A second training is kept away. Progress is kept from the first epoch of the embeddings on.
     """
@@ -37,8 +37,8 @@ def workplace(state_dir: Path | None) -> Iterator[Path]:
         return
     state_dir.mkdir(parents=True, exist_ok=True)
     refusal = (
-        f"{state_dir}: another training keeps its progress there; wait until it is done, or give "
-        "another output or state folder"
+        f"{state_dir}: another training run keeps its progress there; wait until it is done, or "
+        "give another output or state folder"
     )
     try:
         with locked_file(state_dir / _LOCK, refusal):

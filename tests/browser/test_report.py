@@ -22,7 +22,7 @@ all_pages = pytest.mark.parametrize("page", ["sample_page", "long_page", "own_pa
 
 @pytest.fixture
 def shown(browser: Chrome, request):
-    """Open the page of a fixture's name afresh, and wait for its first segmentation."""
+    """Open the page of a fixture's name anew, and wait for its first segmentation."""
 
     def show(page: str, width: int = 1200, *, phone: bool = False, scheme: str = "light") -> Chrome:
         size = {"width": width, "height": 780 if phone else 1000}

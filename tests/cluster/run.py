@@ -124,7 +124,7 @@ def _run_on_slurm(folder: Path, arguments: argparse.Namespace) -> list[str]:
         )
         troubles = Troubles(cluster, arguments.seed, checkout / "results")
         while run.poll() is None and time.monotonic() - started < 60 * arguments.minutes:
-            troubles.go_on()
+            troubles.proceed()
             time.sleep(0.2)
         code = run.poll()
         _report(folder, time.monotonic() - started)
@@ -156,7 +156,7 @@ class Troubles:
         self._last_moment = len(MOMENTS) - 1
         self._moment = self._random.randint(0, self._last_moment)
 
-    def go_on(self) -> None:
+    def proceed(self) -> None:
         """Make the next trouble if it is due and has a victim; bring a crashed node back."""
         if self._away and self._cluster.is_down(self._away):
             self._cluster.start_node(self._away)

@@ -61,7 +61,7 @@ def run_once(work: Callable[[], object], plan: Plan) -> bool:
         _, status = os.waitpid(child, 0)
         timer.cancel()
         if os.WIFEXITED(status) and os.WEXITSTATUS(status):
-            raise RuntimeError(f"a training that was not killed failed, after {plan}")
+            raise RuntimeError(f"a training run that was not killed failed, after {plan}")
         return os.WIFSIGNALED(status)
     code = 1
     try:

@@ -121,7 +121,7 @@ def test_losses_are_those_of_equation_1(decoder, shared, case, roomy, limit):
 
 @settings(max_examples=40)
 @given(case=cases(), decoder=st.sampled_from(["greedy", "merges"]), data=st.data())
-def test_a_loss_does_not_depend_on_who_else_is_asked_for(case, decoder, data):
+def test_a_loss_does_not_depend_on_which_others_are_wanted(case, decoder, data):
     corpus = case.corpus()
     decoding = make_decoder(decoder, corpus.types, case.pieces, case.merges)
     losses = AblationLosses(corpus, case.pieces, decoding, Objective(case.window))
@@ -137,7 +137,7 @@ def test_a_loss_does_not_depend_on_who_else_is_asked_for(case, decoder, data):
 @pytest.mark.parametrize("reading", READINGS)
 @settings(max_examples=40)
 @given(case=cases(), data=st.data())
-def test_losses_corrected_as_pieces_leave_are_those_taken_afresh(decoder, reading, case, data):
+def test_losses_corrected_as_pieces_leave_are_those_computed_anew(decoder, reading, case, data):
     corpus = case.corpus()
     limit = None if reading == "total" else data.draw(st.sampled_from([None, 1, 2]))
 
@@ -152,11 +152,11 @@ def test_losses_corrected_as_pieces_leave_are_those_taken_afresh(decoder, readin
     long = np.array([bool(piece.lstrip("▁")[1:]) for piece in case.pieces])
     wanted = long.copy()
     while (alive & long).any():
-        corrected, afresh = kept.losses(alive, wanted), fresh().losses(alive, wanted)
-        for name in vars(afresh):
-            assert getattr(corrected, name).tobytes() == getattr(afresh, name).tobytes()
+        corrected, anew = kept.losses(alive, wanted), fresh().losses(alive, wanted)
+        for name in vars(anew):
+            assert getattr(corrected, name).tobytes() == getattr(anew, name).tobytes()
         leaving = data.draw(st.sets(st.sampled_from(np.flatnonzero(alive & long)), min_size=1))
         alive[list(leaving)] = False
-        narrower = data.draw(st.booleans())  # later all may be asked for again: taken afresh
+        narrower = data.draw(st.booleans())  # later all may be asked for again: computed anew
         kept_back = [narrower and data.draw(st.booleans()) for _ in case.pieces]
         wanted = alive & long & ~np.array(kept_back)

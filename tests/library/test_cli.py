@@ -1,4 +1,4 @@
-"""The command `sagevocab`: what it writes, what it refuses and how it goes on."""
+"""The command `sagevocab`: what it writes, what it refuses and how it resumes."""
 
 from __future__ import annotations
 
@@ -166,7 +166,7 @@ def test_a_model_of_sentencepiece_brings_its_merges(text: Path, built: Path, tmp
     assert len(read_pieces(out / "pieces.txt")) == 240
 
 
-def test_progress_is_told(text: Path) -> None:
+def test_progress_is_reported(text: Path) -> None:
     seen: list[Progress] = []
     sagevocab.train(
         text,
@@ -348,7 +348,7 @@ LONG += ["--retrain-every", "6", "--word2vec-dimension", "8", "--threads", "1", 
 
 
 # Kills are tested in test_kill_and_resume.
-def test_an_interrupted_training_goes_on_to_the_same_bytes(
+def test_an_interrupted_training_resumes_to_the_same_bytes(
     text: Path, tmp_path: Path, capsys: pytest.CaptureFixture
 ) -> None:
     out, unbroken = tmp_path / "out", tmp_path / "unbroken"
@@ -367,14 +367,14 @@ def test_an_interrupted_training_goes_on_to_the_same_bytes(
                 break
         rest = process.stderr.read()
     assert process.returncode == 130
-    assert rest.endswith("sagevocab: interrupted; run the same command again to go on\n")
+    assert rest.endswith("sagevocab: interrupted; run the same command again to resume\n")
     assert "Traceback" not in rest
     assert not out.exists()
     assert (tmp_path / ".out.state").is_dir()
     capsys.readouterr()
     train.remove("-v")
     assert main(train) == 0
-    assert "\nsagevocab: sage: goes on after batch " in capsys.readouterr().err
+    assert "\nsagevocab: sage: resumes after batch " in capsys.readouterr().err
     assert digest(out) == digest(unbroken)
     assert not (tmp_path / ".out.state").exists()
 
@@ -404,12 +404,12 @@ def test_a_second_training_keeps_off_the_first(
             reply.append(refused(capsys, "train", text, "-o", out, *SMALL))
 
     sagevocab.train(text, **SAME, output=out, progress=run_second)
-    assert reply and all("another training keeps its progress there" in line for line in reply)
+    assert reply and all("another training run keeps its progress there" in line for line in reply)
     assert digest(out) == digest(built)
     assert list(tmp_path.iterdir()) == [out]
 
 
-def test_lines_from_a_terminal_are_asked_for(built: Path) -> None:
+def test_lines_are_read_from_a_terminal(built: Path) -> None:
     keyboard, terminal = pty.openpty()
     with subprocess.Popen(
         [*COMMAND, "encode", str(built)],

@@ -18,7 +18,7 @@ from sagevocab.compiling import meet_compiled, provide_cache
 from sagevocab.progress import Progress
 
 OURS = str(Path(sagevocab.__file__).parents[1])
-# Prints what a training compiled, or loaded from disk, after the few words.
+# Prints what a training run compiled, or loaded from disk, after the few words.
 TRAINING = """
 import json, sys
 from numba.core.registry import CPUDispatcher
@@ -48,7 +48,7 @@ print(json.dumps([len(few), sorted(met() - few)]))
 
 
 @pytest.mark.parametrize(("preset", "decoder"), [("printed", "greedy"), ("released", "merges")])
-def test_a_few_words_meet_all_that_a_training_meets(preset: str, decoder: str) -> None:
+def test_a_few_words_meet_all_that_training_meets(preset: str, decoder: str) -> None:
     command = [sys.executable, "-c", TRAINING, preset, decoder]
     environment = {**os.environ, "PYTHONPATH": OURS}
     done = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
@@ -77,11 +77,11 @@ def test_a_mistake_where_functions_are_met_is_raised() -> None:
 
 
 def test_an_interrupt_does_not_reach_what_compiles() -> None:
-    goes_on, is_done = threading.Event(), threading.Event()
+    continues, is_done = threading.Event(), threading.Event()
 
     def work() -> None:
         os.kill(os.getpid(), signal.SIGINT)
-        goes_on.wait(60)
+        continues.wait(60)
         is_done.set()
 
     handler = signal.signal(signal.SIGINT, signal.default_int_handler)  # pytest-xdist ignores it
@@ -91,7 +91,7 @@ def test_an_interrupt_does_not_reach_what_compiles() -> None:
     finally:
         signal.signal(signal.SIGINT, handler)
     assert not is_done.is_set()
-    goes_on.set()
+    continues.set()
     assert is_done.wait(60)
 
 
@@ -132,7 +132,7 @@ def test_an_interrupt_ends_the_command_while_it_compiles(tmp_path: Path) -> None
         process.send_signal(signal.SIGINT)
         rest = process.stderr.read()
     assert first == "sagevocab: compiling (once, some 20 s)\n"
-    assert rest == "\nsagevocab: interrupted; run the same command again to go on\n"
+    assert rest == "\nsagevocab: interrupted; run the same command again to resume\n"
     assert process.returncode == 130
 
 

@@ -98,7 +98,7 @@ def test_another_process_with_another_hash_seed_makes_the_same_bytes():
     assert subprocess.check_output(command, env=environment) == here["main"]()
 
 
-def test_a_killed_training_goes_on_to_the_same_bytes(corpus, tmp_path, monkeypatch):
+def test_a_killed_training_resumes_to_the_same_bytes(corpus, tmp_path, monkeypatch):
     whole = train(corpus)
     keep = module._keep
 

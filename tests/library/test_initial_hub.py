@@ -295,7 +295,7 @@ def test_a_list_in_python() -> None:
     assert initial.pieces == ["▁a", "b", "ab", "a", "▁"]
     for wrong, message in (
         (["▁a", 3], "initial: item 2 of the list is no text"),
-        (["▁a", "b", "▁a"], "initial: item 3: '▁a' stands on item 1 already"),
+        (["▁a", "b", "▁a"], "initial: item 3: '▁a' is on item 1 already"),
         ([], "initial: the list holds no pieces"),
         ({"▁a": 1}.items(), "initial: dict_items is no tokenizer"),
     ):

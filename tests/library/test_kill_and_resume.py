@@ -1,4 +1,4 @@
-"""A training killed at any moment, run again, ends with the bytes of one that nothing stopped."""
+"""Training killed at any moment, run again, ends with the bytes of one that nothing stopped."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ def bytes_of(built: SageVocabulary, folder: Path) -> dict[str, bytes]:
 
 
 def plans(whole: float) -> list[Plan]:
-    """Plan kills of a training that takes `whole` seconds, the same ones each time."""
+    """Plan kills of a training run that takes `whole` seconds, the same ones each time."""
     chance = random.Random(20)
     planned = [Plan(chance.uniform(0, whole)) for _ in range(8)]
     planned += [Plan(n, "sagevocab.embeddings") for n in (0, 1)]
@@ -61,8 +61,8 @@ def plans(whole: float) -> list[Plan]:
 def kill_once(folder: Path, plan: Plan) -> None:
     """Train until a kill comes about.
 
-    A training that ends before is looked at and begun anew, with half the time to its kill: a busy
-    machine may have made `whole` too long.
+    A training run that ends before is looked at and begun anew, with half the time to its kill: a
+    busy machine may have made `whole` too long.
     """
     for _ in range(8):
         if run_once(lambda: train(output=folder / "killed"), plan):
@@ -118,7 +118,7 @@ class StoppedError(Exception):
 
 
 def stop_while_pruning(state_dir: Path) -> None:
-    """Leave the progress of a training that was retrained and then stopped."""
+    """Leave the progress of a training run that was retrained and then stopped."""
 
     def tell(progress: Progress) -> None:
         if progress.stage == "pruning" and progress.done >= 40:
@@ -130,9 +130,9 @@ def stop_while_pruning(state_dir: Path) -> None:
 
 
 def resumed(caplog: pytest.LogCaptureFixture) -> set[str]:
-    """Return the parts of the training that went on from progress."""
+    """Return the parts of the training that resumed from progress."""
     messages = [record.getMessage() for record in caplog.records]
-    return {message.split(":")[0] for message in messages if "goes on after" in message}
+    return {message.split(":")[0] for message in messages if "resumes after" in message}
 
 
 CHANGED: dict[str, dict[str, Any]] = {
@@ -170,8 +170,8 @@ def test_only_progress_of_the_same_settings_and_text_is_resumed(
         assert resumed(caplog) == {"word2vec", "sage"}
     else:
         assert resumed(caplog) <= ({"word2vec"} if name in PRUNING_ONLY else set())
-    afresh = train(**changed)
-    assert bytes_of(built, tmp_path / "resumed") == bytes_of(afresh, tmp_path / "afresh")
+    anew = train(**changed)
+    assert bytes_of(built, tmp_path / "resumed") == bytes_of(anew, tmp_path / "anew")
 
 
 @pytest.mark.parametrize("part", ["initial", "embeddings", "sage"])
@@ -191,10 +191,10 @@ def test_progress_of_another_version_of_the_code_is_discarded(
         built = train(state_dir=state_dir)
     message = f"{state_dir.resolve() / f'sagevocab.{name}'}: progress of other inputs"
     assert any(record.getMessage().startswith(message) for record in caplog.records)
-    # Another training of the same pieces gives the same embeddings, which pruning goes on with.
+    # Training again on the same pieces gives the same embeddings, with which pruning continues.
     gone = {"initial": set(), "embeddings": {"word2vec"}, "sage": {"sage"}}[part]
     assert resumed(caplog) == {"word2vec", "sage"} - gone
-    assert bytes_of(built, tmp_path / "resumed") == bytes_of(train(), tmp_path / "afresh")
+    assert bytes_of(built, tmp_path / "resumed") == bytes_of(train(), tmp_path / "anew")
 
 
 if __name__ == "__main__":

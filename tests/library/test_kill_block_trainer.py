@@ -24,7 +24,7 @@ LONGEST = 600  # seconds, on a busy machine
 
 
 class Training:
-    """A training of many short chunks, whose progress is kept after each."""
+    """A training run of many short chunks, whose progress is kept after each."""
 
     def __init__(self, folder: Path) -> None:
         self._folder = folder
@@ -35,7 +35,7 @@ class Training:
         self._segmenter = GreedySegmenter(["▁", *letters])
 
     def run(self, name: str, threads: int) -> None:
-        """Go on from the progress of this name, and write the embeddings."""
+        """Resume from the progress of this name, and write the embeddings."""
         settings = Word2VecSettings(
             trainer="blocks", dimension=8, epochs=EPOCHS, workers=threads, sample=0
         )

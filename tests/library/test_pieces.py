@@ -21,7 +21,7 @@ def test_pieces_survive_a_round_trip(tmp_path):
 @pytest.mark.parametrize(
     ("content", "message"),
     [
-        (b"a\nb\na\n", "pieces.txt:3: 'a' stands on line 1 already"),
+        (b"a\nb\na\n", "pieces.txt:3: 'a' is on line 1 already"),
         (b"a\n\nb\n", "pieces.txt:2: '' is no piece"),
         (b"", "pieces.txt:1: '' is no piece"),
         (b"a\n\xff\n", "pieces.txt: is not UTF-8 (byte 2)"),

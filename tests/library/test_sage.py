@@ -141,7 +141,7 @@ class Killed(Exception):  # noqa: N818
 
 
 class Killer(Trainer):
-    """Kills a run after so many pieces, as its progress says, or instead of a training."""
+    """Kills a run after so many pieces, as its progress says, or instead of a training run."""
 
     def __init__(self, pruned: int = -1, trainings: int = -1) -> None:
         super().__init__()
@@ -172,7 +172,7 @@ def assert_same(ours, theirs) -> None:
 
 @pytest.mark.parametrize("preset", PRESETS)
 @pytest.mark.parametrize("batches", [1, 2, 3, 4])
-def test_a_killed_run_goes_on_to_the_same_bytes(preset, batches, tmp_path):
+def test_a_killed_run_resumes_to_the_same_bytes(preset, batches, tmp_path):
     settings = settings_from(preset, **{**SMALL, "retrain": True})
     kill(settings, tmp_path, pruned=2 * batches)
     train = Trainer()
@@ -207,8 +207,8 @@ def test_counts_take_no_contexts():
         settings_from("printed", loss="tokens_per_line")
 
 
-def test_a_training_that_was_done_is_not_done_again(tmp_path, monkeypatch):
-    """Killed between a retraining and the end of its batch, a run goes on with what it learned."""
+def test_training_that_was_done_is_not_repeated(tmp_path, monkeypatch):
+    """Killed between a retraining and the end of its batch, a run resumes with what it learned."""
     settings = settings_from("printed", **SMALL)
 
     def die(*_):
@@ -300,7 +300,7 @@ def test_a_ranking_holds_the_prunable_pieces_that_are_left():
         assert ranking == prunable
 
 
-def test_another_vocabulary_is_told():
+def test_another_vocabulary_is_reported():
     settings = settings_from("printed", **SMALL)
     args = (make_corpus(), PIECES, MERGES)
     record = {"iteration": [0], "piece": ["zz"]}

@@ -387,7 +387,7 @@ def test_pieces_that_do_not_occur_get_the_same_vectors_from_both_trainers(corpus
     assert unseen.any() and (blocks.target[unseen] == gensim.target[unseen]).all()
 
 
-def test_a_stopped_training_goes_on_to_the_same_bytes(corpus, tmp_path, monkeypatch) -> None:
+def test_a_stopped_training_resumes_to_the_same_bytes(corpus, tmp_path, monkeypatch) -> None:
     monkeypatch.setattr(skipgram, "CHUNK", 100)
     monkeypatch.setattr(embeddings, "_SAVE_EVERY", 0)
     unbroken = train_embeddings(*corpus, SETTINGS)
@@ -411,7 +411,7 @@ def test_a_stopped_training_goes_on_to_the_same_bytes(corpus, tmp_path, monkeypa
             continue
         break
     else:
-        pytest.fail("it did not go on from where it was stopped")
+        pytest.fail("it did not resume from where it was stopped")
     monkeypatch.setattr(BlockTrainer, "chunks", chunks)
     again = train_embeddings(*corpus, SETTINGS, tmp_path)
     assert again.target.tobytes() == unbroken.target.tobytes()

@@ -82,7 +82,7 @@ def test_a_text_with_commas_is_a_list_of_tokens() -> None:
     ("given", "message"),
     [
         ({"given": "roberta"}, "'roberta' is unknown; choose bert, gpt, none or a list"),
-        ({"given": ["<s>", "<s>"]}, "'<s>' stands there twice"),
+        ({"given": ["<s>", "<s>"]}, "'<s>' is there twice"),
         ({"given": ["<s>", ""]}, "'' is no token"),
         ({"given": ["a b"]}, "'a b' is no token"),
         ({"given": ["<s>"], "template": "<s> $A </s>"}, "^template: '</s>' is no special token"),

@@ -116,7 +116,7 @@ def test_leftovers_of_killed_processes_go_and_nothing_else(tmp_path: Path) -> No
     assert {path.name for path in tmp_path.iterdir()} == set(others)
 
 
-def test_where_nothing_can_be_locked_the_work_goes_on(tmp_path: Path, monkeypatch, caplog) -> None:
+def test_where_nothing_can_be_locked_the_work_is_done(tmp_path: Path, monkeypatch, caplog) -> None:
     def flock(file: object, operation: int) -> None:
         raise OSError(errno.ENOLCK, "No locks available")
 

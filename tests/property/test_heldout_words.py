@@ -33,7 +33,7 @@ def even(input_ids, positions, attention_mask):
     asked=st.builds(HeldoutSettings, st.integers(0, 6), st.floats(0, 1), st.integers(0, 9)),
     batch=st.integers(1, 9),
 )
-def test_vocabularies_are_asked_the_same(tmp_path_factory, lines, asked, batch):
+def test_vocabularies_predict_the_same(tmp_path_factory, lines, asked, batch):
     frames = []
     for pieces in (PIECES, LETTERS):
         folder = tmp_path_factory.mktemp("vocabulary")

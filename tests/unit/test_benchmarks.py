@@ -323,7 +323,7 @@ def claims_of(values: dict[str, float], **changes) -> dict:
     return {(name, "en", "sage"): {**sample, "ours": ours} for name, ours in values.items()}
 
 
-def test_a_move_is_told_in_what_another_seed_moves_it_by():
+def test_a_move_is_given_in_what_another_seed_moves_it_by():
     several = claims_of({"a": 1.0, "b": 1.0})
     one, second = claims_of({"a": 1.0, "b": 1.0}, seeds=[]), claims_of({"a": 1.1, "b": 3.0})
     student = 4.303 * 0.1  # of two degrees of freedom

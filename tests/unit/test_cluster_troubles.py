@@ -75,7 +75,7 @@ def test_every_trouble_happens_while_few_short_jobs_run(
     cluster = FastCluster()
     troubles = program.Troubles(cluster, seed, tmp_path / "results")
     while cluster.waiting or cluster.running:
-        troubles.go_on()
+        troubles.proceed()
     assert not troubles.left
     assert sorted(cluster.happened) == sorted([*program.TROUBLES, "node is back"])
 

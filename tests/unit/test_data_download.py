@@ -108,7 +108,7 @@ def test_new_bytes_make_up_for_failures(server, tmp_path, monkeypatch) -> None:
 @pytest.mark.parametrize(
     ("part", "validator", "server_validator", "digest", "asked"),
     [
-        (CONTENT[:1000], '"v1"', '"v1"', None, 1000),  # goes on
+        (CONTENT[:1000], '"v1"', '"v1"', None, 1000),  # resumes
         (b"x" * 1000, '"v0"', '"v1"', None, 1000),  # the file has changed
         (b"x" * 1000, None, None, None, None),  # nothing tells whether it has
         (CONTENT, None, '"v1"', SHA256, len(CONTENT)),  # whole already
@@ -175,7 +175,7 @@ def test_a_compressed_file_that_is_called_encoded_stays_compressed(server, tmp_p
 
 def test_how_far_a_download_is_comes_to_the_terminal(server, tmp_path, monkeypatch) -> None:
     message: list[str] = []
-    monkeypatch.setattr(module, "TELL_SECONDS", 0.0)
+    monkeypatch.setattr(module, "REPORT_SECONDS", 0.0)
     monkeypatch.setattr(module, "tell", message.append)
     get([f"{server.url}/a"], tmp_path)
     assert re.fullmatch(r"a: \d MB of 1 MB, 0 min left, [\d.]+ MB/s", message[0])
@@ -417,7 +417,7 @@ def test_a_part_may_go_to_the_end(server) -> None:
     assert read_url([f"{server.url}/a"], span=(1000, None)) == CONTENT[1000:]
 
 
-def test_a_server_that_has_answered_is_asked_with_more_patience(server, waits) -> None:
+def test_a_server_that_has_answered_gets_more_patience(server, waits) -> None:
     read_url([f"{server.url}/a"], span=(0, 9))
     server.faults = ["hangs up without an answer"] * 9
     assert read_url([f"{server.url}/b"], span=(5, 9)) == CONTENT[5:9]

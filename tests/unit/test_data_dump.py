@@ -109,7 +109,7 @@ def test_the_real_sample_that_gensim_ships() -> None:
         ("{{Infobox\n| a = {{b|c}}\n}}\nText.", "Text."),
         ("== Head ==\nText.\n=== Sub ===\nMore.", "Text.\nMore."),
         ("* item\n# item\n: indented\n; term\nText.", "Text."),
-        ("Text<br/>goes on.<gallery>A.jpg|cap</gallery>", "Text goes on."),
+        ("Text<br/>continues.<gallery>A.jpg|cap</gallery>", "Text continues."),
         ("See [http://a.b the site] and [http://c.d].", "See the site and."),
         ("5&nbsp;km &amp; more &lt;", "5\xa0km & more <"),
         ("__NOTOC__Text.", "Text."),

@@ -1,4 +1,4 @@
-"""Extraction of sentences: what is kept, and that it goes on where a killed run stopped."""
+"""Extraction of sentences: what is kept, and that it resumes where a killed run stopped."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ def test_the_bytes_do_not_depend_on_the_number_of_processes(dump, tmp_path) -> N
 
 
 @pytest.mark.parametrize("changed", [{}, {"min_words": 4}, "another dump"])
-def test_an_interrupted_extraction_goes_on_with_the_same_settings_and_dump_only(
+def test_an_interrupted_extraction_resumes_with_the_same_settings_and_dump_only(
     dump, tmp_path, monkeypatch, changed
 ) -> None:
     whole, output, state = tmp_path / "whole.zst", tmp_path / "out.zst", tmp_path / "state"
@@ -211,7 +211,7 @@ def test_a_fallback_is_cleaned_like_a_dump(tmp_path) -> None:
 
 
 @pytest.mark.parametrize(("good", "warned"), [(1, True), (4, False)])
-def test_a_text_that_is_mostly_left_out_is_told(tmp_path, caplog, good, warned) -> None:
+def test_a_text_that_is_mostly_left_out_is_reported(tmp_path, caplog, good, warned) -> None:
     page = "<page><title>A</title><ns>0</ns><revision><text>{}</text></revision></page>"
     text = "\n\n".join(["no full stop at the end"] * 3 + ["A whole sentence."] * good)
     (tmp_path / "dump").write_text(f"<mediawiki>{page.format(text)}</mediawiki>")

@@ -165,7 +165,7 @@ def test_a_full_disk_is_no_reason_for_other_data(tmp_path) -> None:
         retrieve(source, tmp_path / "out", tmp_path / "file/description", **where)
 
 
-def test_what_cannot_be_read_is_told_with_the_download_to_delete() -> None:
+def test_what_cannot_be_read_is_reported_with_the_download_to_delete() -> None:
     message = (
         "corpora/en: truncated; results/downloads/a is the download: delete it to fetch it again"
     )
@@ -369,7 +369,7 @@ def test_a_hub_that_is_busy_is_no_reason_for_other_data(hub, tmp_path, monkeypat
 
 
 @pytest.mark.parametrize("good", [0, 1])
-def test_a_gated_data_set_is_told_with_the_token(hub, tmp_path, good) -> None:
+def test_a_gated_data_set_is_reported_with_the_token(hub, tmp_path, good) -> None:
     hub.faults = ["none"] * good + ["401"] * 9
     message = r"\(HTTP 401 Unauthorized: Log in\.\); set .* gated, accept .* HF_TOKEN; .* renamed"
     with pytest.raises(UserError, match=message) as caught:

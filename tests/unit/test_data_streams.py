@@ -115,7 +115,7 @@ def test_the_seed_decides_and_nothing_else_does(site) -> None:
     assert site.draw(lines=300, settings=ExtractionSettings("en", seed=4)) != first
 
 
-def test_more_lines_hold_what_fewer_do_and_go_on_from_there(site, tmp_path) -> None:
+def test_more_lines_hold_what_fewer_do_and_continue_from_there(site, tmp_path) -> None:
     site.draw(lines=200)
     few = lines_of(tmp_path / "drawn", tmp_path / "few.zst")
     asked = len(site.requests)
@@ -141,14 +141,14 @@ def test_a_dump_that_has_as_many_lines_as_are_wanted_is_enough(site, tmp_path) -
 
 
 @pytest.mark.parametrize("fault", ["no ranges", "404", "web page"])
-def test_a_server_without_parts_is_told(site, fault) -> None:
+def test_a_server_without_parts_is_reported(site, fault) -> None:
     site.faults = [fault]
     with pytest.raises(NoIndexError, match=r"cannot be read by its index .*dump\.bz2"):
         site.draw(lines=300)
 
 
 @pytest.mark.parametrize("index", [b"", b"5:1:A\n", b"<html>", b"9:1:A\n5:2:B\n"])
-def test_what_is_no_index_is_told(tmp_path, index) -> None:
+def test_what_is_no_index_is_reported(tmp_path, index) -> None:
     (tmp_path / "index").write_bytes(index)
     with pytest.raises(ValueError, match="index|invalid literal"):
         read_index(tmp_path / "index")

@@ -44,7 +44,7 @@ def train(segmenter, output, seed=1, arguments=None, **overrides) -> pd.DataFram
     return pd.read_parquet(output)
 
 
-def test_a_row_is_a_line_and_a_long_line_goes_on_in_another():
+def test_a_row_is_a_line_and_a_long_line_continues_in_another():
     stream = np.array([BOUND, 5, 6, BOUND, 7, 8, 9, 4, BOUND])
     rows = [(row.line, row.symbols.tolist()) for row in rows_of(stream, np.array([1, 0]), 3)]
     assert rows == [(1, [BOUND, 7, 8, 9]), (1, [9, 4, BOUND]), (0, [BOUND, 5, 6, BOUND])]

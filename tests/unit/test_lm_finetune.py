@@ -163,7 +163,7 @@ def test_a_run_on_other_rows_or_in_another_precision_begins_anew(model, splits, 
     caplog.set_level("INFO")
 
     def said(**arguments) -> str:
-        """The log of a training that is interrupted before its state is cleared."""
+        """The log of training that is interrupted before its state is cleared."""
         caplog.clear()
         with pytest.MonkeyPatch.context() as patch, pytest.raises(KeyboardInterrupt):
             patch.setattr(module, "predict", Mock(side_effect=KeyboardInterrupt))

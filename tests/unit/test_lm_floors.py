@@ -99,7 +99,7 @@ def test_unseen_words_are_possible_and_more_context_is_better(tmp_path, encoder)
     assert found["unigram_nats"] > found["placed_nats"] > found["bigram_nats"] > 0
 
 
-def test_the_lines_are_those_that_a_model_is_asked(tmp_path):
+def test_the_lines_are_those_that_a_model_predicts(tmp_path):
     make_shards(tmp_path)
     encoder = load_encoder(tmp_path / "vocabulary")
     held = open_heldout(tmp_path / "shards", encoder)

@@ -30,7 +30,7 @@ def machine(monkeypatch, tmp_path) -> None:
     """Four GPUs, and a folder of locks of the test's own."""
     monkeypatch.setattr(gpus, "gettempdir", lambda: str(tmp_path))
     monkeypatch.setattr(gpus, "_LOCKED", [])
-    monkeypatch.setenv(VISIBLE, "")  # so that it is put back
+    monkeypatch.setenv(VISIBLE, "")  # so that it is restored
     monkeypatch.delenv(VISIBLE)
     monkeypatch.setattr(
         torch.cuda,
@@ -76,7 +76,7 @@ def test_a_batch_systems_choice_is_taken_as_it_is(monkeypatch):
         assert os.environ[VISIBLE] == "0"
 
 
-def test_a_training_on_the_cpu_reserves_nothing():
+def test_training_on_the_cpu_reserves_nothing():
     reserve_gpus(0)
     assert VISIBLE not in os.environ
 

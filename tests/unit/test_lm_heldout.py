@@ -132,7 +132,7 @@ def test_a_words_pieces_are_its_own_and_its_characters_the_texts(tmp_path):
     assert counts == {"lines": 5, "words": len(known), "left_out": 1}
 
 
-def test_every_tokenizer_is_asked_the_same_words(tmp_path):
+def test_every_tokenizer_gets_the_same_words(tmp_path):
     """Also with letters as pieces, where rows are too long for some of the words."""
     held, *_ = encoded(tmp_path / "one", LINES)
     letters = [piece for piece in PIECES if len(piece) == 1]
@@ -147,7 +147,7 @@ def test_every_tokenizer_is_asked_the_same_words(tmp_path):
     assert (cut.words["start"] + cut.words["pieces"] <= 15).all()
 
 
-def test_the_share_of_words_is_asked_and_at_least_one():
+def test_the_share_of_words_is_drawn_and_at_least_one():
     settings = HeldoutSettings(lines=1, rate=0.15, seed=1)
     assert [len(asked_words(words, 0, settings)) for words in (1, 3, 10, 20, 40)] == [1, 1, 2, 3, 6]
     chosen = [tuple(asked_words(40, line, settings)) for line in range(20)]

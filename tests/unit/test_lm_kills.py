@@ -1,4 +1,4 @@
-"""A training that is killed, or asked to end, at any moment ends with the bytes of an unbroken one.
+"""Training that is killed, or made to end, at any moment ends with the bytes of an unbroken one.
 
 Killed trainings run in processes of their own, which a server with all imports done forks.
 """
@@ -33,7 +33,7 @@ FORKS = multiprocessing.get_context("forkserver")
 FORKS.set_forkserver_preload(
     [f"reproduction.lm.{name}" for name in ("causal", "finetune", "pretrain")]
 )
-ENDED = 3  # exit status of a training that says it was ended
+ENDED = 3  # exit status of a training run that says it was ended
 
 
 @pytest.fixture(scope="module")
@@ -101,7 +101,7 @@ def unbroken(request, inputs, tmp_path_factory) -> tuple:
 
 
 @pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM])
-def test_a_training_that_is_ended_twice_has_the_bytes_of_an_unbroken_one(
+def test_training_that_is_ended_twice_has_the_bytes_of_an_unbroken_one(
     unbroken, sent, inputs, tmp_path
 ):
     train, expected = unbroken

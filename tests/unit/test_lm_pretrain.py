@@ -76,7 +76,7 @@ def test_the_folder_loads_with_the_hub_classes(model):
     assert loaded.config.pad_token_id == tokenizer.pad_token_id
 
 
-def test_gpus_that_are_not_there_are_told_before_processes_start(corpus, tmp_path, monkeypatch):
+def test_gpus_that_are_not_there_are_reported_before_processes_start(corpus, tmp_path, monkeypatch):
     monkeypatch.setattr(torch.cuda, "device_count", lambda: 0)
     with pytest.raises(UserError, match=r"^lm\.gpus: 2, but torch .*; set lm\.gpus: 0"):
         train(corpus, tmp_path / "m", arguments={"gpus": 2})

@@ -129,7 +129,7 @@ TOKENIZERS = [
     ("encode own text.txt", {"own/letter": b"dear"}, "own holds no tokenizer"),
     ("encode bad.txt text.txt", {"bad.txt": b""}, "bad.txt holds no pieces"),
     ("encode bad.txt text.txt", {"bad.txt": "▁a\n".encode("utf-16")}, "bad.txt is not UTF-8 text"),
-    ("encode bad.txt text.txt", {"bad.txt": LISTED + b"ab\n"}, "bad.txt:12: 'ab' stands on line"),
+    ("encode bad.txt text.txt", {"bad.txt": LISTED + b"ab\n"}, "bad.txt:12: 'ab' is on line"),
     ("export bad.txt -o out", {"bad.txt": LISTED + b"a b\n"}, "bad.txt:12: the piece 'a b'"),
     ("compare tok bad.txt --text text.txt", {"bad.txt": b"a\nb\n"}, "no piece in bad.txt starts"),
     ("encode own.model text.txt", {"own.model": b""}, "own.model: is no sentencepiece model, or"),
@@ -352,7 +352,7 @@ BETWEEN = [
     ),
 ]
 
-# --- what is wrong with the progress of killed work, which goes on; a file of it
+# --- what is wrong with the progress of killed work, which resumes; a file of it
 
 FOLDER = ".out.state/sagevocab"
 CHECKPOINTS = [
@@ -399,7 +399,7 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.fixture(scope="module")
 def killed_training(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """A folder with a text and the progress of a training that was stopped while it pruned."""
+    """A folder with a text and the progress of a training run that was stopped while it pruned."""
 
     def stop(progress: Progress) -> None:
         if progress.stage == "pruning" and progress.done:

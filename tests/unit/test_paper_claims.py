@@ -190,7 +190,7 @@ def test_claims_name_known_measures_or_say_why_there_is_none(values: dict):
         ({"where": None}, "key where is missing"),
     ],
 )
-def test_a_wrong_claims_file_is_told_in_one_line(tmp_path: Path, edit: dict, message: str):
+def test_a_wrong_claims_file_is_reported_in_one_line(tmp_path: Path, edit: dict, message: str):
     document = yaml.safe_load(VALUES.read_text(encoding="utf-8"))
     claim = next(c for c in document["claims"] if c["id"] == "bpe_subset")
     claim.update(edit)
@@ -987,7 +987,7 @@ def test_claims_are_the_same_bytes_twice_and_name_preset_and_origin(run: Run, tm
     assert shown == sum(r["constructed"] and r["verdict"] == "reproduced" for r in records)
 
 
-def test_claims_go_on_after_a_kill_with_the_tokenizer_that_was_begun(
+def test_claims_resume_after_a_kill_with_the_tokenizer_that_was_begun(
     with_controls: Run, tmp_path: Path, monkeypatch
 ):
     def build(folder: str, **resumed) -> bytes:

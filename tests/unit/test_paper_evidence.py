@@ -158,7 +158,7 @@ def test_other_rows_are_refused(tmp_path):
         read_probes([SST2], [1, 2], LABELS, paths)
 
 
-def test_nothing_to_compare_is_told_in_one_line():
+def test_nothing_to_compare_is_reported_in_one_line():
     with pytest.raises(UserError, match="evidence needs bpe, another tokenizer"):
         gathered([], ngrams={})
 

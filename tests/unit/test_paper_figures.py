@@ -285,7 +285,7 @@ def test_a_narrow_panel_has_three_or_four_round_ticks(low, span):
     assert right - left <= span + 2 * step
 
 
-def test_a_tokenizer_looks_the_same_whatever_stands_beside_it():
+def test_a_tokenizer_looks_the_same_whatever_is_beside_it():
     alone, beside = style.tokenizer_styles(["SaGe"]), style.tokenizer_styles(["mine", *LABELS])
     assert alone["SaGe"] == beside["SaGe"] == style.tokenizer_styles(LABELS)["SaGe"]
     assert beside["mine"] == style.tokenizer_styles(["SaGe", "mine"])["mine"]

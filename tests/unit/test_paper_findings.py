@@ -220,7 +220,7 @@ def test_a_claim_that_is_not_measured_gives_its_reason_and_no_number():
     assert "reproduces" not in section(text, SUMMARY)
 
 
-def test_a_run_of_one_language_one_reading_and_no_tables_is_told():
+def test_a_run_of_one_language_one_reading_and_no_tables_is_reported():
     records = [r for r in every_record() if r["language"] == "en" and r["tokenizer"] == "sage"]
     text = shown(records, {}, (), languages=["en"])
     assert "Turkish" not in text and "SaGe 1.0 0.800" not in text and "Two readings" not in text
@@ -349,7 +349,7 @@ def test_the_findings_are_written_from_files(inputs):
     assert "one took at most 77 seconds" in inputs["md"].read_text(encoding="utf-8")
 
 
-def test_a_missing_table_is_told_in_one_line(inputs, tmp_path):
+def test_a_missing_table_is_reported_in_one_line(inputs, tmp_path):
     inputs["tables"] = {"table_costs": tmp_path / "nowhere.csv"}
     with pytest.raises(UserError, match=r"nowhere\.csv: cannot be read"):
         build_findings(**inputs)

@@ -68,7 +68,7 @@ def test_an_open_mark_is_not_filled_and_the_legend_has_the_groups(drawings, kept
 
 
 @pytest.mark.parametrize("across", [2, 4])
-def test_panels_go_on_below_and_every_first_one_has_the_labels(drawings, kept, across):
+def test_panels_continue_below_and_every_first_one_has_the_labels(drawings, kept, across):
     forest(pd.DataFrame(MARKS), across=across, style=STYLE, **drawings)
     shown = [axes for axes in kept[0].axes if axes.get_visible()]
     titles = [axes.get_title(loc="left") for axes in shown]

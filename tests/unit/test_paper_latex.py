@@ -76,7 +76,7 @@ def test_a_caption_has_its_literals_and_no_line_breaks():
     )
 
 
-def test_a_row_stands_in_one_table_and_a_long_table_goes_on_under_its_head(tmp_path):
+def test_a_row_is_in_one_table_and_a_long_table_continues_under_its_head(tmp_path):
     texts = {name: path.read_text(encoding="utf-8") for name, path in tables(tmp_path).items()}
     assert {name: widths_of(text) for name, text in texts.items()} == {
         "wide cells": [5],

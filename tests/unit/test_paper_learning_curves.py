@@ -69,7 +69,7 @@ def test_floors_of_other_words_are_refused(tmp_path):
         read_curve(path, write_floors(tmp_path / "floors", others))
 
 
-def test_lines_pair_where_all_were_asked_the_same_words_and_characters():
+def test_lines_pair_where_all_predicted_the_same_words_and_characters():
     one, two, three = (curve([3, 2], lines=6, seed=seed) for seed in range(3))
     two.words[1] = 1  # one word left out
     two.characters[2] = 7  # other words
@@ -98,14 +98,14 @@ def test_curves_are_read_by_language_tokenizer_and_seed(tmp_path):
         np.testing.assert_allclose(one.nats, expected.nats)
 
 
-def test_nothing_held_out_is_told_in_one_line(tmp_path):
+def test_nothing_held_out_is_reported_in_one_line(tmp_path):
     empty = curve([3, 2]).of_lines(np.zeros(40, dtype=bool))
     path = write_model(tmp_path, empty)
     with pytest.raises(UserError, match=r"heldout_lines.*English has no held-out lines"):
         read_curves(["English"], ["BPE"], [path], [], [write_floors(tmp_path / "floors", empty)])
 
 
-def test_a_file_that_lacks_or_misses_lines_is_told(tmp_path):
+def test_a_file_that_lacks_or_misses_lines_is_reported(tmp_path):
     with pytest.raises(UserError, match=r"heldout\.parquet: cannot be read"):
         read_curve(tmp_path / "heldout.parquet", tmp_path / "floors")
     path = write_model(tmp_path, curve([3, 2]))

@@ -134,7 +134,7 @@ def test_more_tokenizers_than_colours_are_drawn(drawings, kept):
 
 
 @pytest.mark.parametrize("labels", [[], ["BPE"], ["SaGe", "Other"]])
-def test_nothing_to_compare_is_told_in_one_line(labels, drawings):
+def test_nothing_to_compare_is_reported_in_one_line(labels, drawings):
     panels = {"English": dict.fromkeys(labels, line_bits())} if labels else {}
     with pytest.raises(UserError, match=r"analysis\.ngram_lines .* n-grams need bpe"):
         figure_ngrams(panels, baseline="BPE", seed=1, **drawings)

@@ -23,7 +23,7 @@ def test_presets_are_named_once_with_their_overrides():
     assert presets_note([]) == ""
 
 
-def test_sentences_are_told_as_configured_or_as_retrieved(tmp_path):
+def test_sentences_are_given_as_configured_or_as_retrieved(tmp_path):
     description = tmp_path / "tr.source.json"
     description.write_text(json.dumps({"title": "Another dump", "licence": "CC0", "bytes": 3}))
     sources = [

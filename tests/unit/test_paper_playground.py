@@ -236,7 +236,7 @@ def test_other_methods_are_left_out_by_name(folders, tmp_path):
     assert [language["key"] for language in data["languages"]] == ["en"]
 
 
-def test_a_damaged_folder_is_told_in_one_line(tmp_path):
+def test_a_damaged_folder_is_reported_in_one_line(tmp_path):
     export_greedy(tmp_path, ["▁", "a"], WORDS, CARD)
     (tmp_path / "tokenizer.json").write_text("{}", encoding="utf-8")
     with pytest.raises(UserError, match=r"tokenizer\.json: is damaged"):

@@ -98,7 +98,7 @@ def test_reference_results_are_copied_with_a_page_that_tells_the_text(tmp_path, 
     assert "figure_y.pdf" in page
 
 
-def test_settings_that_the_paper_leaves_open_are_told_where_they_are_not_the_usual(build):
+def test_settings_that_the_paper_leaves_open_are_named_where_they_are_not_the_usual(build):
     usual = {
         "vocabulary": {"final_size": 16000},
         "word2vec": {"lines": "all", "window": 5},
@@ -124,7 +124,7 @@ def test_settings_that_the_paper_leaves_open_are_told_where_they_are_not_the_usu
     ]
 
 
-def test_files_of_the_users_own_are_told_and_not_named(tmp_path, build):
+def test_files_of_the_users_own_are_shown_without_their_names(tmp_path, build):
     """What lies beside the repository, or in it and not in `config/`, no reader has."""
     files = [tmp_path / "config/wiki.yaml", tmp_path / "local.yaml", "/elsewhere/study.yaml"]
     command = reference_command(files, tmp_path)

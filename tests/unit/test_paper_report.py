@@ -254,7 +254,7 @@ def test_equal_runs_make_equal_pages(tmp_path: Path, inputs: dict):
     assert (tmp_path / "one.html").read_bytes() == (tmp_path / "two.html").read_bytes()
 
 
-def test_a_missing_input_is_told_in_one_line_and_leaves_no_page(tmp_path: Path, inputs: dict):
+def test_a_missing_input_is_reported_in_one_line_and_leaves_no_page(tmp_path: Path, inputs: dict):
     inputs["figures"] = {"figure_lengths": tmp_path / "nowhere.png"}
     with pytest.raises(UserError, match=r"nowhere\.png: cannot be read"):
         build_report(tmp_path / "report.html", run=run(), **inputs)
@@ -326,7 +326,7 @@ def test_a_run_of_foreign_tokenizers_has_no_playground(tmp_path: Path, inputs: d
     assert page.all("textarea") == []
 
 
-def test_the_p_value_of_a_paired_test_stands_beside_ours(tmp_path: Path, inputs: dict):
+def test_the_p_value_of_a_paired_test_is_beside_ours(tmp_path: Path, inputs: dict):
     assert show_test({}) == show_test({"p_adjusted": None, "p_value": None}) == ""
     assert show_test({"p_value": 0.0421}) == "p = 0.042"
     assert show_test({"p_value": 0.01, "p_adjusted": 0.03}) == "adjusted p = 0.030"

@@ -158,7 +158,7 @@ def test_frequencies_rank_the_differences_and_mark_the_papers_pieces(outputs):
 PAPER_ROWS = VALUES["hyperparameters"]
 
 
-def test_settings_stand_beside_the_papers_and_then_our_own(outputs):
+def test_settings_are_beside_the_papers_and_then_our_own(outputs):
     settings = {
         "vocabulary": {"final_size": 4000, "initial_size": 20000, "normalization": "nmt_nfkc"},
         "sage": {"window": 5},

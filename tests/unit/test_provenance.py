@@ -66,7 +66,7 @@ def test_success_leaves_one_record_an_artefact(tmp_path: Path) -> None:
     assert "to the log" in (tmp_path / "x.log").read_text()
 
 
-def test_a_record_names_what_was_retrieved_in_the_place_of_the_configured_source(
+def test_a_record_names_what_was_retrieved_instead_of_the_configured_source(
     tmp_path: Path,
 ) -> None:
     made = rule(tmp_path, source={"name": "wiki", "title": "A dump"})
@@ -118,7 +118,7 @@ def test_a_folder_has_its_record_beside_it(tmp_path: Path) -> None:
 
 @pytest.fixture
 def training(tmp_path: Path):
-    """A training, as a job that says whether it had to be done; its outputs are removed before."""
+    """A training run, as a job that says whether it had to be done; its outputs are removed."""
     settings = {"code": version_of("lm.pretrain"), "state_dir": str(tmp_path / ".state/m")}
     model = tmp_path / "m"
 
@@ -138,7 +138,7 @@ def training(tmp_path: Path):
     return run
 
 
-def test_a_training_is_not_done_again_for_equal_inputs(training, tmp_path: Path, capsys) -> None:
+def test_training_is_not_repeated_for_equal_inputs(training, tmp_path: Path, capsys) -> None:
     assert training(seed=1)
     record = (tmp_path / "m.provenance.json").read_bytes()
     (tmp_path / "m/pieces.txt").unlink()
@@ -151,7 +151,7 @@ def test_a_training_is_not_done_again_for_equal_inputs(training, tmp_path: Path,
     assert (tmp_path / "m.provenance.json").read_bytes() == record
 
 
-def test_a_training_is_done_again_for_other_settings_or_damaged_files(training, tmp_path) -> None:
+def test_training_is_repeated_for_other_settings_or_damaged_files(training, tmp_path) -> None:
     assert training(seed=1)
     assert training(seed=2)
     assert training(seed=1)

@@ -40,7 +40,7 @@ def mark(tmp_path: Path) -> Path:
     return tmp_path / "code was run"
 
 
-def test_a_pickle_in_the_place_of_shards_is_not_loaded(tmp_path: Path, mark: Path) -> None:
+def test_a_pickle_instead_of_shards_is_not_loaded(tmp_path: Path, mark: Path) -> None:
     np.save(tmp_path / "train.npy", np.array([[Planted(mark)]], dtype=object))
     with pytest.raises(UserError, match=r"train\.npy: cannot be read"):
         _mapped(tmp_path / "train.npy", ShardCounts(rows=1), (1, 1))

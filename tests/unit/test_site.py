@@ -1,24 +1,61 @@
-"""What `make site` copies: pages with all that they show or link to, and a page of the API."""
+"""What `make site` copies: pages with all that they show or link to, an API and a playground."""
 
 from __future__ import annotations
 
 import importlib.util
+import json
+import re
 from pathlib import Path
+
+import pytest
+import yaml
 
 ROOT = Path(__file__).parents[2]
 
 
-def test_pages_come_with_what_they_show_and_names_of_the_library_are_there(tmp_path: Path) -> None:
+@pytest.fixture(scope="module")
+def site(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of pages, which held an older page."""
     spec = importlib.util.spec_from_file_location("build_site", ROOT / "docs/build_site.py")
     build_site = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(build_site)
-    (tmp_path / "site").mkdir()
-    (tmp_path / "site/old.md").touch()
-    build_site.main(tmp_path / "site")
+    folder = tmp_path_factory.mktemp("site")
+    (folder / "old.md").touch()
+    build_site.main(folder)
+    return folder
 
-    files = {str(path.relative_to(tmp_path / "site")) for path in tmp_path.rglob("*.*")}
+
+def test_pages_come_with_what_they_show_and_names_of_the_library_are_there(site: Path) -> None:
+    files = {str(path.relative_to(site)) for path in site.rglob("*.*")}
     assert {"README.md", "docs/method.md", "src/sagevocab/reference.py"} <= files
     assert "results/reference/intrinsic/figures/figure_controls.png" in files
     assert "old.md" not in files
-    directives = (tmp_path / "site/API.md").read_text(encoding="utf-8")
+    directives = (site / "API.md").read_text(encoding="utf-8")
     assert "::: sagevocab.training.train\n" in directives
+
+
+def test_every_page_of_the_navigation_is_there(site: Path) -> None:
+    navigation = yaml.safe_load((ROOT / "mkdocs.yml").read_text(encoding="utf-8"))["nav"]
+    named = re.findall(r"[\w./-]+\.md", json.dumps(navigation))
+    assert [name for name in named if not (site / name).is_file()] == []
+    documents = {str(path.relative_to(site)) for path in site.glob("docs/**/*.md")}
+    assert documents <= set(named)
+
+
+def test_the_playground_has_the_tokenizers_of_the_reference_results(site: Path) -> None:
+    page = (site / "playground.html").read_text(encoding="utf-8")
+    [data] = re.findall(r'id="playground-data">(.*?)</script>', page, re.DOTALL)
+    languages = json.loads(data)["languages"]
+    labels = [
+        (language["name"], tokenizer["label"])
+        for language in languages
+        for tokenizer in language["tokenizers"]
+    ]
+    assert labels == [
+        (language, label)
+        for language in ("English", "Turkish")
+        for label in ("BPE", "SaGe", "SaGe 1.0")
+    ]
+    for tokenizer in languages[1]["tokenizers"]:
+        assert len(tokenizer["pieces"].split("\n")) == 16_000
+    assert "playground.html" in (site / "playground.md").read_text(encoding="utf-8")

@@ -66,7 +66,7 @@ def test_the_working_directory_overrides_the_paper_and_the_command_line_both(
     assert load_config(ROOT, {}, working_directory=False).run == "paper"
 
 
-def test_a_missing_local_file_is_told_before_anything_runs() -> None:
+def test_a_missing_local_file_is_reported_before_anything_runs() -> None:
     source = {"source": {"path": "nowhere.txt", "format": "text"}}
     with pytest.raises(UserError, match=r"language_settings\.en\.source\.path.*nowhere\.txt"):
         run_of(language_settings={"en": source})
@@ -289,7 +289,7 @@ def test_what_is_retrieved_includes_lists_of_morphemes_but_no_local_file() -> No
     assert not kept & set(local.retrieved_files())
 
 
-def test_part_of_a_dump_is_drawn_only_where_lines_are_asked_for(paper) -> None:
+def test_part_of_a_dump_is_drawn_only_where_lines_are_limited(paper) -> None:
     sample = {"lines": 755_000, "language": "en", "min_words": 3}
     assert dump_sample(paper, "en") == sample
     assert dump_sample(paper, "tr") is None
@@ -299,7 +299,7 @@ def test_part_of_a_dump_is_drawn_only_where_lines_are_asked_for(paper) -> None:
     assert dump_sample(run_of(language_settings={"en": {"source": hub}}), "en") == sample
 
 
-def test_sources_are_told_with_what_is_there_and_what_failed(tmp_path, monkeypatch) -> None:
+def test_sources_are_reported_with_what_is_there_and_what_failed(tmp_path, monkeypatch) -> None:
     monkeypatch.chdir(tmp_path)
     texts = {"languages": ["en"], "domains": ["quora", "legal"], "probes": {"tasks": []}}
     run = run_of(**texts, lm=NO_MODELS)
@@ -365,7 +365,7 @@ def test_fine_tuning_starts_from_the_model_of_its_seed() -> None:
     assert folders == [f"results/paper/{name}/config.json" for name in (own, second, own)]
 
 
-def test_causal_models_stand_beside_those_that_are_compared() -> None:
+def test_causal_models_come_with_those_that_are_compared() -> None:
     run = run_of(languages=["en"], lm={"causal": {"seeds": [1, 2]}})
     files = run.causal_files(run.models)
     assert len(files) == 6

@@ -185,7 +185,7 @@ def test_results_in_a_fresh_checkout_are_up_to_date(tiny, tmp_path: Path) -> Non
     assert "Nothing to be done" in run.stderr, run.stderr[-3000:]
 
 
-def test_slurm_is_asked_for_machines_and_for_cards_that_are_shared(tiny) -> None:
+def test_slurm_gets_requests_for_machines_and_for_cards_that_are_shared(tiny) -> None:
     pytest.importorskip("snakemake_executor_plugin_slurm")
     from snakemake_executor_plugin_slurm.submit_string import get_submit_command
     from snakemake_executor_plugin_slurm.utils import set_gres_string

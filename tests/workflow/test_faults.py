@@ -69,7 +69,9 @@ def disk(tiny) -> Iterator[Callable[[str, str], None]]:
         subprocess.run(["umount", str(folder)], check=True)
 
 
-def test_a_full_disk_is_told_and_the_run_goes_on_with_more_room(disk, faulty, snakemake) -> None:
+def test_a_full_disk_is_reported_and_the_run_resumes_with_more_room(
+    disk, faulty, snakemake
+) -> None:
     disk("full", "size=64k")
     run = snakemake(*faulty("full"))
     (line,) = error_lines(run)
@@ -79,7 +81,7 @@ def test_a_full_disk_is_told_and_the_run_goes_on_with_more_room(disk, faulty, sn
     assert snakemake(*faulty("full")).returncode == 0
 
 
-def test_results_that_cannot_be_written_are_told_at_once(disk, faulty, snakemake) -> None:
+def test_results_that_cannot_be_written_are_reported_at_once(disk, faulty, snakemake) -> None:
     disk("fixed", "ro")
     run = snakemake(*faulty("fixed"))
     assert run.returncode != 0

@@ -273,7 +273,7 @@ def test_another_language_and_an_own_reading_cost_what_the_dry_run_says(finished
     assert costs in run.stderr.splitlines()[-1]
 
 
-def test_a_training_that_starts_again_puts_its_model_back(finished) -> None:
+def test_training_that_starts_again_restores_its_model(finished) -> None:
     target = "models/en/sage/model.safetensors"
     weights = finished.checkout / RESULTS / target
     digest, made = file_digest(weights), weights.stat().st_mtime

@@ -43,7 +43,7 @@ RECORDED_PACKAGES += ("pyarrow", "scipy", "sentencepiece", "snakemake", "tokeniz
 RECORDED_PACKAGES += ("transformers",)
 # Parameters that say how a job runs, not what it makes.
 _UNRECORDED_PARAMS = ("code", "state_dir", "artefact", "cache_dir", "decisive", "text", "free")
-# What of a record decides the results of a training; versions of packages do not.
+# What of a record decides the results of a training run; versions of packages do not.
 _DECISIVE = ("rule", "wildcards", "config", "code", "inputs")
 # Where a job's lock lies, by its rule and outputs: not among the results.
 RUNNING = Path(".snakemake/sagevocab")
@@ -75,7 +75,7 @@ def job(snakemake: Any) -> Iterator[dict[str, Any]]:
     """Frame of a rule's step: log to the rule's log, check code and inputs, leave a record.
 
     A job that a killed run left may still make the same files. Then this one waits for its end, and
-    does its work only if they are not there then. What a training made is kept: if nothing that
+    does its work only if they are not there then. What a training run made is kept: if nothing that
     decides its results has changed, the job restores them.
 
     What the step puts into the mapping that it gets is recorded with what may differ between equal
@@ -96,7 +96,7 @@ def job(snakemake: Any) -> Iterator[dict[str, Any]]:
             def tell(holder: str) -> None:
                 say(
                     f"{name}: process {holder} is making the same files, and this job waits for "
-                    f"it; end it (kill {holder.partition(' ')[0]}), and this one goes on from its "
+                    f"it; end it (kill {holder.partition(' ')[0]}), and this one resumes from its "
                     "last checkpoint"
                 )
 
@@ -108,7 +108,7 @@ def job(snakemake: Any) -> Iterator[dict[str, Any]]:
                 kept = _kept_in(snakemake)
                 if kept and _restored(kept, snakemake, described):
                     say(
-                        f"{name}: what decides its results is as before, and they are put back; "
+                        f"{name}: what decides its results is as before, and they are restored; "
                         f"delete {kept} to make them anew"
                     )
                     raise SystemExit(0)
@@ -363,7 +363,7 @@ def git_commit() -> str | None:
 
 
 def _kept_in(snakemake: Any) -> Path | None:
-    """Return where a job keeps its results beside their place; None unless it is a training.
+    """Return where a job keeps its results beside their place; None unless it is a training run.
 
     Snakemake removes the outputs of a job before it starts it again, which it also does where an
     input was made anew with the same bytes: after an edit of code that comes long before.
@@ -382,7 +382,7 @@ def _files_of(snakemake: Any) -> dict[str, Path]:
 
 
 def _keep(kept: Path, snakemake: Any) -> None:
-    """Keep the results of a training: as links, which take no room while the results are there."""
+    """Keep the results of training as links, which take no room while the results are there."""
     remove_leftovers(kept)
     with atomic_folder(kept, replace=True) as folder:
         for name, path in _files_of(snakemake).items():

@@ -57,8 +57,8 @@ RETRIEVED = {
 def memory(megabytes: int) -> Callable[[Any, int], int]:
     """Return the memory of a job in MB as a function of wildcards and attempt.
 
-    It doubles once when a job is tried again, as the job may have lacked some. Later attempts go on
-    after a time limit and need no more.
+    It doubles once when a job is tried again, as the job may have lacked some. Later attempts
+    continue after a time limit and need no more.
     """
     return lambda wildcards, attempt: megabytes * min(attempt, 2)
 

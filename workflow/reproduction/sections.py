@@ -1,6 +1,6 @@
 """The sections of the configuration as typed models, each with what must hold inside it.
 
-A new key is a new field of one of these classes: type, default and description stand there, and
+A new key is a new field of one of these classes: type, default and description are there, and
 `make docs` writes the JSON schema from them. Sections that the library itself takes are next to it,
 in `sagevocab.settings` and `lm.settings`. `config` has the whole and what holds between sections.
 """

@@ -20,7 +20,7 @@ from pathlib import Path
 
 
 def check_profile(arguments):
-    """End where --workflow-profile names no profile: Snakemake would go on without it, on this machine.
+    """End where --workflow-profile names no profile: Snakemake would run without it, on this machine.
 
     Nothing is checked with --directory, which has changed what a relative path means.
     """
@@ -189,7 +189,7 @@ def measured_lines(wildcards):
 
 
 def free(section, *keys):
-    """Settings that change speed and memory: no finished model needs another training for them.
+    """Settings that change speed and memory: no finished model needs another training run for them.
 
     What depends on the output is not compared with the last run's.
     """

@@ -13,7 +13,7 @@
 
 
 rule extract_corpus:
-    """Sentences of a dump, or lines of any other source. Goes on where a killed run stopped."""
+    """Sentences of a dump, or lines of any other source. Resumes where a killed run stopped."""
     input:
         source=lambda wildcards: run.source_files("language_settings", wildcards.lang),
     output:

@@ -17,7 +17,7 @@
 # Steps: encode and pack the corpus once a tokenizer; train from scratch under the budget; fine-tune,
 #        predict the validation split and score, one job a task, tokenizer and seed
 #
-# A killed training goes on from its last checkpoint when the rule runs again. `lm.gpus: N` trains one
+# Killed training resumes from its last checkpoint when the rule runs again. `lm.gpus: N` trains one
 # model on N GPUs of a machine, a process each; 0 trains on the CPU, with as many threads as
 # `--set-threads pretrain_model=N` says. While it runs, its log shows losses and held-out scores.
 
@@ -80,7 +80,7 @@ rule pretrain_model:
         gpu=run.config.lm.gpus,
         nodes=1,
         mem_mb=memory(6000 + 10000 * run.config.lm.gpus),
-        # Many partitions end jobs after a day. What is not done by then is saved, and a retry goes on.
+        # Many partitions end jobs after a day. What is not done by then is saved, and a retry resumes.
         runtime=min(1380, 120 + int(60 * (run.config.lm.pretrain.hours or 24))),
     params:
         settings=decisive("lm.pretrain", *FREE),

@@ -169,7 +169,10 @@ rule build_report:
         paper=resource("paper_values.yaml"),
         corpora=[result(f"corpus/{lang}.txt.zst") for lang in OWN_LANGUAGES],
         template=report_file("report.html.jinja" if run.reproduces else "own.html.jinja"),
-        parts=[report_file(f"{name}.html.jinja") for name in ("page", "parts", "claims")],
+        parts=[
+            report_file(f"{name}.html.jinja")
+            for name in ("frame", "page", "parts", "playground", "claims")
+        ],
         style=report_file("report.css"),
         behaviour=[
             report_file("report.js"),

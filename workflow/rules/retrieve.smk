@@ -8,7 +8,7 @@
 #        retrieved/tasks/{task}/{split}
 #        ....source.json                     what it is: format, licence, URL, size and digest seen
 # Steps: look among the finished downloads, else fetch from the first address that gives the file,
-#        going on where a cut download ended; check size and digest; link or copy to its place. Of a
+#        resuming where a cut download ended; check size and digest; link or copy to its place. Of a
 #        dump with an index, or a set of the hub in several files, fetch only as much as `lines` needs
 
 

@@ -31,7 +31,7 @@ def train_vectors(
         settings: of the embeddings; their seed and lines do not count.
         seeds: of the lines drawn and of the training.
         lines: how many are drawn; all where there are fewer.
-        state_dir: a killed training goes on from what was kept there.
+        state_dir: killed training resumes from what was kept there.
 
     Returns:
         seed as text -> float32[pieces, dimension].

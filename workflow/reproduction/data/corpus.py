@@ -72,8 +72,8 @@ def split_sentences(text: str, language: str = "") -> list[str]:
     that has no capitals. Full stops after initials and known abbreviations end no sentence; nor
     does one after a one- or two-digit or Roman number in a language that writes ordinals so
     ("II. Mehmed"). The full stops of other scripts end one by themselves, but for a quotation
-    that its sentence goes on after (「はい。」と). Quotes, brackets and the dash of a dialogue may
-    stand between. Joined by the white space between them, the sentences are the paragraph.
+    that its sentence continues after (「はい。」と). Quotes, brackets and the dash of a dialogue
+    may be between. Joined by the white space between them, the sentences are the paragraph.
     """
     sentences, start = [], 0
     ordinals = language in _ORDINAL_LANGUAGES

@@ -151,7 +151,7 @@ def prepare_task(
         for name, frame in _wanted_rows(sources, form)
     ]
     if not parts:
-        raise UserError(f"{names}: has no rows {_told(form.where or {})}; check `where`")
+        raise UserError(f"{names}: has no rows {_described(form.where or {})}; check `where`")
     rows = pd.concat(parts, ignore_index=True)
     if not form.where:
         _check_is_the_set(rows, form, names)
@@ -178,12 +178,12 @@ def _wanted_rows(sources: Sequence[str | Path], form: Form) -> Iterator[tuple[st
             kept = [
                 _is_wanted(file, row, form.where) for row in frame[[*form.where]].to_dict("records")
             ]
-            frame, name = frame[kept], f"{file} (rows {_told(form.where)})"
+            frame, name = frame[kept], f"{file} (rows {_described(form.where)})"
         if len(frame):
             yield name, frame
 
 
-def _told(where: Where) -> str:
+def _described(where: Where) -> str:
     texts = (f"{column}: {', '.join(_texts(wanted))}" for column, wanted in where.items())
     return f"with {'; '.join(texts)}"
 
@@ -216,12 +216,12 @@ def _listed(labels: Iterable[Any]) -> str:
 
 @contextmanager
 def task_errors(task: str) -> Iterator[None]:
-    """Add to a user's error how to go on without this task."""
+    """Add to a user's error how to run without this task."""
     try:
         yield
     except UserError as error:
         raise UserError(
-            f"{error}; or take {task} out of `tasks` to go on without it (the results of "
+            f"{error}; or take {task} out of `tasks` to run without it (the results of "
             "other tasks are kept)"
         ) from error
 
@@ -421,7 +421,7 @@ _CLOSING = frozenset("SUEL")
 
 
 def tags_to_iob2(sentences: Sequence[Sequence[str]], where: str = "tags") -> list[list[str]]:
-    """Turn tags of any usual scheme into IOB2: B- opens every span, I- goes on with it.
+    """Turn tags of any usual scheme into IOB2: B- opens every span, I- continues it.
 
     IOB1, IOB2, IOE, BIOES and BILOU are read by one rule; tags without prefixes (PER, LOC, O) have
     a span for each run of equal tags. The scheme is that of all sentences together.
@@ -455,7 +455,7 @@ def _to_iob2(tags: Sequence[str]) -> list[str]:
             converted.append(tag)
             open_class = None
             continue
-        goes_on = prefix in _INSIDE and open_class == name
-        converted.append(f"{'I' if goes_on else 'B'}-{name}")
+        continues = prefix in _INSIDE and open_class == name
+        converted.append(f"{'I' if continues else 'B'}-{name}")
         open_class = None if prefix in _CLOSING else name
     return converted

@@ -38,7 +38,7 @@ ATTEMPTS_UNANSWERED = 4  # the same, of a server that has never answered
 FIRST_WAIT_SECONDS = 1.0  # doubled after each such attempt
 LONGEST_WAIT_SECONDS = 60.0
 TIMEOUT_SECONDS = (10, 60)  # to connect, between two blocks
-TELL_SECONDS = 30.0  # between two lines about rate and time left
+REPORT_SECONDS = 30.0  # between two lines about rate and time left
 _BLOCK = 1 << 16  # the most that a cut loses
 # Wikimedia's servers want to know whom to write to: https://meta.wikimedia.org/wiki/User-Agent_policy
 _CONTACT = os.environ.get("SAGEVOCAB_CONTACT", "https://aclanthology.org/2023.eacl-main.45")
@@ -578,15 +578,15 @@ class _Rate:
 
     def __init__(self, name: str, start: int, total: int | None) -> None:
         self._name, self._start, self._have, self._total = name, start, start, total
-        self._began = self._told = time.monotonic()
+        self._began = self._reported = time.monotonic()
 
     def add(self, count: int) -> None:
         """Count bytes."""
         self._have += count
         now = time.monotonic()
-        if now - self._told < TELL_SECONDS:
+        if now - self._reported < REPORT_SECONDS:
             return
-        self._told = now
+        self._reported = now
         rate = (self._have - self._start) / (now - self._began)
         line = f"{self._name}: {self._have / 1e6:,.0f} MB"
         if self._total:

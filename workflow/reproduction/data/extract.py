@@ -266,7 +266,7 @@ class _Progress:
         self._last_save = time.monotonic()
 
     def saved(self) -> Iterator[list[str]]:
-        """Sentences of each saved part; afterwards the counts say where to go on."""
+        """Sentences of each saved part; afterwards the counts say where to resume."""
         while (part := self._state.load(f"part-{self._parts:06d}")) is not None:
             self._parts += 1
             self.articles, self.failed = int(part["articles"]), int(part["failed"])

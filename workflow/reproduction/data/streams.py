@@ -80,7 +80,7 @@ def draw_streams(
     """Write a dump of seeded streams with enough distinct clean lines; say what it is.
 
     urls, index_urls: addresses of the dump and of its index. sample: how many lines, how they are
-    cut, and the seed. cache_dir: keeps the index, and the streams for a run that goes on. key:
+    cut, and the seed. cache_dir: keeps the index, and the streams for a run that resumes. key:
     configuration key of the text. advice: what a user without that network can do.
 
     Raises:

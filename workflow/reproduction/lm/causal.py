@@ -2,8 +2,8 @@
 
 The model is GPT-2's, with tied embeddings. It reads a line from left to right and predicts every
 piece and the end of the line. Symbols, lines and bits are those of the n-grams
-(`analysis.ngrams`), so the two stand side by side. No context reaches beyond a line: a row is a
-line, in training as for those that are scored; what is longer than the longest row goes on in
+(`analysis.ngrams`), so the two compare. No context reaches beyond a line: a row is a
+line, in training as for those that are scored; what is longer than the longest row continues in
 another.
 
 A budget is a number of lines, each seen once. A seed draws its own lines, their order and the first
@@ -228,7 +228,7 @@ def rows_of(stream: np.ndarray, lines: np.ndarray, longest: int) -> list[Row]:
     """Return lines as rows: BOUND, the pieces, and BOUND, which ends the line.
 
     stream: as `piece_stream` gives it. lines: which of them. A line of more than `longest` symbols
-    to predict goes on in further rows, each begun by the last symbol of the row before.
+    to predict continues in further rows, each begun by the last symbol of the row before.
     """
     bounds = np.flatnonzero(stream == BOUND)
     return [

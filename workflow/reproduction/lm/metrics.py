@@ -102,7 +102,7 @@ def span_scores(
 def spans_of(tags: Sequence[str]) -> set[tuple[str, int, int]]:
     """Return the spans of IOB2 tags as (class, first word, last word).
 
-    An I- that goes on with no span of its class opens one, as in the CoNLL evaluation.
+    An I- that continues no span of its class opens one, as in the CoNLL evaluation.
     """
     from seqeval.metrics.sequence_labeling import get_entities
 

@@ -49,10 +49,10 @@ def score_words(
         logits = logits_of(**inputs)
         answers = labels[asked].flatten().to(logits.device)
         losses = -logits.log_softmax(-1).gather(1, answers.unsqueeze(1)).squeeze(1)
-        is_asked = asked.flatten() != _NONE
-        scored = asked.flatten()[is_asked].numpy()
-        nats[scored] = losses.double().cpu()[is_asked]
-        hits[scored] = (logits.argmax(-1) == answers).cpu()[is_asked]
+        is_wanted = asked.flatten() != _NONE
+        scored = asked.flatten()[is_wanted].numpy()
+        nats[scored] = losses.double().cpu()[is_wanted]
+        hits[scored] = (logits.argmax(-1) == answers).cpu()[is_wanted]
     right = held.by_word(hits, pieces)
     frame = held.by_line(
         pieces=held.words["pieces"],

@@ -197,7 +197,7 @@ class CausalSettings:
     hidden: Count = Field(256, description="Width; feed-forward layers are four times as wide.")
     heads: Count = Field(4, description="Attention heads; must divide `hidden`.")
     longest: Annotated[Count, Field(ge=8, le=8192)] = Field(
-        128, description="Symbols of a row. A row is a line; a longer line goes on in another."
+        128, description="Symbols of a row. A row is a line; a longer line continues in another."
     )
     lines: Count = Field(
         100_000,

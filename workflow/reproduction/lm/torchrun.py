@@ -56,7 +56,7 @@ def pretrain_together(processes: int, *, settings: PretrainSettings, **call: Any
         raise UserError((folder / _ERROR).read_text(encoding="utf-8"))
     raise UserError(
         f"lm.gpus: {processes}: one of the training processes ended early, and the job's log says "
-        "why; run the same command again, and it goes on from its last checkpoint"
+        "why; run the same command again, and it resumes from its last checkpoint"
     )
 
 

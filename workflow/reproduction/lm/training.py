@@ -300,7 +300,7 @@ class ExactTrainer(Trainer):
         if self.spent() < 1:
             raise UserError(
                 f"the training was ended by a signal after {self.state.global_step} updates and "
-                "saved; run the same command again, and it goes on"
+                "saved; run the same command again, and it resumes"
             )
 
     # --- what Trainer calls
@@ -447,7 +447,7 @@ class BudgetTrainer(ExactTrainer):
     def _score_files(self) -> list[Path]:
         """Return the files of this training's validations, in order.
 
-        A training that was killed may have validated after updates that the clock moved since.
+        A training run that was killed may have validated after updates that the clock moved since.
         """
         validated = {row["step"] for row in self.state.log_history if "validated" in row}
         folder = Path(self.args.output_dir)
@@ -499,7 +499,7 @@ class BudgetScheduler(LRScheduler):
         return {"updates": self.last_epoch, "seconds": self.seconds}
 
     def load_state_dict(self, state_dict: dict[str, float]) -> None:
-        """Go on from a state."""
+        """Resume from a state."""
         self.last_epoch, self.seconds = state_dict["updates"], state_dict["seconds"]
         self._last_lr = self.get_lr()
 

@@ -302,7 +302,7 @@ def closest(rows: Sequence[Row]) -> Row:
 
 
 def most_common(names: Sequence[str]) -> str | _Missing:
-    """Return the name that stands there most often; nothing where two do."""
+    """Return the most frequent name; nothing where two do."""
     counts = Counter(names).most_common(2)
     is_clear = counts and (len(counts) == 1 or counts[0][1] > counts[1][1])
     return counts[0][0] if is_clear else _Missing()

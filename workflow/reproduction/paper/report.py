@@ -157,6 +157,39 @@ def build_report(
     log.info("%s: %.1f MB", output, len(text.encode()) / MEGABYTE)
 
 
+def build_playground(
+    output: Path | str,
+    vocabularies: Mapping[str, Mapping[str, Path | str]],
+    *,
+    title: str,
+    languages: Mapping[str, str],
+    labels: Mapping[str, str],
+    paper: Path | str,
+    template: Path | str,
+) -> None:
+    """Write the playground alone, as a page.
+
+    The arguments are those of `build_report` and of `playground_data`. Every language needs example
+    sentences of the paper's or ours.
+
+    Raises:
+        UserError: a folder is missing or damaged, or the page would weigh more than 10 MB.
+    """
+    environment = _environment(template)
+    data = playground_data(
+        vocabularies,
+        languages=languages,
+        labels=labels,
+        examples=read_paper_values(paper)["examples"],
+        corpora={},
+    )
+    text = environment.get_template(Path(template).name).render(
+        title=title, playground=data, scripts={"playground": _scripts(environment)["playground"]}
+    )
+    _require_portable(text, output)
+    write_text(output, text)
+
+
 def _of_paper(
     run: Mapping[str, Any],
     values: Mapping[str, Any],
