@@ -149,9 +149,10 @@ Decoder = Annotated[
         "the two that it was merged from (SaGe 1.0)."
     ),
 ]
-READINGS = ("total", "mean_piece_lines", "mean_string_lines", "tokens_per_line")
+READINGS = ("total", "mean_piece_lines", "mean_string_lines")
+COUNT = "tokens_per_line"  # what ranks pieces instead of a loss
 Loss = Annotated[
-    Literal[*READINGS],
+    Literal[*READINGS, COUNT],
     Field(
         description="What ranks a piece: its loss over the corpus (the paper, Algorithm 3); the "
         "mean over the lines that hold the piece; or the mean over those that hold its string "
@@ -251,7 +252,7 @@ class SageSettings(SageKeys):
     @property
     def counts(self) -> bool:
         """Whether pieces are ranked once by a count, not by a loss."""
-        return self.loss == "tokens_per_line"
+        return self.loss == COUNT
 
     def described(self) -> dict[str, Any]:
         """Return the settings that decide the outcome, for a record."""

@@ -11,6 +11,8 @@ from scipy.stats import pearsonr
 from seqeval.metrics import f1_score
 from sklearn.metrics import accuracy_score
 
+from sagevocab.state import read_json
+
 REFERENCE = Path(__file__).parents[2] / "results/reference"
 NAMES = {"bpe": "BPE", "sage": "SaGe", "sage_released": "SaGe 1.0", "random": "pruned at random"}
 SCORES = {
@@ -112,6 +114,22 @@ def in_common(pruned: dict[str, set[str]], sage: str, control: str | None) -> fl
     pairs = product(own, other) if control else combinations(own, 2)
     shares = [len(pruned[one] & pruned[two]) / len(pruned[one]) for one, two in pairs]
     return sum(shares) / len(shares)
+
+
+def test_values_of_sage_beside_the_controls_are_those_of_the_claims():
+    found = pd.read_csv(REFERENCE / "controls/statements.csv", keep_default_na=False)
+    found = found.set_index(["language", "id", "tokenizer"])["value"].sort_index()
+    claims = read_json(REFERENCE / "intrinsic/claims.json")
+    compared = 0
+    for record in claims:
+        key = (record["language"], record["id"])
+        if record["corpus"] != "train" or record["tokenizer"] == "bpe" or key not in found.index:
+            continue
+        names = [record["tokenizer"], *(f"{record['tokenizer']}.seed{n}" for n in range(2, 6))]
+        values = [float(found[(*key, name)]) for name in names]
+        assert values == pytest.approx(record["seeds"]), key
+        compared += 1
+    assert compared == 70
 
 
 @pytest.mark.parametrize("language", ["English", "Turkish"])
