@@ -102,10 +102,21 @@ def count_corpus(
 
 def count_pieces(corpus: SegmentedCorpus) -> tuple[np.ndarray, int]:
     """Return the frequency of every piece (int64, id order) and the number of UNK tokens."""
-    occurrences = np.repeat(corpus.type_counts, corpus.lengths)
-    totals = np.zeros(len(corpus.pieces) + 1, dtype=np.int64)
-    np.add.at(totals, corpus.flat + 1, occurrences)
-    return totals[1:], int(totals[0])
+    totals = count_ids(corpus.flat, corpus.offsets, corpus.type_counts, len(corpus.pieces))
+    return totals[:-1], int(totals[-1])
+
+
+@numba.njit(cache=True)
+def count_ids(flat, offsets, type_counts, size):
+    """Return how many tokens have each id below `size`, and in the last place those that are UNK.
+
+    flat, offsets, type_counts: as in `SegmentedCorpus`. Returns int64[size + 1].
+    """
+    totals = np.zeros(size + 1, dtype=np.int64)  # -1, of UNK, is its last place
+    for number in range(len(type_counts)):
+        for place in range(offsets[number], offsets[number + 1]):
+            totals[flat[place]] += type_counts[number]
+    return totals
 
 
 def count_fertility(corpus: SegmentedCorpus) -> np.ndarray:

@@ -25,6 +25,7 @@ from dataclasses import dataclass
 import numpy as np
 
 from sagevocab import kernels
+from sagevocab.counting import count_ids
 from sagevocab.decoding import Decoder, build_merges, build_trie, list_distinct
 from sagevocab.errors import UserError
 from sagevocab.kernels import Lines, Sample, Scores, Sums, View
@@ -210,10 +211,7 @@ def count_tokens(decoder: Decoder, alive: np.ndarray, counts: np.ndarray) -> np.
 
     alive: bool[pieces], the vocabulary. counts: int64[word types], how often the text has each.
     """
-    ids, offsets = decoder.segment(alive)
-    times = np.repeat(counts, np.diff(offsets))
-    # As floats: exact below 2^53 tokens.
-    return np.bincount(ids[ids >= 0], times[ids >= 0], minlength=len(alive)).astype(np.int64)
+    return count_ids(*decoder.segment(alive), counts, len(alive))[:-1]
 
 
 def lowest_first(loss: np.ndarray, pieces: np.ndarray) -> np.ndarray:

@@ -10,6 +10,7 @@ import yaml
 
 from reproduction.analysis.examples import Segmentation
 from reproduction.paper import latex, table, tables, tables_examples
+from reproduction.paper.formats import is_number
 from reproduction.paper.inputs import read_paper_values
 from reproduction.paper.table import Table
 from sagevocab.errors import UserError
@@ -115,7 +116,7 @@ def test_a_table_without_groups_has_one_body_and_one_without_rows_none():
     ],
 )
 def test_numbers_are_kept_in_one_line(cell, expected):
-    assert table.is_number(cell) is expected
+    assert is_number(cell) is expected
 
 
 def test_no_line_breaks_inside_a_number_of_a_sentence():

@@ -20,10 +20,9 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from reproduction.drawing import draw_order, prunable
 from sagevocab.decoding import Decoder, build_merges, build_trie
 from sagevocab.loss import TokensPerLine, count_tokens
-from sagevocab.pieces import check_singles
+from sagevocab.pieces import check_singles, prunable
 from sagevocab.state import Columns
 from sagevocab.words import WordCorpus
 
@@ -41,7 +40,7 @@ def prune_random(pieces: Sequence[str], final_size: int, seed: int) -> tuple[lis
     Raises:
         UserError: there are more single characters than `final_size`.
     """
-    drawn = draw_order(prunable(pieces), np.random.default_rng(seed))
+    drawn = np.random.default_rng(seed).permutation(np.flatnonzero(prunable(pieces)))
     order = np.empty(len(pieces))
     order[drawn] = np.arange(len(drawn))
     return prune_lowest(pieces, final_size, lambda alive: order)
@@ -67,7 +66,7 @@ def prune_lowest(
         UserError: there are more single characters than `final_size`.
     """
     check_singles(pieces, final_size)
-    may_go, numbers = prunable(pieces), np.arange(len(pieces))
+    may_go, numbers = np.array(prunable(pieces)), np.arange(len(pieces))
     alive, order = np.ones(len(pieces), dtype=bool), np.zeros(0, np.int64)
     batch = batch or max(1, len(pieces) - final_size)
     while (left := int(alive.sum()) - final_size) > 0:
@@ -101,7 +100,8 @@ def tokens_per_line(corpus: WordCorpus, pieces: Sequence[str], merges: Sequence[
 
 def extra_tokens(corpus: WordCorpus, pieces: Sequence[str]) -> Scores:
     """Return how many tokens the corpus gains under greedy segmentation without each piece."""
-    decoder, everything = Decoder.greedy(corpus.types, build_trie(pieces)), prunable(pieces)
+    decoder = Decoder.greedy(corpus.types, build_trie(pieces))
+    everything = np.array(prunable(pieces))
 
     def scores(alive: np.ndarray) -> np.ndarray:
         first, ablated, begins, ends, new_offsets, _ = decoder.ablate(

@@ -121,7 +121,7 @@ class TextTotals(LineTotals):
     @cached_property
     def frequencies(self) -> dict[str, int]:
         """Piece -> how often it is a token."""
-        totals = _frequencies(self.flat, self.offsets, self.type_counts, len(self.pieces))
+        totals, _ = counting.count_pieces(self)
         return dict(zip(self.pieces, totals.tolist(), strict=True))
 
     def _by_line(self, values: np.ndarray) -> np.ndarray:
@@ -212,15 +212,6 @@ def neighbour_ratio(neighbours: pd.DataFrame, window: int) -> pd.Series:
 
 
 # --- kernels
-
-
-@numba.njit(cache=True)
-def _frequencies(flat, offsets, type_counts, size):
-    totals = np.zeros(size + 1, dtype=np.int64)  # the last one, -1, is of uncovered characters
-    for number in range(len(type_counts)):
-        for place in range(offsets[number], offsets[number + 1]):
-            totals[flat[place]] += type_counts[number]
-    return totals[:size]
 
 
 @numba.njit(cache=True)

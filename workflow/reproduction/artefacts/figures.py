@@ -17,15 +17,9 @@ BLIND = {"zero": "SaGe without vectors", "shuffled": "SaGe, shuffled words"}
 
 def _controls_of(run: Run, sage: str) -> dict[str, str]:
     """Return the controls that a version of SaGe is drawn with, and what they are called."""
-    preset = run.tokenizer(sage).preset
-    named = {}
-    for name in run.further_controls:
-        control = run.tokenizer(name)
-        if control.method == "counts":
-            named[name] = "counts"
-        elif control.method == "sage" and control.preset == preset:
-            named[name] = BLIND[control.contexts]
-    return named
+    counts = [name for name in run.further_controls if run.tokenizer(name).method == "counts"]
+    blind = run.without_contexts(sage)
+    return dict.fromkeys(counts, "counts") | {name: BLIND[run.contexts(name)] for name in blind}
 
 
 def _with_thin(run: Run) -> list[str]:

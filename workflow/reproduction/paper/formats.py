@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -10,6 +11,8 @@ import pandas as pd
 
 NOTHING = "–"  # a cell without a value
 MINUS = "−"
+_WORD = re.compile(r"[^\W\d_]{4}")
+_LONGEST_NUMBER = 34  # characters
 
 Files = str | Path
 # A row of numbers by column, and a function that prints the value of one column.
@@ -26,3 +29,9 @@ def listed(names: Sequence[object]) -> str:
 def decimal(form: str, factor: float = 1) -> Show:
     """Return a printer of a value times `factor`: `form` is a format, as in `,.2f`."""
     return lambda row, name: NOTHING if pd.isna(row[name]) else format(factor * row[name], form)
+
+
+def is_number(cell: object) -> bool:
+    """Return whether a cell is a number with what belongs to it, which no line may break."""
+    is_short = isinstance(cell, str) and len(cell) <= _LONGEST_NUMBER
+    return is_short and bool(re.search(r"\d", cell)) and not _WORD.search(cell)

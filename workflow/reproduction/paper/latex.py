@@ -14,6 +14,7 @@ from itertools import groupby
 import jinja2
 
 from reproduction.analysis.examples import Segmentation
+from reproduction.paper.formats import NOTHING, is_number
 from sagevocab.pieces import WORD_START
 
 _ESCAPED = {
@@ -45,7 +46,6 @@ _SPECIAL = re.compile("|".join(map(re.escape, _ESCAPED)))
 _TIED = re.compile(r" (?=[✓≈✗?%](?!\w))")
 # Where a long name, as of a configuration key, may be broken: after these signs inside it.
 _BREAK = re.compile(r"(?<=[A-Za-z]{3}[./_=])(?=\w{3})")
-_NUMBER = re.compile(r"[+−±<>=≤≥]? ?[\d.].{0,33}|–|")
 _WRAPS, _WRAPPED = 40, 24  # characters of a cell from which on a column wraps, and its width in em
 _UPRIGHT = 130  # characters of a row, more of which stand on their side
 _PAGE = 45  # rows of a page
@@ -135,7 +135,7 @@ def _column(cells: Sequence[object]) -> str:
     """Return the format of a column: numbers at the right, text of many words wrapped."""
     if max(len(str(cell)) for cell in cells) > _WRAPS:
         return rf">{{\raggedright\arraybackslash}}p{{{_WRAPPED}em}}"
-    return "r" if all(_NUMBER.fullmatch(str(cell)) for cell in cells) else "l"
+    return "r" if all(cell in ("", NOTHING) or is_number(cell) for cell in cells) else "l"
 
 
 def _pages(blocks: Sequence[Block]) -> list[list[Block]]:

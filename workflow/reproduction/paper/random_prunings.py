@@ -17,13 +17,12 @@ import numpy as np
 import pandas as pd
 
 from reproduction.analysis.counts import TextTotals
-from reproduction.drawing import draw_order, prunable
 from reproduction.paper.claims_inputs import TRAIN
 from reproduction.paper.inputs import BASELINE
 from reproduction.paper.measures import NotMeasurableError
 from reproduction.paper.statements import Statement, read_claims
 from sagevocab.decoding import Decoder, build_trie
-from sagevocab.pieces import read_pieces
+from sagevocab.pieces import prunable, read_pieces
 from sagevocab.words import WordCorpus
 
 log = logging.getLogger(__name__)
@@ -109,11 +108,11 @@ def measure_random_prunings(
     pieces, of_bpe = read_pieces(initial), read_pieces(bpe)
     texts = {name: Text(WordCorpus.load(path), pieces, of_bpe) for name, path in words.items()}
     claims = _statements(read_claims(values)["claims"], language, texts)
-    may_go = prunable(pieces)
+    may_go = np.flatnonzero(prunable(pieces))
     rows = []
     for draw in range(draws):
         alive = np.ones(len(pieces), dtype=bool)
-        order = draw_order(may_go, np.random.default_rng([seed, draw]))
+        order = np.random.default_rng([seed, draw]).permutation(may_go)
         alive[order[: max(0, len(pieces) - final_size)]] = False
         kept = [pieces[number] for number in np.flatnonzero(alive)]
         case = DrawnCase(texts, pieces, of_bpe, alive, kept)

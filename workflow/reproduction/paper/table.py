@@ -13,15 +13,13 @@ import jinja2
 import pandas as pd
 
 from reproduction.analysis.examples import Segmentation
-from reproduction.paper.formats import Files
+from reproduction.paper.formats import Files, is_number
 from reproduction.paper.latex import Head, latex_table
 from sagevocab.state import atomic_path, write_text
 
 # An underscore inside a word is itself in Markdown; at a word's edge it would open emphasis.
 _MARKDOWN_SPECIAL = re.compile(r"[\\`*<>|~\[\]]|(?<!\w)_|_(?!\w)")
 _NO_BREAK = "\N{NO-BREAK SPACE}"
-_WORD = re.compile(r"[^\W\d_]{4}")
-_LONGEST_NUMBER = 34  # characters
 _INSIDE_NUMBERS = re.compile(r"(?<=\d) (?=[±%[(])|(?<=±) ")
 _IN_BRACKETS = re.compile(r"[\[(][^\])]{0,16}\d[^\])]{0,16}[\])]")
 
@@ -186,12 +184,6 @@ def _runs(cell: object) -> list[tuple[str, bool]]:
     if isinstance(cell, Segmentation):
         return list(cell.runs())
     return [(unbroken(str(cell)), False)]
-
-
-def is_number(cell: object) -> bool:
-    """Return whether a cell is a number with what belongs to it, which no line may break."""
-    is_short = isinstance(cell, str) and len(cell) <= _LONGEST_NUMBER
-    return is_short and bool(re.search(r"\d", cell)) and not _WORD.search(cell)
 
 
 def unbroken(text: str) -> str:
