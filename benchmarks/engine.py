@@ -262,6 +262,17 @@ def whole_row(bench: Bench) -> Iterator[Line]:
         yield from ratio_lines(what, ours, runs, 10 if size == final else None)
 
 
+def whole_counts_row(bench: Bench) -> Iterator[Line]:
+    """The preset counts beside sentencepiece's BPE of as many pieces, in alternation."""
+    ours: Runs = []
+    theirs: Runs = []
+    for number in range(bench.whole_repeats):
+        ours.append(bench.whole(number, preset="counts"))
+        theirs.append(bench.run("bpe", number, size=bench.final_size))
+    yield whole_line(f"preset counts of {bench.lines:,} lines", ours)
+    yield from ratio_lines("preset counts against sentencepiece's BPE", ours, theirs, 2)
+
+
 def whole_gensim_row(bench: Bench) -> Iterator[Line]:
     """Whole SaGe beside gensim's Word2Vec on the same lines, once: it is the slowest by far."""
     theirs = bench.run("word2vec", 0, trainer="gensim", threads=bench.threads)
@@ -334,6 +345,7 @@ ROWS: dict[str, Callable[[Bench], Iterator[Line]]] = {
     "growth": growth_row,
     "peers": peers_row,
     "whole": whole_row,
+    "whole_counts": whole_counts_row,
     "whole_gensim": whole_gensim_row,
     "whole_growth": whole_growth_row,
     "whole_long": whole_long_row,

@@ -39,6 +39,7 @@ from sagevocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
 from sagevocab.errors import UserError
 from sagevocab.loss import AblationLosses, Objective, make_decoder
 from sagevocab.pieces import is_single_character, read_pieces, write_pieces
+from sagevocab.presets import DEFAULT_PRESET
 from sagevocab.progress import Progress
 from sagevocab.sage import build_sage, settings_from
 from sagevocab.segment import GreedySegmenter
@@ -260,6 +261,7 @@ def whole(
     final_size: int,
     text: str | None = None,
     word2vec_lines: int | str = "all",
+    preset: str = DEFAULT_PRESET,
 ) -> Numbers:
     """Make a SaGe tokenizer of the lines, from text to folder.
 
@@ -275,6 +277,7 @@ def whole(
             chosen,
             vocab_size=final_size,
             initial_size=initial_size,
+            preset=preset,
             word2vec={"lines": word2vec_lines},
             threads=threads,
             output=Path(place) / "tokenizer",

@@ -110,7 +110,7 @@ class AblationLosses:
         """
         self._objective = objective
         self._cache_bytes = cache_bytes
-        self._n_pieces = len(pieces)
+        self._n_pieces, self._threads = len(pieces), threads
         self._whole = Lines(corpus.tokens, corpus.line_offsets, 0)
         characters = _longest_line(self._whole, corpus.types)  # no line has more tokens
         self._line_pairs = characters * min(objective.window, characters)
@@ -168,13 +168,16 @@ class AblationLosses:
         within, first = strings.pieces_within(self._n_pieces)
         if self._objective.lines is not None:
             self._limits = self._draw(within, first)
-        return kernels.count_lines(self._whole, first, within, self._n_pieces)[self._rank]
+        return self._count_lines(first, within)[self._rank]
 
     def _draw(self, pieces: np.ndarray, first: np.ndarray) -> np.ndarray:
         """Draw each piece's sample from the lines with a word type that lists it; its limits."""
-        holding = kernels.count_lines(self._whole, first, pieces, self._n_pieces)
+        holding = self._count_lines(first, pieces)
         drawn = self._keys, self._objective.lines
         return kernels.sample_limits(self._whole, first, pieces, holding, *drawn)
+
+    def _count_lines(self, first: np.ndarray, pieces: np.ndarray) -> np.ndarray:
+        return count_lines(self._whole, first, pieces, self._n_pieces, self._threads)
 
 
 class TokensPerLine:
@@ -185,12 +188,14 @@ class TokensPerLine:
     quotient. It is low for a piece whose string mostly stands inside longer tokens.
     """
 
-    def __init__(self, corpus: WordCorpus, pieces: Sequence[str], decoder: Decoder) -> None:
+    def __init__(
+        self, corpus: WordCorpus, pieces: Sequence[str], decoder: Decoder, *, threads: int = 1
+    ) -> None:
         """Count the lines; decoder: made for `corpus.types` and `pieces`."""
         self._counts, self._decoder = corpus.counts, decoder
         within, first = Decoder.greedy(corpus.types, build_trie(pieces)).pieces_within(len(pieces))
         lines = Lines(corpus.tokens, corpus.line_offsets, 0)
-        self._lines = kernels.count_lines(lines, first, within, len(pieces))
+        self._lines = count_lines(lines, first, within, len(pieces), threads)
 
     def use_embeddings(self, target: np.ndarray, context: np.ndarray) -> None:
         """Take no notice of embeddings; as `AblationLosses` is used, so is this."""
@@ -204,6 +209,18 @@ class TokensPerLine:
         tokens = count_tokens(self._decoder, alive, self._counts)
         tokens, lines = (np.where(wanted, values, 0) for values in (tokens, self._lines))
         return Losses(tokens / np.maximum(lines, 1), tokens, lines, np.zeros_like(tokens))
+
+
+def count_lines(
+    lines: Lines, first: np.ndarray, pieces: np.ndarray, n_pieces: int, threads: int
+) -> np.ndarray:
+    """Count the lines of each piece, shared out among threads; see `kernels.count_lines`."""
+
+    def work(part: Lines) -> np.ndarray:
+        return kernels.count_lines(part, first, pieces, n_pieces)
+
+    with ThreadPoolExecutor(threads) as pool:
+        return sum(pool.map(work, split(lines)), np.zeros(n_pieces, np.int64))
 
 
 def count_tokens(decoder: Decoder, alive: np.ndarray, counts: np.ndarray) -> np.ndarray:

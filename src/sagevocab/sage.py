@@ -201,7 +201,7 @@ def _make_losses(
 ) -> AblationLosses | TokensPerLine:
     decoder = make_decoder(settings.decoder, corpus.types, pieces, merges)
     if settings.counts:
-        return TokensPerLine(corpus, pieces, decoder)
+        return TokensPerLine(corpus, pieces, decoder, threads=settings.threads)
     objective = objective_of(settings)
     return AblationLosses(corpus, pieces, decoder, objective, threads=settings.threads)
 

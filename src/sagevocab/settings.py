@@ -241,12 +241,14 @@ class SageSettings(SageKeys):
 
     @model_validator(mode="after")
     def _counts_need_no_contexts(self) -> SageSettings:
-        if self.counts and (self.contexts != "zero" or self.push_back_line_start):
-            raise SettingError(
-                "loss",
-                "tokens_per_line ranks once and needs no vectors; set contexts to zero and "
-                "push_back_line_start to false, as the preset counts does",
-            )
+        for key, needed in (("contexts", "zero"), ("push_back_line_start", False)):
+            value = getattr(self, key)
+            if self.counts and value != needed:
+                raise SettingError(
+                    key,
+                    f"{value} is for a loss, and {COUNT} is a count without contexts; set it to "
+                    f"{needed}, as the preset counts does, or choose a loss",
+                )
         return self
 
     @property

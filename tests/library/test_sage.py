@@ -203,8 +203,10 @@ def test_counts_prune_the_lowest_quotients_of_tokens_and_lines(seed):
 
 
 def test_counts_take_no_contexts():
-    with pytest.raises(UserError, match=r"sage\.loss: tokens_per_line ranks once"):
+    with pytest.raises(UserError, match=r"sage\.contexts: real is for a loss, .* set it to zero"):
         settings_from("printed", loss="tokens_per_line")
+    with pytest.raises(UserError, match=r"sage\.push_back_line_start: True is for a loss"):
+        settings_from("counts", push_back_line_start=True)
 
 
 def test_training_that_was_done_is_not_repeated(tmp_path, monkeypatch):

@@ -22,6 +22,7 @@ engine = importlib.import_module("engine")
 MEASURES = importlib.import_module("engine_measures").MEASURES
 word2vec_equivalence = importlib.import_module("word2vec_equivalence")
 schedule = importlib.import_module("schedule")
+controls = importlib.import_module("controls")
 two_runs = importlib.import_module("two_runs")
 
 
@@ -361,3 +362,29 @@ def test_the_page_of_other_runs_is_what_their_claims_give(first, second, monkeyp
     two_runs.main()
     page = (reference / "reruns/README.md").read_text(encoding="utf-8")
     assert (tmp_path / "page.md").read_text(encoding="utf-8").strip() in page
+
+
+def test_tables_of_controls_are_drawn_again_from_what_is_committed(tmp_path):
+    controls.main([f"--output={tmp_path}"])
+    committed = controls.ROOT / "results/reference/controls"
+    for name in ("table_overlap", "table_controls"):
+        for form in ("csv", "md"):
+            file = f"{name}.{form}"
+            assert (tmp_path / file).read_bytes() == (committed / file).read_bytes(), file
+    assert (tmp_path / "figure_controls.png").stat().st_size > 0
+    assert not (tmp_path / "claims.json").exists()
+
+
+def test_the_page_of_results_has_what_counts_give():
+    """Tokens, word starts of either side, short pieces: of counts, the paper and SaGe 1.0."""
+    page = (controls.ROOT / "docs/results.md").read_text(encoding="utf-8")
+    table = pd.read_csv(controls.ROOT / "results/reference/controls/table_controls.csv")
+    own = table[(table["language"] == "en") & (table["tokenizer"] == "sage_released")]
+    own = own.set_index("id")
+    row = own.loc["token_ratio"]
+    others = f"(the paper {row['paper']}, SaGe 1.0 {row['ours']:.3f})"
+    assert f"{row['counts']:.3f} tokens for one of BPE {others}" in page
+    for name in ("sage_only_word_initial", "bpe_only_word_initial", "bpe_only_short"):
+        row = own.loc[name]
+        counts, paper, ours = (round(100 * float(row[key])) for key in ("counts", "paper", "ours"))
+        assert f"{counts} % " in page and f"({paper} and {ours} %)" in page, name

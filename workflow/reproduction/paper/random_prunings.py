@@ -47,10 +47,10 @@ class Text:
 
 
 @dataclass(frozen=True)
-class DrawnCase:
-    """One random pruning as the case of a claim: what measures of word types read, no file.
+class Pruning:
+    """One pruning as the case of a claim: what measures of word types read, no file.
 
-    texts: corpus -> its word types. alive: bool[initial pieces], and kept: the pieces of the draw.
+    texts: corpus -> its word types. alive: bool[initial pieces], and kept: the pieces left.
     """
 
     texts: Mapping[str, Text]
@@ -64,7 +64,7 @@ class DrawnCase:
     counted: dict[str, TextTotals] = field(default_factory=dict)
 
     def pieces(self, tokenizer: str | None = None) -> Sequence[str]:
-        """Return the pieces of the draw, or BPE's."""
+        """Return the pieces left, or BPE's."""
         return self.bpe if tokenizer == BASELINE else self.kept
 
     def initial_pieces(self) -> Sequence[str]:
@@ -107,25 +107,23 @@ def measure_random_prunings(
     """
     pieces, of_bpe = read_pieces(initial), read_pieces(bpe)
     texts = {name: Text(WordCorpus.load(path), pieces, of_bpe) for name, path in words.items()}
-    claims = _statements(read_claims(values)["claims"], language, texts)
+    claims = ranked_statements(read_claims(values)["claims"], language, texts)
     may_go = np.flatnonzero(prunable(pieces))
     rows = []
     for draw in range(draws):
         alive = np.ones(len(pieces), dtype=bool)
         order = np.random.default_rng([seed, draw]).permutation(may_go)
         alive[order[: max(0, len(pieces) - final_size)]] = False
-        kept = [pieces[number] for number in np.flatnonzero(alive)]
-        case = DrawnCase(texts, pieces, of_bpe, alive, kept)
-        rows.append({claim.id: _measure(claim, case) for claim in claims})
+        rows.append(measure_pruning(claims, texts, pieces, of_bpe, alive))
         if draw % _REPORT_EVERY == 0:
             log.info("%s: %d of %d random prunings", language, draw, draws)
     return pd.DataFrame(rows, columns=[claim.id for claim in claims], dtype=float)
 
 
-def _statements(
+def ranked_statements(
     claims: Sequence[Statement], language: str, texts: Mapping[str, Any]
 ) -> list[Statement]:
-    """Return the statements that draws decide, of texts that the run has."""
+    """Return the statements that word types decide, of texts that the run has."""
     return [
         claim
         for claim in claims
@@ -135,7 +133,24 @@ def _statements(
     ]
 
 
-def _measure(claim: Statement, case: DrawnCase) -> float:
+def measure_pruning(
+    claims: Sequence[Statement],
+    texts: Mapping[str, Text],
+    initial: Sequence[str],
+    bpe: Sequence[str],
+    alive: np.ndarray,
+) -> dict[str, float]:
+    """Return what a pruning gives of some statements, by their ids; NaN where there is nothing.
+
+    texts: corpus -> its word types. initial: the vocabulary that is pruned. bpe: BPE's pieces.
+    alive: bool[initial pieces], those left.
+    """
+    kept = [initial[number] for number in np.flatnonzero(alive)]
+    case = Pruning(texts, initial, bpe, alive, kept)
+    return {claim.id: _measure(claim, case) for claim in claims}
+
+
+def _measure(claim: Statement, case: Pruning) -> float:
     of_corpus = replace(case, corpus=claim.corpus)  # what is counted of a text is shared
     try:
         return float(claim.measured_by.function(of_corpus, **claim.arguments).ours)

@@ -128,7 +128,7 @@ def build_reference(
         left = [Path(file).name for file in files if not _copy(Path(file), folder)]
         for tokenizer in tokenizers:
             _copy_tokenizer(Path(tokenizer), folder / "tokenizers")
-        _write_prunings(list(map(Path, prunings)), folder / "prunings")
+        write_prunings(list(map(Path, prunings)), folder / "prunings")
         _write_probes(list(map(Path, probes)), folder / "probes")
         _write_predictions(list(map(Path, predictions)), folder / "predictions")
         measured = {name: paths for name, paths in (lines or {}).items() if paths}
@@ -185,7 +185,7 @@ def _copy_tokenizer(tokenizer: Path, output: Path) -> None:
         shutil.copyfile(tokenizer / name, folder / name)
 
 
-def _write_prunings(files: Sequence[Path], output: Path) -> None:
+def write_prunings(files: Sequence[Path], output: Path) -> None:
     """Write what every tokenizer of a language pruned, a file a language.
 
     With `pieces.txt` of the vocabulary that all start from, it gives every vocabulary again. The

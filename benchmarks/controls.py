@@ -1,0 +1,172 @@
+"""What controls prune, and what of the paper they give, beside the committed reference run.
+
+    python benchmarks/controls.py                       # tables and figure, from what is committed
+    python benchmarks/controls.py --run results/wiki    # first the frames, of a finished run
+
+The second form needs the run's texts: vocabularies of the controls and word types, on the texts and
+with the settings of the reference run. It writes what each control pruned (LANGUAGE.parquet) and
+what every vocabulary gives of the statements that word types decide (statements.csv). The first
+form sets these beside the seeds, random prunings and claims of results/reference/intrinsic.
+"""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+
+from reproduction.paper.controls import figure_controls, table_controls
+from reproduction.paper.measures import Measurement
+from reproduction.paper.overlap import overlaps, table_overlap
+from reproduction.paper.random_prunings import Text, measure_pruning, ranked_statements
+from reproduction.paper.reference import write_prunings
+from reproduction.paper.statements import meets, read_claims
+from reproduction.paper.table import Table
+from sagevocab.pieces import read_pieces
+from sagevocab.state import read_json, write_json
+from sagevocab.words import WordCorpus
+
+ROOT = Path(__file__).parents[1]
+REFERENCE = ROOT / "results/reference/intrinsic"
+VALUES = ROOT / "workflow/resources/paper_values.yaml"
+STYLE = ROOT / "workflow/resources/style.mplstyle"
+LANGUAGES = {"en": "English", "tr": "Turkish"}
+SAGE = {"sage": "SaGe", "sage_released": "SaGe 1.0"}
+CONTROLS = {
+    "random": "pruned at random",
+    "frequency": "least frequent pruned",
+    "counts": "counts",
+    "extra_tokens": "extra tokens",
+    "swallowed": "swallowed",
+    "sage_zero": "SaGe without vectors",
+    "sage_shuffled": "SaGe, shuffled words",
+    "sage_released_zero": "SaGe 1.0 without vectors",
+    "sage_released_shuffled": "SaGe 1.0, shuffled words",
+}
+OURS = [name for name in CONTROLS if name not in ("random", "frequency")]  # not that run's
+IN_FIGURE = {
+    "sage": ("counts", "sage_zero", "sage_shuffled"),
+    "sage_released": ("counts", "sage_released_zero"),
+}
+TRAIN = "train"
+
+
+def seeds_of(names: Sequence[str], tokenizer: str) -> list[str]:
+    """Return the vocabularies of a tokenizer among some, one a seed."""
+    return [name for name in names if name == tokenizer or name.startswith(f"{tokenizer}.seed")]
+
+
+def read_orders(folder: Path, language: str) -> pd.DataFrame:
+    """Return when each vocabulary of the reference run and of `folder` pruned a piece, or -1."""
+    folders = (REFERENCE / "prunings", folder)
+    tables = [pd.read_parquet(one / f"{language}.parquet") for one in folders]
+    return pd.concat([table.set_index("piece") for table in tables], axis=1)
+
+
+# --- frames, of a run
+
+
+def write_frames(run: Path, output: Path) -> None:
+    """Write what the controls of a run pruned, and the statements of all vocabularies."""
+    vocabularies = sorted(run.glob("vocab/*/*/ablations.parquet"))
+    names = [path.parent.name for path in vocabularies]
+    chosen = {name for control in OURS for name in seeds_of(names, control)}
+    write_prunings([path for path in vocabularies if path.parent.name in chosen], output)
+    rows = [row for language in LANGUAGES for row in statements(run, output, language)]
+    pd.DataFrame(rows).to_csv(output / "statements.csv", index=False, lineterminator="\n")
+
+
+def statements(run: Path, folder: Path, language: str) -> Iterator[dict[str, Any]]:
+    """Yield what each vocabulary gives of the statements that word types decide."""
+    orders = read_orders(folder, language)
+    initial = list(orders.index)
+    corpus = WordCorpus.load(run / f"corpus/{language}.train.words.npz")
+    bpe = read_pieces(REFERENCE / f"tokenizers/{language}/bpe/pieces.txt")
+    texts = {TRAIN: Text(corpus, initial, bpe)}
+    claims = ranked_statements(read_claims(VALUES)["claims"], language, texts)
+    for name in orders:
+        alive = (orders[name] < 0).to_numpy()
+        for claim, value in measure_pruning(claims, texts, initial, bpe, alive).items():
+            yield {"language": language, "tokenizer": name, "id": claim, "value": value}
+
+
+# --- tables and figure, of what is committed
+
+
+def write_tables(folder: Path, output: Path) -> None:
+    """Write table_overlap, table_controls and figure_controls."""
+    shares = pd.concat([_overlaps(folder, language) for language in LANGUAGES], ignore_index=True)
+    _write(table_overlap(shares, notes=[]), output / "table_overlap")
+    claims = output / "claims.json"
+    write_json(claims, list(records(folder)))
+    try:
+        blind = {sage: [f"{sage}_{contexts}" for contexts in ("zero", "shuffled")] for sage in SAGE}
+        look = {"labels": SAGE, "languages": LANGUAGES}
+        table = table_controls(claims, VALUES, controls=CONTROLS, without_contexts=blind, **look)
+        _write(table, output / "table_controls")
+        drawn = {sage: {name: CONTROLS[name] for name in IN_FIGURE[sage]} for sage in SAGE}
+        files = {form: output / f"figure_controls.{form}" for form in ("pdf", "png")}
+        figure_controls(claims, VALUES, controls=drawn, style=STYLE, **look, **files)
+    finally:
+        claims.unlink()
+
+
+def _overlaps(folder: Path, language: str) -> pd.DataFrame:
+    orders = read_orders(folder, language)
+    pruned = {name: frozenset(orders.index[orders[name] >= 0]) for name in orders}
+    known = {label: seeds_of(list(orders), name) for name, label in (SAGE | CONTROLS).items()}
+    readings = {label: known.pop(label) for label in SAGE.values()}
+    controls = {label: seeds for label, seeds in known.items() if seeds}
+    return overlaps({LANGUAGES[language]: pruned}, readings, controls, [CONTROLS["random"]])
+
+
+def records(folder: Path) -> Iterator[Mapping[str, Any]]:
+    """Yield the claims of the reference run on SaGe, with the controls of `folder`.
+
+    Their verdicts against chance are the reference run's.
+    """
+    known = {claim.id: claim for claim in read_claims(VALUES)["claims"]}
+    table = pd.read_csv(folder / "statements.csv", keep_default_na=False, na_values=[""])
+    values = table.set_index(["language", "id"]).sort_index()
+    for record in read_json(REFERENCE / "claims.json"):
+        claim = known.get(record["id"])
+        if claim is None or record["tokenizer"] not in SAGE:
+            continue
+        least = [] if record["frequency"] is None else [record["frequency"]]
+        controls = {"random": record["random"], "frequency": least}
+        key = (record["language"], record["id"])
+        if record["corpus"] == TRAIN and key in values.index:
+            own = values.loc[[key]].set_index("tokenizer")["value"]
+            named = {name: seeds_of(list(own.index), name) for name in OURS}
+            controls |= {name: own[seeds].tolist() for name, seeds in named.items()}
+        controls = {name: seeds for name, seeds in controls.items() if seeds}
+        met_by = {
+            name: sum(meets(claim, Measurement(ours=value)) for value in seeds)
+            for name, seeds in controls.items()
+        }
+        yield {**record, "controls": controls, "met_by": met_by, "direction": claim.direction}
+
+
+def _write(table: Table, path: Path) -> None:
+    """Write a table as csv and Markdown."""
+    frame = pd.DataFrame(table.data)
+    frame.to_csv(path.with_suffix(".csv"), index=False, lineterminator="\n")
+    path.with_suffix(".md").write_text(table.markdown(), encoding="utf-8")
+
+
+def main(given: Sequence[str] | None = None) -> None:
+    """Run the command."""
+    parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("--run", type=Path, help="a finished run's folder of results")
+    parser.add_argument("--output", type=Path, default=REFERENCE.parent / "controls")
+    arguments = parser.parse_args(given)
+    if arguments.run:
+        write_frames(arguments.run, arguments.output)
+    write_tables(REFERENCE.parent / "controls", arguments.output)
+
+
+if __name__ == "__main__":
+    main()
