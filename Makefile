@@ -54,7 +54,7 @@ $(INSTALLED): requirements.lock pyproject.toml
 demo: $(INSTALLED)  ## Run the whole workflow in small, on text that comes with packages (10 minutes).
 	@echo "The whole workflow in small: 10 minutes on 2 cores. Ctrl-C stops it; make demo resumes."
 	@$(SMK) --scheduler greedy --quiet rules host --configfile config/demo.yaml -- all \
-	  || { echo "error: make demo stopped; a line above that begins with error: says why. Run it again to resume."; exit 1; }
+	  || { echo "error: make demo stopped; a line above that begins with error: or Error: says why. Run it again to resume."; exit 1; }
 	@echo
 	@echo "Done. Open results/demo/report.html in a browser."
 	@echo "Figures: results/demo/figures/   tables: results/demo/tables/   claims: results/demo/claims.md"

@@ -29,7 +29,6 @@ from sagevocab.state import FULL_DISK
 FORMATS = ("table", "csv", "json", "markdown")
 _WRONG_PATH = (FileNotFoundError, IsADirectoryError, NotADirectoryError, PermissionError)
 _INTERRUPTED, _BROKEN_PIPE = 130, 141
-_RESUMED = "resumes after"  # in the log lines of a training run that was stopped before
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -83,13 +82,8 @@ def _log_to_standard_error(arguments: argparse.Namespace) -> None:
     level = logging.INFO if getattr(arguments, "verbose", False) else logging.WARNING
     level = logging.ERROR if getattr(arguments, "quiet", False) else level
     handler = _AboveTheBar(sys.stderr)
-    handler.addFilter(
-        lambda record: (
-            record.levelno >= level or (level < logging.ERROR and _RESUMED in str(record.msg))
-        )
-    )
     form = "sagevocab: %(message)s"
-    logging.basicConfig(level=logging.INFO, format=form, handlers=[handler], force=True)
+    logging.basicConfig(level=level, format=form, handlers=[handler], force=True)
     logging.getLogger("gensim").setLevel(logging.WARNING)
 
 

@@ -37,7 +37,7 @@ def _in_notebook() -> bool:
     return "ipykernel" in sys.modules
 
 
-_TITLES = {"compiling": "compiling (once, some 20 s)"}
+_TITLES = {"compiling": "compiling (some 20 s; kept for later runs with such settings)"}
 
 
 class _Stages:

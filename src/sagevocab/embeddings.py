@@ -139,7 +139,7 @@ def _train_blocks(
     trainer = BlockTrainer(text, settings, state.folder)
     if kept := state.load("blocks"):
         trainer.restore(kept)
-        log.info("word2vec: resumes after %.2f epochs", trainer.epochs)
+        log.warning("word2vec: resumes after %.2f epochs", trainer.epochs)
 
     report = _Report(trainer.epochs, settings.epochs, progress)
     saved = time.monotonic()
@@ -279,7 +279,7 @@ def _restore(model: Word2Vec, state: ResumableState) -> int:
     model.wv.vectors[:] = kept["target"]
     model.syn1neg[:] = kept["context"]
     model.random.set_state(("MT19937", kept["random"], *kept["position"].tolist(), 0.0))
-    log.info("word2vec: resumes after epoch %d", kept["epochs"])
+    log.warning("word2vec: resumes after epoch %d", kept["epochs"])
     return int(kept["epochs"])
 
 

@@ -41,6 +41,10 @@ class Encoder:
         numbers = self._backend.get_vocab(with_added_tokens=True)
         return {number: token for token, number in numbers.items()}
 
+    def __len__(self) -> int:
+        """Return the number of ids, those of special tokens too, as `transformers` counts."""
+        return len(self._names)
+
     def tokenizer(self) -> Tokenizer:
         """Return the tokenizer as `tokenizers` has it, with special tokens, padding and all."""
         return Tokenizer.from_str(self._whole.to_str())

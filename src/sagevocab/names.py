@@ -105,9 +105,12 @@ def in_options(message: str) -> str:
 
 @contextmanager
 def errors_in_parameters() -> Iterator[None]:
-    """Name parameters in the errors of what runs inside: for functions that users call."""
+    """Name parameters in the errors of what runs inside: for functions that users call.
+
+    The line says all that a user needs, so Python does not print what the library met first.
+    """
     try:
         yield
     except UserError as error:
         error.args = (in_parameters(str(error)),)
-        raise
+        raise error from None

@@ -412,7 +412,7 @@ class _Pruning:
             self.iteration = int(kept["iteration"])
             self._candidates, self._pruned = kept["candidates"], kept["pruned"]
             self._alive[self._pruned["number"]] = False
-            log.info("sage: resumes after batch %d, %d pieces left", self.iteration, self.size)
+            log.warning("sage: resumes after batch %d, %d pieces left", self.iteration, self.size)
         self._set_embeddings(embeddings)
 
     def result(self) -> SageResult:

@@ -350,7 +350,7 @@ def _is_usable(folder: Path, fingerprint: str) -> bool:
     """Return whether to resume the progress in `folder`; log why not."""
     if not is_claimed(folder, fingerprint):
         if folder.exists():
-            log.info("%s: progress of other inputs, settings or code is discarded", folder)
+            log.warning("%s: progress of other inputs, settings or code is discarded", folder)
         return False
     for path in folder.glob("*.npz"):
         if _LEFTOVER.fullmatch(path.name):  # killed amid a write; what was saved before is whole

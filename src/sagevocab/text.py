@@ -40,7 +40,7 @@ def decoded_lines(file: BinaryIO, name: str | Path, errors: str = "strict") -> I
     number = 0
     try:
         for number, raw in enumerate(file, start=1):
-            line = raw.rstrip(b"\r\n").decode("utf-8", errors)
+            line = raw.removesuffix(b"\n").removesuffix(b"\r").decode("utf-8", errors)
             if "\0" in line:
                 line = _without_nul(line, f"{name}:{number}")
             yield line.removeprefix(_BYTE_ORDER_MARK) if number == 1 else line

@@ -131,7 +131,7 @@ def test_an_interrupt_ends_the_command_while_it_compiles(tmp_path: Path) -> None
         first = process.stderr.readline()
         process.send_signal(signal.SIGINT)
         rest = process.stderr.read()
-    assert first == "sagevocab: compiling (once, some 20 s)\n"
+    assert first == "sagevocab: compiling (some 20 s; kept for later runs with such settings)\n"
     assert rest == "\nsagevocab: interrupted; run the same command again to resume\n"
     assert process.returncode == 130
 

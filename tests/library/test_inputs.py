@@ -17,6 +17,7 @@ import zstandard
 from hypothesis import given
 from hypothesis import strategies as st
 
+import sagevocab
 from sagevocab.errors import UserError
 from sagevocab.inputs import lines_of
 
@@ -249,6 +250,19 @@ def test_a_text_with_line_ends_is_several_lines(texts: list[str]) -> None:
         line.removesuffix("\r") for text in texts for line in text.removesuffix("\n").split("\n")
     ]
     assert list(lines_of(iter(texts))) == expected
+
+
+def test_a_file_has_the_lines_of_the_same_text_in_memory(tmp_path: Path) -> None:
+    text = "a\r\nb\r\r\n\r\n\n c \r"
+    file = tmp_path / "lines.txt"
+    file.write_bytes(text.encode())
+    assert list(lines_of(file)) == list(lines_of(iter([text]))) == ["a", "b\r", "", "", " c "]
+
+
+def test_python_shows_no_second_traceback_of_a_missing_file() -> None:
+    with pytest.raises(UserError) as caught:
+        sagevocab.train("none.txt")
+    assert caught.value.__suppress_context__ and caught.value.__cause__ is None
 
 
 @pytest.mark.parametrize(

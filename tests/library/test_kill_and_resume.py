@@ -164,7 +164,7 @@ def test_only_progress_of_the_same_settings_and_text_is_resumed(
     changed = {"threads": 3} if name == "threads" else CHANGED.get(name, {})
     state_dir = tmp_path / "state"
     shutil.copytree(stopped, state_dir)
-    with caplog.at_level("INFO"):
+    with caplog.at_level("WARNING"):  # what Python shows without a setting
         built = train(**changed, state_dir=state_dir)
     if same:
         assert resumed(caplog) == {"word2vec", "sage"}
@@ -187,7 +187,7 @@ def test_progress_of_another_version_of_the_code_is_discarded(
     of_before = versions.code_digest()
     monkeypatch.setattr(f"sagevocab.{part}.code_digest", lambda: of_before + "changed")
     name = {"initial": "initial", "embeddings": "embeddings", "sage": "pruning"}[part]
-    with caplog.at_level("INFO"):
+    with caplog.at_level("WARNING"):  # what Python shows without a setting
         built = train(state_dir=state_dir)
     message = f"{state_dir.resolve() / f'sagevocab.{name}'}: progress of other inputs"
     assert any(record.getMessage().startswith(message) for record in caplog.records)

@@ -38,6 +38,7 @@ def folder(built, tmp_path_factory) -> Path:
 def test_it_encodes_as_its_folder_does(built, folder: Path) -> None:
     loaded, hub = sagevocab.load(folder), AutoTokenizer.from_pretrained(folder)
     assert isinstance(built, Encoder) and isinstance(loaded, Encoder)
+    assert len(built) == len(loaded) == len(hub) == 155
     for line in [*SENTENCES["czech"], *SENTENCES["thai"], "", " a  b "]:
         ids = built.encode(line)
         assert ids == loaded.encode(line) == hub(line, add_special_tokens=False)["input_ids"]

@@ -13,6 +13,7 @@ import requests
 
 import sagevocab
 from reproduction.artefacts import figures, tables
+from sagevocab.comparison import MEASURES
 
 ROOT = Path(__file__).parents[2]
 PAGES = sorted(
@@ -146,7 +147,7 @@ def test_readme_and_results_page_count_as_the_findings_do() -> None:
     readme = page_text("README.md")
     assert f"{found['SaGe 1.0']} that we can check" in readme
     printed, released = (found[name].replace(" the", "") for name in ("SaGe", "SaGe 1.0"))
-    assert f"The algorithm as printed gives {printed}." in readme
+    assert f"The algorithm as printed gives {printed} (" in readme
     assert f"SaGe 1.0 reproduces {released}, the printed algorithm {printed}." in results
     printed, released = re.findall(r"Beyond chance and reproduced: (\d+ of \d+)", findings)
     assert f"Of the reproduced ones, {released} and {printed} go beyond chance;" in results
@@ -154,6 +155,11 @@ def test_readme_and_results_page_count_as_the_findings_do() -> None:
     assert f"the least frequent pieces gives {released} and {printed} of these as well." in results
     (powerless,) = set(re.findall(r"\(on (\d+) the test has no power\)", findings))
     assert f"On {powerless} statements, on single pieces' frequency, the test" in results
+
+
+def test_the_guide_explains_every_measure_of_compare() -> None:
+    guide = (ROOT / "docs/guide.md").read_text(encoding="utf-8")
+    assert "\n".join(f"| `{name}` | {what} |" for name, what in MEASURES.items()) in guide
 
 
 def test_every_target_on_the_pages_is_a_rule() -> None:
