@@ -49,7 +49,7 @@ CONTROLS = {
 OURS = [name for name in CONTROLS if name not in ("random", "frequency")]  # not that run's
 IN_FIGURE = {
     "sage": ("counts", "sage_zero", "sage_shuffled"),
-    "sage_released": ("counts", "sage_released_zero"),
+    "sage_released": ("counts", "sage_released_zero", "sage_released_shuffled"),
 }
 TRAIN = "train"
 
