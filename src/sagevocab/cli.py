@@ -11,7 +11,8 @@ import json
 import logging
 import os
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any, NoReturn, TextIO, get_args, get_origin
 
@@ -37,8 +38,8 @@ def main(argv: Sequence[str] | None = None) -> int:
     _reserve_standard_streams()
     try:
         arguments = _parsed(argv)
-        _log_to_standard_error(arguments)
-        arguments.run(arguments)
+        with _logs_on_standard_error(arguments):
+            arguments.run(arguments)
         if sys.stdout is not None:
             sys.stdout.flush()
         return 0
@@ -78,13 +79,24 @@ def _fail(message: str) -> int:
     return 1
 
 
-def _log_to_standard_error(arguments: argparse.Namespace) -> None:
+@contextmanager
+def _logs_on_standard_error(arguments: argparse.Namespace) -> Iterator[None]:
+    """Show log lines for as long as the command runs; its caller's logging stays as it was."""
     level = logging.INFO if getattr(arguments, "verbose", False) else logging.WARNING
     level = logging.ERROR if getattr(arguments, "quiet", False) else level
     handler = _AboveTheBar(sys.stderr)
-    form = "sagevocab: %(message)s"
-    logging.basicConfig(level=level, format=form, handlers=[handler], force=True)
-    logging.getLogger("gensim").setLevel(logging.WARNING)
+    handler.setFormatter(logging.Formatter("sagevocab: %(message)s"))
+    root, gensim = logging.getLogger(), logging.getLogger("gensim")
+    handlers, levels = root.handlers, (root.level, gensim.level)
+    root.handlers = [handler]
+    root.setLevel(level)
+    gensim.setLevel(logging.WARNING)
+    try:
+        yield
+    finally:
+        root.handlers = handlers
+        for logger, before in zip((root, gensim), levels, strict=True):
+            logger.setLevel(before)
 
 
 class _AboveTheBar(logging.StreamHandler):

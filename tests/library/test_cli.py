@@ -8,6 +8,7 @@ import dataclasses
 import gzip
 import io
 import json
+import logging
 import os
 import pty
 import re
@@ -329,6 +330,14 @@ def test_a_full_disk_at_the_end_keeps_the_progress(
     assert main(["train", str(text), "-o", str(out), *SMALL, "-q"]) == 0
     assert digest(out) == digest(built)
     assert list(tmp_path.iterdir()) == [out]
+
+
+def test_logging_of_a_caller_stays_as_it_was(tmp_path: Path) -> None:
+    root, gensim = logging.getLogger(), logging.getLogger("gensim")
+    before = [*root.handlers], root.level, gensim.level
+    for flag in ("--quiet", "--verbose"):
+        assert main(["train", str(tmp_path / "none.txt"), "-o", str(tmp_path / "out"), flag]) == 1
+    assert ([*root.handlers], root.level, gensim.level) == before
 
 
 def test_wrong_usage_is_exit_code_2(capsys: pytest.CaptureFixture) -> None:
