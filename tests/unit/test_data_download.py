@@ -23,7 +23,6 @@ from reproduction.data.download import (
     cache_name,
     download,
     publish,
-    read_url,
 )
 from sagevocab.errors import UserError
 
@@ -359,72 +358,81 @@ def test_a_folder_that_cannot_be_written_is_one_line(server, tmp_path, place) ->
 # --- parts of a file
 
 
-def test_a_part_is_read_from_the_first_server_that_gives_parts(server) -> None:
+def part(urls: list[str], folder: Path, *span: int | None) -> bytes:
+    return download(urls, cache_dir=folder, span=span).path.read_bytes()
+
+
+def test_a_part_is_read_from_the_first_server_that_gives_parts(server, tmp_path) -> None:
     with Running() as mirror:
         server.faults = ["no ranges"]
         mirror.faults = ["206 from another byte", "cut", "429"]
         urls = [f"{server.url}/a", f"{mirror.url}/a"]
-        assert read_url(urls, span=(5, 1005)) == CONTENT[5:1005]
+        assert part(urls, tmp_path, 5, 1005) == CONTENT[5:1005]
         assert len(mirror.requests) == 4
 
 
-def test_a_part_that_nobody_gives_is_one_line(server) -> None:
+def test_a_part_that_nobody_gives_is_one_line(server, tmp_path) -> None:
     server.faults = ["no ranges", "404"]
     with pytest.raises(UserError, match=r"a: cannot .*\(gives no parts of the file\), nor .*404"):
-        read_url([f"{server.url}/a", f"{server.url}/b"], span=(0, 10))
+        part([f"{server.url}/a", f"{server.url}/b"], tmp_path, 0, 10)
 
 
-def test_parts_are_read_over_one_connection_from_where_the_address_led(server) -> None:
+def test_parts_are_read_over_one_connection_from_where_the_address_led(server, tmp_path) -> None:
     url = f"{server.url}/moved/a"
     for start in range(5):
-        assert read_url([url], span=(start, 9)) == CONTENT[start:9]
+        assert part([url], tmp_path, start, 9) == CONTENT[start:9]
     assert [path for path, _ in server.requests] == ["/moved/a", *["/a"] * 5]
     assert server.connections == 1
 
 
 @pytest.mark.parametrize("fault", ["403", "404", "503"])
-def test_where_an_address_led_may_be_for_a_while_only(server, fault) -> None:
+def test_where_an_address_led_may_be_for_a_while_only(server, tmp_path, fault) -> None:
     url = f"{server.url}/moved/a"
-    read_url([url], span=(0, 9))
+    part([url], tmp_path, 0, 9)
     server.faults = [fault]
-    assert read_url([url], span=(5, 9)) == CONTENT[5:9]
+    assert part([url], tmp_path, 5, 9) == CONTENT[5:9]
     assert [path for path, _ in server.requests] == ["/moved/a", "/a", "/a", "/moved/a", "/a"]
 
 
-def test_damaged_data_make_it_follow_the_address_again(server) -> None:
-    url = f"{server.url}/moved/a"
-    read_url([url], span=(0, 9))
-    damage = iter([ValueError("bad")])
+def test_damaged_data_make_it_follow_the_address_again(server, tmp_path, monkeypatch) -> None:
+    streams = [bz2.compress(CONTENT[:99]), bz2.compress(OTHER[:99])]
+    server.content = b"".join(streams)
+    first, end = len(streams[0]), len(server.content)
 
-    def check(_data: bytes) -> None:
-        for error in damage:
-            raise error
+    def damaged(handler) -> None:
+        span = {"Content-Range": f"bytes {first}-{end - 1}/{end}"}
+        handler.reply(206, bytes(end - first), span)
 
-    assert read_url([url], span=(5, 9), check=check) == CONTENT[5:9]
-    assert [path for path, _ in server.requests] == ["/moved/a", "/a", "/a", "/moved/a", "/a"]
+    monkeypatch.setitem(FAULTS, "damaged", damaged)
+    url = f"{server.url}/moved/a.bz2"
+    part([url], tmp_path, 0, first)
+    server.faults = ["damaged"]
+    assert part([url], tmp_path, first, end) == streams[1]
+    again = ["/moved/a.bz2", "/a.bz2"]
+    assert [path for path, _ in server.requests] == [*again, "/a.bz2", *again]
 
 
-def test_many_parts_do_not_wait_for_a_busy_server_each_time(server, waits) -> None:
+def test_many_parts_do_not_wait_for_a_busy_server_each_time(server, tmp_path, waits) -> None:
     with Running() as mirror:
         server.faults = ["429"] * 1000
         urls = [f"{server.url}/a", f"{mirror.url}/a"]
         for start in range(5):
-            assert read_url(urls, span=(start, 9)) == CONTENT[start:9]
+            assert part(urls, tmp_path, start, 9) == CONTENT[start:9]
     assert (len(server.requests), len(mirror.requests)) == (10, 5)
 
 
-def test_a_part_may_go_to_the_end(server) -> None:
-    assert read_url([f"{server.url}/a"], span=(1000, None)) == CONTENT[1000:]
+def test_a_part_may_go_to_the_end(server, tmp_path) -> None:
+    assert part([f"{server.url}/a"], tmp_path, 1000, None) == CONTENT[1000:]
 
 
-def test_a_server_that_has_answered_gets_more_patience(server, waits) -> None:
-    read_url([f"{server.url}/a"], span=(0, 9))
+def test_a_server_that_has_answered_gets_more_patience(server, tmp_path, waits) -> None:
+    part([f"{server.url}/a"], tmp_path, 0, 9)
     server.faults = ["hangs up without an answer"] * 9
-    assert read_url([f"{server.url}/b"], span=(5, 9)) == CONTENT[5:9]
+    assert part([f"{server.url}/b"], tmp_path, 5, 9) == CONTENT[5:9]
     assert sum(waits) > 240
 
 
-def test_a_server_that_redirects_has_answered(server, waits) -> None:
+def test_a_server_that_redirects_has_answered(server, tmp_path, waits) -> None:
     with pytest.raises(UserError, match="no connection"):
-        read_url([f"{server.url}/lost/a"])
+        get([f"{server.url}/lost/a"], tmp_path)
     assert sum(waits) > 240

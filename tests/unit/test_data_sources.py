@@ -209,7 +209,7 @@ def test_a_dump_must_have_the_checksum_that_its_server_publishes(tmp_path, lates
 
 
 def test_without_sums_nothing_says_which_dump_is_the_newest(tmp_path, latest) -> None:
-    (tmp_path / "served/sums").write_text("<html></html>")
+    (tmp_path / "served/sums").write_text("of nothing")
     with pytest.raises(UserError, match=r"does not say which dump .*set `x\.source\.date`"):
         get(latest, tmp_path)
 

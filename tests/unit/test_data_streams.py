@@ -261,5 +261,5 @@ def test_a_damaged_stream_is_not_taken(site, tmp_path) -> None:
         damaged.content = bytes(dump)
         urls = [f"{damaged.url}/dump.bz2", f"{site.url}/dump.bz2"]
         assert site.draw(lines=300, urls=urls) == site.draw(lines=300, cache="other")
-        with pytest.raises(UserError, match="gives damaged data"):
+        with pytest.raises(UserError, match="breaks off or is damaged"):
             site.draw(lines=300, urls=urls[:1], cache="third")

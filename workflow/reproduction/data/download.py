@@ -3,23 +3,23 @@
 Every address is tried again with patience. The bytes received stay in `NAME.part`, with what the
 server said of the file (ETag or date, size) beside them. The next attempt asks for the rest and
 joins it only if the answer is about the same file and begins at the right byte; otherwise it starts
-over. Finished downloads stay in a cache.
+over. Finished downloads stay in a cache. A span of a file, such as a stream of a dump, is fetched
+and kept like a file of its own.
 """
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import logging
 import os
 import re
 import shutil
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any, NamedTuple, TypeVar
+from typing import TypeVar
 from urllib.parse import unquote, urlsplit
 from urllib.request import url2pathname
 
@@ -29,7 +29,7 @@ import urllib3
 from sagevocab import __version__
 from sagevocab.compression import DAMAGE, open_bytes
 from sagevocab.errors import UserError, tell
-from sagevocab.state import atomic_path
+from sagevocab.state import atomic_path, turn
 
 log = logging.getLogger(__name__)
 
@@ -46,7 +46,6 @@ _HEADERS = {
     "User-Agent": f"sagevocab/{__version__} ({_CONTACT}) {requests.utils.default_user_agent()}",
     "Accept-Encoding": "identity",  # sizes and ranges count the bytes as they are stored
 }
-_ADVICE = "download it by hand"
 
 T = TypeVar("T")
 # The first byte to read and the one after the last; None: to the end of the file.
@@ -111,64 +110,51 @@ def download(
     *,
     cache_dir: Path,
     expected: Expected | None = None,
-    advice: str = _ADVICE,
+    span: Span | None = None,
+    advice: str = "download it by hand",
 ) -> Fetched:
     """Bring the file behind the first working one of `urls` (http, https, file) to this machine.
 
-    cache_dir: keeps finished and partial downloads. advice: what a user without that network can
-    do; the end of the error message.
+    cache_dir: keeps finished and partial downloads. span: the part of the file that is wanted, of
+    a server. advice: what a user without that network can do; the end of the error message.
 
     Raises:
         UnavailableError: no server has the file, or has what the checksum says.
         UserError: one is busy, can't be reached, gives damaged data or nothing to us; or a disk is
             full.
     """
-
-    def bring(url: str) -> Fetched:
-        local = urlsplit(url).scheme == "file"
-        path = _local_file(url) if local else Path(cache_dir) / cache_name(url)
-        wanted = expected or Expected()
-        sha256 = _checked(path, url, wanted) if local else _cached(path, url, wanted)
-        log.info("%s: %d bytes, sha256 %s", url, path.stat().st_size, sha256)
-        return Fetched(url, sha256, path.stat().st_size, path)
-
-    return _first(urls, bring, advice)
-
-
-def read_url(
-    urls: Sequence[str],
-    *,
-    span: Span | None = None,
-    check: Callable[[bytes], Any] = bytes,
-    advice: str = _ADVICE,
-) -> bytes:
-    """Return what the first working one of `urls` (http, https, file) gives, without keeping it.
-
-    span: which part of it to read. check: raises OSError or ValueError for data that are damaged.
-
-    Raises:
-        UnavailableError, UserError: as `download`.
-    """
-
-    def read(url: str) -> bytes:
-        if urlsplit(url).scheme == "file":
-            data = _local_file(url).read_bytes()
-            return data[slice(*span)] if span else data
-        return patiently(url, lambda: _read_once(url, span, check))
-
-    return _first(sorted(urls, key=lambda url: _server(url) in _exhausted), read, advice)
-
-
-def _first(urls: Sequence[str], give: Callable[[str], T], advice: str) -> T:
-    """Return what the first address gives that does not refuse."""
+    wanted = expected or Expected()
+    if span and span[1] is not None:
+        wanted = Expected(span[1] - span[0])
     refusals: dict[str, RefusedError] = {}
-    for url in urls:
+    for url in _in_order(urls, Path(cache_dir), span):
         try:
-            return give(url)
+            if urlsplit(url).scheme == "file":
+                path = _local_file(url)
+                sha256 = _checked(path, url, wanted)
+            else:
+                path = Path(cache_dir) / cache_name(url, span)
+                sha256 = _cached(path, url, wanted, span)
         except RefusedError as error:
             log.warning("%s: %s", url, error)
             refusals[url] = error
+        else:
+            size = path.stat().st_size
+            if not span:
+                log.info("%s: %d bytes, sha256 %s", url, size, sha256)
+            return Fetched(url, sha256, size, path)
     raise failure(refusals, advice)
+
+
+def _in_order(urls: Iterable[str], cache_dir: Path, span: Span | None) -> list[str]:
+    """Put addresses first whose file is here, and last those of servers that gave up just now."""
+    return sorted(
+        urls,
+        key=lambda url: (
+            not (cache_dir / cache_name(url, span)).is_file(),
+            urlsplit(url).netloc in _exhausted,
+        ),
+    )
 
 
 def failure(refusals: Mapping[str, RefusedError], advice: str) -> UserError:
@@ -221,25 +207,26 @@ def _local_file(url: str) -> Path:
 # --- the cache
 
 
-def cache_name(url: str) -> str:
+def cache_name(url: str, span: Span | None = None) -> str:
     """Return the name of a URL's file in the cache: mirrors with equal base names don't collide."""
     key = hashlib.sha256(url.encode()).hexdigest()[:16]
     base = Path(unquote(urlsplit(url).path)).name or "download"
-    return f"{key}-{base[-120:]}"
+    place = f".{span[0]}-{span[1] or 'end'}" if span else ""
+    return f"{key}-{base[-120:]}{place}"
 
 
-def _cached(path: Path, url: str, expected: Expected) -> str:
+def _cached(path: Path, url: str, expected: Expected, span: Span | None) -> str:
     """Bring a whole file to its place in the cache, unless it is there; return its SHA-256."""
     if sha256 := _finished(path, url, expected):
         return sha256
     with disk_errors(path.parent, "make room or set `download_dir`"):
         path.parent.mkdir(parents=True, exist_ok=True)
-        with path.with_name(f"{path.name}.lock").open("a") as lock:
-            fcntl.lockf(lock, fcntl.LOCK_EX)  # one process at a time works on a download
+        lock = path.with_name(f"{path.name}.lock")
+        with turn(lock, lambda holder: log.info("%s: process %s fetches it", url, holder)):
             if sha256 := _finished(path, url, expected):
                 return sha256
             part = _Part(path.with_name(f"{path.name}.part"))
-            sha256 = _received(url, part, expected)
+            sha256 = _received(url, part, expected, span)
             part.path.replace(path)
             part.drop()
     return sha256
@@ -256,14 +243,15 @@ def _finished(path: Path, url: str, expected: Expected) -> str | None:
         return None
 
 
-def _received(url: str, part: _Part, expected: Expected) -> str:
+def _received(url: str, part: _Part, expected: Expected, span: Span | None) -> str:
     """Bring `part` to the whole file and return its SHA-256; start over once if it is another."""
     for first in (True, False):
-        patiently(url, lambda: _receive(url, part, expected), lambda: part.size)
+        patiently(url, lambda: _receive(url, part, expected, span), lambda: part.size)
         try:
             return _checked(part.path, url, expected)
         except RefusedError as error:
             part.drop()
+            _redirected.pop(url, None)
             if not first:
                 raise
             log.warning("%s: %s; starting over", url, error)
@@ -325,16 +313,12 @@ def _compared(path: Path, expected: Expected) -> str:
 _session = requests.Session()
 _answered: set[str] = set()  # servers that have answered this process
 _exhausted: set[str] = set()  # servers whose last request used up all attempts
-_redirected: dict[str, str] = {}  # where an address led that gave a part of its file
-
-
-def _server(url: str) -> str:
-    return urlsplit(url).netloc
+_redirected: dict[str, str] = {}  # where an address led that gave a span of its file
 
 
 def answered(url: str) -> None:
     """Note that a server answers, so that its failures are met with more patience."""
-    _answered.add(_server(url))
+    _answered.add(urlsplit(url).netloc)
 
 
 # A redirect is an answer, too, whether or not the server that it names gives one.
@@ -349,21 +333,21 @@ def patiently(url: str, attempt: Callable[[], T], size: Callable[[], int] = lamb
     Raises:
         RefusedError: as the attempt, or it failed too often.
     """
-    most, failures = size(), 0
+    server, most, failures = urlsplit(url).netloc, size(), 0
     while True:
         try:
             result = attempt()
         except PassingError as error:
             failures = 1 if size() > most else failures + 1
             most = max(most, size())
-            if failures >= (ATTEMPTS if _server(url) in _answered else ATTEMPTS_UNANSWERED):
-                _exhausted.add(_server(url))
+            if failures >= (ATTEMPTS if server in _answered else ATTEMPTS_UNANSWERED):
+                _exhausted.add(server)
                 raise RefusedError(str(error)) from error
             wait = max(error.wait, FIRST_WAIT_SECONDS * 2 ** (failures - 1))
             wait = min(wait, LONGEST_WAIT_SECONDS)
             log.info("%s: %s; next attempt in %.0f s", url, error, wait)
         else:
-            _exhausted.discard(_server(url))
+            _exhausted.discard(server)
             return result
         sleep(wait)
 
@@ -372,12 +356,15 @@ def patiently(url: str, attempt: Callable[[], T], size: Callable[[], int] = lamb
 def _response(url: str, **headers: str) -> Iterator[requests.Response]:
     """Ask once; failures of the network and of the server become the errors of this module."""
     options = {"headers": _HEADERS | headers, "stream": True, "timeout": TIMEOUT_SECONDS}
+    address = _redirected.pop(url, url)
     try:
-        with _session.get(url, **options) as response:
-            check_status(url, response.status_code, response.reason, response.headers)
+        with _session.get(address, **options) as response:
+            check_status(address, response.status_code, response.reason, response.headers)
             yield response
-    except (requests.exceptions.SSLError, ValueError) as error:  # ValueError: no URL
-        raise RefusedError(_reason(error)) from error
+    except (RefusedError, requests.exceptions.SSLError, ValueError) as error:  # ValueError: no URL
+        if address != url:  # where a redirect led may be for a while only
+            raise PassingError(_reason(error)) from error
+        raise error if isinstance(error, RefusedError) else RefusedError(_reason(error)) from error
     except _NETWORK_ERRORS as error:
         raise PassingError(_reason(error)) from error
 
@@ -463,61 +450,73 @@ class _Part:
         self._said.unlink(missing_ok=True)
 
 
-def _receive(url: str, part: _Part, expected: Expected) -> None:
-    """Ask once and append what comes to `part`.
+def _receive(url: str, part: _Part, expected: Expected, span: Span | None) -> None:
+    """Ask once and append what comes to `part`; a span, which is small, starts over each time.
 
     Raises:
         RefusedError: the address does not give this file.
         PassingError: it did not give all of it; what came is kept if the rest may be joined to it.
     """
     tag, _ = part.said
-    if not (tag or expected.checksums):  # nothing would show that a rest is of another file
+    # Without a tag and a checksum, nothing would show that a rest is of another file.
+    if span or not (tag or expected.checksums):
         part.drop()
-    asked = {"Range": f"bytes={part.size}-"} if part.size else {}
+    first, end = span or (0, None)
+    begin = first + part.size
+    asked = {"Range": f"bytes={begin}-{'' if end is None else end - 1}"} if begin or span else {}
     asked |= {"If-Range": tag} if part.size and tag else {}
     with _response(url, **asked) as response:
+        if span and response.status_code != 206:
+            raise RefusedError("gives no parts of the file", gone=True)
         if response.status_code == 416:
             _settle_unsatisfiable(response, part)
             return
         is_encoded = _is_encoded(response, url)
-        start, total = _place(response, part, is_encoded=is_encoded)
-        try:
-            expected.check_size(total)
-        except RefusedError:
-            part.drop()
-            raise
+        start, total = _place(response, part, first, is_encoded=is_encoded)
+        if end is None:
+            try:
+                expected.check_size(total)
+            except RefusedError:
+                part.drop()
+                raise
         part.keep("" if is_encoded else _tag_of(response), total)
         rate = _Rate(part.path.name.removesuffix(".part")[17:], start, total)
         with part.path.open("ab" if start else "wb") as file:
             for block in response.raw.stream(_BLOCK, decode_content=is_encoded):
                 file.write(block)
                 rate.add(len(block))
-    wanted = total or expected.size
-    if wanted is not None and part.size > wanted:
-        size = part.size
+        if span:
+            _redirected[url] = response.url
+    wanted = total if total and end is None else expected.size
+    size = part.size
+    if wanted is not None and size > wanted:
         part.drop()
         raise PassingError(f"gave {size} bytes where {wanted} were announced")
-    if wanted is not None and part.size < wanted:
-        raise PassingError(f"the connection was cut at byte {part.size} of {wanted}")
+    if wanted is not None and size < wanted:
+        raise PassingError(f"the connection was cut at byte {size} of {wanted}")
 
 
-def _place(response: requests.Response, part: _Part, *, is_encoded: bool) -> tuple[int, int | None]:
-    """Return at which byte of the file an answer begins, and the file's size.
+def _place(
+    response: requests.Response, part: _Part, first: int, *, is_encoded: bool
+) -> tuple[int, int | None]:
+    """Return how many bytes of `part` an answer continues, and how many there are from `first` on.
 
     An answer that does not fit what is there makes the download start over.
     """
     if response.status_code == 200:
         length = response.headers.get("Content-Length", "")
         return 0, int(length) if length.isdigit() and not is_encoded else None
-    have, span = part.size, _given(response)
-    if span is None or is_encoded:
+    have = part.size
+    given = re.match(r"bytes (\d+)-\d+/(\d+|\*)", response.headers.get("Content-Range", ""))
+    if given is None or is_encoded:
         problem = "answers a part without saying which"
-    elif span.first != have:
-        problem = f"answers from byte {span.first} instead of {have}"
-    elif have and _has_changed(part, _tag_of(response), span.total):
-        problem = "the file was changed meanwhile"
+    elif int(given[1]) != first + have:
+        problem = f"answers from byte {given[1]} instead of {first + have}"
     else:
-        return have, span.total
+        total = None if given[2] == "*" else int(given[2]) - first
+        if not (have and _has_changed(part, _tag_of(response), total)):
+            return have, total
+        problem = "the file was changed meanwhile"
     part.drop()
     raise PassingError(problem)
 
@@ -537,21 +536,6 @@ def _tag_of(response: requests.Response) -> str:
     tag = response.headers.get("ETag", "")
     strong = "" if tag.startswith("W/") else tag
     return strong or response.headers.get("Last-Modified", "")
-
-
-class _Given(NamedTuple):
-    """The bytes of an answer with status 206, and the size of the whole file if it is there."""
-
-    first: int
-    last: int
-    total: int | None
-
-
-def _given(response: requests.Response) -> _Given | None:
-    found = re.match(r"bytes (\d+)-(\d+)/(\d+|\*)", response.headers.get("Content-Range", ""))
-    if found is None:
-        return None
-    return _Given(int(found[1]), int(found[2]), None if found[3] == "*" else int(found[3]))
 
 
 def _settle_unsatisfiable(response: requests.Response, part: _Part) -> None:
@@ -595,50 +579,3 @@ class _Rate:
         line += f", {rate / 1e6:.1f} MB/s"
         log.info("%s", line)
         tell(line)
-
-
-# --- bytes that are not kept
-
-
-def _read_once(url: str, span: Span | None, check: Callable[[bytes], Any]) -> bytes:
-    """Return a file or a part of it, undamaged.
-
-    Where the URL of a part led is remembered and tried first the next time, until that fails.
-
-    Raises:
-        RefusedError, PassingError: it is not to be had, or not at once.
-    """
-    address = _redirected.pop(url, url) if span else url
-    try:
-        data, led_to = _bytes_of(address, span)
-    except RefusedError as error:
-        if address == url:
-            raise
-        raise PassingError(str(error)) from error  # such an address may be for a while only
-    try:
-        check(data)
-    except (OSError, ValueError) as error:
-        raise PassingError(f"gives damaged data ({error})") from error
-    if span:
-        _redirected[url] = led_to
-    return data
-
-
-def _bytes_of(address: str, span: Span | None) -> tuple[bytes, str]:
-    """Return a file or a part of it, and the address that gave it."""
-    if span is None:
-        with _response(address) as response:
-            return b"".join(response.raw.stream(_BLOCK, decode_content=True)), response.url
-    first, end = span
-    asked = f"bytes={first}-{'' if end is None else end - 1}"
-    with _response(address, Range=asked) as response:
-        if response.status_code != 206:
-            raise RefusedError("gives no parts of the file", gone=True)
-        found = _given(response)
-        wanted = (first, found and found.total if end is None else end)
-        if found is None or (found.first, found.last + 1) != wanted:
-            raise PassingError("answers another part than was requested")
-        data = b"".join(response.raw.stream(_BLOCK, decode_content=False))
-        if len(data) != found.last + 1 - first:
-            raise PassingError("the connection was cut")
-        return data, response.url

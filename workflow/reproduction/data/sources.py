@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import logging
 import re
+import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Annotated, Any, ClassVar, Literal, Protocol
@@ -326,9 +327,11 @@ _KIND_OF_DIGEST = {32: "md5", 40: "sha1", 64: "sha256"}
 
 def _sums(urls: list[str], advice: str) -> dict[str, dict[str, str]]:
     """Return file name -> checksums: lists of `digest  name`, or the Internet Archive's XML."""
-    from reproduction.data.download import read_url
+    from reproduction.data.download import download
 
-    text = read_url(urls, advice=advice).decode("utf-8", "replace")
+    with tempfile.TemporaryDirectory() as folder:  # a list of yesterday is no use
+        fetched = download(urls, cache_dir=Path(folder), advice=advice)
+        text = fetched.path.read_text(encoding="utf-8", errors="replace")
     listed = re.findall(r"^([0-9a-f]{32}|[0-9a-f]{40}|[0-9a-f]{64})[ *]+(\S+)$", text, re.MULTILINE)
     if listed:
         return {name: {_KIND_OF_DIGEST[len(digest)]: digest} for digest, name in listed}

@@ -24,9 +24,7 @@ from reproduction.data.download import (
     Span,
     UnavailableError,
     cache_name,
-    disk_errors,
     download,
-    read_url,
 )
 from reproduction.data.dump import Article, articles_in
 from reproduction.data.extract import ExtractionSettings, column_lines, parse_articles
@@ -92,7 +90,7 @@ def draw_streams(
         index = download(index_urls, cache_dir=cache_dir, advice=advice)
         spans = read_index(index.path)
         folder = Path(cache_dir) / f"{cache_name(urls[0])}.streams"
-        dump = _Parts(urls, folder, advice)
+        dump = _Dump(urls, folder, advice)
         header = bz2.decompress(dump.read((0, spans[0][0])))
     except (UnavailableError, OSError, ValueError) as error:
         raise NoIndexError(f"{urls[0]}: cannot be read by its index ({error})") from error
@@ -135,7 +133,7 @@ class EnoughLines:
 
 def _draw(
     spans: list[Span],
-    dump: _Parts,
+    dump: _Dump,
     header: bytes,
     settings: ExtractionSettings,
     enough: EnoughLines,
@@ -194,28 +192,28 @@ def stream_articles(header: bytes, stream: bytes, name: str) -> Iterator[Article
     return (article for article in articles_in(xml, name) if article is not None)
 
 
-class _Parts:
-    """Parts of a remote file, kept on disk once they were read."""
+@dataclass(frozen=True)
+class _Dump:
+    """A remote dump, of which the streams that were read stay in a folder."""
 
-    def __init__(self, urls: Sequence[str], folder: Path, advice: str) -> None:
-        self._urls, self._folder, self._advice, self.name = urls, folder, advice, urls[0]
+    urls: Sequence[str]
+    folder: Path
+    advice: str
+
+    @property
+    def name(self) -> str:
+        """What it is in messages."""
+        return self.urls[0]
 
     def file(self, span: Span) -> Path:
-        """Return where a part is kept."""
-        return self._folder / f"{span[0]}-{span[1] or 'end'}"
+        """Return where a stream is kept, once it is here."""
+        where = {"cache_dir": self.folder, "advice": self.advice}
+        return download(self.urls, span=span, **where).path
 
     def read(self, span: Span) -> bytes:
         """Return the bytes from the first of `span` to before its end."""
-        file = self.file(span)
-        if file.is_file():
-            return file.read_bytes()
-        data = read_url(self._urls, span=span, check=bz2.decompress, advice=self._advice)
-        if span[1] is None:
-            data = _first_stream(data)
-        advice = "make room or set `download_dir`"
-        with disk_errors(self._folder, advice), atomic_path(file) as temporary:
-            temporary.write_bytes(data)
-        return data
+        data = self.file(span).read_bytes()
+        return data if span[1] else _first_stream(data)
 
 
 def _first_stream(data: bytes) -> bytes:
