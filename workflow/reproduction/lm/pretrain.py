@@ -28,7 +28,7 @@ from reproduction.lm.heldout import open_heldout
 from reproduction.lm.loss import nats_of
 from reproduction.lm.masking import mask_rows, micro_batches, part_of
 from reproduction.lm.model import build_model, model_card, save_model
-from reproduction.lm.scoring import score_words, summarise_words
+from reproduction.lm.scoring import SUMMARY, score_words, summarise_words
 from reproduction.lm.settings import FREE, PretrainSettings
 from reproduction.lm.shards import Shard, open_shard
 from reproduction.lm.tokenizer import load_encoder
@@ -60,6 +60,7 @@ class Pretrainer(BudgetTrainer):
 
     section = "lm.pretrain"
     memory_key = "micro_batch"
+    summary = SUMMARY
 
     def __init__(
         self,

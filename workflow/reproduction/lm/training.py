@@ -17,7 +17,7 @@ import math
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
 from pathlib import Path
@@ -358,7 +358,13 @@ class ExactTrainer(Trainer):
 
 
 class BudgetTrainer(ExactTrainer):
-    """Trains under a budget, validates at shares of it, and keeps the scores of all validations."""
+    """Trains under a budget, validates at shares of it, and keeps the scores of all validations.
+
+    Attributes:
+        summary: names of what `validate` returns for the log, in the order of its columns.
+    """
+
+    summary: Sequence[str] = ()
 
     def __init__(
         self,
@@ -403,11 +409,10 @@ class BudgetTrainer(ExactTrainer):
 
     def history(self) -> pd.DataFrame:
         """Return a row an update: step, loss, learning_rate, seconds; validations beside theirs."""
-        updates = [row for row in self.state.log_history if "loss" in row]
-        validations = [row for row in self.state.log_history if "validated" in row]
-        columns = ["step", "loss", "learning_rate", "seconds"]
-        summaries = pd.DataFrame(validations).drop(columns=["epoch", "seconds", "validated"])
-        return pd.DataFrame(updates)[columns].merge(summaries, how="left", on="step")
+        log = pd.DataFrame(self.state.log_history)
+        updates = log.loc[log["loss"].notna(), ["step", "loss", "learning_rate", "seconds"]]
+        validations = log.loc[log["validated"].notna(), ["step", *self.summary]]
+        return updates.merge(validations, how="left", on="step")
 
     def scores(self) -> pd.DataFrame:
         """Return what `validate` returned at each validation, after a column `step`."""
