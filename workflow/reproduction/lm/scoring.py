@@ -99,7 +99,7 @@ class _Passes(Dataset):
 
 
 def summarise_words(frame: pd.DataFrame) -> dict[str, float]:
-    """Return the scores of all lines together, by the names of SUMMARY; NaN if nothing is predicted.
+    """Return the scores of all lines together by their names in SUMMARY; NaN for no words.
 
     They are bits a character of the asked words (the spaces between not counted), the share of
     words that are right, nats a piece, the share of pieces that are right.
