@@ -8,12 +8,10 @@ from __future__ import annotations
 import multiprocessing
 import random
 import signal
-import subprocess
 import time
 from pathlib import Path
 
 import pandas as pd
-import psutil
 import pytest
 from transformers.trainer_jit_checkpoint import CheckpointManager
 
@@ -23,7 +21,6 @@ from reproduction.lm.finetune import finetune
 from reproduction.lm.pretrain import pretrain
 from reproduction.lm.settings import CausalSettings, FinetuneSettings, PretrainSettings
 from reproduction.lm.tasks import Task
-from reproduction.lm.torchrun import end_with_parent
 from sagevocab.errors import UserError
 from sagevocab.segment import load_segmenter
 from sagevocab.words import Normalizer, WordCorpus
@@ -134,17 +131,3 @@ def updates_saved(state: Path) -> int:
     """The updates of the newest checkpoint that is whole."""
     saved = state.glob("*/checkpoint-*/trainer_state.json")
     return max((int(path.parent.name.partition("-")[2]) for path in saved), default=0)
-
-
-def sleep_in_child(started) -> None:
-    started.put(subprocess.Popen(["sleep", "600"], preexec_fn=end_with_parent).pid)
-    time.sleep(600)
-
-
-def test_torchrun_ends_when_its_job_is_killed():
-    started = FORKS.Queue()
-    job = FORKS.Process(target=sleep_in_child, args=(started,))
-    job.start()
-    process = psutil.Process(started.get(timeout=60))
-    job.kill()
-    process.wait(timeout=60)
