@@ -135,8 +135,7 @@ class Pretrainer(BudgetTrainer):
         """Return `history` with the part of the corpus that was seen: epoch, tokens, characters."""
         history = self.history()
         epoch = history["step"] * self.settings.batch / len(self._train.rows)
-        counts = self._train.counts
-        seen = {"tokens": epoch * counts.tokens, "characters": epoch * counts.characters}
+        seen = {name: epoch * getattr(self._train, name) for name in ("tokens", "characters")}
         return history.assign(epoch=epoch, **seen)
 
 

@@ -170,8 +170,6 @@ def training_arguments(
         save_total_limit=2,
         enable_jit_checkpoint=True,
         logging_steps=1,
-        # Else a loss that is not finite would be replaced by the mean of those before.
-        logging_nan_inf_filter=False,
         disable_tqdm=True,
         report_to=[],
         **optimiser,
