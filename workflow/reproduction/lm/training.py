@@ -20,6 +20,7 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 from zipfile import is_zipfile
@@ -260,7 +261,7 @@ class ExactTrainer(Trainer):
         super().__init__(
             model,
             arguments,
-            data_collator=_only,
+            data_collator=itemgetter(0),  # of a batch of one item
             train_dataset=Updates(share_of, updates, arguments.world_size),
             callbacks=[_Rhythm(self, checkpoint_minutes)],
         )
@@ -546,12 +547,6 @@ class _Rhythm(TrainerCallback):
             *(state.global_step, 100 * self._spent, logs["loss"], logs["learning_rate"]),
             timedelta(seconds=round((1 - self._spent) / max(pace, 1e-12))),
         )
-
-
-def _only(items: list[Any]) -> Any:
-    """Return the one item of a batch of Trainer's."""
-    (item,) = items
-    return item
 
 
 # --- errors of torch that are the user's to solve
