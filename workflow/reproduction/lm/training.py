@@ -266,7 +266,6 @@ class ExactTrainer(Trainer):
             callbacks=[_Rhythm(self, checkpoint_minutes)],
         )
         self.remove_callback(PrinterCallback)
-        self.loss_is_scaled_for_ga = True
         self.seed = seed
 
     def summed_loss(self, model: torch.nn.Module, batch: Batch) -> torch.Tensor:
