@@ -28,7 +28,7 @@ from sagevocab.words import Normalizer, WordCorpus
 FORKS = multiprocessing.get_context("forkserver")
 # The server's search path is not pytest's, so it finds none of the modules of tests.
 FORKS.set_forkserver_preload(
-    [f"reproduction.lm.{name}" for name in ("causal", "finetune", "pretrain")]
+    ["pytest", *(f"reproduction.lm.{name}" for name in ("causal", "finetune", "pretrain"))]
 )
 ENDED = 3  # exit status of a training run that says it was ended
 
@@ -45,7 +45,7 @@ def inputs(tmp_path_factory) -> Path:
 
 def pretrain_one(inputs: Path, output: Path, state: Path, minutes: float) -> None:
     # A validation comes before the second kill, so the log that is resumed has one.
-    own = {"steps": 60, "validation_every": 0.1, "checkpoint_minutes": minutes}
+    own = {"steps": 30, "validation_every": 0.2, "checkpoint_minutes": minutes}
     settings = PretrainSettings(**TINY | own)
     files = inputs / "shards", inputs / "vocabulary", output
     pretrain(*files, settings, name="x", seed=1, state_dir=state)
@@ -53,15 +53,15 @@ def pretrain_one(inputs: Path, output: Path, state: Path, minutes: float) -> Non
 
 def train_causal_one(inputs: Path, output: Path, state: Path, minutes: float) -> None:
     small = {"layers": 1, "hidden": 16, "heads": 2, "longest": 32, "batch": 8}
-    settings = CausalSettings(**small, lines=480, checkpoint_minutes=minutes)
-    texts = (WordCorpus.from_lines(sentences(n, n), Normalizer()) for n in (480, 20))
+    settings = CausalSettings(**small, lines=240, checkpoint_minutes=minutes)
+    texts = (WordCorpus.from_lines(sentences(n, n), Normalizer()) for n in (240, 20))
     segmenter = load_segmenter(inputs / "vocabulary")
     output.mkdir(exist_ok=True)
     train_causal(*texts, segmenter, output / "bits.parquet", settings, seed=1, state_dir=state)
 
 
 def finetune_one(inputs: Path, output: Path, state: Path, minutes: float) -> None:
-    settings = FinetuneSettings(epochs=8, max_sequence_length=16, batch=8, warmup_steps=4)
+    settings = FinetuneSettings(epochs=4, max_sequence_length=16, batch=8, warmup_steps=4)
     rows, task = inputs / "rows.parquet", Task("cats", "sequence", "accuracy", (0, 1))
     output.mkdir(exist_ok=True)
     files = output / "scores.json", output / "predictions.parquet"
