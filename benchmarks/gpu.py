@@ -59,10 +59,10 @@ def prepare(folder: Path, count: int) -> None:
     """Write a vocabulary, shards of `count` lines of random words and a task of a fifth of them."""
     rng = np.random.default_rng(1)
     letters = [chr(97 + number) for number in range(26)]
-    words = ["".join(rng.choice(letters, 4)) for _ in range(4 * PIECES)]
+    words = np.array(["".join(word) for word in rng.choice(letters, (4 * PIECES, 4))])
     pieces = ["▁", *letters, *dict.fromkeys(f"▁{word}" for word in words)][:PIECES]
     export_greedy(folder / "vocabulary", pieces, WordSettings(), Card("en", "English", "random"))
-    lines = [" ".join(rng.choice(words, 40)) for _ in range(count)]
+    lines = [" ".join(line) for line in rng.choice(words, (count, 40))]
     for name, part in (("train", lines), ("heldout", lines[:10])):
         write_lines(folder / f"{name}.txt", part)
     files = folder / "train.txt", folder / "heldout.txt", folder / "vocabulary", folder / "shards"

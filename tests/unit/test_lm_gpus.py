@@ -2,27 +2,18 @@
 
 from __future__ import annotations
 
+import multiprocessing
 import os
-import subprocess
-import sys
+import time
 
 import pytest
 import torch
 
-from reproduction.digests import search_path
 from reproduction.lm import gpus
 from reproduction.lm.gpus import reserve_gpus
 from sagevocab.errors import UserError
 
 VISIBLE = "CUDA_VISIBLE_DEVICES"
-HOLDER = """
-import os, sys, torch
-torch.cuda.device_count = lambda: 3 if "CUDA_VISIBLE_DEVICES" in os.environ else 4
-from reproduction.lm.gpus import reserve_gpus
-reserve_gpus(3)
-print("ready", flush=True)
-sys.stdin.read()
-"""
 
 
 @pytest.fixture(autouse=True)
@@ -93,15 +84,19 @@ def test_a_choice_that_would_have_no_effect_is_an_error(monkeypatch):
         reserve_gpus(1)
 
 
-def test_a_killed_job_leaves_its_gpus_to_others(tmp_path):
-    process = subprocess.Popen(
-        [sys.executable, "-c", HOLDER],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        env=os.environ | {"PYTHONPATH": os.pathsep.join(search_path()), "TMPDIR": str(tmp_path)},
-    )
-    assert process.stdout.readline() == b"ready\n"
+def reserve_and_sleep(reserved) -> None:
+    reserve_gpus(3)
+    reserved.set()
+    time.sleep(600)
+
+
+def test_a_killed_job_leaves_its_gpus_to_others():
+    forks = multiprocessing.get_context("fork")
+    reserved = forks.Event()
+    job = forks.Process(target=reserve_and_sleep, args=(reserved,))
+    job.start()
+    assert reserved.wait(60)
     assert taken(1) == ["3"]
-    process.kill()
-    process.communicate()
+    job.kill()
+    job.join()
     assert taken(2) == ["0,1"]

@@ -17,7 +17,6 @@ from reproduction.lm.encoder import IGNORED
 from reproduction.lm.heldout import HeldoutSettings
 from reproduction.lm.pretrain import Pretrainer, pretrain
 from reproduction.lm.settings import PretrainSettings
-from reproduction.lm.torchrun import pretrain_together
 from reproduction.lm.training import training_arguments
 from sagevocab.errors import UserError
 
@@ -162,43 +161,6 @@ def test_validation_is_repeatable_and_without_dropout(corpus, tmp_path):
             summaries += [trainer.validate()[1], trainer.validate()[1]]
     assert summaries[0] == summaries[1]
     assert summaries[2] == pytest.approx(summaries[0], rel=1e-5)
-
-
-def test_two_processes_train_the_model_of_one(corpus, tmp_path):
-    """torchrun's own; each has half of the rows, and their gradients add up to the same."""
-    settings = {"batch": 8, "dropout": 0.0, "attention_dropout": 0.0, "micro_batch": 4}
-    one = train(corpus, tmp_path / "one", **settings)
-    place = pretrain_together(
-        2,
-        shards=corpus / "shards",
-        vocabulary=corpus / "vocabulary",
-        output=tmp_path / "two",
-        settings=PretrainSettings(**TINY | settings),
-        name="x",
-        seed=1,
-        state_dir=tmp_path / "state",
-    )
-    assert place == {"device": "CPU", "processes": 2, "precision": "fp32"}
-    logs = [pd.read_parquet(tmp_path / name / "training_log.parquet") for name in ("one", "two")]
-    assert logs[0].loss.tolist() == pytest.approx(logs[1].loss.tolist(), rel=1e-5)
-    assert logs[0].heldout_loss.dropna().tolist() == pytest.approx(
-        logs[1].heldout_loss.dropna().tolist(), rel=1e-5
-    )
-    assert one.is_dir()
-
-
-def test_a_process_that_refuses_says_why_in_one_line(corpus, tmp_path):
-    with pytest.raises(UserError, match=r"train\.npy: \d+ rows are fewer than lm\.pretrain\.batch"):
-        pretrain_together(
-            2,
-            shards=corpus / "shards",
-            vocabulary=corpus / "vocabulary",
-            output=tmp_path / "m",
-            settings=PretrainSettings(**TINY | {"batch": 4000}),
-            name="x",
-            seed=1,
-            state_dir=tmp_path / "state",
-        )
 
 
 def test_a_checkpoint_of_other_settings_or_another_version_is_neither_resumed_nor_lost(

@@ -46,7 +46,7 @@ class Line(PreTrainedModel):
 class LineTrainer(BudgetTrainer):
     """Fits the line to y = 2 x, in micro-batches of unlike sizes."""
 
-    section, memory_key = "lm.line", "batch"
+    section, memory_key, summary = "lm.line", "batch", ("weight",)
 
     def summed_loss(self, model, batch):
         return (model(batch["x"]) - batch["y"]).pow(2).sum()

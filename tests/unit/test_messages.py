@@ -185,7 +185,7 @@ task_settings: {cola: {source: {train: &one {path: config.yaml, format: jsonl}, 
 lm: {pretraining_seeds: [2, 1]}
     lm.pretraining_seeds: 1 is the seed of the run's own models
 lm: {pretrain: {hours: }}
-    lm.pretrain: exactly one of hours, steps, tokens is the budget,
+    lm.pretrain: has no budget; set hours, steps or tokens
 lm: {nodes: 2}
     lm.nodes: removed: one machine trains a model
 lm: {pretrain: {replay: notes.txt}}
@@ -193,7 +193,7 @@ lm: {pretrain: {replay: notes.txt}}
 lm: {finetune: {per_gpu: 4}}
     lm.finetune.per_gpu: removed: a fine-tuning has a GPU of its own
 lm: {pretrain: {steps: 1, tokens: 1}}
-    lm.pretrain: exactly one of hours, steps, tokens is the budget,
+    lm.pretrain: steps and tokens are two budgets; set one of them to null
 lm: {pretrain: {sequence_length: 64}}
     lm.finetune.max_sequence_length: 128 is more than the models
 lm: {pretrain: {heads: 7}}

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
+from unittest.mock import Mock
 
 import numpy as np
 import pytest
@@ -14,10 +15,11 @@ from transformers import BertConfig
 from reproduction.data.dump import read_articles
 from reproduction.lm.finetune import load_model
 from reproduction.lm.settings import FinetuneSettings
-from reproduction.lm.shards import ShardCounts, _mapped
+from reproduction.lm.shards import open_shard
 from reproduction.lm.tasks import Task
 from sagevocab.errors import UserError
 from sagevocab.foreign import load
+from sagevocab.state import write_json
 
 WORKFLOW = Path(__file__).parents[2] / "workflow"
 LIBRARY = WORKFLOW.parent / "src"
@@ -42,8 +44,9 @@ def mark(tmp_path: Path) -> Path:
 
 def test_a_pickle_instead_of_shards_is_not_loaded(tmp_path: Path, mark: Path) -> None:
     np.save(tmp_path / "train.npy", np.array([[Planted(mark)]], dtype=object))
+    write_json(tmp_path / "index.json", {"tokenizer": "x", "train": {}})
     with pytest.raises(UserError, match=r"train\.npy: cannot be read"):
-        _mapped(tmp_path / "train.npy", ShardCounts(rows=1), (1, 1))
+        open_shard(tmp_path, Mock(digest="x"))
     assert not mark.exists()
 
 

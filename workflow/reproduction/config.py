@@ -19,7 +19,6 @@ from pydantic import Field, ValidationError, model_validator
 
 from reproduction.analysis.probe_kinds import SIMILARITY
 from reproduction.data.files import TABLES, first_columns, local_files
-from reproduction.lm.settings import PretrainSettings
 from reproduction.sections import (
     Analysis,
     Corpus,
@@ -363,7 +362,7 @@ class Configuration(Section):
     def _models_can_be_trained(self) -> Self:
         if not self.lm.enabled:
             return self
-        longest = PretrainSettings(**asdict(self.lm.pretrain)).sequence_length
+        longest = self.lm.pretrain.sequence_length
         if self.lm.finetune.max_sequence_length > longest:
             raise SettingError(
                 "lm.finetune.max_sequence_length",

@@ -15,7 +15,7 @@ from reproduction.analysis.probe_kinds import probe_kind
 from reproduction.data.files import ENDINGS, FORMATS, format_of_name
 from reproduction.data.sources import KINDS
 from reproduction.lm.metrics import fitting_metrics
-from reproduction.lm.settings import CausalKeys, FinetuneKeys, PretrainKeys
+from reproduction.lm.settings import CausalSettings, FinetuneSettings, PretrainSettings
 from sagevocab.errors import SettingError
 from sagevocab.fields import (
     DUMP_DATE,
@@ -594,6 +594,6 @@ class LanguageModels(Section):
         description="Further seeds of pretraining. Fine-tuning with one of these seeds starts from "
         "its model, with any other seed from the run's own.",
     )
-    pretrain: PretrainKeys = section(PretrainKeys)
-    finetune: FinetuneKeys = section(FinetuneKeys)
-    causal: CausalKeys = section(CausalKeys)
+    pretrain: PretrainSettings = section(PretrainSettings)
+    finetune: FinetuneSettings = section(FinetuneSettings)
+    causal: CausalSettings = section(CausalSettings)

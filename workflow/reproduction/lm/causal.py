@@ -17,7 +17,6 @@ import logging
 import math
 import time
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -172,7 +171,7 @@ def train_causal(
     """
     lines = code_of_lines(corpus.sample(settings.lines, seed).with_own_types(), segmenter)
     asked = code_of_lines(heldout, segmenter)
-    decisive = {k: v for k, v in asdict(settings).items() if k != "checkpoint_minutes"}
+    decisive = {k: v for k, v in vars(settings).items() if k not in ("checkpoint_minutes", "seeds")}
     streams = (part.stream.tobytes() for part in (lines, asked))
     mark = fingerprint(decisive, seed, RESULT_VERSION, *streams)
     arguments = training_arguments(

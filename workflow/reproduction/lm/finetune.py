@@ -175,7 +175,8 @@ def finetune(
     seed_torch(seed, INITIAL_WEIGHTS)
     body = load_model(folder, task, tags, settings)
     files = folder / WEIGHTS, folder / "tokenizer.json", Path(train), Path(validation)
-    mark = fingerprint(asdict(task), vars(settings), seed, precision, *files, RESULT_VERSION)
+    decisive = {key: value for key, value in vars(settings).items() if key != "seeds"}
+    mark = fingerprint(asdict(task), decisive, seed, precision, *files, RESULT_VERSION)
     arguments = training_arguments(
         Path(state_dir) / mark[:16],
         precision,

@@ -28,7 +28,7 @@ from reproduction.lm.heldout import open_heldout
 from reproduction.lm.loss import nats_of
 from reproduction.lm.masking import mask_rows, micro_batches, part_of
 from reproduction.lm.model import build_model, model_card, save_model
-from reproduction.lm.scoring import score_words, summarise_words
+from reproduction.lm.scoring import SUMMARY, score_words, summarise_words
 from reproduction.lm.settings import FREE, PretrainSettings
 from reproduction.lm.shards import Shard, open_shard
 from reproduction.lm.tokenizer import load_encoder
@@ -60,6 +60,7 @@ class Pretrainer(BudgetTrainer):
 
     section = "lm.pretrain"
     memory_key = "micro_batch"
+    summary = SUMMARY
 
     def __init__(
         self,
@@ -134,8 +135,7 @@ class Pretrainer(BudgetTrainer):
         """Return `history` with the part of the corpus that was seen: epoch, tokens, characters."""
         history = self.history()
         epoch = history["step"] * self.settings.batch / len(self._train.rows)
-        counts = self._train.counts
-        seen = {"tokens": epoch * counts.tokens, "characters": epoch * counts.characters}
+        seen = {name: epoch * getattr(self._train, name) for name in ("tokens", "characters")}
         return history.assign(epoch=epoch, **seen)
 
 

@@ -22,6 +22,9 @@ from reproduction.lm.heldout import HeldoutWords
 
 # Rows are padded to a multiple of this, so that a device sees few shapes.
 PADDED_TO = 16
+SUMMARY = tuple(
+    f"heldout_{name}" for name in ("bits_per_character", "word_accuracy", "loss", "accuracy")
+)
 _NONE = -1  # where a row predicts fewer pieces than others
 
 
@@ -96,18 +99,18 @@ class _Passes(Dataset):
 
 
 def summarise_words(frame: pd.DataFrame) -> dict[str, float]:
-    """Return the scores of all lines together; NaN when nothing is predicted.
+    """Return the scores of all lines together by their names in SUMMARY; NaN for no words.
 
-    heldout_bits_per_character (of the asked words, the spaces between not counted),
-    heldout_word_accuracy, heldout_loss (nats a piece), heldout_accuracy (share of pieces).
+    They are bits a character of the asked words (the spaces between not counted), the share of
+    words that are right, nats a piece, the share of pieces that are right.
     """
     totals = frame.drop(columns="line").sum()
     if not totals["words"]:
-        names = ("bits_per_character", "word_accuracy", "loss", "accuracy")
-        return {f"heldout_{name}": math.nan for name in names}
-    return {
-        "heldout_bits_per_character": totals["nats"] / math.log(2) / totals["characters"],
-        "heldout_word_accuracy": totals["right_words"] / totals["words"],
-        "heldout_loss": totals["nats"] / totals["pieces"],
-        "heldout_accuracy": totals["right_pieces"] / totals["pieces"],
-    }
+        return dict.fromkeys(SUMMARY, math.nan)
+    values = (
+        totals["nats"] / math.log(2) / totals["characters"],
+        totals["right_words"] / totals["words"],
+        totals["nats"] / totals["pieces"],
+        totals["right_pieces"] / totals["pieces"],
+    )
+    return dict(zip(SUMMARY, values, strict=True))

@@ -1,4 +1,4 @@
-"""The keys of `lm.pretrain` and `lm.finetune`, checked, and the schedules that they ask for.
+"""The keys of `lm.pretrain`, `lm.finetune` and `lm.causal`, and the schedules that they ask for.
 
 A schedule tells after how many updates and seconds training ends (`share`), and the learning rate
 of every update (`rate`).
@@ -28,7 +28,6 @@ from sagevocab.fields import (
 # Keys that change speed and memory: a run may be resumed with other values of them, and a finished
 # model needs no other training for them.
 FREE = ("checkpoint_minutes", "micro_batch", "validation_batch", "compile")
-_BUDGETS = ("hours", "steps", "tokens")
 
 
 # --- schedules
@@ -71,8 +70,15 @@ def crosses(before: float, after: float, every: float) -> bool:
 # --- keys
 
 
+def _check_heads(heads: int, hidden: int) -> None:
+    if hidden % heads:
+        raise SettingError(
+            "heads", f"{heads} does not divide hidden ({hidden}); choose one that does"
+        )
+
+
 @settings("lm.pretrain")
-class PretrainKeys:
+class PretrainSettings:
     """Masked-language-model pretraining of a pre-layer-norm BERT.
 
     Defaults are those of the paper (Appendix A) or of Izsak et al. (2021).
@@ -113,7 +119,7 @@ class PretrainKeys:
         0.0, description="Largest norm of a gradient; 0 clips nothing."
     )
     hours: Positive | None = Field(
-        None,
+        24.0,
         description="Budget in hours of updates. Validations, checkpoints and the first update of "
         "a process, which compiles, are left out. `steps` or `tokens`, where one is set, takes its "
         "place.",
@@ -144,44 +150,24 @@ class PretrainKeys:
     checkpoint_minutes: Positive = Field(30.0, description="Minutes between two checkpoints.")
 
     @model_validator(mode="after")
-    def _heads_divide_the_width(self) -> PretrainKeys:
+    def _can_be_trained(self) -> PretrainSettings:
         _check_heads(self.heads, self.hidden)
-        return self
-
-
-def _check_heads(heads: int, hidden: int) -> None:
-    if hidden % heads:
-        raise SettingError(
-            "heads", f"{heads} does not divide hidden ({hidden}); choose one that does"
-        )
-
-
-@settings("lm.pretrain")
-class PretrainSettings(PretrainKeys):
-    """Settings of a pretraining that can be run: exactly one of its budgets is set."""
-
-    @model_validator(mode="after")
-    def _one_budget(self) -> PretrainSettings:
-        given = [name for name in _BUDGETS if getattr(self, name) is not None]
-        if len(given) != 1:
-            found = f"{' and '.join(given)}; set the others to null" if given else "none; set one"
-            raise SettingError(
-                "", f"exactly one of {', '.join(_BUDGETS)} is the budget, here {found}"
-            )
+        if self.steps is not None and self.tokens is not None:
+            raise SettingError("", "steps and tokens are two budgets; set one of them to null")
+        if self.steps is self.tokens is self.hours:
+            raise SettingError("", "has no budget; set hours, steps or tokens")
         return self
 
     def budget_schedule(self) -> BudgetSchedule:
         """Return the schedule that the budget drives; tokens become whole updates, rounded up."""
-        updates, seconds = self.steps, None
+        updates = self.steps
         if self.tokens is not None:
             updates = math.ceil(self.tokens / (self.batch * self.sequence_length))
-        if self.hours is not None:
-            seconds = self.hours * 3600
         return BudgetSchedule(
             peak=self.learning_rate,
             warmup=self.warmup,
             updates=updates,
-            seconds=seconds,
+            seconds=3600 * self.hours if updates is None else None,
             decay=self.schedule == "linear",
         )
 
@@ -217,18 +203,12 @@ class CausalSettings:
         "auto", description="As for `lm.pretrain`."
     )
     checkpoint_minutes: Positive = Field(30.0, description="Minutes between two checkpoints.")
+    seeds: Seeds = Field([], description="Seeds of the models of each tokenizer; none trains none.")
 
     @model_validator(mode="after")
     def _heads_divide_the_width(self) -> CausalSettings:
         _check_heads(self.heads, self.hidden)
         return self
-
-
-@settings("lm.causal")
-class CausalKeys(CausalSettings):
-    """Small causal transformers."""
-
-    seeds: Seeds = Field([], description="Seeds of the models of each tokenizer; none trains none.")
 
 
 @settings("lm.finetune")
@@ -263,6 +243,9 @@ class FinetuneSettings:
         description="Dropout of hidden states and of attention weights; null takes those of the "
         "pretrained model.",
     )
+    seeds: Annotated[Seeds, Field(min_length=1)] = Field(
+        [1, 2, 3], description="Seeds of the runs that are averaged."
+    )
 
     def updates_per_epoch(self, examples: int) -> int:
         """Return the updates of one pass over the examples; the last may see fewer of them."""
@@ -285,12 +268,3 @@ class FinetuneSettings:
         """Return the dropout as arguments of a model's configuration; none keep its own."""
         names = ("hidden_dropout_prob", "attention_probs_dropout_prob")
         return {} if self.dropout is None else dict.fromkeys(names, self.dropout)
-
-
-@settings("lm.finetune")
-class FinetuneKeys(FinetuneSettings):
-    """Fine-tuning on the tasks."""
-
-    seeds: Annotated[Seeds, Field(min_length=1)] = Field(
-        [1, 2, 3], description="Seeds of the runs that are averaged."
-    )

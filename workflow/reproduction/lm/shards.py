@@ -13,9 +13,8 @@ from __future__ import annotations
 
 import json
 import logging
-from collections.abc import Iterable, Iterator
-from dataclasses import asdict, dataclass
-from itertools import islice
+from dataclasses import dataclass
+from itertools import chain, islice
 from pathlib import Path
 
 import numpy as np
@@ -37,23 +36,17 @@ LINES_AT_ONCE = 4096
 REPORT_EVERY = 100 * LINES_AT_ONCE
 
 
-@dataclass
-class ShardCounts:
-    """What a shard holds: lines and their characters, tokens (special ones left out), rows."""
-
-    lines: int = 0
-    characters: int = 0
-    tokens: int = 0
-    unknown: int = 0
-    rows: int = 0
-
-
 @dataclass(frozen=True)
 class Shard:
-    """A shard opened for reading: `rows` is int[counts.rows, sequence_length], memory-mapped."""
+    """Rows to train on.
+
+    rows: int[rows, sequence_length], memory-mapped. tokens (special ones left out), characters: how
+    many they hold.
+    """
 
     rows: np.ndarray
-    counts: ShardCounts
+    tokens: int
+    characters: int
     path: Path
 
 
@@ -80,8 +73,8 @@ def build_shards(
         UserError: there is no text to train on, or a file can't be read.
     """
     encoder, output = load_encoder(vocabulary), Path(output)
-    counts = _write_shard(output / "train.npy", train, encoder, sequence_length)
-    if counts.tokens == 0:
+    counts = _write_rows(output / "train.npy", train, encoder, sequence_length)
+    if not counts["tokens"]:
         raise UserError(f"{train}: holds no text to train on; check the corpus of this language")
     asked = write_heldout(
         output / HELDOUT, heldout, encoder, questions, sequence_length=sequence_length
@@ -91,7 +84,7 @@ def build_shards(
         "asked": asked,
         "sequence_length": sequence_length,
         "tokenizer": encoder.digest,
-        "train": asdict(counts),
+        "train": counts,
     }
     write_json(output / "index.json", index)
 
@@ -102,10 +95,10 @@ def open_shard(folder: str | Path, encoder: TextEncoder) -> Shard:
     Raises:
         UserError: they are missing, damaged or were made with another tokenizer than `encoder`.
     """
-    folder = Path(folder)
+    folder, path = Path(folder), Path(folder) / "train.npy"
     try:
         index = json.loads((folder / "index.json").read_text(encoding="utf-8"))
-        made_with = index["tokenizer"]
+        made_with, counts = index["tokenizer"], index["train"]
     except (OSError, ValueError, KeyError) as error:
         raise UserError(f"{folder / 'index.json'}: no index of shards; build them first") from error
     if made_with != encoder.digest:
@@ -113,31 +106,35 @@ def open_shard(folder: str | Path, encoder: TextEncoder) -> Shard:
             f"{folder}: these shards were made with another tokenizer; delete the folder and "
             "build them with this one"
         )
-    counts = ShardCounts(**index["train"])
-    return _mapped(folder / "train.npy", counts, (counts.rows, index["sequence_length"]))
-
-
-def _mapped(path: Path, counts: ShardCounts, expected: tuple[int, int]) -> Shard:
     try:
-        # An empty file can't be mapped.
-        rows = np.load(path, mmap_mode="r" if counts.rows else None, allow_pickle=False)
+        rows = np.load(path, mmap_mode="r", allow_pickle=False)
     except (OSError, ValueError, EOFError) as error:
         raise UserError(f"{path}: cannot be read ({error}); build the shards again") from error
-    if rows.shape != expected:
-        raise UserError(f"{path}: is {rows.shape}, not {expected}; build the shards again")
-    return Shard(rows=rows, counts=counts, path=path)
+    return Shard(rows, counts["tokens"], counts["characters"], path)
 
 
-def _write_shard(
-    path: Path, lines: str | Path, encoder: TextEncoder, sequence_length: int
-) -> ShardCounts:
-    counts = ShardCounts()
+def _write_rows(path: Path, text: str | Path, encoder: TextEncoder, length: int) -> dict[str, int]:
+    """Write a text as rows; return how many lines, characters, tokens and rows it has."""
     dtype = np.uint16 if encoder.size <= np.iinfo(np.uint16).max + 1 else np.uint32
-    batches = [ids.astype(dtype) for ids in _token_batches(read_lines(lines), encoder, counts)]
-    rows = _packed(np.concatenate([np.zeros(0, dtype), *batches]), encoder, sequence_length)
-    counts.rows = len(rows)
+    parts, lines, characters = [np.zeros(0, dtype)], 0, 0
+    rest = iter(read_lines(text))
+    while batch := list(islice(rest, LINES_AT_ONCE)):
+        parts.append(np.fromiter(chain.from_iterable(encoder.encode(batch)), dtype))
+        lines += len(batch)
+        characters += sum(map(len, batch))
+        if lines % REPORT_EVERY == 0:
+            log.info("%d lines", lines)
+    stream = np.concatenate(parts)
+    rows = _packed(stream, encoder, length)
     with atomic_path(path) as temporary:
         np.save(temporary, rows)
+    counts = {
+        "lines": lines,
+        "characters": characters,
+        "tokens": len(stream),
+        "unknown": int((stream == encoder.unk).sum()),
+        "rows": len(rows),
+    }
     log.info("%s: %s", path, counts)
     return counts
 
@@ -152,19 +149,3 @@ def _packed(stream: np.ndarray, encoder: TextEncoder, length: int) -> np.ndarray
     if rest:
         rows[-1, 1 : rest + 1], rows[-1, rest + 1] = stream[full * body :], encoder.sep
     return rows
-
-
-def _token_batches(
-    lines: Iterable[str], encoder: TextEncoder, counts: ShardCounts
-) -> Iterator[np.ndarray]:
-    lines = iter(lines)
-    while batch := list(islice(lines, LINES_AT_ONCE)):
-        ids = [np.asarray(line, dtype=np.int64) for line in encoder.encode(batch)]
-        tokens = np.concatenate(ids)
-        counts.lines += len(batch)
-        counts.characters += sum(map(len, batch))
-        counts.tokens += tokens.size
-        counts.unknown += int((tokens == encoder.unk).sum())
-        if counts.lines % REPORT_EVERY == 0:
-            log.info("%d lines, %d tokens", counts.lines, counts.tokens)
-        yield tokens

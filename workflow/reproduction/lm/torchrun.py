@@ -1,4 +1,8 @@
-"""A pretraining by several processes of this machine, one a GPU, which torchrun starts."""
+"""A pretraining by several processes of this machine, one a GPU, which torchrun starts.
+
+Snakemake's script directive runs Python itself, with one line for a user's mistake and a record of
+the job; a rule whose shell command is torchrun would have neither. So the job starts torchrun.
+"""
 
 from __future__ import annotations
 
@@ -19,6 +23,7 @@ from sagevocab.state import read_json, write_json, write_text
 
 _CALL, _PLACE, _ERROR = "call.json", "place.json", "error.txt"
 _PR_SET_PDEATHSIG = 1  # of <linux/prctl.h>
+_LIBC = ctypes.CDLL(None)  # loaded before a fork, where loading may hang
 
 
 def pretrain_together(processes: int, *, settings: PretrainSettings, **call: Any) -> dict[str, Any]:
@@ -34,12 +39,8 @@ def pretrain_together(processes: int, *, settings: PretrainSettings, **call: Any
     folder = Path(call["state_dir"])
     (folder / _ERROR).unlink(missing_ok=True)
     write_json(folder / _CALL, call | {"settings": asdict(settings)})
-    command = [
-        *(sys.executable, "-m", "torch.distributed.run", "--standalone"),
-        *(f"--nproc-per-node={processes}", "-m", __name__, str(folder / _CALL)),
-    ]
     with subprocess.Popen(
-        command,
+        torchrun(processes, folder / _CALL),
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         encoding="utf-8",
@@ -60,10 +61,16 @@ def pretrain_together(processes: int, *, settings: PretrainSettings, **call: Any
     )
 
 
+def torchrun(processes: int, call: Path) -> list[str]:
+    """Return the command that does the call in a file in so many processes."""
+    launcher = [sys.executable, "-m", "torch.distributed.run", "--standalone"]
+    return [*launcher, f"--nproc-per-node={processes}", "-m", __name__, str(call)]
+
+
 def end_with_parent() -> None:
     """Let Linux end this process when its parent is killed, or it would hold the GPUs on."""
     if sys.platform == "linux":
-        ctypes.CDLL(None).prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+        _LIBC.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
 
 
 def _main(path: Path) -> None:

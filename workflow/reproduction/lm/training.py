@@ -17,9 +17,10 @@ import math
 import os
 import shutil
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import timedelta
+from operator import itemgetter
 from pathlib import Path
 from typing import Any
 from zipfile import is_zipfile
@@ -170,8 +171,6 @@ def training_arguments(
         save_total_limit=2,
         enable_jit_checkpoint=True,
         logging_steps=1,
-        # Else a loss that is not finite would be replaced by the mean of those before.
-        logging_nan_inf_filter=False,
         disable_tqdm=True,
         report_to=[],
         **optimiser,
@@ -262,12 +261,11 @@ class ExactTrainer(Trainer):
         super().__init__(
             model,
             arguments,
-            data_collator=_only,
+            data_collator=itemgetter(0),  # of a batch of one item
             train_dataset=Updates(share_of, updates, arguments.world_size),
             callbacks=[_Rhythm(self, checkpoint_minutes)],
         )
         self.remove_callback(PrinterCallback)
-        self.loss_is_scaled_for_ga = True
         self.seed = seed
 
     def summed_loss(self, model: torch.nn.Module, batch: Batch) -> torch.Tensor:
@@ -358,7 +356,13 @@ class ExactTrainer(Trainer):
 
 
 class BudgetTrainer(ExactTrainer):
-    """Trains under a budget, validates at shares of it, and keeps the scores of all validations."""
+    """Trains under a budget, validates at shares of it, and keeps the scores of all validations.
+
+    Attributes:
+        summary: names of what `validate` returns for the log, in the order of its columns.
+    """
+
+    summary: Sequence[str] = ()
 
     def __init__(
         self,
@@ -403,11 +407,10 @@ class BudgetTrainer(ExactTrainer):
 
     def history(self) -> pd.DataFrame:
         """Return a row an update: step, loss, learning_rate, seconds; validations beside theirs."""
-        updates = [row for row in self.state.log_history if "loss" in row]
-        validations = [row for row in self.state.log_history if "validated" in row]
-        columns = ["step", "loss", "learning_rate", "seconds"]
-        summaries = pd.DataFrame(validations).drop(columns=["epoch", "seconds", "validated"])
-        return pd.DataFrame(updates)[columns].merge(summaries, how="left", on="step")
+        log = pd.DataFrame(self.state.log_history)
+        updates = log.loc[log["loss"].notna(), ["step", "loss", "learning_rate", "seconds"]]
+        validations = log.loc[log["validated"].notna(), ["step", *self.summary]]
+        return updates.merge(validations, how="left", on="step")
 
     def scores(self) -> pd.DataFrame:
         """Return what `validate` returned at each validation, after a column `step`."""
@@ -543,12 +546,6 @@ class _Rhythm(TrainerCallback):
             *(state.global_step, 100 * self._spent, logs["loss"], logs["learning_rate"]),
             timedelta(seconds=round((1 - self._spent) / max(pace, 1e-12))),
         )
-
-
-def _only(items: list[Any]) -> Any:
-    """Return the one item of a batch of Trainer's."""
-    (item,) = items
-    return item
 
 
 # --- errors of torch that are the user's to solve
