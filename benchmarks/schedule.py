@@ -42,7 +42,7 @@ CORES, GPUS = (2, 8, 32), (1, 4, 16)
 COMPARED = {f"{cores} cores, {gpus} GPUs": (cores, gpus) for cores in (8, 32) for gpus in (4, 16)}
 DRAWN = (32, 4)
 ORDERS = range(9)  # Snakemake's solver leaves open which of equal jobs goes first
-BLOCKS = 173 / 2160  # `blocks` on two cores beside gensim with one worker: docs/speed.md
+BLOCKS = 173 / 2160  # `blocks` on two cores beside gensim with one worker: docs/appendix/speed.md
 
 
 @dataclass(frozen=True)

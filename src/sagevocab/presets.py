@@ -16,7 +16,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "push_back_line_start": False,
         "contexts": "real",
     },
-    # The published program, SaGe 1.0; docs/deviations.md says what still differs.
+    # The published program, SaGe 1.0; docs/appendix/deviations.md says what still differs.
     "released": {
         "decoder": "merges",
         "loss": "mean_string_lines",

@@ -1053,7 +1053,7 @@ def test_a_log_ratio_is_shown_in_percent_too(ours, shown):
 
 
 def test_the_page_on_statistics_names_every_rule_family_and_unit(values: dict):
-    page = (VALUES.parents[2] / "docs/statistics.md").read_text(encoding="utf-8")
+    page = (VALUES.parents[2] / "docs/appendix/statistics.md").read_text(encoding="utf-8")
     assert {claim.kind for claim in values["claims"]} == {*KINDS, EXAMPLE}
     units = {intervals.LINES, intervals.PIECES, intervals.WORDS, intervals.SEEDS, *TESTS}
     assert [name for name in {*KINDS, *FAMILIES, *units} if f"`{name}`" not in page] == []

@@ -103,7 +103,7 @@ def test_without_any_list_there_is_no_column_and_a_word_of_why(outputs):
     assert "Morphemes (F1)" not in text
     assert "Morphemes:" not in text
     assert text.endswith("Presets: none.\n")
-    assert "docs/deviations.md" in text
+    assert "docs/appendix/deviations.md" in text
 
 
 def test_files_are_read_text_by_text(tmp_path):

@@ -141,7 +141,7 @@ class Morphology(Section):
     """A list of words cut into morphemes.
 
     With it `table_tokenizers` says how well each tokenizer's boundaries agree with the list's;
-    `docs/deviations.md` names free lists.
+    `docs/appendix/deviations.md` names free lists.
     """
 
     path: str | None = optional("A local file, plain or compressed. Wins over `package`.")

@@ -4,7 +4,7 @@ They test segmentations and are no language models. A text is how often each pie
 the mean of its pieces' vectors; a word to tag is five words (itself and two to each side), each as
 such a text. Logistic regression, with the same penalty for every tokenizer, does the rest. Two
 texts with a score are compared by the cosine of their means, and nothing is fitted.
-docs/statistics.md says which rows are predicted.
+docs/appendix/statistics.md says which rows are predicted.
 """
 
 from __future__ import annotations

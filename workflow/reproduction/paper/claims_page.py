@@ -221,7 +221,8 @@ def _rules(records: Sequence[Mapping[str, Any]]) -> list[str]:
     lines = [
         "## Rules",
         "",
-        "Written down before any value was looked at, but for those that docs/statistics.md names. "
+        "Written down before any value was looked at, but for those that "
+        "docs/appendix/statistics.md names. "
         "Reproduced: the value, or the whole interval, lies in the target, and the test, if any, "
         "is significant. Undecided: the interval reaches into the target. Same direction: SaGe "
         "against BPE has the sign that the paper states. By the kind of a claim:",

@@ -126,7 +126,7 @@ def table_controls(
         f"{SIGNS[REPRODUCED]}: its value meets the statement, of several seeds more than half. "
         "SaGe with its 95 % interval over the text or the pieces, the verdict against the paper "
         f"({signs}), and the one against the random prunings: beyond chance, as chance or below "
-        "chance (docs/statistics.md)."
+        "chance (docs/appendix/statistics.md)."
     )
     blocks = {sage: [*without_contexts.get(sage, ()), sage] for sage in labels}
     beside = set(itertools.chain(*blocks.values()))

@@ -2,7 +2,7 @@
 
 N-grams of pieces (`paper.ngrams`), linear probes of pieces and of frozen skip-gram vectors
 (`analysis.probes`), and language models, causal (`paper.causal`) and masked, where the run has
-some. docs/statistics.md has the families of the tests and their power.
+some. docs/appendix/statistics.md has the families of the tests and their power.
 """
 
 from __future__ import annotations

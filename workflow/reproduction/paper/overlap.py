@@ -1,4 +1,4 @@
-"""Contexts or counts: how much of what SaGe prunes controls prune, too (docs/statistics.md)."""
+"""Contexts or counts: what controls prune of what SaGe prunes (docs/appendix/statistics.md)."""
 
 from __future__ import annotations
 

@@ -17,7 +17,8 @@ come out as printed. "Not measurable here" always has a reason; a missing file i
 
 The verdict against chance (`chance`) follows from the same target: further is where it lies.
 
-The rule was written down before any value was looked at; docs/statistics.md names the exceptions.
+The rule was written down before any value was looked at; docs/appendix/statistics.md names the
+exceptions.
 """
 
 from __future__ import annotations

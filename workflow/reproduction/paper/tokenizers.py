@@ -97,7 +97,7 @@ _AS_MEASURED = (
 _MORPHEMES = "Morphemes: F1 of the boundaries inside the words of a list, whatever the text."
 _NO_LIST = (
     "Agreement with morphemes is left out where no list of segmented words is given "
-    "(language_settings.LANGUAGE.morphology); docs/deviations.md names free ones."
+    "(language_settings.LANGUAGE.morphology); docs/appendix/deviations.md names free ones."
 )
 
 
