@@ -35,6 +35,7 @@ PRESETS: dict[str, dict[str, Any]] = {
         "retrain": False,
         "push_back_line_start": False,
         "contexts": "zero",
+        "rerank_every": 0,
     },
 }
 DEFAULT_PRESET = "printed"

@@ -16,8 +16,8 @@ line with the candidates as the whole vocabulary and skips each occurrence whose
 changes. At the start of a line there is no left context; the difference there is large, all others
 are 0.
 
-With the loss `tokens_per_line` pieces are ranked once, by a count that needs no vectors
-(`loss.TokensPerLine`).
+With an m of 0 pieces are ranked once, and this ranking is kept. The loss `tokens_per_line` is a
+count that needs no vectors (`loss.TokensPerLine`).
 
 With `contexts` the algorithm is its own control: `zero` takes vectors of zero, `shuffled` a text
 whose words are permuted. Nothing else changes, so the difference is what contexts do.
@@ -291,10 +291,10 @@ class _Report:
     def __call__(self, iteration: int, size: int) -> None:
         """Report that `iteration` batches are done and `size` pieces left."""
         settings, now = self._settings, time.monotonic()
-        self._seconds[(iteration - 1) % settings.rerank_every == 0] = now - self._last
+        self._seconds[settings.ranks_before(iteration - 1)] = now - self._last
         self._last = now
         batches = -(-(size - settings.final_size) // settings.prune_batch)
-        to_come = [n % settings.rerank_every == 0 for n in range(iteration, iteration + batches)]
+        to_come = map(settings.ranks_before, range(iteration, iteration + batches))
         left = sum(self._seconds.get(ranks, max(self._seconds.values())) for ranks in to_come)
         done, total = self._initial_size - size, self._initial_size - settings.final_size
         self._progress(Progress("pruning", done, total, left))
@@ -339,10 +339,11 @@ class _Pruning:
 
     def retraining_is_due(self) -> bool:
         """Return whether embeddings are to be trained before the next batch."""
-        period = self._settings.retrain_every * self._settings.rerank_every
-        due = self.iteration % period == 0 and self.iteration != self._trained_at
-        has_vectors = self._settings.contexts != "zero"
-        return self._settings.retrain and has_vectors and due
+        settings = self._settings
+        period = settings.retrain_every * settings.rerank_every
+        if not settings.retrain or settings.contexts == "zero" or not period:
+            return False
+        return self.iteration % period == 0 and self.iteration != self._trained_at
 
     def segmenter(self) -> Segmenter:
         """Return the decoder of this run for the pieces left."""
@@ -375,16 +376,15 @@ class _Pruning:
     def _rank(self) -> np.ndarray:
         """Return the candidates in the order in which they are to go."""
         settings = self._settings
-        everything = np.flatnonzero(self._alive & self._prunable)
-        if settings.counts:
-            self._candidates = self._candidates if self.iteration else self._lowest(everything)
-        elif self.iteration % settings.rerank_every == 0:
-            self._candidates = self._lowest(everything)[: settings.candidates]
+        if settings.ranks_before(self.iteration):
+            ranked = self._lowest(np.flatnonzero(self._alive & self._prunable))
+            # Without another ranking the candidates have to last to the end.
+            self._candidates = ranked[: settings.candidates] if settings.rerank_every else ranked
         elif settings.push_back_line_start:
             numbers = self._candidates["number"]
             opening = self._losses_of(numbers).opening
             return self._candidates[np.argsort(opening[numbers] > 0, kind="stable")]
-        else:
+        elif settings.rerank_every:
             self._candidates = self._lowest(self._candidates["number"])
         return self._candidates.copy()
 

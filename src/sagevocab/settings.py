@@ -16,6 +16,7 @@ from sagevocab.fields import (
     Count,
     CountOrAll,
     Flag,
+    Natural,
     Positive,
     Seed,
     Share,
@@ -157,7 +158,7 @@ Loss = Annotated[
         description="What ranks a piece: its loss over the corpus (the paper, Algorithm 3); the "
         "mean over the lines that hold the piece; or the mean over those that hold its string "
         "(SaGe 1.0). tokens_per_line is a count instead of a loss: the tokens that are the piece, "
-        "divided by the lines that hold its string. It ranks the initial pieces once."
+        "divided by the lines that hold its string."
     ),
 ]
 LossLines = Annotated[
@@ -204,7 +205,9 @@ class SageKeys:
 
     prune_batch: Count = Field(100, description="Pieces pruned in a batch (k).")
     candidates: Count = Field(1500, description="Size of the pruning candidate set (M).")
-    rerank_every: Count = Field(10, description="Batches between two rankings of all pieces (m).")
+    rerank_every: Natural = Field(
+        10, description="Batches between two rankings of all pieces (m); 0 ranks them once."
+    )
     retrain_every: Count = Field(
         4, description="Rankings after which the embeddings are trained again (l)."
     )
@@ -253,8 +256,12 @@ class SageSettings(SageKeys):
 
     @property
     def counts(self) -> bool:
-        """Whether pieces are ranked once by a count, not by a loss."""
+        """Whether pieces are ranked by a count, not by a loss."""
         return self.loss == COUNT
+
+    def ranks_before(self, batch: int) -> bool:
+        """Return whether all pieces are ranked before a batch; they are numbered from 0."""
+        return batch % self.rerank_every == 0 if self.rerank_every else batch == 0
 
     def described(self) -> dict[str, Any]:
         """Return the settings that decide the outcome, for a record."""
@@ -289,7 +296,7 @@ def check_pruning(initial_size: int, sage: SageSettings) -> None:
             "prunes; lower it or start from a larger vocabulary",
         )
     needed = min(sage.prune_batch * sage.rerank_every, pruned)
-    if sage.candidates < needed and not sage.counts:
+    if sage.candidates < needed:
         raise SettingError(
             "sage.candidates",
             f"{sage.candidates} run out before the next ranking; use {needed} or more, or lower "

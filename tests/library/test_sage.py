@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 from collections import Counter
+from itertools import chain
 from typing import Any
 
 import numpy as np
@@ -182,24 +183,36 @@ def test_a_killed_run_resumes_to_the_same_bytes(preset, batches, tmp_path):
 
 
 @pytest.mark.parametrize("seed", range(3))
-def test_counts_prune_the_lowest_quotients_of_tokens_and_lines(seed):
-    corpus, settings = make_corpus(seed), settings_from("counts", **SMALL)
+@pytest.mark.parametrize("every", [0, 1])
+def test_counts_prune_the_lowest_quotients_of_tokens_and_lines(every, seed):
+    corpus = make_corpus(seed)
+    settings = settings_from("counts", **{**SMALL, "rerank_every": every, "prune_batch": 1})
     lines = [
         [corpus.types[number] for number in corpus.tokens[first:last]]
         for first, last in zip(corpus.line_offsets[:-1], corpus.line_offsets[1:], strict=True)
     ]
     segment = oracle.merges_segmenter(MERGES, frozenset(PIECES))
-    tokens = Counter(t for line in lines for word in line for t in segment(word, set(PIECES)))
     held = {piece: sum(any(piece in word for word in line) for line in lines) for piece in PIECES}
-    quotients = {piece: tokens[piece] / max(held[piece], 1) for piece in PIECES}
-    prunable = [piece for piece in PIECES if len(piece.lstrip("▁")) > 1]
-    lowest = sorted(prunable, key=lambda piece: (quotients[piece], -PIECES.index(piece)))
+    left, pruned = [piece for piece in PIECES if len(piece.lstrip("▁")) > 1], []
+    while len(pruned) < len(PIECES) - settings.final_size:
+        if every or not pruned:
+            vocabulary = set(PIECES) - {row[0] for row in pruned}
+            tokens = Counter(t for word in chain(*lines) for t in segment(word, vocabulary))
+            rank = {p: (tokens[p] / max(held[p], 1), -PIECES.index(p)) for p in left}
+        lowest = min(left, key=rank.get)
+        left.remove(lowest)
+        pruned.append((lowest, rank[lowest][0], tokens[lowest]))
     result = build(settings, corpus)
-    count = len(PIECES) - settings.final_size
-    assert result.ablations["piece"] == lowest[:count]
-    assert list(result.ablations["loss"]) == [quotients[piece] for piece in lowest[:count]]
-    assert list(result.ablations["occurrences"]) == [tokens[piece] for piece in lowest[:count]]
+    made = (result.ablations[name] for name in ("piece", "loss", "occurrences"))
+    assert list(zip(*made, strict=True)) == pruned
     assert not result.embeddings.target.any()
+
+
+def test_pieces_ranked_once_keep_their_order():
+    corpus, once = make_corpus(0), {**SMALL, "rerank_every": 0, "candidates": 1}
+    ranked = build(settings_from("printed", **{**once, "prune_batch": 100}), corpus).ablations
+    in_batches = build(settings_from("printed", **{**once, "retrain": True}), corpus).ablations
+    assert in_batches["piece"] == ranked["piece"]
 
 
 def test_counts_take_no_contexts():

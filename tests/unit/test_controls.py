@@ -15,7 +15,6 @@ from reproduction.controls import (
     largest_share_swallowed,
     prune_lowest,
     prune_random,
-    tokens_per_line,
 )
 from sagevocab.errors import UserError
 from sagevocab.pieces import is_single_character
@@ -115,22 +114,6 @@ def words_of(lines: list[str]) -> list[list[str]]:
 
 def corpus_of(lines: list[str]) -> WordCorpus:
     return WordCorpus.from_lines(lines, Normalizer())
-
-
-def test_tokens_per_line_by_hand():
-    # Tokens: ▁abab is ▁ab, ab (▁ab is merged first); ▁bc is ▁, bc. `ab` is in both lines.
-    scores = tokens_per_line(corpus_of(["abab abab", "ab bc"]), MERGED, MERGES)(EVERYTHING)
-    found = dict(zip(MERGED, scores.tolist(), strict=True))
-    assert (found["ab"], found["▁ab"], found["bc"], found["abab"]) == (2 / 2, 3 / 2, 1.0, 0.0)
-
-
-@given(SOME_LINES)
-def test_tokens_per_line_is_its_definition(lines):
-    words = words_of(lines)
-    tokens = Counter(token for line in words for word in line for token in merged(word))
-    held = {p: sum(any(p in word for word in line) for line in words) for p in MERGED}
-    expected = [tokens[piece] / max(held[piece], 1) for piece in MERGED]
-    assert tokens_per_line(corpus_of(lines), MERGED, MERGES)(EVERYTHING).tolist() == expected
 
 
 @given(SOME_LINES, st.sets(st.sampled_from(MERGED[4:])))

@@ -30,6 +30,7 @@ from reproduction.run_report import changes, claims_run, configured_texts, refer
 from reproduction.run_studies import Studies
 from reproduction.sections import Tokenizer
 from sagevocab.errors import UserError
+from sagevocab.settings import settings_from
 from sagevocab.state import write_json
 
 ROOT = Path(__file__).parents[2]
@@ -152,15 +153,17 @@ def test_sage_without_contexts_is_a_control_and_no_reading(only_bpes) -> None:
     blind["quotient"] = {"method": "sage", "preset": "counts"}
     names = [name for name in only_bpes.tokenizers if not only_bpes.tokenizer(name).is_control]
     run = run_of(
-        tokenizers=[*names, "random", "counts", *blind],
+        tokenizers=[*names, "random", "extra_tokens", *blind],
         tokenizer_settings={**blind, "zero": {**blind["zero"], "seeds": 2}, "random": {"seeds": 1}},
     )
     assert run.sage_readings == ["sage", "sage_released"]
-    assert run.controls == ["random", "counts", "zero", "zero.seed2", "shuffled", "quotient"]
-    assert run.further_controls == ["counts", "zero", "shuffled", "quotient"]
+    assert run.controls == ["random", "extra_tokens", "zero", "zero.seed2", "shuffled", "quotient"]
+    assert run.further_controls == ["extra_tokens", "zero", "shuffled", "quotient"]
+    assert run.sage_parameters("quotient")["preset"] == "counts"
+    assert settings_from(**run.sage_parameters("quotient")).rerank_every == 0
     assert claims_run(run)["controls"] == {
         "random": ["random"],
-        "counts": ["counts"],
+        "extra_tokens": ["extra_tokens"],
         "zero": ["zero", "zero.seed2"],
         "shuffled": ["shuffled"],
         "quotient": ["quotient"],
@@ -176,10 +179,19 @@ def test_evidence_compares_with_controls_that_have_models(only_bpes) -> None:
     assert set(settings["controls"]) <= set(settings["compared"])
 
 
-@pytest.mark.parametrize("method", ["counts", "swallowed"])
-def test_a_control_of_merges_prunes_no_pieces_of_unigram(method) -> None:
-    with pytest.raises(UserError, match=rf"mine\.initial: method {method} needs BPE's merges"):
-        run_of(tokenizer_settings={"mine": {"method": method, "initial": "unigram"}})
+@pytest.mark.parametrize(
+    ("stanza", "reason"),
+    [
+        ({"method": "swallowed"}, r"mine\.initial: method swallowed needs BPE's merges"),
+        ({"method": "sage", "preset": "counts"}, r"mine\.decoder: merges needs the merges of BPE"),
+    ],
+)
+def test_a_control_of_merges_prunes_no_pieces_of_unigram(stanza, reason) -> None:
+    with pytest.raises(UserError, match=reason):
+        run_of(
+            tokenizers=["bpe", "sage", "sage_released", "mine"],
+            tokenizer_settings={"mine": {**stanza, "initial": "unigram"}},
+        )
 
 
 def test_a_run_without_the_papers_languages_says_nothing_of_the_paper(paper, tmp_path) -> None:

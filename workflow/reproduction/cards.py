@@ -10,7 +10,6 @@ from reproduction.sections import CONTROLS
 _PRUNED = {  # what controls prune
     "random": "pieces drawn at random",
     "frequency": "its least frequent pieces",
-    "counts": "the pieces with the fewest tokens for each line that has their string",
     "extra_tokens": "the pieces without which a text needs the fewest more tokens",
     "swallowed": "the pieces of which one merge takes the largest share",
 }

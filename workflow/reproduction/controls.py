@@ -4,9 +4,6 @@ Each control ends at the same size as SaGe and keeps single characters, as SaGe 
 shares with it needs no contexts. `prune_random` shows what any pruning does; the others count:
 
 - `frequency`: the least frequent pieces go.
-- `tokens_per_line` (method `counts`): those whose string is rarely a token go. With BPE's merges a
-  removed piece becomes its two parts, one token more for each occurrence. So this is near the loss
-  of SaGe 1.0 when all pairs cost the same.
 - `extra_tokens`: those whose removal adds the fewest tokens go. This is near the loss of the
   printed algorithm when all pairs cost the same.
 - `largest_share_swallowed` (method `swallowed`): those of which one merge took the largest share
@@ -21,7 +18,7 @@ from collections.abc import Callable, Sequence
 import numpy as np
 
 from sagevocab.decoding import Decoder, build_merges, build_trie
-from sagevocab.loss import TokensPerLine, count_tokens
+from sagevocab.loss import count_tokens
 from sagevocab.pieces import check_singles, prunable
 from sagevocab.state import Columns
 from sagevocab.words import WordCorpus
@@ -91,13 +88,6 @@ def frequency(corpus: WordCorpus, pieces: Sequence[str]) -> Scores:
     return _tokens(corpus, Decoder.greedy(corpus.types, build_trie(pieces)))
 
 
-def tokens_per_line(corpus: WordCorpus, pieces: Sequence[str], merges: Sequence[Merge]) -> Scores:
-    """Return the tokens that are the piece, by merges, divided by the lines with its string."""
-    decoder = Decoder.merging(corpus.types, build_merges(pieces, merges))
-    counted = TokensPerLine(corpus, pieces, decoder)
-    return lambda alive: counted.losses(alive, alive).loss
-
-
 def extra_tokens(corpus: WordCorpus, pieces: Sequence[str]) -> Scores:
     """Return how many tokens the corpus gains under greedy segmentation without each piece."""
     decoder = Decoder.greedy(corpus.types, build_trie(pieces))
@@ -143,6 +133,5 @@ def _tokens(corpus: WordCorpus, decoder: Decoder) -> Scores:
     return lambda alive: count_tokens(decoder, alive, corpus.counts)
 
 
-# By the method of a tokenizer: of a text and pieces, and of BPE's merges too.
+# By the method of a tokenizer, beside `largest_share_swallowed`, which needs BPE's merges too.
 SCORES = {"frequency": frequency, "extra_tokens": extra_tokens}
-SCORES_OF_MERGES = {"counts": tokens_per_line, "swallowed": largest_share_swallowed}

@@ -31,7 +31,7 @@ from reproduction.sections import (
     Variant,
 )
 from sagevocab.kinds import check_external
-from sagevocab.presets import reading_settings
+from sagevocab.presets import PRESETS, reading_settings
 
 if TYPE_CHECKING:
     from reproduction.run_studies import Studies
@@ -787,11 +787,13 @@ class Run:
 
     def sage_parameters(self, tokenizer: str) -> Stanza:
         """Return all that decides a SaGe vocabulary beside corpus, initial pieces, embeddings."""
+        reading = self.sage_reading(tokenizer)
+        of_preset = PRESETS[reading["preset"]]
         return {
             "final_size": self.config.vocabulary.final_size,
             "seed": self.seed,
-            **self.section("sage"),
-            **self.sage_reading(tokenizer),
+            **{k: v for k, v in self.section("sage").items() if k not in of_preset},
+            **reading,
         }
 
     def initial_size(self, tokenizer: str) -> int:

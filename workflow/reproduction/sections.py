@@ -210,8 +210,7 @@ class Domain(Section):
 
 
 SEEDED = ("sage", "random")  # the methods that a seed changes
-OF_MERGES = ("counts", "swallowed")  # the methods of controls that need BPE's merges
-CONTROLS = ("random", "frequency", "extra_tokens", *OF_MERGES)
+CONTROLS = ("random", "frequency", "extra_tokens", "swallowed")
 PRUNED = ("sage", *CONTROLS)  # the methods that prune an initial vocabulary
 
 
@@ -229,7 +228,6 @@ class Tokenizer(Section):
         "sage",
         "random",
         "frequency",
-        "counts",
         "extra_tokens",
         "swallowed",
         "unigram",
@@ -240,11 +238,10 @@ class Tokenizer(Section):
         description="`bpe`: byte-pair encoding, decoded by greedy longest match; `bpe_merges`: the "
         "same vocabulary decoded by its merges; `sage`; the controls, which prune what SaGe starts "
         "from without a look at contexts: `random`, `frequency` (the least frequent pieces), "
-        "`counts` (fewest tokens for each line with the piece's string), `extra_tokens` (fewest "
-        "more tokens without the piece), `swallowed` (one merge takes the largest share, as in "
-        "PickyBPE); `unigram`: UnigramLM, decoded by its probabilities; `unigram_greedy`: the same "
-        "vocabulary decoded by greedy longest match; `wordpiece`; `external`: a tokenizer from "
-        "elsewhere, given by `path`."
+        "`extra_tokens` (fewest more tokens without the piece), `swallowed` (one merge takes the "
+        "largest share, as in PickyBPE); `unigram`: UnigramLM, decoded by its probabilities; "
+        "`unigram_greedy`: the same vocabulary decoded by greedy longest match; `wordpiece`; "
+        "`external`: a tokenizer from elsewhere, given by `path`."
     )
     path: str | None = optional(
         "For `external`: a Hugging Face folder, a sentencepiece model or a list of pieces; "
@@ -259,8 +256,8 @@ class Tokenizer(Section):
         "For `sage`. The preset to start from: `printed` is the paper's algorithm as printed "
         "(greedy decoding, total loss, own context matrix, retraining); `released` is how the "
         "program published as SaGe 1.0 reads it (merges, mean loss over at most 1000 lines with "
-        "the string, one matrix, no retraining, line-start pieces pushed back). Single keys below "
-        "override it."
+        "the string, one matrix, no retraining, line-start pieces pushed back); `counts` ranks "
+        "once by a count without contexts, as a control. Single keys below override it."
     )
     decoder: Decoder | None = optional()
     loss: Loss | None = optional()
@@ -274,7 +271,7 @@ class Tokenizer(Section):
         "it, and before each batch of so many pieces with it."
     )
     candidates: Count | None = optional("M, in place of `sage.candidates`.")
-    rerank_every: Count | None = optional("m, in place of `sage.rerank_every`.")
+    rerank_every: Natural | None = optional("m, in place of `sage.rerank_every`.")
     retrain_every: Count | None = optional("l, in place of `sage.retrain_every`.")
     seed: Seed | None = optional(
         "For `sage`, `random`. Seed of embeddings and pruning, in place of the run's."
@@ -293,7 +290,7 @@ class Tokenizer(Section):
             raise SettingError("seeds", f"method {self.method} has no seed; leave it out")
         if self.initial and self.method not in PRUNED:
             raise SettingError("initial", f"method {self.method} prunes nothing; leave it out")
-        if self.initial == "unigram" and self.method in OF_MERGES:
+        if self.initial == "unigram" and self.method == "swallowed":
             raise SettingError("initial", f"method {self.method} needs BPE's merges; leave it out")
         return self
 

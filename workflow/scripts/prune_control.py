@@ -1,6 +1,11 @@
 """Adapter of rule prune_control."""
 
-from reproduction.controls import SCORES, SCORES_OF_MERGES, prune_lowest, prune_random
+from reproduction.controls import (
+    SCORES,
+    largest_share_swallowed,
+    prune_lowest,
+    prune_random,
+)
 from reproduction.job import job
 from reproduction.parquet import write_columns
 from sagevocab.bpe import merges_of_model, read_model
@@ -19,7 +24,7 @@ with job(snakemake):
             scores = SCORES[params.method](corpus, pieces)
         else:
             merges = merges_of_model(read_model(inputs.model))
-            scores = SCORES_OF_MERGES[params.method](corpus, pieces, merges)
+            scores = largest_share_swallowed(corpus, pieces, merges)
         left, pruned = prune_lowest(pieces, size, scores, params.pruning["prune_batch"])
     export_greedy(params.artefact, left, WordSettings(**params.words))
     write_columns(snakemake.output.ablations, pruned)

@@ -17,9 +17,9 @@ BLIND = {"zero": "SaGe without vectors", "shuffled": "SaGe, shuffled words"}
 
 def _controls_of(run: Run, sage: str) -> dict[str, str]:
     """Return the controls that a version of SaGe is drawn with, and what they are called."""
-    counts = [name for name in run.further_controls if run.tokenizer(name).method == "counts"]
-    blind = run.without_contexts(sage)
-    return dict.fromkeys(counts, "counts") | {name: BLIND[run.contexts(name)] for name in blind}
+    counts = [name for name in run.further_controls if run.tokenizer(name).preset == "counts"]
+    blind = {name: BLIND[run.contexts(name)] for name in run.without_contexts(sage)}
+    return dict(zip(counts, run.labels(counts), strict=True)) | blind
 
 
 def _with_thin(run: Run) -> list[str]:
