@@ -2,11 +2,13 @@
 
     python benchmarks/controls.py                       # tables and figure, from what is committed
     python benchmarks/controls.py --run results/wiki    # first the frames, of a finished run
+    python benchmarks/controls.py --run results/wiki8k --size 8000    # or its prunings alone
 
 The second form needs the run's texts: vocabularies of the controls and word types, on the texts and
 with the settings of the reference run. It writes what each control pruned (LANGUAGE.parquet) and
 what every vocabulary gives of the statements that word types decide (statements.csv). The first
-form sets these beside the seeds, random prunings and claims of results/reference/intrinsic.
+form sets these beside the seeds, random prunings and claims of results/reference/intrinsic. The
+third is for a run with vocabularies of another size, and needs no texts.
 """
 
 from __future__ import annotations
@@ -39,6 +41,7 @@ CONTROLS = {
     "random": "pruned at random",
     "frequency": "least frequent pruned",
     "counts": "counts",
+    "counts_reranked": "counts, ranked again",
     "extra_tokens": "extra tokens",
     "swallowed": "swallowed",
     "sage_zero": "SaGe without vectors",
@@ -60,13 +63,23 @@ def seeds_of(names: Sequence[str], tokenizer: str) -> list[str]:
 
 
 def read_orders(folder: Path, language: str) -> pd.DataFrame:
-    """Return when each vocabulary of the reference run and of `folder` pruned a piece, or -1."""
-    folders = (REFERENCE / "prunings", folder)
+    """Return when each vocabulary pruned a piece, or -1.
+
+    folder: of a size that holds all vocabularies, or that of the controls of the reference run.
+    """
+    folders = (folder,) if folder.name.isdigit() else (REFERENCE / "prunings", folder)
     tables = [pd.read_parquet(one / f"{language}.parquet") for one in folders]
     return pd.concat([table.set_index("piece") for table in tables], axis=1)
 
 
 # --- frames, of a run
+
+
+def write_size(run: Path, output: Path) -> None:
+    """Write what SaGe and all controls of a run pruned."""
+    names = [name for tokenizer in (*SAGE, *CONTROLS) for name in (tokenizer, f"{tokenizer}.seed2")]
+    files = (run / f"vocab/{lang}/{name}/ablations.parquet" for lang in LANGUAGES for name in names)
+    write_prunings([file for file in files if file.exists()], output)
 
 
 def write_frames(run: Path, output: Path) -> None:
@@ -97,9 +110,19 @@ def statements(run: Path, folder: Path, language: str) -> Iterator[dict[str, Any
 
 
 def write_tables(folder: Path, output: Path) -> None:
-    """Write table_overlap, table_controls and figure_controls."""
+    """Write table_overlap, that of other sizes, table_controls and figure_controls."""
     shares = pd.concat([_overlaps(folder, language) for language in LANGUAGES], ignore_index=True)
     _write(table_overlap(shares, notes=[]), output / "table_overlap")
+    of_sizes = {int(one.name): one for one in folder.iterdir() if one.name.isdigit()}
+    shares = pd.concat(
+        [
+            _overlaps(of_sizes[size], language, f", {size:,} pieces")
+            for size in sorted(of_sizes)
+            for language in LANGUAGES
+        ],
+        ignore_index=True,
+    )
+    _write(table_overlap(shares, notes=[]), output / "table_overlap_sizes")
     claims = output / "claims.json"
     write_json(claims, list(records(folder)))
     try:
@@ -114,13 +137,13 @@ def write_tables(folder: Path, output: Path) -> None:
         claims.unlink()
 
 
-def _overlaps(folder: Path, language: str) -> pd.DataFrame:
+def _overlaps(folder: Path, language: str, size: str = "") -> pd.DataFrame:
     orders = read_orders(folder, language)
     pruned = {name: frozenset(orders.index[orders[name] >= 0]) for name in orders}
     known = {label: seeds_of(list(orders), name) for name, label in (SAGE | CONTROLS).items()}
     readings = {label: known.pop(label) for label in SAGE.values()}
     controls = {label: seeds for label, seeds in known.items() if seeds}
-    return overlaps({LANGUAGES[language]: pruned}, readings, controls, [CONTROLS["random"]])
+    return overlaps({LANGUAGES[language] + size: pruned}, readings, controls, [CONTROLS["random"]])
 
 
 def records(folder: Path) -> Iterator[Mapping[str, Any]]:
@@ -161,9 +184,12 @@ def main(given: Sequence[str] | None = None) -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--run", type=Path, help="a finished run's folder of results")
+    parser.add_argument("--size", help="pieces of the run's vocabularies, if not the reference's")
     parser.add_argument("--output", type=Path, default=REFERENCE.parent / "controls")
     arguments = parser.parse_args(given)
-    if arguments.run:
+    if arguments.size:
+        write_size(arguments.run, arguments.output / arguments.size)
+    elif arguments.run:
         write_frames(arguments.run, arguments.output)
     write_tables(REFERENCE.parent / "controls", arguments.output)
 

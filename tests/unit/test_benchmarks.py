@@ -367,7 +367,7 @@ def test_the_page_of_other_runs_is_what_their_claims_give(first, second, monkeyp
 def test_tables_of_controls_are_drawn_again_from_what_is_committed(tmp_path):
     controls.main([f"--output={tmp_path}"])
     committed = controls.ROOT / "results/reference/controls"
-    for name in ("table_overlap", "table_controls"):
+    for name in ("table_overlap", "table_overlap_sizes", "table_controls"):
         for form in ("csv", "md"):
             file = f"{name}.{form}"
             assert (tmp_path / file).read_bytes() == (committed / file).read_bytes(), file

@@ -100,10 +100,13 @@ CONTROLS = {
 }
 
 
-def pruned_by(language: str) -> dict[str, set[str]]:
+SIZES = sorted(one.name for one in (REFERENCE / "controls").iterdir() if one.name.isdigit())
+
+
+def pruned_by(language: str, folders=("intrinsic/prunings", "controls")) -> dict[str, set[str]]:
     """The pieces that each tokenizer and control pruned, by name and seed."""
     found = {}
-    for folder in ("intrinsic/prunings", "controls"):
+    for folder in folders:
         table = pd.read_parquet(REFERENCE / folder / f"{language}.parquet").set_index("piece")
         found |= {name: set(table.index[table[name] >= 0]) for name in table}
     return found
@@ -147,3 +150,24 @@ def test_overlaps_of_controls_are_those_of_their_prunings(language, sage):
     shown = [f"{value:.3f}" for value in found.values()]
     page = (REFERENCE.parents[1] / "docs/results.md").read_text(encoding="utf-8")
     assert f"| {sage} | {language} | {' | '.join(shown)} |" in page
+
+
+@pytest.mark.parametrize("size", SIZES)
+@pytest.mark.parametrize("language", ["English", "Turkish"])
+@pytest.mark.parametrize("sage", ["SaGe", "SaGe 1.0"])
+def test_overlaps_at_other_sizes_are_those_of_their_prunings(sage, language, size):
+    name = {"SaGe": "sage", "SaGe 1.0": "sage_released"}[sage]
+    pruned = pruned_by({"English": "en", "Turkish": "tr"}[language], [f"controls/{size}"])
+    assert {len(pieces) for pieces in pruned.values()} == {int(size) // 4}
+    names = [None, "random", "counts", f"{name}_zero", f"{name}_shuffled"]
+    own, random, *others = (in_common(pruned, name, one) for one in names)
+    titled = f"{language}, {int(size):,} pieces"
+    table = pd.read_csv(REFERENCE / "controls/table_overlap_sizes.csv")
+    means = table[(table["language"] == titled) & (table["reading"] == sage)]
+    labels = ["counts", f"{sage} without vectors", f"{sage}, shuffled words"]
+    assert means.set_index("control")["mean"][labels].tolist() == pytest.approx(others)
+    # The page of results has them, and the share of SaGe's choice that a control accounts for.
+    shown = [f"{one:.3f}" for one in (own, random, *others)]
+    shares = [f"{100 * (one - random) / (own - random):.0f} %" for one in others]
+    page = (REFERENCE.parents[1] / "docs/results.md").read_text(encoding="utf-8")
+    assert f"| {int(size):,} | {sage} | {language} | {' | '.join(shown + shares)} |" in page
