@@ -6,7 +6,9 @@
 
 The second form needs the run's texts: vocabularies of the controls and word types, on the texts and
 with the settings of the reference run. It writes what each control pruned (LANGUAGE.parquet) and
-what every vocabulary gives of the statements that word types decide (statements.csv). The first
+what every vocabulary gives of the statements that word types decide, or words whose morphemes are
+known (--morphemes), and the first seed of SaGe and of each control of those on neighbours
+(statements.csv). The first
 form sets these beside the seeds, random prunings and claims of results/reference/intrinsic. The
 third is for a run with vocabularies of another size, and needs no texts.
 """
@@ -14,22 +16,35 @@ third is for a run with vocabularies of another size, and needs no texts.
 from __future__ import annotations
 
 import argparse
+import logging
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import pandas as pd
 
+from reproduction.analysis.counts import tables_of
+from reproduction.analysis.morphology import count_boundaries, read_morphemes
 from reproduction.paper.controls import figure_controls, table_controls
-from reproduction.paper.measures import Measurement
+from reproduction.paper.inputs import BASELINE
+from reproduction.paper.measures import WORDS, Measurement
 from reproduction.paper.overlap import overlaps, table_overlap
-from reproduction.paper.random_prunings import Text, measure_pruning, ranked_statements
+from reproduction.paper.random_prunings import (
+    Pruning,
+    Text,
+    measure_pruning,
+    ranked_statements,
+)
 from reproduction.paper.reference import write_prunings
-from reproduction.paper.statements import meets, read_claims
+from reproduction.paper.statements import Statement, meets, read_claims
 from reproduction.paper.table import Table
+from sagevocab.counting import count_corpus
 from sagevocab.pieces import read_pieces
+from sagevocab.segment import GreedySegmenter
+from sagevocab.settings import WordSettings
 from sagevocab.state import read_json, write_json
-from sagevocab.words import WordCorpus
+from sagevocab.words import Normalizer, WordCorpus
 
 ROOT = Path(__file__).parents[1]
 REFERENCE = ROOT / "results/reference/intrinsic"
@@ -55,6 +70,9 @@ IN_FIGURE = {
     "sage_released": ("counts", "sage_released_zero", "sage_released_shuffled"),
 }
 TRAIN = "train"
+LISTS = {"en": "segmentation", "tr": "derivation"}  # docs/appendix/deviations.md names the lists
+
+log = logging.getLogger(__name__)
 
 
 def seeds_of(names: Sequence[str], tokenizer: str) -> list[str]:
@@ -82,13 +100,21 @@ def write_size(run: Path, output: Path) -> None:
     write_prunings([file for file in files if file.exists()], output)
 
 
-def write_frames(run: Path, output: Path) -> None:
-    """Write what the controls of a run pruned, and the statements of all vocabularies."""
+def write_frames(run: Path, output: Path, lists: Mapping[str, Path]) -> None:
+    """Write what the controls of a run pruned, and the statements of all vocabularies.
+
+    lists: language -> its list of words in morphemes, in the format of LISTS.
+    """
     vocabularies = sorted(run.glob("vocab/*/*/ablations.parquet"))
     names = [path.parent.name for path in vocabularies]
     chosen = {name for control in OURS for name in seeds_of(names, control)}
     write_prunings([path for path in vocabularies if path.parent.name in chosen], output)
-    rows = [row for language in LANGUAGES for row in statements(run, output, language)]
+    of_words = (row for language in LANGUAGES for row in statements(run, output, language))
+    of_lines = (row for language in LANGUAGES for row in on_neighbours(run, output, language))
+    of_lists = (
+        row for language in lists for row in on_morphemes(lists[language], output, language)
+    )
+    rows = [*of_words, *of_lines, *of_lists]
     pd.DataFrame(rows).to_csv(output / "statements.csv", index=False, lineterminator="\n")
 
 
@@ -104,6 +130,84 @@ def statements(run: Path, folder: Path, language: str) -> Iterator[dict[str, Any
         alive = (orders[name] < 0).to_numpy()
         for claim, value in measure_pruning(claims, texts, initial, bpe, alive).items():
             yield {"language": language, "tokenizer": name, "id": claim, "value": value}
+
+
+@dataclass(frozen=True)
+class Counted(Pruning):
+    """A pruning whose pieces are counted in the lines, too, as those of BPE are."""
+
+    tables: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+
+    def neighbours(self, tokenizer: str, corpus: str | None = None) -> pd.DataFrame:
+        """Return distinct neighbours by piece and window."""
+        return self.tables[BASELINE if tokenizer == BASELINE else self.tokenizer]
+
+
+def on_neighbours(run: Path, folder: Path, language: str) -> Iterator[dict[str, Any]]:
+    """Yield what the first seed of SaGe and of each control gives of statements on neighbours."""
+    orders = read_orders(folder, language)
+    initial = list(orders.index)
+    corpus = WordCorpus.load(run / f"corpus/{language}.train.words.npz")
+    bpe = read_pieces(REFERENCE / f"tokenizers/{language}/bpe/pieces.txt")
+    claims = statements_on_neighbours(language)
+    windows = sorted({claim.arguments["window"] for claim in claims})
+
+    def table(pieces: Sequence[str]) -> pd.DataFrame:
+        return tables_of(count_corpus(corpus, GreedySegmenter(pieces), windows))["neighbours"]
+
+    of_bpe = table(bpe)
+    for name in (*SAGE, *OURS):
+        alive = (orders[name] < 0).to_numpy()
+        kept = [piece for piece, stays in zip(initial, alive, strict=True) if stays]
+        log.info("%s, %s: neighbours", language, name)
+        tables = {BASELINE: of_bpe, name: table(kept)}
+        case = Counted({}, initial, bpe, alive, kept, tokenizer=name, tables=tables)
+        for claim in claims:
+            value = claim.measured_by.function(case, **claim.arguments).ours
+            yield {"language": language, "tokenizer": name, "id": claim.id, "value": value}
+
+
+def statements_on_neighbours(language: str) -> list[Statement]:
+    """Return the statements on the neighbours of pieces in a language's training text."""
+    return [
+        claim
+        for claim in read_claims(VALUES)["claims"]
+        if claim.has_chance and claim.corpus == TRAIN and "window" in claim.arguments
+        if language in claim.languages or claim.any_language
+    ]
+
+
+@dataclass(frozen=True)
+class Listed(Pruning):
+    """A pruning by which listed words are segmented, as BPE segments them."""
+
+    placed: Mapping[str, pd.DataFrame] = field(default_factory=dict)
+
+    def boundaries(self, tokenizer: str) -> pd.DataFrame:
+        """Return a tokenizer's boundaries and those between morphemes, word by word."""
+        return self.placed[BASELINE if tokenizer == BASELINE else self.tokenizer]
+
+
+def on_morphemes(words: Path, folder: Path, language: str) -> Iterator[dict[str, Any]]:
+    """Yield what every vocabulary gives of statements on a list of words in morphemes."""
+    orders, morphemes = read_orders(folder, language), read_morphemes(words, LISTS[language])
+    bpe = read_pieces(REFERENCE / f"tokenizers/{language}/bpe/pieces.txt")
+
+    def place(pieces: Sequence[str]) -> pd.DataFrame:
+        segmenter, settings = GreedySegmenter(pieces), WordSettings()
+        longest, normalizer = settings.max_word_chars, Normalizer(settings.normalization)
+        placed = count_boundaries(morphemes, segmenter, normalizer, max_word_chars=longest)
+        return placed.set_index("word")
+
+    of_bpe = place(bpe)
+    for name in orders:
+        kept = list(orders.index[orders[name] < 0])
+        placed = {BASELINE: of_bpe, name: place(kept)}
+        case = Listed({}, list(orders.index), bpe, (orders[name] < 0).to_numpy(), kept, TRAIN, name)
+        for claim in read_claims(VALUES)["claims"]:
+            if claim.has_chance and claim.measured_by.reads == WORDS:
+                value = claim.measured_by.function(replace(case, placed=placed)).ours
+                yield {"language": language, "tokenizer": name, "id": claim.id, "value": value}
 
 
 # --- tables and figure, of what is committed
@@ -184,13 +288,18 @@ def main(given: Sequence[str] | None = None) -> None:
     """Run the command."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--run", type=Path, help="a finished run's folder of results")
+    parser.add_argument(
+        "--morphemes", action="append", default=[], metavar="LANGUAGE=FILE", help="a list of words"
+    )
     parser.add_argument("--size", help="pieces of the run's vocabularies, if not the reference's")
     parser.add_argument("--output", type=Path, default=REFERENCE.parent / "controls")
     arguments = parser.parse_args(given)
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
     if arguments.size:
         write_size(arguments.run, arguments.output / arguments.size)
     elif arguments.run:
-        write_frames(arguments.run, arguments.output)
+        lists = dict(one.split("=", 1) for one in arguments.morphemes)
+        write_frames(arguments.run, arguments.output, lists)
     write_tables(REFERENCE.parent / "controls", arguments.output)
 
 

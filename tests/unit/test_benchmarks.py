@@ -388,3 +388,25 @@ def test_the_page_of_results_has_what_counts_give():
         row = own.loc[name]
         counts, paper, ours = (round(100 * float(row[key])) for key in ("counts", "paper", "ours"))
         assert f"{counts} % " in page and f"({paper} and {ours} %)" in page, name
+
+
+def test_the_page_of_results_has_what_controls_give_of_neighbours_and_morphemes():
+    page = (controls.ROOT / "docs/results.md").read_text(encoding="utf-8")
+    table = pd.read_csv(controls.ROOT / "results/reference/controls/table_controls.csv")
+    own = table[table["tokenizer"] == "sage_released"].set_index(["id", "language"])
+    rows = page.split("| shuffled words | SaGe 1.0 |\n")[1].split("\n\n")[0].splitlines()[1:]
+    ids = [
+        (id, lang)
+        for id in ("ratio_lower", "neighbours_dip_w5", "suffixes_broken_down")
+        for lang in ("en", "tr")
+    ]
+    for (id, language), row in zip(ids, rows, strict=True):
+        values = own.loc[(id, language)]
+        blind = [
+            values[[f"sage_released_{contexts}_mean", f"sage_released_{contexts}"]].dropna().iloc[0]
+            for contexts in ("zero", "shuffled")
+        ]
+        shown = [
+            f"{value:.3f}".replace("-", "−") for value in (values["counts"], *blind, values["ours"])
+        ]
+        assert row.strip("| ").split(" | ")[3:] == shown, row

@@ -103,17 +103,22 @@ def assert_rounds(shown: str, *values: float) -> None:
 
 def test_the_readme_shows_what_the_reference_results_have() -> None:
     readme = (ROOT / "README.md").read_text(encoding="utf-8")
-    table = pd.read_csv(REFERENCE / "intrinsic/tables/table_controls.csv")
-    rows = readme.split("| SaGe | SaGe 1.0 |\n")[1].split("\n\n")[0].splitlines()[1:]
+    table = pd.read_csv(REFERENCE / "controls/table_controls.csv")
+    rows = (
+        readme.split("| without vectors | SaGe | SaGe 1.0 |\n")[1].split("\n\n")[0].splitlines()[1:]
+    )
     assert len(rows) == len(IN_README)
     for row, (words, statement) in zip(rows, IN_README.items(), strict=True):
-        label, _, random, frequency, *ours = row.strip("| ").split(" | ")
+        label, _, random, frequency, counts, blind, *ours = row.strip("| ").split(" | ")
         assert words in label
         found = table[(table["id"] == statement) & (table["language"] == "en")]
         assert list(found["tokenizer"]) == ["sage", "sage_released"]
         first = found.iloc[0]
         assert_rounds(random, first["random_mean"], first["random_low"], first["random_high"])
         assert_rounds(frequency, first["frequency"])
+        assert_rounds(counts, first["counts"])
+        blind_values = first[["sage_released_zero_mean", "sage_released_zero"]].dropna()
+        assert_rounds(blind, blind_values.iloc[0])
         for shown, (_, sage) in zip(ours, found.iterrows(), strict=True):
             assert_rounds(shown, sage["ours"])
             assert shown.endswith(SIGNS[sage["verdict"]])

@@ -129,10 +129,11 @@ def test_values_of_sage_beside_the_controls_are_those_of_the_claims():
         if record["corpus"] != "train" or record["tokenizer"] == "bpe" or key not in found.index:
             continue
         names = [record["tokenizer"], *(f"{record['tokenizer']}.seed{n}" for n in range(2, 6))]
-        values = [float(found[(*key, name)]) for name in names]
-        assert values == pytest.approx(record["seeds"]), key
-        compared += 1
-    assert compared == 70
+        values = [float(found[(*key, name)]) for name in names if (*key, name) in found.index]
+        # Neighbours are counted with the first seed alone.
+        assert values == pytest.approx(record["seeds"][: len(values)]), key
+        compared += len(values)
+    assert compared == 70 * 5 + 2 * 2 * 12 + 2 * 2 * 5  # and those on neighbours, on morphemes
 
 
 @pytest.mark.parametrize("language", ["English", "Turkish"])
