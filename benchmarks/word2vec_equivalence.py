@@ -152,12 +152,8 @@ def lay_out(bench: Bench, seeds: int, language: str) -> Run:
     for name, pieces in vocabularies.items():
         write_pieces(run.vocabulary(language, name) / "pieces.txt", pieces)
         folder = run.analysis(language, TRAIN, name)
-        outputs = {
-            table: str(folder / f"{table}.parquet")
-            for table in ("frequencies", "fertility", "neighbours", "lines")
-        }
         if not folder.exists():
-            write_counts(count_corpus(bench.corpus, GreedySegmenter(pieces)), outputs)
+            write_counts(count_corpus(bench.corpus, GreedySegmenter(pieces)), folder)
     return run
 
 
