@@ -93,7 +93,6 @@ bench: $(INSTALLED)  ## Measure speed and memory, of other programs too (hours):
 	$(BIN)/python benchmarks/peers/make_environments.py $(PEERS) \
 	  || echo "Without the peers' environments the rows that need them are left out."
 	$(BIN)/python benchmarks/engine.py --text "$(TEXT)" --lines $(LINES) --peers $(PEERS)
-	$(BIN)/python benchmarks/word2vec_study.py --text "$(TEXT)" --lines $(LINES)
 
 bench-quick: LINES = 20000
 bench-quick: $(INSTALLED)  ## Compare SaGe with BPE and gensim (3 minutes), also on your text: make bench-quick TEXT=corpus.txt.xz

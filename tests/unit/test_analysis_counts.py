@@ -47,8 +47,7 @@ def test_empty_corpus_counts_nothing():
 
 
 def test_files_are_read_back_as_they_were_counted(tmp_path, counted):
-    names = ("frequencies", "fertility", "neighbours", "lines")
-    counts.write_counts(counted, {name: str(tmp_path / f"{name}.parquet") for name in names})
+    counts.write_counts(counted, tmp_path)
     frequencies = counts.read_frequencies(tmp_path / "frequencies.parquet")
     assert frequencies["▁ab"] == 2
     assert frequencies.index.tolist() == PIECES

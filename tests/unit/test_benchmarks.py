@@ -1,27 +1,21 @@
-"""The benchmark of the engine: its table from made-up measurements, and its measures in small."""
+"""The benchmarks: the engine's table and its measures in small, two runs, and the controls."""
 
 from __future__ import annotations
 
 import importlib
 import os
 import sys
-from itertools import product
 from pathlib import Path
 
-import numpy as np
 import pandas as pd
 import pytest
 
 from reproduction.data.construct import shipped_sentences
-from sagevocab.pieces import write_pieces
-from sagevocab.words import Normalizer, WordCorpus
 
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "benchmarks"))
 engine = importlib.import_module("engine")
 MEASURES = importlib.import_module("engine_measures").MEASURES
-word2vec_equivalence = importlib.import_module("word2vec_equivalence")
-schedule = importlib.import_module("schedule")
 controls = importlib.import_module("controls")
 two_runs = importlib.import_module("two_runs")
 
@@ -194,124 +188,6 @@ def test_a_text_too_small_is_one_line(text, tmp_path, monkeypatch, capsys):
     error = capsys.readouterr().err
     assert error.startswith("error: ") and error.count("\n") == 1
     assert "90000 pieces" in error
-
-
-def test_means_are_equal_within_what_seeds_of_gensim_differ_by() -> None:
-    # The standard deviation is 1, so the margin is 2.77; the interval is 1 +- t(.95, 4) sqrt(2/3).
-    compare, gensim = word2vec_equivalence.compare_means, np.array([1.0, 2.0, 3.0])
-    found = compare(gensim, gensim + 1)
-    assert (found["difference, 90 %"], found["margin"]) == ("+1.0 ± 1.7", "2.8")
-    apart = {1: "equal", 1.1: "undecided", 4.5: "undecided", 4.6: "differs"}
-    assert {by: compare(gensim, gensim - by)["result"] for by in apart} == apart
-
-
-def test_a_number_that_seeds_do_not_change_must_be_the_same() -> None:
-    compare, gensim = word2vec_equivalence.compare_means, np.ones(3)
-    apart = {(1, 1, 1): "equal", (1, 1, 2): "undecided", (2, 2, 2): "differs"}
-    assert {blocks: compare(gensim, np.array(blocks))["result"] for blocks in apart} == apart
-
-
-def test_the_statistics_are_the_numbers_of_the_claims(tmp_path) -> None:
-    corpus = WordCorpus.from_lines(["a cat has cats", "the bat sat"] * 20, Normalizer())
-    singles = sorted({character for word in corpus.types for character in word})
-    bpe = [*singles, "at", "ats", "▁c"]
-    bench = word2vec_equivalence.Bench(corpus, [*bpe, "▁cat", "▁the", "▁bat"], bpe, tmp_path)
-    vocabularies = {"gensim": ["▁cat", "▁the", "at"], "blocks": ["▁cat", "ats", "at"]}
-    for row, reading in product(word2vec_equivalence.rows(2), word2vec_equivalence.READINGS):
-        own = vocabularies["gensim" if reading == "mean" else row.trainer]
-        write_pieces(tmp_path / f"{row.name()}.{reading}.txt", [*singles, *own])
-    run = word2vec_equivalence.lay_out(bench, 2, "en")
-    found = pd.DataFrame(word2vec_equivalence.statistics(run, "en"))
-    assert {"token_ratio", "sage_only_word_initial", "ratio_lower"} <= set(found["claim"])
-    results = found.set_index(["reading", "claim"])["result"]
-    assert set(results["mean"]) == {"equal"}
-    assert results["total", "token_ratio"] == "differs"
-    assert results["total", "single_characters_kept"] == "equal"
-    total, mean = word2vec_equivalence.verdicts(run, "en")
-    assert mean["gensim with blocks"] == mean["statements"] == total["gensim with gensim"]
-    assert total["gensim with blocks"] < total["statements"]
-
-
-def test_overlaps_are_equal_if_the_trainers_share_what_seeds_share() -> None:
-    common, own = set("abcdefgh"), [set("ij"), set("jk"), set("ik")]
-    same = [common | pair for pair in own]
-    found = word2vec_equivalence.compare_overlaps([*same, *same], 3)
-    assert found["gensim with gensim"] == found["blocks with blocks"] == 0.9
-    assert found["gensim with blocks"] == 0.9333  # three of the nine pairs are the same set
-    assert found["equivalent"]
-    other = [set("abcdefg") | pair | {"z"} for pair in own]
-    assert not word2vec_equivalence.compare_overlaps([*same, *other], 3)["equivalent"]
-
-
-# --- The simulated schedule
-
-
-def planned(name, *needs, seconds=0, threads=1, gpus=0, priority=0):
-    return schedule.Job(name, threads, gpus, priority, frozenset(needs), seconds)
-
-
-def starts(run):
-    return {name: span.start for name, span in run.spans.items()}
-
-
-def test_a_job_starts_when_its_results_and_a_core_are_there():
-    jobs = [
-        planned("a:", seconds=5),
-        planned("b:", "a:", seconds=7),
-        planned("c:", "a:", seconds=3, priority=1),
-        planned("d:", "b:", "c:", seconds=1),
-    ]
-    one, two = (schedule.simulate(jobs, cores, 0) for cores in (1, 2))
-    assert starts(one) == {"a:": 0, "c:": 5, "b:": 8, "d:": 15}
-    assert starts(two) == {"a:": 0, "c:": 5, "b:": 5, "d:": 12}
-    assert [span.job.name for span in one.critical_path()] == ["a:", "c:", "b:", "d:"]
-    assert [span.awaited for span in one.critical_path()] == ["", "results", "a core", "results"]
-
-
-def test_no_core_is_kept_free_for_a_job_that_wants_two_at_once():
-    first = planned("s:0", seconds=2.5)
-    small = [planned(f"s:{n}", *[f"s:{n - 2}"] * (n > 1), seconds=2) for n in range(1, 6)]
-    large = planned("large:", "s:0", seconds=4, threads=2, priority=9)
-    run = schedule.simulate([first, *small, large], 2, 0)
-    assert starts(run)["large:"] == 6.5
-    assert run.idle["core", "more cores at once"] == 0.5
-
-
-def test_an_idle_gpu_waits_for_cores_or_for_results():
-    trainings = [planned(f"train:{n}", "text:", seconds=10, gpus=1) for n in range(2)]
-    run = schedule.simulate([planned("text:", seconds=3), *trainings], cores=1, gpus=2)
-    assert run.end == 23
-    assert run.idle["GPU", "results"] == 2 * 3 and run.idle["GPU", "cores"] == 10
-    assert run.idle["GPU", "the end"] == 10
-
-
-@pytest.mark.parametrize(("gpus", "end"), [(0, 12), (1, 3)])
-def test_more_threads_than_cores_take_longer_except_on_a_gpu(gpus, end):
-    job = planned("a:", seconds=3, threads=8, gpus=gpus)
-    assert schedule.simulate([job], cores=2, gpus=1).end == end
-
-
-def test_times_are_those_of_the_first_line_that_fits(tmp_path):
-    table = tmp_path / "costs.csv"
-    table.write_text("rule,job,seconds,times\ntrain_*,en*,4,2.5\ntrain_bpe,*,7,1\n")
-    jobs = [planned("train_bpe:en.bpe"), planned("train_bpe:tr.bpe")]
-    assert [job.seconds for job in schedule.with_costs(jobs, table)] == [10, 7]
-    with pytest.raises(SystemExit, match="no line for index_words:en"):
-        schedule.with_costs([planned("index_words:en")], table)
-
-
-def test_a_log_gives_the_times_and_threads_of_its_jobs(tmp_path):
-    log = tmp_path / "run.log"
-    log.write_text(
-        "Select jobs to execute...\n"
-        "[Sun Nov 22 04:33:44 2026]\nlocalrule train_bpe:\n    jobid: 3\n"
-        "    wildcards: lang=en.sample1, tok=bpe\n    threads: 2\n"
-        "[Sun Nov 22 04:33:50 2026]\nrule all:\n    jobid: 0\n"
-        "[Sun Nov 22 04:34:44 2026]\nFinished jobid: 3 (Rule: train_bpe)\n"
-        "[Sun Nov 22 04:34:45 2026]\nFinished jobid: 0 (Rule: all)\n"
-    )
-    seconds = {"train_bpe:en.sample1.bpe": 60, "all:": 55}
-    assert schedule.read_log(log) == (seconds, {"train_bpe:en.sample1.bpe": 2, "all:": 1}, 61)
 
 
 # --- Two runs

@@ -56,9 +56,7 @@ def count(run: Run, tokenizer: str) -> None:
     segmenter = GreedySegmenter(read_pieces(run.vocabulary("en", tokenizer) / "pieces.txt"))
     for corpus in LINES:
         counted = count_corpus(WordCorpus.load(run.words("en", corpus)), segmenter)
-        folder = run.analysis("en", corpus, tokenizer)
-        names = ("frequencies", "fertility", "neighbours", "lines")
-        counts.write_counts(counted, {name: str(folder / f"{name}.parquet") for name in names})
+        counts.write_counts(counted, run.analysis("en", corpus, tokenizer))
 
 
 def test_a_draw_has_the_values_of_its_files(run: Run):

@@ -60,9 +60,7 @@ READINGS = [PRINTED, {"scale": FULL, "name": "sage", "label": "SaGe", "preset": 
 def write_build(root: Path, place: str, pieces: list[str], corpus: WordCorpus) -> None:
     folder, measured = root / "vocab" / place.format(""), root / "analysis" / place.format("train/")
     write_pieces(folder / "pieces.txt", pieces)
-    names = ("frequencies", "fertility", "neighbours", "lines")
-    outputs = {name: str(measured / f"{name}.parquet") for name in names}
-    write_counts(count_corpus(corpus, GreedySegmenter(pieces), [5, 2]), outputs)
+    write_counts(count_corpus(corpus, GreedySegmenter(pieces), [5, 2]), measured)
     if pieces != BPE:
         gone = [piece for piece in INITIAL if piece not in pieces]
         write_parquet(folder / "ablations.parquet", pd.DataFrame({"piece": gone, "iteration": 0}))

@@ -116,6 +116,23 @@ def test_a_folder_has_its_record_beside_it(tmp_path: Path) -> None:
     assert (tmp_path / "sage.provenance.json").exists()
 
 
+def test_each_of_several_folders_has_its_record(tmp_path: Path) -> None:
+    folders = [tmp_path / name for name in ("bpe", "sage")]
+    made = rule(tmp_path, artefact=list(map(str, folders)))
+    made.output = [str(folder / "lines.parquet") for folder in folders]
+    with job(made):
+        for path in map(Path, made.output):
+            path.parent.mkdir()
+            path.write_text(path.parent.name)
+    user = rule(tmp_path)
+    user.input = made.output
+    with job(user):
+        pass
+    Path(made.output[1]).write_text("cut")
+    with pytest.raises(SystemExit), job(user):
+        pass
+
+
 @pytest.fixture
 def training(tmp_path: Path):
     """A training run, as a job that says whether it had to be done; its outputs are removed."""

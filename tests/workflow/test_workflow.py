@@ -166,7 +166,13 @@ def planned_after_edit(finished, modules: str) -> set[str]:
 def test_an_edit_in_the_library_reruns_what_depends_on_it(finished) -> None:
     rules = planned_after_edit(finished, "workflow/reproduction/paper/figures.py")
     assert "figure_fertility" in rules
-    assert not rules & {"build_sage", "count_pieces", "pretrain_model", "table_sequence"}
+    assert not rules & {"build_sage", "count_pieces_compared", "pretrain_model", "table_sequence"}
+
+
+def test_a_figure_waits_for_no_vocabulary_that_it_does_not_show(finished) -> None:
+    rules = planned(finished("-n", "--forceall", "figure_fertility"))
+    assert {"build_sage", "count_pieces_compared"} <= rules
+    assert not rules & {"prune_control", "count_pieces_others", "count_pieces_seeds"}
 
 
 def test_an_edit_in_the_ablation_reruns_the_vocabulary(finished) -> None:
@@ -242,7 +248,7 @@ def test_names_and_licences_train_nothing(finished) -> None:
     (finished.checkout / "named.yaml").write_text(yaml.safe_dump(config))
     rules = planned(finished("-n", "all", extra=("named.yaml",)))
     assert {"write_cards", "figure_fertility_quora", "build_report"} <= rules
-    assert not rules & {*TRAINED, "retrieve_domain", "extract_corpus", "count_pieces"}
+    assert not rules & {*TRAINED, "retrieve_domain", "extract_corpus", "count_pieces_compared"}
     card = "vocab/en/sage/README.md"
     run = finished(f"{RESULTS}/{card}", extra=("named.yaml",))
     assert run.returncode == 0, run.stderr[-3000:]

@@ -296,9 +296,10 @@ def _record(
 
 
 def _record_paths(snakemake: Any) -> set[Path]:
-    """One record an artefact: beside the folder named by `params.artefact`, else by file stem."""
-    folder = snakemake.params.get("artefact")
-    names = [Path(folder)] if folder else [_stem(Path(path)) for path in snakemake.output]
+    """One record an artefact: beside folders that `params.artefact` names, else by file stem."""
+    named = snakemake.params.get("artefact") or []
+    folders = [named] if isinstance(named, str) else named
+    names = map(Path, folders) if folders else (_stem(Path(path)) for path in snakemake.output)
     return {_record_of(name) for name in names}
 
 

@@ -19,36 +19,58 @@
 # Steps: segment each word type once, then count over the sequence of types
 
 
-rule count_pieces:
-    """Frequencies, fertility and distinct neighbours of one tokenizer on one text."""
-    input:
-        words=result("corpus/{lang}.{corpus}.words.npz"),
-        pieces=result("vocab/{lang}/{tok}/pieces.txt"),
-        tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
-        settings=result("vocab/{lang}/{tok}/tokenizer_config.json"),
-    output:
-        frequencies=result("analysis/{lang}/{corpus}/{tok}/frequencies.parquet"),
-        fertility=result("analysis/{lang}/{corpus}/{tok}/fertility.parquet"),
-        neighbours=result("analysis/{lang}/{corpus}/{tok}/neighbours.parquet"),
-        lines=result("analysis/{lang}/{corpus}/{tok}/lines.parquet"),
-        summary=result("analysis/{lang}/{corpus}/{tok}/summary.json"),
-    log:
-        result("logs/count_pieces/{lang}.{corpus}.{tok}.log"),
-    benchmark:
-        result("benchmarks/count_pieces/{lang}.{corpus}.{tok}.tsv")
-    conda:
-        "../../envs/analyse.yaml"
-    resources:
-        mem_mb=memory(4000),
-        runtime=60,
-    params:
-        windows=run.config.analysis.windows,
-        efficiency_lines=run.config.analysis.efficiency_lines,
-        seed=run.config.seed,
-        artefact=result("analysis/{lang}/{corpus}/{tok}"),
-        code=code_of("count_pieces.py"),
-    script:
-        "../scripts/count_pieces.py"
+# To count takes seconds, about as long as a process needs to start: one job counts on one text what
+# is wanted together, and no figure waits for vocabularies that it does not show.
+OF_READINGS = [f"{name}.seed{seed}" for name in run.readings for seed in studies.seeds]
+SAMPLES = [text for text in run.texts if text not in run.languages]
+# Name of a group -> its tokenizers, and the training corpora or samples in whose texts they count.
+COUNTED = {
+    "compared": (run.compared, run.languages),
+    "others": ([tok for tok in run.tokenizers if tok not in run.compared], run.languages),
+    "seeds": ([tok for tok in run.judged if tok in run.reseeded], run.languages),
+    "sampled_bpe": (["bpe"], SAMPLES),
+    "readings": (OF_READINGS, SAMPLES),
+    "varied": ([tok for tok in run.studied if tok not in OF_READINGS], SAMPLES),
+}
+
+for group, (tokenizers, trained_on) in COUNTED.items():
+    if not tokenizers:
+        continue
+
+    rule:
+        """Frequencies, fertility and distinct neighbours of a group's tokenizers on one text."""
+        name:
+            f"count_pieces_{group}"
+        input:
+            words=result("corpus/{lang}.{corpus}.words.npz"),
+            pieces=of_tokenizers("vocab/{lang}/{tok}/pieces.txt", tokenizers),
+            tokenizers=of_tokenizers("vocab/{lang}/{tok}/tokenizer.json", tokenizers),
+            settings=of_tokenizers("vocab/{lang}/{tok}/tokenizer_config.json", tokenizers),
+        output:
+            of_tokenizers("analysis/{lang}/{corpus}/{tok}/frequencies.parquet", tokenizers),
+            of_tokenizers("analysis/{lang}/{corpus}/{tok}/fertility.parquet", tokenizers),
+            of_tokenizers("analysis/{lang}/{corpus}/{tok}/neighbours.parquet", tokenizers),
+            of_tokenizers("analysis/{lang}/{corpus}/{tok}/lines.parquet", tokenizers),
+            of_tokenizers("analysis/{lang}/{corpus}/{tok}/summary.json", tokenizers),
+        log:
+            result(f"logs/count_pieces/{{lang}}.{{corpus}}.{group}.log"),
+        benchmark:
+            result(f"benchmarks/count_pieces/{{lang}}.{{corpus}}.{group}.tsv")
+        wildcard_constraints:
+            lang=any_of(trained_on),
+        conda:
+            "../../envs/analyse.yaml"
+        resources:
+            mem_mb=memory(4000),
+            runtime=60,
+        params:
+            windows=run.config.analysis.windows,
+            efficiency_lines=run.config.analysis.efficiency_lines,
+            seed=run.config.seed,
+            artefact=of_tokenizers("analysis/{lang}/{corpus}/{tok}", tokenizers),
+            code=code_of("count_pieces.py"),
+        script:
+            "../scripts/count_pieces.py"
 
 
 rule measure_rankings:

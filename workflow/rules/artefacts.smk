@@ -10,7 +10,8 @@
 # of: intrinsic, downstream, studies or, for what is in none of these, paper.
 ARTEFACTS = {one.name: one.target(run) for one in registered(run) if one.when(run)}
 # What needs more than a run can say: table_costs adds up time and memory of all rules before.
-STAGES = [Path(str(rule.benchmark)).parent.name for rule in workflow.rules if rule.benchmark]
+BENCHMARKS = [Path(str(rule.benchmark)) for rule in workflow.rules if rule.benchmark]
+STAGES = list(dict.fromkeys(path.parent.name for path in BENCHMARKS))
 OF_RULES = {"table_costs": {"stages": STAGES}}
 # What `snakemake --report` shows of each.
 SHOWN = {"figure": "pdf", "table": "md"}

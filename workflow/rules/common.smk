@@ -136,6 +136,11 @@ def of_each(path, tokenizers, languages=run.languages):
     return expand(result(path), lang=languages, tok=tokenizers)
 
 
+def of_tokenizers(path, tokenizers):
+    """A file of each of some tokenizers; wildcards of texts stay."""
+    return expand(result(path), tok=tokenizers, allow_missing=True)
+
+
 def tokenizer_files(folder):
     """The files of every exported tokenizer."""
     return {

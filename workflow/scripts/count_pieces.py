@@ -1,4 +1,4 @@
-"""Adapter of rule count_pieces."""
+"""Adapter of the rules count_pieces_*, one a group of tokenizers."""
 
 from pathlib import Path
 
@@ -11,10 +11,13 @@ from sagevocab.state import write_json
 from sagevocab.words import WordCorpus
 
 with job(snakemake):
-    inputs, outputs, params = snakemake.input, snakemake.output, snakemake.params
+    inputs, params = snakemake.input, snakemake.params
     corpus = WordCorpus.load(inputs.words)
-    segmenter = load_segmenter(Path(inputs.tokenizer).parent)
-    counts = count_corpus(corpus, segmenter, params.windows, threads=snakemake.threads)
-    write_counts(counts, outputs)
-    summary = summarise(corpus, counts, efficiency_lines=params.efficiency_lines, seed=params.seed)
-    write_json(outputs.summary, summary)
+    for tokenizer, folder in zip(inputs.tokenizers, map(Path, params.artefact), strict=True):
+        segmenter = load_segmenter(Path(tokenizer).parent)
+        counts = count_corpus(corpus, segmenter, params.windows, threads=snakemake.threads)
+        write_counts(counts, folder)
+        summary = summarise(
+            corpus, counts, efficiency_lines=params.efficiency_lines, seed=params.seed
+        )
+        write_json(folder / "summary.json", summary)

@@ -13,7 +13,7 @@ word. It is no piece: it has no frequency and no neighbours, and is no neighbour
 from __future__ import annotations
 
 import logging
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Sequence
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -162,10 +162,10 @@ def tables_of(counts: Counts) -> dict[str, pd.DataFrame]:
     }
 
 
-def write_counts(counts: Counts, outputs: Mapping[str, str]) -> None:
-    """Write the tables of `counts` as parquet; `outputs` maps their names to paths."""
+def write_counts(counts: Counts, folder: Path) -> None:
+    """Write the tables of `counts` to a folder as parquet, by their names."""
     for name, table in tables_of(counts).items():
-        write_parquet(outputs[name], table)
+        write_parquet(folder / f"{name}.parquet", table)
 
 
 def read_frequencies(path: Path | str) -> pd.Series:
