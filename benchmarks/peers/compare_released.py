@@ -4,9 +4,9 @@
 
 Needs the environment `sage_1` of `make_environments.py` and the checkout of `run_sage_1.py`. TEXT
 has a sentence a line; a seeded sample of it is taken. Both programs begin with the same BPE
-vocabulary and the same embeddings, of two seeds. Prints a table: of what one pruned, the share that
-the other pruned, too. Beside it are the program and the preset with the other seed, and pruning at
-random.
+vocabulary and the same embeddings, of two seeds. The preset `counts`, which needs no embeddings,
+prunes it, too. Prints a table: of what one pruned, the share that the other pruned. The bounds to
+compare it with are the program and the preset with the other seed, and pruning at random.
 """
 
 from __future__ import annotations
@@ -63,6 +63,12 @@ def main() -> None:
         model = bpe.read_model(folder / "bpe.model")
         pieces, merges = bpe.pieces_of_model(model), bpe.merges_of_model(model)
         segmenter = make_segmenter("merges", pieces, merges, pieces)
+        by_counts = settings_from("counts", final_size=arguments.final)
+        pruned["counts"] = set(
+            build_sage(corpus, pieces, merges, None, by_counts, Word2VecSettings()).ablations[
+                "piece"
+            ]
+        )
         for seed in SEEDS:
             word2vec = Word2VecSettings(seed=seed)
             embeddings = train_embeddings(corpus, segmenter, word2vec)
