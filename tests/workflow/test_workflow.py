@@ -170,9 +170,18 @@ def test_an_edit_in_the_library_reruns_what_depends_on_it(finished) -> None:
 
 
 def test_a_figure_waits_for_no_vocabulary_that_it_does_not_show(finished) -> None:
-    rules = planned(finished("-n", "--forceall", "figure_fertility"))
-    assert {"build_sage", "count_pieces_compared"} <= rules
-    assert not rules & {"prune_control", "count_pieces_others", "count_pieces_seeds"}
+    more = {"tokenizers": ["bpe", "sage", "frequency", "random", "bpe_merges"]}
+    (finished.checkout / "merges.yaml").write_text(yaml.safe_dump(more))
+
+    def rules_for(target: str) -> set[str]:
+        return planned(finished("-n", "--forceall", target, extra=("merges.yaml",)))
+
+    compared, shown = {"build_sage", "count_pieces_compared"}, {"prune_control", "count_pieces_thin"}
+    others = {"export_bpe_merges", "count_pieces_others"}
+    assert {*compared, *shown, *others} <= rules_for("table_tokenizers")
+    fertility, exponence = rules_for("figure_fertility"), rules_for("figure_exponence")
+    assert {*compared, *shown} <= fertility and not fertility & {*others, "count_pieces_seeds"}
+    assert compared <= exponence and not exponence & {*shown, *others, "count_pieces_seeds"}
 
 
 def test_an_edit_in_the_ablation_reruns_the_vocabulary(finished) -> None:

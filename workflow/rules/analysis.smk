@@ -23,10 +23,14 @@
 # is wanted together, and no figure waits for vocabularies that it does not show.
 OF_READINGS = [f"{name}.seed{seed}" for name in run.readings for seed in studies.seeds]
 SAMPLES = [text for text in run.texts if text not in run.languages]
+# The simple controls that figures show as thin lines, and what no figure of fertility shows.
+THIN = [tok for tok in run.simple_controls if tok not in run.compared]
+OTHERS = [tok for tok in run.tokenizers if tok not in (*run.compared, *THIN)]
 # Name of a group -> its tokenizers, and the training corpora or samples in whose texts they count.
 COUNTED = {
     "compared": (run.compared, run.languages),
-    "others": ([tok for tok in run.tokenizers if tok not in run.compared], run.languages),
+    "thin": (THIN, run.languages),
+    "others": (OTHERS, run.languages),
     "seeds": ([tok for tok in run.judged if tok in run.reseeded], run.languages),
     "sampled_bpe": (["bpe"], SAMPLES),
     "readings": (OF_READINGS, SAMPLES),
