@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 from pathlib import Path
 
+import numpy as np
 import pandas as pd
 import pytest
 
-from reproduction.paper.overlap import OWN, overlaps, read_pruned, table_overlap
+from reproduction.paper.overlap import OWN, overlaps, read_pruned, table_overlap, what_chooses
 
 # SaGe's two seeds share 3 of 4; counting has 3 and 2 of them, one random pruning 1 and 1.
 PRUNED = {
@@ -51,3 +52,58 @@ def test_the_table_has_a_row_a_reading_and_language(tmp_path: Path) -> None:
     row = "75.0 % | 62.5 % (50.0 % to 75.0 %) | 25.0 % (25.0 % to 25.0 %)"
     assert lines[2:4] == [f"| SaGe | {language} | {row} |" for language in ("English", "Turkish")]
     assert len(table.data) == 6
+
+
+REFERENCE = Path(__file__).parents[2] / "results/reference/controls"
+
+
+@pytest.mark.parametrize(
+    "language, reading, expected",
+    [
+        ("English", "SaGe 1.0", "mostly counts"),
+        ("Turkish", "SaGe 1.0", "mostly counts"),
+        ("English", "SaGe", "both"),
+        ("Turkish", "SaGe", "both"),
+    ],
+)
+def test_the_rule_gives_the_verdicts_of_the_results(language, reading, expected):
+    frame = pd.read_csv(REFERENCE / "table_overlap.csv")
+    rows = frame[(frame["language"] == language) & (frame["reading"] == reading)]
+    controls = {row["control"]: row for row in rows.to_dict("records")}
+    words = [f"{reading} without vectors", f"{reading}, shuffled words", ["counts", "extra tokens"]]
+    assert what_chooses(controls, *words) == expected
+
+
+SHARES = {"zero": 0.9, "shuffled": 0.9, "counts": 0.9, "extra": 0.3}
+
+
+@pytest.mark.parametrize(
+    "changes, expected",
+    [
+        ({}, "mostly counts"),
+        ({"counts": 0.76}, "both"),  # within two points of the threshold
+        ({"zero": 0.5}, "both"),
+        ({"extra": 0.9, "counts": 0.1}, "mostly counts"),
+        ({"zero": 0.2, "shuffled": 0.2}, "mostly contexts"),
+        ({"zero": 0.2, "shuffled": 0.24}, "both"),
+        ({"shuffled": 1.0}, "contexts do not choose"),
+        ({"counts": None}, "mostly counts if another counts"),
+        ({"zero": None}, None),
+    ],
+)
+def test_the_rule(changes, expected):
+    shares = {**SHARES, **changes}
+    rows = {
+        name: {"mean": np.nan if share is None else share, "accounts_for": share, "low": 0}
+        for name, share in shares.items()
+    }
+    rows[OWN] = {"mean": 1.0, "low": 0.98, "accounts_for": 1.0}
+    if expected == "mostly counts if another counts":
+        rows["extra"] |= {"mean": 0.9, "accounts_for": 0.9}
+        expected = "mostly counts"
+    assert what_chooses(rows, "zero", "shuffled", ["counts", "extra"]) == expected
+
+
+def test_the_rule_needs_two_seeds():
+    rows = {name: {"mean": share, "accounts_for": share} for name, share in SHARES.items()}
+    assert what_chooses(rows, "zero", "shuffled", ["counts"]) is None

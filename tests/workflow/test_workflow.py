@@ -176,7 +176,10 @@ def test_a_figure_waits_for_no_vocabulary_that_it_does_not_show(finished) -> Non
     def rules_for(target: str) -> set[str]:
         return planned(finished("-n", "--forceall", target, extra=("merges.yaml",)))
 
-    compared, shown = {"build_sage", "count_pieces_compared"}, {"prune_control", "count_pieces_thin"}
+    compared, shown = (
+        {"build_sage", "count_pieces_compared"},
+        {"prune_control", "count_pieces_thin"},
+    )
     others = {"export_bpe_merges", "count_pieces_others"}
     assert {*compared, *shown, *others} <= rules_for("table_tokenizers")
     fertility, exponence = rules_for("figure_fertility"), rules_for("figure_exponence")

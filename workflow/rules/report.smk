@@ -20,7 +20,7 @@ OF_MODELS = [
 ]
 REFERENCE_NAMES = [n for n in ARTEFACTS if n in OF_MODELS] if run.models else list(ARTEFACTS)
 # What the findings take numbers from, and the figures that they show.
-FINDINGS_TABLES = ["tokenizers", "readings", "stability", "sensitivity", "costs"]
+FINDINGS_TABLES = ["overlap", "tokenizers", "readings", "stability", "costs"]
 FINDINGS_TABLES = [f"table_{name}" for name in FINDINGS_TABLES if f"table_{name}" in TABLES]
 FINDINGS_FIGURES = [
     name for name in ("figure_controls", "figure_learning_curves") if name in FIGURES

@@ -19,17 +19,17 @@ from typing import Any
 import jinja2
 import pandas as pd
 
-from reproduction.paper.chance import drawn
 from reproduction.paper.claims_page import (
     SIGNS,
     show_control,
     show_ours,
     show_value,
 )
-from reproduction.paper.formats import MINUS, listed
+from reproduction.paper.formats import MINUS
+from reproduction.paper.overlap import OWN, what_chooses
 from reproduction.paper.statements import read_claims
 from reproduction.paper.tables import flat_settings
-from reproduction.paper.tally import Tally, count_chances, met_by_controls, origin_of, tally
+from reproduction.paper.tally import Tally, met_by_controls, origin_of, tally
 from sagevocab.errors import UserError
 from sagevocab.state import read_json, write_text
 
@@ -191,6 +191,27 @@ class Evidence:
         met = [(_plain(labels.get(name, name)), *of) for name, *of in counted.met]
         return replace(counted, met=met)
 
+    def pruned_too(self, name: str, language: str) -> list[Row]:
+        """Return rows of `table_overlap` of a reading: its own seeds and the main controls.
+
+        language: its name.
+        """
+        found = self._overlap(name, language)
+        controls = (f"{name}_zero", f"{name}_shuffled", "counts", "random")
+        labels = [OWN, *(self.run["labels"].get(control) for control in controls)]
+        return [found[label] for label in labels if label in found and found[label]["mean"]]
+
+    def chosen_by(self, name: str, language: str) -> str | _Missing:
+        """Return whether contexts choose a reading's pieces, where the rule can be applied."""
+        found, labels = self._overlap(name, language), self.run["labels"]
+        controls = [labels.get(f"{name}_{contexts}", "") for contexts in ("zero", "shuffled")]
+        counting = [labels.get(control, "") for control in ("counts", "extra_tokens")]
+        return what_chooses(found, *controls, counting) or _Missing()
+
+    def _overlap(self, name: str, language: str) -> dict[str, Row]:
+        rows = self.rows("table_overlap", reading=self.run["labels"][name], language=language)
+        return {row["control"]: row for row in rows}
+
     def named(self, records: Sequence[Row]) -> str:
         """Return the main statements among some records, each with its languages."""
         found: dict[str, list[str]] = {}
@@ -220,6 +241,7 @@ def render(
     """Return the template filled with what a run found; texts, figures: as for `build_findings`."""
     environment = findings_environment(template)
     lookups = ("claim", "statement", "claims", "rows", "cell", "setting", "stated", "tallied")
+    lookups += ("pruned_too", "chosen_by")
     environment.globals |= {name: getattr(evidence, name) for name in lookups}
     environment.filters |= {"named": evidence.named}
     text = environment.get_template(Path(template).name).render(
@@ -231,6 +253,7 @@ def render(
         paper=evidence.values["paper"],
         texts=texts,
         figures=figures,
+        nothing=_Missing(),
     )
     return without_gaps(text)
 
@@ -244,11 +267,10 @@ def findings_environment(template: Path | str) -> jinja2.Environment:
         lstrip_blocks=True,
     )
     environment.filters |= {name: _printed(show) for name, show in _FILTERS.items()}
-    environment.filters |= {"where": where, "listed": listed, "closest": closest}
-    environment.filters |= {"chances": count_chances}
+    environment.filters |= {"where": where, "closest": closest}
     environment.filters |= {"most_common": most_common}
     environment.filters |= {"met_by_a_control": met_by_a_control}
-    environment.filters |= {"mean_at_random": lambda record: drawn(record["controls"]).mean()}
+    environment.filters |= {"met_by_no_control": met_by_no_control}
     return environment
 
 
@@ -311,6 +333,11 @@ def most_common(names: Sequence[str]) -> str | _Missing:
 def met_by_a_control(records: Sequence[Row]) -> list[Row]:
     """Return those whose statement a control meets, too."""
     return [record for record in records if met_by_controls(record)]
+
+
+def met_by_no_control(records: Sequence[Row]) -> list[Row]:
+    """Return those whose statement no control meets."""
+    return [record for record in records if not met_by_controls(record)]
 
 
 def without_gaps(text: str) -> str:

@@ -14,6 +14,7 @@ from reproduction.paper.table import Table
 from reproduction.parquet import read_parquet
 
 OWN = "its own seeds"
+ENOUGH, LITTLE, MARGIN = 0.75, 0.25, 0.02  # of the rule of `what_chooses`
 # Language -> tokenizer -> the pieces that it pruned.
 Pruned = Mapping[str, Mapping[str, frozenset[str]]]
 
@@ -76,6 +77,29 @@ def _common(
         len(pieces[one] & pieces[other]) / max(1, len(pieces[one])) for one, other in pairs
     ] or [np.nan]
     return {"mean": np.mean(shares), "low": min(shares), "high": max(shares), "pairs": len(pairs)}
+
+
+def what_chooses(
+    rows: Mapping[str, Mapping[str, Any]], zero: str, shuffled: str, counting: Sequence[str]
+) -> str | None:
+    """Return whether a reading's pieces are chosen by contexts: the rule of statistics.md.
+
+    rows: control -> its row of `overlaps`, of one reading and language. zero, shuffled: the
+    controls without vectors and on shuffled words; counting: those that count. None where the rule
+    cannot be applied: a control or the overlap of two own seeds is missing.
+    """
+    known = {name: row for name, row in rows.items() if not pd.isna(row["mean"])}
+    counted = [name for name in counting if name in known]
+    if not {OWN, zero, shuffled} <= set(known) or not counted:
+        return None
+    if any(known[name]["mean"] >= known[OWN]["low"] for name in (zero, shuffled, *counted)):
+        return "contexts do not choose"
+    share = {name: row["accounts_for"] for name, row in known.items()}
+    if min(share[zero], max(share[name] for name in counted)) > ENOUGH + MARGIN:
+        return "mostly counts"
+    if max(share[zero], share[shuffled]) < LITTLE - MARGIN:
+        return "mostly contexts"
+    return "both"
 
 
 def table_overlap(rows: pd.DataFrame, *, notes: Sequence[str]) -> Table:
