@@ -16,12 +16,14 @@ third is for a run with vocabularies of another size, and needs no texts.
 from __future__ import annotations
 
 import argparse
+import itertools
 import logging
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pandas as pd
 
 from reproduction.analysis.counts import tables_of
@@ -40,7 +42,7 @@ from reproduction.paper.reference import write_prunings
 from reproduction.paper.statements import Statement, meets, read_claims
 from reproduction.paper.table import Table
 from sagevocab.counting import count_corpus
-from sagevocab.pieces import read_pieces
+from sagevocab.pieces import WORD_START, read_pieces
 from sagevocab.segment import GreedySegmenter
 from sagevocab.settings import WordSettings
 from sagevocab.state import read_json, write_json
@@ -214,7 +216,7 @@ def on_morphemes(words: Path, folder: Path, language: str) -> Iterator[dict[str,
 
 
 def write_tables(folder: Path, output: Path) -> None:
-    """Write table_overlap, that of other sizes, table_controls and figure_controls."""
+    """Write table_overlap, that of other sizes, table_differences, table_controls, its figure."""
     shares = pd.concat([_overlaps(folder, language) for language in LANGUAGES], ignore_index=True)
     _write(table_overlap(shares, notes=[]), output / "table_overlap")
     of_sizes = {int(one.name): one for one in folder.iterdir() if one.name.isdigit()}
@@ -227,6 +229,7 @@ def write_tables(folder: Path, output: Path) -> None:
         ignore_index=True,
     )
     _write(table_overlap(shares, notes=[]), output / "table_overlap_sizes")
+    _write(table_differences(folder), output / "table_differences")
     claims = output / "claims.json"
     write_json(claims, list(records(folder)))
     try:
@@ -275,6 +278,69 @@ def records(folder: Path) -> Iterator[Mapping[str, Any]]:
             for name, seeds in controls.items()
         }
         yield {**record, "controls": controls, "met_by": met_by, "direction": claim.direction}
+
+
+COMPARED = {  # of each version, the control that counts and the one without vectors
+    "sage": ("extra_tokens", "sage_zero"),
+    "sage_released": ("counts", "sage_released_zero"),
+}
+EXAMPLES = 10
+
+
+def table_differences(folder: Path) -> Table:
+    """Return which pieces a version of SaGe prunes and a control keeps, and the other way round.
+
+    Of several seeds, all of one prune a piece and none of the other does. `late` is the share of
+    these pieces in the last quarter of what was pruned, where a little less loss would have kept
+    them; examples are the earliest pieces that BPE made.
+    """
+    rows = [
+        {"language": LANGUAGES[language], "pruned_by": label, "kept_by": other, **described}
+        for language in LANGUAGES
+        for sage, controls in COMPARED.items()
+        for control in controls
+        for label, other, described in _differences(read_orders(folder, language), sage, control)
+    ]
+    columns = {
+        "language": "text",
+        "pruned_by": "pruned by",
+        "kept_by": "kept by",
+        "pieces": "pieces",
+        "word_initial": "start a word",
+        "characters": "characters",
+        "late": "late",
+        "examples": "examples",
+    }
+    shown = pd.DataFrame(rows)[list(columns)]
+    percent, mean = "{:.0%}".format, "{:.1f}".format
+    cells = shown.assign(
+        word_initial=shown["word_initial"].map(percent).str.replace("%", " %"),
+        late=shown["late"].map(percent).str.replace("%", " %"),
+        characters=shown["characters"].map(mean),
+    )
+    return Table(list(columns.values()), [cells.astype(str).to_numpy().tolist()], shown)
+
+
+def _differences(
+    orders: pd.DataFrame, sage: str, control: str
+) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    names = {SAGE[sage]: seeds_of(list(orders), sage)}
+    names[CONTROLS[control]] = seeds_of(list(orders), control)
+    for label, other in itertools.permutations(names):
+        by, kept = orders[names[label]], orders[names[other]]
+        pieces = orders.index[((by >= 0).all(axis=1) & (kept < 0).all(axis=1)).to_numpy()]
+        texts = [piece.lstrip(WORD_START) for piece in pieces]
+        yield (
+            label,
+            other,
+            {
+                "pieces": len(pieces),
+                "word_initial": np.mean([piece.startswith(WORD_START) for piece in pieces]),
+                "characters": np.mean([len(text) for text in texts]),
+                "late": np.mean(by.loc[pieces].mean(axis=1) >= 0.75 * (by >= 0).sum().mean()),
+                "examples": " ".join(pieces[:EXAMPLES]),
+            },
+        )
 
 
 def _write(table: Table, path: Path) -> None:

@@ -243,12 +243,43 @@ def test_the_page_of_other_runs_is_what_their_claims_give(first, second, monkeyp
 def test_tables_of_controls_are_drawn_again_from_what_is_committed(tmp_path):
     controls.main([f"--output={tmp_path}"])
     committed = controls.ROOT / "results/reference/controls"
-    for name in ("table_overlap", "table_overlap_sizes", "table_controls"):
+    tables = ("table_overlap", "table_overlap_sizes", "table_differences", "table_controls")
+    for name in tables:
         for form in ("csv", "md"):
             file = f"{name}.{form}"
             assert (tmp_path / file).read_bytes() == (committed / file).read_bytes(), file
     assert (tmp_path / "figure_controls.png").stat().st_size > 0
     assert not (tmp_path / "claims.json").exists()
+
+
+def test_pieces_on_which_a_version_and_a_control_differ():
+    orders = pd.DataFrame(
+        {
+            "sage_released": [0, -1, 1, 2, 3, -1],
+            "sage_released.seed2": [3, -1, 2, 1, -1, 0],
+            "counts": [-1, 3, 0, -1, 1, 2],
+        },
+        index=["▁ab", "c", "de", "fgh", "i", "j"],
+    )
+    rows = list(controls._differences(orders, "sage_released", "counts"))
+    # Both seeds prune ▁ab and fgh, and counts do not: 1.5 of 4 are early. No seed prunes c.
+    of_sage, of_counts = (described for _, _, described in rows)
+    assert of_sage["pieces"] == 2 and of_sage["examples"] == "▁ab fgh"
+    assert of_sage["word_initial"] == 0.5 and of_sage["characters"] == 2.5
+    assert of_sage["late"] == 0 and of_counts["late"] == 1
+    assert of_counts["pieces"] == 1 and of_counts["examples"] == "c"
+    assert [row[:2] for row in rows] == [("SaGe 1.0", "counts"), ("counts", "SaGe 1.0")]
+
+
+def test_the_page_of_results_has_the_pieces_on_which_counts_differ():
+    page = (controls.ROOT / "docs/results.md").read_text(encoding="utf-8")
+    table = pd.read_csv(controls.ROOT / "results/reference/controls/table_differences.csv")
+    either = {frozenset(("SaGe 1.0", "counts"))}
+    own = table[[frozenset(pair) in either for pair in zip(table.pruned_by, table.kept_by)]]
+    for _, row in own.iterrows():
+        start = f"| {row['pruned_by']} | {row['language']} | {row['pieces']:,} | "
+        numbers = f"{100 * row['word_initial']:.0f} % | {row['characters']:.1f} | "
+        assert f"{start}{numbers}{100 * row['late']:.0f} % | " in page
 
 
 def test_the_page_of_results_has_what_counts_give():
