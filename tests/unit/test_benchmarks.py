@@ -274,8 +274,9 @@ def test_pieces_on_which_a_version_and_a_control_differ():
 def test_the_page_of_results_has_the_pieces_on_which_counts_differ():
     page = (controls.ROOT / "docs/results.md").read_text(encoding="utf-8")
     table = pd.read_csv(controls.ROOT / "results/reference/controls/table_differences.csv")
-    either = {frozenset(("SaGe 1.0", "counts"))}
-    own = table[[frozenset(pair) in either for pair in zip(table.pruned_by, table.kept_by)]]
+    either = ["SaGe 1.0", "counts"]
+    own = table[table["pruned_by"].isin(either) & table["kept_by"].isin(either)]
+    assert len(own) == 4
     for _, row in own.iterrows():
         start = f"| {row['pruned_by']} | {row['language']} | {row['pieces']:,} | "
         numbers = f"{100 * row['word_initial']:.0f} % | {row['characters']:.1f} | "
