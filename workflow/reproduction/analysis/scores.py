@@ -24,9 +24,9 @@ from reproduction.analysis.stats import (
     CONFIDENCE,
     Comparison,
     Estimate,
-    interval_of,
+    estimate,
     percentile_p_value,
-    sampled_sums,
+    resample,
 )
 from reproduction.lm.metrics import f1_of_classes, matthews, ratio, spans_of
 from reproduction.parquet import read_parquet
@@ -149,48 +149,52 @@ def _f1_of_spans(sums: np.ndarray) -> np.ndarray:
 class TaskScores:
     """Scores of a task by tokenizer, and their replicates.
 
-    values: tokenizer -> float64[seeds]. drawn: tokenizer -> float64[resamples, seeds], replicate
-    by replicate over the same examples.
+    drawn: tokenizer -> float64[1 + resamples, seeds], the scores and then replicate by replicate
+    over the same examples.
     """
 
-    values: Mapping[str, np.ndarray]
     drawn: Mapping[str, np.ndarray]
+
+    @property
+    def values(self) -> dict[str, np.ndarray]:
+        """Scores by tokenizer: float64[seeds]."""
+        return {name: drawn[0] for name, drawn in self.drawn.items()}
 
     def unit(self, *tokenizers: str) -> str:
         """Return over what these tokenizers' scores vary: also seeds, if all have several."""
-        several = all(len(self.values[name]) > 1 for name in tokenizers)
+        several = all(self.drawn[name].shape[1] > 1 for name in tokenizers)
         return EXAMPLES_AND_SEEDS if several else EXAMPLES
 
     def mean(self, tokenizer: str, unit: str | None = None) -> Estimate:
         """Return the mean over seeds with its interval."""
-        value, drawn = float(self.values[tokenizer].mean()), self.drawn[tokenizer].mean(axis=1)
-        if (unit or self.unit(tokenizer)) == EXAMPLES:
-            return interval_of(value, drawn)
-        return Estimate(*_student(value, drawn, [self.values[tokenizer]])[:3])
+        return Estimate(*self._tested([tokenizer], unit)[:3])
 
     def difference(self, tokenizer: str, baseline: str, unit: str | None = None) -> Comparison:
         """Return the difference of two means over seeds, its interval and its p-value."""
-        drawn = self.drawn[tokenizer].mean(axis=1) - self.drawn[baseline].mean(axis=1)
-        seeds = [self.values[name] for name in (tokenizer, baseline)]
-        value = float(seeds[0].mean() - seeds[1].mean())
-        if (unit or self.unit(tokenizer, baseline)) == EXAMPLES:
-            return Comparison(*interval_of(value, drawn), percentile_p_value(drawn))
-        return _student(value, drawn, seeds)
+        return self._tested([tokenizer, baseline], unit)
+
+    def _tested(self, names: Sequence[str], unit: str | None) -> Comparison:
+        first, *rest = (self.drawn[name].mean(axis=1) for name in names)
+        values = first - sum(rest)
+        if (unit or self.unit(*names)) == EXAMPLES:
+            return Comparison(*estimate(values), percentile_p_value(values))
+        return _student(values, [self.drawn[name][0] for name in names])
 
 
-def _student(value: float, drawn: np.ndarray, seeds: Sequence[np.ndarray]) -> Comparison:
+def _student(values: np.ndarray, seeds: Sequence[np.ndarray]) -> Comparison:
     """Return Student's interval and test of a sum of means over seeds.
 
-    drawn: float64[resamples], its replicates over examples, whose variance counts as known.
-    seeds: the values behind each mean.
+    values: float64[1 + resamples], the sum and its replicates over examples, whose variance counts
+    as known. seeds: the values behind each mean.
     """
     from scipy import stats
 
-    parts = np.array([np.var(values, ddof=1) / len(values) for values in seeds])
-    variance = float(np.var(drawn, ddof=1) + parts.sum())
+    value = float(values[0])
+    parts = np.array([np.var(own, ddof=1) / len(own) for own in seeds])
+    variance = float(np.var(values[1:], ddof=1) + parts.sum())
     if variance == 0:
-        return Comparison(value, value, value, percentile_p_value(drawn))
-    doubt = float(sum(p**2 / (len(v) - 1) for p, v in zip(parts, seeds, strict=True)))
+        return Comparison(value, value, value, percentile_p_value(values))
+    doubt = float(sum(p**2 / (len(own) - 1) for p, own in zip(parts, seeds, strict=True)))
     law = stats.t(variance**2 / doubt) if doubt else stats.norm()
     error = np.sqrt(variance)
     half = float(law.ppf((1 + CONFIDENCE) / 2) * error)
@@ -204,15 +208,14 @@ def resample_scores(
 
     tokenizers: of each model in `sums`, one of several seeds or of one.
     """
-    rows = sums.rows.reshape(len(sums.rows), -1)
-    totals = sampled_sums(rows, seed=seed, resamples=resamples)
-    replicates = sums.score(totals.reshape(resamples, *sums.rows.shape[1:]))
-    values = sums.scores()
-    places = {name: np.flatnonzero(np.array(tokenizers) == name) for name in tokenizers}
-    return TaskScores(
-        values={name: values[place] for name, place in places.items()},
-        drawn={name: replicates[:, place] for name, place in places.items()},
+    shape = sums.rows.shape[1:]
+    drawn = resample(
+        sums.rows.reshape(len(sums.rows), -1),
+        lambda totals: sums.score(totals.reshape(-1, *shape)),
+        seed=seed,
+        resamples=resamples,
     )
+    return TaskScores({name: drawn[:, np.array(tokenizers) == name] for name in tokenizers})
 
 
 def read_scores(paths: Iterable[str | Path]) -> list[dict]:

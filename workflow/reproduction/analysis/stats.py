@@ -2,8 +2,8 @@
 
 What is drawn is whole (a line, an example, a piece), under all tokenizers at once. Every random
 procedure takes a seed. Intervals are percentile intervals of 1,000 samples unless a caller says
-otherwise. Hundreds of thousands of lines have few distinct rows of counts, so a sample of lines is
-drawn exactly and in seconds as a multinomial sample of these.
+otherwise. `resample` is the one bootstrap: hundreds of thousands of lines often have few distinct
+rows of counts, and a sample of lines is then a multinomial sample of these.
 """
 
 from __future__ import annotations
@@ -23,8 +23,6 @@ RESAMPLES = 1000
 PERMUTATIONS = 9999
 # Most cells of a batch of samples, which is in memory at once.
 _BATCH_CELLS = 1 << 22
-# Tables of so few columns of counts have few distinct rows.
-_NARROW = 2
 # Rows of one block are drawn from while they are in the processor's cache.
 _BLOCK_ROWS = 8192
 # Drawing a count for each distinct row costs as much as drawing so many rows.
@@ -51,106 +49,97 @@ class Comparison(NamedTuple):
 
 
 NOTHING = Estimate(float("nan"), float("nan"), float("nan"))
-NO_REPLICATES = np.zeros(0)
 
 # --- bootstrap
 
 
-def resampled_sums(table: np.ndarray, *, seed: int, resamples: int = RESAMPLES) -> np.ndarray:
-    """Return the column sums of bootstrap samples of the rows: float64[resamples, columns].
-
-    table: int[rows, columns], a row for each line. One or two columns of counts have few distinct
-    rows, and a sample of rows is then a multinomial sample of these; otherwise rows are drawn.
-    """
-    rng = np.random.default_rng(seed)
-    if not len(table):
-        return np.zeros((resamples, table.shape[1]))
-    if table.shape[1] > _NARROW:
-        return _sums_of_rows(table, rng, resamples)
-    counts = pd.DataFrame(table).value_counts(sort=False).sort_index()
-    rows = counts.index.to_frame().to_numpy(dtype=float)
-    return _sums_of_distinct(rows, counts.to_numpy(), rng, resamples)
-
-
-def _sums_of_distinct(rows, counts, rng, resamples):
-    """Sums of samples of rows that occur `counts` times: a multinomial sample of each."""
-    batch = max(1, _BATCH_CELLS // len(rows))
-    sizes = [min(batch, resamples - done) for done in range(0, resamples, batch)]
-    shares = counts / counts.sum()
-    return np.concatenate([rng.multinomial(counts.sum(), shares, size) @ rows for size in sizes])
-
-
-def _sums_of_rows(table, rng, resamples):
-    """Draw how many rows come from each block, then these rows: what drawing from all gives."""
-    starts = np.arange(0, len(table), _BLOCK_ROWS)
-    sizes = np.diff(np.append(starts, len(table)))
-    drawn = rng.multinomial(len(table), sizes / len(table), size=resamples)
-    sums = np.zeros((resamples, table.shape[1]))
-    for block, start in enumerate(starts):
-        rows = table[start : start + _BLOCK_ROWS].astype(float)
-        for number in range(resamples):
-            chosen = rng.integers(len(rows), size=drawn[number, block], dtype=np.int32)
-            sums[number] += np.bincount(chosen, minlength=len(rows)) @ rows
-    return sums
-
-
-def sampled_sums(table: np.ndarray, *, seed: int, resamples: int) -> np.ndarray:
-    """Return the column sums of bootstrap samples of the rows: float64[resamples, columns].
-
-    table: float64[rows, columns], thousands of rows, a row for each example of a task. Rows that
-    agree in all columns are drawn together: a sample of rows is a multinomial sample of these.
-    """
-    rng = np.random.default_rng(seed)
-    rows, kinds, counts = np.unique(table, axis=0, return_inverse=True, return_counts=True)
-    if len(rows) * _DRAWS_OF_A_COUNT <= len(table):
-        return _sums_of_distinct(rows, counts, rng, resamples)
-    kinds = kinds.ravel()
-    batch = max(1, _BATCH_CELLS // max(1, len(rows)))
-    sums = np.empty((resamples, table.shape[1]))
-    for start in range(0, resamples, batch):
-        size = min(batch, resamples - start)
-        samples = (kinds[rng.integers(len(table), size=len(table))] for _ in range(size))
-        drawn = np.stack([np.bincount(sample, minlength=len(rows)) for sample in samples])
-        sums[start : start + size] = drawn.astype(float) @ rows
-    return sums
-
-
-def drawn_weights(size: int, *, seed: int, resamples: int = RESAMPLES) -> Iterator[np.ndarray]:
-    """Yield how often each of `size` units is in a bootstrap sample: float64[size]."""
-    rng = np.random.default_rng(seed)
-    for _ in range(resamples):
-        yield np.bincount(rng.integers(size, size=size), minlength=size).astype(float)
-
-
-def interval_of(value: float, drawn: np.ndarray, confidence: float = CONFIDENCE) -> Estimate:
-    """Return a value with the percentile interval of its bootstrap replicates; nan ones left out.
-
-    Without a replicate the bounds are nan.
-    """
-    drawn = drawn[np.isfinite(drawn)]
-    if not drawn.size:
-        return Estimate(float(value), float("nan"), float("nan"))
-    tail = (1 - confidence) / 2
-    low, high = np.quantile(drawn, [tail, 1 - tail])
-    return Estimate(float(value), float(low), float(high))
-
-
-def total_interval(
+def resample(
     table: np.ndarray,
     statistic: Callable[[np.ndarray], np.ndarray],
     *,
     seed: int | None,
     resamples: int = RESAMPLES,
-) -> Estimate:
-    """Return a statistic of column sums with its interval over resampled rows.
+) -> np.ndarray:
+    """Return a statistic of the column sums of a table, then of its bootstrap samples.
 
-    statistic: float64[..., columns] -> float64[...]. seed: None draws nothing, so the bounds are
+    table: float64[rows, columns], a row for each line, example or piece. statistic: float64[...,
+    columns] -> float64[...]. seed: None draws nothing.
+    Returns float64[1 + resamples, ...]: the measurement and its replicates.
+    """
+    table = np.asarray(table, dtype=float)
+    rows, counts = _kinds(table)
+    sums = np.zeros((1 + (resamples if seed is not None else 0), table.shape[1]))
+    sums[0] = table.sum(axis=0)
+    for samples, place, drawn in _draws(counts, seed, len(sums) - 1):
+        sums[1:][samples] += drawn.astype(float) @ rows[place]
+    with np.errstate(invalid="ignore", divide="ignore"):
+        return statistic(sums)
+
+
+def resampled_weights(units: int, *, seed: int | None, resamples: int = RESAMPLES) -> np.ndarray:
+    """Return how often each unit counts: once, then as often as it is in each bootstrap sample.
+
+    For statistics that are no function of sums. seed: None draws nothing.
+    Returns float64[1 + resamples, units].
+    """
+    weights = np.ones((1 + (resamples if seed is not None else 0), units))
+    for samples, place, drawn in _draws(np.ones(units, dtype=int), seed, len(weights) - 1):
+        weights[1:][samples, place] = drawn
+    return weights
+
+
+def _kinds(table: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    """Return the distinct rows of a table and how many there are of each, if they are few."""
+    kinds = pd.DataFrame(table).groupby(list(range(table.shape[1]))).size()
+    if len(kinds) * _DRAWS_OF_A_COUNT > len(table):
+        return table, np.ones(len(table), dtype=int)
+    return kinds.index.to_frame().to_numpy(dtype=float), kinds.to_numpy()
+
+
+def _draws(
+    counts: np.ndarray, seed: int | None, resamples: int
+) -> Iterator[tuple[slice, slice, np.ndarray]]:
+    """Yield samples, kinds of units, and how often each is drawn: int64[samples, kinds].
+
+    counts: how many units there are of each kind. Units that are all distinct are drawn one by
+    one: first how many come from each block, then these.
+    """
+    rng, units = np.random.default_rng(seed), int(counts.sum())
+    if not units or not resamples:
+        return
+    if len(counts) < units:
+        for samples in _batches(resamples, len(counts)):
+            drawn = rng.multinomial(units, counts / units, size=samples.stop - samples.start)
+            yield samples, slice(None), drawn
+        return
+    starts = np.arange(0, units, _BLOCK_ROWS)
+    sizes = np.diff(np.append(starts, units))
+    numbers = rng.multinomial(units, sizes / units, size=resamples)
+    for start, size, drawn in zip(starts, sizes, numbers.T, strict=True):
+        for samples in _batches(resamples, size):
+            chosen = (rng.integers(size, size=n, dtype=np.int32) for n in drawn[samples])
+            counted = np.stack([np.bincount(one, minlength=size) for one in chosen])
+            yield samples, slice(start, start + size), counted
+
+
+def _batches(resamples: int, kinds: int) -> Iterator[slice]:
+    batch = max(1, _BATCH_CELLS // kinds)
+    for start in range(0, resamples, batch):
+        yield slice(start, min(start + batch, resamples))
+
+
+def estimate(values: np.ndarray) -> Estimate:
+    """Return a measurement with the percentile interval of its replicates; nan ones left out.
+
+    values: float64[1 + resamples], as `resample` returns them. Without a replicate the bounds are
     nan.
     """
-    value = float(statistic(table.sum(axis=0).astype(float)))
-    if seed is None:
-        return interval_of(value, NO_REPLICATES)
-    return interval_of(value, statistic(resampled_sums(table, seed=seed, resamples=resamples)))
+    drawn = values[1:][np.isfinite(values[1:])]
+    if not drawn.size:
+        return Estimate(float(values[0]), float("nan"), float("nan"))
+    tail = (1 - CONFIDENCE) / 2
+    low, high = np.quantile(drawn, [tail, 1 - tail])
+    return Estimate(float(values[0]), float(low), float(high))
 
 
 def ratio_interval(
@@ -160,17 +149,15 @@ def ratio_interval(
 
     Both are whole numbers by line, in the same order: tokens and words give fertility, the tokens
     of two tokenizers their relative cost. nan where the denominators sum to 0. seed: as for
-    `total_interval`.
+    `resample`.
     """
     table = np.column_stack([np.asarray(numerators), np.asarray(denominators)])
     if not table.size or table[:, 1].sum() == 0:
         return NOTHING
-
-    def ratio(sums: np.ndarray) -> np.ndarray:
-        with np.errstate(invalid="ignore", divide="ignore"):
-            return sums[..., 0] / sums[..., 1]
-
-    return total_interval(table, ratio, seed=seed, resamples=resamples)
+    ratio = resample(
+        table, lambda sums: sums[..., 0] / sums[..., 1], seed=seed, resamples=resamples
+    )
+    return estimate(ratio)
 
 
 def proportion_interval(hits: int, total: int) -> Estimate:
@@ -186,27 +173,31 @@ def proportion_interval(hits: int, total: int) -> Estimate:
 # --- tests
 
 
-def bootstrap_p_value(value: float, drawn: np.ndarray) -> float:
-    """Return the two-sided p-value of `value` against 0, by its bootstrap standard error.
+def bootstrap_p_value(values: np.ndarray) -> float:
+    """Return the two-sided p-value of a measurement against 0, by its bootstrap standard error.
 
-    The replicates are taken as normal about the value: for comparisons whose labels can't be
-    exchanged, since two texts differ in more than what is compared.
+    values: as for `estimate`. The replicates are taken as normal about the measurement: for
+    comparisons whose labels can't be exchanged, since two texts differ in more than what is
+    compared.
     """
     from scipy.special import ndtr
 
+    value, drawn = float(values[0]), values[1:]
     error = float(np.std(drawn[np.isfinite(drawn)], ddof=1))
     if error == 0:
         return 1.0 if value == 0 else 0.0
     return float(2 * ndtr(-abs(value) / error))
 
 
-def percentile_p_value(drawn: np.ndarray) -> float:
+def percentile_p_value(values: np.ndarray) -> float:
     """Return the two-sided p-value of 0 by the replicates of a difference.
 
-    It is the smallest level at which the percentile interval leaves 0 out, so interval and test
-    agree. A replicate of 0 counts on both sides. One is added because a finite sample never shows
-    that no replicate lies beyond 0 (Davison and Hinkley 1997, Section 4.2).
+    values: as for `estimate`. The p-value is the smallest level at which the percentile interval
+    leaves 0 out, so interval and test agree. A replicate of 0 counts on both sides. One is added
+    because a finite sample never shows that no replicate lies beyond 0 (Davison and Hinkley 1997,
+    Section 4.2).
     """
+    drawn = values[1:]
     beyond = min((drawn <= _ROUNDING).sum(), (drawn >= -_ROUNDING).sum())
     return min(1.0, 2 * (int(beyond) + 1) / (len(drawn) + 1))
 

@@ -19,9 +19,9 @@ from reproduction.analysis.stats import (
     NOTHING,
     RESAMPLES,
     Estimate,
-    drawn_weights,
-    interval_of,
+    estimate,
     proportion_interval,
+    resampled_weights,
 )
 from reproduction.parquet import read_parquet
 from sagevocab.pieces import WORD_START, piece_length
@@ -180,11 +180,7 @@ def mean_correlation(
     far = [pair for first, second, pair in _pairs(rankings) if second - first >= shortest]
     if not far:
         return NOTHING
-    ranked = [_levels_of(pair) for pair in far]
-    size = len(far[0])
-    draws = [np.ones(size), *drawn_weights(size, seed=seed, resamples=resamples)]
-    means = [np.mean([_correlation(weights[r], a, b) for r, a, b in ranked]) for weights in draws]
-    return interval_of(means[0], np.array(means[1:]))
+    return estimate(correlation_of(far, seed=seed, resamples=resamples).mean(axis=1))
 
 
 def correlation_of(
@@ -197,9 +193,8 @@ def correlation_of(
     """
     pieces = pd.Index(sorted(set().union(*(table.index for table in values))))
     ranked = [_levels_of(table.reindex(pieces)) for table in values]
-    drawn = [] if seed is None else drawn_weights(len(pieces), seed=seed, resamples=resamples)
-    draws = [np.ones(len(pieces)), *drawn]
-    return np.array([[_correlation(w[rows], a, b) for rows, a, b in ranked] for w in draws])
+    weights = resampled_weights(len(pieces), seed=seed, resamples=resamples)
+    return np.array([[_correlation(own[rows], a, b) for rows, a, b in ranked] for own in weights])
 
 
 def _pairs(rankings: pd.DataFrame) -> list[tuple[int, int, pd.DataFrame]]:

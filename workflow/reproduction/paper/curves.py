@@ -23,10 +23,8 @@ from scipy import stats
 
 from reproduction.analysis.stats import (
     CONFIDENCE,
-    RESAMPLES,
     Comparison,
-    Estimate,
-    interval_of,
+    estimate,
     percentile_p_value,
 )
 from reproduction.lm.floors import CONTEXT_FREE, FLOORS
@@ -196,15 +194,8 @@ def paired(curves: Sequence[Curve]) -> list[Curve]:
     return [curve.of_lines(np.isin(curve.lines, common.index)) for curve in curves]
 
 
-def draw_lines(count: int, seed: int, resamples: int = RESAMPLES) -> np.ndarray:
-    """Return how often each line counts: float64[1 + resamples, count], the first row all ones."""
-    rng = np.random.default_rng(seed)
-    drawn = rng.multinomial(count, np.full(count, 1 / count), size=resamples)
-    return np.vstack([np.ones((1, count)), drawn])
-
-
 def bits_per_character(curve: Curve, weights: np.ndarray) -> np.ndarray:
-    """Return float64[1 + resamples, validations] for the `weights` of `draw_lines`."""
+    """Return float64[1 + resamples, validations] for the `weights` of `resampled_weights`."""
     return weights @ curve.nats.T / (weights @ curve.characters)[:, None] / math.log(2)
 
 
@@ -212,11 +203,6 @@ def floor_bits(curve: Curve, weights: np.ndarray) -> dict[str, np.ndarray]:
     """Return what each floor needs, in bits per character: float64[1 + resamples]."""
     characters = weights @ curve.characters * math.log(2)
     return {name: weights @ nats / characters for name, nats in curve.floors.items()}
-
-
-def estimate(values: np.ndarray) -> Estimate:
-    """Return the first of `values` with the 95 % percentile interval of the others."""
-    return interval_of(float(values[0]), values[1:])
 
 
 def first_reached(at: np.ndarray, values: np.ndarray, target: np.ndarray) -> np.ndarray:
@@ -272,12 +258,12 @@ def effort_ratio(
     """Return what the first curve of each pair needs over what the second does (see `efforts`).
 
     pairs: of one pretraining, or one for each seed. Of one, the interval and the test of 1 are over
-    held-out lines, for the `weights` of `draw_lines`. Of several, ratios are averaged as
+    held-out lines, for the `weights` of `resampled_weights`. Of several, ratios are averaged as
     logarithms, with Student's interval and test over seeds. axis: one of `AXES`.
     """
     if len(pairs) == 1:
         ratios = np.divide(*efforts(*pairs[0], weights, axis))
-        return Comparison(*estimate(ratios), percentile_p_value(np.log(ratios[1:])))
+        return Comparison(*estimate(ratios), percentile_p_value(np.log(ratios)))
     logs = [np.log(np.divide(*efforts(*pair, weights[:1], axis))).item() for pair in pairs]
     half = stats.t.ppf((1 + CONFIDENCE) / 2, len(logs) - 1) * stats.sem(logs)
     ratio, low, high = np.exp(np.mean(logs) + half * np.array([0, -1, 1])).tolist()

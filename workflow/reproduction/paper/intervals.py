@@ -18,17 +18,14 @@ import pandas as pd
 
 from reproduction.analysis.stats import (
     CONFIDENCE,
-    NO_REPLICATES,
     NOTHING,
     Estimate,
     bootstrap_p_value,
-    drawn_weights,
-    interval_of,
+    estimate,
     paired_permutation,
     permute_pieces,
     ratio_interval,
-    resampled_sums,
-    total_interval,
+    resample,
 )
 from reproduction.analysis.vocabulary import Share, correlation_of
 from reproduction.paper.measures import Measurement
@@ -158,49 +155,40 @@ def line_log_ratio(first: np.ndarray, second: np.ndarray, *, seed: int | None) -
     def statistic(sums: np.ndarray) -> np.ndarray:
         return np.log((sums[..., 0] + 0.5) / (sums[..., 1] + 0.5))
 
-    estimate = total_interval(np.column_stack([first, second]), statistic, seed=seed)
-    return _exchanged(estimate, first, second, seed)
+    values = resample(np.column_stack([first, second]), statistic, seed=seed)
+    return _exchanged(estimate(values), first, second, seed)
 
 
-Resampled = tuple[float, np.ndarray]
-
-
-def resampled_distance(table: np.ndarray, *, seed: int | None) -> Resampled:
-    """Return the total variation distance of two histograms, and its replicates over lines.
+def resampled_distance(table: np.ndarray, *, seed: int | None) -> np.ndarray:
+    """Return the total variation distance of two histograms and its replicates over lines.
 
     table: int[lines, bins + 1], by line the difference of the histograms and, last, the words.
     """
-    distance = float(_distance(table.sum(axis=0)))
-    if seed is None:
-        return distance, NO_REPLICATES
-    return distance, _distance(resampled_sums(table, seed=seed))
+    return resample(
+        table, lambda sums: np.abs(sums[..., :-1]).sum(axis=-1) / sums[..., -1] / 2, seed=seed
+    )
 
 
-def change(here: Resampled, there: Resampled) -> Measurement:
+def change(here: np.ndarray, there: np.ndarray) -> Measurement:
     """Return a number of one text minus that of another, each resampled by line independently.
 
     The test is by the bootstrap standard error: the labels of texts can't be exchanged, because
     texts differ in more than what is compared.
     """
-    return _by_error(here[0] - there[0], here[1] - there[1], LINES, LINES_RESAMPLED)
+    return _by_error(here - there, LINES, LINES_RESAMPLED)
 
 
-def _by_error(value: float, drawn: np.ndarray, unit: str, test: str) -> Measurement:
-    untested = np.isnan(value) or not drawn.size
-    p_value = None if untested else bootstrap_p_value(value, drawn)
-    return Measurement(*interval_of(value, drawn), unit=unit, test=test, p_value=p_value)
-
-
-def _distance(sums: np.ndarray) -> np.ndarray:
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return np.abs(sums[..., :-1]).sum(axis=-1) / sums[..., -1] / 2
+def _by_error(values: np.ndarray, unit: str, test: str) -> Measurement:
+    untested = np.isnan(values[0]) or len(values) == 1
+    p_value = None if untested else bootstrap_p_value(values)
+    return Measurement(*estimate(values), unit=unit, test=test, p_value=p_value)
 
 
 def _exchanged(
-    estimate: Estimate, first: np.ndarray, second: np.ndarray, seed: int | None
+    found: Estimate, first: np.ndarray, second: np.ndarray, seed: int | None
 ) -> Measurement:
     p_value = None if seed is None else paired_permutation(first, second, seed=seed)
-    return Measurement(*estimate, unit=LINES, test=LINES_EXCHANGED, p_value=p_value)
+    return Measurement(*found, unit=LINES, test=LINES_EXCHANGED, p_value=p_value)
 
 
 # --- words of a list
@@ -216,9 +204,7 @@ def f1_difference(table: np.ndarray, *, seed: int | None) -> Measurement:
         ours, baseline = (2 * sums[..., i + 2] / (sums[..., i] + sums[..., i + 1]) for i in (0, 3))
         return ours - baseline
 
-    value = float(difference(table.sum(axis=0)))
-    drawn = NO_REPLICATES if seed is None else difference(resampled_sums(table, seed=seed))
-    return _by_error(value, drawn, WORDS, WORDS_RESAMPLED)
+    return _by_error(resample(table, difference, seed=seed), WORDS, WORDS_RESAMPLED)
 
 
 # --- pieces
@@ -256,15 +242,15 @@ def bootstrap_means(
     columns: values by piece. A piece that a column lacks does not count in that column's mean;
     a resampled piece is resampled in all columns at once, so what they share is paired.
     """
-    return interval_of(*_resampled_means(columns, statistic, seed))
+    return estimate(_resampled_means(columns, statistic, seed))
 
 
 def difference_of_means(first: pd.Series, second: pd.Series, *, seed: int | None) -> Measurement:
     """Return the difference of two means over pieces with the test that exchanges their labels."""
-    estimate = bootstrap_means([first, second], lambda a, b: a - b, seed=seed)
+    found = bootstrap_means([first, second], lambda a, b: a - b, seed=seed)
     p_value = np.nan if seed is None else permute_pieces(first, second, seed=seed)
     known = None if np.isnan(p_value) else p_value
-    return Measurement(*estimate, unit=PIECES, test=PIECES_EXCHANGED, p_value=known)
+    return Measurement(*found, unit=PIECES, test=PIECES_EXCHANGED, p_value=known)
 
 
 def change_of_ratio(columns: Sequence[pd.Series], *, seed: int | None) -> Measurement:
@@ -273,8 +259,8 @@ def change_of_ratio(columns: Sequence[pd.Series], *, seed: int | None) -> Measur
     The pairs of columns are of two texts, whose labels can't be exchanged: the test is by the
     bootstrap standard error.
     """
-    value, drawn = _resampled_means(columns, lambda a, b, c, d: a / b - c / d, seed)
-    return _by_error(value, drawn, PIECES, PIECES_RESAMPLED)
+    values = _resampled_means(columns, lambda a, b, c, d: a / b - c / d, seed)
+    return _by_error(values, PIECES, PIECES_RESAMPLED)
 
 
 def difference_of_correlations(
@@ -286,29 +272,22 @@ def difference_of_correlations(
     bootstrap standard error.
     """
     differences = -np.diff(correlation_of([first, second], seed=seed), axis=1)[:, 0]
-    return _by_error(differences[0], differences[1:], PIECES, PIECES_RESAMPLED)
+    return _by_error(differences, PIECES, PIECES_RESAMPLED)
 
 
 def _resampled_means(
     columns: Sequence[pd.Series], statistic: Callable[..., np.ndarray], seed: int | None
-) -> tuple[float, np.ndarray]:
+) -> np.ndarray:
     table = pd.concat(columns, axis=1, join="outer").sort_index().to_numpy(dtype=float)
     present = ~np.isnan(table)
     if not present.any(axis=0).all():
-        return float("nan"), NO_REPLICATES
-    both = np.column_stack([np.where(present, table, 0.0), present])
-    value = float(_of_means(both.sum(axis=0), statistic))
-    if seed is None:
-        return value, NO_REPLICATES
-    sums = np.array([weights @ both for weights in drawn_weights(len(both), seed=seed)])
-    return value, _of_means(sums, statistic)
+        return np.array([np.nan])
 
+    def of_means(sums: np.ndarray) -> np.ndarray:
+        values, counts = np.split(sums, 2, axis=-1)
+        return statistic(*np.moveaxis(values / counts, -1, 0))
 
-def _of_means(sums: np.ndarray, statistic: Callable[..., np.ndarray]) -> np.ndarray:
-    """sums: float64[..., 2 * columns], of the values and of the pieces that have one."""
-    values, present = np.split(sums, 2, axis=-1)
-    with np.errstate(invalid="ignore", divide="ignore"):
-        return statistic(*np.moveaxis(values / present, -1, 0))
+    return resample(np.column_stack([np.where(present, table, 0), present]), of_means, seed=seed)
 
 
 def distribution_distance(first: Sequence[float], second: Sequence[float]) -> Estimate:

@@ -16,7 +16,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from reproduction.analysis.scores import TaskScores, rate_sums, resample_scores
-from reproduction.analysis.stats import Estimate, holm
+from reproduction.analysis.stats import Estimate, holm, resampled_weights
 from reproduction.lm.floors import CONTEXT_FREE
 from reproduction.paper.causal import CausalPanels, draw_causal
 from reproduction.paper.curves import (
@@ -26,7 +26,6 @@ from reproduction.paper.curves import (
     along,
     bits_per_character,
     difference_along,
-    draw_lines,
     effort_ratio,
     efforts,
     first_reached,
@@ -113,7 +112,7 @@ def _draw_masked(
     seed: int,
 ) -> None:
     """Draw the curves of masked models against the characters that they have seen."""
-    weights = draw_lines(len(next(iter(panel.values()))[0].lines), seed)
+    weights = resampled_weights(len(next(iter(panel.values()))[0].lines), seed=seed)
     largest = max(curve.at[_AXIS].max() for curves in panel.values() for curve in curves)
     size, unit = next((size, unit) for limit, size, unit in _UNITS if largest < limit)
     for label, curves in panel.items():
@@ -149,7 +148,7 @@ def _draw_tokenizer(
 
 def _over_seeds(values: np.ndarray) -> Estimate:
     """Return the mean over seeds with its interval; values: float64[seeds, 1 + resamples]."""
-    return TaskScores({"": values[:, 0]}, {"": values[:, 1:].T}).mean("")
+    return TaskScores({"": values.T}).mean("")
 
 
 def _values(
@@ -324,7 +323,7 @@ def summarise_curves(panels: Curves, *, baseline: str | None, seed: int) -> pd.D
     """
     rows = []
     for title, panel in panels.items():
-        weights = draw_lines(len(next(iter(panel.values()))[0].lines), seed)
+        weights = resampled_weights(len(next(iter(panel.values()))[0].lines), seed=seed)
         finals = {name: _finals(panel, terms, seed) for name, terms in _QUANTITIES.items()}
         for label, curves in panel.items():
             row = {"language": title, "tokenizer": label, "above_floor": False}

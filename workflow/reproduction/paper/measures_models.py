@@ -14,12 +14,12 @@ from dataclasses import replace
 import numpy as np
 
 from reproduction.analysis.scores import TESTS
+from reproduction.analysis.stats import resampled_weights
 from reproduction.paper.claims_inputs import Case
 from reproduction.paper.curves import (
     Curve,
     compared_at,
     context_free_bits,
-    draw_lines,
     effort_ratio,
     is_above_floor,
     paired,
@@ -156,7 +156,7 @@ def update_ratio(case: Case) -> Measurement:
     for pair in pairs:
         _require_contexts(*pair)
     ratio, low, high, p_value = effort_ratio(
-        pairs, draw_lines(len(flat[0].lines), case.run.seed), "step"
+        pairs, resampled_weights(len(flat[0].lines), seed=case.run.seed), "step"
     )
     unit, test = (LINES, LINES_RESAMPLED) if len(pairs) == 1 else (SEEDS, PAIRED_SEEDS)
     return Measurement(ratio, low, high, agrees=ratio < 1, unit=unit, test=test, p_value=p_value)

@@ -16,7 +16,7 @@ import numpy as np
 import pandas as pd
 
 from reproduction.analysis.ngrams import ORDERS
-from reproduction.paper.curves import draw_lines, estimate
+from reproduction.analysis.stats import estimate, resampled_weights
 from reproduction.paper.forest import MARKS, forest
 from reproduction.paper.formats import MINUS, NOTHING, Row, Show, decimal
 from reproduction.paper.inputs import read_panels
@@ -92,7 +92,7 @@ def summarise_ngrams(panels: Panels, *, baseline: str, seed: int) -> pd.DataFram
     _require_comparison(panels, baseline)
     rows = []
     for title, panel in panels.items():
-        weights = draw_lines(len(panel[baseline].characters), seed)
+        weights = resampled_weights(len(panel[baseline].characters), seed=seed)
         for label, own in panel.items():
             row = {"language": title, "tokenizer": label}
             other = None if label == baseline else panel[baseline]
