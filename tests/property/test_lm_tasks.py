@@ -16,10 +16,9 @@ from hypothesis import strategies as st
 from transformers import AutoTokenizer
 
 from lm_samples import make_vocabulary
-from reproduction.lm.encoder import IGNORED
 from reproduction.lm.shards import build_shards
 from reproduction.lm.tasks import TRUNCATED, Task, encode
-from reproduction.lm.tokenizer import load_encoder
+from reproduction.lm.tokenizer import IGNORED, load_encoder
 from sagevocab.text import write_lines
 
 MAX_WORD_CHARS = 12

@@ -15,7 +15,6 @@ from transformers import get_linear_schedule_with_warmup, get_polynomial_decay_s
 
 from lm_samples import make_model
 from reproduction.lm import finetune as module
-from reproduction.lm.encoder import IGNORED
 from reproduction.lm.finetune import (
     Finetuner,
     examples_in_epoch,
@@ -25,6 +24,7 @@ from reproduction.lm.finetune import (
 )
 from reproduction.lm.settings import FinetuneSettings
 from reproduction.lm.tasks import Task
+from reproduction.lm.tokenizer import IGNORED
 from reproduction.lm.training import seed_torch, training_arguments
 from sagevocab.errors import UserError
 

@@ -8,8 +8,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from torch.nn import functional
 
-from reproduction.lm.encoder import IGNORED
 from reproduction.lm.loss import ROWS, nats_of
+from reproduction.lm.tokenizer import IGNORED
 
 
 @given(st.integers(0, 2 * ROWS + 1), st.integers(1, 40), st.integers(0, 2**32))

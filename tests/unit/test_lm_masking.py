@@ -7,9 +7,8 @@ import pytest
 import torch
 
 from lm_samples import make_vocabulary
-from reproduction.lm.encoder import IGNORED, TextEncoder
 from reproduction.lm.masking import mask_rows, masked_per_row, micro_batches
-from reproduction.lm.tokenizer import load_encoder
+from reproduction.lm.tokenizer import IGNORED, TextEncoder, load_encoder
 from reproduction.lm.training import generator
 
 

@@ -13,10 +13,10 @@ from transformers import AutoModelForMaskedLM, AutoTokenizer, RobertaPreLayerNor
 
 from lm_samples import ASKED, PIECES, TINY, make_shards, make_vocabulary
 from reproduction.lm import pretrain as module
-from reproduction.lm.encoder import IGNORED
 from reproduction.lm.heldout import HeldoutSettings
 from reproduction.lm.pretrain import Pretrainer, pretrain
 from reproduction.lm.settings import PretrainSettings
+from reproduction.lm.tokenizer import IGNORED
 from reproduction.lm.training import training_arguments
 from sagevocab.errors import UserError
 

@@ -6,8 +6,8 @@ import pytest
 from transformers import AutoTokenizer
 
 from lm_samples import PIECES, make_vocabulary
-from reproduction.lm.encoder import IGNORED
 from reproduction.lm.tasks import TRUNCATED, Examples, Task, encode, gold_of, most_frequent
+from reproduction.lm.tokenizer import IGNORED
 
 CLASSES = Task("sst2", "sequence", "accuracy", (0, 1))
 VALUES = Task("stsb", "sequence", "pearson")

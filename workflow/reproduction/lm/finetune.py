@@ -25,7 +25,6 @@ from transformers import (
     TrainingArguments,
 )
 
-from reproduction.lm.encoder import IGNORED
 from reproduction.lm.model import WEIGHTS, longest_input
 from reproduction.lm.settings import FinetuneSettings
 from reproduction.lm.tasks import (
@@ -37,7 +36,7 @@ from reproduction.lm.tasks import (
     most_frequent,
     tag_names,
 )
-from reproduction.lm.tokenizer import load_tokenizer
+from reproduction.lm.tokenizer import IGNORED, load_tokenizer
 from reproduction.lm.training import (
     INITIAL_WEIGHTS,
     Batch,

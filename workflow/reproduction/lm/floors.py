@@ -26,8 +26,8 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 
-from reproduction.lm.encoder import TextEncoder
 from reproduction.lm.heldout import open_heldout
+from reproduction.lm.tokenizer import TextEncoder
 from sagevocab.text import read_lines
 
 FLOORS = ("unigram", "placed", "bigram")

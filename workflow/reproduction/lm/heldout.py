@@ -20,7 +20,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from reproduction.lm.encoder import TextEncoder
+from reproduction.lm.tokenizer import TextEncoder
 from sagevocab.errors import UserError
 from sagevocab.state import read_npz, write_npz
 from sagevocab.text import read_lines

@@ -12,7 +12,7 @@ from typing import Any
 import torch
 from torch.nn import functional
 
-from reproduction.lm.encoder import IGNORED
+from reproduction.lm.tokenizer import IGNORED
 
 ROWS = 32  # at once: of 16,000 pieces 2 MB
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 import numpy as np
 import torch
 
-from reproduction.lm.encoder import IGNORED, TextEncoder
+from reproduction.lm.tokenizer import IGNORED, TextEncoder
 from reproduction.lm.training import Batch
 
 # Devlin et al. 2019: of the tokens to predict 80 % are hidden, 10 % replaced, 10 % kept.

@@ -22,8 +22,8 @@ from transformers.models.roberta_prelayernorm import (
     RobertaPreLayerNormForMaskedLM,
 )
 
-from reproduction.lm.encoder import TextEncoder
 from reproduction.lm.settings import PretrainSettings
+from reproduction.lm.tokenizer import TextEncoder
 from sagevocab.state import write_json
 
 TOKENIZER_SETTINGS = "tokenizer_config.json"

@@ -14,7 +14,6 @@ those of a single process, dropout is each one's own.
 from __future__ import annotations
 
 import logging
-from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,7 +21,6 @@ import pandas as pd
 import torch
 from transformers import TrainingArguments
 
-from reproduction.lm.encoder import TextEncoder
 from reproduction.lm.heldout import FILE as HELDOUT
 from reproduction.lm.heldout import open_heldout
 from reproduction.lm.loss import nats_of
@@ -31,7 +29,7 @@ from reproduction.lm.model import build_model, model_card, save_model
 from reproduction.lm.scoring import SUMMARY, score_words, summarise_words
 from reproduction.lm.settings import FREE, PretrainSettings
 from reproduction.lm.shards import Shard, open_shard
-from reproduction.lm.tokenizer import load_encoder
+from reproduction.lm.tokenizer import TextEncoder, load_encoder
 from reproduction.lm.training import (
     INITIAL_WEIGHTS,
     MASKS,
@@ -175,7 +173,7 @@ def pretrain(
         UserError: shards of another tokenizer, too little text, no device, a loss that is not
             finite, too little memory.
     """
-    shards, vocabulary = Path(shards), Path(vocabulary)
+    shards, vocabulary, output = Path(shards), Path(vocabulary), Path(output)
     arguments = training_arguments(
         Path(state_dir) / _mark(settings, seed, shards, vocabulary)[:16],
         settings.precision,
@@ -192,8 +190,14 @@ def pretrain(
     trainer.run()
     place = place_of(arguments)
     if trainer.is_world_process_zero():
-        card = {"name": name, "seed": seed, "corpus": corpus}
-        _write(trainer, vocabulary, Path(output), place, card)
+        history = trainer.training_log()
+        card = model_card(name, settings, seed, history, place, corpus)
+        remove_leftovers(output)
+        with atomic_folder(output, replace=True) as folder:
+            save_model(trainer.model, vocabulary, folder)
+            write_parquet(folder / "training_log.parquet", history)
+            write_parquet(folder / "heldout.parquet", trainer.scores())
+            write_text(folder / "README.md", card)
     return place
 
 
@@ -206,23 +210,6 @@ def _mark(settings: PretrainSettings, seed: int, shards: Path, vocabulary: Path)
     decisive = {key: value for key, value in vars(settings).items() if key not in FREE}
     files = shards / "train.npy", shards / HELDOUT, vocabulary / "tokenizer.json"
     return fingerprint(decisive, seed, *files, RESULT_VERSION)
-
-
-def _write(
-    trainer: Pretrainer,
-    vocabulary: Path,
-    output: Path,
-    place: Mapping[str, Any],
-    card: Mapping[str, Any],
-) -> None:
-    history = trainer.training_log()
-    remove_leftovers(output)
-    with atomic_folder(output, replace=True) as folder:
-        save_model(trainer.model, vocabulary, folder)
-        write_parquet(folder / "training_log.parquet", history)
-        write_parquet(folder / "heldout.parquet", trainer.scores())
-        text = model_card(settings=trainer.settings, history=history, place=place, **card)
-        write_text(folder / "README.md", text)
 
 
 def _open_rows(folder: Path, encoder: TextEncoder, settings: PretrainSettings) -> Shard:

@@ -19,10 +19,9 @@ from pathlib import Path
 
 import numpy as np
 
-from reproduction.lm.encoder import TextEncoder
 from reproduction.lm.heldout import FILE as HELDOUT
 from reproduction.lm.heldout import NOTHING, HeldoutSettings, write_heldout
-from reproduction.lm.tokenizer import load_encoder
+from reproduction.lm.tokenizer import TextEncoder, load_encoder
 from sagevocab.errors import UserError
 from sagevocab.state import atomic_path, write_json
 from sagevocab.text import read_lines

@@ -18,14 +18,15 @@ import numpy as np
 import pandas as pd
 import torch
 from datasets import Dataset
+from tokenizers import Encoding
 from transformers import (
     DataCollatorForTokenClassification,
     DataCollatorWithPadding,
     PreTrainedTokenizerFast,
 )
 
-from reproduction.lm.encoder import IGNORED
 from reproduction.lm.metrics import class_scores, fitting_metrics, span_scores, value_scores
+from reproduction.lm.tokenizer import IGNORED
 from sagevocab.errors import UserError
 
 OUTSIDE = "O"
@@ -139,7 +140,7 @@ def encode(
     if task.is_tagging:
         texts = [[list(words) for words in rows["tokens"]]]
         encoded = tokenizer(*texts, is_split_into_words=True, **how)
-        words = [_starts(encoded.word_ids(row), len(own)) for row, own in enumerate(gold)]
+        words = [_starts(one, len(own)) for one, own in zip(encoded.encodings, gold, strict=True)]
         labels = _labels_of_tokens(encoded["input_ids"], words, gold, tags)
         collate = DataCollatorForTokenClassification(tokenizer)
     else:
@@ -156,13 +157,10 @@ def encode(
     )
 
 
-def _starts(owners: Sequence[int | None], words: int) -> np.ndarray:
-    """Return where each of a sentence's words starts, or TRUNCATED; owners: the word of a token."""
-    starts = np.full(words, TRUNCATED)
-    for place in range(len(owners) - 1, -1, -1):
-        if owners[place] is not None:
-            starts[owners[place]] = place
-    return starts
+def _starts(encoding: Encoding, words: int) -> np.ndarray:
+    """Return where each of a sentence's words starts, or TRUNCATED."""
+    spans = map(encoding.word_to_tokens, range(words))
+    return np.array([TRUNCATED if span is None else span[0] for span in spans], dtype=np.int64)
 
 
 def _labels_of_tokens(
@@ -173,12 +171,12 @@ def _labels_of_tokens(
 ) -> list[list[int]]:
     """Return the numbers of the tags at the first token of each word, IGNORED elsewhere."""
     numbers = {tag: number for number, tag in enumerate(tags)}
-    labels = [np.full(len(row), IGNORED) for row in ids]
+    labels = [[IGNORED] * len(row) for row in ids]
     for row, starts, own in zip(labels, words, gold, strict=True):
-        known = np.array([numbers.get(tag, IGNORED) for tag in own], dtype=np.int64)
-        kept = starts != TRUNCATED
-        row[starts[kept]] = known[kept]
-    return [row.tolist() for row in labels]
+        for place, tag in zip(starts, own, strict=True):
+            if place != TRUNCATED:
+                row[place] = numbers.get(tag, IGNORED)
+    return labels
 
 
 def gold_of(rows: pd.DataFrame, task: Task) -> Any:

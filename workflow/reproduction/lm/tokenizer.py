@@ -1,18 +1,59 @@
-"""The tokenizer of a vocabulary's or a model's folder, as transformers loads it."""
+"""The tokenizer of a vocabulary's or a model's folder, as a language model uses it.
+
+Text never becomes a special token: a line that spells `[MASK]` is encoded as its characters.
+"""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 from transformers import AutoTokenizer, PreTrainedTokenizerFast
 
-from reproduction.lm.encoder import TextEncoder
 from sagevocab.errors import UserError
 from sagevocab.state import fingerprint
 
+IGNORED = -100  # PyTorch's label for "nothing to predict here"
 # What a masked language model needs, by the names that tokenizer_config.json uses.
 ROLES = ("pad_token", "unk_token", "cls_token", "sep_token", "mask_token")
+
+
+@dataclass(frozen=True)
+class TextEncoder:
+    """Encodes text without special tokens, and knows the ids of the special tokens.
+
+    Attributes:
+        pad, unk, cls, sep, mask: ids of the special tokens.
+        size: number of ids, special tokens included; ids run from 0 to size - 1.
+        ordinary: bool[size], False for the ids of special tokens.
+        digest: changes with anything that could change an id.
+        _tokenizer: transformers' own; `load_encoder` makes all of this of it.
+    """
+
+    pad: int
+    unk: int
+    cls: int
+    sep: int
+    mask: int
+    size: int
+    ordinary: np.ndarray
+    digest: str
+    _tokenizer: PreTrainedTokenizerFast = field(repr=False)
+
+    def encode(self, texts: Sequence[str]) -> list[list[int]]:
+        """Return the ids of each text, without special tokens."""
+        if not texts:  # which transformers refuses
+            return []
+        return self._tokenizer(
+            list(texts),
+            add_special_tokens=False,
+            split_special_tokens=True,
+            return_attention_mask=False,
+            return_token_type_ids=False,
+            verbose=False,
+        )["input_ids"]
 
 
 def load_encoder(folder: str | Path) -> TextEncoder:

@@ -413,8 +413,13 @@ class BudgetTrainer(ExactTrainer):
         return updates.merge(validations, how="left", on="step")
 
     def scores(self) -> pd.DataFrame:
-        """Return what `validate` returned at each validation, after a column `step`."""
-        return pd.concat(map(pd.read_parquet, self._score_files()), ignore_index=True)
+        """Return what `validate` returned at each validation, after a column `step`.
+
+        A training run that was killed may have validated after other updates, too, since the clock
+        moves on.
+        """
+        validated = sorted({row["step"] for row in self.state.log_history if "validated" in row})
+        return pd.concat(map(pd.read_parquet, map(self._score_file, validated)), ignore_index=True)
 
     # --- what Trainer calls
 
@@ -443,18 +448,12 @@ class BudgetTrainer(ExactTrainer):
         scores, summary = self.validate()
         if self.is_world_process_zero():
             rows = scores.assign(step=step)[["step", *scores.columns]]
-            write_parquet(Path(self.args.output_dir) / f"validation-{step:09d}.parquet", rows)
+            write_parquet(self._score_file(step), rows)
         self.log(summary | {"validated": True})
         return summary
 
-    def _score_files(self) -> list[Path]:
-        """Return the files of this training's validations, in order.
-
-        A training run that was killed may have validated after updates that the clock moved since.
-        """
-        validated = {row["step"] for row in self.state.log_history if "validated" in row}
-        folder = Path(self.args.output_dir)
-        return [folder / f"validation-{step:09d}.parquet" for step in sorted(validated)]
+    def _score_file(self, step: int) -> Path:
+        return Path(self.args.output_dir) / f"validation-{step:09d}.parquet"
 
 
 class BudgetScheduler(LRScheduler):
