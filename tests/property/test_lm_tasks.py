@@ -32,7 +32,7 @@ WORDS = st.one_of(
 SENTENCES = st.lists(st.lists(WORDS, max_size=12), min_size=1, max_size=4)
 TAGS = ["O", "B-PER", "I-PER", "B-LOC"]
 TASK = Task("names", "tokens", "span_f1")
-relaxed = settings(max_examples=150)
+relaxed = settings(max_examples=60)
 
 
 # No fixtures: hypothesis would print them, and the map of a normalizer is long.

@@ -91,7 +91,7 @@ def contents(folder: Path) -> dict[str, object]:
     return found
 
 
-@pytest.fixture(scope="module", params=[pretrain_one, train_causal_one, finetune_one])
+@pytest.fixture(scope="module")
 def unbroken(request, inputs, tmp_path_factory) -> tuple:
     """A way to train, and what it gives when nothing happens."""
     folder = tmp_path_factory.mktemp("unbroken")
@@ -99,7 +99,16 @@ def unbroken(request, inputs, tmp_path_factory) -> tuple:
     return request.param, contents(folder / "output")
 
 
-@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("unbroken", "sent"),
+    [
+        (pretrain_one, signal.SIGKILL),
+        (pretrain_one, signal.SIGTERM),
+        (train_causal_one, signal.SIGKILL),
+        (finetune_one, signal.SIGKILL),
+    ],
+    indirect=["unbroken"],
+)
 def test_training_that_is_ended_twice_has_the_bytes_of_an_unbroken_one(
     unbroken, sent, inputs, tmp_path
 ):

@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 import itertools
+import shutil
 from pathlib import Path
 
 import numpy as np
 import pandas as pd
 import pytest
 import torch
-from transformers import PretrainedConfig, PreTrainedModel
+from transformers import PretrainedConfig, PreTrainedModel, TrainingArguments
 from transformers.trainer import TRAINER_STATE_NAME
 
+from reproduction.lm import training as module
 from reproduction.lm.settings import BudgetSchedule
 from reproduction.lm.training import (
     BudgetTrainer,
@@ -105,6 +107,21 @@ def test_micro_batches_of_any_sizes_are_one_update(tmp_path):
     assert losses[0].tolist() == pytest.approx(losses[1].tolist(), rel=1e-5)
 
 
+def test_every_update_of_every_process_draws_its_own_dropout(tmp_path, monkeypatch):
+    seeds = []
+    for rank in (0, 1):
+        monkeypatch.setattr(TrainingArguments, "process_index", rank)
+        trainer = trainer_of(tmp_path / str(rank), sizes=(7,))
+
+        def summed_loss(*given, own=trainer.summed_loss):
+            seeds.append(torch.initial_seed())
+            return own(*given)
+
+        monkeypatch.setattr(trainer, "summed_loss", summed_loss)
+        trainer.run()
+    assert len(set(seeds)) == len(seeds) == 2 * 8
+
+
 def test_a_loss_that_is_not_finite_ends_the_run(tmp_path):
     def share(update, rank):
         batches, targets = examples(update, [3])
@@ -137,12 +154,19 @@ def killed_after(folder: Path, updates: int, **named) -> None:
         trainer_of(folder, how=share, checkpoint_minutes=0.0, **named).run()
 
 
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("killed")
+    killed_after(folder, 6)
+    return folder
+
+
 @pytest.mark.parametrize(
     "name", [TRAINER_STATE_NAME, "model.safetensors", "optimizer.pt", "scheduler.pt"]
 )
 @pytest.mark.parametrize("kept", [None, 0, 0.9])
-def test_only_whole_checkpoints_are_resumed(name, kept, tmp_path):
-    killed_after(tmp_path, 6)
+def test_only_whole_checkpoints_are_resumed(name, kept, killed, tmp_path):
+    shutil.copytree(killed, tmp_path, dirs_exist_ok=True)
     damaged = tmp_path / "checkpoint-5" / name
     content = damaged.read_bytes()
     damaged.unlink() if kept is None else damaged.write_bytes(content[: int(kept * len(content))])
@@ -169,6 +193,13 @@ def test_a_budget_of_time_survives_a_restart(tmp_path):
     assert part.history()["seconds"].tolist() == [0, 2, 4, 4, 6, 8, 10]
 
 
+def test_all_processes_follow_the_clock_of_the_first(tmp_path, monkeypatch):
+    monkeypatch.setattr(module, "broadcast_object_list", lambda own: [5.0])
+    trainer = trainer_of(tmp_path)
+    trainer.run()
+    assert trainer.seconds == 7 * 5.0
+
+
 def test_only_padding_needs_a_mask():
     whole = {"x": torch.ones(2), "attention_mask": torch.tensor([[1, 1]])}
     assert without_empty_mask(whole).keys() == {"x"}
@@ -176,6 +207,21 @@ def test_only_padding_needs_a_mask():
         "x",
         "attention_mask",
     }
+
+
+@pytest.mark.parametrize(
+    ("has_bf16", "capability", "precision"),
+    [
+        (True, (9, 0), "bf16"),
+        (False, (7, 5), "fp16"),
+        (False, (7, 0), "fp16"),
+        (False, (6, 1), "fp32"),
+    ],
+)
+def test_a_card_trains_in_what_it_computes_fast(has_bf16, capability, precision, monkeypatch):
+    monkeypatch.setattr(torch.cuda, "is_bf16_supported", lambda including_emulation: has_bf16)
+    monkeypatch.setattr(torch.cuda, "get_device_capability", lambda: capability)
+    assert module._fastest_precision(gpus=1) == precision
 
 
 def test_the_cpu_has_no_fp16(tmp_path):
