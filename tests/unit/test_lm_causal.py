@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 
 import numpy as np
 import pandas as pd
@@ -12,6 +13,7 @@ import torch
 from lm_samples import make_vocabulary, sentences
 from reproduction.analysis.ngrams import BOUND, FIRST_PIECE, SPELLING, UNKNOWN, measure_ngrams
 from reproduction.lm import causal as module
+from reproduction.lm import training
 from reproduction.lm.causal import build_model, rows_of, train_causal
 from reproduction.lm.settings import CausalSettings
 from reproduction.lm.training import seed_torch
@@ -64,6 +66,15 @@ def test_bits_are_those_of_each_line_by_itself(segmenter, tmp_path):
     assert measured["bits"].iloc[-1] == pytest.approx(
         61 * math.log2(model.config.vocab_size), rel=0.05
     )
+
+
+def test_the_loss_is_the_mean_over_what_is_predicted(segmenter, tmp_path, caplog, monkeypatch):
+    monkeypatch.setattr(training, "REPORT_SECONDS", 0.0)
+    caplog.set_level("INFO")
+    train(segmenter, tmp_path / "bits", lines=8)
+    (loss,) = re.findall(r"update 1 .*, loss ([\d.]+)", caplog.text)
+    # The first weights make all symbols nearly as probable.
+    assert float(loss) == pytest.approx(math.log(len(segmenter.pieces) + FIRST_PIECE), rel=0.02)
 
 
 def test_it_learns_what_a_table_of_frequencies_cannot(segmenter, tmp_path):
