@@ -61,7 +61,7 @@ def test_a_process_that_refuses_leaves_its_reason_and_ends_at_once(tmp_path, mon
         ("sys.exit(1)", r"^lm\.gpus: 2: one of the training processes ended early"),
         (
             "signal.signal(signal.SIGTERM, lambda *_: (open(sys.argv[1], 'w').write('saved'), "
-            "os._exit(1))); os.kill(os.getppid(), signal.SIGTERM); time.sleep(600)",
+            "os._exit(1))); os.kill(os.getppid(), signal.SIGTERM); time.sleep(30)",
             "^saved$",
         ),
     ],
