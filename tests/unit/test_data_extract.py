@@ -228,3 +228,18 @@ def test_a_sample_of_a_domain_text(tmp_path) -> None:
     with pytest.raises(UserError, match=r"^config key k\.lines: .* 50 distinct lines"):
         extract_sample([source], output, TEXT, SETTINGS, lines=51)
     assert sorted(file.name for file in tmp_path.iterdir()) == ["o.zst", "text"]
+
+
+def test_ctrl_c_is_left_to_the_parent(dump, tmp_path, monkeypatch) -> None:
+    """Ctrl-C interrupts all processes: those that parse say nothing of it."""
+    parent, plain_text = os.getpid(), extract.plain_text
+
+    def interrupted(*arguments) -> str:
+        assert os.getpid() != parent
+        os.kill(os.getpid(), signal.SIGINT)
+        return plain_text(*arguments)
+
+    extract_lines([dump], tmp_path / "all.zst", DUMP, SETTINGS)
+    monkeypatch.setattr(extract, "plain_text", interrupted)
+    extract_lines([dump], tmp_path / "interrupted.zst", DUMP, SETTINGS, threads=2)
+    assert (tmp_path / "interrupted.zst").read_bytes() == (tmp_path / "all.zst").read_bytes()

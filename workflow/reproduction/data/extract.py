@@ -11,6 +11,7 @@ import itertools
 import logging
 import multiprocessing
 import os
+import signal
 import threading
 import time
 from collections import deque
@@ -209,7 +210,7 @@ def _parsed(
         return
     # fork: children can't import a script that Snakemake runs.
     context = multiprocessing.get_context("fork")
-    with ProcessPoolExecutor(threads, context, initializer=_leave_with_parent) as pool:
+    with ProcessPoolExecutor(threads, context, initializer=_follow_parent) as pool:
         waiting: deque = deque()
         for batch in batches:
             waiting.append(pool.submit(parse_articles, batch, settings))
@@ -219,8 +220,9 @@ def _parsed(
             yield waiting.popleft().result()
 
 
-def _leave_with_parent() -> None:
-    """End this process when its parent is killed, or it would wait for work for ever."""
+def _follow_parent() -> None:
+    """Leave Ctrl-C to the parent, and end this process when the parent is killed."""
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
 
     def watch() -> None:
         parent = multiprocessing.parent_process()
