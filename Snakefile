@@ -39,7 +39,7 @@ rule all:
 rule retrieve:
     """Everything that comes from outside, and nothing more: run it where there is a network."""
     input:
-        run.retrieved_files(),
+        retrieved_files(run),
 
 
 rule vocabularies:

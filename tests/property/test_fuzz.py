@@ -26,7 +26,7 @@ from reproduction.config import load_config
 from reproduction.data.dump import read_articles
 from reproduction.data.extract import ExtractionSettings, parse_articles
 from reproduction.data.streams import read_index, stream_articles
-from reproduction.retrievals import sources_table
+from reproduction.retrievals import retrieved_files, sources_table
 from reproduction.run import Run
 from sagevocab.bpe import TrainingSettings, train_bpe, train_unigram
 from sagevocab.errors import UserError
@@ -167,7 +167,7 @@ def test_a_configuration(changes: list) -> None:
         run = Run.of(
             load_config(ROOT, config, working_directory=False), ROOT / "workflow/resources"
         )
-        run.vocabulary_files(), run.retrieved_files(), sources_table(run)
+        run.vocabulary_files(), retrieved_files(run), sources_table(run)
 
 
 @fuzzed

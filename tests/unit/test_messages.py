@@ -534,7 +534,7 @@ def test_a_corpus(source, content, words, here: Path, capsys) -> None:
             Named(source=run.source_files("language_settings", "en")),
             Named(sentences="sentences.txt.zst"),
             Named(
-                source=run.source_form("language_settings", "en"),
+                source=run.source("language_settings", "en").form,
                 **{"min_words": 3, "state_dir": None, "code": ""},
             ),
             lang="en",
@@ -559,7 +559,9 @@ def test_a_task(kind, name, content, words, here: Path, capsys) -> None:
     stanza["validation_share"] = 0.25
     run = plan({"tasks": ["mine"], "task_settings": {"mine": stanza}})
     if run is not None:
-        files = {split: run.task_files("mine", split) for split in ("train", "validation")}
+        files = dict.fromkeys(
+            ("train", "validation"), run.source_files("task_settings", "mine", "train")
+        )
         stanza = run.task("mine")
         run_refusing(
             "prepare_task",

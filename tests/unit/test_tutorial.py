@@ -14,6 +14,7 @@ import pytest
 import yaml
 
 from reproduction.config import load_config
+from reproduction.retrievals import retrieved_files
 from reproduction.run import Run
 from sagevocab.cli import main
 from sagevocab.pieces import read_pieces
@@ -92,7 +93,7 @@ def test_the_stanza_needs_no_network_and_trains_as_the_command_does(
     monkeypatch.chdir(tmp_path)
     run = Run.of(load_config(ROOT, given, working_directory=False), ROOT / "workflow/resources")
 
-    assert run.languages == [language] and run.retrieved_files() == []
+    assert run.languages == [language] and retrieved_files(run) == []
     assert run.config.vocabulary == VocabularyKeys()
     assert (run.config.sage, run.config.word2vec) == (SageKeys(), Word2VecKeys())
 

@@ -22,6 +22,7 @@ from reproduction.paper.inputs import as_retrieved
 from reproduction.retrievals import (
     dump_sample,
     failed_retrievals,
+    retrieved_files,
     sources_table,
     substitutes,
 )
@@ -44,6 +45,16 @@ def config_of(**given: Any) -> Configuration:
 
 def run_of(**given: Any) -> Run:
     return Run.of(config_of(**given), ROOT / "workflow/resources")
+
+
+def made_by(run: Run) -> set[str]:
+    """Figures and tables of a run."""
+    return {one.name for one in registered(run) if one.when(run)}
+
+
+def settings_of(artefact: str, run: Run) -> dict[str, Any]:
+    [found] = (one for one in registered(run) if one.name == artefact)
+    return found.arguments(run)
 
 
 @pytest.fixture(scope="module")
@@ -81,7 +92,6 @@ def test_domains_and_tasks_follow_the_languages() -> None:
     assert english.domains == ["quora", "legal"]
     assert "xnli_tr" not in english.tasks
     assert english.corpora_of("en") == ["train", "quora", "legal"]
-    assert english.tasks_of_kind("tokens") == ["ner_en"]
 
 
 @pytest.mark.parametrize(
@@ -100,8 +110,8 @@ def test_a_comparison_needs_bpe_and_a_reading_of_sage(tokenizers, compared) -> N
 
 def test_models_are_compared_with_bpe() -> None:
     assert run_of(lm={"tokenizers": ["sage", "bpe"]}).compared_models == ["bpe", "sage"]
-    assert run_of(lm={"tokenizers": ["sage"]}).compared_tasks == []
-    assert run_of(lm={"tokenizers": ["bpe"]}).compared_tasks == []
+    for alone in (["sage"], ["bpe"]):
+        assert "table_differences" not in made_by(run_of(lm={"tokenizers": alone}))
 
 
 def test_no_held_out_lines_no_learning_curves() -> None:
@@ -142,8 +152,8 @@ def test_prunings_of_other_pieces_are_in_no_claim(only_bpes) -> None:
     asked, usual = claims_run(run), claims_run(only_bpes)
     none = {"sage_unigram": None, "control": None}
     assert asked == {**usual, "tokenizers": {**usual["tokenizers"], **none}}
-    assert (run.judged, run.controls) == (only_bpes.judged, only_bpes.controls)
-    assert run.compared_sage == run.compared_with_controls == ["sage", "sage_released"]
+    assert (run.judged, run.pruned) == (only_bpes.judged, only_bpes.pruned)
+    assert run.compared_sage == ["sage", "sage_released"]
     assert Studies(run).full_size == Studies(only_bpes).full_size == ["sage", "sage_released"]
 
 
@@ -157,7 +167,6 @@ def test_sage_without_contexts_is_a_control_and_no_reading(only_bpes) -> None:
         tokenizer_settings={**blind, "zero": {**blind["zero"], "seeds": 2}, "random": {"seeds": 1}},
     )
     assert run.sage_readings == ["sage", "sage_released"]
-    assert run.controls == ["random", "extra_tokens", "zero", "zero.seed2", "shuffled", "quotient"]
     assert run.further_controls == ["extra_tokens", "zero", "shuffled", "quotient"]
     assert run.sage_parameters("quotient")["preset"] == "counts"
     assert settings_from(**run.sage_parameters("quotient")).rerank_every == 0
@@ -168,13 +177,12 @@ def test_sage_without_contexts_is_a_control_and_no_reading(only_bpes) -> None:
         "shuffled": ["shuffled"],
         "quotient": ["quotient"],
     }
-    assert run.without_contexts("sage_released") == ["zero", "shuffled"]
-    assert run.without_contexts("sage") == []
+    blind = settings_of("table_controls", run)["without_contexts"]
+    assert blind == {"sage": [], "sage_released": ["zero", "shuffled"]}
 
 
 def test_evidence_compares_with_controls_that_have_models(only_bpes) -> None:
-    (evidence,) = (one for one in registered(only_bpes) if one.name == "table_evidence")
-    settings = evidence.settings(only_bpes)
+    settings = settings_of("table_evidence", only_bpes)
     assert "counts" in only_bpes.further_controls
     assert set(settings["controls"]) <= set(settings["compared"])
 
@@ -201,7 +209,7 @@ def test_a_run_without_the_papers_languages_says_nothing_of_the_paper(paper, tmp
     own = run_of(languages=["hu"], language_settings=hungarian)
     both = run_of(languages=["en", "hu"], language_settings=hungarian)
     assert (own.reproduces, both.reproduces, paper.reproduces) == (False, True, True)
-    names = [{one.name for one in registered(run) if one.when(run)} for run in (own, both, paper)]
+    names = [made_by(run) for run in (own, both, paper)]
     assert [{"table_controls", "figure_controls"} <= some for some in names] == [False, True, True]
     assert not {"table_controls", "figure_controls"} & names[0]
     assert ["table_unknown" in some for some in names] == [True, False, False]
@@ -224,10 +232,12 @@ def test_probes_need_their_tasks_without_models_too() -> None:
     assert run.prepared_tasks == run.probe_tasks == ["sst2", "ner_en", "stsb"]
     assert len(run.probe_files()) == 3 * len(run.tokenizers)
     assert "results/paper/analysis/en/probes/sage/stsb.parquet" in run.probe_files()
-    assert "results/paper/retrieved/tasks/sst2/train" in run.retrieved_files()
-    kinds = {task["name"]: (task["kind"], task["classes"]) for task in run.probed_tasks()}
+    assert "results/paper/retrieved/tasks/sst2/train" in retrieved_files(run)
+    probed = settings_of("table_evidence", run)["tasks"]
+    kinds = {task["name"]: (task["kind"], task["classes"]) for task in probed}
     assert kinds == {"sst2": ("classes", 2), "ner_en": ("tags", None), "stsb": ("similarity", None)}
-    assert run.evidence_target == "intrinsic"
+    [evidence] = (one for one in registered(run) if one.name == "table_evidence")
+    assert evidence.target(run) == "intrinsic"
 
 
 @pytest.mark.parametrize(
@@ -236,12 +246,6 @@ def test_probes_need_their_tasks_without_models_too() -> None:
 def test_nothing_is_probed_where_nothing_is_compared(given) -> None:
     run = run_of(lm=NO_MODELS, **given)
     assert run.prepared_tasks == run.probe_files() == []
-
-
-def test_without_seeds_there_are_no_vectors(paper) -> None:
-    assert paper.vector_files("en", "bpe") == ["results/paper/analysis/en/vectors/bpe.npz"]
-    run = run_of(probes={"seeds": [], "tasks": ["sst2"]})
-    assert run.vector_files("en", "bpe") == []
 
 
 # --- Sources and files
@@ -257,39 +261,41 @@ def test_local_files_are_read_where_they_are(tmp_path) -> None:
         "results/paper/retrieved/corpora/tr.source.json",
     ]
     assert run.descriptions(["en", "tr"]) == ["results/paper/retrieved/corpora/tr.source.json"]
-    assert "results/paper/retrieved/corpora/en" not in run.retrieved_files()
+    assert "results/paper/retrieved/corpora/en" not in retrieved_files(run)
 
 
 def test_the_rows_of_a_table_are_part_of_what_its_reading_depends_on(tmp_path) -> None:
     (tmp_path / "rows.csv").write_text("c,split\na,dev\n")
     source = {"path": str(tmp_path), "format": "csv", "column": "c", "where": {"split": "dev"}}
     run = run_of(domain_settings={"quora": {"source": source}})
-    assert run.source_form("domain_settings", "quora")["where"] == {"split": "dev"}
-    assert "where" not in run.source_form("domain_settings", "legal")
+    assert run.source("domain_settings", "quora").form["where"] == {"split": "dev"}
+    assert "where" not in run.source("domain_settings", "legal").form
 
 
 def test_a_shared_validation_split_comes_from_the_training_rows() -> None:
     task = {"mrpc": {"validation_share": 0.25, "max_validation": 8}}
     run = run_of(task_settings=task)
-    assert run.task_origins("mrpc") == ["train"]
-    assert run.task_part("mrpc", "train") == {"share": (0.0, 0.75), "most": None, "seed": 1}
-    assert run.task_part("mrpc", "validation") == {"share": (0.75, 1.0), "most": 8, "seed": 1}
-    assert run.task_part("cola", "train") is None
+    mrpc, cola = run.task("mrpc"), run.task("cola")
+    assert mrpc.origin("validation") == "train" and cola.origin("validation") == "validation"
+    assert mrpc.part("train", seed=1) == {"share": (0.0, 0.75), "most": None, "seed": 1}
+    assert mrpc.part("validation", seed=1) == {"share": (0.75, 1.0), "most": 8, "seed": 1}
+    assert cola.part("train", seed=1) is None
 
 
 def test_every_score_has_a_file(paper) -> None:
     files = paper.score_files(paper.tasks)
     assert len(files) == len(set(files)) == 10 * 3 * 3
     assert "results/paper/scores/tr/sage/xnli_tr/2.json" in files
-    assert paper.prediction_files(["cola"])[0].endswith("scores/en/bpe/cola/1.predictions.parquet")
+    behind = paper.score_files(["cola"], "predictions.parquet")
+    assert behind[0].endswith("scores/en/bpe/cola/1.predictions.parquet")
 
 
 def test_what_is_retrieved_includes_lists_of_morphemes_but_no_local_file() -> None:
     packaged = {"package": "turkish-treebanks:data/wiki.conllu"}
     run = run_of(language_settings={"tr": {"morphology": packaged}})
     assert run.source("morphology", "tr").format == "conllu"  # its name tells it
-    assert "results/paper/retrieved/morphemes/tr" in run.retrieved_files()
-    assert "results/paper/retrieved/corpora/en" in run.retrieved_files()
+    assert "results/paper/retrieved/morphemes/tr" in retrieved_files(run)
+    assert "results/paper/retrieved/corpora/en" in retrieved_files(run)
     own = {"path": str(ROOT / "README.md")}
     local = run_of(
         language_settings={
@@ -298,7 +304,7 @@ def test_what_is_retrieved_includes_lists_of_morphemes_but_no_local_file() -> No
         }
     )
     kept = {"results/paper/retrieved/corpora/en", "results/paper/retrieved/morphemes/tr"}
-    assert not kept & set(local.retrieved_files())
+    assert not kept & set(retrieved_files(local))
 
 
 def test_part_of_a_dump_is_drawn_only_where_lines_are_limited(paper) -> None:
@@ -372,7 +378,7 @@ def test_fine_tuning_starts_from_the_model_of_its_seed() -> None:
         run.pretrained(SimpleNamespace(lang="en", tok="sage", seed=seed), "config.json")
         for seed in ("1", "2", "3")
     ]
-    assert run.models_fine_tuned == 2
+    assert settings_of("table_differences", run)["pretrained"] == 2
     own, second = "models/en/sage", "studies/pretraining/en/sage/2"
     assert folders == [f"results/paper/{name}/config.json" for name in (own, second, own)]
 
@@ -393,8 +399,8 @@ def test_causal_models_come_with_those_that_are_compared() -> None:
 def test_constructed_tasks_are_known(paper) -> None:
     constructed = {"train": {"constructed": "cola", "rows": 9}, "validation": None}
     run = run_of(task_settings={"cola": {"source": constructed, "validation_share": 0.5}})
-    assert run.constructed_tasks == ["cola"]
-    assert paper.constructed_tasks == []
+    assert list(filter(run.is_constructed, run.prepared_tasks)) == ["cola"]
+    assert not any(map(paper.is_constructed, paper.prepared_tasks))
 
 
 def test_a_reading_is_named_by_what_differs_from_its_preset(paper) -> None:
@@ -402,7 +408,7 @@ def test_a_reading_is_named_by_what_differs_from_its_preset(paper) -> None:
     title = "printed (decoder: merges, loss_lines: 5)"
     assert Tokenizer(**stanza).preset_title == title
     assert Tokenizer(method="sage", preset="released", label="x").preset_title == "released"
-    assert paper.presets(["bpe", "sage"]) == {"SaGe": "printed"}
+    assert settings_of("table_retokenization", paper)["presets"]["SaGe"] == "printed"
 
 
 # --- Report and reference pages
@@ -434,17 +440,22 @@ def test_a_fallback_is_what_is_said_of_a_text_and_not_the_papers(tmp_path, monke
     monkeypatch.chdir(tmp_path)
     printed = {"name": "trwiki-20220901", "title": "Turkish, September 2022", "in_paper": True}
     fallback = {"name": "trwiki-202302", "title": "Turkish, February 2023", "in_paper": False}
-    for file in run.text_descriptions():
+    for file in run.descriptions(run.languages, run.domains):
         Path(file).parent.mkdir(parents=True, exist_ok=True)
         write_json(Path(file), printed)
     turkish = "results/paper/retrieved/corpora/tr.source.json"
-    assert turkish in run.text_descriptions() and len(run.text_descriptions()) == 4
-    texts = as_retrieved(configured_texts(run), run.text_descriptions())
+    assert (
+        turkish in run.descriptions(run.languages, run.domains)
+        and len(run.descriptions(run.languages, run.domains)) == 4
+    )
+    texts = as_retrieved(configured_texts(run), run.descriptions(run.languages, run.domains))
     known = {text["corpus"] + text["language"]: text for text in texts}
     assert (known["trainen"]["title"], known["trainen"]["in_paper"]) == ("text.txt", False)
     assert known["traintr"]["in_paper"] and known["quoraen"]["paper"] is None
     write_json(Path(turkish), fallback | {"instead_of": "trwiki-20220901"})
-    _, changed, *_ = as_retrieved(configured_texts(run), run.text_descriptions())
+    _, changed, *_ = as_retrieved(
+        configured_texts(run), run.descriptions(run.languages, run.domains)
+    )
     assert (changed["title"], changed["in_paper"]) == ("Turkish, February 2023", False)
     assert "September 2022" in changed["paper"]
 
@@ -515,11 +526,9 @@ def test_contexts_decide_which_embeddings_a_tokenizer_starts_from() -> None:
 def test_samples_are_texts_of_a_language() -> None:
     run = run_of(languages=["en"], studies={"samples": 2, "word2vec_lines": 9})
     assert run.texts == ["en", "en.sample1", "en.sample2"]
-    assert run.descriptions(["en.sample2"]) == run.descriptions(["en"])
     assert (run.word2vec("en.sample1")["lines"], run.word2vec("en")["lines"]) == (9, "all")
     trainers = [run.word2vec(text)["trainer"] for text in ("en.sample1", "en")]
     assert trainers == ["blocks", "gensim"]
-    assert [run.word2vec_threads(text) for text in ("en.sample1", "en")] == [2, 1]
 
 
 @pytest.fixture(scope="module")

@@ -23,8 +23,18 @@ def card(run: Run, language: str, tokenizer: str) -> Stanza:
         "language": language,
         "language_name": run.language(language).name,
         "method": method,
-        "text": None if is_external else run.text(language),
+        "text": None if is_external else text_of(run, language),
         "settings": settings,
+    }
+
+
+def text_of(run: Run, language: str) -> Stanza:
+    """Return a training corpus: its source, and the description of what was retrieved."""
+    source = run.source("language_settings", language)
+    shown = {"kind", "name", "title", "licence"}
+    return {
+        "source": source.model_dump(include=shown, exclude_none=True),
+        "descriptions": run.descriptions([language]),
     }
 
 
@@ -33,15 +43,15 @@ def _method(run: Run, language: str, tokenizer: str) -> tuple[str, Stanza]:
     method, greedy = run.tokenizer(tokenizer).method, "segmented by greedy longest match"
     if method == "sage":
         settings = run.sage_parameters(tokenizer)
-        start = "" if run.initial_method(tokenizer) == "bpe" else " of UnigramLM's pieces"
+        start = "" if run.tokenizer(tokenizer).initial_method == "bpe" else " of UnigramLM's pieces"
         title = f"SaGe{start}, preset {settings['preset']}, {greedy}"
         return title, {"initial_size": run.initial_size(tokenizer), **settings}
     if method in CONTROLS:
-        start = {"bpe": "BPE", "unigram": "UnigramLM"}[run.initial_method(tokenizer)]
+        start = {"bpe": "BPE", "unigram": "UnigramLM"}[run.tokenizer(tokenizer).initial_method]
         title = f"{start} without {_PRUNED[method]} (a control for SaGe), {greedy}"
         return title, run.control_parameters(tokenizer)
     if method == "external":
-        return f"imported from `{Path(run.external_path(language, tokenizer)).name}`", {}
+        return f"imported from `{Path(run.tokenizer(tokenizer).path_in(language)).name}`", {}
     return {
         "bpe": f"BPE, {greedy}",
         "bpe_merges": "BPE, segmented by its merges",

@@ -21,6 +21,11 @@ def retrievals(run: Run) -> list[tuple[Source, str, str]]:
     return found
 
 
+def retrieved_files(run: Run) -> list[str]:
+    """Return what the run takes from outside: no local file, no rows that are constructed."""
+    return [file for source, file, _log in retrievals(run) if source.kind != "path"]
+
+
 def dump_sample(run: Run, language: str) -> Stanza | None:
     """Return how many lines to draw from what is downloaded, and how; None for all of it."""
     stanza, source = run.language(language), run.source("language_settings", language)

@@ -20,7 +20,6 @@ from pydantic import BaseModel
 from reproduction.config import Configuration
 from reproduction.data.files import local_files
 from reproduction.data.sources import Source, load_catalogue, resolve_source
-from reproduction.paper.measures import FEWEST_SEEDS
 from reproduction.sections import (
     PAPER_LANGUAGES,
     PRUNED,
@@ -95,7 +94,7 @@ class Run:
         for name in self.of_method("external"):
             for language in self.languages:
                 key = f"config key tokenizer_settings.{name}.path"
-                check_external(self.external_path(language, name), key)
+                check_external(self.tokenizer(name).path_in(language), key)
 
     @property
     def name(self) -> str:
@@ -118,13 +117,6 @@ class Run:
     def result(self, path: str) -> str:
         """Return the path of an artefact of this run."""
         return f"results/{self.name}/{path}"
-
-    def state(self, path: str) -> str:
-        """Return the folder for a job's resumable progress.
-
-        It is none of the job's outputs, because a failure deletes those.
-        """
-        return self.result(f".state/{path}")
 
     # --- Languages, domains and tasks
 
@@ -170,11 +162,11 @@ class Run:
 
         None where there is nothing to compare with BPE.
         """
-        named = self.config.probes.tasks if self.has_comparison else []
+        named = self.config.probes.tasks if self._has_comparison else []
         return [name for name in named if self.task(name).language in self.languages]
 
     @property
-    def has_comparison(self) -> bool:
+    def _has_comparison(self) -> bool:
         """Whether the run has BPE, and a tokenizer to compare with it."""
         return "bpe" in self.config.tokenizers and len(self.config.tokenizers) > 1
 
@@ -198,10 +190,6 @@ class Run:
     def corpora_of(self, language: str) -> list[str]:
         """Return the texts that a language's tokenizers are measured on: `train`, then domains."""
         return ["train", *(n for n in self.domains if self.domain(n).language == language)]
-
-    def tasks_of_kind(self, kind: str) -> list[str]:
-        """Return the evaluation tasks of a kind: `sequence` or `tokens`."""
-        return [name for name in self.tasks if self.task(name).kind == kind]
 
     # --- Samples of the training corpora, which the studies take as texts of their own
 
@@ -227,11 +215,6 @@ class Run:
         count = self.config.studies.samples if language in self.study_languages else 0
         return [f"{language}.sample{number}" for number in range(1, count + 1)]
 
-    @staticmethod
-    def language_of(text: str) -> str:
-        """Return the language of a training corpus or of a sample; a language has no dot."""
-        return text.partition(".")[0]
-
     def word2vec(self, text: str) -> Stanza:
         """Return the settings of the embeddings that are trained on a text."""
         settings, studies = self.section("word2vec"), self.config.studies
@@ -239,17 +222,16 @@ class Run:
             return settings
         return settings | {"lines": studies.word2vec_lines, "trainer": studies.word2vec_trainer}
 
-    def word2vec_threads(self, text: str) -> int:
-        """Return the threads that train embeddings on a text; gensim repeats itself with one."""
-        settings = self.word2vec(text)
-        return 2 if settings["trainer"] == "blocks" else settings["workers"]
-
     # --- Sources
 
     @property
     def sources(self) -> list[tuple[str, str, str | None]]:
         """Every source of texts, tasks and lists of morphemes, as arguments of `source`."""
-        tasks = [(name, split) for name in self.prepared_tasks for split in self.task_origins(name)]
+        tasks = [
+            (name, split)
+            for name in self.prepared_tasks
+            for split in sorted(self.task(name).used_sources())
+        ]
         return [
             *(("language_settings", name, None) for name in self.languages),
             *(("domain_settings", name, None) for name in self.domains),
@@ -281,10 +263,6 @@ class Run:
             )
         return self._checked_sources[named]
 
-    def source_form(self, section: str, name: str, split: str | None = None) -> Stanza:
-        """Return what reading a source depends on."""
-        return self.source(section, name, split).form
-
     def source_files(self, section: str, name: str, split: str | None = None) -> list[str]:
         """Return the files of a source, or what was retrieved: the data, its description.
 
@@ -298,7 +276,7 @@ class Run:
         retrieved = self._retrieved(section, name, split)
         return [retrieved, f"{retrieved}.source.json"]
 
-    def is_retrieved(self, section: str, name: str, split: str | None = None) -> bool:
+    def _is_retrieved(self, section: str, name: str, split: str | None = None) -> bool:
         """Return whether a source is brought from elsewhere."""
         return self.source(section, name, split).kind not in ("path", "constructed")
 
@@ -311,68 +289,21 @@ class Run:
         """Languages with a list of segmented words."""
         return [name for name in self.languages if self.language(name).morphology]
 
-    def morpheme_list(self, language: str) -> str:
-        """Return the list of segmented words: a local file, or what was retrieved."""
-        return self.source_files("morphology", language)[0]
-
-    def is_dump(self, section: str, name: str) -> bool:
-        """Return whether a source may be a dump, whose extraction is worth many cores."""
-        return self.source(section, name).format == "mediawiki"
-
-    def descriptions(self, texts: Iterable[str]) -> list[str]:
-        """Return the descriptions beside retrieved corpora; a local file has none."""
-        return self._descriptions(
-            ("language_settings", name) for name in map(self.language_of, texts)
-        )
-
-    def text(self, language: str) -> Stanza:
-        """Return a training corpus: its source, and the description of what was retrieved."""
-        source = self.source("language_settings", language)
-        shown = {"kind", "name", "title", "licence"}
-        return {
-            "source": source.model_dump(include=shown, exclude_none=True),
-            "descriptions": self.descriptions([language]),
-        }
-
-    def text_descriptions(self) -> list[str]:
-        """Return those of all corpora, then of all domain texts."""
-        texts = ("language_settings", "domain_settings")
-        return self._descriptions(named[:2] for named in self.sources if named[0] in texts)
-
-    def _descriptions(self, sources: Iterable[tuple[str, str]]) -> list[str]:
-        retrieved = (one for one in sources if self.is_retrieved(*one))
-        return [f"{self._retrieved(*one)}.source.json" for one in retrieved]
-
-    def task_origin(self, task: str, split: str) -> str:
-        """Return the source of a split: its own, or the training rows that it is a share of."""
-        return "train" if self.task(task).validation_share else split
-
-    def task_origins(self, task: str) -> list[str]:
-        """Return the splits of a task that the run needs as sources."""
-        return sorted({self.task_origin(task, split) for split in ("train", "validation")})
-
-    def task_files(self, task: str, split: str) -> list[str]:
-        """Return the input files of a split of a task."""
-        return self.source_files("task_settings", task, self.task_origin(task, split))
+    def descriptions(self, languages: Iterable[str], domains: Iterable[str] = ()) -> list[str]:
+        """Return the descriptions beside retrieved texts; a local file has none."""
+        texts = [("language_settings", name) for name in languages]
+        texts += [("domain_settings", name) for name in domains]
+        return [f"{self._retrieved(*one)}.source.json" for one in texts if self._is_retrieved(*one)]
 
     def task_splits(self, task: str) -> dict[str, tuple[Stanza, Stanza | None]]:
         """Return for both splits of a task what the rows of its source depend on, and its part."""
         splits = {}
         for split in ("train", "validation"):
-            source = self.source("task_settings", task, self.task_origin(task, split))
+            source = self.source("task_settings", task, self.task(task).origin(split))
             is_constructed = source.kind == "constructed"
             form = source.decisive | {"seed": self.seed} if is_constructed else source.form
-            splits[split] = (form, self.task_part(task, split))
+            splits[split] = (form, self.task(task).part(split, self.seed))
         return splits
-
-    def task_part(self, task: str, split: str) -> Stanza | None:
-        """Return which rows of its source a split takes; None for all."""
-        stanza = self.task(task)
-        most, shared = getattr(stanza, f"max_{split}"), stanza.validation_share
-        if not (most or shared):
-            return None
-        edges = {"train": (0.0, 1 - (shared or 0)), "validation": (1 - (shared or 1), 1.0)}
-        return {"share": edges[split], "most": most, "seed": self.seed}
 
     # --- Names
 
@@ -380,13 +311,8 @@ class Run:
         """Return whether a task's examples are constructed from text, in place of a real set."""
         return any(
             self.source("task_settings", task, split).kind == "constructed"
-            for split in self.task_origins(task)
+            for split in self.task(task).used_sources()
         )
-
-    @property
-    def constructed_tasks(self) -> list[str]:
-        """Tasks of models and probes whose examples are constructed."""
-        return list(filter(self.is_constructed, self.prepared_tasks))
 
     def titles(self, languages: Iterable[str]) -> list[str]:
         """Return the names of languages as panels and rows show them."""
@@ -397,14 +323,6 @@ class Run:
         title = self.domain(name).name
         return title[:1].upper() + title[1:]
 
-    def measured_texts(self) -> list[list[str]]:
-        """Return the texts that tokenizers are measured on, as pairs of language and text."""
-        return [
-            [title, "Training corpus" if corpus == "train" else self.domain_title(corpus)]
-            for title, lang in zip(self.titles(self.languages), self.languages, strict=True)
-            for corpus in self.corpora_of(lang)
-        ]
-
     @cached_property
     def names(self) -> dict[str, str]:
         """What languages, domains and tasks are called, by their names in the configuration."""
@@ -413,28 +331,6 @@ class Run:
             **{name: self.domain(name).name for name in self.domains},
             **{name: (self.task(name).label or name) for name in self.tasks + self.probe_tasks},
         }
-
-    def text_sources(self, languages: Iterable[str]) -> list[Stanza]:
-        """Return of training corpora what the text is, and its licence."""
-        sources = [self.source("language_settings", name) for name in languages]
-        return [
-            {"kind": source.kind, "title": source.shown_title, "licence": source.licence}
-            for source in sources
-        ]
-
-    def task_columns(self, tasks: Iterable[str]) -> list[Stanza]:
-        """Return tasks as columns or rows of a score table, with what their rows are cut to."""
-        cuts = ("max_train", "max_validation", "validation_share")
-        return [
-            {
-                "name": name,
-                "label": stanza.label or name,
-                "metric": stanza.metric,
-                "constructed": self.is_constructed(name),
-                **{key: getattr(stanza, key) for key in cuts},
-            }
-            for name, stanza in ((name, self.task(name)) for name in tasks)
-        ]
 
     @cached_property
     def studies(self) -> Studies:
@@ -464,11 +360,6 @@ class Run:
             for name, stanza in stanzas.items()
             for seed in self._later_seeds(stanza)
         }
-
-    def first_seed(self, tokenizer: str) -> int:
-        """Return a tokenizer's seed, the run's if it names none."""
-        seed = self.tokenizer(tokenizer).seed
-        return self.seed if seed is None else seed
 
     def _later_seeds(self, stanza: Tokenizer) -> range:
         first = self.seed if stanza.seed is None else stanza.seed
@@ -528,17 +419,16 @@ class Run:
         that BPE and SaGe share, or that SaGe discards, is not said of another initial vocabulary,
         and prunings of another are no controls for it.
         """
-        return [name for name in self.of_method(*methods) if self.initial_method(name) == "bpe"]
+        return [
+            name
+            for name in self.of_method(*methods)
+            if self.tokenizer(name).initial_method == "bpe"
+        ]
 
     @property
     def sage_readings(self) -> list[str]:
         """Return the tokenizers that are SaGe, pruned from BPE's pieces by contexts."""
         return [n for n in self.pruned_from_bpe("sage") if not self.tokenizer(n).is_control]
-
-    @property
-    def controls(self) -> list[str]:
-        """Return SaGe's controls, the tokenizers that are pruned without contexts; every seed."""
-        return self.with_seeds(self.unseeded_controls)
 
     @property
     def judged(self) -> list[str]:
@@ -548,7 +438,7 @@ class Run:
     @property
     def pruned(self) -> list[str]:
         """Return the tokenizers that are pruned from BPE's pieces; every seed."""
-        return [*self.with_seeds(self.sage_readings), *self.controls]
+        return self.with_seeds([*self.sage_readings, *self.unseeded_controls])
 
     def trained(self, method: str) -> list[str]:
         """Return the tokenizers of method `bpe` or `unigram`.
@@ -588,30 +478,9 @@ class Run:
         return [name for name in self.compared if name in self.sage_readings]
 
     @property
-    def compared_with_controls(self) -> list[str]:
-        """The readings of SaGe that are compared on the paper's statements; none if there are too
-        few random prunings.
-        """
-        drawn = self.with_seeds(self.pruned_from_bpe("random"))
-        enough = self.reproduces and len(drawn) >= FEWEST_SEEDS
-        return self.compared_sage if enough else []
-
-    @property
     def compared_models(self) -> list[str]:
         """The tokenizers whose scores are compared, BPE first; none without BPE."""
         return ["bpe", *(n for n in self.models if n != "bpe")] if "bpe" in self.models else []
-
-    @property
-    def compared_tasks(self) -> list[str]:
-        """The tasks on which scores are compared."""
-        return self.tasks if len(self.compared_models) > 1 else []
-
-    @property
-    def example_languages(self) -> list[str]:
-        """Languages whose sentences the tables of examples may show."""
-        shown = self.config.analysis.example_languages
-        names = self.languages if self.compared else []
-        return [name for name in names if shown == "all" or name in shown]
 
     @cached_property
     def curve_languages(self) -> list[str]:
@@ -654,15 +523,6 @@ class Run:
             found.setdefault(control, []).extend(self.with_seeds([name]))
         return found
 
-    def without_contexts(self, sage: str) -> list[str]:
-        """Return the controls that are a reading of SaGe, but for its contexts."""
-
-        def unseeing(name: str) -> Stanza:
-            return {**self.sage_reading(name), "contexts": None}
-
-        blind = [n for n in self.further_controls if self.tokenizer(n).method == "sage"]
-        return [name for name in blind if unseeing(name) == unseeing(sage)]
-
     @property
     def simple_controls(self) -> list[str]:
         """Random pruning and the least frequent pieces: the controls that have causal models."""
@@ -688,23 +548,10 @@ class Run:
             self.result(f"analysis/{lang}/causal/{tok}/{seed}.parquet") for lang, tok, seed in kinds
         ]
 
-    @property
-    def causal_ngrams(self) -> list[str]:
-        """Languages in which causal models are beside n-grams."""
-        return [name for name in self.causal_languages if name in self.ngram_languages]
-
-    @property
-    def causal_parameters(self) -> Stanza:
-        """What readers of `causal_files` have to know."""
-        return {
-            "causal_titles": self.titles(self.causal_languages),
-            "causal_seeds": len(self.config.lm.causal.seeds),
-        }
-
     @cached_property
     def ngram_languages(self) -> list[str]:
         """Languages whose tokenizers' n-grams are compared with BPE's on held-out lines."""
-        wanted = self.config.analysis.ngram_lines and self.has_comparison
+        wanted = self.config.analysis.ngram_lines and self._has_comparison
         return self._held_out(self.languages if wanted else [])
 
     def probe_files(self) -> list[str]:
@@ -715,46 +562,6 @@ class Run:
             for tok in self.ordered_tokenizers
         ]
 
-    def probed_tasks(self) -> list[Stanza]:
-        """Return what the table of evidence has to know of the tasks that are probed."""
-        stanzas = [(name, self.task(name)) for name in self.probe_tasks]
-        return [
-            {
-                "name": name,
-                "label": stanza.label or name,
-                "language": self.language(stanza.language).name,
-                "kind": stanza.probe_kind,
-                "metric": stanza.metric,
-                "classes": len(stanza.labels) if stanza.labels else None,
-                "constructed": self.is_constructed(name),
-            }
-            for name, stanza in stanzas
-        ]
-
-    def task_languages(self) -> dict[str, str]:
-        """Return the name of the language of every task that models are compared on."""
-        return {name: self.language(self.task(name).language).name for name in self.compared_tasks}
-
-    @property
-    def compared_curves(self) -> list[str]:
-        """Languages in which learning curves are compared with BPE's."""
-        return self.curve_languages if len(self.compared_models) > 1 else []
-
-    @property
-    def has_evidence(self) -> bool:
-        """Whether tokenizers are compared with BPE by some method beside those of the paper."""
-        return bool(self.ngram_languages or self.probe_tasks or self.causal_languages)
-
-    @property
-    def evidence_target(self) -> str:
-        """The target that the evidence is a part of: with language models, it has theirs, too."""
-        return "paper" if self.models else "intrinsic"
-
-    def vector_files(self, language: str, tokenizer: str) -> list[str]:
-        """Return the vectors of a tokenizer's pieces; none without seeds."""
-        path = self.result(f"analysis/{language}/vectors/{tokenizer}.npz")
-        return [path] if self.config.probes.seeds else []
-
     def labels(self, tokenizers: Iterable[str]) -> list[str]:
         """Return the names of tokenizers in figures and tables."""
         return [(self.tokenizer(name).label or name) for name in tokenizers]
@@ -764,11 +571,6 @@ class Run:
         stanza = self.tokenizer(tokenizer)
         return stanza.preset_title if stanza.method == "sage" else None
 
-    def presets(self, tokenizers: Sequence[str]) -> dict[str, str]:
-        """Return the readings of the SaGe tokenizers among some, by label."""
-        presets = zip(self.labels(tokenizers), map(self.preset, tokenizers), strict=True)
-        return {label: preset for label, preset in presets if preset}
-
     # --- What decides a vocabulary, and what its model card says
 
     @property
@@ -777,17 +579,9 @@ class Run:
         words = self.config.vocabulary
         return {"normalization": words.normalization, "max_word_chars": words.max_word_chars}
 
-    def sage_reading(self, tokenizer: str) -> Stanza:
-        """Return the reading that a SaGe tokenizer is: its preset, the keys that override it."""
-        return self.tokenizer(tokenizer).reading
-
-    def decoder(self, tokenizer: str) -> str:
-        """Return the decoder in which a SaGe tokenizer is pruned: `greedy` or `merges`."""
-        return reading_settings(self.sage_reading(tokenizer))["decoder"]
-
     def sage_parameters(self, tokenizer: str) -> Stanza:
         """Return all that decides a SaGe vocabulary beside corpus, initial pieces, embeddings."""
-        reading = self.sage_reading(tokenizer)
+        reading = self.tokenizer(tokenizer).reading
         of_preset = PRESETS[reading["preset"]]
         return {
             "final_size": self.config.vocabulary.final_size,
@@ -801,10 +595,6 @@ class Run:
         usual = self.config.vocabulary.initial_size
         return getattr(self.tokenizer(tokenizer), "initial_size", None) or usual
 
-    def initial_method(self, tokenizer: str) -> str:
-        """Return whose pieces a tokenizer is pruned from: `bpe` or `unigram`."""
-        return self.tokenizer(tokenizer).initial_method
-
     def initial(self, text: str, tokenizer: str, name: str) -> str:
         """Return a file of the vocabulary that a tokenizer is pruned from."""
         return self.result(f"vocab/{text}/{self._initial_name(tokenizer)}/{name}")
@@ -812,11 +602,11 @@ class Run:
     def _initial_name(self, tokenizer: str) -> str:
         size = self.initial_size(tokenizer)
         other = "" if size == self.config.vocabulary.initial_size else f".{size}"
-        return f"{self.initial_method(tokenizer)}_initial{other}"
+        return f"{self.tokenizer(tokenizer).initial_method}_initial{other}"
 
     def contexts(self, tokenizer: str) -> str:
         """Return what a SaGe tokenizer sees of contexts: `real`, `zero` or `shuffled`."""
-        return reading_settings(self.sage_reading(tokenizer))["contexts"]
+        return reading_settings(self.tokenizer(tokenizer).reading)["contexts"]
 
     def embeddings(self, text: str, tokenizer: str) -> str | list[str]:
         """Return the embeddings that a SaGe tokenizer starts from; none where they are zero."""
@@ -830,18 +620,9 @@ class Run:
         It says all that decides them beside the text, so tokenizers that start alike share them.
         """
         seed = self.sage_parameters(tokenizer)["seed"]
+        decoder = reading_settings(self.tokenizer(tokenizer).reading)["decoder"]
         shuffled = ".shuffled" if self.contexts(tokenizer) == "shuffled" else ""
-        return f"{self._initial_name(tokenizer)}.{self.decoder(tokenizer)}{shuffled}.seed{seed}"
-
-    @property
-    def sage_settings(self) -> dict[str, Stanza]:
-        """Preset and overrides of the SaGe tokenizers that figures and tables show."""
-        shown = {name: self.tokenizer(name) for name in self.paper_tokenizers}
-        return {
-            name: stanza.model_dump(exclude={"label", "method"})
-            for name, stanza in shown.items()
-            if stanza.method == "sage"
-        }
+        return f"{self._initial_name(tokenizer)}.{decoder}{shuffled}.seed{seed}"
 
     def control_parameters(self, tokenizer: str) -> Stanza:
         """What decides a control's vocabulary beside its method and its seed."""
@@ -852,21 +633,7 @@ class Run:
             "prune_batch": stanza.prune_batch or batch,
         }
 
-    def external_path(self, language: str, tokenizer: str) -> str:
-        """Return where a tokenizer of method `external` lies."""
-        return self.tokenizer(tokenizer).path.replace("{lang}", language)
-
-    def external_files(self, language: str, tokenizer: str) -> list[str]:
-        """Return the files of an external tokenizer."""
-        path = Path(self.external_path(language, tokenizer))
-        files = sorted(path.iterdir()) if path.is_dir() else [path]
-        return [str(file) for file in files if file.is_file()]
-
     # --- Files of the stages
-
-    def retrieved_files(self) -> list[str]:
-        """Return what the run takes from outside: no local file, no rows that are constructed."""
-        return [self._retrieved(*named) for named in self.sources if self.is_retrieved(*named)]
 
     def vocabulary_files(self) -> list[str]:
         """Return the folder of every tokenizer, by its first file."""
@@ -888,18 +655,15 @@ class Run:
         pairs = itertools.product(self.model_languages, self.models)
         return [self.result(f"models/{lang}/{tok}/model.safetensors") for lang, tok in pairs]
 
-    def score_files(self, tasks: Iterable[str]) -> list[str]:
-        """Return the scores of every model with every seed on some tasks."""
+    def score_files(self, tasks: Iterable[str], form: str = "json") -> list[str]:
+        """Return the scores of every model with every seed on some tasks.
+
+        form: `json`, or `predictions.parquet` for what is behind them.
+        """
         kinds = itertools.product(self.models, tasks, self.config.lm.finetune.seeds)
         return [
-            self.result(f"scores/{self.task(task).language}/{tok}/{task}/{seed}.json")
+            self.result(f"scores/{self.task(task).language}/{tok}/{task}/{seed}.{form}")
             for tok, task, seed in kinds
-        ]
-
-    def prediction_files(self, tasks: Iterable[str]) -> list[str]:
-        """Return the predictions behind the scores on some tasks."""
-        return [
-            f"{path.removesuffix('json')}predictions.parquet" for path in self.score_files(tasks)
         ]
 
     @property
@@ -916,12 +680,6 @@ class Run:
         if int(wildcards.seed) in self.pretraining_seeds:
             return self.result(f"studies/pretraining/{folder}/{wildcards.seed}/{name}")
         return self.result(f"models/{folder}/{name}")
-
-    @property
-    def models_fine_tuned(self) -> int:
-        """How many models of a tokenizer fine-tunings start from."""
-        own = set(self.config.lm.finetune.seeds)
-        return len({seed if seed in self.pretraining_seeds else self.seed for seed in own})
 
     def curves(self, languages: Iterable[str]) -> dict[str, list[str]]:
         """Return what learning curves are drawn from, a model's further seeds together.
@@ -946,17 +704,6 @@ class Run:
                 self.result(f"analysis/{lang}/floors/{tok}.parquet") for lang, tok in models
             ],
         }
-
-    def logs_of(self, tasks: Sequence[str]) -> list[str]:
-        """Return the training logs of all models that are fine-tuned on some tasks."""
-        languages = {self.task(name).language for name in tasks}
-        curves = self.curves(name for name in self.model_languages if name in languages)
-        return [*curves["logs"], *curves["repeated_logs"]]
-
-    @property
-    def curve_baseline(self) -> str | None:
-        """Label of BPE, which the other curves are compared with; None if it has no model."""
-        return self.labels(["bpe"])[0] if "bpe" in self.models else None
 
     # --- Language models
 

@@ -23,7 +23,7 @@ def report_run(run: Run) -> Stanza:
         "presets": {name: run.preset(name) for name in run.tokenizers},
         "compared": run.compared,
         "names": run.names,
-        "constructed": run.constructed_tasks,
+        "constructed": list(filter(run.is_constructed, run.prepared_tasks)),
         "models": bool(run.models),
         "settings": _shown_settings(run),
     }
@@ -62,7 +62,7 @@ def claims_run(run: Run) -> Stanza:
         "seeds": run.config.lm.finetune.seeds,
         "pretraining_seeds": run.pretraining_seeds,
         "seed": run.seed,
-        "constructed": [name for name in run.constructed_tasks if name in run.model_tasks],
+        "constructed": list(filter(run.is_constructed, run.model_tasks)),
         "names": run.names,
         "study_languages": run.study_languages,
         "studies": {name: studied for name in sage if (studied := _studied(run, name))},
@@ -73,7 +73,8 @@ def claims_run(run: Run) -> Stanza:
 
 def _studied(run: Run, tokenizer: str) -> Stanza | None:
     """Return what the studies make of a tokenizer's reading: with each seed, and varied."""
-    same = [name for name in run.varied if run.sage_reading(name) == run.sage_reading(tokenizer)]
+    reading = run.tokenizer(tokenizer).reading
+    same = [name for name in run.varied if run.tokenizer(name).reading == reading]
     if not same:
         return None
     varied = [f"{key}-{value}" for key, value in run.varied[same[0]]]
@@ -109,7 +110,7 @@ def reference_tasks(run: Run) -> list[Stanza]:
             "task": task,
             "label": (run.task(task).label or task),
             "split": split,
-            **_origin(run.source("task_settings", task, run.task_origin(task, split))),
+            **_origin(run.source("task_settings", task, run.task(task).origin(split))),
         }
         for task in run.prepared_tasks
         for split in ("train", "validation")

@@ -46,7 +46,7 @@ class Studies:
 
     def _row(self, name: str) -> Stanza:
         label = self.run.tokenizer(name).label or name.replace("_", " ")
-        return {"name": name, "label": label, **self.run.sage_reading(name)}
+        return {"name": name, "label": label, **self.run.tokenizer(name).reading}
 
     def _titled(self, name: str) -> Stanza:
         title = self.run.tokenizer(name).preset_title

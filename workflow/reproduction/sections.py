@@ -305,6 +305,10 @@ class Tokenizer(Section):
         """Whose pieces it is pruned from: `bpe` or `unigram`."""
         return self.initial or "bpe"
 
+    def path_in(self, language: str) -> str:
+        """Return where a tokenizer of method `external` lies."""
+        return (self.path or "").replace("{lang}", language)
+
     @property
     def overrides(self) -> dict[str, Any]:
         """The keys that override the preset of a reading of SaGe, or the run's numbers and seed."""
@@ -565,6 +569,18 @@ class Task(Section):
         if self.validation_share:
             return {"train": self.source.train}
         return {"train": self.source.train, "validation": self.source.validation}
+
+    def origin(self, split: str) -> str:
+        """Return the source of a split: its own, or the training rows that it is a share of."""
+        return "train" if self.validation_share else split
+
+    def part(self, split: str, seed: int) -> dict[str, Any] | None:
+        """Return which rows of its source a split takes, drawn by a seed; None for all."""
+        most, shared = getattr(self, f"max_{split}"), self.validation_share
+        if not (most or shared):
+            return None
+        edges = {"train": (0.0, 1 - (shared or 0)), "validation": (1 - (shared or 1), 1.0)}
+        return {"share": edges[split], "most": most, "seed": seed}
 
 
 class LanguageModels(Section):

@@ -110,7 +110,7 @@ rule measure_rankings:
 rule measure_morphology:
     """How well one tokenizer's boundaries agree with those between morphemes of listed words."""
     input:
-        morphemes=lambda wildcards: run.morpheme_list(wildcards.lang),
+        morphemes=lambda wildcards: run.source_files("morphology", wildcards.lang)[0],
         pieces=result("vocab/{lang}/{tok}/pieces.txt"),
         tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
         settings=result("vocab/{lang}/{tok}/tokenizer_config.json"),
@@ -201,7 +201,7 @@ rule probe_task:
     input:
         train=result("tasks/{task}/train.parquet"),
         validation=result("tasks/{task}/validation.parquet"),
-        vectors=lambda wildcards: run.vector_files(wildcards.lang, wildcards.tok),
+        vectors=result("analysis/{lang}/vectors/{tok}.npz") if run.config.probes.seeds else [],
         pieces=result("vocab/{lang}/{tok}/pieces.txt"),
         tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
         settings=result("vocab/{lang}/{tok}/tokenizer_config.json"),

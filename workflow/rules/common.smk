@@ -82,12 +82,13 @@ try:
     from reproduction.artefacts import figures, tables
     from reproduction.artefacts.registry import flat, registered, resource
     from reproduction.digests import code_of, keep_known, version_of
-    from reproduction.cards import card
+    from reproduction.cards import card, text_of
     from reproduction.config import load_config
     from reproduction.lm.settings import FREE
     from reproduction.retrievals import (
         dump_sample,
         failed_retrievals,
+        retrieved_files,
         sources_table,
         substitutes,
     )
@@ -118,7 +119,12 @@ except UserError as error:
     sys.exit(f"error: {error}")
 
 studies = run.studies
-result, state = run.result, run.state
+result = run.result
+
+
+def state(path):
+    """The folder for a job's resumable progress: none of its outputs, which a failure deletes."""
+    return result(f".state/{path}")
 
 
 def any_of(names):

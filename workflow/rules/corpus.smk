@@ -12,6 +12,18 @@
 #        normalise and split into words; bring rows and labels of tasks to one form
 
 
+def extraction_threads(source):
+    """The threads that extract a text: that of a dump is worth many cores."""
+    return 4 if source.format == "mediawiki" else 1
+
+
+def rows_of(split):
+    """The files of a split of a task, as a function of wildcards."""
+    return lambda wildcards: run.source_files(
+        "task_settings", wildcards.task, run.task(wildcards.task).origin(split)
+    )
+
+
 rule extract_corpus:
     """Sentences of a dump, or lines of any other source. Resumes where a killed run stopped."""
     input:
@@ -24,12 +36,12 @@ rule extract_corpus:
         result("benchmarks/extract_corpus/{lang}.tsv")
     conda:
         "../../envs/corpus.yaml"
-    threads: lambda wildcards: 4 if run.is_dump("language_settings", wildcards.lang) else 1
+    threads: lambda wildcards: extraction_threads(run.source("language_settings", wildcards.lang))
     resources:
         mem_mb=memory(4000),
         runtime=1440,
     params:
-        source=lambda wildcards: run.source_form("language_settings", wildcards.lang),
+        source=lambda wildcards: run.source("language_settings", wildcards.lang).form,
         min_words=run.config.corpus.min_words,
         state_dir=state("extract_corpus/{lang}"),
         code=code_of("extract_corpus.py"),
@@ -102,12 +114,12 @@ rule extract_domain:
         result("benchmarks/extract_domain/{domain}.tsv")
     conda:
         "../../envs/corpus.yaml"
-    threads: lambda wildcards: 4 if run.is_dump("domain_settings", wildcards.domain) else 1
+    threads: lambda wildcards: extraction_threads(run.source("domain_settings", wildcards.domain))
     resources:
         mem_mb=memory(4000),
         runtime=240,
     params:
-        source=lambda wildcards: run.source_form("domain_settings", wildcards.domain),
+        source=lambda wildcards: run.source("domain_settings", wildcards.domain).form,
         language=lambda wildcards: run.domain(wildcards.domain).language,
         lines=lambda wildcards: run.domain(wildcards.domain).lines,
         min_words=run.config.corpus.min_words,
@@ -144,8 +156,8 @@ rule prepare_task:
     stand for a real task, where there is no network, are constructed first.
     """
     input:
-        train=lambda wildcards: run.task_files(wildcards.task, "train"),
-        validation=lambda wildcards: run.task_files(wildcards.task, "validation"),
+        train=rows_of("train"),
+        validation=rows_of("validation"),
     output:
         train=result("tasks/{task}/train.parquet"),
         validation=result("tasks/{task}/validation.parquet"),

@@ -87,7 +87,7 @@ rule pretrain_model:
         free=free("pretrain", *FREE),
         name=lambda wildcards: f"{wildcards.lang}/{wildcards.tok} ({run.name})",
         # For the card. What depends on the output is not compared with the last run's.
-        text=lambda wildcards, output: run.text(wildcards.lang),
+        text=lambda wildcards, output: text_of(run, wildcards.lang),
         seed=run.config.seed,
         state_dir=state("models/{lang}/{tok}"),
         artefact=result("models/{lang}/{tok}"),

@@ -19,6 +19,8 @@ OF_MODELS = [
     "figure_ngrams",
 ]
 REFERENCE_NAMES = [n for n in ARTEFACTS if n in OF_MODELS] if run.models else list(ARTEFACTS)
+# What retrieved texts are.
+DESCRIPTIONS = run.descriptions(run.languages, run.domains)
 # What the findings take numbers from, and the figures that they show.
 FINDINGS_TABLES = ["overlap", "tokenizers", "readings", "stability", "costs"]
 FINDINGS_TABLES = [f"table_{name}" for name in FINDINGS_TABLES if f"table_{name}" in TABLES]
@@ -89,8 +91,8 @@ rule build_claims:
         studies=claims_studies(run),
         scores=run.score_files(run.tasks),
         curves=list(itertools.chain(*run.curves(run.model_languages).values())),
-        predictions=run.prediction_files(run.tasks),
-        descriptions=run.text_descriptions(),
+        predictions=run.score_files(run.tasks, "predictions.parquet"),
+        descriptions=DESCRIPTIONS,
         paper=resource("paper_values.yaml"),
     output:
         json=result("claims.json"),
@@ -121,7 +123,7 @@ rule findings:
         claims=result("claims.json"),
         tables=run.artefacts(FINDINGS_TABLES, "csv"),
         figures=run.artefacts(FINDINGS_FIGURES),
-        descriptions=run.text_descriptions(),
+        descriptions=DESCRIPTIONS,
         paper=resource("paper_values.yaml"),
         template=report_file("findings.md.jinja"),
     output:
@@ -227,14 +229,14 @@ rule build_reference:
         ],
         models=run.model_files(),
         scores=run.score_files(run.model_tasks),
-        predictions=run.prediction_files(run.model_tasks),
+        predictions=run.score_files(run.model_tasks, "predictions.parquet"),
         ngrams=of_each(
             "analysis/{lang}/ngrams/{tok}.parquet", run.ordered_tokenizers, run.ngram_languages
         ),
         floors=CURVES["floors"],
         masked=[*CURVES["heldout"], *CURVES["repeats"]],
         causal=run.causal_files(run.causal_tokenizers),
-        descriptions=run.text_descriptions(),
+        descriptions=DESCRIPTIONS,
         paper=resource("paper_values.yaml"),
     output:
         folder=directory(f"results/reference/{'lm' if run.models else 'intrinsic'}"),
@@ -247,7 +249,10 @@ rule build_reference:
     params:
         texts=reference_texts(run),
         lists=[
-            {"path": run.morpheme_list(lang), "format": run.source("morphology", lang).format}
+            {
+                "path": run.source_files("morphology", lang)[0],
+                "format": run.source("morphology", lang).format,
+            }
             for lang in run.morpheme_languages
         ],
         tasks=reference_tasks(run),

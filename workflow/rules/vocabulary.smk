@@ -13,6 +13,25 @@
 #        embeddings -> pruning
 
 
+def seed_of(wildcards):
+    """The seed of a tokenizer: its own, or the run's."""
+    seed = run.tokenizer(wildcards.tok).seed
+    return run.seed if seed is None else seed
+
+
+def external_files(wildcards):
+    """The files of a tokenizer from elsewhere."""
+    path = Path(run.tokenizer(wildcards.tok).path_in(wildcards.lang))
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    return [str(file) for file in files if file.is_file()]
+
+
+def word2vec_threads(wildcards):
+    """The threads that train embeddings on a text; gensim repeats itself with one."""
+    settings = run.word2vec(wildcards.lang)
+    return 2 if settings["trainer"] == "blocks" else settings["workers"]
+
+
 # What sentencepiece gets beside the size.
 OF_SENTENCEPIECE = [field.name for field in dataclasses.fields(TrainingSettings)]
 
@@ -155,7 +174,7 @@ rule prune_control:
     params:
         method=lambda wildcards: run.tokenizer(wildcards.tok).method,
         pruning=lambda wildcards: run.control_parameters(wildcards.tok),
-        seed=lambda wildcards: run.first_seed(wildcards.tok),
+        seed=seed_of,
         words=run.word_settings,
         artefact=result("vocab/{lang}/{tok}"),
         code=code_of("prune_control.py"),
@@ -194,7 +213,7 @@ rule train_wordpiece:
 rule import_tokenizer:
     """A tokenizer from elsewhere in this project's form; where there is none, the job says so."""
     input:
-        files=lambda wildcards: run.external_files(wildcards.lang, wildcards.tok),
+        files=external_files,
     output:
         **tokenizer_files("vocab/{lang}/{tok}"),
     log:
@@ -206,7 +225,7 @@ rule import_tokenizer:
     conda:
         "../../envs/vocabulary.yaml"
     params:
-        path=lambda wildcards: run.external_path(wildcards.lang, wildcards.tok),
+        path=lambda wildcards: run.tokenizer(wildcards.tok).path_in(wildcards.lang),
         words=run.word_settings,
         artefact=result("vocab/{lang}/{tok}"),
         code=code_of("import_tokenizer.py"),
@@ -233,7 +252,7 @@ rule train_embeddings:
     priority: 1
     conda:
         "../../envs/vocabulary.yaml"
-    threads: lambda wildcards: run.word2vec_threads(wildcards.lang)
+    threads: word2vec_threads
     resources:
         mem_mb=memory(8000),
         runtime=480,

@@ -6,6 +6,17 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from reproduction.artefacts.registry import Run, figure, paper_values
+from reproduction.artefacts.shared import (
+    causal_parameters,
+    curve_baseline,
+    evidence_target,
+    has_evidence,
+    labels_of,
+    language_titles,
+    measured_texts,
+    without_contexts,
+)
+from reproduction.paper.measures import FEWEST_SEEDS
 
 # Title of a panel -> label of a tokenizer -> file.
 Panels = Mapping[str, Mapping[str, str]]
@@ -18,8 +29,8 @@ BLIND = {"zero": "SaGe without vectors", "shuffled": "SaGe, shuffled words"}
 def _controls_of(run: Run, sage: str) -> dict[str, str]:
     """Return the controls that a version of SaGe is drawn with, and what they are called."""
     counts = [name for name in run.further_controls if run.tokenizer(name).preset == "counts"]
-    blind = {name: BLIND[run.contexts(name)] for name in run.without_contexts(sage)}
-    return dict(zip(counts, run.labels(counts), strict=True)) | blind
+    blind = {name: BLIND[run.contexts(name)] for name in without_contexts(run, sage)}
+    return labels_of(run, counts) | blind
 
 
 def _with_thin(run: Run) -> list[str]:
@@ -35,13 +46,12 @@ def _by_domain(measured: str, tokenizers: Callable[[Run], list[str]]) -> Callabl
     """Return what a run answers: title of a domain -> label of a tokenizer -> file."""
 
     def files(run: Run) -> Panels:
-        names = tokenizers(run)
         return {
             run.domain_title(domain): {
                 label: run.result(
                     f"analysis/{run.domain(domain).language}/{domain}/{name}/{measured}.parquet"
                 )
-                for name, label in zip(names, run.labels(names), strict=True)
+                for name, label in labels_of(run, tokenizers(run)).items()
             }
             for domain in run.domains
         }
@@ -49,14 +59,22 @@ def _by_domain(measured: str, tokenizers: Callable[[Run], list[str]]) -> Callabl
     return files
 
 
+def _drawn_with_controls(run: Run) -> list[str]:
+    """Return the readings of SaGe that are compared on the paper's statements; none if there are
+    too few random prunings.
+    """
+    drawn = run.with_seeds(run.pruned_from_bpe("random"))
+    return run.compared_sage if run.reproduces and len(drawn) >= FEWEST_SEEDS else []
+
+
 @figure(
     "paper",
-    when=lambda run: run.compared_with_controls,
+    when=_drawn_with_controls,
     legend=lambda run: ["bpe", *run.compared_sage],
     settings=lambda run: {
-        "labels": dict(zip(run.compared_sage, run.labels(run.compared_sage), strict=True)),
+        "labels": labels_of(run, run.compared_sage),
         "controls": {name: _controls_of(run, name) for name in run.compared_sage},
-        "languages": dict(zip(run.languages, run.titles(run.languages), strict=True)),
+        "languages": language_titles(run, run.languages),
     },
     claims="claims.json",
     paper=paper_values,
@@ -227,7 +245,7 @@ def figure_domains(fertility: Panels, neighbours: Panels, **files: Any) -> None:
     "intrinsic",
     legend=lambda run: run.ordered_tokenizers,
     settings=lambda run: {
-        "texts": run.measured_texts(),
+        "texts": measured_texts(run),
         "labels": run.labels(run.ordered_tokenizers),
     },
     summaries=lambda run: run.analysis_files(run.ordered_tokenizers, "summary.json"),
@@ -273,8 +291,8 @@ def figure_ngrams(ngrams: Panels, **files: Any) -> None:
 
 
 @figure(
-    lambda run: run.evidence_target,
-    when=lambda run: run.has_evidence,
+    evidence_target,
+    when=has_evidence,
     legend=lambda run: run.ordered_tokenizers,
     settings=lambda run: {
         "labels": run.labels(run.ordered_tokenizers),
@@ -302,12 +320,12 @@ def figure_evidence(table: str, **files: Any) -> None:
     when=lambda run: run.curve_languages,
     tokenizers=lambda run: run.models,
     settings=lambda run: {
-        **run.causal_parameters,
+        **causal_parameters(run),
         "causal_labels": run.labels(run.causal_tokenizers),
         "compared": run.labels(run.models),
         "titles": run.titles(run.curve_languages),
         "labels": run.labels(run.ordered_tokenizers),
-        "baseline": run.curve_baseline,
+        "baseline": curve_baseline(run),
         "seed": run.seed,
     },
     models=lambda run: run.curves(run.curve_languages),

@@ -124,7 +124,9 @@ class Artefact:
 
     def _presets(self, run: Run) -> dict[str, str]:
         """Return the readings of the SaGe tokenizers that it shows, by label."""
-        return run.presets(self.legend(run)) if self.legend else {}
+        shown = self.legend(run) if self.legend else []
+        labelled = zip(run.labels(shown), map(run.preset, shown), strict=True)
+        return {label: preset for label, preset in labelled if preset}
 
     def caption(self, run: Run) -> str:
         """Return the docstring of the function, and the presets of what a figure shows.

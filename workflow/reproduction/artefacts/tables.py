@@ -6,36 +6,71 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from reproduction.artefacts.registry import Table, paper_values, table
+from reproduction.artefacts.registry import Run, Table, paper_values, table
+from reproduction.artefacts.shared import (
+    causal_parameters,
+    curve_baseline,
+    evidence_target,
+    has_evidence,
+    labels_of,
+    language_titles,
+    measured_texts,
+    without_contexts,
+)
 
 # Title of a panel -> label of a tokenizer -> file.
 Panels = Mapping[str, Mapping[str, str]]
 # Label of a tokenizer -> the preset that it is.
 Presets = Mapping[str, str]
-# Tasks as columns, from `run.task_columns`.
+# Tasks as columns, from `_columns`.
 Tasks = Sequence[Mapping[str, Any]]
 
 
-def _names(run: Any, tokenizers: Sequence[str]) -> dict[str, str]:
-    """Return the labels of tokenizers by their names."""
-    return dict(zip(tokenizers, run.labels(tokenizers), strict=True))
-
-
-def _languages(run: Any, languages: Sequence[str]) -> dict[str, str]:
-    """Return the titles of languages by their names."""
-    return dict(zip(languages, run.titles(languages), strict=True))
-
-
-def _titles_of_controls(run: Any) -> dict[str, str]:
+def _titles_of_controls(run: Run) -> dict[str, str]:
     """Return what a table calls the controls of a run."""
     short = {"random": "random", "frequency": "least frequent"}
     kept = {name: title for name, title in short.items() if name in run.seeds_of_controls}
-    return kept | _names(run, run.further_controls)
+    return kept | labels_of(run, run.further_controls)
 
 
-def _differences(run: Any) -> list[str]:
+def _differences(run: Run) -> list[str]:
     """Return the csv of `table_differences`, if the run has one."""
-    return run.artefacts(["table_differences"], "csv") if run.compared_tasks else []
+    return run.artefacts(["table_differences"], "csv") if _compared_tasks(run) else []
+
+
+def _compared_tasks(run: Run) -> list[str]:
+    """Return the tasks on which scores are compared."""
+    return run.tasks if len(run.compared_models) > 1 else []
+
+
+def _columns(run: Run, tasks: Sequence[str]) -> list[dict[str, Any]]:
+    """Return tasks as columns or rows of a score table, with what their rows are cut to."""
+    cuts = ("max_train", "max_validation", "validation_share")
+    return [
+        {
+            "name": name,
+            "label": stanza.label or name,
+            "metric": stanza.metric,
+            "constructed": run.is_constructed(name),
+            **{key: getattr(stanza, key) for key in cuts},
+        }
+        for name, stanza in ((name, run.task(name)) for name in tasks)
+    ]
+
+
+def _with_examples(run: Run) -> list[str]:
+    """Return the languages whose sentences the tables of examples may show."""
+    shown = run.config.analysis.example_languages
+    return [n for n in run.languages if run.compared and (shown == "all" or n in shown)]
+
+
+def _text_sources(run: Run) -> list[dict[str, Any]]:
+    """Return of the training corpora with examples what the text is, and its licence."""
+    sources = [run.source("language_settings", name) for name in _with_examples(run)]
+    return [
+        {"kind": source.kind, "title": source.shown_title, "licence": source.licence}
+        for source in sources
+    ]
 
 
 @table(
@@ -43,10 +78,10 @@ def _differences(run: Any) -> list[str]:
     when=lambda run: run.reproduces and run.compared and run.sage_readings,
     legend=lambda run: run.sage_readings,
     settings=lambda run: {
-        "labels": _names(run, run.sage_readings),
+        "labels": labels_of(run, run.sage_readings),
         "controls": _titles_of_controls(run),
-        "without_contexts": {name: run.without_contexts(name) for name in run.sage_readings},
-        "languages": _languages(run, run.languages),
+        "without_contexts": {name: without_contexts(run, name) for name in run.sage_readings},
+        "languages": language_titles(run, run.languages),
         "pretrain": run.model_budget["pretrain"] if run.models else None,
     },
     claims="claims.json",
@@ -80,10 +115,10 @@ def table_controls(
     settings=lambda run: {
         "languages": run.titles(run.languages),
         "readings": {
-            label: run.with_seeds([n]) for n, label in _names(run, run.sage_readings).items()
+            label: run.with_seeds([n]) for n, label in labels_of(run, run.sage_readings).items()
         },
         "controls": {
-            label: run.with_seeds([n]) for n, label in _names(run, run.unseeded_controls).items()
+            label: run.with_seeds([n]) for n, label in labels_of(run, run.unseeded_controls).items()
         },
         "drawn": run.labels(run.pruned_from_bpe("random")),
     },
@@ -119,16 +154,16 @@ def table_overlap(
 
 @table(
     "intrinsic",
-    when=lambda run: run.example_languages,
-    languages=lambda run: run.example_languages,
+    when=_with_examples,
+    languages=_with_examples,
     tokenizers=lambda run: run.compared,
     settings=lambda run: {
         **run.word_settings,
-        "languages": run.example_languages,
-        "sources": run.text_sources(run.example_languages),
+        "languages": _with_examples(run),
+        "sources": _text_sources(run),
     },
     lines="corpus/{lang}.txt.zst",
-    descriptions=lambda run: run.descriptions(run.example_languages),
+    descriptions=lambda run: run.descriptions(_with_examples(run)),
     pieces="vocab/{lang}/{tok}/pieces.txt",
     paper=paper_values,
 )
@@ -164,17 +199,17 @@ def table_examples(
 
 @table(
     "intrinsic",
-    when=lambda run: run.compared_sage and run.example_languages,
-    languages=lambda run: run.example_languages,
+    when=lambda run: run.compared_sage and _with_examples(run),
+    languages=_with_examples,
     tokenizers=lambda run: run.compared_sage,
     settings=lambda run: {
         **run.word_settings,
-        "languages": run.example_languages,
-        "sources": run.text_sources(run.example_languages),
+        "languages": _with_examples(run),
+        "sources": _text_sources(run),
         "window": 2,
     },
     lines="corpus/{lang}.txt.zst",
-    descriptions=lambda run: run.descriptions(run.example_languages),
+    descriptions=lambda run: run.descriptions(_with_examples(run)),
     initial="vocab/{lang}/bpe_initial/pieces.txt",
     ablations="vocab/{lang}/{tok}/ablations.parquet",
     paper=paper_values,
@@ -246,7 +281,7 @@ def table_frequencies(
     languages=lambda run: run.morpheme_languages,
     tokenizers=lambda run: run.ordered_tokenizers,
     settings=lambda run: {
-        "texts": run.measured_texts(),
+        "texts": measured_texts(run),
         "labels": run.labels(run.ordered_tokenizers),
     },
     summaries=lambda run: run.analysis_files(run.ordered_tokenizers, "summary.json"),
@@ -280,7 +315,7 @@ def table_tokenizers(
     )
 
 
-def _made_here(run: Any) -> list[str]:
+def _made_here(run: Run) -> list[str]:
     """Return the tokenizers that have a piece for each character they know; others may not."""
     external = run.of_method("external")
     return [name for name in run.ordered_tokenizers if name not in external]
@@ -317,7 +352,11 @@ def table_unknown(words: Mapping[str, str], pieces: Panels, presets: Presets) ->
             "vocabulary": run.section("vocabulary"),
             "sage": run.section("sage"),
             "word2vec": run.section("word2vec"),
-            "tokenizer_settings": run.sage_settings,
+            "tokenizer_settings": {
+                name: run.tokenizer(name).model_dump(exclude={"label", "method"})
+                for name in run.paper_tokenizers
+                if run.tokenizer(name).method == "sage"
+            },
             "seed": run.seed,
         },
     },
@@ -336,15 +375,19 @@ def table_hyperparameters_vocabulary(paper: str, settings: Mapping[str, Any]) ->
 
 def _of_tasks(kind: str) -> dict[str, Any]:
     """Declare a table of the scores of the tasks of a kind."""
+
+    def tasks(run: Run) -> list[str]:
+        return [name for name in run.tasks if run.task(name).kind == kind]
+
     return {
-        "when": lambda run: run.models and run.tasks_of_kind(kind),
+        "when": lambda run: run.models and tasks(run),
         "legend": lambda run: run.models,
         "settings": lambda run: {
-            "labels": _names(run, run.models),
-            "tasks": run.task_columns(run.tasks_of_kind(kind)),
+            "labels": labels_of(run, run.models),
+            "tasks": _columns(run, tasks(run)),
             "budget": run.model_budget,
         },
-        "scores": lambda run: run.score_files(run.tasks_of_kind(kind)),
+        "scores": lambda run: run.score_files(tasks(run)),
         "differences": _differences,
         "paper": paper_values,
     }
@@ -396,23 +439,36 @@ def table_ner(**given: Any) -> Table:
     return _scores("table_ner", **given)
 
 
+def _fine_tuned_from(run: Run) -> int:
+    """Return how many models of a tokenizer fine-tunings start from."""
+    seeds = set(run.config.lm.finetune.seeds)
+    return len({seed if seed in run.pretraining_seeds else run.seed for seed in seeds})
+
+
+def _logs_of_compared(run: Run) -> list[str]:
+    """Return the training logs of all models that are fine-tuned on compared tasks."""
+    languages = {run.task(name).language for name in _compared_tasks(run)}
+    curves = run.curves(name for name in run.model_languages if name in languages)
+    return [*curves["logs"], *curves["repeated_logs"]]
+
+
 @table(
     "downstream",
-    when=lambda run: run.compared_tasks,
+    when=_compared_tasks,
     legend=lambda run: run.compared_models,
     memory=4000,
     settings=lambda run: {
-        "labels": _names(run, run.compared_models),
-        "tasks": run.task_columns(run.compared_tasks),
+        "labels": labels_of(run, run.compared_models),
+        "tasks": _columns(run, _compared_tasks(run)),
         "readings": run.sage_readings,
-        "pretrained": run.models_fine_tuned,
+        "pretrained": _fine_tuned_from(run),
         "seed": run.seed,
         "budget": run.model_budget,
     },
-    scores=lambda run: run.score_files(run.compared_tasks),
+    scores=lambda run: run.score_files(_compared_tasks(run)),
     # They are found beside the scores.
-    predictions=lambda run: run.prediction_files(run.compared_tasks),
-    logs=lambda run: run.logs_of(run.compared_tasks),
+    predictions=lambda run: run.score_files(_compared_tasks(run), "predictions.parquet"),
+    logs=_logs_of_compared,
     paper=paper_values,
 )
 def table_differences(
@@ -469,7 +525,7 @@ def table_hyperparameters_pretraining(paper: str, settings: Mapping[str, Any]) -
     settings=lambda run: {
         "settings": {"lm": {"finetune": run.model_budget["finetune"]}},
         "budget": run.model_budget,
-        "tasks": run.task_columns(run.tasks),
+        "tasks": _columns(run, run.tasks),
     },
     paper=paper_values,
 )
@@ -513,20 +569,37 @@ def table_ngrams(ngrams: Panels, presets: Presets, **given: Any) -> Table:
     return written.table_ngrams(written.read_ngrams(ngrams), notes=notes, **given)
 
 
+def _probed(run: Run) -> list[dict[str, Any]]:
+    """Return what the table of evidence has to know of the tasks that are probed."""
+    stanzas = [(name, run.task(name)) for name in run.probe_tasks]
+    return [
+        {
+            "name": name,
+            "label": stanza.label or name,
+            "language": run.language(stanza.language).name,
+            "kind": stanza.probe_kind,
+            "metric": stanza.metric,
+            "classes": len(stanza.labels) if stanza.labels else None,
+            "constructed": run.is_constructed(name),
+        }
+        for name, stanza in stanzas
+    ]
+
+
 @table(
-    lambda run: run.evidence_target,
-    when=lambda run: run.has_evidence,
+    evidence_target,
+    when=has_evidence,
     languages=lambda run: run.ngram_languages,
     tokenizers=lambda run: run.ordered_tokenizers,
     memory=6000,
     settings=lambda run: {
-        **run.causal_parameters,
+        **causal_parameters(run),
         "labels": run.labels(run.ordered_tokenizers),
         "compared": run.labels(run.causal_tokenizers),
         "controls": run.labels(run.simple_controls),
-        "tasks": run.probed_tasks(),
+        "tasks": _probed(run),
         "seeds": run.config.probes.seeds,
-        "task_languages": run.task_languages(),
+        "task_languages": {n: run.names[run.task(n).language] for n in _compared_tasks(run)},
         "baseline": run.labels(["bpe"])[0],
         "seed": run.seed,
     },
@@ -535,7 +608,9 @@ def table_ngrams(ngrams: Panels, presets: Presets, **given: Any) -> Table:
     causal=lambda run: run.causal_files(run.causal_tokenizers),
     differences=_differences,
     curves=lambda run: (
-        run.artefacts(["table_learning_curves"], "csv") if run.compared_curves else []
+        run.artefacts(["table_learning_curves"], "csv")
+        if run.curve_languages and len(run.compared_models) > 1
+        else []
     ),
     paper=paper_values,
 )
@@ -593,7 +668,7 @@ def table_evidence(
     settings=lambda run: {
         "titles": run.titles(run.curve_languages),
         "compared": run.labels(run.models),
-        "baseline": run.curve_baseline,
+        "baseline": curve_baseline(run),
         "pretrain": run.model_budget["pretrain"],
         "seed": run.seed,
     },
@@ -636,11 +711,15 @@ def table_learning_curves(
     legend=lambda run: run.paper_tokenizers,
     settings=lambda run: {
         "benchmarks": run.result("benchmarks"),
-        "languages": _languages(run, run.languages),
-        "tokenizers": _names(run, run.paper_tokenizers),
-        "starts": {n: run.start(n) for n in run.sage_settings if run.contexts(n) != "zero"},
+        "languages": language_titles(run, run.languages),
+        "tokenizers": labels_of(run, run.paper_tokenizers),
+        "starts": {
+            n: run.start(n)
+            for n in run.paper_tokenizers
+            if run.tokenizer(n).method == "sage" and run.contexts(n) != "zero"
+        },
         "budget": run.model_budget if run.models else None,
-        "tasks": run.task_columns(run.tasks),
+        "tasks": _columns(run, run.tasks),
     },
     measured=lambda run: [
         *run.vocabulary_files(),
@@ -729,7 +808,7 @@ def table_stability(
     settings=lambda run: {
         "study": run.studies.sensitivity_run(),
         "rows": run.studies.sensitivity_rows(),
-        "titles": _languages(run, run.languages),
+        "titles": language_titles(run, run.languages),
         "window": run.config.analysis.windows[0],
     },
     builds=lambda run: run.studies.sensitivity_files(),
