@@ -129,7 +129,10 @@ def main() -> None:
     options = parser.parse_args()
     with tempfile.TemporaryDirectory() as name:
         prepare(Path(name), 160 if options.tiny else 16_000)
-        rows = list(rows_of_table(Path(name), is_tiny=options.tiny))
+        rows = []
+        for row in rows_of_table(Path(name), is_tiny=options.tiny):
+            rows.append(row)
+            print(row, flush=True)  # a run that is cut short has shown what it measured
     columns = list(dict.fromkeys(key for row in rows for key in row))
     print("|", " | ".join(columns), "|")
     print("|", " | ".join("---" for _ in columns), "|")
