@@ -199,6 +199,37 @@ def measured_lines(wildcards):
     return result("corpus/domains/{corpus}.txt.zst")
 
 
+def extraction_threads(source):
+    """The threads that extract a text: that of a dump is worth many cores."""
+    return 4 if source.format == "mediawiki" else 1
+
+
+def rows_of(split):
+    """The files of a split of a task, as a function of wildcards."""
+    return lambda wildcards: run.source_files(
+        "task_settings", wildcards.task, run.task(wildcards.task).origin(split)
+    )
+
+
+def seed_of(wildcards):
+    """The seed of a tokenizer: its own, or the run's."""
+    seed = run.tokenizer(wildcards.tok).seed
+    return run.seed if seed is None else seed
+
+
+def external_files(wildcards):
+    """The files of a tokenizer from elsewhere."""
+    path = Path(run.tokenizer(wildcards.tok).path_in(wildcards.lang))
+    files = sorted(path.iterdir()) if path.is_dir() else [path]
+    return [str(file) for file in files if file.is_file()]
+
+
+def word2vec_threads(wildcards):
+    """The threads that train embeddings on a text; gensim repeats itself with one."""
+    settings = run.word2vec(wildcards.lang)
+    return 2 if settings["trainer"] == "blocks" else settings["workers"]
+
+
 def free(section, *keys):
     """Settings that change speed and memory: no finished model needs another training run for them.
 

@@ -12,18 +12,6 @@
 #        normalise and split into words; bring rows and labels of tasks to one form
 
 
-def extraction_threads(source):
-    """The threads that extract a text: that of a dump is worth many cores."""
-    return 4 if source.format == "mediawiki" else 1
-
-
-def rows_of(split):
-    """The files of a split of a task, as a function of wildcards."""
-    return lambda wildcards: run.source_files(
-        "task_settings", wildcards.task, run.task(wildcards.task).origin(split)
-    )
-
-
 rule extract_corpus:
     """Sentences of a dump, or lines of any other source. Resumes where a killed run stopped."""
     input:

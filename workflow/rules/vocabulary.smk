@@ -13,25 +13,6 @@
 #        embeddings -> pruning
 
 
-def seed_of(wildcards):
-    """The seed of a tokenizer: its own, or the run's."""
-    seed = run.tokenizer(wildcards.tok).seed
-    return run.seed if seed is None else seed
-
-
-def external_files(wildcards):
-    """The files of a tokenizer from elsewhere."""
-    path = Path(run.tokenizer(wildcards.tok).path_in(wildcards.lang))
-    files = sorted(path.iterdir()) if path.is_dir() else [path]
-    return [str(file) for file in files if file.is_file()]
-
-
-def word2vec_threads(wildcards):
-    """The threads that train embeddings on a text; gensim repeats itself with one."""
-    settings = run.word2vec(wildcards.lang)
-    return 2 if settings["trainer"] == "blocks" else settings["workers"]
-
-
 # What sentencepiece gets beside the size.
 OF_SENTENCEPIECE = [field.name for field in dataclasses.fields(TrainingSettings)]
 
