@@ -1,12 +1,15 @@
 """Prune real text by the released SaGe 1.0 itself and by the preset `released`, side by side.
 
     python benchmarks/peers/compare_released.py TEXT --checkout SaGe [--lines 5000] [--peers .peers]
+        [--only "seed 1" "without vectors"] [--pruned pruned.json]
 
 Needs the environment `sage_1` of `make_environments.py` and the checkout of `run_sage_1.py`. TEXT
 has a sentence a line; a seeded sample of it is taken. Both programs begin with the same BPE
-vocabulary and the same embeddings, of two seeds. The preset `counts`, which needs no embeddings,
-prunes it, too. Prints a table: of what one pruned, the share that the other pruned. The bounds to
-compare it with are the program and the preset with the other seed, and pruning at random.
+vocabulary and the same vectors: Word2Vec's of two seeds, those of the same text with its words in
+random order, and zeros (without vectors). The preset `counts`, which needs no vectors, prunes it,
+too. Prints a table: of what one pruned, the share that the other pruned. The bounds to compare it
+with are the program and the preset with the other seed, and pruning at random. `--pruned` keeps
+what each of them pruned, so that a run that was stopped goes on.
 """
 
 from __future__ import annotations
@@ -23,14 +26,15 @@ from make_environments import FOLDER, python_of
 from make_golden import Sample, run
 
 from sagevocab import bpe
-from sagevocab.embeddings import Word2VecSettings, train_embeddings
+from sagevocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
 from sagevocab.pieces import prunable
 from sagevocab.sage import build_sage, settings_from
-from sagevocab.segment import make_segmenter
-from sagevocab.state import write_npz, write_text
+from sagevocab.segment import Segmenter, make_segmenter
+from sagevocab.state import read_json, write_json, write_npz, write_text
 from sagevocab.words import Normalizer, WordCorpus
 
 SEEDS = (1, 2)
+VECTORS = (*(f"seed {seed}" for seed in SEEDS), "shuffled words", "without vectors")
 
 
 def sample_lines(text: Path, count: int) -> list[str]:
@@ -40,12 +44,28 @@ def sample_lines(text: Path, count: int) -> list[str]:
     return [normalizer(line) for line in random.Random(1).sample(lines, min(count, len(lines)))]
 
 
+def vectors(kind: str, lines: list[str], segmenter: Segmenter) -> tuple[Embeddings, int]:
+    """Return the embeddings of one of VECTORS, and the seed of the sample of lines."""
+    if kind == "without vectors":
+        return Embeddings.zero(segmenter.pieces, Word2VecSettings().dimension), 1
+    seed = int(kind.removeprefix("seed ")) if kind.startswith("seed") else 1
+    if kind == "shuffled words":
+        random.Random(seed).shuffle(words := [word for line in lines for word in line.split()])
+        lengths = [len(line.split()) for line in lines]
+        ends = list(itertools.accumulate(lengths))
+        lines = [" ".join(words[end - n : end]) for n, end in zip(lengths, ends, strict=True)]
+    corpus = WordCorpus.from_lines(lines, Normalizer())
+    return train_embeddings(corpus, segmenter, Word2VecSettings(seed=seed)), seed
+
+
 def main() -> None:
     """Read the command line, prune, print."""
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("text", type=Path)
     parser.add_argument("--checkout", required=True, help="of the authors' repository")
     parser.add_argument("--peers", type=Path, default=FOLDER)
+    parser.add_argument("--only", nargs="+", choices=VECTORS, default=VECTORS, help="vectors")
+    parser.add_argument("--pruned", type=Path, help="JSON file; what is in it is not run again")
     for name, default in (("lines", 5000), ("initial", 5000), ("final", 4000), ("prune", 25)):
         parser.add_argument(f"--{name}", type=int, default=default)
     parser.add_argument("--consider", type=int, default=375)
@@ -53,7 +73,8 @@ def main() -> None:
     arguments = parser.parse_args()
     numbers = {name: getattr(arguments, name) for name in ("final", "prune", "consider", "rerank")}
     lines = sample_lines(arguments.text, arguments.lines)
-    pruned: dict[str, set[str]] = {}
+    kept = arguments.pruned
+    pruned: dict[str, list[str]] = read_json(kept) if kept and kept.exists() else {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_text(folder / "lines.txt", "".join(f"{line}\n" for line in lines))
@@ -64,14 +85,12 @@ def main() -> None:
         pieces, merges = bpe.pieces_of_model(model), bpe.merges_of_model(model)
         segmenter = make_segmenter("merges", pieces, merges, pieces)
         by_counts = settings_from("counts", final_size=arguments.final)
-        pruned["counts"] = set(
-            build_sage(corpus, pieces, merges, None, by_counts, Word2VecSettings()).ablations[
-                "piece"
-            ]
-        )
-        for seed in SEEDS:
-            word2vec = Word2VecSettings(seed=seed)
-            embeddings = train_embeddings(corpus, segmenter, word2vec)
+        counted = build_sage(corpus, pieces, merges, None, by_counts, Word2VecSettings())
+        pruned["counts"] = list(counted.ablations["piece"])
+        for kind in arguments.only:
+            if f"program, {kind}" in pruned:
+                continue
+            embeddings, seed = vectors(kind, lines, segmenter)
             write_npz(folder / "embeddings.npz", target=embeddings.target)
             settings = settings_from(
                 "released",
@@ -82,9 +101,9 @@ def main() -> None:
                 seed=seed,
             )
             began = time.process_time()
-            ours = build_sage(corpus, pieces, merges, embeddings, settings, word2vec)
-            print(f"preset, seed {seed}: {time.process_time() - began:.0f} s of processor time")
-            pruned[f"preset, seed {seed}"] = set(ours.ablations["piece"])
+            ours = build_sage(corpus, pieces, merges, embeddings, settings, Word2VecSettings())
+            print(f"preset, {kind}: {time.process_time() - began:.0f} s of processor time")
+            pruned[f"preset, {kind}"] = list(ours.ablations["piece"])
             began = time.monotonic()
             theirs = run(
                 python_of("sage_1", arguments.peers),
@@ -96,17 +115,18 @@ def main() -> None:
                 embeddings=folder / "embeddings.npz",
                 **numbers,
             )
-            print(
-                f"program, seed {seed}: {time.monotonic() - began:.0f} s by the clock", flush=True
-            )
-            pruned[f"program, seed {seed}"] = {
+            print(f"program, {kind}: {time.monotonic() - began:.0f} s by the clock", flush=True)
+            pruned[f"program, {kind}"] = [
                 piece for batch in theirs["batches"] for piece in batch.get("pruned", [])
-            }
+            ]
+            if kept:
+                write_json(kept, pruned)
     print(f"\n{len(lines)} lines of {arguments.text.name}: {len(pieces)} -> {arguments.final}\n")
     print("| one | other | pieces in common |\n|---|---|---|")
     for one, other in itertools.combinations(pruned, 2):
-        common = len(pruned[one] & pruned[other]) / max(len(pruned[one]), len(pruned[other]))
-        print(f"| {one} | {other} | {common:.3f} |")
+        common = set(pruned[one]) & set(pruned[other])
+        share = len(common) / max(len(pruned[one]), len(pruned[other]))
+        print(f"| {one} | {other} | {share:.3f} |")
     by_chance = (len(pieces) - arguments.final) / int(np.sum(prunable(pieces)))
     print(f"| any | at random | {by_chance:.3f} |")
 
