@@ -9,7 +9,7 @@ vocabulary and the same vectors: Word2Vec's of two seeds, those of the same text
 random order, and zeros (without vectors). The preset `counts`, which needs no vectors, prunes it,
 too. Prints a table: of what one pruned, the share that the other pruned. The bounds to compare it
 with are the program and the preset with the other seed, and pruning at random. `--pruned` keeps
-what each of them pruned, so that a run that was stopped goes on.
+what each of them pruned: a run that was stopped resumes.
 """
 
 from __future__ import annotations

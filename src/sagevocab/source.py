@@ -56,10 +56,12 @@ def _docstrings(tree: ast.Module) -> Iterator[ast.Expr]:
 
 
 def statements(module: ast.Module) -> Iterator[ast.AST]:
-    """Yield statements at any depth, and no expressions: those are most of a tree."""
+    """Yield statements at any depth that run; no expressions, which are most of a tree."""
     waiting: list[ast.AST] = [module]
     while waiting:
         node = waiting.pop()
+        if isinstance(node, ast.If) and ast.unparse(node.test) == "TYPE_CHECKING":
+            continue
         yield node
         for block in ("body", "orelse", "finalbody", "handlers", "cases"):
             waiting += getattr(node, block, ())

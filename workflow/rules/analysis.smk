@@ -201,7 +201,7 @@ rule probe_task:
     input:
         train=result("tasks/{task}/train.parquet"),
         validation=result("tasks/{task}/validation.parquet"),
-        vectors=result("analysis/{lang}/vectors/{tok}.npz") if run.config.probes.seeds else [],
+        vectors=[result("analysis/{lang}/vectors/{tok}.npz")] if run.config.probes.seeds else [],
         pieces=result("vocab/{lang}/{tok}/pieces.txt"),
         tokenizer=result("vocab/{lang}/{tok}/tokenizer.json"),
         settings=result("vocab/{lang}/{tok}/tokenizer_config.json"),

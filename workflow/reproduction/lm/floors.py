@@ -22,13 +22,16 @@ from array import array
 from collections.abc import Iterable
 from itertools import chain
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
 from reproduction.lm.heldout import open_heldout
-from reproduction.lm.tokenizer import TextEncoder
 from sagevocab.text import read_lines
+
+if TYPE_CHECKING:  # it loads transformers, which tables and figures do without
+    from reproduction.lm.tokenizer import TextEncoder
 
 FLOORS = ("unigram", "placed", "bigram")
 # Those that see no other word; the second knows more.

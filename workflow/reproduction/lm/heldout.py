@@ -15,15 +15,18 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 from numpy.typing import ArrayLike
 
-from reproduction.lm.tokenizer import TextEncoder
 from sagevocab.errors import UserError
 from sagevocab.state import read_npz, write_npz
 from sagevocab.text import read_lines
+
+if TYPE_CHECKING:  # it loads transformers, which tables and figures do without
+    from reproduction.lm.tokenizer import TextEncoder
 
 FILE = "heldout.npz"
 _ASKED = 7  # its own random stream beside those of training
