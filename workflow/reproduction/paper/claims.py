@@ -29,6 +29,7 @@ from reproduction.paper.measures import BEYOND, Measurement, NotMeasurableError
 from reproduction.paper.notes import scope_note
 from reproduction.paper.statements import (
     NOT_MEASURABLE,
+    REPRODUCED,
     Statement,
     meets,
     read_claims,
@@ -70,7 +71,8 @@ def build_claims(
     is ranked among more), chance (the verdict against chance, null without one), chance_p_value,
     chance_p_adjusted (Benjamini-Hochberg over the tokenizer's chance tests), definition (no pruning
     can break the statement), variant (another reading of a statement that is there already),
-    corpus, text, language, tokenizer, preset, seed (the run's), seeds (what each seed of the
+    failed_premise (the claim that it rests on, where that is not reproduced), corpus, text,
+    language, tokenizer, preset, seed (the run's), seeds (what each seed of the
     tokenizer gives, where it has several), left_out (pieces too rare to have a ratio), constructed
     (the examples of its task are), timing (the number comes from clocks, so it differs between
     equal runs).
@@ -184,7 +186,13 @@ def assess_claims(
             if assessment.measured:
                 assessment.draws = _draws(assessment.claim, assessment.case)
     _adjust_chance(assessments, values["claims"])
-    return [_record(assessment) for assessment in assessments]
+    records = [_record(assessment) for assessment in assessments]
+    verdicts = {(one["id"], one["language"], one["tokenizer"]): one["verdict"] for one in records}
+    for record, assessment in zip(records, assessments, strict=True):
+        premise = assessment.claim.premise
+        verdict = verdicts.get((premise, record["language"], record["tokenizer"]), NOT_MEASURABLE)
+        record["failed_premise"] = None if verdict in (REPRODUCED, NOT_MEASURABLE) else premise
+    return records
 
 
 def _draws(claim: Statement, case: Case) -> np.ndarray | None:

@@ -156,6 +156,10 @@ class Case:
         """Return corpus words by their number of subwords."""
         return _fertility(self._analysis(tokenizer) / "fertility.parquet")
 
+    def frequencies(self, tokenizer: str) -> pd.Series:
+        """Return the count of every piece of a tokenizer on the corpus."""
+        return counts.read_frequencies(self._analysis(tokenizer) / "frequencies.parquet")
+
     def neighbours(self, tokenizer: str, corpus: str | None = None) -> pd.DataFrame:
         """Return distinct neighbours by piece and window."""
         return _neighbours(self._analysis(tokenizer, corpus) / "neighbours.parquet")
@@ -178,8 +182,11 @@ class Case:
             for text, own in zip((domain, train), draws, strict=True)
         )
 
-    def study_pruned(self, key: str, value: int) -> tuple[list[set[str]], set[str]]:
-        """Return what the studies prune with each seed, and with the first and another number."""
+    def study_losses(self, key: str, value: int) -> tuple[list[pd.Series], pd.Series]:
+        """Return what the studies prune with each seed, and with the first and another number.
+
+        By piece: its loss when it was pruned.
+        """
         builds = self.run.studies.get(self.tokenizer)
         if not builds:
             raise NotMeasurableError("config key studies has no such reading in `varied`")
@@ -192,7 +199,9 @@ class Case:
         language = _known(self._language(), self.run.study_languages, "studies.languages")
         folder = self.run.folder / "vocab" / f"{language}.sample1"
         *seeds, varied = (
-            set(read_parquet(folder / name / "ablations.parquet", ["piece"])["piece"])
+            read_parquet(folder / name / "ablations.parquet", ["piece", "loss"]).set_index("piece")[
+                "loss"
+            ]
             for name in (*builds["seeds"], *other)
         )
         return seeds, varied

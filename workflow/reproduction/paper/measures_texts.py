@@ -24,6 +24,7 @@ from reproduction.analysis.stats import proportion_interval, ratio_interval
 from reproduction.analysis.vocabulary import (
     Share,
     common_share,
+    frequency_differences,
     length_histogram,
     mean_correlation,
     only_in,
@@ -154,13 +155,37 @@ def ranking_stability(case: Case, *, iterations: int) -> Measurement:
 
 @measure(reads=STUDIES)
 def change_beyond_seeds(case: Case, *, key: str, value: int) -> Measurement:
-    """Share of the pruned pieces that another number leaves, minus what another seed leaves.
+    """Share of the pruned pieces that another number leaves, minus what another seed leaves."""
+    return _beyond_seeds(case, key, value, lambda one, other: common_share(one.index, other.index))
 
-    The interval is Student's for one more share among those of every two seeds.
+
+@measure(reads=STUDIES)
+def loss_change_beyond_seeds(case: Case, *, key: str, value: int) -> Measurement:
+    """Correlation of the losses of pruned pieces under another number, minus that of seeds."""
+    return _beyond_seeds(case, key, value, lambda one, other: one.corr(other, method="spearman"))
+
+
+@measure(reads=STUDIES)
+def loss_error_beyond_seeds(case: Case, *, key: str, value: int) -> Measurement:
+    """Median relative error of these losses, minus that of seeds; a loss of 0 has none."""
+    return _beyond_seeds(
+        case,
+        key,
+        value,
+        lambda one, other: float(((other - one) / one[one != 0]).abs().median()),
+    )
+
+
+def _beyond_seeds(
+    case: Case, key: str, value: int, compare: Callable[[pd.Series, pd.Series], float]
+) -> Measurement:
+    """Compare the pruned pieces' losses of the first seed with those under another number.
+
+    The interval is Student's for one more value among those of every two seeds.
     """
-    seeds, varied = case.study_pruned(key, value)
-    shares = [common_share(*pair) for pair in combinations(seeds, 2)]
-    return intervals.beyond_spread(common_share(seeds[0], varied), shares, len(seeds))
+    seeds, varied = case.study_losses(key, value)
+    spread = [compare(*pair) for pair in combinations(seeds, 2)]
+    return intervals.beyond_spread(compare(seeds[0], varied), spread, len(seeds))
 
 
 @measure()
@@ -187,9 +212,10 @@ def discarded_in_bpe(case: Case) -> Measurement:
 
 
 @measure(reads=TYPES)
-def bpe_only_substrings(case: Case) -> Measurement:
-    """Share of the BPE-only pieces that are proper substrings of other BPE pieces."""
-    return _share(substring_share(only_pieces(case)[1], case.pieces(BASELINE)))
+def bpe_only_substrings(case: Case, *, longest: int) -> Measurement:
+    """Share of the short BPE-only pieces that are proper substrings of other BPE pieces."""
+    short = [piece for piece in only_pieces(case)[1] if piece_length(piece) <= longest]
+    return _share(substring_share(short, case.pieces(BASELINE)))
 
 
 @measure()
@@ -294,6 +320,17 @@ def frequency_ratio(case: Case, *, piece: str) -> Measurement:
     if not any(piece in pieces for pieces in _both(case.pieces, case)):
         raise NotMeasurableError(f"`{piece}` is in neither vocabulary of this run")
     return _compare_occurrences(case, [piece])
+
+
+@measure()
+def frequency_rank(case: Case, *, piece: str, side: str) -> Measurement:
+    """Rank of a piece by how much more frequent it is in the encoding of one side."""
+    sage, bpe = _both(case.frequencies, case)
+    gaps = frequency_differences(*((sage, bpe) if side == "sage" else (bpe, sage)))["difference"]
+    if piece not in gaps.index:
+        raise NotMeasurableError(f"`{piece}` is in neither vocabulary of this run")
+    rank = 1 + int((gaps > gaps[piece]).sum())
+    return Measurement(float(rank), agrees=bool(gaps[piece] > 0))
 
 
 @measure(reads=TYPES, tested=True)
@@ -422,10 +459,10 @@ def single_characters_reach(case: Case, *, window: int, top: int) -> Measurement
 
 
 @measure(tested=True)
-def ratio_difference(case: Case, *, window: int) -> Measurement:
-    """Mean neighbour / frequency ratio of SaGe's pieces over BPE's, minus 1, with a test."""
-    tested = intervals.difference_of_means(*_ratios(case, window), seed=case.seed)
-    relative = relative_ratio_difference(case, window=window)
+def ratio_difference(case: Case, *, window: int, other: str = BASELINE) -> Measurement:
+    """Mean neighbour / frequency ratio of SaGe's pieces over another's, minus 1, with a test."""
+    tested = intervals.difference_of_means(*_ratios(case, window, other), seed=case.seed)
+    relative = relative_ratio_difference(case, window=window, other=other)
     return replace(relative, test=tested.test, p_value=tested.p_value)
 
 
@@ -455,9 +492,9 @@ def partition(case: Case, *, window: int) -> Measurement:
     return intervals.difference_of_correlations(ours, baseline, seed=case.seed)
 
 
-def _ratios(case: Case, window: int) -> list[pd.Series]:
-    """Return the ratios of the pieces of the case's tokenizer, and of BPE's."""
-    frames = _both(case.neighbours, case)
+def _ratios(case: Case, window: int, other: str) -> list[pd.Series]:
+    """Return the ratios of the pieces of the case's tokenizer, and of another's."""
+    frames = [case.neighbours(name) for name in (case.tokenizer, other)]
     _require_window(case, window)
     return [neighbour_ratio(neighbours, window) for neighbours in frames]
 
@@ -505,10 +542,10 @@ def _distance(totals: LineTotals, baseline: LineTotals, seed: int | None) -> int
 
 
 @measure()
-def relative_ratio_difference(case: Case, *, window: int) -> Measurement:
-    """Mean neighbour / frequency ratio of SaGe's pieces over BPE's, minus 1."""
+def relative_ratio_difference(case: Case, *, window: int, other: str = BASELINE) -> Measurement:
+    """Mean neighbour / frequency ratio of SaGe's pieces over another's, minus 1."""
     estimate = intervals.bootstrap_means(
-        _ratios(case, window), lambda a, b: a / b - 1, seed=case.seed
+        _ratios(case, window, other), lambda a, b: a / b - 1, seed=case.seed
     )
     return Measurement(*estimate, unit=intervals.PIECES, left_out=_too_rare(case, window))
 

@@ -80,6 +80,7 @@ class Statement:
     objection: str | None = None
     definition: bool = False
     variant: bool = False
+    premise: str | None = None
     paper_text: bool = False
     paper_budget: bool = False
     real_task: bool = False
