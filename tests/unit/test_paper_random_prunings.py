@@ -92,7 +92,12 @@ def clear_caches() -> None:
 
 def test_statements_of_word_types_are_drawn_and_no_others(run: Run):
     columns = set(draw(run, 1))
-    assert {"token_ratio", "whole_words_more_quora", "bpe_only_short", "single_characters_more"} < columns
+    assert {
+        "token_ratio",
+        "whole_words_more_quora",
+        "bpe_only_short",
+        "single_characters_more",
+    } < columns
     assert not {"neighbours_dip_w5", "sage_breaks_chains", "bpe_only_short_with_mark"} & columns
     assert "whole_words_more_reviews" not in columns  # of another language
 
