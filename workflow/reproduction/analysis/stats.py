@@ -8,7 +8,7 @@ rows of counts, and a sample of lines is then a multinomial sample of these.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
 from typing import NamedTuple
 
 import numpy as np
@@ -299,4 +299,23 @@ def holm(p_values: Numbers, tests: int = 0) -> np.ndarray:
     scaled = values[order] * (max(tests, len(values)) - np.arange(len(values)))
     adjusted = np.empty_like(values)
     adjusted[order] = np.minimum(np.maximum.accumulate(scaled), 1.0)
+    return adjusted
+
+
+def adjust(
+    p_values: Numbers,
+    families: Iterable[Hashable],
+    tests: Mapping[Hashable, int] | None = None,
+    by: Callable[[np.ndarray, int], np.ndarray] = holm,
+) -> np.ndarray:
+    """Return p-values adjusted within their families, in the order given; nan is no test.
+
+    families: of each p-value. tests: sizes of families, as for `holm`. by: `holm` or
+    `benjamini_hochberg`.
+    """
+    values, of = np.asarray(p_values, dtype=float), list(families)
+    adjusted = np.full(len(values), np.nan)
+    for family in dict.fromkeys(of):
+        own = np.array([one == family for one in of]) & ~np.isnan(values)
+        adjusted[own] = by(values[own], (tests or {}).get(family, 0))
     return adjusted

@@ -1,33 +1,28 @@
-"""Small causal transformers beside n-grams: differences from BPE, and learning curves over seeds.
+"""Small causal transformers: what their models need for held-out lines, and learning curves.
 
-Both take {language: {tokenizer label: the models of its seeds}}. Bits are those of a code of whole
-held-out lines (`analysis.ngrams`), so vocabularies compare, also with their n-grams. The paper has
-neither.
+All take {language: {tokenizer label: the models of its seeds}}. Bits are those of a code of whole
+lines (`analysis.ngrams`), so vocabularies compare, also with their n-grams. The paper has no such
+models.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from itertools import product
-from typing import Any
 
 import numpy as np
 import pandas as pd
 from matplotlib.axes import Axes
 from scipy import stats
 
-from reproduction.analysis.scores import rate_sums, resample_scores
-from reproduction.analysis.stats import CONFIDENCE, holm
+from reproduction.analysis.stats import CONFIDENCE
 from reproduction.paper.formats import Files
 from reproduction.paper.inputs import by_panel
-from reproduction.paper.measures import SIGNIFICANT
 from reproduction.paper.style import TokenizerStyle, draw_band
 from reproduction.parquet import read_parquet
 from sagevocab.errors import UserError
 
 CAUSAL = "causal transformers"
-_MEASURE = "Causal transformer"
 _AXIS = "seen"  # what a learning curve is drawn along
 _COLUMNS = ["step", "seen", "seconds", "line", "characters", "bits"]
 
@@ -82,55 +77,6 @@ def _read(path: Files) -> CausalModel:
     return CausalModel(
         last["characters"].to_numpy(float), last["bits"].to_numpy(), curve.reset_index()
     )
-
-
-# --- differences
-
-
-def causal_evidence(
-    panels: CausalPanels, *, baseline: str, seed: int, controls: Sequence[str] = ()
-) -> pd.DataFrame:
-    """Return differences from BPE and from each control, as rows of `evidence.gather_evidence`.
-
-    Intervals and tests are over lines and seeds (see `analysis.scores`); Holm's adjustment is over
-    the languages, and over languages and controls. baseline: label of BPE. controls: labels of
-    tokenizers pruned without contexts. seed: of the bootstrap.
-    """
-    data = pd.DataFrame(list(_differences(panels, baseline, controls, seed)))
-    families = [data["tokenizer"], data["baseline"] == baseline] if len(data) else []
-    for _, rows in data.groupby(families) if families else ():
-        data.loc[rows.index, "p_adjusted"] = holm(rows["p_value"])
-    return data.assign(significant=data["p_adjusted"] < SIGNIFICANT) if len(data) else data
-
-
-def _differences(
-    panels: CausalPanels, baseline: str, controls: Sequence[str], seed: int
-) -> Iterator[dict[str, Any]]:
-    for title, panel in panels.items():
-        models = [(label, one) for label, own in panel.items() for one in own]
-        sums = rate_sums([(one.bits, one.characters) for _, one in models])
-        scores = resample_scores(sums, [label for label, _ in models], seed=seed)
-        pairs = [(label, baseline) for label in panel if label != baseline]
-        own = [label for label in panel if label not in (baseline, *controls)]
-        for label, other in [*pairs, *product(own, controls)]:
-            found = scores.difference(label, other)
-            yield {
-                "baseline": other,
-                "method": CAUSAL,
-                "measure": _MEASURE + ("" if other == baseline else f", minus {other} instead"),
-                "task": None,
-                "language": title,
-                "tokenizer": label,
-                "metric": "bits",
-                "more_is_better": False,
-                "split": "heldout",
-                "rows": len(sums.rows),
-                "seeds": len(panel[label]),
-                "baseline_value": float(scores.values[other].mean()),
-                "value": float(scores.values[label].mean()),
-                **found._asdict(),
-                "tested": True,
-            }
 
 
 # --- learning curves

@@ -12,14 +12,14 @@ from __future__ import annotations
 import logging
 import math
 from collections import Counter
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 
-from reproduction.analysis.stats import benjamini_hochberg, holm
+from reproduction.analysis.stats import adjust, benjamini_hochberg
 from reproduction.paper.chance import as_far, chance_verdict, drawn, rank_p_value
 from reproduction.paper.claims_inputs import Case, Run
 from reproduction.paper.claims_page import claims_markdown
@@ -41,7 +41,6 @@ log = logging.getLogger(__name__)
 
 # Settings of `lm.pretrain` without which a score is not one of the paper's models.
 _BUDGET = ("layers", "hidden", "heads", "intermediate", "batch", "hours")
-CHANCE = "chance"
 # What a record has of its statement.
 _STATED = ("id", "where", "statement", "kind", "paper", "direction")
 _NOTHING_KEPT = ResumableState(None, "")
@@ -296,10 +295,11 @@ def _adjust(assessments: Sequence[Assessment], claims: Sequence[Statement]) -> N
     for claim in claims:
         if claim.is_tested:
             sizes[claim.measured_by.family] += len(claim.languages)
-    tested = [assessment for assessment in assessments if assessment.family]
-    keys = [(member.case.tokenizer, member.family) for member in tested]
-    p_values = [member.measured.p_value for member in tested]
-    for member, p_value in zip(tested, _adjusted(holm, keys, p_values, sizes), strict=True):
+    tested = [member for member in assessments if member.family]
+    families = [(member.case.tokenizer, member.family) for member in tested]
+    whole = {family: sizes[family[1]] for family in families}
+    adjusted = adjust([member.measured.p_value for member in tested], families, whole)
+    for member, p_value in zip(tested, adjusted.tolist(), strict=True):
         member.measured = replace(member.measured, p_adjusted=p_value)
 
 
@@ -309,33 +309,14 @@ def _adjust_chance(assessments: Sequence[Assessment], claims: Sequence[Statement
     One is of the paper's statements, the other of the same in languages that it does not speak of.
     """
     paper = sum(len(claim.languages) for claim in claims if claim.is_ranked)
-    tested = [assessment for assessment in assessments if assessment.chance_p_value is not None]
-    keys = [(member.case.tokenizer, BEYOND if member.beyond else CHANCE) for member in tested]
-    p_values = [member.chance_p_value for member in tested]
-    for member, p_value in zip(
-        tested, _adjusted(benjamini_hochberg, keys, p_values, {CHANCE: paper}), strict=True
-    ):
+    tested = [member for member in assessments if member.chance_p_value is not None]
+    families = [(member.case.tokenizer, member.beyond) for member in tested]
+    sizes = {family: 0 if family[1] else paper for family in families}
+    adjusted = adjust(
+        [member.chance_p_value for member in tested], families, sizes, by=benjamini_hochberg
+    )
+    for member, p_value in zip(tested, adjusted.tolist(), strict=True):
         member.chance_p_adjusted = p_value
-
-
-def _adjusted(
-    adjust: Callable[[list[float], int], np.ndarray],
-    keys: Sequence[tuple[str, str]],
-    p_values: Sequence[float],
-    sizes: Mapping[str, int],
-) -> list[float]:
-    """Return p-values adjusted, those of each key by themselves, in their order.
-
-    adjust: of p-values and the size of their family. keys: tokenizer and family. sizes: how many
-    tests a family has by the paper, whatever a run could not measure.
-    """
-    adjusted = [0.0] * len(p_values)
-    for key in set(keys):
-        members = [number for number, other in enumerate(keys) if other == key]
-        of_members = adjust([p_values[n] for n in members], sizes.get(key[1], 0)).tolist()
-        for number, p_value in zip(members, of_members, strict=True):
-            adjusted[number] = p_value
-    return adjusted
 
 
 def _record(assessment: Assessment) -> dict[str, Any]:

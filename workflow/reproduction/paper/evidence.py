@@ -18,10 +18,10 @@ import pandas as pd
 
 from reproduction.analysis.probe_kinds import SIMILARITY
 from reproduction.analysis.probes import GOLD, HELDOUT, PIECES, VALIDATION, VECTORS
-from reproduction.analysis.scores import TaskScores, resample_scores, score_sums
-from reproduction.analysis.stats import Comparison, holm, paired_permutation
+from reproduction.analysis.scores import TaskScores, rate_sums, resample_scores, score_sums
+from reproduction.analysis.stats import Comparison, adjust, paired_permutation
 from reproduction.lm.metrics import value_scores
-from reproduction.paper.causal import CausalPanels, causal_evidence
+from reproduction.paper.causal import CAUSAL, CausalPanels
 from reproduction.paper.formats import Files
 from reproduction.paper.inputs import by_panel
 from reproduction.paper.measures import SIGNIFICANT
@@ -32,6 +32,7 @@ from sagevocab.errors import UserError
 
 BITS = "bits"
 NGRAMS, MODELS = "n-grams", "language models"
+_CAUSAL = "Causal transformer"
 _NAMES = {PIECES: "Pieces", VECTORS: "Vectors"}
 # A true difference of 1.96 + 0.84 standard errors is found in four of five cases; half of an
 # interval is 1.96 of them.
@@ -155,32 +156,24 @@ def gather_evidence(
     rows = [*_of_ngrams(ngrams, baseline, seed)]
     for task in probed:
         rows += _of_task(task, baseline, seed)
-    if not (rows or causal) and models.empty:
+    rows += _of_causal(causal, baseline, controls, seed)
+    if not rows and models.empty:
         raise UserError(
             "config keys tokenizers, probes.tasks and analysis.ngram_lines: evidence needs bpe, "
             "another tokenizer, and tasks or held-out lines"
         )
     data = pd.DataFrame(rows)
     if rows:
-        data["p_adjusted"] = _adjusted(data)
+        # Causal models are compared with controls, too: a family over languages and controls.
+        causal_rows, beside = data["method"] == CAUSAL, data["baseline"] != baseline
+        families = zip(data["tokenizer"], causal_rows, beside, strict=True)
+        data["p_adjusted"] = adjust(data["p_value"], families)
         data["significant"] = data["p_adjusted"] < SIGNIFICANT
-    parts = [data, causal_evidence(causal, baseline=baseline, controls=controls, seed=seed), models]
-    data = pd.concat([part for part in parts if len(part)], ignore_index=True)
-    data["baseline"] = data.get("baseline", pd.Series(index=data.index)).fillna(baseline)
+    data = pd.concat([part for part in (data, models) if len(part)], ignore_index=True)
     data["seen_from"] = _SEEN_FROM * (data["high"] - data["low"]) / 2
     gains = printed_gains(paper.values())
     data["paper"] = data["task"].map(gains).astype(float)
     return data
-
-
-def _adjusted(data: pd.DataFrame) -> pd.Series:
-    """Adjust by Holm over all tests of a tokenizer; what is not tested has no p-value."""
-    tested = data[data["tested"]]
-    parts = [
-        pd.Series(holm(rows["p_value"]), index=rows.index)
-        for _, rows in tested.groupby("tokenizer")
-    ]
-    return pd.concat(parts).reindex(data.index)
 
 
 def _of_ngrams(panels: Panels, baseline: str, seed: int) -> Iterator[dict[str, Any]]:
@@ -195,7 +188,7 @@ def _of_ngrams(panels: Panels, baseline: str, seed: int) -> Iterator[dict[str, A
             ours, theirs = (_bits(panel[one], size, orders) for one in (label, baseline))
             own, change = found.loc[label], f"{column}_difference"
             yield {
-                **_named(NGRAMS, name, None, title, label, BITS, more),
+                **_named(baseline, NGRAMS, name, None, title, label, BITS, more),
                 "split": HELDOUT,
                 "rows": len(ours),
                 "seeds": 1,
@@ -214,7 +207,10 @@ def _bits(own: LineBits, size: int, orders: Sequence[int]) -> np.ndarray:
     return first - sum(rest)
 
 
-_NAMED = ("method", "measure", "task", "language", "tokenizer", "metric", "more_is_better")
+_NAMED = (
+    *("baseline", "method", "measure", "task", "language", "tokenizer", "metric"),
+    "more_is_better",
+)
 
 
 def _named(*values: Any) -> dict[str, Any]:
@@ -232,7 +228,7 @@ def _of_task(task: ProbedTask, baseline: str, seed: int) -> Iterator[dict[str, A
         scores, spearman, rows = _split_scores(task, name, split, seed)
         for label in others:
             yield {
-                **_task_names(task, name, label),
+                **_task_names(task, name, label, baseline),
                 "split": split,
                 "rows": rows,
                 "seeds": len(scores.values[label]),
@@ -243,11 +239,12 @@ def _of_task(task: ProbedTask, baseline: str, seed: int) -> Iterator[dict[str, A
             }
 
 
-def _task_names(task: ProbedTask, features: str, tokenizer: str) -> dict[str, Any]:
+def _task_names(task: ProbedTask, features: str, tokenizer: str, baseline: str) -> dict[str, Any]:
     one = task.stanza
     measure = _measure(_NAMES[features], one["label"], one["language"], one["constructed"])
     method = {PIECES: "probes of pieces", VECTORS: "probes of vectors"}[features]
-    return _named(method, measure, one["name"], one["language"], tokenizer, one["metric"], True)
+    names = (one["name"], one["language"], tokenizer, one["metric"])
+    return _named(baseline, method, measure, *names, True)
 
 
 def _measure(method: str, label: str, language: str, constructed: bool) -> str:
@@ -290,6 +287,32 @@ def _plain(column: pd.Series) -> np.ndarray | list[list[str]]:
     return column.to_numpy()
 
 
+def _of_causal(
+    panels: CausalPanels, baseline: str, controls: Sequence[str], seed: int
+) -> Iterator[dict[str, Any]]:
+    """Yield the differences of causal models from BPE and from each control, over lines and seeds.
+
+    controls: labels of tokenizers pruned without contexts.
+    """
+    for title, panel in panels.items():
+        models = [(label, one) for label, own in panel.items() for one in own]
+        sums = rate_sums([(one.bits, one.characters) for _, one in models])
+        scores = resample_scores(sums, [label for label, _ in models], seed=seed)
+        pairs = [(label, baseline) for label in panel if label != baseline]
+        own = [label for label in panel if label not in (baseline, *controls)]
+        for label, other in [*pairs, *product(own, controls)]:
+            measure = _CAUSAL + ("" if other == baseline else f", minus {other} instead")
+            yield {
+                **_named(other, CAUSAL, measure, None, title, label, BITS, False),
+                "split": HELDOUT,
+                "rows": len(sums.rows),
+                "seeds": len(panel[label]),
+                "baseline_value": float(scores.values[other].mean()),
+                "value": float(scores.values[label].mean()),
+                **_compared(scores.difference(label, other), tested=True),
+            }
+
+
 # --- language models: from their own tables
 
 
@@ -309,7 +332,8 @@ def read_models(
         UserError: one is no such table.
     """
     try:
-        scores = [row for path in differences for row in _of_scores(pd.read_csv(path), languages)]
+        tables = map(pd.read_csv, differences)
+        scores = [row for table in tables for row in _of_scores(table, languages, baseline)]
         bits = [row for path in curves for row in _of_curves(pd.read_csv(path), baseline)]
     except (OSError, ValueError, KeyError) as error:
         files = ", ".join(map(str, [*differences, *curves]))
@@ -319,13 +343,15 @@ def read_models(
     return pd.DataFrame([*bits, *scores])
 
 
-def _of_scores(table: pd.DataFrame, languages: Mapping[str, str]) -> Iterator[dict[str, Any]]:
+def _of_scores(
+    table: pd.DataFrame, languages: Mapping[str, str], baseline: str
+) -> Iterator[dict[str, Any]]:
     for row in table[table["learnt"].astype(bool)].to_dict("records"):
         seeds = "_seeds" if pd.notna(row["low_seeds"]) else ""
         task, title = row["task"], languages[row["task"]]
         name = _measure("Fine-tuned", row["task_label"], title, row["constructed"])
         yield {
-            **_named(MODELS, name, task, title, row["label"], row["metric"], True),
+            **_named(baseline, MODELS, name, task, title, row["label"], row["metric"], True),
             "split": VALIDATION,
             "seeds": row["seeds"],
             "baseline_value": row["baseline_mean"],
@@ -346,7 +372,7 @@ def _of_curves(table: pd.DataFrame, baseline: str) -> Iterator[dict[str, Any]]:
             continue
         name, title = "Held-out words", row["language"]
         yield {
-            **_named(MODELS, name, None, title, row["tokenizer"], BITS, False),
+            **_named(baseline, MODELS, name, None, title, row["tokenizer"], BITS, False),
             "split": HELDOUT,
             "rows": row["lines"],
             "seeds": row["seeds"],

@@ -16,7 +16,7 @@ import pandas as pd
 from matplotlib.axes import Axes
 
 from reproduction.analysis.scores import TaskScores, rate_sums, resample_scores
-from reproduction.analysis.stats import Estimate, holm, resampled_weights
+from reproduction.analysis.stats import Estimate, adjust, resampled_weights
 from reproduction.lm.floors import CONTEXT_FREE
 from reproduction.paper.causal import CausalPanels, draw_causal
 from reproduction.paper.curves import (
@@ -406,6 +406,5 @@ def _named(name: str, found: Estimate) -> dict[str, float]:
 def _adjusted(frame: pd.DataFrame) -> pd.DataFrame:
     for name in _QUANTITIES:
         if f"{name}_p_value" in frame:
-            tested = frame[f"{name}_p_value"].dropna()
-            frame[f"{name}_p_adjusted"] = pd.Series(holm(tested), index=tested.index)
+            frame[f"{name}_p_adjusted"] = adjust(frame[f"{name}_p_value"], [name] * len(frame))
     return frame

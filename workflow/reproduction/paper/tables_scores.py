@@ -15,7 +15,7 @@ from reproduction.analysis.scores import (
     TaskScores,
     task_scores,
 )
-from reproduction.analysis.stats import holm
+from reproduction.analysis.stats import adjust
 from reproduction.paper.formats import MINUS, NOTHING, Files
 from reproduction.paper.inputs import BASELINE
 from reproduction.paper.measures import SIGNIFICANT
@@ -272,24 +272,21 @@ def compare_scores(
         _require_all(records, labels, task)
         by_task[task["name"]] = task_scores([r for r in records if r["tokenizer"] in labels], seed)
         floors[task["name"]] = records[0]["majority"]
-    blocks = []
-    for name in others:
-        rows = [
-            {
-                **_difference(by_task[task["name"]], task, name, baseline),
-                "learnt": _is_learnt(by_task[task["name"]], floors[task["name"]], name, baseline),
-            }
-            for task in tasks
-        ]
-        block = pd.DataFrame(rows)
-        block.insert(1, "label", labels[name])
-        block["p_adjusted"] = float("nan")
-        for in_paper, rows in block[block["learnt"]].groupby(block["task"].isin(paper_tasks)):
-            adjusted = holm(rows["p_value"], len(paper_tasks) if in_paper else 0)
-            block.loc[rows.index, "p_adjusted"] = adjusted
-        block["significant"] = block["p_adjusted"] < SIGNIFICANT
-        blocks.append(block)
-    return pd.concat(blocks, ignore_index=True)
+    pairs = [(name, task) for name in others for task in tasks]
+    data = pd.DataFrame(
+        {
+            "tokenizer": name,
+            "label": labels[name],
+            **_difference(by_task[task["name"]], task, name, baseline),
+            "learnt": _is_learnt(by_task[task["name"]], floors[task["name"]], name, baseline),
+        }
+        for name, task in pairs
+    )
+    families = [(name, task["name"] in paper_tasks) for name, task in pairs]
+    sizes = {family: len(paper_tasks) if family[1] else 0 for family in families}
+    p_values = data["p_value"].where(data["learnt"])
+    data["p_adjusted"] = adjust(p_values, families, sizes)
+    return data.assign(significant=data["p_adjusted"] < SIGNIFICANT)
 
 
 def _is_learnt(scores: TaskScores, floor: float, *tokenizers: str) -> bool:
@@ -309,7 +306,6 @@ def _difference(scores: TaskScores, task: Task, name: str, baseline: str) -> dic
     both = unit == EXAMPLES_AND_SEEDS
     ours, theirs = scores.values[name], scores.values[baseline]
     return {
-        "tokenizer": name,
         "task": task["name"],
         "task_label": task["label"],
         "metric": task["metric"],
