@@ -27,7 +27,7 @@ from reproduction.retrievals import (
     substitutes,
 )
 from reproduction.run import Run
-from reproduction.run_report import changes, claims_run, configured_texts, reference_texts
+from reproduction.run_report import changes, claims_run, reference_sources, texts
 from reproduction.run_studies import Studies
 from reproduction.sections import Tokenizer
 from sagevocab.errors import UserError
@@ -425,8 +425,8 @@ def test_changes_are_those_of_settings_not_of_texts(tmp_path) -> None:
         "sage.window": (5, 4),
         "studies.enabled": (True, False),
     }
-    (english, *_) = reference_texts(run)
-    assert (english["title"], english["files"]) == ("text.txt", [str(text)])
+    (english, *_), (source, *_) = texts(run), reference_sources(run)
+    assert (english["title"], source["files"]) == ("text.txt", [str(text)])
     assert "Wikipedia" in english["paper"]
 
 
@@ -448,14 +448,12 @@ def test_a_fallback_is_what_is_said_of_a_text_and_not_the_papers(tmp_path, monke
         turkish in run.descriptions(run.languages, run.domains)
         and len(run.descriptions(run.languages, run.domains)) == 4
     )
-    texts = as_retrieved(configured_texts(run), run.descriptions(run.languages, run.domains))
-    known = {text["corpus"] + text["language"]: text for text in texts}
+    used = as_retrieved(texts(run), run.descriptions(run.languages, run.domains))
+    known = {text["corpus"] + text["language"]: text for text in used}
     assert (known["trainen"]["title"], known["trainen"]["in_paper"]) == ("text.txt", False)
     assert known["traintr"]["in_paper"] and known["quoraen"]["paper"] is None
     write_json(Path(turkish), fallback | {"instead_of": "trwiki-20220901"})
-    _, changed, *_ = as_retrieved(
-        configured_texts(run), run.descriptions(run.languages, run.domains)
-    )
+    _, changed, *_ = as_retrieved(texts(run), run.descriptions(run.languages, run.domains))
     assert (changed["title"], changed["in_paper"]) == ("Turkish, February 2023", False)
     assert "September 2022" in changed["paper"]
 

@@ -12,7 +12,7 @@ import hashlib
 import itertools
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from pathlib import Path
 from typing import Any
@@ -89,6 +89,7 @@ def _digest(first: Path, function: str = "") -> str:
     return digest.hexdigest()
 
 
+@functools.cache
 def _name(path: Path) -> str:
     """Return the name of a file that is the same in every checkout."""
     own = next((one for one in PACKAGES.values() if path.is_relative_to(one)), path.parent)
@@ -187,13 +188,16 @@ def _sources(*first: Path | None) -> set[Path]:
     return found
 
 
-def _data_files(folder: Path) -> Iterator[Path]:
-    """Yield the package data of `folder`: word lists and templates, no code."""
+@functools.cache
+def _data_files(folder: Path) -> list[Path]:
+    """Return the package data of `folder`: word lists and templates, no code."""
+    found = []
     for path in folder.iterdir():
         if path.is_file() and path.suffix not in (".py", ".pyc", ".nbi", ".nbc"):
-            yield path
+            found.append(path)
         elif path.is_dir() and not (path / "__init__.py").exists() and path.name != "__pycache__":
-            yield from _data_files(path)
+            found += _data_files(path)
+    return found
 
 
 def _imported(tree: ast.Module) -> list[str]:

@@ -7,7 +7,6 @@ from pathlib import Path
 
 from reproduction.config import Configuration, changed_settings
 from reproduction.data.files import local_files
-from reproduction.data.sources import Source
 from reproduction.paper.notes import OWN_CONFIGURATION
 from reproduction.run import Run, Stanza
 
@@ -105,52 +104,55 @@ def reference_command(configfiles: Sequence[Path | str], checkout: Path) -> str:
 
 def reference_tasks(run: Run) -> list[Stanza]:
     """Return every split of every task with scores or probes: what it is, and its local files."""
+    splits = [(task, split) for task in run.prepared_tasks for split in ("train", "validation")]
     return [
         {
             "task": task,
             "label": (run.task(task).label or task),
             "split": split,
-            **_origin(run.source("task_settings", task, run.task(task).origin(split))),
+            "title": source.shown_title,
+            "files": local_files(source.name) if source.kind == "path" else [],
         }
-        for task in run.prepared_tasks
-        for split in ("train", "validation")
+        for task, split in splits
+        for source in [run.source("task_settings", task, run.task(task).origin(split))]
     ]
 
 
-def reference_texts(run: Run) -> list[Stanza]:
+def reference_sources(run: Run) -> list[Stanza]:
+    """Return the format of each of `texts`, and its files of this machine."""
+    sections = ("language_settings", "domain_settings")
+    sources = [run.source(*named) for named in run.sources if named[0] in sections]
+    return [
+        {
+            "format": source.format,
+            "files": local_files(source.name) if source.kind == "path" else [],
+        }
+        for source in sources
+    ]
+
+
+def texts(run: Run) -> list[Stanza]:
     """Return the texts that tokenizers are trained and measured on, and those of the paper.
 
     They are as configured; `as_retrieved` has what was used in their place.
     """
     corpora = [("language_settings", lang, lang, "train") for lang in run.languages]
     domains = [("domain_settings", name, run.domain(name).language, name) for name in run.domains]
-    return [_reference_text(run, *text) for text in [*corpora, *domains]]
+    return [_text(run, *text) for text in [*corpora, *domains]]
 
 
-def configured_texts(run: Run) -> list[Stanza]:
-    """Return what claims and findings have to know of every text, without paths of this machine."""
-    shown = ("name", "language", "corpus", "kind", "title", "licence", "paper")
-    return [{key: text[key] for key in shown} for text in reference_texts(run)]
-
-
-def _reference_text(run: Run, section: str, name: str, language: str, corpus: str) -> Stanza:
+def _text(run: Run, section: str, name: str, language: str, corpus: str) -> Stanza:
     stanza, source = getattr(run.config, section)[name], run.source(section, name)
     printed = run.catalogue.get(stanza.source.dataset, {})
     return {
+        "name": stanza.name,
         "language": language,
         "corpus": corpus,
-        "name": stanza.name,
         "kind": source.kind,
+        "title": source.shown_title,
         "licence": source.licence,
-        "format": source.format,
         "paper": printed["title"] if printed.get("in_paper") else None,
-        **_origin(source),
     }
-
-
-def _origin(source: Source) -> Stanza:
-    files = local_files(source.name) if source.kind == "path" else []
-    return {"title": source.shown_title, "files": files}
 
 
 def changes(run: Run, usual: Configuration) -> list[Stanza]:

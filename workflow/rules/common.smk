@@ -97,11 +97,11 @@ try:
         changes,
         claims_run,
         claims_studies,
-        configured_texts,
         reference_command,
         reference_tasks,
-        reference_texts,
+        reference_sources,
         report_run,
+        texts,
     )
     from reproduction.sections import CONTROLS, PAPER_LANGUAGES
     from sagevocab.errors import UserError

@@ -108,7 +108,7 @@ rule build_claims:
         runtime=60,
     params:
         run=claims_run(run),
-        texts=configured_texts(run),
+        texts=texts(run),
         state_dir=state("claims"),
         code=code_of("build_claims.py"),
     script:
@@ -140,7 +140,7 @@ rule findings:
                 key: run.section(key) for key in ("vocabulary", "sage", "word2vec", "lm")
             },
         },
-        texts=configured_texts(run),
+        texts=texts(run),
         tables=FINDINGS_TABLES,
         figures=FINDINGS_FIGURES,
         code=code_of("findings.py"),
@@ -195,7 +195,7 @@ rule build_report:
         corpora=OWN_LANGUAGES,
         figures=FIGURES,
         tables=TABLES,
-        run={**report_run(run), "texts": configured_texts(run)},
+        run={**report_run(run), "texts": texts(run)},
         captions={name: caption(name) for name in ARTEFACTS},
         code=code_of("build_report.py"),
     script:
@@ -217,7 +217,7 @@ rule build_reference:
             result(
                 f"analysis/{text['language']}/{text['corpus']}/{run.tokenizers[0]}/summary.json"
             )
-            for text in reference_texts(run)
+            for text in texts(run)
         ],
         tokenizers=of_each("vocab/{lang}/{tok}/tokenizer.json", [] if run.models else run.compared),
         cards=of_each("vocab/{lang}/{tok}/README.md", [] if run.models else run.compared),
@@ -247,7 +247,8 @@ rule build_reference:
     conda:
         "../../envs/paper.yaml"
     params:
-        texts=reference_texts(run),
+        texts=texts(run),
+        sources=reference_sources(run),
         lists=[
             {
                 "path": run.source_files("morphology", lang)[0],

@@ -13,8 +13,8 @@ with job(snakemake):
         snakemake.output.folder,
         [*inputs.pages, *inputs.artefacts],
         texts=[
-            {**text, "summary": summary}
-            for text, summary in zip(texts, inputs.summaries, strict=True)
+            {**source, **text, "summary": summary}
+            for source, text, summary in zip(params.sources, texts, inputs.summaries, strict=True)
         ],
         lists=params.lists,
         tasks=[
