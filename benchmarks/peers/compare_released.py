@@ -1,15 +1,16 @@
 """Prune real text by the released SaGe 1.0 itself and by the preset `released`, side by side.
 
-    python benchmarks/peers/compare_released.py TEXT --checkout SaGe [--lines 5000] [--peers .peers]
-        [--only "seed 1" "without vectors"] [--pruned pruned.json]
+    python benchmarks/peers/compare_released.py pruned.json TEXT --checkout SaGe [--lines 5000]
+        [--peers .peers] [--only "seed 1" "without vectors"]
+    python benchmarks/peers/compare_released.py results/reference/controls/released_program.json
 
 Needs the environment `sage_1` of `make_environments.py` and the checkout of `run_sage_1.py`. TEXT
 has a sentence a line; a seeded sample of it is taken. Both programs begin with the same BPE
 vocabulary and the same vectors: Word2Vec's of two seeds, those of the same text with its words in
 random order, and zeros (without vectors). The preset `counts`, which needs no vectors, prunes it,
-too. Prints a table: of what one pruned, the share that the other pruned. The bounds to compare it
-with are the program and the preset with the other seed, and pruning at random. `--pruned` keeps
-what each of them pruned: a run that was stopped resumes.
+too. pruned.json keeps what each of them pruned: a run that was stopped resumes, and without TEXT
+only the tables are printed. They show of what each pruned the share that another pruned, and the
+verdict of the rule of docs/appendix/statistics.md ("The released program").
 """
 
 from __future__ import annotations
@@ -19,12 +20,14 @@ import itertools
 import random
 import tempfile
 import time
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-import numpy as np
+import pandas as pd
 from make_environments import FOLDER, python_of
 from make_golden import Sample, run
 
+from reproduction.paper.overlap import overlaps, what_chooses
 from sagevocab import bpe
 from sagevocab.embeddings import Embeddings, Word2VecSettings, train_embeddings
 from sagevocab.pieces import prunable
@@ -34,7 +37,9 @@ from sagevocab.state import read_json, write_json, write_npz, write_text
 from sagevocab.words import Normalizer, WordCorpus
 
 SEEDS = (1, 2)
-VECTORS = (*(f"seed {seed}" for seed in SEEDS), "shuffled words", "without vectors")
+BLIND = ("without vectors", "shuffled words")
+VECTORS = (*(f"seed {seed}" for seed in SEEDS), *reversed(BLIND))
+COUNTS, PRUNABLE, RANDOM = "counts", "prunable", "random"
 
 
 def sample_lines(text: Path, count: int) -> list[str]:
@@ -58,23 +63,10 @@ def vectors(kind: str, lines: list[str], segmenter: Segmenter) -> tuple[Embeddin
     return train_embeddings(corpus, segmenter, Word2VecSettings(seed=seed)), seed
 
 
-def main() -> None:
-    """Read the command line, prune, print."""
-    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
-    parser.add_argument("text", type=Path)
-    parser.add_argument("--checkout", required=True, help="of the authors' repository")
-    parser.add_argument("--peers", type=Path, default=FOLDER)
-    parser.add_argument("--only", nargs="+", choices=VECTORS, default=VECTORS, help="vectors")
-    parser.add_argument("--pruned", type=Path, help="JSON file; what is in it is not run again")
-    for name, default in (("lines", 5000), ("initial", 5000), ("final", 4000), ("prune", 25)):
-        parser.add_argument(f"--{name}", type=int, default=default)
-    parser.add_argument("--consider", type=int, default=375)
-    parser.add_argument("--rerank", type=int, default=10)
-    arguments = parser.parse_args()
+def prune_all(arguments: argparse.Namespace, pruned: dict[str, list[str]]) -> None:
+    """Prune the sample by what is not yet in `pruned`, and write that file after each."""
     numbers = {name: getattr(arguments, name) for name in ("final", "prune", "consider", "rerank")}
     lines = sample_lines(arguments.text, arguments.lines)
-    kept = arguments.pruned
-    pruned: dict[str, list[str]] = read_json(kept) if kept and kept.exists() else {}
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         write_text(folder / "lines.txt", "".join(f"{line}\n" for line in lines))
@@ -86,7 +78,8 @@ def main() -> None:
         segmenter = make_segmenter("merges", pieces, merges, pieces)
         by_counts = settings_from("counts", final_size=arguments.final)
         counted = build_sage(corpus, pieces, merges, None, by_counts, Word2VecSettings())
-        pruned["counts"] = list(counted.ablations["piece"])
+        pruned[COUNTS] = list(counted.ablations["piece"])
+        pruned[PRUNABLE] = [*itertools.compress(pieces, prunable(pieces))]
         for kind in arguments.only:
             if f"program, {kind}" in pruned:
                 continue
@@ -119,16 +112,53 @@ def main() -> None:
             pruned[f"program, {kind}"] = [
                 piece for batch in theirs["batches"] for piece in batch.get("pruned", [])
             ]
-            if kept:
-                write_json(kept, pruned)
-    print(f"\n{len(lines)} lines of {arguments.text.name}: {len(pieces)} -> {arguments.final}\n")
-    print("| one | other | pieces in common |\n|---|---|---|")
-    for one, other in itertools.combinations(pruned, 2):
-        common = set(pruned[one]) & set(pruned[other])
-        share = len(common) / max(len(pruned[one]), len(pruned[other]))
-        print(f"| {one} | {other} | {share:.3f} |")
-    by_chance = (len(pieces) - arguments.final) / int(np.sum(prunable(pieces)))
-    print(f"| any | at random | {by_chance:.3f} |")
+            write_json(arguments.pruned, pruned)
+
+
+def compare(pruned: Mapping[str, Sequence[str]]) -> tuple[pd.DataFrame, dict[str, str | None]]:
+    """Return the overlaps of program and preset with what has no contexts, and the verdicts."""
+    size = len(pruned[COUNTS])
+    draws = {
+        f"{RANDOM} {seed}": random.Random(seed).sample(pruned[PRUNABLE], size) for seed in range(20)
+    }
+    sets = {name: frozenset(own) for name, own in {**pruned, **draws}.items() if name != PRUNABLE}
+    rows, verdicts = [], {}
+    for reading, other in (("program", "preset"), ("preset", "program")):
+        blind = {kind: [name] for kind in BLIND if (name := f"{reading}, {kind}") in sets}
+        seeds = {one: [n for n in sets if n.startswith(f"{one}, seed")] for one in (reading, other)}
+        controls = {**blind, COUNTS: [COUNTS], f"{other}'s seeds": seeds[other], RANDOM: [*draws]}
+        own = overlaps({"": sets}, {reading: seeds[reading]}, controls, [RANDOM])
+        verdicts[reading] = what_chooses(
+            {row["control"]: row for row in own.to_dict("records")}, *BLIND, [COUNTS]
+        )
+        rows.append(own)
+    return pd.concat(rows, ignore_index=True).drop(columns="language"), verdicts
+
+
+def main() -> None:
+    """Read the command line, prune, print."""
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("pruned", type=Path, help="JSON file; what is in it is not run again")
+    parser.add_argument("text", type=Path, nargs="?", help="without it, print what the file has")
+    parser.add_argument("--checkout", help="of the authors' repository")
+    parser.add_argument("--peers", type=Path, default=FOLDER)
+    parser.add_argument("--only", nargs="+", choices=VECTORS, default=VECTORS, help="vectors")
+    for name, default in (("lines", 5000), ("initial", 5000), ("final", 4000), ("prune", 25)):
+        parser.add_argument(f"--{name}", type=int, default=default)
+    parser.add_argument("--consider", type=int, default=375)
+    parser.add_argument("--rerank", type=int, default=10)
+    arguments = parser.parse_args()
+    if arguments.text and not arguments.checkout:
+        parser.error("--checkout is missing: the folder of the authors' repository")
+    if not arguments.text and not arguments.pruned.is_file():
+        parser.error(f"{arguments.pruned} is no file; name a TEXT, too, to make it")
+    pruned = read_json(arguments.pruned) if arguments.pruned.exists() else {}
+    if arguments.text:
+        prune_all(arguments, pruned)
+    shares, verdicts = compare(pruned)
+    print(shares.round(3).to_string(index=False))
+    for reading, verdict in verdicts.items():
+        print(f"{reading}: {verdict or 'no verdict: arms are missing'}")
 
 
 if __name__ == "__main__":

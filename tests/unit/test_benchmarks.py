@@ -11,6 +11,8 @@ import pandas as pd
 import pytest
 
 from reproduction.data.construct import shipped_sentences
+from sagevocab.pieces import WORD_START
+from sagevocab.state import read_json
 
 ROOT = Path(__file__).parents[2]
 sys.path.append(str(ROOT / "benchmarks"))
@@ -18,6 +20,8 @@ engine = importlib.import_module("engine")
 MEASURES = importlib.import_module("engine_measures").MEASURES
 controls = importlib.import_module("controls")
 two_runs = importlib.import_module("two_runs")
+sys.path.append(str(ROOT / "benchmarks/peers"))
+compare_released = importlib.import_module("compare_released")
 
 
 def made_up(measure, number, **parameters):
@@ -281,6 +285,45 @@ def test_the_page_of_results_has_the_pieces_on_which_counts_differ():
         start = f"| {row['pruned_by']} | {row['language']} | {row['pieces']:,} | "
         numbers = f"{100 * row['word_initial']:.0f} % | {row['characters']:.1f} | "
         assert f"{start}{numbers}{100 * row['late']:.0f} % | " in page
+
+
+def test_the_pages_have_what_the_released_program_prunes():
+    """Overlaps and verdicts from the committed pieces; the program's are of the rule, too."""
+    pruned = read_json(controls.ROOT / "results/reference/controls/released_program.json")
+    shares, verdicts = compare_released.compare(pruned)
+    assert verdicts == {"program": "both", "preset": "mostly counts"}
+    own = shares.set_index(["reading", "control"])
+    page = (controls.ROOT / "docs/appendix/deviations.md").read_text(encoding="utf-8")
+    for name, reading, control in (
+        ("program and preset", "program", "preset's seeds"),
+        ("two seeds of the program", "program", "its own seeds"),
+        ("program, with and without vectors", "program", "without vectors"),
+        ("program, and on shuffled words", "program", "shuffled words"),
+        ("two seeds of the preset", "preset", "its own seeds"),
+        ("counts and preset", "preset", "counts"),
+        ("counts and program", "program", "counts"),
+        ("any of them and pruning at random", "program", "random"),
+    ):
+        row = own.loc[(reading, control)]
+        low, high = (f"{100 * row[end]:.0f}" for end in ("low", "high"))
+        spread = low if low == high else f"{low} and {high}"
+        shown = f"{100 * row['mean']:.0f}" if control in ("random", "preset's seeds") else spread
+        assert f"| {name} | {shown} % |" in page, name
+    for control, count, starts in (
+        ("program, without vectors", 130, (41, 24)),
+        ("counts", 346, (29, 45)),
+    ):
+        with_contexts = set(pruned["program, seed 1"])
+        other = set(pruned[control])
+        assert len(with_contexts - other) == len(other - with_contexts) == count
+        for one, share in ((with_contexts - other, starts[0]), (other - with_contexts, starts[1])):
+            assert round(100 * sum(piece[0] == WORD_START for piece in one) / count) == share
+            assert f"{share} %" in page
+    text = (controls.ROOT / "docs/appendix/statistics.md").read_text(encoding="utf-8")
+    for reading, percent in (("program", (89, 59)), ("preset", (83, 83))):
+        for control, number in zip(("without vectors", "counts"), percent, strict=True):
+            assert round(100 * own.loc[(reading, control), "accounts_for"]) == number
+    assert "accounts for 89 % of its choice, counts for 59 %" in text and "(83 and 83 %)" in text
 
 
 def test_the_page_of_results_has_what_counts_give():
