@@ -22,6 +22,7 @@ from reproduction.paper.report import (
     build_report,
     differences,
     show_caption,
+    tokenizer_title,
 )
 from reproduction.paper.report_own import beside_bpe, show_change
 from reproduction.paper.statements import read_claims
@@ -281,6 +282,12 @@ def test_differences_ignore_models_that_a_run_does_not_have():
     assert sample in differences(run(settings=chosen), values)
     found = {row["key"] for row in differences(run(settings=chosen, models=True), values)}
     assert "lm.pretrain.layers" in found
+
+
+def test_a_title_names_the_preset_once():
+    own = {"labels": {"sage": "SaGe"}, "presets": {"sage": "printed", "counts": "counts"}}
+    titles = [tokenizer_title(name, own) for name in ("sage", "counts", "bpe")]
+    assert titles == ["SaGe (printed)", "counts", "bpe"]
 
 
 def test_an_artefact_without_a_caption_is_an_error():
