@@ -1,7 +1,8 @@
 """What a card does in an hour: updates of the paper's model, and a fine-tuning.
 
-    python benchmarks/gpu.py            # on a GPU, some minutes
-    python benchmarks/gpu.py --tiny     # on a CPU: shows that this script runs
+    python benchmarks/gpu.py                    # on a GPU, some minutes
+    python benchmarks/gpu.py compiled-126       # one way of training
+    python benchmarks/gpu.py --tiny eager-126   # on a CPU: shows that this script runs
 
 Prints a Markdown table: tokens a second, the share of the card's peak, the most memory. Text and
 weights are random; neither changes the speed.
@@ -10,11 +11,10 @@ weights are random; neither changes the speed.
 from __future__ import annotations
 
 import argparse
+import logging
 import sys
 import tempfile
 import time
-from collections.abc import Iterator
-from itertools import product
 from pathlib import Path
 from typing import Any
 
@@ -39,6 +39,8 @@ PIECES = 16_000
 # Dense, half precision with float32 sums, TFLOP/s, from NVIDIA's data sheets.
 PEAKS = {"NVIDIA H100 80GB HBM3": 989.4, "NVIDIA H100 PCIe": 756.0, "NVIDIA H200": 989.4,
          "NVIDIA A100-SXM4-80GB": 312.0, "NVIDIA A100 80GB PCIe": 312.0}  # fmt: skip
+# The ways of training: eager or compiled, with as many rows at once.
+WAYS = ("eager-126", "compiled-126", "fine-tuning", "eager-252", "compiled-252")
 TINY = {"layers": 1, "hidden": 32, "heads": 2, "intermediate": 64, "batch": 16}
 
 
@@ -108,31 +110,39 @@ def measure_finetuning(folder: Path, gpus: int) -> dict[str, Any]:
     return {"seconds an update": f"{(time.perf_counter() - began) / updates:.3f}"}
 
 
-def rows_of_table(folder: Path, *, is_tiny: bool) -> Iterator[dict[str, Any]]:
-    """Yield a row for each way of training; what a card cannot do says why."""
-    gpus = 0 if is_tiny else 1
-    shape = {"steps": 3, **TINY} if is_tiny else {"steps": 20}
-    for compiles, rows in product([False] if is_tiny else [False, True], (126, 252)):
-        how = {"training": "pretraining", "compiled": compiles, "rows at once": rows}
-        try:
-            found = measure_pretraining(folder, gpus, **shape, compile=compiles, micro_batch=rows)
-        except UserError as error:
-            found = {"tokens a second": str(error)}
-        yield how | found
-    yield {"training": "fine-tuning", "rows at once": 16} | measure_finetuning(folder, gpus)
+def measure(way: str, folder: Path, *, is_tiny: bool) -> dict[str, Any]:
+    """Return the row of the table for a way of training; where the card cannot, it says why."""
+    gpus, shape = (0, {"steps": 3, **TINY}) if is_tiny else (1, {"steps": 20})
+    if way == "fine-tuning":
+        if not (folder / "model").exists():
+            measure_pretraining(folder, gpus, **shape | {"steps": 2}, compile=False)
+        return {"training": way} | measure_finetuning(folder, gpus)
+    mode, rows = way.split("-")
+    try:
+        found = measure_pretraining(
+            folder, gpus, **shape, compile=mode == "compiled", micro_batch=int(rows)
+        )
+    except UserError as error:
+        found = {"tokens a second": str(error)}
+    return {"training": f"pretraining, {mode}, {rows} rows at once"} | found
 
 
 def main() -> None:
     """Measure, and print the table."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
+    parser.add_argument("ways", nargs="*", choices=WAYS, default=WAYS)
     parser.add_argument("--tiny", action="store_true", help="a small model on the CPU")
     options = parser.parse_args()
+    logging.basicConfig(level=logging.INFO, format="%(message)s")
     with tempfile.TemporaryDirectory() as name:
         prepare(Path(name), 160 if options.tiny else 16_000)
         rows = []
-        for row in rows_of_table(Path(name), is_tiny=options.tiny):
+        for way in options.ways:
+            began = time.perf_counter()
+            row = measure(way, Path(name), is_tiny=options.tiny)
             rows.append(row)
-            print(row, flush=True)  # a run that is cut short has shown what it measured
+            # A run that is cut short has shown what it measured.
+            print(row, f"in {time.perf_counter() - began:.0f} s", flush=True)
     columns = list(dict.fromkeys(key for row in rows for key in row))
     print("|", " | ".join(columns), "|")
     print("|", " | ".join("---" for _ in columns), "|")
