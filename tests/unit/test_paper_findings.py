@@ -20,9 +20,9 @@ from reproduction.paper.findings import (
     findings_environment,
     most_common,
     render,
+    section,
     without_gaps,
 )
-from reproduction.paper.markup import html, section
 from reproduction.paper.statements import Statement, read_claims
 from sagevocab.errors import UserError
 
@@ -353,19 +353,6 @@ def test_a_missing_table_is_reported_in_one_line(inputs, tmp_path):
     inputs["tables"] = {"table_costs": tmp_path / "nowhere.csv"}
     with pytest.raises(UserError, match=r"nowhere\.csv: cannot be read"):
         build_findings(**inputs)
-
-
-# --- markup
-
-
-def test_the_subset_of_markdown_as_html():
-    assert html("One `a_b` *c* **d** < e.\nTwo.\n\n- f\n- g_h\n") == (
-        "<p>One <code>a_b</code> <em>c</em> <strong>d</strong> &lt; e.\nTwo.</p>\n"
-        "<ul>\n<li>f</li>\n<li>g_h</li>\n</ul>"
-    )
-    for other in ("| a |\n| --- |\n", "# A\n", "![a](b.png)\n"):
-        with pytest.raises(ValueError, match="no HTML"):
-            html(other)
 
 
 def test_a_users_bars_and_stars_break_no_table():

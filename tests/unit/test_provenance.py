@@ -8,6 +8,7 @@ import json
 import logging
 import os
 import shutil
+import signal
 import subprocess
 import sys
 import time
@@ -476,3 +477,9 @@ def test_the_garbage_collector_is_off_only_while_modules_are_imported() -> None:
         assert not gc.isenabled()
         raise ModuleNotFoundError
     assert gc.isenabled()
+
+
+def test_ctrl_c_ends_a_job_without_a_traceback():
+    code = "import reproduction, os, signal; os.kill(os.getpid(), signal.SIGINT)"
+    ended = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (ended.returncode, ended.stderr) == (-signal.SIGINT, "")

@@ -12,6 +12,7 @@ import pytest
 import yaml
 
 from latex_checks import faults_in_print, widths_of
+from reproduction.redraw import redraw
 from sagevocab.pieces import read_description
 from sagevocab.state import file_digest
 
@@ -206,13 +207,18 @@ def test_reference_results_of_models_are_what_is_said_of_them(finished) -> None:
     assert run.returncode == 0, run.stderr[-3000:]
     folder = finished.checkout / "results/reference/lm"
     assert {path.name for path in folder.glob("[!.]*")} == {
-        *("README.md", "causal", "figures", "floors", "masked", "ngrams", "provenance", "tables")
+        *("README.md", "figures", "frames", "provenance", "tables")
     }
     tables = {path.stem for path in (folder / "tables").iterdir()}
     assert {"table_evidence", "table_learning_curves", "table_ngrams"} <= tables
     assert not tables & {"table_tokenizers", "table_controls"}
     page = (folder / "README.md").read_text()
     assert "It is what the run says of language models." in page and "## Verdicts" not in page
+    drawn = redraw(folder, finished.checkout / "drawn")
+    assert {"table_evidence", "figure_learning_curves", "table_ngrams"} <= set(drawn)
+    for path in (finished.checkout / "drawn").rglob("*.*"):
+        committed = folder / path.relative_to(finished.checkout / "drawn")
+        assert path.read_bytes() == committed.read_bytes(), path.name
 
 
 def test_one_target_is_regenerated_alone_by_name_and_by_path(finished) -> None:

@@ -202,7 +202,9 @@ rule build_report:
         "../scripts/build_report.py"
 
 
-CURVES = run.curves(run.curve_languages)
+# What is drawn from measurements alone: figures and tables of a reference that need no text.
+CALLS = {one.name: one.call(run) for one in registered(run) if one.name in REFERENCE_NAMES}
+CALLS = {name: call for name, call in CALLS.items() if call}
 
 
 rule build_reference:
@@ -213,6 +215,7 @@ rule build_reference:
         claims=[] if run.models else result("claims.json"),
         pages=[result(name) for name in ("claims.md", "findings.md") if not run.models],
         artefacts=run.artefacts(REFERENCE_NAMES),
+        frames=sorted({file for call in CALLS.values() for file in flat(call["reads"])}),
         summaries=[
             result(
                 f"analysis/{text['language']}/{text['corpus']}/{run.tokenizers[0]}/summary.json"
@@ -222,19 +225,12 @@ rule build_reference:
         tokenizers=of_each("vocab/{lang}/{tok}/tokenizer.json", [] if run.models else run.compared),
         cards=of_each("vocab/{lang}/{tok}/README.md", [] if run.models else run.compared),
         prunings=of_each("vocab/{lang}/{tok}/ablations.parquet", [] if run.models else run.pruned),
-        probes=run.probe_files(),
         rows=[
             result(f"tasks/{split['task']}/{split['split']}.parquet")
             for split in reference_tasks(run)
         ],
         models=run.model_files(),
         scores=run.score_files(run.model_tasks),
-        predictions=run.score_files(run.model_tasks, "predictions.parquet"),
-        ngrams=of_each(
-            "analysis/{lang}/ngrams/{tok}.parquet", run.ordered_tokenizers, run.ngram_languages
-        ),
-        floors=CURVES["floors"],
-        masked=[*CURVES["heldout"], *CURVES["repeats"]],
         causal=run.causal_files(run.causal_tokenizers),
         descriptions=DESCRIPTIONS,
         paper=resource("paper_values.yaml"),
@@ -259,6 +255,8 @@ rule build_reference:
         tasks=reference_tasks(run),
         run=report_run(run),
         changes=lambda wildcards: changes(run, load_config(CHECKOUT, {}, working_directory=False)),
+        calls=lambda wildcards, output: CALLS,
+        results=lambda wildcards: result(""),
         command=reference_command(workflow.overwrite_configfiles, CHECKOUT),
         code=code_of("build_reference.py"),
     script:

@@ -26,10 +26,9 @@ with job(snakemake):
         paper=inputs.paper,
         command=params.command,
         tokenizers=[Path(file).parent for file in inputs.tokenizers],
+        calls=params.calls,
+        results=params.results,
         prunings=inputs.prunings,
-        probes=inputs.probes,
-        predictions=inputs.predictions,
-        lines={name: inputs[name] for name in ("ngrams", "floors", "masked", "causal")},
         made={
             "Masked models were trained": inputs.models,
             "Causal models were trained": inputs.causal,

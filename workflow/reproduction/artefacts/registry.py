@@ -15,6 +15,7 @@ import os
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from pathlib import Path
 from typing import Any
 
@@ -122,6 +123,18 @@ class Artefact:
         has_note = self.kind == "table" and self.legend
         return self.settings(run) | ({"presets": self._presets(run)} if has_note else {})
 
+    def call(self, run: Run) -> dict[str, Any] | None:
+        """Return all that makes it but the files to write; None if it reads more than frames."""
+        reads = self.inputs(run)
+        if any(Path(file).suffix not in _FRAMES for file in flat(reads)):
+            return None
+        return {
+            "function": self.function,
+            "reads": reads,
+            "settings": self.arguments(run),
+            "caption": self.caption(run),
+        }
+
     def _presets(self, run: Run) -> dict[str, str]:
         """Return the readings of the SaGe tokenizers that it shows, by label."""
         shown = self.legend(run) if self.legend else []
@@ -138,6 +151,10 @@ class Artefact:
         )
         note = presets_note(self._presets(run).items()) if self.kind == "figure" else ""
         return f"{text}\n\n{note}" if text and note else text
+
+
+# Files that hold what was measured, and no text, model or tokenizer.
+_FRAMES = (".parquet", ".json", ".csv", ".txt", ".yaml", ".mplstyle")
 
 
 _REGISTERED: dict[str, Artefact] = {}
@@ -209,6 +226,27 @@ def registered(run: Run) -> Iterator[Artefact]:
             yield from (replace(artefact, domain=domain) for domain in run.domains)
         else:
             yield artefact
+
+
+def make(
+    function: str,
+    *,
+    reads: Mapping[str, Paths],
+    settings: Mapping[str, Any],
+    caption: str,
+    files: Mapping[str, str],
+) -> None:
+    """Make a figure or a table.
+
+    function: its module and name, in `reproduction`. reads, settings: its arguments. files: format
+    -> path to write.
+    """
+    module, _, name = function.rpartition(".")
+    drawn = getattr(import_module(f"reproduction.{module}"), name)
+    if name.startswith("table_"):
+        drawn(**reads, **settings).write(caption=caption, **files)
+    else:
+        drawn(**reads, **settings, **files)
 
 
 def flat(paths: Paths) -> list[str]:

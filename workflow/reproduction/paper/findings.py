@@ -77,6 +77,12 @@ def build_findings(
     write_text(md, render(template, evidence, texts=texts, figures=figures))
 
 
+def section(markdown: str, title: str) -> str:
+    """Return what stands under a heading of the second level; empty without such a heading."""
+    parts = re.split(r"^## (.+)\n", markdown, flags=re.MULTILINE)
+    return dict(zip(parts[1::2], parts[2::2], strict=True)).get(title, "").strip()
+
+
 def read_table_csv(path: Path | str) -> list[dict[str, Any]]:
     """Return the rows of a table's CSV; an empty cell is None.
 

@@ -1,17 +1,16 @@
 """Reference results: a finished run's small artefacts in one folder that can be committed.
 
-Tables, figures and their provenance records, what models answered, and a page that describes the
-texts of the run and its settings that are not the paper's; of vocabularies also claims, findings,
-the compared tokenizers and what each seed pruned. Measurements and texts are left out.
+Tables, figures, their provenance records and the measurements that they are drawn from, and a page
+that describes the texts of the run and its settings that are not the paper's; of vocabularies also
+claims, findings, the compared tokenizers and what each seed pruned. Texts are left out.
 """
 
 from __future__ import annotations
 
 import json
 import logging
-import re
 import shutil
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -23,6 +22,7 @@ import yaml
 
 from reproduction.job import git_commit, package_versions, record_beside
 from reproduction.paper.formats import listed
+from reproduction.paper.frames import write_frames
 from reproduction.paper.inputs import read_paper_values
 from reproduction.paper.notes import OWN_CONFIGURATION, scope_note
 from reproduction.paper.report import differences, show_setting, tokenizer_title
@@ -54,27 +54,10 @@ _VOCABULARIES = (
     "seed and every control pruned from the common initial vocabulary: the order, or -1 for a "
     "piece that stayed.",
 )
-_PROBES = (
-    "",
-    "`probes/` has what the linear probes of every tokenizer answered to each row of a task, and "
-    "what was right: the scores of table_evidence can be computed again.",
-)
 _OWN_FILES = (
     "",
     f"`{OWN_CONFIGURATION}` is not in this repository. It names the files that are listed below by "
     "their paths on the machine of the run. What else it sets is among the settings that differ.",
-)
-_PREDICTIONS = (
-    "",
-    "`predictions/` has what every fine-tuned model answered to each example of a task, and what "
-    "was right, by tokenizer and seed: every score can be computed again.",
-)
-# Where what is measured on lines stands: its language, tokenizer and seed.
-_LINE_FILES = re.compile(
-    r".*/([^/]+)/(?:ngrams|floors)/([^/]+)()\.parquet"
-    r"|.*/([^/]+)/causal/([^/]+)/([^/]+)\.parquet"
-    r"|.*/models/([^/]+)/([^/]+)()/heldout\.parquet"
-    r"|.*/pretraining/([^/]+)/([^/]+)/([^/]+)/heldout\.parquet"
 )
 _TEXTS_NOTE = (
     "They are not part of this folder; where a table shows sentences, they come from the training "
@@ -91,29 +74,26 @@ def build_reference(
     paper: Path | str,
     command: str,
     claims: Path | str | None = None,
+    calls: Mapping[str, Mapping[str, Any]] | None = None,
+    results: Path | str = "",
     lists: Sequence[Mapping[str, str]] = (),
     tasks: Sequence[Mapping[str, Any]] = (),
     changes: Sequence[Mapping[str, Any]] = (),
     made: Mapping[str, Sequence[Path | str]] | None = None,
     tokenizers: Sequence[Path | str] = (),
     prunings: Sequence[Path | str] = (),
-    probes: Sequence[Path | str] = (),
-    predictions: Sequence[Path | str] = (),
-    lines: Mapping[str, Sequence[Path | str]] | None = None,
 ) -> None:
     """Copy `files` and their provenance records into the folder `output`, and write its page.
 
     texts: name, title, licence, files (of the source), format, paper (title of the paper's own
     text), in_paper (whether it is that one), summary (path of a `summary.json` on the text). run:
     as for the report. command: what was run. claims: `claims.json`, for a page that counts
-    verdicts. lists: path and format of the lists of segmented words. tasks: label, split, title,
-    files (of the source) and rows (path of the rows taken from them) of each split of each task.
+    verdicts. calls: of `write_frames`, for the run's folder `results`. lists: path and format of
+    the lists of segmented words. tasks: label, split, title, files (of the source) and rows (path
+    of the rows taken from them) of each split of each task.
     changes: settings that are not those of config.yaml: key, usual, run. made: artefacts that stay
     behind, by a phrase such as "Models were trained"; the page names the commits that made them.
     tokenizers: folders to copy. prunings: `ablations.parquet` of every tokenizer that is pruned.
-    probes: `TOKENIZER/TASK.parquet` of all probes. predictions:
-    `TOKENIZER/TASK/SEED.predictions.parquet` of all models. lines: what was measured on held-out
-    lines, by the name of the folder that it gets: files whose paths match `_LINE_FILES`.
 
     Raises:
         UserError: a task is constructed, or a file is missing or damaged.
@@ -128,19 +108,11 @@ def build_reference(
         left = [Path(file).name for file in files if not _copy(Path(file), folder)]
         for tokenizer in tokenizers:
             _copy_tokenizer(Path(tokenizer), folder / "tokenizers")
+        if calls:
+            write_frames(folder / "frames", calls, Path(results))
         write_prunings(list(map(Path, prunings)), folder / "prunings")
-        _write_probes(list(map(Path, probes)), folder / "probes")
-        _write_predictions(list(map(Path, predictions)), folder / "predictions")
-        measured = {name: paths for name, paths in (lines or {}).items() if paths}
-        for name, paths in measured.items():
-            _write_lines(paths, folder / name, run["settings"]["seed"])
-        answers = [
-            (_PROBES, probes),
-            (_PREDICTIONS, predictions),
-            (_lines_note(measured), measured),
-        ]
         sections = (
-            _opening(run, command, notes=[note for note, given in answers if given]),
+            _opening(run, command),
             _verdicts(read_json(claims), run) if claims else [],
             [scope_note(run["settings"]["lm"])] if run["models"] else [],
             ["## Texts"],
@@ -202,76 +174,16 @@ def write_prunings(files: Sequence[Path], output: Path) -> None:
         write_parquet(output / f"{language}.parquet", pd.DataFrame(columns))
 
 
-def _write_probes(files: Sequence[Path], output: Path) -> None:
-    """Write what all tokenizers' probes answered to a task, a file a task.
-
-    Columns: split, example, label or tags, then TOKENIZER.pieces, TOKENIZER.vectors_1 and so on.
-    """
-    for task in dict.fromkeys(file.name for file in files):
-        frames = {
-            file.parent.name: pd.read_parquet(file).set_index(["split", "example"])
-            for file in files
-            if file.name == task
-        }
-        gold = next(iter(frames.values())).iloc[:, :1]
-        answers = [own.iloc[:, 1:].add_prefix(f"{name}.") for name, own in frames.items()]
-        write_parquet(output / task, pd.concat([gold, *answers], axis=1).reset_index())
-
-
-def _write_predictions(files: Sequence[Path], output: Path) -> None:
-    """Write what all fine-tuned models answered to a task, a file a task.
-
-    Columns: example, label or tags, then TOKENIZER.SEED.
-    """
-    for task in dict.fromkeys(file.parent.name for file in files):
-        frames = {
-            f"{file.parents[1].name}.{file.name.partition('.')[0]}": pd.read_parquet(file)
-            for file in files
-            if file.parent.name == task
-        }
-        first = next(iter(frames.values()))
-        gold = first[["example", "tags" if "tags" in first else "label"]]
-        answers = {name: own["predicted"] for name, own in frames.items()}
-        write_parquet(output / f"{task}.parquet", gold.assign(**answers))
-
-
-def _write_lines(files: Sequence[Path | str], output: Path, first_seed: int) -> None:
-    """Write what was measured on the held-out lines of a language, a file a language.
-
-    Columns tokenizer and seed are added; fractions are float32. first_seed: of the masked models
-    whose path names none.
-    """
-    frames: dict[str, list[pd.DataFrame]] = {}
-    for file in files:
-        matched = _LINE_FILES.fullmatch(Path(file).as_posix())
-        language, tokenizer, seed = (name for name in matched.groups() if name is not None)
-        own = pd.read_parquet(file).assign(tokenizer=tokenizer)
-        if "step" in own:  # of a model
-            own["seed"] = int(seed or first_seed)
-        fractions = own.select_dtypes("float64").columns
-        frames.setdefault(language, []).append(own.astype(dict.fromkeys(fractions, np.float32)))
-    for language, own in frames.items():
-        write_parquet(output / f"{language}.parquet", pd.concat(own))
-
-
-def _lines_note(folders: Iterable[str]) -> Sequence[str]:
-    names = [f"`{name}/`" for name in folders]
-    text = (
-        "what was measured on each held-out line, a file a language: bits of n-grams by order and "
-        "of causal models; nats of words by masked models and their floors."
-    )
-    return ("", f"{listed(names)} have {text}") if names else ()
-
-
-def _opening(run: Mapping[str, Any], command: str, *, notes: Sequence[Sequence[str]]) -> list[str]:
+def _opening(run: Mapping[str, Any], command: str) -> list[str]:
     return [
         "# Reference results",
         "",
         f"The outcome of the run `{run['name']}` at commit `{git_commit() or 'unknown'}`. "
         f"{_OF_MODELS if run['models'] else _OF_VOCABULARIES} Beside this page are `tables/`, "
-        "`figures/`, and in `provenance/` what made each of them.",
+        "`figures/`, and in `provenance/` what made each of them. `frames/` has the measurements "
+        "behind all that need no text, with each answer of models and probes: "
+        "`python -m reproduction.redraw FOLDER OUTPUT` draws figures and tables again.",
         *(_VOCABULARIES if not run["models"] else []),
-        *(line for note in notes for line in note),
         "",
         f"    {command}",
         *(_OWN_FILES if OWN_CONFIGURATION in command else ()),

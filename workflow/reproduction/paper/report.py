@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+import inspect
 import json
 import logging
 import os
@@ -20,7 +21,8 @@ from typing import Any
 
 import jinja2
 import yaml
-from markupsafe import Markup, escape
+from markdown_it import MarkdownIt
+from markupsafe import Markup
 
 from reproduction.job import git_commit, package_versions
 from reproduction.paper.claims_page import (
@@ -32,9 +34,8 @@ from reproduction.paper.claims_page import (
     show_test,
     show_value,
 )
-from reproduction.paper.findings import SUMMARY, read_table_csv
+from reproduction.paper.findings import SUMMARY, read_table_csv, section
 from reproduction.paper.inputs import read_paper_values
-from reproduction.paper.markup import html, section
 from reproduction.paper.playground import playground_data
 from reproduction.paper.report_own import beside_bpe, show_change
 from reproduction.paper.tables import flat_settings
@@ -45,9 +46,6 @@ from sagevocab.state import read_json, write_text
 
 log = logging.getLogger(__name__)
 
-_BACKTICKS = re.compile(r"`([^`]+)`")
-_LITERAL = re.compile(r"``(.+?)``")
-_EMPHASIS = re.compile(r"(?<!\*)\*{1,2}([^*]+?)\*{1,2}(?!\*)")
 _SENTENCE_END = re.compile(r"(?<=[.!?])\s")
 # Names of targets that say too little. Those of other domains have the name of their text besides.
 TITLES = {
@@ -255,7 +253,7 @@ def _digest(script: str) -> str:
 
 def _with_code(text: str) -> Markup:
     """Return text with what stands in backticks as code."""
-    return Markup(_BACKTICKS.sub(r"<code>\1</code>", str(escape(text))))
+    return Markup(MarkdownIt("js-default").renderInline(text))  # noqa: S704
 
 
 def _script_json(value: Any) -> Markup:
@@ -280,7 +278,7 @@ def _summary(findings: Path | str) -> Markup:
         text = Path(findings).read_text(encoding="utf-8")
     except OSError as error:
         raise UserError(f"{findings}: cannot be read ({error.strerror}); run findings") from error
-    return html(section(text, SUMMARY))
+    return _html(section(text, SUMMARY))
 
 
 def tokenizer_title(name: str, run: Mapping[str, Any]) -> str:
@@ -397,16 +395,12 @@ def show_caption(name: str, text: str) -> Markup:
         raise UserError(
             f"rule {name}: has no caption; say in its docstring what the artefact shows"
         )
-    blocks = re.split(r"\n\s*\n", text.strip())
-    return Markup("\n").join(Markup("<p>{}</p>").format(_inline(block)) for block in blocks)
+    return _html(inspect.cleandoc(text))
 
 
-def _inline(text: str) -> Markup:
-    """Return a paragraph as HTML."""
-    parts = _LITERAL.split(str(escape(" ".join(text.split()))))
-    parts[::2] = [_EMPHASIS.sub(r"<em>\1</em>", part) for part in parts[::2]]
-    parts[1::2] = [f"<code>{part}</code>" for part in parts[1::2]]
-    return Markup("".join(parts))
+def _html(text: str) -> Markup:
+    """Return Markdown as HTML; what a caption has of reStructuredText is the same in both."""
+    return Markup(MarkdownIt("js-default").render(text).strip())  # noqa: S704 (HTML in it is escaped)
 
 
 # --- settings that differ from the paper's

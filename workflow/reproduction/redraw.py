@@ -1,0 +1,53 @@
+"""Draw the figures and tables of a folder of reference results again, without the run's texts.
+
+    python -m reproduction.redraw results/reference/intrinsic OUTPUT [NAME ...]
+
+Writes OUTPUT/figures and OUTPUT/tables: all that the folder has frames of, or those named.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from reproduction.artefacts.registry import RESOURCES, make
+from reproduction.paper.frames import read_calls
+from reproduction.run import FORMATS
+from sagevocab.errors import UserError
+
+
+def redraw(folder: Path, output: Path, names: Sequence[str] = ()) -> list[str]:
+    """Make the figures and tables of `folder` from its frames; return their names.
+
+    Raises:
+        UserError: the folder has no frames, or none of one of `names`.
+    """
+    calls = read_calls(folder / "frames", RESOURCES)
+    if unknown := sorted(set(names) - set(calls)):
+        raise UserError(f"{folder}: has no frames of {unknown[0]}, but of {', '.join(calls)}")
+    for name in names or calls:
+        kind = name.partition("_")[0]
+        place = output / f"{kind}s"
+        place.mkdir(parents=True, exist_ok=True)
+        make(**calls[name], files={form: str(place / f"{name}.{form}") for form in FORMATS[kind]})
+    return [*(names or calls)]
+
+
+def main() -> None:
+    """Read the command line, draw, say where."""
+    parser = argparse.ArgumentParser(prog="reproduction.redraw", description=__doc__.split("\n")[0])
+    parser.add_argument("folder", type=Path, help="reference results")
+    parser.add_argument("output", type=Path, help="a folder for figures and tables")
+    parser.add_argument("names", nargs="*", metavar="NAME", help="of figures and tables; else all")
+    arguments = parser.parse_args()
+    try:
+        names = redraw(arguments.folder, arguments.output, arguments.names)
+    except UserError as error:
+        sys.exit(f"error: {error}")
+    print(f"{len(names)} figures and tables in {arguments.output}")
+
+
+if __name__ == "__main__":
+    main()
