@@ -58,6 +58,7 @@ def test_the_projects_own_catalogue_has_what_the_papers_config_names() -> None:
         ({"sha1": "abc"}, r"a\.sha1: .*40 hex digits"),
         ({"urls": "drop", "hub": {"repo": "r", "name": "n"}}, r"a\.hub\.name: unknown"),
         ({"share": [0.5, 0.2]}, r"a\.share: must be \[from, to\]"),
+        ({"share": [0.5, 0.5]}, r"a\.share: must be \[from, to\]"),
         ({"share": [0.5, 2]}, r"a\.share: 2 is not allowed; give 1\.0 or less"),
         ({"splits": {"test": {}}}, r"a\.split: 'test' is unknown; choose train or validation"),
         ({"splits": {"train": {"titel": "x"}}}, r"a\.titel: unknown; did you mean title"),

@@ -79,6 +79,7 @@ def test_conll_files(tmp_path) -> None:
         (["no", "yes"], ["yes", "no"], [1, 0]),
         ([1, 0], ["yes", "no"], [1, 0]),
         ([1.0, 0.0], [0, 1], [1, 0]),
+        (["0", "a"], ["a", "0"], [1, 0]),
         ([2.5, "4"], None, [2.5, 4.0]),
         ([-1, 0.5], None, [-1.0, 0.5]),
     ],
@@ -186,10 +187,11 @@ def test_a_split_may_take_a_part_of_its_rows(tmp_path) -> None:
         return pd.read_parquet(output)["text"].astype(int).tolist()
 
     train, few = take((0.0, 0.8), None, 3), take((0.0, 0.8), 10, 3)
+    fewer = take((0.0, 0.8), 5, 3)
     validation = take((0.8, 1.0), None, 3)
     assert sorted(train + validation) == list(range(50))
     assert len(validation) == 10 and len(few) == 10
-    assert set(few) < set(train)
+    assert set(fewer) < set(few) < set(train)
     assert all(numbers == sorted(numbers) for numbers in (train, few, validation))
     with pytest.raises(UserError, match=r"share 0\.999 to 1 holds none; set another validation"):
         take((0.999, 1.0))

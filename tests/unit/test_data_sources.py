@@ -97,6 +97,16 @@ def test_a_file_of_a_package_is_found_without_importing_it(tmp_path) -> None:
         subprocess.run([sys.executable, "-c", code], check=True, env=environment)
 
 
+def test_text_files_of_packages_are_joined_line_by_line(tmp_path, monkeypatch) -> None:
+    (tmp_path / "shipped").mkdir()
+    for name, text in (("__init__.py", ""), ("a.txt", "one"), ("b.txt", "two\n")):
+        (tmp_path / "shipped" / name).write_text(text)
+    monkeypatch.syspath_prepend(tmp_path)
+    files = ["shipped:a.txt", "shipped:b.txt"]
+    get(Packaged(key="x.source", name="n", package=files, format="text"), tmp_path)
+    assert (tmp_path / "out").read_text() == "one\ntwo\n"
+
+
 @pytest.mark.parametrize(
     ("package", "message"),
     [
