@@ -209,6 +209,11 @@ def test_a_sample_is_distinct_disjoint_in_order_and_its_seeds(corpus, tmp_path) 
     assert max(int(line.split()[1]) for line in train) > 850
 
 
+def test_without_a_number_all_lines_that_are_not_held_out_are_taken(corpus, tmp_path) -> None:
+    train, heldout = sampled(corpus, tmp_path, lines=None, heldout_lines=100, seed=1)
+    assert (len(train), len(heldout), len({*train, *heldout})) == (800, 100, 900)
+
+
 def test_a_shuffled_sample_holds_the_same_lines_in_another_order(corpus, tmp_path) -> None:
     options = {"lines": 500, "heldout_lines": 100, "seed": 1}
     train, heldout = sampled(corpus, tmp_path, **options)

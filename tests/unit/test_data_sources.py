@@ -14,6 +14,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import certifi
 import huggingface_hub.constants as constants
 import pandas as pd
 import pytest
@@ -311,6 +312,14 @@ def test_one_file_of_the_hub_stays_as_it_is(hub, tmp_path) -> None:
     assert seen["cached"].startswith(str(tmp_path / "cache"))
     assert os.path.samefile(seen["cached"], tmp_path / "out")  # not twice on the disk
     assert not (tmp_path / "out").is_symlink()
+
+
+def test_certificates_of_a_network_reach_the_client_of_the_hub(hub, tmp_path, monkeypatch) -> None:
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", certifi.where())
+    monkeypatch.setenv("SSL_CERT_FILE", "")
+    monkeypatch.delenv("SSL_CERT_FILE")
+    get(words(), tmp_path)
+    assert os.environ["SSL_CERT_FILE"] == certifi.where()
 
 
 def test_shares_of_the_rows_are_disjoint_and_in_order(hub, tmp_path) -> None:
