@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from reproduction.paper.chance import CHANCES, RANDOM, numbers
+from reproduction.paper.formats import NOTHING, number
 from reproduction.paper.measures import FAMILIES, SIGNIFICANT
 from reproduction.paper.statements import KINDS, VERDICTS
 from reproduction.paper.table import markdown_table
@@ -100,14 +101,12 @@ def _columns(record: Mapping[str, Any]) -> dict[str, str]:
 def show_value(value: Any) -> str:
     """Return a value as text: four significant digits, from 1000 on whole numbers."""
     if value is None:
-        return "–"
+        return NOTHING
     if isinstance(value, str):
         return value
     if isinstance(value, Sequence):
-        return " to ".join(show_value(number) for number in value)
-    if abs(value) >= 1000:
-        return f"{value:,.0f}"
-    return f"{value:.4g}".replace("-", "\N{MINUS SIGN}")
+        return " to ".join(show_value(one) for one in value)
+    return number(value, ",.0f" if abs(value) >= 1000 else ".4g")
 
 
 def show_ours(record: Mapping[str, Any]) -> str:
@@ -116,9 +115,8 @@ def show_ours(record: Mapping[str, Any]) -> str:
     if low is None or high is None:
         return show_value(ours) + _show_size(record)
     decimals = _decimals(ours, (high - low) / 2)
-    shown, *bounds = (f"{number:,.{decimals}f}" for number in (ours, low, high))
-    interval = f"{shown} [{bounds[0]}, {bounds[1]}]".replace("-", "\N{MINUS SIGN}")
-    return interval + _show_size(record)
+    shown, *bounds = (number(value, f",.{decimals}f") for value in (ours, low, high))
+    return f"{shown} [{bounds[0]}, {bounds[1]}]{_show_size(record)}"
 
 
 def show_control(record: Mapping[str, Any], control: str = RANDOM) -> str:
@@ -133,8 +131,8 @@ def show_control(record: Mapping[str, Any], control: str = RANDOM) -> str:
         return ""
     mean, low, high = known.mean(), known.min(), known.max()
     decimals = _decimals(mean, (high - low) / 2)
-    shown = [f"{number:,.{decimals}f}" for number in (mean, low, high)]
-    return "{} ({} to {})".format(*shown).replace("-", "\N{MINUS SIGN}")
+    shown = [number(value, f",.{decimals}f") for value in (mean, low, high)]
+    return "{} ({} to {})".format(*shown)
 
 
 def show_chance(record: Mapping[str, Any]) -> str:
@@ -168,7 +166,7 @@ def _show_size(record: Mapping[str, Any]) -> str:
         return ""
     percent = 100 * math.expm1(record["ours"])
     form = "+.2g" if abs(percent) < 10 else "+,.0f"
-    return f" ({percent:{form}} %)".replace("-", "\N{MINUS SIGN}")
+    return f" ({number(percent, form)} %)"
 
 
 def _decimals(value: float, half_width: float) -> int:

@@ -24,7 +24,7 @@ from reproduction.paper.chance import (
 from reproduction.paper.claims import read_records
 from reproduction.paper.claims_page import SIGNS, show_chance, show_control, show_ours, show_value
 from reproduction.paper.forest import SHADE, STROKE, forest
-from reproduction.paper.formats import MINUS, NOTHING, Files
+from reproduction.paper.formats import NOTHING, Files, number
 from reproduction.paper.measures import FEWEST_SEEDS
 from reproduction.paper.statements import REPRODUCED, ahead, read_headlines
 from reproduction.paper.style import GREY, drawing, few_round_ticks, tokenizer_styles
@@ -334,7 +334,7 @@ class _BrokenScale:
         power = 10 ** np.floor(np.log10(self.reach))
         far = np.floor(self.reach / power) * power
         axes.set_xticks([-far, -_BREAK, 0, _BREAK, far] if far > _BREAK else [-_BREAK, 0, _BREAK])
-        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: f"{x:,.0f}".replace("-", MINUS)))
+        axes.xaxis.set_major_formatter(FuncFormatter(lambda x, _: number(x, ",.0f")))
         axes.xaxis.set_minor_locator(NullLocator())
         axes.set_xlim(-1.1 * self.reach, 1.1 * self.reach)
         for side in (-1, 1):

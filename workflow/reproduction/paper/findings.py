@@ -25,7 +25,7 @@ from reproduction.paper.claims_page import (
     show_ours,
     show_value,
 )
-from reproduction.paper.formats import MINUS
+from reproduction.paper.formats import number
 from reproduction.paper.overlap import OWN, what_chooses
 from reproduction.paper.statements import read_claims
 from reproduction.paper.tables import flat_settings
@@ -295,10 +295,6 @@ def _plain(text: str) -> str:
     return _MARKS.sub(" ", text)
 
 
-def _fixed(value: float, form: str) -> str:
-    return format(value, form).replace("-", MINUS)
-
-
 def _outcome(record: Row) -> str:
     """Return the verdict against the paper, and the one against chance where there is one."""
     return ", ".join(filter(None, [record["verdict"], record["chance"]]))
@@ -316,7 +312,7 @@ _FILTERS: dict[str, Callable[..., str]] = {
     "ours": show_ours,
     "value": show_value,
     "control": show_control,
-    "fixed": _fixed,
+    "fixed": number,
     "outcome": _outcome,
     "sign": _sign,
     "percent": _percent,

@@ -26,9 +26,26 @@ def listed(names: Sequence[object]) -> str:
     return f"{', '.join(first)} and {last}" if first else last
 
 
+def number(value: float, form: str) -> str:
+    """Return a number as text, with a minus sign; form: as in `,.2f`."""
+    return format(value, form).replace("-", MINUS)
+
+
 def decimal(form: str, factor: float = 1) -> Show:
-    """Return a printer of a value times `factor`: `form` is a format, as in `,.2f`."""
-    return lambda row, name: NOTHING if pd.isna(row[name]) else format(factor * row[name], form)
+    """Return a printer of a value times `factor`; form: as in `,.2f`."""
+    return lambda row, name: NOTHING if pd.isna(row[name]) else number(factor * row[name], form)
+
+
+def plus_minus(form: str, factor: float = 1) -> Show:
+    """Return a printer of a value ± half of its interval, `{name}_low` to `{name}_high`."""
+
+    def show(row: Row, name: str) -> str:
+        if pd.isna(row.get(name)):
+            return NOTHING
+        half = factor * (row[f"{name}_high"] - row[f"{name}_low"]) / 2
+        return f"{number(factor * row[name], form)} ± {number(half, form.removeprefix('+'))}"
+
+    return show
 
 
 def is_number(cell: object) -> bool:

@@ -32,7 +32,7 @@ from reproduction.paper.curves import (
     floor_bits,
     is_above_floor,
 )
-from reproduction.paper.formats import MINUS, NOTHING, Row, Show, decimal
+from reproduction.paper.formats import NOTHING, Row, Show, decimal, plus_minus
 from reproduction.paper.style import (
     Files,
     TokenizerStyle,
@@ -253,14 +253,14 @@ def _columns(baseline: str | None) -> list[tuple[str, str, str, Show]]:
     reach = f"To {baseline}'s final bits"
     ratio = f"Needed, over {baseline}"
     return [
-        (bits, "final", "bits_per_character", _plus_minus(1, 3)),
-        (bits, "difference", "bits_per_character_difference", _plus_minus(1, 3)),
+        (bits, "final", "bits_per_character", plus_minus(".3f")),
+        (bits, "difference", "bits_per_character_difference", _tested(plus_minus(".3f"))),
         (bits, "seeds", "bits_per_character_sd", decimal(".3f")),
         (floors, "pieces", "floor_unigram", decimal(".3f")),
         (floors, "by place", "floor_placed", decimal(".3f")),
         (floors, "after a piece", "floor_bigram", decimal(".3f")),
-        (words, "final", "word_accuracy", _plus_minus(100, 1)),
-        (words, "difference", "word_accuracy_difference", _plus_minus(100, 1)),
+        (words, "final", "word_accuracy", plus_minus(".1f", 100)),
+        (words, "difference", "word_accuracy_difference", _tested(plus_minus(".1f", 100))),
         (words, "seeds", "word_accuracy_sd", decimal(".1f", 100)),
         (reach, "updates", "step_to_baseline", _amount(1)),
         (reach, "M characters", "characters_to_baseline", _amount(1e6)),
@@ -271,14 +271,12 @@ def _columns(baseline: str | None) -> list[tuple[str, str, str, Show]]:
     ]
 
 
-def _plus_minus(factor: float, digits: int) -> Show:
+def _tested(show: Show) -> Show:
+    """Return a printer of a difference and its p-value."""
+
     def form(row: Row, name: str) -> str:
+        shown = show(row, name)
         if pd.isna(row[name]):
-            return NOTHING
-        half = factor * (row[f"{name}_high"] - row[f"{name}_low"]) / 2
-        shown = f"{factor * row[name]:.{digits}f} ± {half:.{digits}f}".replace("-", MINUS)
-        tested = name.endswith("_difference")
-        if not tested:
             return shown
         p_value = row[name.replace("_difference", "_p_adjusted")]
         return f"{shown} (p {f'= {p_value:.4f}' if p_value >= 1e-4 else '< 0.0001'})"

@@ -18,7 +18,7 @@ import pandas as pd
 from reproduction.analysis.ngrams import ORDERS
 from reproduction.analysis.stats import estimate, resampled_weights
 from reproduction.paper.forest import MARKS, forest
-from reproduction.paper.formats import MINUS, NOTHING, Row, Show, decimal
+from reproduction.paper.formats import Show, decimal, plus_minus
 from reproduction.paper.inputs import read_panels
 from reproduction.paper.style import Files, tokenizer_styles
 from reproduction.paper.table import Table
@@ -180,18 +180,11 @@ def _columns(sizes: Sequence[int], baseline: str) -> list[tuple[str, str, str, S
     orders, minus = "Bits per character by order", f"Order {_CONTEXT} minus {baseline}"
     return [
         *((orders, name.removeprefix("bits_"), name, decimal(".3f")) for name in _BITS),
-        *((minus, f"{size:,} lines", str(size), _plus_minus) for size in sizes),
-        (f"Order {ORDERS}", f"minus {baseline}", f"{_BITS[-1]}_difference", _plus_minus),
+        *((minus, f"{size:,} lines", str(size), plus_minus("+.3f")) for size in sizes),
+        (f"Order {ORDERS}", f"minus {baseline}", f"{_BITS[-1]}_difference", plus_minus("+.3f")),
         ("Gain from context", "", GAIN, decimal(".3f")),
-        ("Gain from context", f"minus {baseline}", f"{GAIN}_difference", _plus_minus),
+        ("Gain from context", f"minus {baseline}", f"{GAIN}_difference", plus_minus("+.3f")),
     ]
-
-
-def _plus_minus(row: Row, name: str) -> str:
-    if pd.isna(row.get(name, np.nan)):
-        return NOTHING
-    half = (row[f"{name}_high"] - row[f"{name}_low"]) / 2
-    return f"{row[name]:+.3f} ± {half:.3f}".replace("-", MINUS)
 
 
 def _note(data: pd.DataFrame, baseline: str) -> str:

@@ -10,7 +10,7 @@ from typing import Any
 import pandas as pd
 
 from reproduction.analysis.vocabulary import frequency_differences
-from reproduction.paper.formats import MINUS, NOTHING, Files
+from reproduction.paper.formats import NOTHING, Files, number
 from reproduction.paper.inputs import BASELINE, BPE_RULE, SAGE_RULES, require_comparison
 from reproduction.paper.table import Table
 from sagevocab.errors import UserError
@@ -105,8 +105,7 @@ def _frequency_cells(pair: pd.DataFrame, side: str) -> list[str]:
         return [NOTHING] * 3
     row = found.iloc[0]
     mark = "*" if row["in_paper"] and row["listed"] == "rank" else ""
-    difference = f"{row['difference']:+,}".replace("-", MINUS)
-    return [row["piece"] + mark, f"{row['tokens']:,}", difference]
+    return [row["piece"] + mark, f"{row['tokens']:,}", number(row["difference"], "+,")]
 
 
 # --- settings

@@ -9,7 +9,7 @@ import pandas as pd
 
 from reproduction.paper.causal import CAUSAL
 from reproduction.paper.evidence import MODELS, unit_of
-from reproduction.paper.formats import MINUS, NOTHING, Row
+from reproduction.paper.formats import NOTHING, Row, number
 from reproduction.paper.measures import SIGNIFICANT
 from reproduction.paper.table import Table
 
@@ -55,7 +55,7 @@ def _printed(row: Row, value: float, sign: str = "") -> str:
     if pd.isna(value):
         return NOTHING
     _, factor, digits = unit_of(row["metric"])
-    return f"{factor * value:{sign}.{digits}f}".replace("-", MINUS)
+    return number(factor * value, f"{sign}.{digits}f")
 
 
 def _plus_minus(row: Row | None) -> str:

@@ -16,7 +16,7 @@ from reproduction.analysis.scores import (
     task_scores,
 )
 from reproduction.analysis.stats import adjust
-from reproduction.paper.formats import MINUS, NOTHING, Files
+from reproduction.paper.formats import MINUS, NOTHING, Files, number
 from reproduction.paper.inputs import BASELINE
 from reproduction.paper.measures import SIGNIFICANT
 from reproduction.paper.table import Table
@@ -190,8 +190,8 @@ def format_score(value: float | None, metric: str) -> str:
     if pd.isna(value):
         return NOTHING
     if metric == "accuracy":
-        return f"{100 * value:.2f}".replace("-", MINUS)
-    text = f"{value:.4f}".replace("-", MINUS)
+        return number(100 * value, ".2f")
+    text = number(value, ".4f")
     return text.replace("0.", ".", 1) if abs(value) < 1 else text
 
 

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 
 from reproduction.paper.forest import MARKS, forest
-from reproduction.paper.formats import NOTHING, Row, Show, decimal
+from reproduction.paper.formats import Row, Show, decimal, plus_minus
 from reproduction.paper.inputs import by_panel
 from reproduction.paper.style import Files, tokenizer_styles
 from reproduction.paper.table import Cells, Table
@@ -193,10 +193,8 @@ def _shown_blocks(data: pd.DataFrame, columns: Sequence[Column]) -> Iterator[lis
 
 def _with_interval(row: Row, name: str) -> str:
     """Print a value with half of its interval, to the interval's second digit."""
-    half = (row[f"{name}_high"] - row[f"{name}_low"]) / 2
-    if pd.isna(row[name]) or pd.isna(half):
-        return NOTHING
-    return f"{row[name]:.3f} ± {half:.3f}" if half >= 0.0005 else f"{row[name]:.4f} ± {half:.4f}"
+    is_narrow = row[f"{name}_high"] - row[f"{name}_low"] < 0.001
+    return plus_minus(".4f" if is_narrow else ".3f")(row, name)
 
 
 _SECOND_PART = "word_initial_share"
